@@ -1,0 +1,33 @@
+# Flags for every target, as INTERFACE targets: ringcraft_flags (how code is compiled) and ringcraft_warnings.
+# -ffast-math is never used: it deletes isnan, and with it every comparison that must fail on NaN, and it makes the
+# identity (0, -inf) of the merge undefined.
+
+add_library(ringcraft_flags INTERFACE)
+target_compile_features(ringcraft_flags INTERFACE cxx_std_20)
+if(RINGCRAFT_NATIVE)
+  target_compile_options(ringcraft_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
+endif()
+if(RINGCRAFT_SANITIZE)
+  target_compile_options(ringcraft_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${RINGCRAFT_SANITIZE}>)
+  target_compile_options(ringcraft_flags INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>  # a finding ends the test
+    $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)   # readable stacks
+  target_link_options(ringcraft_flags INTERFACE -fsanitize=${RINGCRAFT_SANITIZE})
+endif()
+
+# For C++ files only: nvcc hands unknown flags to its own front end.
+set(warnings
+  -Wall -Wextra          # the usual mistakes
+  -Wno-missing-field-initializers  # {.right = 0} leaves the rest at its default on purpose
+  -Wpedantic             # standard C++ only: the code must build elsewhere
+  -Wshadow               # a row called m inside a block called m reads the wrong one
+  -Wconversion           # positions are 64 bits, local rows 32: every narrowing is written out ...
+  -Wno-sign-conversion   # ... but indexing a std::vector with an Index is no fault
+  -Wnon-virtual-dtor     # engines and communicators are deleted through their base
+  -Woverloaded-virtual   # an override that misses its signature
+  -Werror)               # a warning that may stay is not read
+add_library(ringcraft_warnings INTERFACE)
+foreach(flag IN LISTS warnings)
+  target_compile_options(ringcraft_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${flag}>)
+endforeach()
+target_link_libraries(ringcraft_warnings INTERFACE ringcraft_flags)

@@ -1,0 +1,17 @@
+#pragma once
+/// @file
+/// The loop over batch entries and heads, once: which KV head serves which query head (grouped-query attention).
+
+#include "ringcraft/core/types.hpp"
+
+namespace ringcraft {
+
+/// Calls body(batch, head, kv_head) for every query head of q: the heads [g * group, (g + 1) * group) share KV head g.
+template <class Body>
+void for_each_head(const Extents& q, Index kv_heads, Body body) {
+  const Index group = q.heads / kv_heads;
+  for (Index batch = 0; batch < q.batch; ++batch)
+    for (Index head = 0; head < q.heads; ++head) body(batch, head, head / group);
+}
+
+}  // namespace ringcraft

@@ -1,0 +1,50 @@
+// Validation and counting, once for every backend (see communicator.hpp).
+#include "ringcraft/comm/communicator.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ringcraft/core/error.hpp"
+
+namespace ringcraft {
+
+Pending& Pending::operator=(Pending&& other) noexcept {
+  if (this != &other) {
+    { const Pending finished = std::move(*this); }  // waits for what this one still held
+    communicator_ = std::exchange(other.communicator_, nullptr);
+    ticket_ = other.ticket_;
+  }
+  return *this;
+}
+
+Pending::~Pending() {
+  try {
+    wait();
+  } catch (...) {
+    // The transport has failed: nothing is in flight any more, and whoever waits properly hears the reason.
+  }
+}
+
+void Pending::wait() {
+  if (Communicator* communicator = std::exchange(communicator_, nullptr)) communicator->do_wait(ticket_);
+}
+
+Pending Communicator::start(std::span<const Op> ops) {
+  std::vector<Op> real;
+  for (const Op& op : ops) {
+    if (op.peer < 0 || op.peer >= world_size_ || op.peer == rank_)
+      throw Error("rank " + std::to_string(rank_) + (op.kind == Op::kSend ? " sends" : " receives"),
+                  "another rank of 0 to " + std::to_string(world_size_ - 1), "rank " + std::to_string(op.peer),
+                  op.peer == rank_ ? "a rank does not message itself; with one rank there is nothing to exchange"
+                                   : "take neighbours modulo world_size");
+    if (op.bytes.empty()) continue;
+    real.push_back(op);
+    (op.kind == Op::kSend ? traffic_.bytes_sent : traffic_.bytes_received) += static_cast<Index>(op.bytes.size());
+    traffic_.messages_sent += op.kind == Op::kSend ? 1 : 0;
+  }
+  if (real.empty()) return {};
+  return {this, do_start(real)};
+}
+
+}  // namespace ringcraft

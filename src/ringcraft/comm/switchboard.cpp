@@ -1,0 +1,183 @@
+// Matching, deadlock, delivery order, counters and virtual time (see switchboard.hpp).
+#include "ringcraft/comm/switchboard.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ringcraft/core/error.hpp"
+
+namespace ringcraft {
+
+Switchboard::Switchboard(int world_size, SwitchboardOptions options)
+    : options_(options), random_(options.delivery_seed), ranks_(static_cast<std::size_t>(world_size)) {}
+
+// ---- posting and matching
+
+Switchboard::Ticket Switchboard::post(int rank, std::span<const Op> ops) {
+  throw_if_failed();
+  const Ticket ticket = next_ticket_++;
+  const double now = clock(rank);
+  Post& post = posts_[ticket];
+  post = {rank, {ops.begin(), ops.end()}, static_cast<int>(ops.size()), now};
+
+  std::map<std::pair<Op::Kind, int>, std::size_t> bundles;
+  for (const Op& op : ops) bundles[{op.kind, op.peer}] += op.bytes.size();
+  for (const Op& op : ops) {
+    const Half half{ticket, op.bytes, now, bundles[{op.kind, op.peer}]};
+    if (op.kind == Op::kSend) {
+      link(rank, op.peer).sends.push_back(half);
+    } else {
+      if (options_.delivery_seed != 0) std::memset(op.bytes.data(), 0xFF, op.bytes.size());
+      link(op.peer, rank).recvs.push_back(half);
+    }
+  }
+  for (const Op& op : ops) op.kind == Op::kSend ? match(rank, op.peer) : match(op.peer, rank);
+  deliver_some();
+  return ticket;
+}
+
+void Switchboard::match(int from, int to) {
+  Link& between = link(from, to);
+  while (!between.sends.empty() && !between.recvs.empty()) {
+    const Half send = between.sends.front(), recv = between.recvs.front();
+    if (send.bytes.size() != recv.bytes.size())
+      fail_and_throw("rank " + std::to_string(from) + " sends " + std::to_string(send.bytes.size()) + " bytes to rank " +
+                     std::to_string(to) + ", which expects " + std::to_string(recv.bytes.size()));
+    between.sends.pop_front();
+    between.recvs.pop_front();
+    matched(send.ticket, Op::kSend, to);
+    matched(recv.ticket, Op::kRecv, from);
+    flights_.push_back({from, to, send, recv});
+    if (options_.delivery_seed == 0) deliver(flights_.size() - 1);
+  }
+}
+
+// Takes the first operation of this kind and peer off the post's list of what still lacks its other side.
+void Switchboard::matched(Ticket ticket, Op::Kind kind, int peer) {
+  auto& open = posts_.at(ticket).unmatched;
+  open.erase(std::find_if(open.begin(), open.end(), [&](const Op& op) { return op.kind == kind && op.peer == peer; }));
+}
+
+// ---- delivery
+
+void Switchboard::deliver(std::size_t index) {
+  const Flight flight = flights_[index];
+  flights_.erase(flights_.begin() + static_cast<std::ptrdiff_t>(index));
+  std::memcpy(flight.recv.bytes.data(), flight.send.bytes.data(), flight.send.bytes.size());
+  link(flight.from, flight.to).delivered += static_cast<Index>(flight.send.bytes.size());
+  const double done = std::max(flight.send.posted, flight.recv.posted) + options_.link.alpha +
+                      static_cast<double>(flight.send.bundle) / options_.link.beta;
+  for (const Ticket ticket : {flight.send.ticket, flight.recv.ticket}) {
+    Post& post = posts_.at(ticket);
+    post.completes = std::max(post.completes, done);
+    if (--post.open == 0) complete(ticket);
+  }
+}
+
+void Switchboard::complete(Ticket ticket) {
+  const Post& post = posts_.at(ticket);
+  Rank& rank = ranks_[static_cast<std::size_t>(post.rank)];
+  if (rank.waiting_for == ticket) {
+    rank.waiting_for.reset();
+    rank.clock = std::max(rank.clock, post.completes);
+  } else {
+    completed_[ticket] = post.completes;
+  }
+  posts_.erase(ticket);
+}
+
+// Under a seed: some of the flights land now, in random order; all that must, when nobody else can move.
+void Switchboard::deliver_some() {
+  const auto pick = [&] { return static_cast<std::size_t>(random_() % flights_.size()); };
+  while (!flights_.empty() && random_() % 2 == 0) deliver(pick());
+  while (!flights_.empty() && !anyone_runs()) deliver(pick());
+}
+
+bool Switchboard::anyone_runs() const {
+  return std::any_of(ranks_.begin(), ranks_.end(),
+                     [](const Rank& rank) { return !rank.finished && !rank.waiting_for; });
+}
+
+// ---- waiting
+
+bool Switchboard::begin_wait(int rank, Ticket ticket) {
+  throw_if_failed();
+  Rank& self = ranks_[static_cast<std::size_t>(rank)];
+  if (const auto done = completed_.find(ticket); done != completed_.end()) {
+    self.clock = std::max(self.clock, done->second);
+    completed_.erase(done);
+    return true;
+  }
+  if (!posts_.contains(ticket)) return true;  // waited for before
+  self.waiting_for = ticket;
+  find_deadlock(rank);
+  deliver_some();
+  return !self.waiting_for;
+}
+
+std::string Switchboard::described(const Post& post, const Op& op) const {
+  return "rank " + std::to_string(post.rank) + (op.kind == Op::kSend ? " waits to send " : " waits to receive ") +
+         std::to_string(op.bytes.size()) + (op.kind == Op::kSend ? " bytes to rank " : " bytes from rank ") +
+         std::to_string(op.peer);
+}
+
+// A wait needs all of its operations, so any cycle of waits is a deadlock. A new cycle leads through the rank that
+// has just begun to wait: walk from it along "waits for" until it is met again, or a rank that has ended.
+void Switchboard::find_deadlock(int rank) {
+  struct Visit {
+    int rank;
+    std::string path;
+  };
+  std::vector<Visit> open{{rank, ""}};
+  std::vector<bool> seen(ranks_.size(), false);
+  while (!open.empty()) {
+    const Visit visit = open.back();
+    open.pop_back();
+    const auto& waiting_for = ranks_[static_cast<std::size_t>(visit.rank)].waiting_for;
+    if (!waiting_for) continue;
+    const Post& post = posts_.at(*waiting_for);
+    for (const Op& op : post.unmatched) {
+      if (ranks_[static_cast<std::size_t>(op.peer)].finished)
+        fail_and_throw(described(post, op) + ", which has already ended");
+      const std::string path = visit.path + (visit.path.empty() ? "" : ", ") + described(post, op);
+      if (op.peer == rank) fail_and_throw("deadlock: " + path);
+      if (seen[static_cast<std::size_t>(op.peer)]) continue;
+      seen[static_cast<std::size_t>(op.peer)] = true;
+      open.push_back({op.peer, path});
+    }
+  }
+}
+
+// ---- ends
+
+void Switchboard::finish(int rank) {
+  ranks_[static_cast<std::size_t>(rank)].finished = true;
+  if (failure_) return;
+  for (const auto& [ticket, post] : posts_)
+    for (const Op& op : post.unmatched)
+      if (op.peer == rank && ranks_[static_cast<std::size_t>(post.rank)].waiting_for == ticket)
+        return fail(described(post, op) + ", which has already ended");
+  deliver_some();
+}
+
+void Switchboard::fail(const std::string& reason) {
+  if (!failure_) failure_ = reason;
+  flights_.clear();
+}
+
+void Switchboard::fail_and_throw(const std::string& reason) {
+  fail(reason);
+  throw_if_failed();
+  throw Error(reason, Code::kWrongAnswer);  // not reached: the board has failed
+}
+
+void Switchboard::throw_if_failed() const {
+  if (failure_) throw Error(*failure_, Code::kWrongAnswer);
+}
+
+Index Switchboard::delivered(int from, int to) const {
+  const auto found = links_.find({from, to});
+  return found == links_.end() ? 0 : found->second.delivered;
+}
+
+}  // namespace ringcraft

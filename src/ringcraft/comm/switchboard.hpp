@@ -1,0 +1,120 @@
+#pragma once
+/// @file
+/// Switchboard: the one place where messages between ranks of this machine meet. It matches sends and receives, knows
+/// who waits for whom, finds a deadlock at the very call that closes the cycle, delivers late and out of order when
+/// a seed asks for it, counts bytes per link, and keeps one virtual clock per rank. There is no thread and no I/O
+/// in it: thread ranks (threads.hpp) and the judge's router drive it under their own locks and loops.
+
+#include <deque>
+#include <limits>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "ringcraft/comm/communicator.hpp"
+
+namespace ringcraft {
+
+/// The cost of a message in virtual time: alpha + bytes / beta seconds from the moment both sides have posted.
+struct LinkCost {
+  double alpha = 0;                                        ///< seconds per message
+  double beta = std::numeric_limits<double>::infinity();  ///< bytes per second
+};
+
+/// How a switchboard behaves.
+struct SwitchboardOptions {
+  /// 0: bytes move as soon as both sides have posted. Otherwise they move late and in an order that this seed
+  /// decides, and receive buffers are filled with ones first: a rank that touches a buffer before wait() is found out.
+  std::uint64_t delivery_seed = 0;
+  LinkCost link;
+};
+
+/// Matches the messages of a set of ranks. Sends are rendezvous. Not thread-safe: the caller serialises the calls.
+class Switchboard {
+ public:
+  using Ticket = std::uint64_t;
+
+  explicit Switchboard(int world_size, SwitchboardOptions options = {});
+
+  /// Posts operations of a rank at its present virtual time; the spans must stay valid until the ticket completes or
+  /// the board fails. Bytes that one post sends to one peer count as one message in virtual time. A send and a
+  /// receive of different lengths fail the board. Throws Error if the board has failed.
+  Ticket post(int rank, std::span<const Op> ops);
+
+  /// The rank will not go on before this ticket is complete. True: it is complete already, the clock is set. False:
+  /// the rank sleeps until is_waiting(rank) is false or the board has failed. Throws Error if the board has failed or if
+  /// this call closes a cycle of waits.
+  bool begin_wait(int rank, Ticket ticket);
+
+  /// Whether the rank still sleeps in begin_wait.
+  bool is_waiting(int rank) const { return ranks_[static_cast<std::size_t>(rank)].waiting_for.has_value(); }
+
+  /// The rank has ended and will post nothing more. Fails the board if another rank waits for it.
+  void finish(int rank);
+
+  /// Ends the run for all ranks: every later post and wait throws Error with this reason. The first reason stays.
+  void fail(const std::string& reason);
+  /// Why the board has failed, if it has.
+  const std::optional<std::string>& failure() const { return failure_; }
+
+  /// Adds computing time to a rank's virtual clock.
+  void advance(int rank, double seconds) { ranks_[static_cast<std::size_t>(rank)].clock += seconds; }
+  /// A rank's virtual clock in seconds.
+  double clock(int rank) const { return ranks_[static_cast<std::size_t>(rank)].clock; }
+
+  /// Bytes delivered from one rank to another.
+  Index delivered(int from, int to) const;
+
+ private:
+  struct Half {  // one side of a message, posted and not yet matched
+    Ticket ticket;
+    std::span<std::byte> bytes;
+    double posted;        // virtual time
+    std::size_t bundle;  // bytes that the same post moves between the same two ranks in the same direction
+  };
+  struct Link {
+    std::deque<Half> sends, recvs;
+    Index delivered = 0;
+  };
+  struct Flight {  // matched, not yet delivered
+    int from, to;
+    Half send, recv;
+  };
+  struct Post {
+    int rank;
+    std::vector<Op> unmatched;  // in the order posted
+    int open = 0;               // operations not yet delivered
+    double completes = 0;       // virtual time of the latest delivery so far
+  };
+  struct Rank {
+    double clock = 0;
+    std::optional<Ticket> waiting_for;
+    bool finished = false;
+  };
+
+  Link& link(int from, int to) { return links_[{from, to}]; }
+  void match(int from, int to);
+  void matched(Ticket ticket, Op::Kind kind, int peer);
+  void deliver(std::size_t flight);
+  void deliver_some();
+  void complete(Ticket ticket);
+  bool anyone_runs() const;
+  void find_deadlock(int rank);
+  [[noreturn]] void fail_and_throw(const std::string& reason);
+  void throw_if_failed() const;
+  std::string described(const Post& post, const Op& op) const;
+
+  SwitchboardOptions options_;
+  std::mt19937_64 random_;
+  std::vector<Rank> ranks_;
+  std::map<std::pair<int, int>, Link> links_;
+  std::map<Ticket, Post> posts_;  // those not complete
+  std::map<Ticket, double> completed_;  // complete, not yet waited for: when
+  std::vector<Flight> flights_;
+  Ticket next_ticket_ = 1;
+  std::optional<std::string> failure_;
+};
+
+}  // namespace ringcraft

@@ -1,0 +1,121 @@
+// N ranks as N threads over one switchboard (see threads.hpp).
+#include "ringcraft/comm/threads.hpp"
+
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "ringcraft/core/error.hpp"
+
+namespace ringcraft {
+namespace {
+
+// The switchboard with its lock, and the first exception of any rank.
+struct World {
+  World(int world_size, SwitchboardOptions options) : board(world_size, options) {}
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  Switchboard board;
+  std::exception_ptr first;
+};
+
+class ThreadRank final : public ThreadCommunicator {
+ public:
+  ThreadRank(World& world, int rank, int world_size)
+      : ThreadCommunicator(rank, world_size, Space::kHost), world_(world) {}
+
+  void advance(double seconds) override {
+    const std::lock_guard lock(world_.mutex);
+    world_.board.advance(rank(), seconds);
+  }
+
+  double clock() override {
+    const std::lock_guard lock(world_.mutex);
+    return world_.board.clock(rank());
+  }
+
+ private:
+  std::uint64_t do_start(std::span<const Op> ops) override {
+    const Wake wake(world_);
+    return world_.board.post(rank(), ops);
+  }
+
+  void do_wait(std::uint64_t ticket) override {
+    Wake wake(world_);
+    if (world_.board.begin_wait(rank(), ticket)) return;
+    world_.changed.notify_all();
+    world_.changed.wait(wake.lock, [&] { return world_.board.failure() || !world_.board.is_waiting(rank()); });
+    if (world_.board.is_waiting(rank())) throw Error(*world_.board.failure(), Code::kWrongAnswer);
+  }
+
+  struct Wake {  // holds the lock; whatever changed meanwhile, the sleepers look again
+    explicit Wake(World& w) : world(w), lock(w.mutex) {}
+    ~Wake() { world.changed.notify_all(); }
+    World& world;
+    std::unique_lock<std::mutex> lock;
+  };
+
+  World& world_;
+};
+
+std::string reason_of(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "an exception of an unknown type";
+  }
+}
+
+void run_rank(World& world, ThreadCommunicator& comm, const std::function<void(ThreadCommunicator&)>& body) {
+  std::exception_ptr failure;
+  try {
+    body(comm);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const std::lock_guard lock(world.mutex);
+  if (failure) {
+    if (!world.first) world.first = failure;
+    world.board.fail("rank " + std::to_string(comm.rank()) + " ended with: " + reason_of(failure));
+  }
+  world.board.finish(comm.rank());
+  world.changed.notify_all();
+}
+
+}  // namespace
+
+RanksReport run_ranks(int world_size, const std::function<void(ThreadCommunicator&)>& body,
+                      SwitchboardOptions options) {
+  if (world_size < 1) throw Error("ranks", "at least 1", std::to_string(world_size), "use 4, say");
+  World world(world_size, options);
+  RanksReport report;
+  std::vector<std::unique_ptr<ThreadRank>> comms;
+  std::vector<std::shared_ptr<MemoryMeter>> meters;
+  for (int rank = 0; rank < world_size; ++rank) {
+    comms.push_back(std::make_unique<ThreadRank>(world, rank, world_size));
+    meters.push_back(std::make_shared<MemoryMeter>());
+  }
+  std::vector<std::jthread> threads;
+  for (std::size_t rank = 0; rank < comms.size(); ++rank)
+    threads.emplace_back([&, rank] {
+      const MeterScope scope(meters[rank]);
+      run_rank(world, *comms[rank], body);
+    });
+  threads.clear();  // joins
+  if (world.first) std::rethrow_exception(world.first);
+  for (int rank = 0; rank < world_size; ++rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    report.traffic.push_back(comms[r]->traffic());
+    report.clock.push_back(world.board.clock(rank));
+    report.peak_bytes.push_back(meters[r]->peak());
+  }
+  return report;
+}
+
+}  // namespace ringcraft

@@ -1,0 +1,61 @@
+#pragma once
+/// @file
+/// The small words that every other header uses: number types, memory spaces, and the extents of a tensor.
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace ringcraft {
+
+/// Counts and indices of elements; signed, so that differences are safe.
+using Index = std::int64_t;
+
+/// How a number is stored. bf16 is a storage type only: no arithmetic of the library is done in it.
+enum class DType : std::uint8_t { kFloat32, kFloat64, kBFloat16 };
+
+/// Bytes of one element.
+constexpr std::size_t size_of(DType type) {
+  switch (type) {
+    case DType::kFloat64: return 8;
+    case DType::kFloat32: return 4;
+    case DType::kBFloat16: return 2;
+  }
+  return 0;
+}
+
+/// The name as the command line spells it: "float32", "float64", "bfloat16".
+constexpr std::string_view name_of(DType type) {
+  switch (type) {
+    case DType::kFloat64: return "float64";
+    case DType::kFloat32: return "float32";
+    case DType::kBFloat16: return "bfloat16";
+  }
+  return "?";
+}
+
+/// The storage type of a C++ number; defined for float and double.
+template <class T>
+constexpr DType dtype_of();
+template <>
+constexpr DType dtype_of<float>() {
+  return DType::kFloat32;
+}
+template <>
+constexpr DType dtype_of<double>() {
+  return DType::kFloat64;
+}
+
+/// Where bytes live: in ordinary memory or in the memory of a GPU.
+enum class Space : std::uint8_t { kHost, kDevice };
+
+/// The extents of a tensor [batch, heads, rows, width], row-major and contiguous. rows counts tokens; width is
+/// head_dim, or 1 for a number per row (lse, max, sum, delta).
+struct Extents {
+  Index batch = 0, heads = 0, rows = 0, width = 0;
+
+  Index elements() const { return batch * heads * rows * width; }
+  friend bool operator==(const Extents&, const Extents&) = default;
+};
+
+}  // namespace ringcraft

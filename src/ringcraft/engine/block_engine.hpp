@@ -1,0 +1,110 @@
+#pragma once
+/// @file
+/// BlockEngine: who computes. A ring hands an engine one shard of queries and one KV block at a time; the engine owns
+/// the number type, the memory space and, on a GPU, the stream. The ring itself is therefore one function for every
+/// type and device. Engines: HostEngine<float|double> (attention/host_engine.hpp) and CudaEngine
+/// (kernels/engine/cuda_engine.hpp).
+
+#include <tuple>
+
+#include "ringcraft/core/buffer.hpp"
+#include "ringcraft/problem/problem.hpp"
+
+namespace ringcraft {
+
+/// One shard's keys and values, [batch, kv_heads, rows, head_dim] each. In backward the same struct carries their
+/// gradients dk and dv.
+struct KvBlock {
+  Buffer k, v;
+
+  /// Fits both to a shard of this many rows.
+  void set_rows(Index rows) {
+    k.set_rows(rows);
+    v.set_rows(rows);
+  }
+  static auto fields(auto& self) { return std::tie(self.k, self.v); }
+};
+
+/// The running state of online softmax for a shard: unnormalised output O [batch, heads, rows, head_dim], row maximum
+/// m and row sum l [batch, heads, rows, 1]. Its identity is (0, -inf, 0).
+struct RowState {
+  Buffer out, max, sum;
+
+  static auto fields(auto& self) { return std::tie(self.out, self.max, self.sum); }
+};
+
+/// The result of attention for a shard: out [batch, heads, rows, head_dim] and lse [batch, heads, rows, 1], the
+/// natural logarithm of the softmax denominator. A row without a visible key has out = 0 and lse = -inf.
+struct Output {
+  Buffer out, lse;
+
+  static auto fields(auto& self) { return std::tie(self.out, self.lse); }
+};
+
+/// What the backward pass of one shard reads, all of it unchanged: q, out, lse, dout and delta = rowsum(dout * out).
+struct Saved {
+  const Buffer &q, &out, &lse, &dout, &delta;
+};
+
+/// What a buffer is for; an engine chooses the number type from it.
+enum class Role : std::uint8_t {
+  kElement,      ///< q, k, v and what travels as KV
+  kAccumulator,  ///< state and gradients
+};
+
+/// Which half of training is asked for.
+enum class Pass : std::uint8_t { kForward, kBackward };
+
+/// What an engine has computed so far; the base of work balance and of virtual time.
+struct Work {
+  Index pairs = 0;   ///< visible (query, key) pairs over all blocks, counted once per block, not per head
+  Index blocks = 0;  ///< blocks with at least one visible pair
+};
+
+/// Computes blocks of attention. Calls of one engine come from one thread.
+class BlockEngine {
+ public:
+  virtual ~BlockEngine() = default;
+
+  /// Where this engine's buffers live; it must be the communicator's space.
+  virtual Space space() const = 0;
+  /// The number type of this role.
+  virtual DType dtype(Role role) const = 0;
+  /// Throws Error if this engine cannot do this pass for this problem (head_dim too large, say). Decided from the
+  /// problem alone, so that every rank throws before the first message.
+  virtual void refuse(const Problem& problem, Pass pass) const = 0;
+  /// A new buffer of this role's type in this engine's space.
+  virtual Buffer allocate(Extents extents, Role role) = 0;
+
+  /// The state that has seen no key: (0, -inf, 0) for every row of q.
+  virtual RowState begin(const Buffer& q) = 0;
+  /// Adds this KV block to the state: state = merge(state, partial of the block). A block without a visible pair
+  /// costs nothing.
+  void forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges, double softmax_scale);
+  /// Ends the forward pass in place: O / l becomes out, m + log l becomes lse.
+  virtual Output finish(RowState&& state) = 0;
+
+  /// delta = rowsum(dout * out) [batch, heads, rows, 1].
+  virtual Buffer delta(const Buffer& out, const Buffer& dout) = 0;
+  /// The gradients of one block: dq += its share, part = the block's dk and dv (all zero without a visible pair).
+  void backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block, const KeyRanges& ranges,
+                double softmax_scale);
+  /// into += from.
+  virtual void add(KvBlock& into, const KvBlock& from) = 0;
+  /// Sets every element to zero.
+  virtual void set_zero(Buffer& buffer) = 0;
+
+  /// The work done so far.
+  const Work& work() const { return work_; }
+
+ private:
+  virtual void do_forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
+                          double softmax_scale) = 0;
+  virtual void do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
+                           const KeyRanges& ranges, double softmax_scale) = 0;
+  bool count(const KeyRanges& ranges);
+
+  Work work_;
+};
+
+}  // namespace ringcraft

@@ -1,0 +1,66 @@
+// Two integers per query row instead of a mask (see key_ranges.hpp).
+#include "ringcraft/problem/key_ranges.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace ringcraft {
+namespace {
+
+const int& at(const std::vector<int>& list, int i) { return list[static_cast<std::size_t>(i)]; }
+
+}  // namespace
+
+Index KeyRanges::pairs() const {
+  Index sum = 0;
+  for (std::size_t a = 0; a < begin.size(); ++a) sum += end[a] - begin[a];
+  return sum;
+}
+
+Tile KeyRanges::tile(int row0, int row1, int key0, int key1) const {
+  // begin and end never decrease, so the first and the last row of the tile decide for all of its rows.
+  if (at(end, row1 - 1) <= key0 || key1 <= at(begin, row0)) return Tile::kEmpty;
+  if (at(begin, row1 - 1) <= key0 && key1 <= at(end, row0)) return Tile::kFull;
+  return Tile::kPartial;
+}
+
+KeyRanges KeyRanges::slice(Index first, Index count) const {
+  return {{begin.begin() + first, begin.begin() + first + count}, {end.begin() + first, end.begin() + first + count}};
+}
+
+KeyRanges KeyRanges::transposed(int keys) const {
+  KeyRanges seen;
+  int first = 0, last = 0;
+  for (int b = 0; b < keys; ++b) {
+    while (first < rows() && at(end, first) <= b) ++first;  // first row whose end lies behind key b
+    while (last < rows() && at(begin, last) <= b) ++last;   // first row that begins behind key b
+    seen.begin.push_back(first);
+    seen.end.push_back(std::max(first, last));
+  }
+  return seen;
+}
+
+KeyRanges key_ranges(const Mask& mask, Position seqlen, std::span<const Position> queries,
+                     std::span<const Position> keys) {
+  KeyRanges ranges;
+  ranges.begin.reserve(queries.size());
+  ranges.end.reserve(queries.size());
+  MaskCursor cursor(mask, seqlen);
+  std::size_t b = 0, e = 0;  // first key at or behind lo, first key at or behind hi
+  for (const Position p : queries) {
+    const auto [lo, hi] = cursor.at(p);
+    while (b < keys.size() && keys[b] < lo) ++b;
+    while (e < keys.size() && keys[e] < hi) ++e;
+    ranges.begin.push_back(static_cast<int>(b));
+    ranges.end.push_back(static_cast<int>(std::max(b, e)));
+  }
+  return ranges;
+}
+
+KeyRanges key_ranges(const Mask& mask, Position seqlen) {
+  std::vector<Position> all(static_cast<std::size_t>(seqlen));
+  std::iota(all.begin(), all.end(), Position{0});
+  return key_ranges(mask, seqlen, all, all);
+}
+
+}  // namespace ringcraft

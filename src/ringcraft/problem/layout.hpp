@@ -1,0 +1,54 @@
+#pragma once
+/// @file
+/// Layouts: which rank owns which token. Every layout gives a rank an increasing list of positions; shards differ by
+/// at most one token for any length and any number of ranks, and may be empty.
+
+#include <string_view>
+#include <vector>
+
+#include "ringcraft/core/buffer.hpp"
+#include "ringcraft/problem/mask.hpp"
+
+namespace ringcraft {
+
+/// How tokens are dealt to ranks.
+///   contiguous    rank r owns the r-th of N chunks
+///   striped       token p belongs to rank p mod N
+///   zigzag        2N chunks; rank r owns chunk r and chunk 2N-1-r (the layout that training systems use)
+///   zigzag-token  striped, but every second round runs backwards: 0 1 2 2 1 0 0 1 2 ...
+enum class Layout : std::uint8_t { kContiguous, kStriped, kZigzag, kZigzagToken };
+
+/// All four, in the order in which the course meets them.
+inline constexpr Layout kLayouts[] = {Layout::kContiguous, Layout::kStriped, Layout::kZigzag, Layout::kZigzagToken};
+
+/// The name as the command line spells it.
+std::string_view name_of(Layout layout);
+
+/// A sequence dealt to ranks. Chunks are cut as numpy.array_split does: of n chunks the first (seqlen mod n) are one
+/// token longer. Functions named target_from_source convert between a rank's local row and the global position.
+struct Sharding {
+  Layout layout = Layout::kContiguous;
+  Position seqlen = 0;  ///< tokens of the whole sequence
+  int world_size = 1;   ///< number of ranks N
+
+  /// Tokens that this rank owns, 0 included.
+  Index rows(int rank) const;
+  /// Rows of the largest shard.
+  Index largest_rows() const;
+  /// The rank that owns this position.
+  int owner_of(Position position) const;
+  /// The position of local row `row` of `rank`.
+  Position global_from_local(int rank, Index row) const;
+  /// The local row of this position on its owner.
+  Index local_from_global(Position position) const;
+  /// The positions of a rank's rows, increasing.
+  std::vector<Position> positions(int rank) const;
+};
+
+/// The rows of `whole` ([batch, heads, seqlen, width], host) that `rank` owns, in a new buffer.
+Buffer scatter(const Buffer& whole, const Sharding& sharding, int rank);
+
+/// Writes a rank's rows back to their global places in `whole`.
+void gather(Buffer& whole, const Buffer& shard, const Sharding& sharding, int rank);
+
+}  // namespace ringcraft

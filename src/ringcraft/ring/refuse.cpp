@@ -1,0 +1,78 @@
+// Validation of distributed calls (see refuse.hpp).
+#include "ringcraft/ring/refuse.hpp"
+
+#include <string>
+
+#include "ringcraft/core/error.hpp"
+
+namespace ringcraft {
+
+std::string_view name_of(Method method) {
+  switch (method) {
+    case Method::kRing: return "ring";
+    case Method::kAllGather: return "all-gather";
+    case Method::kUlysses: return "ulysses";
+    case Method::kHybrid: return "hybrid";
+  }
+  return "?";
+}
+
+std::string_view name_of(Schedule schedule) { return schedule == Schedule::kForward ? "forward" : "reversed"; }
+
+void refuse(const Problem& problem, Method method, Schedule /*every schedule serves every problem*/, Pass pass,
+            const Communicator& comm, const BlockEngine& engine) {
+  validate(problem);
+  if (method != Method::kRing)
+    throw Error("method", "ring", std::string(name_of(method)), "the other methods are not part of this version");
+  if (problem.world_size != comm.world_size())
+    throw Error("ranks", "as many as the communicator has (" + std::to_string(comm.world_size()) + ")",
+                std::to_string(problem.world_size), "build the problem with the communicator's world_size");
+  if (engine.space() != comm.space())
+    throw Error("engine", "buffers in the communicator's memory space", "buffers in the other one",
+                "use a host engine with threads and mpi, a device engine with a device communicator");
+  engine.refuse(problem, pass);
+}
+
+namespace {
+
+std::string described(const Extents& e, DType type, Space space) {
+  return "[" + std::to_string(e.batch) + ", " + std::to_string(e.heads) + ", " + std::to_string(e.rows) + ", " +
+         std::to_string(e.width) + "] " + std::string(name_of(type)) + (space == Space::kHost ? " on the host" : " on the device");
+}
+
+void require(const char* name, const Buffer& buffer, const Extents& extents, DType type, Space space) {
+  if (buffer.extents() != extents || buffer.dtype() != type || buffer.space() != space)
+    throw Error(name, described(extents, type, space), described(buffer.extents(), buffer.dtype(), buffer.space()),
+                "give each rank the shard that its layout assigns to it");
+}
+
+void require_kv(const BlockEngine& engine, const KvBlock& kv, const Extents& extents) {
+  require("k", kv.k, extents, engine.dtype(Role::kElement), engine.space());
+  require("v", kv.v, extents, engine.dtype(Role::kElement), engine.space());
+}
+
+}  // namespace
+
+void require_shard(const Problem& problem, int rank, const BlockEngine& engine, const Buffer& q, const KvBlock& kv) {
+  require("q", q, problem.q_extents(rank), engine.dtype(Role::kElement), engine.space());
+  require_kv(engine, kv, problem.kv_extents(rank));
+}
+
+void require_shard(const Problem& problem, int rank, const BlockEngine& engine, const Buffer& q, const KvBlock& first,
+                   Schedule schedule, const Output& output, const Buffer& dout) {
+  const int source = schedule == Schedule::kForward ? rank : (rank - hops(problem) + problem.world_size) % problem.world_size;
+  const DType element = engine.dtype(Role::kElement), accumulator = engine.dtype(Role::kAccumulator);
+  require("q", q, problem.q_extents(rank), element, engine.space());
+  require_kv(engine, first, problem.kv_extents(source));
+  require("out", output.out, problem.q_extents(rank), accumulator, engine.space());
+  require("lse", output.lse, problem.row_extents(rank), accumulator, engine.space());
+  require("dout", dout, problem.q_extents(rank), element, engine.space());
+}
+
+KvBlock allocate_kv(BlockEngine& engine, const Problem& problem, Role role) {
+  const Extents largest{problem.shape.batch, problem.shape.kv_heads, problem.sharding().largest_rows(),
+                        problem.shape.head_dim};
+  return {engine.allocate(largest, role), engine.allocate(largest, role)};
+}
+
+}  // namespace ringcraft

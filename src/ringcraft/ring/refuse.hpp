@@ -1,0 +1,35 @@
+#pragma once
+/// @file
+/// The one place where a distributed call is validated. It uses only what every rank knows, so all ranks refuse the
+/// same call with the same words, before the first message; nothing is ever silently ignored.
+
+#include <string_view>
+
+#include "ringcraft/comm/communicator.hpp"
+#include "ringcraft/engine/block_engine.hpp"
+#include "ringcraft/ring/ring.hpp"
+
+namespace ringcraft {
+
+/// How a sequence is attended to by several ranks. Only the ring is here; the others are refused by name.
+enum class Method : std::uint8_t { kRing, kAllGather, kUlysses, kHybrid };
+
+/// The name as the command line spells it.
+std::string_view name_of(Method method);
+std::string_view name_of(Schedule schedule);
+
+/// Throws Error unless this method can do this pass of this problem with this communicator and engine.
+void refuse(const Problem& problem, Method method, Schedule schedule, Pass pass, const Communicator& comm,
+            const BlockEngine& engine);
+
+/// Throws Error unless q and kv are this rank's shards, of the engine's element type and space.
+void require_shard(const Problem& problem, int rank, const BlockEngine& engine, const Buffer& q, const KvBlock& kv);
+
+/// The same for the arguments of the backward pass; `first` is the block that the schedule starts with.
+void require_shard(const Problem& problem, int rank, const BlockEngine& engine, const Buffer& q, const KvBlock& first,
+                   Schedule schedule, const Output& output, const Buffer& dout);
+
+/// A KV block (or its gradients) that can hold the largest shard of the problem; set_rows fits it to one.
+KvBlock allocate_kv(BlockEngine& engine, const Problem& problem, Role role);
+
+}  // namespace ringcraft
