@@ -12,7 +12,8 @@ namespace ringcraft {
 
 /// Extents of a tile of scores. Any positive sizes are right; 256 x 256 is the fastest with Eigen's products.
 struct TileSize {
-  Index rows = 256, keys = 256;
+  Index rows = 256;  ///< query rows of a tile
+  Index keys = 256;  ///< keys of a tile
 };
 
 /// Adds the keys of a block to the partial result of some rows: per tile, the maximum may grow, O and l follow it, and

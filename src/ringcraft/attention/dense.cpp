@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <vector>
 
 #include "ringcraft/attention/products.hpp"
 #include "ringcraft/attention/softmax.hpp"
@@ -12,11 +10,11 @@
 namespace ringcraft {
 namespace {
 
-// softmax_scale * q kᵀ, [rows, keys]
+// softmax_scale * q kᵀ, [rows, keys]: a Buffer, so that the memory wall is on the meter
 template <class T>
-std::vector<T> all_scores(Matrix<const T> q, Matrix<const T> k, T softmax_scale) {
-  std::vector<T> scores(static_cast<std::size_t>(q.rows * k.rows));
-  multiply_transposed<T>(q, k, softmax_scale, {scores, q.rows, k.rows});
+Buffer all_scores(Matrix<const T> q, Matrix<const T> k, T softmax_scale) {
+  Buffer scores({1, 1, q.rows, k.rows}, dtype_of<T>());
+  multiply_transposed<T>(q, k, softmax_scale, head_of<T>(scores, 0, 0));
   return scores;
 }
 
@@ -35,12 +33,12 @@ template <class T>
 void dense_forward(Matrix<const T> q, Matrix<const T> k, Matrix<const T> v, const KeyRanges& ranges, T softmax_scale,
                    Matrix<T> out, std::span<T> lse) {
   if (q.rows == 0) return;
-  std::vector<T> scores = all_scores(q, k, softmax_scale);
-  const Matrix<T> weights{scores, q.rows, k.rows};
+  Buffer scores = all_scores(q, k, softmax_scale);
+  const Matrix<T> weights = head_of<T>(scores, 0, 0);
   for (Index i = 0; i < q.rows; ++i) {
     const auto row = visible(weights.row(i), ranges, i);
     const auto [max, sum] = online_scan<T>(row);
-    lse[static_cast<std::size_t>(i)] = sum > 0 ? max + std::log(sum) : -std::numeric_limits<T>::infinity();
+    lse[static_cast<std::size_t>(i)] = max + std::log(sum);  // -inf without a key
     safe_softmax<T>(row, row);
   }
   std::fill(out.data.begin(), out.data.end(), T(0));
@@ -52,8 +50,8 @@ void dense_backward(Matrix<const T> q, Matrix<const T> k, Matrix<const T> v, Mat
                     std::span<const T> lse, std::span<const T> delta, const KeyRanges& ranges, T softmax_scale,
                     Matrix<T> dq, Matrix<T> dk, Matrix<T> dv) {
   if (q.rows == 0) return;
-  std::vector<T> scores = all_scores(q, k, softmax_scale), products = all_scores(dout, v, T(1));
-  const Matrix<T> weights{scores, q.rows, k.rows}, dscores{products, q.rows, k.rows};
+  Buffer scores = all_scores(q, k, softmax_scale), products = all_scores(dout, v, T(1));
+  const Matrix<T> weights = head_of<T>(scores, 0, 0), dscores = head_of<T>(products, 0, 0);
   for (Index i = 0; i < q.rows; ++i) {
     for (T& s : visible(weights.row(i), ranges, i)) s = std::exp(s - lse[static_cast<std::size_t>(i)]);
     for (Index j = 0; j < k.rows; ++j)

@@ -14,6 +14,7 @@ namespace ringcraft {
 template <class T>
 class HostEngine final : public BlockEngine {
  public:
+  /// An engine that computes in tiles of this size.
   explicit HostEngine(TileSize tile = {}) : tile_(tile) {}
 
   Space space() const override { return Space::kHost; }

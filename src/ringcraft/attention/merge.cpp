@@ -31,10 +31,11 @@ void merge(Partial<T> acc, Partial<const T> block) {
 
 template <class T>
 void merge_normalized(Matrix<T> out, std::span<T> lse, Matrix<const T> block_out, std::span<const T> block_lse) {
+  constexpr T kNothing = -std::numeric_limits<T>::infinity();
   for (Index i = 0; i < out.rows; ++i) {
     T& mine = lse[static_cast<std::size_t>(i)];
     const T other = block_lse[static_cast<std::size_t>(i)], largest = std::max(mine, other);
-    if (largest == -std::numeric_limits<T>::infinity()) continue;  // neither side has seen a key
+    if (mine == kNothing && other == kNothing) continue;  // neither side has seen a key
     const T weight = std::exp(mine - largest), block_weight = std::exp(other - largest), norm = weight + block_weight;
     const auto row = out.row(i);
     const auto block_row = block_out.row(i);

@@ -16,8 +16,9 @@ namespace ringcraft {
 /// [rows, head_dim]; max is m and sum is l, one number per row. The identity, which has seen no key, is (0, -inf, 0).
 template <class T>
 struct Partial {
-  Matrix<T> out;
-  std::span<T> max, sum;
+  Matrix<T> out;     ///< O, unnormalised [rows, head_dim]
+  std::span<T> max;  ///< m [rows]
+  std::span<T> sum;  ///< l [rows]
 
   /// The rows [first, first + count).
   Partial slice(Index first, Index count) const {

@@ -15,7 +15,7 @@ T shift_of(T max) {
 
 template <class T>
 void write_weights(std::span<const T> scores, SoftmaxState<T> state, std::span<T> weights) {
-  const T shift = shift_of(state.max), norm = state.sum > 0 ? 1 / state.sum : T(0);
+  const T shift = shift_of(state.max), norm = state.sum == 0 ? T(0) : 1 / state.sum;
   for (std::size_t j = 0; j < scores.size(); ++j) weights[j] = std::exp(scores[j] - shift) * norm;
 }
 

@@ -13,7 +13,8 @@ namespace ringcraft {
 /// Maximum m of the scores seen so far and the sum l of exp(score - m).
 template <class T>
 struct SoftmaxState {
-  T max = -std::numeric_limits<T>::infinity(), sum = 0;
+  T max = -std::numeric_limits<T>::infinity();  ///< m
+  T sum = 0;                                    ///< l
 };
 
 /// weights[j] = exp(scores[j] - m) / l in three scans. Both spans have one length; they may be the same memory.

@@ -16,8 +16,11 @@ namespace ringcraft {
 
 /// One half of a message, seen from this rank. Made by send_to and recv_from.
 struct Op {
-  enum Kind : std::uint8_t { kSend, kRecv } kind;
-  int peer;
+  /// Which half.
+  enum Kind : std::uint8_t { kSend, kRecv };
+
+  Kind kind;                   ///< send or receive
+  int peer;                    ///< the rank at the other end
   std::span<std::byte> bytes;  ///< a send never writes them
 };
 
@@ -40,6 +43,7 @@ class [[nodiscard]] Pending {
  public:
   /// Nothing under way.
   Pending() = default;
+  /// What is under way belongs to the new object; the old one has nothing to wait for.
   Pending(Pending&& other) noexcept : communicator_(other.communicator_), ticket_(other.ticket_) {
     other.communicator_ = nullptr;
   }
@@ -60,7 +64,8 @@ class [[nodiscard]] Pending {
 
 /// What one rank has moved so far.
 struct Traffic {
-  Index bytes_sent = 0, bytes_received = 0;
+  Index bytes_sent = 0;      ///< bytes of all sends
+  Index bytes_received = 0;  ///< bytes of all receives
   Index messages_sent = 0;  ///< sends that were not empty
 
   friend bool operator==(const Traffic&, const Traffic&) = default;
@@ -84,12 +89,14 @@ class Communicator {
   /// messages vanish. Throws Error for a peer that is this rank itself or outside of the world, and when the transport
   /// already knows that the operation can never complete.
   [[nodiscard]] Pending start(std::span<const Op> ops);
+  /// The same for a list in braces: start({send_to(...), recv_from(...)}).
   [[nodiscard]] Pending start(std::initializer_list<Op> ops) { return start(std::span(ops.begin(), ops.size())); }
 
   /// What this rank has moved so far.
   const Traffic& traffic() const { return traffic_; }
 
  protected:
+  /// For backends: this rank's place in the world, and where its messages live.
   Communicator(int rank, int world_size, Space space) : rank_(rank), world_size_(world_size), space_(space) {}
 
  private:

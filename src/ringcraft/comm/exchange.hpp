@@ -22,9 +22,9 @@ inline void recv(Communicator& comm, int peer, std::span<std::byte> bytes) {
 /// exchange and every form returns at once.
 struct RingMessage {
   int send_rank;                 ///< the neighbour that gets `out`
-  std::span<const std::byte> out;
+  std::span<const std::byte> out;  ///< what is handed on
   int recv_rank;                 ///< the neighbour that `in` comes from
-  std::span<std::byte> in;
+  std::span<std::byte> in;       ///< where what comes is written
 };
 
 /// The counter-example: every rank sends first and receives afterwards. It deadlocks for every N >= 2, with the

@@ -28,14 +28,16 @@ struct SwitchboardOptions {
   /// 0: bytes move as soon as both sides have posted. Otherwise they move late and in an order that this seed
   /// decides, and receive buffers are filled with ones first: a rank that touches a buffer before wait() is found out.
   std::uint64_t delivery_seed = 0;
-  LinkCost link;
+  LinkCost link;  ///< the same for every pair of ranks
 };
 
 /// Matches the messages of a set of ranks. Sends are rendezvous. Not thread-safe: the caller serialises the calls.
 class Switchboard {
  public:
+  /// Names one post of one rank.
   using Ticket = std::uint64_t;
 
+  /// A board on which nothing is posted; all clocks stand at 0.
   explicit Switchboard(int world_size, SwitchboardOptions options = {});
 
   /// Posts operations of a rank at its present virtual time; the spans must stay valid until the ticket completes or

@@ -21,6 +21,7 @@ struct World {
   std::condition_variable changed;
   Switchboard board;
   std::exception_ptr first;
+  bool first_is_report = false;  // `first` only repeats why the board has failed
 };
 
 class ThreadRank final : public ThreadCommunicator {
@@ -48,7 +49,8 @@ class ThreadRank final : public ThreadCommunicator {
     Wake wake(world_);
     if (world_.board.begin_wait(rank(), ticket)) return;
     world_.changed.notify_all();
-    world_.changed.wait(wake.lock, [&] { return world_.board.failure() || !world_.board.is_waiting(rank()); });
+    world_.changed.wait(wake.lock,
+                        [&] { return world_.board.failure() || !world_.board.is_waiting(rank()); });
     if (world_.board.is_waiting(rank())) throw Error(*world_.board.failure(), Code::kWrongAnswer);
   }
 
@@ -81,8 +83,15 @@ void run_rank(World& world, ThreadCommunicator& comm, const std::function<void(T
   }
   const std::lock_guard lock(world.mutex);
   if (failure) {
-    if (!world.first) world.first = failure;
-    world.board.fail("rank " + std::to_string(comm.rank()) + " ended with: " + reason_of(failure));
+    // A rank that throws with a message under way may cause a deadlock while it unwinds: the other ranks'
+    // report of that must not hide the cause.
+    const std::string reason = reason_of(failure);
+    const bool is_report = world.board.failure() == reason;
+    if (!world.first || (world.first_is_report && !is_report)) {
+      world.first = failure;
+      world.first_is_report = is_report;
+    }
+    world.board.fail("rank " + std::to_string(comm.rank()) + " ended with: " + reason);
   }
   world.board.finish(comm.rank());
   world.changed.notify_all();

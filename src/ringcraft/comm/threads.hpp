@@ -24,7 +24,7 @@ class ThreadCommunicator : public Communicator {
 
 /// What a run of thread ranks leaves behind, per rank.
 struct RanksReport {
-  std::vector<Traffic> traffic;
+  std::vector<Traffic> traffic;    ///< what the rank has moved
   std::vector<double> clock;       ///< virtual seconds
   std::vector<Index> peak_bytes;  ///< of the buffers that the rank made
 };

@@ -31,6 +31,7 @@ class MemoryMeter {
 /// While it lives, buffers made by this thread are counted by `meter`. Scopes nest; the inner one counts.
 class MeterScope {
  public:
+  /// Counts from here on.
   explicit MeterScope(std::shared_ptr<MemoryMeter> meter);
   ~MeterScope();
   MeterScope(const MeterScope&) = delete;
@@ -42,9 +43,9 @@ class MeterScope {
 
 /// How bytes of one memory space are obtained; one static instance per space and backend.
 struct Memory {
-  Space space;
+  Space space;                                  ///< where the bytes live
   std::byte* (*allocate)(std::size_t bytes);  ///< Throws Error if there is not enough memory; bytes > 0.
-  void (*release)(std::byte* bytes) noexcept;
+  void (*release)(std::byte* bytes) noexcept;   ///< Gives back what allocate gave.
 };
 
 /// Ordinary memory, aligned to 64 bytes. New bytes are all ones, which is NaN in every number type of the library:
@@ -62,9 +63,13 @@ class Buffer {
   Buffer(Buffer&& other) noexcept { *this = std::move(other); }
   Buffer& operator=(Buffer&& other) noexcept;
 
+  /// [batch, heads, rows, width], rows as set_rows left them.
   const Extents& extents() const { return extents_; }
+  /// The number type of the elements.
   DType dtype() const { return type_; }
+  /// Where the bytes live.
   Space space() const { return memory_->space; }
+  /// Whether there is no element.
   bool empty() const { return extents_.elements() == 0; }
 
   /// Shrinks or grows the rows within the rows that the buffer was made with; the tensor stays contiguous, its
@@ -74,11 +79,13 @@ class Buffer {
 
   /// The tensor's bytes, [batch, heads, rows, width] elements.
   std::span<std::byte> bytes();
+  /// The same, read-only.
   std::span<const std::byte> bytes() const;
 
   /// The tensor's elements on the host. Throws Error if T is not the stored type or the bytes are on a device.
   template <class T>
   std::span<T> values();
+  /// The same, read-only.
   template <class T>
   std::span<const T> values() const;
 
@@ -109,8 +116,9 @@ class Buffer {
 /// the nearest even.
 Buffer converted(const Buffer& from, DType to);
 
-/// bf16 is the upper half of a float32: widening is exact, narrowing rounds to the nearest even (NaN stays NaN).
+/// bf16 is the upper half of a float32, so widening is exact.
 float float_from_bfloat16(std::uint16_t bits);
+/// Narrowing rounds to the nearest even; NaN stays NaN.
 std::uint16_t bfloat16_from(double value);
 
 }  // namespace ringcraft

@@ -14,8 +14,9 @@ namespace ringcraft {
 /// A contiguous row-major view of rows x cols numbers. Copying it copies the view.
 template <class T>
 struct Matrix {
-  std::span<T> data;
-  Index rows = 0, cols = 0;
+  std::span<T> data;  ///< rows * cols elements
+  Index rows = 0;     ///< tokens
+  Index cols = 0;     ///< head_dim
 
   /// Element in row i, column j.
   T& operator()(Index i, Index j) const { return data[static_cast<std::size_t>(i * cols + j)]; }

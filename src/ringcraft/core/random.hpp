@@ -14,6 +14,7 @@ namespace ringcraft {
 /// A stream of random numbers that is decided by its seed.
 class Random {
  public:
+  /// The stream of this seed.
   explicit Random(std::uint64_t seed) : engine_(seed) {}
 
   /// Uniform in [0, 1), 53 bits.

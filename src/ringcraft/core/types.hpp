@@ -37,10 +37,12 @@ constexpr std::string_view name_of(DType type) {
 /// The storage type of a C++ number; defined for float and double.
 template <class T>
 constexpr DType dtype_of();
+/// float32
 template <>
 constexpr DType dtype_of<float>() {
   return DType::kFloat32;
 }
+/// float64
 template <>
 constexpr DType dtype_of<double>() {
   return DType::kFloat64;
@@ -52,8 +54,12 @@ enum class Space : std::uint8_t { kHost, kDevice };
 /// The extents of a tensor [batch, heads, rows, width], row-major and contiguous. rows counts tokens; width is
 /// head_dim, or 1 for a number per row (lse, max, sum, delta).
 struct Extents {
-  Index batch = 0, heads = 0, rows = 0, width = 0;
+  Index batch = 0;  ///< sequences side by side
+  Index heads = 0;  ///< heads, or kv_heads
+  Index rows = 0;   ///< tokens
+  Index width = 0;  ///< numbers of one token in one head
 
+  /// Number of elements.
   Index elements() const { return batch * heads * rows * width; }
   friend bool operator==(const Extents&, const Extents&) = default;
 };

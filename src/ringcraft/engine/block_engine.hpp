@@ -15,7 +15,8 @@ namespace ringcraft {
 /// One shard's keys and values, [batch, kv_heads, rows, head_dim] each. In backward the same struct carries their
 /// gradients dk and dv.
 struct KvBlock {
-  Buffer k, v;
+  Buffer k;  ///< keys, or dk
+  Buffer v;  ///< values, or dv
 
   /// Fits both to a shard of this many rows.
   void set_rows(Index rows) {
@@ -28,7 +29,9 @@ struct KvBlock {
 /// The running state of online softmax for a shard: unnormalised output O [batch, heads, rows, head_dim], row maximum
 /// m and row sum l [batch, heads, rows, 1]. Its identity is (0, -inf, 0).
 struct RowState {
-  Buffer out, max, sum;
+  Buffer out;  ///< O, unnormalised
+  Buffer max;  ///< m
+  Buffer sum;  ///< l
 
   static auto fields(auto& self) { return std::tie(self.out, self.max, self.sum); }
 };
@@ -36,14 +39,19 @@ struct RowState {
 /// The result of attention for a shard: out [batch, heads, rows, head_dim] and lse [batch, heads, rows, 1], the
 /// natural logarithm of the softmax denominator. A row without a visible key has out = 0 and lse = -inf.
 struct Output {
-  Buffer out, lse;
+  Buffer out;  ///< [batch, heads, rows, head_dim]
+  Buffer lse;  ///< [batch, heads, rows, 1]
 
   static auto fields(auto& self) { return std::tie(self.out, self.lse); }
 };
 
 /// What the backward pass of one shard reads, all of it unchanged: q, out, lse, dout and delta = rowsum(dout * out).
 struct Saved {
-  const Buffer &q, &out, &lse, &dout, &delta;
+  const Buffer& q;      ///< [batch, heads, rows, head_dim]
+  const Buffer& out;    ///< as q
+  const Buffer& lse;    ///< [batch, heads, rows, 1]
+  const Buffer& dout;   ///< as q
+  const Buffer& delta;  ///< as lse
 };
 
 /// What a buffer is for; an engine chooses the number type from it.

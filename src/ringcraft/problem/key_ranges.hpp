@@ -20,7 +20,8 @@ enum class Tile : std::uint8_t {
 
 /// Query row a sees exactly the local keys begin[a] <= b < end[a]. Both lists never decrease.
 struct KeyRanges {
-  std::vector<int> begin, end;
+  std::vector<int> begin;  ///< per row: the first key that it sees
+  std::vector<int> end;    ///< per row: one behind the last key that it sees
 
   /// Number of query rows.
   int rows() const { return static_cast<int>(begin.size()); }

@@ -27,7 +27,7 @@ std::string_view name_of(Layout layout);
 /// A sequence dealt to ranks. Chunks are cut as numpy.array_split does: of n chunks the first (seqlen mod n) are one
 /// token longer. Functions named target_from_source convert between a rank's local row and the global position.
 struct Sharding {
-  Layout layout = Layout::kContiguous;
+  Layout layout = Layout::kContiguous;  ///< how tokens are dealt
   Position seqlen = 0;  ///< tokens of the whole sequence
   int world_size = 1;   ///< number of ranks N
 

@@ -23,8 +23,9 @@ inline constexpr Position kNoLimit = std::numeric_limits<Position>::max();
 /// Sliding window W: left = W and right = 0, so W + 1 keys with the query's own. Packed sequences: cu_seqlens holds
 /// the borders [0, ..., seqlen] of the sequences laid end to end, the same for every batch entry; empty means one.
 struct Mask {
-  Position left = kNoLimit, right = kNoLimit;
-  std::vector<Position> cu_seqlens;
+  Position left = kNoLimit;          ///< keys before the query that it sees
+  Position right = kNoLimit;         ///< keys after the query that it sees
+  std::vector<Position> cu_seqlens;  ///< borders of packed sequences
 
   static auto fields(auto& self) { return std::tie(self.left, self.right, self.cu_seqlens); }
   friend bool operator==(const Mask&, const Mask&) = default;
@@ -42,7 +43,8 @@ std::string described(const Mask& mask);
 
 /// The keys [lo, hi) that one query sees, as global positions.
 struct KeyInterval {
-  Position lo, hi;
+  Position lo;  ///< the first key
+  Position hi;  ///< one behind the last
 };
 
 /// Answers "which keys does position p see?" for increasing p in constant time on average.

@@ -17,9 +17,11 @@ namespace ringcraft {
 /// dk, dv are [batch, kv_heads, seqlen, head_dim]; kv_heads divides heads, and the query heads
 /// [g * group, (g + 1) * group) share KV head g (grouped-query attention).
 struct Shape {
-  Index batch = 1, heads = 1, kv_heads = 1;
-  Position seqlen = 0;
-  Index head_dim = 0;
+  Index batch = 1;      ///< independent sequences side by side
+  Index heads = 1;      ///< query heads
+  Index kv_heads = 1;   ///< heads of k and v
+  Position seqlen = 0;  ///< tokens of the whole sequence
+  Index head_dim = 0;   ///< numbers of one token in one head
 
   /// Query heads per KV head.
   Index group() const { return heads / kv_heads; }
@@ -30,11 +32,11 @@ struct Shape {
 
 /// One attention problem on world_size ranks. Made by make_problem, which checks it.
 struct Problem {
-  Shape shape;
-  Mask mask;
-  Layout layout = Layout::kContiguous;
-  int world_size = 1;
-  double softmax_scale = 1.0;
+  Shape shape;                          ///< extents of the whole tensors
+  Mask mask;                            ///< which keys a query sees
+  Layout layout = Layout::kContiguous;  ///< which rank owns which token
+  int world_size = 1;                   ///< number of ranks
+  double softmax_scale = 1.0;           ///< factor of the dot products
 
   /// Who owns which token.
   Sharding sharding() const { return {layout, shape.seqlen, world_size}; }

@@ -16,6 +16,7 @@ enum class Method : std::uint8_t { kRing, kAllGather, kUlysses, kHybrid };
 
 /// The name as the command line spells it.
 std::string_view name_of(Method method);
+/// The name as the command line spells it.
 std::string_view name_of(Schedule schedule);
 
 /// Throws Error unless this method can do this pass of this problem with this communicator and engine.

@@ -11,7 +11,7 @@ namespace ringcraft {
 
 /// What the forward ring leaves on a rank.
 struct RingOutput {
-  Output output;
+  Output output;  ///< out and lse of the rank's rows
   /// The KV block that the rank held last, the one of rank (r - hops) mod N: where the reversed backward schedule
   /// starts. Empty if that is the rank's own block (hops = 0).
   KvBlock last;
@@ -21,8 +21,8 @@ struct RingOutput {
 
 /// What the backward ring leaves on a rank: the gradients of its own q, k and v.
 struct RingGradients {
-  Buffer dq;
-  KvBlock dkv;
+  Buffer dq;    ///< problem.q_extents(rank)
+  KvBlock dkv;  ///< dk and dv, problem.kv_extents(rank)
 
   static auto fields(auto& self) { return std::tie(self.dq, self.dkv); }
 };

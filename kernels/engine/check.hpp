@@ -1,0 +1,41 @@
+#pragma once
+/// @file
+/// Every CUDA call goes through RINGCRAFT_CUDA: a failure becomes an Error that names the file, the line, the
+/// call and the runtime's own words. A device, a driver or memory that is not there is Code::kMissing, all
+/// else a wrong call.
+
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+#include "ringcraft/core/error.hpp"
+
+namespace ringcraft::kernels {
+
+/// The kind of failure behind a CUDA error.
+inline Code code_of(cudaError_t error) {
+  switch (error) {
+    case cudaErrorNoDevice:
+    case cudaErrorInsufficientDriver:
+    case cudaErrorInvalidDevice:
+    case cudaErrorDevicesUnavailable:
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorMemoryAllocation:
+      return Code::kMissing;
+    default:
+      return Code::kWrongCall;
+  }
+}
+
+/// Throws Error unless the call succeeded. Use the macro, which fills in the last three arguments.
+inline void check(cudaError_t error, const char* call, const char* file, int line) {
+  if (error != cudaSuccess)
+    throw Error(
+        std::string(file) + ":" + std::to_string(line) + ": " + call + ": " + cudaGetErrorString(error),
+        code_of(error));
+}
+
+}  // namespace ringcraft::kernels
+
+/// Evaluates a CUDA runtime call and throws Error if it fails.
+#define RINGCRAFT_CUDA(call) ::ringcraft::kernels::check((call), #call, __FILE__, __LINE__)

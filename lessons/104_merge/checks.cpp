@@ -1,0 +1,339 @@
+// Lesson 104: what a merge must do. Partial results are made here from scores and values; the answer that a
+// merge must give is the attention over all of the keys, summed in long double. A result is looked at as it
+// ends, (O / l, m + log l), so any running maximum that leaves the same attention is right.
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "judge/lesson.hpp"
+#include "judge/ring_trial.hpp"
+#include "ringcraft/core/random.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr long double kTolerance = 1e-12L;  // of an element's scale; correct code stays below 1.2e-15
+
+// (O, m, l) with its memory.
+struct Part {
+  Index rows, cols;
+  std::vector<double> out, max, sum;
+
+  Part(Index r, Index c)
+      : rows(r),
+        cols(c),
+        out(static_cast<std::size_t>(r * c)),
+        max(static_cast<std::size_t>(r), -kInfinity),
+        sum(static_cast<std::size_t>(r)) {}
+  Partial<double> view() { return {{out, rows, cols}, max, sum}; }
+};
+
+// Some keys as some rows see them: a score for every pair (-inf: not visible) and a value per key.
+struct Keys {
+  Index rows, cols, count;
+  std::vector<double> scores, values;  // [rows, count], [count, cols]
+
+  double& score(Index i, Index k) { return scores[static_cast<std::size_t>(i * count + k)]; }
+  double score(Index i, Index k) const { return scores[static_cast<std::size_t>(i * count + k)]; }
+  double value(Index k, Index j) const { return values[static_cast<std::size_t>(k * cols + j)]; }
+};
+
+Keys random_keys(Random& random, Index rows, Index cols, Index count, double spread = 1.5) {
+  Keys keys{rows, cols, count, {}, {}};
+  for (Index i = 0; i < rows * count; ++i) keys.scores.push_back(spread * random.normal());
+  for (Index i = 0; i < count * cols; ++i) keys.values.push_back(random.normal());
+  return keys;
+}
+
+// The partial result over the keys [first, last): m is the largest score, O and l are sums of exp(score - m).
+Part partial(const Keys& keys, Index first, Index last) {
+  Part part(keys.rows, keys.cols);
+  for (Index i = 0; i < keys.rows; ++i) {
+    const auto row = static_cast<std::size_t>(i);
+    for (Index k = first; k < last; ++k) part.max[row] = std::max(part.max[row], keys.score(i, k));
+    for (Index k = first; k < last; ++k) {
+      if (keys.score(i, k) == -kInfinity) continue;
+      const double weight = std::exp(keys.score(i, k) - part.max[row]);
+      part.sum[row] += weight;
+      for (Index j = 0; j < keys.cols; ++j) part.view().out(i, j) += weight * keys.value(k, j);
+    }
+  }
+  return part;
+}
+
+std::string text(double number) {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.6g", number);
+  return digits;
+}
+
+// One number against what it must be.
+void require_close(const std::string& where, double got, long double want, long double scale) {
+  const long double error = std::fabs(static_cast<long double>(got) - want);
+  if (static_cast<double>(want) == got || error <= kTolerance * scale) return;  // NaN fails both
+  throw Wrong(where + " is " + text(got) + ", and must be " + text(static_cast<double>(want)) +
+              (std::isfinite(got) ? " (an error of " + text(static_cast<double>(error / scale)) +
+                                        " of its scale; 1e-12 is allowed)"
+                                  : ""));
+}
+
+// Row i, which sees no key.
+void require_nothing(const std::string& label, Part& got, Index i) {
+  const auto row = static_cast<std::size_t>(i);
+  const std::string where = label + ": row " + std::to_string(i) + " has seen no key, and its ";
+  if (got.max[row] != -kInfinity) throw Wrong(where + "m is " + text(got.max[row]) + " in place of -inf");
+  if (got.sum[row] != 0) throw Wrong(where + "l is " + text(got.sum[row]) + " in place of 0");
+  for (Index j = 0; j < got.cols; ++j)
+    if (got.view().out(i, j) != 0)
+      throw Wrong(where + "O is " + text(got.view().out(i, j)) + " in place of 0");
+}
+
+// Throws Wrong unless `got` is attention over all keys. Scales as the oracle of the harness has them: each
+// weight also carries the condition 1 + |score| of its score.
+void require_attention(const std::string& label, Part& got, const Keys& keys) {
+  for (Index i = 0; i < keys.rows; ++i) {
+    long double m = -kInfinity, l = 0, condition = 0;
+    for (Index k = 0; k < keys.count; ++k) m = std::max<long double>(m, keys.score(i, k));
+    if (m == -kInfinity) {
+      require_nothing(label, got, i);
+      continue;
+    }
+    std::vector<long double> weights;
+    for (Index k = 0; k < keys.count; ++k) l += weights.emplace_back(std::exp(keys.score(i, k) - m));
+    const auto conditioned = [&](Index k) {
+      return weights[static_cast<std::size_t>(k)] > 0 ? 1 + std::fabs(keys.score(i, k)) : 0.0;
+    };
+    for (Index k = 0; k < keys.count; ++k)
+      condition += weights[static_cast<std::size_t>(k)] / l * conditioned(k);
+
+    const auto row = static_cast<std::size_t>(i);
+    const std::string where = label + ": row " + std::to_string(i);
+    require_close(where + ": m + log l", got.max[row] + std::log(got.sum[row]), m + std::log(l),
+                  1 + condition);
+    for (Index j = 0; j < keys.cols; ++j) {
+      long double want = 0, scale = 0;
+      for (Index k = 0; k < keys.count; ++k) {
+        const long double share = weights[static_cast<std::size_t>(k)] / l;
+        want += share * keys.value(k, j);
+        scale += share * (conditioned(k) + condition) * std::fabs(keys.value(k, j));
+      }
+      require_close(where + ", column " + std::to_string(j) + ": O / l", got.view().out(i, j) / got.sum[row],
+                    want, scale);
+    }
+  }
+}
+
+// The student's merge: acc becomes acc and block together.
+std::uint32_t merge_into(Trial& trial, Part& acc, Part block) {
+  return trial.call<Merge>(acc.view(), Partial<const double>(block.view())).changed;
+}
+
+// Cuts the keys at these places, merges the parts from left to right, starting with the first.
+void require_split(Trial& trial, const std::string& label, const Keys& keys, std::vector<Index> cuts) {
+  cuts.push_back(keys.count);
+  Part acc = partial(keys, 0, cuts.front());
+  for (std::size_t c = 1; c < cuts.size(); ++c) merge_into(trial, acc, partial(keys, cuts[c - 1], cuts[c]));
+  require_attention(label, acc, keys);
+}
+
+// ---- the checks
+
+void two_halves(Trial& trial) {
+  Random random(trial.seed());
+  for (int i = 0; i < 3; ++i) require_split(trial, "16 keys, 8 and 8", random_keys(random, 6, 5, 16), {8});
+}
+
+void nothing_with_nothing(Trial& trial) {
+  Part acc(3, 4);
+  merge_into(trial, acc, Part(3, 4));
+  for (Index i = 0; i < 3; ++i) require_nothing("nothing merged with nothing", acc, i);
+}
+
+void nothing_on_one_side(Trial& trial) {
+  Random random(trial.seed());
+  const Keys keys = random_keys(random, 4, 3, 7);
+  Part acc = partial(keys, 0, 7);
+  merge_into(trial, acc, Part(4, 3));
+  require_attention("7 keys merged with nothing", acc, keys);
+  Part start(4, 3);
+  merge_into(trial, start, partial(keys, 0, 7));
+  require_attention("nothing merged with 7 keys", start, keys);
+}
+
+// Rows that see both sides, only the first, only the second, none.
+void rows_with_one_side(Trial& trial) {
+  Random random(trial.seed());
+  Keys keys = random_keys(random, 8, 3, 10);
+  for (Index i = 0; i < keys.rows; ++i)
+    for (Index k = 0; k < keys.count; ++k) {
+      const bool first_side = k < 5;
+      if ((i % 4 == 1 && !first_side) || (i % 4 == 2 && first_side) || i % 4 == 3)
+        keys.score(i, k) = -kInfinity;
+    }
+  require_split(trial, "rows that see one side only", keys, {5});
+}
+
+void extreme_maxima(Trial& trial) {
+  struct Extreme {
+    const char* label;
+    double first, second;  // added to the scores of the two sides
+  };
+  constexpr Extreme kExtremes[] = {
+      {"all scores near 1000", 1000, 1000},
+      {"all scores near -1000", -1000, -1000},
+      {"all scores near 20000", 2e4, 2e4},
+      {"all scores near -20000", -2e4, -2e4},
+      {"the second side 800 above the first", 0, 800},
+      {"the first side 800 above the second", 800, 0},
+      {"sides at -20000 and 20000", -2e4, 2e4},
+      {"sides at 1000 and -1000", 1000, -1000},
+  };
+  Random random(trial.seed());
+  for (const auto& [label, first, second] : kExtremes) {
+    Keys keys = random_keys(random, 4, 3, 8);
+    for (Index i = 0; i < keys.rows; ++i)
+      for (Index k = 0; k < keys.count; ++k) keys.score(i, k) += k < 4 ? first : second;
+    require_split(trial, label, keys, {4});
+  }
+}
+
+void either_order(Trial& trial) {
+  Random random(trial.seed());
+  const Keys keys = random_keys(random, 4, 3, 9, 20);
+  Part forth = partial(keys, 0, 3), back = partial(keys, 3, 9);
+  merge_into(trial, forth, partial(keys, 3, 9));
+  require_attention("first side, then second", forth, keys);
+  merge_into(trial, back, partial(keys, 0, 3));
+  require_attention("second side, then first", back, keys);
+}
+
+void either_bracket(Trial& trial) {
+  Random random(trial.seed());
+  const Keys keys = random_keys(random, 4, 3, 12, 20);
+  require_split(trial, "(a + b) + c", keys, {3, 7});
+  Part right = partial(keys, 3, 7);
+  merge_into(trial, right, partial(keys, 7, 12));
+  Part all = partial(keys, 0, 3);
+  merge_into(trial, all, right);
+  require_attention("a + (b + c)", all, keys);
+}
+
+void uneven_splits(Trial& trial) {
+  Random random(trial.seed());
+  const Keys keys = random_keys(random, 3, 4, 24);
+  require_split(trial, "24 keys, 1 and 23", keys, {1});
+  require_split(trial, "24 keys, 23 and 1", keys, {23});
+  std::vector<Index> one_by_one;
+  for (Index k = 1; k < keys.count; ++k) one_by_one.push_back(k);
+  require_split(trial, "24 keys one by one", keys, one_by_one);
+}
+
+void odd_sizes(Trial& trial) {
+  Random random(trial.seed());
+  for (const auto& [rows, cols] : {std::pair<Index, Index>{1, 1}, {1, 9}, {7, 1}, {3, 13}, {33, 64}})
+    require_split(trial, std::to_string(rows) + " rows, head_dim " + std::to_string(cols),
+                  random_keys(random, rows, cols, 10), {4});
+}
+
+void block_unchanged(Trial& trial) {
+  Random random(trial.seed());
+  const Keys keys = random_keys(random, 4, 3, 10);
+  Part acc = partial(keys, 0, 5);
+  if (merge_into(trial, acc, partial(keys, 5, 10)) != 0)
+    throw Wrong("your merge changed block, which it may only read");
+}
+
+void drives_the_ring(Trial& trial) {
+  const auto ring = [&](Layout layout, Mask mask, verify::Data data) {
+    const Problem problem = make_problem({1, 4, 2, 31, 6}, std::move(mask), layout, 3);
+    require_right_ring(trial, verify::make_case(problem, data, trial.seed()));
+  };
+  ring(Layout::kContiguous, full_mask(), verify::Data::kNormal);
+  ring(Layout::kZigzag, causal_mask(), verify::Data::kHot);
+}
+
+}  // namespace
+
+Lesson lesson_104() {
+  return {
+      .number = 104,
+      .name = "104_merge",
+      .title = "Merging partial results",
+      .source = "ringcraft/attention/merge.cpp",
+      .function = "merge",
+      .allowed = {},
+      .checks = {
+          {"two-halves",
+           3,
+           {},
+           "Two halves of the keys, merged, are attention over all of them.",
+           "Both sides were summed against their own maximum: bring O and l to one common maximum before you "
+           "add.",
+           two_halves},
+          {"nothing-with-nothing",
+           1,
+           {},
+           "Nothing merged with nothing stays (0, -inf, 0), without a NaN.",
+           "What is exp(-inf - (-inf)), and which maximum could you subtract when neither side has one?",
+           nothing_with_nothing},
+          {"nothing-on-one-side",
+           1,
+           {},
+           "Merging with nothing, on either side, changes nothing.",
+           "A side that has seen no key must get the weight 0, and the other one the weight 1.",
+           nothing_on_one_side},
+          {"one-sided-rows",
+           1,
+           {"two-halves"},
+           "Rows that see keys on one side only, or on none, come out right.",
+           "Each row has a maximum of its own: decide row by row whether a side is empty.",
+           rows_with_one_side},
+          {"extreme-maxima",
+           2,
+           {"two-halves"},
+           "Maxima of +-1000 and +-20000, and gaps of 800, neither overflow nor vanish.",
+           "Which of the exponents in your weights can be positive? With the larger maximum subtracted, none "
+           "is.",
+           extreme_maxima},
+          {"either-order",
+           1,
+           {"two-halves"},
+           "The order of the two sides does not matter.",
+           "Swap the two sides on paper: does every line of yours stay true?",
+           either_order},
+          {"either-bracket",
+           1,
+           {"two-halves"},
+           "(a + b) + c and a + (b + c) are the same attention.",
+           "What you leave in acc is merged again: O stays a sum, and is divided by l only at the very end.",
+           either_bracket},
+          {"uneven-splits",
+           1,
+           {"two-halves"},
+           "1 and 23 keys, or 24 keys one by one, are as good as two halves.",
+           "The weight of a side comes from its m and l alone, not from how many keys or blocks it had.",
+           uneven_splits},
+          {"odd-sizes",
+           1,
+           {"two-halves"},
+           "Any number of rows and any head_dim is merged to the last element.",
+           "Take the numbers of rows and columns from acc.out; they need not be equal, even, or larger than "
+           "1.",
+           odd_sizes},
+          {"block-unchanged",
+           1,
+           {},
+           "Only acc is written; block is read.",
+           "The block may be merged again elsewhere: leave its O, m and l as they are.",
+           block_unchanged},
+          {"drives-the-ring",
+           2,
+           {"one-sided-rows", "extreme-maxima", "odd-sizes"},
+           "The library's ring on 3 ranks, with your merge in it, equals the oracle.",
+           "The ring starts from (0, -inf, 0) and meets blocks that some rows do not see at all.",
+           drives_the_ring},
+      }};
+}
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,303 @@
+// Lesson 303: what a ring's forward pass must do. Every rank is a process of its own; values are compared
+// with the oracle, bytes and deadlocks are measured by the judge. Values may arrive in any order and from
+// either side; bytes are counted, messages are not.
+#include <algorithm>
+
+#include "judge/lesson.hpp"
+#include "judge/ring_trial.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+using verify::Case;
+using verify::Data;
+
+constexpr Shape kSmall{1, 2, 1, 16, 4};  // batch, heads, kv_heads, seqlen, head_dim
+
+Shape with_seqlen(Position seqlen) {
+  Shape shape = kSmall;
+  shape.seqlen = seqlen;
+  return shape;
+}
+
+Case make(Trial& trial, int ranks, Mask mask, Shape shape = kSmall, Layout layout = Layout::kContiguous,
+          Data data = Data::kNormal) {
+  return verify::make_case(make_problem(shape, std::move(mask), layout, ranks), data, trial.seed());
+}
+
+Mask packed_mask(std::vector<Position> borders, Position right = 0) {
+  Mask mask = causal_mask();
+  mask.right = right;
+  mask.cu_seqlens = std::move(borders);
+  return mask;
+}
+
+// ---- does it come to an end, and to the right values?
+
+void one_rank(Trial& trial) {
+  require_right_ring(trial, make(trial, 1, full_mask()));
+  require_right_ring(trial, make(trial, 1, causal_mask()));
+}
+
+void no_deadlock(Trial& trial) {
+  for (const int ranks : {2, 3, 5}) run_ring(trial, make(trial, ranks, full_mask()));
+  run_ring(trial, make(trial, 4, causal_mask()));
+  run_ring(trial, make(trial, 4, window_mask(5)));
+}
+
+void full_two(Trial& trial) { require_right_ring(trial, make(trial, 2, full_mask())); }
+
+void full_more(Trial& trial) {
+  for (const int ranks : {3, 4}) require_right_ring(trial, make(trial, ranks, full_mask(), with_seqlen(12)));
+}
+
+void causal(Trial& trial) {
+  for (const int ranks : {2, 3, 4})
+    require_right_ring(trial, make(trial, ranks, causal_mask(), with_seqlen(24)));
+}
+
+void layouts(Trial& trial) {
+  for (const Layout layout : {Layout::kStriped, Layout::kZigzag, Layout::kZigzagToken})
+    require_right_ring(trial, make(trial, 4, causal_mask(), kSmall, layout));
+}
+
+void ragged(Trial& trial) {
+  require_right_ring(trial, make(trial, 3, full_mask(), with_seqlen(17)));
+  require_right_ring(trial, make(trial, 4, causal_mask(), with_seqlen(23), Layout::kZigzag));
+  require_right_ring(trial, make(trial, 5, causal_mask(), with_seqlen(3)));
+  require_right_ring(trial, make(trial, 3, full_mask(), with_seqlen(1)));
+}
+
+void windows(Trial& trial) {
+  for (const Position window : {0, 3, 6, 9})
+    require_right_ring(trial, make(trial, 4, window_mask(window), with_seqlen(20)));
+  require_right_ring(trial, make(trial, 3, window_mask(5), with_seqlen(20), Layout::kZigzag));
+}
+
+void packed(Trial& trial) {
+  const std::vector<Position> borders{0, 5, 24, 25, 36, 48};
+  require_right_ring(trial, make(trial, 4, packed_mask(borders), with_seqlen(48)));
+  require_right_ring(trial,
+                     make(trial, 3, packed_mask(borders, kNoLimit), with_seqlen(48), Layout::kStriped));
+}
+
+void grouped(Trial& trial) {
+  require_right_ring(trial, make(trial, 3, causal_mask(), {2, 8, 2, 15, 4}));
+  require_right_ring(trial, make(trial, 2, full_mask(), {1, 6, 3, 10, 5}));
+}
+
+void hot(Trial& trial) {
+  for (const Data data : {Data::kHot, Data::kNegative, Data::kGap, Data::kHuge})
+    require_right_ring(trial, make(trial, 3, causal_mask(), kSmall, Layout::kContiguous, data));
+}
+
+// ---- does it touch only what it may, when it may?
+
+void inputs_unchanged(Trial& trial) {
+  constexpr const char* kNames[] = {"comm", "engine", "problem", "q", "kv"};
+  for (const int ranks : {2, 3}) {
+    const Case c = make(trial, ranks, full_mask());
+    const RingRun run = run_ring(trial, c);
+    for (std::size_t rank = 0; rank < run.answers.size(); ++rank)
+      for (std::size_t argument = 0; argument < std::size(kNames); ++argument)
+        if ((run.answers[rank].changed >> argument & 1) != 0)
+          wrong(c, "rank " + std::to_string(rank) + " changed its argument " + kNames[argument] +
+                       ", which it may only read");
+  }
+}
+
+void any_delivery(Trial& trial) {
+  for (const Sending sending : {Sending::kAtStart, Sending::kAtWait})
+    for (const std::uint64_t seed : {1, 2, 3}) {
+      Case c = make(trial, seed == 3 ? 5 : 3, causal_mask(), with_seqlen(22), Layout::kZigzag);
+      c.name += sending == Sending::kAtWait ? ", bytes leave at wait" : ", bytes leave at start";
+      require_right_ring(trial, c, {.seed = seed, .sending = sending});
+    }
+}
+
+// ---- does it move what theory says?
+
+// One link whose bytes differ from theory, in a sentence; empty if all agree.
+std::string difference(const Problem& problem, const World& world, const std::vector<Index>& theory) {
+  const int n = problem.world_size;
+  for (int from = 0; from < n; ++from)
+    for (int to = 0; to < n; ++to) {
+      const Index got = world.moved(from, to), want = theory[static_cast<std::size_t>(from * n + to)];
+      if (got != want)
+        return "rank " + std::to_string(from) + " sends " + std::to_string(got) + " bytes to rank " +
+               std::to_string(to) + ", and theory says " + std::to_string(want);
+    }
+  return {};
+}
+
+void require_bytes(Trial& trial, const Case& c) {
+  const int exchanges = hops(c.problem);
+  const RingRun run = run_ring(trial, c);
+  const auto theory = ring_bytes(c.problem, exchanges, 1);
+  const std::string sentence = difference(c.problem, run.world, theory);
+  const auto n = static_cast<std::size_t>(c.problem.world_size);
+  const auto sent = [&](const std::vector<Index>& bytes) {
+    Index sum = 0;
+    for (std::size_t to = 0; to < n; ++to) sum += bytes[to];
+    return static_cast<double>(sum);
+  };
+  trial.note({"bytes sent by rank 0, " + c.name, sent(run.world.bytes), sent(theory), "B"});
+  if (sentence.empty() || difference(c.problem, run.world, ring_bytes(c.problem, exchanges, -1)).empty())
+    return;
+  wrong(c, sentence + " (" + std::to_string(exchanges) + " exchanges of one KV block, 8 bytes per number)");
+}
+
+void exact_bytes(Trial& trial) {
+  require_bytes(trial, make(trial, 2, full_mask()));
+  require_bytes(trial, make(trial, 4, causal_mask(), {1, 4, 2, 16, 4}));
+  require_bytes(trial, make(trial, 5, full_mask(), with_seqlen(17)));
+}
+
+void window_exchanges(Trial& trial) {
+  for (const Position window : {0, 3, 6})
+    require_bytes(trial, make(trial, 4, window_mask(window), with_seqlen(20)));
+}
+
+void last_block(Trial& trial) {
+  const auto same = [](const Buffer& a, const Buffer& b) { return std::ranges::equal(a.bytes(), b.bytes()); };
+  for (const Mask& mask : {full_mask(), window_mask(6), window_mask(0)}) {
+    const Case c = make(trial, 3, mask, with_seqlen(17));
+    const RingRun run = run_ring(trial, c);
+    const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat64);
+    const int n = c.problem.world_size, exchanges = hops(c.problem);
+    for (int rank = 0; rank < n; ++rank) {
+      const KvBlock& last = run.answers[static_cast<std::size_t>(rank)].result.last;
+      const std::string who = "rank " + std::to_string(rank);
+      if (exchanges == 0) {
+        if (!last.k.empty() || !last.v.empty())
+          wrong(c, who + " returns a last block, and nothing was exchanged");
+        continue;
+      }
+      const int owner = (rank - exchanges + n) % n;
+      if (!same(last.k, scatter(inputs.k, c.problem.sharding(), owner)) ||
+          !same(last.v, scatter(inputs.v, c.problem.sharding(), owner)))
+        wrong(c, who + " must return the block of rank " + std::to_string(owner) + " as its last one");
+    }
+  }
+}
+
+}  // namespace
+
+Lesson lesson_303() {
+  return {.number = 303,
+          .name = "303_ring_forward",
+          .title = "The ring's forward pass",
+          .source = "ringcraft/ring/forward.cpp",
+          .function = "ring_forward",
+          .allowed = {"ringcraft::exchange_all_send_first",
+                      "ringcraft::exchange_odd_even",  // lesson 301 wrote them
+                      "ringcraft::exchange_send_recv", "ringcraft::start_exchange"},
+          .checks = {
+              {"one-rank",
+               1,
+               {},
+               "One rank computes alone and sends nothing.",
+               "With one rank there is no neighbour: how many exchanges are left?",
+               one_rank},
+              {"no-deadlock",
+               3,
+               {},
+               "The ring comes to an end on 2 to 5 ranks, whatever is masked.",
+               "Who is listening while everyone talks? And a rank that has nothing to compute still has to "
+               "pass blocks on.",
+               no_deadlock},
+              {"full-two",
+               2,
+               {"no-deadlock"},
+               "Two ranks, full attention: every row sees both blocks.",
+               "How many blocks are there, how many did you compute with, and was each complete and in its "
+               "own buffer?",
+               full_two},
+              {"full-more",
+               2,
+               {"full-two"},
+               "Three and four ranks, full attention.",
+               "Follow one block around the ring: does every rank meet every block exactly once?",
+               full_more},
+              {"causal",
+               3,
+               {"full-more"},
+               "Causal attention, contiguous shards.",
+               "At step t, whose keys are in your hands? Full attention forgives a wrong answer, a causal "
+               "mask does not.",
+               causal},
+              {"layouts",
+               2,
+               {"causal"},
+               "Striped, zig-zag and token zig-zag layouts.",
+               "A rank's rows need not be neighbours: ask the problem for the key ranges, do not compute "
+               "them from rank numbers.",
+               layouts},
+              {"ragged",
+               2,
+               {"full-more"},
+               "Lengths that the ranks do not divide, and shards without a row.",
+               "The block that arrives may be longer or shorter than yours: whose number of rows must the "
+               "buffer have?",
+               ragged},
+              {"windows",
+               2,
+               {"causal"},
+               "Sliding windows, the borders of shards included.",
+               "How many shards can a window reach back into? The problem knows the number of hops.",
+               windows},
+              {"packed",
+               2,
+               {"causal"},
+               "Packed sequences whose borders are not those of the shards.",
+               "The mask knows the sequences already: hand the engine the key ranges of your rank and the "
+               "block's owner.",
+               packed},
+              {"grouped-heads",
+               1,
+               {"full-two"},
+               "Grouped heads (8 on 2, 6 on 3) and a batch of two.",
+               "A KV block has kv_heads heads, fewer than q: take its extents from kv, not from q.",
+               grouped},
+              {"hot",
+               1,
+               {"full-two"},
+               "Scores of hundreds and of +-20000, above and below zero.",
+               "The state (O, m, l) lives through all steps: begin it once, finish it once.",
+               hot},
+              {"inputs-unchanged",
+               1,
+               {"no-deadlock"},
+               "Neither q nor the rank's own KV block is written.",
+               "Receive into buffers of your own; the caller needs its block for the backward pass.",
+               inputs_unchanged},
+              {"any-delivery",
+               3,
+               {"full-more"},
+               "Right whenever messages leave and arrive: no buffer is touched while under way.",
+               "Between start and wait the network owns both buffers: when may you write into the one that "
+               "you sent?",
+               any_delivery},
+              {"exact-bytes",
+               3,
+               {"full-more"},
+               "Every rank moves exactly what theory says, and no exchange more.",
+               "How many hops are needed after the last use of a block, and how many bytes has a block?",
+               exact_bytes},
+              {"window-exchanges",
+               1,
+               {"windows"},
+               "A window costs only the exchanges that it reaches back.",
+               "Every rank makes hops(problem) exchanges, not N - 1: which blocks does nobody need?",
+               window_exchanges},
+              {"last-block",
+               1,
+               {"full-more"},
+               "The block held last is handed out for the backward pass.",
+               "After the last exchange a rank holds the block of rank (r - hops) mod N; with none, it hands "
+               "out an empty one.",
+               last_block},
+          }};
+}
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,214 @@
+// Processes, pipes, limits (see child.hpp).
+#include "judge/child.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "judge/protocol.hpp"
+#include "ringcraft/core/error.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+[[noreturn]] void no_process(const std::string& what) {
+  throw Error(
+      "the system gives no " + what + " (" + std::strerror(errno) + "); close other programs and try again",
+      Code::kMissing);
+}
+
+// ---- the child's side between fork and exec: nothing but system calls
+
+struct Prepared {
+  std::vector<char*> arguments, environment;
+  const char* folder;
+  Limits limits;
+  int input, output, wire;
+};
+
+void limit(int resource, rlim_t value) {
+  if (value == 0) return;
+  const rlimit both{value, value};
+  ::setrlimit(static_cast<__rlimit_resource>(resource), &both);
+}
+
+void close_from(int first) {
+  if (::close_range(static_cast<unsigned>(first), ~0u, 0) == 0) return;
+  for (int fd = first; fd < 1024; ++fd) ::close(fd);
+}
+
+[[noreturn]] void become(const Prepared& prepared) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a judge that dies takes its children along
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::signal(SIGPIPE, SIG_DFL);
+  ::dup2(prepared.input, 0);
+  ::dup2(prepared.output, 1);
+  ::dup2(prepared.output, 2);
+  if (prepared.wire >= 0) ::dup2(prepared.wire, kWireDescriptor);
+  close_from(prepared.wire >= 0 ? kWireDescriptor + 1 : 3);
+  const rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  limit(RLIMIT_CPU, prepared.limits.cpu_seconds);
+  limit(RLIMIT_AS, prepared.limits.address_bytes);
+  limit(RLIMIT_FSIZE, prepared.limits.file_bytes);
+  if (*prepared.folder == '\0' || ::chdir(prepared.folder) == 0)
+    ::execve(prepared.arguments[0], prepared.arguments.data(), prepared.environment.data());
+  ::_exit(127);
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+int milliseconds_to(Clock::time_point deadline) {
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1000));
+}
+
+}  // namespace
+
+// ---- Descriptor
+
+Descriptor::Descriptor(int fd) : fd_(::fcntl(fd, F_DUPFD_CLOEXEC, 10)) {
+  ::close(fd);
+  if (fd_ < 0) no_process("file descriptor");
+}
+Descriptor::Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+Descriptor::~Descriptor() { close(); }
+
+void Descriptor::close() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+void Descriptor::set_nonblocking() const { ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) | O_NONBLOCK); }
+
+// ---- Child
+
+Child::Child(const Command& command) : output_limit_(command.output_limit) {
+  int pipe_ends[2], socket_ends[2] = {-1, -1};
+  if (::pipe2(pipe_ends, O_CLOEXEC) != 0) no_process("pipe");
+  output_ = Descriptor(pipe_ends[0]);
+  const Descriptor output_end(pipe_ends[1]), input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  Descriptor wire_end;
+  if (command.wire == Wire::kYes) {
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socket_ends) != 0) no_process("socket");
+    wire_ = Descriptor(socket_ends[0]);
+    wire_end = Descriptor(socket_ends[1]);
+    wire_.set_nonblocking();
+  }
+  output_.set_nonblocking();
+
+  const std::string folder = command.folder.string();
+  const Prepared prepared{pointers(command.arguments),
+                          pointers(command.environment),
+                          folder.c_str(),
+                          command.limits,
+                          input.get(),
+                          output_end.get(),
+                          wire_end.get()};
+  pid_.value = ::fork();
+  if (pid_.value == 0) become(prepared);
+  if (pid_.value < 0) no_process("process");
+  ::setpgid(pid_.value, pid_.value);  // both sides do it: whoever comes first
+}
+
+Child::~Child() { stop(); }
+
+bool Child::read_output() {
+  char buffer[4096];
+  while (output_.open() && !flooded_) {
+    const ssize_t got = ::read(output_.get(), buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return true;  // nothing more for now
+    if (got == 0) output_.close();
+    const std::size_t keep = std::min(static_cast<std::size_t>(got), output_limit_ - printed_.size());
+    printed_.append(buffer, keep);
+    flooded_ = keep < static_cast<std::size_t>(got);
+  }
+  return output_.open();
+}
+
+std::optional<Ending> Child::wait_until(Clock::time_point deadline) {
+  while (!ending_ && pid_.value > 0) {
+    int status = 0;
+    const pid_t got = ::waitpid(pid_.value, &status, WNOHANG);
+    if (got == pid_.value)
+      ending_ = WIFSIGNALED(status) ? Ending{true, WTERMSIG(status)} : Ending{false, WEXITSTATUS(status)};
+    else if (got < 0 && errno != EINTR)
+      break;
+    else if (Clock::now() >= deadline)
+      break;
+    else
+      ::poll(nullptr, 0, 1);
+  }
+  return ending_;
+}
+
+void Child::stop() {
+  if (pid_.value <= 0) return;
+  ::kill(-pid_.value, SIGKILL);  // also what the child itself has started
+  if (!ending_) {
+    ::kill(pid_.value, SIGKILL);
+    int status = 0;
+    while (::waitpid(pid_.value, &status, 0) < 0 && errno == EINTR) {
+    }
+  }
+  pid_.value = -1;
+}
+
+// ---- endings and commands
+
+std::string described(const Ending& ending) {
+  if (!ending.signalled) return "ended itself with exit code " + std::to_string(ending.number);
+  switch (ending.number) {
+    case SIGSEGV:
+      return "crashed (segmentation fault)";
+    case SIGBUS:
+      return "crashed (bus error)";
+    case SIGFPE:
+      return "crashed (arithmetic fault: an integer was divided by zero)";
+    case SIGILL:
+      return "crashed (illegal instruction: a function that must return a value ended without one?)";
+    case SIGABRT:
+      return "crashed (aborted)";
+    case SIGXCPU:
+      return "used up its processor time";
+    case SIGXFSZ:
+      return "wrote a file that is too large";
+    default:
+      return "was ended by signal " + std::to_string(ending.number) + " (" + ::strsignal(ending.number) + ")";
+  }
+}
+
+Finished run_command(const Command& command, std::chrono::seconds limit) {
+  Child child(command);
+  const auto deadline = Clock::now() + limit;
+  pollfd ready{child.output().get(), POLLIN, 0};
+  while (!child.flooded() && Clock::now() < deadline) {
+    ::poll(&ready, 1, milliseconds_to(deadline));
+    if (!child.read_output()) break;
+  }
+  const auto ending = child.wait_until(child.flooded() ? Clock::now() : deadline);
+  child.stop();
+  return {ending.value_or(Ending{true, SIGKILL}), child.printed(), !ending && !child.flooded()};
+}
+
+}  // namespace ringcraft::judge

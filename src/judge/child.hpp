@@ -1,0 +1,126 @@
+#pragma once
+/// @file
+/// Child processes of the judge: compilers and workers. A child has a process group, limits and an
+/// environment of its own, inherits no descriptor but its standard three and the wire, and is killed and
+/// reaped at the latest when its Child is destroyed. Nothing here ever blocks without a deadline.
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ringcraft::judge {
+
+using Clock = std::chrono::steady_clock;
+
+/// A file descriptor that closes itself.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  /// Takes over `fd` and moves it to a number of 10 or more, closed on exec.
+  explicit Descriptor(int fd);
+  Descriptor(Descriptor&& other) noexcept;
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor();
+
+  int get() const { return fd_; }
+  bool open() const { return fd_ >= 0; }
+  void close();
+  void set_nonblocking() const;
+
+ private:
+  int fd_ = -1;
+};
+
+/// What a child may use; 0 means no limit.
+struct Limits {
+  rlim_t cpu_seconds = 0;
+  rlim_t address_bytes = 0;
+  rlim_t file_bytes = 0;
+};
+
+/// Whether a child gets a socket to the judge as descriptor 3.
+enum class Wire : bool { kNo, kYes };
+
+/// What to start and how.
+struct Command {
+  std::vector<std::string> arguments;    ///< the first is the program, an absolute path
+  std::vector<std::string> environment;  ///< NAME=value, and nothing else
+  std::filesystem::path folder;          ///< working directory; empty: the judge's
+  Limits limits;
+  Wire wire = Wire::kNo;
+  std::size_t output_limit = std::size_t{64} << 10;  ///< bytes of standard output and error that are kept
+};
+
+/// How a child ended.
+struct Ending {
+  bool signalled = false;
+  int number = 0;  ///< the signal, or the exit code
+};
+
+/// "crashed (segmentation fault)", "ended itself with exit code 0", "used up its processor time" ...
+std::string described(const Ending& ending);
+
+/// A running child.
+class Child {
+ public:
+  /// Starts it. Throws Error (kMissing) if the system gives no process or no pipe.
+  explicit Child(const Command& command);
+  Child(Child&&) noexcept = default;
+  Child& operator=(Child&&) noexcept = default;
+  ~Child();
+
+  /// The judge's end of the socket, non-blocking; not open without Wire::kYes.
+  const Descriptor& wire() const { return wire_; }
+  /// Reading end of its standard output and error, non-blocking.
+  const Descriptor& output() const { return output_; }
+
+  /// Takes what the child has printed; keeps the first output_limit bytes. False when there will be no more:
+  /// the output is closed then.
+  bool read_output();
+  const std::string& printed() const { return printed_; }
+  /// Whether it printed more than the limit.
+  bool flooded() const { return flooded_; }
+
+  /// How it ended, if it has ended by this time.
+  std::optional<Ending> wait_until(Clock::time_point deadline);
+  /// Kills the whole process group and reaps the child.
+  void stop();
+
+ private:
+  struct Pid {  // a moved-from child has none
+    pid_t value = -1;
+    Pid() = default;
+    Pid(Pid&& other) noexcept : value(std::exchange(other.value, -1)) {}
+    Pid& operator=(Pid&& other) noexcept {
+      std::swap(value, other.value);
+      return *this;
+    }
+  };
+
+  Pid pid_;
+  std::optional<Ending> ending_;
+  Descriptor wire_, output_;
+  std::string printed_;
+  std::size_t output_limit_;
+  bool flooded_ = false;
+};
+
+/// What a finished command leaves.
+struct Finished {
+  Ending ending;
+  std::string printed;     ///< standard output and error, as far as kept
+  bool timed_out = false;  ///< it was killed at the deadline
+  bool good() const { return !timed_out && !ending.signalled && ending.number == 0; }
+};
+
+/// Runs a command to its end, at most this long.
+Finished run_command(const Command& command, std::chrono::seconds limit);
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,30 @@
+#pragma once
+/// @file
+/// Where the build tree keeps what the judge needs: compiler, flags, objects and archives. Written by CMake.
+
+#include <string>
+#include <vector>
+
+namespace ringcraft::judge {
+
+/// Whether the tree is built with sanitizers; the students' objects then are, too.
+extern const bool kSanitized;
+/// Root of the source tree.
+extern const std::string kSourceRoot;
+/// An existing folder of the build tree for short-lived files.
+extern const std::string kWorkRoot;
+/// The compiler and its flags for a student's file; the precompiled headers fit exactly these.
+extern const std::vector<std::string> kCompile;
+/// The compiler's flags for linking a worker, in front of the objects.
+extern const std::vector<std::string> kLink;
+/// The objects of the worker, the archives of the library, and what they need: behind the student's object.
+extern const std::vector<std::string> kLinkInputs;
+/// The program nm.
+extern const std::string kNm;
+/// A file with nm's list of the symbols of all objects of the library, each line with its object in front.
+extern const std::string kLibrarySymbols;
+/// The folder of precompiled headers, one per exercise file: merge.cpp.hpp for merge.cpp; empty if the
+/// compiler has none.
+extern const std::string kPrecompiled;
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,56 @@
+#pragma once
+/// @file
+/// The judge's front door: which exercises there are, how one is started, and the verdict on a student's
+/// file. The file is compiled, put in place of the library's own file, and run in processes that know neither
+/// expected values nor the oracle; the verdict is computed here.
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "verify/report.hpp"
+
+namespace ringcraft::judge {
+
+/// What the road shows of a lesson.
+struct LessonInfo {
+  int number;
+  std::string name;      ///< "104_merge", its folder below lessons and below the workspace
+  std::string title;     ///< "Merging partial results"
+  std::string source;    ///< the library's own file, below src: "ringcraft/attention/merge.cpp"
+  std::string function;  ///< "merge"
+  bool checkable;        ///< whether check can judge it
+};
+
+/// The lessons that have an exercise, by number.
+std::vector<LessonInfo> lessons();
+
+/// Where the student's file of a lesson lies: WORKSPACE/104_merge/merge.cpp. Throws Error for an unknown
+/// lesson.
+std::filesystem::path exercise_file(int lesson, const std::filesystem::path& workspace);
+
+/// Writes the exercise file: the library's own with the body taken out. Returns its path. Throws Error for an
+/// unknown lesson, if the file is there already, or if it cannot be written.
+std::filesystem::path start(int lesson, const std::filesystem::path& workspace);
+
+/// How a check is made.
+struct CheckOptions {
+  std::uint64_t seed = 1;                    ///< of all inputs
+  std::chrono::milliseconds per_call{5000};  ///< a call that takes longer counts as hanging
+  /// Called before each step with its claim, how many steps are done, and how many there are.
+  std::function<void(const std::string& claim, int done, int total)> progress;
+};
+
+/// Compiles the student's file and runs all checks of the lesson. Rows "104.compiles" and "104.belongs"
+/// (weight 0) come first; a check whose needs did not pass is skipped, and after a call that hangs all others
+/// are. Throws Error for an unknown lesson, a lesson that was not started, and a missing compiler; never for
+/// what the student's file does.
+verify::Report check(int lesson, const std::filesystem::path& workspace, const CheckOptions& options = {});
+
+/// The same for a file anywhere.
+verify::Report check_file(int lesson, const std::filesystem::path& file, const CheckOptions& options = {});
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,24 @@
+// The table of lessons (see lesson.hpp).
+#include "judge/lesson.hpp"
+
+#include <algorithm>
+
+#include "ringcraft/core/error.hpp"
+
+namespace ringcraft::judge {
+
+const std::vector<Lesson>& all_lessons() {
+  static const std::vector<Lesson> lessons{lesson_104(), lesson_303()};
+  return lessons;
+}
+
+const Lesson& lesson_numbered(int number) {
+  const auto& lessons = all_lessons();
+  const auto found = std::ranges::find(lessons, number, &Lesson::number);
+  if (found != lessons.end()) return *found;
+  std::string known;
+  for (const Lesson& lesson : lessons) known += (known.empty() ? "" : ", ") + std::to_string(lesson.number);
+  throw Error("lesson", "one of " + known, std::to_string(number), "see ./ringcraft lessons for the road");
+}
+
+}  // namespace ringcraft::judge

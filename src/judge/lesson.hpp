@@ -1,0 +1,96 @@
+#pragma once
+/// @file
+/// A lesson that can be checked: its exercise, and its checks as rows of a table. A check calls the student's
+/// function through a Trial, compares what comes back, and says what is wrong; it never runs the function
+/// itself.
+
+#include <filesystem>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "judge/exercises.hpp"
+#include "judge/team.hpp"
+#include "verify/report.hpp"
+
+namespace ringcraft::judge {
+
+/// What a check throws to fail: the verdict in one sentence.
+struct Wrong : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// One run of one check: workers of its own, random numbers of its own.
+class Trial {
+ public:
+  /// The seed decides all inputs of the check.
+  Trial(Team& team, std::uint64_t seed) : team_(team), seed_(seed) {}
+
+  /// Calls an exercise that is not distributed. Mutable views among the arguments are overwritten with what
+  /// came back.
+  template <class E, class... A>
+  auto call(A&&... arguments) {
+    const World world = team_.call(kNameOf<E>, {E::request(arguments...)});
+    return read([&] { return E::answer(world.replies[0], arguments...); });
+  }
+
+  /// Calls a distributed exercise with one request per rank (E::request).
+  template <class E>
+  World call_world(const std::vector<Bytes>& requests, Delivery delivery = {}) {
+    return team_.call(kNameOf<E>, requests, delivery);
+  }
+
+  /// Runs `action`, which reads a reply: whatever is wrong with the bytes becomes a verdict.
+  template <class Action>
+  static auto read(Action action) {
+    try {
+      return action();
+    } catch (const Error& error) {
+      throw Wrong(std::string("the answer cannot be read: ") + error.what());
+    }
+  }
+
+  std::uint64_t seed() const { return seed_; }
+  /// Puts a measured number beside the verdict.
+  void note(verify::Figure figure) { figures_.push_back(std::move(figure)); }
+  const std::vector<verify::Figure>& figures() const { return figures_; }
+
+ private:
+  Team& team_;
+  std::uint64_t seed_;
+  std::vector<verify::Figure> figures_;
+};
+
+/// One row of a lesson's table.
+struct Check {
+  std::string id;  ///< "identity"; reports show "104.identity"
+  double weight;   ///< points
+  std::vector<std::string>
+      needs;          ///< ids of earlier checks; if one of them did not pass, this one is skipped
+  std::string claim;  ///< what should hold, as a sentence
+  std::string hint;   ///< the next thing to think of, one sentence, no code
+  std::function<void(Trial&)> run;  ///< returns, or throws Wrong; Misbehaviour passes through
+};
+
+/// What a lesson declares.
+struct Lesson {
+  int number;
+  std::string name;  ///< of its folder: "104_merge"
+  std::string title;
+  std::string source;             ///< the library's own file, below src: "ringcraft/attention/merge.cpp"
+  std::string function;           ///< the exercise: "merge"
+  std::set<std::string> allowed;  ///< names beyond core and problem that the student may call
+  std::vector<Check> checks;
+};
+
+/// All lessons that can be checked, by number.
+const std::vector<Lesson>& all_lessons();
+/// The lesson of this number. Throws Error if there is none.
+const Lesson& lesson_numbered(int number);
+
+/// Declared in lessons/NNN_name/checks.cpp.
+Lesson lesson_104();
+Lesson lesson_303();
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,114 @@
+// The marks of exercises, and skeletons (see marks.hpp).
+#include "judge/marks.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <regex>
+#include <sstream>
+
+#include "ringcraft/core/error.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+const std::regex kBegin(R"(^( *)// BEGIN SOLUTION ([0-9]{3}) \[([A-Za-z_][A-Za-z0-9_]*)\]$)");
+const std::regex kEnd(R"(^ *// END SOLUTION \[([A-Za-z_][A-Za-z0-9_]*)\]$)");
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  std::istringstream stream{std::string(text)};
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+// Walks over the lines and keeps the region that is open.
+class Parser {
+ public:
+  Parser(const std::string& file, const std::set<int>& lessons) : file_(file), lessons_(lessons) {}
+
+  void line(int number, const std::string& text) {
+    std::smatch match;
+    if (std::regex_match(text, match, kBegin)) {
+      begin({std::stoi(match[2]), match[3], number, 0, match[1]});
+    } else if (std::regex_match(text, match, kEnd)) {
+      end(number, match[1]);
+    } else if (text.find("BEGIN SOLUTION") != text.npos || text.find("END SOLUTION") != text.npos) {
+      malformed(number, "'// BEGIN SOLUTION 104 [name]' or '// END SOLUTION [name]' alone on its line", text);
+    }
+  }
+
+  std::vector<Region> finish() {
+    if (open_)
+      malformed(open_->begin, "an END for the BEGIN of [" + open_->name + "]", "the end of the file");
+    return std::move(regions_);
+  }
+
+ private:
+  void begin(const Region& region) {
+    if (open_)
+      malformed(region.begin,
+                "the END of [" + open_->name + "], begun in line " + std::to_string(open_->begin),
+                "another BEGIN");
+    if (!lessons_.contains(region.lesson))
+      malformed(region.begin, "the number of a lesson", std::to_string(region.lesson));
+    if (std::ranges::any_of(regions_, [&](const Region& other) { return other.name == region.name; }))
+      malformed(region.begin, "a name that is used once", "[" + region.name + "] a second time");
+    open_ = region;
+  }
+
+  void end(int number, const std::string& name) {
+    if (!open_) malformed(number, "a BEGIN before this END", "none");
+    if (open_->name != name) malformed(number, "the END of [" + open_->name + "]", "[" + name + "]");
+    open_->end = number;
+    if (open_->lines() == 0) malformed(number, "a body between the marks", "nothing");
+    regions_.push_back(*open_);
+    open_.reset();
+  }
+
+  [[noreturn]] void malformed(int number, const std::string& expected, const std::string& actual) const {
+    throw Error(file_ + ":" + std::to_string(number), expected, actual, "correct the marks");
+  }
+
+  const std::string& file_;
+  const std::set<int>& lessons_;
+  std::optional<Region> open_;
+  std::vector<Region> regions_;
+};
+
+std::string replacement(const Region& region, int lesson) {
+  const int lines = std::max(1, region.lines() / 5 * 5);
+  return region.indent + "// TODO: write " + region.name + " here, about " + std::to_string(lines) +
+         (lines == 1 ? " line.\n" : " lines.\n") + region.indent + "throw Error(\"lesson " +
+         std::to_string(lesson) + " is not written yet\");\n";
+}
+
+}  // namespace
+
+std::vector<Region> parse_marks(std::string_view text, const std::string& file,
+                                const std::set<int>& lessons) {
+  Parser parser(file, lessons);
+  int number = 0;
+  for (const std::string& line : lines_of(text)) parser.line(++number, line);
+  return parser.finish();
+}
+
+std::string skeleton(std::string_view text, const std::string& file, const std::set<int>& lessons,
+                     int lesson) {
+  const std::vector<Region> regions = parse_marks(text, file, lessons);
+  if (std::ranges::none_of(regions, [&](const Region& region) { return region.lesson == lesson; }))
+    throw Error(file, "marks of lesson " + std::to_string(lesson), "none", "correct the marks");
+  std::string result;
+  auto region = regions.begin();
+  int number = 0;
+  for (const std::string& line : lines_of(text)) {
+    ++number;
+    const bool inside = region != regions.end() && number >= region->begin;
+    const bool mark = inside && (number == region->begin || number == region->end);
+    if (inside && number == region->begin && region->lesson == lesson) result += replacement(*region, lesson);
+    if (!inside || (!mark && region->lesson != lesson)) result += line + "\n";
+    if (inside && number == region->end) ++region;
+  }
+  return result;
+}
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,44 @@
+#pragma once
+/// @file
+/// What the judge and a worker say to each other: frames over one socket. A frame is a FrameHeader and
+/// `length` bytes. The judge trusts nothing that it reads: every length is compared with a limit before
+/// memory is taken for it.
+///
+///   judge -> worker   kCall      exercise, rank, world_size, Sending, the arguments
+///   worker -> judge   kPost      ticket, operations (kind, peer, length), the bytes of the sends one after
+///   the other worker -> judge   kWait      ticket judge -> worker   kReceived  the bytes of the ticket's
+///   receives one after the other: its wait is over worker -> judge   kReply     changed constant arguments,
+///   the result, the arguments that travel back worker -> judge   kThrew     what()
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ringcraft::judge {
+
+/// The worker's end of the socket.
+inline constexpr int kWireDescriptor = 3;
+
+/// Sizes that no honest exercise comes near.
+inline constexpr std::uint64_t kLargestFrame = std::uint64_t{64} << 20;  ///< bytes of one frame
+inline constexpr std::uint64_t kLargestMessage = std::uint64_t{16}
+                                                 << 20;  ///< bytes of one message between ranks
+
+/// Begins every frame, so that stray writes to the socket are recognised.
+inline constexpr std::uint32_t kFrameMark = 0x52494E47;  // "RING"
+
+enum class FrameKind : std::uint32_t { kCall = 1, kPost, kWait, kReceived, kReply, kThrew };
+
+struct FrameHeader {
+  std::uint32_t mark = kFrameMark;
+  FrameKind kind = FrameKind::kCall;
+  std::uint64_t length = 0;  ///< bytes that follow
+};
+
+/// When a worker hands over the bytes of a send that it has started. A right program cannot tell the two
+/// apart.
+enum class Sending : std::uint8_t {
+  kAtStart,  ///< at once: what is written into the buffer after start comes too late
+  kAtWait,   ///< at its next wait: what is overwritten before that is what arrives
+};
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,38 @@
+#pragma once
+/// @file
+/// A ring of workers: gives every rank its shard, calls ring_forward, and compares what comes back with the
+/// oracle and with the theory of what must travel. Shared by the lessons whose exercise is, or drives, a
+/// ring.
+
+#include <string>
+#include <vector>
+
+#include "judge/lesson.hpp"
+#include "verify/cases.hpp"
+
+namespace ringcraft::judge {
+
+/// What a ring of workers answered.
+struct RingRun {
+  std::vector<Answer<RingOutput>> answers;  ///< per rank
+  World world;                              ///< what moved, measured by the judge
+};
+
+/// Runs one case, float64, on one worker per rank. Whatever goes wrong on the way is thrown with the case's
+/// name in front.
+RingRun run_ring(Trial& trial, const verify::Case& c, Delivery delivery = {});
+
+/// Throws Wrong unless out and lse have the right extents and, in exact mode, the oracle's values.
+void require_right(const verify::Case& c, const RingRun& run);
+
+/// run_ring and require_right.
+RingRun require_right_ring(Trial& trial, const verify::Case& c, Delivery delivery = {});
+
+/// Bytes that each link carries when KV blocks walk `steps` ranks on, to the next rank (direction 1) or to
+/// the previous one (-1): bytes[from * N + to]. A block is rows x kv_heads x head_dim x batch x 2 x 8 bytes.
+std::vector<Index> ring_bytes(const Problem& problem, int steps, int direction);
+
+/// Throws Wrong with the case's name in front of the sentence.
+[[noreturn]] void wrong(const verify::Case& c, const std::string& sentence);
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,145 @@
+// The symbol gate (see symbols.hpp).
+#include "judge/symbols.hpp"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <sstream>
+
+namespace ringcraft::judge {
+namespace {
+
+bool ends_with_path(std::string_view object, const std::string& source) {
+  return object.find(source + ".") != object.npos;  // ".../ringcraft/attention/merge.cpp.o"
+}
+
+bool is_everyones(std::string_view object) {
+  return object.find("/ringcraft/core/") != object.npos || object.find("/ringcraft/problem/") != object.npos;
+}
+
+// "ringcraft::send" of "ringcraft::send(ringcraft::Communicator&, ...)"
+std::string without_arguments(const std::string& name) { return name.substr(0, name.find_first_of("(<")); }
+
+struct Names {
+  std::set<std::string> everyones, own, own_strong, own_calls, called_from_outside;
+};
+
+// What the library's objects say about who may define and call what.
+Names names_of(const GateInput& input) {
+  Names names;
+  for (const Symbol& symbol : input.library) {
+    const bool own = ends_with_path(symbol.object, input.source);
+    if (symbol.undefined()) {
+      (own ? names.own_calls : names.called_from_outside).insert(symbol.name);
+    } else if (!symbol.local()) {
+      if (is_everyones(symbol.object)) names.everyones.insert(symbol.name);
+      if (own) names.own.insert(symbol.name);
+    }
+  }
+  // The file's own interface: what it defines and is no inline function of a header, which others define,
+  // too.
+  for (const Symbol& symbol : input.library)
+    if (ends_with_path(symbol.object, input.source) && is_ringcraft(symbol.name) &&
+        names.own.contains(symbol.name) &&
+        (!symbol.weak() || names.called_from_outside.contains(symbol.name)))
+      names.own_strong.insert(symbol.name);
+  return names;
+}
+
+std::string may_not_define(const Symbol& symbol, const Names& names) {
+  if (names.own.contains(symbol.name)) return {};
+  if (symbol.weak() && !names.called_from_outside.contains(symbol.name)) return {};  // an inline function
+  const bool library =
+      names.called_from_outside.contains(symbol.name) || names.everyones.contains(symbol.name);
+  return "your file defines " + readable(symbol.name) +
+         (library
+              ? ", which the library defines elsewhere; give your function another name"
+              : ", which the lesson's file does not; put helpers of your own into an anonymous namespace");
+}
+
+std::string may_not_call(const Symbol& symbol, const Names& names, const GateInput& input) {
+  if (names.everyones.contains(symbol.name) || names.own_calls.contains(symbol.name) ||
+      names.own.contains(symbol.name) || input.allowed.contains(without_arguments(readable(symbol.name))))
+    return {};
+  return "your file calls " + readable(symbol.name) + ", which lesson " + std::to_string(input.lesson) +
+         " does not give you; write that part yourself";
+}
+
+}  // namespace
+
+std::vector<Symbol> parse_nm(std::string_view text) {
+  std::vector<Symbol> symbols;
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    const auto colon = line.find(": ");
+    if (colon == line.npos) continue;
+    std::istringstream words(line.substr(colon + 2));
+    Symbol symbol{line.substr(0, colon), "", 0};
+    if (words >> symbol.name >> symbol.kind) symbols.push_back(std::move(symbol));
+  }
+  return symbols;
+}
+
+bool is_ringcraft(std::string_view name) {
+  if (!name.starts_with("_Z")) return false;
+  name.remove_prefix(2);
+  for (const std::string_view special : {"TV", "TI", "TS", "TT", "GV", "Z"})
+    if (name.starts_with(special)) {
+      name.remove_prefix(special.size());
+      break;
+    }
+  if (name.starts_with("Th") || name.starts_with("Tv")) {  // an adjusting thunk: skip its offsets
+    const auto entity = name.find("_N");
+    if (entity == name.npos) return false;
+    name.remove_prefix(entity + 1);
+  }
+  if (!name.starts_with("N")) return false;
+  name.remove_prefix(1);
+  while (!name.empty() && std::string_view("rVKRO").find(name.front()) != std::string_view::npos)
+    name.remove_prefix(1);
+  return name.starts_with("9ringcraft");
+}
+
+std::string readable(const std::string& mangled) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
+  std::string name = status == 0 ? text.get() : mangled;
+  const auto start = name.find("ringcraft::");
+  const auto arguments = name.find('(');
+  if (start != name.npos && start < arguments && name.compare(0, start, "vtable for ") != 0 &&
+      name.compare(0, start, "typeinfo for ") != 0)
+    name.erase(0, start);  // the result type of a template
+  constexpr std::size_t kLongest = 120;
+  if (name.size() > kLongest) name = name.substr(0, kLongest - 3) + "...";
+  return name;
+}
+
+std::vector<std::string> complaints(const GateInput& input) {
+  const Names names = names_of(input);
+  std::vector<std::string> sentences;
+  std::set<std::string> defined;
+  for (const Symbol& symbol : input.student) {
+    std::string sentence;
+    if (!symbol.undefined()) defined.insert(symbol.name);
+    if (symbol.name == "main" && !symbol.undefined())
+      sentence =
+          "your file defines main, but the program around it is the judge's; remove it and let ./ringcraft "
+          "check run "
+          "your function";
+    else if (is_ringcraft(symbol.name) && symbol.undefined())
+      sentence = may_not_call(symbol, names, input);
+    else if (is_ringcraft(symbol.name) && !symbol.local())
+      sentence = may_not_define(symbol, names);
+    if (!sentence.empty()) sentences.push_back(std::move(sentence));
+  }
+  for (const std::string& name : names.own_strong)
+    if (!defined.contains(name))
+      sentences.push_back("your file no longer defines " + readable(name) +
+                          "; keep the function's name, its parameters and the lines at the end of the file");
+  return sentences;
+}
+
+}  // namespace ringcraft::judge

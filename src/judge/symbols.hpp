@@ -1,0 +1,47 @@
+#pragma once
+/// @file
+/// The symbol gate: what a student's object may define and call. The rule is derived from the library's own
+/// objects with nm, so that it cannot go stale: the object defines what the library's object of the same file
+/// defines, and calls core, problem, what that object calls, and what a lesson declares beyond it.
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ringcraft::judge {
+
+/// One line of nm.
+struct Symbol {
+  std::string object;  ///< path of the object file
+  std::string name;    ///< mangled
+  char kind;           ///< nm's letter: U undefined, T t code, W weak ...
+
+  bool undefined() const { return kind == 'U' || kind == 'w' || kind == 'v'; }
+  bool weak() const { return kind == 'W' || kind == 'V' || kind == 'u'; }
+  bool local() const { return kind >= 'a' && kind <= 'z' && !undefined() && kind != 'u'; }
+};
+
+/// Parses what `nm -A -P` printed. Lines of another form are passed over.
+std::vector<Symbol> parse_nm(std::string_view text);
+
+/// Whether a mangled name belongs to namespace ringcraft: a function, a variable, or the vtable, type
+/// information or guard of one.
+bool is_ringcraft(std::string_view mangled);
+
+/// "ringcraft::merge<double>(...)": the readable name, without a result type; at most 120 characters.
+std::string readable(const std::string& mangled);
+
+/// What is compared.
+struct GateInput {
+  std::vector<Symbol> student;    ///< of the student's object
+  std::vector<Symbol> library;    ///< of all objects of the library
+  std::string source;             ///< the library's own file, "ringcraft/attention/merge.cpp"
+  std::set<std::string> allowed;  ///< names like "ringcraft::exchange_odd_even" that may be called besides
+  int lesson = 0;                 ///< for the sentence
+};
+
+/// Every complaint as a sentence; none: the object may be linked.
+std::vector<std::string> complaints(const GateInput& input);
+
+}  // namespace ringcraft::judge

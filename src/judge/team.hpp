@@ -1,0 +1,84 @@
+#pragma once
+/// @file
+/// Team: one worker per rank, and the judge in the middle. A call gives every rank its arguments and collects
+/// the replies; every message between ranks passes through a Switchboard here, so bytes, order and deadlock
+/// are measured where a student's program cannot reach. Whatever a worker does instead of answering becomes
+/// one sentence.
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "judge/wire.hpp"
+
+namespace ringcraft::judge {
+
+/// A program did something else than answer. what() is the verdict in one sentence.
+class Misbehaviour : public std::runtime_error {
+ public:
+  enum class Kind : std::uint8_t {
+    kEnded,     ///< it crashed, called exit, was killed by a limit
+    kSilent,    ///< it did not come back in time
+    kMessages,  ///< deadlock, lengths that disagree, a rank that ended while another waits for it
+    kThrew,     ///< it threw an exception
+    kNonsense,  ///< it broke the protocol, or flooded a channel
+  };
+
+  Misbehaviour(Kind kind, const std::string& sentence) : std::runtime_error(sentence), kind_(kind) {}
+  Kind kind() const { return kind_; }
+
+ private:
+  Kind kind_;
+};
+
+/// How the messages of a call are delivered. A right program cannot tell.
+struct Delivery {
+  std::uint64_t seed = 0;               ///< of the Switchboard; 0: at once and in order
+  Sending sending = Sending::kAtStart;  ///< when the bytes of a send leave
+};
+
+/// What a call left behind.
+struct World {
+  std::vector<Bytes> replies;  ///< per rank
+  std::vector<Index> bytes;    ///< moved from rank i to rank j: bytes[i * N + j]
+
+  /// Bytes moved from one rank to another.
+  Index moved(int from, int to) const {
+    return bytes[static_cast<std::size_t>(from) * replies.size() + static_cast<std::size_t>(to)];
+  }
+};
+
+/// The workers of one check. They live until the team ends, or until one misbehaves.
+class Team {
+ public:
+  /// Workers run `program`; a call may take this long.
+  Team(std::filesystem::path program, std::chrono::milliseconds per_call);
+  ~Team();
+
+  /// Calls an exercise once on requests.size() ranks. Throws Misbehaviour, and ends all workers, if any rank
+  /// does not answer.
+  World call(const std::string& exercise, const std::vector<Bytes>& requests, Delivery delivery = {});
+
+  /// What the workers have printed so far, cleaned of control characters.
+  std::string printed() const;
+
+ private:
+  friend class Round;
+  struct Member;
+
+  Member& member(int rank);
+
+  std::filesystem::path program_;
+  std::chrono::milliseconds per_call_;
+  std::vector<std::unique_ptr<Member>> members_;
+  std::string printed_;
+  int calls_ = 0;
+};
+
+/// Text of a student's program for a report: at most `limit` bytes, control characters replaced.
+std::string cleaned(std::string_view text, std::size_t limit);
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,114 @@
+// Compiler, nm and linker (see toolchain.hpp).
+#include "judge/toolchain.hpp"
+
+#include <stdlib.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "judge/child.hpp"
+#include "judge/config.hpp"
+#include "judge/symbols.hpp"
+#include "judge/team.hpp"
+#include "ringcraft/core/error.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+constexpr std::chrono::seconds kPatience{60};  // for a compiler that does not come back
+constexpr std::size_t kShownText = 3000;       // bytes of the compiler's messages
+
+// Compilers look for their parts along PATH and for scratch space in TMPDIR.
+std::vector<std::string> tool_environment() {
+  std::vector<std::string> environment{"LC_ALL=C"};
+  for (const char* name : {"PATH", "TMPDIR"})
+    if (const char* value = std::getenv(name)) environment.push_back(std::string(name) + "=" + value);
+  return environment;
+}
+
+Finished run_tool(std::vector<std::string> arguments, const std::filesystem::path& folder) {
+  const std::string program = arguments.front();
+  const Limits limits{.cpu_seconds = 60, .address_bytes = rlim_t{4} << 30, .file_bytes = 256 << 20};
+  const Finished finished = run_command({.arguments = std::move(arguments),
+                                         .environment = tool_environment(),
+                                         .folder = folder,
+                                         .limits = limits,
+                                         .output_limit = std::size_t{16} << 20},
+                                        kPatience);
+  if (!finished.ending.signalled && finished.ending.number == 127)
+    throw Error("judge", "the program " + program, "no such program",
+                "install the compiler that this tree was built with, or build it again", Code::kMissing);
+  return finished;
+}
+
+std::string read_text(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// "the first error, and the compiler's text below it"
+std::string compiler_sentence(const Finished& finished, const std::string& file) {
+  if (finished.timed_out || finished.ending.signalled)
+    return "the compiler did not come to an end with " + file +
+           "; does it include or compute something endless?";
+  const std::string text = cleaned(finished.printed, kShownText);
+  const auto error = text.find("error:");
+  const auto start = error == text.npos ? 0 : text.rfind('\n', error) + 1;
+  return file + " does not compile:\n" + text.substr(start);
+}
+
+}  // namespace
+
+WorkFolder::WorkFolder() {
+  std::string name = kWorkRoot + "/check-XXXXXX";
+  if (::mkdtemp(name.data()) == nullptr)
+    throw Error("judge", "a folder to work in below " + kWorkRoot, std::strerror(errno),
+                "build the tree again", Code::kMissing);
+  path_ = name;
+}
+
+WorkFolder::~WorkFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const WorkFolder& folder) {
+  std::vector<std::string> arguments = kCompile;
+  const std::string name = file.filename().string();
+  const std::filesystem::path header =
+      kPrecompiled + "/" + std::filesystem::path(lesson.source).filename().string() + ".hpp";
+  if (!kPrecompiled.empty() && std::filesystem::exists(header))
+    arguments.insert(arguments.end(), {"-include", header});
+  arguments.insert(arguments.end(), {"-c", name, "-o", folder.path() / "student.o"});
+  const Finished finished = run_tool(std::move(arguments), std::filesystem::absolute(file).parent_path());
+  if (!finished.good()) return {compiler_sentence(finished, name), ""};
+  return {"", cleaned(finished.printed, kShownText)};
+}
+
+BuildStep gate(const Lesson& lesson, const WorkFolder& folder) {
+  const Finished nm = run_tool({kNm, "-A", "-P", folder.path() / "student.o"}, folder.path());
+  if (!nm.good()) return {"nm cannot read the compiled file: " + cleaned(nm.printed, kShownText), ""};
+  const auto sentences = complaints({parse_nm(nm.printed), parse_nm(read_text(kLibrarySymbols)),
+                                     lesson.source, lesson.allowed, lesson.number});
+  std::string all;
+  for (const std::string& sentence : sentences) all += (all.empty() ? "" : "\n") + sentence;
+  return {all, ""};
+}
+
+BuildStep link(const WorkFolder& folder) {
+  std::vector<std::string> arguments = kLink;
+  arguments.insert(arguments.end(), {"-o", worker_program(folder), folder.path() / "student.o"});
+  arguments.insert(arguments.end(), kLinkInputs.begin(), kLinkInputs.end());
+  const Finished finished = run_tool(std::move(arguments), folder.path());
+  if (finished.good()) return {};
+  return {"your file compiles, but does not link with the library:\n" + cleaned(finished.printed, kShownText),
+          ""};
+}
+
+std::filesystem::path worker_program(const WorkFolder& folder) { return folder.path() / "worker"; }
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,42 @@
+#pragma once
+/// @file
+/// From a student's file to a worker program: one compile, the symbol gate, one link, in a folder that is
+/// removed again.
+
+#include <filesystem>
+#include <string>
+
+#include "judge/lesson.hpp"
+
+namespace ringcraft::judge {
+
+/// A folder in the build tree that removes itself.
+class WorkFolder {
+ public:
+  /// Throws Error (kMissing) if it cannot be made.
+  WorkFolder();
+  ~WorkFolder();
+  WorkFolder(const WorkFolder&) = delete;
+  WorkFolder& operator=(const WorkFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// What one step of the build says; the sentence is empty if the step went well.
+struct BuildStep {
+  std::string sentence;
+  std::string remarks;  ///< the compiler's warnings
+};
+
+/// Compiles a student's file for this lesson to student.o in the folder.
+BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const WorkFolder& folder);
+/// Passes student.o through the symbol gate.
+BuildStep gate(const Lesson& lesson, const WorkFolder& folder);
+/// Links student.o to the program `worker` in the folder.
+BuildStep link(const WorkFolder& folder);
+/// The program that link made.
+std::filesystem::path worker_program(const WorkFolder& folder);
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,61 @@
+// The program that a student's object is linked into, one process per rank. It serves calls from the judge
+// until the judge hangs up. It knows neither expected values nor the oracle.
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "judge/exercises.hpp"
+#include "judge/worker/wire_communicator.hpp"
+#include "ringcraft/attention/host_engine.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+struct Entry {
+  std::string_view name;
+  Bytes (*serve)(Reader&, Communicator&, BlockEngine&);
+};
+
+constexpr Entry kEntries[] = {
+    {kNameOf<Merge>, &Merge::serve},
+    {kNameOf<RingForward>, &RingForward::serve},
+};
+
+// Tiles far smaller than the shards, so that every call of the engine meets several of them.
+constexpr TileSize kSmallTiles{5, 3};
+
+Bytes serve(const Bytes& call) {
+  Reader from(call);
+  const std::string name = get_string(from);
+  const auto rank = from.number<int>(), world_size = from.number<int>();
+  WireCommunicator comm(rank, world_size, from.number<Sending>());
+  HostEngine<double> engine(kSmallTiles);
+  for (const Entry& entry : kEntries)
+    if (entry.name == name) {
+      Bytes reply = entry.serve(from, comm, engine);
+      comm.flush();
+      return reply;
+    }
+  throw Error("this worker has no exercise " + name);
+}
+
+void answer(const Bytes& call) {
+  std::string thrown;
+  try {
+    return write_frame(FrameKind::kReply, serve(call));
+  } catch (const std::exception& error) {
+    thrown = error.what();
+  } catch (...) {
+    thrown = "something that is no std::exception";
+  }
+  Writer to;
+  put(to, thrown);
+  write_frame(FrameKind::kThrew, to.take());
+}
+
+}  // namespace
+}  // namespace ringcraft::judge
+
+int main() {
+  for (;;) ringcraft::judge::answer(ringcraft::judge::read_frame().bytes);
+}

@@ -1,0 +1,115 @@
+// The communicator over MPI (see mpi.hpp): synchronous non-blocking sends and receives, first in first out per pair.
+#include "ringcraft/comm/mpi.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ringcraft/core/error.hpp"
+
+namespace ringcraft {
+namespace {
+
+constexpr std::size_t kLargestPiece = std::size_t{1} << 30;  // MPI counts elements in an int
+
+void check(int result, const char* call) {
+  if (result == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(result, text, &length);
+  throw Error(std::string(call) + " failed: " + std::string(text, static_cast<std::size_t>(length)), Code::kWrongAnswer);
+}
+
+int rank_of_process() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+int size_of_job() {
+  int size = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return size;
+}
+
+class MpiCommunicator final : public Communicator {
+ public:
+  MpiCommunicator() : Communicator(rank_of_process(), size_of_job(), Space::kHost) {}
+
+ private:
+  struct Transfer {  // what the receives of a ticket must turn out to be
+    Op::Kind kind;
+    int peer, bytes;
+  };
+  struct Ticket {
+    std::vector<MPI_Request> requests;
+    std::vector<Transfer> transfers;  // one per request
+  };
+
+  std::uint64_t do_start(std::span<const Op> ops) override {
+    Ticket& ticket = tickets_[++last_ticket_];
+    for (const Op& op : ops)
+      for (std::size_t done = 0; done < op.bytes.size(); done += kLargestPiece)
+        begin(ticket, op, op.bytes.subspan(done, std::min(kLargestPiece, op.bytes.size() - done)));
+    return last_ticket_;
+  }
+
+  static void begin(Ticket& ticket, const Op& op, std::span<std::byte> piece) {
+    const int bytes = static_cast<int>(piece.size());
+    MPI_Request request;
+    if (op.kind == Op::kSend) {
+      check(MPI_Issend(piece.data(), bytes, MPI_BYTE, op.peer, 0, MPI_COMM_WORLD, &request), "MPI_Issend");
+    } else {
+      check(MPI_Irecv(piece.data(), bytes, MPI_BYTE, op.peer, 0, MPI_COMM_WORLD, &request), "MPI_Irecv");
+    }
+    ticket.requests.push_back(request);
+    ticket.transfers.push_back({op.kind, op.peer, bytes});
+  }
+
+  void do_wait(std::uint64_t number) override {
+    Ticket ticket = std::move(tickets_.at(number));
+    tickets_.erase(number);
+    std::vector<MPI_Status> status(ticket.requests.size());
+    check(MPI_Waitall(static_cast<int>(status.size()), ticket.requests.data(), status.data()), "MPI_Waitall");
+    for (std::size_t i = 0; i < status.size(); ++i)
+      if (ticket.transfers[i].kind == Op::kRecv) require_length(ticket.transfers[i], status[i]);
+  }
+
+  // MPI accepts a message that is shorter than its receive; here both sides must agree.
+  void require_length(const Transfer& transfer, const MPI_Status& status) const {
+    int received = 0;
+    MPI_Get_count(&status, MPI_BYTE, &received);
+    if (received != transfer.bytes)
+      throw Error("rank " + std::to_string(transfer.peer) + " sends " + std::to_string(received) + " bytes to rank " +
+                      std::to_string(rank()) + ", which expects " + std::to_string(transfer.bytes),
+                  Code::kWrongAnswer);
+  }
+
+  std::uint64_t last_ticket_ = 0;
+  std::map<std::uint64_t, Ticket> tickets_;
+};
+
+}  // namespace
+
+MpiJob::MpiJob() {
+  int ready = 0;
+  MPI_Initialized(&ready);
+  if (ready) throw Error("MPI is initialised already: there is one MpiJob per process");
+  check(MPI_Init(nullptr, nullptr), "MPI_Init");
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  world_ = std::make_unique<MpiCommunicator>();
+}
+
+MpiJob::~MpiJob() { MPI_Finalize(); }
+
+void MpiJob::abort(int exit_code) {
+  MPI_Abort(MPI_COMM_WORLD, exit_code);
+  std::abort();  // not reached
+}
+
+}  // namespace ringcraft

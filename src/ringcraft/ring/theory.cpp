@@ -1,0 +1,151 @@
+// Closed forms of the ring's cost (see theory.hpp).
+#include "ringcraft/ring/theory.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "ringcraft/core/error.hpp"
+
+namespace ringcraft {
+namespace {
+
+int modulo(int r, int n) { return (r % n + n) % n; }
+
+// Elements of the tensors of a shard of `rows` rows.
+struct ShardElements {
+  ShardElements(const Shape& s, Index rows)
+      : q(s.batch * s.heads * rows * s.head_dim),
+        kv(2 * s.batch * s.kv_heads * rows * s.head_dim),
+        row(s.batch * s.heads * rows) {}
+  Index q;    // q, out, dout or dq
+  Index kv;   // k and v, or dk and dv, together
+  Index row;  // one number per query row
+};
+
+ShardElements of_rank(const Problem& problem, int rank) {
+  return {problem.shape, problem.sharding().rows(modulo(rank, problem.world_size))};
+}
+
+ShardElements largest(const Problem& problem) { return {problem.shape, problem.sharding().largest_rows()}; }
+
+// Adds what a rank sends when it hands on the block (or its gradients) of rank `source`.
+void add_block(RingTheory& theory, std::size_t rank, const Problem& problem, int source, Index number_bytes) {
+  const Index elements = of_rank(problem, source).kv;
+  theory.bytes_sent[rank] += elements * number_bytes;
+  theory.messages_sent[rank] += elements > 0 ? 2 : 0;
+}
+
+RingTheory common(const Problem& problem) {
+  const auto ranks = static_cast<std::size_t>(problem.world_size);
+  RingTheory theory;
+  theory.hops = hops(problem);
+  theory.steps = theory.hops + 1;
+  theory.kv_exchanges = theory.hops;
+  theory.bytes_sent.assign(ranks, 0);
+  theory.messages_sent.assign(ranks, 0);
+  theory.peak_bytes.assign(ranks, 0);
+  theory.pairs = pairs_by_rank(problem);
+  theory.imbalance = imbalance(theory.pairs);
+  return theory;
+}
+
+}  // namespace
+
+RoleBytes role_bytes(const BlockEngine& engine) {
+  return {size_of(engine.dtype(Role::kElement)), size_of(engine.dtype(Role::kAccumulator))};
+}
+
+RingTheory forward_theory(const Problem& problem, RoleBytes bytes) {
+  const auto element = static_cast<Index>(bytes.element), accumulator = static_cast<Index>(bytes.accumulator);
+  RingTheory theory = common(problem);
+  const Index c = theory.hops, ring = std::min<Index>(c, 2) * largest(problem).kv;
+  for (int rank = 0; rank < problem.world_size; ++rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    for (int t = 0; t < c; ++t) add_block(theory, r, problem, rank - t, element);
+    const ShardElements own = of_rank(problem, rank);
+    theory.peak_bytes[r] = (own.q + own.kv + ring) * element + (own.q + 2 * own.row) * accumulator;
+  }
+  return theory;
+}
+
+RingTheory backward_theory(const Problem& problem, Schedule schedule, RoleBytes bytes) {
+  const auto element = static_cast<Index>(bytes.element), accumulator = static_cast<Index>(bytes.accumulator);
+  const bool reversed = schedule == Schedule::kReversed;
+  RingTheory theory = common(problem);
+  const int c = theory.hops;
+  theory.dkv_exchanges = reversed || c == 0 ? c : c + 1;
+  const Index ring = std::min<Index>(c, 2) * largest(problem).kv,
+              gradients = (c == 0 ? 1 : 3) * largest(problem).kv;
+  for (int rank = 0; rank < problem.world_size; ++rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    for (int step = 0; step < c; ++step)
+      add_block(theory, r, problem, reversed ? rank - c + step : rank - step, element);
+    for (int step = 0; step < theory.dkv_exchanges; ++step)
+      add_block(theory, r, problem, reversed ? rank - c + step : rank - step, accumulator);
+    const ShardElements own = of_rank(problem, rank);
+    const Index first = reversed && c > 0 ? largest(problem).kv : own.kv;
+    theory.peak_bytes[r] =
+        (2 * own.q + first + ring) * element + (2 * own.q + 2 * own.row + gradients) * accumulator;
+  }
+  return theory;
+}
+
+std::vector<std::vector<Index>> pairs_by_step(const Problem& problem) {
+  const int n = problem.world_size, last = hops(problem);
+  std::vector<std::vector<Index>> pairs;
+  for (int t = 0; t <= last; ++t) {
+    pairs.emplace_back();
+    for (int rank = 0; rank < n; ++rank)
+      pairs.back().push_back(key_ranges(problem, rank, modulo(rank - t, n)).pairs());
+  }
+  return pairs;
+}
+
+std::vector<Index> pairs_by_rank(const Problem& problem) {
+  std::vector<Index> sum(static_cast<std::size_t>(problem.world_size), 0);
+  for (const auto& step : pairs_by_step(problem))
+    std::transform(sum.begin(), sum.end(), step.begin(), sum.begin(), std::plus<>());
+  return sum;
+}
+
+double imbalance(const std::vector<Index>& pairs) {
+  const Index busiest = pairs.empty() ? 0 : *std::max_element(pairs.begin(), pairs.end());
+  if (busiest == 0) return 0;
+  const auto total = static_cast<double>(std::accumulate(pairs.begin(), pairs.end(), Index{0}));
+  return 1.0 - total / static_cast<double>(pairs.size()) / static_cast<double>(busiest);
+}
+
+Index synchronous_cost(const std::vector<std::vector<Index>>& pairs_by_step) {
+  Index cost = 0;
+  for (const auto& step : pairs_by_step) cost += *std::max_element(step.begin(), step.end());
+  return cost;
+}
+
+Index peak_elements(const Problem& problem, Pass pass) {
+  if (problem.shape.seqlen % problem.world_size != 0)
+    throw Error(
+        "peak_elements", "a seqlen that " + std::to_string(problem.world_size) + " ranks divide evenly",
+        std::to_string(problem.shape.seqlen), "use forward_theory or backward_theory for ragged shards");
+  const ShardElements s = largest(problem);
+  const Index c = hops(problem), blocks = s.kv * (1 + std::min<Index>(c, 2));
+  return pass == Pass::kForward ? 2 * s.q + 2 * s.row + blocks
+                                : 4 * s.q + 2 * s.row + blocks + s.kv * (c == 0 ? 1 : 3);
+}
+
+double forward_time(int hops, StepTime time) {
+  return time.compute + hops * std::max(time.compute, time.kv_transfer);
+}
+
+double backward_time(int hops, Schedule schedule, StepTime time) {
+  if (!(std::max(time.kv_transfer, time.dkv_transfer) <= time.compute))
+    throw Error(
+        "backward_time",
+        "transfers that take at most as long as the computation (" + std::to_string(time.compute) + " s)",
+        std::to_string(std::max(time.kv_transfer, time.dkv_transfer)) + " s",
+        "measure it in virtual time instead");
+  const double exposed = schedule == Schedule::kForward && hops > 0 ? time.dkv_transfer : 0;
+  return (hops + 1) * time.compute + exposed;
+}
+
+}  // namespace ringcraft

@@ -1,0 +1,25 @@
+#pragma once
+// The commands of the tool. Each add_* function declares one command with its flags and help on the command
+// line's parser; when that command is given, `action` becomes what main runs. An action returns the exit code
+// and throws ringcraft::Error for whatever stops it.
+
+#include <functional>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace ringcraft::tool {
+
+using Action = std::function<int()>;
+
+void add_run(CLI::App& app, Action& action);
+void add_attend(CLI::App& app, Action& action);
+void add_verify(CLI::App& app, Action& action);
+void add_lessons(CLI::App& app, Action& action);  // lessons, start, check
+
+// Commands and flags of the contract that this version does not have: each is refused with a sentence.
+void add_not_here(CLI::App& app, Action& action);
+
+}  // namespace ringcraft::tool

@@ -1,0 +1,137 @@
+// Shared flags (see options.hpp).
+#include "tool/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <utility>
+
+#include "ringcraft/core/error.hpp"
+
+namespace ringcraft::tool {
+
+void MaskOptions::add_to(CLI::App& command) {
+  command.add_flag("--causal", causal, "Each query sees itself and what came before");
+  command.add_option("--window", window, "Each query sees itself and W tokens before it; implies --causal")
+      ->type_name("W");
+  command.add_option("--cu-seqlens", cu_seqlens, "Borders of packed sequences, from 0 to seqlen: 0,5,24")
+      ->delimiter(',')
+      ->type_name("LIST");
+  command.add_flag("--per-sequence", per_sequence,
+                   "Deal each packed sequence to the ranks by itself (not in this version)");
+}
+
+Mask MaskOptions::mask() const {
+  if (per_sequence)
+    throw Error(
+        "--per-sequence is not part of this version; without it packed sequences are exact too, dealt as "
+        "one");
+  Mask mask = window ? window_mask(*window) : causal ? causal_mask() : full_mask();
+  mask.cu_seqlens = cu_seqlens;
+  return mask;
+}
+
+void RingOptions::add_to(CLI::App& command) {
+  command.add_option("--ranks", ranks, "Number of ranks")->capture_default_str()->type_name("N");
+  command.add_option("--layout", layout, "contiguous, striped, zigzag or zigzag-token")
+      ->capture_default_str()
+      ->type_name("L");
+  command.add_option("--softmax-scale", softmax_scale, "Factor of the scores; default 1/sqrt(head_dim)")
+      ->type_name("X");
+}
+
+namespace {
+
+// The value of this name among `values`, or an Error that lists the names.
+template <class T, std::size_t n>
+T named(const char* flag, const std::string& name, const std::pair<const char*, T> (&values)[n]) {
+  std::string names;
+  for (const auto& [known, value] : values) {
+    if (name == known) return value;
+    names += std::string(names.empty() ? "" : ", ") + known;
+  }
+  throw Error(flag, "one of " + names, "'" + name + "'", "check the spelling");
+}
+
+}  // namespace
+
+Layout layout_named(const std::string& name) {
+  for (const Layout layout : kLayouts)
+    if (name == name_of(layout)) return layout;
+  throw Error("--layout", "contiguous, striped, zigzag or zigzag-token", "'" + name + "'",
+              "check the spelling");
+}
+
+Method method_named(const std::string& name) {
+  return named<Method>("--method", name,
+                       {{"ring", Method::kRing},
+                        {"all-gather", Method::kAllGather},
+                        {"ulysses", Method::kUlysses},
+                        {"hybrid", Method::kHybrid}});
+}
+
+Schedule schedule_named(const std::string& name) {
+  return named<Schedule>("--schedule", name,
+                         {{"forward", Schedule::kForward}, {"reversed", Schedule::kReversed}});
+}
+
+DType dtype_named(const std::string& name) {
+  return named<DType>(
+      "--dtype", name,
+      {{"float32", DType::kFloat32}, {"float64", DType::kFloat64}, {"bfloat16", DType::kBFloat16}});
+}
+
+Backend backend_named(const std::string& name) {
+  enum class Known { kThreads, kMpi, kNotHere };
+  switch (named<Known>("--backend", name,
+                       {{"threads", Known::kThreads},
+                        {"mpi", Known::kMpi},
+                        {"nccl", Known::kNotHere},
+                        {"cuda", Known::kNotHere},
+                        {"cuda-host", Known::kNotHere}})) {
+    case Known::kThreads:
+      return Backend::kThreads;
+    case Known::kNotHere:
+      throw Error("--backend " + name + " is not part of this version; use threads or mpi");
+    case Known::kMpi:
+      break;
+  }
+#ifndef RINGCRAFT_HAS_MPI
+  throw Error(
+      "--backend mpi needs MPI, which was not found when this was built; install libopenmpi-dev and "
+      "openmpi-bin "
+      "and delete the folder build",
+      Code::kMissing);
+#endif
+  return Backend::kMpi;
+}
+
+namespace {
+
+std::string described(const Buffer& b) {
+  const Extents& e = b.extents();
+  return "[" + std::to_string(e.batch) + ", " + std::to_string(e.heads) + ", " + std::to_string(e.rows) +
+         ", " + std::to_string(e.width) + "] " + std::string(name_of(b.dtype()));
+}
+
+void require_like(const char* name, const Buffer& tensor, const char* other_name, const Buffer& other) {
+  if (tensor.extents() != other.extents() || tensor.dtype() != other.dtype())
+    throw Error(name, std::string("the shape and type of ") + other_name + ", " + described(other),
+                described(tensor), "check how the file was written");
+}
+
+}  // namespace
+
+Problem problem_of(const Buffer& q, const Buffer& k, const Buffer& v, const Buffer& dout,
+                   const MaskOptions& mask, const RingOptions& ring) {
+  const Extents &e = q.extents(), &kv = k.extents();
+  Extents expected = e;
+  expected.heads = kv.heads;
+  if (kv != expected || k.dtype() != q.dtype())
+    throw Error("k", "batch, seqlen, head_dim and type of q, " + described(q), described(k),
+                "tensors are [batch, heads, seqlen, head_dim]; only the number of heads may differ");
+  require_like("v", v, "k", k);
+  if (!dout.empty()) require_like("dout", dout, "q", q);
+  return make_problem({e.batch, e.heads, kv.heads, e.rows, e.width}, mask.mask(), layout_named(ring.layout),
+                      ring.ranks, ring.softmax_scale);
+}
+
+}  // namespace ringcraft::tool

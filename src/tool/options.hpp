@@ -1,0 +1,50 @@
+#pragma once
+// Flags that several commands share, and how they become a Mask, a Layout, a Problem.
+
+#include <optional>
+#include <string>
+
+#include "ringcraft/problem/problem.hpp"
+#include "ringcraft/ring/refuse.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace ringcraft::tool {
+
+// --causal, --window, --cu-seqlens, --per-sequence
+struct MaskOptions {
+  bool causal = false, per_sequence = false;
+  std::optional<Position> window;
+  std::vector<Position> cu_seqlens;
+
+  void add_to(CLI::App& command);
+  Mask mask() const;
+};
+
+// --ranks, --layout, --softmax-scale
+struct RingOptions {
+  int ranks = 4;
+  std::string layout = "zigzag";
+  std::optional<double> softmax_scale;
+
+  void add_to(CLI::App& command);
+};
+
+Layout layout_named(const std::string& name);
+Method method_named(const std::string& name);
+Schedule schedule_named(const std::string& name);
+DType dtype_named(const std::string& name);
+
+// Where the ranks live. What is not here (nccl, cuda, cuda-host; mpi in a build without MPI) is refused by
+// name.
+enum class Backend { kThreads, kMpi };
+Backend backend_named(const std::string& name);
+
+// The problem of these tensors: q [batch, heads, seqlen, head_dim], k and v [batch, kv_heads, seqlen,
+// head_dim], dout as q or empty. Throws Error where shapes or types do not fit together.
+Problem problem_of(const Buffer& q, const Buffer& k, const Buffer& v, const Buffer& dout,
+                   const MaskOptions& mask, const RingOptions& ring);
+
+}  // namespace ringcraft::tool

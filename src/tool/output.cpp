@@ -1,0 +1,50 @@
+// Progress, colour and JSON (see output.hpp).
+#include "tool/output.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include "ringcraft/core/error.hpp"
+
+namespace ringcraft::tool {
+
+Progress::Progress(double total) : total_(total), terminal_(isatty(STDERR_FILENO) == 1) {}
+Progress::~Progress() { clear(); }
+
+void Progress::at(double done, const std::string& what) {
+  if (!terminal_) return;
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  if (seconds < 2) return;
+  const double share = std::clamp(done / total_, 0.0, 1.0);
+  constexpr int kWidth = 30;
+  const int filled = static_cast<int>(share * kWidth);
+  clear();
+  std::fprintf(stderr, "[%s%s] %3.0f %%", std::string(static_cast<std::size_t>(filled), '#').c_str(),
+               std::string(static_cast<std::size_t>(kWidth - filled), '.').c_str(), 100 * share);
+  if (share > 0) std::fprintf(stderr, ", %.0f s left", seconds * (1 - share) / share);
+  std::fprintf(stderr, "  %s", what.c_str());
+  std::fflush(stderr);
+  shown_ = true;
+}
+
+void Progress::clear() {
+  if (shown_) std::fputs("\r\033[K", stderr);
+  shown_ = false;
+}
+
+verify::Colour colour() {
+  const bool terminal = isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
+  return terminal ? verify::Colour::kTerminal : verify::Colour::kPlain;
+}
+
+void write_json(const std::string& path, const verify::Report& report) {
+  std::ofstream file(path);
+  file << verify::json_of(report);
+  if (!file.flush()) throw Error("--json", "a file that can be written", path, "check the folder");
+}
+
+}  // namespace ringcraft::tool

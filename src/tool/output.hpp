@@ -1,0 +1,34 @@
+#pragma once
+// What tells people and programs how it goes: a progress bar on standard error, which shows once two seconds
+// have passed and only on a terminal, and a report written as JSON.
+
+#include <chrono>
+#include <string>
+
+#include "verify/report.hpp"
+
+namespace ringcraft::tool {
+
+class Progress {
+ public:
+  // `total` units of work lie ahead; what a unit is is the caller's choice.
+  explicit Progress(double total);
+  ~Progress();
+  // Says what is being done now and how much is done.
+  void at(double done, const std::string& what);
+
+ private:
+  void clear();
+
+  double total_;
+  bool terminal_, shown_ = false;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// Colour if standard output is a terminal and NO_COLOR is not set.
+verify::Colour colour();
+
+// Writes a report for programs. Throws Error if the file cannot be written.
+void write_json(const std::string& path, const verify::Report& report);
+
+}  // namespace ringcraft::tool

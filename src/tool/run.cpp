@@ -1,0 +1,112 @@
+// run: climbs the ladder, stage by stage, on one shared problem, and shows each stage's errors and costs.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+
+#include "ringcraft/core/error.hpp"
+#include "tool/commands.hpp"
+#include "tool/ladder_report.hpp"
+#include "tool/options.hpp"
+#include "tool/output.hpp"
+#include "tool/tensor_files.hpp"
+#include "tool/text_problem.hpp"
+
+namespace ringcraft::tool {
+namespace {
+
+struct RunOptions {
+  std::string input, text, backend = "threads", json;
+  Position tokens = 4096;
+  bool mine = false;
+  MaskOptions mask;
+  RingOptions ring{.layout = ""};
+};
+
+// The layout that --layout asks for; without it the ladder climbs through all of them.
+std::optional<Layout> asked_layout(const RunOptions& options) {
+  return options.ring.layout.empty() ? std::nullopt : std::optional(layout_named(options.ring.layout));
+}
+
+// The shared problem and its inputs: the user's tensors, the user's text, or the lessons' own text.
+struct Shared {
+  std::string title;
+  Problem problem;
+  verify::Inputs inputs;
+};
+
+RingOptions ring_of(const RunOptions& options) {
+  RingOptions ring = options.ring;
+  if (ring.layout.empty()) ring.layout = name_of(Layout::kZigzag);  // where the climb ends
+  return ring;
+}
+
+Shared from_file(const RunOptions& options) {
+  verify::Inputs inputs = read_inputs(options.input, {}).inputs;
+  const Problem problem =
+      problem_of(inputs.q, inputs.k, inputs.v, inputs.dout, options.mask, ring_of(options));
+  return {options.input, problem, std::move(inputs)};
+}
+
+Shared from_text(const RunOptions& options) {
+  const Shape shape{.batch = 1, .heads = 8, .kv_heads = 2, .seqlen = options.tokens, .head_dim = 64};
+  MaskOptions mask = options.mask;
+  mask.causal = true;  // text is read from left to right
+  const Problem problem = make_problem(shape, mask.mask(), layout_named(ring_of(options).layout),
+                                       options.ring.ranks, options.ring.softmax_scale);
+  const std::filesystem::path path = options.text.empty()
+                                         ? std::filesystem::path(RINGCRAFT_SOURCE_DIR) / "lessons"
+                                         : std::filesystem::path(options.text);
+  return {options.text.empty() ? "the text of the lessons" : options.text, problem,
+          text_inputs(read_text(path), shape)};
+}
+
+void check_flags(const RunOptions& options) {
+  if (options.mine) throw Error("--mine is not part of this version; ./ringcraft check N runs your file");
+  if (backend_named(options.backend) != Backend::kThreads)
+    throw Error("run --backend", "threads", options.backend, "attend serves the other backends");
+  if (!options.input.empty() && !options.text.empty())
+    throw Error("run", "--input or --text", "both", "leave one of them out");
+}
+
+int run(const RunOptions& options) {
+  check_flags(options);
+  const Shared shared = options.input.empty() ? from_text(options) : from_file(options);
+  const Shape& s = shared.problem.shape;
+  std::printf("%s: %lld tokens, %s, %lld heads on %lld KV heads, head_dim %lld, %s, %d rank%s\n\n",
+              shared.title.c_str(), static_cast<long long>(s.seqlen), described(shared.problem.mask).c_str(),
+              static_cast<long long>(s.heads), static_cast<long long>(s.kv_heads),
+              static_cast<long long>(s.head_dim), std::string(name_of(shared.inputs.q.dtype())).c_str(),
+              shared.problem.world_size, shared.problem.world_size == 1 ? "" : "s");
+  std::fflush(stdout);
+  const verify::Report report =
+      climb_ladder(shared.title, shared.problem, shared.inputs, asked_layout(options));
+  std::fputs(ladder_tables(report).c_str(), stdout);
+  if (!options.json.empty()) write_json(options.json, report);
+  return report.good() ? 0 : static_cast<int>(Code::kWrongAnswer);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("run", "Climb the ladder: every stage from dense attention to the zig-zag ring");
+  auto options = std::make_shared<RunOptions>();
+  command->add_option("--input", options->input, "q, k, v (and dout) of your own, safetensors")
+      ->type_name("F");
+  command->add_option("--text", options->text, "A text, or a folder of README.md files; default: the lessons")
+      ->type_name("F");
+  command->add_option("--tokens", options->tokens, "Bytes of the text")
+      ->capture_default_str()
+      ->type_name("S");
+  options->ring.add_to(*command);
+  options->mask.add_to(*command);
+  command->add_option("--backend", options->backend, "threads")->capture_default_str()->type_name("B");
+  command->add_flag("--mine", options->mine, "Not in this version");
+  command->add_option("--json", options->json, "Also write the results for programs")->type_name("F");
+  command->footer(
+      "A text is always attended to causally.\nExample: ./ringcraft run --ranks 7 --text README.md --tokens "
+      "1000");
+  command->callback([&action, options] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace ringcraft::tool

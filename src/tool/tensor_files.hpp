@@ -1,0 +1,28 @@
+#pragma once
+// Inputs and answers in safetensors files: which names, which number types, rounded when.
+
+#include <filesystem>
+#include <optional>
+
+#include "verify/tensors.hpp"
+
+namespace ringcraft::tool {
+
+// The tensors q, k, v and, where it is there, dout of a file.
+struct StoredInputs {
+  verify::Inputs inputs;  // in the computing type: float32 for bfloat16
+  DType storage;          // what the inputs were rounded to, and what outputs are written in
+};
+
+// Reads a file's inputs. `storage` (default: the type of q) is what they are rounded to first.
+StoredInputs read_inputs(const std::filesystem::path& path, std::optional<DType> storage);
+
+// Reads out, lse, dq, dk, dv, as far as they are there and wanted: gradients only if `gradients`. At least
+// out.
+verify::Answer read_answer(const std::filesystem::path& path, bool gradients);
+
+// Writes the tensors of an answer that are not empty, rounded once to the storage type; lse is at least
+// float32.
+void write_answer(const std::filesystem::path& path, const verify::Answer& answer, DType storage);
+
+}  // namespace ringcraft::tool

@@ -1,0 +1,96 @@
+// verify: judges someone's tensors against the oracle, and says where they first go wrong.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <thread>
+
+#include "ringcraft/core/error.hpp"
+#include "tool/commands.hpp"
+#include "tool/options.hpp"
+#include "tool/output.hpp"
+#include "tool/tensor_files.hpp"
+#include "verify/compare.hpp"
+#include "verify/plain_dense.hpp"
+#include "verify/report.hpp"
+
+namespace ringcraft::tool {
+namespace {
+
+struct VerifyOptions {
+  std::string input, claim, json;
+  MaskOptions mask;
+  RingOptions ring;
+};
+
+// A claim in float64 must be exact; one in float32 or bfloat16 may round as plain dense attention does.
+verify::Comparison compared(const verify::Answer& claim, const Problem& problem, const StoredInputs& stored) {
+  const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const verify::Oracle oracle = verify::oracle(problem, stored.inputs, threads);
+  const auto expect = claim.dq.empty() ? verify::Expect::kForward : verify::Expect::kAll;
+  if (claim.out.dtype() == DType::kFloat64) return verify::compare_exact(claim, oracle, expect);
+  const verify::Inputs inputs = verify::converted(stored.inputs, DType::kFloat32);
+  const verify::Answer dense =
+      verify::converted(verify::plain_dense<float>(problem, inputs), claim.out.dtype());
+  verify::FloatRule rule(claim.out.dtype());
+  return rule.add(claim, dense, oracle, expect);
+}
+
+// What must be in a claim so that it can be judged at all.
+void require_whole(const verify::Answer& claim, const verify::Inputs& inputs) {
+  if (claim.lse.empty())
+    throw Error("--claim", "a tensor lse [batch, heads, seqlen] beside out", "none",
+                "write the softmax's logarithmic sum too");
+  if (inputs.has_backward() && (claim.dq.empty() != claim.dk.empty() || claim.dq.empty() != claim.dv.empty()))
+    throw Error("--claim", "all of dq, dk, dv, or none of them", "some", "write all three");
+}
+
+int verify_claim(const VerifyOptions& options) {
+  const StoredInputs stored = read_inputs(options.input, {});
+  const verify::Inputs& inputs = stored.inputs;
+  const Problem problem = problem_of(inputs.q, inputs.k, inputs.v, inputs.dout, options.mask, options.ring);
+  const verify::Answer claim = read_answer(options.claim, inputs.has_backward());
+  require_whole(claim, inputs);
+  const verify::Comparison comparison = compared(claim, problem, stored);
+
+  verify::Report report{
+      options.claim + " (" + described(problem.mask) + ", " + std::to_string(problem.world_size) +
+          (problem.world_size == 1 ? " rank, " : " ranks, ") + std::string(name_of(problem.layout)) + ")",
+      {}};
+  for (const verify::TensorComparison& tensor : comparison.tensors) {
+    const bool good = tensor.wrong == 0;
+    report.rows.push_back(
+        {tensor.name,
+         tensor.name + " is attention's",
+         good ? verify::Status::kPassed : verify::Status::kFailed,
+         1,
+         good ? "" : std::to_string(tensor.wrong) + " of " + std::to_string(tensor.total) + " elements wrong",
+         "",
+         {{"largest error / scale", tensor.worst, {}, ""}}});
+  }
+  std::fputs(verify::text_of(report, colour()).c_str(), stdout);
+  std::printf("%s\n", verify::described(comparison, problem.sharding()).c_str());
+  return comparison.good ? 0 : static_cast<int>(Code::kWrongAnswer);
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("verify", "Judge someone's attention: is it right, and if not, where first?");
+  auto options = std::make_shared<VerifyOptions>();
+  command->add_option("--input", options->input, "q, k, v and, to judge gradients, dout")
+      ->required()
+      ->type_name("F");
+  command
+      ->add_option("--claim", options->claim, "The claimed out and lse, and dq, dk, dv, rows in global order")
+      ->required()
+      ->type_name("G");
+  options->ring.add_to(*command);
+  options->mask.add_to(*command);
+  command->footer(
+      "Ranks and layout only say which rank a wrong row belongs to.\n"
+      "Example: ./ringcraft verify --input qkv.safetensors --claim theirs.safetensors --ranks 8 --layout "
+      "zigzag --causal");
+  command->callback([&action, options] { action = [options] { return verify_claim(*options); }; });
+}
+
+}  // namespace ringcraft::tool

@@ -1,0 +1,46 @@
+#pragma once
+/// @file
+/// An engine that advances its rank's virtual clock by the work it does, and leaves the work to another
+/// engine.
+
+#include <memory>
+
+#include "ringcraft/comm/threads.hpp"
+#include "ringcraft/engine/block_engine.hpp"
+
+namespace ringcraft::verify {
+
+/// Computing a block costs its visible pairs (of one head) times seconds_per_pair of virtual time.
+class ClockedEngine final : public BlockEngine {
+ public:
+  ClockedEngine(std::unique_ptr<BlockEngine> engine, ThreadCommunicator& comm, double seconds_per_pair)
+      : engine_(std::move(engine)), comm_(comm), seconds_per_pair_(seconds_per_pair) {}
+
+  Space space() const override { return engine_->space(); }
+  DType dtype(Role role) const override { return engine_->dtype(role); }
+  void refuse(const Problem& problem, Pass pass) const override { engine_->refuse(problem, pass); }
+  Buffer allocate(Extents extents, Role role) override { return engine_->allocate(extents, role); }
+  RowState begin(const Buffer& q) override { return engine_->begin(q); }
+  Output finish(RowState&& state) override { return engine_->finish(std::move(state)); }
+  Buffer delta(const Buffer& out, const Buffer& dout) override { return engine_->delta(out, dout); }
+  void add(KvBlock& into, const KvBlock& from) override { engine_->add(into, from); }
+  void set_zero(Buffer& buffer) override { engine_->set_zero(buffer); }
+
+ private:
+  void do_forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
+                  double softmax_scale) override {
+    engine_->forward(state, q, block, ranges, softmax_scale);
+    comm_.advance(static_cast<double>(ranges.pairs()) * seconds_per_pair_);
+  }
+  void do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
+                   const KeyRanges& ranges, double softmax_scale) override {
+    engine_->backward(dq, part, saved, block, ranges, softmax_scale);
+    comm_.advance(static_cast<double>(ranges.pairs()) * seconds_per_pair_);
+  }
+
+  std::unique_ptr<BlockEngine> engine_;
+  ThreadCommunicator& comm_;
+  double seconds_per_pair_;
+};
+
+}  // namespace ringcraft::verify

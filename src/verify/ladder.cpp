@@ -1,0 +1,92 @@
+// The stages of the ladder (see ladder.hpp), in the order of the lessons. A new stage is one entry of the
+// table.
+#include "verify/ladder.hpp"
+
+#include <vector>
+
+#include "ringcraft/core/error.hpp"
+#include "verify/rowwise.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+using Run = std::function<Answer(const Problem&, const Inputs&, Measurement&)>;
+
+Run on_one_device(Algorithm algorithm) {
+  return [=](const Problem& problem, const Inputs& inputs, Measurement& cost) {
+    return run_single_device(algorithm, problem, inputs, {}, &cost);
+  };
+}
+
+Run row_by_row(RowSoftmax softmax) {
+  return [=](const Problem& problem, const Inputs& inputs, Measurement& cost) {
+    return run_rowwise(softmax, problem, inputs, &cost);
+  };
+}
+
+Run on_a_ring(Schedule schedule = Schedule::kReversed) {
+  return [=](const Problem& problem, const Inputs& inputs, Measurement& cost) {
+    // A visible pair is the unit of virtual time, links are free: the clocks then show balance and nothing
+    // else.
+    return run_ring(problem, inputs, {.schedule = schedule, .seconds_per_pair = 1}, &cost);
+  };
+}
+
+const std::vector<Stage>& stages() {
+  constexpr auto kAll = Expect::kAll, kForward = Expect::kForward;
+  constexpr auto kReversed = Schedule::kReversed, kTravelling = Schedule::kForward;
+  static const std::vector<Stage> all{
+      // name, lesson, predecessor, tensors, layout, schedule of backward, function
+      {"dense", 101, "", kAll, {}, {}, on_one_device(Algorithm::kDense)},
+      {"safe softmax", 102, "dense", kForward, {}, {}, row_by_row(RowSoftmax::kSafe)},
+      {"online softmax", 103, "safe softmax", kForward, {}, {}, row_by_row(RowSoftmax::kOnline)},
+      {"merge", 104, "online softmax", kForward, {}, {}, row_by_row(RowSoftmax::kMerged)},
+      {"blockwise forward", 105, "merge", kForward, {}, {}, on_one_device(Algorithm::kBlockwise)},
+      {"blockwise backward", 106, "dense", kAll, {}, {}, on_one_device(Algorithm::kBlockwise)},
+      {"ring forward", 303, "blockwise forward", kForward, Layout::kContiguous, {}, on_a_ring()},
+      {"ring backward, reversed", 304, "blockwise backward", kAll, Layout::kContiguous, kReversed,
+       on_a_ring()},
+      {"ring backward, forward", 304, "ring backward, reversed", kAll, Layout::kContiguous, kTravelling,
+       on_a_ring(kTravelling)},
+      {"striped ring", 402, "ring backward, reversed", kAll, Layout::kStriped, kReversed, on_a_ring()},
+      {"token zig-zag ring", 402, "striped ring", kAll, Layout::kZigzagToken, kReversed, on_a_ring()},
+      {"zig-zag ring", 403, "token zig-zag ring", kAll, Layout::kZigzag, kReversed, on_a_ring()},
+  };
+  return all;
+}
+
+// Without dout: a stage that has no gradients is not charged for them.
+Inputs forward_only(const Inputs& inputs) {
+  return {inputs.q.clone(), inputs.k.clone(), inputs.v.clone(), Buffer()};
+}
+
+}  // namespace
+
+std::span<const Stage> ladder() { return stages(); }
+
+const Stage& stage_named(const std::string& name) {
+  std::string names;
+  for (const Stage& stage : stages()) {
+    if (stage.name == name) return stage;
+    names += (names.empty() ? "" : ", ") + stage.name;
+  }
+  throw Error("stage", "one of: " + names, name, "check the spelling");
+}
+
+Problem problem_of(const Stage& stage, const Problem& shared) {
+  Problem problem = shared;
+  problem.layout = stage.layout.value_or(Layout::kContiguous);
+  if (!stage.layout) problem.world_size = 1;
+  return problem;
+}
+
+StageResult climb(const Stage& stage, const Problem& shared, const Inputs& inputs) {
+  StageResult result;
+  const Problem problem = problem_of(stage, shared);
+  result.answer = stage.expect == Expect::kForward && inputs.has_backward()
+                      ? stage.run(problem, forward_only(inputs), result.measurement)
+                      : stage.run(problem, inputs, result.measurement);
+  return result;
+}
+
+}  // namespace ringcraft::verify

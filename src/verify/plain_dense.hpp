@@ -1,0 +1,20 @@
+#pragma once
+/// @file
+/// Dense attention as anyone would write it first: plain loops in one number type, each sum from left to
+/// right. It is the yardstick of the float rule: a distributed computation may be about as far from the
+/// oracle as this one is.
+
+#include "verify/oracle.hpp"
+
+namespace ringcraft::verify {
+
+/// Attention and, where the inputs have dout, its gradients in T (float or double). Masks as the oracle does.
+/// The inputs are of type T. Throws Error for inputs of other extents or another number type.
+template <class T>
+Answer plain_dense(const BlockProblem& problem, const Inputs& inputs);
+template <class T>
+Answer plain_dense(const Problem& problem, const Inputs& inputs) {
+  return plain_dense<T>(whole(problem), inputs);
+}
+
+}  // namespace ringcraft::verify

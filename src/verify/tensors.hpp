@@ -1,0 +1,73 @@
+#pragma once
+/// @file
+/// What goes into a case and what comes out of a subject: whole tensors in global row order, under the names
+/// that files of tensors use. Everything in the harness speaks of these two structs, whoever computed them.
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "ringcraft/problem/problem.hpp"
+
+namespace ringcraft::verify {
+
+/// The inputs of attention over a whole sequence: q, dout [batch, heads, seqlen, head_dim] and k, v
+/// [batch, kv_heads, seqlen, head_dim]. Without dout (a default Buffer) only the forward pass is asked for.
+struct Inputs {
+  Buffer q, k, v, dout;
+
+  /// Whether gradients are asked for.
+  bool has_backward() const { return dout.extents() != Extents{}; }
+  static auto fields(auto& self) { return std::tie(self.q, self.k, self.v, self.dout); }
+};
+
+/// A claimed or computed result: out [batch, heads, seqlen, head_dim], lse [batch, heads, seqlen, 1], and
+/// where there was a dout the gradients dq, dk, dv of sum(out * dout), shaped as q, k, v. Empty gradients:
+/// forward only.
+struct Answer {
+  Buffer out, lse, dq, dk, dv;
+
+  static auto fields(auto& self) { return std::tie(self.out, self.lse, self.dq, self.dk, self.dv); }
+};
+
+/// "[1, 8, 97, 16]".
+std::string described(const Extents& extents);
+
+/// The names of an Answer's tensors, in the order of its fields.
+inline constexpr std::array<std::string_view, 5> kAnswerNames{"out", "lse", "dq", "dk", "dv"};
+/// The names of the tensors of Inputs.
+inline constexpr std::array<std::string_view, 4> kInputNames{"q", "k", "v", "dout"};
+
+/// A tensor and its name.
+template <class B>
+struct Named {
+  std::string_view name;
+  B& tensor;
+};
+
+/// The tensors of an Answer with their names: `for (const auto& [name, tensor] : named(answer))`.
+std::array<Named<Buffer>, 5> named(Answer& answer);
+std::array<Named<const Buffer>, 5> named(const Answer& answer);
+/// The same for Inputs.
+std::array<Named<Buffer>, 4> named(Inputs& inputs);
+std::array<Named<const Buffer>, 4> named(const Inputs& inputs);
+
+/// Copies in another number type; converting to float32 or bfloat16 rounds once.
+Inputs converted(const Inputs& inputs, DType type);
+Answer converted(const Answer& answer, DType type);
+
+/// Independent copies.
+Inputs clone(const Inputs& inputs);
+Answer clone(const Answer& answer);
+
+/// Throws Error unless q, k, v (and dout, if it is there) have one number type and the extents of the whole
+/// problem.
+void require_inputs(const Problem& problem, const Inputs& inputs);
+/// The same for given extents of q (and dout) and of k and v.
+void require_inputs(const Extents& q_extents, const Extents& kv_extents, const Inputs& inputs);
+
+/// Throws Error if an element is not finite: no attention can be judged on such inputs.
+void require_finite(const Inputs& inputs);
+
+}  // namespace ringcraft::verify

@@ -1,0 +1,25 @@
+// Judges one file from the command line: judge_probe LESSON FILE [SECONDS PER CALL]. For people who write lessons and
+// wrong implementations; exits 0 if every check passes.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+#include "judge/judge.hpp"
+
+int main(int argc, char** argv) {
+  if (argc < 3) {
+    std::fputs("usage: judge_probe LESSON FILE [SECONDS]\n", stderr);
+    return 2;
+  }
+  try {
+    ringcraft::judge::CheckOptions options;
+    if (argc > 3) options.per_call = std::chrono::milliseconds(static_cast<int>(1000 * std::atof(argv[3])));
+    const auto report = ringcraft::judge::check_file(std::atoi(argv[1]), argv[2], options);
+    std::fputs(ringcraft::verify::text_of(report).c_str(), stdout);
+    return report.good() ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  }
+}

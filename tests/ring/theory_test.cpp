@@ -1,0 +1,284 @@
+// The closed forms: against formulas per layout, which know nothing of key ranges, against counting, and
+// known numbers.
+#include "ringcraft/ring/theory.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/errors.hpp"
+#include "support/predicate.hpp"
+#include "support/random_problem.hpp"
+
+using namespace ringcraft;
+using namespace ringcraft::testing;
+
+namespace {
+
+using Row = std::vector<Index>;
+
+Problem causal(Layout layout, Position seqlen, int n) {
+  return make_problem({.seqlen = seqlen, .head_dim = 1}, causal_mask(), layout, n);
+}
+
+// Causal pairs of rank i against block j for shards of c tokens, per layout.
+Index causal_pairs(Layout layout, Index c, int i, int j) {
+  const Index triangle = c * (c + 1) / 2, strict = c * (c - 1) / 2, h = c / 2;
+  switch (layout) {
+    case Layout::kContiguous:
+      return j == i ? triangle : j < i ? c * c : 0;
+    case Layout::kStriped:
+      return i >= j ? triangle : strict;
+    case Layout::kZigzagToken:
+      return strict + (i >= j ? (c + 1) / 2 : 0) + (i <= j ? c / 2 : 0);
+    case Layout::kZigzag:
+      return i == j ? 2 * h * h + h : 2 * h * h;
+  }
+  return -1;
+}
+
+// Pairs of a rank over the whole causal ring, and the cost of waiting after every step.
+Index causal_pairs_of_rank(Layout layout, Index c, int n, int i) {
+  switch (layout) {
+    case Layout::kContiguous:
+      return c * (c + 1) / 2 + i * c * c;
+    case Layout::kStriped:
+      return (i + 1) * c * (c + 1) / 2 + (n - 1 - i) * c * (c - 1) / 2;
+    default:
+      return c % 2 == 0 ? n * c * (n * c + 1) / (2 * n) : -1;
+  }
+}
+
+Index causal_cost(Layout layout, Index c, int n) {
+  switch (layout) {
+    case Layout::kContiguous:
+      return c * (c + 1) / 2 + (n - 1) * c * c;
+    case Layout::kStriped:
+      return n * c * (c + 1) / 2;
+    default:
+      return c % 2 == 0 ? c * (c + 1) / 2 + (n - 1) * c * c / 2 : -1;
+  }
+}
+
+// Pairs of a rank at step t >= 1 of the contiguous layout under a causal window within packed sequences:
+// local query a and key b of shards of M tokens meet iff a < L1, b >= M - clip(P1 - (t-1) M, 0, M) and tM + a
+// - b <= W.
+Index packed_pairs(const std::vector<Position>& cu, Position w, Index m, int rank, int t) {
+  const Position start = rank * m;
+  const auto next = std::upper_bound(cu.begin(), cu.end(), start);
+  const Position p1 = start - *(next - 1), l1 = std::min(*next, start + m) - start;
+  Index pairs = 0;
+  for (Index a = 0; a < l1; ++a)
+    for (Index b = m - std::clamp<Index>(p1 - (t - 1) * m, 0, m); b < m; ++b) pairs += t * m + a - b <= w;
+  return pairs;
+}
+
+}  // namespace
+
+TEST_CASE("causal pairs per layout follow their formulas") {
+  for (const Layout layout : kLayouts)
+    for (int n = 1; n <= 8; ++n)
+      for (const Index c : {1, 2, 3, 4, 6, 7}) {
+        if (layout == Layout::kZigzag && c % 2 == 1) continue;  // 2N must divide seqlen
+        CAPTURE(name_of(layout), n, c);
+        const Problem problem = causal(layout, n * c, n);
+        const auto steps = pairs_by_step(problem);
+        const Row ranks = pairs_by_rank(problem);
+        for (int i = 0; i < n; ++i) {
+          for (int t = 0; t < static_cast<int>(steps.size()); ++t)
+            CHECK(steps[static_cast<std::size_t>(t)][static_cast<std::size_t>(i)] ==
+                  causal_pairs(layout, c, i, (i - t + n) % n));
+          if (const Index expected = causal_pairs_of_rank(layout, c, n, i); expected >= 0)
+            CHECK(ranks[static_cast<std::size_t>(i)] == expected);
+        }
+        if (const Index expected = causal_cost(layout, c, n); expected >= 0)
+          CHECK(synchronous_cost(steps) == expected);
+        const bool last_step_is_empty = layout == Layout::kZigzagToken && c == 1 && n == 1;
+        CHECK((static_cast<int>(steps.size()) == n || last_step_is_empty));
+      }
+}
+
+TEST_CASE("packed windows follow their formula") {
+  Random random(121);
+  for (int trial = 0; trial < 200; ++trial) {
+    const int n = static_cast<int>(random.integer(1, 6));
+    const Index m = random.integer(1, 7);
+    const Position w = random.integer(0, n * m);
+    const auto cu = random_borders(random, n * m);
+    const Problem p = make_problem({.seqlen = n * m, .head_dim = 1},
+                                   {.left = w, .right = 0, .cu_seqlens = cu}, Layout::kContiguous, n);
+    const auto steps = pairs_by_step(p);
+    CAPTURE(n, m, w, cu);
+    for (int t = 1; t < n; ++t)
+      for (int rank = 0; rank < n; ++rank) {
+        const Index expected = rank < t ? 0 : packed_pairs(cu, w, m, rank, t);
+        const auto s = static_cast<std::size_t>(t);
+        CHECK((s < steps.size() ? steps[s][static_cast<std::size_t>(rank)] : 0) == expected);
+      }
+    CHECK(static_cast<Index>(steps.size()) - 1 <= std::min<Index>((w + m - 1) / m, n - 1));
+  }
+}
+
+TEST_CASE("pairs by step are what counting gives, ragged shards included") {
+  Random random(122);
+  for (int trial = 0; trial < 150; ++trial) {
+    const Problem problem = random_problem(random, 7, 30);
+    INFO(described(problem));
+    auto counted = counted_pairs(problem.mask, problem.sharding());
+    counted.resize(static_cast<std::size_t>(counted_hops(counted)) + 1);
+    CHECK(pairs_by_step(problem) == counted);
+    const RingTheory theory = forward_theory(problem, {1, 1});
+    CHECK(theory.hops == static_cast<int>(counted.size()) - 1);
+    CHECK(theory.steps == static_cast<int>(counted.size()));
+    CHECK(theory.pairs == pairs_by_rank(problem));
+    CHECK(theory.imbalance == imbalance(theory.pairs));
+  }
+}
+
+TEST_CASE("imbalance and efficiency of the causal ring, 16 tokens on 4 ranks") {
+  const auto of = [](Layout layout) { return imbalance(pairs_by_rank(causal(layout, 16, 4))); };
+  CHECK(std::fabs(of(Layout::kContiguous) - 0.4138) <= 5e-5);
+  CHECK(std::fabs(of(Layout::kStriped) - 0.15) <= 1e-15);
+  CHECK(of(Layout::kZigzag) == 0);
+  CHECK(of(Layout::kZigzagToken) == 0);
+  const auto efficiency =
+      [](Layout layout) {  // mean work against the time of a ring that waits after every step
+        return 34.0 / static_cast<double>(synchronous_cost(pairs_by_step(causal(layout, 16, 4))));
+      };
+  CHECK(std::fabs(efficiency(Layout::kContiguous) - 0.5862) <= 5e-5);
+  CHECK(std::fabs(efficiency(Layout::kStriped) - 0.85) <= 1e-15);
+  CHECK(efficiency(Layout::kZigzag) == 1);
+  CHECK(imbalance({0, 0}) == 0);
+  CHECK(imbalance({}) == 0);
+}
+
+TEST_CASE("synchronous cost: contiguous, striped, token zig-zag") {
+  struct Golden {
+    Position seqlen;
+    int n;
+    Row cost;
+  };
+  for (const Golden& g : std::vector<Golden>{{8, 4, {15, 12, 9}},
+                                             {12, 4, {33, 24, 21}},
+                                             {16, 2, {100, 72, 68}},
+                                             {16, 4, {58, 40, 34}},
+                                             {18, 3, {93, 63, 57}},
+                                             {20, 4, {90, 60, 54}},
+                                             {24, 3, {164, 108, 100}},
+                                             {24, 4, {129, 84, 75}},
+                                             {32, 8, {122, 80, 66}}}) {
+    CAPTURE(g.seqlen, g.n);
+    Row cost;
+    for (const Layout layout : {Layout::kContiguous, Layout::kStriped, Layout::kZigzagToken})
+      cost.push_back(synchronous_cost(pairs_by_step(causal(layout, g.seqlen, g.n))));
+    CHECK(cost == g.cost);
+  }
+  const Problem window = make_problem({.seqlen = 20, .head_dim = 1}, window_mask(6), Layout::kContiguous, 5);
+  CHECK(synchronous_cost(pairs_by_step(window)) == 28);
+}
+
+TEST_CASE("bytes of the full ring: the volume of an all-gather, and what backward adds") {
+  const auto ratio = [](int n, Schedule schedule) {
+    const Problem p =
+        make_problem({.heads = 4, .kv_heads = 2, .seqlen = 8 * n, .head_dim = 16}, {}, Layout::kZigzag, n);
+    const RingTheory forward = forward_theory(p, {2, 4}), backward = backward_theory(p, schedule, {2, 4});
+    for (int rank = 0; rank < n; ++rank) {
+      const auto r = static_cast<std::size_t>(rank);
+      CHECK(forward.bytes_sent[r] == (n - 1) * 2 * 8 * 2 * 16 * 2);
+      CHECK(forward.messages_sent[r] == 2 * (n - 1));
+      CHECK(backward.messages_sent[r] == 2 * (n - 1) + 2 * (schedule == Schedule::kForward ? n : n - 1));
+    }
+    CHECK(forward.kv_exchanges == n - 1);
+    CHECK(forward.dkv_exchanges == 0);
+    CHECK(backward.kv_exchanges == n - 1);
+    CHECK(backward.dkv_exchanges == (schedule == Schedule::kForward ? n : n - 1));
+    return static_cast<double>(backward.bytes_sent[0]) / static_cast<double>(forward.bytes_sent[0]);
+  };
+  CHECK(ratio(2, Schedule::kForward) == 5.0);
+  CHECK(std::fabs(ratio(4, Schedule::kForward) - 11.0 / 3) <= 1e-15 * 4);
+  CHECK(std::fabs(ratio(8, Schedule::kForward) - 23.0 / 7) <= 1e-15 * 4);
+  for (const int n : {2, 4, 8}) CHECK(ratio(n, Schedule::kReversed) == 3.0);
+
+  const Problem small = make_problem({.seqlen = 64, .head_dim = 8}, {}, Layout::kContiguous, 4);
+  CHECK(forward_theory(small, {1, 1}).bytes_sent == Row(4, 768));
+  const Problem alone = make_problem({.seqlen = 64, .head_dim = 8}, {}, Layout::kContiguous, 1);
+  for (const Schedule schedule : {Schedule::kForward, Schedule::kReversed}) {
+    const RingTheory theory = backward_theory(alone, schedule, {2, 4});
+    CHECK(theory.bytes_sent == Row{0});
+    CHECK(theory.kv_exchanges + theory.dkv_exchanges == 0);
+    CHECK(theory.steps == 1);
+  }
+}
+
+TEST_CASE("bytes of ragged shards are those of the blocks that pass by") {
+  // 7 tokens on 3 ranks: shards of 3, 2, 2. Rank 1 hands on blocks 1 and 0, and with the forward schedule the
+  // gradients of blocks 1 and 0, and at last those of block 2 to their owner.
+  const Problem p = make_problem({.seqlen = 7, .head_dim = 1}, {}, Layout::kContiguous, 3);
+  CHECK(forward_theory(p, {1, 100}).bytes_sent == Row{2 * (3 + 2), 2 * (2 + 3), 2 * (2 + 2)});
+  CHECK(backward_theory(p, Schedule::kForward, {1, 100}).bytes_sent ==
+        Row{2 * 5 + 1400, 2 * 5 + 1400, 2 * 4 + 1400});
+  // Reversed: rank r starts with block r - 2 and hands on blocks r - 2 and r - 1.
+  CHECK(backward_theory(p, Schedule::kReversed, {1, 100}).bytes_sent ==
+        Row{202 * (2 + 2), 202 * (2 + 3), 202 * (3 + 2)});
+}
+
+TEST_CASE("peak elements") {
+  const Problem small =
+      make_problem({.heads = 8, .kv_heads = 2, .seqlen = 16, .head_dim = 4}, {}, Layout::kContiguous, 4);
+  CHECK(peak_elements(small, Pass::kForward) == 512);
+  CHECK(peak_elements(small, Pass::kBackward) == 960);
+  CHECK(forward_theory(small, {1, 1}).peak_bytes == Row(4, 512));
+  for (const Schedule schedule : {Schedule::kForward, Schedule::kReversed})
+    CHECK(backward_theory(small, schedule, {1, 1}).peak_bytes == Row(4, 960));
+
+  const Problem large =
+      make_problem({.heads = 32, .kv_heads = 32, .seqlen = 131072, .head_dim = 128}, {}, Layout::kZigzag, 8);
+  CHECK(peak_elements(large, Pass::kForward) == 537919488);
+  CHECK(peak_elements(large, Pass::kBackward) == 1074790400);
+  CHECK(forward_theory(large, {1, 1}).peak_bytes == Row(8, 537919488));
+  CHECK(backward_theory(large, Schedule::kForward, {1, 1}).peak_bytes == Row(8, 1074790400));
+  CHECK(forward_theory(large, {2, 4}).bytes_sent[0] == 7 * Index{268435456});  // one message of a hop
+
+  const Problem ragged = make_problem({.seqlen = 7, .head_dim = 1}, {}, Layout::kContiguous, 3);
+  check_refused([&] { return peak_elements(ragged, Pass::kForward); },
+                "expected a seqlen that 3 ranks divide evenly, got 7");
+}
+
+TEST_CASE("the peak per rank is the closed form wherever shards are equal") {
+  Random random(123);
+  int equal = 0;
+  for (int trial = 0; trial < 400; ++trial) {
+    const Problem p = random_problem(random, 6, 40);
+    if (p.shape.seqlen % p.world_size != 0) continue;
+    ++equal;
+    INFO(described(p));
+    const auto ranks = static_cast<std::size_t>(p.world_size);
+    CHECK(forward_theory(p, {1, 1}).peak_bytes == Row(ranks, peak_elements(p, Pass::kForward)));
+    for (const Schedule schedule : {Schedule::kForward, Schedule::kReversed})
+      CHECK(backward_theory(p, schedule, {1, 1}).peak_bytes == Row(ranks, peak_elements(p, Pass::kBackward)));
+  }
+  CHECK(equal > 100);
+}
+
+TEST_CASE("time of the schedules") {
+  const StepTime four{3, 1, 2}, eight{5, 2, 4};
+  CHECK(forward_time(3, four) == 12);
+  CHECK(backward_time(3, Schedule::kForward, four) == 14);
+  CHECK(backward_time(3, Schedule::kReversed, four) == 12);
+  CHECK(forward_time(7, eight) == 40);
+  CHECK(backward_time(7, Schedule::kForward, eight) == 44);
+  CHECK(backward_time(7, Schedule::kReversed, eight) == 40);
+  for (const Schedule schedule : {Schedule::kForward, Schedule::kReversed})
+    CHECK(backward_time(0, schedule, four) == 3);
+  // 131072 tokens on 8 GPUs, in milliseconds: 14.0963 to compute a block, 0.894785 to move it; then transfers
+  // that take longer than the computation.
+  CHECK(std::fabs(forward_time(7, {14.0963, 0.894785, 0}) - 8 * 14.0963) <= 1e-12);
+  CHECK(forward_time(7, {1, 3, 0}) == 22);
+  check_refused(
+      [&] {
+        return backward_time(3, Schedule::kForward, {3, 1, 4});
+      },
+      "backward_time: expected transfers");
+  check_refused([&] { return backward_time(3, Schedule::kReversed, {3, std::nan(""), 1}); }, "backward_time");
+}

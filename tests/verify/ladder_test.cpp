@@ -1,0 +1,73 @@
+// The ladder: every stage computes the same problem, and stands on one before it.
+#include "verify/ladder.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "ringcraft/core/error.hpp"
+#include "support.hpp"
+#include "support/catch.hpp"
+#include "verify/compare.hpp"
+#include "verify/plain_dense.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+TEST_CASE("stages have distinct names, and predecessors that come first") {
+  std::set<std::string> seen;
+  int lesson = 0;
+  for (const Stage& stage : ladder()) {
+    INFO(stage.name);
+    CHECK((seen.empty() ? stage.predecessor.empty() : seen.count(stage.predecessor) == 1));
+    CHECK(seen.insert(stage.name).second);
+    CHECK(stage.lesson >= lesson);
+    lesson = stage.lesson;
+    CHECK(&stage_named(stage.name) == &stage);
+    // A stage with gradients has something to compare them with.
+    if (stage.expect == Expect::kAll && !stage.predecessor.empty())
+      CHECK(stage_named(stage.predecessor).expect == Expect::kAll);
+  }
+  for (const int wanted : {101, 102, 103, 104, 105, 106, 303, 304, 402, 403})
+    CHECK(std::any_of(ladder().begin(), ladder().end(), [=](const Stage& s) { return s.lesson == wanted; }));
+  CHECK_THROWS_AS(stage_named("no such stage"), Error);
+}
+
+TEST_CASE("every stage is right on the shared problem") {
+  const std::vector<Mask> masks{
+      causal_mask(), full_mask(), window_mask(7), {.right = 0, .cu_seqlens = {0, 5, 24, 25, 41}}};
+  for (const Mask& mask : masks)
+    for (const Data data : {Data::kNormal, Data::kHot, Data::kGap}) {
+      const Case c = make_case(make_problem({1, 4, 2, 41, 8}, mask, Layout::kZigzag, 4), data, 9);
+      const Inputs exact = make_inputs(c, DType::kFloat64), rounded = make_inputs(c, DType::kFloat32);
+      const Oracle want = oracle(c.problem, exact), want_rounded = oracle(c.problem, rounded);
+      const Answer dense = plain_dense<float>(c.problem, rounded);
+      for (const Stage& stage : ladder()) {
+        const StageResult result = climb(stage, c.problem, exact);
+        const Comparison comparison = compare_exact(result.answer, want, stage.expect);
+        INFO(stage.name << ", " << c.name << ": "
+                        << described(comparison, problem_of(stage, c.problem).sharding()));
+        CHECK(comparison.good);
+        FloatRule rule(DType::kFloat32);
+        CHECK(rule.add(climb(stage, c.problem, rounded).answer, dense, want_rounded, stage.expect).good);
+        CHECK(result.answer.dq.empty() == (stage.expect == Expect::kForward));
+        CHECK(result.measurement.forward.work.size() == (stage.layout ? 4u : 1u));
+        CHECK(result.measurement.backward.work.empty() == (stage.expect == Expect::kForward));
+        CHECK(result.measurement.forward.peak() > 0);
+      }
+    }
+}
+
+TEST_CASE("only the zig-zag ring is balanced under a causal mask") {
+  const Case c = small_case({1, 2, 1, 64, 4}, causal_mask(), Layout::kContiguous, 4);
+  const Inputs inputs = make_inputs(c, DType::kFloat32);
+  const auto imbalance = [&](const char* name) {
+    return climb(stage_named(name), c.problem, inputs).measurement.forward.imbalance();
+  };
+  CHECK(imbalance("ring forward") > 0.4);
+  CHECK(imbalance("striped ring") > 0.01);
+  CHECK(imbalance("token zig-zag ring") == 0);
+  CHECK(imbalance("zig-zag ring") == 0);
+}
+
+}  // namespace
+}  // namespace ringcraft::verify

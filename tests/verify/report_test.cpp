@@ -1,0 +1,75 @@
+// One report, two renderings.
+#include "verify/report.hpp"
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "support/catch.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+Report sample() {
+  return {"lesson 104",
+          {{"104.identity",
+            "merging with the identity changes nothing",
+            Status::kPassed,
+            2,
+            "held in 40 cases",
+            "",
+            {}},
+           {"104.rescale",
+            "both sides follow the larger maximum",
+            Status::kFailed,
+            3,
+            "row 2: got 0.5, expected 0.25",
+            "Which maximum was l summed against?",
+            {{"largest error", 0.25, {}, ""}, {"bytes", 64, 64.0, "B"}}},
+           {"104.gpu", "the kernel agrees", Status::kSkipped, 1, "no GPU on this machine", "", {}}}};
+}
+
+TEST_CASE("a report is good if nothing failed and something passed") {
+  Report report = sample();
+  CHECK_FALSE(report.good());
+  CHECK(report.points() == 2);
+  CHECK(report.all_points() == 6);
+  report.rows.erase(report.rows.begin() + 1);
+  CHECK(report.good());
+  report.rows.erase(report.rows.begin());
+  CHECK_FALSE(report.good());  // only skipped rows are left
+  CHECK_FALSE(Report{}.good());
+}
+
+TEST_CASE("the text is aligned and explains what did not pass") {
+  CHECK(text_of(sample()) ==
+        "lesson 104\n"
+        "  passed   104.identity  merging with the identity changes nothing\n"
+        "  failed   104.rescale   both sides follow the larger maximum\n"
+        "                         row 2: got 0.5, expected 0.25\n"
+        "                         hint: Which maximum was l summed against?\n"
+        "                         largest error: 0.25\n"
+        "                         bytes: 64 B (theory 64 B)\n"
+        "  skipped  104.gpu       the kernel agrees\n"
+        "                         no GPU on this machine\n"
+        "1 passed, 1 failed, 1 skipped; 2 of 6 points\n");
+  CHECK(text_of(sample()).find('\x1b') == std::string::npos);
+  CHECK(text_of(sample(), Colour::kTerminal).find("\x1b[31mfailed") != std::string::npos);
+}
+
+TEST_CASE("the JSON holds everything, whatever bytes a sentence has") {
+  Report report = sample();
+  report.rows[1].sentence = "printed \xff\xfe";
+  report.rows[1].figures[0].value = std::numeric_limits<double>::quiet_NaN();
+  const auto json = nlohmann::json::parse(json_of(report));
+  CHECK(json.at("good") == false);
+  CHECK(json.at("points") == 2);
+  CHECK(json.at("rows").size() == 3);
+  CHECK(json["rows"][0]["status"] == "passed");
+  CHECK(json["rows"][1]["hint"] == "Which maximum was l summed against?");
+  CHECK(json["rows"][1]["figures"][0]["value"].is_null());
+  CHECK(json["rows"][1]["figures"][0]["theory"].is_null());
+  CHECK(json["rows"][1]["figures"][1]["theory"] == 64.0);
+}
+
+}  // namespace
+}  // namespace ringcraft::verify
