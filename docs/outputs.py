@@ -42,10 +42,10 @@ def plain(text):
 
 def block(name):
     command = COMMANDS[name]
-    done = subprocess.run(command, cwd=marks.ROOT, stdout=subprocess.PIPE, text=True, encoding="utf-8", check=False)
+    done = subprocess.run(command, cwd=marks.ROOT, stdout=subprocess.PIPE, check=False)
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(command)}: expected exit code 0, got {done.returncode}; nothing is written")
-    lines = plain(done.stdout).split("\n")
+    lines = plain(done.stdout.decode("utf-8")).split("\n")
     last = LAST_LINES.get(name, len(lines))
     shown = (["..."] if len(lines) > last else []) + lines[-last:]
     return f"On {processor()}:\n\n```text\n$ {' '.join(command)}\n" + "\n".join(shown) + "\n```\n"

@@ -16,6 +16,9 @@ namespace ringcraft::kernels {
 inline Code code_of(cudaError_t error) {
   switch (error) {
     case cudaErrorNoDevice:
+    case cudaErrorStubLibrary:
+    case cudaErrorSystemNotReady:
+    case cudaErrorSystemDriverMismatch:
     case cudaErrorInsufficientDriver:
     case cudaErrorInvalidDevice:
     case cudaErrorDevicesUnavailable:
@@ -23,7 +26,7 @@ inline Code code_of(cudaError_t error) {
     case cudaErrorMemoryAllocation:
       return Code::kMissing;
     default:
-      return Code::kWrongCall;
+      return Code::kWrongAnswer;
   }
 }
 

@@ -63,8 +63,9 @@ Part partial(const Keys& keys, Index first, Index last) {
 }
 
 std::string text(double number) {
+  if (std::isnan(number)) return "NaN";
   char digits[32];
-  std::snprintf(digits, sizeof digits, "%.6g", number);
+  std::snprintf(digits, sizeof digits, "%.10g", number);
   return digits;
 }
 
@@ -259,7 +260,7 @@ Lesson lesson_104() {
   return {
       .number = 104,
       .name = "104_merge",
-      .title = "Merging partial results",
+      .title = "Merge",
       .source = "ringcraft/attention/merge.cpp",
       .function = "merge",
       .allowed = {},

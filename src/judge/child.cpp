@@ -36,8 +36,8 @@ struct Prepared {
 
 void limit(int resource, rlim_t value) {
   if (value == 0) return;
-  const rlimit both{value, value};
-  ::setrlimit(static_cast<__rlimit_resource>(resource), &both);
+  const rlimit soft_and_hard{value, value + 1};  // the hard limit on time would be a plain kill
+  ::setrlimit(static_cast<__rlimit_resource>(resource), &soft_and_hard);
 }
 
 void close_from(int first) {

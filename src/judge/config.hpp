@@ -7,7 +7,7 @@
 
 namespace ringcraft::judge {
 
-/// Whether the tree is built with sanitizers; the students' objects then are, too.
+/// Whether the library in the workers is built with sanitizers.
 extern const bool kSanitized;
 /// Root of the source tree.
 extern const std::string kSourceRoot;

@@ -104,6 +104,7 @@ class Judgement {
         row.sentence = wrong.what();
       } catch (const Misbehaviour& misbehaviour) {
         row.sentence = misbehaviour.what();
+        row.hint = hint_for(misbehaviour.kind(), check);
         if (misbehaviour.kind() == Misbehaviour::Kind::kSilent)
           stop_ = "not tried: the program did not come back in " + row.id;
       }
@@ -111,6 +112,23 @@ class Judgement {
       show_printed(row, team.printed());
     }
     statuses_[check.id] = row.status;
+  }
+
+  // A program that does not answer says little about the claim of the check.
+  static std::string hint_for(Misbehaviour::Kind kind, const Check& check) {
+    switch (kind) {
+      case Misbehaviour::Kind::kEnded:
+        return "Which index, pointer or call could end a program at this place?";
+      case Misbehaviour::Kind::kSilent:
+        return "Which loop, or which wait, may never come to an end?";
+      case Misbehaviour::Kind::kThrew:
+        return "The words in quotes are those of the exception; look for where it is thrown.";
+      case Misbehaviour::Kind::kNonsense:
+        return "A solution only computes and sends messages; it prints little and opens nothing.";
+      case Misbehaviour::Kind::kMessages:
+        return check.hint;
+    }
+    return check.hint;
   }
 
   // What a student's program printed, below the verdict of a check that failed.

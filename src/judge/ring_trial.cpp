@@ -1,6 +1,8 @@
 // A ring of workers (see ring_trial.hpp).
 #include "judge/ring_trial.hpp"
 
+#include <cmath>
+
 #include "verify/compare.hpp"
 
 namespace ringcraft::judge {
@@ -9,12 +11,12 @@ namespace {
 void require_extents(const verify::Case& c, int rank, const char* name, const Buffer& got,
                      const Extents& want) {
   const auto text = [](const Extents& e) {
-    return std::string("[") + std::to_string(e.batch) + ", " + std::to_string(e.heads) + ", " + std::to_string(e.rows) +
-           ", " + std::to_string(e.width) + "]";
+    return std::string("[") + std::to_string(e.batch) + ", " + std::to_string(e.heads) + ", " +
+           std::to_string(e.rows) + ", " + std::to_string(e.width) + "]";
   };
   if (got.extents() != want || got.dtype() != DType::kFloat64)
-    wrong(c, std::string("rank ") + std::to_string(rank) + " returns " + name + " as " + text(got.extents()) + " " +
-                 std::string(name_of(got.dtype())) + ", and it must be " + text(want) + " float64");
+    wrong(c, std::string("rank ") + std::to_string(rank) + " returns " + name + " as " + text(got.extents()) +
+                 " " + std::string(name_of(got.dtype())) + ", and it must be " + text(want) + " float64");
 }
 
 }  // namespace
@@ -62,7 +64,10 @@ void require_right(const verify::Case& c, const RingRun& run) {
   verify::Inputs inputs = verify::make_inputs(c, DType::kFloat64);
   inputs.dout = Buffer();
   const auto comparison = verify::compare_exact(whole, verify::oracle(p, inputs), verify::Expect::kForward);
-  if (!comparison.good) wrong(c, verify::described(comparison, sharding));
+  if (comparison.good) return;
+  const bool nan = comparison.first && std::isnan(comparison.first->got);
+  wrong(c, verify::described(comparison, sharding) +
+               (nan ? "; a receive buffer that is read before its wait is full of NaN" : ""));
 }
 
 RingRun require_right_ring(Trial& trial, const verify::Case& c, Delivery delivery) {

@@ -19,9 +19,6 @@ bool is_everyones(std::string_view object) {
   return object.find("/ringcraft/core/") != object.npos || object.find("/ringcraft/problem/") != object.npos;
 }
 
-// "ringcraft::send" of "ringcraft::send(ringcraft::Communicator&, ...)"
-std::string without_arguments(const std::string& name) { return name.substr(0, name.find_first_of("(<")); }
-
 struct Names {
   std::set<std::string> everyones, own, own_strong, own_calls, called_from_outside;
 };
@@ -61,7 +58,7 @@ std::string may_not_define(const Symbol& symbol, const Names& names) {
 
 std::string may_not_call(const Symbol& symbol, const Names& names, const GateInput& input) {
   if (names.everyones.contains(symbol.name) || names.own_calls.contains(symbol.name) ||
-      names.own.contains(symbol.name) || input.allowed.contains(without_arguments(readable(symbol.name))))
+      names.own.contains(symbol.name) || input.allowed.contains(readable(symbol.name)))
     return {};
   return "your file calls " + readable(symbol.name) + ", which lesson " + std::to_string(input.lesson) +
          " does not give you; write that part yourself";
@@ -107,14 +104,10 @@ std::string readable(const std::string& mangled) {
   const std::unique_ptr<char, void (*)(void*)> text(
       abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
   std::string name = status == 0 ? text.get() : mangled;
+  if (name.find(" for ringcraft::") != name.npos) return name;
   const auto start = name.find("ringcraft::");
-  const auto arguments = name.find('(');
-  if (start != name.npos && start < arguments && name.compare(0, start, "vtable for ") != 0 &&
-      name.compare(0, start, "typeinfo for ") != 0)
-    name.erase(0, start);  // the result type of a template
-  constexpr std::size_t kLongest = 120;
-  if (name.size() > kLongest) name = name.substr(0, kLongest - 3) + "...";
-  return name;
+  if (start < name.find('(')) name.erase(0, start);  // the result type of a template
+  return name.substr(0, name.find_first_of("(<"));
 }
 
 std::vector<std::string> complaints(const GateInput& input) {
@@ -133,12 +126,16 @@ std::vector<std::string> complaints(const GateInput& input) {
       sentence = may_not_call(symbol, names, input);
     else if (is_ringcraft(symbol.name) && !symbol.local())
       sentence = may_not_define(symbol, names);
-    if (!sentence.empty()) sentences.push_back(std::move(sentence));
+    if (!sentence.empty() &&
+        std::ranges::find(sentences, sentence) == sentences.end())  // once for float and double
+      sentences.push_back(std::move(sentence));
   }
-  for (const std::string& name : names.own_strong)
-    if (!defined.contains(name))
-      sentences.push_back("your file no longer defines " + readable(name) +
-                          "; keep the function's name, its parameters and the lines at the end of the file");
+  for (const std::string& name : names.own_strong) {
+    const std::string sentence = "your file no longer defines " + readable(name) +
+                                 "; keep its name, its parameters and the lines at the end of the file";
+    if (!defined.contains(name) && std::ranges::find(sentences, sentence) == sentences.end())
+      sentences.push_back(sentence);
+  }
   return sentences;
 }
 

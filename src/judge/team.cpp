@@ -24,7 +24,7 @@ struct Team::Member {
 namespace {
 
 constexpr std::size_t kOutputLimit = std::size_t{64} << 10;  // bytes that a worker may print
-constexpr std::uint64_t kMostFrames = 100'000;               // of one rank in one call
+constexpr std::uint64_t kMostFrames = 10'000;                // of one rank in one call
 
 using Kind = Misbehaviour::Kind;
 
@@ -34,10 +34,20 @@ Limits worker_limits() {
   return limits;
 }
 
-std::string last_line(std::string_view text) {
+// Nothing, but that a sanitizer leaves crashes to the judge, and does not report what a killed program still
+// holds.
+std::vector<std::string> worker_environment() {
+  if (!kSanitized) return {};
+  return {"ASAN_OPTIONS=detect_leaks=0:handle_segv=0:handle_sigbus=0",
+          "TSAN_OPTIONS=handle_segv=0:handle_sigbus=0"};
+}
+
+// The last line that a program printed; of an assertion of the standard library only what it asserts.
+std::string last_words(std::string_view text) {
   while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
-  const auto start = text.rfind('\n');
-  return cleaned(start == text.npos ? text : text.substr(start + 1), 300);
+  if (const auto start = text.rfind('\n'); start != text.npos) text.remove_prefix(start + 1);
+  if (const auto assertion = text.rfind("Assertion '"); assertion != text.npos) text.remove_prefix(assertion);
+  return cleaned(text, 300);
 }
 
 }  // namespace
@@ -54,7 +64,7 @@ class Round {
  public:
   Round(Team& team, std::string exercise, int world_size, Delivery delivery)
       : team_(team),
-        call_(" in call " + std::to_string(team.calls_) + " of " + exercise),
+        call_(" call " + std::to_string(team.calls_) + " of " + exercise),
         board_(world_size, {.delivery_seed = delivery.seed}),
         ranks_(static_cast<std::size_t>(world_size)) {}
 
@@ -77,8 +87,8 @@ class Round {
   Rank& at(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
   Team::Member& member(int rank) { return team_.member(rank); }
   std::string who(int rank) const { return size() == 1 ? "your program" : "rank " + std::to_string(rank); }
-  [[noreturn]] void misbehaved(Kind kind, int rank, const std::string& what) {
-    throw Misbehaviour(kind, who(rank) + " " + what + call_);
+  [[noreturn]] void misbehaved(Kind kind, int rank, const std::string& what, const char* when = " in") const {
+    throw Misbehaviour(kind, who(rank) + " " + what + when + call_);
   }
 
   void wait_for_something(Clock::time_point deadline);
@@ -238,10 +248,10 @@ void Round::ended(int rank) {
   const auto ending = child.wait_until(Clock::now() + std::chrono::seconds(1));
   child.read_output();
   if (!ending) misbehaved(Kind::kEnded, rank, "closed its connection to the judge");
-  const std::string words = last_line(child.printed());
-  std::string what = described(*ending) + (ending->signalled ? "" : " in the middle of its work");
-  if (ending->signalled && !words.empty()) what += ", its last words: \"" + words + "\",";
-  misbehaved(Kind::kEnded, rank, what);
+  if (!ending->signalled) misbehaved(Kind::kEnded, rank, described(*ending), " in the middle of");
+  const std::string words = last_words(child.printed());
+  misbehaved(Kind::kEnded, rank,
+             described(*ending) + (words.empty() ? "" : ", its last words: \"" + words + "\","));
 }
 
 void Round::too_late() {
@@ -267,7 +277,7 @@ Team::Member& Team::member(int rank) {
   const auto r = static_cast<std::size_t>(rank);
   while (members_.size() <= r)
     members_.push_back(std::make_unique<Member>(Command{.arguments = {program_.string()},
-                                                        .environment = {"ASAN_OPTIONS=detect_leaks=0"},
+                                                        .environment = worker_environment(),
                                                         .folder = program_.parent_path(),
                                                         .limits = worker_limits(),
                                                         .wire = Wire::kYes,

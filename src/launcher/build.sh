@@ -1,5 +1,5 @@
-# Part of ./ringcraft: configuring and building build/<preset>, quietly (progress.sh). Everything that was said goes to
-# build/<preset>.log and is shown when it failed.
+# Part of ./ringcraft: configuring and building build/<preset>, quietly (progress.sh). Everything that was
+# said goes to build/<preset>.log and is shown when it failed.
 # shellcheck shell=bash disable=SC2154  # root comes from ./ringcraft
 
 # Two launchers never build at once. The lock is on the folder itself and ends with the process that holds it.
@@ -28,9 +28,10 @@ configure() {
   local preset=$1 log=$root/build/$1.log version
   version=$(cmake --version 2>/dev/null | sed -n 's/^cmake version \([0-9.]*\).*/\1/p')
   at_least "${version:-0}" 3.22 ||
-    die 3 "CMake 3.22 or newer is needed; this one ($(command -v cmake)) is ${version:-of an unknown version}." \
+    die 3 "CMake 3.22 or newer is needed; this one ($(command -v cmake)) is ${version:-unknown}." \
       "A newer one: https://cmake.org/download, or 'pip install cmake' in a virtual environment."
-  # What an interrupted configuration or another folder left would be believed: start afresh. Objects may stay.
+  # What an interrupted configuration or another folder left would be believed: start afresh. Objects may
+  # stay.
   configured "$preset" || rm -rf "$root/build/$preset/CMakeCache.txt" "$root/build/$preset/CMakeFiles"
   (cd "$root" && cmake --preset "$preset" 9<&- 2>&1) | follow "configuring build/$preset" "$log"
   [ "${PIPESTATUS[0]}" -eq 0 ] && return
@@ -38,7 +39,8 @@ configure() {
   return 1
 }
 
-# build PRESET WHAT [TARGET...]: brings the targets up to date (without any: all). Says nothing; see build_errors.
+# build PRESET WHAT [TARGET...]: brings the targets up to date (without any: all). Says nothing; see
+# build_errors.
 build() {
   local preset=$1 what=$2
   shift 2

@@ -1,5 +1,5 @@
-# Part of ./ringcraft: which packages are needed, which are there, and installing the others on Debian and Ubuntu.
-# Nothing is installed, and sudo is not touched, before a person said yes or the call said --yes.
+# Part of ./ringcraft: which packages are needed, which are there, and installing the others on Debian and
+# Ubuntu. Nothing is installed, and sudo is not touched, before a person said yes or the call said --yes.
 # shellcheck shell=bash disable=SC2154  # root, yes and die come from ./ringcraft
 
 # Groups: core for the tool, tests for the unit tests; the rest is optional, with a line where it is missing.
@@ -13,7 +13,8 @@ packages_of() {
   esac
 }
 
-# What shows that a package's content is there, however it came: a program's name, or a header's after "include:".
+# What shows that a package's content is there, however it came: a program's name, or a header's after
+# "include:".
 sign_of() {
   case $1 in
     g++) echo "${CXX:-g++} c++" ;;
@@ -31,7 +32,8 @@ sign_of() {
   esac
 }
 
-# The folders above include/: where a person installs by hand, and, without a package database to ask, the system's.
+# The folders above include/: where a person installs by hand, and, without a package database to ask, the
+# system's.
 prefixes() {
   printf '%s\n' "${CMAKE_PREFIX_PATH-}" | sed 'y/:;/\n\n/'
   echo /usr/local
@@ -97,8 +99,8 @@ become_root() {
   on_terminal && sudo -v
 }
 
-# apt_install LOG PACKAGE...: updates the lists and installs, as root. Without a network the lists that are here may
-# still do, so only the installation decides.
+# apt_install LOG PACKAGE...: updates the lists and installs, as root. Without a network the lists that are
+# here may still do, so only the installation decides.
 apt_install() {
   local log=$1 script
   shift
@@ -106,14 +108,15 @@ apt_install() {
   script='export DEBIAN_FRONTEND=noninteractive
     apt-get -o DPkg::Lock::Timeout=120 update
     apt-get -o DPkg::Lock::Timeout=120 install -y --no-install-recommends "$@"'
-  ${as_root[@]+"${as_root[@]}"} sh -c "$script" sh "$@" </dev/null 2>&1 9<&- | follow "installing packages" "$log"
+  ${as_root[@]+"${as_root[@]}"} sh -c "$script" sh "$@" </dev/null 2>&1 9<&- |
+    follow "installing packages" "$log"
   return "${PIPESTATUS[0]}"
 }
 
 # install_packages PACKAGE...: installs them or ends with exit code 3 and what to type.
 install_packages() {
-  local log offline='Could not resolve|Temporary failure|Unable to connect|Could not connect|Network is unreachable'
-  offline="$offline|Failed to fetch|Connection (timed out|refused|failed)"
+  local log offline='Could not resolve|Temporary failure|Unable to connect|Could not connect|Failed to fetch'
+  offline="$offline|Network is unreachable|Connection (timed out|refused|failed)"
   debian || die 3 "these are missing, under their names on Debian and Ubuntu: $*" \
     "Install them as your system does it, then call again."
   if ! { consent "$@" && become_root; }; then
@@ -161,7 +164,8 @@ setup() {
     case $arg in
       --all) groups=(core tests mpi docs lint) ;;
       --help | -h)
-        echo "usage: ./ringcraft setup [--all] [--yes]    installs what building and testing need (--all: docs and MPI too)"
+        echo "usage: ./ringcraft setup [--all] [--yes]"
+        echo "  installs the packages that building and testing need; --all: those for docs and MPI too"
         echo "example: ./ringcraft setup --all --yes"
         return 0
         ;;

@@ -1,11 +1,12 @@
-# Part of ./ringcraft: what a person sees of long work. Its output goes to a log; on a terminal one line, drawn over
-# itself, tells how far it is; without a terminal nothing is drawn.
+# Part of ./ringcraft: what a person sees of long work. Its output goes to a log; on a terminal one line,
+# drawn over itself, tells how far it is; without a terminal nothing is drawn.
 # shellcheck shell=bash
 
 say() { printf 'ringcraft: %s\n' "$1" >&2; }
 
 # follow WHAT LOG: copies the input to LOG; on a terminal, after two seconds, one line says how far it is.
-# Understands the counts of ninja ("[12/64] ...") and of ctest ("12/64 Test #..."), and guesses the time left from them.
+# Understands the counts of ninja ("[12/64] ...") and of ctest ("12/64 Test #..."), and guesses the time
+# left from them.
 follow() {
   local what=$1 text='' part status begin=$SECONDS passed=0 total=0 drawn=0 elapsed line
   local count='^ *\[?([0-9]+)/([0-9]+)(\]| Test )'
@@ -25,7 +26,8 @@ follow() {
     elapsed=$((SECONDS - begin))
     if [ "$elapsed" -lt 2 ] || [ ! -t 2 ] || [ "${TERM:-dumb}" = dumb ]; then continue; fi
     line="$what: $elapsed s"
-    [ "$passed" -eq 0 ] || line="$what: $passed of $total, about $((elapsed * (total - passed) / passed)) s left"
+    [ "$passed" -eq 0 ] ||
+      line="$what: $passed of $total, about $((elapsed * (total - passed) / passed)) s left"
     [ "$drawn" = "$line" ] || printf '\r%s\033[K' "$line" >&2
     drawn=$line
   done

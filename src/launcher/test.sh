@@ -1,13 +1,15 @@
-# Part of ./ringcraft: `test`. Three stages: every test in the launcher's own build, then selected ones under the
-# address and undefined-behaviour sanitizers (dev) and under the thread sanitizer (tsan). The counts come from the
-# JUnit file that ctest writes, not from its exit code alone: a test that could not start, a stage that does not build and a
-# stage without a single test are failures. The last line is the total over all stages.
+# Part of ./ringcraft: `test`. Three stages: every test in the launcher's own build, then selected ones
+# under the address and undefined-behaviour sanitizers (dev) and under the thread sanitizer (tsan). The
+# counts come from the JUnit file that ctest writes, not from its exit code alone: a test that could not
+# start, a stage that does not build and a stage without a single test are failures. The last line is the
+# total over all stages.
 # shellcheck shell=bash disable=SC2154  # root and yes come from ./ringcraft
 
-# What the sanitizers run. Excluded from dev: what waits for the clock, what no sanitizer can see, and what needs
-# minutes under one. The thread sanitizer runs what has threads: the folders of tests/ that bear these names.
+# What the sanitizers run. Not in dev, by label: slow (minutes under a sanitizer), latency (judges the clock),
+# launcher (nothing of it is C++), mpi (Open MPI's own leaks are not ours). tsan runs what has threads: the
+# executables test_NAME with these names, whose tests bear the name as their label.
 dev_excludes='^(slow|latency|launcher|mpi)$'
-tsan_folders='comm ring'
+tsan_tests='comm ring interleavings'
 
 test_help() {
   cat <<'TEXT'
@@ -15,8 +17,8 @@ usage: ./ringcraft test [--long] [--yes] [-L LABEL] [NAME]
   builds and runs every test, then selected ones under the sanitizers; the last line is the total
   --long     the full counts that are promised (the default runs some with smaller, printed counts)
   --yes      install missing packages without asking
-  -L LABEL   only tests with this label, NAME only tests whose name matches (regular expressions, as for ctest);
-             both run in the native build alone, without the sanitizer stages
+  -L LABEL   only tests with this label, NAME: only tests whose name matches (regular expressions, as for
+             ctest); both run in the native build alone, without the sanitizer stages
 example: ./ringcraft test -L ring
 TEXT
 }
@@ -25,7 +27,8 @@ TEXT
 stage_counts() {
   LC_ALL=C awk '
     function plain(s) {
-      gsub(/&lt;/, "<", s); gsub(/&gt;/, ">", s); gsub(/&quot;/, "\"", s); gsub(/&apos;/, "\047", s); gsub(/&amp;/, "\\&", s)
+      gsub(/&lt;/, "<", s); gsub(/&gt;/, ">", s); gsub(/&quot;/, "\"", s); gsub(/&apos;/, "\047", s)
+      gsub(/&amp;/, "\\&", s)
       return s
     }
     function attribute(name,   s) {
@@ -36,10 +39,13 @@ stage_counts() {
     }
     function close_case() {
       if (status == "run") passed++
-      else if (status == "disabled" || (status == "notrun" && message ~ /^SKIP_/)) list[++skipped] = test ": " reason
+      else if (status == "disabled" || (status == "notrun" && message ~ /^SKIP_/))
+        list[++skipped] = test ": " reason
       else failed++
     }
-    /^\t<testcase / { test = attribute("name"); status = attribute("status"); message = reason = ""; output = 0 }
+    /^\t<testcase / {
+      test = attribute("name"); status = attribute("status"); message = reason = ""; output = 0
+    }
     /^\t\t<skipped / { message = attribute("message") }
     /<system-out>/ { output = 1 }
     output {
@@ -70,16 +76,19 @@ stage_failed() {
   failed=$((failed + 1))
 }
 
-# run_stage STAGE "TARGET..." CTEST_ARGUMENT...: configures, builds and tests build/STAGE, adds to the totals. False only
-# if there was nothing to test.
+# run_stage STAGE "TARGET..." CTEST_ARGUMENT...: configures, builds and tests build/STAGE, adds to the
+# totals. False only if it does not build.
 run_stage() {
-  local stage=$1 targets=$2 folder=$root/build/$1 begin=$SECONDS built counts status good=0 bad=0 skip=0
+  local stage=$1 targets=$2 folder=$root/build/$1 log=$root/build/$1-tests.log begin=$SECONDS
+  local built counts status good=0 bad=0 skip=0
   shift 2
   lock_builds
   if ! configure "$stage"; then
     stage_failed "$stage" "cannot be configured: counted as one failure"
     return 1
   fi
+  # What was found and what was not: one line for each optional part.
+  [ "$stage" != native ] || sed -n 's/^-- ringcraft: /  /p' "$root/build/native.log"
   # shellcheck disable=SC2086  # one word per target
   if ! build "$stage" "the tests ($stage)" $targets; then
     build_errors "$stage"
@@ -90,9 +99,9 @@ run_stage() {
   built=$((SECONDS - begin)) begin=$SECONDS
   rm -f "$folder/tests.xml"
   ${steady[@]+"${steady[@]}"} ctest --test-dir "$folder" -j "$(nproc)" --output-on-failure \
-    --output-junit "$folder/tests.xml" "$@" </dev/null 2>&1 | follow "testing ($stage)" "$root/build/$stage-tests.log"
+    --output-junit "$folder/tests.xml" "$@" </dev/null 2>&1 | follow "testing ($stage)" "$log"
   status=${PIPESTATUS[0]}
-  failing_tests "$root/build/$stage-tests.log"
+  failing_tests "$log"
   if [ -e "$folder/tests.xml" ]; then
     counts=$(stage_counts "$folder/tests.xml")
     read -r good bad skip <<<"$counts"
@@ -102,12 +111,12 @@ run_stage() {
     "$stage" "$built" $((SECONDS - begin)) "$good" "$bad" "$skip"
   passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + skip))
   [ $((good + bad + skip)) -gt 0 ] || stage_failed "$stage" "ran no test: counted as one failure"
-  [ "$status" -eq 0 ] || [ "$bad" -gt 0 ] || stage_failed "$stage" "ctest ended with code $status: counted as one failure"
+  [ "$status" -eq 0 ] || [ "$bad" -gt 0 ] || stage_failed "$stage" "ctest ended with code $status"
   return 0
 }
 
-# The address of a library is drawn from more bits on newer kernels than the sanitizers of older compilers expect;
-# with a fixed one they start everywhere. Where that is forbidden they run as they are.
+# The address of a library is drawn from more bits on newer kernels than the sanitizers of older compilers
+# expect; with a fixed one they start everywhere. Where that is forbidden they run as they are.
 steady_addresses() {
   steady=()
   if setarch -R true 2>/dev/null; then steady=(setarch -R); fi
@@ -147,8 +156,8 @@ run_tests() {
   else
     steady_addresses
     run_stage dev "" -LE "$dev_excludes"
-    # shellcheck disable=SC2086  # one word per folder
-    run_stage tsan "$(printf 'test_%s ' $tsan_folders)" -L "^(${tsan_folders// /|})\$"
+    # shellcheck disable=SC2086  # one word per name
+    run_stage tsan "$(printf 'test_%s ' $tsan_tests)" -L "^(${tsan_tests// /|})\$"
   fi
 
   [ -z "$skipped_list" ] || printf 'skipped, with the reason each gives:\n%s' "$skipped_list"

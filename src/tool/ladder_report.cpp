@@ -68,10 +68,12 @@ Cost measured(const Measurement& measurement) {
 
 Cost predicted(const Stage& stage, const Problem& shared, DType type, bool backward) {
   const RoleBytes bytes{size_of(type), size_of(type)};
+  if (stage.peak_elements != nullptr)
+    return {.peak_bytes = static_cast<double>(stage.peak_elements(shared.shape, backward)) *
+                          static_cast<double>(size_of(type))};
   const Problem problem = verify::problem_of(stage, shared);
   std::vector<RingTheory> passes{forward_theory(problem, bytes)};
-  if (backward)
-    passes.push_back(backward_theory(problem, stage.schedule.value_or(Schedule::kReversed), bytes));
+  if (backward) passes.push_back(backward_theory(problem, *stage.schedule, bytes));
   Cost cost;
   for (const RingTheory& pass : passes) {
     cost.peak_bytes = std::max(cost.peak_bytes, static_cast<double>(largest(pass.peak_bytes)));
@@ -91,14 +93,14 @@ constexpr const char* kBytes = "bytes sent by a rank";
 constexpr const char* kExchanges = "exchanges";
 constexpr const char* kImbalance = "imbalance";
 
-std::vector<Figure> cost_figures(const Cost& got, const std::optional<Cost>& theory) {
-  const auto of = [&](double Cost::*field) {
-    return theory ? std::optional((*theory).*field) : std::nullopt;
-  };
-  return {{kPeak, got.peak_bytes, of(&Cost::peak_bytes), "B"},
-          {kBytes, got.bytes_sent, of(&Cost::bytes_sent), "B"},
-          {kExchanges, got.exchanges, of(&Cost::exchanges), ""},
-          {kImbalance, got.imbalance, of(&Cost::imbalance), ""}};
+// Measured beside theory. A stage on one device sends nothing and has nothing to balance.
+std::vector<Figure> cost_figures(const Cost& got, const Cost& theory, bool distributed) {
+  std::vector<Figure> figures{{kPeak, got.peak_bytes, theory.peak_bytes, "B"}};
+  if (!distributed) return figures;
+  figures.push_back({kBytes, got.bytes_sent, theory.bytes_sent, "B"});
+  figures.push_back({kExchanges, got.exchanges, theory.exchanges, ""});
+  figures.push_back({kImbalance, got.imbalance, theory.imbalance, ""});
+  return figures;
 }
 
 // The stage to compare with: the predecessor, or where that is left out, the predecessor's.
@@ -145,9 +147,9 @@ verify::Report climb_ladder(const std::string& title, const Problem& problem, co
     row.figures.push_back({kAgainstOracle, verdict.worst, {}, ""});
     row.figures.push_back({kSeconds, result.measurement.seconds(), {}, "s"});
     const bool backward = stage->expect == verify::Expect::kAll && inputs.has_backward();
-    for (Figure& figure :
-         cost_figures(measured(result.measurement), predicted(*stage, problem, inputs.q.dtype(), backward)))
-      row.figures.push_back(std::move(figure));
+    const Cost theory = predicted(*stage, problem, inputs.q.dtype(), backward);
+    for (const Figure& figure : cost_figures(measured(result.measurement), theory, stage->layout.has_value()))
+      row.figures.push_back(figure);
     answers.emplace(stage->name, std::move(result.answer));
   }
   return report;

@@ -23,9 +23,11 @@ enum class Data : std::uint8_t {
   kPeaked,    ///< every seventh key is 20 above the others: one or few keys dominate
   kHuge,      ///< scores near +-20000
 };
+/// All kinds of data.
 inline constexpr Data kAllData[] = {Data::kNormal, Data::kHot,    Data::kNegative,
                                     Data::kGap,    Data::kPeaked, Data::kHuge};
 
+/// The word for a kind of data in the names of cases.
 std::string_view name_of(Data data);
 
 /// One problem with a recipe for its inputs.
@@ -49,6 +51,7 @@ struct BlockCase {
 
 /// Inputs of a case, the same on every machine; rounded from float64 to `type`.
 Inputs make_inputs(const Case& c, DType type);
+/// The same for a single block.
 Inputs make_inputs(const BlockCase& c, DType type);
 
 /// Names a case after what is in it. `seed` decides the numbers.

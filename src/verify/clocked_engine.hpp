@@ -13,6 +13,7 @@ namespace ringcraft::verify {
 /// Computing a block costs its visible pairs (of one head) times seconds_per_pair of virtual time.
 class ClockedEngine final : public BlockEngine {
  public:
+  /// Gives the work to `engine` and the time to the rank of `comm`, which must outlive this.
   ClockedEngine(std::unique_ptr<BlockEngine> engine, ThreadCommunicator& comm, double seconds_per_pair)
       : engine_(std::move(engine)), comm_(comm), seconds_per_pair_(seconds_per_pair) {}
 

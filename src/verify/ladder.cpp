@@ -32,25 +32,74 @@ Run on_a_ring(Schedule schedule = Schedule::kReversed) {
   };
 }
 
+// Elements of a query-side tensor, of a KV-side tensor, and of one number per row.
+Index q_elements(const Shape& s) { return s.batch * s.heads * s.seqlen * s.head_dim; }
+Index kv_elements(const Shape& s) { return s.batch * s.kv_heads * s.seqlen * s.head_dim; }
+Index row_elements(const Shape& s) { return s.batch * s.heads * s.seqlen; }
+
+// Forward q, k, v, O, m, l; backward q, k, v, out, dout, dq, dk, dv, lse, delta.
+Index blockwise_peak(const Shape& s, bool backward) {
+  return (backward ? 4 * q_elements(s) + 4 * kv_elements(s) : 2 * q_elements(s) + 2 * kv_elements(s)) +
+         2 * row_elements(s);
+}
+
+// And the memory wall: the scores of one head, backward also their gradients.
+Index dense_peak(const Shape& s, bool backward) {
+  return blockwise_peak(s, backward) + (backward ? 2 : 1) * s.seqlen * s.seqlen;
+}
+
+// q, k, v, out, lse.
+Index rowwise_peak(const Shape& s, bool) { return 2 * q_elements(s) + 2 * kv_elements(s) + row_elements(s); }
+
+// And for one head a second O, two sums and a second maximum.
+Index merge_peak(const Shape& s, bool backward) {
+  return rowwise_peak(s, backward) + s.seqlen * (s.head_dim + 3);
+}
+
 const std::vector<Stage>& stages() {
   constexpr auto kAll = Expect::kAll, kForward = Expect::kForward;
   constexpr auto kReversed = Schedule::kReversed, kTravelling = Schedule::kForward;
   static const std::vector<Stage> all{
-      // name, lesson, predecessor, tensors, layout, schedule of backward, function
-      {"dense", 101, "", kAll, {}, {}, on_one_device(Algorithm::kDense)},
-      {"safe softmax", 102, "dense", kForward, {}, {}, row_by_row(RowSoftmax::kSafe)},
-      {"online softmax", 103, "safe softmax", kForward, {}, {}, row_by_row(RowSoftmax::kOnline)},
-      {"merge", 104, "online softmax", kForward, {}, {}, row_by_row(RowSoftmax::kMerged)},
-      {"blockwise forward", 105, "merge", kForward, {}, {}, on_one_device(Algorithm::kBlockwise)},
-      {"blockwise backward", 106, "dense", kAll, {}, {}, on_one_device(Algorithm::kBlockwise)},
-      {"ring forward", 303, "blockwise forward", kForward, Layout::kContiguous, {}, on_a_ring()},
-      {"ring backward, reversed", 304, "blockwise backward", kAll, Layout::kContiguous, kReversed,
+      // clang-format off: a table
+      // name, lesson, predecessor, tensors, layout, schedule of backward, peak on one device, function
+      {"dense", 101, "", kAll, {}, {}, dense_peak, on_one_device(Algorithm::kDense)},
+      {"safe softmax", 102, "dense", kForward, {}, {}, rowwise_peak, row_by_row(RowSoftmax::kSafe)},
+      {"online softmax",
+       103,
+       "safe softmax",
+       kForward,
+       {},
+       {},
+       rowwise_peak,
+       row_by_row(RowSoftmax::kOnline)},
+      {"merge", 104, "online softmax", kForward, {}, {}, merge_peak, row_by_row(RowSoftmax::kMerged)},
+      {"blockwise forward",
+       105,
+       "merge",
+       kForward,
+       {},
+       {},
+       blockwise_peak,
+       on_one_device(Algorithm::kBlockwise)},
+      {"blockwise backward",
+       106,
+       "dense",
+       kAll,
+       {},
+       {},
+       blockwise_peak,
+       on_one_device(Algorithm::kBlockwise)},
+      {"ring forward", 303, "blockwise forward", kForward, Layout::kContiguous, {}, nullptr, on_a_ring()},
+      {"ring backward, reversed", 304, "blockwise backward", kAll, Layout::kContiguous, kReversed, nullptr,
        on_a_ring()},
       {"ring backward, forward", 304, "ring backward, reversed", kAll, Layout::kContiguous, kTravelling,
-       on_a_ring(kTravelling)},
-      {"striped ring", 402, "ring backward, reversed", kAll, Layout::kStriped, kReversed, on_a_ring()},
-      {"token zig-zag ring", 402, "striped ring", kAll, Layout::kZigzagToken, kReversed, on_a_ring()},
-      {"zig-zag ring", 403, "token zig-zag ring", kAll, Layout::kZigzag, kReversed, on_a_ring()},
+       nullptr, on_a_ring(kTravelling)},
+      {"striped ring", 402, "ring backward, reversed", kAll, Layout::kStriped, kReversed, nullptr,
+       on_a_ring()},
+      {"token zig-zag ring", 402, "striped ring", kAll, Layout::kZigzagToken, kReversed, nullptr,
+       on_a_ring()},
+      {"zig-zag ring", 403, "token zig-zag ring", kAll, Layout::kZigzag, kReversed, nullptr, on_a_ring()},
+      // clang-format on
   };
   return all;
 }

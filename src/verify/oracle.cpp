@@ -12,6 +12,7 @@
 #include <numeric>
 #include <thread>
 
+#include "ringcraft/core/error.hpp"
 #include "ringcraft/core/matrix.hpp"
 
 namespace ringcraft::verify {
@@ -199,6 +200,18 @@ void compute_group(const BlockProblem& p, const Inputs& in, Oracle& to, Index ba
   }
 }
 
+// A scale that has overflowed would let every answer pass.
+void require_no_overflow(const Oracle& oracle) {
+  for (const Answer* answer : {&oracle.value, &oracle.scale})
+    for (const auto& [name, tensor] : named(*answer)) {
+      if (tensor.empty()) continue;
+      for (const double x : tensor.values<double>())
+        if (!std::isfinite(x) && !(name == "lse" && x == -std::numeric_limits<double>::infinity()))
+          throw Error("inputs", "numbers whose attention can be judged in double",
+                      "an overflow in " + std::string(name), "scale the inputs down");
+    }
+}
+
 }  // namespace
 
 Oracle oracle(const BlockProblem& problem, const Inputs& inputs, int threads) {
@@ -224,6 +237,7 @@ Oracle oracle(const BlockProblem& problem, const Inputs& inputs, int threads) {
   }
   for (const auto& failure : failures)
     if (failure) std::rethrow_exception(failure);
+  require_no_overflow(result);
   return result;
 }
 

@@ -52,6 +52,7 @@ struct Oracle {
 /// `threads` share the (batch, kv_head) groups; the result does not depend on their number. Throws Error if
 /// the inputs do not have the problem's extents, or are not finite.
 Oracle oracle(const Problem& problem, const Inputs& inputs, int threads = 1);
+/// The same for some queries against some keys.
 Oracle oracle(const BlockProblem& problem, const Inputs& inputs, int threads = 1);
 
 }  // namespace ringcraft::verify

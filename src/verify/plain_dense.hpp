@@ -12,6 +12,7 @@ namespace ringcraft::verify {
 /// The inputs are of type T. Throws Error for inputs of other extents or another number type.
 template <class T>
 Answer plain_dense(const BlockProblem& problem, const Inputs& inputs);
+/// The same for a whole problem.
 template <class T>
 Answer plain_dense(const Problem& problem, const Inputs& inputs) {
   return plain_dense<T>(whole(problem), inputs);

@@ -18,6 +18,7 @@ enum class Status : std::uint8_t {
   kSkipped,  ///< not tried: something that it needs failed, or is not on this machine
 };
 
+/// "passed", "failed" or "skipped".
 std::string_view name_of(Status status);
 
 /// A measured number beside what theory says.

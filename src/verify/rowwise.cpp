@@ -10,6 +10,7 @@
 #include "ringcraft/attention/products.hpp"
 #include "ringcraft/attention/softmax.hpp"
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/core/scratch.hpp"
 #include "verify/single_device_cost.hpp"
 
 namespace ringcraft::verify {
@@ -90,7 +91,7 @@ Output compute(RowSoftmax softmax, const Problem& problem, const Buffer& q, cons
   std::fill(output.out.values<T>().begin(), output.out.values<T>().end(), T(0));
   std::fill(output.lse.values<T>().begin(), output.lse.values<T>().end(),
             -std::numeric_limits<T>::infinity());
-  std::vector<T> memory(static_cast<std::size_t>(e.rows));  // one row of scores
+  Scratch<T> memory(static_cast<std::size_t>(e.rows));  // one row of scores
   for_each_head(e, kv.k.extents().heads, [&](Index b, Index head, Index g) {
     const Head<T> h{head_of<T>(q, b, head), head_of<T>(kv.k, b, g), head_of<T>(kv.v, b, g), ranges,
                     static_cast<T>(problem.softmax_scale)};

@@ -63,9 +63,10 @@ struct RingOptions {
 /// A ring of thread ranks.
 std::unique_ptr<Subject> ring_subject(RingOptions options = {});
 
-/// The same as functions, with what they cost. `measurement` may be null.
+/// One device as a function, with what it costs. `measurement` may be null.
 Answer run_single_device(Algorithm algorithm, const Problem& problem, const Inputs& inputs,
                          TileSize tile = {}, Measurement* measurement = nullptr);
+/// A ring of thread ranks as a function, with what it costs. `measurement` may be null.
 Answer run_ring(const Problem& problem, const Inputs& inputs, const RingOptions& options = {},
                 Measurement* measurement = nullptr);
 

@@ -48,17 +48,21 @@ struct Named {
 
 /// The tensors of an Answer with their names: `for (const auto& [name, tensor] : named(answer))`.
 std::array<Named<Buffer>, 5> named(Answer& answer);
+/// The same, read-only.
 std::array<Named<const Buffer>, 5> named(const Answer& answer);
 /// The same for Inputs.
 std::array<Named<Buffer>, 4> named(Inputs& inputs);
+/// The same for Inputs, read-only.
 std::array<Named<const Buffer>, 4> named(const Inputs& inputs);
 
-/// Copies in another number type; converting to float32 or bfloat16 rounds once.
+/// A copy in another number type; converting from float64 to float32 or bfloat16 rounds once.
 Inputs converted(const Inputs& inputs, DType type);
+/// The same for an Answer.
 Answer converted(const Answer& answer, DType type);
 
-/// Independent copies.
+/// An independent copy.
 Inputs clone(const Inputs& inputs);
+/// The same for an Answer.
 Answer clone(const Answer& answer);
 
 /// Throws Error unless q, k, v (and dout, if it is there) have one number type and the extents of the whole

@@ -179,7 +179,7 @@ TEST_CASE("both forms of a partial result agree") {
   }
 }
 
-TEST_CASE("finish divides by l and turns m into lse; empty rows stay 0 and minus infinity") {
+TEST_CASE("finish divides by l and turns m into lse, empty rows stay 0 and minus infinity") {
   Owned p(3, 2);
   p.out = {0, 0, 6, 9, 1, -1}, p.max = {kNone, 4, -1000}, p.sum = {0, 3, 1};
   finish(p.view());

@@ -1,5 +1,6 @@
 // Delivery under a seed: late, out of order, poisoned, and yet without influence on the results of correct
 // code.
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -54,7 +55,7 @@ TEST_CASE("a send buffer that is overwritten before wait is found out") {
     const Op send = send_to(1, out), recv = recv_from(0, in);
     const auto receiving = board.post(1, {&recv, 1});
     const auto sending = board.post(0, {&send, 1});
-    out = message_of(7, 4);  // the fault
+    std::ranges::copy(message_of(7, 4), out.begin());  // the fault
     board.begin_wait(0, sending);
     board.begin_wait(1, receiving);
     return in == original;

@@ -59,7 +59,7 @@ TEST_CASE("normal numbers have the moments of the normal distribution") {
   CHECK(std::fabs(beyond_two / double{kCount} - 0.04550026) <= unit * 0.21);
 }
 
-TEST_CASE("uniform numbers lie in [0, 1) and fill it") {
+TEST_CASE("uniform numbers lie between 0 and 1 and fill the interval") {
   Random random(4);
   std::vector<int> bins(16, 0);
   for (int i = 0; i < 160000; ++i) {

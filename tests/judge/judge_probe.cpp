@@ -1,5 +1,5 @@
-// Judges one file from the command line: judge_probe LESSON FILE [SECONDS PER CALL]. For people who write lessons and
-// wrong implementations; exits 0 if every check passes.
+// Judges one file from the command line: judge_probe LESSON FILE [SECONDS PER CALL]. For people who write
+// lessons and wrong implementations; exits 0 if every check passes.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

@@ -1,10 +1,10 @@
-# A scratch machine for the launcher's tests: a copy of the launcher in a folder with spaces, and a private PATH whose
-# apt-get, dpkg-query, sudo, id, cmake and ninja are stand-ins. Each stand-in adds its call to $work/calls; files in
-# $work set how they behave (installed, uid, offline, no_sudo, broken, old_cmake).
-# shellcheck shell=bash disable=SC2154,SC2016  # source and work come from promises.sh; the bodies are for later
+# A scratch machine for the launcher's tests: a copy of the launcher in a folder with spaces, and a private
+# PATH whose apt-get, dpkg-query, sudo, id, cmake and ninja are stand-ins. Each stand-in adds its call to
+# $work/calls; files in $work set how they behave (installed, uid, offline, no_sudo, broken, old_cmake).
+# shellcheck shell=bash disable=SC2154,SC2016  # source, work: promises.sh; the bodies run later
 
-needed_programs='bash sh env cat rm cp mv mkdir ln touch chmod readlink dirname sed grep sort head tail mktemp flock
-  sleep awk uname tr'
+needed_programs='bash sh env cat rm cp mv mkdir ln touch chmod readlink dirname sed grep sort head tail
+  mktemp flock sleep awk'
 
 # fake NAME < BODY: a stand-in; its call is recorded before the body runs.
 fake() {
@@ -21,7 +21,10 @@ fake_compiler() { fake c++ </dev/null; }
 
 fake_cmake() {
   fake cmake <<'BODY'
-[ "$1" != --version ] || { [ -e "$work/old_cmake" ] && echo "cmake version 3.18.4" || echo "cmake version 3.25.1"; exit 0; }
+if [ "$1" = --version ]; then
+  [ -e "$work/old_cmake" ] && echo "cmake version 3.18.4" || echo "cmake version 3.25.1"
+  exit
+fi
 for package in libeigen3-dev libfmt-dev libcli11-dev nlohmann-json3-dev; do
   grep -qx "$package" "$work/installed" || { echo "CMake Error: $package not found"; exit 1; }
 done
@@ -47,8 +50,11 @@ TOOL
 fake_ninja() {
   fake ninja <<'BODY'
 [ ! -e "$work/slow" ] || { sleep 0.2; echo "ninja ended" >>"$work/calls"; }
-[ ! -e "$work/broken" ] || { printf '[1/2] Building a.cpp\nFAILED: b.cpp\nb.cpp:7: error: what is this\n'; exit 1; }
-if [ -e "$work/wants" ] && ! grep -qxf "$work/wants" "$work/installed"; then echo "CMake Error: not found"; exit 1; fi
+if [ -e "$work/broken" ]; then
+  printf '%s\n' '[1/2] Building a.cpp' 'FAILED: b.cpp' 'b.cpp:7: error: what is this'
+  exit 1
+fi
+[ ! -e "$work/wants" ] || grep -qxf "$work/wants" "$work/installed" || exit 1
 . "$work/recipes"
 fake_tool "$2/bin"
 BODY
@@ -68,7 +74,9 @@ machine() {
   for program in $needed_programs; do ln -s "$(type -P "$program")" "$work/bin/$program"; done
   fake id <<<'cat "$work/uid"'
   fake dpkg-query <<'BODY'
-for package in "${@:4}"; do ! grep -qx -e "$package" "$work/installed" || echo "$package install ok installed"; done
+for package in "${@:4}"; do
+  ! grep -qx -e "$package" "$work/installed" || echo "$package install ok installed"
+done
 BODY
   fake sudo <<'BODY'
 [ ! -e "$work/no_sudo" ] || exit 1
@@ -78,9 +86,10 @@ BODY
   fake apt-get <<'BODY'
 echo "apt-get frontend $DEBIAN_FRONTEND" >>"$work/calls"
 if [ "$(cat "$work/uid")" != 0 ] && [ -z "${by_sudo-}" ]; then echo "E: are you root?"; exit 100; fi
-case "$3 " in
-  update\ ) [ ! -e "$work/offline" ] || echo "Err:1 main InRelease: Temporary failure resolving 'deb'"; exit 0 ;;
-esac
+if [ "$3" = update ]; then
+  [ ! -e "$work/offline" ] || echo "Err:1 main InRelease: Temporary failure resolving 'deb'"
+  exit 0 # as the real one
+fi
 [ ! -e "$work/offline" ] || { echo "E: Unable to locate package ${*:6}"; exit 100; }
 [ ! -e "$work/refuses" ] || { echo "E: You have held broken packages."; exit 100; }
 . "$work/recipes"
@@ -100,8 +109,8 @@ ready_machine() {
   fake_ninja
 }
 
-# A machine with the real CMake, Ninja and CTest, every package, and a project whose CMakeLists.txt is the input; it
-# has the stages' presets and the targets that they build.
+# A machine with the real CMake, Ninja and CTest, every package, and a project whose CMakeLists.txt is the
+# input; it has the stages' presets and the targets that they build.
 testing_machine() {
   local program
   machine 0 g++ cmake ninja-build libeigen3-dev libfmt-dev libcli11-dev nlohmann-json3-dev catch2 \
@@ -112,7 +121,7 @@ testing_machine() {
   cp "$source/CMakePresets.json" "$work/my checkout/"
   {
     printf '%s\n' 'cmake_minimum_required(VERSION 3.22)' 'project(standin NONE)' 'enable_testing()'
-    printf 'foreach(target test_comm test_ring)\n  add_custom_target(${target})\nendforeach()\n'
+    printf 'foreach(name comm ring interleavings)\n  add_custom_target(test_${name})\nendforeach()\n'
     printf 'get_filename_component(stage ${CMAKE_BINARY_DIR} NAME)\n'
     cat
   } >"$work/my checkout/CMakeLists.txt"

@@ -1,6 +1,6 @@
-# What the launcher's tests have in common: FILE SOURCE WORK CASE proves one promise of ./ringcraft on a scratch machine
-# (fakes.sh), where nothing real is installed. Ends with 1 and the reason at the first promise that does not hold, with
-# 4 where this machine cannot try it.
+# What the launcher's tests have in common: FILE SOURCE WORK CASE proves one promise of ./ringcraft on a
+# scratch machine (fakes.sh), where nothing real is installed. Ends with 1 and the reason at the first
+# promise that does not hold, with 4 where this machine cannot try it.
 # shellcheck shell=bash
 set -u
 unset OMPI_COMM_WORLD_RANK PMI_RANK PMIX_RANK SLURM_PROCID SLURM_STEP_ID RINGCRAFT_LONG DEBIAN_FRONTEND
@@ -15,9 +15,11 @@ launch() {
   out=$(cat "$work/out") err=$(cat "$work/err")
 }
 
-# answer ANSWER ARGUMENTS: the same on a terminal of its own, where a person types ANSWER; out holds all that is shown.
+# answer ANSWER ARGUMENTS: the same on a terminal of its own, where a person types ANSWER; out holds all
+# that is shown.
 answer() {
-  printf '%s\n' "$1" | script -qec "env PATH='$work/bin' '$work/my checkout/ringcraft' $2" /dev/null >"$work/out"
+  local command="env PATH='$work/bin' '$work/my checkout/ringcraft' $2"
+  printf '%s\n' "$1" | script -qec "$command" /dev/null >"$work/out"
   status=$?
   out=$(cat "$work/out")
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# totals_test.sh SOURCE WORK CASE: what ./ringcraft test and .ci/run count, with the real CMake, Ninja and CTest over
-# small projects whose tests pass, fail, skip and cannot start.
+# totals_test.sh SOURCE WORK CASE: what ./ringcraft test and .ci/run count, with the real CMake, Ninja and
+# CTest over small projects whose tests pass, fail, skip and cannot start.
 # shellcheck source=tests/launcher/promises.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/promises.sh"
 
@@ -184,6 +184,10 @@ case_ci_fails_with_any_of_its_stages() {
   ends_with 1
   last_line '45 passed, 1 failed, 1 skipped'
   echo 'ended early' >"$work/totals"
+  run_ci
+  ends_with 1
+  last_line '4 passed, 1 failed, 1 skipped'
+  echo nothing >"$work/bad" # exit code 0, but no total
   run_ci
   ends_with 1
   last_line '4 passed, 1 failed, 1 skipped'

@@ -195,6 +195,12 @@ TEST_CASE("the oracle refuses what it cannot judge") {
   inputs.v.values<float>()[3] = std::numeric_limits<float>::quiet_NaN();
   CHECK_THROWS_AS(oracle(c.problem, inputs), Error);
   inputs = make_inputs(c, DType::kFloat32);
+  inputs.k.values<float>()[0] = 1e38f;  // its scores fit into double, and so do the gradients ...
+  CHECK_NOTHROW(oracle(c.problem, inputs));
+  Inputs huge = make_inputs(c, DType::kFloat64);
+  huge.v.values<double>()[0] = huge.dout.values<double>()[0] = 1e200;  // ... dout.v does not
+  CHECK_THROWS_AS(oracle(c.problem, huge), Error);
+  inputs = make_inputs(c, DType::kFloat32);
   inputs.dout = Buffer({1, 2, 5, 4}, DType::kFloat32);
   CHECK_THROWS_AS(oracle(c.problem, inputs), Error);
   inputs = make_inputs(c, DType::kFloat32);

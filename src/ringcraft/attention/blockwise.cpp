@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "ringcraft/attention/products.hpp"
+#include "ringcraft/core/scratch.hpp"
 
 namespace ringcraft {
 namespace {
@@ -53,7 +53,7 @@ class TileMemory {
   }
 
  private:
-  std::vector<T> memory_;
+  Scratch<T> memory_;
 };
 
 TileSize clipped(TileSize tile, Index rows, Index keys) {

@@ -2,10 +2,10 @@
 #include "ringcraft/attention/host_engine.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "ringcraft/attention/heads.hpp"
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/core/scratch.hpp"
 
 namespace ringcraft {
 namespace {
@@ -37,7 +37,7 @@ class PartialMemory {
 
  private:
   Index head_dim_;
-  std::vector<T> out_, max_, sum_;
+  Scratch<T> out_, max_, sum_;
 };
 
 }  // namespace

@@ -26,8 +26,8 @@ inline constexpr std::array<std::pair<std::string_view, DType>, 3> kDTypes{
 
 /// What a header says.
 struct Header {
-  std::map<std::string, TensorInfo> tensors;
-  std::map<std::string, std::string> metadata;
+  std::map<std::string, TensorInfo> tensors;    ///< By name.
+  std::map<std::string, std::string> metadata;  ///< The free text, by key.
 };
 
 /// Reads the text of a header and checks that its tensors cover `data_bytes` bytes exactly. `file` names the

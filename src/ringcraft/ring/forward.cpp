@@ -2,6 +2,7 @@
 // sending overlap, and no rank ever holds more than its own block, the current one and the one arriving.
 #include <utility>
 
+#include "ringcraft/core/error.hpp"
 #include "ringcraft/ring/refuse.hpp"
 #include "ringcraft/ring/ring.hpp"
 

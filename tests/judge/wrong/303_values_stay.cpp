@@ -1,4 +1,5 @@
 // RX8: K goes around, V does not.
+#include <algorithm>
 #include <utility>
 
 #include "ringcraft/ring/refuse.hpp"
@@ -22,7 +23,8 @@ RingOutput ring_forward(Communicator& comm, BlockEngine& engine, const Problem& 
     if (t < exchanges) {
       if (t < 2) arriving = allocate_kv(engine, problem, Role::kElement);
       arriving.set_rows(sharding.rows((rank - t - 1 + n) % n));
-      if (arriving.v.bytes().size() == kv.v.bytes().size()) arriving.v = kv.v.clone();
+      std::copy_n(kv.v.bytes().begin(), std::min(kv.v.bytes().size(), arriving.v.bytes().size()),
+                  arriving.v.bytes().begin());
       exchange = comm.start({send_to(next, current->k), recv_from(previous, arriving.k)});
     }
     const int source = (rank - t + n) % n;

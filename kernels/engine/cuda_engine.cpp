@@ -1,0 +1,112 @@
+// The block engine of a GPU rank (see cuda_engine.hpp): buffers become pointers and extents, kernels do the
+// rest.
+#include "engine/cuda_engine.hpp"
+
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "engine/state_kernels.hpp"
+#include "forward/forward.hpp"
+#include "ringcraft/core/error.hpp"
+
+namespace ringcraft::kernels {
+namespace {
+
+constexpr Index kLargestGrid = 65535;                                // of a grid's second and third extent
+constexpr Index kLargestRows = std::numeric_limits<int>::max() / 2;  // rows and tiles are counted in int
+
+constexpr const char* kNoBackward =
+    "CudaEngine: the backward kernels are not part of this version; run the backward pass with a host engine";
+
+void refuse_above(const char* what, Index limit, Index actual, const char* advice) {
+  if (actual > limit)
+    throw Error(std::string("CudaEngine: ") + what, "at most " + std::to_string(limit),
+                std::to_string(actual), advice);
+}
+
+}  // namespace
+
+CudaEngine::CudaEngine(int device) : device_(use_device(device)), ranges_(stream_) {}
+
+void CudaEngine::refuse(const Problem& problem, Pass pass) const {
+  if (pass == Pass::kBackward) throw Error(kNoBackward);
+  const Shape& s = problem.shape;
+  refuse_above("head_dim", kLargestHeadDim, s.head_dim, "use a host engine");
+  refuse_above("batch", kLargestGrid, s.batch, "split the batch");
+  refuse_above("heads", kLargestGrid, s.heads, "split the heads");
+  refuse_above("rows of a shard", kLargestRows, problem.sharding().largest_rows(), "use more ranks");
+}
+
+Buffer CudaEngine::allocate(Extents extents, Role role) {
+  return Buffer(extents, dtype(role), device_memory());
+}
+
+RowState CudaEngine::begin(const Buffer& q) {
+  const Extents& e = q.extents();
+  const Extents rows{e.batch, e.heads, e.rows, 1};
+  RowState state{allocate(e, Role::kAccumulator), allocate(rows, Role::kAccumulator),
+                 allocate(rows, Role::kAccumulator)};
+  set_zero(state.out);
+  fill(device_floats(state.max), rows.elements(), -std::numeric_limits<float>::infinity(), stream_.get());
+  set_zero(state.sum);
+  return state;
+}
+
+void CudaEngine::do_forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
+                            double softmax_scale) {
+  const Extents &e = q.extents(), &kv = block.k.extents();
+  const DeviceRanges device_ranges = ranges_.upload(ranges);
+  const ForwardStep step{
+      .q_gmem = device_floats(q),
+      .k_gmem = device_floats(block.k),
+      .v_gmem = device_floats(block.v),
+      .begin_gmem = device_ranges.begin_gmem,
+      .end_gmem = device_ranges.end_gmem,
+      .out_gmem = device_floats(state.out),
+      .max_gmem = device_floats(state.max),
+      .sum_gmem = device_floats(state.sum),
+      .batch = static_cast<int>(e.batch),
+      .heads = static_cast<int>(e.heads),
+      .kv_heads = static_cast<int>(kv.heads),
+      .rows = static_cast<int>(e.rows),
+      .keys = static_cast<int>(kv.rows),
+      .head_dim = static_cast<int>(e.width),
+      .softmax_scale = static_cast<float>(softmax_scale),
+  };
+  online_softmax(step, stream_.get());
+}
+
+Output CudaEngine::finish(RowState&& state) {
+  const Extents& e = state.out.extents();
+  finish_rows(device_floats(state.out), device_floats(state.max), device_floats(state.sum),
+              e.batch * e.heads * e.rows, e.width, stream_.get());
+  state.sum = Buffer();  // the release waits for the kernel that reads it
+  return {std::move(state.out), std::move(state.max)};
+}
+
+Buffer CudaEngine::delta(const Buffer& out, const Buffer& dout) {
+  const Extents& e = out.extents();
+  Buffer delta = allocate({e.batch, e.heads, e.rows, 1}, Role::kAccumulator);
+  row_delta(device_floats(out), device_floats(dout), device_floats(delta), e.batch * e.heads * e.rows,
+            e.width, stream_.get());
+  return delta;
+}
+
+void CudaEngine::do_backward(Buffer&, KvBlock&, const Saved&, const KvBlock&, const KeyRanges&, double) {
+  throw Error(kNoBackward);
+}
+
+void CudaEngine::add(KvBlock& into, const KvBlock& from) {
+  const auto add_to = [&](Buffer& sum, const Buffer& term) {
+    kernels::add(device_floats(sum), device_floats(term), sum.extents().elements(), stream_.get());
+  };
+  add_to(into.k, from.k);
+  add_to(into.v, from.v);
+}
+
+void CudaEngine::set_zero(Buffer& buffer) {
+  fill(device_floats(buffer), buffer.extents().elements(), 0.0f, stream_.get());
+}
+
+}  // namespace ringcraft::kernels

@@ -1,0 +1,47 @@
+#pragma once
+/// @file
+/// CudaEngine: the block engine of a GPU rank, float32. It drives the numbered forward kernels; its backward
+/// pass refuses, since the backward kernels are not part of this version. Compiled for hosts: no launch is
+/// seen here.
+
+#include "engine/device_memory.hpp"
+#include "engine/range_upload.hpp"
+#include "ringcraft/engine/block_engine.hpp"
+
+namespace ringcraft::kernels {
+
+/// Computes blocks on one device, on a stream of its own: every call returns when its work is enqueued, and
+/// buffers are read on the host through copied_to_host(). One engine belongs to one thread.
+class CudaEngine final : public BlockEngine {
+ public:
+  /// Uses this device, counted from 0, in the calling thread. Throws Error (Code::kMissing) if it is not
+  /// there.
+  explicit CudaEngine(int device = 0);
+
+  Space space() const override { return Space::kDevice; }
+  DType dtype(Role) const override { return DType::kFloat32; }
+  void refuse(const Problem& problem, Pass pass) const override;
+  Buffer allocate(Extents extents, Role role) override;
+  RowState begin(const Buffer& q) override;
+  Output finish(RowState&& state) override;
+  Buffer delta(const Buffer& out, const Buffer& dout) override;
+  void add(KvBlock& into, const KvBlock& from) override;
+  void set_zero(Buffer& buffer) override;
+
+  /// What the engine computes on.
+  const Device& device() const { return device_; }
+  /// Where the engine enqueues its work.
+  const Stream& stream() const { return stream_; }
+
+ private:
+  void do_forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
+                  double softmax_scale) override;
+  void do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
+                   const KeyRanges& ranges, double softmax_scale) override;
+
+  Device device_;  // first: it is looked for before anything is made on it
+  Stream stream_;
+  RangeUpload ranges_;
+};
+
+}  // namespace ringcraft::kernels

@@ -1,0 +1,92 @@
+// Memory, streams and copies of a CUDA device (see device_memory.hpp).
+#include "engine/device_memory.hpp"
+
+#include "engine/check.hpp"
+
+namespace ringcraft::kernels {
+namespace {
+
+std::byte* allocate_device(std::size_t bytes) {
+  void* memory = nullptr;
+  RINGCRAFT_CUDA(cudaMalloc(&memory, bytes));
+  // On the default stream, which other streams do not wait for: hence the wait here.
+  RINGCRAFT_CUDA(cudaMemset(memory, 0xFF, bytes));
+  RINGCRAFT_CUDA(cudaStreamSynchronize(nullptr));
+  return static_cast<std::byte*>(memory);
+}
+
+// An error here is one of earlier work; whoever waits for that work reports it.
+void release_device(std::byte* bytes) noexcept { cudaFree(bytes); }
+
+Buffer copied(const Buffer& from, const Memory& memory, cudaMemcpyKind kind, const Stream& stream) {
+  Buffer copy(from.extents(), from.dtype(), memory);
+  if (from.empty()) return copy;
+  RINGCRAFT_CUDA(
+      cudaMemcpyAsync(copy.bytes().data(), from.bytes().data(), from.bytes().size(), kind, stream.get()));
+  stream.synchronize();
+  return copy;
+}
+
+void require(const Buffer& buffer, Space space, const char* where) {
+  if (buffer.space() != space)
+    throw Error(where, space == Space::kHost ? "a host buffer" : "a device buffer",
+                space == Space::kHost ? "a device buffer" : "a host buffer",
+                "copy it to the other side first");
+}
+
+void require_device_floats(const Buffer& buffer) {
+  require(buffer, Space::kDevice, "kernel argument");
+  if (buffer.dtype() != DType::kFloat32)
+    throw Error("kernel argument", "float32", std::string(name_of(buffer.dtype())),
+                "convert the tensor first");
+}
+
+}  // namespace
+
+Device use_device(int device) {
+  int count = 0;
+  RINGCRAFT_CUDA(cudaGetDeviceCount(&count));
+  if (device < 0 || device >= count)
+    throw Error("CUDA device", "0 to " + std::to_string(count - 1), std::to_string(device),
+                "choose one of these", Code::kMissing);
+  RINGCRAFT_CUDA(cudaSetDevice(device));
+  cudaDeviceProp properties{};
+  RINGCRAFT_CUDA(cudaGetDeviceProperties(&properties, device));
+  return {properties.name, properties.major, properties.minor, static_cast<Index>(properties.totalGlobalMem)};
+}
+
+const Memory& device_memory() {
+  static const Memory memory{Space::kDevice, allocate_device, release_device};
+  return memory;
+}
+
+Stream::Stream() { RINGCRAFT_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+
+Stream::~Stream() {
+  cudaStreamSynchronize(stream_);
+  cudaStreamDestroy(stream_);
+}
+
+void Stream::synchronize() const { RINGCRAFT_CUDA(cudaStreamSynchronize(stream_)); }
+
+Buffer copied_to_device(const Buffer& host, const Stream& stream) {
+  require(host, Space::kHost, "copied_to_device");
+  return copied(host, device_memory(), cudaMemcpyHostToDevice, stream);
+}
+
+Buffer copied_to_host(const Buffer& device, const Stream& stream) {
+  require(device, Space::kDevice, "copied_to_host");
+  return copied(device, host_memory(), cudaMemcpyDeviceToHost, stream);
+}
+
+float* device_floats(Buffer& buffer) {
+  require_device_floats(buffer);
+  return reinterpret_cast<float*>(buffer.bytes().data());
+}
+
+const float* device_floats(const Buffer& buffer) {
+  require_device_floats(buffer);
+  return reinterpret_cast<const float*>(buffer.bytes().data());
+}
+
+}  // namespace ringcraft::kernels

@@ -1,0 +1,58 @@
+#pragma once
+/// @file
+/// Memory and streams of the current CUDA device: the Memory behind every device Buffer, a stream with an
+/// owner, and copies between host and device buffers.
+
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+#include "ringcraft/core/buffer.hpp"
+
+namespace ringcraft::kernels {
+
+/// What a device is called and can do.
+struct Device {
+  std::string name;    ///< "NVIDIA H200"
+  int major, minor;    ///< compute capability, 9.0
+  Index memory_bytes;  ///< of global memory
+};
+
+/// Makes `device` (counted from 0) the current device of this thread and describes it. Throws Error
+/// (Code::kMissing) if there is no such device, or no driver.
+Device use_device(int device = 0);
+
+/// Memory of the current device, aligned to at least 256 bytes. As on the host, new bytes are all ones, which
+/// is NaN. Allocating and freeing synchronise the device, so a kernel in flight never loses its operands.
+const Memory& device_memory();
+
+/// A stream of its own, which does not wait for the default stream. Move-only would do; it is not moved
+/// either.
+class Stream {
+ public:
+  /// Throws Error if the device cannot make one.
+  Stream();
+  /// Waits for the work that is still enqueued.
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  /// The stream, for launches and copies.
+  cudaStream_t get() const { return stream_; }
+  /// Returns when everything enqueued so far is done. Throws Error if any of it failed.
+  void synchronize() const;
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+/// A device copy of a host buffer. Ordered after what the stream holds, and complete on return.
+Buffer copied_to_device(const Buffer& host, const Stream& stream);
+/// A host copy of a device buffer. Ordered after what the stream holds, and complete on return.
+Buffer copied_to_host(const Buffer& device, const Stream& stream);
+
+/// The numbers of a float32 device buffer, as kernels take them. Throws Error for any other buffer.
+float* device_floats(Buffer& buffer);
+const float* device_floats(const Buffer& buffer);
+
+}  // namespace ringcraft::kernels

@@ -1,0 +1,86 @@
+// The small kernels around attention (see state_kernels.hpp): one thread per number, or one warp per row
+// where a row is summed. Offsets are 64 bits wide: a shard may hold more than 2^31 numbers.
+#include <cmath>
+
+#include "engine/check.hpp"
+#include "engine/state_kernels.hpp"
+
+namespace ringcraft::kernels {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kWarp = 32;
+
+__device__ Index global_thread() { return Index{blockIdx.x} * kThreads + threadIdx.x; }
+
+// Thread blocks for this many threads.
+unsigned blocks_for(Index threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
+
+__global__ void fill_kernel(float* x_gmem, Index count, float value) {
+  const Index i = global_thread();
+  if (i < count) x_gmem[i] = value;
+}
+
+// One thread per element of out; the first of each row also writes the lse. No thread reads what another one
+// writes.
+__global__ void finish_kernel(float* out_gmem, float* max_gmem, const float* sum_gmem, Index rows,
+                              Index head_dim) {
+  const Index i = global_thread();
+  if (i >= rows * head_dim) return;
+  const Index row = i / head_dim;
+  const float l = sum_gmem[row];
+  if (l == 0) return;  // no key: O is 0 and m is -inf already
+  out_gmem[i] /= l;
+  if (i % head_dim == 0) max_gmem[row] += logf(l);
+}
+
+// One warp per row.
+__global__ void delta_kernel(const float* out_gmem, const float* dout_gmem, float* delta_gmem, Index rows,
+                             Index head_dim) {
+  const Index row = global_thread() / kWarp;
+  if (row >= rows) return;  // the whole warp
+  const int lane = int(threadIdx.x) % kWarp;
+  float sum = 0;
+  for (Index d = lane; d < head_dim; d += kWarp)
+    sum += out_gmem[row * head_dim + d] * dout_gmem[row * head_dim + d];
+  for (int distance = kWarp / 2; distance > 0; distance /= 2)
+    sum += __shfl_xor_sync(0xffffffffu, sum, distance);
+  if (lane == 0) delta_gmem[row] = sum;
+}
+
+__global__ void add_kernel(float* into_gmem, const float* from_gmem, Index count) {
+  const Index i = global_thread();
+  if (i < count) into_gmem[i] += from_gmem[i];
+}
+
+}  // namespace
+
+void fill(float* x_gmem, Index count, float value, cudaStream_t stream) {
+  if (count == 0) return;
+  fill_kernel<<<blocks_for(count), kThreads, 0, stream>>>(x_gmem, count, value);
+  RINGCRAFT_CUDA(cudaGetLastError());
+}
+
+void finish_rows(float* out_gmem, float* max_gmem, const float* sum_gmem, Index rows, Index head_dim,
+                 cudaStream_t stream) {
+  if (rows == 0) return;
+  finish_kernel<<<blocks_for(rows * head_dim), kThreads, 0, stream>>>(out_gmem, max_gmem, sum_gmem, rows,
+                                                                      head_dim);
+  RINGCRAFT_CUDA(cudaGetLastError());
+}
+
+void row_delta(const float* out_gmem, const float* dout_gmem, float* delta_gmem, Index rows, Index head_dim,
+               cudaStream_t stream) {
+  if (rows == 0) return;
+  delta_kernel<<<blocks_for(rows * kWarp), kThreads, 0, stream>>>(out_gmem, dout_gmem, delta_gmem, rows,
+                                                                  head_dim);
+  RINGCRAFT_CUDA(cudaGetLastError());
+}
+
+void add(float* into_gmem, const float* from_gmem, Index count, cudaStream_t stream) {
+  if (count == 0) return;
+  add_kernel<<<blocks_for(count), kThreads, 0, stream>>>(into_gmem, from_gmem, count);
+  RINGCRAFT_CUDA(cudaGetLastError());
+}
+
+}  // namespace ringcraft::kernels

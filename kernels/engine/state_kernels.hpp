@@ -1,0 +1,28 @@
+#pragma once
+/// @file
+/// The small kernels around attention: they fill, finish, sum, and are bound by memory. Plain functions over
+/// device pointers; each enqueues one kernel and throws Error if the launch fails. Nothing is done for an
+/// empty tensor.
+
+#include <cuda_runtime_api.h>
+
+#include "ringcraft/core/types.hpp"
+
+namespace ringcraft::kernels {
+
+/// x[i] = value for i < count.
+void fill(float* x_gmem, Index count, float value, cudaStream_t stream);
+
+/// Ends a forward pass in place: out [rows, head_dim] becomes O / l, max [rows] becomes the lse m + log l. A
+/// row that has seen no key, l = 0, stays (0, -inf). `rows` counts all rows of all heads.
+void finish_rows(float* out_gmem, float* max_gmem, const float* sum_gmem, Index rows, Index head_dim,
+                 cudaStream_t stream);
+
+/// delta[row] = sum over columns of out * dout, both [rows, head_dim].
+void row_delta(const float* out_gmem, const float* dout_gmem, float* delta_gmem, Index rows, Index head_dim,
+               cudaStream_t stream);
+
+/// into[i] += from[i] for i < count.
+void add(float* into_gmem, const float* from_gmem, Index count, cudaStream_t stream);
+
+}  // namespace ringcraft::kernels

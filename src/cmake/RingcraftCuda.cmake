@@ -1,0 +1,47 @@
+# Looks for CUDA and enables the language where it is good enough; sets RINGCRAFT_CUDA and says in one status line what was
+# found. Included by the top-level file, since a language must be enabled above all targets that use or link it.
+#
+# Architectures of rungs 01 to 05, which use nothing newer than sm_80: machine code for 80 (A100; 86 and 89 run it too),
+# PTX of 80 for every later generation (the driver compiles it at start), and machine code for 90, so that an H100 or H200
+# runs what ptxas has checked here: an 80 cubin runs on no Hopper. Rungs from 06 on are sm_90a alone and say so at their
+# target. "native" is never used: it fails where there is no device.
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES 80 90-real)
+endif()
+
+set(RINGCRAFT_CUDA FALSE)
+if(DEFINED ENV{CUDACXX})
+  set(RINGCRAFT_NVCC $ENV{CUDACXX} CACHE FILEPATH "CUDA compiler, 12.4 or newer")
+endif()
+find_program(RINGCRAFT_NVCC nvcc HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin
+  DOC "CUDA compiler, 12.4 or newer")
+if(NOT RINGCRAFT_NVCC)
+  message(STATUS "ringcraft: CUDA not found: no kernels")
+  return()
+endif()
+
+execute_process(COMMAND ${RINGCRAFT_NVCC} --version OUTPUT_VARIABLE answer ERROR_QUIET)
+string(REGEX MATCH "release ([0-9]+\\.[0-9]+)" _ "${answer}")
+set(RINGCRAFT_CUDA_VERSION "${CMAKE_MATCH_1}")
+if(RINGCRAFT_CUDA_VERSION VERSION_LESS 12.4)  # as is an nvcc that does not answer
+  message(STATUS "ringcraft: CUDA ${RINGCRAFT_CUDA_VERSION} (${RINGCRAFT_NVCC}) is older than 12.4: no kernels")
+  return()
+endif()
+
+# A compiler that is there may still not work (its host compiler too new, say): then enable_language would end the
+# configuration, and check_language says so instead.
+include(CheckLanguage)
+set(ENV{CUDACXX} ${RINGCRAFT_NVCC})
+check_language(CUDA)
+if(NOT CMAKE_CUDA_COMPILER)
+  message(STATUS "ringcraft: CUDA ${RINGCRAFT_CUDA_VERSION} (${RINGCRAFT_NVCC}) compiles nothing here: no kernels")
+  return()
+endif()
+enable_language(CUDA)
+find_package(CUDAToolkit QUIET)
+if(NOT TARGET CUDA::cudart_static)
+  message(STATUS "ringcraft: CUDA ${RINGCRAFT_CUDA_VERSION} (${RINGCRAFT_NVCC}) has no cudart_static: no kernels")
+  return()
+endif()
+set(RINGCRAFT_CUDA TRUE)
+message(STATUS "ringcraft: CUDA ${RINGCRAFT_CUDA_VERSION} (${RINGCRAFT_NVCC}): kernels for ${CMAKE_CUDA_ARCHITECTURES}")

@@ -1,0 +1,17 @@
+#pragma once
+/// @file
+/// Cases for what only a kernel can get wrong: the general table has shards shorter than one tile of 64 rows
+/// and keys.
+
+#include <vector>
+
+#include "verify/cases.hpp"
+
+namespace ringcraft::kernels {
+
+/// Shards of one to three tiles, one row more or less than whole ones, on three to five ranks: every layout
+/// with every kind of mask, heads 8/2, 6/3 and 4/1, head_dim around 64 and 128 and not divisible by four,
+/// every kind of data. kBrief: every sixth of them.
+std::vector<verify::Case> kernel_cases(verify::CaseSet set);
+
+}  // namespace ringcraft::kernels

@@ -1,0 +1,74 @@
+#!/bin/sh
+# One call on a machine with a GPU: builds the kernels for its device from nvcc and CMake alone, runs every check against the
+# oracle, lets compute-sanitizer look where it is installed, and writes what was found, with date and device, to
+# docs/measurements/. Takes a few minutes; each part has a limit, ten minutes in all.
+#   tests/gpu/verify.sh
+# Exit code: 0 everything holds, 1 something does not (the record says what), 3 a device or a tool is missing.
+set -eu
+cd "$(dirname "$0")/../.."
+PATH=$PATH:/usr/local/cuda/bin
+build=build/gpu-verify
+
+missing() { echo "verify.sh: $*; nothing was run" >&2; exit 3; }
+for tool in cmake nvcc; do
+  command -v $tool >/dev/null || missing "$tool not found (looked on PATH and in /usr/local/cuda/bin)"
+done
+command -v nvidia-smi >/dev/null || missing "no CUDA device: nvidia-smi, which comes with the driver, not found"
+answer=$(nvidia-smi -i 0 --query-gpu=name,compute_cap,driver_version --format=csv,noheader) ||
+  missing "no CUDA device: nvidia-smi says: $answer"
+device=$(echo "$answer" | cut -d, -f1)
+capability=$(echo "$answer" | cut -d, -f2 | tr -d ' ')
+driver=$(echo "$answer" | cut -d, -f3 | tr -d ' ')
+compiler=$(nvcc --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')
+echo "$device, compute capability $capability, driver $driver, nvcc $compiler"
+
+cmake -S . -B $build -DRINGCRAFT_KERNELS_ONLY=ON -DCMAKE_BUILD_TYPE=Release \
+  "-DCMAKE_CUDA_ARCHITECTURES=$(echo "$capability" | tr -d .)-real" >$build.log 2>&1 &&
+  cmake --build $build --target test_forward --parallel >>$build.log 2>&1 || {
+  cat $build.log
+  echo "verify.sh: the kernels do not build" >&2
+  exit 1
+}
+
+passed=true
+status=0
+rm -f $build/checks.json
+timeout 240 $build/bin/test_forward --time --json $build/checks.json || status=$?
+[ $status -ne 77 ] || missing "the device is there but cannot be used"
+if [ $status -ne 0 ]; then
+  passed=false
+  echo "test_forward: exit code $status"
+fi
+[ -s $build/checks.json ] || echo null >$build/checks.json
+
+# The sanitizers slow a kernel down by two orders of magnitude: a part of the cases, no timing.
+sanitizers=""
+for tool in memcheck racecheck synccheck; do
+  verdict="not installed"
+  if command -v compute-sanitizer >/dev/null; then
+    verdict="passed"
+    timeout 90 compute-sanitizer --tool $tool --error-exitcode 9 $build/bin/test_forward --small \
+      >$build/$tool.log 2>&1 || { verdict="failed with exit code $?"; passed=false; tail -20 $build/$tool.log; }
+  fi
+  echo "compute-sanitizer $tool: $verdict"
+  sanitizers="$sanitizers${sanitizers:+, }\"$tool\": \"$verdict\""
+done
+
+mkdir -p docs/measurements
+name=$(echo "$device" | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9-')
+record=docs/measurements/$(date -u +%Y-%m-%d)-forward-$name.json
+cat >"$record" <<RECORD
+{
+  "date": "$(date -u +%Y-%m-%dT%H:%M:%SZ)",
+  "device": "$device",
+  "compute_capability": "$capability",
+  "driver": "$driver",
+  "nvcc": "$compiler",
+  "revision": "$(git describe --always --dirty 2>/dev/null || echo unknown)",
+  "passed": $passed,
+  "compute_sanitizer": {$sanitizers},
+  "test_forward": $(cat $build/checks.json)
+}
+RECORD
+echo "written: $record"
+$passed

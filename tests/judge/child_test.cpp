@@ -1,0 +1,164 @@
+// Children have limits, inherit nothing, never block the judge, and are gone when they should be; frames from
+// a hostile peer are taken apart without trust.
+#include "judge/child.hpp"
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "judge/connection.hpp"
+#include "support/catch.hpp"
+#include "support/errors.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+Command shell(const std::string& script) {
+  Command command;
+  command.arguments = {"/bin/sh", "-c", script};
+  command.environment = {"PATH=/usr/bin:/bin"};
+  return command;
+}
+
+// A socket whose other end the test writes to.
+struct Pair {
+  Pair() {
+    int ends[2];
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    judge = Descriptor(ends[0]);
+    judge.set_nonblocking();
+    peer = Descriptor(ends[1]);
+  }
+  void say(const void* bytes, std::size_t size) const {
+    REQUIRE(::write(peer.get(), bytes, size) == static_cast<ssize_t>(size));
+  }
+  Descriptor judge, peer;
+};
+
+}  // namespace
+
+TEST_CASE("a command's output and ending are told") {
+  const Finished finished = run_command(shell("echo out; echo err >&2; exit 3"), std::chrono::seconds(30));
+  CHECK(finished.printed == "out\nerr\n");
+  CHECK_FALSE(finished.good());
+  CHECK(described(finished.ending) == "ended itself with exit code 3");
+  CHECK(run_command(shell("true"), std::chrono::seconds(30)).good());
+  const Finished killed = run_command(shell("kill -SEGV $$"), std::chrono::seconds(30));
+  CHECK(described(killed.ending) == "crashed (segmentation fault)");
+  CHECK(run_command({.arguments = {"/no/such/program"}}, std::chrono::seconds(30)).ending.number == 127);
+}
+
+TEST_CASE("a child inherits no environment and no descriptor") {
+  const Descriptor open_file(::dup(0));
+  ::setenv("RINGCRAFT_SECRET", "42", 1);
+  const Finished finished =
+      run_command(shell("env | grep -c SECRET; ls /proc/self/fd | wc -l"), std::chrono::seconds(30));
+  ::unsetenv("RINGCRAFT_SECRET");
+  CHECK(finished.printed == "0\n4\n");  // the three standard ones, and the one that ls reads the folder with
+}
+
+TEST_CASE("a command that hangs is killed with all that it started") {
+  const auto begun = Clock::now();
+  const Finished finished = run_command(shell("sleep 1000 & echo $!; sleep 1000"), std::chrono::seconds(1));
+  CHECK(finished.timed_out);
+  CHECK(Clock::now() - begun < std::chrono::seconds(20));
+  const int grandchild = std::stoi(finished.printed);
+  for (int i = 0; i < 100 && ::kill(grandchild, 0) == 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  // Gone, or a zombie that its new parent has not collected yet.
+  const Finished state =
+      run_command(shell("cat /proc/" + std::to_string(grandchild) + "/stat 2>/dev/null || echo 'x () Z'"),
+                  std::chrono::seconds(30));
+  CHECK(testing::contains(state.printed, ") Z"));
+}
+
+TEST_CASE("output beyond the limit ends a command") {
+  const Finished finished = run_command(shell("yes"), std::chrono::seconds(60));
+  CHECK(finished.printed.size() == std::size_t{64} << 10);
+  CHECK_FALSE(finished.good());
+  CHECK_FALSE(finished.timed_out);
+}
+
+TEST_CASE("limits hold") {
+  Command command = shell("head -c 100000 /dev/zero > limited; ulimit -c");
+  command.folder = RINGCRAFT_BINARY_DIR;
+  command.limits.file_bytes = 1 << 12;
+  const Finished finished = run_command(command, std::chrono::seconds(30));
+  CHECK(std::filesystem::file_size(command.folder / "limited") == 1 << 12);
+  CHECK(testing::contains(finished.printed, "0\n"));
+  Command endless = shell("while :; do :; done");
+  endless.limits.cpu_seconds = 1;
+  CHECK(described(run_command(endless, std::chrono::seconds(60)).ending).find("processor time") !=
+        std::string::npos);
+}
+
+// ---- frames
+
+TEST_CASE("frames arrive whole, whatever pieces they come in") {
+  const Pair pair;
+  Connection sender(pair.peer.get()), receiver(pair.judge.get());
+  Bytes text(100'000);
+  for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<std::byte>(i * 7);
+  sender.send(FrameKind::kReply, text);
+  sender.send(FrameKind::kWait, Bytes(3));
+  std::optional<Frame> frame;
+  while (!(frame = receiver.next())) {
+    sender.write_some();
+    REQUIRE(receiver.read_some());
+  }
+  CHECK(frame->kind == FrameKind::kReply);
+  CHECK(frame->bytes == text);
+  sender.write_some();
+  receiver.read_some();
+  frame = receiver.next();
+  REQUIRE(frame);
+  CHECK(frame->bytes.size() == 3);
+  CHECK_FALSE(receiver.has_half_a_frame());
+}
+
+TEST_CASE("a claimed length takes no memory and is refused if absurd") {
+  const Pair pair;
+  Connection receiver(pair.judge.get());
+  const FrameHeader half{kFrameMark, FrameKind::kReply, kLargestFrame};
+  pair.say(&half, sizeof half);
+  CHECK(receiver.read_some());
+  CHECK_FALSE(receiver.next());
+  CHECK(receiver.has_half_a_frame());
+
+  const Pair other;
+  Connection second(other.judge.get());
+  const FrameHeader absurd{kFrameMark, FrameKind::kReply, kLargestFrame + 1};
+  other.say(&absurd, sizeof absurd);
+  second.read_some();
+  CHECK_THROWS_AS(second.next(), Violation);
+}
+
+TEST_CASE("stray bytes are recognised") {
+  const Pair pair;
+  Connection receiver(pair.judge.get());
+  pair.say("all tests have passed", 21);
+  receiver.read_some();
+  CHECK_THROWS_AS(receiver.next(), Violation);
+}
+
+TEST_CASE("a peer that does not read blocks nobody") {
+  const Pair pair;
+  Connection sender(pair.judge.get());
+  const auto begun = Clock::now();
+  sender.send(FrameKind::kCall, Bytes(std::size_t{16} << 20));
+  CHECK(sender.has_output());
+  CHECK(Clock::now() - begun < std::chrono::seconds(10));
+}
+
+TEST_CASE("a peer that hangs up is noticed") {
+  Pair pair;
+  Connection receiver(pair.judge.get());
+  pair.peer.close();
+  CHECK_FALSE(receiver.read_some());
+  receiver.send(FrameKind::kCall, Bytes(10));  // and no SIGPIPE
+  CHECK_FALSE(receiver.has_output());
+}
+
+}  // namespace ringcraft::judge

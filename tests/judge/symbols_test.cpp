@@ -1,0 +1,75 @@
+// The symbol gate, on made-up lists of symbols.
+#include "judge/symbols.hpp"
+
+#include "support/catch.hpp"
+#include "support/errors.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+constexpr const char* kLibrary =
+    "lib.dir/ringcraft/core/buffer.cpp.o: _ZN9ringcraft6Buffer8set_rowsEl T 0 10\n"
+    "lib.dir/ringcraft/attention/merge.cpp.o: _ZN9ringcraft5mergeEv W 0 10\n"
+    "lib.dir/ringcraft/attention/merge.cpp.o: _ZN9ringcraft5otherEv T 0 10\n"
+    "lib.dir/ringcraft/attention/merge.cpp.o: _ZN9ringcraft5ErrorC2Ev W 0 10\n"
+    "lib.dir/ringcraft/attention/merge.cpp.o: _ZN9ringcraft6neededEv U\n"
+    "lib.dir/ringcraft/attention/host.cpp.o: _ZN9ringcraft5mergeEv U\n"
+    "lib.dir/ringcraft/attention/host.cpp.o: _ZN9ringcraft6secretEv U\n"
+    "lib.dir/ringcraft/attention/host.cpp.o: _ZN9ringcraft6neededEv T 0 10\n";
+
+std::vector<std::string> verdict(const std::string& student, std::set<std::string> allowed = {}) {
+  const std::string own = "s.o: _ZN9ringcraft5mergeEv W 0 1\ns.o: _ZN9ringcraft5otherEv T 0 1\n";
+  return complaints({parse_nm(own + student), parse_nm(kLibrary), "ringcraft/attention/merge.cpp",
+                     std::move(allowed), 104});
+}
+
+}  // namespace
+
+TEST_CASE("names of the namespace are told from others") {
+  for (const char* name : {"_ZN9ringcraft5mergeEv", "_ZNK9ringcraft6Buffer5bytesEv", "_ZTVN9ringcraft5ErrorE",
+                           "_ZTIN9ringcraft5ErrorE", "_ZZN9ringcraft1fEvE1x", "_ZGVN9ringcraft1xE",
+                           "_ZThn16_N9ringcraft1C1fEv", "_ZNKR9ringcraft1C1fEv"}) {
+    INFO(name);
+    CHECK(is_ringcraft(name));
+  }
+  for (const char* name : {"main", "_Z4helpv", "_ZNSt6vectorIN9ringcraft2OpESaIS1_EED1Ev",
+                           "_ZN10ringcraft21fEv", "printf", "_ZN5other9ringcraftEv"}) {
+    INFO(name);
+    CHECK_FALSE(is_ringcraft(name));
+  }
+  CHECK(readable("_ZN9ringcraft5mergeIdEEvNS_7PartialIT_EENS1_IKS2_EE") == "ringcraft::merge");
+  CHECK(readable("_ZN9ringcraft6Buffer8set_rowsEl") == "ringcraft::Buffer::set_rows");
+  CHECK(readable("_ZTVN9ringcraft5ErrorE") == "vtable for ringcraft::Error");
+}
+
+TEST_CASE("what belongs to the lesson passes the gate") {
+  CHECK(verdict("").empty());
+  CHECK(verdict("s.o: _ZN9ringcraft6Buffer8set_rowsEl U\n").empty());  // core
+  CHECK(verdict("s.o: _ZN9ringcraft6neededEv U\n").empty());           // the library's file calls it, too
+  CHECK(verdict("s.o: _ZN9ringcraft6inlineEv W 0 1\n").empty());       // an inline function of a header
+  CHECK(verdict("s.o: _ZN9ringcraft6helperEv t 0 1\n").empty());       // local
+  CHECK(verdict("s.o: _Z6helperv T 0 1\ns.o: printf U\n").empty());    // not ours
+  CHECK(verdict("s.o: _ZN9ringcraft6secretEv U\n", {"ringcraft::secret"}).empty());
+}
+
+TEST_CASE("what does not is refused in a sentence") {
+  const auto refused = [](const std::string& student, const std::string& fragment) {
+    const auto sentences = verdict(student);
+    REQUIRE(sentences.size() == 1);
+    INFO(sentences[0]);
+    CHECK(testing::contains(sentences[0], fragment));
+  };
+  refused("s.o: main T 0 1\n", "defines main");
+  refused("s.o: _ZN9ringcraft6secretEv U\n", "calls ringcraft::secret, which lesson 104 does not give you");
+  refused("s.o: _ZN9ringcraft6helperEv T 0 1\n", "into an anonymous namespace");
+  refused("s.o: _ZN9ringcraft6secretEv W 0 1\n", "which the library defines elsewhere");
+  refused("s.o: _ZN9ringcraft6Buffer8set_rowsEl T 0 1\n", "which the library defines elsewhere");
+}
+
+TEST_CASE("a file without its exercise is refused") {
+  const auto sentences = complaints({{}, parse_nm(kLibrary), "ringcraft/attention/merge.cpp", {}, 104});
+  REQUIRE(sentences.size() == 2);
+  CHECK(testing::contains(sentences[0], "no longer defines ringcraft::merge"));
+}
+
+}  // namespace ringcraft::judge
