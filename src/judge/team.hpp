@@ -51,6 +51,8 @@ struct World {
   }
 };
 
+struct Member;  // one worker (round.hpp)
+
 /// The workers of one check. They live until the team ends, or until one misbehaves.
 class Team {
  public:
@@ -66,11 +68,6 @@ class Team {
   std::string printed() const;
 
  private:
-  friend class Round;
-  struct Member;
-
-  Member& member(int rank);
-
   std::filesystem::path program_;
   std::chrono::milliseconds per_call_;
   std::vector<std::unique_ptr<Member>> members_;

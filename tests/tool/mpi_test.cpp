@@ -1,0 +1,65 @@
+// The second backend proves the seam: mpi and threads give the same file, bit for bit.
+#include <algorithm>
+#include <filesystem>
+
+#include "support/catch.hpp"
+#include "tool/tool_process.hpp"
+
+using namespace ringcraft;
+using namespace ringcraft::tests;
+
+namespace {
+
+// As root, more ranks than cores, one host, no network: settings of Open MPI that others ignore.
+const std::string kMpirun =
+    "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "
+    "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader "
+    "OMPI_MCA_mpi_yield_when_idle=1 '" RINGCRAFT_MPIRUN "' -n ";
+
+std::string attend(const Folder& folder, const std::string& output, const std::string& flags) {
+  return std::string("'") + RINGCRAFT_TOOL + "' attend --input " + folder.file("in") + " --output " +
+         folder.file(output) + " " + flags;
+}
+
+}  // namespace
+
+TEST_CASE("mpi equals threads bitwise for 1 to 4 ranks") {
+  const Folder folder;
+  const char* masks[] = {"", "--causal", "--window 7", "--causal --cu-seqlens 0,9,10,41"};
+  const char* layouts[] = {"contiguous", "striped", "zigzag", "zigzag-token"};
+  for (int ranks = 1; ranks <= 4; ++ranks)
+    for (const DType type : {DType::kFloat64, DType::kBFloat16}) {
+      const verify::Case c =
+          verify::make_case(make_problem({1, 8, 2, 41, 16}, full_mask(), Layout::kZigzag, ranks),
+                            verify::Data::kNormal, static_cast<std::uint64_t>(ranks));
+      write_inputs(folder.file("in"), verify::make_inputs(c, type));
+      const std::string flags = std::string(masks[ranks - 1]) + " --layout " + layouts[ranks - 1] +
+                                " --schedule " + (type == DType::kFloat64 ? "reversed" : "forward") +
+                                " --ranks " + std::to_string(ranks);
+      CAPTURE(flags);
+      REQUIRE(run_command(folder, attend(folder, "threads", flags)).exit_code == 0);
+      const Ran ran = run_command(
+          folder, kMpirun + std::to_string(ranks) + " " + attend(folder, "mpi", flags + " --backend mpi"));
+      CAPTURE(ran.err);
+      REQUIRE(ran.exit_code == 0);
+      CHECK(contents(folder.file("mpi")) == contents(folder.file("threads")));
+      CHECK(std::count(ran.out.begin(), ran.out.end(), '\n') == 1);  // rank 0 alone prints
+    }
+}
+
+TEST_CASE("an MPI job of another size, and a wrong file, end the job with exit code 2 and one sentence") {
+  const Folder folder;
+  const verify::Case c = verify::make_case(make_problem({1, 1, 1, 9, 4}, full_mask(), Layout::kZigzag, 2),
+                                           verify::Data::kNormal, 1);
+  write_inputs(folder.file("in"), verify::make_inputs(c, DType::kFloat32));
+  const Ran size = run_command(folder, kMpirun + "2 " + attend(folder, "out", "--ranks 3 --backend mpi"));
+  CHECK(size.exit_code == 2);
+  CHECK(size.err.find("--ranks: expected the size of the MPI job (2), got 3") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(folder.file("out")));
+
+  const Ran missing = run_command(
+      folder, kMpirun + "2 '" RINGCRAFT_TOOL "' attend --backend mpi --ranks 2 --input nowhere --output " +
+                  folder.file("out"));
+  CHECK(missing.exit_code == 2);
+  CHECK(missing.err.find("nowhere") != std::string::npos);
+}

@@ -1,0 +1,99 @@
+// A wrong call ends with exit code 2 (3 where something is missing), one sentence, and writes nothing.
+#include <algorithm>
+#include <filesystem>
+
+#include "support/catch.hpp"
+#include "tool/tool_process.hpp"
+
+using namespace ringcraft;
+using namespace ringcraft::tests;
+
+namespace {
+
+struct Refusal {
+  const char* arguments;  // IN and OUT stand for files
+  const char* fragment;   // of the sentence
+};
+
+const Refusal kRefusals[] = {
+    {"", "say what to do"},
+    {"frobnicate", "frobnicate"},
+    {"attend", "--input"},
+    {"attend --input IN", "--output"},
+    {"attend --input nowhere.safetensors --output OUT", "nowhere.safetensors"},
+    {"attend --input IN --output OUT --ranks 0", "ranks: expected at least 1, got 0"},
+    {"attend --input IN --output OUT --ranks -3", "ranks: expected at least 1"},
+    {"attend --input IN --output OUT --ranks many", "--ranks"},
+    {"attend --input IN --output OUT --layout zigzig", "zigzag-token, got 'zigzig'"},
+    {"attend --input IN --output OUT --window -1", "window: expected a left limit of at least 0"},
+    {"attend --input IN --output OUT --cu-seqlens 0,5", "cu_seqlens"},
+    {"attend --input IN --output OUT --cu-seqlens 0,7,5,13", "borders that rise"},
+    {"attend --input IN --output OUT --per-sequence", "--per-sequence"},
+    {"attend --input IN --output OUT --method all-gather", "method: expected ring, got all-gather"},
+    {"attend --input IN --output OUT --method rung", "--method"},
+    {"attend --input IN --output OUT --ulysses 2", "--ulysses"},
+    {"attend --input IN --output OUT --schedule sideways", "--schedule"},
+    {"attend --input IN --output OUT --backend nccl", "--backend nccl is not part of this version"},
+    {"attend --input IN --output OUT --backend cuda", "--backend cuda"},
+    {"attend --input IN --output OUT --dtype float16", "--dtype"},
+    {"attend --input IN --output OUT --trace t.json", "--trace"},
+    {"attend --input IN --output OUT --softmax-scale nan", "softmax_scale"},
+    {"attend --input HALF --output OUT", "dout"},
+    {"attend --input IN --output nowhere/OUT", "nowhere"},
+    {"attend --input IN --output OUT surplus", "surplus"},
+    {"verify --input IN --claim IN", "out"},
+    {"run --mine", "--mine"},
+    {"run --backend cuda", "--backend cuda"},
+    {"run --text nowhere.txt", "nowhere.txt"},
+    {"run --tokens 0", "seqlen"},
+    {"run --input IN --text IN", "--text"},
+    {"check 999", "999"},
+    {"start 999", "999"},
+    {"check 104 --debug", "--debug"},
+    {"hint 104", "hint is not part of this version"},
+    {"bench", "bench is not part of this version"},
+    {"test", "launcher"},
+};
+
+void replace(std::string& text, const std::string& word, const std::string& by) {
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + by.size()))
+    text.replace(at, word.size(), by);
+}
+
+}  // namespace
+
+TEST_CASE("every wrong call is refused with a sentence and leaves no file") {
+  const Folder folder;
+  verify::Inputs inputs =
+      verify::make_inputs(verify::make_case(make_problem({1, 2, 1, 13, 4}, full_mask(), Layout::kZigzag, 2),
+                                            verify::Data::kNormal, 1),
+                          DType::kFloat32);
+  write_inputs(folder.file("in"), inputs);
+  inputs.dout = Buffer({1, 2, 12, 4}, DType::kFloat32);
+  for (float& x : inputs.dout.values<float>()) x = 1;
+  write_inputs(folder.file("half"), inputs);
+  for (const Refusal& refusal : kRefusals) {
+    std::string arguments = refusal.arguments;
+    replace(arguments, "IN", folder.file("in"));
+    replace(arguments, "HALF", folder.file("half"));
+    replace(arguments, "OUT", folder.file("out"));
+    CAPTURE(refusal.arguments);
+    const Ran ran = run_tool(folder, arguments);
+    CAPTURE(ran.out, ran.err);
+    CHECK(ran.exit_code == 2);
+    CHECK(ran.err.find(refusal.fragment) != std::string::npos);
+    CHECK(ran.err.starts_with("ringcraft: "));
+    CHECK(std::count(ran.err.begin(), ran.err.end(), '\n') == 1);
+    CHECK_FALSE(std::filesystem::exists(folder.file("out")));
+  }
+}
+
+TEST_CASE("help is there for every command, with an example") {
+  const Folder folder;
+  for (const char* command : {"", "run", "attend", "verify", "start", "check"}) {
+    const Ran ran = run_tool(folder, std::string(command) + " --help");
+    CAPTURE(command);
+    CHECK(ran.exit_code == 0);
+    CHECK(ran.out.find("Example: ./ringcraft ") != std::string::npos);
+  }
+}

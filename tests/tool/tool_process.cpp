@@ -1,0 +1,55 @@
+// See tool_process.hpp.
+#include "tool/tool_process.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include "ringcraft/io/safetensors.hpp"
+
+namespace ringcraft::tests {
+
+Folder::Folder() {
+  std::string name = (std::filesystem::temp_directory_path() / "ringcraft-XXXXXX").string();
+  path_ = mkdtemp(name.data());
+}
+
+Folder::~Folder() { std::filesystem::remove_all(path_); }
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Ran run_command(const Folder& folder, const std::string& command) {
+  const std::string out = folder.file("stdout"), err = folder.file("stderr");
+  const int status = std::system((command + " >'" + out + "' 2>'" + err + "' </dev/null").c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(out), contents(err)};
+}
+
+Ran run_tool(const Folder& folder, const std::string& arguments) {
+  return run_command(folder, std::string("'") + RINGCRAFT_TOOL + "' " + arguments);
+}
+
+void write_inputs(const std::string& path, const verify::Inputs& inputs) {
+  std::vector<NamedTensor> tensors;
+  for (const auto& [name, tensor] : verify::named(inputs))
+    if (!tensor.empty()) tensors.push_back({std::string(name), &tensor});
+  write_safetensors(path, tensors);
+}
+
+verify::Answer read_answer(const std::string& path) {
+  TensorFile file(path);
+  verify::Answer answer;
+  for (const auto& [name, tensor] : verify::named(answer)) {
+    const std::string key(name);
+    if (file.contains(key)) tensor = file.read(key, key == "lse" ? Dims::kThree : Dims::kFour);
+  }
+  return answer;
+}
+
+}  // namespace ringcraft::tests

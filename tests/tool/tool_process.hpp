@@ -1,0 +1,44 @@
+#pragma once
+// Runs the tool as a user does, in a folder of its own, and keeps what it said.
+
+#include <filesystem>
+#include <string>
+
+#include "verify/cases.hpp"
+
+namespace ringcraft::tests {
+
+struct Ran {
+  int exit_code = -1;
+  std::string out, err;
+};
+
+// A folder that is there while this object lives.
+class Folder {
+ public:
+  Folder();
+  ~Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// Runs a shell command line and waits for it.
+Ran run_command(const Folder& folder, const std::string& command);
+
+// Runs the tool with these arguments.
+Ran run_tool(const Folder& folder, const std::string& arguments);
+
+// Writes q, k, v and (unless empty) dout of inputs.
+void write_inputs(const std::string& path, const verify::Inputs& inputs);
+
+// Reads out, lse and the gradients that are there.
+verify::Answer read_answer(const std::string& path);
+
+// The whole contents of a file.
+std::string contents(const std::string& path);
+
+}  // namespace ringcraft::tests

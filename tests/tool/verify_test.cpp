@@ -1,0 +1,89 @@
+// verify: right tensors pass, and a planted fault is named by rank, tensor and row.
+#include <limits>
+
+#include "ringcraft/core/matrix.hpp"
+#include "ringcraft/io/safetensors.hpp"
+#include "support/catch.hpp"
+#include "tool/tool_process.hpp"
+
+using namespace ringcraft;
+using namespace ringcraft::tests;
+
+namespace {
+
+void write_claim(const std::string& path, const verify::Answer& answer) {
+  std::vector<NamedTensor> tensors;
+  for (const auto& [name, tensor] : verify::named(answer))
+    if (!tensor.empty())
+      tensors.push_back({std::string(name), &tensor, name == "lse" ? Dims::kThree : Dims::kFour});
+  write_safetensors(path, tensors);
+}
+
+// A right claim of a causal problem on 3 zig-zag ranks, 25 tokens, and a folder to work in.
+struct Scene {
+  Folder folder;
+  verify::Answer claim;
+
+  Scene() {
+    const verify::Case c = verify::make_case(
+        make_problem({1, 4, 2, 25, 8}, causal_mask(), Layout::kZigzag, 3), verify::Data::kNormal, 3);
+    const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat64);
+    write_inputs(folder.file("in"), inputs);
+    claim = verify::oracle(c.problem, inputs).value;
+  }
+  Ran judged() {
+    write_claim(folder.file("claim"), claim);
+    return run_tool(folder, "verify --input " + folder.file("in") + " --claim " + folder.file("claim") +
+                                " --ranks 3 --layout zigzag --causal");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("verify passes a right claim") {
+  Scene scene;
+  const Ran ran = scene.judged();
+  INFO(ran.out << ran.err);
+  CHECK(ran.exit_code == 0);
+}
+
+TEST_CASE("verify names the first wrong rank, tensor and row") {
+  Scene scene;
+  const Sharding sharding{Layout::kZigzag, 25, 3};
+  const Position position = sharding.global_from_local(1, 2);
+  head_of<double>(scene.claim.dk, 0, 1)(position, 3) += 0.25;
+  const Ran ran = scene.judged();
+  CHECK(ran.exit_code == 1);
+  for (const std::string& said :
+       {std::string("rank 1"), std::string("dk"), "position " + std::to_string(position)})
+    CHECK(ran.out.find(said) != std::string::npos);
+}
+
+TEST_CASE("verify fails a claim with NaN, and one of another mask") {
+  Scene scene;
+  scene.claim.out.values<double>()[5] = std::numeric_limits<double>::quiet_NaN();
+  CHECK(scene.judged().exit_code == 1);
+
+  Scene other;
+  write_claim(other.folder.file("claim"), other.claim);
+  const Ran ran = run_tool(
+      other.folder, "verify --input " + other.folder.file("in") + " --claim " + other.folder.file("claim"));
+  CHECK(ran.exit_code == 1);
+}
+
+TEST_CASE("verify judges a float32 claim by the rule for float32") {
+  Scene scene;
+  for (const auto& [name, tensor] : verify::named(scene.claim)) tensor = converted(tensor, DType::kFloat32);
+  CHECK(scene.judged().exit_code == 0);
+  scene.claim.dv.values<float>()[7] *= 1.0001f;
+  CHECK(scene.judged().exit_code == 1);
+}
+
+TEST_CASE("verify refuses a claim of another shape or with half of the gradients") {
+  Scene scene;
+  scene.claim.dv = Buffer();
+  CHECK(scene.judged().exit_code == 2);
+  Scene other;
+  other.claim.lse = Buffer({1, 4, 24, 1}, DType::kFloat64);
+  CHECK(other.judged().exit_code != 0);
+}
