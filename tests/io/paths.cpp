@@ -1,6 +1,7 @@
 // Paths that cannot be read or written: one Error each, nothing left behind, nothing that stood there lost.
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <vector>
@@ -68,13 +69,16 @@ TEST_CASE("a file without permission is refused") {
                    may_read_all ? "no error" : "expected a readable file, got Permission denied");
 }
 
-TEST_CASE("a file that shrinks after it was opened is refused") {
+TEST_CASE("a file that shrinks after it was opened is refused, what is left of it is read") {
   Scratch folder;
-  const Buffer q({1, 1, 2, 2}, DType::kFloat32);
-  write_safetensors(folder / "f", std::vector<NamedTensor>{{"q", &q}});
+  const Buffer k({1, 1, 2, 2}, DType::kFloat32), q({1, 1, 2, 2}, DType::kFloat32);
+  write_safetensors(folder / "f", std::vector<NamedTensor>{{"k", &k}, {"q", &q}});
   TensorFile file(folder / "f");
-  std::filesystem::resize_file(folder / "f", std::filesystem::file_size(folder / "f") - 1);
-  require_fragment(error_of([&] { file.read("q"); }), "expected 16 bytes from byte 72 on, got fewer");
+  const auto bytes = std::filesystem::file_size(folder / "f");
+  std::filesystem::resize_file(folder / "f", bytes - 1);
+  require_fragment(error_of([&] { file.read("q"); }),
+                   "expected 16 bytes from byte " + std::to_string(bytes - 16) + " on, got fewer");
+  CHECK(error_of([&] { file.read("k"); }) == "no error");
 }
 
 TEST_CASE("a file that is replaced while it is read keeps its bytes") {
@@ -89,6 +93,17 @@ TEST_CASE("a file that is replaced while it is read keeps its bytes") {
   CHECK(before.read("q").values<float>()[0] == 1.0f);
   CHECK(TensorFile(folder / "f").read("q").values<float>()[0] == 2.0f);
   CHECK(folder.size() == 1);
+}
+
+TEST_CASE("a temporary file of somebody else is left alone") {
+  Scratch folder;
+  const Buffer q({1, 1, 2, 2}, DType::kFloat32);
+  const std::string other = ".ringcraft-" + std::to_string(::getpid()) + "-0.tmp";
+  write_bytes(folder / other, "kept");
+  write_safetensors(folder / "f", std::vector<NamedTensor>{{"q", &q}});
+  CHECK(TensorFile(folder / "f").contains("q"));
+  CHECK(bytes_of(folder / other) == "kept");
+  CHECK(folder.size() == 2);
 }
 
 TEST_CASE("a path that cannot be written is refused and nothing is left behind") {
