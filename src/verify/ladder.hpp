@@ -22,8 +22,8 @@ struct Stage {
   Expect expect;                     ///< kForward: the stage has no gradients
   std::optional<Layout> layout;      ///< of a distributed stage; none: one device
   std::optional<Schedule> schedule;  ///< of its backward pass, if it has one
-  /// Elements that a stage on one device holds at most, inputs included; with gradients if `backward`. None for a ring:
-  /// ringcraft/ring/theory.hpp knows that.
+  /// Elements that a stage on one device holds at most, inputs included; with gradients if `backward`. None
+  /// for a ring: ringcraft/ring/theory.hpp knows that.
   Index (*peak_elements)(const Shape& shape, bool backward);
   /// Computes it: the problem as problem_of gives it, the inputs whole. Fills in what it cost.
   std::function<Answer(const Problem&, const Inputs&, Measurement&)> run;

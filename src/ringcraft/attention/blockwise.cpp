@@ -24,7 +24,8 @@ template <class Body>
 void for_each_tile(const KeyRanges& ranges, Index keys, TileSize size, Body body) {
   for (Index row0 = 0; row0 < ranges.rows(); row0 += size.rows)
     for (Index key0 = 0; key0 < keys; key0 += size.keys) {
-      const TileBounds t{row0, std::min<Index>(row0 + size.rows, ranges.rows()), key0, std::min(key0 + size.keys, keys)};
+      const TileBounds t{row0, std::min<Index>(row0 + size.rows, ranges.rows()), key0,
+                         std::min(key0 + size.keys, keys)};
       if (ranges.tile(static_cast<int>(t.row0), static_cast<int>(t.row1), static_cast<int>(t.key0),
                       static_cast<int>(t.key1)) != Tile::kEmpty)
         body(t);
@@ -40,7 +41,8 @@ std::span<T> visible(Matrix<T> scores, const TileBounds& t, const KeyRanges& ran
   const std::span<T> row = scores.row(i);
   std::fill(row.begin(), row.begin() + first, T(0));
   std::fill(row.begin() + std::max(first, last), row.end(), T(0));
-  return row.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(std::max<Index>(last - first, 0)));
+  return row.subspan(static_cast<std::size_t>(first),
+                     static_cast<std::size_t>(std::max<Index>(last - first, 0)));
 }
 
 // Memory for one tile of scores, reshaped for each.
@@ -107,8 +109,8 @@ void finish(Partial<T> acc) {
 
 template <class T>
 void blockwise_backward(Matrix<const T> q, Matrix<const T> k, Matrix<const T> v, Matrix<const T> dout,
-                        std::span<const T> lse, std::span<const T> delta, const KeyRanges& ranges, T softmax_scale,
-                        Matrix<T> dq, Matrix<T> dk, Matrix<T> dv, TileSize tile) {
+                        std::span<const T> lse, std::span<const T> delta, const KeyRanges& ranges,
+                        T softmax_scale, Matrix<T> dq, Matrix<T> dk, Matrix<T> dv, TileSize tile) {
   const TileSize size = clipped(tile, q.rows, k.rows);
   TileMemory<T> weight_memory(size), dscore_memory(size);
   for_each_tile(ranges, k.rows, size, [&](const TileBounds& t) {
@@ -120,7 +122,8 @@ void blockwise_backward(Matrix<const T> q, Matrix<const T> k, Matrix<const T> v,
     for (Index i = 0; i < t.rows(); ++i) {
       const auto a = static_cast<std::size_t>(t.row0 + i);
       const std::span<T> row = visible(weights, t, ranges, i), drow = dscores.row(i);
-      if (!row.empty()) exponentials(row, lse[a]);  // P = exp(S - lse): the weights of the whole row, not of the tile
+      if (!row.empty())
+        exponentials(row, lse[a]);  // P = exp(S - lse): the weights of the whole row, not of the tile
       for (std::size_t j = 0; j < drow.size(); ++j)
         drow[j] = weights(i, static_cast<Index>(j)) * (drow[j] - delta[a]);
     }
@@ -139,14 +142,14 @@ void row_delta(Matrix<const T> out, Matrix<const T> dout, std::span<T> delta) {
   }
 }
 
-#define RINGCRAFT_INSTANTIATE(T)                                                                                   \
-  template void blockwise_forward(Matrix<const T>, Matrix<const T>, Matrix<const T>, const KeyRanges&, T,          \
-                                  Partial<T>, TileSize);                                                           \
-  template void set_identity(Partial<T>);                                                                          \
-  template void finish(Partial<T>);                                                                                \
-  template void blockwise_backward(Matrix<const T>, Matrix<const T>, Matrix<const T>, Matrix<const T>,             \
-                                   std::span<const T>, std::span<const T>, const KeyRanges&, T, Matrix<T>,         \
-                                   Matrix<T>, Matrix<T>, TileSize);                                                \
+#define RINGCRAFT_INSTANTIATE(T)                                                                           \
+  template void blockwise_forward(Matrix<const T>, Matrix<const T>, Matrix<const T>, const KeyRanges&, T,  \
+                                  Partial<T>, TileSize);                                                   \
+  template void set_identity(Partial<T>);                                                                  \
+  template void finish(Partial<T>);                                                                        \
+  template void blockwise_backward(Matrix<const T>, Matrix<const T>, Matrix<const T>, Matrix<const T>,     \
+                                   std::span<const T>, std::span<const T>, const KeyRanges&, T, Matrix<T>, \
+                                   Matrix<T>, Matrix<T>, TileSize);                                        \
   template void row_delta(Matrix<const T>, Matrix<const T>, std::span<T>)
 RINGCRAFT_INSTANTIATE(float);
 RINGCRAFT_INSTANTIATE(double);

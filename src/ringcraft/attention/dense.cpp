@@ -30,8 +30,8 @@ std::span<T> visible(std::span<T> row, const KeyRanges& ranges, Index i) {
 }  // namespace
 
 template <class T>
-void dense_forward(Matrix<const T> q, Matrix<const T> k, Matrix<const T> v, const KeyRanges& ranges, T softmax_scale,
-                   Matrix<T> out, std::span<T> lse) {
+void dense_forward(Matrix<const T> q, Matrix<const T> k, Matrix<const T> v, const KeyRanges& ranges,
+                   T softmax_scale, Matrix<T> out, std::span<T> lse) {
   if (q.rows == 0) return;
   Buffer scores = all_scores(q, k, softmax_scale);
   const Matrix<T> weights = head_of<T>(scores, 0, 0);
@@ -47,8 +47,8 @@ void dense_forward(Matrix<const T> q, Matrix<const T> k, Matrix<const T> v, cons
 
 template <class T>
 void dense_backward(Matrix<const T> q, Matrix<const T> k, Matrix<const T> v, Matrix<const T> dout,
-                    std::span<const T> lse, std::span<const T> delta, const KeyRanges& ranges, T softmax_scale,
-                    Matrix<T> dq, Matrix<T> dk, Matrix<T> dv) {
+                    std::span<const T> lse, std::span<const T> delta, const KeyRanges& ranges,
+                    T softmax_scale, Matrix<T> dq, Matrix<T> dk, Matrix<T> dv) {
   if (q.rows == 0) return;
   Buffer scores = all_scores(q, k, softmax_scale), products = all_scores(dout, v, T(1));
   const Matrix<T> weights = head_of<T>(scores, 0, 0), dscores = head_of<T>(products, 0, 0);
@@ -62,12 +62,12 @@ void dense_backward(Matrix<const T> q, Matrix<const T> k, Matrix<const T> v, Mat
   transposed_multiply_add<T>(dscores, q, softmax_scale, dk);
 }
 
-#define RINGCRAFT_INSTANTIATE(T)                                                                                  \
-  template void dense_forward(Matrix<const T>, Matrix<const T>, Matrix<const T>, const KeyRanges&, T, Matrix<T>,  \
-                              std::span<T>);                                                                      \
-  template void dense_backward(Matrix<const T>, Matrix<const T>, Matrix<const T>, Matrix<const T>,                \
-                               std::span<const T>, std::span<const T>, const KeyRanges&, T, Matrix<T>, Matrix<T>, \
-                               Matrix<T>)
+#define RINGCRAFT_INSTANTIATE(T)                                                                       \
+  template void dense_forward(Matrix<const T>, Matrix<const T>, Matrix<const T>, const KeyRanges&, T,  \
+                              Matrix<T>, std::span<T>);                                                \
+  template void dense_backward(Matrix<const T>, Matrix<const T>, Matrix<const T>, Matrix<const T>,     \
+                               std::span<const T>, std::span<const T>, const KeyRanges&, T, Matrix<T>, \
+                               Matrix<T>, Matrix<T>)
 RINGCRAFT_INSTANTIATE(float);
 RINGCRAFT_INSTANTIATE(double);
 #undef RINGCRAFT_INSTANTIATE

@@ -1,12 +1,14 @@
 #pragma once
 /// @file
-/// The loop over batch entries and heads, once: which KV head serves which query head (grouped-query attention).
+/// The loop over batch entries and heads, once: which KV head serves which query head (grouped-query
+/// attention).
 
 #include "ringcraft/core/types.hpp"
 
 namespace ringcraft {
 
-/// Calls body(batch, head, kv_head) for every query head of q: the heads [g * group, (g + 1) * group) share KV head g.
+/// Calls body(batch, head, kv_head) for every query head of q: the heads [g * group, (g + 1) * group) share
+/// KV head g.
 template <class Body>
 void for_each_head(const Extents& q, Index kv_heads, Body body) {
   const Index group = q.heads / kv_heads;

@@ -46,14 +46,15 @@ template <class T>
 RowState HostEngine<T>::begin(const Buffer& q) {
   const Extents& e = q.extents();
   const Extents rows{e.batch, e.heads, e.rows, 1};
-  RowState state{allocate(e, Role::kAccumulator), allocate(rows, Role::kAccumulator), allocate(rows, Role::kAccumulator)};
+  RowState state{allocate(e, Role::kAccumulator), allocate(rows, Role::kAccumulator),
+                 allocate(rows, Role::kAccumulator)};
   for_each_head(e, e.heads, [&](Index b, Index h, Index) { set_identity(partial_of<T>(state, b, h)); });
   return state;
 }
 
 template <class T>
-void HostEngine<T>::do_forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
-                               double softmax_scale) {
+void HostEngine<T>::do_forward(RowState& state, const Buffer& q, const KvBlock& block,
+                               const KeyRanges& ranges, double softmax_scale) {
   const Extents &e = q.extents(), &kv = block.k.extents();
   PartialMemory<T> memory(std::min(tile_.rows, e.rows), e.width);
   for (Index row = 0; row < e.rows; row += tile_.rows) {
@@ -62,8 +63,8 @@ void HostEngine<T>::do_forward(RowState& state, const Buffer& q, const KvBlock& 
     if (tile.pairs() == 0) continue;
     for_each_head(e, kv.heads, [&](Index b, Index h, Index g) {
       const Partial<T> partial = memory.identity(rows);
-      blockwise_forward<T>(head_of<T>(q, b, h).slice(row, rows), head_of<T>(block.k, b, g), head_of<T>(block.v, b, g),
-                           tile, static_cast<T>(softmax_scale), partial, tile_);
+      blockwise_forward<T>(head_of<T>(q, b, h).slice(row, rows), head_of<T>(block.k, b, g),
+                           head_of<T>(block.v, b, g), tile, static_cast<T>(softmax_scale), partial, tile_);
       merge<T>(partial_of<T>(state, b, h).slice(row, rows), partial);
     });
   }
@@ -101,8 +102,8 @@ void HostEngine<T>::do_backward(Buffer& dq, KvBlock& part, const Saved& saved, c
 template <class T>
 void HostEngine<T>::add(KvBlock& into, const KvBlock& from) {
   const auto add = [](Buffer& sum, const Buffer& term) {
-    std::transform(sum.values<T>().begin(), sum.values<T>().end(), term.values<T>().begin(), sum.values<T>().begin(),
-                   [](T a, T b) { return a + b; });
+    std::transform(sum.values<T>().begin(), sum.values<T>().end(), term.values<T>().begin(),
+                   sum.values<T>().begin(), [](T a, T b) { return a + b; });
   };
   add(into.k, from.k);
   add(into.v, from.v);

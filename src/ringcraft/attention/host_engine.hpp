@@ -1,6 +1,7 @@
 #pragma once
 /// @file
-/// HostEngine: the block engine of a CPU rank, in float or double. Elements and accumulators have the same type.
+/// HostEngine: the block engine of a CPU rank, in float or double. Elements and accumulators have the same
+/// type.
 
 #include <memory>
 
@@ -9,8 +10,8 @@
 
 namespace ringcraft {
 
-/// Computes blocks with the blockwise kernels of lessons 105 and 106, and joins each block's partial result to the
-/// state by the merge of lesson 104. One thread.
+/// Computes blocks with the blockwise kernels of lessons 105 and 106, and joins each block's partial result
+/// to the state by the merge of lesson 104. One thread.
 template <class T>
 class HostEngine final : public BlockEngine {
  public:
@@ -30,8 +31,8 @@ class HostEngine final : public BlockEngine {
  private:
   void do_forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
                   double softmax_scale) override;
-  void do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block, const KeyRanges& ranges,
-                   double softmax_scale) override;
+  void do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
+                   const KeyRanges& ranges, double softmax_scale) override;
 
   TileSize tile_;
 };

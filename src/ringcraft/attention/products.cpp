@@ -1,5 +1,5 @@
-// The one file that includes Eigen (see products.hpp). EIGEN_DONT_PARALLELIZE is set for it by the build: a rank
-// is one thread.
+// The one file that includes Eigen (see products.hpp). EIGEN_DONT_PARALLELIZE is set for it by the build: a
+// rank is one thread.
 #include "ringcraft/attention/products.hpp"
 
 #include <Eigen/Core>
@@ -44,10 +44,10 @@ T exponentials(std::span<T> x, T shift) {
   return values.sum();
 }
 
-#define RINGCRAFT_INSTANTIATE(T)                                                              \
-  template void multiply_transposed(Matrix<const T>, Matrix<const T>, T, Matrix<T>);          \
-  template void multiply_add(Matrix<const T>, Matrix<const T>, T, Matrix<T>);                 \
-  template void transposed_multiply_add(Matrix<const T>, Matrix<const T>, T, Matrix<T>);      \
+#define RINGCRAFT_INSTANTIATE(T)                                                         \
+  template void multiply_transposed(Matrix<const T>, Matrix<const T>, T, Matrix<T>);     \
+  template void multiply_add(Matrix<const T>, Matrix<const T>, T, Matrix<T>);            \
+  template void transposed_multiply_add(Matrix<const T>, Matrix<const T>, T, Matrix<T>); \
   template T exponentials(std::span<T>, T)
 RINGCRAFT_INSTANTIATE(float);
 RINGCRAFT_INSTANTIATE(double);

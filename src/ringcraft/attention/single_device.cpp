@@ -10,33 +10,36 @@ namespace ringcraft {
 namespace {
 
 template <class T>
-Output forward(Algorithm algorithm, const Buffer& q, const KvBlock& kv, const KeyRanges& ranges, double softmax_scale,
-               TileSize tile) {
+Output forward(Algorithm algorithm, const Buffer& q, const KvBlock& kv, const KeyRanges& ranges,
+               double softmax_scale, TileSize tile) {
   HostEngine<T> engine(tile);
   RowState state = engine.begin(q);
   if (algorithm == Algorithm::kBlockwise) {
     for_each_head(q.extents(), kv.k.extents().heads, [&](Index b, Index h, Index g) {
-      blockwise_forward<T>(head_of<T>(q, b, h), head_of<T>(kv.k, b, g), head_of<T>(kv.v, b, g), ranges,
-                           static_cast<T>(softmax_scale),
-                           {head_of<T>(state.out, b, h), head_of<T>(state.max, b, h).data, head_of<T>(state.sum, b, h).data},
-                           tile);
+      blockwise_forward<T>(
+          head_of<T>(q, b, h), head_of<T>(kv.k, b, g), head_of<T>(kv.v, b, g), ranges,
+          static_cast<T>(softmax_scale),
+          {head_of<T>(state.out, b, h), head_of<T>(state.max, b, h).data, head_of<T>(state.sum, b, h).data},
+          tile);
     });
     return engine.finish(std::move(state));
   }
   for_each_head(q.extents(), kv.k.extents().heads, [&](Index b, Index h, Index g) {
     dense_forward<T>(head_of<T>(q, b, h), head_of<T>(kv.k, b, g), head_of<T>(kv.v, b, g), ranges,
-                     static_cast<T>(softmax_scale), head_of<T>(state.out, b, h), head_of<T>(state.max, b, h).data);
+                     static_cast<T>(softmax_scale), head_of<T>(state.out, b, h),
+                     head_of<T>(state.max, b, h).data);
   });
   return {std::move(state.out), std::move(state.max)};
 }
 
 template <class T>
-Gradients backward(Algorithm algorithm, const Buffer& q, const KvBlock& kv, const Output& output, const Buffer& dout,
-                   const KeyRanges& ranges, double softmax_scale, TileSize tile) {
+Gradients backward(Algorithm algorithm, const Buffer& q, const KvBlock& kv, const Output& output,
+                   const Buffer& dout, const KeyRanges& ranges, double softmax_scale, TileSize tile) {
   HostEngine<T> engine(tile);
   const Buffer delta = engine.delta(output.out, dout);
   Gradients g{engine.allocate(q.extents(), Role::kAccumulator),
-              {engine.allocate(kv.k.extents(), Role::kAccumulator), engine.allocate(kv.v.extents(), Role::kAccumulator)}};
+              {engine.allocate(kv.k.extents(), Role::kAccumulator),
+               engine.allocate(kv.v.extents(), Role::kAccumulator)}};
   engine.set_zero(g.dq);
   if (algorithm == Algorithm::kBlockwise) {
     engine.backward(g.dq, g.dkv, {q, output.out, output.lse, dout, delta}, kv, ranges, softmax_scale);
@@ -46,8 +49,9 @@ Gradients backward(Algorithm algorithm, const Buffer& q, const KvBlock& kv, cons
   engine.set_zero(g.dkv.v);
   for_each_head(q.extents(), kv.k.extents().heads, [&](Index b, Index h, Index kv_head) {
     dense_backward<T>(head_of<T>(q, b, h), head_of<T>(kv.k, b, kv_head), head_of<T>(kv.v, b, kv_head),
-                      head_of<T>(dout, b, h), head_of<T>(output.lse, b, h).data, head_of<T>(std::as_const(delta), b, h).data,
-                      ranges, static_cast<T>(softmax_scale), head_of<T>(g.dq, b, h), head_of<T>(g.dkv.k, b, kv_head),
+                      head_of<T>(dout, b, h), head_of<T>(output.lse, b, h).data,
+                      head_of<T>(std::as_const(delta), b, h).data, ranges, static_cast<T>(softmax_scale),
+                      head_of<T>(g.dq, b, h), head_of<T>(g.dkv.k, b, kv_head),
                       head_of<T>(g.dkv.v, b, kv_head));
   });
   return g;
@@ -68,10 +72,12 @@ Output attention_forward(Algorithm algorithm, const Buffer& q, const KvBlock& kv
 }
 
 Gradients attention_backward(Algorithm algorithm, const Buffer& q, const KvBlock& kv, const Output& output,
-                             const Buffer& dout, const KeyRanges& ranges, double softmax_scale, TileSize tile) {
+                             const Buffer& dout, const KeyRanges& ranges, double softmax_scale,
+                             TileSize tile) {
   require_computable(q);
-  return q.dtype() == DType::kFloat32 ? backward<float>(algorithm, q, kv, output, dout, ranges, softmax_scale, tile)
-                                      : backward<double>(algorithm, q, kv, output, dout, ranges, softmax_scale, tile);
+  return q.dtype() == DType::kFloat32
+             ? backward<float>(algorithm, q, kv, output, dout, ranges, softmax_scale, tile)
+             : backward<double>(algorithm, q, kv, output, dout, ranges, softmax_scale, tile);
 }
 
 }  // namespace ringcraft

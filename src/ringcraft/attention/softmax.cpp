@@ -7,7 +7,8 @@
 namespace ringcraft {
 namespace {
 
-// What to subtract from scores whose maximum is m. A row without a key has m = -inf, and -inf - (-inf) would be NaN.
+// What to subtract from scores whose maximum is m. A row without a key has m = -inf, and -inf - (-inf) would
+// be NaN.
 template <class T>
 T shift_of(T max) {
   return max == -std::numeric_limits<T>::infinity() ? T(0) : max;
@@ -52,10 +53,10 @@ SoftmaxState<T> merged(SoftmaxState<T> a, SoftmaxState<T> b) {
   return {max, std::exp(a.max - shift) * a.sum + std::exp(b.max - shift) * b.sum};
 }
 
-#define RINGCRAFT_INSTANTIATE(T)                                               \
-  template void safe_softmax(std::span<const T>, std::span<T>);                \
-  template SoftmaxState<T> online_scan(std::span<const T>, SoftmaxState<T>);   \
-  template void online_softmax(std::span<const T>, std::span<T>);              \
+#define RINGCRAFT_INSTANTIATE(T)                                             \
+  template void safe_softmax(std::span<const T>, std::span<T>);              \
+  template SoftmaxState<T> online_scan(std::span<const T>, SoftmaxState<T>); \
+  template void online_softmax(std::span<const T>, std::span<T>);            \
   template SoftmaxState<T> merged(SoftmaxState<T>, SoftmaxState<T>)
 RINGCRAFT_INSTANTIATE(float);
 RINGCRAFT_INSTANTIATE(double);

@@ -1,9 +1,9 @@
 #pragma once
 /// @file
-/// Softmax of one row of scores, two ways. Safe softmax (lesson 102) scans three times: maximum, sum, division.
-/// Online softmax (lesson 103) finds maximum and sum in one scan, and needs a second one to write the weights; only
-/// when the weights are used at once (fused with V, see blockwise.hpp) is one scan enough. A score of -inf has weight
-/// exactly 0; a row of nothing but -inf has all weights 0.
+/// Softmax of one row of scores, two ways. Safe softmax (lesson 102) scans three times: maximum, sum,
+/// division. Online softmax (lesson 103) finds maximum and sum in one scan, and needs a second one to write
+/// the weights; only when the weights are used at once (fused with V, see blockwise.hpp) is one scan enough.
+/// A score of -inf has weight exactly 0; a row of nothing but -inf has all weights 0.
 
 #include <limits>
 #include <span>
@@ -17,12 +17,13 @@ struct SoftmaxState {
   T sum = 0;                                    ///< l
 };
 
-/// weights[j] = exp(scores[j] - m) / l in three scans. Both spans have one length; they may be the same memory.
+/// weights[j] = exp(scores[j] - m) / l in three scans. Both spans have one length; they may be the same
+/// memory.
 template <class T>
 void safe_softmax(std::span<const T> scores, std::span<T> weights);
 
-/// m and l of the scores in one scan, continuing from `state`: whenever a score exceeds the maximum so far, the sum is
-/// rescaled by exp(old maximum - new maximum).
+/// m and l of the scores in one scan, continuing from `state`: whenever a score exceeds the maximum so far,
+/// the sum is rescaled by exp(old maximum - new maximum).
 template <class T>
 SoftmaxState<T> online_scan(std::span<const T> scores, SoftmaxState<T> state = {});
 

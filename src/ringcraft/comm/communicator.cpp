@@ -34,13 +34,15 @@ Pending Communicator::start(std::span<const Op> ops) {
   std::vector<Op> real;
   for (const Op& op : ops) {
     if (op.peer < 0 || op.peer >= world_size_ || op.peer == rank_)
-      throw Error("rank " + std::to_string(rank_) + (op.kind == Op::kSend ? " sends" : " receives"),
-                  "another rank of 0 to " + std::to_string(world_size_ - 1), "rank " + std::to_string(op.peer),
-                  op.peer == rank_ ? "a rank does not message itself; with one rank there is nothing to exchange"
-                                   : "take neighbours modulo world_size");
+      throw Error(
+          "rank " + std::to_string(rank_) + (op.kind == Op::kSend ? " sends" : " receives"),
+          "another rank of 0 to " + std::to_string(world_size_ - 1), "rank " + std::to_string(op.peer),
+          op.peer == rank_ ? "a rank does not message itself; with one rank there is nothing to exchange"
+                           : "take neighbours modulo world_size");
     if (op.bytes.empty()) continue;
     real.push_back(op);
-    (op.kind == Op::kSend ? traffic_.bytes_sent : traffic_.bytes_received) += static_cast<Index>(op.bytes.size());
+    (op.kind == Op::kSend ? traffic_.bytes_sent : traffic_.bytes_received) +=
+        static_cast<Index>(op.bytes.size());
     traffic_.messages_sent += op.kind == Op::kSend ? 1 : 0;
   }
   if (real.empty()) return {};

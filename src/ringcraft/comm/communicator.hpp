@@ -1,9 +1,10 @@
 #pragma once
 /// @file
-/// Communicator: how bytes move between ranks. Two primitives, start and wait, carry everything: blocking sends, ring
-/// exchanges and collectives are free functions over them (exchange.hpp), the same for every backend. Messages are
-/// bytes, first in first out per pair of ranks; there are no tags, no "receive from anyone" and no polling. Results
-/// therefore cannot depend on timing, and a deadlock is exactly a cycle of waits.
+/// Communicator: how bytes move between ranks. Two primitives, start and wait, carry everything: blocking
+/// sends, ring exchanges and collectives are free functions over them (exchange.hpp), the same for every
+/// backend. Messages are bytes, first in first out per pair of ranks; there are no tags, no "receive from
+/// anyone" and no polling. Results therefore cannot depend on timing, and a deadlock is exactly a cycle of
+/// waits.
 
 #include <cstddef>
 #include <cstdint>
@@ -37,8 +38,9 @@ inline Op recv_from(int peer, Buffer& buffer) { return recv_from(peer, buffer.by
 
 class Communicator;
 
-/// Operations under way. Between start and wait the received bytes must not be read and the sent bytes must not be
-/// written. A Pending that is dropped without wait() waits, so that unwinding never frees bytes in flight.
+/// Operations under way. Between start and wait the received bytes must not be read and the sent bytes must
+/// not be written. A Pending that is dropped without wait() waits, so that unwinding never frees bytes in
+/// flight.
 class [[nodiscard]] Pending {
  public:
   /// Nothing under way.
@@ -50,8 +52,9 @@ class [[nodiscard]] Pending {
   Pending& operator=(Pending&& other) noexcept;
   ~Pending();
 
-  /// Returns when all operations of the start are complete. What this rank computes or enqueues from now on sees the
-  /// received bytes and may overwrite the sent ones. Throws Error on a deadlock or when another rank has failed.
+  /// Returns when all operations of the start are complete. What this rank computes or enqueues from now on
+  /// sees the received bytes and may overwrite the sent ones. Throws Error on a deadlock or when another rank
+  /// has failed.
   void wait();
 
  private:
@@ -66,7 +69,7 @@ class [[nodiscard]] Pending {
 struct Traffic {
   Index bytes_sent = 0;      ///< bytes of all sends
   Index bytes_received = 0;  ///< bytes of all receives
-  Index messages_sent = 0;  ///< sends that were not empty
+  Index messages_sent = 0;   ///< sends that were not empty
 
   friend bool operator==(const Traffic&, const Traffic&) = default;
 };
@@ -85,12 +88,14 @@ class Communicator {
   /// Where the bytes of messages live.
   Space space() const { return space_; }
 
-  /// Starts operations that all progress independently, after what this rank has computed or enqueued so far. Empty
-  /// messages vanish. Throws Error for a peer that is this rank itself or outside of the world, and when the transport
-  /// already knows that the operation can never complete.
+  /// Starts operations that all progress independently, after what this rank has computed or enqueued so far.
+  /// Empty messages vanish. Throws Error for a peer that is this rank itself or outside of the world, and
+  /// when the transport already knows that the operation can never complete.
   [[nodiscard]] Pending start(std::span<const Op> ops);
   /// The same for a list in braces: start({send_to(...), recv_from(...)}).
-  [[nodiscard]] Pending start(std::initializer_list<Op> ops) { return start(std::span(ops.begin(), ops.size())); }
+  [[nodiscard]] Pending start(std::initializer_list<Op> ops) {
+    return start(std::span(ops.begin(), ops.size()));
+  }
 
   /// What this rank has moved so far.
   const Traffic& traffic() const { return traffic_; }

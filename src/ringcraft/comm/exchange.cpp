@@ -20,7 +20,9 @@ void exchange_odd_even(Communicator& comm, const RingMessage& message) {
   }
 }
 
-void exchange_send_recv(Communicator& comm, const RingMessage& message) { start_exchange(comm, message).wait(); }
+void exchange_send_recv(Communicator& comm, const RingMessage& message) {
+  start_exchange(comm, message).wait();
+}
 
 Pending start_exchange(Communicator& comm, const RingMessage& message) {
   if (comm.world_size() == 1) return {};

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
 /// Blocking messages and the ring exchange in four forms (lesson 301), all of them free functions over
-/// Communicator::start and Pending::wait. In a ring exchange every rank hands a message to one neighbour and takes
-/// one from the other. Sends are rendezvous: a send completes only when its receive is there.
+/// Communicator::start and Pending::wait. In a ring exchange every rank hands a message to one neighbour and
+/// takes one from the other. Sends are rendezvous: a send completes only when its receive is there.
 
 #include "ringcraft/comm/communicator.hpp"
 
@@ -18,21 +18,21 @@ inline void recv(Communicator& comm, int peer, std::span<std::byte> bytes) {
   comm.start({recv_from(peer, bytes)}).wait();
 }
 
-/// What a rank hands on in one ring exchange, and where what it gets belongs. With one rank there is nothing to
-/// exchange and every form returns at once.
+/// What a rank hands on in one ring exchange, and where what it gets belongs. With one rank there is nothing
+/// to exchange and every form returns at once.
 struct RingMessage {
-  int send_rank;                 ///< the neighbour that gets `out`
+  int send_rank;                   ///< the neighbour that gets `out`
   std::span<const std::byte> out;  ///< what is handed on
-  int recv_rank;                 ///< the neighbour that `in` comes from
-  std::span<std::byte> in;       ///< where what comes is written
+  int recv_rank;                   ///< the neighbour that `in` comes from
+  std::span<std::byte> in;         ///< where what comes is written
 };
 
-/// The counter-example: every rank sends first and receives afterwards. It deadlocks for every N >= 2, with the
-/// smallest message: all wait to send and nobody listens.
+/// The counter-example: every rank sends first and receives afterwards. It deadlocks for every N >= 2, with
+/// the smallest message: all wait to send and nobody listens.
 void exchange_all_send_first(Communicator& comm, const RingMessage& message);
 
-/// Even ranks send first, odd ranks receive first. 2 phases for even N; 3 for odd N, where the ranks N-1 and 0 are
-/// both even and neighbours.
+/// Even ranks send first, odd ranks receive first. 2 phases for even N; 3 for odd N, where the ranks N-1 and
+/// 0 are both even and neighbours.
 void exchange_odd_even(Communicator& comm, const RingMessage& message);
 
 /// Send and receive progress together. 1 phase.

@@ -1,4 +1,5 @@
-// The communicator over MPI (see mpi.hpp): synchronous non-blocking sends and receives, first in first out per pair.
+// The communicator over MPI (see mpi.hpp): synchronous non-blocking sends and receives, first in first out
+// per pair.
 #include "ringcraft/comm/mpi.hpp"
 
 #include <mpi.h>
@@ -22,7 +23,8 @@ void check(int result, const char* call) {
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;
   MPI_Error_string(result, text, &length);
-  throw Error(std::string(call) + " failed: " + std::string(text, static_cast<std::size_t>(length)), Code::kWrongAnswer);
+  throw Error(std::string(call) + " failed: " + std::string(text, static_cast<std::size_t>(length)),
+              Code::kWrongAnswer);
 }
 
 int rank_of_process() {
@@ -85,8 +87,9 @@ class MpiCommunicator final : public Communicator {
     int received = 0;
     MPI_Get_count(&status, MPI_BYTE, &received);
     if (received != transfer.bytes)
-      throw Error("rank " + std::to_string(transfer.peer) + " sends " + std::to_string(received) + " bytes to rank " +
-                      std::to_string(rank()) + ", which expects " + std::to_string(transfer.bytes),
+      throw Error("rank " + std::to_string(transfer.peer) + " sends " + std::to_string(received) +
+                      " bytes to rank " + std::to_string(rank()) + ", which expects " +
+                      std::to_string(transfer.bytes),
                   Code::kWrongAnswer);
   }
 

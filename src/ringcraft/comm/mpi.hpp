@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// MPI ranks: the second backend. The same ring runs on it unchanged, over processes instead of threads, and gives the
-/// same bits. The target ringcraft::mpi is there where MPI is found.
+/// MPI ranks: the second backend. The same ring runs on it unchanged, over processes instead of threads, and
+/// gives the same bits. The target ringcraft::mpi is there where MPI is found.
 
 #include <memory>
 
@@ -19,7 +19,8 @@ class MpiJob {
   MpiJob(const MpiJob&) = delete;
   MpiJob& operator=(const MpiJob&) = delete;
 
-  /// The communicator over all processes of the job; host memory. Sends are synchronous (rendezvous), as everywhere.
+  /// The communicator over all processes of the job; host memory. Sends are synchronous (rendezvous), as
+  /// everywhere.
   Communicator& world() { return *world_; }
 
   /// Ends every process of the job with this exit code.

@@ -41,8 +41,9 @@ void Switchboard::match(int from, int to) {
   while (!between.sends.empty() && !between.recvs.empty()) {
     const Half send = between.sends.front(), recv = between.recvs.front();
     if (send.bytes.size() != recv.bytes.size())
-      fail_and_throw("rank " + std::to_string(from) + " sends " + std::to_string(send.bytes.size()) + " bytes to rank " +
-                     std::to_string(to) + ", which expects " + std::to_string(recv.bytes.size()));
+      fail_and_throw("rank " + std::to_string(from) + " sends " + std::to_string(send.bytes.size()) +
+                     " bytes to rank " + std::to_string(to) + ", which expects " +
+                     std::to_string(recv.bytes.size()));
     between.sends.pop_front();
     between.recvs.pop_front();
     matched(send.ticket, Op::kSend, to);
@@ -55,7 +56,8 @@ void Switchboard::match(int from, int to) {
 // Takes the first operation of this kind and peer off the post's list of what still lacks its other side.
 void Switchboard::matched(Ticket ticket, Op::Kind kind, int peer) {
   auto& open = posts_.at(ticket).unmatched;
-  open.erase(std::find_if(open.begin(), open.end(), [&](const Op& op) { return op.kind == kind && op.peer == peer; }));
+  open.erase(std::find_if(open.begin(), open.end(),
+                          [&](const Op& op) { return op.kind == kind && op.peer == peer; }));
 }
 
 // ---- delivery
@@ -116,13 +118,14 @@ bool Switchboard::begin_wait(int rank, Ticket ticket) {
 }
 
 std::string Switchboard::described(const Post& post, const Op& op) const {
-  return "rank " + std::to_string(post.rank) + (op.kind == Op::kSend ? " waits to send " : " waits to receive ") +
-         std::to_string(op.bytes.size()) + (op.kind == Op::kSend ? " bytes to rank " : " bytes from rank ") +
-         std::to_string(op.peer);
+  return "rank " + std::to_string(post.rank) +
+         (op.kind == Op::kSend ? " waits to send " : " waits to receive ") + std::to_string(op.bytes.size()) +
+         (op.kind == Op::kSend ? " bytes to rank " : " bytes from rank ") + std::to_string(op.peer);
 }
 
-// A wait needs all of its operations, so any cycle of waits is a deadlock. A new cycle leads through the rank that
-// has just begun to wait: walk from it along "waits for" until it is met again, or a rank that has ended.
+// A wait needs all of its operations, so any cycle of waits is a deadlock. A new cycle leads through the rank
+// that has just begun to wait: walk from it along "waits for" until it is met again, or a rank that has
+// ended.
 void Switchboard::find_deadlock(int rank) {
   struct Visit {
     int rank;

@@ -1,9 +1,10 @@
 #pragma once
 /// @file
-/// Switchboard: the one place where messages between ranks of this machine meet. It matches sends and receives, knows
-/// who waits for whom, finds a deadlock at the very call that closes the cycle, delivers late and out of order when
-/// a seed asks for it, counts bytes per link, and keeps one virtual clock per rank. There is no thread and no I/O
-/// in it: thread ranks (threads.hpp) and the judge's router drive it under their own locks and loops.
+/// Switchboard: the one place where messages between ranks of this machine meet. It matches sends and
+/// receives, knows who waits for whom, finds a deadlock at the very call that closes the cycle, delivers late
+/// and out of order when a seed asks for it, counts bytes per link, and keeps one virtual clock per rank.
+/// There is no thread and no I/O in it: thread ranks (threads.hpp) and the judge's router drive it under
+/// their own locks and loops.
 
 #include <deque>
 #include <limits>
@@ -17,21 +18,24 @@
 
 namespace ringcraft {
 
-/// The cost of a message in virtual time: alpha + bytes / beta seconds from the moment both sides have posted.
+/// The cost of a message in virtual time: alpha + bytes / beta seconds from the moment both sides have
+/// posted.
 struct LinkCost {
-  double alpha = 0;                                        ///< seconds per message
+  double alpha = 0;                                       ///< seconds per message
   double beta = std::numeric_limits<double>::infinity();  ///< bytes per second
 };
 
 /// How a switchboard behaves.
 struct SwitchboardOptions {
   /// 0: bytes move as soon as both sides have posted. Otherwise they move late and in an order that this seed
-  /// decides, and receive buffers are filled with ones first: a rank that touches a buffer before wait() is found out.
+  /// decides, and receive buffers are filled with ones first: a rank that touches a buffer before wait() is
+  /// found out.
   std::uint64_t delivery_seed = 0;
   LinkCost link;  ///< the same for every pair of ranks
 };
 
-/// Matches the messages of a set of ranks. Sends are rendezvous. Not thread-safe: the caller serialises the calls.
+/// Matches the messages of a set of ranks. Sends are rendezvous. Not thread-safe: the caller serialises the
+/// calls.
 class Switchboard {
  public:
   /// Names one post of one rank.
@@ -40,14 +44,14 @@ class Switchboard {
   /// A board on which nothing is posted; all clocks stand at 0.
   explicit Switchboard(int world_size, SwitchboardOptions options = {});
 
-  /// Posts operations of a rank at its present virtual time; the spans must stay valid until the ticket completes or
-  /// the board fails. Bytes that one post sends to one peer count as one message in virtual time. A send and a
-  /// receive of different lengths fail the board. Throws Error if the board has failed.
+  /// Posts operations of a rank at its present virtual time; the spans must stay valid until the ticket
+  /// completes or the board fails. Bytes that one post sends to one peer count as one message in virtual
+  /// time. A send and a receive of different lengths fail the board. Throws Error if the board has failed.
   Ticket post(int rank, std::span<const Op> ops);
 
-  /// The rank will not go on before this ticket is complete. True: it is complete already, the clock is set. False:
-  /// the rank sleeps until is_waiting(rank) is false or the board has failed. Throws Error if the board has failed or if
-  /// this call closes a cycle of waits.
+  /// The rank will not go on before this ticket is complete. True: it is complete already, the clock is set.
+  /// False: the rank sleeps until is_waiting(rank) is false or the board has failed. Throws Error if the
+  /// board has failed or if this call closes a cycle of waits.
   bool begin_wait(int rank, Ticket ticket);
 
   /// Whether the rank still sleeps in begin_wait.
@@ -56,7 +60,8 @@ class Switchboard {
   /// The rank has ended and will post nothing more. Fails the board if another rank waits for it.
   void finish(int rank);
 
-  /// Ends the run for all ranks: every later post and wait throws Error with this reason. The first reason stays.
+  /// Ends the run for all ranks: every later post and wait throws Error with this reason. The first reason
+  /// stays.
   void fail(const std::string& reason);
   /// Why the board has failed, if it has.
   const std::optional<std::string>& failure() const { return failure_; }
@@ -73,7 +78,7 @@ class Switchboard {
   struct Half {  // one side of a message, posted and not yet matched
     Ticket ticket;
     std::span<std::byte> bytes;
-    double posted;        // virtual time
+    double posted;       // virtual time
     std::size_t bundle;  // bytes that the same post moves between the same two ranks in the same direction
   };
   struct Link {
@@ -112,7 +117,7 @@ class Switchboard {
   std::mt19937_64 random_;
   std::vector<Rank> ranks_;
   std::map<std::pair<int, int>, Link> links_;
-  std::map<Ticket, Post> posts_;  // those not complete
+  std::map<Ticket, Post> posts_;        // those not complete
   std::map<Ticket, double> completed_;  // complete, not yet waited for: when
   std::vector<Flight> flights_;
   Ticket next_ticket_ = 1;

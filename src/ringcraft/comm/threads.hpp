@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Thread ranks: N ranks as N threads of this process, meeting on one Switchboard. The default backend: it needs no
-/// GPU, no MPI and no NCCL, and it runs the very same ring as they do.
+/// Thread ranks: N ranks as N threads of this process, meeting on one Switchboard. The default backend: it
+/// needs no GPU, no MPI and no NCCL, and it runs the very same ring as they do.
 
 #include <functional>
 #include <vector>
@@ -24,14 +24,14 @@ class ThreadCommunicator : public Communicator {
 
 /// What a run of thread ranks leaves behind, per rank.
 struct RanksReport {
-  std::vector<Traffic> traffic;    ///< what the rank has moved
-  std::vector<double> clock;       ///< virtual seconds
+  std::vector<Traffic> traffic;   ///< what the rank has moved
+  std::vector<double> clock;      ///< virtual seconds
   std::vector<Index> peak_bytes;  ///< of the buffers that the rank made
 };
 
-/// Runs `body` once per rank, each in a thread of its own, and returns when all have ended. The buffers of each rank
-/// are metered. When a rank throws, or ends while another waits for it, all others end with a report; the exception of
-/// the rank that failed first is thrown here. Throws Error if world_size is below 1.
+/// Runs `body` once per rank, each in a thread of its own, and returns when all have ended. The buffers of
+/// each rank are metered. When a rank throws, or ends while another waits for it, all others end with a
+/// report; the exception of the rank that failed first is thrown here. Throws Error if world_size is below 1.
 RanksReport run_ranks(int world_size, const std::function<void(ThreadCommunicator&)>& body,
                       SwitchboardOptions options = {});
 

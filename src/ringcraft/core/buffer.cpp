@@ -1,4 +1,5 @@
-// The owner of tensor memory (see buffer.hpp): allocation with a meter, checked access, conversion between types.
+// The owner of tensor memory (see buffer.hpp): allocation with a meter, checked access, conversion between
+// types.
 #include "ringcraft/core/buffer.hpp"
 
 #include <bit>
@@ -22,7 +23,8 @@ std::byte* allocate_host(std::size_t bytes) {
   const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   auto* memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded));
   if (memory == nullptr)
-    throw Error("out of memory: " + std::to_string(bytes) + " bytes for one tensor; try a shorter sequence or more ranks",
+    throw Error("out of memory: " + std::to_string(bytes) +
+                    " bytes for one tensor; try a shorter sequence or more ranks",
                 Code::kMissing);
   std::memset(memory, 0xFF, rounded);
   return memory;
@@ -31,8 +33,8 @@ std::byte* allocate_host(std::size_t bytes) {
 void release_host(std::byte* bytes) noexcept { std::free(bytes); }
 
 std::string described(const Extents& e) {
-  return "[" + std::to_string(e.batch) + ", " + std::to_string(e.heads) + ", " + std::to_string(e.rows) + ", " +
-         std::to_string(e.width) + "]";
+  return "[" + std::to_string(e.batch) + ", " + std::to_string(e.heads) + ", " + std::to_string(e.rows) +
+         ", " + std::to_string(e.width) + "]";
 }
 
 // Size in bytes, or an Error if it is no size at all.
@@ -40,7 +42,8 @@ Index checked_bytes(const Extents& e, DType type) {
   Index bytes = static_cast<Index>(size_of(type));
   for (const Index extent : {e.batch, e.heads, e.rows, e.width}) {
     if (extent < 0 || (extent > 0 && bytes > std::numeric_limits<Index>::max() / extent))
-      throw Error("tensor", "extents that are not negative and fit into memory", described(e), "check the shape");
+      throw Error("tensor", "extents that are not negative and fit into memory", described(e),
+                  "check the shape");
     bytes *= extent;
   }
   return bytes;
@@ -55,7 +58,8 @@ void MemoryMeter::add(Index bytes) {
   }
 }
 
-MeterScope::MeterScope(std::shared_ptr<MemoryMeter> meter) : outer_(std::exchange(current_meter, std::move(meter))) {}
+MeterScope::MeterScope(std::shared_ptr<MemoryMeter> meter)
+    : outer_(std::exchange(current_meter, std::move(meter))) {}
 MeterScope::~MeterScope() { current_meter = std::move(outer_); }
 
 const Memory& host_memory() {
@@ -102,9 +106,10 @@ std::span<const std::byte> Buffer::bytes() const {
 
 void Buffer::require(DType type) const {
   if (type != type_ || space() != Space::kHost)
-    throw Error("Buffer::values", std::string(name_of(type)) + " in host memory",
-                std::string(name_of(type_)) + (space() == Space::kHost ? " in host memory" : " in device memory"),
-                "convert or copy the buffer first");
+    throw Error(
+        "Buffer::values", std::string(name_of(type)) + " in host memory",
+        std::string(name_of(type_)) + (space() == Space::kHost ? " in host memory" : " in device memory"),
+        "convert or copy the buffer first");
 }
 
 template <class T>
@@ -125,7 +130,8 @@ template std::span<const float> Buffer::values<float>() const;
 template std::span<const double> Buffer::values<double>() const;
 
 Buffer Buffer::clone() const {
-  if (space() != Space::kHost) throw Error("Buffer::clone copies host memory only; copy device memory with its engine");
+  if (space() != Space::kHost)
+    throw Error("Buffer::clone copies host memory only; copy device memory with its engine");
   Buffer copy(extents_, type_, *memory_);
   if (!empty()) std::memcpy(copy.bytes_.get(), bytes_.get(), bytes().size());
   return copy;
@@ -135,7 +141,8 @@ float float_from_bfloat16(std::uint16_t bits) { return std::bit_cast<float>(std:
 
 std::uint16_t bfloat16_from(double value) {
   if (std::isnan(value)) return 0x7FC0;
-  // Rounding to float first may land exactly between two bf16 numbers; the lost remainder then decides the side.
+  // Rounding to float first may land exactly between two bf16 numbers; the lost remainder then decides the
+  // side.
   const float nearest = static_cast<float>(value);
   std::uint32_t bits = std::bit_cast<std::uint32_t>(nearest);
   if (std::isinf(nearest)) return static_cast<std::uint16_t>(bits >> 16);

@@ -1,8 +1,9 @@
 #pragma once
 /// @file
-/// Buffer, the only owner of tensor memory: bytes, number type, extents and memory space. Everything else in the
-/// library looks at buffers through views (matrix.hpp). Buffers count the bytes that a rank holds, so that the
-/// memory claims of ring attention (one shard and two blocks in flight, never the whole sequence) can be measured.
+/// Buffer, the only owner of tensor memory: bytes, number type, extents and memory space. Everything else in
+/// the library looks at buffers through views (matrix.hpp). Buffers count the bytes that a rank holds, so
+/// that the memory claims of ring attention (one shard and two blocks in flight, never the whole sequence)
+/// can be measured.
 
 #include <atomic>
 #include <cstddef>
@@ -43,21 +44,22 @@ class MeterScope {
 
 /// How bytes of one memory space are obtained; one static instance per space and backend.
 struct Memory {
-  Space space;                                  ///< where the bytes live
-  std::byte* (*allocate)(std::size_t bytes);  ///< Throws Error if there is not enough memory; bytes > 0.
-  void (*release)(std::byte* bytes) noexcept;   ///< Gives back what allocate gave.
+  Space space;                                 ///< where the bytes live
+  std::byte* (*allocate)(std::size_t bytes);   ///< Throws Error if there is not enough memory; bytes > 0.
+  void (*release)(std::byte* bytes) noexcept;  ///< Gives back what allocate gave.
 };
 
-/// Ordinary memory, aligned to 64 bytes. New bytes are all ones, which is NaN in every number type of the library:
-/// what a computation forgets to write is seen.
+/// Ordinary memory, aligned to 64 bytes. New bytes are all ones, which is NaN in every number type of the
+/// library: what a computation forgets to write is seen.
 const Memory& host_memory();
 
-/// The one owner of tensor memory. Move-only. An empty Buffer (default constructed, or with a zero extent) holds
-/// no memory.
+/// The one owner of tensor memory. Move-only. An empty Buffer (default constructed, or with a zero extent)
+/// holds no memory.
 class Buffer {
  public:
   Buffer() = default;
-  /// A tensor of these extents. Throws Error if an extent is negative or the size does not fit the address space.
+  /// A tensor of these extents. Throws Error if an extent is negative or the size does not fit the address
+  /// space.
   Buffer(Extents extents, DType type, const Memory& memory = host_memory());
   /// A moved-from buffer is empty.
   Buffer(Buffer&& other) noexcept { *this = std::move(other); }
@@ -72,8 +74,8 @@ class Buffer {
   /// Whether there is no element.
   bool empty() const { return extents_.elements() == 0; }
 
-  /// Shrinks or grows the rows within the rows that the buffer was made with; the tensor stays contiguous, its
-  /// old contents lose their meaning. This is how one ring buffer serves shards of different lengths.
+  /// Shrinks or grows the rows within the rows that the buffer was made with; the tensor stays contiguous,
+  /// its old contents lose their meaning. This is how one ring buffer serves shards of different lengths.
   /// Throws Error above the capacity.
   void set_rows(Index rows);
 
@@ -82,7 +84,8 @@ class Buffer {
   /// The same, read-only.
   std::span<const std::byte> bytes() const;
 
-  /// The tensor's elements on the host. Throws Error if T is not the stored type or the bytes are on a device.
+  /// The tensor's elements on the host. Throws Error if T is not the stored type or the bytes are on a
+  /// device.
   template <class T>
   std::span<T> values();
   /// The same, read-only.
@@ -112,8 +115,8 @@ class Buffer {
   std::unique_ptr<std::byte[], Release> bytes_;
 };
 
-/// Copies the elements of a host buffer into a new one of another number type; float64 to bfloat16 rounds once, to
-/// the nearest even.
+/// Copies the elements of a host buffer into a new one of another number type; float64 to bfloat16 rounds
+/// once, to the nearest even.
 Buffer converted(const Buffer& from, DType to);
 
 /// bf16 is the upper half of a float32, so widening is exact.

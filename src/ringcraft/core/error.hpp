@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// The one exception type of the library. The library neither prints nor exits: it throws an Error that says what
-/// was expected, what came and what to try; the tool turns the error's Code into its exit code.
+/// The one exception type of the library. The library neither prints nor exits: it throws an Error that says
+/// what was expected, what came and what to try; the tool turns the error's Code into its exit code.
 
 #include <stdexcept>
 #include <string>
@@ -12,7 +12,7 @@ namespace ringcraft {
 enum class Code {
   kWrongAnswer = 1,  ///< The computation ran and its result, or its behaviour (a deadlock, say), is wrong.
   kWrongCall = 2,    ///< An argument, a flag, a shape or a file is not what it must be.
-  kMissing = 3,      ///< Something that is needed is not there: a package, a device, a file of the installation.
+  kMissing = 3,  ///< Something that is needed is not there: a package, a device, a file of the installation.
 };
 
 /// Every failure of ringcraft. what() is one sentence for a person.
@@ -25,7 +25,8 @@ class Error : public std::runtime_error {
   /// "WHERE: expected EXPECTED, got ACTUAL; ADVICE". The advice says what to try next.
   Error(const std::string& where, const std::string& expected, const std::string& actual,
         const std::string& advice, Code code = Code::kWrongCall)
-      : std::runtime_error(where + ": expected " + expected + ", got " + actual + "; " + advice), code_(code) {}
+      : std::runtime_error(where + ": expected " + expected + ", got " + actual + "; " + advice),
+        code_(code) {}
 
   /// The kind of failure.
   Code code() const { return code_; }

@@ -1,7 +1,8 @@
 #pragma once
 /// @file
-/// Matrix<T>, a view of one head: rows (tokens) by columns (head_dim), row-major, without ownership. All numerics of
-/// the library work on such views, so an exercise never meets a batch or a head loop that it did not ask for.
+/// Matrix<T>, a view of one head: rows (tokens) by columns (head_dim), row-major, without ownership. All
+/// numerics of the library work on such views, so an exercise never meets a batch or a head loop that it did
+/// not ask for.
 
 #include <span>
 #include <type_traits>
@@ -26,22 +27,19 @@ struct Matrix {
   }
   /// The rows [first, first + count).
   Matrix slice(Index first, Index count) const {
-    return {data.subspan(static_cast<std::size_t>(first * cols), static_cast<std::size_t>(count * cols)), count, cols};
+    return {data.subspan(static_cast<std::size_t>(first * cols), static_cast<std::size_t>(count * cols)),
+            count, cols};
   }
   /// A mutable view may be read through a constant one.
-  operator Matrix<const T>() const
-    requires(!std::is_const_v<T>)
-  {
-    return {data, rows, cols};
-  }
+  operator Matrix<const T>() const requires(!std::is_const_v<T>) { return {data, rows, cols}; }
 };
 
 /// The rows x width matrix of one (batch, head) of a host buffer.
 template <class T>
 Matrix<T> head_of(Buffer& buffer, Index batch, Index head) {
   const Extents& e = buffer.extents();
-  return Matrix<T>{buffer.values<T>(), e.batch * e.heads * e.rows, e.width}.slice((batch * e.heads + head) * e.rows,
-                                                                                  e.rows);
+  return Matrix<T>{buffer.values<T>(), e.batch * e.heads * e.rows, e.width}.slice(
+      (batch * e.heads + head) * e.rows, e.rows);
 }
 
 /// The same, read-only.

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// Seeded random numbers. The same seed gives the same numbers on every machine: the generator is the standard
-/// mt19937_64, whose output the C++ standard fixes, and the normal numbers are made from it here, because the
-/// standard's own distributions differ between libraries.
+/// Seeded random numbers. The same seed gives the same numbers on every machine: the generator is the
+/// standard mt19937_64, whose output the C++ standard fixes, and the normal numbers are made from it here,
+/// because the standard's own distributions differ between libraries.
 
 #include <cstdint>
 #include <random>

@@ -1,8 +1,9 @@
 #pragma once
 /// @file
-/// Scratch<T>: working memory of a computation, aligned as tensors are. Vectorised code treats the unaligned ends of a
-/// row apart, and rounds them differently; with memory that is aligned alike in every run, results are the same bits
-/// in every run. Scratch is not counted by memory meters: it belongs to a kernel, not to a rank's tensors.
+/// Scratch<T>: working memory of a computation, aligned as tensors are. Vectorised code treats the unaligned
+/// ends of a row apart, and rounds them differently; with memory that is aligned alike in every run, results
+/// are the same bits in every run. Scratch is not counted by memory meters: it belongs to a kernel, not to a
+/// rank's tensors.
 
 #include <cstddef>
 #include <new>

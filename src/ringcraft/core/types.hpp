@@ -17,9 +17,12 @@ enum class DType : std::uint8_t { kFloat32, kFloat64, kBFloat16 };
 /// Bytes of one element.
 constexpr std::size_t size_of(DType type) {
   switch (type) {
-    case DType::kFloat64: return 8;
-    case DType::kFloat32: return 4;
-    case DType::kBFloat16: return 2;
+    case DType::kFloat64:
+      return 8;
+    case DType::kFloat32:
+      return 4;
+    case DType::kBFloat16:
+      return 2;
   }
   return 0;
 }
@@ -27,9 +30,12 @@ constexpr std::size_t size_of(DType type) {
 /// The name as the command line spells it: "float32", "float64", "bfloat16".
 constexpr std::string_view name_of(DType type) {
   switch (type) {
-    case DType::kFloat64: return "float64";
-    case DType::kFloat32: return "float32";
-    case DType::kBFloat16: return "bfloat16";
+    case DType::kFloat64:
+      return "float64";
+    case DType::kFloat32:
+      return "float32";
+    case DType::kBFloat16:
+      return "bfloat16";
   }
   return "?";
 }
@@ -51,8 +57,8 @@ constexpr DType dtype_of<double>() {
 /// Where bytes live: in ordinary memory or in the memory of a GPU.
 enum class Space : std::uint8_t { kHost, kDevice };
 
-/// The extents of a tensor [batch, heads, rows, width], row-major and contiguous. rows counts tokens; width is
-/// head_dim, or 1 for a number per row (lse, max, sum, delta).
+/// The extents of a tensor [batch, heads, rows, width], row-major and contiguous. rows counts tokens; width
+/// is head_dim, or 1 for a number per row (lse, max, sum, delta).
 struct Extents {
   Index batch = 0;  ///< sequences side by side
   Index heads = 0;  ///< heads, or kv_heads

@@ -1,9 +1,9 @@
 #pragma once
 /// @file
-/// BlockEngine: who computes. A ring hands an engine one shard of queries and one KV block at a time; the engine owns
-/// the number type, the memory space and, on a GPU, the stream. The ring itself is therefore one function for every
-/// type and device. Engines: HostEngine<float|double> (attention/host_engine.hpp) and CudaEngine
-/// (kernels/engine/cuda_engine.hpp).
+/// BlockEngine: who computes. A ring hands an engine one shard of queries and one KV block at a time; the
+/// engine owns the number type, the memory space and, on a GPU, the stream. The ring itself is therefore one
+/// function for every type and device. Engines: HostEngine<float|double> (attention/host_engine.hpp) and
+/// CudaEngine (kernels/engine/cuda_engine.hpp).
 
 #include <tuple>
 
@@ -12,8 +12,8 @@
 
 namespace ringcraft {
 
-/// One shard's keys and values, [batch, kv_heads, rows, head_dim] each. In backward the same struct carries their
-/// gradients dk and dv.
+/// One shard's keys and values, [batch, kv_heads, rows, head_dim] each. In backward the same struct carries
+/// their gradients dk and dv.
 struct KvBlock {
   Buffer k;  ///< keys, or dk
   Buffer v;  ///< values, or dv
@@ -26,8 +26,8 @@ struct KvBlock {
   static auto fields(auto& self) { return std::tie(self.k, self.v); }
 };
 
-/// The running state of online softmax for a shard: unnormalised output O [batch, heads, rows, head_dim], row maximum
-/// m and row sum l [batch, heads, rows, 1]. Its identity is (0, -inf, 0).
+/// The running state of online softmax for a shard: unnormalised output O [batch, heads, rows, head_dim], row
+/// maximum m and row sum l [batch, heads, rows, 1]. Its identity is (0, -inf, 0).
 struct RowState {
   Buffer out;  ///< O, unnormalised
   Buffer max;  ///< m
@@ -36,8 +36,8 @@ struct RowState {
   static auto fields(auto& self) { return std::tie(self.out, self.max, self.sum); }
 };
 
-/// The result of attention for a shard: out [batch, heads, rows, head_dim] and lse [batch, heads, rows, 1], the
-/// natural logarithm of the softmax denominator. A row without a visible key has out = 0 and lse = -inf.
+/// The result of attention for a shard: out [batch, heads, rows, head_dim] and lse [batch, heads, rows, 1],
+/// the natural logarithm of the softmax denominator. A row without a visible key has out = 0 and lse = -inf.
 struct Output {
   Buffer out;  ///< [batch, heads, rows, head_dim]
   Buffer lse;  ///< [batch, heads, rows, 1]
@@ -45,7 +45,8 @@ struct Output {
   static auto fields(auto& self) { return std::tie(self.out, self.lse); }
 };
 
-/// What the backward pass of one shard reads, all of it unchanged: q, out, lse, dout and delta = rowsum(dout * out).
+/// What the backward pass of one shard reads, all of it unchanged: q, out, lse, dout and delta = rowsum(dout
+/// * out).
 struct Saved {
   const Buffer& q;      ///< [batch, heads, rows, head_dim]
   const Buffer& out;    ///< as q
@@ -78,23 +79,25 @@ class BlockEngine {
   virtual Space space() const = 0;
   /// The number type of this role.
   virtual DType dtype(Role role) const = 0;
-  /// Throws Error if this engine cannot do this pass for this problem (head_dim too large, say). Decided from the
-  /// problem alone, so that every rank throws before the first message.
+  /// Throws Error if this engine cannot do this pass for this problem (head_dim too large, say). Decided from
+  /// the problem alone, so that every rank throws before the first message.
   virtual void refuse(const Problem& problem, Pass pass) const = 0;
   /// A new buffer of this role's type in this engine's space.
   virtual Buffer allocate(Extents extents, Role role) = 0;
 
   /// The state that has seen no key: (0, -inf, 0) for every row of q.
   virtual RowState begin(const Buffer& q) = 0;
-  /// Adds this KV block to the state: state = merge(state, partial of the block). A block without a visible pair
-  /// costs nothing.
-  void forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges, double softmax_scale);
+  /// Adds this KV block to the state: state = merge(state, partial of the block). A block without a visible
+  /// pair costs nothing.
+  void forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
+               double softmax_scale);
   /// Ends the forward pass in place: O / l becomes out, m + log l becomes lse.
   virtual Output finish(RowState&& state) = 0;
 
   /// delta = rowsum(dout * out) [batch, heads, rows, 1].
   virtual Buffer delta(const Buffer& out, const Buffer& dout) = 0;
-  /// The gradients of one block: dq += its share, part = the block's dk and dv (all zero without a visible pair).
+  /// The gradients of one block: dq += its share, part = the block's dk and dv (all zero without a visible
+  /// pair).
   void backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block, const KeyRanges& ranges,
                 double softmax_scale);
   /// into += from.

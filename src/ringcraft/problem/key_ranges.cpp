@@ -25,7 +25,8 @@ Tile KeyRanges::tile(int row0, int row1, int key0, int key1) const {
 }
 
 KeyRanges KeyRanges::slice(Index first, Index count) const {
-  return {{begin.begin() + first, begin.begin() + first + count}, {end.begin() + first, end.begin() + first + count}};
+  return {{begin.begin() + first, begin.begin() + first + count},
+          {end.begin() + first, end.begin() + first + count}};
 }
 
 KeyRanges KeyRanges::transposed(int keys) const {

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// KeyRanges: what a shard of queries sees of a shard of keys, as two integers per row. It is the only form in which
-/// a mask reaches a kernel: causal, window, packed sequences and all four layouts look the same, no score is ever
-/// set to minus infinity, and no kernel knows where its rows stand in the sequence.
+/// KeyRanges: what a shard of queries sees of a shard of keys, as two integers per row. It is the only form
+/// in which a mask reaches a kernel: causal, window, packed sequences and all four layouts look the same, no
+/// score is ever set to minus infinity, and no kernel knows where its rows stand in the sequence.
 
 #include <span>
 #include <vector>
@@ -27,18 +27,19 @@ struct KeyRanges {
   int rows() const { return static_cast<int>(begin.size()); }
   /// Number of visible (query, key) pairs: the work of this block.
   Index pairs() const;
-  /// Classifies the tile of rows [row0, row1) and keys [key0, key1), neither of them empty. A tile with a visible
-  /// pair is always classified rightly; a few empty ones (about 0.5 %) are called partial, which only costs time.
+  /// Classifies the tile of rows [row0, row1) and keys [key0, key1), neither of them empty. A tile with a
+  /// visible pair is always classified rightly; a few empty ones (about 0.5 %) are called partial, which only
+  /// costs time.
   Tile tile(int row0, int row1, int key0, int key1) const;
   /// The ranges of the query rows [first, first + count) alone.
   KeyRanges slice(Index first, Index count) const;
-  /// The same relation from the key's side: key b is seen by exactly the rows [begin[b], end[b]) of the result.
-  /// `keys` is the number of keys of the block.
+  /// The same relation from the key's side: key b is seen by exactly the rows [begin[b], end[b]) of the
+  /// result. `keys` is the number of keys of the block.
   KeyRanges transposed(int keys) const;
 };
 
-/// Builds the ranges of a query shard against a key shard with two pointers, O(rows + keys). Both position lists
-/// increase; seqlen is the length of the whole sequence.
+/// Builds the ranges of a query shard against a key shard with two pointers, O(rows + keys). Both position
+/// lists increase; seqlen is the length of the whole sequence.
 KeyRanges key_ranges(const Mask& mask, Position seqlen, std::span<const Position> queries,
                      std::span<const Position> keys);
 

@@ -30,10 +30,14 @@ Index chunk_of(Position seqlen, Index chunks, Position p) {
 
 std::string_view name_of(Layout layout) {
   switch (layout) {
-    case Layout::kContiguous: return "contiguous";
-    case Layout::kStriped: return "striped";
-    case Layout::kZigzag: return "zigzag";
-    case Layout::kZigzagToken: return "zigzag-token";
+    case Layout::kContiguous:
+      return "contiguous";
+    case Layout::kStriped:
+      return "striped";
+    case Layout::kZigzag:
+      return "zigzag";
+    case Layout::kZigzagToken:
+      return "zigzag-token";
   }
   return "?";
 }
@@ -41,9 +45,12 @@ std::string_view name_of(Layout layout) {
 Index Sharding::rows(int rank) const {
   const Index n = world_size, r = rank;
   switch (layout) {
-    case Layout::kContiguous: return chunk_rows(seqlen, n, r);
-    case Layout::kZigzag: return chunk_rows(seqlen, 2 * n, r) + chunk_rows(seqlen, 2 * n, 2 * n - 1 - r);
-    case Layout::kStriped: return seqlen / n + (r < seqlen % n ? 1 : 0);
+    case Layout::kContiguous:
+      return chunk_rows(seqlen, n, r);
+    case Layout::kZigzag:
+      return chunk_rows(seqlen, 2 * n, r) + chunk_rows(seqlen, 2 * n, 2 * n - 1 - r);
+    case Layout::kStriped:
+      return seqlen / n + (r < seqlen % n ? 1 : 0);
     case Layout::kZigzagToken: {
       const Position folds = seqlen / n, rest = seqlen % n;  // the last, incomplete fold runs either way
       return folds + ((folds % 2 == 0 ? r : n - 1 - r) < rest ? 1 : 0);
@@ -57,13 +64,16 @@ Index Sharding::largest_rows() const { return (seqlen + world_size - 1) / world_
 int Sharding::owner_of(Position p) const {
   const Index n = world_size;
   switch (layout) {
-    case Layout::kContiguous: return static_cast<int>(chunk_of(seqlen, n, p));
-    case Layout::kStriped: return static_cast<int>(p % n);
+    case Layout::kContiguous:
+      return static_cast<int>(chunk_of(seqlen, n, p));
+    case Layout::kStriped:
+      return static_cast<int>(p % n);
     case Layout::kZigzag: {
       const Index chunk = chunk_of(seqlen, 2 * n, p);
       return static_cast<int>(std::min(chunk, 2 * n - 1 - chunk));
     }
-    case Layout::kZigzagToken: return static_cast<int>((p / n) % 2 == 0 ? p % n : n - 1 - p % n);
+    case Layout::kZigzagToken:
+      return static_cast<int>((p / n) % 2 == 0 ? p % n : n - 1 - p % n);
   }
   return 0;
 }
@@ -71,13 +81,17 @@ int Sharding::owner_of(Position p) const {
 Position Sharding::global_from_local(int rank, Index row) const {
   const Index n = world_size, r = rank;
   switch (layout) {
-    case Layout::kContiguous: return chunk_begin(seqlen, n, r) + row;
-    case Layout::kStriped: return row * n + r;
+    case Layout::kContiguous:
+      return chunk_begin(seqlen, n, r) + row;
+    case Layout::kStriped:
+      return row * n + r;
     case Layout::kZigzag: {
       const Index first = chunk_rows(seqlen, 2 * n, r);  // rows of the early chunk
-      return row < first ? chunk_begin(seqlen, 2 * n, r) + row : chunk_begin(seqlen, 2 * n, 2 * n - 1 - r) + row - first;
+      return row < first ? chunk_begin(seqlen, 2 * n, r) + row
+                         : chunk_begin(seqlen, 2 * n, 2 * n - 1 - r) + row - first;
     }
-    case Layout::kZigzagToken: return row * n + (row % 2 == 0 ? r : n - 1 - r);
+    case Layout::kZigzagToken:
+      return row * n + (row % 2 == 0 ? r : n - 1 - r);
   }
   return 0;
 }
@@ -85,9 +99,11 @@ Position Sharding::global_from_local(int rank, Index row) const {
 Index Sharding::local_from_global(Position p) const {
   const Index n = world_size;
   switch (layout) {
-    case Layout::kContiguous: return p - chunk_begin(seqlen, n, chunk_of(seqlen, n, p));
+    case Layout::kContiguous:
+      return p - chunk_begin(seqlen, n, chunk_of(seqlen, n, p));
     case Layout::kStriped:
-    case Layout::kZigzagToken: return p / n;
+    case Layout::kZigzagToken:
+      return p / n;
     case Layout::kZigzag: {
       const Index chunk = chunk_of(seqlen, 2 * n, p);
       const Index before = chunk < n ? 0 : chunk_rows(seqlen, 2 * n, 2 * n - 1 - chunk);
@@ -107,14 +123,17 @@ namespace {
 
 enum class Direction { kScatter, kGather };
 
-// Copies a rank's rows between the whole tensor and its shard. WholeBytes and ShardBytes differ in constness only.
+// Copies a rank's rows between the whole tensor and its shard. WholeBytes and ShardBytes differ in constness
+// only.
 template <Direction direction, class WholeBytes, class ShardBytes>
-void copy_rows(WholeBytes whole, ShardBytes shard, const Extents& e, DType type, const Sharding& sharding, int rank) {
+void copy_rows(WholeBytes whole, ShardBytes shard, const Extents& e, DType type, const Sharding& sharding,
+               int rank) {
   const auto positions = sharding.positions(rank);
   const std::size_t row_bytes = static_cast<std::size_t>(e.width) * size_of(type);
   for (Index head = 0; head < e.batch * e.heads; ++head)
     for (std::size_t a = 0; a < positions.size(); ++a) {
-      auto* global = whole.data() + static_cast<std::size_t>(head * sharding.seqlen + positions[a]) * row_bytes;
+      auto* global =
+          whole.data() + static_cast<std::size_t>(head * sharding.seqlen + positions[a]) * row_bytes;
       auto* local = shard.data() + (static_cast<std::size_t>(head) * positions.size() + a) * row_bytes;
       if constexpr (direction == Direction::kScatter) {
         std::memcpy(local, global, row_bytes);
@@ -146,7 +165,8 @@ void gather(Buffer& whole, const Buffer& shard, const Sharding& sharding, int ra
   require_rows(whole, sharding.seqlen, "gather");
   require_rows(shard, sharding.rows(rank), "gather");
   if (!shard.empty())
-    copy_rows<Direction::kGather>(whole.bytes(), shard.bytes(), whole.extents(), whole.dtype(), sharding, rank);
+    copy_rows<Direction::kGather>(whole.bytes(), shard.bytes(), whole.extents(), whole.dtype(), sharding,
+                                  rank);
 }
 
 }  // namespace ringcraft

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Layouts: which rank owns which token. Every layout gives a rank an increasing list of positions; shards differ by
-/// at most one token for any length and any number of ranks, and may be empty.
+/// Layouts: which rank owns which token. Every layout gives a rank an increasing list of positions; shards
+/// differ by at most one token for any length and any number of ranks, and may be empty.
 
 #include <string_view>
 #include <vector>
@@ -19,17 +19,19 @@ namespace ringcraft {
 enum class Layout : std::uint8_t { kContiguous, kStriped, kZigzag, kZigzagToken };
 
 /// All four, in the order in which the course meets them.
-inline constexpr Layout kLayouts[] = {Layout::kContiguous, Layout::kStriped, Layout::kZigzag, Layout::kZigzagToken};
+inline constexpr Layout kLayouts[] = {Layout::kContiguous, Layout::kStriped, Layout::kZigzag,
+                                      Layout::kZigzagToken};
 
 /// The name as the command line spells it.
 std::string_view name_of(Layout layout);
 
-/// A sequence dealt to ranks. Chunks are cut as numpy.array_split does: of n chunks the first (seqlen mod n) are one
-/// token longer. Functions named target_from_source convert between a rank's local row and the global position.
+/// A sequence dealt to ranks. Chunks are cut as numpy.array_split does: of n chunks the first (seqlen mod n)
+/// are one token longer. Functions named target_from_source convert between a rank's local row and the global
+/// position.
 struct Sharding {
   Layout layout = Layout::kContiguous;  ///< how tokens are dealt
-  Position seqlen = 0;  ///< tokens of the whole sequence
-  int world_size = 1;   ///< number of ranks N
+  Position seqlen = 0;                  ///< tokens of the whole sequence
+  int world_size = 1;                   ///< number of ranks N
 
   /// Tokens that this rank owns, 0 included.
   Index rows(int rank) const;

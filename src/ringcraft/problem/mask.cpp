@@ -29,7 +29,8 @@ KeyInterval MaskCursor::at(Position p) {
     end = mask_.cu_seqlens[sequence_ + 1];
   }
   // Written as comparisons of distances, so that no limit, however large, overflows.
-  return {mask_.left >= p - start ? start : p - mask_.left, mask_.right >= end - 1 - p ? end : p + mask_.right + 1};
+  return {mask_.left >= p - start ? start : p - mask_.left,
+          mask_.right >= end - 1 - p ? end : p + mask_.right + 1};
 }
 
 }  // namespace ringcraft

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// Mask: which keys a query may see, by global position. Every mask of the course shows a query one interval of
-/// keys, and neither end of the interval ever moves left as the query moves right; that one property is what
-/// key_ranges.hpp builds on.
+/// Mask: which keys a query may see, by global position. Every mask of the course shows a query one interval
+/// of keys, and neither end of the interval ever moves left as the query moves right; that one property is
+/// what key_ranges.hpp builds on.
 
 #include <limits>
 #include <string>
@@ -19,9 +19,10 @@ using Position = Index;
 /// No limit on this side of a mask.
 inline constexpr Position kNoLimit = std::numeric_limits<Position>::max();
 
-/// Query p sees the keys [p - left, p + right] of its own sequence. Full attention: no limits. Causal: right = 0.
-/// Sliding window W: left = W and right = 0, so W + 1 keys with the query's own. Packed sequences: cu_seqlens holds
-/// the borders [0, ..., seqlen] of the sequences laid end to end, the same for every batch entry; empty means one.
+/// Query p sees the keys [p - left, p + right] of its own sequence. Full attention: no limits. Causal: right
+/// = 0. Sliding window W: left = W and right = 0, so W + 1 keys with the query's own. Packed sequences:
+/// cu_seqlens holds the borders [0, ..., seqlen] of the sequences laid end to end, the same for every batch
+/// entry; empty means one.
 struct Mask {
   Position left = kNoLimit;          ///< keys before the query that it sees
   Position right = kNoLimit;         ///< keys after the query that it sees
@@ -53,8 +54,8 @@ class MaskCursor {
   /// The mask must outlive the cursor. seqlen is the number of tokens of the whole sequence.
   MaskCursor(const Mask& mask, Position seqlen) : mask_(mask), seqlen_(seqlen) {}
 
-  /// lo = max(start of p's sequence, p - left), hi = min(end of p's sequence, p + right + 1); p must not decrease
-  /// from call to call.
+  /// lo = max(start of p's sequence, p - left), hi = min(end of p's sequence, p + right + 1); p must not
+  /// decrease from call to call.
   KeyInterval at(Position p);
 
  private:

@@ -15,17 +15,21 @@ void require(bool good, const std::string& where, const std::string& expected, c
 }
 
 void validate(const Shape& s) {
-  for (const auto& [name, value] : {std::pair{"batch", s.batch}, {"heads", s.heads}, {"kv_heads", s.kv_heads},
-                                    {"seqlen", s.seqlen}, {"head_dim", s.head_dim}})
+  for (const auto& [name, value] : {std::pair{"batch", s.batch},
+                                    {"heads", s.heads},
+                                    {"kv_heads", s.kv_heads},
+                                    {"seqlen", s.seqlen},
+                                    {"head_dim", s.head_dim}})
     require(value >= 1, name, "at least 1", std::to_string(value), "check the shape of q and k");
   require(s.heads % s.kv_heads == 0, "heads", "a multiple of kv_heads (" + std::to_string(s.kv_heads) + ")",
           std::to_string(s.heads), "every KV head serves the same number of query heads");
-  require(s.seqlen <= std::numeric_limits<int>::max(), "seqlen", "at most 2147483647", std::to_string(s.seqlen),
-          "local rows are counted in 32 bits");
+  require(s.seqlen <= std::numeric_limits<int>::max(), "seqlen", "at most 2147483647",
+          std::to_string(s.seqlen), "local rows are counted in 32 bits");
   Index bytes = 8;
   for (const Index extent : {s.batch, s.heads, s.seqlen, s.head_dim}) {
-    require(bytes <= std::numeric_limits<Index>::max() / extent, "shape", "a tensor that fits the address space",
-            "batch x heads x seqlen x head_dim beyond 2^63 bytes", "check the shape");
+    require(bytes <= std::numeric_limits<Index>::max() / extent, "shape",
+            "a tensor that fits the address space", "batch x heads x seqlen x head_dim beyond 2^63 bytes",
+            "check the shape");
     bytes *= extent;
   }
 }
@@ -42,7 +46,8 @@ void validate(const Mask& mask, Position seqlen) {
           "borders from " + std::to_string(cu.front()) + " to " + std::to_string(cu.back()),
           "give every border once, the first and the last included");
   for (std::size_t i = 1; i < cu.size(); ++i)
-    require(cu[i - 1] < cu[i], "cu_seqlens", "borders that rise", std::to_string(cu[i - 1]) + " before " + std::to_string(cu[i]),
+    require(cu[i - 1] < cu[i], "cu_seqlens", "borders that rise",
+            std::to_string(cu[i - 1]) + " before " + std::to_string(cu[i]),
             "a sequence has at least one token");
 }
 
@@ -51,12 +56,14 @@ void validate(const Mask& mask, Position seqlen) {
 void validate(const Problem& problem) {
   validate(problem.shape);
   validate(problem.mask, problem.shape.seqlen);
-  require(problem.world_size >= 1, "ranks", "at least 1", std::to_string(problem.world_size), "use --ranks 4, say");
+  require(problem.world_size >= 1, "ranks", "at least 1", std::to_string(problem.world_size),
+          "use --ranks 4, say");
   require(std::isfinite(problem.softmax_scale), "softmax_scale", "a finite number",
           std::to_string(problem.softmax_scale), "leave it out for 1 / sqrt(head_dim)");
 }
 
-Problem make_problem(Shape shape, Mask mask, Layout layout, int world_size, std::optional<double> softmax_scale) {
+Problem make_problem(Shape shape, Mask mask, Layout layout, int world_size,
+                     std::optional<double> softmax_scale) {
   const double scale = softmax_scale.value_or(1.0 / std::sqrt(static_cast<double>(shape.head_dim)));
   Problem problem{shape, std::move(mask), layout, world_size, shape.head_dim >= 1 ? scale : 1.0};
   validate(problem);

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Problem: what is computed, and how its tokens are dealt to ranks. Every rank builds the same Problem from what it
-/// knows, so questions such as "how many hops?" need no message.
+/// Problem: what is computed, and how its tokens are dealt to ranks. Every rank builds the same Problem from
+/// what it knows, so questions such as "how many hops?" need no message.
 
 #include <optional>
 #include <string>
@@ -13,9 +13,9 @@
 
 namespace ringcraft {
 
-/// Extents of self-attention over the whole sequence. q, out, dq, dout are [batch, heads, seqlen, head_dim]; k, v,
-/// dk, dv are [batch, kv_heads, seqlen, head_dim]; kv_heads divides heads, and the query heads
-/// [g * group, (g + 1) * group) share KV head g (grouped-query attention).
+/// Extents of self-attention over the whole sequence. q, out, dq, dout are [batch, heads, seqlen, head_dim];
+/// k, v, dk, dv are [batch, kv_heads, seqlen, head_dim]; kv_heads divides heads, and the query heads [g *
+/// group, (g + 1) * group) share KV head g (grouped-query attention).
 struct Shape {
   Index batch = 1;      ///< independent sequences side by side
   Index heads = 1;      ///< query heads
@@ -26,7 +26,9 @@ struct Shape {
   /// Query heads per KV head.
   Index group() const { return heads / kv_heads; }
 
-  static auto fields(auto& self) { return std::tie(self.batch, self.heads, self.kv_heads, self.seqlen, self.head_dim); }
+  static auto fields(auto& self) {
+    return std::tie(self.batch, self.heads, self.kv_heads, self.seqlen, self.head_dim);
+  }
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
@@ -41,18 +43,25 @@ struct Problem {
   /// Who owns which token.
   Sharding sharding() const { return {layout, shape.seqlen, world_size}; }
   /// Extents of a query-side tensor of this rank (q, out, dq, dout); for the KV side use kv_extents.
-  Extents q_extents(int rank) const { return {shape.batch, shape.heads, sharding().rows(rank), shape.head_dim}; }
+  Extents q_extents(int rank) const {
+    return {shape.batch, shape.heads, sharding().rows(rank), shape.head_dim};
+  }
   /// Extents of a KV-side tensor of this rank (k, v, dk, dv).
-  Extents kv_extents(int rank) const { return {shape.batch, shape.kv_heads, sharding().rows(rank), shape.head_dim}; }
+  Extents kv_extents(int rank) const {
+    return {shape.batch, shape.kv_heads, sharding().rows(rank), shape.head_dim};
+  }
   /// Extents of one number per query row (lse, delta, max, sum).
   Extents row_extents(int rank) const { return {shape.batch, shape.heads, sharding().rows(rank), 1}; }
 
-  static auto fields(auto& self) { return std::tie(self.shape, self.mask, self.layout, self.world_size, self.softmax_scale); }
+  static auto fields(auto& self) {
+    return std::tie(self.shape, self.mask, self.layout, self.world_size, self.softmax_scale);
+  }
 };
 
 /// Builds and checks a Problem. Without a softmax_scale it is 1 / sqrt(head_dim).
-/// Throws Error for extents below 1, heads that kv_heads does not divide, negative mask limits, cu_seqlens that do
-/// not rise from 0 to seqlen, a world size below 1, a scale that is not finite, and sizes beyond the address space.
+/// Throws Error for extents below 1, heads that kv_heads does not divide, negative mask limits, cu_seqlens
+/// that do not rise from 0 to seqlen, a world size below 1, a scale that is not finite, and sizes beyond the
+/// address space.
 Problem make_problem(Shape shape, Mask mask, Layout layout, int world_size,
                      std::optional<double> softmax_scale = {});
 

@@ -1,5 +1,6 @@
-// Lesson 304: the ring's backward pass, both schedules. The gradients of a KV block travel with the block, one step
-// behind it: while a rank computes its part of the block's dk and dv, the sum of the ranks before it arrives.
+// Lesson 304: the ring's backward pass, both schedules. The gradients of a KV block travel with the block,
+// one step behind it: while a rank computes its part of the block's dk and dv, the sum of the ranks before it
+// arrives.
 #include <utility>
 
 #include "ringcraft/ring/refuse.hpp"
@@ -7,8 +8,9 @@
 
 namespace ringcraft {
 
-RingGradients ring_backward(Communicator& comm, BlockEngine& engine, const Problem& problem, Schedule schedule,
-                            const Buffer& q, const KvBlock& first, const Output& output, const Buffer& dout) {
+RingGradients ring_backward(Communicator& comm, BlockEngine& engine, const Problem& problem,
+                            Schedule schedule, const Buffer& q, const KvBlock& first, const Output& output,
+                            const Buffer& dout) {
   refuse(problem, Method::kRing, schedule, Pass::kBackward, comm, engine);
   require_shard(problem, comm.rank(), engine, q, first, schedule, output, dout);
   // BEGIN SOLUTION 304 [ring_backward]
@@ -24,8 +26,8 @@ RingGradients ring_backward(Communicator& comm, BlockEngine& engine, const Probl
   const Saved saved{q, output.out, output.lse, dout, delta};
   Buffer dq = engine.allocate(problem.q_extents(rank), Role::kAccumulator);
   engine.set_zero(dq);
-  KvBlock kv[2];                      // the current KV block and the arriving one
-  KvBlock part, sum, arriving;       // dk, dv: this step's share, the block's sum so far, the next block's sum
+  KvBlock kv[2];                // the current KV block and the arriving one
+  KvBlock part, sum, arriving;  // dk, dv: this step's share, the block's sum so far, the next block's sum
   const KvBlock* current = &first;
   Pending gradients;
   for (int step = 0; step <= exchanges; ++step) {
@@ -39,11 +41,12 @@ RingGradients ring_backward(Communicator& comm, BlockEngine& engine, const Probl
     }
     if (part.k.extents() == Extents{}) part = allocate_kv(engine, problem, Role::kAccumulator);
     part.set_rows(sharding.rows(source(step)));
-    engine.backward(dq, part, saved, *current, key_ranges(problem, rank, source(step)), problem.softmax_scale);
-    gradients.wait();                  // the sum of the ranks before this one is here, the last block's sum has left
+    engine.backward(dq, part, saved, *current, key_ranges(problem, rank, source(step)),
+                    problem.softmax_scale);
+    gradients.wait();  // the sum of the ranks before this one is here, the last block's sum has left
     if (step > 0) {
       engine.add(arriving, part);
-      std::swap(sum, arriving);        // the old sum's buffer is free: the next sum arrives in it
+      std::swap(sum, arriving);  // the old sum's buffer is free: the next sum arrives in it
     } else {
       std::swap(sum, part);
     }
@@ -55,10 +58,12 @@ RingGradients ring_backward(Communicator& comm, BlockEngine& engine, const Probl
     gradients = comm.start({send_to(next, sum.k), send_to(next, sum.v),  //
                             recv_from(previous, arriving.k), recv_from(previous, arriving.v)});
   }
-  if (schedule == Schedule::kForward && exchanges > 0) {  // the sum belongs to the rank that the block came from
+  if (schedule == Schedule::kForward &&
+      exchanges > 0) {  // the sum belongs to the rank that the block came from
     const int owner = modulo(rank - exchanges), holder = modulo(rank + exchanges);
     arriving.set_rows(sharding.rows(rank));
-    comm.start({send_to(owner, sum.k), send_to(owner, sum.v), recv_from(holder, arriving.k), recv_from(holder, arriving.v)})
+    comm.start({send_to(owner, sum.k), send_to(owner, sum.v), recv_from(holder, arriving.k),
+                recv_from(holder, arriving.v)})
         .wait();
     std::swap(sum, arriving);
   }

@@ -1,5 +1,6 @@
-// Lesson 303: the ring's forward pass. Every rank keeps its queries; KV blocks walk from rank to rank, computing and
-// sending overlap, and no rank ever holds more than its own block, the current one and the one arriving.
+// Lesson 303: the ring's forward pass. Every rank keeps its queries; KV blocks walk from rank to rank,
+// computing and sending overlap, and no rank ever holds more than its own block, the current one and the one
+// arriving.
 #include <utility>
 
 #include "ringcraft/core/error.hpp"
@@ -18,7 +19,7 @@ RingOutput ring_forward(Communicator& comm, BlockEngine& engine, const Problem& 
   const Sharding sharding = problem.sharding();
 
   RowState state = engine.begin(q);
-  KvBlock buffers[2];         // the current block and the arriving one take turns
+  KvBlock buffers[2];            // the current block and the arriving one take turns
   const KvBlock* current = &kv;  // the caller's own block is read, never received into
   for (int t = 0; t <= exchanges; ++t) {
     KvBlock& arriving = buffers[t % 2];
@@ -34,7 +35,8 @@ RingOutput ring_forward(Communicator& comm, BlockEngine& engine, const Problem& 
     exchange.wait();
     if (t < exchanges) current = &arriving;
   }
-  return {engine.finish(std::move(state)), exchanges > 0 ? std::move(buffers[(exchanges - 1) % 2]) : KvBlock{}};
+  return {engine.finish(std::move(state)),
+          exchanges > 0 ? std::move(buffers[(exchanges - 1) % 2]) : KvBlock{}};
   // END SOLUTION [ring_forward]
 }
 

@@ -9,21 +9,28 @@ namespace ringcraft {
 
 std::string_view name_of(Method method) {
   switch (method) {
-    case Method::kRing: return "ring";
-    case Method::kAllGather: return "all-gather";
-    case Method::kUlysses: return "ulysses";
-    case Method::kHybrid: return "hybrid";
+    case Method::kRing:
+      return "ring";
+    case Method::kAllGather:
+      return "all-gather";
+    case Method::kUlysses:
+      return "ulysses";
+    case Method::kHybrid:
+      return "hybrid";
   }
   return "?";
 }
 
-std::string_view name_of(Schedule schedule) { return schedule == Schedule::kForward ? "forward" : "reversed"; }
+std::string_view name_of(Schedule schedule) {
+  return schedule == Schedule::kForward ? "forward" : "reversed";
+}
 
-void refuse(const Problem& problem, Method method, Schedule /*every schedule serves every problem*/, Pass pass,
-            const Communicator& comm, const BlockEngine& engine) {
+void refuse(const Problem& problem, Method method, Schedule /*every schedule serves every problem*/,
+            Pass pass, const Communicator& comm, const BlockEngine& engine) {
   validate(problem);
   if (method != Method::kRing)
-    throw Error("method", "ring", std::string(name_of(method)), "the other methods are not part of this version");
+    throw Error("method", "ring", std::string(name_of(method)),
+                "the other methods are not part of this version");
   if (problem.world_size != comm.world_size())
     throw Error("ranks", "as many as the communicator has (" + std::to_string(comm.world_size()) + ")",
                 std::to_string(problem.world_size), "build the problem with the communicator's world_size");
@@ -36,13 +43,15 @@ void refuse(const Problem& problem, Method method, Schedule /*every schedule ser
 namespace {
 
 std::string described(const Extents& e, DType type, Space space) {
-  return "[" + std::to_string(e.batch) + ", " + std::to_string(e.heads) + ", " + std::to_string(e.rows) + ", " +
-         std::to_string(e.width) + "] " + std::string(name_of(type)) + (space == Space::kHost ? " on the host" : " on the device");
+  return "[" + std::to_string(e.batch) + ", " + std::to_string(e.heads) + ", " + std::to_string(e.rows) +
+         ", " + std::to_string(e.width) + "] " + std::string(name_of(type)) +
+         (space == Space::kHost ? " on the host" : " on the device");
 }
 
 void require(const char* name, const Buffer& buffer, const Extents& extents, DType type, Space space) {
   if (buffer.extents() != extents || buffer.dtype() != type || buffer.space() != space)
-    throw Error(name, described(extents, type, space), described(buffer.extents(), buffer.dtype(), buffer.space()),
+    throw Error(name, described(extents, type, space),
+                described(buffer.extents(), buffer.dtype(), buffer.space()),
                 "give each rank the shard that its layout assigns to it");
 }
 
@@ -53,14 +62,17 @@ void require_kv(const BlockEngine& engine, const KvBlock& kv, const Extents& ext
 
 }  // namespace
 
-void require_shard(const Problem& problem, int rank, const BlockEngine& engine, const Buffer& q, const KvBlock& kv) {
+void require_shard(const Problem& problem, int rank, const BlockEngine& engine, const Buffer& q,
+                   const KvBlock& kv) {
   require("q", q, problem.q_extents(rank), engine.dtype(Role::kElement), engine.space());
   require_kv(engine, kv, problem.kv_extents(rank));
 }
 
-void require_shard(const Problem& problem, int rank, const BlockEngine& engine, const Buffer& q, const KvBlock& first,
-                   Schedule schedule, const Output& output, const Buffer& dout) {
-  const int source = schedule == Schedule::kForward ? rank : (rank - hops(problem) + problem.world_size) % problem.world_size;
+void require_shard(const Problem& problem, int rank, const BlockEngine& engine, const Buffer& q,
+                   const KvBlock& first, Schedule schedule, const Output& output, const Buffer& dout) {
+  const int source = schedule == Schedule::kForward
+                         ? rank
+                         : (rank - hops(problem) + problem.world_size) % problem.world_size;
   const DType element = engine.dtype(Role::kElement), accumulator = engine.dtype(Role::kAccumulator);
   require("q", q, problem.q_extents(rank), element, engine.space());
   require_kv(engine, first, problem.kv_extents(source));

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// The one place where a distributed call is validated. It uses only what every rank knows, so all ranks refuse the
-/// same call with the same words, before the first message; nothing is ever silently ignored.
+/// The one place where a distributed call is validated. It uses only what every rank knows, so all ranks
+/// refuse the same call with the same words, before the first message; nothing is ever silently ignored.
 
 #include <string_view>
 
@@ -24,11 +24,12 @@ void refuse(const Problem& problem, Method method, Schedule schedule, Pass pass,
             const BlockEngine& engine);
 
 /// Throws Error unless q and kv are this rank's shards, of the engine's element type and space.
-void require_shard(const Problem& problem, int rank, const BlockEngine& engine, const Buffer& q, const KvBlock& kv);
+void require_shard(const Problem& problem, int rank, const BlockEngine& engine, const Buffer& q,
+                   const KvBlock& kv);
 
 /// The same for the arguments of the backward pass; `first` is the block that the schedule starts with.
-void require_shard(const Problem& problem, int rank, const BlockEngine& engine, const Buffer& q, const KvBlock& first,
-                   Schedule schedule, const Output& output, const Buffer& dout);
+void require_shard(const Problem& problem, int rank, const BlockEngine& engine, const Buffer& q,
+                   const KvBlock& first, Schedule schedule, const Output& output, const Buffer& dout);
 
 /// A KV block (or its gradients) that can hold the largest shard of the problem; set_rows fits it to one.
 KvBlock allocate_kv(BlockEngine& engine, const Problem& problem, Role role);
