@@ -43,6 +43,14 @@ Finished run_tool(std::vector<std::string> arguments, const std::filesystem::pat
   return finished;
 }
 
+// nm and the linker work on what the compiler has accepted: if they do not come back, the file is not to
+// blame.
+void require_ended(const Finished& finished, const std::string& tool) {
+  if (finished.timed_out)
+    throw Error("judge", tool + " to end within " + std::to_string(kPatience.count()) + " s", "no end",
+                "the machine is overloaded; try again", Code::kMissing);
+}
+
 std::string read_text(const std::filesystem::path& path) {
   std::ifstream file(path);
   std::ostringstream text;
@@ -91,6 +99,7 @@ BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const
 
 BuildStep gate(const Lesson& lesson, const WorkFolder& folder) {
   const Finished nm = run_tool({kNm, "-A", "-P", folder.path() / "student.o"}, folder.path());
+  require_ended(nm, "nm");
   if (!nm.good()) return {"nm cannot read the compiled file: " + cleaned(nm.printed, kShownText), ""};
   const auto sentences = complaints({parse_nm(nm.printed), parse_nm(read_text(kLibrarySymbols)),
                                      lesson.source, lesson.allowed, lesson.number});
@@ -104,6 +113,7 @@ BuildStep link(const WorkFolder& folder) {
   arguments.insert(arguments.end(), {"-o", worker_program(folder), folder.path() / "student.o"});
   arguments.insert(arguments.end(), kLinkInputs.begin(), kLinkInputs.end());
   const Finished finished = run_tool(std::move(arguments), folder.path());
+  require_ended(finished, "the linker");
   if (finished.good()) return {};
   return {"your file compiles, but does not link with the library:\n" + cleaned(finished.printed, kShownText),
           ""};

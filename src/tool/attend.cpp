@@ -76,6 +76,7 @@ void attend_on(Communicator& comm, const Problem& problem, const Plan& plan, con
 
 int attend(const AttendOptions& options) {
   const Plan plan = plan_of(options);
+  require_other_file("--output", options.output, options.input);
   return with_ranks(plan.backend, [&](Ranks& ranks) {
     const StoredInputs stored = read_inputs(options.input, plan.dtype);
     const verify::Inputs& inputs = stored.inputs;

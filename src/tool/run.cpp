@@ -70,6 +70,8 @@ void check_flags(const RunOptions& options) {
 
 int run(const RunOptions& options) {
   check_flags(options);
+  for (const std::string& read : {options.input, options.text})
+    if (!read.empty()) require_other_file("--json", options.json, read);
   const Shared shared = options.input.empty() ? from_text(options) : from_file(options);
   const Shape& s = shared.problem.shape;
   std::printf("%s: %lld tokens, %s, %lld heads on %lld KV heads, head_dim %lld, %s, %d rank%s\n\n",

@@ -47,4 +47,12 @@ void write_answer(const std::filesystem::path& path, const verify::Answer& answe
   write_safetensors(path, tensors);
 }
 
+void require_other_file(const std::string& flag, const std::filesystem::path& written,
+                        const std::filesystem::path& read) {
+  std::error_code unknown;  // a file that is not there is no other file's
+  if (std::filesystem::equivalent(written, read, unknown))
+    throw Error(flag, "another file than the input", written.string(),
+                "choose a new name; the input is kept");
+}
+
 }  // namespace ringcraft::tool

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 
 #include "verify/tensors.hpp"
 
@@ -24,5 +25,10 @@ verify::Answer read_answer(const std::filesystem::path& path, bool gradients);
 // Writes the tensors of an answer that are not empty, rounded once to the storage type; lse is at least
 // float32.
 void write_answer(const std::filesystem::path& path, const verify::Answer& answer, DType storage);
+
+// Throws Error if `written`, the value of `flag`, is the file that the call reads: nothing of the user's is
+// overwritten.
+void require_other_file(const std::string& flag, const std::filesystem::path& written,
+                        const std::filesystem::path& read);
 
 }  // namespace ringcraft::tool

@@ -40,6 +40,8 @@ const Refusal kRefusals[] = {
     {"attend --input IN --output OUT --softmax-scale nan", "softmax_scale"},
     {"attend --input HALF --output OUT", "dout"},
     {"attend --input IN --output nowhere/OUT", "nowhere"},
+    {"attend --input IN --output IN", "--output: expected another file than the input"},
+    {"run --input IN --json IN", "--json: expected another file than the input"},
     {"attend --input IN --output OUT surplus", "surplus"},
     {"verify --input IN --claim IN", "out"},
     {"run --mine", "--mine"},
@@ -69,6 +71,7 @@ TEST_CASE("every wrong call is refused with a sentence and leaves no file") {
                                             verify::Data::kNormal, 1),
                           DType::kFloat32);
   write_inputs(folder.file("in"), inputs);
+  const std::string input = contents(folder.file("in"));
   inputs.dout = Buffer({1, 2, 12, 4}, DType::kFloat32);
   for (float& x : inputs.dout.values<float>()) x = 1;
   write_inputs(folder.file("half"), inputs);
@@ -85,6 +88,7 @@ TEST_CASE("every wrong call is refused with a sentence and leaves no file") {
     CHECK(ran.err.starts_with("ringcraft: "));
     CHECK(std::count(ran.err.begin(), ran.err.end(), '\n') == 1);
     CHECK_FALSE(std::filesystem::exists(folder.file("out")));
+    CHECK(contents(folder.file("in")) == input);
   }
 }
 
