@@ -55,9 +55,13 @@ std::string text_of(const Figure& figure) {
   return text;
 }
 
-// A line below a row, under its claim.
-void add_line(std::string& text, std::string_view line, std::size_t indent) {
-  if (!line.empty()) text += fmt::format("{:{}}{}\n", "", indent, line);
+// Lines below a row, under its claim.
+void add_lines(std::string& text, std::string_view lines, std::size_t indent) {
+  while (!lines.empty()) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    text += fmt::format("{:{}}{}\n", "", indent, line);
+    lines.remove_prefix(std::min(lines.size(), line.size() + 1));
+  }
 }
 
 nlohmann::json json_of(const Figure& figure) {
@@ -86,9 +90,9 @@ std::string text_of(const Report& report, Colour colour) {
     text += fmt::format("  {}  {:{}}  {}\n",
                         painted(fmt::format("{:7}", name_of(row.status)), row.status, colour), row.id, width,
                         row.claim);
-    if (row.status != Status::kPassed) add_line(text, row.sentence, indent);
-    if (row.status == Status::kFailed && !row.hint.empty()) add_line(text, "hint: " + row.hint, indent);
-    for (const Figure& figure : row.figures) add_line(text, text_of(figure), indent);
+    if (row.status != Status::kPassed) add_lines(text, row.sentence, indent);
+    if (row.status == Status::kFailed && !row.hint.empty()) add_lines(text, "hint: " + row.hint, indent);
+    for (const Figure& figure : row.figures) add_lines(text, text_of(figure), indent);
   }
   const Status overall = report.good() ? Status::kPassed : Status::kFailed;
   return text +

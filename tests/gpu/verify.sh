@@ -6,6 +6,7 @@
 # Exit code: 0 everything holds, 1 something does not (the record says what), 3 a device or a tool is missing.
 set -eu
 cd "$(dirname "$0")/../.."
+export CUDA_DEVICE_ORDER=PCI_BUS_ID  # device 0 is the same one for nvidia-smi and for CUDA
 PATH=$PATH:/usr/local/cuda/bin
 build=build/gpu-verify
 

@@ -22,7 +22,7 @@ Report sample() {
             "both sides follow the larger maximum",
             Status::kFailed,
             3,
-            "row 2: got 0.5, expected 0.25",
+            "row 2: got 0.5,\nexpected 0.25",
             "Which maximum was l summed against?",
             {{"largest error", 0.25, {}, ""}, {"bytes", 64, 64.0, "B"}}},
            {"104.gpu", "the kernel agrees", Status::kSkipped, 1, "no GPU on this machine", "", {}}}};
@@ -45,7 +45,8 @@ TEST_CASE("the text is aligned and explains what did not pass") {
         "lesson 104\n"
         "  passed   104.identity  merging with the identity changes nothing\n"
         "  failed   104.rescale   both sides follow the larger maximum\n"
-        "                         row 2: got 0.5, expected 0.25\n"
+        "                         row 2: got 0.5,\n"
+        "                         expected 0.25\n"
         "                         hint: Which maximum was l summed against?\n"
         "                         largest error: 0.25\n"
         "                         bytes: 64 B (theory 64 B)\n"
