@@ -19,7 +19,7 @@ COMMANDS = {
     "test": ["./ringcraft", "test"],
     "first_ring": ["build/native/bin/first_ring"],
 }
-LAST_LINES = {"test": 12}  # of a long output only the end is shown
+LAST_LINES = {"test": 1}  # of a long output only the end is shown
 
 
 def processor():

@@ -64,7 +64,7 @@ stage_counts() {
 
 # failing_tests LOG: of what ctest said, the tests that did not pass, each with its output.
 failing_tests() {
-  awk '/^ *[0-9]+\/[0-9]+ Test +#/ { show = !/ Passed | \*\*\*Skipped | \*\*\*Not Run \(Disabled\)/ }
+  awk '/^ *[0-9]+\/[0-9]+ Test +#/ { show = !/ Passed |\*\*\*Skipped |\*\*\*Not Run \(Disabled\)/ }
        /^ +Start +[0-9]+: / { next }
        /^[0-9]+% tests passed/ { exit }
        show' "$1"
