@@ -14,13 +14,16 @@ namespace ringcraft {
 /// Allocates at multiples of 64 bytes, as host_memory() does.
 template <class T>
 struct AlignedAllocator {
-  using value_type = T;
-  static constexpr std::align_val_t kAlignment{64};
+  using value_type = T;                              ///< what is allocated
+  static constexpr std::align_val_t kAlignment{64};  ///< bytes
 
   AlignedAllocator() = default;
+  /// All allocators are alike.
   template <class U>
   AlignedAllocator(const AlignedAllocator<U>&) {}
+  /// Memory for `count` elements. Throws std::bad_alloc.
   T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kAlignment)); }
+  /// Gives it back.
   void deallocate(T* memory, std::size_t) { ::operator delete(memory, kAlignment); }
   friend bool operator==(const AlignedAllocator&, const AlignedAllocator&) { return true; }
 };
