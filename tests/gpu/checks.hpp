@@ -7,8 +7,8 @@
 
 namespace ringcraft::kernels {
 
-/// Runs all checks. kBrief: a tenth of the general cases, a sixth of the kernel's own; for tools that slow a
-/// GPU down.
+/// Runs all checks. kBrief: a tenth of the general cases, a seventh of the kernel's own; for tools that slow
+/// a GPU down.
 void run_checks(Runner& runner, verify::CaseSet set);
 
 }  // namespace ringcraft::kernels

@@ -11,7 +11,7 @@ namespace ringcraft::kernels {
 
 /// Shards of one to three tiles, one row more or less than whole ones, on three to five ranks: every layout
 /// with every kind of mask, heads 8/2, 6/3 and 4/1, head_dim around 64 and 128 and not divisible by four,
-/// every kind of data. kBrief: every sixth of them.
+/// every kind of data. kBrief: every seventh of them.
 std::vector<verify::Case> kernel_cases(verify::CaseSet set);
 
 }  // namespace ringcraft::kernels

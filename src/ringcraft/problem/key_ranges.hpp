@@ -28,7 +28,7 @@ struct KeyRanges {
   /// Number of visible (query, key) pairs: the work of this block.
   Index pairs() const;
   /// Classifies the tile of rows [row0, row1) and keys [key0, key1), neither of them empty. A tile with a
-  /// visible pair is always classified rightly; a few empty ones (about 0.5 %) are called partial, which only
+  /// visible pair is always classified rightly; a few empty ones are called partial, which only
   /// costs time.
   Tile tile(int row0, int row1, int key0, int key1) const;
   /// The ranges of the query rows [first, first + count) alone.
