@@ -1,8 +1,8 @@
 #pragma once
 /// @file
 /// Every CUDA call goes through RINGCRAFT_CUDA: a failure becomes an Error that names the file, the line, the
-/// call and the runtime's own words. A device, a driver or memory that is not there is Code::kMissing, all
-/// else a wrong call.
+/// call and the runtime's own words. A device, a driver or memory that is not there is Code::kMissing, work
+/// that went astray on the device is Code::kWrongAnswer.
 
 #include <cuda_runtime_api.h>
 

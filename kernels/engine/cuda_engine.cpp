@@ -1,5 +1,4 @@
-// The block engine of a GPU rank (see cuda_engine.hpp): buffers become pointers and extents, kernels do the
-// rest.
+// The block engine of a GPU rank (see cuda_engine.hpp): buffers in, pointers and extents for kernels out.
 #include "engine/cuda_engine.hpp"
 
 #include <limits>

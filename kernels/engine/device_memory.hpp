@@ -53,6 +53,7 @@ Buffer copied_to_host(const Buffer& device, const Stream& stream);
 
 /// The numbers of a float32 device buffer, as kernels take them. Throws Error for any other buffer.
 float* device_floats(Buffer& buffer);
+/// The same, read-only.
 const float* device_floats(const Buffer& buffer);
 
 }  // namespace ringcraft::kernels

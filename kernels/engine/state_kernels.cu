@@ -21,8 +21,7 @@ __global__ void fill_kernel(float* x_gmem, Index count, float value) {
   if (i < count) x_gmem[i] = value;
 }
 
-// One thread per element of out; the first of each row also writes the lse. No thread reads what another one
-// writes.
+// One thread per element of out; the first of each row also writes the lse. None reads what another writes.
 __global__ void finish_kernel(float* out_gmem, float* max_gmem, const float* sum_gmem, Index rows,
                               Index head_dim) {
   const Index i = global_thread();

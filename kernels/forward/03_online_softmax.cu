@@ -23,9 +23,8 @@ namespace {
 // A thread block takes 64 query rows of one head and walks over the keys, 64 at a time. Each row belongs to
 // 16 lanes, half a warp, so that its maximum and its sum are four shuffles without a barrier. A thread holds,
 // of each of 8 rows,
-//   4 scores:           those of the keys column, column + 16, column + 32, column + 48;
-//   4 or 8 numbers of O: the columns 4 * column to 4 * column + 3, and the same + 64 where head_dim is
-//   above 64.
+//   4 scores:            of the keys column, column + 16, column + 32, column + 48;
+//   4 or 8 numbers of O: the columns 4 * column to 4 * column + 3 and, above head_dim 64, the same + 64.
 constexpr int kThreads = 128;
 constexpr int kTile = 64;   // query rows of a tile, and keys
 constexpr int kLanes = 16;  // lanes that share a row
@@ -34,22 +33,19 @@ constexpr int kThreadKeys = kTile / kLanes;
 
 // Strides of rows in shared memory, in floats, so that lanes meet different banks. Lanes read float4 from 16
 // neighbouring rows of K: with 4 floats of padding, 8 rows start in the banks 0, 4, ..., 28 and fill all 32.
-// The halves of a warp write the weights of neighbouring rows: with 16 floats of padding they take 16 banks
-// each.
+// The halves of a warp write weights of neighbouring rows: 16 floats of padding give each half its own banks.
 template <int kHeadDim>  // head_dim, padded with zeros to 64 or 128
 constexpr int kStride = kHeadDim + 4;
 constexpr int kWeightStride = kTile + 16;
 
 template <int kHeadDim>  // q, then K and V in turn, the weights, and two integers per row
 constexpr int kSharedBytes = 4 * (2 * kTile * kStride<kHeadDim> + kTile * kWeightStride + 2 * kTile);
-template <int kHeadDim>  // thread blocks that share an SM: more would have too few registers each, and spill
-                         // them
-                         constexpr int kBlocksPerSm = kHeadDim == 64 ? 3 : 2;
+template <int kHeadDim>  // thread blocks that share an SM; with more of them each would spill registers
+constexpr int kBlocksPerSm = kHeadDim == 64 ? 3 : 2;
 template <int kHeadDim>  // float4 of O per row and thread
 constexpr int kThreadVectors = kHeadDim / (4 * kLanes);
 
-// Row i (of kThreadRows) of this thread, counted within the tile. A warp has 16 rows, and its halves take
-// turns.
+// Row i (of kThreadRows) of this thread, counted within the tile. The two halves of a warp take turns.
 __device__ int tile_row(int i) { return int(threadIdx.x) / 32 * 16 + int(threadIdx.x) / kLanes % 2 + 2 * i; }
 __device__ int lane_column() { return int(threadIdx.x) % kLanes; }
 
@@ -182,8 +178,8 @@ __device__ void multiply_p_v(const float* p_smem, const float* v_smem, Partial<k
 // ---- Carrying (O, m, l) from step to step
 
 // Merges the partial into the state of `rows` rows; `first` is their first among all rows of all heads. With
-// m = max(m_a, m_b): O = exp(m_a - m) O_a + exp(m_b - m) O_b, l likewise. A row that saw no key stays as it
-// is.
+// m = max(m_a, m_b): O = exp(m_a - m) O_a + exp(m_b - m) O_b, l likewise. A row that saw no key keeps its
+// bits.
 template <int kHeadDim>
 __device__ void merge_into(const ForwardStep& step, std::ptrdiff_t first, int rows, Access access,
                            const Partial<kHeadDim>& partial) {
@@ -260,7 +256,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm<kHeadDim>)
     float score_reg[kThreadRows][kThreadKeys] = {};
     multiply_q_k<kHeadDim>(q_smem, kv_smem, score_reg);
 
-    // In a full tile every row sees every key. A tile that reaches behind the last key is never full: end <=
+    // In a full tile every row sees every key. One that reaches behind the last key is never full: end <=
     // keys.
     const bool full = begin_last <= key0 && key0 + kTile <= end_first;
 #pragma unroll

@@ -1,6 +1,5 @@
 // The checks of CudaEngine's forward pass (see checks.hpp). Everything that has a right answer is judged by
-// the oracle, under the rule for float32; what has none (bits that must not change, refusals) is compared
-// directly.
+// the oracle, under the rule for float32; what has none (refusals, bits that stay) is compared directly.
 #include "checks.hpp"
 
 #include <cmath>

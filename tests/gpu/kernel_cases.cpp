@@ -15,8 +15,8 @@ constexpr std::array<Heads, 3> kHeads{{{1, 8, 2}, {1, 6, 3}, {2, 4, 1}}};
 constexpr std::array<Index, 11> kHeadDims{64, 128, 1, 63, 65, 100, 32, 127, 66, 96, 5};
 constexpr std::array<Index, 7> kShardRows{65, 64, 63, 129, 100, 128, 40};
 
-// Borders inside of tiles and on them.
-std::vector<Position> packed(Position seqlen) { return {0, 1, 64, 100, seqlen / 2, seqlen / 2 + 1, seqlen}; }
+// Borders inside of tiles and on them; seqlen is at least 120.
+std::vector<Position> packed(Position seqlen) { return {0, 1, 64, 65, 2 * seqlen / 3, seqlen}; }
 
 std::vector<Mask> masks(Position seqlen) {
   return {full_mask(),
