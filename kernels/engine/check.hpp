@@ -6,7 +6,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "ringcraft/core/error.hpp"
 
@@ -31,11 +33,12 @@ inline Code code_of(cudaError_t error) {
 }
 
 /// Throws Error unless the call succeeded. Use the macro, which fills in the last three arguments.
-inline void check(cudaError_t error, const char* call, const char* file, int line) {
-  if (error != cudaSuccess)
-    throw Error(
-        std::string(file) + ":" + std::to_string(line) + ": " + call + ": " + cudaGetErrorString(error),
-        code_of(error));
+inline void check(cudaError_t error, const char* call, std::string_view file, int line) {
+  if (error == cudaSuccess) return;
+  file.remove_prefix(
+      std::min(file.rfind('/') + 1, file.size()));  // the name is enough: no two files share one
+  throw Error(std::string(file) + ":" + std::to_string(line) + ": " + call + ": " + cudaGetErrorString(error),
+              code_of(error));
 }
 
 }  // namespace ringcraft::kernels

@@ -29,8 +29,8 @@ std::vector<Symbol> parse_nm(std::string_view text);
 /// information or guard of one.
 bool is_ringcraft(std::string_view mangled);
 
-/// "ringcraft::merge": the readable name of a function or variable, without types; "vtable for ringcraft::Error" is left
-/// as it is.
+/// "ringcraft::merge": the readable name of a function or variable, without types; "vtable for
+/// ringcraft::Error" is left as it is.
 std::string readable(const std::string& mangled);
 
 /// What is compared.

@@ -8,7 +8,7 @@ packages_of() {
     core) echo g++ cmake ninja-build libeigen3-dev libfmt-dev libcli11-dev nlohmann-json3-dev ;;
     tests) echo catch2 ;;
     mpi) echo libopenmpi-dev openmpi-bin ;;
-    docs) echo doxygen graphviz libjs-mathjax python3 ;;
+    docs) echo doxygen libjs-mathjax python3 ;;
     lint) echo shellcheck ;;
   esac
 }
@@ -26,7 +26,6 @@ sign_of() {
     catch2) echo include:catch2/catch.hpp include:catch2/catch_all.hpp ;;
     libopenmpi-dev) echo mpicxx ;;
     openmpi-bin) echo mpirun ;;
-    graphviz) echo dot ;;
     libjs-mathjax) echo include:../share/javascript/mathjax/MathJax.js ;;
     *) echo "$1" ;;
   esac

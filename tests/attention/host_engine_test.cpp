@@ -171,3 +171,9 @@ TEST_CASE("types of the host engines") {
   check_refused([] { return make_host_engine(DType::kBFloat16)->space(); },
                 "engine: expected float32 or float64, got bfloat16");
 }
+
+TEST_CASE("a tile without rows or keys is refused") {
+  for (const TileSize tile : {TileSize{0, 4}, TileSize{4, 0}, TileSize{-1, 4}})
+    check_refused([&] { HostEngine<float> engine(tile); },
+                  "tile size: expected at least 1 row and 1 key, got");
+}

@@ -23,9 +23,9 @@ driver=$(echo "$answer" | cut -d, -f3 | tr -d ' ')
 compiler=$(nvcc --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')
 echo "$device, compute capability $capability, driver $driver, nvcc $compiler"
 
-cmake -S . -B $build -DRINGCRAFT_KERNELS_ONLY=ON -DCMAKE_BUILD_TYPE=Release \
+timeout 60 cmake -S . -B $build -DRINGCRAFT_KERNELS_ONLY=ON -DCMAKE_BUILD_TYPE=Release \
   "-DCMAKE_CUDA_ARCHITECTURES=$(echo "$capability" | tr -d .)-real" >$build.log 2>&1 &&
-  cmake --build $build --target test_forward --parallel >>$build.log 2>&1 || {
+  timeout 300 cmake --build $build --target test_forward --parallel >>$build.log 2>&1 || {
   cat $build.log
   echo "verify.sh: the kernels do not build" >&2
   exit 1

@@ -144,7 +144,7 @@ case_setup_is_idempotent() {
   launch setup --all --yes
   ends_with 0
   [[ $out =~ core\ +there.*mpi\ +installed.*docs\ +installed ]] || fail "expected one line per group"
-  called "$apt_install libopenmpi-dev openmpi-bin doxygen graphviz libjs-mathjax python3 shellcheck"
+  called "$apt_install libopenmpi-dev openmpi-bin doxygen libjs-mathjax python3 shellcheck"
 }
 
 run_case

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "ringcraft/attention/products.hpp"
+#include "ringcraft/core/error.hpp"
 #include "ringcraft/core/scratch.hpp"
 
 namespace ringcraft {
@@ -59,10 +61,17 @@ class TileMemory {
 };
 
 TileSize clipped(TileSize tile, Index rows, Index keys) {
+  tile.validate();
   return {std::min(tile.rows, std::max<Index>(rows, 1)), std::min(tile.keys, std::max<Index>(keys, 1))};
 }
 
 }  // namespace
+
+void TileSize::validate() const {
+  if (rows < 1 || keys < 1)
+    throw Error("tile size", "at least 1 row and 1 key", std::to_string(rows) + " x " + std::to_string(keys),
+                "leave it out to get the usual one");
+}
 
 template <class T>
 void blockwise_forward(Matrix<const T> q, Matrix<const T> k, Matrix<const T> v, const KeyRanges& ranges,

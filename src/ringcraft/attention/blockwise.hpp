@@ -15,6 +15,9 @@ namespace ringcraft {
 struct TileSize {
   Index rows = 256;  ///< query rows of a tile
   Index keys = 256;  ///< keys of a tile
+
+  /// Throws Error unless both are at least 1.
+  void validate() const;
 };
 
 /// Adds the keys of a block to the partial result of some rows: per tile, the maximum may grow, O and l

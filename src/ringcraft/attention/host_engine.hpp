@@ -15,8 +15,8 @@ namespace ringcraft {
 template <class T>
 class HostEngine final : public BlockEngine {
  public:
-  /// An engine that computes in tiles of this size.
-  explicit HostEngine(TileSize tile = {}) : tile_(tile) {}
+  /// An engine that computes in tiles of this size. Throws Error for a size below 1.
+  explicit HostEngine(TileSize tile = {}) : tile_(tile) { tile_.validate(); }
 
   Space space() const override { return Space::kHost; }
   DType dtype(Role) const override { return dtype_of<T>(); }

@@ -1,6 +1,7 @@
 // Validation and counting, once for every backend (see communicator.hpp).
 #include "ringcraft/comm/communicator.hpp"
 
+#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@ Pending& Pending::operator=(Pending&& other) noexcept {
 
 Pending::~Pending() {
   try {
+    if (communicator_ != nullptr && std::uncaught_exceptions() > 0) communicator_->do_give_up();
     wait();
   } catch (...) {
     // The transport has failed: nothing is in flight any more, and whoever waits properly hears the reason.

@@ -40,7 +40,7 @@ class Communicator;
 
 /// Operations under way. Between start and wait the received bytes must not be read and the sent bytes must
 /// not be written. A Pending that is dropped without wait() waits, so that unwinding never frees bytes in
-/// flight.
+/// flight; one that an exception drops ends the run of the other ranks first, where the transport can.
 class [[nodiscard]] Pending {
  public:
   /// Nothing under way.
@@ -110,6 +110,8 @@ class Communicator {
   virtual std::uint64_t do_start(std::span<const Op> ops) = 0;
   /// Returns when all operations of the ticket are complete.
   virtual void do_wait(std::uint64_t ticket) = 0;
+  /// An exception leaves this rank with operations under way: others should not wait for what it will not do.
+  virtual void do_give_up() {}
 
   int rank_, world_size_;
   Space space_;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "ringcraft/core/error.hpp"
@@ -52,6 +53,12 @@ class ThreadRank final : public ThreadCommunicator {
     world_.changed.wait(wake.lock,
                         [&] { return world_.board.failure() || !world_.board.is_waiting(rank()); });
     if (world_.board.is_waiting(rank())) throw Error(*world_.board.failure(), Code::kWrongAnswer);
+  }
+
+  void do_give_up() override {
+    const Wake wake(world_);
+    world_.board.fail("rank " + std::to_string(rank()) +
+                      " ended with an exception while messages were under way");
   }
 
   struct Wake {  // holds the lock; whatever changed meanwhile, the sleepers look again
@@ -111,11 +118,23 @@ RanksReport run_ranks(int world_size, const std::function<void(ThreadCommunicato
     meters.push_back(std::make_shared<MemoryMeter>());
   }
   std::vector<std::jthread> threads;
-  for (std::size_t rank = 0; rank < comms.size(); ++rank)
-    threads.emplace_back([&, rank] {
-      const MeterScope scope(meters[rank]);
-      run_rank(world, *comms[rank], body);
-    });
+  try {
+    for (std::size_t rank = 0; rank < comms.size(); ++rank)
+      threads.emplace_back([&, rank] {
+        const MeterScope scope(meters[rank]);
+        run_rank(world, *comms[rank], body);
+      });
+  } catch (const std::system_error& error) {
+    const Error reason("ranks", "a thread for each of " + std::to_string(world_size), error.what(),
+                       "use fewer ranks", Code::kMissing);
+    {
+      const std::lock_guard lock(world.mutex);
+      world.board.fail(reason.what());  // the ranks that run already wait for nobody
+    }
+    world.changed.notify_all();
+    threads.clear();
+    throw reason;
+  }
   threads.clear();  // joins
   if (world.first) std::rethrow_exception(world.first);
   for (int rank = 0; rank < world_size; ++rank) {

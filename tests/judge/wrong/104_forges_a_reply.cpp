@@ -1,5 +1,5 @@
-// Sends an empty reply in place of the real one, and then nothing: which of two replies the judge would read first is a
-// matter of luck.
+// Sends an empty reply in place of the real one, and then nothing: which of two replies the judge would read
+// first is a matter of luck.
 #include <unistd.h>
 
 #include "ringcraft/attention/merge.hpp"
