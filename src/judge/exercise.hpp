@@ -81,13 +81,25 @@ struct Proxy<R, std::tuple<std::type_identity<A>...>> {
 template <class A>
 using TravellingOrNone = std::conditional_t<kSupplied<A>, std::tuple<>, std::tuple<std::type_identity<A>>>;
 
-/// One exercise. `Function` is the library's own, which is also the solution that a lesson compares with.
-template <auto Function>
+/// The name of an exercise, as a template argument.
+struct ExerciseName {
+  template <std::size_t N>
+  consteval ExerciseName(const char (&name)[N]) {  // NOLINT: a literal is what one writes
+    static_assert(N <= sizeof text, "a longer name than any function here has");
+    for (std::size_t i = 0; i < N; ++i) text[i] = name[i];
+  }
+  char text[48] = {};
+};
+
+/// One exercise. `Function` is the library's own, which is also the solution that a lesson compares with;
+/// `Name` is what it is called by over the wire and in sentences.
+template <auto Function, ExerciseName Name>
 struct Exercise;
 
-template <class R, class... A, R (*Function)(A...)>
-struct Exercise<Function> : Proxy<R, decltype(std::tuple_cat(std::declval<TravellingOrNone<A>>()...))> {
+template <class R, class... A, R (*Function)(A...), ExerciseName Name>
+struct Exercise<Function, Name> : Proxy<R, decltype(std::tuple_cat(std::declval<TravellingOrNone<A>>()...))> {
   using Result = R;
+  static constexpr const char* kName = Name.text;
   /// Whether it takes a communicator: then every rank is a worker of its own.
   static constexpr bool kDistributed = (std::is_same_v<A, Communicator&> || ...);
 

@@ -8,15 +8,12 @@
 
 namespace ringcraft::judge {
 
-using Merge = Exercise<&ringcraft::merge<double>>;
-using RingForward = Exercise<&ringcraft::ring_forward>;
+using Merge = Exercise<&ringcraft::merge<double>, "merge">;
+using RingForward = Exercise<&ringcraft::ring_forward, "ring_forward">;
 
-/// The name under which an exercise is asked for over the wire.
-template <class E>
-inline constexpr const char* kNameOf = nullptr;
-template <>
-inline constexpr const char* kNameOf<Merge> = "merge";
-template <>
-inline constexpr const char* kNameOf<RingForward> = "ring_forward";
+/// All of them.
+using Exercises = std::tuple<  //
+    Merge,                     //
+    RingForward>;
 
 }  // namespace ringcraft::judge

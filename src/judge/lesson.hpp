@@ -31,14 +31,14 @@ class Trial {
   /// came back.
   template <class E, class... A>
   auto call(A&&... arguments) {
-    const World world = team_.call(kNameOf<E>, {E::request(arguments...)});
+    const World world = team_.call(E::kName, {E::request(arguments...)});
     return read([&] { return E::answer(world.replies[0], arguments...); });
   }
 
   /// Calls a distributed exercise with one request per rank (E::request).
   template <class E>
   World call_world(const std::vector<Bytes>& requests, Delivery delivery = {}) {
-    return team_.call(kNameOf<E>, requests, delivery);
+    return team_.call(E::kName, requests, delivery);
   }
 
   /// Runs `action`, which reads a reply: whatever is wrong with the bytes becomes a verdict.

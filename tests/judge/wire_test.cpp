@@ -149,8 +149,8 @@ void sneaky(const std::vector<Position>& list, Matrix<const double> read) {
   const_cast<double&>(read(0, 0)) += static_cast<double>(list.size());
 }
 
-using Mixed = Exercise<&mixed>;
-using Sneaky = Exercise<&sneaky>;
+using Mixed = Exercise<&mixed, "mixed">;
+using Sneaky = Exercise<&sneaky, "sneaky">;
 
 template <class E>
 Bytes served(const Bytes& request) {
