@@ -106,6 +106,9 @@ const Lesson& lesson_numbered(int number);
 
 /// Declared in lessons/NNN_name/checks.cpp.
 Lesson lesson_104();
+Lesson lesson_105();
+Lesson lesson_106();
+Lesson lesson_107();
 Lesson lesson_303();
 
 }  // namespace ringcraft::judge

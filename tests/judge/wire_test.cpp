@@ -53,6 +53,17 @@ TEST_CASE("a problem comes back as it was") {
   CHECK(back.softmax_scale == 0.25);
 }
 
+TEST_CASE("key ranges and tile sizes come back as they were") {
+  const KeyRanges ranges{{0, 0, 3}, {1, 5, 7}};
+  Arena arena;
+  const auto back = value_of<KeyRanges>(bytes_of(ranges), arena);
+  CHECK(back.begin == ranges.begin);
+  CHECK(back.end == ranges.end);
+  const auto tile = value_of<TileSize>(bytes_of(TileSize{5, 300}), arena);
+  CHECK(tile.rows == 5);
+  CHECK(tile.keys == 300);
+}
+
 TEST_CASE("buffers come back bit by bit, NaN and empty ones included") {
   Buffer buffer({1, 2, 3, 4}, DType::kFloat64);  // all ones: NaN
   buffer.values<double>()[5] = -std::numeric_limits<double>::infinity();

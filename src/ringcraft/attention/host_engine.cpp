@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ringcraft/attention/grouped.hpp"
 #include "ringcraft/attention/heads.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/scratch.hpp"
@@ -91,12 +92,8 @@ Buffer HostEngine<T>::delta(const Buffer& out, const Buffer& dout) {
 template <class T>
 void HostEngine<T>::do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
                                 const KeyRanges& ranges, double softmax_scale) {
-  for_each_head(saved.q.extents(), block.k.extents().heads, [&](Index b, Index h, Index g) {
-    blockwise_backward<T>(head_of<T>(saved.q, b, h), head_of<T>(block.k, b, g), head_of<T>(block.v, b, g),
-                          head_of<T>(saved.dout, b, h), head_of<T>(saved.lse, b, h).data,
-                          head_of<T>(saved.delta, b, h).data, ranges, static_cast<T>(softmax_scale),
-                          head_of<T>(dq, b, h), head_of<T>(part.k, b, g), head_of<T>(part.v, b, g), tile_);
-  });
+  grouped_backward<T>(saved.q, block, saved.dout, saved.lse, saved.delta, ranges,
+                      static_cast<T>(softmax_scale), dq, part, tile_);
 }
 
 template <class T>

@@ -2,6 +2,7 @@
 #include "ringcraft/attention/single_device.hpp"
 
 #include "ringcraft/attention/dense.hpp"
+#include "ringcraft/attention/grouped.hpp"
 #include "ringcraft/attention/heads.hpp"
 #include "ringcraft/attention/host_engine.hpp"
 #include "ringcraft/core/error.hpp"
@@ -15,13 +16,7 @@ Output forward(Algorithm algorithm, const Buffer& q, const KvBlock& kv, const Ke
   HostEngine<T> engine(tile);
   RowState state = engine.begin(q);
   if (algorithm == Algorithm::kBlockwise) {
-    for_each_head(q.extents(), kv.k.extents().heads, [&](Index b, Index h, Index g) {
-      blockwise_forward<T>(
-          head_of<T>(q, b, h), head_of<T>(kv.k, b, g), head_of<T>(kv.v, b, g), ranges,
-          static_cast<T>(softmax_scale),
-          {head_of<T>(state.out, b, h), head_of<T>(state.max, b, h).data, head_of<T>(state.sum, b, h).data},
-          tile);
-    });
+    grouped_forward<T>(q, kv, ranges, static_cast<T>(softmax_scale), state, tile);
     return engine.finish(std::move(state));
   }
   for_each_head(q.extents(), kv.k.extents().heads, [&](Index b, Index h, Index g) {
