@@ -2,10 +2,10 @@
 #include "ringcraft/ring/theory.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/ring/work.hpp"
 
 namespace ringcraft {
 namespace {
@@ -45,8 +45,9 @@ RingTheory common(const Problem& problem) {
   theory.bytes_sent.assign(ranks, 0);
   theory.messages_sent.assign(ranks, 0);
   theory.peak_bytes.assign(ranks, 0);
-  theory.pairs = pairs_by_rank(problem);
-  theory.imbalance = imbalance(theory.pairs);
+  const RingWork work = ring_work(problem);
+  theory.pairs = work.by_rank;
+  theory.imbalance = work.imbalance;
   return theory;
 }
 
@@ -89,37 +90,6 @@ RingTheory backward_theory(const Problem& problem, Schedule schedule, RoleBytes 
         (2 * own.q + first + ring) * element + (2 * own.q + 2 * own.row + gradients) * accumulator;
   }
   return theory;
-}
-
-std::vector<std::vector<Index>> pairs_by_step(const Problem& problem) {
-  const int n = problem.world_size, last = hops(problem);
-  std::vector<std::vector<Index>> pairs;
-  for (int t = 0; t <= last; ++t) {
-    pairs.emplace_back();
-    for (int rank = 0; rank < n; ++rank)
-      pairs.back().push_back(key_ranges(problem, rank, modulo(rank - t, n)).pairs());
-  }
-  return pairs;
-}
-
-std::vector<Index> pairs_by_rank(const Problem& problem) {
-  std::vector<Index> sum(static_cast<std::size_t>(problem.world_size), 0);
-  for (const auto& step : pairs_by_step(problem))
-    std::transform(sum.begin(), sum.end(), step.begin(), sum.begin(), std::plus<>());
-  return sum;
-}
-
-double imbalance(const std::vector<Index>& pairs) {
-  const Index busiest = pairs.empty() ? 0 : *std::max_element(pairs.begin(), pairs.end());
-  if (busiest == 0) return 0;
-  const auto total = static_cast<double>(std::accumulate(pairs.begin(), pairs.end(), Index{0}));
-  return 1.0 - total / static_cast<double>(pairs.size()) / static_cast<double>(busiest);
-}
-
-Index synchronous_cost(const std::vector<std::vector<Index>>& pairs_by_step) {
-  Index cost = 0;
-  for (const auto& step : pairs_by_step) cost += *std::max_element(step.begin(), step.end());
-  return cost;
 }
 
 Index peak_elements(const Problem& problem, Pass pass) {
