@@ -2,6 +2,7 @@
 #include "ringcraft/attention/single_device.hpp"
 
 #include "ringcraft/attention/dense.hpp"
+#include "ringcraft/attention/fast_blockwise.hpp"
 #include "ringcraft/attention/heads.hpp"
 #include "ringcraft/attention/host_engine.hpp"
 #include "ringcraft/core/error.hpp"
@@ -12,36 +13,38 @@ namespace {
 template <class T>
 Output forward(Algorithm algorithm, const Buffer& q, const KvBlock& kv, const KeyRanges& ranges,
                double softmax_scale, TileSize tile) {
-  HostEngine<T> engine(tile);
+  HostEngine<T> engine;
   RowState state = engine.begin(q);
-  if (algorithm == Algorithm::kBlockwise) {
-    for_each_head(q.extents(), kv.k.extents().heads, [&](Index b, Index h, Index g) {
-      blockwise_forward<T>(
-          head_of<T>(q, b, h), head_of<T>(kv.k, b, g), head_of<T>(kv.v, b, g), ranges,
-          static_cast<T>(softmax_scale),
-          {head_of<T>(state.out, b, h), head_of<T>(state.max, b, h).data, head_of<T>(state.sum, b, h).data},
-          tile);
-    });
-    return engine.finish(std::move(state));
-  }
   for_each_head(q.extents(), kv.k.extents().heads, [&](Index b, Index h, Index g) {
-    dense_forward<T>(head_of<T>(q, b, h), head_of<T>(kv.k, b, g), head_of<T>(kv.v, b, g), ranges,
-                     static_cast<T>(softmax_scale), head_of<T>(state.out, b, h),
-                     head_of<T>(state.max, b, h).data);
+    const auto queries = head_of<T>(q, b, h);
+    const auto keys = head_of<T>(kv.k, b, g), values = head_of<T>(kv.v, b, g);
+    const auto scale = static_cast<T>(softmax_scale);
+    const Partial<T> rows{head_of<T>(state.out, b, h), head_of<T>(state.max, b, h).data,
+                          head_of<T>(state.sum, b, h).data};
+    switch (algorithm) {
+      case Algorithm::kDense:
+        return dense_forward<T>(queries, keys, values, ranges, scale, rows.out, rows.max);
+      case Algorithm::kBlockwise:
+        return blockwise_forward<T>(queries, keys, values, ranges, scale, rows, tile);
+      case Algorithm::kFast:
+        return fast_forward<T>(queries, keys, values, ranges, scale, rows);
+    }
   });
-  return {std::move(state.out), std::move(state.max)};
+  if (algorithm == Algorithm::kDense) return {std::move(state.out), std::move(state.max)};  // they are final
+  return engine.finish(std::move(state));
 }
 
 template <class T>
 Gradients backward(Algorithm algorithm, const Buffer& q, const KvBlock& kv, const Output& output,
                    const Buffer& dout, const KeyRanges& ranges, double softmax_scale, TileSize tile) {
-  HostEngine<T> engine(tile);
+  HostEngine<T> engine(
+      {.kernel = algorithm == Algorithm::kFast ? Kernel::kFast : Kernel::kReadable, .tile = tile});
   const Buffer delta = engine.delta(output.out, dout);
   Gradients g{engine.allocate(q.extents(), Role::kAccumulator),
               {engine.allocate(kv.k.extents(), Role::kAccumulator),
                engine.allocate(kv.v.extents(), Role::kAccumulator)}};
   engine.set_zero(g.dq);
-  if (algorithm == Algorithm::kBlockwise) {
+  if (algorithm != Algorithm::kDense) {
     engine.backward(g.dq, g.dkv, {q, output.out, output.lse, dout, delta}, kv, ranges, softmax_scale);
     return g;
   }
