@@ -5,7 +5,6 @@
 #include <chrono>
 #include <utility>
 
-#include "ringcraft/attention/host_engine.hpp"
 #include "ringcraft/core/error.hpp"
 #include "verify/clocked_engine.hpp"
 #include "verify/single_device_cost.hpp"
@@ -107,7 +106,7 @@ class RingRun {
         [&](ThreadCommunicator& comm) {
           const auto r = static_cast<std::size_t>(comm.rank());
           const MeterScope scope(ranks_[r].meter);
-          ClockedEngine engine(make_engine(), comm, seconds_per_pair);
+          ClockedEngine engine(make_host_engine(inputs_.q.dtype(), options_.engine), comm, seconds_per_pair);
           body(comm, engine, ranks_[r]);
           cost.work[r] = engine.work();
         },
@@ -117,12 +116,6 @@ class RingRun {
     cost.clock = std::move(report.clock);
     for (const RankState& rank : ranks_) cost.peak_bytes.push_back(rank.meter->peak());
     return cost;
-  }
-
-  std::unique_ptr<BlockEngine> make_engine() const {
-    if (inputs_.q.dtype() == DType::kFloat32) return std::make_unique<HostEngine<float>>(options_.tile);
-    if (inputs_.q.dtype() == DType::kFloat64) return std::make_unique<HostEngine<double>>(options_.tile);
-    return make_host_engine(inputs_.q.dtype());  // refuses
   }
 
   template <class Part>
@@ -140,13 +133,23 @@ class RingRun {
   std::vector<RankState> ranks_;
 };
 
+// "256x256"
+std::string text_of(TileSize tile) { return std::to_string(tile.rows) + "x" + std::to_string(tile.keys); }
+
 class SingleDeviceSubject final : public Subject {
  public:
   SingleDeviceSubject(Algorithm algorithm, TileSize tile) : algorithm_(algorithm), tile_(tile) {}
 
   std::string name() const override {
-    if (algorithm_ == Algorithm::kDense) return "dense";
-    return "blockwise " + std::to_string(tile_.rows) + "x" + std::to_string(tile_.keys);
+    switch (algorithm_) {
+      case Algorithm::kDense:
+        return "dense";
+      case Algorithm::kBlockwise:
+        return "blockwise " + text_of(tile_);
+      case Algorithm::kFast:
+        return "fast";
+    }
+    return "?";
   }
   Answer answer(const Problem& problem, const Inputs& inputs) override {
     return run_single_device(algorithm_, problem, inputs, tile_);
@@ -162,8 +165,9 @@ class RingSubject final : public Subject {
   explicit RingSubject(RingOptions options) : options_(options) {}
 
   std::string name() const override {
+    const bool fast = options_.engine.kernel == Kernel::kFast;
     return "ring " + std::string(options_.schedule == Schedule::kForward ? "forward" : "reversed") + " " +
-           std::to_string(options_.tile.rows) + "x" + std::to_string(options_.tile.keys);
+           (fast ? "fast" : text_of(options_.engine.tile));
   }
   Answer answer(const Problem& problem, const Inputs& inputs) override {
     return run_ring(problem, inputs, options_);

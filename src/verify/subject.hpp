@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "ringcraft/attention/host_engine.hpp"
 #include "ringcraft/attention/single_device.hpp"
 #include "ringcraft/comm/threads.hpp"
 #include "ringcraft/ring/ring.hpp"
@@ -49,13 +50,13 @@ class Subject {
   virtual Answer answer(const Problem& problem, const Inputs& inputs) = 0;
 };
 
-/// One device, dense or blockwise.
+/// One device; `tile` matters to the readable blockwise kernels only.
 std::unique_ptr<Subject> single_device_subject(Algorithm algorithm, TileSize tile = {});
 
 /// How a ring on threads is run.
 struct RingOptions {
   Schedule schedule = Schedule::kReversed;  ///< of the backward pass
-  TileSize tile = {};                       ///< of the host engine
+  HostOptions engine = {};                  ///< of each rank
   SwitchboardOptions board = {};            ///< delivery order and the cost of links
   double seconds_per_pair = 0;  ///< virtual time of a visible pair, forward; backward costs 2.5 times that
 };
