@@ -18,7 +18,7 @@ def size(count):
     """Bytes as people say them."""
     for unit, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if count >= unit:
-            return f"{count / unit:g} {name}"
+            return f"{count / unit:.3g} {name}"
     return f"{count} B"
 
 
