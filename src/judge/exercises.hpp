@@ -3,16 +3,24 @@
 /// The exercises that can be judged. A worker serves all of them; a check calls them by type.
 
 #include "judge/exercise.hpp"
+#include "ringcraft/attention/dense.hpp"
 #include "ringcraft/attention/merge.hpp"
+#include "ringcraft/attention/softmax.hpp"
 #include "ringcraft/ring/ring.hpp"
 
 namespace ringcraft::judge {
 
+using DenseForward = Exercise<&ringcraft::dense_forward<double>, "dense_forward">;
+using SafeSoftmax = Exercise<&ringcraft::safe_softmax<double>, "safe_softmax">;
+using OnlineScan = Exercise<&ringcraft::online_scan<double>, "online_scan">;
 using Merge = Exercise<&ringcraft::merge<double>, "merge">;
 using RingForward = Exercise<&ringcraft::ring_forward, "ring_forward">;
 
 /// All of them.
 using Exercises = std::tuple<  //
+    DenseForward,              //
+    SafeSoftmax,               //
+    OnlineScan,                //
     Merge,                     //
     RingForward>;
 
