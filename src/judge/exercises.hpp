@@ -4,12 +4,17 @@
 
 #include "judge/exercise.hpp"
 #include "ringcraft/attention/blockwise.hpp"
+#include "ringcraft/attention/dense.hpp"
 #include "ringcraft/attention/grouped.hpp"
 #include "ringcraft/attention/merge.hpp"
+#include "ringcraft/attention/softmax.hpp"
 #include "ringcraft/ring/ring.hpp"
 
 namespace ringcraft::judge {
 
+using DenseForward = Exercise<&ringcraft::dense_forward<double>, "dense_forward">;
+using SafeSoftmax = Exercise<&ringcraft::safe_softmax<double>, "safe_softmax">;
+using OnlineScan = Exercise<&ringcraft::online_scan<double>, "online_scan">;
 using Merge = Exercise<&ringcraft::merge<double>, "merge">;
 using BlockwiseForward = Exercise<&ringcraft::blockwise_forward<double>, "blockwise_forward">;
 using BlockwiseBackward = Exercise<&ringcraft::blockwise_backward<double>, "blockwise_backward">;
@@ -19,6 +24,9 @@ using RingForward = Exercise<&ringcraft::ring_forward, "ring_forward">;
 
 /// All of them.
 using Exercises = std::tuple<  //
+    DenseForward,              //
+    SafeSoftmax,               //
+    OnlineScan,                //
     Merge,                     //
     BlockwiseForward,          //
     BlockwiseBackward,         //

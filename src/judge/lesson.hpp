@@ -105,6 +105,9 @@ const std::vector<Lesson>& all_lessons();
 const Lesson& lesson_numbered(int number);
 
 /// Declared in lessons/NNN_name/checks.cpp.
+Lesson lesson_101();
+Lesson lesson_102();
+Lesson lesson_103();
 Lesson lesson_104();
 Lesson lesson_105();
 Lesson lesson_106();

@@ -97,6 +97,18 @@ TEST_CASE("views get memory of their own and travel back") {
   CHECK_THROWS_AS(get_into(again, larger), Error);
 }
 
+TEST_CASE("key ranges and states of a scan come back as they were") {
+  const KeyRanges ranges{{0, 0, 2}, {1, 3, 3}};
+  Arena arena;
+  const auto back = value_of<KeyRanges>(bytes_of(ranges), arena);
+  CHECK(back.begin == ranges.begin);
+  CHECK(back.end == ranges.end);
+  const auto state = value_of<SoftmaxState<double>>(bytes_of(SoftmaxState<double>{-3.5, 7}), arena);
+  CHECK(state.max == -3.5);
+  CHECK(state.sum == 7);
+  STATIC_REQUIRE_FALSE(is_mutable_view<KeyRanges>());
+}
+
 TEST_CASE("every truncated value is refused") {
   const Bytes whole = bytes_of(ring_output());
   for (std::size_t length = 0; length < whole.size(); ++length) {
