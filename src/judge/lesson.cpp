@@ -8,7 +8,8 @@
 namespace ringcraft::judge {
 
 const std::vector<Lesson>& all_lessons() {
-  static const std::vector<Lesson> lessons{lesson_104(), lesson_303()};
+  static const std::vector<Lesson> lessons{lesson_104(), lesson_303(), lesson_401(), lesson_402(),
+                                           lesson_403()};
   return lessons;
 }
 

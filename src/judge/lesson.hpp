@@ -92,5 +92,8 @@ const Lesson& lesson_numbered(int number);
 /// Declared in lessons/NNN_name/checks.cpp.
 Lesson lesson_104();
 Lesson lesson_303();
+Lesson lesson_401();
+Lesson lesson_402();
+Lesson lesson_403();
 
 }  // namespace ringcraft::judge
