@@ -24,6 +24,34 @@ def box(x, y, width, height, cls, round_=4):
     return f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="{round_}" class="{cls}"/>'
 
 
+def owner_strip(x, y, width, owners):
+    """A sequence: a box for each token, with its position, in the colour of its owner (0 to 3)."""
+    cell, body = width / len(owners), []
+    for p, owner in enumerate(owners):
+        body += [box(x + p * cell + 1, y, cell - 2, 26, f"c{owner}"), text(x + (p + 0.5) * cell, y + 18, p, "small ink")]
+    return body
+
+
+def shade(x, y, width, height, cls, opacity):
+    """A box whose colour says how much: opacity from 0 to 1."""
+    return f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="3" class="{cls}" fill-opacity="{opacity:.2f}"/>'
+
+
+def heat_map(x, y, title, rows, largest, cell=44, cls="c3"):
+    """A number in each cell, [step][rank]; the fuller the colour, the nearer to `largest`. An empty cell is work skipped."""
+    body = [text(x + len(rows[0]) * cell / 2, y, title, "bold")]
+    body += [text(x + (i + 0.5) * cell, y + 20, f"rank {i}", "small") for i in range(len(rows[0]))]
+    for t, row in enumerate(rows):
+        top = y + 28 + t * 30
+        body.append(text(x - 8, top + 19, f"step {t}", "small right"))
+        for i, value in enumerate(row):
+            body.append(box(x + i * cell + 1, top, cell - 2, 28, "card", 3))
+            if value:
+                body += [shade(x + i * cell + 1, top, cell - 2, 28, cls, 0.25 + 0.75 * value / largest),
+                         text(x + (i + 0.5) * cell, top + 19, value, "small ink")]
+    return body
+
+
 def lane(y, name, spans, cls, unit, left):
     body = [text(left - 10, y + 15, name, "small right")]
     for start, length, label in spans:

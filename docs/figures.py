@@ -9,7 +9,7 @@ import sys
 import layouts
 import lesson_pages
 import marks
-from drawing import box, svg, text
+from drawing import box, owner_strip, svg, text
 
 RANKS, TOKENS = 4, 16
 
@@ -17,11 +17,7 @@ RANKS, TOKENS = 4, 16
 def sequence(x, y, width):
     """The sequence, each token in the colour of its owner."""
     owner = {p: rank for rank in range(RANKS) for p in layouts.positions("zigzag", TOKENS, RANKS, rank)}
-    cell = width / TOKENS
-    body = []
-    for p in range(TOKENS):
-        body += [box(x + p * cell + 1, y, cell - 2, 26, f"c{owner[p]}"), text(x + (p + 0.5) * cell, y + 18, p, "small ink")]
-    return body
+    return owner_strip(x, y, width, [owner[p] for p in range(TOKENS)])
 
 
 def arrow(cx, cy, radius, start, end):

@@ -8,7 +8,9 @@
 #include "ringcraft/attention/grouped.hpp"
 #include "ringcraft/attention/merge.hpp"
 #include "ringcraft/attention/softmax.hpp"
+#include "ringcraft/problem/deal.hpp"
 #include "ringcraft/ring/ring.hpp"
+#include "ringcraft/ring/work.hpp"
 
 namespace ringcraft::judge {
 
@@ -21,6 +23,11 @@ using BlockwiseBackward = Exercise<&ringcraft::blockwise_backward<double>, "bloc
 using GroupedForward = Exercise<&ringcraft::grouped_forward<double>, "grouped_forward">;
 using GroupedBackward = Exercise<&ringcraft::grouped_backward<double>, "grouped_backward">;
 using RingForward = Exercise<&ringcraft::ring_forward, "ring_forward">;
+using RingWorkExercise = Exercise<&ringcraft::ring_work, "ring_work">;
+using TokenPosition = Exercise<&ringcraft::token_position, "token_position">;
+using TokenOwner = Exercise<&ringcraft::token_owner, "token_owner">;
+using NthChunk = Exercise<&ringcraft::nth_chunk, "nth_chunk">;
+using ZigzagChunks = Exercise<&ringcraft::zigzag_chunks, "zigzag_chunks">;
 
 /// All of them.
 using Exercises = std::tuple<  //
@@ -33,5 +40,11 @@ using Exercises = std::tuple<  //
     GroupedForward,            //
     GroupedBackward,           //
     RingForward>;
+    RingForward,               //
+    RingWorkExercise,          //
+    TokenPosition,             //
+    TokenOwner,                //
+    NthChunk,                  //
+    ZigzagChunks>;
 
 }  // namespace ringcraft::judge

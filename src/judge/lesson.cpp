@@ -16,7 +16,10 @@ const std::vector<Lesson>& all_lessons() {
       lesson_105(),
       lesson_106(),
       lesson_107(),
-      lesson_303()
+      lesson_303(),
+      lesson_401(),
+      lesson_402(),
+      lesson_403()
   };
   return lessons;
 }

@@ -113,5 +113,8 @@ Lesson lesson_105();
 Lesson lesson_106();
 Lesson lesson_107();
 Lesson lesson_303();
+Lesson lesson_401();
+Lesson lesson_402();
+Lesson lesson_403();
 
 }  // namespace ringcraft::judge

@@ -75,6 +75,20 @@ TEST_CASE("buffers come back bit by bit, NaN and empty ones included") {
   CHECK(value_of<Buffer>(bytes_of(empty), arena).extents() == empty.extents());
 }
 
+TEST_CASE("tables of numbers and structs within structs come back") {
+  const RingWork work =
+      ring_work(make_problem({.seqlen = 11, .head_dim = 1}, causal_mask(), Layout::kZigzag, 3));
+  Arena arena;
+  const RingWork back = value_of<RingWork>(bytes_of(work), arena);
+  CHECK(back.pairs == work.pairs);
+  CHECK(back.by_rank == work.by_rank);
+  CHECK(back.skipped == work.skipped);
+  CHECK(back.synchronous_cost == work.synchronous_cost);
+  CHECK(back.imbalance == work.imbalance);
+  const ChunkPair pair{{1, 3}, {6, 7}};
+  CHECK(value_of<ChunkPair>(bytes_of(pair), arena) == pair);
+}
+
 TEST_CASE("views get memory of their own and travel back") {
   std::vector<double> out{1, 2, 3, 4, 5, 6}, max{7, 8}, sum{9, 10};
   const Partial<double> partial{{out, 2, 3}, max, sum};

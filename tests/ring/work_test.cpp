@@ -189,6 +189,41 @@ TEST_CASE("counts beyond 32 bits") {
   CHECK(work.synchronous_cost == c * (c + 1) / 2 + c * c);
 }
 
+// With m = shard / tile: contiguous m (m + 1) / 2 + (N - 1) m^2, token layouts N m (m + 1) / 2, chunk zig-zag
+// m (m + 1) / 2 + (N - 1) m^2 / 2 for even m.
+TEST_CASE("the cost in tiles follows its formulas") {
+  for (int n = 1; n <= 6; ++n)
+    for (const Index m : {2, 4, 6})
+      for (const int tile : {2, 3, 8}) {
+        CAPTURE(n, m, tile);
+        const auto cost = [&](Layout layout) {
+          return synchronous_tiles(causal(layout, n * m * tile, n), tile);
+        };
+        const Index triangle = m * (m + 1) / 2;
+        CHECK(cost(Layout::kContiguous) == triangle + (n - 1) * m * m);
+        CHECK(cost(Layout::kStriped) == n * triangle);
+        CHECK(cost(Layout::kZigzagToken) == n * triangle);
+        CHECK(cost(Layout::kZigzag) == triangle + (n - 1) * m * m / 2);
+      }
+}
+
+TEST_CASE("tiles of one pair cost what pairs cost, one tile for all costs a tile for every busy step") {
+  Random random(125);
+  for (int trial = 0; trial < 100; ++trial) {
+    const Problem problem = random_problem(random, 7, 30);
+    INFO(described(problem));
+    const RingWork work = ring_work(problem);
+    Index busy = 0;
+    for (const Row& step : work.pairs) busy += *std::max_element(step.begin(), step.end()) > 0;
+    if (problem.mask == causal_mask() || problem.mask == full_mask()) {  // no empty tile is called partial
+      CHECK(synchronous_tiles(problem, 1) == work.synchronous_cost);
+      CHECK(synchronous_tiles(problem, 1000) == busy);
+    }
+    CHECK(synchronous_tiles(problem, 1) >= work.synchronous_cost);
+    CHECK(synchronous_tiles(problem, 1000) >= busy);
+  }
+}
+
 TEST_CASE("synchronous cost: contiguous, striped, token zig-zag") {
   struct Golden {
     Position seqlen;

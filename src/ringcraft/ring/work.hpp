@@ -33,4 +33,8 @@ struct RingWork {
 /// The work of a ring over this problem.
 RingWork ring_work(const Problem& problem);
 
+/// The synchronous cost for a kernel that skips empty tiles and computes all others whole: the sum over the
+/// steps of the largest number of tiles of tile x tile that a rank does not skip. `tile` is at least 1.
+Index synchronous_tiles(const Problem& problem, int tile);
+
 }  // namespace ringcraft
