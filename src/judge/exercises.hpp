@@ -4,16 +4,21 @@
 
 #include "judge/exercise.hpp"
 #include "ringcraft/attention/merge.hpp"
+#include "ringcraft/comm/exchange.hpp"
 #include "ringcraft/ring/ring.hpp"
 
 namespace ringcraft::judge {
 
 using Merge = Exercise<&ringcraft::merge<double>, "merge">;
+using ExchangeOddEven = Exercise<&ringcraft::exchange_odd_even, "exchange_odd_even">;
 using RingForward = Exercise<&ringcraft::ring_forward, "ring_forward">;
+using RingBackward = Exercise<&ringcraft::ring_backward, "ring_backward">;
 
 /// All of them.
 using Exercises = std::tuple<  //
     Merge,                     //
-    RingForward>;
+    ExchangeOddEven,           //
+    RingForward,               //
+    RingBackward>;
 
 }  // namespace ringcraft::judge

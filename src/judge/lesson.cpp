@@ -8,7 +8,7 @@
 namespace ringcraft::judge {
 
 const std::vector<Lesson>& all_lessons() {
-  static const std::vector<Lesson> lessons{lesson_104(), lesson_303()};
+  static const std::vector<Lesson> lessons{lesson_104(), lesson_301(), lesson_303(), lesson_304()};
   return lessons;
 }
 
