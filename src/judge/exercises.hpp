@@ -8,6 +8,7 @@
 #include "ringcraft/attention/grouped.hpp"
 #include "ringcraft/attention/merge.hpp"
 #include "ringcraft/attention/softmax.hpp"
+#include "ringcraft/comm/exchange.hpp"
 #include "ringcraft/problem/deal.hpp"
 #include "ringcraft/ring/ring.hpp"
 #include "ringcraft/ring/work.hpp"
@@ -22,7 +23,9 @@ using BlockwiseForward = Exercise<&ringcraft::blockwise_forward<double>, "blockw
 using BlockwiseBackward = Exercise<&ringcraft::blockwise_backward<double>, "blockwise_backward">;
 using GroupedForward = Exercise<&ringcraft::grouped_forward<double>, "grouped_forward">;
 using GroupedBackward = Exercise<&ringcraft::grouped_backward<double>, "grouped_backward">;
+using ExchangeOddEven = Exercise<&ringcraft::exchange_odd_even, "exchange_odd_even">;
 using RingForward = Exercise<&ringcraft::ring_forward, "ring_forward">;
+using RingBackward = Exercise<&ringcraft::ring_backward, "ring_backward">;
 using RingWorkExercise = Exercise<&ringcraft::ring_work, "ring_work">;
 using TokenPosition = Exercise<&ringcraft::token_position, "token_position">;
 using TokenOwner = Exercise<&ringcraft::token_owner, "token_owner">;
@@ -39,8 +42,9 @@ using Exercises = std::tuple<  //
     BlockwiseBackward,         //
     GroupedForward,            //
     GroupedBackward,           //
-    RingForward>;
+    ExchangeOddEven,           //
     RingForward,               //
+    RingBackward,              //
     RingWorkExercise,          //
     TokenPosition,             //
     TokenOwner,                //
