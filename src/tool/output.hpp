@@ -28,7 +28,8 @@ class Progress {
 // Colour if standard output is a terminal and NO_COLOR is not set.
 verify::Colour colour();
 
-// Writes a report for programs. Throws Error if the file cannot be written.
+// Writes JSON, or a report as JSON, for programs. Throws Error if the file cannot be written.
+void write_json(const std::string& path, const std::string& json);
 void write_json(const std::string& path, const verify::Report& report);
 
 }  // namespace ringcraft::tool

@@ -48,37 +48,37 @@ void FastBackward<T>::add(const QueryPanels<T>& queries, Matrix<const T> k, Matr
   dv_.assign(static_cast<std::size_t>(k.rows * cols), T(0));
   for (Index row = row0; row < row1; row += kBackwardRows) {
     const Index end = std::min(row + kBackwardRows, row1);
-    const fast::Tile tile{row, end,
-                          std::max(fast::panel_floor<T>(ranges.begin[static_cast<std::size_t>(row)]), first),
-                          std::min<Index>(ranges.end[static_cast<std::size_t>(end - 1)], last)};
+    const fast_detail::Tile tile{
+        row, end, std::max(fast_detail::panel_floor<T>(ranges.begin[static_cast<std::size_t>(row)]), first),
+        std::min<Index>(ranges.end[static_cast<std::size_t>(end - 1)], last)};
     if (tile.visible(ranges)) add_tile(tile, first, queries, ranges, dq);
   }
-  fast::add_scaled<T>(dk, softmax_scale, {dk_, k.rows, cols});
-  fast::add_scaled<T>(dv, T(1), {dv_, k.rows, cols});
+  fast_detail::add_scaled<T>(dk, softmax_scale, {dk_, k.rows, cols});
+  fast_detail::add_scaled<T>(dv, T(1), {dv_, k.rows, cols});
 }
 
 template <class T>
-void FastBackward<T>::add_tile(const fast::Tile& tile, Index first, const QueryPanels<T>& queries,
+void FastBackward<T>::add_tile(const fast_detail::Tile& tile, Index first, const QueryPanels<T>& queries,
                                const KeyRanges& ranges, Matrix<T> dq) {
   const Index key = tile.key0 - first, cols = dq.cols;
   const Strided<T> weights = weights_.of(tile), dscores = dscores_.of(tile);
   const Strided<T> dk{dk_, 0, cols, cols, 1}, dv{dv_, 0, cols, cols, 1};
-  fast::multiply_into<T>(weights, queries.q.slice(tile.row0, tile.rows()), keys_transposed_, key);
-  fast::multiply_into<T>(dscores, queries.dout.slice(tile.row0, tile.rows()), values_transposed_, key);
+  fast_detail::multiply_into<T>(weights, queries.q.slice(tile.row0, tile.rows()), keys_transposed_, key);
+  fast_detail::multiply_into<T>(dscores, queries.dout.slice(tile.row0, tile.rows()), values_transposed_, key);
   for (Index i = 0; i < tile.rows(); ++i) {
     const auto a = static_cast<std::size_t>(tile.row0 + i);
-    const fast::Visible visible = fast::visible(tile, ranges, i);
-    const std::span<T> row = fast::cleared_around(weights, visible, i),
-                       products = fast::cleared_around(dscores, visible, i);
+    const fast_detail::Visible visible = fast_detail::visible(tile, ranges, i);
+    const std::span<T> row = fast_detail::cleared_around(weights, visible, i),
+                       products = fast_detail::cleared_around(dscores, visible, i);
     if (row.empty()) continue;
     fast_exponentials(row, queries.lse[a]);  // P = exp(S - lse)
     to_dscores<T>(row, queries.delta[a], products);
   }
-  fast::multiply_add<T>(dv.block(key, tile.keys(), 0, cols), weights.transposed(), queries.dout_panels,
-                        tile.row0);
-  fast::multiply_add<T>(dk.block(key, tile.keys(), 0, cols), dscores.transposed(), queries.q_panels,
-                        tile.row0);
-  fast::multiply_add<T>(strided(dq.slice(tile.row0, tile.rows())), dscores, keys_, key);
+  fast_detail::multiply_add<T>(dv.block(key, tile.keys(), 0, cols), weights.transposed(), queries.dout_panels,
+                               tile.row0);
+  fast_detail::multiply_add<T>(dk.block(key, tile.keys(), 0, cols), dscores.transposed(), queries.q_panels,
+                               tile.row0);
+  fast_detail::multiply_add<T>(strided(dq.slice(tile.row0, tile.rows())), dscores, keys_, key);
 }
 
 template <class T>
@@ -95,7 +95,7 @@ void fast_backward(Matrix<const T> q, Matrix<const T> k, Matrix<const T> v, Matr
     backward.add(queries, k.slice(key, keys), v.slice(key, keys), ranges, key, softmax_scale,
                  {share, q.rows, cols}, dk.slice(key, keys), dv.slice(key, keys));
   }
-  fast::add_scaled<T>(dq, softmax_scale, {share, q.rows, cols});
+  fast_detail::add_scaled<T>(dq, softmax_scale, {share, q.rows, cols});
 }
 
 #define RINGCRAFT_INSTANTIATE(T)                                                                      \

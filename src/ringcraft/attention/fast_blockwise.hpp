@@ -51,10 +51,10 @@ class FastForward {
   void add(Matrix<const T> q, const KeyPanels<T>& kv, const KeyRanges& ranges, Index first, Partial<T> acc);
 
  private:
-  void add_tile(const fast::Tile& tile, Matrix<const T> q, const KeyPanels<T>& kv, const KeyRanges& ranges,
-                Partial<T> acc);
+  void add_tile(const fast_detail::Tile& tile, Matrix<const T> q, const KeyPanels<T>& kv,
+                const KeyRanges& ranges, Partial<T> acc);
 
-  fast::Scores<T> scores_;
+  fast_detail::Scores<T> scores_;
   Scratch<T> out_;
 };
 
@@ -85,11 +85,11 @@ class FastBackward {
            Index first, T softmax_scale, Matrix<T> dq, Matrix<T> dk, Matrix<T> dv);
 
  private:
-  void add_tile(const fast::Tile& tile, Index first, const QueryPanels<T>& queries, const KeyRanges& ranges,
-                Matrix<T> dq);
+  void add_tile(const fast_detail::Tile& tile, Index first, const QueryPanels<T>& queries,
+                const KeyRanges& ranges, Matrix<T> dq);
 
   Panels<T> keys_, keys_transposed_, values_transposed_;
-  fast::Scores<T> weights_, dscores_;
+  fast_detail::Scores<T> weights_, dscores_;
   Scratch<T> dk_, dv_;
 };
 

@@ -9,7 +9,7 @@
 #include "ringcraft/attention/vector.hpp"
 #include "ringcraft/problem/key_ranges.hpp"
 
-namespace ringcraft::fast {
+namespace ringcraft::fast_detail {
 
 // Rows [row0, row1) against keys [key0, key1), counted as in the KeyRanges.
 struct Tile {
@@ -96,4 +96,4 @@ void add_scaled(Matrix<T> to, T factor, Matrix<const T> from) {
   }
 }
 
-}  // namespace ringcraft::fast
+}  // namespace ringcraft::fast_detail

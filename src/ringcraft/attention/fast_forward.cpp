@@ -53,9 +53,9 @@ void FastForward<T>::add(Matrix<const T> q, const KeyPanels<T>& kv, const KeyRan
   out_.resize(static_cast<std::size_t>(q.rows * cols));
   for (Index i = 0; i < q.rows; ++i)
     std::ranges::copy(acc.out.row(i), &out_[static_cast<std::size_t>(i * cols)]);
-  for (Index key0 = fast::panel_floor<T>(ranges.begin[static_cast<std::size_t>(first)]); key0 < last;
+  for (Index key0 = fast_detail::panel_floor<T>(ranges.begin[static_cast<std::size_t>(first)]); key0 < last;
        key0 += kForwardKeys<T>) {
-    const fast::Tile tile{first, first + q.rows, key0, std::min(key0 + kForwardKeys<T>, last)};
+    const fast_detail::Tile tile{first, first + q.rows, key0, std::min(key0 + kForwardKeys<T>, last)};
     if (tile.visible(ranges)) add_tile(tile, q, kv, ranges, acc);
   }
   for (Index i = 0; i < q.rows; ++i)
@@ -63,13 +63,13 @@ void FastForward<T>::add(Matrix<const T> q, const KeyPanels<T>& kv, const KeyRan
 }
 
 template <class T>
-void FastForward<T>::add_tile(const fast::Tile& tile, Matrix<const T> q, const KeyPanels<T>& kv,
+void FastForward<T>::add_tile(const fast_detail::Tile& tile, Matrix<const T> q, const KeyPanels<T>& kv,
                               const KeyRanges& ranges, Partial<T> acc) {
   const Index cols = kv.values.padded_cols();
   const Strided<T> out{out_, q.rows, cols, cols, 1}, weights = scores_.of(tile);
-  fast::multiply_into<T>(weights, q, kv.keys, tile.key0);
+  fast_detail::multiply_into<T>(weights, q, kv.keys, tile.key0);
   for (Index i = 0; i < tile.rows(); ++i) {
-    const std::span<T> row = fast::cleared_around(weights, fast::visible(tile, ranges, i), i);
+    const std::span<T> row = fast_detail::cleared_around(weights, fast_detail::visible(tile, ranges, i), i);
     if (row.empty()) continue;
     T &m = acc.max[static_cast<std::size_t>(i)], &l = acc.sum[static_cast<std::size_t>(i)];
     if (const T max = std::max(m, largest<T>(row));
@@ -81,7 +81,7 @@ void FastForward<T>::add_tile(const fast::Tile& tile, Matrix<const T> q, const K
     }
     l += fast_exponentials(row, m);
   }
-  fast::multiply_add<T>(out, weights, kv.values, tile.key0);
+  fast_detail::multiply_add<T>(out, weights, kv.values, tile.key0);
 }
 
 template <class T>

@@ -195,7 +195,7 @@ class BackwardPass {
     const Matrix<T> dq = head_of<T>(dq_, work.head.batch, work.head.head).slice(row, rows);
     for (Index s = 0; s < kShares; ++s)
       if (std::ranges::find(shares_, s) != shares_.end())
-        fast::add_scaled<T>(dq, softmax_scale_, work.share(s).slice(row, rows));
+        fast_detail::add_scaled<T>(dq, softmax_scale_, work.share(s).slice(row, rows));
   }
 
   Buffer& dq_;
