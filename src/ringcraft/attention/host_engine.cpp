@@ -88,7 +88,7 @@ void HostEngine<T>::do_backward(Buffer& dq, KvBlock& part, const Saved& saved, c
 }
 
 template <class T>
-void HostEngine<T>::add(KvBlock& into, const KvBlock& from) {
+void HostEngine<T>::do_add(KvBlock& into, const KvBlock& from) {
   const auto add = [](Buffer& sum, const Buffer& term) {
     std::transform(sum.values<T>().begin(), sum.values<T>().end(), term.values<T>().begin(),
                    sum.values<T>().begin(), [](T a, T b) { return a + b; });

@@ -42,7 +42,6 @@ class HostEngine final : public BlockEngine {
   RowState begin(const Buffer& q) override;
   Output finish(RowState&& state) override;
   Buffer delta(const Buffer& out, const Buffer& dout) override;
-  void add(KvBlock& into, const KvBlock& from) override;
   void set_zero(Buffer& buffer) override;
 
  private:
@@ -50,6 +49,7 @@ class HostEngine final : public BlockEngine {
                   double softmax_scale) override;
   void do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
                    const KeyRanges& ranges, double softmax_scale) override;
+  void do_add(KvBlock& into, const KvBlock& from) override;
 
   void readable_forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
                         T softmax_scale) const;
