@@ -5,8 +5,10 @@
 #include "judge/exercise.hpp"
 #include "ringcraft/attention/blockwise.hpp"
 #include "ringcraft/attention/dense.hpp"
+#include "ringcraft/attention/fast_blockwise.hpp"
 #include "ringcraft/attention/grouped.hpp"
 #include "ringcraft/attention/merge.hpp"
+#include "ringcraft/attention/register_kernel.hpp"
 #include "ringcraft/attention/softmax.hpp"
 #include "ringcraft/comm/exchange.hpp"
 #include "ringcraft/problem/deal.hpp"
@@ -23,6 +25,10 @@ using BlockwiseForward = Exercise<&ringcraft::blockwise_forward<double>, "blockw
 using BlockwiseBackward = Exercise<&ringcraft::blockwise_backward<double>, "blockwise_backward">;
 using GroupedForward = Exercise<&ringcraft::grouped_forward<double>, "grouped_forward">;
 using GroupedBackward = Exercise<&ringcraft::grouped_backward<double>, "grouped_backward">;
+using MultiplyPanel = Exercise<&ringcraft::multiply_panel<double>, "multiply_panel">;
+using MultiplyPanelFloat = Exercise<&ringcraft::multiply_panel<float>, "multiply_panel_float">;
+using FastForward = Exercise<&ringcraft::fast_forward<double>, "fast_forward">;
+using FastBackward = Exercise<&ringcraft::fast_backward<double>, "fast_backward">;
 using ExchangeOddEven = Exercise<&ringcraft::exchange_odd_even, "exchange_odd_even">;
 using RingForward = Exercise<&ringcraft::ring_forward, "ring_forward">;
 using RingBackward = Exercise<&ringcraft::ring_backward, "ring_backward">;
@@ -42,6 +48,10 @@ using Exercises = std::tuple<  //
     BlockwiseBackward,         //
     GroupedForward,            //
     GroupedBackward,           //
+    MultiplyPanel,             //
+    MultiplyPanelFloat,        //
+    FastForward,               //
+    FastBackward,              //
     ExchangeOddEven,           //
     RingForward,               //
     RingBackward,              //

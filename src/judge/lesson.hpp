@@ -112,6 +112,7 @@ Lesson lesson_104();
 Lesson lesson_105();
 Lesson lesson_106();
 Lesson lesson_107();
+Lesson lesson_108();
 Lesson lesson_301();
 Lesson lesson_303();
 Lesson lesson_304();
