@@ -44,7 +44,7 @@ def blockwise_tiles():
     head = "tile  tiles  pairs_computed  pairs_visible  scores_held  equals_dense"
     rows = [[f"{t} x {t}", f"{count:,}", f"{computed:,}", f"{100 * (computed / visible - 1):.0f} %", f"{held:,}"]
             for t, count, computed, visible, held, *_ in lesson_pages.rows(DEMO, head)]
-    return table(["tile", "tiles with a visible pair", "scores computed", "of them for nothing, on top", "scores in memory"], rows)
+    return table(["tile", "tiles with a visible pair", "scores computed", "on top of the visible ones", "scores in memory"], rows)
 
 
 def nan_rows(skip):
