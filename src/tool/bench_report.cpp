@@ -108,40 +108,78 @@ std::vector<Ratio> ratios_of(const std::vector<Timing>& timings, int threads) {
   return ratios.take();
 }
 
-std::string text_of(const BenchReport& report) {
-  std::string text = fmt::format(
-      "machine  {}\nbuild    {}\nPyTorch  {}\n\nfloat32, one batch entry, one head, {} tokens, one thread "
-      "unless said "
-      "otherwise; median of {} rounds (least to\nmost), in which all took turns. A multiply-add is two "
-      "operations; "
-      "masked pairs are not counted.\n\n{:<40} {:>9}  {:<17} {:>8} {:>8}\n",
-      report.machine, report.build, report.torch, report.settings.tokens, report.settings.rounds, "",
-      "GFLOP/s", "", "of peak", "of Eigen");
-  const Timing *peak = timing_named(report.timings, kPeak), *eigen = timing_named(report.timings, kEigen);
-  const auto rates = [](const Timing& t) {
-    std::vector<double> all;
-    const bool threads = t.name.find("threads") != t.name.npos;
-    for (std::size_t r = 0; r < t.rounds.size(); ++r)
-      all.push_back((threads ? wall_rate : processor_rate)(t, r) / 1e9);
-    return spread_of(all);
+namespace {
+
+// Operations per second, in units of 1e9: of processor time, or of wall time where several threads help each
+// other.
+Spread rates_of(const Timing& timing, double (*rate)(const Timing&, std::size_t)) {
+  std::vector<double> all;
+  for (std::size_t round = 0; round < timing.rounds.size(); ++round) all.push_back(rate(timing, round) / 1e9);
+  return spread_of(all);
+}
+
+std::string text_of(const Spread& rate) {
+  return fmt::format("{:.1f} ({:.1f}-{:.1f})", rate.median, rate.least, rate.most);
+}
+
+// One row for each pass, head_dim and mask, one column for each who takes part.
+std::string rates_text(const BenchReport& report) {
+  struct Column {
+    Who who;
+    std::string title;
   };
-  for (const Timing& timing : report.timings) {
-    const Spread rate = rates(timing);
-    text += fmt::format("{:<40} {:>9.1f}  {:<17} {:>8.2f} {:>8.2f}\n", timing.name, rate.median,
-                        fmt::format("({:.1f} to {:.1f})", rate.least, rate.most),
-                        rate.median / rates(*peak).median, rate.median / rates(*eigen).median);
-  }
-  text += fmt::format("\n{:<62} {:>6}  {:<15} {}\n", "ratio, round by round", "median", "",
-                      "goal at 4096 tokens");
+  std::vector<Column> columns{{Who::kReadable, "105, 106"}, {Who::kFast, "108"}};
+  if (report.settings.threads > 1)
+    columns.push_back({Who::kThreads, fmt::format("{} threads", report.settings.threads)});
+  columns.push_back({Who::kRing, "ring of 4"});
+  columns.push_back({Who::kTorch, "PyTorch"});
+  std::string text = fmt::format("{:<31}", "GFLOP/s");
+  for (const Column& column : columns) text += fmt::format(" {:<17}", column.title);
+  for (const Pass pass : {Pass::kForward, Pass::kBackward})
+    for (const Index head_dim : kHeadDims)
+      for (const bool causal : {false, true}) {
+        text += fmt::format(
+            "\n{:<31}", fmt::format("{}, head_dim {}, {}", pass == Pass::kForward ? "forward" : "backward",
+                                    head_dim, causal ? "causal" : "full"));
+        for (const Column& column : columns) {
+          const Timing* timing = timing_named(report.timings, name_of(column.who, pass, head_dim, causal));
+          const auto rate = column.who == Who::kThreads ? wall_rate : processor_rate;
+          text += fmt::format(" {:<17}", timing == nullptr ? "-" : text_of(rates_of(*timing, rate)));
+        }
+      }
+  return text + "\n";
+}
+
+std::string ratios_text(const BenchReport& report) {
+  const bool with_goals = report.settings.tokens == kGoalTokens;
+  std::string text = fmt::format("{:<64} {:<19} {}\n", "ratio, round by round", "", with_goals ? "goal" : "");
   for (const Ratio& ratio : report.ratios) {
     std::string goal;
     if (ratio.at_least) goal = fmt::format("at least {:.2f}", *ratio.at_least);
     if (ratio.at_most) goal = fmt::format("at most {:.2f}", *ratio.at_most);
     if (!goal.empty()) goal += ratio.met() ? ": met" : ": missed";
-    text += fmt::format("{:<62} {:>6.2f}  {:<15} {}\n", ratio.name, ratio.value.median,
-                        fmt::format("({:.2f} to {:.2f})", ratio.value.least, ratio.value.most), goal);
+    text += fmt::format(
+        "{:<64} {:<19} {}\n", ratio.name,
+        fmt::format("{:.2f} ({:.2f}-{:.2f})", ratio.value.median, ratio.value.least, ratio.value.most),
+        with_goals ? goal : "");
   }
   return text;
+}
+
+}  // namespace
+
+std::string text_of(const BenchReport& report) {
+  std::string text = fmt::format(
+      "machine  {}\nbuild    {}\nPyTorch  {}\n\nfloat32, one batch entry, one head, {} tokens; one thread "
+      "unless "
+      "said otherwise. A median of {} rounds (least-most), in\nwhich all take turns. A multiply-add is two "
+      "operations; "
+      "masked pairs are not counted.\n\n",
+      report.machine, report.build, report.torch, report.settings.tokens, report.settings.rounds);
+  for (const char* name : {kPeak, kEigen})
+    text += fmt::format("{:<48} {} GFLOP/s\n", name,
+                        text_of(rates_of(*timing_named(report.timings, name), processor_rate)));
+  return text + "\n" + rates_text(report) + "\n" + ratios_text(report);
 }
 
 namespace {

@@ -15,11 +15,14 @@ struct Spread {
 };
 Spread spread_of(std::vector<double> values);
 
+// The length for which there are goals.
+inline constexpr Index kGoalTokens = 4096;
+
 // The ratio of two contestants, taken round by round, beside what it should be.
 struct Ratio {
   std::string name;  // "108 forward, head_dim 128, of the peak"
   Spread value;
-  std::optional<double> at_least, at_most;  // the goal, for 4096 tokens
+  std::optional<double> at_least, at_most;  // the goal, for kGoalTokens
 
   bool met() const;
 };

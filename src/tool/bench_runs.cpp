@@ -35,18 +35,17 @@ struct Inputs {
     q = normal();
     kv = {normal(), normal()};
     dout = normal();
-    output = forward(HostOptions{});
+    HostEngine<float> engine;
+    output = forward(engine);
   }
 
-  Output forward(const HostOptions& options) const {
-    HostEngine<float> engine(options);
+  Output forward(BlockEngine& engine) const {
     RowState state = engine.begin(q);
     engine.forward(state, q, kv, ranges, problem.softmax_scale);
     return engine.finish(std::move(state));
   }
 
-  void backward(const HostOptions& options) const {
-    HostEngine<float> engine(options);
+  void backward(BlockEngine& engine) const {
     const Buffer delta = engine.delta(output.out, dout);
     Buffer dq = engine.allocate(q.extents(), Role::kAccumulator);
     engine.set_zero(dq);
@@ -55,11 +54,11 @@ struct Inputs {
     engine.backward(dq, part, {q, output.out, output.lse, dout, delta}, kv, ranges, problem.softmax_scale);
   }
 
-  void run(Pass pass, const HostOptions& options) const {
+  void run(Pass pass, BlockEngine& engine) const {
     if (pass == Pass::kForward)
-      forward(options);
+      forward(engine);
     else
-      backward(options);
+      backward(engine);
   }
 
   // Two products of rows x keys x head_dim forward, five backward, of visible pairs only.
@@ -80,19 +79,19 @@ class Ring {
       ranks_.push_back({scatter(inputs_->q, sharding, r),
                         scatter(inputs_->dout, sharding, r),
                         {scatter(inputs_->kv.k, sharding, r), scatter(inputs_->kv.v, sharding, r)},
+                        std::make_unique<HostEngine<float>>(),
                         {}});
     run(Pass::kForward);
   }
 
   void run(Pass pass) {
     run_ranks(kRanks, [&](ThreadCommunicator& comm) {
-      HostEngine<float> engine;
       Rank& rank = ranks_[static_cast<std::size_t>(comm.rank())];
       if (pass == Pass::kForward)
-        rank.left = ring_forward(comm, engine, problem_, rank.q, rank.kv);
+        rank.left = ring_forward(comm, *rank.engine, problem_, rank.q, rank.kv);
       else
-        ring_backward(comm, engine, problem_, Schedule::kReversed, rank.q, rank.left.last, rank.left.output,
-                      rank.dout);
+        ring_backward(comm, *rank.engine, problem_, Schedule::kReversed, rank.q, rank.left.last,
+                      rank.left.output, rank.dout);
     });
   }
 
@@ -100,6 +99,7 @@ class Ring {
   struct Rank {
     Buffer q, dout;
     KvBlock kv;
+    std::unique_ptr<HostEngine<float>> engine;
     RingOutput left;
   };
 
@@ -148,7 +148,8 @@ void add_attention(std::vector<Contestant>& all, const BenchSettings& settings, 
       all.push_back({name_of(who, pass, head_dim, causal), inputs->flop(pass), std::move(run)});
     };
     const auto add_engine = [&](Who who, const HostOptions& options) {
-      add(who, [=] { return timed([&] { inputs->run(pass, options); }); });
+      const auto engine = std::make_shared<HostEngine<float>>(options);  // keeps its memory, as a rank's does
+      add(who, [=] { return timed([&] { inputs->run(pass, *engine); }); });
     };
     add_engine(Who::kReadable, {.kernel = Kernel::kReadable});
     add_engine(Who::kFast, {});

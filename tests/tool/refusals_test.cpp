@@ -61,7 +61,12 @@ const Refusal kRefusals[] = {
     {"start 999", "999"},
     {"check 104 --debug", "--debug"},
     {"hint 104", "hint is not part of this version"},
-    {"bench", "bench is not part of this version"},
+    {"bench kernels", "bench kernels is not part of this version"},
+    {"bench --tune", "bench --tune is not part of this version"},
+    {"bench --tokens 3", "bench --tokens: expected at least 4"},
+    {"bench --rounds 0", "bench --rounds: expected at least 1"},
+    {"bench --threads 0", "bench --threads: expected at least 1"},
+    {"bench --quick --json nowhere/OUT", "nowhere"},
     {"test", "launcher"},
 };
 
@@ -102,7 +107,7 @@ TEST_CASE("every wrong call is refused with a sentence and leaves no file") {
 
 TEST_CASE("help is there for every command, with an example") {
   const Folder folder;
-  for (const char* command : {"", "run", "attend", "verify", "start", "check"}) {
+  for (const char* command : {"", "run", "attend", "verify", "bench", "start", "check"}) {
     const Ran ran = run_tool(folder, std::string(command) + " --help");
     CAPTURE(command);
     CHECK(ran.exit_code == 0);

@@ -12,14 +12,18 @@
 
 namespace ringcraft {
 template <class T>
-HostEngine<T>::HostEngine(HostOptions options) : options_(options) {
-  options_.tile.validate();
-  if (options_.threads < 1)
-    throw Error("threads", "at least 1", std::to_string(options_.threads), "leave them out to get one");
-  if (options_.threads > 1 && options_.kernel == Kernel::kReadable)
-    throw Error("threads", "1 with the readable kernels", std::to_string(options_.threads),
+HostEngine<T>::HostEngine(HostOptions options) : tile_(options.tile) {
+  tile_.validate();
+  if (options.threads < 1)
+    throw Error("threads", "at least 1", std::to_string(options.threads), "leave them out to get one");
+  if (options.threads > 1 && options.kernel == Kernel::kReadable)
+    throw Error("threads", "1 with the readable kernels", std::to_string(options.threads),
                 "take the fast kernels, or more ranks");
+  if (options.kernel == Kernel::kFast) fast_ = std::make_unique<FastHeads<T>>(options.threads);
 }
+
+template <class T>
+HostEngine<T>::~HostEngine() = default;
 
 template <class T>
 RowState HostEngine<T>::begin(const Buffer& q) {
@@ -34,8 +38,8 @@ RowState HostEngine<T>::begin(const Buffer& q) {
 template <class T>
 void HostEngine<T>::do_forward(RowState& state, const Buffer& q, const KvBlock& block,
                                const KeyRanges& ranges, double softmax_scale) {
-  if (options_.kernel == Kernel::kFast)
-    fast_forward_heads<T>(state, q, block, ranges, softmax_scale, options_.threads);
+  if (fast_)
+    fast_->forward(state, q, block, ranges, softmax_scale);
   else
     readable_forward(state, q, block, ranges, static_cast<T>(softmax_scale));
 }
@@ -44,16 +48,15 @@ template <class T>
 void HostEngine<T>::readable_forward(RowState& state, const Buffer& q, const KvBlock& block,
                                      const KeyRanges& ranges, T softmax_scale) const {
   const Extents &e = q.extents(), &kv = block.k.extents();
-  const TileSize size = options_.tile;
   PartialMemory<T> memory;
-  for (Index row = 0; row < e.rows; row += size.rows) {
-    const Index rows = std::min(size.rows, e.rows - row);
+  for (Index row = 0; row < e.rows; row += tile_.rows) {
+    const Index rows = std::min(tile_.rows, e.rows - row);
     const KeyRanges tile = ranges.slice(row, rows);
     if (tile.pairs() == 0) continue;
     for_each_head(e, kv.heads, [&](Index b, Index h, Index g) {
       const Partial<T> partial = memory.identity(rows, e.width);
       blockwise_forward<T>(head_of<T>(q, b, h).slice(row, rows), head_of<T>(block.k, b, g),
-                           head_of<T>(block.v, b, g), tile, softmax_scale, partial, size);
+                           head_of<T>(block.v, b, g), tile, softmax_scale, partial, tile_);
       merge<T>(partial_of<T>(state, b, h).slice(row, rows), partial);
     });
   }
@@ -80,11 +83,11 @@ Buffer HostEngine<T>::delta(const Buffer& out, const Buffer& dout) {
 template <class T>
 void HostEngine<T>::do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
                                 const KeyRanges& ranges, double softmax_scale) {
-  if (options_.kernel == Kernel::kFast)
-    fast_backward_heads<T>(dq, part, saved, block, ranges, softmax_scale, options_.threads);
+  if (fast_)
+    fast_->backward(dq, part, saved, block, ranges, softmax_scale);
   else
     grouped_backward<T>(saved.q, block, saved.dout, saved.lse, saved.delta, ranges,
-                        static_cast<T>(softmax_scale), dq, part, options_.tile);
+                        static_cast<T>(softmax_scale), dq, part, tile_);
 }
 
 template <class T>

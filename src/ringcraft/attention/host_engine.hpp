@@ -10,6 +10,9 @@
 
 namespace ringcraft {
 
+template <class T>
+class FastHeads;
+
 /// Which kernels a host engine computes with.
 enum class Kernel : std::uint8_t {
   kFast,      ///< lesson 108
@@ -34,6 +37,7 @@ class HostEngine final : public BlockEngine {
   explicit HostEngine(HostOptions options = {});
   /// An engine with the readable kernels in tiles of this size. Throws Error for a size below 1.
   explicit HostEngine(TileSize tile) : HostEngine(HostOptions{.kernel = Kernel::kReadable, .tile = tile}) {}
+  ~HostEngine() override;
 
   Space space() const override { return Space::kHost; }
   DType dtype(Role) const override { return dtype_of<T>(); }
@@ -54,7 +58,8 @@ class HostEngine final : public BlockEngine {
   void readable_forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
                         T softmax_scale) const;
 
-  HostOptions options_;
+  TileSize tile_;                       // of the readable kernels
+  std::unique_ptr<FastHeads<T>> fast_;  // none with the readable kernels
 };
 
 /// A HostEngine of this number type. Throws Error for bfloat16, which is a storage type, and for options that
