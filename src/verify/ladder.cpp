@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ringcraft/core/error.hpp"
+#include "verify/rows_over_ranks.hpp"
 #include "verify/rowwise.hpp"
 
 namespace ringcraft::verify {
@@ -30,6 +31,16 @@ Run on_a_ring(Schedule schedule = Schedule::kReversed) {
     // else.
     return run_ring(problem, inputs, {.schedule = schedule, .seconds_per_pair = 1}, &cost);
   };
+}
+
+Run rows_over_ranks() {
+  return [](const Problem& problem, const Inputs& inputs, Measurement& cost) {
+    return run_rows_over_ranks(problem, inputs, &cost);
+  };
+}
+
+RingTheory rows_theory(const Problem& problem, RoleBytes bytes) {
+  return distributed_softmax_theory(problem, bytes, kRowsAtOnce);
 }
 
 // Elements of a query-side tensor, of a KV-side tensor, and of one number per row.
@@ -89,6 +100,15 @@ const std::vector<Stage>& stages() {
        {},
        blockwise_peak,
        on_one_device(Algorithm::kBlockwise)},
+      {"distributed softmax",
+       302,
+       "online softmax",
+       kForward,
+       Layout::kContiguous,
+       {},
+       nullptr,
+       rows_over_ranks(),
+       rows_theory},
       {"ring forward", 303, "blockwise forward", kForward, Layout::kContiguous, {}, nullptr, on_a_ring()},
       {"ring backward, reversed", 304, "blockwise backward", kAll, Layout::kContiguous, kReversed, nullptr,
        on_a_ring()},
