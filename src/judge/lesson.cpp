@@ -8,7 +8,8 @@
 namespace ringcraft::judge {
 
 const std::vector<Lesson>& all_lessons() {
-  static const std::vector<Lesson> lessons{lesson_104(), lesson_301(), lesson_303(), lesson_304()};
+  static const std::vector<Lesson> lessons{lesson_104(), lesson_301(), lesson_302(), lesson_303(),
+                                           lesson_304()};
   return lessons;
 }
 

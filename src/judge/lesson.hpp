@@ -92,6 +92,7 @@ const Lesson& lesson_numbered(int number);
 /// Declared in lessons/NNN_name/checks.cpp.
 Lesson lesson_104();
 Lesson lesson_301();
+Lesson lesson_302();
 Lesson lesson_303();
 Lesson lesson_304();
 
