@@ -12,6 +12,7 @@
 #include "ringcraft/attention/softmax.hpp"
 #include "ringcraft/comm/exchange.hpp"
 #include "ringcraft/problem/deal.hpp"
+#include "ringcraft/ring/distributed_softmax.hpp"
 #include "ringcraft/ring/ring.hpp"
 #include "ringcraft/ring/work.hpp"
 
@@ -30,6 +31,7 @@ using MultiplyPanelFloat = Exercise<&ringcraft::multiply_panel<float>, "multiply
 using FastForward = Exercise<&ringcraft::fast_forward<double>, "fast_forward">;
 using FastBackward = Exercise<&ringcraft::fast_backward<double>, "fast_backward">;
 using ExchangeOddEven = Exercise<&ringcraft::exchange_odd_even, "exchange_odd_even">;
+using DistributedSoftmax = Exercise<&ringcraft::distributed_softmax<double>, "distributed_softmax">;
 using RingForward = Exercise<&ringcraft::ring_forward, "ring_forward">;
 using RingBackward = Exercise<&ringcraft::ring_backward, "ring_backward">;
 using RingWorkExercise = Exercise<&ringcraft::ring_work, "ring_work">;
@@ -53,6 +55,7 @@ using Exercises = std::tuple<  //
     FastForward,               //
     FastBackward,              //
     ExchangeOddEven,           //
+    DistributedSoftmax,        //
     RingForward,               //
     RingBackward,              //
     RingWorkExercise,          //

@@ -114,6 +114,7 @@ Lesson lesson_106();
 Lesson lesson_107();
 Lesson lesson_108();
 Lesson lesson_301();
+Lesson lesson_302();
 Lesson lesson_303();
 Lesson lesson_304();
 Lesson lesson_401();

@@ -2,8 +2,10 @@
 #include "ringcraft/ring/theory.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
+#include "ringcraft/comm/collectives.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/ring/work.hpp"
 
@@ -36,15 +38,20 @@ void add_block(RingTheory& theory, std::size_t rank, const Problem& problem, int
   theory.messages_sent[rank] += elements > 0 ? 2 : 0;
 }
 
-RingTheory common(const Problem& problem) {
-  const auto ranks = static_cast<std::size_t>(problem.world_size);
+RingTheory empty(int world_size) {
+  const auto ranks = static_cast<std::size_t>(world_size);
   RingTheory theory;
-  theory.hops = hops(problem);
-  theory.steps = theory.hops + 1;
-  theory.kv_exchanges = theory.hops;
   theory.bytes_sent.assign(ranks, 0);
   theory.messages_sent.assign(ranks, 0);
   theory.peak_bytes.assign(ranks, 0);
+  return theory;
+}
+
+RingTheory common(const Problem& problem) {
+  RingTheory theory = empty(problem.world_size);
+  theory.hops = hops(problem);
+  theory.steps = theory.hops + 1;
+  theory.kv_exchanges = theory.hops;
   const RingWork work = ring_work(problem);
   theory.pairs = work.by_rank;
   theory.imbalance = work.imbalance;
@@ -89,6 +96,33 @@ RingTheory backward_theory(const Problem& problem, Schedule schedule, RoleBytes 
     theory.peak_bytes[r] =
         (2 * own.q + first + ring) * element + (2 * own.q + 2 * own.row + gradients) * accumulator;
   }
+  return theory;
+}
+
+RingTheory distributed_softmax_theory(const Problem& problem, RoleBytes bytes, Index rows_at_once) {
+  const auto element = static_cast<Index>(bytes.element), accumulator = static_cast<Index>(bytes.accumulator);
+  const int n = problem.world_size;
+  const Shape& s = problem.shape;
+  const ShardElements whole(s, s.seqlen);
+  const Index turns = s.batch * s.heads * ((s.seqlen + rows_at_once - 1) / rows_at_once);
+  const KeyRanges seen_by =
+      key_ranges(problem.mask, s.seqlen).transposed(static_cast<int>(s.seqlen));  // the rows that see a key
+  RingTheory theory = empty(n);
+  theory.steps = 1;
+  for (int rank = 0; rank < n; ++rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    theory.bytes_sent[r] = (n - 1) * (2 * whole.row + whole.q) * accumulator;
+    theory.messages_sent[r] = 2 * turns * gather_phases(n);  // (m, l), and the shares of out
+    theory.peak_bytes[r] =
+        (whole.q + of_rank(problem, rank).kv) * element + (whole.q + whole.row) * accumulator;
+    theory.pairs.push_back(0);
+    for (const Position key : problem.sharding().positions(rank))
+      theory.pairs.back() +=
+          seen_by.end[static_cast<std::size_t>(key)] - seen_by.begin[static_cast<std::size_t>(key)];
+  }
+  const Index total = std::accumulate(theory.pairs.begin(), theory.pairs.end(), Index{0});
+  const Index busiest = *std::max_element(theory.pairs.begin(), theory.pairs.end());
+  theory.imbalance = 1 - static_cast<double>(total) / n / static_cast<double>(busiest);
   return theory;
 }
 

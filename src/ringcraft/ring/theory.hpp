@@ -44,6 +44,12 @@ RingTheory forward_theory(const Problem& problem, RoleBytes bytes);
 /// and the rank's own k and v are not counted.
 RingTheory backward_theory(const Problem& problem, Schedule schedule, RoleBytes bytes);
 
+/// Attention with a distributed softmax instead of a ring (lesson 302): every rank holds all queries and its
+/// own shard of keys and values, and for `rows_at_once` rows of a head at a time the ranks gather (m, l) and
+/// their shares of out. No K or V moves. Peak: q, out and lse of the whole sequence, and the own k and v. A
+/// pair belongs to the rank that owns its key.
+RingTheory distributed_softmax_theory(const Problem& problem, RoleBytes bytes, Index rows_at_once);
+
 /// Peak elements of a rank when all shards have the same length: 2Q + 2L + 2K (1 + min(C, 2)) forward and
 /// 4Q + 2L + 2K (1 + min(C, 2)) + 2K (C = 0 ? 1 : 3) backward, with c = seqlen / N, Q = batch heads c
 /// head_dim, K = batch kv_heads c head_dim and L = batch heads c. Throws Error if N does not divide seqlen.
