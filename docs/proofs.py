@@ -3,7 +3,8 @@
 A proof is a link whose words are the name of a test case and whose target is the file with that case:
     [`a window needs as many hops as it is blocks wide`](../../tests/problem/golden_test.cpp)
     python3 docs/proofs.py --check
-Exits 1 and names what is missing. On docs/pages/write_ups.md every row of a table must have a proof.
+Exits 1 and names what is missing. On docs/pages/write_ups.md every row of a table must have a proof, and every test case of
+tests/write_ups a row.
 """
 import argparse
 import re
@@ -36,6 +37,9 @@ def complaints(page):
         found += [f"{where}: a row without a proof: {row}" for row in rows if not PROOF.search(row)]
         if not rows:
             found.append(f"{where}: expected rows with proofs")
+        named = {name for name, _ in PROOF.findall(text)}
+        own = {name for path in (marks.ROOT / "tests/write_ups").glob("*.cpp") for name in cases(path)}
+        found += [f"{where}: tests/write_ups proves what no row names: {name}" for name in sorted(own - named)]
     return found
 
 
