@@ -22,7 +22,8 @@ def sources():
 
 def first_sentence(path):
     """The first sentence of a file's header comment."""
-    comment = r"#(?!include|pragma)\s?(.*)" if path.suffix in (".sh", ".cmake") else r"///?\s?(.*)"
+    with_hash = path.suffix in (".sh", ".cmake", ".schedule") or path.name.endswith(".cmake.in")
+    comment = r"#(?!!)\s?(.*)" if with_hash else r"///?\s?(.*)"
     words = []
     for line in marks.read(path).split("\n"):
         if line.startswith(("#!", "#pragma once")) or line.strip() == "/// @file":
@@ -31,7 +32,7 @@ def first_sentence(path):
         if not found or not found[1].strip():
             break
         words.append(found[1].strip())
-    sentence = re.match(r".*?\.(?= |$)", " ".join(words))
+    sentence = re.match(r".*?[.?](?= |$)", " ".join(words))
     if not sentence:
         raise SystemExit(f"{path.relative_to(marks.ROOT)}: expected a header comment with a sentence")
     return sentence[0].replace("|", "\\|").replace("<T>", "&lt;T&gt;").replace("<preset>", "&lt;preset&gt;")

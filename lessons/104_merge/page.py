@@ -4,8 +4,10 @@ import random
 
 import layouts
 from drawing import box, svg, text
+from lesson_pages import demo, rows
 from tables import fraction, number, table
 
+DEMO = demo(__file__)
 SCORES = {"A": [1, 3, 0, 2], "B": [5, 2, 4, 1]}  # in units of ln 2
 VALUES = {"A": [4, 1, 8, 2], "B": [6, 0, 4, -16]}
 NOTHING = (-math.inf, 0.0, 0.0)  # (m, l, O), the identity
@@ -37,21 +39,24 @@ def half(side):
 
 
 def merge_example():
-    rows = []
+    lines = []
     for side in "AB":
         top = max(SCORES[side])
         weights = ", ".join(fraction(2.0 ** (s - top)) for s in SCORES[side])
         m, l, o = half(side)
-        rows.append([f"${side}$", ", ".join(map(str, SCORES[side])), ", ".join(map(str, VALUES[side])), top, weights,
+        lines.append([f"${side}$", ", ".join(map(str, SCORES[side])), ", ".join(map(str, VALUES[side])), top, weights,
                      number(round(l, 9)), number(round(o, 9))])
     (ma, la, oa), (mb, lb, ob) = half("A"), half("B")
     m, l, o = merge(half("A"), half("B"))
     whole = partial([s * math.log(2) for s in SCORES["A"] + SCORES["B"]], VALUES["A"] + VALUES["B"])
     assert max(abs(x - y) for x, y in zip((m, l, o), whole)) < 1e-14
+    printed = {name: state for name, *state in rows(DEMO, "state    m/ln2        l        O    O / l      lse")}
+    for name, state in (("A", half("A")), ("B", half("B")), ("A+B", (m, l, o))):
+        assert all(abs(x - y) < 1e-4 for x, y in zip(printed[name], (state[0] / math.log(2), *state[1:])))
     wa, wb = math.exp(ma - m), math.exp(mb - m)
     n = lambda x: number(round(x, 9))
     head = ["half", r"scores / $\ln 2$", "values", r"$m / \ln 2$", "weights", "$l$", "$O$"]
-    return (table(head, rows) + f"""
+    return (table(head, lines) + f"""
 $A$ counts in units of $2^{{{max(SCORES['A'])}}}$, $B$ in units of $2^{{{max(SCORES['B'])}}}$. The larger maximum wins, so $A$ is changed
 into $B$'s currency:
 
@@ -128,9 +133,7 @@ def bars(x, y, heights, labels, scale, colours):
 
 
 def figure():
-    scores = SCORES["A"] + SCORES["B"]
-    own = [2.0 ** (s - max(SCORES[side])) for side in "AB" for s in SCORES[side]]
-    merged = [2.0 ** (s - max(scores)) for s in scores]
+    _, scores, own, merged = zip(*rows(DEMO, "key  score/ln2  weight_in_its_half  weight_after_merge"))
     label = lambda weights: [fraction(w) for w in weights]
     colours, body = ["c0"] * 4 + ["c1"] * 4, []
     panels = [("scores, in units of ln 2", scores, scores, 110 / max(scores)),

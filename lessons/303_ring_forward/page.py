@@ -1,9 +1,23 @@
-"""Tables and the figure of lesson 303."""
+"""Tables and the figure of lesson 303; times come from what the demo prints."""
 import layouts
+import lesson_pages
 from drawing import lane, svg, text
 from tables import table
 
 RANKS, TOKENS = 4, 16
+DEMO = lesson_pages.demo(__file__)
+ORDERS = ["under way while computing", "one after the other"]
+
+
+def timeline(order):
+    """For each step of rank 0: computes from, to, exchange from, goes on at."""
+    return [line[1:] for line in lesson_pages.rows(DEMO, f"{order}: step, computes from, to, exchange from, goes on at")]
+
+
+def hop_time():
+    """What an exchange takes: seen where it is not hidden."""
+    _, _, start, done = timeline(ORDERS[1])[0]
+    return done - start
 
 
 def ring_steps():
@@ -23,9 +37,9 @@ def ring_buffers():
 
 
 def ring_time():
-    compute, move = 3, 1
-    together = compute + (RANKS - 1) * max(compute, move)
-    apart = RANKS * compute + (RANKS - 1) * move
+    together, apart = (timeline(order)[-1][-1] for order in ORDERS)
+    compute, move = timeline(ORDERS[0])[0][1], hop_time()
+    assert together == compute + (RANKS - 1) * max(compute, move) and apart == RANKS * compute + (RANKS - 1) * move
     return f"With $N = {RANKS}$, $T_c = {compute}$ and $T_{{kv}} = {move}$: {together} against {apart}.\n"
 
 
@@ -68,20 +82,17 @@ def ring_mistakes():
 
 
 def overlap():
-    compute, move, unit, left = 3, 1, 48, 130
-    step = max(compute, move)
-    body = [text(left, 20, "exchange under way while computing", "left bold")]
-    body += lane(30, "compute", [(t * step, compute, f"step {t}") for t in range(RANKS)], "c0", unit, left)
-    body += lane(55, "exchange", [(t * step, move, "KV") for t in range(RANKS - 1)], "c1", unit, left)
-    apart = compute + move
-    body += [text(left, 110, "one after the other", "left bold")]
-    body += lane(120, "compute", [(t * apart, compute, f"step {t}") for t in range(RANKS)], "c0", unit, left)
-    body += lane(145, "exchange", [(t * apart + compute, move, "KV") for t in range(RANKS - 1)], "c1", unit, left)
-    total = RANKS * compute + (RANKS - 1) * move
+    unit, left, body = 48, 130, []
+    for i, order in enumerate(ORDERS):
+        top, steps = 20 + 90 * i, timeline(order)
+        body.append(text(left, top, f"exchange {order}" if i == 0 else order, "left bold"))
+        body += lane(top + 10, "compute", [(begin, end - begin, f"step {t}") for t, (begin, end, _, _) in enumerate(steps)], "c0", unit, left)
+        body += lane(top + 35, "exchange", [(start, hop_time(), "KV") for _, _, start, _ in steps[:-1]], "c1", unit, left)
+    total = timeline(ORDERS[1])[-1][-1]
     body.append(f'<path d="M{left} 184H{left + total * unit}" class="thin"/>')
     for tick in range(0, total + 1, 3):
         body += [f'<path d="M{left + tick * unit} 180v8" class="thin"/>', text(left + tick * unit, 204, tick, "small")]
-    return svg(880, 212, "Time lines of one rank with and without overlap", body)
+    return svg(880, 212, "Time lines of rank 0 with and without overlap", body)
 
 
 COMPUTED = {f.__name__: f for f in (ring_steps, ring_buffers, ring_time, ring_bytes, ring_mistakes)}

@@ -21,13 +21,14 @@ Buffer filled(const Extents& extents, double value) {
   return buffer;
 }
 
-// Names what the student sees, which is a block of one head: its rows count from 0.
-void require_good(const BlockCase& c, const verify::Comparison& comparison) {
+// Names what the student sees, which is a block of one head: its rows count from 0. `about_nan` says where a
+// NaN may come from.
+void require_good(const BlockCase& c, const verify::Comparison& comparison, const char* about_nan = "") {
   if (comparison.good) return;
   const auto rows = static_cast<Position>(c.problem.queries.size());
   const bool nan = comparison.first && std::isnan(comparison.first->got);
   throw Wrong(c.name + ": " + verify::described(comparison, {Layout::kContiguous, rows, 1}) +
-              (nan ? "; the results are full of NaN before your function writes them" : ""));
+              (nan ? about_nan : ""));
 }
 
 // Whatever else goes wrong during a call is told with the case's name in front.
@@ -59,7 +60,8 @@ void require_forward(const std::vector<BlockCase>& cases,
                   head_of<double>(got.out, b, h), head_of<double>(got.lse, b, h).data});
       });
     });
-    require_good(c, verify::compare_exact(got, verify::oracle(c.problem, in), verify::Expect::kForward));
+    require_good(c, verify::compare_exact(got, verify::oracle(c.problem, in), verify::Expect::kForward),
+                 "; the results are full of NaN before your function writes them");
   }
 }
 

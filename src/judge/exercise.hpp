@@ -3,7 +3,7 @@
 /// Exercise: everything that one exercise needs on both sides of the trust boundary, from the type of its
 /// public function alone. Communicator& and BlockEngine& are supplied by the worker; every other argument
 /// travels there. Views whose elements can be written, and mutable references, travel back with the result;
-/// constant arguments do not, but the worker tells which of them changed.
+/// what is constant in an argument does not, but the worker tells in which of them it changed.
 
 #include <cstdint>
 #include <tuple>
@@ -20,7 +20,7 @@ namespace ringcraft::judge {
 template <class R>
 struct Answer {
   R result;
-  std::uint32_t changed = 0;  ///< bit i: the function's argument i, a constant one, was changed
+  std::uint32_t changed = 0;  ///< bit i: something constant in the function's argument i was changed
 };
 template <>
 struct Answer<void> {
@@ -34,10 +34,6 @@ inline constexpr bool kSupplied = std::is_same_v<A, Communicator&> || std::is_sa
 template <class A>
 inline constexpr bool kMutableReference =
     std::is_lvalue_reference_v<A> && !std::is_const_v<std::remove_reference_t<A>> && !kSupplied<A>;
-
-/// An argument that travels back.
-template <class A>
-inline constexpr bool kTravelsBack = kMutableReference<A> || is_mutable_view<std::remove_cvref_t<A>>();
 
 /// How the judge's side takes an argument of declared type A.
 template <class A>
@@ -72,7 +68,7 @@ struct Proxy<R, std::tuple<std::type_identity<A>...>> {
   static void take_back(Reader& from, Arena& arena, Taken<B> argument) {
     if constexpr (is_mutable_view<std::remove_cvref_t<B>>()) {
       get_into(from, argument);
-    } else if constexpr (kTravelsBack<B>) {
+    } else if constexpr (kMutableReference<B>) {
       argument = get<std::remove_cvref_t<B>>(from, arena);
     }
   }
@@ -159,13 +155,19 @@ struct Exercise<Function, Name> : Proxy<R, decltype(std::tuple_cat(std::declval<
   template <class B>
   static Bytes constant_bytes(const Held<B>& held) {
     Writer to;
-    if constexpr (!kSupplied<B> && !kTravelsBack<B>) put(to, held);
+    if constexpr (!kSupplied<B> && !kMutableReference<B>) put_constant(to, held);
     return to.take();
   }
 
   template <class B>
   static void send_back(Writer& to, const Held<B>& held) {
-    if constexpr (!kSupplied<B> && kTravelsBack<B>) put(to, held);
+    if constexpr (kSupplied<B>) {
+      return;
+    } else if constexpr (is_mutable_view<Held<B>>()) {
+      put_mutable(to, held);
+    } else if constexpr (kMutableReference<B>) {
+      put(to, held);
+    }
   }
 };
 

@@ -3,15 +3,29 @@
 /// The exercises that can be judged. A worker serves all of them; a check calls them by type.
 
 #include "judge/exercise.hpp"
+#include "ringcraft/attention/blockwise.hpp"
+#include "ringcraft/attention/dense.hpp"
+#include "ringcraft/attention/grouped.hpp"
 #include "ringcraft/attention/merge.hpp"
+#include "ringcraft/attention/softmax.hpp"
+#include "ringcraft/comm/exchange.hpp"
 #include "ringcraft/problem/deal.hpp"
 #include "ringcraft/ring/ring.hpp"
 #include "ringcraft/ring/work.hpp"
 
 namespace ringcraft::judge {
 
+using DenseForward = Exercise<&ringcraft::dense_forward<double>, "dense_forward">;
+using SafeSoftmax = Exercise<&ringcraft::safe_softmax<double>, "safe_softmax">;
+using OnlineScan = Exercise<&ringcraft::online_scan<double>, "online_scan">;
 using Merge = Exercise<&ringcraft::merge<double>, "merge">;
+using BlockwiseForward = Exercise<&ringcraft::blockwise_forward<double>, "blockwise_forward">;
+using BlockwiseBackward = Exercise<&ringcraft::blockwise_backward<double>, "blockwise_backward">;
+using GroupedForward = Exercise<&ringcraft::grouped_forward<double>, "grouped_forward">;
+using GroupedBackward = Exercise<&ringcraft::grouped_backward<double>, "grouped_backward">;
+using ExchangeOddEven = Exercise<&ringcraft::exchange_odd_even, "exchange_odd_even">;
 using RingForward = Exercise<&ringcraft::ring_forward, "ring_forward">;
+using RingBackward = Exercise<&ringcraft::ring_backward, "ring_backward">;
 using RingWorkExercise = Exercise<&ringcraft::ring_work, "ring_work">;
 using TokenPosition = Exercise<&ringcraft::token_position, "token_position">;
 using TokenOwner = Exercise<&ringcraft::token_owner, "token_owner">;
@@ -20,8 +34,17 @@ using ZigzagChunks = Exercise<&ringcraft::zigzag_chunks, "zigzag_chunks">;
 
 /// All of them.
 using Exercises = std::tuple<  //
+    DenseForward,              //
+    SafeSoftmax,               //
+    OnlineScan,                //
     Merge,                     //
+    BlockwiseForward,          //
+    BlockwiseBackward,         //
+    GroupedForward,            //
+    GroupedBackward,           //
+    ExchangeOddEven,           //
     RingForward,               //
+    RingBackward,              //
     RingWorkExercise,          //
     TokenPosition,             //
     TokenOwner,                //

@@ -30,6 +30,7 @@ int run(int argc, char** argv) {
   ringcraft::tool::add_run(app, action);
   ringcraft::tool::add_attend(app, action);
   ringcraft::tool::add_verify(app, action);
+  ringcraft::tool::add_bench(app, action);
   ringcraft::tool::add_lessons(app, action);
   ringcraft::tool::add_not_here(app, action);
   try {
@@ -43,7 +44,7 @@ int run(int argc, char** argv) {
   }
   if (!action) {
     std::fputs(app.help().c_str(), stdout);
-    return report("say what to do: run, attend, verify, lessons, start, check, test or setup",
+    return report("say what to do: run, attend, verify, bench, lessons, start, check, test or setup",
                   ringcraft::Code::kWrongCall);
   }
   return action();

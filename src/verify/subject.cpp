@@ -5,8 +5,8 @@
 #include <chrono>
 #include <utility>
 
-#include "ringcraft/attention/host_engine.hpp"
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/ring/recording.hpp"
 #include "verify/clocked_engine.hpp"
 #include "verify/single_device_cost.hpp"
 
@@ -61,9 +61,10 @@ class RingRun {
 
   PassCost forward() {
     return run(options_.seconds_per_pair,
-               [&](ThreadCommunicator& comm, BlockEngine& engine, RankState& rank) {
+               [&](ThreadCommunicator& comm, BlockEngine& engine, RankState& rank, RankTrace* trace) {
                  rank.q = shard(inputs_.q, comm);
                  rank.kv = {shard(inputs_.k, comm), shard(inputs_.v, comm)};
+                 hold(trace, comm.rank(), rank.kv);
                  auto [output, last] = ring_forward(comm, engine, problem_, rank.q, rank.kv);
                  rank.output = std::move(output);
                  if (options_.schedule == Schedule::kReversed && last.k.extents() != Extents{})
@@ -72,12 +73,14 @@ class RingRun {
   }
 
   PassCost backward() {
-    return run(
-        2.5 * options_.seconds_per_pair, [&](ThreadCommunicator& comm, BlockEngine& engine, RankState& rank) {
-          const Buffer dout = shard(inputs_.dout, comm);
-          rank.gradients =
-              ring_backward(comm, engine, problem_, options_.schedule, rank.q, rank.kv, rank.output, dout);
-        });
+    const int n = problem_.world_size, back = options_.schedule == Schedule::kReversed ? hops(problem_) : 0;
+    return run(2.5 * options_.seconds_per_pair,
+               [&](ThreadCommunicator& comm, BlockEngine& engine, RankState& rank, RankTrace* trace) {
+                 const Buffer dout = shard(inputs_.dout, comm);
+                 hold(trace, (comm.rank() - back + n) % n, rank.kv);
+                 rank.gradients = ring_backward(comm, engine, problem_, options_.schedule, rank.q, rank.kv,
+                                                rank.output, dout);
+               });
   }
 
   Answer gathered() const {
@@ -101,14 +104,17 @@ class RingRun {
   PassCost run(double seconds_per_pair, Body body) {
     PassCost cost;
     cost.work.resize(ranks_.size());
+    if (options_.trace) cost.trace.emplace(problem_.world_size);
     const auto start = std::chrono::steady_clock::now();
     RanksReport report = run_ranks(
         problem_.world_size,
         [&](ThreadCommunicator& comm) {
           const auto r = static_cast<std::size_t>(comm.rank());
           const MeterScope scope(ranks_[r].meter);
-          ClockedEngine engine(make_engine(), comm, seconds_per_pair);
-          body(comm, engine, ranks_[r]);
+          ClockedEngine engine(make_host_engine(inputs_.q.dtype(), options_.engine), comm, seconds_per_pair);
+          RankTrace* trace = cost.trace ? &cost.trace->rank(comm.rank()) : nullptr;
+          const Recording recording(trace, comm, engine);
+          body(comm, engine, ranks_[r], trace);
           cost.work[r] = engine.work();
         },
         options_.board);
@@ -117,12 +123,6 @@ class RingRun {
     cost.clock = std::move(report.clock);
     for (const RankState& rank : ranks_) cost.peak_bytes.push_back(rank.meter->peak());
     return cost;
-  }
-
-  std::unique_ptr<BlockEngine> make_engine() const {
-    if (inputs_.q.dtype() == DType::kFloat32) return std::make_unique<HostEngine<float>>(options_.tile);
-    if (inputs_.q.dtype() == DType::kFloat64) return std::make_unique<HostEngine<double>>(options_.tile);
-    return make_host_engine(inputs_.q.dtype());  // refuses
   }
 
   template <class Part>
@@ -140,13 +140,23 @@ class RingRun {
   std::vector<RankState> ranks_;
 };
 
+// "256x256"
+std::string text_of(TileSize tile) { return std::to_string(tile.rows) + "x" + std::to_string(tile.keys); }
+
 class SingleDeviceSubject final : public Subject {
  public:
   SingleDeviceSubject(Algorithm algorithm, TileSize tile) : algorithm_(algorithm), tile_(tile) {}
 
   std::string name() const override {
-    if (algorithm_ == Algorithm::kDense) return "dense";
-    return "blockwise " + std::to_string(tile_.rows) + "x" + std::to_string(tile_.keys);
+    switch (algorithm_) {
+      case Algorithm::kDense:
+        return "dense";
+      case Algorithm::kBlockwise:
+        return "blockwise " + text_of(tile_);
+      case Algorithm::kFast:
+        return "fast";
+    }
+    return "?";
   }
   Answer answer(const Problem& problem, const Inputs& inputs) override {
     return run_single_device(algorithm_, problem, inputs, tile_);
@@ -162,8 +172,9 @@ class RingSubject final : public Subject {
   explicit RingSubject(RingOptions options) : options_(options) {}
 
   std::string name() const override {
+    const bool fast = options_.engine.kernel == Kernel::kFast;
     return "ring " + std::string(options_.schedule == Schedule::kForward ? "forward" : "reversed") + " " +
-           std::to_string(options_.tile.rows) + "x" + std::to_string(options_.tile.keys);
+           (fast ? "fast" : text_of(options_.engine.tile));
   }
   Answer answer(const Problem& problem, const Inputs& inputs) override {
     return run_ring(problem, inputs, options_);

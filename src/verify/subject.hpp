@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "ringcraft/attention/host_engine.hpp"
 #include "ringcraft/attention/single_device.hpp"
 #include "ringcraft/comm/threads.hpp"
+#include "ringcraft/comm/trace.hpp"
 #include "ringcraft/ring/ring.hpp"
 #include "verify/tensors.hpp"
 
@@ -23,6 +25,7 @@ struct PassCost {
   std::vector<Work> work;         ///< visible pairs and blocks computed, per head
   std::vector<double> clock;      ///< virtual seconds, if they were asked for, else 0
   double seconds = 0;             ///< of real time, for all ranks together
+  std::optional<Trace> trace;     ///< if it was asked for
 
   /// Largest bytes sent, peak bytes and clock of any rank.
   Index bytes_sent() const;
@@ -49,15 +52,16 @@ class Subject {
   virtual Answer answer(const Problem& problem, const Inputs& inputs) = 0;
 };
 
-/// One device, dense or blockwise.
+/// One device; `tile` matters to the readable blockwise kernels only.
 std::unique_ptr<Subject> single_device_subject(Algorithm algorithm, TileSize tile = {});
 
 /// How a ring on threads is run.
 struct RingOptions {
   Schedule schedule = Schedule::kReversed;  ///< of the backward pass
-  TileSize tile = {};                       ///< of the host engine
+  HostOptions engine = {};                  ///< of each rank
   SwitchboardOptions board = {};            ///< delivery order and the cost of links
   double seconds_per_pair = 0;  ///< virtual time of a visible pair, forward; backward costs 2.5 times that
+  bool trace = false;           ///< record each pass in its PassCost
 };
 
 /// A ring of thread ranks.

@@ -43,7 +43,10 @@ TEMPLATE_TEST_CASE("blocks in any order give what one device gives", "", float, 
     const Gradients gradients =
         attention_backward(Algorithm::kDense, whole.q, whole.kv, expected, whole.dout, all, p.softmax_scale);
 
-    HostEngine<TestType> engine({random.integer(1, 9), random.integer(1, 9)});
+    const HostOptions fast{.threads = static_cast<int>(random.integer(1, 3))};
+    const HostOptions readable{.kernel = Kernel::kReadable,
+                               .tile = {random.integer(1, 9), random.integer(1, 9)}};
+    HostEngine<TestType> engine(trial % 2 == 0 ? fast : readable);
     Output got{Buffer(expected.out.extents(), dtype_of<TestType>()),
                Buffer(expected.lse.extents(), dtype_of<TestType>())};
     Buffer dq(whole.q.extents(), dtype_of<TestType>());
@@ -124,7 +127,8 @@ TEST_CASE("finish works in place and frees the row sums") {
 TEST_CASE("forward and backward allocate no tensor of their own") {
   // The linear memory of ring attention: tiles and scratch are not tensors.
   Random random(112);
-  HostEngine<double> engine({4, 4});
+  HostEngine<double> engine(GENERATE(HostOptions{}, HostOptions{.threads = 2},
+                                     HostOptions{.kernel = Kernel::kReadable, .tile = {4, 4}}));
   const Problem p = make_problem({.batch = 1, .heads = 4, .kv_heads = 2, .seqlen = 16, .head_dim = 3}, {},
                                  Layout::kContiguous, 1);
   const Tensors t = random_tensors(p.shape, DType::kFloat64, random);
@@ -170,6 +174,55 @@ TEST_CASE("types of the host engines") {
   CHECK(make_host_engine(DType::kFloat64)->allocate({1, 1, 2, 1}, Role::kElement).dtype() == DType::kFloat64);
   check_refused([] { return make_host_engine(DType::kBFloat16)->space(); },
                 "engine: expected float32 or float64, got bfloat16");
+}
+
+TEMPLATE_TEST_CASE("any number of threads gives the same bits, run after run", "", float, double) {
+  Random random(114);
+  const Shape shapes[] = {{.batch = 2, .heads = 6, .kv_heads = 3, .seqlen = 301, .head_dim = 7},
+                          {.batch = 1, .heads = 1, .kv_heads = 1, .seqlen = 2500, .head_dim = 4},
+                          {.batch = 1, .heads = 20, .kv_heads = 20, .seqlen = 37, .head_dim = 16}};
+  for (const Shape& shape : shapes)
+    for (const Mask& mask : {full_mask(), causal_mask(), window_mask(50)}) {
+      const Problem p = make_problem(shape, mask, Layout::kContiguous, 1);
+      INFO(described(p));
+      const Tensors t = random_tensors(p.shape, dtype_of<TestType>(), random);
+      const KeyRanges ranges = key_ranges(p, 0, 0);
+      struct Results {
+        Output output;
+        Buffer dq;
+        KvBlock dkv;
+      };
+      const auto run = [&](int threads) {
+        HostEngine<TestType> engine(HostOptions{.threads = threads});
+        RowState state = engine.begin(t.q);
+        engine.forward(state, t.q, t.kv, ranges, p.softmax_scale);
+        Results r{engine.finish(std::move(state)), engine.allocate(t.q.extents(), Role::kAccumulator),
+                  poisoned(engine, t.kv.k.extents())};
+        engine.set_zero(r.dq);
+        const Buffer delta = engine.delta(r.output.out, t.dout);
+        engine.backward(r.dq, r.dkv, {t.q, r.output.out, r.output.lse, t.dout, delta}, t.kv, ranges,
+                        p.softmax_scale);
+        return r;
+      };
+      const Results expected = run(1);
+      for (const int threads : {1, 2, 3, 5, 16}) {
+        CAPTURE(threads);
+        const Results got = run(threads);
+        CHECK(identical(got.output.out, expected.output.out));
+        CHECK(identical(got.output.lse, expected.output.lse));
+        CHECK(identical(got.dq, expected.dq));
+        CHECK(identical(got.dkv.k, expected.dkv.k));
+        CHECK(identical(got.dkv.v, expected.dkv.v));
+      }
+    }
+}
+
+TEST_CASE("numbers of threads that cannot be are refused") {
+  for (const int threads : {0, -2})
+    check_refused([&] { HostEngine<float> engine(HostOptions{.threads = threads}); },
+                  "threads: expected at least 1, got " + std::to_string(threads));
+  check_refused([] { make_host_engine(DType::kFloat64, {.kernel = Kernel::kReadable, .threads = 2}); },
+                "threads: expected 1 with the readable kernels, got 2");
 }
 
 TEST_CASE("a tile without rows or keys is refused") {

@@ -1,13 +1,14 @@
 #pragma once
 /// @file
-/// One head of attention with everything that its kernels read and write: the same random head for the dense
-/// and the blockwise algorithm.
+/// One head of attention with everything that its kernels read and write: the same random head for the dense,
+/// the blockwise and the fast algorithm.
 
 #include <limits>
 #include <vector>
 
 #include "ringcraft/attention/blockwise.hpp"
 #include "ringcraft/attention/dense.hpp"
+#include "ringcraft/attention/fast_blockwise.hpp"
 #include "ringcraft/core/random.hpp"
 #include "support/random_problem.hpp"
 
@@ -112,6 +113,23 @@ Result<T> blockwise(const Head<T>& h, TileSize tile) {
       [&](auto lse, auto delta, auto dq, auto dk, auto dv) {
         blockwise_backward<T>(h.queries(), h.key_matrix(), h.values(), h.upstream(), lse, delta, h.ranges,
                               h.scale, dq, dk, dv, tile);
+      });
+}
+
+template <class T>
+Result<T> fast(const Head<T>& h) {
+  return run<T>(
+      h,
+      [&](Matrix<T> out, std::span<T> lse) {
+        std::vector<T> sum(static_cast<std::size_t>(h.rows));
+        const Partial<T> acc{out, lse, sum};
+        set_identity(acc);
+        fast_forward<T>(h.queries(), h.key_matrix(), h.values(), h.ranges, h.scale, acc);
+        finish(acc);
+      },
+      [&](auto lse, auto delta, auto dq, auto dk, auto dv) {
+        fast_backward<T>(h.queries(), h.key_matrix(), h.values(), h.upstream(), lse, delta, h.ranges, h.scale,
+                         dq, dk, dv);
       });
 }
 

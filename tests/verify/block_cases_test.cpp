@@ -33,8 +33,10 @@ TEST_CASE("the host engine is exact on single blocks", "[table]") {
   for (const BlockCase& c : cases) {
     const Inputs inputs = make_inputs(c, DType::kFloat64);
     const Oracle want = oracle(c.problem, inputs);
-    for (const TileSize tile : {TileSize{}, TileSize{3, 5}}) {
-      HostEngine<double> engine(tile);
+    for (const HostOptions& options :
+         {HostOptions{}, HostOptions{.threads = 2}, HostOptions{.kernel = Kernel::kReadable},
+          HostOptions{.kernel = Kernel::kReadable, .tile = {3, 5}}}) {
+      HostEngine<double> engine(options);
       const Comparison result = compare_exact(computed_by(engine, c, inputs), want);
       INFO(c.name << ": "
                   << described(result,

@@ -17,7 +17,8 @@ TEST_CASE("no subject writes its inputs") {
     const Case c = small_case({1, 4, 2, 23, 4}, causal_mask(), Layout::kZigzag, n);
     for (auto& subject :
          {single_device_subject(Algorithm::kDense), single_device_subject(Algorithm::kBlockwise),
-          ring_subject(), ring_subject({.schedule = Schedule::kForward})}) {
+          single_device_subject(Algorithm::kFast), ring_subject(),
+          ring_subject({.schedule = Schedule::kForward})}) {
       const Inputs inputs = make_inputs(c, DType::kFloat64), before = clone(inputs);
       subject->answer(c.problem, inputs);
       for (std::size_t t = 0; t < kInputNames.size(); ++t) {

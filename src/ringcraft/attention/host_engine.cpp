@@ -2,45 +2,24 @@
 #include "ringcraft/attention/host_engine.hpp"
 
 #include <algorithm>
+#include <string>
 
+#include "ringcraft/attention/fast_heads.hpp"
+#include "ringcraft/attention/grouped.hpp"
 #include "ringcraft/attention/heads.hpp"
+#include "ringcraft/attention/partial_memory.hpp"
 #include "ringcraft/core/error.hpp"
-#include "ringcraft/core/scratch.hpp"
 
 namespace ringcraft {
-namespace {
-
-// One head of the state as the view that numerics work on.
 template <class T>
-Partial<T> partial_of(RowState& state, Index batch, Index head) {
-  return {head_of<T>(state.out, batch, head), head_of<T>(state.max, batch, head).data,
-          head_of<T>(state.sum, batch, head).data};
+HostEngine<T>::HostEngine(HostOptions options) : options_(options) {
+  options_.tile.validate();
+  if (options_.threads < 1)
+    throw Error("threads", "at least 1", std::to_string(options_.threads), "leave them out to get one");
+  if (options_.threads > 1 && options_.kernel == Kernel::kReadable)
+    throw Error("threads", "1 with the readable kernels", std::to_string(options_.threads),
+                "take the fast kernels, or more ranks");
 }
-
-// Memory for the partial result of one row tile.
-template <class T>
-class PartialMemory {
- public:
-  PartialMemory(Index rows, Index head_dim)
-      : head_dim_(head_dim),
-        out_(static_cast<std::size_t>(rows * head_dim)),
-        max_(static_cast<std::size_t>(rows)),
-        sum_(static_cast<std::size_t>(rows)) {}
-
-  // The identity for this many rows.
-  Partial<T> identity(Index rows) {
-    const Partial<T> all{{out_, static_cast<Index>(max_.size()), head_dim_}, max_, sum_};
-    const Partial<T> part = all.slice(0, rows);
-    set_identity(part);
-    return part;
-  }
-
- private:
-  Index head_dim_;
-  Scratch<T> out_, max_, sum_;
-};
-
-}  // namespace
 
 template <class T>
 RowState HostEngine<T>::begin(const Buffer& q) {
@@ -55,16 +34,26 @@ RowState HostEngine<T>::begin(const Buffer& q) {
 template <class T>
 void HostEngine<T>::do_forward(RowState& state, const Buffer& q, const KvBlock& block,
                                const KeyRanges& ranges, double softmax_scale) {
+  if (options_.kernel == Kernel::kFast)
+    fast_forward_heads<T>(state, q, block, ranges, softmax_scale, options_.threads);
+  else
+    readable_forward(state, q, block, ranges, static_cast<T>(softmax_scale));
+}
+
+template <class T>
+void HostEngine<T>::readable_forward(RowState& state, const Buffer& q, const KvBlock& block,
+                                     const KeyRanges& ranges, T softmax_scale) const {
   const Extents &e = q.extents(), &kv = block.k.extents();
-  PartialMemory<T> memory(std::min(tile_.rows, e.rows), e.width);
-  for (Index row = 0; row < e.rows; row += tile_.rows) {
-    const Index rows = std::min(tile_.rows, e.rows - row);
+  const TileSize size = options_.tile;
+  PartialMemory<T> memory;
+  for (Index row = 0; row < e.rows; row += size.rows) {
+    const Index rows = std::min(size.rows, e.rows - row);
     const KeyRanges tile = ranges.slice(row, rows);
     if (tile.pairs() == 0) continue;
     for_each_head(e, kv.heads, [&](Index b, Index h, Index g) {
-      const Partial<T> partial = memory.identity(rows);
+      const Partial<T> partial = memory.identity(rows, e.width);
       blockwise_forward<T>(head_of<T>(q, b, h).slice(row, rows), head_of<T>(block.k, b, g),
-                           head_of<T>(block.v, b, g), tile, static_cast<T>(softmax_scale), partial, tile_);
+                           head_of<T>(block.v, b, g), tile, softmax_scale, partial, size);
       merge<T>(partial_of<T>(state, b, h).slice(row, rows), partial);
     });
   }
@@ -91,16 +80,15 @@ Buffer HostEngine<T>::delta(const Buffer& out, const Buffer& dout) {
 template <class T>
 void HostEngine<T>::do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
                                 const KeyRanges& ranges, double softmax_scale) {
-  for_each_head(saved.q.extents(), block.k.extents().heads, [&](Index b, Index h, Index g) {
-    blockwise_backward<T>(head_of<T>(saved.q, b, h), head_of<T>(block.k, b, g), head_of<T>(block.v, b, g),
-                          head_of<T>(saved.dout, b, h), head_of<T>(saved.lse, b, h).data,
-                          head_of<T>(saved.delta, b, h).data, ranges, static_cast<T>(softmax_scale),
-                          head_of<T>(dq, b, h), head_of<T>(part.k, b, g), head_of<T>(part.v, b, g), tile_);
-  });
+  if (options_.kernel == Kernel::kFast)
+    fast_backward_heads<T>(dq, part, saved, block, ranges, softmax_scale, options_.threads);
+  else
+    grouped_backward<T>(saved.q, block, saved.dout, saved.lse, saved.delta, ranges,
+                        static_cast<T>(softmax_scale), dq, part, options_.tile);
 }
 
 template <class T>
-void HostEngine<T>::add(KvBlock& into, const KvBlock& from) {
+void HostEngine<T>::do_add(KvBlock& into, const KvBlock& from) {
   const auto add = [](Buffer& sum, const Buffer& term) {
     std::transform(sum.values<T>().begin(), sum.values<T>().end(), term.values<T>().begin(),
                    sum.values<T>().begin(), [](T a, T b) { return a + b; });
@@ -117,9 +105,9 @@ void HostEngine<T>::set_zero(Buffer& buffer) {
 template class HostEngine<float>;
 template class HostEngine<double>;
 
-std::unique_ptr<BlockEngine> make_host_engine(DType type) {
-  if (type == DType::kFloat32) return std::make_unique<HostEngine<float>>();
-  if (type == DType::kFloat64) return std::make_unique<HostEngine<double>>();
+std::unique_ptr<BlockEngine> make_host_engine(DType type, HostOptions options) {
+  if (type == DType::kFloat32) return std::make_unique<HostEngine<float>>(options);
+  if (type == DType::kFloat64) return std::make_unique<HostEngine<double>>(options);
   throw Error("engine", "float32 or float64", std::string(name_of(type)), "bfloat16 is computed in float32");
 }
 

@@ -10,13 +10,30 @@
 
 namespace ringcraft {
 
-/// Computes blocks with the blockwise kernels of lessons 105 and 106, and joins each block's partial result
-/// to the state by the merge of lesson 104. One thread.
+/// Which kernels a host engine computes with.
+enum class Kernel : std::uint8_t {
+  kFast,      ///< lesson 108
+  kReadable,  ///< lessons 105 and 106: Eigen's products, any tile size, one thread
+};
+
+/// How a host engine computes.
+struct HostOptions {
+  Kernel kernel = Kernel::kFast;
+  int threads = 1;     ///< of this rank, the caller's among them; kFast only
+  TileSize tile = {};  ///< kReadable only
+};
+
+/// Computes blocks with the fast or the readable blockwise kernels, and joins each block's partial result to
+/// the state by the merge of lesson 104. The same inputs give the same bits in every run, with any number of
+/// threads.
 template <class T>
 class HostEngine final : public BlockEngine {
  public:
-  /// An engine that computes in tiles of this size. Throws Error for a size below 1.
-  explicit HostEngine(TileSize tile = {}) : tile_(tile) { tile_.validate(); }
+  /// An engine with these options. Throws Error for fewer threads than one, more than one thread of the
+  /// readable kernels, or a tile size below 1.
+  explicit HostEngine(HostOptions options = {});
+  /// An engine with the readable kernels in tiles of this size. Throws Error for a size below 1.
+  explicit HostEngine(TileSize tile) : HostEngine(HostOptions{.kernel = Kernel::kReadable, .tile = tile}) {}
 
   Space space() const override { return Space::kHost; }
   DType dtype(Role) const override { return dtype_of<T>(); }
@@ -25,7 +42,6 @@ class HostEngine final : public BlockEngine {
   RowState begin(const Buffer& q) override;
   Output finish(RowState&& state) override;
   Buffer delta(const Buffer& out, const Buffer& dout) override;
-  void add(KvBlock& into, const KvBlock& from) override;
   void set_zero(Buffer& buffer) override;
 
  private:
@@ -33,11 +49,16 @@ class HostEngine final : public BlockEngine {
                   double softmax_scale) override;
   void do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
                    const KeyRanges& ranges, double softmax_scale) override;
+  void do_add(KvBlock& into, const KvBlock& from) override;
 
-  TileSize tile_;
+  void readable_forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
+                        T softmax_scale) const;
+
+  HostOptions options_;
 };
 
-/// A HostEngine of this number type. Throws Error for bfloat16, which is a storage type.
-std::unique_ptr<BlockEngine> make_host_engine(DType type);
+/// A HostEngine of this number type. Throws Error for bfloat16, which is a storage type, and for options that
+/// HostEngine refuses.
+std::unique_ptr<BlockEngine> make_host_engine(DType type, HostOptions options = {});
 
 }  // namespace ringcraft

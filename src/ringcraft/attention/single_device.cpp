@@ -2,6 +2,7 @@
 #include "ringcraft/attention/single_device.hpp"
 
 #include "ringcraft/attention/dense.hpp"
+#include "ringcraft/attention/grouped.hpp"
 #include "ringcraft/attention/heads.hpp"
 #include "ringcraft/attention/host_engine.hpp"
 #include "ringcraft/core/error.hpp"
@@ -12,36 +13,37 @@ namespace {
 template <class T>
 Output forward(Algorithm algorithm, const Buffer& q, const KvBlock& kv, const KeyRanges& ranges,
                double softmax_scale, TileSize tile) {
-  HostEngine<T> engine(tile);
+  HostEngine<T> engine;
   RowState state = engine.begin(q);
-  if (algorithm == Algorithm::kBlockwise) {
-    for_each_head(q.extents(), kv.k.extents().heads, [&](Index b, Index h, Index g) {
-      blockwise_forward<T>(
-          head_of<T>(q, b, h), head_of<T>(kv.k, b, g), head_of<T>(kv.v, b, g), ranges,
-          static_cast<T>(softmax_scale),
-          {head_of<T>(state.out, b, h), head_of<T>(state.max, b, h).data, head_of<T>(state.sum, b, h).data},
-          tile);
-    });
-    return engine.finish(std::move(state));
+  const T scale = static_cast<T>(softmax_scale);
+  switch (algorithm) {
+    case Algorithm::kDense:
+      for_each_head(q.extents(), kv.k.extents().heads, [&](Index b, Index h, Index g) {
+        dense_forward<T>(head_of<T>(q, b, h), head_of<T>(kv.k, b, g), head_of<T>(kv.v, b, g), ranges, scale,
+                         head_of<T>(state.out, b, h), head_of<T>(state.max, b, h).data);
+      });
+      return {std::move(state.out), std::move(state.max)};  // final already
+    case Algorithm::kBlockwise:
+      grouped_forward<T>(q, kv, ranges, scale, state, tile);
+      break;
+    case Algorithm::kFast:
+      engine.forward(state, q, kv, ranges, softmax_scale);
+      break;
   }
-  for_each_head(q.extents(), kv.k.extents().heads, [&](Index b, Index h, Index g) {
-    dense_forward<T>(head_of<T>(q, b, h), head_of<T>(kv.k, b, g), head_of<T>(kv.v, b, g), ranges,
-                     static_cast<T>(softmax_scale), head_of<T>(state.out, b, h),
-                     head_of<T>(state.max, b, h).data);
-  });
-  return {std::move(state.out), std::move(state.max)};
+  return engine.finish(std::move(state));
 }
 
 template <class T>
 Gradients backward(Algorithm algorithm, const Buffer& q, const KvBlock& kv, const Output& output,
                    const Buffer& dout, const KeyRanges& ranges, double softmax_scale, TileSize tile) {
-  HostEngine<T> engine(tile);
+  HostEngine<T> engine(
+      {.kernel = algorithm == Algorithm::kFast ? Kernel::kFast : Kernel::kReadable, .tile = tile});
   const Buffer delta = engine.delta(output.out, dout);
   Gradients g{engine.allocate(q.extents(), Role::kAccumulator),
               {engine.allocate(kv.k.extents(), Role::kAccumulator),
                engine.allocate(kv.v.extents(), Role::kAccumulator)}};
   engine.set_zero(g.dq);
-  if (algorithm == Algorithm::kBlockwise) {
+  if (algorithm != Algorithm::kDense) {
     engine.backward(g.dq, g.dkv, {q, output.out, output.lse, dout, delta}, kv, ranges, softmax_scale);
     return g;
   }

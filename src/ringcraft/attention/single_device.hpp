@@ -12,6 +12,7 @@ namespace ringcraft {
 enum class Algorithm : std::uint8_t {
   kDense,      ///< lesson 101
   kBlockwise,  ///< lessons 105 and 106
+  kFast,       ///< lesson 108
 };
 
 /// out and lse for q [batch, heads, rows, head_dim] against kv [batch, kv_heads, keys, head_dim], all float32

@@ -5,6 +5,7 @@
 /// score is ever set to minus infinity, and no kernel knows where its rows stand in the sequence.
 
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "ringcraft/problem/mask.hpp"
@@ -39,6 +40,7 @@ struct KeyRanges {
   /// The same relation from the key's side: key b is seen by exactly the rows [begin[b], end[b]) of the
   /// result. `keys` is the number of keys of the block.
   KeyRanges transposed(int keys) const;
+  static auto fields(auto& self) { return std::tie(self.begin, self.end); }
 };
 
 /// Builds the ranges of a query shard against a key shard with two pointers, O(rows + keys). Both position
