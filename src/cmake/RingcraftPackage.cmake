@@ -1,4 +1,4 @@
-# The library as a package: `cmake --install build/release --prefix P`, then elsewhere
+# The library as a package that other projects find. `cmake --install build/release --prefix P`, then elsewhere
 #   find_package(ringcraft REQUIRED [COMPONENTS mpi])      with CMAKE_PREFIX_PATH=P
 #   target_link_libraries(mine PRIVATE ringcraft::ringcraft [ringcraft::mpi])
 # docs/examples is such a project. Nothing of Eigen or JSON is needed to use the package.
