@@ -62,7 +62,9 @@ def problems_of(folder, title, solved):
     found += need(page.count("<details>") == page.count("</details>"), "README.md: a <details> without its end")
     for command in ("start", "check"):
         found += need(f"./ringcraft {command} {number}" in page, f"README.md: expected the command ./ringcraft {command} {number}")
-    found += need("](../README.md)" in parts.get("Look further", ""), "README.md, Look further: expected a link to the road")
+    last = page.rstrip("\n").split("\n")[-1]
+    found += need(last.startswith("Next on the road: ") and last.endswith(" [All lessons](../README.md)."),
+                  "README.md: expected the last line 'Next on the road: ... [All lessons](../README.md).'")
     stated = re.search(r"^\*(\d+) minutes to read", page, re.M)
     minutes, words = int(stated[1]) if stated else 0, prose_words(page)
     found += need(minutes in MINUTES, f"README.md: expected '*N minutes to read ...*' with N from {MINUTES[0]} to {MINUTES[-1]}")

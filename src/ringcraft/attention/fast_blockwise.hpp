@@ -65,9 +65,12 @@ inline constexpr Index kBackwardKeys = 1024 / Index{sizeof(T)};
 /// What the backward pass reads of one query head.
 template <class T>
 struct QueryPanels {
-  Matrix<const T> q, dout;          ///< [rows, head_dim]
-  std::span<const T> lse, delta;    ///< [rows]
-  Panels<T> q_panels, dout_panels;  ///< of q and dout
+  Matrix<const T> q;         ///< [rows, head_dim]
+  Matrix<const T> dout;      ///< [rows, head_dim]
+  std::span<const T> lse;    ///< [rows]
+  std::span<const T> delta;  ///< [rows]
+  Panels<T> q_panels;        ///< of q
+  Panels<T> dout_panels;     ///< of dout
 
   /// Looks at all four and copies q and dout.
   void take(Matrix<const T> queries, Matrix<const T> upstream, std::span<const T> row_lse,

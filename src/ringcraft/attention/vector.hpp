@@ -13,16 +13,29 @@
 
 namespace ringcraft {
 
+/// The registers of a processor.
+struct Registers {
+  int bytes;  ///< of one
+  int count;  ///< how many there are
+};
+
+/// Those of the processor that this build is for.
+constexpr Registers registers() {
 #if defined(__AVX512F__)
-/// Bytes of a register, and how many registers there are.
-inline constexpr int kRegisterBytes = 64, kRegisters = 32;
+  return {64, 32};
 #elif defined(__AVX__)
-inline constexpr int kRegisterBytes = 32, kRegisters = 16;
+  return {32, 16};
 #elif defined(__aarch64__)
-inline constexpr int kRegisterBytes = 16, kRegisters = 32;
+  return {16, 32};
 #else
-inline constexpr int kRegisterBytes = 16, kRegisters = 16;
+  return {16, 16};
 #endif
+}
+
+/// Bytes of a register.
+inline constexpr int kRegisterBytes = registers().bytes;
+/// How many registers there are.
+inline constexpr int kRegisters = registers().count;
 
 /// The vector type of float or double, and that of integers of the same size.
 template <class T>
@@ -42,9 +55,11 @@ using Vector = typename VectorType<T>::Numbers;
 template <class T>
 inline constexpr int kLanes = kRegisterBytes / static_cast<int>(sizeof(T));
 
-/// The tile of the register kernel: so many registers wide and so many columns high. With 32 registers 24
-/// hold sums, 4 a row of the panel; with 16, 12 hold sums and 2 the row. One is left for a factor.
-inline constexpr int kTileWide = kRegisters == 32 ? 4 : 2, kTileColumns = 6;
+/// Width of the register kernel's tile, in registers. With 32 registers 24 hold sums, 4 a row of the panel;
+/// with 16, 12 hold sums and 2 the row. One is left for a factor.
+inline constexpr int kTileWide = kRegisters == 32 ? 4 : 2;
+/// Height of the tile, in columns.
+inline constexpr int kTileColumns = 6;
 
 /// Columns of a panel (see panels.hpp): one tile.
 template <class T>
