@@ -85,8 +85,7 @@ TEMPLATE_TEST_CASE("exponentials at the edges", "", float, double) {
   CHECK(one(kLowest<T>) >= std::numeric_limits<T>::min());
   CHECK(std::isfinite(one(kHighest<T>)));
   for (const T none :
-       {std::nextafter(kHighest<T>, kInfinity<T>), T(1e6), std::numeric_limits<T>::max(), kInfinity<T>,
-        std::numeric_limits<T>::quiet_NaN(), -std::numeric_limits<T>::quiet_NaN()}) {
+       {kInfinity<T>, std::numeric_limits<T>::quiet_NaN(), -std::numeric_limits<T>::quiet_NaN()}) {
     CAPTURE(none);
     CHECK(std::isnan(one(none)));
   }

@@ -41,6 +41,20 @@ std::set<std::string> failed(const verify::Report& report);
 /// The row of this id, which must be there.
 const verify::ReportRow& row(const verify::Report& report, const std::string& id);
 
+/// How many of so many files a run looks at; printed if it is not all of them.
+std::size_t looked_at_count(std::size_t all);
+
+/// The files that a run looks at: all; under sanitizers, which make a verdict ten times as slow and judge
+/// nothing else than the library around the student's file, every sixth, and the count is printed.
+/// RINGCRAFT_LONG=1: all.
+template <class File>
+std::vector<File> looked_at(const std::vector<File>& all) {
+  const std::size_t count = looked_at_count(all.size());
+  std::vector<File> some;
+  for (std::size_t i = 0; i < count; ++i) some.push_back(all[i * all.size() / count]);
+  return some;
+}
+
 /// The file fails its check, with its fragment in the sentence.
 void require_caught(const WrongFile& wrong);
 

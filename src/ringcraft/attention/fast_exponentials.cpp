@@ -18,7 +18,7 @@ struct Exp;
 
 template <>
 struct Exp<float> {
-  static constexpr float kLowest = -87.33f, kHighest = 88;
+  static constexpr float kLowest = -87.33f;       // below it exp is no normal number
   static constexpr float kPerLog2 = 1.44269504f;  // 1 / log 2
   // log 2 in two parts; the first has so few digits that n times it is exact.
   static constexpr float kLog2High = 0.693359375f, kLog2Low = -2.12194440e-4f;
@@ -33,7 +33,7 @@ struct Exp<float> {
 
 template <>
 struct Exp<double> {
-  static constexpr double kLowest = -708.39, kHighest = 709;
+  static constexpr double kLowest = -708.39;
   static constexpr double kPerLog2 = 1.4426950408889634;
   static constexpr double kLog2High = 0.693145751953125, kLog2Low = 1.42860682030941723212e-6;
   static constexpr double kRound = 6755399441055744.0 + 1023;
@@ -61,7 +61,7 @@ template <class T>
 #pragma GCC unroll 8
   for (std::size_t i = c.size() - 2; i > 0; i -= 2) q = q * square + (r * c[i - 1] + c[i - 2]);
   const Vector<T> y = ((q * square + r) + 1) * power;
-  return std::bit_cast<Vector<T>>((std::bit_cast<Bits>(y) & ~(x < C::kLowest)) | (x > C::kHighest));
+  return std::bit_cast<Vector<T>>(std::bit_cast<Bits>(y) & ~(x < C::kLowest));
 }
 
 }  // namespace

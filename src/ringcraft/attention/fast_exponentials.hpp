@@ -9,10 +9,10 @@
 
 namespace ringcraft {
 
-/// x = exp(x - shift) in place; returns the sum. Within 1 (float) and 1 (double) units in the last place and
-/// a half; exactly 1 at x = shift. Below -87.33 (float) or -708.39 (double), where exp is no normal number
-/// any more, exactly 0, so -inf has weight 0. Above 88 or 709 infinite; NaN stays NaN. The result depends on
-/// the numbers alone, not on where they lie in memory.
+/// x = exp(x - shift) in place; returns the sum. x - shift is at most 88 (float) or 709 (double); that of a
+/// weight is at most about 0. Within 2.5 (float) or 1.5 (double) units in the last place, and exactly 1 at x
+/// = shift. Below -87.33 (float) or -708.39 (double), where exp is no normal number any more, exactly 0: -inf
+/// has weight 0. NaN stays NaN. The result depends on the numbers alone, not on where they lie in memory.
 template <class T>
 T fast_exponentials(std::span<T> x, T shift);
 
