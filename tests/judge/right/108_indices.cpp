@@ -24,12 +24,14 @@ void multiply_tile(const T* panel, Index panel_step, const T* b, Index b_row, In
       else
         sum[n][w] = Vector<T>{};
   for (Index k = 0; k < depth; ++k) {
-    const T* row = panel + k * panel_step;
+    Vector<T> row[kWide];
 #pragma GCC unroll 8
-    for (int w = 0; w < kWide; ++w) {
-      const Vector<T> a = load(row + w * kLanes<T>);
+    for (int w = 0; w < kWide; ++w) row[w] = load(&panel[k * panel_step + w * kLanes<T>]);
 #pragma GCC unroll 8
-      for (int n = 0; n < kColumns; ++n) sum[n][w] += a * b[k * b_row + n * b_col];
+    for (int n = 0; n < kColumns; ++n) {
+      const T factor = b[k * b_row + n * b_col];
+#pragma GCC unroll 8
+      for (int w = 0; w < kWide; ++w) sum[n][w] += factor * row[w];
     }
   }
 #pragma GCC unroll 8
