@@ -21,9 +21,9 @@ enum class Kernel : std::uint8_t {
 
 /// How a host engine computes.
 struct HostOptions {
-  Kernel kernel = Kernel::kFast;
-  int threads = 1;     ///< of this rank, the caller's among them; kFast only
-  TileSize tile = {};  ///< kReadable only
+  Kernel kernel = Kernel::kFast;  ///< what it computes with
+  int threads = 1;                ///< of this rank, the caller's among them; kFast only
+  TileSize tile = {};             ///< kReadable only
 };
 
 /// Computes blocks with the fast or the readable blockwise kernels, and joins each block's partial result to

@@ -2,8 +2,8 @@
 /// @file
 /// Vector<T>: the registers of the processor that this build is for, as a type (the vector extension of GCC
 /// and Clang), so that the fast kernels of lesson 108 are written once for SSE2, AVX2 and AVX-512. Arithmetic
-/// works lane by lane; a number beside a vector stands for a vector full of it. Include it in .cpp files
-/// only.
+/// works lane by lane; a number beside a vector stands for a vector full of it. For .cpp files: who includes
+/// it may be compiled for another processor than the library.
 
 #include <cstdint>
 #include <cstring>
@@ -13,15 +13,22 @@
 
 namespace ringcraft {
 
+/// Bytes of a register.
+inline constexpr int kRegisterBytes =
 #if defined(__AVX512F__)
-/// Bytes of a register, and how many registers there are.
-inline constexpr int kRegisterBytes = 64, kRegisters = 32;
+    64;
 #elif defined(__AVX__)
-inline constexpr int kRegisterBytes = 32, kRegisters = 16;
-#elif defined(__aarch64__)
-inline constexpr int kRegisterBytes = 16, kRegisters = 32;
+    32;
 #else
-inline constexpr int kRegisterBytes = 16, kRegisters = 16;
+    16;
+#endif
+
+/// How many registers there are.
+inline constexpr int kRegisters =
+#if defined(__AVX512F__) || defined(__aarch64__)
+    32;
+#else
+    16;
 #endif
 
 /// The vector type of float or double, and that of integers of the same size.
@@ -42,9 +49,11 @@ using Vector = typename VectorType<T>::Numbers;
 template <class T>
 inline constexpr int kLanes = kRegisterBytes / static_cast<int>(sizeof(T));
 
-/// The tile of the register kernel: so many registers wide and so many columns high. With 32 registers 24
-/// hold sums, 4 a row of the panel; with 16, 12 hold sums and 2 the row. One is left for a factor.
-inline constexpr int kTileWide = kRegisters == 32 ? 4 : 2, kTileColumns = 6;
+/// Width of the register kernel's tile, in registers. Of 32 registers 24 hold sums, 4 a row of the panel; of
+/// 16, 12 and 2. One is left for a factor.
+inline constexpr int kTileWide = kRegisters == 32 ? 4 : 2;
+/// Height of the tile, in columns.
+inline constexpr int kTileColumns = 6;
 
 /// Columns of a panel (see panels.hpp): one tile.
 template <class T>
