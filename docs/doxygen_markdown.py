@@ -4,7 +4,7 @@
     doxygen_markdown.py --check                         every page: links that lead nowhere, formulas that GitHub would
                                                         not see; exits 1 if there are any
 Handled outside of code: $..$ and $`..`$, ```math blocks, headings (they get GitHub's anchors), links between pages,
-images, <details>, and comments, which vanish. Pages are README.md files; the root's becomes the main page.
+images, <details>, and comments, which vanish. Pages are those of marks.pages(); the root's becomes the main page.
 """
 import argparse
 import pathlib
@@ -18,8 +18,10 @@ LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
 
 def page_id(page):
-    folder = page.parent.relative_to(marks.ROOT)
-    return "mainpage" if folder == pathlib.Path(".") else str(folder).replace("/", "_")
+    """A README.md goes by its folder, another page by its folder and its own name."""
+    path = page.relative_to(marks.ROOT)
+    name = path.parent if path.name == "README.md" else path.with_suffix("")
+    return "mainpage" if name == pathlib.Path(".") else str(name).replace("/", "_")
 
 
 def slug(title):
@@ -105,14 +107,15 @@ class Page:
         if image:
             return f"![{words}]({path.name})"
         page = path / "README.md" if path.is_dir() else path
-        if page.name != "README.md" or not page.exists():
+        if page not in marks.pages():
             return words
         name = page_id(page) + (f"_{anchor}" if anchor else "")
         return f'@{self.command(name)} {name} "{words.replace("`", "")}"'
 
     def command(self, name):
-        """The road's first link to a lesson makes it a subpage, which gives the side bar its order."""
-        if self.id != "lessons" or name in self.subpages or not name.startswith("lessons_"):
+        """An index's first link to one of its pages makes it a subpage, which gives the side bar its order."""
+        index = self.path.name == "README.md" and self.id in ("lessons", "docs_pages")
+        if not index or name in self.subpages or not name.startswith(self.id + "_"):
             return "ref"
         self.subpages.add(name)
         return "subpage"

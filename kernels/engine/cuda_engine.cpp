@@ -96,7 +96,7 @@ void CudaEngine::do_backward(Buffer&, KvBlock&, const Saved&, const KvBlock&, co
   throw Error(kNoBackward);
 }
 
-void CudaEngine::add(KvBlock& into, const KvBlock& from) {
+void CudaEngine::do_add(KvBlock& into, const KvBlock& from) {
   const auto add_to = [&](Buffer& sum, const Buffer& term) {
     kernels::add(device_floats(sum), device_floats(term), sum.extents().elements(), stream_.get());
   };

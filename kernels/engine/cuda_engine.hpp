@@ -25,7 +25,6 @@ class CudaEngine final : public BlockEngine {
   RowState begin(const Buffer& q) override;
   Output finish(RowState&& state) override;
   Buffer delta(const Buffer& out, const Buffer& dout) override;
-  void add(KvBlock& into, const KvBlock& from) override;
   void set_zero(Buffer& buffer) override;
 
   /// What the engine computes on.
@@ -38,6 +37,7 @@ class CudaEngine final : public BlockEngine {
                   double softmax_scale) override;
   void do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
                    const KeyRanges& ranges, double softmax_scale) override;
+  void do_add(KvBlock& into, const KvBlock& from) override;
 
   Device device_;  // first: it is looked for before anything is made on it
   Stream stream_;

@@ -2,18 +2,17 @@
 // merge must give is the attention over all of the keys, summed in long double. A result is looked at as it
 // ends, (O / l, m + log l), so any running maximum that leaves the same attention is right.
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "judge/lesson.hpp"
 #include "judge/ring_trial.hpp"
+#include "judge/row_trial.hpp"
 #include "ringcraft/core/random.hpp"
 
 namespace ringcraft::judge {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr long double kTolerance = 1e-12L;  // of an element's scale; correct code stays below 1.2e-15
 
 // (O, m, l) with its memory.
 struct Part {
@@ -62,32 +61,15 @@ Part partial(const Keys& keys, Index first, Index last) {
   return part;
 }
 
-std::string text(double number) {
-  if (std::isnan(number)) return "NaN";
-  char digits[32];
-  std::snprintf(digits, sizeof digits, "%.10g", number);
-  return digits;
-}
-
-// One number against what it must be.
-void require_close(const std::string& where, double got, long double want, long double scale) {
-  const long double error = std::fabs(static_cast<long double>(got) - want);
-  if (static_cast<double>(want) == got || error <= kTolerance * scale) return;  // NaN fails both
-  throw Wrong(where + " is " + text(got) + ", and must be " + text(static_cast<double>(want)) +
-              (std::isfinite(got) ? " (an error of " + text(static_cast<double>(error / scale)) +
-                                        " of its scale; 1e-12 is allowed)"
-                                  : ""));
-}
-
 // Row i, which sees no key.
 void require_nothing(const std::string& label, Part& got, Index i) {
   const auto row = static_cast<std::size_t>(i);
   const std::string where = label + ": row " + std::to_string(i) + " has seen no key, and its ";
-  if (got.max[row] != -kInfinity) throw Wrong(where + "m is " + text(got.max[row]) + " in place of -inf");
-  if (got.sum[row] != 0) throw Wrong(where + "l is " + text(got.sum[row]) + " in place of 0");
+  if (got.max[row] != -kInfinity) throw Wrong(where + "m is " + text_of(got.max[row]) + " in place of -inf");
+  if (got.sum[row] != 0) throw Wrong(where + "l is " + text_of(got.sum[row]) + " in place of 0");
   for (Index j = 0; j < got.cols; ++j)
     if (got.view().out(i, j) != 0)
-      throw Wrong(where + "O is " + text(got.view().out(i, j)) + " in place of 0");
+      throw Wrong(where + "O is " + text_of(got.view().out(i, j)) + " in place of 0");
 }
 
 // Throws Wrong unless `got` is attention over all keys. Scales as the oracle of the harness has them: each

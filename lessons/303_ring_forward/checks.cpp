@@ -117,24 +117,11 @@ void any_delivery(Trial& trial) {
 
 // ---- does it move what theory says?
 
-// One link whose bytes differ from theory, in a sentence; empty if all agree.
-std::string difference(const Problem& problem, const World& world, const std::vector<Index>& theory) {
-  const int n = problem.world_size;
-  for (int from = 0; from < n; ++from)
-    for (int to = 0; to < n; ++to) {
-      const Index got = world.moved(from, to), want = theory[static_cast<std::size_t>(from * n + to)];
-      if (got != want)
-        return "rank " + std::to_string(from) + " sends " + std::to_string(got) + " bytes to rank " +
-               std::to_string(to) + ", and theory says " + std::to_string(want);
-    }
-  return {};
-}
-
 void require_bytes(Trial& trial, const Case& c) {
   const int exchanges = hops(c.problem);
   const RingRun run = run_ring(trial, c);
   const auto theory = ring_bytes(c.problem, exchanges, 1);
-  const std::string sentence = difference(c.problem, run.world, theory);
+  const std::string sentence = difference(run.world, theory);
   const auto n = static_cast<std::size_t>(c.problem.world_size);
   const auto sent = [&](const std::vector<Index>& bytes) {
     Index sum = 0;
@@ -142,8 +129,7 @@ void require_bytes(Trial& trial, const Case& c) {
     return static_cast<double>(sum);
   };
   trial.note({"bytes sent by rank 0, " + c.name, sent(run.world.bytes), sent(theory), "B"});
-  if (sentence.empty() || difference(c.problem, run.world, ring_bytes(c.problem, exchanges, -1)).empty())
-    return;
+  if (sentence.empty() || difference(run.world, ring_bytes(c.problem, exchanges, -1)).empty()) return;
   wrong(c, sentence + " (exchanges of one KV block of float64: " + std::to_string(exchanges) + ")");
 }
 

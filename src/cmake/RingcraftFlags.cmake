@@ -5,14 +5,16 @@
 add_library(ringcraft_flags INTERFACE)
 target_compile_features(ringcraft_flags INTERFACE cxx_std_20)
 if(RINGCRAFT_NATIVE)
-  target_compile_options(ringcraft_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
+  target_compile_options(ringcraft_flags INTERFACE $<BUILD_INTERFACE:$<$<COMPILE_LANGUAGE:CXX>:-march=native>>)
 endif()
 if(RINGCRAFT_SANITIZE)
-  target_compile_options(ringcraft_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${RINGCRAFT_SANITIZE}>)
+  # A target with the property RINGCRAFT_UNSANITIZED goes without instrumentation; the libraries below it keep theirs.
+  set(instrumented $<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<BOOL:$<TARGET_PROPERTY:RINGCRAFT_UNSANITIZED>>>>)
   target_compile_options(ringcraft_flags INTERFACE
-    $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>  # a finding ends the test
-    $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)   # readable stacks
-  target_link_options(ringcraft_flags INTERFACE -fsanitize=${RINGCRAFT_SANITIZE})
+    $<BUILD_INTERFACE:$<${instrumented}:-fsanitize=${RINGCRAFT_SANITIZE}>>
+    $<BUILD_INTERFACE:$<${instrumented}:-fno-sanitize-recover=all>>  # a finding ends the test
+    $<BUILD_INTERFACE:$<${instrumented}:-fno-omit-frame-pointer>>)   # readable stacks
+  target_link_options(ringcraft_flags INTERFACE $<BUILD_INTERFACE:-fsanitize=${RINGCRAFT_SANITIZE}>)
 endif()
 
 # For C++ files only: nvcc hands unknown flags to its own front end.
@@ -35,3 +37,21 @@ foreach(flag IN LISTS warnings)
   target_compile_options(ringcraft_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${flag}>)
 endforeach()
 target_link_libraries(ringcraft_warnings INTERFACE ringcraft_flags)
+
+# ringcraft_compile_quickly(TARGET): for code that is not hot (tests, flags, tables). Sanitizers make optimisation three
+# times as slow, and tests no faster.
+function(ringcraft_compile_quickly target)
+  if(RINGCRAFT_SANITIZE)
+    target_compile_options(${target} PRIVATE -O0)
+  else()
+    target_compile_options(${target} PRIVATE -O1)
+  endif()
+endfunction()
+
+# ringcraft_precompile(TARGET HEADER): the target's files find this heavy header parsed already. Not under a compiler
+# cache, which would rather see each file as it is.
+function(ringcraft_precompile target)
+  if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+  endif()
+endfunction()

@@ -15,6 +15,8 @@ extern const std::string kSourceRoot;
 extern const std::string kWorkRoot;
 /// The compiler and its flags for a student's file; the precompiled headers fit exactly these.
 extern const std::vector<std::string> kCompile;
+/// Further flags for a file whose speed is compared: those that the library is built with.
+extern const std::vector<std::string> kOptimise;
 /// The compiler's flags for linking a worker, in front of the objects.
 extern const std::vector<std::string> kLink;
 /// The objects of the worker, the archives of the library, and what they need: behind the student's object.

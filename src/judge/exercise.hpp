@@ -3,7 +3,7 @@
 /// Exercise: everything that one exercise needs on both sides of the trust boundary, from the type of its
 /// public function alone. Communicator& and BlockEngine& are supplied by the worker; every other argument
 /// travels there. Views whose elements can be written, and mutable references, travel back with the result;
-/// constant arguments do not, but the worker tells which of them changed.
+/// what is constant in an argument does not, but the worker tells in which of them it changed.
 
 #include <cstdint>
 #include <tuple>
@@ -20,7 +20,7 @@ namespace ringcraft::judge {
 template <class R>
 struct Answer {
   R result;
-  std::uint32_t changed = 0;  ///< bit i: the function's argument i, a constant one, was changed
+  std::uint32_t changed = 0;  ///< bit i: something constant in the function's argument i was changed
 };
 template <>
 struct Answer<void> {
@@ -34,10 +34,6 @@ inline constexpr bool kSupplied = std::is_same_v<A, Communicator&> || std::is_sa
 template <class A>
 inline constexpr bool kMutableReference =
     std::is_lvalue_reference_v<A> && !std::is_const_v<std::remove_reference_t<A>> && !kSupplied<A>;
-
-/// An argument that travels back.
-template <class A>
-inline constexpr bool kTravelsBack = kMutableReference<A> || is_mutable_view<std::remove_cvref_t<A>>();
 
 /// How the judge's side takes an argument of declared type A.
 template <class A>
@@ -72,7 +68,7 @@ struct Proxy<R, std::tuple<std::type_identity<A>...>> {
   static void take_back(Reader& from, Arena& arena, Taken<B> argument) {
     if constexpr (is_mutable_view<std::remove_cvref_t<B>>()) {
       get_into(from, argument);
-    } else if constexpr (kTravelsBack<B>) {
+    } else if constexpr (kMutableReference<B>) {
       argument = get<std::remove_cvref_t<B>>(from, arena);
     }
   }
@@ -81,13 +77,25 @@ struct Proxy<R, std::tuple<std::type_identity<A>...>> {
 template <class A>
 using TravellingOrNone = std::conditional_t<kSupplied<A>, std::tuple<>, std::tuple<std::type_identity<A>>>;
 
-/// One exercise. `Function` is the library's own, which is also the solution that a lesson compares with.
-template <auto Function>
+/// The name of an exercise, as a template argument.
+struct ExerciseName {
+  template <std::size_t N>
+  consteval ExerciseName(const char (&name)[N]) {  // NOLINT: a literal is what one writes
+    static_assert(N <= sizeof text, "a longer name than any function here has");
+    for (std::size_t i = 0; i < N; ++i) text[i] = name[i];
+  }
+  char text[48] = {};
+};
+
+/// One exercise. `Function` is the library's own, which is also the solution that a lesson compares with;
+/// `Name` is what it is called by over the wire and in sentences.
+template <auto Function, ExerciseName Name>
 struct Exercise;
 
-template <class R, class... A, R (*Function)(A...)>
-struct Exercise<Function> : Proxy<R, decltype(std::tuple_cat(std::declval<TravellingOrNone<A>>()...))> {
+template <class R, class... A, R (*Function)(A...), ExerciseName Name>
+struct Exercise<Function, Name> : Proxy<R, decltype(std::tuple_cat(std::declval<TravellingOrNone<A>>()...))> {
   using Result = R;
+  static constexpr const char* kName = Name.text;
   /// Whether it takes a communicator: then every rank is a worker of its own.
   static constexpr bool kDistributed = (std::is_same_v<A, Communicator&> || ...);
 
@@ -147,13 +155,19 @@ struct Exercise<Function> : Proxy<R, decltype(std::tuple_cat(std::declval<Travel
   template <class B>
   static Bytes constant_bytes(const Held<B>& held) {
     Writer to;
-    if constexpr (!kSupplied<B> && !kTravelsBack<B>) put(to, held);
+    if constexpr (!kSupplied<B> && !kMutableReference<B>) put_constant(to, held);
     return to.take();
   }
 
   template <class B>
   static void send_back(Writer& to, const Held<B>& held) {
-    if constexpr (!kSupplied<B> && kTravelsBack<B>) put(to, held);
+    if constexpr (kSupplied<B>) {
+      return;
+    } else if constexpr (is_mutable_view<Held<B>>()) {
+      put_mutable(to, held);
+    } else if constexpr (kMutableReference<B>) {
+      put(to, held);
+    }
   }
 };
 

@@ -49,7 +49,7 @@ class Judgement {
         build_step("compiles", "The file compiles.", [&] { return compile(lesson_, file_, folder_); }) &&
         build_step("belongs", "The file defines the exercise and calls only what the lesson gives.", [&] {
           const BuildStep allowed = gate(lesson_, folder_);
-          return allowed.sentence.empty() ? link(folder_) : allowed;
+          return allowed.sentence.empty() ? link(lesson_, folder_) : allowed;
         });
     if (!built) stop_ = "the file was not built";
     for (const Check& check : lesson_.checks) judge(check);
@@ -94,7 +94,8 @@ class Judgement {
     row.sentence = obstacle(check);
     if (row.sentence.empty()) {
       Team team(worker_program(folder_), options_.per_call);
-      Trial trial(team, options_.seed * 1000 + report_.rows.size());
+      Team library(library_program(folder_), options_.per_call);
+      Trial trial(team, options_.seed * 1000 + report_.rows.size(), library);
       row.status = Status::kFailed;
       row.hint = check.hint;
       try {

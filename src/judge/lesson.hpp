@@ -24,21 +24,28 @@ struct Wrong : std::runtime_error {
 /// One run of one check: workers of its own, random numbers of its own.
 class Trial {
  public:
-  /// The seed decides all inputs of the check.
-  Trial(Team& team, std::uint64_t seed) : team_(team), seed_(seed) {}
+  /// The seed decides all inputs of the check. `library` runs the library's own function, for a lesson that
+  /// is timed.
+  Trial(Team& team, std::uint64_t seed, Team& library) : team_(team), seed_(seed), library_(library) {}
 
   /// Calls an exercise that is not distributed. Mutable views among the arguments are overwritten with what
   /// came back.
   template <class E, class... A>
   auto call(A&&... arguments) {
-    const World world = team_.call(kNameOf<E>, {E::request(arguments...)});
-    return read([&] { return E::answer(world.replies[0], arguments...); });
+    return call_on<E>(team_, arguments...);
+  }
+
+  /// The same call of the library's own function, in a worker like the student's: what a time is compared
+  /// with.
+  template <class E, class... A>
+  auto call_library(A&&... arguments) {
+    return call_on<E>(library_, arguments...);
   }
 
   /// Calls a distributed exercise with one request per rank (E::request).
   template <class E>
   World call_world(const std::vector<Bytes>& requests, Delivery delivery = {}) {
-    return team_.call(kNameOf<E>, requests, delivery);
+    return team_.call(E::kName, requests, delivery);
   }
 
   /// Runs `action`, which reads a reply: whatever is wrong with the bytes becomes a verdict.
@@ -57,8 +64,15 @@ class Trial {
   const std::vector<verify::Figure>& figures() const { return figures_; }
 
  private:
+  template <class E, class... A>
+  static auto call_on(Team& team, A&&... arguments) {
+    const World world = team.call(E::kName, {E::request(arguments...)});
+    return read([&] { return E::answer(world.replies[0], arguments...); });
+  }
+
   Team& team_;
   std::uint64_t seed_;
+  Team& library_;
   std::vector<verify::Figure> figures_;
 };
 
@@ -81,6 +95,7 @@ struct Lesson {
   std::string source;             ///< the library's own file, below src: "ringcraft/attention/merge.cpp"
   std::string function;           ///< the exercise: "merge"
   std::set<std::string> allowed;  ///< names beyond core and problem that the student may call
+  bool timed = false;             ///< compiled as the library is, for checks that compare times
   std::vector<Check> checks;
 };
 
@@ -90,7 +105,20 @@ const std::vector<Lesson>& all_lessons();
 const Lesson& lesson_numbered(int number);
 
 /// Declared in lessons/NNN_name/checks.cpp.
+Lesson lesson_101();
+Lesson lesson_102();
+Lesson lesson_103();
 Lesson lesson_104();
+Lesson lesson_105();
+Lesson lesson_106();
+Lesson lesson_107();
+Lesson lesson_108();
+Lesson lesson_301();
+Lesson lesson_302();
 Lesson lesson_303();
+Lesson lesson_304();
+Lesson lesson_401();
+Lesson lesson_402();
+Lesson lesson_403();
 
 }  // namespace ringcraft::judge

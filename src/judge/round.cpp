@@ -37,7 +37,10 @@ World Round::run(std::chrono::milliseconds limit) {
     for (int rank = 0; rank < size(); ++rank) serve(rank);
   }
   World world;
-  for (Rank& rank : ranks_) world.replies.push_back(std::move(*rank.reply));
+  for (int rank = 0; rank < size(); ++rank) {
+    world.replies.push_back(std::move(*at(rank).reply));
+    world.clocks.push_back(board_.clock(rank));
+  }
   for (int from = 0; from < size(); ++from)
     for (int to = 0; to < size(); ++to) world.bytes.push_back(board_.delivered(from, to));
   return world;

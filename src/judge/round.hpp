@@ -34,7 +34,7 @@ class Round {
   Round(std::span<const std::unique_ptr<Member>> members, std::string call, Delivery delivery)
       : members_(members),
         call_(std::move(call)),
-        board_(static_cast<int>(members.size()), {.delivery_seed = delivery.seed}),
+        board_(static_cast<int>(members.size()), {.delivery_seed = delivery.seed, .link = delivery.link}),
         ranks_(members.size()) {}
 
   /// Returns when every rank has answered. Throws Misbehaviour otherwise, at the latest after this time.

@@ -105,8 +105,13 @@ std::string readable(const std::string& mangled) {
       abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
   std::string name = status == 0 ? text.get() : mangled;
   if (name.find(" for ringcraft::") != name.npos) return name;
-  const auto start = name.find("ringcraft::");
-  if (start < name.find('(')) name.erase(0, start);  // the result type of a template
+  std::size_t start = 0;  // behind the result type, which a template has
+  int depth = 0;          // of <>
+  for (std::size_t i = 0; i < name.size() && (depth > 0 || name[i] != '('); ++i) {
+    depth += name[i] == '<' ? 1 : name[i] == '>' ? -1 : 0;
+    if (depth == 0 && name[i] == ' ') start = i + 1;
+  }
+  name.erase(0, start);
   return name.substr(0, name.find_first_of("(<"));
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "judge/wire.hpp"
+#include "ringcraft/comm/switchboard.hpp"
 
 namespace ringcraft::judge {
 
@@ -38,12 +39,14 @@ class Misbehaviour : public std::runtime_error {
 struct Delivery {
   std::uint64_t seed = 0;               ///< of the Switchboard; 0: at once and in order
   Sending sending = Sending::kAtStart;  ///< when the bytes of a send leave
+  LinkCost link = {};                   ///< what a message costs in virtual time
 };
 
 /// What a call left behind.
 struct World {
   std::vector<Bytes> replies;  ///< per rank
   std::vector<Index> bytes;    ///< moved from rank i to rank j: bytes[i * N + j]
+  std::vector<double> clocks;  ///< virtual seconds of each rank: only messages cost, as Delivery::link says
 
   /// Bytes moved from one rank to another.
   Index moved(int from, int to) const {

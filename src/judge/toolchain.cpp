@@ -89,8 +89,11 @@ BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const
   const std::string name = file.filename().string();
   const std::filesystem::path header =
       kPrecompiled + "/" + std::filesystem::path(lesson.source).filename().string() + ".hpp";
-  if (!kPrecompiled.empty() && std::filesystem::exists(header))
+  if (lesson.timed) {
+    arguments.insert(arguments.end(), kOptimise.begin(), kOptimise.end());
+  } else if (!kPrecompiled.empty() && std::filesystem::exists(header)) {  // it fits the plain flags only
     arguments.insert(arguments.end(), {"-include", header});
+  }
   arguments.insert(arguments.end(), {"-c", name, "-o", folder.path() / "student.o"});
   const Finished finished = run_tool(std::move(arguments), std::filesystem::absolute(file).parent_path());
   if (!finished.good()) return {compiler_sentence(finished, name), ""};
@@ -108,17 +111,27 @@ BuildStep gate(const Lesson& lesson, const WorkFolder& folder) {
   return {all, ""};
 }
 
-BuildStep link(const WorkFolder& folder) {
-  std::vector<std::string> arguments = kLink;
-  arguments.insert(arguments.end(), {"-o", worker_program(folder), folder.path() / "student.o"});
-  arguments.insert(arguments.end(), kLinkInputs.begin(), kLinkInputs.end());
-  const Finished finished = run_tool(std::move(arguments), folder.path());
-  require_ended(finished, "the linker");
+BuildStep link(const Lesson& lesson, const WorkFolder& folder) {
+  const auto linked = [&](const std::filesystem::path& program, const std::vector<std::string>& objects) {
+    std::vector<std::string> arguments = kLink;
+    arguments.insert(arguments.end(), {"-o", program});
+    arguments.insert(arguments.end(), objects.begin(), objects.end());
+    arguments.insert(arguments.end(), kLinkInputs.begin(), kLinkInputs.end());
+    const Finished finished = run_tool(std::move(arguments), folder.path());
+    require_ended(finished, "the linker");
+    return finished;
+  };
+  if (lesson.timed && !linked(library_program(folder), {}).good())
+    throw Error("judge", "a library that links", "objects that do not", "build the tree again",
+                Code::kMissing);
+  const Finished finished = linked(worker_program(folder), {folder.path() / "student.o"});
   if (finished.good()) return {};
   return {"your file compiles, but does not link with the library:\n" + cleaned(finished.printed, kShownText),
           ""};
 }
 
 std::filesystem::path worker_program(const WorkFolder& folder) { return folder.path() / "worker"; }
+
+std::filesystem::path library_program(const WorkFolder& folder) { return folder.path() / "library"; }
 
 }  // namespace ringcraft::judge

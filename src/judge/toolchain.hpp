@@ -34,9 +34,11 @@ struct BuildStep {
 BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const WorkFolder& folder);
 /// Passes student.o through the symbol gate.
 BuildStep gate(const Lesson& lesson, const WorkFolder& folder);
-/// Links student.o to the program `worker` in the folder.
-BuildStep link(const WorkFolder& folder);
-/// The program that link made.
+/// Links student.o to the worker's program, and for a timed lesson the library's own object to another one.
+BuildStep link(const Lesson& lesson, const WorkFolder& folder);
+/// The worker with the student's function.
 std::filesystem::path worker_program(const WorkFolder& folder);
+/// The worker with the library's own, made for a timed lesson only.
+std::filesystem::path library_program(const WorkFolder& folder);
 
 }  // namespace ringcraft::judge

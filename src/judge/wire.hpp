@@ -17,6 +17,7 @@
 #include "ringcraft/core/buffer.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/matrix.hpp"
+#include "ringcraft/core/scratch.hpp"
 
 namespace ringcraft::judge {
 
@@ -68,15 +69,15 @@ class Reader {
 /// Memory for views that came over the wire; it lives as long as the arena.
 class Arena {
  public:
-  /// Zero or more numbers of type T (float or double), aligned for any vector instruction.
+  /// Zero or more numbers of type T, or bytes, aligned for any vector instruction.
   template <class T>
   std::span<T> numbers(std::size_t count) {
-    return memory_.emplace_back(Extents{1, 1, static_cast<Index>(count), 1}, dtype_of<T>())
-        .template values<T>();
+    static_assert(std::is_trivially_copyable_v<T>);
+    return {reinterpret_cast<T*>(memory_.emplace_back(count * sizeof(T)).data()), count};
   }
 
  private:
-  std::deque<Buffer> memory_;
+  std::deque<Scratch<std::byte>> memory_;
 };
 
 // ---- what kind of value T is
@@ -158,6 +159,26 @@ void put(Writer& to, const T& value) {
   }
 }
 
+/// Appends only what a callee can write through: the mutable views in a value.
+template <class T>
+void put_mutable(Writer& to, const T& value) {
+  if constexpr (SpanView<T> || MatrixView<T>) {
+    if constexpr (is_mutable_view<T>()) put(to, value);
+  } else if constexpr (is_mutable_view<T>()) {
+    std::apply([&](const auto&... field) { (put_mutable(to, field), ...); }, T::fields(value));
+  }
+}
+
+/// Appends only the rest of it: numbers, constant views, whatever stays with the caller.
+template <class T>
+void put_constant(Writer& to, const T& value) {
+  if constexpr (!is_mutable_view<T>()) {
+    put(to, value);
+  } else if constexpr (Fielded<T>) {
+    std::apply([&](const auto&... field) { (put_constant(to, field), ...); }, T::fields(value));
+  }
+}
+
 // ---- reading
 
 std::string get_string(Reader& from);
@@ -196,11 +217,13 @@ T get(Reader& from, Arena& arena) {
   }
 }
 
-/// Overwrites what a mutable view shows with the next value, which must have the view's extents. Throws Error
-/// if not.
+/// Overwrites what the mutable views in a value show with what put_mutable wrote, which must have their
+/// extents. Throws Error if not.
 template <class T>
 void get_into(Reader& from, const T& view) {
-  if constexpr (SpanView<T>) {
+  if constexpr (!is_mutable_view<T>()) {
+    return;  // stays as it is
+  } else if constexpr (SpanView<T>) {
     if (from.number<std::uint64_t>() != view.size()) throw Error("a view came back with another length");
     if (!view.empty()) std::memcpy(view.data(), from.raw(view.size_bytes()).data(), view.size_bytes());
   } else if constexpr (MatrixView<T>) {

@@ -6,7 +6,7 @@
 packages_of() {
   case $1 in
     core) echo g++ cmake ninja-build libeigen3-dev libfmt-dev libcli11-dev nlohmann-json3-dev ;;
-    tests) echo catch2 ;;
+    tests) echo catch2 librapidcheck-dev ;;
     mpi) echo libopenmpi-dev openmpi-bin ;;
     docs) echo doxygen libjs-mathjax python3 ;;
     lint) echo shellcheck ;;
@@ -24,6 +24,7 @@ sign_of() {
     libcli11-dev) echo include:CLI/CLI.hpp ;;
     nlohmann-json3-dev) echo include:nlohmann/json.hpp ;;
     catch2) echo include:catch2/catch.hpp include:catch2/catch_all.hpp ;;
+    librapidcheck-dev) echo include:rapidcheck.h ;;
     libopenmpi-dev) echo mpicxx ;;
     openmpi-bin) echo mpirun ;;
     libjs-mathjax) echo include:../share/javascript/mathjax/MathJax.js ;;

@@ -3,12 +3,17 @@
 #include <cstdio>
 
 #include "ringcraft/attention/host_engine.hpp"
+#include "ringcraft/comm/trace.hpp"
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/ring/recording.hpp"
 #include "ringcraft/ring/ring.hpp"
 #include "tool/commands.hpp"
 #include "tool/options.hpp"
+#include "tool/output.hpp"
 #include "tool/ranks.hpp"
 #include "tool/tensor_files.hpp"
+#include "verify/chrome_trace.hpp"
+#include "verify/schedule.hpp"
 
 namespace ringcraft::tool {
 namespace {
@@ -29,7 +34,9 @@ struct Plan {
 };
 
 Plan plan_of(const AttendOptions& options) {
-  if (!options.trace.empty()) throw Error("--trace is not part of this version");
+  if (!options.trace.empty() && backend_named(options.backend) != Backend::kThreads)
+    throw Error("--trace", "--backend threads, whose ranks share one clock", "--backend " + options.backend,
+                "record it with threads; the schedule is the same");
   if (options.ulysses != 0) throw Error("--ulysses is not part of this version; use --method ring");
   layout_named(options.ring.layout);
   return {method_named(options.method), schedule_named(options.schedule), backend_named(options.backend),
@@ -49,9 +56,9 @@ verify::Answer empty_answer(const Problem& problem, DType type, bool gradients) 
   return answer;
 }
 
-// One rank's share, gathered into the answer on rank 0.
+// One rank's share, gathered into the answer on rank 0. The ring's passes are recorded, the gathering is not.
 void attend_on(Communicator& comm, const Problem& problem, const Plan& plan, const verify::Inputs& inputs,
-               verify::Answer& answer) {
+               verify::Answer& answer, RankTrace* trace) {
   const Sharding sharding = problem.sharding();
   const int rank = comm.rank();
   const auto engine = make_host_engine(inputs.q.dtype());
@@ -60,30 +67,56 @@ void attend_on(Communicator& comm, const Problem& problem, const Plan& plan, con
 
   const Buffer q = scatter(inputs.q, sharding, rank);
   const KvBlock kv{scatter(inputs.k, sharding, rank), scatter(inputs.v, sharding, rank)};
-  const RingOutput forward = ring_forward(comm, *engine, problem, q, kv);
+  hold(trace, rank, kv);
+  const RingOutput forward = [&] {
+    const Recording recording(trace, comm, *engine);
+    return ring_forward(comm, *engine, problem, q, kv);
+  }();
   gather_to_first(comm, answer.out, forward.output.out, sharding);
   gather_to_first(comm, answer.lse, forward.output.lse, sharding);
   if (inputs.dout.empty()) return;
 
   const bool own_first = plan.schedule == Schedule::kForward || hops(problem) == 0;
-  const RingGradients backward =
-      ring_backward(comm, *engine, problem, plan.schedule, q, own_first ? kv : forward.last, forward.output,
-                    scatter(inputs.dout, sharding, rank));
+  const KvBlock& first = own_first ? kv : forward.last;  // where that comes from, the trace knows
+  const Buffer dout = scatter(inputs.dout, sharding, rank);
+  hold(trace, rank, kv);  // a new pass: steps count from 0 again
+  const RingGradients backward = [&] {
+    const Recording recording(trace, comm, *engine);
+    return ring_backward(comm, *engine, problem, plan.schedule, q, first, forward.output, dout);
+  }();
   gather_to_first(comm, answer.dq, backward.dq, sharding);
   gather_to_first(comm, answer.dk, backward.dkv.k, sharding);
   gather_to_first(comm, answer.dv, backward.dkv.v, sharding);
 }
 
+// Draws the trace and proves its schedule; false, and sentences, if that is wrong.
+bool write_trace(const std::string& path, const Trace& trace, const Problem& problem, bool backward) {
+  const verify::ScheduleProof proof =
+      verify::prove_schedule(trace, problem, {.backward = backward, .costs = {}});
+  write_text("--trace", path, verify::chrome_json(trace, proof.replay));
+  std::printf("%s: what every rank did when; https://ui.perfetto.dev draws it\n", path.c_str());
+  for (const verify::Violation& violation : proof.violations)
+    std::printf("wrong schedule: %s\n", violation.sentence.c_str());
+  return proof.good();
+}
+
 int attend(const AttendOptions& options) {
   const Plan plan = plan_of(options);
   require_other_file("--output", options.output, options.input);
+  require_other_file("--trace", options.trace, options.input);
+  if (options.trace == options.output)
+    throw Error("--trace", "another file than the output", options.trace, "choose two names");
   return with_ranks(plan.backend, [&](Ranks& ranks) {
     const StoredInputs stored = read_inputs(options.input, plan.dtype);
     const verify::Inputs& inputs = stored.inputs;
     const Problem problem = problem_of(inputs.q, inputs.k, inputs.v, inputs.dout, options.mask, options.ring);
     verify::Answer answer = empty_answer(problem, inputs.q.dtype(), !inputs.dout.empty());
-    ranks.run(problem.world_size,
-              [&](Communicator& comm) { attend_on(comm, problem, plan, inputs, answer); });
+    std::optional<Trace> trace;
+    if (!options.trace.empty()) trace.emplace(problem.world_size);
+    ranks.run(problem.world_size, [&](Communicator& comm) {
+      attend_on(comm, problem, plan, inputs, answer, trace ? &trace->rank(comm.rank()) : nullptr);
+    });
+    const bool proved = !trace || write_trace(options.trace, *trace, problem, !inputs.dout.empty());
     if (ranks.speaks()) {
       write_answer(options.output, answer, stored.storage);
       std::printf("%s: %s%s of %lld tokens, %s, %d rank%s, %s\n", options.output.c_str(), "out, lse",
@@ -91,7 +124,7 @@ int attend(const AttendOptions& options) {
                   described(problem.mask).c_str(), problem.world_size, problem.world_size == 1 ? "" : "s",
                   std::string(name_of(problem.layout)).c_str());
     }
-    return 0;
+    return proved ? 0 : static_cast<int>(Code::kWrongAnswer);
   });
 }
 
@@ -126,7 +159,11 @@ void add_attend(CLI::App& app, Action& action) {
           "float32, float64, or bfloat16 (rounds inputs and outputs, computes in float32); default: the "
           "input's")
       ->type_name("T");
-  command->add_option("--trace", options->trace, "Not in this version")->type_name("F");
+  command
+      ->add_option("--trace", options->trace,
+                   "Also prove the schedule, and write what every rank did when as JSON that "
+                   "https://ui.perfetto.dev draws")
+      ->type_name("F");
   command->footer(
       "Example: ./ringcraft attend --input qkv.safetensors --output out.safetensors --ranks 4 --layout "
       "zigzag --causal");

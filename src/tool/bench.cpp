@@ -62,7 +62,7 @@ int bench(const BenchOptions& options) {
   }
   report.ratios = ratios_of(report.timings, report.settings.threads);
   std::fputs(text_of(report).c_str(), stdout);
-  if (!options.json.empty()) write_json(options.json, json_of(report));
+  if (!options.json.empty()) write_text("--json", options.json, json_of(report));
   return 0;
 }
 

@@ -72,7 +72,7 @@ Cost predicted(const Stage& stage, const Problem& shared, DType type, bool backw
     return {.peak_bytes = static_cast<double>(stage.peak_elements(shared.shape, backward)) *
                           static_cast<double>(size_of(type))};
   const Problem problem = verify::problem_of(stage, shared);
-  std::vector<RingTheory> passes{forward_theory(problem, bytes)};
+  std::vector<RingTheory> passes{stage.theory(problem, bytes)};
   if (backward) passes.push_back(backward_theory(problem, *stage.schedule, bytes));
   Cost cost;
   for (const RingTheory& pass : passes) {

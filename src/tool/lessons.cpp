@@ -57,7 +57,7 @@ int show_lessons() {
     std::printf("  %d  %-8s %-40s %s\n", line.number, state_of(line, here).c_str(), line.title.c_str(),
                 line.line.c_str());
   }
-  std::printf("\nBegin with ./ringcraft start 104; the readings are lessons/NNN_name/README.md.\n");
+  std::printf("\nBegin with ./ringcraft start 101, or where you like; the readings are lessons/NNN_name/README.md.\n");
   return 0;
 }
 
@@ -84,7 +84,7 @@ int latest_started() {
       newest = time;
     }
   }
-  if (latest == 0) throw Error("check: no exercise is started; begin with ./ringcraft start 104");
+  if (latest == 0) throw Error("check: no exercise is started; begin with ./ringcraft start 101");
   return latest;
 }
 

@@ -41,14 +41,14 @@ verify::Colour colour() {
   return terminal ? verify::Colour::kTerminal : verify::Colour::kPlain;
 }
 
-void write_json(const std::string& path, const std::string& json) {
+void write_text(const std::string& flag, const std::string& path, const std::string& text) {
   std::ofstream file(path);
-  file << json;
-  if (!file.flush()) throw Error("--json", "a file that can be written", path, "check the folder");
+  file << text;
+  if (!file.flush()) throw Error(flag, "a file that can be written", path, "check the folder");
 }
 
 void write_json(const std::string& path, const verify::Report& report) {
-  write_json(path, verify::json_of(report));
+  write_text("--json", path, verify::json_of(report));
 }
 
 }  // namespace ringcraft::tool

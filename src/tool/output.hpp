@@ -28,8 +28,10 @@ class Progress {
 // Colour if standard output is a terminal and NO_COLOR is not set.
 verify::Colour colour();
 
-// Writes JSON, or a report as JSON, for programs. Throws Error if the file cannot be written.
-void write_json(const std::string& path, const std::string& json);
+// Writes the file that `flag` asks for. Throws Error if it cannot be written.
+void write_text(const std::string& flag, const std::string& path, const std::string& text);
+
+// Writes a report for programs, for --json.
 void write_json(const std::string& path, const verify::Report& report);
 
 }  // namespace ringcraft::tool

@@ -1,6 +1,9 @@
-// verify: judges someone's tensors against the oracle, and says where they first go wrong.
+// verify: judges someone's tensors against the oracle, and says where they first go wrong; or proves
+// someone's schedule.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "ringcraft/core/error.hpp"
@@ -11,12 +14,13 @@
 #include "verify/compare.hpp"
 #include "verify/plain_dense.hpp"
 #include "verify/report.hpp"
+#include "verify/schedule_text.hpp"
 
 namespace ringcraft::tool {
 namespace {
 
 struct VerifyOptions {
-  std::string input, claim, json;
+  std::string input, claim, schedule;
   MaskOptions mask;
   RingOptions ring;
 };
@@ -43,7 +47,27 @@ void require_whole(const verify::Answer& claim, const verify::Inputs& inputs) {
     throw Error("--claim", "all of dq, dk, dv, or none of them", "some", "write all three");
 }
 
+// Proves the schedule of a text; no tensors are needed for it.
+int verify_schedule(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) throw Error("--schedule", "a file that can be read", path, "check the path");
+  const verify::WrittenSchedule schedule = verify::parse_schedule(text, path);
+  const verify::ScheduleProof proof =
+      verify::prove_schedule(schedule.trace, schedule.problem, schedule.goal, schedule.notes);
+  const Problem& p = schedule.problem;
+  const std::string title = path + " (" + described(p.mask) + ", " + std::to_string(p.shape.seqlen) +
+                            " tokens, " + std::to_string(p.world_size) +
+                            (p.world_size == 1 ? " rank, " : " ranks, ") + std::string(name_of(p.layout)) +
+                            ")";
+  std::fputs(verify::text_of(verify::report_of(proof, schedule.goal, title), colour()).c_str(), stdout);
+  return proof.good() ? 0 : static_cast<int>(Code::kWrongAnswer);
+}
+
 int verify_claim(const VerifyOptions& options) {
+  if (options.input.empty() || options.claim.empty())
+    throw Error("verify", "--input and --claim, or --schedule",
+                options.input.empty() ? "no --input" : "no --claim", "see ./ringcraft verify --help");
   const StoredInputs stored = read_inputs(options.input, {});
   const verify::Inputs& inputs = stored.inputs;
   const Problem problem = problem_of(inputs.q, inputs.k, inputs.v, inputs.dout, options.mask, options.ring);
@@ -77,20 +101,36 @@ void add_verify(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("verify", "Judge someone's attention: is it right, and if not, where first?");
   auto options = std::make_shared<VerifyOptions>();
-  command->add_option("--input", options->input, "q, k, v and, to judge gradients, dout")
-      ->required()
-      ->type_name("F");
+  CLI::Option* input =
+      command->add_option("--input", options->input, "q, k, v and, to judge gradients, dout");
+  input->type_name("F");
+  CLI::Option* claim = command->add_option("--claim", options->claim,
+                                           "The claimed out and lse, and dq, dk, dv, rows in global order");
+  claim->type_name("G");
   command
-      ->add_option("--claim", options->claim, "The claimed out and lse, and dq, dk, dv, rows in global order")
-      ->required()
-      ->type_name("G");
+      ->add_option("--schedule", options->schedule,
+                   "Instead of tensors: a text that says who sends, receives and computes what at which step")
+      ->type_name("S")
+      ->excludes(input)
+      ->excludes(claim);
   options->ring.add_to(*command);
   options->mask.add_to(*command);
   command->footer(
       "Ranks and layout only say which rank a wrong row belongs to.\n"
       "Example: ./ringcraft verify --input qkv.safetensors --claim theirs.safetensors --ranks 8 --layout "
-      "zigzag --causal");
-  command->callback([&action, options] { action = [options] { return verify_claim(*options); }; });
+      "zigzag --causal\n\n"
+      "A schedule is a text of its own; # begins a comment:\n"
+      "  ranks 3                 also: tokens N, layout L, mask causal | window W, packed 0,5,12,\n"
+      "  step 0                  pass backward [reversed], costs ring\n"
+      "  0: send K0 to 1, recv K2 from 2, compute q0 k0, wait\n"
+      "  1: ...                  one line for each rank; [recv ...] into A names the memory;\n"
+      "                          backward also: dK0 travels, add dK0 adds the rank's share to it\n"
+      "Example: ./ringcraft verify --schedule src/verify/examples/ring_forward.schedule");
+  command->callback([&action, options] {
+    action = [options] {
+      return options->schedule.empty() ? verify_claim(*options) : verify_schedule(options->schedule);
+    };
+  });
 }
 
 }  // namespace ringcraft::tool

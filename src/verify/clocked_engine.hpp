@@ -24,7 +24,6 @@ class ClockedEngine final : public BlockEngine {
   RowState begin(const Buffer& q) override { return engine_->begin(q); }
   Output finish(RowState&& state) override { return engine_->finish(std::move(state)); }
   Buffer delta(const Buffer& out, const Buffer& dout) override { return engine_->delta(out, dout); }
-  void add(KvBlock& into, const KvBlock& from) override { engine_->add(into, from); }
   void set_zero(Buffer& buffer) override { engine_->set_zero(buffer); }
 
  private:
@@ -38,6 +37,7 @@ class ClockedEngine final : public BlockEngine {
     engine_->backward(dq, part, saved, block, ranges, softmax_scale);
     comm_.advance(static_cast<double>(ranges.pairs()) * seconds_per_pair_);
   }
+  void do_add(KvBlock& into, const KvBlock& from) override { engine_->add(into, from); }
 
   std::unique_ptr<BlockEngine> engine_;
   ThreadCommunicator& comm_;

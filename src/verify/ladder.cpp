@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ringcraft/core/error.hpp"
+#include "verify/rows_over_ranks.hpp"
 #include "verify/rowwise.hpp"
 
 namespace ringcraft::verify {
@@ -30,6 +31,16 @@ Run on_a_ring(Schedule schedule = Schedule::kReversed) {
     // else.
     return run_ring(problem, inputs, {.schedule = schedule, .seconds_per_pair = 1}, &cost);
   };
+}
+
+Run rows_over_ranks() {
+  return [](const Problem& problem, const Inputs& inputs, Measurement& cost) {
+    return run_rows_over_ranks(problem, inputs, &cost);
+  };
+}
+
+RingTheory rows_theory(const Problem& problem, RoleBytes bytes) {
+  return distributed_softmax_theory(problem, bytes, kRowsAtOnce);
 }
 
 // Elements of a query-side tensor, of a KV-side tensor, and of one number per row.
@@ -60,60 +71,22 @@ const std::vector<Stage>& stages() {
   constexpr auto kAll = Expect::kAll, kForward = Expect::kForward;
   constexpr auto kReversed = Schedule::kReversed, kTravelling = Schedule::kForward;
   static const std::vector<Stage> all{
-      // clang-format off: a table
+      // clang-format off
       // name, lesson, predecessor, tensors, layout, schedule of backward, peak on one device, function
       {"dense", 101, "", kAll, {}, {}, dense_peak, on_one_device(Algorithm::kDense)},
       {"safe softmax", 102, "dense", kForward, {}, {}, rowwise_peak, row_by_row(RowSoftmax::kSafe)},
-      {"online softmax",
-       103,
-       "safe softmax",
-       kForward,
-       {},
-       {},
-       rowwise_peak,
-       row_by_row(RowSoftmax::kOnline)},
+      {"online softmax", 103, "safe softmax", kForward, {}, {}, rowwise_peak, row_by_row(RowSoftmax::kOnline)},
       {"merge", 104, "online softmax", kForward, {}, {}, merge_peak, row_by_row(RowSoftmax::kMerged)},
-      {"blockwise forward",
-       105,
-       "merge",
-       kForward,
-       {},
-       {},
-       blockwise_peak,
-       on_one_device(Algorithm::kBlockwise)},
-      {"blockwise backward",
-       106,
-       "dense",
-       kAll,
-       {},
-       {},
-       blockwise_peak,
-       on_one_device(Algorithm::kBlockwise)},
-      {"fast forward",
-       108,
-       "blockwise forward",
-       kForward,
-       {},
-       {},
-       blockwise_peak,
-       on_one_device(Algorithm::kFast)},
-      {"fast backward",
-       108,
-       "blockwise backward",
-       kAll,
-       {},
-       {},
-       blockwise_peak,
-       on_one_device(Algorithm::kFast)},
+      {"blockwise forward", 105, "merge", kForward, {}, {}, blockwise_peak, on_one_device(Algorithm::kBlockwise)},
+      {"blockwise backward", 106, "dense", kAll, {}, {}, blockwise_peak, on_one_device(Algorithm::kBlockwise)},
+      {"fast forward", 108, "blockwise forward", kForward, {}, {}, blockwise_peak, on_one_device(Algorithm::kFast)},
+      {"fast backward", 108, "blockwise backward", kAll, {}, {}, blockwise_peak, on_one_device(Algorithm::kFast)},
+      {"distributed softmax", 302, "online softmax", kForward, Layout::kContiguous, {}, nullptr, rows_over_ranks(), rows_theory},
       {"ring forward", 303, "fast forward", kForward, Layout::kContiguous, {}, nullptr, on_a_ring()},
-      {"ring backward, reversed", 304, "fast backward", kAll, Layout::kContiguous, kReversed, nullptr,
-       on_a_ring()},
-      {"ring backward, forward", 304, "ring backward, reversed", kAll, Layout::kContiguous, kTravelling,
-       nullptr, on_a_ring(kTravelling)},
-      {"striped ring", 402, "ring backward, reversed", kAll, Layout::kStriped, kReversed, nullptr,
-       on_a_ring()},
-      {"token zig-zag ring", 402, "striped ring", kAll, Layout::kZigzagToken, kReversed, nullptr,
-       on_a_ring()},
+      {"ring backward, reversed", 304, "fast backward", kAll, Layout::kContiguous, kReversed, nullptr, on_a_ring()},
+      {"ring backward, forward", 304, "ring backward, reversed", kAll, Layout::kContiguous, kTravelling, nullptr, on_a_ring(kTravelling)},
+      {"striped ring", 402, "ring backward, reversed", kAll, Layout::kStriped, kReversed, nullptr, on_a_ring()},
+      {"token zig-zag ring", 402, "striped ring", kAll, Layout::kZigzagToken, kReversed, nullptr, on_a_ring()},
       {"zig-zag ring", 403, "token zig-zag ring", kAll, Layout::kZigzag, kReversed, nullptr, on_a_ring()},
       // clang-format on
   };

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "ringcraft/ring/theory.hpp"
 #include "verify/compare.hpp"
 #include "verify/subject.hpp"
 
@@ -23,10 +24,12 @@ struct Stage {
   std::optional<Layout> layout;      ///< of a distributed stage; none: one device
   std::optional<Schedule> schedule;  ///< of its backward pass, if it has one
   /// Elements that a stage on one device holds at most, inputs included; with gradients if `backward`. None
-  /// for a ring: ringcraft/ring/theory.hpp knows that.
+  /// for a distributed stage, whose `theory` knows that.
   Index (*peak_elements)(const Shape& shape, bool backward);
   /// Computes it: the problem as problem_of gives it, the inputs whole. Fills in what it cost.
   std::function<Answer(const Problem&, const Inputs&, Measurement&)> run;
+  /// What the forward pass of a distributed stage must cost; of a ring, unless another one is named.
+  RingTheory (*theory)(const Problem& problem, RoleBytes bytes) = forward_theory;
 };
 
 /// All stages, in the order of the lessons.

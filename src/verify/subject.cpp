@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/ring/recording.hpp"
 #include "verify/clocked_engine.hpp"
 #include "verify/single_device_cost.hpp"
 
@@ -60,9 +61,10 @@ class RingRun {
 
   PassCost forward() {
     return run(options_.seconds_per_pair,
-               [&](ThreadCommunicator& comm, BlockEngine& engine, RankState& rank) {
+               [&](ThreadCommunicator& comm, BlockEngine& engine, RankState& rank, RankTrace* trace) {
                  rank.q = shard(inputs_.q, comm);
                  rank.kv = {shard(inputs_.k, comm), shard(inputs_.v, comm)};
+                 hold(trace, comm.rank(), rank.kv);
                  auto [output, last] = ring_forward(comm, engine, problem_, rank.q, rank.kv);
                  rank.output = std::move(output);
                  if (options_.schedule == Schedule::kReversed && last.k.extents() != Extents{})
@@ -71,12 +73,14 @@ class RingRun {
   }
 
   PassCost backward() {
-    return run(
-        2.5 * options_.seconds_per_pair, [&](ThreadCommunicator& comm, BlockEngine& engine, RankState& rank) {
-          const Buffer dout = shard(inputs_.dout, comm);
-          rank.gradients =
-              ring_backward(comm, engine, problem_, options_.schedule, rank.q, rank.kv, rank.output, dout);
-        });
+    const int n = problem_.world_size, back = options_.schedule == Schedule::kReversed ? hops(problem_) : 0;
+    return run(2.5 * options_.seconds_per_pair,
+               [&](ThreadCommunicator& comm, BlockEngine& engine, RankState& rank, RankTrace* trace) {
+                 const Buffer dout = shard(inputs_.dout, comm);
+                 hold(trace, (comm.rank() - back + n) % n, rank.kv);
+                 rank.gradients = ring_backward(comm, engine, problem_, options_.schedule, rank.q, rank.kv,
+                                                rank.output, dout);
+               });
   }
 
   Answer gathered() const {
@@ -100,6 +104,7 @@ class RingRun {
   PassCost run(double seconds_per_pair, Body body) {
     PassCost cost;
     cost.work.resize(ranks_.size());
+    if (options_.trace) cost.trace.emplace(problem_.world_size);
     const auto start = std::chrono::steady_clock::now();
     RanksReport report = run_ranks(
         problem_.world_size,
@@ -107,7 +112,9 @@ class RingRun {
           const auto r = static_cast<std::size_t>(comm.rank());
           const MeterScope scope(ranks_[r].meter);
           ClockedEngine engine(make_host_engine(inputs_.q.dtype(), options_.engine), comm, seconds_per_pair);
-          body(comm, engine, ranks_[r]);
+          RankTrace* trace = cost.trace ? &cost.trace->rank(comm.rank()) : nullptr;
+          const Recording recording(trace, comm, engine);
+          body(comm, engine, ranks_[r], trace);
           cost.work[r] = engine.work();
         },
         options_.board);

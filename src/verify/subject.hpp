@@ -12,6 +12,7 @@
 #include "ringcraft/attention/host_engine.hpp"
 #include "ringcraft/attention/single_device.hpp"
 #include "ringcraft/comm/threads.hpp"
+#include "ringcraft/comm/trace.hpp"
 #include "ringcraft/ring/ring.hpp"
 #include "verify/tensors.hpp"
 
@@ -24,6 +25,7 @@ struct PassCost {
   std::vector<Work> work;         ///< visible pairs and blocks computed, per head
   std::vector<double> clock;      ///< virtual seconds, if they were asked for, else 0
   double seconds = 0;             ///< of real time, for all ranks together
+  std::optional<Trace> trace;     ///< if it was asked for
 
   /// Largest bytes sent, peak bytes and clock of any rank.
   Index bytes_sent() const;
@@ -59,6 +61,7 @@ struct RingOptions {
   HostOptions engine = {};                  ///< of each rank
   SwitchboardOptions board = {};            ///< delivery order and the cost of links
   double seconds_per_pair = 0;  ///< virtual time of a visible pair, forward; backward costs 2.5 times that
+  bool trace = false;           ///< record each pass in its PassCost
 };
 
 /// A ring of thread ranks.

@@ -95,6 +95,18 @@ TEST_CASE("a file that is replaced while it is read keeps its bytes") {
   CHECK(folder.size() == 1);
 }
 
+TEST_CASE("a link stays, and the file that it leads to is replaced") {
+  Scratch folder;
+  const Buffer q({1, 1, 2, 2}, DType::kFloat32);
+  std::filesystem::create_directory(folder / "elsewhere");
+  write_bytes(folder / "elsewhere" / "f", "old");
+  std::filesystem::create_symlink("elsewhere/f", folder / "link");
+  write_safetensors(folder / "link", std::vector<NamedTensor>{{"q", &q}});
+  CHECK(std::filesystem::is_symlink(folder / "link"));
+  CHECK(TensorFile(folder / "elsewhere" / "f").contains("q"));
+  CHECK(folder.size() == 2);
+}
+
 TEST_CASE("a temporary file of somebody else is left alone") {
   Scratch folder;
   const Buffer q({1, 1, 2, 2}, DType::kFloat32);

@@ -38,6 +38,8 @@ TEST_CASE("names of the namespace are told from others") {
     CHECK_FALSE(is_ringcraft(name));
   }
   CHECK(readable("_ZN9ringcraft5mergeIdEEvNS_7PartialIT_EENS1_IKS2_EE") == "ringcraft::merge");
+  CHECK(readable("_ZN9ringcraft6mergedIdEENS_12SoftmaxStateIT_EES3_S3_") ==
+        "ringcraft::merged");  // its result is ours, too
   CHECK(readable("_ZN9ringcraft6Buffer8set_rowsEl") == "ringcraft::Buffer::set_rows");
   CHECK(readable("_ZTVN9ringcraft5ErrorE") == "vtable for ringcraft::Error");
 }

@@ -2,6 +2,7 @@
 // there.
 #include "judge/wire.hpp"
 
+#include <array>
 #include <limits>
 #include <random>
 
@@ -53,6 +54,17 @@ TEST_CASE("a problem comes back as it was") {
   CHECK(back.softmax_scale == 0.25);
 }
 
+TEST_CASE("key ranges and tile sizes come back as they were") {
+  const KeyRanges ranges{{0, 0, 3}, {1, 5, 7}};
+  Arena arena;
+  const auto back = value_of<KeyRanges>(bytes_of(ranges), arena);
+  CHECK(back.begin == ranges.begin);
+  CHECK(back.end == ranges.end);
+  const auto tile = value_of<TileSize>(bytes_of(TileSize{5, 300}), arena);
+  CHECK(tile.rows == 5);
+  CHECK(tile.keys == 300);
+}
+
 TEST_CASE("buffers come back bit by bit, NaN and empty ones included") {
   Buffer buffer({1, 2, 3, 4}, DType::kFloat64);  // all ones: NaN
   buffer.values<double>()[5] = -std::numeric_limits<double>::infinity();
@@ -62,6 +74,20 @@ TEST_CASE("buffers come back bit by bit, NaN and empty ones included") {
   CHECK(std::ranges::equal(back.bytes(), buffer.bytes()));
   const Buffer empty({1, 2, 0, 4}, DType::kFloat32);
   CHECK(value_of<Buffer>(bytes_of(empty), arena).extents() == empty.extents());
+}
+
+TEST_CASE("tables of numbers and structs within structs come back") {
+  const RingWork work =
+      ring_work(make_problem({.seqlen = 11, .head_dim = 1}, causal_mask(), Layout::kZigzag, 3));
+  Arena arena;
+  const RingWork back = value_of<RingWork>(bytes_of(work), arena);
+  CHECK(back.pairs == work.pairs);
+  CHECK(back.by_rank == work.by_rank);
+  CHECK(back.skipped == work.skipped);
+  CHECK(back.synchronous_cost == work.synchronous_cost);
+  CHECK(back.imbalance == work.imbalance);
+  const ChunkPair pair{{1, 3}, {6, 7}};
+  CHECK(value_of<ChunkPair>(bytes_of(pair), arena) == pair);
 }
 
 TEST_CASE("views get memory of their own and travel back") {
@@ -84,6 +110,74 @@ TEST_CASE("views get memory of their own and travel back") {
   const Partial<double> larger{{other, 3, 3}, max, sum};
   Reader again(bytes);
   CHECK_THROWS_AS(get_into(again, larger), Error);
+}
+
+TEST_CASE("key ranges and states of a scan come back as they were") {
+  const KeyRanges ranges{{0, 0, 2}, {1, 3, 3}};
+  Arena arena;
+  const auto back = value_of<KeyRanges>(bytes_of(ranges), arena);
+  CHECK(back.begin == ranges.begin);
+  CHECK(back.end == ranges.end);
+  const auto state = value_of<SoftmaxState<double>>(bytes_of(SoftmaxState<double>{-3.5, 7}), arena);
+  CHECK(state.max == -3.5);
+  CHECK(state.sum == 7);
+  STATIC_REQUIRE_FALSE(is_mutable_view<KeyRanges>());
+}
+
+TEST_CASE("a value may mix constant and mutable views") {
+  std::vector<std::byte> out{std::byte{1}, std::byte{2}, std::byte{3}}, in{std::byte{4}, std::byte{5}};
+  const RingMessage message{7, out, 8, in};
+  STATIC_REQUIRE(is_mutable_view<RingMessage>());
+  Arena arena;
+  const auto held = value_of<RingMessage>(bytes_of(message), arena);
+  CHECK(held.send_rank == 7);
+  CHECK(held.recv_rank == 8);
+  CHECK(std::ranges::equal(held.out, out));
+  CHECK(std::ranges::equal(held.in, in));
+  CHECK(held.in.data() != in.data());
+
+  held.in[1] = std::byte{50};
+  Writer written, kept;
+  put_mutable(written, held);
+  put_constant(kept, held);
+  const Bytes mutable_bytes = written.take(), constant_bytes = kept.take();
+  CHECK(mutable_bytes.size() == sizeof(std::uint64_t) + 2);                     // in
+  CHECK(constant_bytes.size() == 2 * sizeof(int) + sizeof(std::uint64_t) + 3);  // the rest
+  Reader back(mutable_bytes);
+  get_into(back, message);
+  back.end();
+  CHECK(in == std::vector<std::byte>{std::byte{4}, std::byte{50}});
+
+  std::vector<std::byte> longer(3);
+  Reader again(mutable_bytes);
+  CHECK_THROWS_AS(get_into(again, RingMessage{7, out, 8, longer}), Error);
+}
+
+TEST_CASE("what is constant in a value stays, what is mutable travels, nothing does both") {
+  std::vector<double> numbers{1, 2};
+  const auto parts = [](const auto& value) {
+    Writer whole, written, kept;
+    put(whole, value);
+    put_mutable(written, value);
+    put_constant(kept, value);
+    return std::array{whole.take().size(), written.take().size(), kept.take().size()};
+  };
+  using Sizes = std::array<std::size_t, 3>;
+  CHECK(parts(std::span<double>(numbers)) == Sizes{24, 24, 0});
+  CHECK(parts(std::span<const double>(numbers)) == Sizes{24, 0, 24});
+  CHECK(parts(Matrix<double>{numbers, 1, 2}) == Sizes{40, 40, 0});
+  CHECK(parts(Matrix<const double>{numbers, 1, 2}) == Sizes{40, 0, 40});
+  CHECK(parts(3.5) == Sizes{8, 0, 8});
+  CHECK(parts(numbers) == Sizes{24, 0, 24});
+}
+
+TEST_CASE("views of any number type lie aligned in their arena") {
+  Arena arena;
+  for (const std::size_t count : {0u, 1u, 7u, 64u}) {
+    CHECK(reinterpret_cast<std::uintptr_t>(arena.numbers<std::byte>(count).data()) % 64 == 0);
+    CHECK(reinterpret_cast<std::uintptr_t>(arena.numbers<double>(count).data()) % 64 == 0);
+    CHECK(arena.numbers<float>(count).size() == count);
+  }
 }
 
 TEST_CASE("every truncated value is refused") {
@@ -149,8 +243,14 @@ void sneaky(const std::vector<Position>& list, Matrix<const double> read) {
   const_cast<double&>(read(0, 0)) += static_cast<double>(list.size());
 }
 
-using Mixed = Exercise<&mixed>;
-using Sneaky = Exercise<&sneaky>;
+void swapping(const RingMessage& message, bool honest) {
+  message.in[0] = message.out[0];
+  if (!honest) const_cast<std::byte&>(message.out[1]) = std::byte{9};
+}
+
+using Mixed = Exercise<&mixed, "mixed">;
+using Sneaky = Exercise<&sneaky, "sneaky">;
+using Swapping = Exercise<&swapping, "swapping">;
 
 template <class E>
 Bytes served(const Bytes& request) {
@@ -192,6 +292,18 @@ TEST_CASE("a changed constant argument is told by its place") {
   const auto answer = Sneaky::answer(served<Sneaky>(Sneaky::request(list, matrix)), list, matrix);
   CHECK(answer.changed == 2u);
   CHECK(read[0] == 1);  // the caller's own memory is elsewhere
+}
+
+TEST_CASE("of an argument that mixes views, the mutable ones travel back and the constant ones are watched") {
+  for (const bool honest : {true, false}) {
+    std::vector<std::byte> out{std::byte{1}, std::byte{2}}, in{std::byte{4}, std::byte{5}};
+    const RingMessage message{0, out, 0, in};
+    const auto answer =
+        Swapping::answer(served<Swapping>(Swapping::request(message, honest)), message, honest);
+    CHECK(answer.changed == (honest ? 0u : 1u));
+    CHECK(in == std::vector<std::byte>{std::byte{1}, std::byte{5}});
+    CHECK(out == std::vector<std::byte>{std::byte{1}, std::byte{2}});  // the caller's own memory is elsewhere
+  }
 }
 
 }  // namespace ringcraft::judge

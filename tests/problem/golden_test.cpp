@@ -144,11 +144,8 @@ TEST_CASE("tiles with a visible pair, 4 x 4") {
     Row counts;
     for (int rank = 0; rank < 4; ++rank) {
       counts.push_back(0);
-      for (int source = 0; source < 4; ++source) {
-        const KeyRanges ranges = key_ranges(problem, rank, source);
-        for (int a = 0; a < 16; a += 4)
-          for (int b = 0; b < 16; b += 4) counts.back() += ranges.tile(a, a + 4, b, b + 4) != Tile::kEmpty;
-      }
+      for (int source = 0; source < 4; ++source)
+        counts.back() += key_ranges(problem, rank, source).tiles(16, 4, 4);
     }
     return counts;
   };
@@ -156,6 +153,46 @@ TEST_CASE("tiles with a visible pair, 4 x 4") {
   CHECK(tiles(Layout::kStriped) == four_times(40));
   CHECK(tiles(Layout::kZigzagToken) == four_times(40));
   CHECK(tiles(Layout::kZigzag) == four_times(34));
+}
+
+// With m = shard / tile: contiguous m (m + 1) / 2 + i m^2, striped and token zig-zag N m (m + 1) / 2, chunk
+// zig-zag m (m + 1) / 2 + (N - 1) m^2 / 2 for even m.
+TEST_CASE("causal tiles per layout follow their formulas") {
+  for (int n = 1; n <= 6; ++n)
+    for (const Index m : {2, 4, 6})
+      for (const int tile : {2, 3, 8}) {
+        CAPTURE(n, m, tile);
+        const int rows = static_cast<int>(m) * tile;
+        const Index triangle = m * (m + 1) / 2;
+        for (const Layout layout : kLayouts)
+          for (int rank = 0; rank < n; ++rank) {
+            const Problem problem = problem_of(causal_mask(), layout, rows * n, n);
+            Index tiles = 0;
+            for (int source = 0; source < n; ++source)
+              tiles += key_ranges(problem, rank, source).tiles(rows, tile, tile);
+            CAPTURE(name_of(layout), rank);
+            CHECK(tiles == (layout == Layout::kContiguous ? triangle + rank * m * m
+                            : layout == Layout::kZigzag   ? triangle + (n - 1) * m * m / 2
+                                                          : n * triangle));
+          }
+      }
+}
+
+// What is computed where whole blocks are all that is skipped: shards, or the chunks of the chunk zig-zag.
+TEST_CASE("entries computed block by block: token layouts skip nothing") {
+  const auto entries = [](Layout layout, int tile) {
+    const Problem problem = problem_of(causal_mask(), layout, 16, 4);
+    Index sum = 0;
+    for (int rank = 0; rank < 4; ++rank)
+      for (int source = 0; source < 4; ++source)
+        sum += key_ranges(problem, rank, source).tiles(4, tile, tile) * tile * tile;
+    return sum;
+  };
+  CHECK(entries(Layout::kContiguous, 4) == 160);
+  CHECK(entries(Layout::kStriped, 4) == 256);
+  CHECK(entries(Layout::kZigzagToken, 4) == 256);
+  CHECK(entries(Layout::kZigzag, 2) == 144);
+  for (const Layout layout : kLayouts) CHECK(entries(layout, 1) == 136);
 }
 
 TEST_CASE("windows through the ring") {

@@ -30,7 +30,7 @@ int wrong_rows(const KeyRanges& ranges, const Visible& visible, int keys) {
 }
 
 struct TileCount {
-  int wrong = 0, empty = 0, called_partial = 0;
+  int wrong = 0, empty = 0, called_partial = 0, all = 0;
 };
 
 // Every tile of a tiling that starts at any offset.
@@ -44,6 +44,7 @@ TileCount judge_tiles(const KeyRanges& ranges, const Visible& visible, int keys,
       for (int a = a0; a < a1; ++a)
         for (int b = b0; b < b1; ++b) seen += visible[at(a)][at(b)];
       const Tile tile = ranges.tile(a0, a1, b0, b1);
+      ++result.all;
       if (seen == 0) {
         ++result.empty;
         result.called_partial += tile == Tile::kPartial;
@@ -86,6 +87,7 @@ TEST_CASE("key ranges agree with the predicate for random shard pairs") {
           for (const int cols : {1, 2, 4, 64}) {
             const TileCount tiles = judge_tiles(ranges, visible, key_count, rows, cols);
             wrong += tiles.wrong;
+            wrong += ranges.tiles(key_count, rows, cols) != tiles.all - tiles.empty + tiles.called_partial;
             total.empty += tiles.empty;
             total.called_partial += tiles.called_partial;
             if (problem.mask == causal_mask() || problem.mask == full_mask())

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ringcraft/ring/theory.hpp"
+#include "ringcraft/ring/work.hpp"
 #include "support/catch.hpp"
 #include "support/errors.hpp"
 #include "support/random_problem.hpp"
@@ -60,6 +61,22 @@ TEST_CASE("bytes of ragged shards are those of the blocks that pass by") {
   // Reversed: rank r starts with block r - 2 and hands on blocks r - 2 and r - 1.
   CHECK(backward_theory(p, Schedule::kReversed, {1, 100}).bytes_sent ==
         Row{202 * (2 + 2), 202 * (2 + 3), 202 * (3 + 2)});
+}
+
+TEST_CASE("hops, steps and pairs of both passes are those of the work") {
+  Random random(124);
+  for (int trial = 0; trial < 60; ++trial) {
+    const Problem p = random_problem(random, 7, 30);
+    INFO(described(p));
+    const RingWork work = ring_work(p);
+    for (const RingTheory& theory :
+         {forward_theory(p, {1, 1}), backward_theory(p, Schedule::kForward, {1, 1})}) {
+      CHECK(theory.steps == static_cast<int>(work.pairs.size()));
+      CHECK(theory.hops == theory.steps - 1);
+      CHECK(theory.pairs == work.by_rank);
+      CHECK(theory.imbalance == work.imbalance);
+    }
+  }
 }
 
 TEST_CASE("peak elements") {

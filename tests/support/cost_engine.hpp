@@ -36,7 +36,6 @@ class CostEngine : public BlockEngine {
     const Extents e = out.extents();
     return allocate({e.batch, e.heads, e.rows, 1}, Role::kAccumulator);
   }
-  void add(KvBlock&, const KvBlock&) override {}
   void set_zero(Buffer&) override {}
 
  private:
@@ -50,6 +49,7 @@ class CostEngine : public BlockEngine {
                    double) override {
     charge(ranges);
   }
+  void do_add(KvBlock&, const KvBlock&) override {}
 
   ThreadCommunicator& comm_;
   Cost cost_;

@@ -57,6 +57,11 @@ TEST_CASE("an MPI job of another size, and a wrong file, end the job with exit c
   CHECK(size.err.find("--ranks: expected the size of the MPI job (2), got 3") != std::string::npos);
   CHECK_FALSE(std::filesystem::exists(folder.file("out")));
 
+  const Ran trace =
+      run_command(folder, kMpirun + "2 " + attend(folder, "out", "--ranks 2 --backend mpi --trace t.json"));
+  CHECK(trace.exit_code == 2);
+  CHECK(trace.err.find("--trace: expected --backend threads") != std::string::npos);
+
   const Ran missing = run_command(
       folder, kMpirun + "2 '" RINGCRAFT_TOOL "' attend --backend mpi --ranks 2 --input nowhere --output " +
                   folder.file("out"));

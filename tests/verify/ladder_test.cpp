@@ -27,7 +27,7 @@ TEST_CASE("stages have distinct names, and predecessors that come first") {
     if (stage.expect == Expect::kAll && !stage.predecessor.empty())
       CHECK(stage_named(stage.predecessor).expect == Expect::kAll);
   }
-  for (const int wanted : {101, 102, 103, 104, 105, 106, 108, 303, 304, 402, 403})
+  for (const int wanted : {101, 102, 103, 104, 105, 106, 108, 302, 303, 304, 402, 403})
     CHECK(std::any_of(ladder().begin(), ladder().end(), [=](const Stage& s) { return s.lesson == wanted; }));
   CHECK_THROWS_AS(stage_named("no such stage"), Error);
 }
@@ -55,6 +55,35 @@ TEST_CASE("every stage is right on the shared problem") {
         CHECK(result.measurement.forward.peak() > 0);
       }
     }
+}
+
+TEST_CASE("a distributed softmax costs what theory says") {
+  const std::vector<Mask> masks{
+      causal_mask(), full_mask(), window_mask(7), {.right = 0, .cu_seqlens = {0, 5, 24, 25, 150}}};
+  const Stage& stage = stage_named("distributed softmax");
+  for (const Mask& mask : masks)
+    for (const int n : {1, 2, 3, 5})
+      for (const DType type : {DType::kFloat32, DType::kFloat64}) {
+        const Case c = small_case({2, 4, 2, 150, 3}, mask, Layout::kContiguous, n);
+        const Problem problem = problem_of(stage, c.problem);
+        const StageResult result = climb(stage, c.problem, make_inputs(c, type));
+        const RingTheory theory = stage.theory(problem, {size_of(type), size_of(type)});
+        INFO(c.name);
+        const PassCost& cost = result.measurement.forward;
+        for (std::size_t r = 0; r < static_cast<std::size_t>(n); ++r) {
+          CHECK(cost.traffic[r].bytes_sent == theory.bytes_sent[r]);
+          CHECK(cost.traffic[r].bytes_received == theory.bytes_sent[r]);
+          CHECK(cost.traffic[r].messages_sent == theory.messages_sent[r]);
+          CHECK(cost.peak_bytes[r] == theory.peak_bytes[r]);
+          CHECK(cost.work[r].pairs == theory.pairs[r]);
+        }
+        CHECK(cost.imbalance() == theory.imbalance);
+      }
+  // Three turns of 64, 64 and 22 rows for each of 8 heads, two all-gathers of two phases each.
+  const Case c = small_case({2, 4, 2, 150, 3}, full_mask(), Layout::kContiguous, 3);
+  const RingTheory golden = stage.theory(c.problem, {4, 4});
+  CHECK(golden.messages_sent == std::vector<Index>(3, 3 * 8 * 2 * 2));
+  CHECK(golden.bytes_sent == std::vector<Index>(3, 2 * 8 * 150 * (2 + 3) * 4));
 }
 
 TEST_CASE("only the zig-zag ring is balanced under a causal mask") {

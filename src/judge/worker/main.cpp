@@ -1,5 +1,6 @@
 // The program that a student's object is linked into, one process per rank. It serves calls from the judge
 // until the judge hangs up. It knows neither expected values nor the oracle.
+#include <array>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -16,10 +17,11 @@ struct Entry {
   Bytes (*serve)(Reader&, Communicator&, BlockEngine&);
 };
 
-constexpr Entry kEntries[] = {
-    {kNameOf<Merge>, &Merge::serve},
-    {kNameOf<RingForward>, &RingForward::serve},
-};
+template <class... E>
+constexpr auto entries_of(std::type_identity<std::tuple<E...>>) {
+  return std::array{Entry{E::kName, &E::serve}...};
+}
+constexpr auto kEntries = entries_of(std::type_identity<Exercises>{});
 
 // Tiles far smaller than the shards, so that every call of the engine meets several of them.
 constexpr TileSize kSmallTiles{5, 3};

@@ -5,6 +5,7 @@
 /// skipped.
 
 #include <span>
+#include <tuple>
 
 #include "ringcraft/attention/merge.hpp"
 #include "ringcraft/problem/key_ranges.hpp"
@@ -18,6 +19,7 @@ struct TileSize {
 
   /// Throws Error unless both are at least 1.
   void validate() const;
+  static auto fields(auto& self) { return std::tie(self.rows, self.keys); }
 };
 
 /// Adds the keys of a block to the partial result of some rows: per tile, the maximum may grow, O and l

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// The loop over batch entries and heads, once: which KV head serves which query head (grouped-query
-/// attention).
+/// The loop over batch entries and heads, with the KV head that serves each query head (grouped-query
+/// attention), for all code around the exercises. Lesson 107 (grouped.cpp) writes the loop out.
 
 #include "ringcraft/core/types.hpp"
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ringcraft/attention/fast_heads_detail.hpp"
+#include "ringcraft/attention/grouped.hpp"
 #include "ringcraft/attention/heads.hpp"
 #include "ringcraft/attention/partial_memory.hpp"
 #include "ringcraft/core/error.hpp"
@@ -85,22 +86,12 @@ void HostEngine<T>::do_backward(Buffer& dq, KvBlock& part, const Saved& saved, c
   if (fast_)
     fast_->backward(dq, part, saved, block, ranges, softmax_scale);
   else
-    readable_backward(dq, part, saved, block, ranges, static_cast<T>(softmax_scale));
+    grouped_backward<T>(saved.q, block, saved.dout, saved.lse, saved.delta, ranges,
+                        static_cast<T>(softmax_scale), dq, part, tile_);
 }
 
 template <class T>
-void HostEngine<T>::readable_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
-                                      const KeyRanges& ranges, T softmax_scale) const {
-  for_each_head(saved.q.extents(), block.k.extents().heads, [&](Index b, Index h, Index g) {
-    blockwise_backward<T>(head_of<T>(saved.q, b, h), head_of<T>(block.k, b, g), head_of<T>(block.v, b, g),
-                          head_of<T>(saved.dout, b, h), head_of<T>(saved.lse, b, h).data,
-                          head_of<T>(saved.delta, b, h).data, ranges, softmax_scale, head_of<T>(dq, b, h),
-                          head_of<T>(part.k, b, g), head_of<T>(part.v, b, g), tile_);
-  });
-}
-
-template <class T>
-void HostEngine<T>::add(KvBlock& into, const KvBlock& from) {
+void HostEngine<T>::do_add(KvBlock& into, const KvBlock& from) {
   const auto add = [](Buffer& sum, const Buffer& term) {
     std::transform(sum.values<T>().begin(), sum.values<T>().end(), term.values<T>().begin(),
                    sum.values<T>().begin(), [](T a, T b) { return a + b; });

@@ -21,7 +21,7 @@ enum class Kernel : std::uint8_t {
 
 /// How a host engine computes.
 struct HostOptions {
-  Kernel kernel = Kernel::kFast;  ///< what it computes with
+  Kernel kernel = Kernel::kFast;  ///< which kernels
   int threads = 1;                ///< of this rank, the caller's among them; kFast only
   TileSize tile = {};             ///< kReadable only
 };
@@ -46,7 +46,6 @@ class HostEngine final : public BlockEngine {
   RowState begin(const Buffer& q) override;
   Output finish(RowState&& state) override;
   Buffer delta(const Buffer& out, const Buffer& dout) override;
-  void add(KvBlock& into, const KvBlock& from) override;
   void set_zero(Buffer& buffer) override;
 
  private:
@@ -54,11 +53,10 @@ class HostEngine final : public BlockEngine {
                   double softmax_scale) override;
   void do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
                    const KeyRanges& ranges, double softmax_scale) override;
+  void do_add(KvBlock& into, const KvBlock& from) override;
 
   void readable_forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
                         T softmax_scale) const;
-  void readable_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
-                         const KeyRanges& ranges, T softmax_scale) const;
 
   TileSize tile_;                       // of the readable kernels
   std::unique_ptr<FastHeads<T>> fast_;  // none with the readable kernels

@@ -1,5 +1,5 @@
-// The merge of results that are divided already, (out, lse) (see merge.hpp): the form in which attention libraries hand
-// over their results. It is merge with l = 1 on both sides, and divides again.
+// The merge of results that are divided already, (out, lse) (see merge.hpp): the form in which attention
+// libraries hand over their results. It is merge with l = 1 on both sides, and divides again.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -2,7 +2,7 @@
 #include "ringcraft/attention/single_device.hpp"
 
 #include "ringcraft/attention/dense.hpp"
-#include "ringcraft/attention/fast_blockwise.hpp"
+#include "ringcraft/attention/grouped.hpp"
 #include "ringcraft/attention/heads.hpp"
 #include "ringcraft/attention/host_engine.hpp"
 #include "ringcraft/core/error.hpp"
@@ -15,22 +15,21 @@ Output forward(Algorithm algorithm, const Buffer& q, const KvBlock& kv, const Ke
                double softmax_scale, TileSize tile) {
   HostEngine<T> engine;
   RowState state = engine.begin(q);
-  for_each_head(q.extents(), kv.k.extents().heads, [&](Index b, Index h, Index g) {
-    const auto queries = head_of<T>(q, b, h);
-    const auto keys = head_of<T>(kv.k, b, g), values = head_of<T>(kv.v, b, g);
-    const auto scale = static_cast<T>(softmax_scale);
-    const Partial<T> rows{head_of<T>(state.out, b, h), head_of<T>(state.max, b, h).data,
-                          head_of<T>(state.sum, b, h).data};
-    switch (algorithm) {
-      case Algorithm::kDense:
-        return dense_forward<T>(queries, keys, values, ranges, scale, rows.out, rows.max);
-      case Algorithm::kBlockwise:
-        return blockwise_forward<T>(queries, keys, values, ranges, scale, rows, tile);
-      case Algorithm::kFast:
-        return fast_forward<T>(queries, keys, values, ranges, scale, rows);
-    }
-  });
-  if (algorithm == Algorithm::kDense) return {std::move(state.out), std::move(state.max)};  // they are final
+  const T scale = static_cast<T>(softmax_scale);
+  switch (algorithm) {
+    case Algorithm::kDense:
+      for_each_head(q.extents(), kv.k.extents().heads, [&](Index b, Index h, Index g) {
+        dense_forward<T>(head_of<T>(q, b, h), head_of<T>(kv.k, b, g), head_of<T>(kv.v, b, g), ranges, scale,
+                         head_of<T>(state.out, b, h), head_of<T>(state.max, b, h).data);
+      });
+      return {std::move(state.out), std::move(state.max)};  // final already
+    case Algorithm::kBlockwise:
+      grouped_forward<T>(q, kv, ranges, scale, state, tile);
+      break;
+    case Algorithm::kFast:
+      engine.forward(state, q, kv, ranges, softmax_scale);
+      break;
+  }
   return engine.finish(std::move(state));
 }
 

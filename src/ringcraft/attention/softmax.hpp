@@ -7,6 +7,7 @@
 
 #include <limits>
 #include <span>
+#include <tuple>
 
 namespace ringcraft {
 
@@ -15,6 +16,8 @@ template <class T>
 struct SoftmaxState {
   T max = -std::numeric_limits<T>::infinity();  ///< m
   T sum = 0;                                    ///< l
+
+  static auto fields(auto& self) { return std::tie(self.max, self.sum); }
 };
 
 /// weights[j] = exp(scores[j] - m) / l in three scans. Both spans have one length; they may be the same

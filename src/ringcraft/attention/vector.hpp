@@ -13,23 +13,29 @@
 
 namespace ringcraft {
 
-/// Bytes of a register.
-inline constexpr int kRegisterBytes =
-#if defined(__AVX512F__)
-    64;
-#elif defined(__AVX__)
-    32;
-#else
-    16;
-#endif
+/// The registers of a processor.
+struct Registers {
+  int bytes;  ///< of one
+  int count;  ///< how many there are
+};
 
-/// How many registers there are.
-inline constexpr int kRegisters =
-#if defined(__AVX512F__) || defined(__aarch64__)
-    32;
+/// Those of the processor that this build is for.
+constexpr Registers registers() {
+#if defined(__AVX512F__)
+  return {64, 32};
+#elif defined(__AVX__)
+  return {32, 16};
+#elif defined(__aarch64__)
+  return {16, 32};
 #else
-    16;
+  return {16, 16};
 #endif
+}
+
+/// Bytes of a register.
+inline constexpr int kRegisterBytes = registers().bytes;
+/// How many registers there are.
+inline constexpr int kRegisters = registers().count;
 
 /// The vector type of float or double, and that of integers of the same size.
 template <class T>
@@ -49,8 +55,8 @@ using Vector = typename VectorType<T>::Numbers;
 template <class T>
 inline constexpr int kLanes = kRegisterBytes / static_cast<int>(sizeof(T));
 
-/// Width of the register kernel's tile, in registers. Of 32 registers 24 hold sums, 4 a row of the panel; of
-/// 16, 12 and 2. One is left for a factor.
+/// Width of the register kernel's tile, in registers. With 32 registers 24 hold sums, 4 a row of the panel;
+/// with 16, 12 hold sums and 2 the row. One is left for a factor.
 inline constexpr int kTileWide = kRegisters == 32 ? 4 : 2;
 /// Height of the tile, in columns.
 inline constexpr int kTileColumns = 6;

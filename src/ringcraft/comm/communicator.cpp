@@ -1,4 +1,4 @@
-// Validation and counting, once for every backend (see communicator.hpp).
+// Validation, counting and recording, once for every backend (see communicator.hpp).
 #include "ringcraft/comm/communicator.hpp"
 
 #include <exception>
@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "ringcraft/comm/trace.hpp"
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft {
@@ -29,7 +30,7 @@ Pending::~Pending() {
 }
 
 void Pending::wait() {
-  if (Communicator* communicator = std::exchange(communicator_, nullptr)) communicator->do_wait(ticket_);
+  if (Communicator* communicator = std::exchange(communicator_, nullptr)) communicator->wait(ticket_);
 }
 
 Pending Communicator::start(std::span<const Op> ops) {
@@ -48,7 +49,18 @@ Pending Communicator::start(std::span<const Op> ops) {
     traffic_.messages_sent += op.kind == Op::kSend ? 1 : 0;
   }
   if (real.empty()) return {};
-  return {this, do_start(real)};
+  if (trace_ == nullptr) return {this, do_start(real)};
+  const std::size_t event = trace_->start(real);
+  const std::uint64_t ticket = do_start(real);
+  trace_->started(event, ticket);
+  return {this, ticket};
+}
+
+void Communicator::wait(std::uint64_t ticket) {
+  if (trace_ == nullptr) return do_wait(ticket);
+  const auto event = trace_->wait(ticket);
+  do_wait(ticket);
+  if (event) trace_->end(*event);
 }
 
 }  // namespace ringcraft

@@ -37,6 +37,7 @@ inline Op recv_from(int peer, std::span<std::byte> bytes) { return {Op::kRecv, p
 inline Op recv_from(int peer, Buffer& buffer) { return recv_from(peer, buffer.bytes()); }
 
 class Communicator;
+class RankTrace;
 
 /// Operations under way. Between start and wait the received bytes must not be read and the sent bytes must
 /// not be written. A Pending that is dropped without wait() waits, so that unwinding never frees bytes in
@@ -100,6 +101,11 @@ class Communicator {
   /// What this rank has moved so far.
   const Traffic& traffic() const { return traffic_; }
 
+  /// This rank's virtual clock in seconds; 0 where the transport keeps no virtual time.
+  virtual double clock() { return 0; }
+  /// Records every start and wait from here on (trace.hpp); null: no longer. The trace must live that long.
+  void record(RankTrace* trace) { trace_ = trace; }
+
  protected:
   /// For backends: this rank's place in the world, and where its messages live.
   Communicator(int rank, int world_size, Space space) : rank_(rank), world_size_(world_size), space_(space) {}
@@ -112,10 +118,12 @@ class Communicator {
   virtual void do_wait(std::uint64_t ticket) = 0;
   /// An exception leaves this rank with operations under way: others should not wait for what it will not do.
   virtual void do_give_up() {}
+  void wait(std::uint64_t ticket);
 
   int rank_, world_size_;
   Space space_;
   Traffic traffic_;
+  RankTrace* trace_ = nullptr;
 };
 
 }  // namespace ringcraft

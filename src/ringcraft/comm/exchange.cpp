@@ -1,4 +1,4 @@
-// The ring exchange in four forms (see exchange.hpp).
+// The ring exchange in three of its four forms (see exchange.hpp); exchange_odd_even.cpp has the fourth.
 #include "ringcraft/comm/exchange.hpp"
 
 namespace ringcraft {
@@ -7,17 +7,6 @@ void exchange_all_send_first(Communicator& comm, const RingMessage& message) {
   if (comm.world_size() == 1) return;
   send(comm, message.send_rank, message.out);
   recv(comm, message.recv_rank, message.in);
-}
-
-void exchange_odd_even(Communicator& comm, const RingMessage& message) {
-  if (comm.world_size() == 1) return;
-  if (comm.rank() % 2 == 0) {
-    send(comm, message.send_rank, message.out);
-    recv(comm, message.recv_rank, message.in);
-  } else {
-    recv(comm, message.recv_rank, message.in);
-    send(comm, message.send_rank, message.out);
-  }
 }
 
 void exchange_send_recv(Communicator& comm, const RingMessage& message) {

@@ -4,6 +4,8 @@
 /// Communicator::start and Pending::wait. In a ring exchange every rank hands a message to one neighbour and
 /// takes one from the other. Sends are rendezvous: a send completes only when its receive is there.
 
+#include <tuple>
+
 #include "ringcraft/comm/communicator.hpp"
 
 namespace ringcraft {
@@ -25,6 +27,8 @@ struct RingMessage {
   std::span<const std::byte> out;  ///< what is handed on
   int recv_rank;                   ///< the neighbour that `in` comes from
   std::span<std::byte> in;         ///< where what comes is written
+
+  static auto fields(auto& self) { return std::tie(self.send_rank, self.out, self.recv_rank, self.in); }
 };
 
 /// The counter-example: every rank sends first and receives afterwards. It deadlocks for every N >= 2, with

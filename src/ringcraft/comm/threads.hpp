@@ -16,7 +16,7 @@ class ThreadCommunicator : public Communicator {
   /// Adds computing time to this rank's virtual clock.
   virtual void advance(double seconds) = 0;
   /// This rank's virtual clock in seconds.
-  virtual double clock() = 0;
+  double clock() override = 0;
 
  protected:
   using Communicator::Communicator;

@@ -61,6 +61,7 @@ void MemoryMeter::add(Index bytes) {
 MeterScope::MeterScope(std::shared_ptr<MemoryMeter> meter)
     : outer_(std::exchange(current_meter, std::move(meter))) {}
 MeterScope::~MeterScope() { current_meter = std::move(outer_); }
+const MemoryMeter* MeterScope::current() { return current_meter.get(); }
 
 const Memory& host_memory() {
   static const Memory memory{Space::kHost, allocate_host, release_host};

@@ -38,6 +38,9 @@ class MeterScope {
   MeterScope(const MeterScope&) = delete;
   MeterScope& operator=(const MeterScope&) = delete;
 
+  /// The meter that counts what this thread makes now, or null.
+  static const MemoryMeter* current();
+
  private:
   std::shared_ptr<MemoryMeter> outer_;
 };

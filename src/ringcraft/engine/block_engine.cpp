@@ -1,7 +1,42 @@
-// The part of every engine that counts work and skips blocks without a visible pair (see block_engine.hpp).
+// The part of every engine that counts work, skips blocks without a visible pair, and records what it
+// computes (see block_engine.hpp).
 #include "ringcraft/engine/block_engine.hpp"
 
+#include "ringcraft/comm/trace.hpp"
+
 namespace ringcraft {
+namespace {
+
+TracedTensor read(std::string_view name, const Buffer& buffer) {
+  return {name, TracedTensor::kRead, TracedBytes(buffer)};
+}
+TracedTensor written(std::string_view name, const Buffer& buffer) {
+  return {name, TracedTensor::kWrite, TracedBytes(buffer)};
+}
+TracedTensor updated(std::string_view name, const Buffer& buffer) {
+  return {name, TracedTensor::kUpdate, TracedBytes(buffer)};
+}
+
+TraceEvent block_event(TraceEvent::Kind kind, const KeyRanges& ranges, std::vector<TracedTensor> tensors) {
+  TraceEvent event;
+  event.kind = kind;
+  event.tensors = std::move(tensors);
+  event.key_begin = ranges.begin;
+  event.key_end = ranges.end;
+  event.pairs = ranges.pairs();
+  return event;
+}
+
+// Runs the work as one event of the trace, if there is one.
+template <class MakeEvent, class Work>
+void recorded(RankTrace* trace, MakeEvent make_event, Work work) {
+  if (trace == nullptr) return work();
+  const std::size_t event = trace->begin(make_event());
+  work();
+  trace->end(event);
+}
+
+}  // namespace
 
 bool BlockEngine::count(const KeyRanges& ranges) {
   const Index pairs = ranges.pairs();
@@ -12,14 +47,39 @@ bool BlockEngine::count(const KeyRanges& ranges) {
 
 void BlockEngine::forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
                           double softmax_scale) {
-  if (count(ranges)) do_forward(state, q, block, ranges, softmax_scale);
+  const auto event = [&] {
+    return block_event(TraceEvent::kForward, ranges,
+                       {read("q", q), read("k", block.k), read("v", block.v), updated("out", state.out),
+                        updated("max", state.max), updated("sum", state.sum)});
+  };
+  recorded(trace_, event, [&] {
+    if (count(ranges)) do_forward(state, q, block, ranges, softmax_scale);
+  });
 }
 
 void BlockEngine::backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
                            const KeyRanges& ranges, double softmax_scale) {
-  set_zero(part.k);
-  set_zero(part.v);
-  if (count(ranges)) do_backward(dq, part, saved, block, ranges, softmax_scale);
+  const auto event = [&] {
+    return block_event(TraceEvent::kBackward, ranges,
+                       {read("q", saved.q), read("out", saved.out), read("lse", saved.lse),
+                        read("dout", saved.dout), read("delta", saved.delta), read("k", block.k),
+                        read("v", block.v), updated("dq", dq), written("dk", part.k), written("dv", part.v)});
+  };
+  recorded(trace_, event, [&] {
+    set_zero(part.k);
+    set_zero(part.v);
+    if (count(ranges)) do_backward(dq, part, saved, block, ranges, softmax_scale);
+  });
+}
+
+void BlockEngine::add(KvBlock& into, const KvBlock& from) {
+  const auto event = [&] {
+    TraceEvent addition;
+    addition.kind = TraceEvent::kAdd;
+    addition.tensors = {updated("dk", into.k), updated("dv", into.v), read("dk", from.k), read("dv", from.v)};
+    return addition;
+  };
+  recorded(trace_, event, [&] { do_add(into, from); });
 }
 
 }  // namespace ringcraft

@@ -12,6 +12,8 @@
 
 namespace ringcraft {
 
+class RankTrace;
+
 /// One shard's keys and values, [batch, kv_heads, rows, head_dim] each. In backward the same struct carries
 /// their gradients dk and dv.
 struct KvBlock {
@@ -101,21 +103,26 @@ class BlockEngine {
   void backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block, const KeyRanges& ranges,
                 double softmax_scale);
   /// into += from.
-  virtual void add(KvBlock& into, const KvBlock& from) = 0;
+  void add(KvBlock& into, const KvBlock& from);
   /// Sets every element to zero.
   virtual void set_zero(Buffer& buffer) = 0;
 
   /// The work done so far.
   const Work& work() const { return work_; }
+  /// Records every forward, backward and add from here on (comm/trace.hpp); null: no longer. The trace must
+  /// live that long.
+  void record(RankTrace* trace) { trace_ = trace; }
 
  private:
   virtual void do_forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
                           double softmax_scale) = 0;
   virtual void do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
                            const KeyRanges& ranges, double softmax_scale) = 0;
+  virtual void do_add(KvBlock& into, const KvBlock& from) = 0;
   bool count(const KeyRanges& ranges);
 
   Work work_;
+  RankTrace* trace_ = nullptr;
 };
 
 }  // namespace ringcraft

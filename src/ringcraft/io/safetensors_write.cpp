@@ -25,8 +25,11 @@ class PendingFile {
     if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
       throw Error(target.string(), "a regular file or a new name", "a folder, a pipe or a device",
                   "choose another path");
+    std::error_code none;
+    if (const auto file = std::filesystem::canonical(target, none); !none)
+      target_ = file;  // a link stays, and what it leads to is replaced
     for (int attempt = 0; file_ == nullptr && attempt < 100; ++attempt) {
-      temporary_ = target;
+      temporary_ = target_;
       temporary_.replace_filename(".ringcraft-" + std::to_string(::getpid()) + "-" + std::to_string(attempt) +
                                   ".tmp");
       file_ = std::fopen(temporary_.c_str(), "wbx");  // x: never over a file that is there
@@ -51,6 +54,9 @@ class PendingFile {
   }
 
   void commit() {
+    // On the disk before it has the name: after a power cut the name means all of the old file or all of the
+    // new one.
+    if (std::fflush(file_) != 0 || ::fsync(::fileno(file_)) != 0) fail();
     if (std::fclose(std::exchange(file_, nullptr)) != 0) fail();
     std::error_code failure;
     std::filesystem::rename(temporary_, target_, failure);

@@ -24,6 +24,16 @@ Tile KeyRanges::tile(int row0, int row1, int key0, int key1) const {
   return Tile::kPartial;
 }
 
+Index KeyRanges::tiles(int keys, int tile_rows, int tile_keys) const {
+  Index count = 0;
+  for (int row = 0; row < rows(); row += tile_rows)
+    for (int key = 0; key < keys; key += tile_keys) {
+      const int row1 = std::min(row + tile_rows, rows()), key1 = std::min(key + tile_keys, keys);
+      count += tile(row, row1, key, key1) == Tile::kEmpty ? 0 : 1;
+    }
+  return count;
+}
+
 KeyRanges KeyRanges::slice(Index first, Index count) const {
   return {{begin.begin() + first, begin.begin() + first + count},
           {end.begin() + first, end.begin() + first + count}};

@@ -5,6 +5,7 @@
 /// score is ever set to minus infinity, and no kernel knows where its rows stand in the sequence.
 
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "ringcraft/problem/mask.hpp"
@@ -31,11 +32,15 @@ struct KeyRanges {
   /// visible pair is always classified rightly; a few empty ones are called partial, which only
   /// costs time.
   Tile tile(int row0, int row1, int key0, int key1) const;
+  /// Number of tiles of tile_rows x tile_keys that are not empty, those at the borders smaller: the work of a
+  /// kernel that computes whole tiles. `keys` is the number of keys of the block.
+  Index tiles(int keys, int tile_rows, int tile_keys) const;
   /// The ranges of the query rows [first, first + count) alone.
   KeyRanges slice(Index first, Index count) const;
   /// The same relation from the key's side: key b is seen by exactly the rows [begin[b], end[b]) of the
   /// result. `keys` is the number of keys of the block.
   KeyRanges transposed(int keys) const;
+  static auto fields(auto& self) { return std::tie(self.begin, self.end); }
 };
 
 /// Builds the ranges of a query shard against a key shard with two pointers, O(rows + keys). Both position

@@ -1,29 +1,22 @@
 // Which rank owns which token (see layout.hpp).
 #include "ringcraft/problem/layout.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/problem/deal.hpp"
 
 namespace ringcraft {
 namespace {
 
-// numpy.array_split of `seqlen` tokens into `chunks` chunks: chunk g starts here.
-Position chunk_begin(Position seqlen, Index chunks, Index g) {
-  return g * (seqlen / chunks) + std::min(g, seqlen % chunks);
-}
+bool deals_tokens(Layout layout) { return layout == Layout::kStriped || layout == Layout::kZigzagToken; }
 
-Position chunk_rows(Position seqlen, Index chunks, Index g) {
-  return seqlen / chunks + (g < seqlen % chunks ? 1 : 0);
-}
-
-// The chunk that holds a position.
-Index chunk_of(Position seqlen, Index chunks, Position p) {
-  const Position rows = seqlen / chunks, longer = seqlen % chunks;
-  const Position border = longer * (rows + 1);  // chunks before this position are one longer
-  return p < border ? p / (rows + 1) : longer + (p - border) / rows;
+// The chunks of a rank in a layout that deals chunks; the contiguous one has no late chunk.
+ChunkPair chunks_of(const Sharding& s, int rank) {
+  if (s.layout == Layout::kZigzag) return zigzag_chunks(s.seqlen, s.world_size, rank);
+  const Chunk only = nth_chunk(s.seqlen, s.world_size, rank);
+  return {only, {only.end, only.end}};
 }
 
 }  // namespace
@@ -43,74 +36,38 @@ std::string_view name_of(Layout layout) {
 }
 
 Index Sharding::rows(int rank) const {
-  const Index n = world_size, r = rank;
-  switch (layout) {
-    case Layout::kContiguous:
-      return chunk_rows(seqlen, n, r);
-    case Layout::kZigzag:
-      return chunk_rows(seqlen, 2 * n, r) + chunk_rows(seqlen, 2 * n, 2 * n - 1 - r);
-    case Layout::kStriped:
-      return seqlen / n + (r < seqlen % n ? 1 : 0);
-    case Layout::kZigzagToken: {
-      const Position folds = seqlen / n, rest = seqlen % n;  // the last, incomplete fold runs either way
-      return folds + ((folds % 2 == 0 ? r : n - 1 - r) < rest ? 1 : 0);
-    }
+  if (deals_tokens(layout)) {
+    const Index rounds =
+        seqlen / world_size;  // each gives every rank a token; one more gives some of them one
+    return rounds + (token_position(layout, world_size, rank, rounds) < seqlen ? 1 : 0);
   }
-  return 0;
+  const auto [early, late] = chunks_of(*this, rank);
+  return early.rows() + late.rows();
 }
 
 Index Sharding::largest_rows() const { return (seqlen + world_size - 1) / world_size; }
 
 int Sharding::owner_of(Position p) const {
-  const Index n = world_size;
-  switch (layout) {
-    case Layout::kContiguous:
-      return static_cast<int>(chunk_of(seqlen, n, p));
-    case Layout::kStriped:
-      return static_cast<int>(p % n);
-    case Layout::kZigzag: {
-      const Index chunk = chunk_of(seqlen, 2 * n, p);
-      return static_cast<int>(std::min(chunk, 2 * n - 1 - chunk));
-    }
-    case Layout::kZigzagToken:
-      return static_cast<int>((p / n) % 2 == 0 ? p % n : n - 1 - p % n);
+  const bool there = 0 <= p && p < seqlen;
+  if (there && deals_tokens(layout)) return token_owner(layout, world_size, p);
+  for (int rank = 0; there && rank < world_size; ++rank) {
+    const auto [early, late] = chunks_of(*this, rank);
+    if (early.holds(p) || late.holds(p)) return rank;
   }
-  return 0;
+  throw Error("owner_of", "a position from 0 to seqlen - 1 (" + std::to_string(seqlen - 1) + ")",
+              std::to_string(p), "check the position");
 }
 
 Position Sharding::global_from_local(int rank, Index row) const {
-  const Index n = world_size, r = rank;
-  switch (layout) {
-    case Layout::kContiguous:
-      return chunk_begin(seqlen, n, r) + row;
-    case Layout::kStriped:
-      return row * n + r;
-    case Layout::kZigzag: {
-      const Index first = chunk_rows(seqlen, 2 * n, r);  // rows of the early chunk
-      return row < first ? chunk_begin(seqlen, 2 * n, r) + row
-                         : chunk_begin(seqlen, 2 * n, 2 * n - 1 - r) + row - first;
-    }
-    case Layout::kZigzagToken:
-      return row * n + (row % 2 == 0 ? r : n - 1 - r);
-  }
-  return 0;
+  if (deals_tokens(layout)) return token_position(layout, world_size, rank, row);
+  const auto [early, late] = chunks_of(*this, rank);
+  return row < early.rows() ? early.begin + row : late.begin + row - early.rows();
 }
 
 Index Sharding::local_from_global(Position p) const {
-  const Index n = world_size;
-  switch (layout) {
-    case Layout::kContiguous:
-      return p - chunk_begin(seqlen, n, chunk_of(seqlen, n, p));
-    case Layout::kStriped:
-    case Layout::kZigzagToken:
-      return p / n;
-    case Layout::kZigzag: {
-      const Index chunk = chunk_of(seqlen, 2 * n, p);
-      const Index before = chunk < n ? 0 : chunk_rows(seqlen, 2 * n, 2 * n - 1 - chunk);
-      return before + p - chunk_begin(seqlen, 2 * n, chunk);
-    }
-  }
-  return 0;
+  if (deals_tokens(layout)) return p / world_size;
+  const auto [early, late] = chunks_of(*this, owner_of(p));
+  return early.holds(p) ? p - early.begin : early.rows() + p - late.begin;
 }
 
 std::vector<Position> Sharding::positions(int rank) const {

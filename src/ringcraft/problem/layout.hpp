@@ -25,9 +25,8 @@ inline constexpr Layout kLayouts[] = {Layout::kContiguous, Layout::kStriped, Lay
 /// The name as the command line spells it.
 std::string_view name_of(Layout layout);
 
-/// A sequence dealt to ranks. Chunks are cut as numpy.array_split does: of n chunks the first (seqlen mod n)
-/// are one token longer. Functions named target_from_source convert between a rank's local row and the global
-/// position.
+/// A sequence dealt to ranks; deal.hpp has the maps of the single layouts. Functions named target_from_source
+/// convert between a rank's local row and the global position.
 struct Sharding {
   Layout layout = Layout::kContiguous;  ///< how tokens are dealt
   Position seqlen = 0;                  ///< tokens of the whole sequence
@@ -37,7 +36,7 @@ struct Sharding {
   Index rows(int rank) const;
   /// Rows of the largest shard.
   Index largest_rows() const;
-  /// The rank that owns this position.
+  /// The rank that owns this position. Throws Error if no rank does.
   int owner_of(Position position) const;
   /// The position of local row `row` of `rank`.
   Position global_from_local(int rank, Index row) const;

@@ -3,6 +3,7 @@
 // arrives.
 #include <utility>
 
+#include "ringcraft/core/error.hpp"
 #include "ringcraft/ring/refuse.hpp"
 #include "ringcraft/ring/ring.hpp"
 

@@ -5,7 +5,9 @@
 #include <numeric>
 #include <string>
 
+#include "ringcraft/comm/collectives.hpp"
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/ring/work.hpp"
 
 namespace ringcraft {
 namespace {
@@ -36,17 +38,23 @@ void add_block(RingTheory& theory, std::size_t rank, const Problem& problem, int
   theory.messages_sent[rank] += elements > 0 ? 2 : 0;
 }
 
-RingTheory common(const Problem& problem) {
-  const auto ranks = static_cast<std::size_t>(problem.world_size);
+RingTheory empty(int world_size) {
+  const auto ranks = static_cast<std::size_t>(world_size);
   RingTheory theory;
-  theory.hops = hops(problem);
-  theory.steps = theory.hops + 1;
-  theory.kv_exchanges = theory.hops;
   theory.bytes_sent.assign(ranks, 0);
   theory.messages_sent.assign(ranks, 0);
   theory.peak_bytes.assign(ranks, 0);
-  theory.pairs = pairs_by_rank(problem);
-  theory.imbalance = imbalance(theory.pairs);
+  return theory;
+}
+
+RingTheory common(const Problem& problem) {
+  RingTheory theory = empty(problem.world_size);
+  theory.hops = hops(problem);
+  theory.steps = theory.hops + 1;
+  theory.kv_exchanges = theory.hops;
+  const RingWork work = ring_work(problem);
+  theory.pairs = work.by_rank;
+  theory.imbalance = work.imbalance;
   return theory;
 }
 
@@ -91,35 +99,31 @@ RingTheory backward_theory(const Problem& problem, Schedule schedule, RoleBytes 
   return theory;
 }
 
-std::vector<std::vector<Index>> pairs_by_step(const Problem& problem) {
-  const int n = problem.world_size, last = hops(problem);
-  std::vector<std::vector<Index>> pairs;
-  for (int t = 0; t <= last; ++t) {
-    pairs.emplace_back();
-    for (int rank = 0; rank < n; ++rank)
-      pairs.back().push_back(key_ranges(problem, rank, modulo(rank - t, n)).pairs());
+RingTheory distributed_softmax_theory(const Problem& problem, RoleBytes bytes, Index rows_at_once) {
+  const auto element = static_cast<Index>(bytes.element), accumulator = static_cast<Index>(bytes.accumulator);
+  const int n = problem.world_size;
+  const Shape& s = problem.shape;
+  const ShardElements whole(s, s.seqlen);
+  const Index turns = s.batch * s.heads * ((s.seqlen + rows_at_once - 1) / rows_at_once);
+  const KeyRanges seen_by =
+      key_ranges(problem.mask, s.seqlen).transposed(static_cast<int>(s.seqlen));  // the rows that see a key
+  RingTheory theory = empty(n);
+  theory.steps = 1;
+  for (int rank = 0; rank < n; ++rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    theory.bytes_sent[r] = (n - 1) * (2 * whole.row + whole.q) * accumulator;
+    theory.messages_sent[r] = 2 * turns * gather_phases(n);  // (m, l), and the shares of out
+    theory.peak_bytes[r] =
+        (whole.q + of_rank(problem, rank).kv) * element + (whole.q + whole.row) * accumulator;
+    theory.pairs.push_back(0);
+    for (const Position key : problem.sharding().positions(rank))
+      theory.pairs.back() +=
+          seen_by.end[static_cast<std::size_t>(key)] - seen_by.begin[static_cast<std::size_t>(key)];
   }
-  return pairs;
-}
-
-std::vector<Index> pairs_by_rank(const Problem& problem) {
-  std::vector<Index> sum(static_cast<std::size_t>(problem.world_size), 0);
-  for (const auto& step : pairs_by_step(problem))
-    std::transform(sum.begin(), sum.end(), step.begin(), sum.begin(), std::plus<>());
-  return sum;
-}
-
-double imbalance(const std::vector<Index>& pairs) {
-  const Index busiest = pairs.empty() ? 0 : *std::max_element(pairs.begin(), pairs.end());
-  if (busiest == 0) return 0;
-  const auto total = static_cast<double>(std::accumulate(pairs.begin(), pairs.end(), Index{0}));
-  return 1.0 - total / static_cast<double>(pairs.size()) / static_cast<double>(busiest);
-}
-
-Index synchronous_cost(const std::vector<std::vector<Index>>& pairs_by_step) {
-  Index cost = 0;
-  for (const auto& step : pairs_by_step) cost += *std::max_element(step.begin(), step.end());
-  return cost;
+  const Index total = std::accumulate(theory.pairs.begin(), theory.pairs.end(), Index{0});
+  const Index busiest = *std::max_element(theory.pairs.begin(), theory.pairs.end());
+  theory.imbalance = 1 - static_cast<double>(total) / n / static_cast<double>(busiest);
+  return theory;
 }
 
 Index peak_elements(const Problem& problem, Pass pass) {

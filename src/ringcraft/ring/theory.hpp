@@ -44,19 +44,11 @@ RingTheory forward_theory(const Problem& problem, RoleBytes bytes);
 /// and the rank's own k and v are not counted.
 RingTheory backward_theory(const Problem& problem, Schedule schedule, RoleBytes bytes);
 
-/// Visible pairs by step and rank, [steps][ranks]: entry [t][i] is rank i against the block of rank (i - t)
-/// mod N, for t from 0 to hops(problem).
-std::vector<std::vector<Index>> pairs_by_step(const Problem& problem);
-
-/// Visible pairs by rank: the columns of pairs_by_step added up.
-std::vector<Index> pairs_by_rank(const Problem& problem);
-
-/// 1 - mean / max: the share of the time that ranks wait for the busiest one. 0 if there is no work.
-double imbalance(const std::vector<Index>& pairs);
-
-/// What a ring costs in which all ranks wait for each other after every step: the sum over steps of the
-/// largest entry, in pairs.
-Index synchronous_cost(const std::vector<std::vector<Index>>& pairs_by_step);
+/// Attention with a distributed softmax instead of a ring (lesson 302): every rank holds all queries and its
+/// own shard of keys and values, and for `rows_at_once` rows of a head at a time the ranks gather (m, l) and
+/// their shares of out. No K or V moves. Peak: q, out and lse of the whole sequence, and the own k and v. A
+/// pair belongs to the rank that owns its key.
+RingTheory distributed_softmax_theory(const Problem& problem, RoleBytes bytes, Index rows_at_once);
 
 /// Peak elements of a rank when all shards have the same length: 2Q + 2L + 2K (1 + min(C, 2)) forward and
 /// 4Q + 2L + 2K (1 + min(C, 2)) + 2K (C = 0 ? 1 : 3) backward, with c = seqlen / N, Q = batch heads c

@@ -1,0 +1,62 @@
+"""What belongs to one lesson's page and stands in its folder: page.py and the output of its demo.
+
+lessons/NNN_name/page.py defines
+    COMPUTED   name -> function that returns Markdown, for `<!-- computed: name -->` in the README beside it
+    FIGURES    name -> function that returns an SVG, for docs/figures/name.svg
+It may import the modules of this folder (tables, drawing, layouts, lesson_pages).
+"""
+import importlib.util
+import sys
+
+import marks
+
+
+def folders():
+    """The folders of the lessons that have a page, by number."""
+    return sorted(path.parent for path in marks.ROOT.glob("lessons/[0-9][0-9][0-9]_*/README.md"))
+
+
+def modules():
+    """The page.py of every lesson that has one."""
+    sys.dont_write_bytecode = True
+    loaded = []
+    for folder in folders():
+        path = folder / "page.py"
+        if not path.exists():
+            continue
+        spec = importlib.util.spec_from_file_location(f"page_{folder.name}", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        loaded.append(module)
+    return loaded
+
+
+def demo(page_file):
+    """What the demo beside this page.py (pass __file__) prints. A test holds it to what the library computes."""
+    path = marks.pathlib.Path(page_file).with_name("demo.txt")
+    if not path.exists():
+        raise SystemExit(f"{path}: expected the demo's output, got no such file")
+    return path.read_text(encoding="utf-8")
+
+
+def rows(text, title):
+    """The lines below the line `title` up to the next empty line, each as its words; numbers as numbers."""
+    lines = text.split("\n")
+    if title not in lines:
+        raise SystemExit(f"demo output: expected a line '{title}'")
+    result = []
+    for line in lines[lines.index(title) + 1:]:
+        if not line.strip():
+            break
+        result.append([value(word) for word in line.split()])
+    return result
+
+
+def value(word):
+    """A word as int or float if it is one."""
+    for kind in (int, float):
+        try:
+            return kind(word)
+        except ValueError:
+            pass
+    return word

@@ -1,0 +1,90 @@
+"""Checks that every lesson is whole: files, headings, demo, figure, formula, hints, questions, length.
+
+    python3 docs/lint.py --check
+Exits 1 and names what is missing. That links lead somewhere is doxygen_markdown.py's business, that hints have 20 to 160
+words embed.py's, that the demo prints what demo.txt says and that skeletons fail and the library's files pass, ctest's.
+"""
+import argparse
+import re
+import sys
+
+import lesson_pages
+import marks
+import road
+
+HEADINGS = ["Goal", "You need", "Idea", "See it", "Task", "Check", "Hints", "Check yourself", "Look further"]
+LONGEST_DEMO = 60  # lines
+MINUTES = range(8, 21)
+WORDS_PER_MINUTE = (90, 240)
+
+
+def solution_marks():
+    """The numbers of the lessons that have a marked body in src/ or kernels/."""
+    found = set()
+    for folder in ("src", "kernels"):
+        for path in (marks.ROOT / folder).rglob("*.c*"):
+            found |= set(re.findall(r"// BEGIN SOLUTION (\d{3}) ", path.read_text(encoding="utf-8")))
+    return found
+
+
+def sections(text):
+    """Heading -> text below it, for the headings of level 2 outside of code."""
+    parts = re.split(r"^## (.*)\n", re.sub(r"^(```|~~~).*?^\1$", "", text, flags=re.S | re.M), flags=re.M)
+    return dict(zip(parts[1::2], parts[2::2]))
+
+
+def prose_words(text):
+    text = re.sub(r"^(```|~~~).*?^\1$", "", text, flags=re.S | re.M)
+    return len(re.sub(r"<!--.*?-->|<[^>]*>|\$[^$]*\$", " ", text).split())
+
+
+def problems_of(folder, title, solved):
+    number, where = folder.name[:3], f"lessons/{folder.name}"
+    page = marks.read(folder / "README.md")
+    parts = sections(page)
+
+    def need(condition, sentence):
+        return [] if condition else [f"{where}: {sentence}"]
+
+    found = need(page.startswith(f"# Lesson {number}: {title}\n"), f"README.md: expected the title '# Lesson {number}: {title}'")
+    found += need(list(parts) == HEADINGS, f"README.md: expected the headings {', '.join(HEADINGS)}, got {', '.join(parts)}")
+    found += need(number in solved, f"expected a body between marks, '// BEGIN SOLUTION {number} [name]', in src/ or kernels/")
+    for name in ("checks.cpp", "demo.cpp", "demo.txt", "hints/1.md", "hints/2.md", "hints/3.md"):
+        found += need((folder / name).exists(), f"expected a file {name}")
+    found += need(len(marks.read(folder / "demo.cpp").splitlines()) <= LONGEST_DEMO, f"demo.cpp: at most {LONGEST_DEMO} lines")
+    for name in ("demo.cpp", "demo.txt"):
+        found += need(f"<!-- source: {where}/{name} -->" in parts.get("See it", ""), f"README.md, See it: expected the block of {name}")
+    found += need("```math" in page.split("## Task")[0], "README.md, Idea: expected a formula")
+    found += need(re.search(r"!\[[^\]]+\]\(\.\./\.\./docs/figures/\w+\.svg\)", page), "README.md: expected a figure of docs/figures")
+    for level in "123":
+        found += need(f"<!-- hint: {level} -->" in parts.get("Hints", ""), f"README.md, Hints: expected hint {level}")
+    found += need(parts.get("Check yourself", "").count("<details>") >= 3, "README.md, Check yourself: expected three folded answers")
+    found += need(page.count("<details>") == page.count("</details>"), "README.md: a <details> without its end")
+    for command in ("start", "check"):
+        found += need(f"./ringcraft {command} {number}" in page, f"README.md: expected the command ./ringcraft {command} {number}")
+    last = page.rstrip("\n").split("\n")[-1]
+    found += need(last.startswith("Next on the road: ") and last.endswith(" [All lessons](../README.md)."),
+                  "README.md: expected the last line 'Next on the road: ... [All lessons](../README.md).'")
+    stated = re.search(r"^\*(\d+) minutes to read", page, re.M)
+    minutes, words = int(stated[1]) if stated else 0, prose_words(page)
+    found += need(minutes in MINUTES, f"README.md: expected '*N minutes to read ...*' with N from {MINUTES[0]} to {MINUTES[-1]}")
+    if minutes:
+        low, high = (minutes * rate for rate in WORDS_PER_MINUTE)
+        found += need(low <= words <= high, f"README.md: {words} words, and {minutes} minutes are {low} to {high}")
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", required=True)
+    parser.parse_args()
+    titles = {row["number"]: row["title"] for row in road.lessons()}
+    solved = solution_marks()
+    folders = lesson_pages.folders()
+    problems = [line for folder in folders for line in problems_of(folder, titles[folder.name[:3]], solved)]
+    print("\n".join(problems) if problems else f"{len(folders)} lessons are whole")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

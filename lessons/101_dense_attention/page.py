@@ -1,0 +1,141 @@
+"""Tables and the figure of lesson 101."""
+import math
+
+from drawing import box, svg, text
+from lesson_pages import demo, rows
+from tables import number, table
+
+DEMO = demo(__file__)
+SCORES, VALUES = [1, 3, 0, 2], [4, 1, 8, 2]  # scores in units of ln 2
+GIB, LIMIT = 2.0**30, 80  # bytes; GiB of one device
+HEADS, TWO_BYTES = 32, 2
+
+
+def mean(weights):
+    return sum(w * v for w, v in zip(weights, VALUES)) / sum(weights)
+
+
+def pieces(title):
+    return rows(DEMO, title)
+
+
+def dense_example():
+    body = pieces("key q.k  weight value weight*value")
+    powers = [2**score for score in SCORES]
+    for (_, dot, weight, value, _), score, power, v in zip(body, SCORES, powers, VALUES):
+        assert (dot, value) == (score, v) and abs(weight - power / sum(powers)) < 1e-4
+    out, lse = mean(powers), math.log(sum(powers))
+    assert f"out {out:.4f} lse {lse:.4f}" in DEMO
+    lines = [[j, dot, f"$2^{{{dot}}} = {2**dot}$", f"{2**dot}/{sum(powers)} = {weight:.4f}", value, f"{product:.4f}"]
+             for j, dot, weight, value, product in body]
+    return (table(["key", r"$q \cdot k_j$", "$e^{s_j}$", "weight", "value", "weight times value"], lines) + f"""
+The sum of the exponentials is {sum(powers)}, so $\\mathrm{{lse}} = \\ln {sum(powers)} = {lse:.4f}$, and $\\mathrm{{out}} = {out:.4f}$, the sum of the last
+column. The value 8 is the largest, and its weight the smallest.
+""")
+
+
+def interval(tokens, left, starts):
+    """begin and end of every row: `left` keys back, itself, nothing later, within its sequence."""
+    start = [max(s for s in starts if s <= row) for row in range(tokens)]
+    return [max(start[row], row - left) for row in range(tokens)], [row + 1 for row in range(tokens)]
+
+
+def mask_ranges():
+    lines = []
+    for name, left, starts in [("causal", 9, [0]), ("a window of 2: itself and two before it", 2, [0]), ("causal, two packed sequences of 2 and 4", 9, [0, 2])]:
+        begin, end = interval(6, left, starts)
+        lines.append([name, ", ".join(map(str, begin)), ", ".join(map(str, end)), sum(e - b for b, e in zip(begin, end))])
+    lines.insert(0, ["full", ", ".join(["0"] * 6), ", ".join(["6"] * 6), 36])
+    return table(["mask", "begin of the rows", "end of the rows", "pairs"], lines)
+
+
+def wall_measured():
+    lines, previous = [], None
+    for tokens, dense, blockwise in pieces("tokens dense_bytes blockwise_bytes"):
+        growth = [f"{dense / previous[0]:.2f}", f"{blockwise / previous[1]:.2f}"] if previous else ["", ""]
+        lines.append([tokens, f"{dense:,}", growth[0], f"{blockwise:,}", growth[1]])
+        previous = dense, blockwise
+    return table(["tokens", "dense, bytes", "times", "without the matrix, bytes", "times"], lines)
+
+
+def wall():
+    return pieces(" tokens one_score_matrix all_score_matrices no_scores ring_of_8")
+
+
+def gib(x):
+    return f"{x:,.3g}" if x < 100 else f"{x:,.0f}"
+
+
+def wall_theory():
+    shown = [row for row in wall() if row[0] in (8192, 65536, 131072, 1048576)]
+    return table(["tokens", "scores of one head", f"scores of {HEADS} heads", "one device without scores", "each of 8 ranks"],
+                 [[f"{tokens:,}", *(f"{gib(x)} GiB" for x in sizes)] for tokens, *sizes in shown])
+
+
+def one_against_many():
+    scores = {tokens: all_heads for tokens, _, all_heads, _, _ in wall()}
+    borders = {tokens: 32 * tokens * 4096 * TWO_BYTES / GIB for tokens in scores}  # the input of each of 32 layers
+    return f"""* *Why, with the same parameters?* Parameters do not depend on the length. The scores do: {HEADS} heads in two bytes take {gib(scores[8192])} GiB per layer at 8192
+  tokens and {gib(scores[65536])} GiB at 65536, {gib(scores[65536] / scores[8192])} times as much.
+* *Would sharding the parameters over more devices help?* No. Each device would still hold the whole sequence. What grows with the sequence
+  must be divided along the sequence.
+* *Is it enough never to store the scores?* As long as what grows linearly fits. Take only the input of each layer, 4096 numbers per token
+  in two bytes, over 32 layers: {gib(borders[8192])} GiB at 8192 tokens, {gib(borders[65536])} GiB at 65536, but {gib(borders[1048576])} GiB at a million. From there on only more devices help.
+"""
+
+
+def dense_mistakes():
+    powers = [2.0**s for s in SCORES]
+    right = mean([*powers[:3], 0])  # the query may see the first three keys
+    after = right * sum(powers[:3]) / sum(powers)
+    tokens, heads = 128000, 32
+    ratios = ", ".join(f"{dense / blockwise:.1f}" for _, dense, blockwise in pieces("tokens dense_bytes blockwise_bytes"))
+    one_head = {tokens: size for tokens, size, *_ in wall()}
+    split = lambda power: ", ".join(gib(one_head[131072] / p**power) for p in (1, 2, 4, 8))
+    return table(["what is written", "what is true", "the number"], [
+        ["Set masked scores to 0.", "$e^0 = 1$: a masked key votes. Its weight must be 0, not its score.",
+         f"query of the example, last key masked: {mean([*powers[:3], 1]):.4f} instead of {right:.4f}"],
+        ["Compute softmax, then set masked weights to 0.", "Then the weights no longer add up to 1.", f"the same: {after:.4f} instead of {right:.4f}"],
+        ["Set masked scores to $-10^9$; then no row is special.", "A row without a key then sees all keys alike, and returns their mean.",
+         f"no key visible: {sum(VALUES) / 4:g} instead of 0"],
+        ["Scores of $S$ tokens and $h$ heads take $h \\cdot S^2$ bytes.", "Numbers, not bytes.",
+         f"{heads} heads, {tokens:,} tokens: {heads * tokens**2 / 1e9:.1f} G numbers, {heads * tokens**2 * TWO_BYTES / 1e9:.1f} GB in two bytes each"],
+        ["8K tokens take 2 GB of scores; 128K take 16 GB.", "Such a figure says nothing without the number of heads and the bytes of a score.",
+         f"one head, two bytes: {gib(one_head[8192])} GiB and {gib(one_head[131072])} GiB"],
+        ["FlashAttention lowers the constant in front of $S^2$.", "It lowers the order, to $S$.",
+         f"dense over blockwise as measured above: {ratios}, and on"],
+        ["On $P$ devices the scores take $S^2/P^2$ each.", "If each block of $S/P$ queries and $S/P$ keys is thrown away before the next one. All "
+         "blocks of a device together are $S^2/P$.",
+         f"128K tokens, one head, $P$ = 1, 2, 4, 8: {split(2)} GiB against {split(1)} GiB"],
+    ])
+
+
+def figure():
+    """GiB against tokens, both logarithmic."""
+    lines = wall()
+    left, right, top, bottom = 90, 640, 30, 330
+    low, high = -4, 17  # powers of two of the axis, GiB
+    first, last = math.log2(lines[0][0]), math.log2(lines[-1][0])
+    x = lambda tokens: left + (math.log2(tokens) - first) / (last - first) * (right - left)
+    y = lambda size: bottom - (math.log2(size) - low) / (high - low) * (bottom - top)
+    body = []
+    for power in range(-4, 17, 4):
+        label = f"{2**power} GiB" if power >= 0 else f"1/{2**-power} GiB"
+        body += [f'<path d="M{left} {y(2.0**power):.1f}H{right}" class="thin" opacity="0.35"/>', text(left - 8, y(2.0**power) + 4, label, "small right")]
+    for tokens in (8192, 32768, 131072, 524288):
+        body.append(text(x(tokens), bottom + 22, f"{tokens // 1024}K", "small"))
+    body += [text(x(1048576), bottom + 22, "1M tokens", "small"),
+             f'<path d="M{left} {y(LIMIT):.1f}H{right}" class="line" stroke-dasharray="6 5"/>',
+             text(right + 10, y(LIMIT) - 4, f"a device of {LIMIT} GiB", "small left")]
+    names = [f"scores of {HEADS} heads", "scores of one head", "one device, no scores", "each of 8 ranks"]
+    columns = [(2, "c3"), (1, "c1"), (3, "c0"), (4, "c2")]
+    for name, (column, colour) in zip(names, columns):
+        points = [(x(row[0]), y(row[column])) for row in lines]
+        body.append('<polyline class="line" points="' + " ".join(f"{px:.1f},{py:.1f}" for px, py in points) + '"/>')
+        body += [box(px - 5, py - 5, 10, 10, colour, 5) for px, py in points]
+        body.append(text(right + 10, points[-1][1] + 5, name, "small left"))
+    return svg(800, 370, "Memory of one attention layer against the number of tokens", body)
+
+
+COMPUTED = {f.__name__: f for f in (dense_example, mask_ranges, wall_measured, wall_theory, one_against_many, dense_mistakes)}
+FIGURES = {"memory_wall": figure}

@@ -1,0 +1,247 @@
+// Lesson 103: what an online scan must do. A state is looked at as it is used, m + log l, so any running
+// maximum that leaves the same softmax is right. Expected values are sums in long double.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "judge/block_trial.hpp"
+#include "judge/row_trial.hpp"
+#include "ringcraft/core/random.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+using State = SoftmaxState<double>;
+using Scores = std::span<const double>;
+
+constexpr double kNothing = -std::numeric_limits<double>::infinity();
+
+// The student's scan.
+State scan(Trial& trial, Scores scores, State state = {}) {
+  return trial.call<OnlineScan>(scores, state).result;
+}
+
+// The state after these scores, from sums in long double.
+State state_of(Scores scores) {
+  const ExactSoftmax exact = exact_softmax(scores);
+  return {static_cast<double>(exact.max), static_cast<double>(exact.sum)};
+}
+
+void require_nothing(const std::string& label, State got) {
+  const std::string where = label + ": no score has been seen, and ";
+  if (got.max != kNothing) throw Wrong(where + "m is " + text_of(got.max) + " in place of -inf");
+  if (got.sum != 0) throw Wrong(where + "l is " + text_of(got.sum) + " in place of 0");
+}
+
+// Throws Wrong unless `got` is the state after these scores.
+void require_state(const std::string& label, State got, Scores scores) {
+  const ExactSoftmax want = exact_softmax(scores);
+  if (want.sum == 0) return require_nothing(label, got);
+  require_close(label + ": m + log l", got.max + std::log(got.sum), want.lse, want.lse_scale);
+}
+
+void require_rows(Trial& trial, const std::vector<ScoreRow>& rows) {
+  for (const ScoreRow& row : rows) require_state(row.name, scan(trial, row.scores), row.scores);
+}
+
+std::vector<ScoreRow> all_rows(std::uint64_t seed) {
+  std::vector<ScoreRow> rows;
+  for (const auto make : {ordinary_rows, high_rows, low_rows, gap_rows, partly_seen_rows})
+    for (ScoreRow& row : make(seed)) rows.push_back(std::move(row));
+  return rows;
+}
+
+// ---- the checks
+
+void one_score(Trial& trial) {
+  for (const double score : {0.0, 2.5, -3.0, 40.0, -40.0}) {
+    const std::vector<double> scores{score};
+    require_state("a single score of " + text_of(score), scan(trial, scores), scores);
+  }
+}
+
+void falling(Trial& trial) {
+  require_rows(trial,
+               {{"scores 5, 4, 2, 1, 0.5", {5, 4, 2, 1, 0.5}}, {"the same score four times", {2, 2, 2, 2}}});
+}
+
+void rising(Trial& trial) {
+  require_rows(trial, {{"scores 1, 3", {1, 3}},
+                       {"scores 0.5, 1, 2, 4, 5", {0.5, 1, 2, 4, 5}},
+                       {"scores -9, -6, -2", {-9, -6, -2}}});
+}
+
+void ordinary(Trial& trial) { require_rows(trial, ordinary_rows(trial.seed())); }
+void high(Trial& trial) { require_rows(trial, high_rows(trial.seed())); }
+void low(Trial& trial) { require_rows(trial, low_rows(trial.seed())); }
+void gaps(Trial& trial) { require_rows(trial, gap_rows(trial.seed())); }
+void partly_seen(Trial& trial) { require_rows(trial, partly_seen_rows(trial.seed())); }
+
+void nothing_seen(Trial& trial) {
+  const std::vector<double> unseen(5, kNothing);
+  require_nothing("no score at all", scan(trial, {}));
+  require_nothing("five scores of -inf", scan(trial, unseen));
+  const std::vector<double> seen{1, 3, 0, 2};
+  require_state("five scores of -inf after 1, 3, 0, 2", scan(trial, unseen, state_of(seen)), seen);
+  require_state("no score after 1, 3, 0, 2", scan(trial, {}, state_of(seen)), seen);
+}
+
+// The first part is the judge's, the rest the student's, for every cut of every row.
+void continues(Trial& trial) {
+  for (const ScoreRow& row : all_rows(trial.seed()))
+    for (std::size_t cut = 0; cut <= row.scores.size(); cut += 1 + row.scores.size() / 8) {
+      const Scores all(row.scores);
+      require_state(row.name + ", continued after the first " + std::to_string(cut),
+                    scan(trial, all.subspan(cut), state_of(all.first(cut))), all);
+    }
+}
+
+// A row in pieces of 3, 1 and 0 scores, each piece continuing from the last state.
+void in_pieces(Trial& trial) {
+  for (const ScoreRow& row : all_rows(trial.seed())) {
+    Scores left(row.scores);
+    State state;
+    for (int piece = 0; !left.empty(); ++piece) {
+      const std::size_t take = std::min<std::size_t>(left.size(), piece % 3 == 0   ? 3
+                                                                  : piece % 3 == 1 ? 1
+                                                                                   : 0);
+      state = scan(trial, left.first(take), state);
+      left = left.subspan(take);
+    }
+    require_state(row.name + ", in pieces of 3, 1 and 0", state, row.scores);
+  }
+}
+
+void any_order(Trial& trial) {
+  Random random(trial.seed());
+  for (const ScoreRow& row : all_rows(trial.seed()))
+    for (int times = 0; times < 2; ++times) require_rows(trial, {shuffled(row, random)});
+}
+
+void any_length(Trial& trial) {
+  Random random(trial.seed());
+  for (const std::size_t length : {2u, 31u, 32u, 33u, 100u, 1000u, 20001u}) {
+    ScoreRow row{std::to_string(length) + " scores", {}};
+    for (std::size_t j = 0; j < length; ++j) row.scores.push_back(random.normal());
+    require_rows(trial, {row});
+  }
+}
+
+void scores_unchanged(Trial& trial) {
+  const std::vector<double> scores{1, 3, 0, 2};
+  if ((trial.call<OnlineScan>(Scores(scores), State{}).changed & 1) != 0)
+    throw Wrong("your function changed the scores, which it may only read");
+}
+
+// The library's dense attention takes its lse from online_scan.
+void drives_dense_attention(Trial& trial) {
+  require_forward(some_blocks(trial, 0, 8), [&](const HeadForward& h) {
+    trial.call<DenseForward>(h.q, h.k, h.v, h.ranges, h.softmax_scale, h.out, h.lse);
+  });
+}
+
+}  // namespace
+
+Lesson lesson_103() {
+  return {.number = 103,
+          .name = "103_online_softmax",
+          .title = "Online softmax",
+          .source = "ringcraft/attention/online_scan.cpp",
+          .function = "online_scan",
+          .allowed = {},
+          .checks = {
+              {"one-score",
+               1,
+               {},
+               "The first score becomes the maximum, with the sum 1.",
+               "Before the first score m is -inf and l is 0: which rule makes them s and 1?",
+               one_score},
+              {"falling",
+               1,
+               {},
+               "Scores below the maximum only add to the sum.",
+               "A score at or below m leaves m alone and adds exp(s - m) to l.",
+               falling},
+              {"rising",
+               2,
+               {"one-score"},
+               "When the maximum grows, the sum so far follows it.",
+               "Old terms were divided by exp(old maximum): in which currency is l now, and by what must it "
+               "be multiplied?",
+               rising},
+              {"ordinary",
+               1,
+               {"rising", "falling"},
+               "Kind scores in any arrangement give the m and l of all of them.",
+               "Print m and l after each score of a row of three, and compare with pencil and paper.",
+               ordinary},
+              {"high",
+               1,
+               {"ordinary"},
+               "Scores near 800, 20000 and 100000 do not overflow.",
+               "Can any of the exponents that you use be positive?",
+               high},
+              {"low",
+               1,
+               {"ordinary"},
+               "Rows whose every score is near -800, -20000 or -100000 do not vanish.",
+               "Which start value is smaller than every score?",
+               low},
+              {"gaps",
+               1,
+               {"ordinary"},
+               "Gaps of 800 and more, upwards and downwards, leave m and l right.",
+               "Moving to a larger maximum: must old terms become smaller or larger?",
+               gaps},
+              {"partly-seen",
+               1,
+               {"ordinary"},
+               "A score of -inf adds nothing.",
+               "If the first score is -inf, what does your code subtract from it?",
+               partly_seen},
+              {"nothing-seen",
+               1,
+               {},
+               "No score, or nothing but -inf, leaves the state as it was.",
+               "What is -inf - (-inf), and which number could be subtracted while m is still -inf?",
+               nothing_seen},
+              {"continues",
+               2,
+               {"ordinary"},
+               "A scan that starts from a state counts what that state has seen.",
+               "Do you begin with state.max and state.sum, or from nothing?",
+               continues},
+              {"in-pieces",
+               1,
+               {"continues", "nothing-seen"},
+               "A row cut into pieces, one scan after another, ends in the same state.",
+               "What you return is what the next scan begins with: are m and l still in one currency?",
+               in_pieces},
+              {"any-order",
+               1,
+               {"gaps", "partly-seen"},
+               "Shuffled scores end in the same state, beyond rounding.",
+               "Is the sum rescaled at every score that raises the maximum, or only sometimes?",
+               any_order},
+              {"any-length",
+               1,
+               {"ordinary"},
+               "Rows of any length are scanned to the last score.",
+               "The sum over many scores must be as exact as the scores: in which type do you add?",
+               any_length},
+              {"scores-unchanged",
+               1,
+               {},
+               "The scores are only read.",
+               "Keep m and l in variables of your own.",
+               scores_unchanged},
+              {"drives-dense-attention",
+               2,
+               {"gaps", "nothing-seen"},
+               "The library's dense attention, with the lse of your scan, equals the oracle.",
+               "lse is m + log l: which of its rows have seen no key at all?",
+               drives_dense_attention},
+          }};
+}
+
+}  // namespace ringcraft::judge

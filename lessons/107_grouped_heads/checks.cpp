@@ -1,0 +1,397 @@
+// Lesson 107: what the loops over batch entries and grouped heads must do. Forward fails where the wrong KV
+// head is read; backward, beyond that, where dk and dv are not sums over the group. Expected values are the
+// oracle's, which knows no groups of states and no sums of parts.
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "judge/block_trial.hpp"
+#include "judge/head_trial.hpp"
+#include "judge/lesson.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+constexpr TileSize kTile{4, 3};
+
+std::string text(const Extents& e) {
+  return "[" + std::to_string(e.batch) + ", " + std::to_string(e.heads) + ", " + std::to_string(e.rows) +
+         ", " + std::to_string(e.width) + "]";
+}
+
+// What came back may be anything.
+void require_extents(const Head& head, const char* name, const Buffer& got, const Extents& want) {
+  if (got.extents() != want || got.dtype() != DType::kFloat64)
+    throw Wrong(head.name + ": " + name + " comes back as " + text(got.extents()) + " " +
+                std::string(name_of(got.dtype())) + ", and it was " + text(want) + " float64");
+}
+
+Buffer filled(const Extents& extents, double value) {
+  Buffer buffer(extents, DType::kFloat64);
+  std::ranges::fill(buffer.values<double>(), value);
+  return buffer;
+}
+
+Head heads(const Trial& trial, Index count, Index kv_heads, Index batch = 1,
+           const Mask& mask = causal_mask()) {
+  return make_head(trial, {7, 7, 3, 0, 0, batch, count, kv_heads}, mask);
+}
+
+// The keys [first, last) of every KV head.
+KvBlock keys_of(const Head& head, Index first, Index last) {
+  const Extents& e = head.in.k.extents();
+  KvBlock part{Buffer({e.batch, e.heads, last - first, e.width}, DType::kFloat64),
+               Buffer({e.batch, e.heads, last - first, e.width}, DType::kFloat64)};
+  for (Index b = 0; b < e.batch; ++b)
+    for (Index g = 0; g < e.heads; ++g) {
+      std::ranges::copy(head_of<double>(head.in.k, b, g).slice(first, last - first).data,
+                        head_of<double>(part.k, b, g).data.begin());
+      std::ranges::copy(head_of<double>(head.in.v, b, g).slice(first, last - first).data,
+                        head_of<double>(part.v, b, g).data.begin());
+    }
+  return part;
+}
+
+RowState identity(const Head& head) {
+  return {filled(head.problem.q_extents(), 0),
+          filled(head.problem.row_extents(), -std::numeric_limits<double>::infinity()),
+          filled(head.problem.row_extents(), 0)};
+}
+
+// The student's forward function adds the keys [first, last) to a state. Returns which of its constant
+// arguments it changed.
+std::uint32_t add_keys(Trial& trial, const Head& head, RowState& state, Index first, Index last) {
+  const auto answer =
+      trial.call<GroupedForward>(head.in.q, keys_of(head, first, last), part_of(head.ranges, first, last),
+                                 head.problem.softmax_scale, state, kTile);
+  require_extents(head, "state.out", state.out, head.problem.q_extents());
+  require_extents(head, "state.max", state.max, head.problem.row_extents());
+  require_extents(head, "state.sum", state.sum, head.problem.row_extents());
+  return answer.changed;
+}
+
+// O / l and m + log l.
+verify::Answer ended(RowState state) {
+  const Index width = state.out.extents().width;
+  const auto out = state.out.values<double>(), max = state.max.values<double>(),
+             sum = state.sum.values<double>();
+  for (std::size_t row = 0; row < sum.size(); ++row) {
+    if (sum[row] == 0) continue;
+    for (double& x : out.subspan(row * static_cast<std::size_t>(width), static_cast<std::size_t>(width)))
+      x /= sum[row];
+    max[row] += std::log(sum[row]);
+  }
+  verify::Answer answer;
+  answer.out = std::move(state.out);
+  answer.lse = std::move(state.max);
+  return answer;
+}
+
+verify::Answer attended(Trial& trial, const Head& head) {
+  RowState state = identity(head);
+  add_keys(trial, head, state, 0, head.keys());
+  return ended(std::move(state));
+}
+
+void require_forward(Trial& trial, const Head& head) {
+  require_head(head.name, head, attended(trial, head), {"out", "lse"});
+}
+
+// delta = rowsum(dout * out) of every head, by a plain loop.
+Buffer delta_of(const Buffer& out, const Buffer& dout) {
+  const Extents& e = out.extents();
+  Buffer delta({e.batch, e.heads, e.rows, 1}, DType::kFloat64);
+  for (Index b = 0; b < e.batch; ++b)
+    for (Index h = 0; h < e.heads; ++h)
+      std::ranges::copy(plain_delta(head_of<double>(out, b, h), head_of<double>(dout, b, h)),
+                        head_of<double>(delta, b, h).data.begin());
+  return delta;
+}
+
+struct Gradients {
+  Buffer dq;
+  KvBlock dkv;
+};
+
+// The student's backward function adds the gradients of a head to what is there.
+std::uint32_t add_gradients(Trial& trial, const Head& head, Gradients& gradients) {
+  const verify::Oracle forward = verify::oracle(head.problem, head.in);
+  const auto answer =
+      trial.call<GroupedBackward>(head.in.q, keys_of(head, 0, head.keys()), head.in.dout, forward.value.lse,
+                                  delta_of(forward.value.out, head.in.dout), head.ranges,
+                                  head.problem.softmax_scale, gradients.dq, gradients.dkv, kTile);
+  require_extents(head, "dq", gradients.dq, head.problem.q_extents());
+  require_extents(head, "dkv.k", gradients.dkv.k, head.problem.kv_extents());
+  require_extents(head, "dkv.v", gradients.dkv.v, head.problem.kv_extents());
+  return answer.changed;
+}
+
+Gradients gradients_from(Trial& trial, const Head& head, double start) {
+  Gradients gradients{filled(head.problem.q_extents(), start),
+                      {filled(head.problem.kv_extents(), start), filled(head.problem.kv_extents(), start)}};
+  add_gradients(trial, head, gradients);
+  return gradients;
+}
+
+void require_backward(Trial& trial, const Head& head,
+                      const std::vector<std::string_view>& only = {"dq", "dk", "dv"}) {
+  Gradients gradients = gradients_from(trial, head, 0);
+  verify::Answer answer;
+  answer.dq = std::move(gradients.dq);
+  answer.dk = std::move(gradients.dkv.k);
+  answer.dv = std::move(gradients.dkv.v);
+  require_head(head.name, head, answer, only);
+}
+
+// ---- forward
+
+void equal_heads(Trial& trial) { require_forward(trial, heads(trial, 3, 3)); }
+
+void grouped(Trial& trial) {
+  for (const auto& [count, kv_heads] : {std::pair<Index, Index>{8, 2}, {6, 3}, {6, 2}})
+    require_forward(trial, heads(trial, count, kv_heads));
+}
+
+void one_kv_head(Trial& trial) { require_forward(trial, heads(trial, 4, 1)); }
+
+void batch(Trial& trial) {
+  require_forward(trial, heads(trial, 2, 2, 3));
+  require_forward(trial, heads(trial, 3, 3, 2));
+}
+
+void adds_to_the_state(Trial& trial) {
+  const Head head = heads(trial, 6, 3, 2, full_mask());
+  RowState state = identity(head);
+  add_keys(trial, head, state, 4, 7);
+  add_keys(trial, head, state, 0, 4);
+  require_head(head.name + ", keys 4 to 6, then 0 to 3", head, ended(std::move(state)), {"out", "lse"});
+}
+
+// ---- backward
+
+void gradients_equal_heads(Trial& trial) { require_backward(trial, heads(trial, 3, 3)); }
+
+void gradients_of_queries(Trial& trial) {
+  for (const auto& [count, kv_heads] : {std::pair<Index, Index>{8, 2}, {6, 3}, {4, 1}})
+    require_backward(trial, heads(trial, count, kv_heads), {"dq"});
+}
+
+void gradients_of_keys(Trial& trial) {
+  for (const auto& [count, kv_heads] : {std::pair<Index, Index>{8, 2}, {6, 3}, {6, 2}, {4, 1}})
+    require_backward(trial, heads(trial, count, kv_heads), {"dk", "dv"});
+}
+
+void gradients_of_a_batch(Trial& trial) {
+  require_backward(trial, heads(trial, 2, 2, 3));
+  require_backward(trial, heads(trial, 3, 3, 2));
+}
+
+void adds_gradients(Trial& trial) {
+  const Head head = heads(trial, 6, 2, 2);
+  const Gradients from_0 = gradients_from(trial, head, 0), from_1 = gradients_from(trial, head, 1);
+  const auto require_one_more = [&](const char* name, const Buffer& more, const Buffer& less) {
+    for (std::size_t i = 0; i < more.values<double>().size(); ++i)
+      if (!(std::fabs(more.values<double>()[i] - less.values<double>()[i] - 1) <= 1e-12))
+        throw Wrong(head.name + ": " + name + " held 1, and element " + std::to_string(i) + " becomes " +
+                    std::to_string(more.values<double>()[i]) + "; it becomes " +
+                    std::to_string(less.values<double>()[i]) + " from 0");
+  };
+  require_one_more("dq", from_1.dq, from_0.dq);
+  require_one_more("dk", from_1.dkv.k, from_0.dkv.k);
+  require_one_more("dv", from_1.dkv.v, from_0.dkv.v);
+}
+
+// ---- properties
+
+bool same(const Buffer& a, const Buffer& b, Index batch, Index head) {
+  return std::ranges::equal(head_of<double>(a, batch, head).data, head_of<double>(b, batch, head).data);
+}
+
+std::string named(const char* what, Index batch, Index head) {
+  return std::string(what) + " " + std::to_string(head) + " of batch entry " + std::to_string(batch);
+}
+
+// Changing a KV head changes out of exactly its group.
+void who_reads_whom(Trial& trial) {
+  for (const auto& [count, kv_heads] : {std::pair<Index, Index>{8, 2}, {6, 3}})
+    for (Index g = 0; g < kv_heads; ++g) {
+      Head head = heads(trial, count, kv_heads, 2);
+      const verify::Answer before = attended(trial, head);
+      for (double& x : head_of<double>(head.in.v, 1, g).data) x += 0.5;
+      const verify::Answer after = attended(trial, head);
+      for (Index b = 0; b < 2; ++b)
+        for (Index h = 0; h < count; ++h)
+          if (same(before.out, after.out, b, h) != (b == 0 || h / (count / kv_heads) != g))
+            throw Wrong(head.name + ": " + named("KV head", 1, g) + " was changed, and " +
+                        named("query head", b, h) +
+                        (same(before.out, after.out, b, h) ? " stays as it was" : " changes"));
+    }
+}
+
+// Changing dout of a query head changes dk and dv of its KV head, and dq of no other head.
+void who_gives_to_whom(Trial& trial) {
+  for (const auto& [count, kv_heads] : {std::pair<Index, Index>{8, 2}, {6, 3}})
+    for (const Index changed : {Index{0}, Index{3}, count - 1}) {
+      Head head = heads(trial, count, kv_heads, 2);
+      const Gradients before = gradients_from(trial, head, 0);
+      for (double& x : head_of<double>(head.in.dout, 0, changed).data) x *= 2;
+      const Gradients after = gradients_from(trial, head, 0);
+      const std::string start =
+          head.name + ": dout of " + named("query head", 0, changed) + " was doubled, and ";
+      for (Index b = 0; b < 2; ++b) {
+        for (Index h = 0; h < count; ++h)
+          if (same(before.dq, after.dq, b, h) == (b == 0 && h == changed))
+            throw Wrong(start + "dq of " + named("query head", b, h) +
+                        (h == changed ? " stays as it was" : " changes"));
+        for (Index g = 0; g < kv_heads; ++g) {
+          const bool own = b == 0 && changed / (count / kv_heads) == g;
+          if (same(before.dkv.k, after.dkv.k, b, g) == own || same(before.dkv.v, after.dkv.v, b, g) == own)
+            throw Wrong(start + "dk or dv of " + named("KV head", b, g) +
+                        (own ? " stays as it was" : " changes"));
+        }
+      }
+    }
+}
+
+void masks(Trial& trial) {
+  const Mask window = window_mask(3);
+  for (const Head& head : {make_head(trial, {12, 8, 3, 4, 0, 2, 4, 2}, window),
+                           make_head(trial, {5, 9, 4, 2, 0, 1, 6, 2}, causal_mask()),
+                           make_head(trial, {9, 6, 2, 0, 4, 2, 3, 1}, causal_mask())}) {
+    require_forward(trial, head);
+    require_backward(trial, head);
+  }
+}
+
+void inputs_unchanged(Trial& trial) {
+  const Head head = heads(trial, 4, 2);
+  const auto require = [&](std::uint32_t changed, const char* function,
+                           std::initializer_list<const char*> names) {
+    for (std::size_t argument = 0; argument < names.size(); ++argument)
+      if ((changed >> argument & 1) != 0)
+        throw Wrong(std::string(function) + " changed its argument " + names.begin()[argument] +
+                    ", which it may only read");
+  };
+  RowState state = identity(head);
+  require(add_keys(trial, head, state, 0, head.keys()), "grouped_forward", {"q", "kv", "ranges"});
+  Gradients gradients{filled(head.problem.q_extents(), 0),
+                      {filled(head.problem.kv_extents(), 0), filled(head.problem.kv_extents(), 0)}};
+  require(add_gradients(trial, head, gradients), "grouped_backward",
+          {"q", "kv", "dout", "lse", "delta", "ranges"});
+}
+
+void case_table(Trial& trial) {
+  for (const verify::BlockCase& block : some_blocks(trial, 0, 4)) {
+    const Head head = make_head(block);
+    require_forward(trial, head);
+    require_backward(trial, head);
+  }
+}
+
+}  // namespace
+
+Lesson lesson_107() {
+  return {
+      .number = 107,
+      .name = "107_grouped_heads",
+      .title = "Grouped heads",
+      .source = "ringcraft/attention/grouped.cpp",
+      .function = "grouped_forward and grouped_backward",
+      .allowed = {"ringcraft::merge", "ringcraft::set_identity"},
+      .checks = {
+          {"equal-heads",
+           1,
+           {},
+           "Forward, as many KV heads as heads: head h reads KV head h.",
+           "head_of gives the matrix of one head of one batch entry: which ones belong together?",
+           equal_heads},
+          {"grouped",
+           3,
+           {"equal-heads"},
+           "Forward, 8 heads on 2, 6 on 3 and 6 on 2: neighbours share a KV head.",
+           "How many query heads share one KV head, and are they neighbours or every so many-th?",
+           grouped},
+          {"one-kv-head",
+           1,
+           {"equal-heads"},
+           "Forward, 4 heads on 1: all read the same KV head.",
+           "What is the group when there is one KV head, and what do your divisions give then?",
+           one_kv_head},
+          {"batch",
+           2,
+           {"equal-heads"},
+           "Forward, several batch entries: each has its own keys and values.",
+           "A batch entry is a sequence of its own: do all five tensors of a head come from the same one?",
+           batch},
+          {"adds-to-the-state",
+           1,
+           {"grouped", "batch"},
+           "Forward adds to the state that it gets.",
+           "The state may have seen other keys: it is not yours to begin or to end.",
+           adds_to_the_state},
+          {"gradients-equal-heads",
+           1,
+           {},
+           "Backward, as many KV heads as heads.",
+           "q, dout, lse, delta and dq belong to the query head; k, v, dk and dv to the KV head.",
+           gradients_equal_heads},
+          {"gradients-of-queries",
+           2,
+           {"gradients-equal-heads"},
+           "Backward, grouped: dq of every query head.",
+           "dq of a head comes from this head alone; is it read with the right KV head?",
+           gradients_of_queries},
+          {"gradients-of-keys",
+           3,
+           {"gradients-equal-heads"},
+           "Backward, grouped: dk and dv are sums over the heads of the group.",
+           "Each KV head was read by the whole group: what do the heads of the group do to its dk and dv, "
+           "one after "
+           "the other?",
+           gradients_of_keys},
+          {"gradients-of-a-batch",
+           2,
+           {"gradients-equal-heads"},
+           "Backward, several batch entries.",
+           "Sequences of a batch share no keys, so they share no gradients.",
+           gradients_of_a_batch},
+          {"adds-gradients",
+           1,
+           {"gradients-of-queries", "gradients-of-keys"},
+           "Backward adds to what dq, dk and dv hold.",
+           "Who has set dq and dk to zero, and would your function notice if nobody had?",
+           adds_gradients},
+          {"who-reads-whom",
+           1,
+           {"grouped", "batch"},
+           "Changing a KV head changes the out of exactly its group.",
+           "Write down, for 8 heads on 2, the KV head of each query head.",
+           who_reads_whom},
+          {"who-gives-to-whom",
+           1,
+           {"gradients-of-queries", "gradients-of-keys", "gradients-of-a-batch"},
+           "Changing dout of a query head changes dk and dv of exactly its KV head.",
+           "The way back is the way forth: a head gives its gradients to the KV head that it has read.",
+           who_gives_to_whom},
+          {"masks",
+           1,
+           {"grouped", "batch", "gradients-of-queries", "gradients-of-keys", "gradients-of-a-batch"},
+           "Masks, rows without a key, and other numbers of queries than of keys.",
+           "One KeyRanges holds for all heads and batch entries: pass it on as it is.",
+           masks},
+          {"inputs-unchanged",
+           1,
+           {},
+           "Only the state, or dq, dk and dv, are written.",
+           "k and v are read by the next head of the group.",
+           inputs_unchanged},
+          {"case-table",
+           2,
+           {"masks"},
+           "Blocks of the harness's table, forward and backward.",
+           "Look at the case's name: h=8/2 means 8 heads on 2 KV heads.",
+           case_table},
+      }};
+}
+
+}  // namespace ringcraft::judge

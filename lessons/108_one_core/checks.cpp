@@ -1,0 +1,306 @@
+// Lesson 108: what the register kernel must do: the right product for every shape and stride, and as fast as
+// the library's own. Whole numbers make the products exact; other numbers are compared within 1e-12 of the
+// sum of the absolute terms. Times are taken here, around calls of two workers that differ in the student's
+// object only.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "judge/block_trial.hpp"
+#include "judge/lesson.hpp"
+#include "ringcraft/attention/vector.hpp"
+#include "ringcraft/core/random.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+constexpr double kUnwritten = std::numeric_limits<double>::quiet_NaN();
+constexpr double kSlowest = 2;  // times the library's time
+
+// What a call is made of: shapes, and how far elements lie apart beyond what they must.
+struct Product {
+  Index depth, columns, width;
+  Start start = Start::kZero;
+  Index b_gap = 0, c_gap = 0;  // unused elements behind each row
+  bool b_transposed = false;   // element (k, n) of b at n * depth + k
+
+  std::string name() const {
+    return "depth " + std::to_string(depth) + ", " + std::to_string(columns) + " columns, width " +
+           std::to_string(width) + (start == Start::kKeep ? ", added" : "") +
+           (b_transposed ? ", b transposed"
+            : b_gap > 0  ? ", b with gaps"
+                         : "") +
+           (c_gap > 0 ? ", c with gaps" : "");
+  }
+};
+
+enum class Numbers { kWhole, kNormal };
+
+template <class T>
+struct Arguments {
+  std::vector<T> panel, b, c;
+  Product p;
+
+  Arguments(Random& random, const Product& product, Numbers numbers) : p(product) {
+    const auto fill = [&](std::vector<T>& memory, Index count) {
+      for (Index i = 0; i < count; ++i)
+        memory.push_back(static_cast<T>(
+            numbers == Numbers::kWhole ? static_cast<double>(random.integer(-9, 9)) : random.normal()));
+    };
+    fill(panel, p.depth * p.width);
+    fill(b, p.b_transposed ? p.columns * (p.depth + p.b_gap) : p.depth * (p.columns + p.b_gap));
+    fill(c, p.columns * (p.width + p.c_gap));
+    for (Index n = 0; n < p.columns; ++n)
+      for (Index w = 0; w < p.width + p.c_gap; ++w)
+        if (p.start == Start::kZero || w >= p.width) at_c(n, w) = static_cast<T>(kUnwritten);
+  }
+
+  T& at_c(Index n, Index w) { return c[static_cast<std::size_t>(n * (p.width + p.c_gap) + w)]; }
+  T at_b(Index k, Index n) const { return *view_b().at(k, n); }
+  Matrix<const T> view_panel() const { return {panel, p.depth, p.width}; }
+  Strided<const T> view_b() const {
+    if (p.b_transposed) return {b, p.depth, p.columns, 1, p.depth + p.b_gap};
+    return {b, p.depth, p.columns, p.columns + p.b_gap, 1};
+  }
+  Strided<T> view_c() { return {c, p.columns, p.width, p.width + p.c_gap, 1}; }
+};
+
+template <class T>
+using KernelOf = std::conditional_t<std::is_same_v<T, double>, MultiplyPanel, MultiplyPanelFloat>;
+
+std::string text(double number) {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.9g", number);
+  return std::isnan(number) ? "NaN" : digits;
+}
+
+// Calls the student's kernel and compares every element of c, the gaps included.
+template <class T>
+std::uint32_t require_product(Trial& trial, const Product& product, Numbers numbers = Numbers::kWhole) {
+  Random random(trial.seed());
+  Arguments<T> a(random, product, numbers), before = a;
+  const auto answer = trial.call<KernelOf<T>>(a.view_panel(), a.view_b(), product.start, a.view_c());
+  const long double tolerance = std::is_same_v<T, double> ? 1e-12L : 1e-5L;
+  for (Index n = 0; n < product.columns; ++n)
+    for (Index w = 0; w < product.width + product.c_gap; ++w) {
+      const std::string where = product.name() + ": c(" + std::to_string(n) + ", " + std::to_string(w) + ")";
+      const double got = static_cast<double>(a.at_c(n, w));
+      if (w >= product.width) {
+        if (!std::isnan(got))
+          throw Wrong(where + " belongs to nobody, and you wrote " + text(got) + " there");
+        continue;
+      }
+      long double want = product.start == Start::kKeep ? before.at_c(n, w) : T(0), scale = std::fabs(want);
+      for (Index k = 0; k < product.depth; ++k) {
+        const long double term = static_cast<long double>(a.view_panel()(k, w)) * a.at_b(k, n);
+        want += term;
+        scale += std::fabs(term);
+      }
+      const long double allowed = numbers == Numbers::kWhole ? 0 : tolerance * scale;
+      if (!(std::fabs(got - want) <= allowed))
+        throw Wrong(where + " is " + text(got) + ", and must be " + text(static_cast<double>(want)));
+    }
+  return answer.changed;
+}
+
+constexpr Index kWidth = kPanelWidth<double>, kStep = kLanes<double>;
+
+// ---- the checks
+
+void one_product(Trial& trial) { require_product<double>(trial, {1, kTileColumns, kWidth}); }
+
+void a_sum(Trial& trial) {
+  for (const Index depth : {2, 3, 5, 64}) require_product<double>(trial, {depth, kTileColumns, kWidth});
+}
+
+void any_columns(Trial& trial) {
+  for (Index columns = 0; columns <= 2 * kTileColumns + 1; ++columns)
+    require_product<double>(trial, {7, columns, kWidth});
+}
+
+void any_width(Trial& trial) {
+  for (Index width = kStep; width <= 2 * kWidth + kStep; width += kStep)
+    require_product<double>(trial, {5, 8, width});
+}
+
+void keeps(Trial& trial) {
+  for (const Index columns : {1, 6, 13})
+    require_product<double>(trial, {4, columns, kWidth + kStep, Start::kKeep});
+}
+
+void strides(Trial& trial) {
+  require_product<double>(trial, {6, 7, kWidth, Start::kZero, 0, 0, true});
+  require_product<double>(trial, {6, 7, kWidth, Start::kZero, 3, 0, false});
+  require_product<double>(trial, {6, 13, kWidth, Start::kKeep, 2, 0, true});
+}
+
+void gaps(Trial& trial) {
+  require_product<double>(trial, {6, 7, kWidth, Start::kZero, 0, 5, false});
+  require_product<double>(trial, {3, 6, kStep, Start::kKeep, 0, kStep + 1, false});
+}
+
+void real_numbers(Trial& trial) {
+  for (const Index depth : {1, 33, 257})
+    require_product<double>(trial, {depth, 11, kWidth}, Numbers::kNormal);
+}
+
+void floats(Trial& trial) {
+  constexpr Index kFloats = kPanelWidth<float>;
+  require_product<float>(trial, {9, 13, kFloats});
+  require_product<float>(trial, {9, 5, kFloats + kLanes<float>, Start::kKeep, 0, 3, true});
+  require_product<float>(trial, {65, 6, kFloats}, Numbers::kNormal);
+}
+
+void inputs_unchanged(Trial& trial) {
+  constexpr const char* kNames[] = {"panel", "b", "start", "c's extents"};
+  const std::uint32_t changed = require_product<double>(trial, {5, 9, kWidth});
+  for (std::size_t i = 0; i < std::size(kNames); ++i)
+    if ((changed >> i & 1) != 0)
+      throw Wrong(std::string("your kernel changed ") + kNames[i] + ", which it may only read");
+}
+
+void drives_attention(Trial& trial) {
+  require_forward(some_blocks(trial, 0, 4), [&](const HeadForward& head) {
+    std::vector<double> sum(static_cast<std::size_t>(head.q.rows), 0.0);
+    std::ranges::fill(head.out.data, 0.0);
+    std::ranges::fill(head.lse, -std::numeric_limits<double>::infinity());
+    trial.call<FastForward>(head.q, head.k, head.v, head.ranges, head.softmax_scale,
+                            Partial<double>{head.out, head.lse, sum});
+    for (Index i = 0; i < head.out.rows; ++i) {  // (O, m, l) becomes (out, lse)
+      const double l = sum[static_cast<std::size_t>(i)];
+      if (l == 0) continue;
+      for (double& x : head.out.row(i)) x /= l;
+      head.lse[static_cast<std::size_t>(i)] += std::log(l);
+    }
+  });
+  require_backward(some_blocks(trial, 1, 6), [&](const HeadBackward& head) {
+    trial.call<FastBackward>(head.q, head.k, head.v, head.dout, head.lse, head.delta, head.ranges,
+                             head.softmax_scale, head.dq, head.dk, head.dv);
+  });
+}
+
+template <class Call>
+double seconds(Call call) {
+  const auto start = std::chrono::steady_clock::now();
+  call();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// One panel that stays in the cache against very many columns. All columns are the same numbers of b and
+// write the same row of c, so that a long computation travels as a short message.
+void speed(Trial& trial) {
+  constexpr Index kDepth = 512, kColumns = 100'000;
+  Random random(trial.seed());
+  const Arguments<double> a(random, {kDepth, 1, kWidth}, Numbers::kNormal);
+  std::vector<double> c(static_cast<std::size_t>(kWidth));
+  const Strided<const double> b{a.b, kDepth, kColumns, 1, 0};
+  const Strided<double> into{c, kColumns, kWidth, 0, 1};
+  double own = 0, library = 0;  // seconds, the best of some rounds
+  for (int round = 0; round < 5 && (round == 0 || own > library); ++round) {
+    const auto best = [&](double& least, double time) { least = round == 0 ? time : std::min(least, time); };
+    best(library, seconds([&] { trial.call_library<MultiplyPanel>(a.view_panel(), b, Start::kZero, into); }));
+    best(own, seconds([&] { trial.call<MultiplyPanel>(a.view_panel(), b, Start::kZero, into); }));
+    if (own > 10 * library) break;
+  }
+  const double giga = 2e-9 * static_cast<double>(kDepth * kColumns * kWidth);
+  trial.note({"your kernel", giga / own, {}, "GFLOP/s"});
+  trial.note({"the library's", giga / library, {}, "GFLOP/s"});
+  if (!(own <= kSlowest * library))
+    throw Wrong("your kernel takes " + text(std::round(10 * own / library) / 10) +
+                " times as long as the library's, in the same run; " + text(kSlowest) + " times is allowed");
+}
+
+}  // namespace
+
+Lesson lesson_108() {
+  return {
+      .number = 108,
+      .name = "108_one_core",
+      .title = "The speed of one core",
+      .source = "ringcraft/attention/register_kernel.cpp",
+      .function = "multiply_panel",
+      .allowed = {},
+      .timed = true,
+      .checks = {
+          {"one-product",
+           2,
+           {},
+           "One full tile, one step: every number of the panel's row times every number of b's row.",
+           "Column n of the tile belongs to row n of c; which number of b multiplies all of it?",
+           one_product},
+          {"a-sum",
+           2,
+           {"one-product"},
+           "The products of all steps are added up.",
+           "After each step the panel moves on by panel_step, b by b_row, and c by nothing.",
+           a_sum},
+          {"any-columns",
+           1,
+           {"a-sum"},
+           "Any number of columns, 0 and 1 among them.",
+           "The tile at the end has fewer columns: take their number from kColumns, not from kTileColumns.",
+           any_columns},
+          {"any-width",
+           1,
+           {"a-sum"},
+           "Any width of whole registers.",
+           "The tile at the end is narrower: take its width from kWide, not from kTileWide.",
+           any_width},
+          {"keeps",
+           1,
+           {"a-sum"},
+           "With kKeep the product is added to c, with kZero what c held is forgotten.",
+           "With which number does each sum start? c may hold NaN when it is to be forgotten.",
+           keeps},
+          {"strides",
+           1,
+           {"a-sum"},
+           "b may lie transposed, or with gaps between its rows.",
+           "Element (k, n) of b lies b_row * k + b_col * n behind the first one.",
+           strides},
+          {"gaps",
+           1,
+           {"a-sum"},
+           "Elements between the rows of c stay what they are.",
+           "Row n of c begins c_step * n behind the first one, and the tile is kWide registers wide, no "
+           "more.",
+           gaps},
+          {"real-numbers",
+           1,
+           {"a-sum"},
+           "Long sums of real numbers keep the precision of T.",
+           "Sum in Vector<T>, all the way.",
+           real_numbers},
+          {"floats",
+           1,
+           {"any-columns", "any-width"},
+           "float as well as double.",
+           "The lanes differ: kLanes<T>.",
+           floats},
+          {"inputs-unchanged",
+           1,
+           {"one-product"},
+           "Neither the panel nor b is written.",
+           "Move copies of the pointers, never what they point to.",
+           inputs_unchanged},
+          {"drives-attention",
+           2,
+           {"any-columns", "any-width", "keeps", "strides", "gaps"},
+           "The library's fast attention, forward and backward, with your kernel in it, equals the oracle.",
+           "It multiplies tiles of every size, transposed and not, into sums that go on: which of the checks "
+           "above is "
+           "closest?",
+           drives_attention},
+          {"speed",
+           4,
+           {"real-numbers"},
+           "At most twice the time of the library's kernel, measured in the same run.",
+           "Are all sums in registers while the depth runs? Loops with constant bounds become registers only "
+           "when "
+           "they are unrolled.",
+           speed},
+      }};
+}
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,304 @@
+// Lesson 301: what an exchange of blocking messages must do. Every byte tells which rank it came from; bytes
+// on each link, deadlocks and phases are measured by the judge.
+#include <algorithm>
+#include <functional>
+
+#include "judge/lesson.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+enum Direction : int { kToNext = 1, kToPrevious = -1 };
+
+// One rank's side of an exchange, with its memory.
+struct Side {
+  int send_rank, recv_rank;
+  Bytes out, in;
+
+  RingMessage message() { return {send_rank, out, recv_rank, in}; }
+};
+
+constexpr std::byte kUntouched{0xEE};
+
+Bytes message_of(int rank, std::size_t length) {
+  Bytes bytes(length);
+  for (std::size_t i = 0; i < length; ++i)
+    bytes[i] = static_cast<std::byte>((rank * 31 + static_cast<int>(i % 200) + 1) % 229);
+  return bytes;
+}
+
+// A ring whose rank r hands on length(r) bytes.
+using Ring = std::vector<Side>;
+Ring make_ring(int n, Direction direction, const std::function<std::size_t(int)>& length) {
+  Ring ring;
+  for (int rank = 0; rank < n; ++rank) {
+    const int to = (rank + direction + n) % n, from = (rank - direction + n) % n;
+    ring.push_back({to, from, message_of(rank, length(rank)), Bytes(length(from), kUntouched)});
+  }
+  return ring;
+}
+
+std::size_t nine(int) { return 9; }
+
+std::string described(const Ring& ring, Direction direction) {
+  return std::to_string(ring.size()) + (ring.size() == 1 ? " rank" : " ranks") +
+         (direction == kToNext ? ", to the next one: " : ", to the previous one: ");
+}
+
+// What a call left behind beside the bytes in ring[..].in.
+struct Run {
+  World world;
+  std::vector<std::uint32_t> changed;  // per rank
+};
+
+// The student's exchange, once on every rank; what goes wrong on the way is told with the label in front.
+Run run(Trial& trial, const std::string& label, Ring& ring, Delivery delivery = {}) {
+  std::vector<Bytes> requests;
+  for (Side& side : ring) requests.push_back(ExchangeOddEven::request(side.message()));
+  Run run;
+  try {
+    run.world = trial.call_world<ExchangeOddEven>(requests, delivery);
+    for (std::size_t rank = 0; rank < ring.size(); ++rank)
+      run.changed.push_back(Trial::read(
+          [&] { return ExchangeOddEven::answer(run.world.replies[rank], ring[rank].message()).changed; }));
+  } catch (const Misbehaviour& misbehaviour) {
+    throw Misbehaviour(misbehaviour.kind(), label + misbehaviour.what());
+  } catch (const Wrong& unreadable) {
+    throw Wrong(label + unreadable.what());
+  }
+  return run;
+}
+
+std::string place(int rank) { return "rank " + std::to_string(rank); }
+
+// What rank `rank` holds instead of the message of `from`.
+std::string instead(const Ring& ring, int rank, const Bytes& want) {
+  const Bytes& in = ring[static_cast<std::size_t>(rank)].in;
+  for (std::size_t other = 0; other < ring.size(); ++other)
+    if (!in.empty() && in == message_of(static_cast<int>(other), in.size()))
+      return "holds the message of " + place(static_cast<int>(other));
+  const auto differs = std::ranges::mismatch(in, want).in1;
+  const auto at = static_cast<std::size_t>(differs - in.begin());
+  return "has a wrong byte " + std::to_string(at) + " of " + std::to_string(in.size()) +
+         (*differs == kUntouched ? " (it was never written)" : "");
+}
+
+void require_received(const std::string& label, const Ring& ring) {
+  for (int rank = 0; rank < static_cast<int>(ring.size()); ++rank) {
+    const Side& side = ring[static_cast<std::size_t>(rank)];
+    const Bytes want = message_of(side.recv_rank, side.in.size());
+    if (side.in != want)
+      throw Wrong(label + place(rank) + " " + instead(ring, rank, want) + ", and must hold the message of " +
+                  place(side.recv_rank));
+  }
+}
+
+void require_exchange(Trial& trial, int n, Direction direction, const std::function<std::size_t(int)>& length,
+                      Delivery delivery = {}, const std::string& remark = "") {
+  Ring ring = make_ring(n, direction, length);
+  const std::string label = described(ring, direction) + remark;
+  run(trial, label, ring, delivery);
+  require_received(label, ring);
+}
+
+// ---- the checks
+
+void one_rank(Trial& trial) {
+  Ring ring = make_ring(1, kToNext, nine);
+  run(trial, "1 rank: ", ring);
+  if (ring[0].in != Bytes(9, kUntouched))
+    throw Wrong("1 rank: in was written, and with one rank nothing arrives");
+}
+
+void no_deadlock(Trial& trial) {
+  for (const int n : {2, 3, 4, 5}) {
+    Ring ring = make_ring(n, kToNext, [](int) { return std::size_t{1}; });
+    run(trial, described(ring, kToNext), ring);
+  }
+}
+
+void received(Trial& trial) {
+  for (int n = 2; n <= 7; ++n) require_exchange(trial, n, kToNext, nine);
+}
+
+void other_direction(Trial& trial) {
+  for (int n = 2; n <= 7; ++n) require_exchange(trial, n, kToPrevious, nine);
+}
+
+void uneven_lengths(Trial& trial) {
+  const auto length = [](int rank) { return static_cast<std::size_t>(1 + rank * 5 % 7); };
+  for (const int n : {2, 3, 4, 5})
+    for (const Direction direction : {kToNext, kToPrevious}) require_exchange(trial, n, direction, length);
+  require_exchange(trial, 3, kToNext, [](int rank) { return rank == 1 ? std::size_t{300'000} : 8; });
+}
+
+void empty_messages(Trial& trial) {
+  for (const int n : {2, 3, 4, 5, 6}) {
+    require_exchange(trial, n, kToNext, [](int) { return std::size_t{0}; });
+    for (const int empty : {0, 1, n - 1})
+      require_exchange(trial, n, kToNext, [=](int rank) { return rank == empty ? std::size_t{0} : 5; });
+  }
+}
+
+void any_delivery(Trial& trial) {
+  for (const Sending sending : {Sending::kAtStart, Sending::kAtWait})
+    for (const std::uint64_t seed : {1, 2, 3})
+      for (const int n : {3, 4})
+        require_exchange(trial, n, kToNext, nine, {.seed = seed, .sending = sending},
+                         sending == Sending::kAtWait ? "bytes leave at wait: " : "bytes leave at start: ");
+}
+
+void exact_bytes(Trial& trial) {
+  for (int n = 2; n <= 7; ++n) {
+    Ring ring = make_ring(n, kToNext, [](int rank) { return static_cast<std::size_t>(3 + rank); });
+    const std::string label = described(ring, kToNext);
+    const World world = run(trial, label, ring).world;
+    for (int from = 0; from < n; ++from)
+      for (int to = 0; to < n; ++to) {
+        const Index want = to == (from + 1) % n ? 3 + from : 0;
+        if (world.moved(from, to) != want)
+          throw Wrong(label + place(from) + " sends " + std::to_string(world.moved(from, to)) + " bytes to " +
+                      place(to) + ", and its message there has " + std::to_string(want));
+      }
+  }
+}
+
+void only_in_is_written(Trial& trial) {
+  for (const int n : {2, 3}) {
+    Ring ring = make_ring(n, kToNext, nine);
+    const std::string label = described(ring, kToNext);
+    const Run done = run(trial, label, ring);
+    for (int rank = 0; rank < n; ++rank)
+      if (done.changed[static_cast<std::size_t>(rank)] != 0)
+        throw Wrong(label + place(rank) + " changed what it hands on, which it may only read");
+  }
+}
+
+// After n exchanges every message has been everywhere, and is back at its owner.
+void all_the_way_round(Trial& trial) {
+  for (const int n : {3, 4}) {
+    Ring ring = make_ring(n, kToNext, nine);
+    for (int turn = 0; turn < n; ++turn) {
+      run(trial, described(ring, kToNext), ring);
+      for (Side& side : ring) side.out = side.in;
+    }
+    for (int rank = 0; rank < n; ++rank)
+      if (ring[static_cast<std::size_t>(rank)].out != message_of(rank, 9))
+        throw Wrong(described(ring, kToNext) + "after " + std::to_string(n) + " exchanges in a row " +
+                    place(rank) + " does not have its own message back");
+  }
+}
+
+// Every message takes one second, however long it is, and computing is free: the latest clock counts the
+// messages that had to wait for each other.
+int phases_of(Trial& trial, int n) {
+  Ring ring = make_ring(n, kToNext, nine);
+  const World world = run(trial, described(ring, kToNext), ring, {.link = {.alpha = 1}}).world;
+  return static_cast<int>(std::ranges::max(world.clocks));
+}
+
+void phases(Trial& trial) {
+  for (int n = 2; n <= 7; ++n) {
+    const int got = phases_of(trial, n), want = n % 2 == 0 ? 2 : 3;
+    trial.note(
+        {"phases, " + std::to_string(n) + " ranks", static_cast<double>(got), static_cast<double>(want), ""});
+    if (got > want)
+      throw Wrong(std::to_string(n) + " ranks take " + std::to_string(got) + " phases, and " +
+                  std::to_string(want) + " are enough");
+  }
+}
+
+void one_at_a_time(Trial& trial) {
+  for (int n = 2; n <= 7; ++n)
+    if (phases_of(trial, n) < 2)
+      throw Wrong(std::to_string(n) +
+                  " ranks take a single phase: a send and a receive were under way together");
+}
+
+}  // namespace
+
+Lesson lesson_301() {
+  return {.number = 301,
+          .name = "301_exchange",
+          .title = "Exchange without deadlock",
+          .source = "ringcraft/comm/exchange_odd_even.cpp",
+          .function = "exchange_odd_even",
+          .allowed = {},
+          .checks = {
+              {"one-rank",
+               1,
+               {},
+               "One rank sends nothing and receives nothing.",
+               "With one rank both neighbours are the rank itself, and a rank does not message itself.",
+               one_rank},
+              {"no-deadlock",
+               3,
+               {},
+               "The exchange comes to an end on 2 to 5 ranks, with messages of one byte.",
+               "Follow the sentence around the circle: who of them should have listened first?",
+               no_deadlock},
+              {"received",
+               3,
+               {"no-deadlock"},
+               "On 2 to 7 ranks everybody gets the message of its neighbour.",
+               "What arrives belongs into in, and comes from recv_rank.",
+               received},
+              {"other-direction",
+               1,
+               {"no-deadlock"},
+               "The same around the ring the other way.",
+               "The message says who the neighbours are: take send_rank and recv_rank, do not compute them.",
+               other_direction},
+              {"uneven-lengths",
+               1,
+               {"received"},
+               "Every rank may hand on another number of bytes, up to hundreds of thousands.",
+               "What you send has the length of out, what you receive that of in; they need not be equal.",
+               uneven_lengths},
+              {"empty-messages",
+               1,
+               {"received"},
+               "Some of the messages, or all of them, may be empty.",
+               "An empty message vanishes by itself; let the order depend on nothing that only you know.",
+               empty_messages},
+              {"any-delivery",
+               2,
+               {"received"},
+               "Right whenever messages leave and arrive.",
+               "A blocking message is complete when send or recv returns, and not before.",
+               any_delivery},
+              {"exact-bytes",
+               1,
+               {"received"},
+               "Every link carries its one message and nothing else.",
+               "One send and one receive for each rank: which of yours is one too many?",
+               exact_bytes},
+              {"only-in-is-written",
+               1,
+               {"no-deadlock"},
+               "What is handed on is only read.",
+               "The caller still computes with out: receive into in.",
+               only_in_is_written},
+              {"all-the-way-round",
+               1,
+               {"received"},
+               "As many exchanges as ranks, one after the other, bring every message home.",
+               "Each call stands for itself: does yours remember something of the call before?",
+               all_the_way_round},
+              {"phases",
+               2,
+               {"received"},
+               "2 phases for an even number of ranks, 3 for an odd one.",
+               "If only one rank begins with a receive, the messages start one after the other, like "
+               "dominoes: how many ranks can begin with it?",
+               phases},
+              {"one-at-a-time",
+               1,
+               {"received"},
+               "No rank has more than one message under way.",
+               "Only send and recv here; the form that starts both at once is exchange_send_recv.",
+               one_at_a_time},
+          }};
+}
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,425 @@
+// Lesson 302: what a softmax over ranks must do. What is right comes from sums over the whole row in long
+// double; the judge itself counts what travels and how often the ranks wait for each other. A state is looked
+// at as it ends, m + log l, so any running maximum that leaves the same softmax is right.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <limits>
+
+#include "judge/lesson.hpp"
+#include "ringcraft/core/random.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+constexpr double kHidden = -std::numeric_limits<double>::infinity();
+constexpr double kUnwritten = std::numeric_limits<double>::quiet_NaN();
+constexpr long double kTolerance = 1e-12L;  // of an element's scale
+
+using State = SoftmaxState<double>;
+
+// One rank's columns of some rows.
+struct Shard {
+  Index rows, cols;
+  std::vector<double> scores;  // [rows, cols]
+
+  double& score(Index i, Index j) { return scores[static_cast<std::size_t>(i * cols + j)]; }
+  double score(Index i, Index j) const { return scores[static_cast<std::size_t>(i * cols + j)]; }
+};
+using Dealt = std::vector<Shard>;  // per rank
+
+Dealt deal(Random& random, Index rows, const std::vector<Index>& columns, double spread = 1.5) {
+  Dealt dealt;
+  for (const Index cols : columns) {
+    Shard& shard = dealt.emplace_back(Shard{rows, cols, {}});
+    for (Index at = 0; at < rows * cols; ++at) shard.scores.push_back(spread * random.normal());
+  }
+  return dealt;
+}
+
+// What the ranks answered.
+struct Run {
+  World world;
+  std::vector<std::vector<double>> weights;  // per rank, [rows, cols]
+  std::vector<Answer<std::vector<State>>> answers;
+};
+
+std::string place(std::size_t rank) { return "rank " + std::to_string(rank); }
+
+std::string described(const Dealt& dealt) {
+  std::string text = std::to_string(dealt.size()) + (dealt.size() == 1 ? " rank" : " ranks") + " with ";
+  for (std::size_t r = 0; r < dealt.size(); ++r) text += (r == 0 ? "" : ", ") + std::to_string(dealt[r].cols);
+  return text + " columns of " + std::to_string(dealt[0].rows) + " rows: ";
+}
+
+// The student's function, once on every rank; what goes wrong on the way is told with the label in front.
+Run run(Trial& trial, const std::string& label, const Dealt& dealt, Delivery delivery = {}) {
+  Run run;
+  std::vector<Bytes> requests;
+  std::vector<Matrix<double>> views;
+  run.weights.reserve(dealt.size());
+  const auto scores = [](const Shard& s) { return Matrix<const double>{s.scores, s.rows, s.cols}; };
+  for (const Shard& shard : dealt) {
+    views.push_back({run.weights.emplace_back(shard.scores.size(), kUnwritten), shard.rows, shard.cols});
+    requests.push_back(DistributedSoftmax::request(scores(shard), views.back()));
+  }
+  try {
+    run.world = trial.call_world<DistributedSoftmax>(requests, delivery);
+    for (std::size_t r = 0; r < dealt.size(); ++r)
+      run.answers.push_back(Trial::read(
+          [&] { return DistributedSoftmax::answer(run.world.replies[r], scores(dealt[r]), views[r]); }));
+  } catch (const Misbehaviour& misbehaviour) {
+    throw Misbehaviour(misbehaviour.kind(), label + misbehaviour.what());
+  } catch (const Wrong& unreadable) {
+    throw Wrong(label + unreadable.what());
+  }
+  for (std::size_t r = 0; r < dealt.size(); ++r)
+    if (run.answers[r].result.size() != static_cast<std::size_t>(dealt[r].rows))
+      throw Wrong(label + place(r) + " returns " + std::to_string(run.answers[r].result.size()) +
+                  " states, one for each of " + std::to_string(dealt[r].rows) + " rows is asked for");
+  return run;
+}
+
+std::string text(double number) {
+  if (std::isnan(number)) return "NaN";
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.10g", number);
+  return digits;
+}
+
+void require_close(const std::string& where, double got, long double want, long double scale) {
+  const long double error = std::fabs(static_cast<long double>(got) - want);
+  if (got == static_cast<double>(want) || error <= kTolerance * scale) return;  // NaN fails both
+  throw Wrong(where + " is " + text(got) + ", and must be " + text(static_cast<double>(want)) +
+              (std::isnan(got) ? " (weights are full of NaN until you write them)" : ""));
+}
+
+// Softmax of row i over the columns of all ranks. The scale of a weight carries the condition of its score.
+struct WholeRow {
+  long double max = kHidden, sum = 0, condition = 0;
+
+  WholeRow(const Dealt& dealt, Index i) {
+    const auto each = [&](auto action) {
+      for (const Shard& shard : dealt)
+        for (Index j = 0; j < shard.cols; ++j)
+          if (shard.score(i, j) != kHidden) action(static_cast<long double>(shard.score(i, j)));
+    };
+    each([&](long double s) { max = std::max(max, s); });
+    each([&](long double s) { sum += std::exp(s - max); });
+    each([&](long double s) { condition += std::exp(s - max) / sum * (1 + std::fabs(s)); });
+  }
+  long double weight(double score) const { return score == kHidden ? 0 : std::exp(score - max) / sum; }
+  long double scale(double score) const {
+    return score == kHidden ? 0 : weight(score) * (1 + std::fabs(score) + condition);
+  }
+};
+
+void require_weights(const std::string& label, const Dealt& dealt, const Run& run) {
+  for (Index i = 0; i < dealt[0].rows; ++i) {
+    const WholeRow row(dealt, i);
+    for (std::size_t r = 0; r < dealt.size(); ++r)
+      for (Index j = 0; j < dealt[r].cols; ++j)
+        require_close(label + place(r) + ", row " + std::to_string(i) + ", column " + std::to_string(j) +
+                          ": the weight",
+                      run.weights[r][static_cast<std::size_t>(i * dealt[r].cols + j)],
+                      row.weight(dealt[r].score(i, j)), row.scale(dealt[r].score(i, j)));
+  }
+}
+
+void require_states(const std::string& label, const Dealt& dealt, const Run& run) {
+  for (Index i = 0; i < dealt[0].rows; ++i) {
+    const WholeRow row(dealt, i);
+    for (std::size_t r = 0; r < dealt.size(); ++r) {
+      const State& state = run.answers[r].result[static_cast<std::size_t>(i)];
+      const std::string where = label + place(r) + ", row " + std::to_string(i) + ": ";
+      if (row.max == kHidden) {
+        if (state.max != kHidden || state.sum != 0)
+          throw Wrong(where + "nobody has a score, and the state is (" + text(state.max) + ", " +
+                      text(state.sum) + ") in place of (-inf, 0)");
+        continue;
+      }
+      require_close(where + "m + log l", state.max + std::log(state.sum), row.max + std::log(row.sum),
+                    1 + row.condition);
+    }
+  }
+}
+
+Run require_right(Trial& trial, const Dealt& dealt, Delivery delivery = {}, const std::string& remark = "") {
+  const std::string label = described(dealt) + remark;
+  Run result = run(trial, label, dealt, delivery);
+  require_weights(label, dealt, result);
+  require_states(label, dealt, result);
+  return result;
+}
+
+// ---- the checks
+
+void one_rank(Trial& trial) {
+  Random random(trial.seed());
+  const Dealt dealt = deal(random, 3, {7});
+  require_right(trial, dealt);
+}
+
+void no_deadlock(Trial& trial) {
+  Random random(trial.seed());
+  for (const auto& columns : {std::vector<Index>{2, 2}, {2, 2, 2}, {1, 2, 3, 4}, {2, 2, 2, 2, 2}}) {
+    const Dealt dealt = deal(random, 2, columns);
+    run(trial, described(dealt), dealt);
+  }
+}
+
+void weights(Trial& trial) {
+  Random random(trial.seed());
+  for (const auto& columns : {std::vector<Index>{4, 4}, {4, 4, 4}, {3, 3, 3, 3}, {2, 2, 2, 2, 2}}) {
+    const Dealt dealt = deal(random, 5, columns);
+    const std::string label = described(dealt);
+    require_weights(label, dealt, run(trial, label, dealt));
+  }
+}
+
+void states(Trial& trial) {
+  Random random(trial.seed());
+  for (const auto& columns : {std::vector<Index>{4, 4}, {4, 4, 4}, {3, 3, 3, 3}, {2, 2, 2, 2, 2}}) {
+    const Dealt dealt = deal(random, 4, columns);
+    const std::string label = described(dealt);
+    require_states(label, dealt, run(trial, label, dealt));
+  }
+}
+
+void uneven(Trial& trial) {
+  Random random(trial.seed());
+  for (const auto& columns : {std::vector<Index>{1, 6}, {5, 0}, {0, 0, 9}, {3, 0, 1, 7}, {0, 2, 0, 2, 1}})
+    require_right(trial, deal(random, 4, columns));
+}
+
+void hidden(Trial& trial) {
+  Random random(trial.seed());
+  Dealt dealt = deal(random, 6, {3, 2, 4});
+  for (std::size_t r = 0; r < dealt.size(); ++r)
+    for (Index i = 0; i < 6; ++i)
+      for (Index j = 0; j < dealt[r].cols; ++j) {
+        const bool everywhere = i == 1, on_the_first = i == 2 && r == 0, on_all_but_one = i == 3 && r != 1;
+        if (everywhere || on_the_first || on_all_but_one || (i == 4 && j == 0))
+          dealt[r].score(i, j) = kHidden;
+      }
+  require_right(trial, dealt);
+  require_right(trial, deal(random, 3, {0, 0, 0}));
+}
+
+void extreme(Trial& trial) {
+  Random random(trial.seed());
+  for (const auto& [first, others] : {std::pair{1000.0, 1000.0},
+                                      {-1000.0, -1000.0},
+                                      {2e4, 2e4},
+                                      {-2e4, -2e4},
+                                      {800.0, 0.0},
+                                      {0.0, 800.0},
+                                      {-2e4, 2e4}}) {
+    Dealt dealt = deal(random, 3, {3, 3, 3});
+    for (std::size_t r = 0; r < dealt.size(); ++r)
+      for (Index i = 0; i < 2; ++i)  // the last row stays ordinary: each row has a maximum of its own
+        for (Index j = 0; j < 3; ++j) dealt[r].score(i, j) += r == 0 ? first : others;
+    require_right(trial, dealt, {}, "scores near " + text(first) + " and " + text(others) + ": ");
+  }
+}
+
+void many_rows(Trial& trial) {
+  Random random(trial.seed());
+  for (const Index rows : {0, 1, 2, 33}) require_right(trial, deal(random, rows, {3, 2, 4}));
+}
+
+// Who owns which columns does not matter: the shards of two ranks, exchanged, give the same weights there.
+void any_owner(Trial& trial) {
+  Random random(trial.seed());
+  const Dealt dealt = deal(random, 4, {3, 5, 2, 4});
+  const Run before = require_right(trial, dealt);
+  Dealt turned = dealt;
+  std::ranges::rotate(turned, turned.begin() + 1);
+  const Run after = require_right(trial, turned);
+  for (std::size_t r = 0; r < dealt.size(); ++r)
+    for (std::size_t at = 0; at < before.weights[r].size(); ++at)
+      require_close(described(turned) + "the weight of the same score on another rank",
+                    after.weights[(r + dealt.size() - 1) % dealt.size()][at], before.weights[r][at],
+                    10 * std::fabs(before.weights[r][at]));
+}
+
+void same_bits(Trial& trial) {
+  Random random(trial.seed());
+  for (const auto& columns : {std::vector<Index>{3, 3, 3}, {2, 3, 4, 5}, {4, 1, 3, 2, 5}}) {
+    const Dealt dealt = deal(random, 40, columns, 3);
+    const std::string label = described(dealt);
+    const Run result = run(trial, label, dealt);
+    for (std::size_t r = 1; r < dealt.size(); ++r)
+      for (std::size_t i = 0; i < 40; ++i) {
+        const State &a = result.answers[0].result[i], &b = result.answers[r].result[i];
+        if (std::memcmp(&a, &b, sizeof a) != 0)
+          throw Wrong(label + "row " + std::to_string(i) + " has another state on rank 0 than on " +
+                      place(r) + ": their sums differ by " + text(std::fabs(a.sum - b.sum)));
+      }
+  }
+}
+
+void any_delivery(Trial& trial) {
+  Random random(trial.seed());
+  for (const Sending sending : {Sending::kAtStart, Sending::kAtWait})
+    for (const std::uint64_t seed : {1, 2, 3})
+      require_right(trial, deal(random, 4, {3, 2, 4, 1}), {.seed = seed, .sending = sending},
+                    sending == Sending::kAtWait ? "bytes leave at wait: " : "bytes leave at start: ");
+}
+
+void scores_unchanged(Trial& trial) {
+  Random random(trial.seed());
+  const Dealt dealt = deal(random, 4, {3, 2, 4});
+  const Run result = run(trial, described(dealt), dealt);
+  for (std::size_t r = 0; r < dealt.size(); ++r)
+    if (result.answers[r].changed != 0)
+      throw Wrong(described(dealt) + place(r) + " changed its scores, which it may only read");
+}
+
+Index most_sent(const World& world) {
+  const auto n = static_cast<int>(world.replies.size());
+  Index most = 0;
+  for (int from = 0; from < n; ++from) {
+    Index sent = 0;
+    for (int to = 0; to < n; ++to) sent += world.moved(from, to);
+    most = std::max(most, sent);
+  }
+  return most;
+}
+
+void only_states(Trial& trial) {
+  Random random(trial.seed());
+  constexpr Index kRows = 3, kRanks = 4, kState = 2 * 8;
+  const auto sent = [&](Index cols) {
+    const Dealt dealt = deal(random, kRows, std::vector<Index>(kRanks, cols));
+    return most_sent(run(trial, described(dealt), dealt).world);
+  };
+  const Index few = sent(2), many = sent(60), most = 2 * (kRanks - 1) * kRows * kState;
+  trial.note({"bytes sent by the busiest of 4 ranks, 3 rows", static_cast<double>(few),
+              static_cast<double>((kRanks - 1) * kRows * kState), "B"});
+  if (many != few)
+    throw Wrong("with 60 columns a rank sends " + std::to_string(many) + " bytes, with 2 columns " +
+                std::to_string(few) + "; a state has two numbers, however many columns it stands for");
+  if (few > most)
+    throw Wrong("a rank sends " + std::to_string(few) + " bytes for 3 rows on 4 ranks, and " +
+                std::to_string(most) + " are enough for every way of doing it");
+}
+
+// Every message takes one second: the latest clock counts the messages that wait for each other.
+void together(Trial& trial) {
+  Random random(trial.seed());
+  const auto phases = [&](Index rows) {
+    const Dealt dealt = deal(random, rows, {2, 2, 2, 2});
+    const Run result = run(trial, described(dealt), dealt, {.link = {.alpha = 1}});
+    return static_cast<int>(std::ranges::max(result.world.clocks));
+  };
+  const int one = phases(1), many = phases(20);
+  trial.note({"phases, 4 ranks", static_cast<double>(one), 2.0, ""});
+  if (many > one)
+    throw Wrong("1 row takes " + std::to_string(one) + " phases, 20 rows take " + std::to_string(many) +
+                "; the states of all rows fit into one message");
+}
+
+}  // namespace
+
+Lesson lesson_302() {
+  return {.number = 302,
+          .name = "302_distributed_softmax",
+          .title = "Distributed softmax",
+          .source = "ringcraft/ring/distributed_softmax.cpp",
+          .function = "distributed_softmax",
+          .allowed = {"ringcraft::Communicator::start", "ringcraft::Pending::wait",
+                      "ringcraft::Pending::~Pending",
+                      "ringcraft::Pending::operator=", "ringcraft::exchange_all_send_first",
+                      "ringcraft::exchange_odd_even",  // lesson 301 wrote them
+                      "ringcraft::exchange_send_recv", "ringcraft::start_exchange"},
+          .checks = {
+              {"one-rank",
+               1,
+               {},
+               "On one rank it is an ordinary softmax of each row.",
+               "With one rank the state of your columns is the state of the row.",
+               one_rank},
+              {"no-deadlock",
+               2,
+               {},
+               "It comes to an end on 2 to 5 ranks.",
+               "Every rank makes the same exchanges, in the same order, whatever its scores are.",
+               no_deadlock},
+              {"weights",
+               3,
+               {"no-deadlock"},
+               "Each rank gets the weights of its own columns in the softmax of the whole row.",
+               "Sums that were taken against different maxima cannot be added as they are.",
+               weights},
+              {"states",
+               2,
+               {"no-deadlock"},
+               "Every rank returns the state of the whole row.",
+               "The state travels: is it complete on every rank, or only on the last one?",
+               states},
+              {"uneven",
+               2,
+               {"weights"},
+               "Any number of columns on a rank, none included.",
+               "A rank without a column has the state (-inf, 0) and takes its turn like the others.",
+               uneven},
+              {"hidden",
+               2,
+               {"weights"},
+               "Scores of -inf, on some ranks or on all of them, get weight 0 and no NaN.",
+               "What is exp(-inf - (-inf)), and what could you subtract from a row without any score?",
+               hidden},
+              {"extreme",
+               2,
+               {"weights"},
+               "Scores of +-1000 and +-20000, and gaps of 800 between ranks.",
+               "Which exponents can be positive? And whose maximum does a row use?",
+               extreme},
+              {"many-rows",
+               1,
+               {"weights"},
+               "0, 1, 2 and 33 rows.",
+               "Every row has a state of its own; the number of rows is that of scores, not of ranks.",
+               many_rows},
+              {"any-owner",
+               1,
+               {"weights"},
+               "It does not matter which rank owns which columns.",
+               "The merge of states is commutative: does any line of yours single out a rank?",
+               any_owner},
+              {"same-bits",
+               2,
+               {"states"},
+               "All ranks return the same state, bit for bit.",
+               "Sums depend on their order in the last digit: which order can all ranks agree upon?",
+               same_bits},
+              {"any-delivery",
+               2,
+               {"weights", "states"},
+               "Right whenever messages leave and arrive.",
+               "Between start and wait the network owns the buffers.",
+               any_delivery},
+              {"scores-unchanged",
+               1,
+               {"no-deadlock"},
+               "Scores are only read.",
+               "Write into weights; scores belong to the caller.",
+               scores_unchanged},
+              {"only-states",
+               2,
+               {"weights"},
+               "What travels does not grow with the number of columns.",
+               "What does another rank need to know of your scores, apart from two numbers for each row?",
+               only_states},
+              {"together",
+               1,
+               {"weights"},
+               "The states of all rows travel together.",
+               "A message costs its latency, however short it is: how many messages do 20 rows need?",
+               together},
+          }};
+}
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,356 @@
+// Lesson 401: what the ledger of a ring's work must hold. The answers are counted here, pair by pair, with
+// the oracle's mask predicate, over all N steps of a ring; nothing is taken from key ranges.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "judge/lesson.hpp"
+#include "ringcraft/core/random.hpp"
+#include "verify/oracle.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+using Steps = std::vector<std::vector<Index>>;  // [steps][ranks]
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// ---- the answers
+
+Index counted(const Mask& mask, const std::vector<Position>& queries, const std::vector<Position>& keys) {
+  Index pairs = 0;
+  for (const Position q : queries)
+    for (const Position k : keys) pairs += verify::visible(mask, q, k) ? 1 : 0;
+  return pairs;
+}
+
+// Every step up to the last one in which some rank has work.
+Steps counted(const Problem& problem) {
+  const int n = problem.world_size;
+  std::vector<std::vector<Position>> positions;
+  for (int rank = 0; rank < n; ++rank) positions.push_back(problem.sharding().positions(rank));
+  Steps steps;
+  std::size_t needed = 0;
+  for (int t = 0; t < n; ++t) {
+    steps.emplace_back();
+    for (int rank = 0; rank < n; ++rank)
+      steps.back().push_back(counted(problem.mask, positions[at(rank)], positions[at((rank + n - t) % n)]));
+    if (*std::ranges::max_element(steps.back()) > 0) needed = steps.size();
+  }
+  steps.resize(needed);
+  return steps;
+}
+
+std::vector<Index> by_rank(const Steps& steps) {
+  std::vector<Index> sum(steps.front().size());
+  for (const auto& step : steps)
+    for (std::size_t rank = 0; rank < sum.size(); ++rank) sum[rank] += step[rank];
+  return sum;
+}
+
+// ---- the comparisons
+
+std::string text(double number) {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.10g", number);
+  return digits;
+}
+
+std::string text(const std::vector<Index>& list) {
+  std::string result;
+  for (const Index number : list) result += (result.empty() ? "" : ", ") + std::to_string(number);
+  return "[" + result + "]";
+}
+
+std::string name_of_problem(const Problem& p) {
+  return "n=" + std::to_string(p.world_size) + " " + std::string(name_of(p.layout)) + " " +
+         described(p.mask) + " s=" + std::to_string(p.shape.seqlen);
+}
+
+[[noreturn]] void wrong(const Problem& problem, const std::string& sentence) {
+  throw Wrong(name_of_problem(problem) + ": " + sentence);
+}
+
+RingWork work_of(Trial& trial, const Problem& problem) {
+  return trial.call<RingWorkExercise>(problem).result;
+}
+
+void require_pairs(Trial& trial, const Problem& problem) {
+  const Steps got = work_of(trial, problem).pairs, want = counted(problem);
+  if (got.size() != want.size())
+    wrong(problem, "pairs has " + std::to_string(got.size()) + " steps, and a ring over this problem makes " +
+                       std::to_string(want.size()));
+  for (std::size_t t = 0; t < want.size(); ++t) {
+    const std::string where = "step " + std::to_string(t);
+    if (got[t].size() != want[t].size())
+      wrong(problem, where + " has " + std::to_string(got[t].size()) + " entries, and there are " +
+                         std::to_string(want[t].size()) + " ranks");
+    for (std::size_t rank = 0; rank < want[t].size(); ++rank)
+      if (got[t][rank] != want[t][rank])
+        wrong(problem, where + ", rank " + std::to_string(rank) + ": " + std::to_string(got[t][rank]) +
+                           " pairs, and counting one by one gives " + std::to_string(want[t][rank]));
+  }
+}
+
+// ---- problems
+
+Problem make(Layout layout, Mask mask, Position seqlen, int ranks) {
+  return make_problem({.seqlen = seqlen, .head_dim = 1}, std::move(mask), layout, ranks);
+}
+
+Mask packed(Mask mask, std::vector<Position> borders) {
+  mask.cu_seqlens = std::move(borders);
+  return mask;
+}
+
+// What the figures behind the table are tried on: all layouts, windows, packs, ragged and empty shards.
+std::vector<Problem> mixture() {
+  std::vector<Problem> problems;
+  for (const Layout layout : kLayouts) {
+    problems.push_back(make(layout, causal_mask(), 16, 4));
+    problems.push_back(make(layout, causal_mask(), 23, 5));
+    problems.push_back(make(layout, window_mask(4), 21, 3));
+    problems.push_back(make(layout, packed(causal_mask(), {0, 5, 6, 19, 26}), 26, 4));
+  }
+  problems.push_back(make(Layout::kContiguous, window_mask(6), 20, 5));
+  problems.push_back(make(Layout::kContiguous, causal_mask(), 3, 5));
+  problems.push_back(make(Layout::kZigzag, full_mask(), 9, 1));
+  return problems;
+}
+
+// ---- the checks
+
+void one_rank(Trial& trial) {
+  require_pairs(trial, make(Layout::kContiguous, causal_mask(), 7, 1));
+  require_pairs(trial, make(Layout::kZigzag, full_mask(), 5, 1));
+}
+
+void full_attention(Trial& trial) {
+  for (const int ranks : {2, 3, 4}) require_pairs(trial, make(Layout::kContiguous, full_mask(), 12, ranks));
+}
+
+void causal_contiguous(Trial& trial) {
+  require_pairs(trial, make(Layout::kContiguous, causal_mask(), 16, 4));
+  for (int ranks = 2; ranks <= 8; ++ranks)
+    require_pairs(trial, make(Layout::kContiguous, causal_mask(), 3 * ranks, ranks));
+}
+
+void other_layouts(Trial& trial) {
+  for (const Layout layout : {Layout::kStriped, Layout::kZigzag, Layout::kZigzagToken})
+    for (const int ranks : {3, 4}) require_pairs(trial, make(layout, causal_mask(), 24, ranks));
+}
+
+void ragged(Trial& trial) {
+  for (const Layout layout : kLayouts)
+    for (const Position seqlen : {13, 17, 22}) require_pairs(trial, make(layout, causal_mask(), seqlen, 5));
+}
+
+void empty_shards(Trial& trial) {
+  for (const Layout layout : kLayouts) {
+    require_pairs(trial, make(layout, causal_mask(), 3, 5));
+    require_pairs(trial, make(layout, full_mask(), 1, 4));
+  }
+}
+
+void windows(Trial& trial) {
+  for (const Position window : {0, 3, 4, 5, 8, 100})
+    require_pairs(trial, make(Layout::kContiguous, window_mask(window), 20, 5));
+  for (const Layout layout : kLayouts) require_pairs(trial, make(layout, window_mask(5), 22, 4));
+}
+
+void packs(Trial& trial) {
+  for (const Layout layout : kLayouts) {
+    require_pairs(trial, make(layout, packed(causal_mask(), {0, 5, 24, 25, 36}), 36, 4));
+    require_pairs(trial, make(layout, packed(full_mask(), {0, 12, 24, 36}), 36, 3));
+  }
+}
+
+void any_problem(Trial& trial) {
+  Random random(trial.seed());
+  for (int i = 0; i < 60; ++i) {
+    const Position seqlen = random.integer(1, 30);
+    Mask mask{.left = random.integer(0, 2) > 0 ? kNoLimit : random.integer(0, seqlen),
+              .right = random.integer(0, 3) > 0 ? 0 : random.integer(0, seqlen)};
+    if (seqlen > 1 && random.integer(0, 1) == 1) mask.cu_seqlens = {0, random.integer(1, seqlen - 1), seqlen};
+    require_pairs(trial,
+                  make(kLayouts[random.integer(0, 3)], mask, seqlen, static_cast<int>(random.integer(1, 8))));
+  }
+}
+
+void sums(Trial& trial) {
+  for (const Problem& problem : mixture()) {
+    const auto got = work_of(trial, problem).by_rank, want = by_rank(counted(problem));
+    if (got != want)
+      wrong(problem, "by_rank is " + text(got) + ", and the columns of the table add up to " + text(want));
+  }
+}
+
+void skipped(Trial& trial) {
+  for (const Problem& problem : mixture()) {
+    const int got = work_of(trial, problem).skipped;
+    int want = 0;
+    for (const auto& step : counted(problem)) want += static_cast<int>(std::ranges::count(step, 0));
+    if (got != want)
+      wrong(problem, "skipped is " + std::to_string(got) + ", and " + std::to_string(want) +
+                         " entries of the table are 0");
+  }
+}
+
+void cost(Trial& trial) {
+  for (const Problem& problem : mixture()) {
+    const Index got = work_of(trial, problem).synchronous_cost;
+    Index want = 0;
+    for (const auto& step : counted(problem)) want += *std::ranges::max_element(step);
+    if (got != want)
+      wrong(problem, "synchronous_cost is " + std::to_string(got) +
+                         ", and the largest entries of the steps add up to " + std::to_string(want));
+  }
+}
+
+void imbalance(Trial& trial) {
+  for (const Problem& problem : mixture()) {
+    const double got = work_of(trial, problem).imbalance;
+    double total = 0, busiest = 0;
+    const std::vector<Index> pairs = by_rank(counted(problem));
+    for (const Index rank : pairs) {
+      total += static_cast<double>(rank);
+      busiest = std::max(busiest, static_cast<double>(rank));
+    }
+    const double want = 1 - total / static_cast<double>(pairs.size()) / busiest;
+    if (!(std::fabs(got - want) <= 1e-12))  // NaN fails
+      wrong(problem,
+            "imbalance is " + text(got) + ", and 1 - mean / max of " + text(pairs) + " is " + text(want));
+  }
+}
+
+void heads(Trial& trial) {
+  const Problem problem = make_problem({2, 8, 2, 15, 4}, causal_mask(), Layout::kContiguous, 3);
+  require_pairs(trial, problem);
+  if (const Answer<RingWork> answer = trial.call<RingWorkExercise>(problem); answer.changed != 0)
+    wrong(problem, "your function changed the problem, which it may only read");
+}
+
+// Closed forms: c (c + 1) / 2 pairs on the diagonal, c^2 below it.
+void long_sequences(Trial& trial) {
+  const Index c = 60000, triangle = c * (c + 1) / 2;
+  const Problem problem = make(Layout::kContiguous, causal_mask(), 2 * c, 2);
+  const RingWork work = work_of(trial, problem);
+  if (work.pairs != Steps{{triangle, triangle}, {0, c * c}})
+    wrong(problem, "the table must be [" + text({triangle, triangle}) + ", " + text({0, c * c}) + "]");
+  if (work.by_rank != std::vector{triangle, triangle + c * c} || work.synchronous_cost != triangle + c * c)
+    wrong(problem, "rank 1 has " + std::to_string(triangle + c * c) +
+                       " pairs, which are also the cost; you return " + text(work.by_rank) + " and " +
+                       std::to_string(work.synchronous_cost));
+  if (const double want = 1 - (2.0 * static_cast<double>(triangle) + static_cast<double>(c * c)) / 2 /
+                                  static_cast<double>(triangle + c * c);
+      !(std::fabs(work.imbalance - want) <= 1e-12))
+    wrong(problem, "imbalance is " + text(work.imbalance) + ", and must be " + text(want));
+}
+
+}  // namespace
+
+Lesson lesson_401() {
+  return {
+      .number = 401,
+      .name = "401_causal_skipping",
+      .title = "Causal skipping",
+      .source = "ringcraft/ring/work.cpp",
+      .function = "ring_work",
+      .allowed = {},
+      .checks = {
+          {"one-rank",
+           1,
+           {},
+           "One rank has one step, and all pairs in it.",
+           "hops(problem) is 0 for one rank, and a ring makes one step more than it makes hops.",
+           one_rank},
+          {"full",
+           2,
+           {"one-rank"},
+           "Full attention: every rank has the same work in each of N steps.",
+           "A ring over N ranks makes hops(problem) + 1 steps: is the last one in your table?",
+           full_attention},
+          {"causal",
+           3,
+           {"full"},
+           "Causal, contiguous shards, 2 to 8 ranks: a triangle at step 0, then whole blocks or nothing.",
+           "At step t rank i holds the block of rank (i - t) mod N: in C++ that needs a number that is never "
+           "negative.",
+           causal_contiguous},
+          {"layouts",
+           2,
+           {"causal"},
+           "Striped and zig-zag layouts.",
+           "Whether a block is skipped is a question about positions, not about rank numbers: ask the key "
+           "ranges.",
+           other_layouts},
+          {"ragged",
+           1,
+           {"causal"},
+           "Lengths that the ranks do not divide.",
+           "Shards differ by one row: does your count take any length for granted?",
+           ragged},
+          {"empty-shards",
+           1,
+           {"causal"},
+           "Fewer tokens than ranks: some ranks own nothing.",
+           "A rank without rows, or a block without keys, has 0 pairs like any other that is skipped.",
+           empty_shards},
+          {"windows",
+           2,
+           {"causal"},
+           "Sliding windows: the table ends with the last step that anybody needs.",
+           "A window reaches back over few shards; hops(problem) says over how many.",
+           windows},
+          {"packed",
+           1,
+           {"causal"},
+           "Packed sequences.",
+           "The mask of the problem knows the borders; nothing about them belongs into your function.",
+           packs},
+          {"any-problem",
+           2,
+           {"layouts", "ragged", "windows", "packed"},
+           "Sixty random problems on 1 to 8 ranks.",
+           "Look at the smallest problem that fails, and count one of its blocks by hand.",
+           any_problem},
+          {"by-rank",
+           1,
+           {},
+           "by_rank adds up the columns of the table.",
+           "A rank's work is the sum over the steps, one number for each rank.",
+           sums},
+          {"skipped",
+           2,
+           {},
+           "skipped counts the blocks that no row of a rank sees.",
+           "A block from a later rank can hold keys of the past: count zeros of your table, nothing else.",
+           skipped},
+          {"cost",
+           2,
+           {},
+           "synchronous_cost is the sum over the steps of the slowest rank's pairs.",
+           "In each step all wait for the slowest, and that need not be the same rank every time.",
+           cost},
+          {"imbalance",
+           2,
+           {},
+           "imbalance is 1 - mean / max of the ranks' work.",
+           "Divide as numbers with a fraction, and divide the mean by the maximum.",
+           imbalance},
+          {"one-head",
+           1,
+           {"causal"},
+           "Pairs are counted for one head: batch and heads do not matter.",
+           "All heads have the same mask; the table is about one of them.",
+           heads},
+          {"long",
+           1,
+           {"causal"},
+           "120000 tokens: counts beyond 32 bits.",
+           "Which type do the sums have? Index has 64 bits, int has 32.",
+           long_sequences},
+      }};
+}
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,251 @@
+// Lesson 402: what a deal of single tokens must be. The answers come from dealing the tokens out one after
+// the other, round by round; and the functions then place the rows of real rings.
+#include <algorithm>
+#include <numeric>
+
+#include "judge/lesson.hpp"
+#include "judge/ring_trial.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+// ---- the answers
+
+// Who gets the tokens 0, 1, 2, ... of so many rounds.
+std::vector<int> dealt(Layout layout, int ranks, int rounds) {
+  std::vector<int> order(static_cast<std::size_t>(ranks)), owners;
+  std::iota(order.begin(), order.end(), 0);
+  for (int round = 0; round < rounds; ++round) {
+    owners.insert(owners.end(), order.begin(), order.end());
+    if (layout == Layout::kZigzagToken) std::ranges::reverse(order);
+  }
+  return owners;
+}
+
+// ---- calls and comparisons
+
+std::string place(Layout layout, int ranks) {
+  return std::string(name_of(layout)) + ", " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks");
+}
+
+void require_position(Trial& trial, Layout layout, int ranks, int rank, Index row, Position want) {
+  const Position got = trial.call<TokenPosition>(layout, ranks, rank, row).result;
+  if (got != want)
+    throw Wrong(place(layout, ranks) + ": row " + std::to_string(row) + " of rank " + std::to_string(rank) +
+                " is put at position " + std::to_string(got) + ", and it is token " + std::to_string(want));
+}
+
+void require_owner(Trial& trial, Layout layout, int ranks, Position position, int want) {
+  const int got = trial.call<TokenOwner>(layout, ranks, position).result;
+  if (got != want)
+    throw Wrong(place(layout, ranks) + ": position " + std::to_string(position) + " is given to rank " +
+                std::to_string(got) + ", and rank " + std::to_string(want) + " gets it");
+}
+
+void require_positions(Trial& trial, Layout layout, int ranks, int rounds) {
+  const std::vector<int> owners = dealt(layout, ranks, rounds);
+  for (std::size_t p = 0; p < owners.size(); ++p)
+    require_position(trial, layout, ranks, owners[p], static_cast<Index>(p) / ranks,
+                     static_cast<Position>(p));
+}
+
+void require_owners(Trial& trial, Layout layout, int ranks, int rounds) {
+  const std::vector<int> owners = dealt(layout, ranks, rounds);
+  for (std::size_t p = 0; p < owners.size(); ++p)
+    require_owner(trial, layout, ranks, static_cast<Position>(p), owners[p]);
+}
+
+constexpr Layout kTokenLayouts[] = {Layout::kStriped, Layout::kZigzagToken};
+
+// ---- the checks
+
+void striped(Trial& trial) { require_positions(trial, Layout::kStriped, 4, 4); }
+void striped_owner(Trial& trial) { require_owners(trial, Layout::kStriped, 4, 4); }
+void first_rounds(Trial& trial) { require_positions(trial, Layout::kZigzagToken, 4, 2); }
+void zigzag(Trial& trial) { require_positions(trial, Layout::kZigzagToken, 4, 5); }
+void zigzag_owner(Trial& trial) { require_owners(trial, Layout::kZigzagToken, 4, 5); }
+
+void one_rank(Trial& trial) {
+  for (const Layout layout : kTokenLayouts) {
+    require_positions(trial, layout, 1, 5);
+    require_owners(trial, layout, 1, 5);
+  }
+}
+
+void any_ranks(Trial& trial) {
+  for (const Layout layout : kTokenLayouts)
+    for (const int ranks : {2, 3, 5, 7, 8}) {
+      require_positions(trial, layout, ranks, 4);
+      require_owners(trial, layout, ranks, 4);
+    }
+}
+
+void there_and_back(Trial& trial) {
+  for (const Layout layout : kTokenLayouts)
+    for (const Position p : {29, 30, 31, 1000, 1001, 12345}) {
+      const int owner = trial.call<TokenOwner>(layout, 6, p).result;
+      const Position back = trial.call<TokenPosition>(layout, 6, owner, p / 6).result;
+      if (back != p)
+        throw Wrong(place(layout, 6) + ": you give position " + std::to_string(p) + " to rank " +
+                    std::to_string(owner) + ", and there row " + std::to_string(p / 6) + " is position " +
+                    std::to_string(back));
+    }
+}
+
+// The causal work of a rank is the sum over its rows of position + 1.
+void balance(Trial& trial) {
+  for (const int ranks : {3, 4})
+    for (const Index rounds : {4, 5}) {
+      std::vector<Index> work;
+      for (int rank = 0; rank < ranks; ++rank) {
+        work.push_back(0);
+        for (Index row = 0; row < rounds; ++row)
+          work.back() += 1 + trial.call<TokenPosition>(Layout::kZigzagToken, ranks, rank, row).result;
+      }
+      const Index apart = *std::ranges::max_element(work) - *std::ranges::min_element(work);
+      const Index want = rounds % 2 == 0 ? 0 : ranks - 1;
+      if (apart != want)
+        throw Wrong(place(Layout::kZigzagToken, ranks) + ", " + std::to_string(rounds) +
+                    " rounds: under a causal mask the busiest rank has " + std::to_string(apart) +
+                    " pairs more than the idlest, and it must be " + std::to_string(want));
+    }
+}
+
+// Rows that cannot be counted in 32 bits, and positions that cannot.
+void far_away(Trial& trial) {
+  const Index round = 12345678900;  // an even one, and no multiple of 2^32
+  for (const Layout layout : kTokenLayouts) {
+    require_position(trial, layout, 7, 2, round, 7 * round + 2);
+    require_owner(trial, layout, 7, 7 * round + 2, 2);
+    const int turned = layout == Layout::kZigzagToken ? 4 : 2;
+    require_position(trial, layout, 7, 2, round + 1, 7 * round + 7 + turned);
+    require_owner(trial, layout, 7, 7 * round + 7 + turned, 2);
+  }
+}
+
+void ring(Trial& trial, Layout layout, int ranks, Mask mask, Position seqlen) {
+  const Problem problem = make_problem({1, 2, 1, seqlen, 4}, std::move(mask), layout, ranks);
+  require_right_ring(trial, verify::make_case(problem, verify::Data::kNormal, trial.seed()));
+}
+
+void drives_striped(Trial& trial) {
+  ring(trial, Layout::kStriped, 3, causal_mask(), 17);
+  ring(trial, Layout::kStriped, 4, window_mask(5), 22);
+}
+
+void drives_zigzag(Trial& trial) {
+  ring(trial, Layout::kZigzagToken, 3, causal_mask(), 17);
+  ring(trial, Layout::kZigzagToken, 4, causal_mask(), 24);
+  Mask packed = window_mask(6);
+  packed.cu_seqlens = {0, 5, 6, 26};
+  ring(trial, Layout::kZigzagToken, 4, packed, 26);
+}
+
+// The last round is not complete; with fewer tokens than ranks not even the first is.
+void ragged(Trial& trial) {
+  for (const Layout layout : kTokenLayouts) {
+    ring(trial, layout, 5, causal_mask(), 13);
+    ring(trial, layout, 4, causal_mask(), 11);
+    ring(trial, layout, 5, causal_mask(), 3);
+  }
+}
+
+}  // namespace
+
+Lesson lesson_402() {
+  return {
+      .number = 402,
+      .name = "402_token_layouts",
+      .title = "Striped and token zig-zag",
+      .source = "ringcraft/problem/token_layouts.cpp",
+      .function = "token_position",
+      .allowed = {},
+      .checks = {
+          {"striped",
+           1,
+           {},
+           "Striped, 4 ranks: row a of rank r is token 4 a + r.",
+           "How many tokens have been dealt when round `row` begins, and where in the round does the rank "
+           "sit?",
+           striped},
+          {"striped-owner",
+           1,
+           {},
+           "Striped, 4 ranks: the owner of every token.",
+           "After how many tokens does the deal begin again with rank 0?",
+           striped_owner},
+          {"there-and-back",
+           1,
+           {"striped", "striped-owner"},
+           "token_owner undoes token_position.",
+           "A token of round f is row f of its owner; which of your two functions turns a round that the "
+           "other "
+           "does not?",
+           there_and_back},
+          {"first-rounds",
+           1,
+           {},
+           "Token zig-zag, 4 ranks: the second round runs backwards.",
+           "Who sits first when the round runs backwards, and who last? There is no rank N.",
+           first_rounds},
+          {"zigzag",
+           2,
+           {"first-rounds"},
+           "Token zig-zag: the third round runs forwards again, and so on.",
+           "Every second round is turned, counted from the first: which property of the row says so?",
+           zigzag},
+          {"zigzag-owner",
+           2,
+           {},
+           "Token zig-zag: the owner of every token.",
+           "Two questions, one after the other: in which round is the token, and at which seat of it?",
+           zigzag_owner},
+          {"one-rank",
+           1,
+           {},
+           "One rank gets every token in order.",
+           "With one rank a turned round is the same round.",
+           one_rank},
+          {"any-ranks",
+           2,
+           {"zigzag", "zigzag-owner", "striped", "striped-owner"},
+           "2, 3, 5, 7 and 8 ranks.",
+           "Is there a 4 in your code, or a test whether the number of ranks is even?",
+           any_ranks},
+          {"balance",
+           2,
+           {"one-rank"},
+           "Token zig-zag: even rounds give every rank equal causal work, odd ones differ by N - 1 pairs.",
+           "Row a of rank r sees all tokens up to itself: what do two neighbouring rounds add up to for each "
+           "rank?",
+           balance},
+          {"far-away",
+           1,
+           {"zigzag", "zigzag-owner"},
+           "Rows and positions beyond 32 bits.",
+           "Where does your code put a row or a position into an int?",
+           far_away},
+          {"drives-striped",
+           2,
+           {"any-ranks"},
+           "The library's ring, dealt by your functions, equals the oracle: striped.",
+           "Each row's mask follows from its position: all ranks must agree on who owns what.",
+           drives_striped},
+          {"drives-zigzag",
+           2,
+           {"any-ranks"},
+           "The same for the token zig-zag, with windows and packed sequences.",
+           "Each row's mask follows from its position: all ranks must agree on who owns what.",
+           drives_zigzag},
+          {"ragged",
+           2,
+           {"any-ranks"},
+           "Rings whose last round is not complete, and shards without a row.",
+           "The library counts a rank's rows by asking where its next one would stand: at seqlen or behind "
+           "it, "
+           "there is none.",
+           ragged},
+      }};
+}
+
+}  // namespace ringcraft::judge

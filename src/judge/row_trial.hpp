@@ -1,0 +1,53 @@
+#pragma once
+/// @file
+/// Exercises on one row of scores: rows of every kind, and what softmax must make of them, summed in long
+/// double. Shared by the lessons on softmax and merge.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ringcraft/core/random.hpp"
+
+namespace ringcraft::judge {
+
+/// A row of scores with the name that verdicts call it by. -inf: a key that the row does not see.
+struct ScoreRow {
+  std::string name;
+  std::vector<double> scores;
+};
+
+/// Softmax of a row. Scales as the oracle of the harness has them: each weight also carries the condition
+/// 1 + |score| of its score. Without a visible key: max = lse = -inf, and all else 0.
+struct ExactSoftmax {
+  long double max, sum, lse, lse_scale;
+  std::vector<long double> weights, scales;  ///< per score
+};
+
+/// m, l, lse and weights of these scores, finite or -inf.
+ExactSoftmax exact_softmax(std::span<const double> scores);
+
+/// 12 rows of 2 to 40 kind scores, of about 1.5 in size.
+std::vector<ScoreRow> ordinary_rows(std::uint64_t seed);
+/// Rows whose exponentials overflow: scores near 800, 1000, 20000 and 1e5, and a single one of 1e300.
+std::vector<ScoreRow> high_rows(std::uint64_t seed);
+/// Rows whose exponentials all vanish: scores near -800, -1000, -20000 and -1e5, and a single
+/// one of -1e300.
+std::vector<ScoreRow> low_rows(std::uint64_t seed);
+/// Rows with gaps of 800 to 40000 between the scores, in every order.
+std::vector<ScoreRow> gap_rows(std::uint64_t seed);
+/// Rows of which some scores are -inf: the first, the last, one in the middle, most of them.
+std::vector<ScoreRow> partly_seen_rows(std::uint64_t seed);
+
+/// The same scores in another order.
+ScoreRow shuffled(ScoreRow row, Random& random);
+
+/// "NaN", or ten digits.
+std::string text_of(double number);
+
+/// Throws Wrong, "WHERE is GOT, and must be WANT", unless |got - want| <= 1e-12 of the scale. Correct code
+/// stays below 1.2e-15 of it. -inf is met by -inf alone; a NaN never passes.
+void require_close(const std::string& where, double got, long double want, long double scale);
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,148 @@
+#pragma once
+/// @file
+/// Trace: who sent what to whom when, and what was computed on which memory. The base classes Communicator
+/// and BlockEngine record it on request, once for every transport and engine; without a request they test one
+/// pointer. A trace speaks of memory by its addresses and takes no word from the algorithm that it watches:
+/// which block lies where follows from what the caller says was there first (holds) and from the messages.
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "ringcraft/comm/communicator.hpp"
+
+namespace ringcraft {
+
+/// Bytes of one rank's memory. A number, not a pointer: a trace outlives the buffers that it speaks of.
+struct TracedBytes {
+  std::uintptr_t address = 0;  ///< of the first byte
+  Index size = 0;              ///< bytes
+
+  TracedBytes() = default;
+  /// `bytes` bytes from `first` on.
+  TracedBytes(std::uintptr_t first, Index bytes) : address(first), size(bytes) {}
+  /// The bytes of a span.
+  explicit TracedBytes(std::span<const std::byte> bytes)
+      : address(reinterpret_cast<std::uintptr_t>(bytes.data())), size(static_cast<Index>(bytes.size())) {}
+  /// The bytes of a buffer.
+  explicit TracedBytes(const Buffer& buffer) : TracedBytes(buffer.bytes()) {}
+
+  /// One behind the last byte.
+  std::uintptr_t end() const { return address + static_cast<std::uintptr_t>(size); }
+  /// Whether both have a byte in common.
+  bool overlaps(const TracedBytes& other) const {
+    return size > 0 && other.size > 0 && address < other.end() && other.address < end();
+  }
+  friend bool operator==(const TracedBytes&, const TracedBytes&) = default;
+};
+
+/// One operation of a start.
+struct TracedMessage {
+  Op::Kind kind = Op::kSend;  ///< which half of the message
+  int peer = 0;               ///< the rank at the other end
+  TracedBytes bytes;          ///< what is sent, or where what comes is written
+};
+
+/// One tensor that an engine touched.
+struct TracedTensor {
+  /// How.
+  enum Access : std::uint8_t {
+    kRead,
+    kWrite,   ///< the old contents are lost
+    kUpdate,  ///< read and written
+  };
+
+  std::string_view name;  ///< "q", "k", "v", "out", "dq", "dk", ...
+  Access access = kRead;  ///< how it was touched
+  TracedBytes bytes;      ///< where it lies
+};
+
+/// Seconds on two clocks.
+struct TraceTime {
+  double wall = 0;      ///< real seconds since the Trace was made
+  double virtual_ = 0;  ///< the rank's virtual clock; 0 where there is none
+};
+
+/// One thing that a rank did.
+struct TraceEvent {
+  /// What.
+  enum Kind : std::uint8_t {
+    kHolds,     ///< a statement of the caller: `tensors[0]` is that of rank `owner`
+    kStart,     ///< Communicator::start
+    kWait,      ///< Pending::wait
+    kForward,   ///< BlockEngine::forward
+    kBackward,  ///< BlockEngine::backward
+    kAdd,       ///< BlockEngine::add: the updated tensors are the sum, the read ones the terms
+  };
+
+  Kind kind = kHolds;                   ///< what
+  TraceTime begin;                      ///< when it began
+  TraceTime end;                        ///< when it ended; meaningless unless `ended`
+  bool ended = false;                   ///< false if an exception left it
+  Index live_bytes = 0;                 ///< of the rank's buffers at its beginning, if they are metered
+  int owner = 0;                        ///< kHolds: the rank whose tensor it is
+  std::size_t waits_for = 0;            ///< kWait: the rank's event with the start
+  std::vector<TracedMessage> messages;  ///< kStart: those that are not empty
+  std::vector<TracedTensor> tensors;    ///< what is touched, empty tensors included
+  std::vector<int> key_begin;           ///< kForward, kBackward: KeyRanges::begin of the call
+  std::vector<int> key_end;             ///< kForward, kBackward: KeyRanges::end of the call
+  Index pairs = 0;  ///< kForward, kBackward: visible pairs; without any only writes happen
+};
+
+/// What one rank did, in the order in which it did it. Written by one thread.
+class RankTrace {
+ public:
+  /// The events so far.
+  const std::vector<TraceEvent>& events() const { return events_; }
+
+  /// The caller says what this memory holds from here on: "k" or "v" of rank `owner`.
+  void holds(std::string_view name, int owner, const Buffer& buffer);
+  /// Virtual time is read from this communicator from here on; null: from none.
+  void use_clock(Communicator* clock) { clock_ = clock; }
+
+  /// For the base classes, and for those who write a trace by hand: appends an event that begins now and
+  /// returns its number.
+  std::size_t begin(TraceEvent event);
+  /// The event ends now.
+  void end(std::size_t event);
+  /// A start begins.
+  std::size_t start(std::span<const Op> ops);
+  /// It has ended, and the transport calls it `ticket`.
+  void started(std::size_t event, std::uint64_t ticket);
+  /// The wait for a ticket begins; nothing if its start was not recorded.
+  std::optional<std::size_t> wait(std::uint64_t ticket);
+
+ private:
+  friend class Trace;
+  using Clock = std::chrono::steady_clock;
+  explicit RankTrace(Clock::time_point origin) : origin_(origin) {}
+  TraceTime now() const;
+
+  Clock::time_point origin_;
+  Communicator* clock_ = nullptr;
+  std::vector<TraceEvent> events_;
+  std::map<std::uint64_t, std::size_t> open_;  // by ticket: the start, not waited for
+};
+
+/// The traces of all ranks of a run, on one wall clock.
+class Trace {
+ public:
+  /// Nothing yet. Wall time counts from here.
+  explicit Trace(int world_size);
+
+  /// Number of ranks.
+  int world_size() const { return static_cast<int>(ranks_.size()); }
+  /// One rank's trace.
+  RankTrace& rank(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+  /// The same, read-only.
+  const RankTrace& rank(int rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
+
+ private:
+  std::vector<RankTrace> ranks_;
+};
+
+}  // namespace ringcraft

@@ -1,0 +1,12 @@
+// RX1: everybody talks and nobody listens.
+#include "ringcraft/comm/exchange.hpp"
+
+namespace ringcraft {
+
+void exchange_odd_even(Communicator& comm, const RingMessage& message) {
+  if (comm.world_size() == 1) return;
+  send(comm, message.send_rank, message.out);
+  recv(comm, message.recv_rank, message.in);
+}
+
+}  // namespace ringcraft

@@ -1,0 +1,18 @@
+// Takes rank + 1 and rank - 1 whatever the message says.
+#include "ringcraft/comm/exchange.hpp"
+
+namespace ringcraft {
+
+void exchange_odd_even(Communicator& comm, const RingMessage& message) {
+  if (comm.world_size() == 1) return;
+  const int n = comm.world_size(), next = (comm.rank() + 1) % n, previous = (comm.rank() + n - 1) % n;
+  if (comm.rank() % 2 == 0) {
+    send(comm, next, message.out);
+    recv(comm, previous, message.in);
+  } else {
+    recv(comm, previous, message.in);
+    send(comm, next, message.out);
+  }
+}
+
+}  // namespace ringcraft

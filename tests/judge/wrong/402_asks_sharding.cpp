@@ -1,0 +1,15 @@
+// Asks the library, which asks this very function.
+#include "ringcraft/core/error.hpp"
+#include "ringcraft/problem/deal.hpp"
+
+namespace ringcraft {
+
+Position token_position(Layout layout, int world_size, int rank, Index row) {
+  return Sharding{layout, kNoLimit, world_size}.global_from_local(rank, row);
+}
+
+int token_owner(Layout layout, int world_size, Position position) {
+  return Sharding{layout, kNoLimit, world_size}.owner_of(position);
+}
+
+}  // namespace ringcraft

@@ -1,0 +1,20 @@
+// The last of 2N chunks is taken for number 2N.
+#include <algorithm>
+
+#include "ringcraft/core/error.hpp"
+#include "ringcraft/problem/deal.hpp"
+
+namespace ringcraft {
+
+Chunk nth_chunk(Position seqlen, int chunks, int index) {
+  const Position rows = seqlen / chunks, longer = seqlen % chunks;
+  const auto begin = [&](Index g) { return g * rows + std::min(g, longer); };
+  return {begin(index), begin(index + 1)};
+}
+
+ChunkPair zigzag_chunks(Position seqlen, int world_size, int rank) {
+  const int chunks = 2 * world_size;
+  return {nth_chunk(seqlen, chunks, rank), nth_chunk(seqlen, chunks, chunks - rank)};
+}
+
+}  // namespace ringcraft
