@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "ringcraft/attention/fast_blockwise.hpp"
-#include "ringcraft/attention/fast_blockwise_detail.hpp"
 #include "ringcraft/attention/fast_exponentials.hpp"
+#include "ringcraft/attention/fast_kernels_detail.hpp"
 
 namespace ringcraft {
 namespace {

@@ -1,10 +1,9 @@
-// Work of all heads, dealt out to threads (see fast_heads.hpp). Some KV heads are computed at a time, a wave,
-// so that no more is copied into panels than the threads need.
-#include "ringcraft/attention/fast_heads.hpp"
-
+// Work of all heads, dealt out to threads (see fast_heads_detail.hpp). Some KV heads are computed at a time,
+// a wave, so that no more is copied into panels than the threads need.
 #include <algorithm>
 #include <numeric>
 
+#include "ringcraft/attention/fast_heads_detail.hpp"
 #include "ringcraft/attention/tasks.hpp"
 
 namespace ringcraft {

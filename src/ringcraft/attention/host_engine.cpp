@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "ringcraft/attention/fast_heads.hpp"
+#include "ringcraft/attention/fast_heads_detail.hpp"
 #include "ringcraft/attention/grouped.hpp"
 #include "ringcraft/attention/heads.hpp"
 #include "ringcraft/attention/partial_memory.hpp"

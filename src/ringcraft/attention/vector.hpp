@@ -2,8 +2,8 @@
 /// @file
 /// Vector<T>: the registers of the processor that this build is for, as a type (the vector extension of GCC
 /// and Clang), so that the fast kernels of lesson 108 are written once for SSE2, AVX2 and AVX-512. Arithmetic
-/// works lane by lane; a number beside a vector stands for a vector full of it. Include it in .cpp files
-/// only.
+/// works lane by lane; a number beside a vector stands for a vector full of it. For .cpp files: who includes
+/// it may be compiled for another processor than the library.
 
 #include <cstdint>
 #include <cstring>

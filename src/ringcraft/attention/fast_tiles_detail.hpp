@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// What fast_forward.cpp and fast_backward.cpp share: a tile of scores, the products that fill it and use it,
+/// What the fast kernels share: a tile of scores, the products that fill it and use it,
 /// and what a row of it may see.
 
 #include <algorithm>

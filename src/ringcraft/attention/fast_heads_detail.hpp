@@ -7,7 +7,7 @@
 #include <array>
 #include <vector>
 
-#include "ringcraft/attention/fast_blockwise.hpp"
+#include "ringcraft/attention/fast_kernels_detail.hpp"
 #include "ringcraft/attention/partial_memory.hpp"
 #include "ringcraft/engine/block_engine.hpp"
 
