@@ -28,7 +28,7 @@ set(warnings
   -Wnon-virtual-dtor     # engines and communicators are deleted through their base
   -Woverloaded-virtual   # an override that misses its signature
   -Werror)               # a warning that may stay is not read
-if(RINGCRAFT_SANITIZE)
+if(RINGCRAFT_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC sees ghosts in the standard library's own headers once sanitizers have taken its functions apart.
   list(APPEND warnings -Wno-maybe-uninitialized)
 endif()

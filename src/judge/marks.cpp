@@ -3,16 +3,62 @@
 
 #include <algorithm>
 #include <optional>
-#include <regex>
 #include <sstream>
 
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/core/shown.hpp"
 
 namespace ringcraft::judge {
 namespace {
 
-const std::regex kBegin(R"(^( *)// BEGIN SOLUTION ([0-9]{3}) \[([A-Za-z_][A-Za-z0-9_]*)\]$)");
-const std::regex kEnd(R"(^ *// END SOLUTION \[([A-Za-z_][A-Za-z0-9_]*)\]$)");
+// A line that is a mark and nothing else.
+struct Mark {
+  bool begins = false;
+  int lesson = 0;  // of a BEGIN
+  std::string name, indent;
+};
+
+// Takes the word off the front of the text, if it is there.
+bool take(std::string_view& text, std::string_view word) {
+  if (!text.starts_with(word)) return false;
+  text.remove_prefix(word.size());
+  return true;
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+// "104 ", three digits and a blank.
+bool take_lesson(std::string_view& text, int& lesson) {
+  if (text.size() < 4 || !std::all_of(text.begin(), text.begin() + 3, is_digit) || text[3] != ' ')
+    return false;
+  lesson = std::stoi(std::string(text.substr(0, 3)));
+  text.remove_prefix(4);
+  return true;
+}
+
+// "[name]", and then the end of the line.
+bool take_name(std::string_view text, std::string& name) {
+  if (text.size() < 3 || text.front() != '[' || text.back() != ']') return false;
+  text = text.substr(1, text.size() - 2);
+  if (!is_letter(text.front()) ||
+      !std::ranges::all_of(text, [](char c) { return is_letter(c) || is_digit(c); }))
+    return false;
+  name = text;
+  return true;
+}
+
+// By hand, not by std::regex: that one calls itself for every letter, and a long line ends the process.
+std::optional<Mark> mark_of(std::string_view line) {
+  Mark mark;
+  const auto indent = std::min(line.find_first_not_of(' '), line.size());
+  mark.indent = line.substr(0, indent);
+  line.remove_prefix(indent);
+  mark.begins = take(line, "// BEGIN SOLUTION ");
+  if (mark.begins ? !take_lesson(line, mark.lesson) : !take(line, "// END SOLUTION ")) return {};
+  if (!take_name(line, mark.name)) return {};
+  return mark;
+}
 
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> lines;
@@ -27,11 +73,11 @@ class Parser {
   Parser(const std::string& file, const std::set<int>& lessons) : file_(file), lessons_(lessons) {}
 
   void line(int number, const std::string& text) {
-    std::smatch match;
-    if (std::regex_match(text, match, kBegin)) {
-      begin({std::stoi(match[2]), match[3], number, 0, match[1]});
-    } else if (std::regex_match(text, match, kEnd)) {
-      end(number, match[1]);
+    const std::optional<Mark> mark = mark_of(text);
+    if (mark && mark->begins) {
+      begin({mark->lesson, mark->name, number, 0, mark->indent});
+    } else if (mark) {
+      end(number, mark->name);
     } else if (text.find("BEGIN SOLUTION") != text.npos || text.find("END SOLUTION") != text.npos) {
       malformed(number, "'// BEGIN SOLUTION 104 [name]' or '// END SOLUTION [name]' alone on its line", text);
     }
@@ -66,7 +112,8 @@ class Parser {
   }
 
   [[noreturn]] void malformed(int number, const std::string& expected, const std::string& actual) const {
-    throw Error(file_ + ":" + std::to_string(number), expected, actual, "correct the marks");
+    throw Error(file_ + ":" + std::to_string(number), shown(expected, 200), shown(actual, 100),
+                "correct the marks");
   }
 
   const std::string& file_;

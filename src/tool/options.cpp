@@ -38,6 +38,13 @@ void RingOptions::add_to(CLI::App& command) {
       ->type_name("X");
 }
 
+int RingOptions::checked_ranks() const {
+  constexpr int kMost = 4096;
+  if (ranks > kMost)
+    throw Error("--ranks", "at most " + std::to_string(kMost), std::to_string(ranks), "use fewer ranks");
+  return ranks;
+}
+
 namespace {
 
 // The value of this name among `values`, or an Error that lists the names.
@@ -131,7 +138,7 @@ Problem problem_of(const Buffer& q, const Buffer& k, const Buffer& v, const Buff
   require_like("v", v, "k", k);
   if (!dout.empty()) require_like("dout", dout, "q", q);
   return make_problem({e.batch, e.heads, kv.heads, e.rows, e.width}, mask.mask(), layout_named(ring.layout),
-                      ring.ranks, ring.softmax_scale);
+                      ring.checked_ranks(), ring.softmax_scale);
 }
 
 }  // namespace ringcraft::tool

@@ -30,6 +30,8 @@ struct RingOptions {
   std::optional<double> softmax_scale;
 
   void add_to(CLI::App& command);
+  // --ranks. Throws Error for more than a machine can hold, before anything is made for each of them.
+  int checked_ranks() const;
 };
 
 Layout layout_named(const std::string& name);

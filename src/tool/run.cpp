@@ -52,7 +52,7 @@ Shared from_text(const RunOptions& options) {
   MaskOptions mask = options.mask;
   mask.causal = true;  // text is read from left to right
   const Problem problem = make_problem(shape, mask.mask(), layout_named(ring_of(options).layout),
-                                       options.ring.ranks, options.ring.softmax_scale);
+                                       options.ring.checked_ranks(), options.ring.softmax_scale);
   const std::filesystem::path path = options.text.empty()
                                          ? std::filesystem::path(RINGCRAFT_SOURCE_DIR) / "lessons"
                                          : std::filesystem::path(options.text);

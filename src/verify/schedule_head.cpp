@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/core/shown.hpp"
 #include "verify/schedule_text_detail.hpp"
 
 namespace ringcraft::verify {
@@ -39,10 +40,8 @@ Words words_of(const std::string& text) {
 }
 
 void Place::refuse(const std::string& expected, const std::string& actual) const {
-  std::string shown = actual.substr(0, 40);  // the text may be no text at all
-  for (char& c : shown)
-    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7F) c = '?';
-  throw Error(file + ":" + std::to_string(line), expected, shown.empty() ? "nothing" : "'" + shown + "'",
+  throw Error(file + ":" + std::to_string(line), expected,
+              actual.empty() ? "nothing" : "'" + shown(actual) + "'",
               "./ringcraft verify --help shows the form");
 }
 

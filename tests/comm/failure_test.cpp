@@ -165,3 +165,8 @@ TEST_CASE("the report of a run") {
   CHECK(report.clock == std::vector<double>{0, 1, 2});
   CHECK(report.peak_bytes == std::vector<Index>{40, 40, 40});
 }
+
+TEST_CASE("more ranks than a process should have threads are refused before the first is started") {
+  check_refused([] { run_ranks(1'000'000'000, [](ThreadCommunicator&) {}); },
+                "ranks: expected at most 4096 threads, got 1000000000");
+}

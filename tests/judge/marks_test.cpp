@@ -79,6 +79,21 @@ TEST_CASE("malformed marks are refused with file and line") {
   testing::check_refused([&] { parse_marks(bad.text, "a.cpp", kLessons); }, bad.fragment);
 }
 
+TEST_CASE("lines of any length are read, and shown shortened") {
+  const std::string blanks(300'000, ' '), name(300'000, 'a');
+  const auto regions = parse_marks(
+      blanks + "// BEGIN SOLUTION 104 [" + name + "]\nx\n" + blanks + "// END SOLUTION [" + name + "]\n",
+      "a.cpp", kLessons);
+  REQUIRE(regions.size() == 1);
+  CHECK(regions[0].name == name);
+  CHECK(regions[0].indent == blanks);
+  const auto outcome =
+      testing::outcome_of([&] { parse_marks("\x1b[2J BEGIN SOLUTION " + name, "a.cpp", kLessons); });
+  CHECK(testing::contains(outcome.sentence, "a.cpp:1: expected '// BEGIN SOLUTION 104 [name]'"));
+  CHECK(testing::contains(outcome.sentence, "got ?[2J BEGIN SOLUTION aaa"));
+  CHECK(outcome.sentence.size() < 400);
+}
+
 TEST_CASE("a skeleton loses the bodies of its lesson and all marks") {
   CHECK(skeleton(kGood, "a.cpp", kLessons, 104) ==
         "int f() {\n"

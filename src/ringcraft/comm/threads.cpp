@@ -109,6 +109,9 @@ void run_rank(World& world, ThreadCommunicator& comm, const std::function<void(T
 RanksReport run_ranks(int world_size, const std::function<void(ThreadCommunicator&)>& body,
                       SwitchboardOptions options) {
   if (world_size < 1) throw Error("ranks", "at least 1", std::to_string(world_size), "use 4, say");
+  if (world_size > kMostThreadRanks)
+    throw Error("ranks", "at most " + std::to_string(kMostThreadRanks) + " threads",
+                std::to_string(world_size), "use fewer ranks");
   World world(world_size, options);
   RanksReport report;
   std::vector<std::unique_ptr<ThreadRank>> comms;

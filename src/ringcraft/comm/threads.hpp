@@ -29,9 +29,13 @@ struct RanksReport {
   std::vector<Index> peak_bytes;  ///< of the buffers that the rank made
 };
 
+/// The largest number of thread ranks: every one is a thread of this process.
+inline constexpr int kMostThreadRanks = 4096;
+
 /// Runs `body` once per rank, each in a thread of its own, and returns when all have ended. The buffers of
 /// each rank are metered. When a rank throws, or ends while another waits for it, all others end with a
-/// report; the exception of the rank that failed first is thrown here. Throws Error if world_size is below 1.
+/// report; the exception of the rank that failed first is thrown here. Throws Error if world_size is below 1
+/// or above kMostThreadRanks.
 RanksReport run_ranks(int world_size, const std::function<void(ThreadCommunicator&)>& body,
                       SwitchboardOptions options = {});
 

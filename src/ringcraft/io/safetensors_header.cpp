@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/core/shown.hpp"
 
 namespace ringcraft::safetensors {
 namespace {
@@ -184,14 +185,7 @@ void check_cover(const Header& header, Index data_bytes, const std::string& file
 
 }  // namespace
 
-std::string name_in_quotes(std::string_view name) {
-  std::size_t length = std::min<std::size_t>(name.size(), 60);  // less where that would cut a letter
-  while (length < name.size() && (static_cast<unsigned char>(name[length]) & 0xC0) == 0x80) --length;
-  std::string shown(name.substr(0, length));
-  for (char& c : shown)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
-  return '"' + shown + (length < name.size() ? "...\"" : "\"");
-}
+std::string name_in_quotes(std::string_view name) { return '"' + shown(name) + '"'; }
 
 std::string place(const std::string& file, std::string_view name) {
   return file + ": tensor " + name_in_quotes(name);

@@ -1,0 +1,55 @@
+// All commands on one parser (see command_line.hpp).
+#include "tool/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "ringcraft/core/error.hpp"
+
+namespace ringcraft::tool {
+namespace {
+
+std::shared_ptr<CLI::App> parser(Action& action) {
+  auto app = std::make_shared<CLI::App>(
+      "ringcraft: ring attention, built step by step and checked at every step.\n"
+      "Example: ./ringcraft attend --input qkv.safetensors --output out.safetensors --ranks 4 --layout "
+      "zigzag --causal",
+      "ringcraft");
+  app->require_subcommand(0, 1);
+  app->footer(
+      "Exit codes: 0 good, 1 the answer is wrong, 2 the call is wrong, 3 something needed is missing.");
+  add_run(*app, action);
+  add_attend(*app, action);
+  add_verify(*app, action);
+  add_bench(*app, action);
+  add_lessons(*app, action);
+  add_not_here(*app, action);
+  return app;
+}
+
+// Prints help and says what is missing.
+int nothing_asked(const CLI::App& app) {
+  std::fputs(app.help().c_str(), stdout);
+  throw Error("say what to do: run, attend, verify, bench, lessons, start, check, test or setup");
+}
+
+}  // namespace
+
+Action parse_command_line(int argc, const char* const* argv) {
+  Action action;
+  const std::shared_ptr<CLI::App> app = parser(action);
+  try {
+    app->parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return [app, help] { return app->exit(help); };
+  } catch (const CLI::CallForAllHelp& help) {
+    return [app, help] { return app->exit(help); };
+  } catch (const CLI::ParseError& error) {
+    throw Error(std::string(error.what()) + " (see ./ringcraft --help)");
+  }
+  if (!action) return [app] { return nothing_asked(*app); };
+  return action;
+}
+
+}  // namespace ringcraft::tool
