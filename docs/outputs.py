@@ -18,6 +18,7 @@ COMMANDS = {
     "run": ["./ringcraft", "run"],
     "test": ["./ringcraft", "test"],
     "first_ring": ["build/native/bin/first_ring"],
+    "bench": ["./ringcraft", "bench"],
 }
 LAST_LINES = {"test": 1}  # of a long output only the end is shown
 
