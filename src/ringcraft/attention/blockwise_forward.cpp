@@ -24,7 +24,7 @@ void blockwise_forward(Matrix<const T> q, Matrix<const T> k, Matrix<const T> v, 
       const std::span<T> row = visible_scores(weights, t, ranges, i);
       if (row.empty()) continue;
       T &m = state.max[static_cast<std::size_t>(i)], &l = state.sum[static_cast<std::size_t>(i)];
-      const T largest = std::max(m, *std::max_element(row.begin(), row.end()));
+      const T largest = std::max(m, maximum<T>(row));
       if (largest > m) {  // what was summed against the old maximum follows to the new one
         const T rescale = std::exp(m - largest);
         for (T& x : state.out.row(i)) x *= rescale;

@@ -38,6 +38,12 @@ void transposed_multiply_add(Matrix<const T> a, Matrix<const T> b, T factor, Mat
 }
 
 template <class T>
+T maximum(std::span<const T> x) {
+  return Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>>(x.data(), static_cast<Eigen::Index>(x.size()))
+      .maxCoeff();
+}
+
+template <class T>
 T exponentials(std::span<T> x, T shift) {
   Eigen::Map<Eigen::Array<T, Eigen::Dynamic, 1>> values(x.data(), static_cast<Eigen::Index>(x.size()));
   values = (values - shift).exp();
@@ -48,6 +54,7 @@ T exponentials(std::span<T> x, T shift) {
   template void multiply_transposed(Matrix<const T>, Matrix<const T>, T, Matrix<T>);     \
   template void multiply_add(Matrix<const T>, Matrix<const T>, T, Matrix<T>);            \
   template void transposed_multiply_add(Matrix<const T>, Matrix<const T>, T, Matrix<T>); \
+  template T maximum(std::span<const T>);                                                \
   template T exponentials(std::span<T>, T)
 RINGCRAFT_INSTANTIATE(float);
 RINGCRAFT_INSTANTIATE(double);
