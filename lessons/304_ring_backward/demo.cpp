@@ -46,7 +46,6 @@ int main() {
   walk("schedule reversed", 1, -1, -1, kRanks - 1);
   walk("sums against blocks", 0, 1, -1, kRanks);
   // A block (16 pairs, at 2.5 times the forward cost) takes 3, a hop of a block or of its gradients 1.
-  // takes 1.
   const auto problem = make_problem({1, 2, 1, 16, 4}, full_mask(), Layout::kContiguous, kRanks);
   const auto inputs = make_inputs(verify::make_case(problem, verify::Data::kNormal, 1), DType::kFloat64);
   std::puts("schedule, bytes sent by a rank, virtual time, largest error below 1e-12 of its scale");

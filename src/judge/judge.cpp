@@ -106,6 +106,8 @@ class Judgement {
       } catch (const Misbehaviour& misbehaviour) {
         row.sentence = misbehaviour.what();
         row.hint = hint_for(misbehaviour.kind(), check);
+        if (row.sentence.find("is not written yet") != row.sentence.npos)
+          row.hint = "The TODO still stands in your file: write the body, and take the throw away.";
         if (misbehaviour.kind() == Misbehaviour::Kind::kSilent)
           stop_ = "not tried: the program did not come back in " + row.id;
       }

@@ -1,7 +1,9 @@
 // Compiler, nm and linker (see toolchain.hpp).
 #include "judge/toolchain.hpp"
 
+#include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -71,8 +73,24 @@ std::string compiler_sentence(const Finished& finished, const std::string& file)
 
 }  // namespace
 
+namespace {
+
+// Folders of checks that were killed before they could remove them: check-PID-XXXXXX of no living process.
+void sweep() {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(kWorkRoot, ignored)) {
+    const std::string name = entry.path().filename().string();
+    const long pid = name.starts_with("check-") ? std::atol(name.c_str() + 6) : 0;
+    if (pid > 0 && ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH)
+      std::filesystem::remove_all(entry.path(), ignored);
+  }
+}
+
+}  // namespace
+
 WorkFolder::WorkFolder() {
-  std::string name = kWorkRoot + "/check-XXXXXX";
+  sweep();
+  std::string name = kWorkRoot + "/check-" + std::to_string(::getpid()) + "-XXXXXX";
   if (::mkdtemp(name.data()) == nullptr)
     throw Error("judge", "a folder to work in below " + kWorkRoot, std::strerror(errno),
                 "build the tree again", Code::kMissing);

@@ -1,6 +1,11 @@
 // attend: anyone's tensors in, exact ring attention out.
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdio>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <utility>
 
 #include "ringcraft/attention/host_engine.hpp"
 #include "ringcraft/comm/trace.hpp"
@@ -100,15 +105,35 @@ bool write_trace(const std::string& path, const Trace& trace, const Problem& pro
   return proof.good();
 }
 
+// Scores beyond the range of the number type leave no attention to write. A row without a key has lse = -inf.
+void require_finite_result(const verify::Answer& answer) {
+  const auto check = [&]<class T>(std::string_view name, std::span<const T> numbers) {
+    for (const T x : numbers)
+      if (!std::isfinite(x) && !(name == "lse" && x == -std::numeric_limits<T>::infinity()))
+        throw Error(std::string(name), "finite numbers", std::isnan(x) ? "NaN" : "infinity",
+                    "the scores leave the range of " + std::string(name_of(dtype_of<T>())) +
+                        "; take a smaller --softmax-scale, or --dtype float64; nothing is written",
+                    Code::kWrongAnswer);
+  };
+  for (const auto& [name, tensor] : verify::named(answer)) {
+    if (tensor.dtype() == DType::kFloat32) check(name, tensor.values<float>());
+    if (tensor.dtype() == DType::kFloat64) check(name, tensor.values<double>());
+  }
+}
+
 int attend(const AttendOptions& options) {
   const Plan plan = plan_of(options);
+  for (const auto& [flag, name] : {std::pair{"--input", &options.input}, {"--output", &options.output}})
+    if (name->empty())
+      throw Error(flag, "the name of a file", "an empty one", "see ./ringcraft attend --help");
   require_other_file("--output", options.output, options.input);
   require_other_file("--trace", options.trace, options.input);
-  if (options.trace == options.output)
+  if (!options.trace.empty() && options.trace == options.output)
     throw Error("--trace", "another file than the output", options.trace, "choose two names");
   return with_ranks(plan.backend, [&](Ranks& ranks) {
     const StoredInputs stored = read_inputs(options.input, plan.dtype);
     const verify::Inputs& inputs = stored.inputs;
+    verify::require_finite(inputs);
     const Problem problem = problem_of(inputs.q, inputs.k, inputs.v, inputs.dout, options.mask, options.ring);
     verify::Answer answer = empty_answer(problem, inputs.q.dtype(), !inputs.dout.empty());
     std::optional<Trace> trace;
@@ -118,6 +143,7 @@ int attend(const AttendOptions& options) {
     });
     const bool proved = !trace || write_trace(options.trace, *trace, problem, !inputs.dout.empty());
     if (ranks.speaks()) {
+      require_finite_result(answer);
       write_answer(options.output, answer, stored.storage);
       std::printf("%s: %s%s of %lld tokens, %s, %d rank%s, %s\n", options.output.c_str(), "out, lse",
                   inputs.dout.empty() ? "" : ", dq, dk, dv", static_cast<long long>(problem.shape.seqlen),

@@ -33,13 +33,15 @@ BenchSettings settings_of(const BenchOptions& options) {
                 std::to_string(settings.tokens), "4096 tells most");
   if (settings.rounds < 1)
     throw Error("bench --rounds", "at least 1", std::to_string(settings.rounds), "9 tell most");
-  if (settings.threads < 1)
-    throw Error("bench --threads", "at least 1", std::to_string(settings.threads),
+  constexpr int kMostThreads = 1024;
+  if (settings.threads < 1 || settings.threads > kMostThreads)
+    throw Error("bench --threads", "1 to " + std::to_string(kMostThreads), std::to_string(settings.threads),
                 "1 leaves the comparison out");
   return settings;
 }
 
 int bench(const BenchOptions& options) {
+  require_writable("--json", options.json);
   BenchReport report{.machine = machine_text(),
                      .build = build_text(),
                      .torch = {},

@@ -57,7 +57,9 @@ int show_lessons() {
     std::printf("  %d  %-8s %-40s %s\n", line.number, state_of(line, here).c_str(), line.title.c_str(),
                 line.line.c_str());
   }
-  std::printf("\nBegin with ./ringcraft start 101, or where you like; the readings are lessons/NNN_name/README.md.\n");
+  std::printf(
+      "\nBegin with ./ringcraft start 101, or where you like; the readings are "
+      "lessons/NNN_name/README.md.\n");
   return 0;
 }
 
@@ -98,6 +100,7 @@ struct CheckFlags {
 int check(const CheckFlags& flags) {
   if (flags.debug) throw Error("--debug is not part of this version");
   const int lesson = flags.lesson == 0 ? latest_started() : flags.lesson;
+  require_writable("--json", flags.json);
   judge::CheckOptions options;
   options.seed = flags.seed;
   Progress progress(1);

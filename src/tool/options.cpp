@@ -24,6 +24,9 @@ Mask MaskOptions::mask() const {
     throw Error(
         "--per-sequence is not part of this version; without it packed sequences are exact too, dealt as "
         "one");
+  if (window == kNoLimit)  // what a number that is too long for 64 bits is read as
+    throw Error("--window", "less than " + std::to_string(kNoLimit), "this or more",
+                "leave it out and take --causal");
   Mask mask = window ? window_mask(*window) : causal ? causal_mask() : full_mask();
   mask.cu_seqlens = cu_seqlens;
   return mask;

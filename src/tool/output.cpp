@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "ringcraft/core/error.hpp"
@@ -45,6 +46,15 @@ void write_text(const std::string& flag, const std::string& path, const std::str
   std::ofstream file(path);
   file << text;
   if (!file.flush()) throw Error(flag, "a file that can be written", path, "check the folder");
+}
+
+void require_writable(const std::string& flag, const std::string& path) {
+  if (path.empty()) return;
+  std::error_code ignored;
+  const bool was_there = std::filesystem::exists(path, ignored);
+  if (!std::ofstream(path, std::ios::app))
+    throw Error(flag, "a file that can be written", path, "check the folder");
+  if (!was_there) std::filesystem::remove(path, ignored);
 }
 
 void write_json(const std::string& path, const verify::Report& report) {

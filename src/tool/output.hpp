@@ -31,6 +31,10 @@ verify::Colour colour();
 // Writes the file that `flag` asks for. Throws Error if it cannot be written.
 void write_text(const std::string& flag, const std::string& path, const std::string& text);
 
+// Throws Error if the file that `flag` asks for cannot be written: better before the work than after it. An
+// empty path asks for nothing.
+void require_writable(const std::string& flag, const std::string& path);
+
 // Writes a report for programs, for --json.
 void write_json(const std::string& path, const verify::Report& report);
 

@@ -72,6 +72,7 @@ int run(const RunOptions& options) {
   check_flags(options);
   for (const std::string& read : {options.input, options.text})
     if (!read.empty()) require_other_file("--json", options.json, read);
+  require_writable("--json", options.json);
   const Shared shared = options.input.empty() ? from_text(options) : from_file(options);
   const Shape& s = shared.problem.shape;
   std::printf("%s: %lld tokens, %s, %lld heads on %lld KV heads, head_dim %lld, %s, %d rank%s\n\n",
@@ -93,13 +94,15 @@ void add_run(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("run", "Climb the ladder: every stage from dense attention to the zig-zag ring");
   auto options = std::make_shared<RunOptions>();
-  command->add_option("--input", options->input, "q, k, v (and dout) of your own, safetensors")
-      ->type_name("F");
+  CLI::Option* input =
+      command->add_option("--input", options->input, "q, k, v (and dout) of your own, safetensors");
+  input->type_name("F");
   command->add_option("--text", options->text, "A text, or a folder of README.md files; default: the lessons")
       ->type_name("F");
   command->add_option("--tokens", options->tokens, "Bytes of the text")
       ->capture_default_str()
-      ->type_name("S");
+      ->type_name("S")
+      ->excludes(input);
   options->ring.add_to(*command);
   options->mask.add_to(*command);
   command->add_option("--backend", options->backend, "threads")->capture_default_str()->type_name("B");

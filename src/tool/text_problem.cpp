@@ -3,26 +3,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <vector>
 
 #include "ringcraft/attention/products.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/matrix.hpp"
 #include "ringcraft/core/random.hpp"
+#include "tool/text_file.hpp"
 
 namespace ringcraft::tool {
 namespace {
 
 constexpr std::uint64_t kSeed = 2310'01889;  // the number of the ring attention paper
 
-std::string read_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw Error("--text", "a file that can be read", path.string(), "check the path");
-  return bytes;
-}
+constexpr std::uintmax_t kLargestText = 256 << 20;  // bytes; a token is a byte
 
 // Token t: the embedding of its byte plus sines and cosines of its position, [seqlen, width].
 std::vector<float> embedded(const std::string& text, Position seqlen, Index width, Random& random) {
@@ -65,9 +59,9 @@ std::string read_text(const std::filesystem::path& path) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(path))
       if (entry.path().filename() == "README.md") files.push_back(entry.path());
     std::ranges::sort(files);
-    for (const auto& file : files) text += read_file(file);
+    for (const auto& file : files) text += read_text_file("--text", file, kLargestText);
   } else {
-    text = read_file(path);
+    text = read_text_file("--text", path, kLargestText);
   }
   if (text.empty())
     throw Error("--text", "at least one byte of text", "none in " + path.string(), "give another file");

@@ -2,8 +2,6 @@
 // someone's schedule.
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <thread>
 
 #include "ringcraft/core/error.hpp"
@@ -11,6 +9,7 @@
 #include "tool/options.hpp"
 #include "tool/output.hpp"
 #include "tool/tensor_files.hpp"
+#include "tool/text_file.hpp"
 #include "verify/compare.hpp"
 #include "verify/plain_dense.hpp"
 #include "verify/report.hpp"
@@ -49,10 +48,9 @@ void require_whole(const verify::Answer& claim, const verify::Inputs& inputs) {
 
 // Proves the schedule of a text; no tensors are needed for it.
 int verify_schedule(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw Error("--schedule", "a file that can be read", path, "check the path");
-  const verify::WrittenSchedule schedule = verify::parse_schedule(text, path);
+  constexpr std::uintmax_t kLargestSchedule = 16 << 20;  // bytes
+  const verify::WrittenSchedule schedule =
+      verify::parse_schedule(read_text_file("--schedule", path, kLargestSchedule), path);
   const verify::ScheduleProof proof =
       verify::prove_schedule(schedule.trace, schedule.problem, schedule.goal, schedule.notes);
   const Problem& p = schedule.problem;
@@ -101,26 +99,24 @@ void add_verify(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("verify", "Judge someone's attention: is it right, and if not, where first?");
   auto options = std::make_shared<VerifyOptions>();
-  CLI::Option* input =
-      command->add_option("--input", options->input, "q, k, v and, to judge gradients, dout");
-  input->type_name("F");
-  CLI::Option* claim = command->add_option("--claim", options->claim,
-                                           "The claimed out and lse, and dq, dk, dv, rows in global order");
-  claim->type_name("G");
+  command->add_option("--input", options->input, "q, k, v and, to judge gradients, dout")->type_name("F");
   command
-      ->add_option("--schedule", options->schedule,
-                   "Instead of tensors: a text that says who sends, receives and computes what at which step")
-      ->type_name("S")
-      ->excludes(input)
-      ->excludes(claim);
+      ->add_option("--claim", options->claim, "The claimed out and lse, and dq, dk, dv, rows in global order")
+      ->type_name("G");
+  CLI::Option* schedule = command->add_option(
+      "--schedule", options->schedule,
+      "Instead of tensors: a text that says who sends, receives and computes what at which step");
+  schedule->type_name("S");
   options->ring.add_to(*command);
   options->mask.add_to(*command);
+  for (CLI::Option* other : command->get_options())  // a schedule says all of that itself
+    if (other != schedule && other != command->get_help_ptr()) schedule->excludes(other);
   command->footer(
       "Ranks and layout only say which rank a wrong row belongs to.\n"
       "Example: ./ringcraft verify --input qkv.safetensors --claim theirs.safetensors --ranks 8 --layout "
       "zigzag --causal\n\n"
       "A schedule is a text of its own; # begins a comment:\n"
-      "  ranks 3                 also: tokens N, layout L, mask causal | window W, packed 0,5,12,\n"
+      "  ranks 3                 also: tokens N, layout L, mask causal | window W, packed 0,5,12\n"
       "  step 0                  pass backward [reversed], costs ring\n"
       "  0: send K0 to 1, recv K2 from 2, compute q0 k0, wait\n"
       "  1: ...                  one line for each rank; [recv ...] into A names the memory;\n"

@@ -1,6 +1,7 @@
 // A wrong call ends with exit code 2 (3 where something is missing), one sentence, and writes nothing.
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 
 #include "support/catch.hpp"
 #include "tool/tool_process.hpp"
@@ -43,6 +44,8 @@ const Refusal kRefusals[] = {
     {"attend --input IN --output OUT --trace t.json --backend nccl", "--backend nccl"},
     {"attend --input IN --output OUT --softmax-scale nan", "softmax_scale"},
     {"attend --input HALF --output OUT", "dout"},
+    {"attend --input NAN --output OUT", "q: expected finite numbers, got nan"},
+    {"attend --input IN --output OUT --window 99999999999999999999", "--window: expected less than"},
     {"attend --input IN --output nowhere/OUT", "nowhere"},
     {"attend --input IN --output IN", "--output: expected another file than the input"},
     {"run --input IN --json IN", "--json: expected another file than the input"},
@@ -53,10 +56,17 @@ const Refusal kRefusals[] = {
     {"verify --schedule IN --input IN", "excludes"},
     {"verify --schedule nowhere.schedule", "--schedule: expected a file that can be read"},
     {"verify --schedule IN", ":1: expected "},
+    {"verify --schedule .", "--schedule: expected a regular file"},
+    {"verify --schedule /dev/zero", "--schedule: expected a regular file"},
+    {"verify --schedule IN --ranks 9", "--schedule excludes --ranks"},
+    {"verify --schedule IN --causal", "--schedule excludes --causal"},
     {"run --mine", "--mine"},
     {"run --backend cuda", "--backend cuda"},
     {"run --text nowhere.txt", "nowhere.txt"},
     {"run --tokens 0", "seqlen"},
+    {"run --text /dev/zero --tokens 64", "--text: expected a regular file"},
+    {"run --input IN --tokens 5", "excludes --"},
+    {"run --json nowhere/j.json", "--json: expected a file that can be written"},
     {"run --ranks 2147483647", "--ranks: expected at most 4096, got 2147483647"},
     {"verify --input IN --claim IN --ranks 5000", "--ranks: expected at most 4096, got 5000"},
     {"run --input IN --text IN", "--text"},
@@ -68,7 +78,7 @@ const Refusal kRefusals[] = {
     {"bench --tune", "bench --tune is not part of this version"},
     {"bench --tokens 3", "bench --tokens: expected at least 4"},
     {"bench --rounds 0", "bench --rounds: expected at least 1"},
-    {"bench --threads 0", "bench --threads: expected at least 1"},
+    {"bench --threads 0", "bench --threads: expected 1 to 1024"},
     {"bench --quick --json nowhere/OUT", "nowhere"},
     {"test", "launcher"},
 };
@@ -79,6 +89,20 @@ void replace(std::string& text, const std::string& word, const std::string& by) 
 }
 
 }  // namespace
+
+TEST_CASE("scores out of range end as a wrong answer that is not written") {
+  const Folder folder;
+  write_inputs(
+      folder.file("in"),
+      verify::make_inputs(verify::make_case(make_problem({1, 2, 1, 13, 4}, full_mask(), Layout::kZigzag, 2),
+                                            verify::Data::kNormal, 1),
+                          DType::kFloat32));
+  const Ran ran = run_tool(folder, "attend --input " + folder.file("in") + " --output " + folder.file("out") +
+                                       " --softmax-scale 1e300");
+  CHECK(ran.exit_code == 1);
+  CHECK(ran.err.find("the scores leave the range of float32") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(folder.file("out")));
+}
 
 TEST_CASE("every wrong call is refused with a sentence and leaves no file") {
   const Folder folder;
@@ -91,9 +115,13 @@ TEST_CASE("every wrong call is refused with a sentence and leaves no file") {
   inputs.dout = Buffer({1, 2, 12, 4}, DType::kFloat32);
   for (float& x : inputs.dout.values<float>()) x = 1;
   write_inputs(folder.file("half"), inputs);
+  inputs.dout = Buffer();
+  inputs.q.values<float>()[7] = std::numeric_limits<float>::quiet_NaN();
+  write_inputs(folder.file("nan"), inputs);
   for (const Refusal& refusal : kRefusals) {
     std::string arguments = refusal.arguments;
     replace(arguments, "IN", folder.file("in"));
+    replace(arguments, "NAN", folder.file("nan"));
     replace(arguments, "HALF", folder.file("half"));
     replace(arguments, "OUT", folder.file("out"));
     CAPTURE(refusal.arguments);
