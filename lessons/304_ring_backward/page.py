@@ -31,7 +31,7 @@ def contributors(walk, step, rank):
 def steps(walk, moves, home):
     rows = []
     for step in range(RANKS):
-        cells = [f"K V {hands(walk)[step][i][0]}, sum of {', '.join(map(str, contributors(walk, step, i)))}" for i in range(RANKS)]
+        cells = [f"block {hands(walk)[step][i][0]}, parts of {', '.join(map(str, contributors(walk, step, i)))}" for i in range(RANKS)]
         rows.append([step, *cells, moves if step < RANKS - 1 else home])
     return table(["step", *(f"rank {i}" for i in range(RANKS)), "then"], rows)
 
@@ -146,6 +146,16 @@ def token_sum_error(got, want):
     return max(abs(sum(g) - sum(w)) / sum(map(abs, w)) for g, w in zip(zip(*got), zip(*want)))
 
 
+def reversed_from_own(tokens=16, window=5):
+    """(pairs computed, pairs visible) of a windowed backward pass that walks to the previous rank from the own block on."""
+    visible = lambda i, j: sum(0 <= q - k <= window for q in layouts.positions("contiguous", tokens, RANKS, i)
+                               for k in layouts.positions("contiguous", tokens, RANKS, j))
+    hops = max(t for t in range(RANKS) if any(visible(i, (i - t) % RANKS) for i in range(RANKS)))
+    walk = lambda direction: sum(visible(i, (i + direction * t) % RANKS) for i in range(RANKS) for t in range(hops + 1))
+    assert walk(-1) == sum(visible(i, j) for i in range(RANKS) for j in range(RANKS))
+    return walk(1), walk(-1)
+
+
 def backward_mistakes():
     n = RANKS
     attention = Attention(n)
@@ -174,7 +184,9 @@ def backward_mistakes():
          "no owner ever hears of it.", f"errors of dK, dV: {e['stay'][1]:.1f}, {e['stay'][2]:.1f}"],
         ["$N - 1$ hops carried the blocks around, so $N - 1$ hops carry the sums home.", "In schedule forward the sum is complete one rank "
          "before its owner.", f"the sum of block 2 ends on rank {next(i for i in range(n) if hands('forward')[n - 1][i][0] == '2')}"],
-        ["Compare the sums over all tokens: they agree.", "They agree in each of the three mistakes above, and dQ does as well. Compare element by "
+        ["Reverse everything: begin with the own block, hand it to the previous rank.", "Begin with the block that the forward pass held *last*. From the own block on, "
+         "a window meets the wrong blocks, and without one the sums end beside their owner.", "16 tokens, window 5: {} of {} pairs are computed".format(*reversed_from_own())],
+        ["Compare the sums over all tokens: they agree.", "They agree in the first three mistakes above, and dQ does as well. Compare element by "
          "element, at the owner.", f"errors of the sums below 1e-12; of dK up to {max(e[name][1] for name in ('against', 'stay', 'one short')):.1f}"],
         ["delta belongs to the block: rowsum(dout · P V of the block).", "delta is the one of the whole row, from the final out. dV does not need it, "
          "and hides the mistake.", f"errors of dQ, dK, dV: {e['delta'][0]:.2f}, {e['delta'][1]:.2f}, {e['delta'][2]:.0f}"],
