@@ -16,11 +16,9 @@ import marks
 
 COMMANDS = {
     "run": ["./ringcraft", "run"],
-    "test": ["./ringcraft", "test"],
     "first_ring": ["build/native/bin/first_ring"],
     "bench": ["./ringcraft", "bench"],
 }
-LAST_LINES = {"test": 1}  # of a long output only the end is shown
 
 
 def processor():
@@ -47,9 +45,7 @@ def block(name):
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(command)}: expected exit code 0, got {done.returncode}; nothing is written")
     lines = plain(done.stdout.decode("utf-8")).split("\n")
-    last = LAST_LINES.get(name, len(lines))
-    shown = (["..."] if len(lines) > last else []) + lines[-last:]
-    return f"On {processor()}:\n\n```text\n$ {' '.join(command)}\n" + "\n".join(shown) + "\n```\n"
+    return f"On {processor()}:\n\n```text\n$ {' '.join(command)}\n" + "\n".join(lines) + "\n```\n"
 
 
 def main():
