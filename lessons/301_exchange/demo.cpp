@@ -8,7 +8,6 @@
 #include "ringcraft/comm/exchange.hpp"
 #include "ringcraft/comm/threads.hpp"
 #include "ringcraft/core/error.hpp"
-
 using namespace ringcraft;
 using Exchange = std::function<void(ThreadCommunicator&, const RingMessage&)>;
 
@@ -52,7 +51,8 @@ int main() {
     phases(n, [&](ThreadCommunicator& comm, const RingMessage& m) {
       for (const bool sends : {comm.rank() % 2 == 0, comm.rank() % 2 == 1}) {
         sends ? send(comm, m.send_rank, m.out) : recv(comm, m.recv_rank, m.in);
-        (sends ? sent : received)[comm.rank()] = comm.clock();
+        double* const done = sends ? sent : received;
+        done[comm.rank()] = comm.clock();
       }
     });
     for (int rank = 0; rank < n; ++rank) std::printf("%d %d %g %g\n", n, rank, sent[rank], received[rank]);

@@ -41,7 +41,7 @@ TEST_CASE("the library's own files pass every check") {
 
 TEST_CASE("other seeds pass as well") {
   for (const std::uint64_t seed : {7u, 8u})
-    for (const LessonInfo& lesson : lessons()) {
+    for (const LessonInfo& lesson : looked_at(lessons())) {
       CheckOptions options;
       options.seed = seed;
       const Report report = check_file(lesson.number, kRoot / "src" / lesson.source, options);
