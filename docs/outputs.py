@@ -17,7 +17,6 @@ import marks
 COMMANDS = {
     "run": ["./ringcraft", "run"],
     "first_ring": ["build/native/bin/first_ring"],
-    "bench": ["./ringcraft", "bench"],
 }
 
 
