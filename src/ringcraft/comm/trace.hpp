@@ -42,9 +42,9 @@ struct TracedBytes {
 
 /// One operation of a start.
 struct TracedMessage {
-  Op::Kind kind = Op::kSend;
-  int peer = 0;
-  TracedBytes bytes;
+  Op::Kind kind = Op::kSend;  ///< send or receive
+  int peer = 0;               ///< the rank at the other end
+  TracedBytes bytes;          ///< what is sent, or where it arrives
 };
 
 /// One tensor that an engine touched.
@@ -57,8 +57,8 @@ struct TracedTensor {
   };
 
   std::string_view name;  ///< "q", "k", "v", "out", "dq", "dk", ...
-  Access access = kRead;
-  TracedBytes bytes;
+  Access access = kRead;  ///< how
+  TracedBytes bytes;      ///< where
 };
 
 /// Seconds on two clocks.
@@ -79,15 +79,17 @@ struct TraceEvent {
     kAdd,       ///< BlockEngine::add: the updated tensors are the sum, the read ones the terms
   };
 
-  Kind kind = kHolds;
-  TraceTime begin, end;
+  Kind kind = kHolds;                   ///< what
+  TraceTime begin;                      ///< when it began
+  TraceTime end;                        ///< when it ended
   bool ended = false;                   ///< false if an exception left it
   Index live_bytes = 0;                 ///< of the rank's buffers at its beginning, if they are metered
   int owner = 0;                        ///< kHolds: the rank whose tensor it is
   std::size_t waits_for = 0;            ///< kWait: the rank's event with the start
   std::vector<TracedMessage> messages;  ///< kStart: those that are not empty
   std::vector<TracedTensor> tensors;    ///< what is touched, empty tensors included
-  std::vector<int> key_begin, key_end;  ///< kForward, kBackward: the KeyRanges of the call
+  std::vector<int> key_begin;           ///< kForward, kBackward: KeyRanges::begin of the call
+  std::vector<int> key_end;             ///< and KeyRanges::end
   Index pairs = 0;  ///< kForward, kBackward: visible pairs; without any only writes happen
 };
 
