@@ -1,10 +1,11 @@
 #pragma once
 /// @file
 /// The schedule checker: is this who-sends-what-when a right ring attention? It replays a trace without data
-/// and proves, for the one run that the trace tells of and every timing of it, that messages meet, nobody
-/// waits for ever, no buffer is touched under way, every visible pair is computed exactly once and every
-/// gradient comes home with each rank's share exactly once; on request also that it costs what a ring must
-/// cost. The trace comes from a recorded run or from a text that a person wrote (schedule_text.hpp).
+/// and proves that messages meet, nobody waits for ever, no buffer is touched under way, every visible pair
+/// is computed exactly once and every gradient comes home with each rank's share exactly once; on request
+/// also that it costs what a ring must cost. Since messages are first in first out between two ranks and no
+/// rank ever chooses, one replay stands for every timing. The trace comes from a recorded run or from a text
+/// that a person wrote (schedule_text.hpp).
 
 #include <optional>
 #include <string>

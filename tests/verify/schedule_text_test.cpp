@@ -165,6 +165,25 @@ TEST_CASE("ragged shards, empty shards, windows and packed sequences are counted
   CHECK(said(without_border) == "rank 1 never computes its queries against K0, of which it sees 1 pair\n");
 }
 
+TEST_CASE("a wait with a name waits for that start alone") {
+  // Rank 1 has a receive and a send under way, and waits for one of them.
+  const std::string violations = said(
+      "ranks 2\ntokens 4\nstep 0\n0: send K0 to 1, wait, recv K1 from 1, wait\n"
+      "1: recv K0 from 0, compute q1 k1, send K1 to 0, wait K1, compute q1 k0, wait K0\n");
+  CHECK(testing::contains(violations,
+                          "rank 1, step 0 (line 5): reads k where a message is still arriving from rank 0"));
+  const std::string right = said(
+      "ranks 2\ntokens 4\nstep 0\n0: send K0 to 1, wait, recv K1 from 1, wait, compute q0 k0, compute q0 k1\n"
+      "1: recv K0 from 0, compute q1 k1, send K1 to 0, wait K0, compute q1 k0, wait K1\n");
+  CHECK(right == "");
+}
+
+TEST_CASE("sides that mean blocks of different lengths disagree") {
+  CHECK(testing::contains(
+      said("ranks 3\ntokens 4\nstep 0\n0: send K0 to 1, wait\n1: recv K2 from 0, wait\n"),
+      "rank 0, step 0 (line 4): sends 4 bytes to rank 1, which expects 2 bytes at its step 0"));
+}
+
 TEST_CASE("malformed schedules are refused with file and line") {
   struct Malformed {
     const char *text, *sentence;
