@@ -1,10 +1,10 @@
 #pragma once
 /// @file
 /// Communicator: how bytes move between ranks. Two primitives, start and wait, carry everything: blocking
-/// sends, ring exchanges and collectives are free functions over them (exchange.hpp), the same for every
-/// backend. Messages are bytes, first in first out per pair of ranks; there are no tags, no "receive from
-/// anyone" and no polling. Results therefore cannot depend on timing, and a deadlock is exactly a cycle of
-/// waits.
+/// sends, ring exchanges and collectives are free functions over them (exchange.hpp, collectives.hpp), the
+/// same for every backend. Messages are bytes, first in first out per pair of ranks; there are no tags, no
+/// "receive from anyone" and no polling. Results therefore cannot depend on timing, and a deadlock is exactly
+/// a cycle of waits.
 
 #include <cstddef>
 #include <cstdint>
