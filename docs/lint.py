@@ -27,6 +27,16 @@ def solution_marks():
     return found
 
 
+def skeleton_lines(number):
+    """What `start` says of the bodies of a lesson, in order: 'about N lines' (judge/marks.cpp rounds like this)."""
+    counts = []
+    for path in sorted(p for folder in ("src", "kernels") for p in (marks.ROOT / folder).rglob("*.c*")):
+        for body in re.findall(rf"// BEGIN SOLUTION {number} .*\n((?:.*\n)*?) *// END SOLUTION", path.read_text(encoding="utf-8")):
+            lines = body.count("\n")
+            counts.append(lines if lines < 10 else (lines + 2) // 5 * 5)
+    return counts
+
+
 def sections(text):
     """Heading -> text below it, for the headings of level 2 outside of code."""
     parts = re.split(r"^## (.*)\n", re.sub(r"^(```|~~~).*?^\1$", "", text, flags=re.S | re.M), flags=re.M)
@@ -62,6 +72,10 @@ def problems_of(folder, title, solved):
     found += need(page.count("<details>") == page.count("</details>"), "README.md: a <details> without its end")
     for command in ("start", "check"):
         found += need(f"./ringcraft {command} {number}" in page, f"README.md: expected the command ./ringcraft {command} {number}")
+    stated = re.search(r"^About (\d+)(?: and (\d+))? lines", parts.get("Task", ""), re.M)
+    stated = [int(count) for count in stated.groups() if count] if stated else []
+    counts = skeleton_lines(number)
+    found += need(stated and set(stated) == set(counts), f"README.md, Task: expected 'About {' and '.join(map(str, counts))} lines'")
     last = page.rstrip("\n").split("\n")[-1]
     found += need(last.startswith("Next on the road: ") and last.endswith(" [All lessons](../README.md)."),
                   "README.md: expected the last line 'Next on the road: ... [All lessons](../README.md).'")

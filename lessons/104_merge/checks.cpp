@@ -270,7 +270,8 @@ Lesson lesson_104() {
            1,
            {"two-halves"},
            "Rows that see keys on one side only, or on none, come out right.",
-           "Each row has a maximum of its own: decide row by row whether a side is empty.",
+           "What is exp(-inf - (-inf))? A row may have no key on one side, or on both, while its neighbour has "
+           "keys on each.",
            rows_with_one_side},
           {"extreme-maxima",
            2,

@@ -13,7 +13,7 @@ extern const bool kSanitized;
 extern const std::string kSourceRoot;
 /// An existing folder of the build tree for short-lived files.
 extern const std::string kWorkRoot;
-/// The compiler and its flags for a student's file; the precompiled headers fit exactly these.
+/// The compiler and its flags for a student's file; the precompiled header fits exactly these.
 extern const std::vector<std::string> kCompile;
 /// Further flags for a file whose speed is compared: those that the library is built with.
 extern const std::vector<std::string> kOptimise;
@@ -25,7 +25,7 @@ extern const std::vector<std::string> kLinkInputs;
 extern const std::string kNm;
 /// A file with nm's list of the symbols of all objects of the library, each line with its object in front.
 extern const std::string kLibrarySymbols;
-/// The folder of precompiled headers, one per exercise file: merge.cpp.hpp for merge.cpp; empty if the
+/// The precompiled header: all that the exercises' own files include; empty if the
 /// compiler has none.
 extern const std::string kPrecompiled;
 

@@ -103,6 +103,7 @@ class Judgement {
         row.status = Status::kPassed;
       } catch (const Wrong& wrong) {
         row.sentence = wrong.what();
+        row.maps = wrong.maps;
       } catch (const Misbehaviour& misbehaviour) {
         row.sentence = misbehaviour.what();
         row.hint = hint_for(misbehaviour.kind(), check);

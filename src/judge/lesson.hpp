@@ -16,9 +16,11 @@
 
 namespace ringcraft::judge {
 
-/// What a check throws to fail: the verdict in one sentence.
+/// What a check throws to fail: the verdict in one sentence, and where values are wrong, if they are.
 struct Wrong : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  explicit Wrong(const std::string& sentence, std::vector<verify::ErrorMap> where = {})
+      : std::runtime_error(sentence), maps(std::move(where)) {}
+  std::vector<verify::ErrorMap> maps;
 };
 
 /// One run of one check: workers of its own, random numbers of its own.

@@ -123,9 +123,9 @@ class Parser {
 };
 
 std::string replacement(const Region& region, int lesson) {
-  const int lines = region.lines() < 5 ? region.lines() : region.lines() / 5 * 5;
-  return region.indent + "// TODO: write " + region.name + " here, about " + std::to_string(lines) +
-         (lines == 1 ? " line.\n" : " lines.\n") + region.indent + "throw Error(\"lesson " +
+  const int lines = region.lines() < 10 ? region.lines() : (region.lines() + 2) / 5 * 5;
+  return region.indent + "// TODO: write " + region.name + " here, about " + counted(lines, "line") +
+         ".\n" + region.indent + "throw Error(\"lesson " +
          std::to_string(lesson) + " is not written yet\");\n";
 }
 

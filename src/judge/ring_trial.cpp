@@ -39,7 +39,8 @@ void named(const verify::Case& c, Call call) {
 void require_good(const verify::Case& c, const verify::Comparison& comparison, const char* where_nan_is) {
   if (comparison.good) return;
   const bool nan = comparison.first && std::isnan(comparison.first->got);
-  wrong(c, verify::described(comparison, c.problem.sharding()) + (nan ? where_nan_is : ""));
+  wrong(c, verify::described(comparison, c.problem.sharding()) + (nan ? where_nan_is : ""),
+        verify::error_maps(comparison, c.problem.sharding()));
 }
 
 int modulo(int r, int n) { return (r % n + n) % n; }
@@ -50,7 +51,9 @@ Index block_bytes(const Problem& problem, int rank) {
 
 }  // namespace
 
-void wrong(const verify::Case& c, const std::string& sentence) { throw Wrong(c.name + ": " + sentence); }
+void wrong(const verify::Case& c, const std::string& sentence, std::vector<verify::ErrorMap> maps) {
+  throw Wrong(c.name + ": " + sentence, std::move(maps));
+}
 
 RingRun run_ring(Trial& trial, const verify::Case& c, Delivery delivery) {
   const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat64);

@@ -67,6 +67,7 @@ std::vector<Index> ring_backward_bytes(const Problem& problem, Schedule schedule
 std::string difference(const World& world, const std::vector<Index>& theory);
 
 /// Throws Wrong with the case's name in front of the sentence.
-[[noreturn]] void wrong(const verify::Case& c, const std::string& sentence);
+[[noreturn]] void wrong(const verify::Case& c, const std::string& sentence,
+                        std::vector<verify::ErrorMap> maps = {});
 
 }  // namespace ringcraft::judge

@@ -105,12 +105,10 @@ WorkFolder::~WorkFolder() {
 BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const WorkFolder& folder) {
   std::vector<std::string> arguments = kCompile;
   const std::string name = file.filename().string();
-  const std::filesystem::path header =
-      kPrecompiled + "/" + std::filesystem::path(lesson.source).filename().string() + ".hpp";
   if (lesson.timed) {
     arguments.insert(arguments.end(), kOptimise.begin(), kOptimise.end());
-  } else if (!kPrecompiled.empty() && std::filesystem::exists(header)) {  // it fits the plain flags only
-    arguments.insert(arguments.end(), {"-include", header});
+  } else if (!kPrecompiled.empty()) {  // it fits the plain flags only
+    arguments.insert(arguments.end(), {"-include", kPrecompiled});
   }
   arguments.insert(arguments.end(), {"-c", name, "-o", folder.path() / "student.o"});
   const Finished finished = run_tool(std::move(arguments), std::filesystem::absolute(file).parent_path());

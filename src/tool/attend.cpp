@@ -10,6 +10,7 @@
 #include "ringcraft/attention/host_engine.hpp"
 #include "ringcraft/comm/trace.hpp"
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/core/shown.hpp"
 #include "ringcraft/ring/recording.hpp"
 #include "ringcraft/ring/ring.hpp"
 #include "tool/commands.hpp"
@@ -145,9 +146,9 @@ int attend(const AttendOptions& options) {
     if (ranks.speaks()) {
       require_finite_result(answer);
       write_answer(options.output, answer, stored.storage);
-      std::printf("%s: %s%s of %lld tokens, %s, %d rank%s, %s\n", options.output.c_str(), "out, lse",
-                  inputs.dout.empty() ? "" : ", dq, dk, dv", static_cast<long long>(problem.shape.seqlen),
-                  described(problem.mask).c_str(), problem.world_size, problem.world_size == 1 ? "" : "s",
+      std::printf("%s: %s%s of %s, %s, %s, %s\n", options.output.c_str(), "out, lse",
+                  inputs.dout.empty() ? "" : ", dq, dk, dv", counted(problem.shape.seqlen, "token").c_str(),
+                  described(problem.mask).c_str(), counted(problem.world_size, "rank").c_str(),
                   std::string(name_of(problem.layout)).c_str());
     }
     return proved ? 0 : static_cast<int>(Code::kWrongAnswer);

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "ringcraft/attention/vector.hpp"
+#include "ringcraft/core/shown.hpp"
 
 namespace ringcraft::tool {
 namespace {
@@ -68,8 +69,7 @@ bool Ratio::met() const {
 
 std::string machine_text() {
   const unsigned cores = std::thread::hardware_concurrency();
-  return fmt::format("{}, {} core{}", first_line_with("/proc/cpuinfo", "model name"), cores,
-                     cores == 1 ? "" : "s");
+  return first_line_with("/proc/cpuinfo", "model name") + ", " + counted(cores, "core");
 }
 
 std::string build_text() {

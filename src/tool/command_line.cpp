@@ -46,7 +46,10 @@ Action parse_command_line(int argc, const char* const* argv) {
   } catch (const CLI::CallForAllHelp& help) {
     return [app, help] { return app->exit(help); };
   } catch (const CLI::ParseError& error) {
-    throw Error(std::string(error.what()) + " (see ./ringcraft --help)");
+    std::string help = "--help";
+    for (const CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; }))
+      if (argc > 1 && command->get_name() == argv[1]) help = command->get_name() + " --help";
+    throw Error(std::string(error.what()) + " (see ./ringcraft " + help + ")");
   }
   if (!action) return [app] { return nothing_asked(*app); };
   return action;

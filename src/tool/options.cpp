@@ -2,9 +2,12 @@
 #include "tool/options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <string_view>
 #include <utility>
 
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/core/shown.hpp"
 
 namespace ringcraft::tool {
 
@@ -13,11 +16,31 @@ void MaskOptions::add_to(CLI::App& command) {
   command.add_option("--window", window, "Each query sees itself and W tokens before it; implies --causal")
       ->type_name("W");
   command.add_option("--cu-seqlens", cu_seqlens, "Borders of packed sequences, from 0 to seqlen: 0,5,24")
-      ->delimiter(',')
       ->type_name("LIST");
   command.add_flag("--per-sequence", per_sequence,
                    "Deal each packed sequence to the ranks by itself (not in this version)");
 }
+
+namespace {
+
+// "0,5,24" as numbers; nothing for an empty text.
+std::vector<Position> borders(std::string_view text) {
+  std::vector<Position> result;
+  while (!text.empty()) {
+    Position border = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), border);
+    const auto length = static_cast<std::size_t>(end - text.data());
+    const bool last = length == text.size();
+    if (error != std::errc() || (!last && (text[length] != ',' || length + 1 == text.size())))
+      throw Error("--cu-seqlens", "whole numbers with a comma between two of them, as in 0,5,24",
+                  "'" + shown(text) + "'", "write the borders from 0 to seqlen");
+    result.push_back(border);
+    text.remove_prefix(last ? length : length + 1);
+  }
+  return result;
+}
+
+}  // namespace
 
 Mask MaskOptions::mask() const {
   if (per_sequence)
@@ -28,7 +51,7 @@ Mask MaskOptions::mask() const {
     throw Error("--window", "less than " + std::to_string(kNoLimit), "this or more",
                 "leave it out and take --causal");
   Mask mask = window ? window_mask(*window) : causal ? causal_mask() : full_mask();
-  mask.cu_seqlens = cu_seqlens;
+  mask.cu_seqlens = borders(cu_seqlens);
   return mask;
 }
 

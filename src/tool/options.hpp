@@ -17,7 +17,7 @@ namespace ringcraft::tool {
 struct MaskOptions {
   bool causal = false, per_sequence = false;
   std::optional<Position> window;
-  std::vector<Position> cu_seqlens;
+  std::string cu_seqlens;  // as typed: "0,5,24"
 
   void add_to(CLI::App& command);
   Mask mask() const;

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/core/shown.hpp"
 #include "tool/commands.hpp"
 #include "tool/ladder_report.hpp"
 #include "tool/options.hpp"
@@ -75,11 +76,11 @@ int run(const RunOptions& options) {
   require_writable("--json", options.json);
   const Shared shared = options.input.empty() ? from_text(options) : from_file(options);
   const Shape& s = shared.problem.shape;
-  std::printf("%s: %lld tokens, %s, %lld heads on %lld KV heads, head_dim %lld, %s, %d rank%s\n\n",
-              shared.title.c_str(), static_cast<long long>(s.seqlen), described(shared.problem.mask).c_str(),
-              static_cast<long long>(s.heads), static_cast<long long>(s.kv_heads),
+  std::printf("%s: %s, %s, %s on %s, head_dim %lld, %s, %s\n\n", shared.title.c_str(),
+              counted(s.seqlen, "token").c_str(), described(shared.problem.mask).c_str(),
+              counted(s.heads, "head").c_str(), counted(s.kv_heads, "KV head").c_str(),
               static_cast<long long>(s.head_dim), std::string(name_of(shared.inputs.q.dtype())).c_str(),
-              shared.problem.world_size, shared.problem.world_size == 1 ? "" : "s");
+              counted(shared.problem.world_size, "rank").c_str());
   std::fflush(stdout);
   const verify::Report report =
       climb_ladder(shared.title, shared.problem, shared.inputs, asked_layout(options));

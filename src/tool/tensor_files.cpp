@@ -14,11 +14,14 @@ StoredInputs read_inputs(const std::filesystem::path& path, std::optional<DType>
   Buffer q = file.read("q");
   StoredInputs stored{{}, storage.value_or(q.dtype())};
   const DType computing = stored.storage == DType::kBFloat16 ? DType::kFloat32 : stored.storage;
-  const auto rounded = [&](const Buffer& tensor) {
+  const auto rounded = [&](const char* name, const Buffer& tensor) {
+    if (!storage && tensor.dtype() != q.dtype())
+      throw Error(name, "the type of q, " + std::string(name_of(q.dtype())),
+                  std::string(name_of(tensor.dtype())), "write them alike");
     return converted(converted(tensor, stored.storage), computing);
   };
-  stored.inputs = {rounded(q), rounded(file.read("k")), rounded(file.read("v")),
-                   file.contains("dout") ? rounded(file.read("dout")) : Buffer()};
+  stored.inputs = {rounded("q", q), rounded("k", file.read("k")), rounded("v", file.read("v")),
+                   file.contains("dout") ? rounded("dout", file.read("dout")) : Buffer()};
   return stored;
 }
 

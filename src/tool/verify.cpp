@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/core/shown.hpp"
 #include "tool/commands.hpp"
 #include "tool/options.hpp"
 #include "tool/output.hpp"
@@ -37,6 +38,12 @@ verify::Comparison compared(const verify::Answer& claim, const Problem& problem,
   return rule.add(claim, dense, oracle, expect);
 }
 
+// By which rule, for the reader: a float32 copy of a float64 computation would fail the exact one.
+std::string rule_of(const verify::Answer& claim) {
+  if (claim.out.dtype() == DType::kFloat64) return "float64: exact to 1e-12 of each element's scale";
+  return std::string(name_of(claim.out.dtype())) + ": may round as plain dense attention does in it";
+}
+
 // What must be in a claim so that it can be judged at all.
 void require_whole(const verify::Answer& claim, const verify::Inputs& inputs) {
   if (claim.lse.empty())
@@ -54,10 +61,8 @@ int verify_schedule(const std::string& path) {
   const verify::ScheduleProof proof =
       verify::prove_schedule(schedule.trace, schedule.problem, schedule.goal, schedule.notes);
   const Problem& p = schedule.problem;
-  const std::string title = path + " (" + described(p.mask) + ", " + std::to_string(p.shape.seqlen) +
-                            " tokens, " + std::to_string(p.world_size) +
-                            (p.world_size == 1 ? " rank, " : " ranks, ") + std::string(name_of(p.layout)) +
-                            ")";
+  const std::string title = path + " (" + described(p.mask) + ", " + counted(p.shape.seqlen, "token") + ", " +
+                            counted(p.world_size, "rank") + ", " + std::string(name_of(p.layout)) + ")";
   std::fputs(verify::text_of(verify::report_of(proof, schedule.goal, title), colour()).c_str(), stdout);
   return proof.good() ? 0 : static_cast<int>(Code::kWrongAnswer);
 }
@@ -73,10 +78,10 @@ int verify_claim(const VerifyOptions& options) {
   require_whole(claim, inputs);
   const verify::Comparison comparison = compared(claim, problem, stored);
 
-  verify::Report report{
-      options.claim + " (" + described(problem.mask) + ", " + std::to_string(problem.world_size) +
-          (problem.world_size == 1 ? " rank, " : " ranks, ") + std::string(name_of(problem.layout)) + ")",
-      {}};
+  verify::Report report{options.claim + " (" + described(problem.mask) + ", " +
+                            counted(problem.world_size, "rank") + ", " +
+                            std::string(name_of(problem.layout)) + "), " + rule_of(claim),
+                        {}};
   for (const verify::TensorComparison& tensor : comparison.tensors) {
     const bool good = tensor.wrong == 0;
     report.rows.push_back(

@@ -5,14 +5,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "ringcraft/core/shown.hpp"
+
 namespace ringcraft::verify {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string plural(Index count, const char* thing) {
-  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
-}
 
 class Writer {
  public:
@@ -88,7 +86,7 @@ class Writer {
       const TracedMessage& m = from.messages[i];
       const bool send = m.kind == Op::kSend;
       const std::string peer = "rank " + std::to_string(m.peer);
-      const std::string what = i < labels.size() ? labels[i] : plural(m.bytes.size, "byte");
+      const std::string what = i < labels.size() ? labels[i] : counted(m.bytes.size, "byte");
       const std::string name = (send ? "send " + what + " to " : "recv " + what + " from ") + peer;
       const Json same{{"cat", send ? "send" : "recv"}, {"id", ++last_id_}};
       Json first = same;

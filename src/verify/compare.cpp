@@ -140,7 +140,7 @@ std::string described(const Comparison& c, const Sharding& sharding) {
     return text.str();
   }
   if (c.total == 0) return "nothing to compare: the tensors have no elements";
-  text << c.wrong << " of " << c.total << " elements are wrong; ";
+  text << c.wrong << " of " << c.total << (c.wrong == 1 ? " elements is wrong; " : " elements are wrong; ");
   if (const auto first = first_wrong(c, sharding))
     text << "first on rank " << first->rank << ", local row " << first->row << ": "
          << described(first->difference);

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 
+#include "ringcraft/core/shown.hpp"
 #include "verify/replay_detail.hpp"
 
 namespace ringcraft::verify {
-
-std::string bytes_of(Index size) { return std::to_string(size) + (size == 1 ? " byte" : " bytes"); }
 
 Replayer::Replayer(const Trace& trace, const Problem& problem, const ScheduleNotes& notes)
     : trace_(trace), problem_(problem), notes_(notes), ranks_(static_cast<std::size_t>(trace.world_size())) {
@@ -134,7 +133,7 @@ void Replayer::start(int rank, std::size_t number) {
 
 void Replayer::post(const Half& half) {
   const TracedMessage& m = message(half);
-  label(half) = bytes_of(m.bytes.size);
+  label(half) = counted(m.bytes.size, "byte");
   require_free(half);
   if (m.kind == Op::kSend) {
     auto& pieces = self(half.rank).posted[half.event][half.message].pieces;
@@ -165,8 +164,8 @@ void Replayer::match(const Half& send, const Half& recv) {
     return;
   }
   violate(ScheduleClaim::kMessages, send.rank, send.event,
-          "sends " + bytes_of(out) + " to rank " + std::to_string(recv.rank) + ", which expects " +
-              bytes_of(in) + " at its step " + std::to_string(found(recv.rank, recv.event).step));
+          "sends " + counted(out, "byte") + " to rank " + std::to_string(recv.rank) + ", which expects " +
+              counted(in, "byte") + " at its step " + std::to_string(found(recv.rank, recv.event).step));
 }
 
 bool Replayer::arrived(int rank, std::size_t start) {

@@ -64,6 +64,19 @@ void add_lines(std::string& text, std::string_view lines, std::size_t indent) {
   }
 }
 
+// Below a row that failed: where, why, and what to think of next.
+void add_help(std::string& text, const ReportRow& row, std::size_t indent) {
+  if (!row.maps.empty()) {
+    add_lines(text, "rows of each rank ('.' right, 'x' wrong, 'n' no number):", indent);
+    for (const ErrorMap& map : row.maps) add_lines(text, picture_of(map), indent + 2);
+  }
+  for (const Cause& cause : row.causes) {
+    add_lines(text, (&cause == row.causes.data() ? "likely: " : "or:     ") + cause.sentence, indent);
+    add_lines(text, cause.question, indent + 8);
+  }
+  if (!row.hint.empty()) add_lines(text, "hint: " + row.hint, indent);
+}
+
 nlohmann::json json_of(const Figure& figure) {
   return {{"name", figure.name},
           {"value", figure.value},
@@ -74,9 +87,19 @@ nlohmann::json json_of(const Figure& figure) {
 nlohmann::json json_of(const ReportRow& row) {
   nlohmann::json figures = nlohmann::json::array();
   for (const Figure& figure : row.figures) figures.push_back(json_of(figure));
-  return {{"id", row.id},         {"claim", row.claim},       {"status", name_of(row.status)},
-          {"weight", row.weight}, {"sentence", row.sentence}, {"hint", row.hint},
-          {"figures", figures}};
+  nlohmann::json maps = nlohmann::json::array(), causes = nlohmann::json::array();
+  for (const ErrorMap& map : row.maps) maps.push_back({{"tensor", map.tensor}, {"ranks", map.ranks}});
+  for (const Cause& cause : row.causes)
+    causes.push_back({{"id", cause.id}, {"sentence", cause.sentence}, {"question", cause.question}});
+  return {{"id", row.id},
+          {"claim", row.claim},
+          {"status", name_of(row.status)},
+          {"weight", row.weight},
+          {"sentence", row.sentence},
+          {"hint", row.hint},
+          {"figures", figures},
+          {"maps", maps},
+          {"causes", causes}};
 }
 
 }  // namespace
@@ -91,7 +114,7 @@ std::string text_of(const Report& report, Colour colour) {
                         painted(fmt::format("{:7}", name_of(row.status)), row.status, colour), row.id, width,
                         row.claim);
     if (row.status != Status::kPassed) add_lines(text, row.sentence, indent);
-    if (row.status == Status::kFailed && !row.hint.empty()) add_lines(text, "hint: " + row.hint, indent);
+    if (row.status == Status::kFailed) add_help(text, row, indent);
     for (const Figure& figure : row.figures) add_lines(text, text_of(figure), indent);
   }
   const Status overall = report.good() ? Status::kPassed : Status::kFailed;

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "verify/error_map.hpp"
+
 namespace ringcraft::verify {
 
 /// What became of one claim.
@@ -29,6 +31,13 @@ struct Figure {
   std::string unit;              ///< "B", "s"; empty for a plain number
 };
 
+/// A likely reason why something is wrong: a misconception that others have had.
+struct Cause {
+  std::string id;        ///< "RF4": the same mistake has the same id in every lesson
+  std::string sentence;  ///< "the block in hand at step t is taken for that of rank + t"
+  std::string question;  ///< one question that leads on, without the solution
+};
+
 /// One claim and its verdict.
 struct ReportRow {
   std::string id;     ///< "104.identity"
@@ -38,6 +47,8 @@ struct ReportRow {
   std::string sentence;  ///< the verdict: what was found, where, what was expected
   std::string hint;      ///< the next thing to try; shown if the row failed
   std::vector<Figure> figures;
+  std::vector<ErrorMap> maps = {};  ///< where the values are wrong; shown if the row failed
+  std::vector<Cause> causes = {};   ///< at most three, the likeliest first; shown if the row failed
 };
 
 /// All claims about one thing.
@@ -62,8 +73,8 @@ enum class Colour : std::uint8_t { kPlain, kTerminal };
 std::string text_of(const Report& report, Colour colour = Colour::kPlain);
 
 /// For programs: {"title", "good", "points", "all_points", "rows": [{"id", "claim", "status", "weight",
-/// "sentence", "hint", "figures": [{"name", "value", "theory", "unit"}]}]}. A number that is not finite is
-/// null.
+/// "sentence", "hint", "figures": [{"name", "value", "theory", "unit"}], "maps": [{"tensor", "ranks"}],
+/// "causes": [{"id", "sentence", "question"}]}]}. A number that is not finite is null.
 std::string json_of(const Report& report);
 
 }  // namespace ringcraft::verify

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "ringcraft/core/shown.hpp"
+
 namespace ringcraft::verify {
 namespace {
 
@@ -53,8 +55,7 @@ class Judgement {
         const std::string what = " its queries against " + block_name(block);
         if (pairs > 0 && when.empty())
           violate(ScheduleClaim::kPairs, rank_name(rank) + " never computes" + what + pass +
-                                             ", of which it sees " + std::to_string(pairs) +
-                                             (pairs == 1 ? " pair" : " pairs"));
+                                             ", of which it sees " + counted(pairs, "pair"));
         if (when.size() > 1)
           violate(ScheduleClaim::kPairs, rank_name(rank) + " computes" + what + pass + " " +
                                              std::to_string(when.size()) + " times: " + steps_of(when));
@@ -162,9 +163,8 @@ class Judgement {
       }
     }
     if (hops != want)
-      violate(ScheduleClaim::kCosts, name + " makes " + std::to_string(hops) +
-                                         (hops == 1 ? " hop" : " hops") + ", and in a ring " +
-                                         std::to_string(want));
+      violate(ScheduleClaim::kCosts,
+              name + " makes " + counted(hops, "hop") + ", and in a ring " + std::to_string(want));
   }
 
   const Trace& trace_;

@@ -30,6 +30,9 @@ const Refusal kRefusals[] = {
     {"attend --input IN --output OUT --window -1", "window: expected a left limit of at least 0"},
     {"attend --input IN --output OUT --cu-seqlens 0,5", "cu_seqlens"},
     {"attend --input IN --output OUT --cu-seqlens 0,7,5,13", "borders that rise"},
+    {"attend --input IN --output OUT --cu-seqlens 0,5,", "--cu-seqlens: expected whole numbers"},
+    {"attend --input IN --output OUT --cu-seqlens 0,,13", "--cu-seqlens: expected whole numbers"},
+    {"attend --input IN --output OUT --ranks", "./ringcraft attend --help"},
     {"attend --input IN --output OUT --per-sequence", "--per-sequence"},
     {"attend --input IN --output OUT --method all-gather", "method: expected ring, got all-gather"},
     {"attend --input IN --output OUT --method rung", "--method"},
@@ -44,6 +47,7 @@ const Refusal kRefusals[] = {
     {"attend --input IN --output OUT --trace t.json --backend nccl", "--backend nccl"},
     {"attend --input IN --output OUT --softmax-scale nan", "softmax_scale"},
     {"attend --input HALF --output OUT", "dout"},
+    {"attend --input MIXED --output OUT", "k: expected the type of q, float32, got float64"},
     {"attend --input NAN --output OUT", "q: expected finite numbers, got nan"},
     {"attend --input IN --output OUT --window 99999999999999999999", "--window: expected less than"},
     {"attend --input IN --output nowhere/OUT", "nowhere"},
@@ -116,12 +120,16 @@ TEST_CASE("every wrong call is refused with a sentence and leaves no file") {
   for (float& x : inputs.dout.values<float>()) x = 1;
   write_inputs(folder.file("half"), inputs);
   inputs.dout = Buffer();
+  verify::Inputs mixed = verify::converted(inputs, DType::kFloat32);
+  mixed.k = converted(mixed.k, DType::kFloat64);
+  write_inputs(folder.file("mixed"), mixed);
   inputs.q.values<float>()[7] = std::numeric_limits<float>::quiet_NaN();
   write_inputs(folder.file("nan"), inputs);
   for (const Refusal& refusal : kRefusals) {
     std::string arguments = refusal.arguments;
     replace(arguments, "IN", folder.file("in"));
     replace(arguments, "NAN", folder.file("nan"));
+    replace(arguments, "MIXED", folder.file("mixed"));
     replace(arguments, "HALF", folder.file("half"));
     replace(arguments, "OUT", folder.file("out"));
     CAPTURE(refusal.arguments);

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Text from outside (a file, a flag) for a sentence that a person reads on a terminal.
+/// Parts of a sentence that a person reads on a terminal: text from outside (a file, a flag), and counts.
 
 #include <string>
 #include <string_view>
@@ -17,6 +17,12 @@ inline std::string shown(std::string_view text, std::size_t limit = 60) {
   for (char& c : result)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
   return length < text.size() ? result + "..." : result;
+}
+
+/// "1 token", "3 tokens": for things whose plural ends in s.
+template <class Count>
+std::string counted(Count count, std::string_view thing) {
+  return std::to_string(count) + " " + std::string(thing) + (count == 1 ? "" : "s");
 }
 
 }  // namespace ringcraft

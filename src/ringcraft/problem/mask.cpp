@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ringcraft/core/shown.hpp"
+
 namespace ringcraft {
 
 std::string described(const Mask& mask) {
@@ -17,7 +19,7 @@ std::string described(const Mask& mask) {
     text = "left " + (mask.left == kNoLimit ? "open" : std::to_string(mask.left)) + ", right " +
            (mask.right == kNoLimit ? "open" : std::to_string(mask.right));
   }
-  if (!mask.cu_seqlens.empty()) text += ", " + std::to_string(mask.cu_seqlens.size() - 1) + " sequences";
+  if (!mask.cu_seqlens.empty()) text += ", " + counted(mask.cu_seqlens.size() - 1, "sequence");
   return text;
 }
 
