@@ -85,6 +85,8 @@ class Child {
   /// the output is closed then.
   bool read_output();
   const std::string& printed() const { return printed_; }
+  /// Forgets what was printed, so that output_limit counts from here.
+  void forget_output() { printed_.clear(); }
   /// Whether it printed more than the limit.
   bool flooded() const { return flooded_; }
 
