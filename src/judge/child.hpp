@@ -43,6 +43,9 @@ struct Limits {
   rlim_t cpu_seconds = 0;
   rlim_t address_bytes = 0;
   rlim_t file_bytes = 0;
+  /// Whether it may start processes; threads it always may. One that tries nevertheless is ended, where the
+  /// kernel offers it (seccomp, on x86-64 and AArch64).
+  bool processes = true;
 };
 
 /// Whether a child gets a socket to the judge as descriptor 3.

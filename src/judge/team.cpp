@@ -9,9 +9,13 @@ namespace {
 
 // A call has a deadline; the processor time is that of all calls of a lesson, on all threads.
 Limits worker_limits(const Asked& asked) {
-  Limits limits{.cpu_seconds = 600, .address_bytes = rlim_t{2} << 30, .file_bytes = 1 << 20};
+  Limits limits{
+      .cpu_seconds = 600, .address_bytes = rlim_t{2} << 30, .file_bytes = 1 << 20, .processes = false};
   if (asked.address_bytes > 0) limits.address_bytes = asked.address_bytes;
-  if (kSanitized) limits.address_bytes = 0;  // a sanitizer's shadow memory takes terabytes of addresses
+  if (kSanitized) {
+    limits.address_bytes = 0;  // a sanitizer's shadow memory takes terabytes of addresses
+    limits.processes = true;   // and its report is written with the help of another program
+  }
   return limits;
 }
 

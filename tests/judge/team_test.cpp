@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "judge/config.hpp"
 #include "support/errors.hpp"
 #include "verdicts.hpp"
 
@@ -21,7 +22,8 @@ Report with_lines(const std::string& lines) {
   std::ifstream original(kRoot / "src/ringcraft/attention/merge.cpp");
   std::ostringstream text;
   text << original.rdbuf();
-  std::string source = "#include <unistd.h>\n#include <cstdio>\n#include <stdexcept>\n" + text.str();
+  std::string source =
+      "#include <unistd.h>\n#include <cstdio>\n#include <stdexcept>\n#include <thread>\n" + text.str();
   const auto body = source.find("// BEGIN SOLUTION 104");
   REQUIRE(body != source.npos);
   source.insert(body, lines + "\n  ");
@@ -98,6 +100,16 @@ TEST_CASE("what is printed without end ends a check, and what little is printed 
       with_lines("for (int i = 0; i < 100 && acc.out.cols != 6; ++i) std::puts(\"a line of some length\");");
   INFO(verify::text_of(report));
   CHECK(report.good());  // more than 64 KB over all checks
+}
+
+TEST_CASE("a worker may start threads and no process") {
+  const Report threads = with_lines("std::thread([] {}).join();");
+  INFO(verify::text_of(threads));
+  CHECK(threads.good());
+  if (kSanitized) return;  // there processes are let through
+  const Report processes = with_lines("if (fork() == 0) { setsid(); sleep(1000); }");
+  INFO(verify::text_of(processes));
+  CHECK(testing::contains(row(processes, "104.two-halves").sentence, "started a process"));
 }
 
 }  // namespace ringcraft::judge
