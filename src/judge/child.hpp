@@ -43,6 +43,9 @@ struct Limits {
   rlim_t cpu_seconds = 0;
   rlim_t address_bytes = 0;
   rlim_t file_bytes = 0;
+  /// Whether it may start processes; threads it always may. One that tries nevertheless is ended, where the
+  /// kernel offers it (seccomp, on x86-64 and AArch64).
+  bool processes = true;
 };
 
 /// Whether a child gets a socket to the judge as descriptor 3.
@@ -85,6 +88,8 @@ class Child {
   /// the output is closed then.
   bool read_output();
   const std::string& printed() const { return printed_; }
+  /// Forgets what was printed, so that output_limit counts from here.
+  void forget_output() { printed_.clear(); }
   /// Whether it printed more than the limit.
   bool flooded() const { return flooded_; }
 
