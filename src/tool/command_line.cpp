@@ -24,6 +24,7 @@ std::shared_ptr<CLI::App> parser(Action& action) {
   add_verify(*app, action);
   add_bench(*app, action);
   add_lessons(*app, action);
+  add_export(*app, action);
   add_not_here(*app, action);
   return app;
 }
@@ -31,7 +32,7 @@ std::shared_ptr<CLI::App> parser(Action& action) {
 // Prints help and says what is missing.
 int nothing_asked(const CLI::App& app) {
   std::fputs(app.help().c_str(), stdout);
-  throw Error("say what to do: run, attend, verify, bench, lessons, start, check, test or setup");
+  throw Error("say what to do: run, attend, verify, bench, lessons, start, check, export, test or setup");
 }
 
 }  // namespace
