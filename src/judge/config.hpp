@@ -11,6 +11,9 @@ namespace ringcraft::judge {
 extern const bool kSanitized;
 /// Root of the source tree.
 extern const std::string kSourceRoot;
+/// Where an exported tree's build has unpacked the files with sealed bodies, laid out as below kSourceRoot;
+/// empty in a tree that has its bodies itself.
+extern const std::string kUnsealedRoot;
 /// An existing folder of the build tree for short-lived files.
 extern const std::string kWorkRoot;
 /// The compiler and its flags for a student's file; the precompiled header fits exactly these.
@@ -21,6 +24,8 @@ extern const std::vector<std::string> kOptimise;
 extern const std::vector<std::string> kLink;
 /// The objects of the worker, the archives of the library, and what they need: behind the student's object.
 extern const std::vector<std::string> kLinkInputs;
+/// The same for the program that runs a stage of the ladder with students' objects.
+extern const std::vector<std::string> kStageLinkInputs;
 /// The program nm.
 extern const std::string kNm;
 /// A file with nm's list of the symbols of all objects of the library, each line with its object in front.

@@ -1,6 +1,7 @@
 // Start and check (see judge.hpp).
 #include "judge/judge.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -34,6 +35,26 @@ std::string read_text(const std::filesystem::path& path) {
   if (!(text << file.rdbuf()))
     throw Error("file", "a readable file", path.string(), "clone the repository again", Code::kMissing);
   return text.str();
+}
+
+// In an exported tree the unpacked file stands for the one in the tree, whose body is sealed.
+std::filesystem::path library_file(const Lesson& lesson) {
+  const auto unsealed = std::filesystem::path(kUnsealedRoot) / "src" / lesson.source;
+  if (!kUnsealedRoot.empty() && std::filesystem::exists(unsealed)) return unsealed;
+  return std::filesystem::path(kSourceRoot) / "src" / lesson.source;
+}
+
+bool has_body(const Lesson& lesson, const std::string& text, const std::string& file) {
+  return std::ranges::any_of(parse_marks(text, file, numbers()),
+                             [&](const Region& region) { return region.lesson == lesson.number; });
+}
+
+// What `start` writes. Where the body is a prebuilt object, the file in the tree is the skeleton already.
+std::string exercise_text(const Lesson& lesson) {
+  const auto file = library_file(lesson);
+  const std::string text = read_text(file);
+  if (!kUnsealedRoot.empty() && !has_body(lesson, text, file.string())) return text;
+  return skeleton(text, file.string(), numbers(), lesson.number);
 }
 
 // One check of one student's file: the steps in order, each of them a row.
@@ -186,11 +207,18 @@ std::filesystem::path exercise_file(int lesson, const std::filesystem::path& wor
   return workspace / declared.name / std::filesystem::path(declared.source).filename();
 }
 
+std::filesystem::path original_file(int lesson) {
+  const Lesson& declared = lesson_numbered(lesson);
+  const auto file = library_file(declared);
+  if (!kUnsealedRoot.empty() && !has_body(declared, read_text(file), file.string()))
+    throw Error("lesson " + std::to_string(lesson), "its solution in this tree", "a compiled object only",
+                "ask whoever gave you the tree", Code::kMissing);
+  return file;
+}
+
 std::filesystem::path start(int lesson, const std::filesystem::path& workspace) {
   const std::filesystem::path target = exercise_file(lesson, workspace);
-  const std::filesystem::path original =
-      std::filesystem::path(kSourceRoot) / "src" / lesson_numbered(lesson).source;
-  const std::string text = skeleton(read_text(original), original.string(), numbers(), lesson);
+  const std::string text = exercise_text(lesson_numbered(lesson));
   if (std::filesystem::exists(std::filesystem::symlink_status(target)))
     throw Error("start", "no file yet", target.string(),
                 "go on writing in it, or move it away to start again; then ./ringcraft check " +

@@ -33,6 +33,11 @@ std::vector<LessonInfo> lessons();
 /// lesson.
 std::filesystem::path exercise_file(int lesson, const std::filesystem::path& workspace);
 
+/// The library's own file of a lesson, with the body between its marks: in src, or in an exported tree where
+/// the build has unpacked it. Throws Error for an unknown lesson, and (kMissing) in a tree that has this body
+/// as a prebuilt object only.
+std::filesystem::path original_file(int lesson);
+
 /// Writes the exercise file: the library's own with the body taken out. Returns its path. Throws Error for an
 /// unknown lesson, if the file is there already, or if it cannot be written.
 std::filesystem::path start(int lesson, const std::filesystem::path& workspace);

@@ -122,11 +122,31 @@ class Parser {
   std::vector<Region> regions_;
 };
 
-std::string replacement(const Region& region, int lesson) {
+std::string replacement(const Region& region) {
   const int lines = region.lines() < 10 ? region.lines() : (region.lines() + 2) / 5 * 5;
-  return region.indent + "// TODO: write " + region.name + " here, about " + counted(lines, "line") +
-         ".\n" + region.indent + "throw Error(\"lesson " +
-         std::to_string(lesson) + " is not written yet\");\n";
+  return region.indent + "// TODO: write " + region.name + " here, about " + counted(lines, "line") + ".\n" +
+         region.indent + "throw Error(\"lesson " + std::to_string(region.lesson) +
+         " is not written yet\");\n";
+}
+
+enum class OtherMarks : bool { kDropped, kKept };
+
+// The text with the bodies of these lessons replaced; the marks around the other bodies stay or go.
+std::string replaced(std::string_view text, const std::vector<Region>& regions, const std::set<int>& out,
+                     OtherMarks other) {
+  std::string result;
+  auto region = regions.begin();
+  int number = 0;
+  for (const std::string& line : lines_of(text)) {
+    ++number;
+    const bool inside = region != regions.end() && number >= region->begin;
+    const bool mark = inside && (number == region->begin || number == region->end);
+    const bool taken = inside && out.contains(region->lesson);
+    if (taken && number == region->begin) result += replacement(*region);
+    if (!taken && (!mark || other == OtherMarks::kKept)) result += line + "\n";
+    if (inside && number == region->end) ++region;
+  }
+  return result;
 }
 
 }  // namespace
@@ -144,18 +164,14 @@ std::string skeleton(std::string_view text, const std::string& file, const std::
   const std::vector<Region> regions = parse_marks(text, file, lessons);
   if (std::ranges::none_of(regions, [&](const Region& region) { return region.lesson == lesson; }))
     throw Error(file, "marks of lesson " + std::to_string(lesson), "none", "correct the marks");
-  std::string result;
-  auto region = regions.begin();
-  int number = 0;
-  for (const std::string& line : lines_of(text)) {
-    ++number;
-    const bool inside = region != regions.end() && number >= region->begin;
-    const bool mark = inside && (number == region->begin || number == region->end);
-    if (inside && number == region->begin && region->lesson == lesson) result += replacement(*region, lesson);
-    if (!inside || (!mark && region->lesson != lesson)) result += line + "\n";
-    if (inside && number == region->end) ++region;
-  }
-  return result;
+  return replaced(text, regions, {lesson}, OtherMarks::kDropped);
+}
+
+std::string without_bodies(std::string_view text, const std::string& file, const std::set<int>& lessons,
+                           const std::set<int>& sealed) {
+  const std::vector<Region> regions = parse_marks(text, file, lessons);
+  const bool any = std::ranges::any_of(regions, [&](const Region& r) { return sealed.contains(r.lesson); });
+  return any ? replaced(text, regions, sealed, OtherMarks::kKept) : std::string(text);
 }
 
 }  // namespace ringcraft::judge

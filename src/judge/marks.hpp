@@ -37,4 +37,9 @@ std::vector<Region> parse_marks(std::string_view text, const std::string& file, 
 std::string skeleton(std::string_view text, const std::string& file, const std::set<int>& lessons,
                      int lesson);
 
+/// The same for every lesson of `sealed`; the other lessons keep their bodies, and their marks. Without a
+/// region of these lessons the text is returned as it came.
+std::string without_bodies(std::string_view text, const std::string& file, const std::set<int>& lessons,
+                           const std::set<int>& sealed);
+
 }  // namespace ringcraft::judge

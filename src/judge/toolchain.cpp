@@ -127,23 +127,25 @@ BuildStep gate(const Lesson& lesson, const WorkFolder& folder) {
   return {all, ""};
 }
 
+BuildStep link_program(const std::filesystem::path& program, const std::vector<std::string>& objects,
+                       const std::vector<std::string>& inputs, const WorkFolder& folder) {
+  std::vector<std::string> arguments = kLink;
+  arguments.insert(arguments.end(), {"-o", program});
+  arguments.insert(arguments.end(), objects.begin(), objects.end());
+  arguments.insert(arguments.end(), inputs.begin(), inputs.end());
+  const Finished finished = run_tool(std::move(arguments), folder.path());
+  require_ended(finished, "the linker");
+  return {finished.good() ? "" : cleaned(finished.printed, kShownText), ""};
+}
+
 BuildStep link(const Lesson& lesson, const WorkFolder& folder) {
-  const auto linked = [&](const std::filesystem::path& program, const std::vector<std::string>& objects) {
-    std::vector<std::string> arguments = kLink;
-    arguments.insert(arguments.end(), {"-o", program});
-    arguments.insert(arguments.end(), objects.begin(), objects.end());
-    arguments.insert(arguments.end(), kLinkInputs.begin(), kLinkInputs.end());
-    const Finished finished = run_tool(std::move(arguments), folder.path());
-    require_ended(finished, "the linker");
-    return finished;
-  };
-  if (lesson.timed && !linked(library_program(folder), {}).good())
+  if (lesson.timed && !link_program(library_program(folder), {}, kLinkInputs, folder).sentence.empty())
     throw Error("judge", "a library that links", "objects that do not", "build the tree again",
                 Code::kMissing);
-  const Finished finished = linked(worker_program(folder), {folder.path() / "student.o"});
-  if (finished.good()) return {};
-  return {"your file compiles, but does not link with the library:\n" + cleaned(finished.printed, kShownText),
-          ""};
+  BuildStep done = link_program(worker_program(folder), {folder.path() / "student.o"}, kLinkInputs, folder);
+  if (!done.sentence.empty())
+    done.sentence = "your file compiles, but does not link with the library:\n" + done.sentence;
+  return done;
 }
 
 std::filesystem::path worker_program(const WorkFolder& folder) { return folder.path() / "worker"; }

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "judge/lesson.hpp"
 
@@ -36,6 +37,10 @@ BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const
 BuildStep gate(const Lesson& lesson, const WorkFolder& folder);
 /// Links student.o to the worker's program, and for a timed lesson the library's own object to another one.
 BuildStep link(const Lesson& lesson, const WorkFolder& folder);
+/// Links objects in front of `inputs` (kLinkInputs, kStageLinkInputs) to a program; the sentence is the
+/// linker's text.
+BuildStep link_program(const std::filesystem::path& program, const std::vector<std::string>& objects,
+                       const std::vector<std::string>& inputs, const WorkFolder& folder);
 /// The worker with the student's function.
 std::filesystem::path worker_program(const WorkFolder& folder);
 /// The worker with the library's own, made for a timed lesson only.

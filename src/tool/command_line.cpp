@@ -27,6 +27,7 @@ std::shared_ptr<CLI::App> parser(Action& action) {
   add_bench(*app, action);
   add_lessons(*app, action);
   add_student(*app, action);
+  add_export(*app, action);
   add_not_here(*app, action);
   return app;
 }
@@ -36,8 +37,8 @@ int nothing_asked(const CLI::App& app) {
   if (on_terminal()) return watch();
   std::fputs(app.help().c_str(), stdout);
   throw Error(
-      "say what to do: run, attend, verify, bench, lessons, start, check, watch, next, hint, diff, test or "
-      "setup");
+      "say what to do: run, attend, verify, bench, lessons, start, check, watch, next, hint, diff, export, "
+      "test or setup");
 }
 
 }  // namespace

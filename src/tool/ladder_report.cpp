@@ -4,9 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <map>
+#include <ranges>
+#include <set>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "ringcraft/ring/theory.hpp"
 #include "tool/output.hpp"
@@ -103,17 +108,103 @@ std::vector<Figure> cost_figures(const Cost& got, const Cost& theory, bool distr
   return figures;
 }
 
-// The stage to compare with: the predecessor, or where that is left out, the predecessor's.
-std::string climbed_predecessor(const Stage& stage, const std::map<std::string, Answer>& answers) {
-  std::string name = stage.predecessor;
-  while (!name.empty() && !answers.contains(name)) name = verify::stage_named(name).predecessor;
-  return name;
+// ---- the climb
+
+std::string listed(const std::vector<int>& lessons) {
+  std::string text;
+  for (const int lesson : lessons) text += (text.empty() ? "" : ", ") + std::to_string(lesson);
+  return text;
 }
+
+// The stages one after the other, each of them a row.
+class Climb {
+ public:
+  Climb(verify::Report& report, const Problem& problem, const verify::Inputs& inputs, const Climber& climber)
+      : report_(report), problem_(problem), inputs_(inputs), climber_(climber) {
+    const auto start = std::chrono::steady_clock::now();
+    oracle_ =
+        verify::oracle(problem, inputs, static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+    oracle_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
+  void stage(const Stage& stage) {
+    verify::ReportRow& row = report_.rows.emplace_back();
+    row.id = std::to_string(stage.lesson) + " " + stage.name;
+    if (climber_.yours) row.yours = climber_.yours(stage);
+    const std::string previous = climbed_predecessor(stage);
+    const bool broken = !previous.empty() && failed_.contains(previous);
+    row.claim = previous.empty() ? "where the road begins"
+                : broken         ? "equals the oracle (" + previous + " failed)"
+                                 : "equals " + previous;
+    row.sentence = reason_to_skip(row.yours);
+    if (row.sentence.empty()) run(stage, row, broken ? "" : previous);
+    if (row.status != verify::Status::kPassed) failed_.insert(stage.name);
+    climbed_.insert(stage.name);
+  }
+
+ private:
+  // The stage to compare with: the predecessor, or where that is left out, the predecessor's.
+  std::string climbed_predecessor(const Stage& stage) const {
+    std::string name = stage.predecessor;
+    while (!name.empty() && !climbed_.contains(name)) name = verify::stage_named(name).predecessor;
+    return name;
+  }
+
+  // A stage that runs all that another one did not come back from would not come back either.
+  std::string reason_to_skip(const std::vector<int>& yours) const {
+    for (const auto& [name, lessons] : silent_)
+      if (std::ranges::includes(yours, lessons))
+        return "not tried: it runs your " + listed(lessons) + ", and so did " + name +
+               ", which never came back";
+    return {};
+  }
+
+  void run(const Stage& stage, verify::ReportRow& row, const std::string& previous) {
+    row.status = verify::Status::kFailed;
+    Climbed climbed = row.yours.empty() ? Climbed{verify::climb(stage, problem_, inputs_), ""}
+                                        : climber_.climb(stage, oracle_seconds_);
+    row.sentence = climbed.obstacle;
+    if (climbed.silent) silent_.emplace(stage.name, row.yours);
+    if (climbed.obstacle.empty()) judge(stage, row, previous, climbed.result);
+  }
+
+  void judge(const Stage& stage, verify::ReportRow& row, const std::string& previous,
+             verify::StageResult& result) {
+    const auto first = answers_.find(verify::ladder().front().name);
+    const Comparison verdict =
+        judged(result.answer, first == answers_.end() ? nullptr : &first->second, oracle_, stage.expect);
+    row.status = verdict.good ? verify::Status::kPassed : verify::Status::kFailed;
+    row.sentence = verify::described(verdict, verify::problem_of(stage, problem_).sharding());
+    if (!verdict.complaint.empty()) return;
+    if (!previous.empty())
+      row.figures.push_back({kAgainstPrevious,
+                             largest_error(result.answer, answers_.at(previous), oracle_, stage.expect),
+                             {},
+                             ""});
+    row.figures.push_back({kAgainstOracle, verdict.worst, {}, ""});
+    row.figures.push_back({kSeconds, result.measurement.seconds(), {}, "s"});
+    const bool backward = stage.expect == verify::Expect::kAll && inputs_.has_backward();
+    const Cost theory = predicted(stage, problem_, inputs_.q.dtype(), backward);
+    for (const Figure& figure : cost_figures(measured(result.measurement), theory, stage.layout.has_value()))
+      row.figures.push_back(figure);
+    if (verdict.good) answers_.emplace(stage.name, std::move(result.answer));
+  }
+
+  verify::Report& report_;
+  const Problem& problem_;
+  const verify::Inputs& inputs_;
+  const Climber& climber_;
+  Oracle oracle_;
+  double oracle_seconds_ = 0;
+  std::map<std::string, Answer> answers_;  // of the stages that are right
+  std::set<std::string> climbed_, failed_;
+  std::map<std::string, std::vector<int>> silent_;  // stages that did not come back, and what they ran
+};
 
 }  // namespace
 
 verify::Report climb_ladder(const std::string& title, const Problem& problem, const verify::Inputs& inputs,
-                            std::optional<Layout> only) {
+                            std::optional<Layout> only, const Climber& climber) {
   std::vector<const Stage*> stages;
   for (const Stage& stage : verify::ladder())
     if (!only || !stage.layout || stage.layout == Layout::kContiguous || stage.layout == only)
@@ -122,35 +213,11 @@ verify::Report climb_ladder(const std::string& title, const Problem& problem, co
   constexpr double kOracle = 3;  // the oracle takes about as long as so many stages
   Progress progress(static_cast<double>(stages.size()) + kOracle);
   progress.at(0, "oracle");
-  Oracle oracle =
-      verify::oracle(problem, inputs, static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
-
   verify::Report report{title, {}};
-  std::map<std::string, Answer> answers;
+  Climb climb(report, problem, inputs, climber);
   for (const Stage* stage : stages) {
     progress.at(static_cast<double>(report.rows.size()) + kOracle, stage->name);
-    verify::StageResult result = verify::climb(*stage, problem, inputs);
-    const std::string previous = climbed_predecessor(*stage, answers);
-    const Answer* dense = answers.empty() ? nullptr : &answers.at(stages.front()->name);
-    const Comparison verdict = judged(result.answer, dense, oracle, stage->expect);
-
-    verify::ReportRow& row = report.rows.emplace_back();
-    row.id = std::to_string(stage->lesson) + " " + stage->name;
-    row.claim = previous.empty() ? "where the road begins" : "equals " + previous;
-    row.status = verdict.good ? verify::Status::kPassed : verify::Status::kFailed;
-    row.sentence = verify::described(verdict, verify::problem_of(*stage, problem).sharding());
-    if (!previous.empty())
-      row.figures.push_back({kAgainstPrevious,
-                             largest_error(result.answer, answers.at(previous), oracle, stage->expect),
-                             {},
-                             ""});
-    row.figures.push_back({kAgainstOracle, verdict.worst, {}, ""});
-    row.figures.push_back({kSeconds, result.measurement.seconds(), {}, "s"});
-    const bool backward = stage->expect == verify::Expect::kAll && inputs.has_backward();
-    const Cost theory = predicted(*stage, problem, inputs.q.dtype(), backward);
-    for (const Figure& figure : cost_figures(measured(result.measurement), theory, stage->layout.has_value()))
-      row.figures.push_back(figure);
-    answers.emplace(stage->name, std::move(result.answer));
+    climb.stage(*stage);
   }
   return report;
 }
@@ -185,20 +252,54 @@ std::string error_text(const verify::ReportRow& row, std::string_view name) {
   return figure == nullptr ? "-" : fmt::format("{:.1e}", figure->value);
 }
 
+std::string seconds_text(const verify::ReportRow& row) {
+  const Figure* seconds = figure_named(row, kSeconds);
+  return seconds == nullptr ? "-" : fmt::format("{:.2f}s", seconds->value);
+}
+
+// A row without weight is about a file, not about a stage.
+bool is_stage(const verify::ReportRow& row) { return row.weight > 0; }
+
+// "right      104, 303": the lessons whose files are the student's stand behind the verdict.
+std::string verdict_text(const verify::ReportRow& row, bool mine) {
+  const std::string verdict = row.status == verify::Status::kPassed   ? "right"
+                              : row.status == verify::Status::kFailed ? "WRONG"
+                                                                      : "not tried";
+  return mine ? fmt::format("{:<9}  {}", verdict, row.yours.empty() ? "-" : listed(row.yours)) : verdict;
+}
+
+// What is wrong, each sentence once, behind the names of all stages that it is about.
+std::vector<std::pair<std::string, std::string>> complaints(const verify::Report& report) {
+  std::vector<std::pair<std::string, std::string>> result;
+  for (const auto& row : report.rows) {
+    if (row.status == verify::Status::kPassed) continue;
+    const auto same = std::ranges::find(result, row.sentence, [](const auto& entry) { return entry.second; });
+    if (same == result.end())
+      result.emplace_back(row.id, row.sentence);
+    else
+      same->first += "; " + row.id;
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string ladder_tables(const verify::Report& report) {
-  std::string text = fmt::format("{:<28} {:<31} {:>9} {:>9} {:>8}  {}\n", "stage", "checked against", "error",
-                                 "oracle", "time", "verdict");
+  std::size_t claims = 31;
+  bool mine = false;
   for (const auto& row : report.rows) {
-    const Figure* seconds = figure_named(row, kSeconds);
-    text += fmt::format("{:<28} {:<31} {:>9} {:>9} {:>7.2f}s  {}\n", row.id, row.claim,
-                        error_text(row, kAgainstPrevious), error_text(row, kAgainstOracle), seconds->value,
-                        row.status == verify::Status::kPassed ? "right" : "WRONG");
+    claims = std::max(claims, row.claim.size());
+    mine = mine || !row.yours.empty();
   }
+  std::string text = fmt::format("{:<28} {:<{}} {:>9} {:>9} {:>8}  {}\n", "stage", "checked against", claims,
+                                 "error", "oracle", "time", mine ? "verdict    yours" : "verdict");
+  for (const auto& row : report.rows)
+    text += fmt::format("{:<28} {:<{}} {:>9} {:>9} {:>8}  {}\n", row.id, row.claim, claims,
+                        error_text(row, kAgainstPrevious), error_text(row, kAgainstOracle), seconds_text(row),
+                        verdict_text(row, mine));
   text += fmt::format("\n{:<28} {:>22} {:>22} {:>10} {:>13}\n", "stage", "peak of a rank", "sent by a rank",
                       "exchanges", "imbalance");
-  for (const auto& row : report.rows)
+  for (const auto& row : report.rows | std::views::filter(is_stage))
     text += fmt::format(
         "{:<28} {:>22} {:>22} {:>10} {:>13}\n", row.id, beside_theory(row, kPeak, bytes_text),
         beside_theory(row, kBytes, bytes_text),
@@ -208,9 +309,10 @@ std::string ladder_tables(const verify::Report& report) {
       "\nError: largest difference of any element of any tensor, in units of the element's scale (float32 "
       "rounds at 6e-08,\n"
       "float64 at 1e-16). Costs are forward and backward together; \"=\" means: exactly what theory says.\n";
-  for (const auto& row : report.rows)
-    if (row.status == verify::Status::kFailed) text += fmt::format("\n{}: {}\n", row.id, row.sentence);
-  text += fmt::format("\n{} of {} stages right\n", report.count(verify::Status::kPassed), report.rows.size());
+  for (const auto& [stages, sentence] : complaints(report))
+    text += fmt::format("\n{}: {}\n", stages, sentence);
+  text += fmt::format("\n{} of {} stages right\n", report.count(verify::Status::kPassed),
+                      std::ranges::count_if(report.rows, is_stage));
   return text;
 }
 

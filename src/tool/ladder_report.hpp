@@ -2,16 +2,36 @@
 // The ladder climbed on one problem: every stage judged against the stage before it and against the oracle,
 // its costs beside what theory says.
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "verify/ladder.hpp"
 #include "verify/report.hpp"
 
 namespace ringcraft::tool {
 
-// Runs the stages; with `only`, of the rings those in contiguous layout and in this one.
+// What became of a stage that someone else's code runs.
+struct Climbed {
+  verify::StageResult result;
+  std::string obstacle;  // why there is no result; empty if there is one
+  bool silent = false;   // the obstacle: it did not come back in time
+};
+
+// Who runs the stages, if not the library in this process.
+struct Climber {
+  std::function<Climbed(const verify::Stage&, double oracle_seconds)>
+      climb;  // the oracle's time on this problem
+  std::function<std::vector<int>(const verify::Stage&)>
+      yours;  // lessons of the stage whose files are the student's
+};
+
+// Runs the stages; with `only`, of the rings those in contiguous layout and in this one. A stage is compared
+// with the stage before it, or where that failed with the oracle alone. A stage of a `climber` that does not
+// come to its end is a row that failed; after one that never came back, those that run all of the same
+// lessons are not tried.
 verify::Report climb_ladder(const std::string& title, const Problem& problem, const verify::Inputs& inputs,
-                            std::optional<Layout> only = {});
+                            std::optional<Layout> only = {}, const Climber& climber = {});
 
 // The report as two tables for people: is each stage right, and what does it cost?
 std::string ladder_tables(const verify::Report& report);

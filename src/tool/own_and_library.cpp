@@ -54,7 +54,7 @@ void require_passed(const Course& course, int lesson, const std::filesystem::pat
 
 std::string diff_text(const Course& course, int lesson, verify::Colour colour) {
   const std::filesystem::path own = course.exercise(lesson);
-  const std::filesystem::path library = source_root() / "src" / course.info(lesson).source;
+  const std::filesystem::path library = judge::original_file(lesson);
   require_passed(course, lesson, own);
   const judge::WorkFolder folder;
   const std::filesystem::path reference = folder.path() / "library.cpp";

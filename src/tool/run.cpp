@@ -1,12 +1,15 @@
 // run: climbs the ladder, stage by stage, on one shared problem, and shows each stage's errors and costs.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
 #include "tool/commands.hpp"
+#include "tool/course.hpp"
 #include "tool/ladder_report.hpp"
+#include "tool/mine.hpp"
 #include "tool/options.hpp"
 #include "tool/output.hpp"
 #include "tool/tensor_files.hpp"
@@ -62,7 +65,6 @@ Shared from_text(const RunOptions& options) {
 }
 
 void check_flags(const RunOptions& options) {
-  if (options.mine) throw Error("--mine is not part of this version; ./ringcraft check N runs your file");
   if (backend_named(options.backend) != Backend::kThreads)
     throw Error("run --backend", "threads", options.backend, "attend serves the other backends");
   if (!options.input.empty() && !options.text.empty())
@@ -82,8 +84,10 @@ int run(const RunOptions& options) {
               static_cast<long long>(s.head_dim), std::string(name_of(shared.inputs.q.dtype())).c_str(),
               counted(shared.problem.world_size, "rank").c_str());
   std::fflush(stdout);
+  const std::optional<Layout> only = asked_layout(options);
   const verify::Report report =
-      climb_ladder(shared.title, shared.problem, shared.inputs, asked_layout(options));
+      options.mine ? climb_with_own_files(workspace(), shared.title, shared.problem, shared.inputs, only)
+                   : climb_ladder(shared.title, shared.problem, shared.inputs, only);
   std::fputs(ladder_tables(report).c_str(), stdout);
   if (!options.json.empty()) write_json(options.json, report);
   return report.good() ? 0 : static_cast<int>(Code::kWrongAnswer);
@@ -107,7 +111,7 @@ void add_run(CLI::App& app, Action& action) {
   options->ring.add_to(*command);
   options->mask.add_to(*command);
   command->add_option("--backend", options->backend, "threads")->capture_default_str()->type_name("B");
-  command->add_flag("--mine", options->mine, "Not in this version");
+  command->add_flag("--mine", options->mine, "Your started exercises in place of the library's own files");
   command->add_option("--json", options->json, "Also write the results for programs")->type_name("F");
   command->footer(
       "A text is always attended to causally.\nExample: ./ringcraft run --ranks 7 --text README.md --tokens "

@@ -72,22 +72,22 @@ const std::vector<Stage>& stages() {
   constexpr auto kReversed = Schedule::kReversed, kTravelling = Schedule::kForward;
   static const std::vector<Stage> all{
       // clang-format off
-      // name, lesson, predecessor, tensors, layout, schedule of backward, peak on one device, function
-      {"dense", 101, "", kAll, {}, {}, dense_peak, on_one_device(Algorithm::kDense)},
-      {"safe softmax", 102, "dense", kForward, {}, {}, rowwise_peak, row_by_row(RowSoftmax::kSafe)},
-      {"online softmax", 103, "safe softmax", kForward, {}, {}, rowwise_peak, row_by_row(RowSoftmax::kOnline)},
-      {"merge", 104, "online softmax", kForward, {}, {}, merge_peak, row_by_row(RowSoftmax::kMerged)},
-      {"blockwise forward", 105, "merge", kForward, {}, {}, blockwise_peak, on_one_device(Algorithm::kBlockwise)},
-      {"blockwise backward", 106, "dense", kAll, {}, {}, blockwise_peak, on_one_device(Algorithm::kBlockwise)},
-      {"fast forward", 108, "blockwise forward", kForward, {}, {}, blockwise_peak, on_one_device(Algorithm::kFast)},
-      {"fast backward", 108, "blockwise backward", kAll, {}, {}, blockwise_peak, on_one_device(Algorithm::kFast)},
-      {"distributed softmax", 302, "online softmax", kForward, Layout::kContiguous, {}, nullptr, rows_over_ranks(), rows_theory},
-      {"ring forward", 303, "fast forward", kForward, Layout::kContiguous, {}, nullptr, on_a_ring()},
-      {"ring backward, reversed", 304, "fast backward", kAll, Layout::kContiguous, kReversed, nullptr, on_a_ring()},
-      {"ring backward, forward", 304, "ring backward, reversed", kAll, Layout::kContiguous, kTravelling, nullptr, on_a_ring(kTravelling)},
-      {"striped ring", 402, "ring backward, reversed", kAll, Layout::kStriped, kReversed, nullptr, on_a_ring()},
-      {"token zig-zag ring", 402, "striped ring", kAll, Layout::kZigzagToken, kReversed, nullptr, on_a_ring()},
-      {"zig-zag ring", 403, "token zig-zag ring", kAll, Layout::kZigzag, kReversed, nullptr, on_a_ring()},
+      // name, lesson, predecessor, tensors, layout, schedule of backward, peak on one device, function, lessons whose files it runs
+      {"dense", 101, "", kAll, {}, {}, dense_peak, on_one_device(Algorithm::kDense), {101, 102, 103}},
+      {"safe softmax", 102, "dense", kForward, {}, {}, rowwise_peak, row_by_row(RowSoftmax::kSafe), {102}},
+      {"online softmax", 103, "safe softmax", kForward, {}, {}, rowwise_peak, row_by_row(RowSoftmax::kOnline), {103}},
+      {"merge", 104, "online softmax", kForward, {}, {}, merge_peak, row_by_row(RowSoftmax::kMerged), {103, 104}},
+      {"blockwise forward", 105, "merge", kForward, {}, {}, blockwise_peak, on_one_device(Algorithm::kBlockwise), {105, 107}},
+      {"blockwise backward", 106, "dense", kAll, {}, {}, blockwise_peak, on_one_device(Algorithm::kBlockwise), {105, 106, 107}},
+      {"fast forward", 108, "blockwise forward", kForward, {}, {}, blockwise_peak, on_one_device(Algorithm::kFast), {104, 108}},
+      {"fast backward", 108, "blockwise backward", kAll, {}, {}, blockwise_peak, on_one_device(Algorithm::kFast), {104, 108}},
+      {"distributed softmax", 302, "online softmax", kForward, Layout::kContiguous, {}, nullptr, rows_over_ranks(), {103, 302, 403}, rows_theory},
+      {"ring forward", 303, "fast forward", kForward, Layout::kContiguous, {}, nullptr, on_a_ring(), {104, 108, 303, 403}},
+      {"ring backward, reversed", 304, "fast backward", kAll, Layout::kContiguous, kReversed, nullptr, on_a_ring(), {104, 108, 303, 304, 403}},
+      {"ring backward, forward", 304, "ring backward, reversed", kAll, Layout::kContiguous, kTravelling, nullptr, on_a_ring(kTravelling), {104, 108, 303, 304, 403}},
+      {"striped ring", 402, "ring backward, reversed", kAll, Layout::kStriped, kReversed, nullptr, on_a_ring(), {104, 108, 303, 304, 402}},
+      {"token zig-zag ring", 402, "striped ring", kAll, Layout::kZigzagToken, kReversed, nullptr, on_a_ring(), {104, 108, 303, 304, 402}},
+      {"zig-zag ring", 403, "token zig-zag ring", kAll, Layout::kZigzag, kReversed, nullptr, on_a_ring(), {104, 108, 303, 304, 403}},
       // clang-format on
   };
   return all;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "ringcraft/ring/theory.hpp"
 #include "verify/compare.hpp"
@@ -28,6 +29,7 @@ struct Stage {
   Index (*peak_elements)(const Shape& shape, bool backward);
   /// Computes it: the problem as problem_of gives it, the inputs whole. Fills in what it cost.
   std::function<Answer(const Problem&, const Inputs&, Measurement&)> run;
+  std::vector<int> lessons;  ///< whose files it runs, its own among them
   /// What the forward pass of a distributed stage must cost; of a ring, unless another one is named.
   RingTheory (*theory)(const Problem& problem, RoleBytes bytes) = forward_theory;
 };

@@ -99,7 +99,8 @@ nlohmann::json json_of(const ReportRow& row) {
           {"hint", row.hint},
           {"figures", figures},
           {"maps", maps},
-          {"causes", causes}};
+          {"causes", causes},
+          {"yours", row.yours}};
 }
 
 }  // namespace

@@ -49,6 +49,7 @@ struct ReportRow {
   std::vector<Figure> figures;
   std::vector<ErrorMap> maps = {};  ///< where the values are wrong; shown if the row failed
   std::vector<Cause> causes = {};   ///< at most three, the likeliest first; shown if the row failed
+  std::vector<int> yours = {};      ///< lessons whose files are the student's, in a row of the ladder
 };
 
 /// All claims about one thing.
@@ -74,7 +75,7 @@ std::string text_of(const Report& report, Colour colour = Colour::kPlain);
 
 /// For programs: {"title", "good", "points", "all_points", "rows": [{"id", "claim", "status", "weight",
 /// "sentence", "hint", "figures": [{"name", "value", "theory", "unit"}], "maps": [{"tensor", "ranks"}],
-/// "causes": [{"id", "sentence", "question"}]}]}. A number that is not finite is null.
+/// "causes": [{"id", "sentence", "question"}], "yours": [lessons]}]}. A number that is not finite is null.
 std::string json_of(const Report& report);
 
 }  // namespace ringcraft::verify

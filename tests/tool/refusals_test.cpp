@@ -65,7 +65,6 @@ const Refusal kRefusals[] = {
     {"verify --schedule /dev/zero", "--schedule: expected a regular file"},
     {"verify --schedule IN --ranks 9", "--schedule excludes --ranks"},
     {"verify --schedule IN --causal", "--schedule excludes --causal"},
-    {"run --mine", "--mine"},
     {"run --backend cuda", "--backend cuda"},
     {"run --text nowhere.txt", "nowhere.txt"},
     {"run --tokens 0", "seqlen"},
@@ -159,7 +158,7 @@ TEST_CASE("every wrong call is refused with a sentence and leaves no file") {
 TEST_CASE("help is there for every command, with an example") {
   const Folder folder;
   for (const char* command :
-       {"", "run", "attend", "verify", "bench", "start", "check", "watch", "next", "hint", "diff"}) {
+       {"", "run", "attend", "verify", "bench", "start", "check", "watch", "next", "hint", "diff", "export"}) {
     const Ran ran = run_tool(folder, std::string(command) + " --help");
     CAPTURE(command);
     CHECK(ran.exit_code == 0);

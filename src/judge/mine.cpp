@@ -1,0 +1,140 @@
+// The student's files in the ladder (see mine.hpp).
+#include "judge/mine.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "judge/child.hpp"
+#include "judge/config.hpp"
+#include "judge/judge.hpp"
+#include "judge/stage_wire.hpp"
+#include "ringcraft/core/error.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+constexpr std::size_t kShownText = 1000;     // bytes of what a student's program printed
+constexpr std::size_t kMostText = 64 << 10;  // bytes after which it is ended
+
+// Compiled with the library's flags: the times in the ladder's table are to be compared.
+BuildStep built(const Lesson& lesson, const std::filesystem::path& file, const WorkFolder& folder) {
+  Lesson fast = lesson;
+  fast.timed = true;
+  const BuildStep compiled = compile(fast, file, folder);
+  return compiled.sentence.empty() ? gate(fast, folder) : compiled;
+}
+
+std::string listed(const std::vector<int>& lessons) {
+  std::string text;
+  for (const int lesson : lessons) text += (text.empty() ? "" : ", ") + std::to_string(lesson);
+  return text;
+}
+
+// Room for every stage, the whole score matrix of the first one included, and for a stack per rank; a loop
+// that allocates for ever ends with a sentence, not with the machine. Sanitizers reserve terabytes.
+rlim_t address_limit(const Problem& problem, const verify::Inputs& inputs) {
+  if (kSanitized) return 0;
+  const auto bytes_of = [](const Buffer& tensor) { return static_cast<rlim_t>(tensor.bytes().size()); };
+  const auto seqlen = static_cast<rlim_t>(problem.shape.seqlen);
+  return (rlim_t{4} << 30) + 64 * (bytes_of(inputs.q) + bytes_of(inputs.k)) + 4 * seqlen * seqlen * 8 +
+         static_cast<rlim_t>(problem.world_size) * (rlim_t{128} << 20);
+}
+
+std::string with_printed(std::string sentence, const std::string& printed) {
+  if (!printed.empty()) sentence += "\nyour program printed:\n" + cleaned(printed, kShownText);
+  return sentence;
+}
+
+std::string about_exception(const std::string& words, const std::vector<OwnFile>& files) {
+  for (const OwnFile& file : files)
+    if (words.find("lesson " + std::to_string(file.lesson) + " is not written yet") != words.npos)
+      return "your lesson " + std::to_string(file.lesson) +
+             " is not written yet: write its body, and take the throw away";
+  return "it ended with an exception: " + cleaned(words, kShownText);
+}
+
+}  // namespace
+
+Mine::Mine(const std::filesystem::path& workspace) {
+  for (const Lesson& lesson : all_lessons()) {
+    const auto path = exercise_file(lesson.number, workspace);
+    if (std::filesystem::is_regular_file(path)) files_.push_back({lesson.number, path, ""});
+  }
+  if (files_.empty())
+    throw Error("run --mine", "a started exercise in " + workspace.string(), "none",
+                "begin with ./ringcraft start 101");
+  std::vector<std::string> objects;
+  for (OwnFile& file : files_) {
+    file.obstacle = built(lesson_numbered(file.lesson), file.path, folder_).sentence;
+    if (!file.obstacle.empty()) continue;
+    objects.push_back(folder_.path() / (std::to_string(file.lesson) + ".o"));
+    std::filesystem::rename(folder_.path() / "student.o", objects.back());
+  }
+  const BuildStep linked = link_program(folder_.path() / "stage", objects, kStageLinkInputs, folder_);
+  if (!linked.sentence.empty())
+    throw Error(
+        "your files compile, but do not link with the library and with each other:\n" + linked.sentence,
+        Code::kWrongAnswer);
+}
+
+bool Mine::takes_part(int lesson) const {
+  return std::ranges::any_of(
+      files_, [=](const OwnFile& file) { return file.lesson == lesson && file.obstacle.empty(); });
+}
+
+std::vector<int> Mine::lessons_in(const verify::Stage& stage) const {
+  std::vector<int> result;
+  std::ranges::copy_if(stage.lessons, std::back_inserter(result), [&](int n) { return takes_part(n); });
+  return result;
+}
+
+std::vector<int> Mine::unused() const {
+  std::vector<int> result;
+  for (const OwnFile& file : files_)
+    if (file.obstacle.empty() && std::ranges::none_of(verify::ladder(), [&](const verify::Stage& stage) {
+          return std::ranges::find(stage.lessons, file.lesson) != stage.lessons.end();
+        }))
+      result.push_back(file.lesson);
+  return result;
+}
+
+verify::StageResult Mine::climb(const verify::Stage& stage, const Problem& shared,
+                                const verify::Inputs& inputs, std::chrono::seconds limit) {
+  const auto request = folder_.path() / "request", reply_file = folder_.path() / "reply";
+  if (!std::exchange(asked_, true)) write_request(request, {shared, verify::clone(inputs)});
+  std::filesystem::remove(reply_file);
+  const std::string who = "the stage runs your " + listed(lessons_in(stage)) + "; ";
+  const auto misbehaved = [&](Misbehaviour::Kind kind, const std::string& what, const std::string& printed) {
+    throw Misbehaviour(kind, with_printed(who + what, printed));
+  };
+
+  const Finished finished =
+      run_command({.arguments = {folder_.path() / "stage", request, stage.name, reply_file},
+                   .environment = {"LC_ALL=C"},
+                   .folder = folder_.path(),
+                   .limits = {.address_bytes = address_limit(shared, inputs)},
+                   .output_limit = kMostText},
+                  limit);
+  using Kind = Misbehaviour::Kind;
+  if (finished.timed_out)
+    misbehaved(Kind::kSilent,
+               "it did not come back within " + std::to_string(limit.count()) +
+                   " s: which loop, or which wait, may never come to an end?",
+               finished.printed);
+  if (finished.printed.size() >= kMostText)
+    misbehaved(Kind::kNonsense, "it prints without end", finished.printed);
+  if (!finished.good() || !std::filesystem::exists(reply_file))
+    misbehaved(Kind::kEnded, "it " + described(finished.ending), finished.printed);
+  StageReply reply;
+  try {
+    reply = read_reply(reply_file);
+  } catch (const Error& error) {
+    misbehaved(Kind::kNonsense, std::string("its answer cannot be read: ") + error.what(), finished.printed);
+  }
+  if (!reply.thrown.empty())
+    misbehaved(Kind::kThrew, about_exception(reply.thrown, files_), finished.printed);
+  return std::move(reply.result);
+}
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,53 @@
+#pragma once
+/// @file
+/// Mine: the student's files drive the ladder. Every file that has been started is compiled like the
+/// library's own and linked in its place into one program, which runs one stage at a time in a process of its
+/// own: whatever it does there instead of answering becomes a sentence about that stage. Comparing and
+/// printing stay with the caller, who runs no student's code.
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "judge/team.hpp"
+#include "judge/toolchain.hpp"
+#include "verify/ladder.hpp"
+
+namespace ringcraft::judge {
+
+/// A file of the student's.
+struct OwnFile {
+  int lesson = 0;
+  std::filesystem::path path;  ///< WORKSPACE/104_merge/merge.cpp
+  std::string obstacle;        ///< why the library's own stands in for it; empty if it takes part
+};
+
+/// All started files of a workspace, built and ready.
+class Mine {
+ public:
+  /// Compiles and links. Throws Error if no file was started, and (kWrongAnswer) if files that compile alone
+  /// do not link with each other.
+  explicit Mine(const std::filesystem::path& workspace);
+
+  /// Every started file, by lesson.
+  const std::vector<OwnFile>& files() const { return files_; }
+  /// The lessons of this stage whose files are the student's.
+  std::vector<int> lessons_in(const verify::Stage& stage) const;
+  /// Lessons that take part and are in no stage of the ladder.
+  std::vector<int> unused() const;
+
+  /// Runs a stage on the shared problem. Throws Misbehaviour if the student's files do not let it come to its
+  /// end, or not within `limit`.
+  verify::StageResult climb(const verify::Stage& stage, const Problem& shared, const verify::Inputs& inputs,
+                            std::chrono::seconds limit);
+
+ private:
+  bool takes_part(int lesson) const;
+
+  std::vector<OwnFile> files_;
+  WorkFolder folder_;
+  bool asked_ = false;  // the request is written
+};
+
+}  // namespace ringcraft::judge

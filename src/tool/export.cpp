@@ -1,0 +1,222 @@
+// export: a tree for students, without the solutions of the lessons that they have before them. The bodies
+// are sealed: compressed into one file that the build unpacks, or compiled for one platform.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "judge/child.hpp"
+#include "judge/judge.hpp"
+#include "judge/toolchain.hpp"
+#include "ringcraft/core/error.hpp"
+#include "ringcraft/core/shown.hpp"
+#include "tool/commands.hpp"
+#include "tool/lesson_list.hpp"
+#include "tool/seal.hpp"
+#include "tool/student_texts.hpp"
+
+namespace ringcraft::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kRoot = RINGCRAFT_SOURCE_DIR;
+
+struct ExportOptions {
+  std::string folder, solved;
+  bool objects = false;
+};
+
+// ---- refusals
+
+bool is_inside(const fs::path& path, const fs::path& folder) {
+  const fs::path relative = path.lexically_relative(folder);
+  return !relative.empty() && *relative.begin() != "..";
+}
+
+// The folder to write, absolute; its parent is there, and nothing is in it.
+fs::path checked_folder(const std::string& typed) {
+  fs::path folder = fs::weakly_canonical(fs::absolute(typed));
+  if (!folder.has_filename()) folder = folder.parent_path();  // "course/"
+  if (is_inside(folder, fs::weakly_canonical(kRoot)))
+    throw Error("export", "a folder outside of " + kRoot.string(), shown(folder.string(), 200),
+                "name one beside it: ../course");
+  if (fs::exists(folder) && (!fs::is_directory(folder) || !fs::is_empty(folder)))
+    throw Error("export", "a folder that is not there, or is empty", shown(folder.string(), 200),
+                "name a new one; nothing is ever overwritten");
+  if (!fs::is_directory(folder.parent_path()))
+    throw Error("export", "a folder to make it in", shown(folder.parent_path().string(), 200),
+                "make that folder first");
+  return folder;
+}
+
+void refuse_exported_tree() {
+  if (fs::exists(kRoot / "src" / "sealed.txt"))
+    throw Error(
+        "export: this tree was exported itself, its solutions are sealed; export from the tree that has them",
+        Code::kMissing);
+}
+
+// ---- writing
+
+void write(const fs::path& path, const std::string& text) {
+  std::error_code failed;
+  fs::create_directories(path.parent_path(), failed);
+  std::ofstream file(path, std::ios::binary);
+  if (failed || !(file << text) || !file.flush())
+    throw Error("export", "a file that can be written", path.string(), "is the disk full?", Code::kMissing);
+}
+
+// A folder that becomes the wanted one when it is whole, and vanishes otherwise.
+class Partial {
+ public:
+  explicit Partial(fs::path wanted) : wanted_(std::move(wanted)), path_(wanted_.string() + ".partial") {
+    std::error_code failed;
+    if (!fs::create_directory(path_, failed))
+      throw Error("export", "a new folder", path_.string(),
+                  failed ? "check the permissions of the folder around it"
+                         : "another export may be writing it; if not, remove it");
+  }
+  ~Partial() {
+    std::error_code ignored;
+    if (!done_) fs::remove_all(path_, ignored);
+  }
+  Partial(const Partial&) = delete;
+  Partial& operator=(const Partial&) = delete;
+
+  const fs::path& path() const { return path_; }
+  void finish() {
+    fs::rename(path_, wanted_);  // also onto an empty folder
+    done_ = true;
+  }
+
+ private:
+  fs::path wanted_, path_;
+  bool done_ = false;
+};
+
+void write_files(const StudentTree& tree, const fs::path& folder) {
+  for (const auto& [path, text] : tree.files) {
+    write(folder / path, text);
+    fs::permissions(folder / path, fs::status(kRoot / path).permissions());
+  }
+  write(folder / "AGENTS.md", kAgents);
+  write(folder / ".gitignore", kStudentIgnores);
+}
+
+// ---- sealing
+
+// Runs a program of the build's toolchain. Throws Error (kMissing) if it fails.
+void call(std::vector<std::string> arguments, const fs::path& folder) {
+  const char* path = std::getenv("PATH");
+  const std::string program = arguments.front();
+  const judge::Finished finished =
+      judge::run_command({.arguments = std::move(arguments),
+                          .environment = {"LC_ALL=C", std::string("PATH=") + (path != nullptr ? path : "")},
+                          .folder = folder},
+                         std::chrono::seconds(300));
+  if (!finished.good())
+    throw Error("export", program + " to end well", shown(finished.printed, 500), "build the tree again",
+                Code::kMissing);
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+constexpr const char* kListHead =
+    "# The files whose bodies are sealed; src/cmake/RingcraftSealed.cmake reads this. Written by ./ringcraft "
+    "export.\n";
+
+std::string list_of(const StudentTree& tree, const std::string& platform) {
+  std::string text = kListHead + (platform.empty() ? "" : "platform: " + platform + "\n");
+  for (const std::string& path : tree.sealed) text += path + "\n";
+  return text;
+}
+
+// The original files, compressed.
+void seal_sources(const StudentTree& tree, const fs::path& folder) {
+  std::vector<std::string> arguments{
+      RINGCRAFT_CMAKE,      "-E", "tar", "cJf", folder / "src" / "sealed.tar.xz", "--format=gnutar",
+      "--mtime=1970-01-01", "--"};
+  arguments.insert(arguments.end(), tree.sealed.begin(), tree.sealed.end());
+  call(std::move(arguments), kRoot);
+  write(folder / "src" / "sealed.txt", list_of(tree, ""));
+}
+
+// The original files, compiled for any processor of this machine's kind.
+void seal_objects(const StudentTree& tree, const fs::path& folder) {
+  const judge::WorkFolder work;
+  std::vector<std::string> archive{RINGCRAFT_AR, "rcsD", folder / "src" / "sealed.a"};
+  for (const std::string& path : tree.sealed) {
+    std::string member = path + ".o";
+    for (std::size_t at; (at = member.find('/')) != member.npos;) member.replace(at, 1, "__");
+    std::vector<std::string> arguments{RINGCRAFT_CXX, "-std=c++20", "-Isrc", "-pthread"};
+    for (const std::string& flag : words_of(RINGCRAFT_RELEASE_FLAGS)) arguments.push_back(flag);
+    arguments.insert(arguments.end(), {"-c", path, "-o", work.path() / member});
+    call(std::move(arguments), kRoot);
+    archive.push_back(member);
+  }
+  call(std::move(archive), work.path());
+  write(folder / "src" / "sealed.txt", list_of(tree, RINGCRAFT_PLATFORM));
+}
+
+// ---- the command
+
+std::set<int> lessons_with_exercise() {
+  std::set<int> numbers;
+  for (const judge::LessonInfo& info : judge::lessons()) numbers.insert(info.number);
+  return numbers;
+}
+
+void tell(const ExportOptions& options, const StudentTree& tree, const std::set<int>& sealed,
+          const std::set<int>& solved, const std::set<int>& known) {
+  std::printf("%s: %s for students\n", shown(options.folder, 200).c_str(),
+              counted(tree.files.size(), "file").c_str());
+  std::printf("  sealed     %s\n", listed_lessons(sealed, known).c_str());
+  std::printf("  with body  %s\n", listed_lessons(solved, known).c_str());
+  if (options.objects) std::printf("  prebuilt   for %s\n", RINGCRAFT_PLATFORM);
+  std::printf("  left out   git history, exercises, and every test that shows a solution\n");
+  std::printf(
+      "Sealed is not encrypted: whoever wants to, can unpack it. Next: try ./ringcraft run there, then hand "
+      "it out.\n");
+}
+
+int export_tree(const ExportOptions& options) {
+  refuse_exported_tree();
+  const std::set<int> known = lessons_with_exercise();
+  const std::set<int> solved = lessons_listed("--solved", options.solved, known);
+  std::set<int> sealed;
+  std::ranges::set_difference(known, solved, std::inserter(sealed, sealed.end()));
+  const fs::path folder = checked_folder(options.folder);
+  const StudentTree tree = student_tree(kRoot, sealed, known);
+  Partial partial(folder);
+  write_files(tree, partial.path());
+  if (!tree.sealed.empty())
+    options.objects ? seal_objects(tree, partial.path()) : seal_sources(tree, partial.path());
+  partial.finish();
+  tell(options, tree, sealed, solved, known);
+  return 0;
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("export", "Write a tree for students: the course without its solutions");
+  auto options = std::make_shared<ExportOptions>();
+  command->add_option("DIR", options->folder, "A new folder outside of this tree")->required()->type_name("");
+  command->add_option("--solved", options->solved, "Lessons that keep their body: 101-103,201")
+      ->type_name("LESSONS");
+  command->add_flag("--objects", options->objects,
+                    "Seal the bodies as objects for this platform, instead of compressed");
+  command->footer("Example: ./ringcraft export ../course --solved 101-103");
+  command->callback([&action, options] { action = [options] { return export_tree(*options); }; });
+}
+
+}  // namespace ringcraft::tool

@@ -1,0 +1,74 @@
+// The student's files on the ladder (see mine.hpp).
+#include "tool/mine.hpp"
+
+#include <cstdio>
+
+#include "judge/mine.hpp"
+#include "tool/ladder_report.hpp"
+#include "tool/output.hpp"
+
+namespace ringcraft::tool {
+namespace {
+
+// Seconds that a stage may take: plain loops are some twenty times as slow as the library's.
+constexpr double kFloor = 5, kPerOracle = 20;
+
+std::string listed(const std::vector<int>& lessons) {
+  std::string text;
+  for (const int lesson : lessons) text += (text.empty() ? "" : ", ") + std::to_string(lesson);
+  return text;
+}
+
+// Which files take part, and which the ladder does not need.
+void introduce(const judge::Mine& mine) {
+  std::vector<int> part, unused = mine.unused();
+  for (const judge::OwnFile& file : mine.files())
+    if (file.obstacle.empty()) part.push_back(file.lesson);
+  if (!part.empty())
+    std::printf("your files: %s; the library's own stand in for the others\n", listed(part).c_str());
+  if (!unused.empty()) std::printf("no stage of the ladder runs your %s\n", listed(unused).c_str());
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+verify::ReportRow row_of(const judge::OwnFile& file) {
+  verify::ReportRow row;
+  row.id = std::to_string(file.lesson) + " your " + file.path.filename().string();
+  row.claim = "takes part in the ladder";
+  row.status = verify::Status::kFailed;
+  row.weight = 0;  // no stage
+  row.sentence = file.obstacle + "\nThe library's own file stands in for it.";
+  row.yours = {file.lesson};
+  return row;
+}
+
+Climbed climbed(judge::Mine& mine, const verify::Stage& stage, const Problem& problem,
+                const verify::Inputs& inputs, double oracle_seconds) {
+  const std::chrono::seconds limit(static_cast<int>(kFloor + kPerOracle * oracle_seconds));
+  try {
+    return {mine.climb(stage, problem, inputs, limit), ""};
+  } catch (const judge::Misbehaviour& misbehaviour) {
+    return {{}, misbehaviour.what(), misbehaviour.kind() == judge::Misbehaviour::Kind::kSilent};
+  }
+}
+
+}  // namespace
+
+verify::Report climb_with_own_files(const std::filesystem::path& workspace, const std::string& title,
+                                    const Problem& problem, const verify::Inputs& inputs,
+                                    std::optional<Layout> only) {
+  judge::Mine mine(workspace);
+  introduce(mine);
+  const Climber climber{[&](const verify::Stage& stage, double oracle_seconds) {
+                          return climbed(mine, stage, problem, inputs, oracle_seconds);
+                        },
+                        [&](const verify::Stage& stage) { return mine.lessons_in(stage); }};
+  verify::Report report = climb_ladder(title, problem, inputs, only, climber);
+  std::vector<verify::ReportRow> rows;
+  for (const judge::OwnFile& file : mine.files())
+    if (!file.obstacle.empty()) rows.push_back(row_of(file));
+  report.rows.insert(report.rows.begin(), rows.begin(), rows.end());
+  return report;
+}
+
+}  // namespace ringcraft::tool

@@ -1,0 +1,14 @@
+#pragma once
+// The texts that only an exported tree has.
+
+#include <string>
+
+namespace ringcraft::tool {
+
+// AGENTS.md: asks coding assistants to teach rather than to solve.
+extern const std::string kAgents;
+
+// .gitignore: what is built stays out; the student's exercises are what a student commits.
+extern const std::string kStudentIgnores;
+
+}  // namespace ringcraft::tool

@@ -1,0 +1,202 @@
+// An exported tree shows no solution, whatever of it one searches; a wrong call leaves nothing behind.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "support/catch.hpp"
+#include "tool/tool_process.hpp"
+
+namespace ringcraft::tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kRoot = RINGCRAFT_SOURCE_DIR;
+
+std::string stripped(const std::string& line) {
+  const auto first = line.find_first_not_of(" \t\r");
+  return first == line.npos ? "" : line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
+}
+
+// Lessons -> lines between their marks; what stands outside of marks goes to `outside`.
+std::map<int, std::set<std::string>> split(const std::string& text, std::string& outside) {
+  std::map<int, std::set<std::string>> inside;
+  std::istringstream lines(text);
+  int lesson = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const std::string words = stripped(line);
+    if (words.starts_with("// BEGIN SOLUTION ")) lesson = std::stoi(words.substr(18));
+    if (lesson == 0) outside += line + "\n";
+    if (lesson != 0 && words.size() >= 20 && words.find(" SOLUTION ") == words.npos)
+      inside[lesson].insert(words);
+    if (words.starts_with("// END SOLUTION ")) lesson = 0;
+  }
+  return inside;
+}
+
+// The distinctive lines of every lesson: of 20 letters at least, and nowhere in the code that students get.
+std::map<int, std::set<std::string>> distinctive_lines() {
+  std::map<int, std::set<std::string>> lines;
+  std::string outside;
+  for (const char* folder : {"src", "kernels", "lessons"})
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
+      const std::string ending = entry.path().extension().string();
+      if (!entry.is_regular_file() || (ending != ".cpp" && ending != ".hpp" && ending != ".cu")) continue;
+      for (auto& [lesson, found] : split(contents(entry.path()), outside)) lines[lesson].merge(found);
+    }
+  for (auto& [lesson, found] : lines)
+    std::erase_if(found, [&](const std::string& line) { return outside.find(line) != outside.npos; });
+  return lines;
+}
+
+// Every file of a tree, packed ones as they lie on the disk: path -> bytes.
+std::map<std::string, std::string> files_of(const fs::path& tree) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(tree))
+    if (entry.is_regular_file()) files[fs::relative(entry.path(), tree).string()] = contents(entry.path());
+  return files;
+}
+
+// The lessons of which a tree shows a line; what a solved lesson has, too, is no secret.
+std::set<int> shown_lessons(const std::map<std::string, std::string>& files,
+                            const std::set<int>& solved = {}) {
+  const auto distinctive = distinctive_lines();
+  std::string open;
+  for (const int lesson : solved)
+    for (const std::string& line : distinctive.at(lesson)) open += line + "\n";
+  std::set<int> shown;
+  for (const auto& [lesson, lines] : distinctive)
+    for (const std::string& line : lines)
+      for (const auto& [path, bytes] : files)
+        if ((solved.contains(lesson) || open.find(line) == open.npos) && bytes.find(line) != bytes.npos)
+          shown.insert(lesson);
+  return shown;
+}
+
+Ran export_to(const Folder& folder, const std::string& arguments) {
+  return run_tool(folder, "export '" + folder.file("course") + "' " + arguments);
+}
+
+TEST_CASE("no distinctive line of any solution is in an exported tree") {
+  const auto lines = distinctive_lines();
+  CHECK(lines.size() >= 15);
+  for (const auto& [lesson, found] : lines) {
+    INFO("lesson " << lesson);
+    CHECK_FALSE(found.empty());
+  }
+  for (const char* kind : {"", "--objects"}) {
+    INFO(kind);
+    const Folder folder;
+    const Ran ran = export_to(folder, kind);
+    INFO(ran.out << ran.err);
+    REQUIRE(ran.exit_code == 0);
+    const auto files = files_of(folder.file("course"));
+    CHECK(shown_lessons(files).empty());
+    CHECK(shown_lessons(files_of(kRoot / "src")).size() == lines.size());  // the search finds what is there
+    CHECK(files.contains("src/sealed.txt"));
+    CHECK(files.contains(*kind == 0 ? "src/sealed.tar.xz" : "src/sealed.a"));
+    CHECK_FALSE(files.contains(*kind == 0 ? "src/sealed.a" : "src/sealed.tar.xz"));
+    for (const auto& [path, bytes] : files) {
+      INFO(path);
+      CHECK_FALSE(path.starts_with(".git/"));
+      CHECK_FALSE(path.starts_with("build/"));
+      CHECK_FALSE(path.starts_with("exercises/"));
+      CHECK(bytes.find("\n  // BEGIN SOLUTION 104") == bytes.npos);
+    }
+  }
+}
+
+TEST_CASE("an exported tree has what it builds from, skeletons, and alone an AGENTS.md") {
+  const Folder folder;
+  REQUIRE(export_to(folder, "").exit_code == 0);
+  const auto files = files_of(folder.file("course"));
+  for (const char* path :
+       {"ringcraft", "CMakeLists.txt", "README.md", "AGENTS.md", ".gitignore", "lessons/104_merge/README.md",
+        "lessons/104_merge/hints/3.md", "src/tool/export.cpp", "docs/pages/instructors.md"})
+    CHECK(files.contains(path));
+  CHECK(files.at("src/ringcraft/attention/merge.cpp").find("lesson 104 is not written yet") !=
+        std::string::npos);
+  CHECK((fs::status(folder.file("course/ringcraft")).permissions() & fs::perms::owner_exec) !=
+        fs::perms::none);
+  CHECK_FALSE(fs::exists(kRoot / "AGENTS.md"));
+  CHECK(files.at(".gitignore").find("exercises") == std::string::npos);  // a student commits them
+  CHECK_FALSE(fs::exists(folder.file("course.partial")));
+}
+
+TEST_CASE("solved lessons keep their bodies and their marks, and no other does") {
+  const Folder folder;
+  const Ran ran = export_to(folder, "--solved 101-103,303");
+  INFO(ran.out << ran.err);
+  REQUIRE(ran.exit_code == 0);
+  CHECK(ran.out.find("with body  101-103, 303\n") != ran.out.npos);
+  CHECK(ran.out.find("sealed     104-") != ran.out.npos);
+  const auto files = files_of(folder.file("course"));
+  const std::set<int> solved{101, 102, 103, 303};
+  CHECK(shown_lessons(files, solved) == solved);
+  CHECK(files.at("src/ringcraft/ring/forward.cpp").find("// BEGIN SOLUTION 303") != std::string::npos);
+}
+
+TEST_CASE("a tree with every lesson solved needs nothing sealed") {
+  const Folder folder;
+  REQUIRE(export_to(folder, "--solved 101-403").exit_code == 0);
+  CHECK_FALSE(fs::exists(folder.file("course/src/sealed.txt")));
+  CHECK(shown_lessons(files_of(folder.file("course"))).size() == distinctive_lines().size());
+}
+
+TEST_CASE("the same tree is exported to the same bytes") {
+  const Folder a, b;
+  REQUIRE(export_to(a, "").exit_code == 0);
+  REQUIRE(export_to(b, "").exit_code == 0);
+  CHECK(files_of(a.file("course")) == files_of(b.file("course")));
+}
+
+TEST_CASE("a wrong export is refused with a sentence and leaves nothing behind") {
+  const Folder folder;
+  fs::create_directory(folder.file("full"));
+  std::ofstream(folder.file("full") + "/mine.txt") << "mine";
+  fs::create_directory(folder.file("empty"));
+  fs::create_directory(folder.file("taken.partial"));
+  const std::string base = folder.file("");
+  const struct {
+    std::string arguments, fragment;
+  } wrong[] = {
+      {"", "DIR"},
+      {base + "full", "expected a folder that is not there, or is empty"},
+      {base + "full/mine.txt", "expected a folder that is not there, or is empty"},
+      {base + "nowhere/course", "expected a folder to make it in"},
+      {base + "full/", "expected a folder that is not there, or is empty"},
+      {base + "taken", "another export may be writing it"},
+      {kRoot.string(), "expected a folder outside of"},
+      {kRoot.string() + "/course", "expected a folder outside of"},
+      {kRoot.string() + "/src/../build/course", "expected a folder outside of"},
+      {base + "course --solved 999", "got 999"},
+      {base + "course --solved 201", "expected lessons with an exercise: 101-"},
+      {base + "course --solved 101-", "expected lessons such as"},
+      {base + "course --solved 103-101", "expected lessons such as"},
+      {base + "course --solved 101,,102", "expected lessons such as"},
+      {base + "course --solved 101,", "expected lessons such as"},
+      {base + "course --solved all", "expected lessons such as"},
+      {base + "course --solved 1041", "expected lessons such as"},
+      {base + "course surplus", "surplus"},
+  };
+  for (const auto& [arguments, fragment] : wrong) {
+    INFO(arguments);
+    const Ran ran = run_tool(folder, "export " + arguments);
+    INFO(ran.out << ran.err);
+    CHECK(ran.exit_code == 2);
+    CHECK(ran.err.find(fragment) != ran.err.npos);
+    CHECK(std::count(ran.err.begin(), ran.err.end(), '\n') == 1);
+    CHECK_FALSE(fs::exists(folder.file("course")));
+    CHECK_FALSE(fs::exists(folder.file("course.partial")));
+    CHECK_FALSE(fs::exists(kRoot / "course"));
+  }
+  CHECK(contents(folder.file("full") + "/mine.txt") == "mine");
+  CHECK(run_tool(folder, "export " + base + "empty").exit_code == 0);
+  CHECK(fs::exists(folder.file("empty/ringcraft")));
+}
+
+}  // namespace
+}  // namespace ringcraft::tests

@@ -1,0 +1,214 @@
+// The student's files drive the ladder: right ones, wrong ones, and those that do something else than answer.
+#include "tool/mine.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+
+#include "judge/judge.hpp"
+#include "support/catch.hpp"
+#include "tool/tool_process.hpp"
+#include "verify/cases.hpp"
+
+namespace ringcraft::tests {
+namespace {
+
+using verify::Report;
+using verify::ReportRow;
+using verify::Status;
+
+// The workspace of a student.
+class Workspace {
+ public:
+  std::filesystem::path path() const { return folder_.file("exercises"); }
+
+  // The skeleton, as `start` writes it.
+  void start(int lesson) const { judge::start(lesson, path()); }
+  // The skeleton with this code in place of every throw.
+  void start(int lesson, const std::string& body) const {
+    start(lesson);
+    const auto file = judge::exercise_file(lesson, path());
+    std::string text = contents(file);
+    for (std::size_t at; (at = text.find("throw Error(")) != text.npos;)
+      text.replace(at, text.find('\n', at) - at, body);
+    std::ofstream(file) << text;
+  }
+  // The library's own file, with `word` replaced.
+  void solve(int lesson, const std::string& word = "", const std::string& by = "") const {
+    std::string text = contents(judge::original_file(lesson));
+    if (!word.empty()) {
+      REQUIRE(text.find(word) != text.npos);
+      text.replace(text.find(word), word.size(), by);
+    }
+    const auto file = judge::exercise_file(lesson, path());
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+  }
+
+  Report climb() const {
+    const verify::Case c = make_case(make_problem({1, 4, 2, 41, 8}, causal_mask(), Layout::kZigzag, 4),
+                                     verify::Data::kNormal, 3);
+    return tool::climb_with_own_files(path(), "a small problem", c.problem,
+                                      verify::make_inputs(c, DType::kFloat64), {});
+  }
+
+ private:
+  Folder folder_;
+};
+
+bool runs(const ReportRow& row, int lesson) {
+  return std::ranges::find(row.yours, lesson) != row.yours.end();
+}
+
+// Every stage that runs the lesson is wrong, with these words; every other one is right.
+void check_exactly(const Report& report, int lesson, const std::string& words) {
+  int wrong = 0;
+  for (const ReportRow& row : report.rows) {
+    INFO(row.id << ": " << row.sentence);
+    CHECK((row.status == Status::kFailed) == runs(row, lesson));
+    if (row.status != Status::kFailed) continue;
+    CHECK(row.sentence.find(words) != row.sentence.npos);
+    ++wrong;
+  }
+  CHECK(wrong > 0);
+  CHECK_FALSE(report.good());
+}
+
+TEST_CASE("right files are right in every stage, and marked as the student's") {
+  const Workspace student;
+  student.solve(104);
+  student.solve(303);
+  const Report report = student.climb();
+  CHECK(report.good());
+  CHECK(report.rows.size() == verify::ladder().size());
+  CHECK(std::ranges::all_of(report.rows, [](const ReportRow& row) { return row.status == Status::kPassed; }));
+  for (const ReportRow& row : report.rows) {
+    INFO(row.id);
+    CHECK(runs(row, 303) == (row.id.find("ring") != row.id.npos));
+    if (row.id == "104 merge") CHECK(row.yours == std::vector<int>{104});
+    if (row.id == "303 ring forward") CHECK(row.yours == std::vector<int>{104, 303});
+    if (row.id == "102 safe softmax") CHECK(row.yours.empty());
+  }
+}
+
+TEST_CASE("a wrong merge is wrong in exactly the stages that run it, and the next ones ask the oracle") {
+  const Workspace student;
+  student.solve(104, "m = largest;", "m = largest + T(1);");  // wrong for any two partial results
+  student.solve(303);
+  const Report report = student.climb();
+  check_exactly(report, 104, "elements are wrong");
+  const auto blockwise = std::ranges::find(report.rows, "105 blockwise forward", &ReportRow::id);
+  REQUIRE(blockwise != report.rows.end());
+  CHECK(blockwise->claim == "equals the oracle (merge failed)");
+}
+
+TEST_CASE("every stage names the lessons whose files it runs") {
+  for (const judge::LessonInfo& lesson : judge::lessons()) {
+    INFO(lesson.name);
+    const Workspace student;
+    student.start(lesson.number);
+    const Report report = student.climb();
+    const bool used = std::ranges::any_of(verify::ladder(), [&](const verify::Stage& s) {
+      return std::ranges::count(s.lessons, lesson.number) > 0;
+    });
+    if (used)
+      check_exactly(report, lesson.number,
+                    "your lesson " + std::to_string(lesson.number) + " is not written yet");
+    else
+      CHECK(report.good());
+  }
+}
+
+TEST_CASE("a crash is a row with a sentence, and the other stages go on") {
+  const Workspace student;
+  student.start(303, "*static_cast<volatile int*>(nullptr) = 1; return {};");
+  check_exactly(student.climb(), 303, "the stage runs your 303; it crashed (segmentation fault)");
+}
+
+TEST_CASE("a deadlock is a row that says who waits for whom") {
+  const Workspace student;
+  student.start(303,
+                "KvBlock block = allocate_kv(engine, problem, Role::kElement);"
+                "comm.start({recv_from((comm.rank() + 1) % comm.world_size(), block.k)}).wait(); return {};");
+  check_exactly(student.climb(), 303, "deadlock: ");
+}
+
+TEST_CASE("an exit is a row, and so is an exception of any type") {
+  const Workspace student;
+  student.start(102, "throw 7;");
+  student.start(105, "throw std::runtime_error(\"enough\");");
+  student.start(302, "::exit(0);");
+  const Report report = student.climb();
+  for (const ReportRow& row : report.rows) {
+    INFO(row.id << ": " << row.sentence);
+    if (runs(row, 102)) CHECK(row.sentence.find("something that is no std::exception") != row.sentence.npos);
+    if (runs(row, 105)) CHECK(row.sentence.find("ended with an exception: enough") != row.sentence.npos);
+    if (runs(row, 302)) CHECK(row.sentence.find("it ended itself with exit code 0") != row.sentence.npos);
+    CHECK((row.status == Status::kPassed) == row.yours.empty());
+  }
+}
+
+TEST_CASE("a hang is one row after some seconds; what runs the same file is not tried") {
+  const Workspace student;
+  student.start(108, "for (volatile int i = 0;; i = 0) {}");
+  student.solve(303);
+  const Report report = student.climb();
+  int hung = 0;
+  for (const ReportRow& row : report.rows) {
+    INFO(row.id << ": " << row.sentence);
+    if (!runs(row, 108)) {
+      CHECK(row.status == Status::kPassed);
+    } else if (row.status == Status::kFailed) {
+      CHECK(row.sentence.find("it did not come back within") != row.sentence.npos);
+      ++hung;
+    } else {
+      CHECK(row.status == Status::kSkipped);
+      CHECK(row.sentence.find("not tried: it runs your 108") == 0);
+    }
+  }
+  CHECK(hung == 1);
+  CHECK_FALSE(report.good());
+}
+
+TEST_CASE("a file that does not compile, or calls what it may not, is named; the library's own stands in") {
+  const Workspace student;
+  student.solve(104, "exp(", "expp(");
+  student.solve(402);
+  const Report report = student.climb();
+  REQUIRE(report.rows.size() == verify::ladder().size() + 1);
+  CHECK(report.rows[0].id == "104 your merge.cpp");
+  CHECK(report.rows[0].status == Status::kFailed);
+  CHECK(report.rows[0].sentence.find("merge.cpp does not compile") != std::string::npos);
+  CHECK(std::count_if(report.rows.begin(), report.rows.end(), [](const ReportRow& row) {
+          return row.status == Status::kPassed && !runs(row, 104);
+        }) == static_cast<int>(verify::ladder().size()));
+  CHECK_FALSE(report.good());
+}
+
+TEST_CASE("run --mine from the command line: exit codes, a column, and a refusal without any file") {
+  const Workspace student;
+  const Folder folder;
+  const std::string command = "RINGCRAFT_WORKSPACE='" + student.path().string() + "' '" + RINGCRAFT_TOOL +
+                              "' run --mine --tokens 60 --ranks 2";
+  const Ran none = run_command(folder, command);
+  CHECK(none.exit_code == 2);
+  CHECK(none.err.find("run --mine: expected a started exercise in ") != none.err.npos);
+  student.solve(403);
+  student.solve(301);
+  const Ran right = run_command(folder, command);
+  INFO(right.out << right.err);
+  CHECK(right.exit_code == 0);
+  CHECK(right.out.find("your files: 301, 403;") != right.out.npos);
+  CHECK(right.out.find("no stage of the ladder runs your 301") != right.out.npos);
+  CHECK(right.out.find("right      403") != right.out.npos);
+  student.start(302);
+  const Ran wrong = run_command(folder, command);
+  INFO(wrong.out << wrong.err);
+  CHECK(wrong.exit_code == 1);
+  CHECK(
+      wrong.out.find("302 distributed softmax: the stage runs your 302, 403; your lesson 302 is not written "
+                     "yet") != wrong.out.npos);
+}
+
+}  // namespace
+}  // namespace ringcraft::tests
