@@ -74,6 +74,10 @@ std::string names_of(const Report& report, Status status) {
 
 std::string last_line(const std::string& text) { return text.substr(text.rfind('\n', text.size() - 2) + 1); }
 
+std::string without_last_line(const std::string& text) {
+  return text.substr(0, text.size() - last_line(text).size());
+}
+
 // The first lines of a text, each with its line end.
 std::string first_lines(const std::string& text, std::size_t count) {
   std::size_t at = 0;
@@ -81,24 +85,21 @@ std::string first_lines(const std::string& text, std::size_t count) {
   return text.substr(0, at);
 }
 
-// The text of a report, without its last line: the first row whole and every other as one line.
+// The title, the first failure whole, and every other one as a line.
 std::string failures(const Report& report, verify::Colour colour, std::size_t width) {
-  Report shown{report.title, {}};
+  Report first{report.title, {}}, others;
   for (const ReportRow& row : report.rows) {
     if (row.status != Status::kFailed) continue;
-    shown.rows.push_back(row);
-    if (shown.rows.size() > 1)
-      shown.rows.back() = {.id = row.id, .claim = row.claim, .status = row.status, .figures = {}};
+    if (first.rows.empty())
+      first.rows.push_back(row);
+    else
+      others.rows.push_back({.id = row.id, .claim = row.claim, .status = row.status, .figures = {}});
   }
-  if (shown.rows.empty()) return report.title + "\n";
-  const Report first{report.title, {shown.rows.front()}};
-  const std::string all = verify::text_of(shown, colour), one = verify::text_of(first, colour);
-  const std::size_t whole = lines_of(one) - 1;  // title and first row, as many lines in both
-  std::string text = folded(first_lines(all, whole), width);
-  std::string others = all.substr(first_lines(all, whole).size());
-  others.resize(others.size() - last_line(others).size());
-  for (std::size_t at = 0; at < others.size(); at = others.find('\n', at) + 1)
-    text += cut(std::string_view(others).substr(at, others.find('\n', at) - at), width) + "\n";
+  if (first.rows.empty()) return report.title + "\n";
+  std::string text = folded(without_last_line(verify::text_of(first, colour)), width);
+  const std::string lines = without_last_line(verify::text_of(others, colour));
+  for (auto at = lines.find('\n') + 1; at < lines.size(); at = lines.find('\n', at) + 1)
+    text += cut(std::string_view(lines).substr(at, lines.find('\n', at) - at), width) + "\n";
   return text;
 }
 

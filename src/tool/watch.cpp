@@ -61,9 +61,12 @@ class Watch {
  private:
   // ---- what is seen
 
-  void say(const std::string& text) {
+  void say(const std::string& text) { say_whole(folded(text, window_size().columns)); }
+
+  // Source text: folded, its columns would mean nothing.
+  void say_whole(const std::string& text) {
     end_line();
-    std::fputs(folded(text, window_size().columns).c_str(), stdout);
+    std::fputs(text.c_str(), stdout);
     std::fflush(stdout);
   }
 
@@ -219,7 +222,7 @@ class Watch {
         say(road_text(course, colour()));
         break;
       case 'd':
-        say(diff_text(course, current_, colour()));
+        say_whole(diff_text(course, current_, colour()));
         break;
       case 'a':
         say(report_ ? verify::text_of(*report_, colour()) : "Nothing has been checked yet; c checks.\n");
