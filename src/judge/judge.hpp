@@ -33,6 +33,9 @@ std::vector<LessonInfo> lessons();
 /// lesson.
 std::filesystem::path exercise_file(int lesson, const std::filesystem::path& workspace);
 
+/// The same, which must be there: throws Error if the lesson was not started.
+std::filesystem::path started_file(int lesson, const std::filesystem::path& workspace);
+
 /// Writes the exercise file: the library's own with the body taken out. Returns its path. Throws Error for an
 /// unknown lesson, if the file is there already, or if it cannot be written.
 std::filesystem::path start(int lesson, const std::filesystem::path& workspace);
@@ -65,5 +68,17 @@ Verdict verdict_on(int lesson, const std::filesystem::path& workspace, const Che
 
 /// check_file, with what a diagnosis needs beside the report.
 Verdict verdict_on_file(int lesson, const std::filesystem::path& file, const CheckOptions& options = {});
+
+/// What build_for_debugging leaves.
+struct DebugBuild {
+  std::filesystem::path program;  ///< empty if the file was not built
+  verify::Report report;          ///< then: why
+};
+
+/// Builds the checks and a student's file into one program, for debuggers and sanitizers: compiled with -g
+/// -O0, and with the address and undefined-behaviour sanitizers where the compiler has them. Called with the
+/// number of the lesson and a seed, it runs every rank as a thread, prints the report, and exits 0 if all
+/// passed. It is no verdict: the student's code runs in the same process. Throws Error as check_file does.
+DebugBuild build_for_debugging(int lesson, const std::filesystem::path& file);
 
 }  // namespace ringcraft::judge

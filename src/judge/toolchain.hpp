@@ -36,6 +36,9 @@ BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const
 BuildStep gate(const Lesson& lesson, const WorkFolder& folder);
 /// Links student.o to the worker's program, and for a timed lesson the library's own object to another one.
 BuildStep link(const Lesson& lesson, const WorkFolder& folder);
+/// Compiles the file once more, for debuggers, and links it with the checks to one program: `program`, which
+/// stays until the next call for this lesson.
+BuildStep link_debug(const Lesson& lesson, const std::filesystem::path& file, std::filesystem::path& program);
 /// The worker with the student's function.
 std::filesystem::path worker_program(const WorkFolder& folder);
 /// The worker with the library's own, made for a timed lesson only.

@@ -76,7 +76,7 @@ const Refusal kRefusals[] = {
     {"run --input IN --text IN", "--text"},
     {"check 999", "999"},
     {"start 999", "999"},
-    {"check 104 --debug", "--debug"},
+    {"check 104 --debug --json d.json", "--debug alone"},
     {"hint 104", "hint is not part of this version"},
     {"bench kernels", "bench kernels is not part of this version"},
     {"bench --tune", "bench --tune is not part of this version"},
