@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -113,6 +115,25 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return result;
 }
 
+// Process groups of running children, for a handler of signals; one that finds no room dies with this process
+// alone.
+std::array<std::atomic<pid_t>, 256> running;
+static_assert(std::atomic<pid_t>::is_always_lock_free);
+
+void exchange_running(pid_t from, pid_t to) {
+  for (std::atomic<pid_t>& group : running) {
+    pid_t expected = from;
+    if (group.compare_exchange_strong(expected, to)) return;
+  }
+}
+
+extern "C" void end_children(int signal) {
+  for (const std::atomic<pid_t>& group : running)
+    if (const pid_t id = group.load(); id > 0) ::kill(-id, SIGKILL);
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
 int milliseconds_to(Clock::time_point deadline) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1000));
@@ -167,6 +188,7 @@ Child::Child(const Command& command) : output_limit_(command.output_limit) {
   if (pid_.value == 0) become(prepared);
   if (pid_.value < 0) no_process("process");
   ::setpgid(pid_.value, pid_.value);  // both sides do it: whoever comes first
+  exchange_running(0, pid_.value);
 }
 
 Child::~Child() { stop(); }
@@ -201,9 +223,14 @@ std::optional<Ending> Child::wait_until(Clock::time_point deadline) {
   return ending_;
 }
 
+void Child::ask_to_end() const {
+  if (pid_.value > 0 && !ending_) ::kill(-pid_.value, SIGTERM);
+}
+
 void Child::stop() {
   if (pid_.value <= 0) return;
   ::kill(-pid_.value, SIGKILL);  // also what the child itself has started
+  exchange_running(pid_.value, 0);
   if (!ending_) {
     ::kill(pid_.value, SIGKILL);
     int status = 0;
@@ -211,6 +238,14 @@ void Child::stop() {
     }
   }
   pid_.value = -1;
+}
+
+void end_children_on_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+    struct sigaction now {};
+    ::sigaction(signal, nullptr, &now);
+    if (now.sa_handler == SIG_DFL) ::signal(signal, end_children);  // what a parent has turned off stays off
+  }
 }
 
 // ---- endings and commands

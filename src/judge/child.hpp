@@ -95,6 +95,8 @@ class Child {
 
   /// How it ended, if it has ended by this time.
   std::optional<Ending> wait_until(Clock::time_point deadline);
+  /// Asks the whole process group to end (SIGTERM), which gives it the time to end its own children.
+  void ask_to_end() const;
   /// Kills the whole process group and reaps the child.
   void stop();
 
@@ -116,6 +118,10 @@ class Child {
   std::size_t output_limit_;
   bool flooded_ = false;
 };
+
+/// From now on a signal that ends this program (SIGINT, SIGTERM, SIGHUP, SIGQUIT) first kills every running
+/// Child with its whole process group: compilers leave nothing behind.
+void end_children_on_signals();
 
 /// What a finished command leaves.
 struct Finished {
