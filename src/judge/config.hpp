@@ -30,6 +30,16 @@ extern const std::vector<std::string> kStageLinkInputs;
 extern const std::string kNm;
 /// A file with nm's list of the symbols of all objects of the library, each line with its object in front.
 extern const std::string kLibrarySymbols;
+/// Further flags for a file that is debugged: no optimisation, the sanitizers that the compiler has.
+extern const std::vector<std::string> kDebug;
+/// The compiler's flags for linking a program that is debugged, in front of the objects.
+extern const std::vector<std::string> kDebugLink;
+/// The objects around a student's object that is debugged, and the archives of the library.
+extern const std::vector<std::string> kDebugStudent;
+/// The objects of the checks that it is judged by, and the archives that they need.
+extern const std::vector<std::string> kDebugChecks;
+/// The programs ld and objcopy.
+extern const std::string kLinker, kObjcopy;
 /// The precompiled header: all that the exercises' own files include; empty if the
 /// compiler has none.
 extern const std::string kPrecompiled;

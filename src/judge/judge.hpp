@@ -37,6 +37,8 @@ std::filesystem::path exercise_file(int lesson, const std::filesystem::path& wor
 /// the build has unpacked it. Throws Error for an unknown lesson, and (kMissing) in a tree that has this body
 /// as a prebuilt object only.
 std::filesystem::path original_file(int lesson);
+/// The same, which must be there: throws Error if the lesson was not started.
+std::filesystem::path started_file(int lesson, const std::filesystem::path& workspace);
 
 /// Writes the exercise file: the library's own with the body taken out. Returns its path. Throws Error for an
 /// unknown lesson, if the file is there already, or if it cannot be written.
@@ -70,5 +72,17 @@ Verdict verdict_on(int lesson, const std::filesystem::path& workspace, const Che
 
 /// check_file, with what a diagnosis needs beside the report.
 Verdict verdict_on_file(int lesson, const std::filesystem::path& file, const CheckOptions& options = {});
+
+/// What build_for_debugging leaves.
+struct DebugBuild {
+  std::filesystem::path program;  ///< empty if the file was not built
+  verify::Report report;          ///< then: why
+};
+
+/// Builds the checks and a student's file into one program, for debuggers and sanitizers: compiled with -g
+/// -O0, and with the address and undefined-behaviour sanitizers where the compiler has them. Called with the
+/// number of the lesson and a seed, it runs every rank as a thread, prints the report, and exits 0 if all
+/// passed. It is no verdict: the student's code runs in the same process. Throws Error as check_file does.
+DebugBuild build_for_debugging(int lesson, const std::filesystem::path& file);
 
 }  // namespace ringcraft::judge

@@ -52,7 +52,7 @@ class Trial {
  public:
   /// The seed decides all inputs of the check. `library` runs the library's own function, for a lesson that
   /// is timed.
-  Trial(Team& team, std::uint64_t seed, Team& library) : team_(team), seed_(seed), library_(library) {}
+  Trial(Workers& team, std::uint64_t seed, Workers& library) : team_(team), seed_(seed), library_(library) {}
 
   /// Calls an exercise that is not distributed. Mutable views among the arguments are overwritten with what
   /// came back.
@@ -91,14 +91,14 @@ class Trial {
 
  private:
   template <class E, class... A>
-  static auto call_on(Team& team, A&&... arguments) {
-    const World world = team.call(E::kName, {E::request(arguments...)});
+  static auto call_on(Workers& team, A&&... arguments) {
+    const World world = team.call(E::kName, {E::request(arguments...)}, {});
     return read([&] { return E::answer(world.replies[0], arguments...); });
   }
 
-  Team& team_;
+  Workers& team_;
   std::uint64_t seed_;
-  Team& library_;
+  Workers& library_;
   std::vector<verify::Figure> figures_;
 };
 

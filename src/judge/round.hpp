@@ -56,7 +56,7 @@ class Round {
   int size() const { return static_cast<int>(ranks_.size()); }
   Rank& at(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
   Member& member(int rank) const { return *members_[static_cast<std::size_t>(rank)]; }
-  std::string who(int rank) const { return size() == 1 ? "your program" : "rank " + std::to_string(rank); }
+  std::string who(int rank) const { return name_of_rank(rank, size()); }
   [[noreturn]] void misbehaved(Misbehaviour::Kind kind, int rank, const std::string& what,
                                const char* when = " in ") const {
     throw Misbehaviour(kind, who(rank) + " " + what + when + call_);

@@ -87,6 +87,10 @@ std::string Team::printed() {
   return cleaned(all, kWorkerOutput);
 }
 
+std::string name_of_rank(int rank, int world_size) {
+  return world_size == 1 ? "your program" : "rank " + std::to_string(rank);
+}
+
 std::string cleaned(std::string_view text, std::size_t limit) {
   std::string result(text.substr(0, limit));
   for (char& c : result)

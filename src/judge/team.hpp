@@ -60,25 +60,37 @@ struct Asked {
   std::uint64_t address_bytes = 0;  ///< memory of each, its code included; 0: as usual
 };
 
+/// Who runs an exercise for a check: processes (Team), or threads of a program that is debugged
+/// (debug/thread_team.hpp).
+class Workers {
+ public:
+  virtual ~Workers() = default;
+  /// A check begins: its calls count from 1, and what was printed before is forgotten.
+  virtual void begin_check(const Asked& asked) = 0;
+  /// Calls an exercise once on requests.size() ranks. Throws Misbehaviour if any rank does not answer.
+  virtual World call(const std::string& exercise, const std::vector<Bytes>& requests, Delivery delivery) = 0;
+  /// What was printed since begin_check, cleaned of control characters, as far as it was kept.
+  virtual std::string printed() = 0;
+};
+
+/// "your program" if it is alone, "rank 2" among several.
+std::string name_of_rank(int rank, int world_size);
+
 struct Member;  // one worker (round.hpp)
 
 /// The workers of a file. They live over all checks: until the team ends, one of them misbehaves, or a check
 /// asks for others.
-class Team {
+class Team final : public Workers {
  public:
   /// Workers run `program`; a call may take this long.
   Team(std::filesystem::path program, std::chrono::milliseconds per_call);
-  ~Team();
+  ~Team() override;
 
-  /// A check begins: its calls count from 1, and what was printed before is forgotten.
-  void begin_check(const Asked& asked = {});
-
-  /// Calls an exercise once on requests.size() ranks. Throws Misbehaviour, and ends all workers, if any rank
-  /// does not answer.
-  World call(const std::string& exercise, const std::vector<Bytes>& requests, Delivery delivery = {});
-
-  /// What the workers have printed since begin_check, cleaned of control characters.
-  std::string printed();
+  /// Ends the workers if the check asks for others.
+  void begin_check(const Asked& asked) override;
+  /// After a Misbehaviour all workers are ended.
+  World call(const std::string& exercise, const std::vector<Bytes>& requests, Delivery delivery) override;
+  std::string printed() override;
 
  private:
   std::filesystem::path program_;

@@ -148,6 +148,36 @@ BuildStep link(const Lesson& lesson, const WorkFolder& folder) {
   return done;
 }
 
+// The student's object, the exercises around it and the library's objects that they need become one object of
+// which a single name is seen. So the checks keep the library's own functions, whatever a lesson replaces.
+BuildStep link_debug(const Lesson& lesson, const std::filesystem::path& file,
+                     std::filesystem::path& program) {
+  const std::filesystem::path folder =
+      std::filesystem::path(kWorkRoot) / ("debug-" + std::to_string(lesson.number));
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  const auto run = [&](std::vector<std::string> command, const std::vector<std::string>& rest) {
+    command.insert(command.end(), rest.begin(), rest.end());
+    const Finished finished = run_tool(std::move(command), folder);
+    require_ended(finished, "the debug build");
+    return finished.good() ? std::string() : cleaned(finished.printed, kShownText);
+  };
+  const std::string source = std::filesystem::absolute(file).string();
+  std::vector<std::string> compile = kCompile;
+  compile.insert(compile.end(), kDebug.begin(), kDebug.end());
+  std::string trouble = run(compile, {"-c", source, "-o", "student.o"});
+  std::vector<std::string> parts{"-r", "--force-group-allocation", "-o", "all.o", "student.o"};
+  parts.insert(parts.end(), kDebugStudent.begin(), kDebugStudent.end());
+  if (trouble.empty()) trouble = run({kLinker}, parts);
+  if (trouble.empty()) trouble = run({kObjcopy, "--keep-global-symbol=ringcraft_serve", "all.o"}, {});
+  std::vector<std::string> all{"-o", "check", "all.o"};
+  all.insert(all.end(), kDebugChecks.begin(), kDebugChecks.end());
+  if (trouble.empty()) trouble = run(kDebugLink, all);
+  if (!trouble.empty()) return {"your file cannot be built for a debugger:\n" + trouble, ""};
+  program = folder / "check";
+  return {};
+}
+
 std::filesystem::path worker_program(const WorkFolder& folder) { return folder.path() / "worker"; }
 
 std::filesystem::path library_program(const WorkFolder& folder) { return folder.path() / "library"; }

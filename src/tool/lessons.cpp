@@ -1,5 +1,7 @@
 // lessons, start, check: the course from the command line. The student's workspace is exercises/ in the
 // project's folder.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -46,9 +48,31 @@ struct CheckFlags {
   std::string json;
 };
 
+// The same checks in one process, which becomes that of this program: whatever happens is simply seen.
+int debug(int lesson, const CheckFlags& flags) {
+  if (!flags.json.empty())
+    throw Error("check", "--debug alone", "--json, too",
+                "leave out one: a debugged program gives no verdict");
+  const auto built = judge::build_for_debugging(lesson, judge::started_file(lesson, workspace()));
+  if (built.program.empty()) {
+    std::fputs(verify::text_of(built.report, colour()).c_str(), stdout);
+    return static_cast<int>(Code::kWrongAnswer);
+  }
+  const std::string number = std::to_string(lesson), seed = std::to_string(flags.seed);
+  const std::string program = std::filesystem::relative(built.program, kRoot).string();
+  std::printf(
+      "One process, for a debugger or a sanitizer; a verdict is given by ./ringcraft check %s.\n"
+      "To look into it: gdb --args %s %s %s\n\n",
+      number.c_str(), program.c_str(), number.c_str(), seed.c_str());
+  std::fflush(stdout);
+  ::execl(built.program.c_str(), built.program.c_str(), number.c_str(), seed.c_str(), nullptr);
+  throw Error("check", "a program that starts", built.program.string(), "build the tree again",
+              Code::kMissing);
+}
+
 int check(const CheckFlags& flags) {
-  if (flags.debug) throw Error("--debug is not part of this version");
   const int lesson = flags.lesson == 0 ? latest_started() : flags.lesson;
+  if (flags.debug) return debug(lesson, flags);
   require_writable("--json", flags.json);
   judge::CheckOptions options;
   options.seed = flags.seed;
@@ -82,7 +106,7 @@ void add_lessons(CLI::App& app, Action& action) {
   judge->add_option("lesson", flags->lesson, "Its number; default: the one you changed last")->type_name("N");
   judge->add_option("--seed", flags->seed, "Of all inputs")->capture_default_str()->type_name("X");
   judge->add_option("--json", flags->json, "Also write the verdict for programs")->type_name("F");
-  judge->add_flag("--debug", flags->debug, "Not in this version");
+  judge->add_flag("--debug", flags->debug, "Run the checks in one process that a debugger can look into");
   judge->footer("Example: ./ringcraft check 104");
   judge->callback([&action, flags] { action = [flags] { return check(*flags); }; });
 }

@@ -76,7 +76,7 @@ const Refusal kRefusals[] = {
     {"run --input IN --text IN", "--text"},
     {"check 999", "999"},
     {"start 999", "999"},
-    {"check 104 --debug", "--debug"},
+    {"check 104 --debug --json d.json", "--debug alone"},
     {"hint", "no exercise is started"},
     {"hint 999", "lesson: expected a lesson that is here, got 999"},
     {"hint merge", "lesson: expected a number of the road, such as 104, got merge"},

@@ -1,45 +1,23 @@
 // The program that a student's object is linked into, one process per rank. It serves calls from the judge
 // until the judge hangs up. It knows neither expected values nor the oracle.
-#include <array>
 #include <cstdio>
 #include <exception>
 #include <string>
-#include <string_view>
 
-#include "judge/exercises.hpp"
+#include "judge/worker/serve.hpp"
 #include "judge/worker/wire_communicator.hpp"
-#include "ringcraft/attention/host_engine.hpp"
 
 namespace ringcraft::judge {
 namespace {
 
-struct Entry {
-  std::string_view name;
-  Bytes (*serve)(Reader&, Communicator&, BlockEngine&);
-};
-
-template <class... E>
-constexpr auto entries_of(std::type_identity<std::tuple<E...>>) {
-  return std::array{Entry{E::kName, &E::serve}...};
-}
-constexpr auto kEntries = entries_of(std::type_identity<Exercises>{});
-
-// Tiles far smaller than the shards, so that every call of the engine meets several of them.
-constexpr TileSize kSmallTiles{5, 3};
-
-Bytes serve(const Bytes& call) {
+Bytes serve_call(const Bytes& call) {
   Reader from(call);
-  const std::string name = get_string(from);
+  const std::string exercise = get_string(from);
   const auto rank = from.number<int>(), world_size = from.number<int>();
   WireCommunicator comm(rank, world_size, from.number<Sending>());
-  HostEngine<double> engine(kSmallTiles);
-  for (const Entry& entry : kEntries)
-    if (entry.name == name) {
-      Bytes reply = entry.serve(from, comm, engine);
-      comm.flush();
-      return reply;
-    }
-  throw Error("this worker has no exercise " + name);
+  Bytes reply = serve(exercise, from, comm);
+  comm.flush();
+  return reply;
 }
 
 // What was printed during a call is handed over before its answer.
@@ -51,7 +29,7 @@ void reply(FrameKind kind, const Bytes& bytes) {
 void answer(const Bytes& call) {
   std::string thrown;
   try {
-    return reply(FrameKind::kReply, serve(call));
+    return reply(FrameKind::kReply, serve_call(call));
   } catch (const std::exception& error) {
     thrown = error.what();
   } catch (...) {

@@ -6,9 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <string>
-
-#include "ringcraft/core/error.hpp"
 
 namespace ringcraft::judge {
 namespace {
@@ -35,24 +32,6 @@ void write_all(const void* from, std::size_t size) {
   }
 }
 
-bool overlap(const Op& a, const Op& b) {
-  return a.bytes.data() < b.bytes.data() + b.bytes.size() && b.bytes.data() < a.bytes.data() + a.bytes.size();
-}
-
-void post(std::uint64_t ticket, const std::vector<Op>& ops) {
-  Writer to;
-  to.number(ticket);
-  to.number(std::uint64_t{ops.size()});
-  for (const Op& op : ops) {
-    to.number(op.kind);
-    to.number(op.peer);
-    to.number(std::uint64_t{op.bytes.size()});
-  }
-  for (const Op& op : ops)
-    if (op.kind == Op::kSend) to.raw(op.bytes.data(), op.bytes.size());
-  write_frame(FrameKind::kPost, to.take());
-}
-
 }  // namespace
 
 Frame read_frame() {
@@ -72,58 +51,32 @@ void write_frame(FrameKind kind, const Bytes& bytes) {
   write_all(frame.data(), frame.size());
 }
 
-// A buffer that is received into must not be under way in another operation.
-void WireCommunicator::require_apart(std::span<const Op> ops) const {
-  const auto check = [&](const Op& mine, const Op& other) {
-    if (&mine == &other || (mine.kind == Op::kSend && other.kind == Op::kSend) || !overlap(mine, other))
-      return;
-    const bool both_receive = mine.kind == Op::kRecv && other.kind == Op::kRecv;
-    throw Error("rank " + std::to_string(rank()) + " receives into a buffer that it is " +
-                (both_receive ? "already receiving into" : "still sending from") +
-                "; wait for the one before you start the other, or use a second buffer");
-  };
-  for (const Op& mine : ops) {
-    for (const Op& other : ops) check(mine, other);
-    for (const auto& [ticket, under_way] : open_)
-      for (const Op& other : under_way) check(mine, other);
+void WireCommunicator::post(std::uint64_t ticket, const std::vector<Op>& ops) {
+  Writer to;
+  to.number(ticket);
+  to.number(std::uint64_t{ops.size()});
+  for (const Op& op : ops) {
+    to.number(op.kind);
+    to.number(op.peer);
+    to.number(std::uint64_t{op.bytes.size()});
   }
-}
-
-std::uint64_t WireCommunicator::do_start(std::span<const Op> ops) {
   for (const Op& op : ops)
-    if (op.bytes.size() > kLargestMessage)
-      throw Error("rank " + std::to_string(rank()) + (op.kind == Op::kSend ? " sends " : " expects ") +
-                  std::to_string(op.bytes.size()) +
-                  " bytes in one message; no KV block here is larger than " +
-                  std::to_string(kLargestMessage) + " bytes");
-  require_apart(ops);
-  for (const Op& op : ops)
-    if (op.kind == Op::kRecv) std::fill(op.bytes.begin(), op.bytes.end(), std::byte{0xFF});
-  held_back_.push_back({++last_ticket_, {ops.begin(), ops.end()}});
-  open_[last_ticket_] = held_back_.back().ops;
-  if (sending_ == Sending::kAtStart) flush();
-  return last_ticket_;
+    if (op.kind == Op::kSend) to.raw(op.bytes.data(), op.bytes.size());
+  write_frame(FrameKind::kPost, to.take());
 }
 
-void WireCommunicator::flush() {
-  for (const Started& started : held_back_) post(started.ticket, started.ops);
-  held_back_.clear();
-}
-
-void WireCommunicator::do_wait(std::uint64_t ticket) {
-  flush();
+void WireCommunicator::complete(std::uint64_t ticket, const std::vector<Op>& ops) {
   Writer to;
   to.number(ticket);
   write_frame(FrameKind::kWait, to.take());
   const Frame frame = read_frame();
   if (frame.kind != FrameKind::kReceived) judge_is_gone();
   Reader from(frame.bytes);
-  for (const Op& op : open_[ticket])
+  for (const Op& op : ops)
     if (op.kind == Op::kRecv) {
       const auto bytes = from.raw(op.bytes.size());
       std::copy(bytes.begin(), bytes.end(), op.bytes.begin());
     }
-  open_.erase(ticket);
 }
 
 }  // namespace ringcraft::judge

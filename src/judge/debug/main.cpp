@@ -1,0 +1,32 @@
+// A program for debuggers and sanitizers: the checks of one lesson and the student's file in one process.
+// Called as: check LESSON [SEED]. It prints the report that the judge would print, and is no judge: a program
+// that runs a student's code cannot be trusted with a verdict. Useful places to stop: ringcraft_serve, and
+// __cxa_throw for exceptions.
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+#include "judge/debug/thread_team.hpp"
+#include "judge/judgement.hpp"
+
+// Leaks are for another day, and a debugger is in their way.
+extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
+extern "C" const char* __ubsan_default_options() { return "print_stacktrace=1"; }
+
+int main(int argc, char** argv) {
+  using namespace ringcraft::judge;
+  try {
+    CheckOptions options;
+    if (argc > 2) options.seed = std::strtoull(argv[2], nullptr, 10);
+    Judgement judgement(lesson_numbered(argc > 1 ? std::atoi(argv[1]) : 0), options);
+    judgement.build([] { return BuildStep(); }, [] { return BuildStep(); });
+    ThreadTeam team;
+    judgement.check(team, team);
+    const ringcraft::verify::Report report = std::move(judgement).verdict().report;
+    std::fputs(ringcraft::verify::text_of(report).c_str(), stdout);
+    return report.good() ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  }
+}

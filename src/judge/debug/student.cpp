@@ -1,0 +1,10 @@
+// The student's side of a program that is debugged (see student.hpp).
+#include "judge/debug/student.hpp"
+
+#include "judge/worker/serve.hpp"
+
+extern "C" void ringcraft_serve(const char* exercise, const ringcraft::judge::Bytes& arguments,
+                                ringcraft::Communicator& comm, ringcraft::judge::Bytes& reply) {
+  ringcraft::judge::Reader from(arguments);
+  reply = ringcraft::judge::serve(exercise, from, comm);
+}

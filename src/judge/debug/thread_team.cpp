@@ -1,0 +1,99 @@
+// Threads as workers (see thread_team.hpp).
+#include "judge/debug/thread_team.hpp"
+
+#include <algorithm>
+
+#include "judge/debug/student.hpp"
+#include "judge/worker/held_communicator.hpp"
+#include "ringcraft/comm/threads.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+// The Switchboard has failed: a deadlock, lengths that disagree, another rank that is gone.
+struct BoardFailed : Error {
+  explicit BoardFailed(const Error& reason) : Error(reason.what(), Code::kWrongAnswer) {}
+};
+
+// A rank of a thread. Its messages travel in memory of their own, as they would between processes.
+class LocalCommunicator final : public HeldCommunicator {
+ public:
+  LocalCommunicator(ThreadCommunicator& inner, Sending sending, std::span<Index> sent)
+      : HeldCommunicator(inner.rank(), inner.world_size(), sending), inner_(inner), sent_(sent) {}
+
+ private:
+  struct Posted {
+    std::vector<Bytes> memory;  // of each operation
+    Pending pending;
+  };
+
+  void post(std::uint64_t ticket, const std::vector<Op>& ops) override {
+    Posted& posted = posted_[ticket];
+    std::vector<Op> copies;
+    for (const Op& op : ops) {
+      Bytes& memory = posted.memory.emplace_back(op.bytes.begin(), op.bytes.end());
+      copies.push_back({op.kind, op.peer, memory});
+      if (op.kind == Op::kSend) sent_[static_cast<std::size_t>(op.peer)] += static_cast<Index>(memory.size());
+    }
+    reported([&] { posted.pending = inner_.start(copies); });
+  }
+
+  void complete(std::uint64_t ticket, const std::vector<Op>& ops) override {
+    Posted& posted = posted_.at(ticket);
+    reported([&] { posted.pending.wait(); });
+    for (std::size_t i = 0; i < ops.size(); ++i)
+      if (ops[i].kind == Op::kRecv) std::ranges::copy(posted.memory[i], ops[i].bytes.begin());
+    posted_.erase(ticket);
+  }
+
+  template <class Action>
+  static void reported(Action action) {
+    try {
+      action();
+    } catch (const Error& error) {
+      throw BoardFailed(error);
+    }
+  }
+
+  ThreadCommunicator& inner_;
+  std::span<Index> sent_;  // bytes to each rank
+  std::map<std::uint64_t, Posted> posted_;
+};
+
+}  // namespace
+
+World ThreadTeam::call(const std::string& exercise, const std::vector<Bytes>& requests, Delivery delivery) {
+  const std::string where = " in call " + std::to_string(++calls_) + " of " + exercise;
+  const std::size_t size = requests.size();
+  World world{std::vector<Bytes>(size), std::vector<Index>(size * size), {}};
+  const auto threw = [&](int rank, const std::string& what) {
+    return Misbehaviour(Misbehaviour::Kind::kThrew, name_of_rank(rank, static_cast<int>(size)) + " threw \"" +
+                                                        cleaned(what, 400) + "\"" + where);
+  };
+  const auto body = [&](ThreadCommunicator& inner) {
+    const auto rank = static_cast<std::size_t>(inner.rank());
+    LocalCommunicator comm(inner, delivery.sending, std::span(world.bytes).subspan(rank * size, size));
+    try {
+      ringcraft_serve(exercise.c_str(), requests[rank], comm, world.replies[rank]);
+      comm.flush();
+    } catch (const BoardFailed&) {
+      throw;
+    } catch (const std::exception& error) {
+      throw threw(inner.rank(), error.what());
+    } catch (...) {
+      throw threw(inner.rank(), "something that is no std::exception");
+    }
+  };
+  try {
+    world.clocks =
+        run_ranks(static_cast<int>(size), body, {.delivery_seed = delivery.seed, .link = delivery.link})
+            .clock;
+  } catch (const BoardFailed& report) {
+    throw Misbehaviour(Misbehaviour::Kind::kMessages, report.what());
+  } catch (const Error& report) {  // a rank that ended while another waits for it
+    throw Misbehaviour(Misbehaviour::Kind::kMessages, report.what());
+  }
+  return world;
+}
+
+}  // namespace ringcraft::judge

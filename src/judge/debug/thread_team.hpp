@@ -1,0 +1,23 @@
+#pragma once
+/// @file
+/// ThreadTeam: workers that are threads of this process, for a debugger or a sanitizer to look into. Messages
+/// go through a Switchboard, buffers under way are as they are in a worker, and exceptions and deadlocks
+/// become the same sentences. Nothing limits time or memory here, and a crash is a crash.
+
+#include "judge/team.hpp"
+
+namespace ringcraft::judge {
+
+/// Calls ringcraft_serve (student.hpp), once per rank in a thread of its own.
+class ThreadTeam final : public Workers {
+ public:
+  void begin_check(const Asked&) override { calls_ = 0; }
+  World call(const std::string& exercise, const std::vector<Bytes>& requests, Delivery delivery) override;
+  /// Nothing: what is printed goes where the program prints.
+  std::string printed() override { return {}; }
+
+ private:
+  int calls_ = 0;
+};
+
+}  // namespace ringcraft::judge
