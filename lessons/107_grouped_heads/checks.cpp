@@ -266,11 +266,8 @@ void masks(Trial& trial) {
 void inputs_unchanged(Trial& trial) {
   const Head head = heads(trial, 4, 2);
   const auto require = [&](std::uint32_t changed, const char* function,
-                           std::initializer_list<const char*> names) {
-    for (std::size_t argument = 0; argument < names.size(); ++argument)
-      if ((changed >> argument & 1) != 0)
-        throw Wrong(std::string(function) + " changed its argument " + names.begin()[argument] +
-                    ", which it may only read");
+                           const std::vector<const char*>& names) {
+    require_unchanged(function, changed, names);
   };
   RowState state = identity(head);
   require(add_keys(trial, head, state, 0, head.keys()), "grouped_forward", {"q", "kv", "ranges"});
@@ -286,6 +283,15 @@ void case_table(Trial& trial) {
     require_forward(trial, head);
     require_backward(trial, head);
   }
+}
+
+constexpr std::uint64_t kLittleMemory = 128 << 20;
+
+// One row of many heads: few scores, and a KV head that is long enough to be felt.
+void kv_heads_once(Trial& trial) {
+  require_forward(
+      trial,
+      make_head(trial, {.rows = 1, .keys = 10'000, .head_dim = 16, .heads = 64, .kv_heads = 1}, full_mask()));
 }
 
 }  // namespace
@@ -391,6 +397,14 @@ Lesson lesson_107() {
            "Blocks of the harness's table, forward and backward.",
            "Look at the case's name: h=8/2 means 8 heads on 2 KV heads.",
            case_table},
+          {"kv-heads-once",
+           1,
+           {"one-kv-head", "batch"},
+           "Forward, 64 heads on 1 in a process of 128 MB: K repeated for every head would take 82 MB, and "
+           "so would V.",
+           "What is saved by sharing is spent by copying: which KV head can a query head read where it lies?",
+           kv_heads_once,
+           {.address_bytes = kLittleMemory}},
       }};
 }
 

@@ -44,7 +44,7 @@ class Judgement {
     report_.title = "Lesson " + std::to_string(lesson.number) + ": " + lesson.title;
   }
 
-  Report run() {
+  Verdict run() {
     const bool built =
         build_step("compiles", "The file compiles.", [&] { return compile(lesson_, file_, folder_); }) &&
         build_step("belongs", "The file defines the exercise and calls only what the lesson gives.", [&] {
@@ -53,7 +53,7 @@ class Judgement {
         });
     if (!built) stop_ = "the file was not built";
     for (const Check& check : lesson_.checks) judge(check);
-    return std::move(report_);
+    return {std::move(report_), std::move(outcomes_)};
   }
 
  private:
@@ -74,6 +74,7 @@ class Judgement {
     const BuildStep done = step();
     row.status = done.sentence.empty() ? Status::kPassed : Status::kFailed;
     row.sentence = done.sentence;
+    outcomes_.push_back({row.status, done.sentence.empty() ? sign::kPassed : sign::kNotBuilt});
     if (row.status == Status::kPassed && !done.remarks.empty())
       row.sentence = "with warnings:\n" + done.remarks;
     statuses_[id] = row.status;
@@ -91,31 +92,47 @@ class Judgement {
 
   void judge(const Check& check) {
     ReportRow& row = begin(check.id, check.claim, check.weight);
+    Outcome outcome;
     row.sentence = obstacle(check);
     if (row.sentence.empty()) {
-      Team team(worker_program(folder_), options_.per_call);
-      Team library(library_program(folder_), options_.per_call);
-      Trial trial(team, options_.seed * 1000 + report_.rows.size(), library);
+      team_.begin_check(check.workers);
+      Trial trial(team_, options_.seed * 1000 + report_.rows.size(), library_);
       row.status = Status::kFailed;
       row.hint = check.hint;
       try {
         check.run(trial);
         row.status = Status::kPassed;
+        outcome.sign = sign::kPassed;
       } catch (const Wrong& wrong) {
         row.sentence = wrong.what();
         row.maps = wrong.maps;
+        outcome.sign = wrong.sign;
+        outcome.evidence = evidence_of(wrong.maps);
       } catch (const Misbehaviour& misbehaviour) {
         row.sentence = misbehaviour.what();
         row.hint = hint_for(misbehaviour.kind(), check);
+        outcome.sign = sign_of(misbehaviour.kind());
+        if (check.workers.address_bytes > 0 && is_out_of_memory(misbehaviour)) {
+          row.sentence += "; each process may take " + std::to_string(check.workers.address_bytes >> 20) +
+                          " MB in this check, and no more";
+          row.hint = check.hint;
+        }
         if (row.sentence.find("is not written yet") != row.sentence.npos)
           row.hint = "The TODO still stands in your file: write the body, and take the throw away.";
         if (misbehaviour.kind() == Misbehaviour::Kind::kSilent)
           stop_ = "not tried: the program did not come back in " + row.id;
       }
       row.figures = trial.figures();
-      show_printed(row, team.printed());
+      show_printed(row, team_.printed());
     }
-    statuses_[check.id] = row.status;
+    statuses_[check.id] = outcome.status = row.status;
+    outcomes_.push_back(std::move(outcome));
+  }
+
+  static bool is_out_of_memory(const Misbehaviour& misbehaviour) {
+    const std::string_view what = misbehaviour.what();
+    return misbehaviour.kind() == Misbehaviour::Kind::kEnded || what.find("bad_alloc") != what.npos ||
+           what.find("out of memory") != what.npos;  // std::vector's words, and Buffer's
   }
 
   // A program that does not answer says little about the claim of the check.
@@ -147,7 +164,10 @@ class Judgement {
   std::filesystem::path file_;
   const CheckOptions& options_;
   WorkFolder folder_;
+  Team team_{worker_program(folder_), options_.per_call};
+  Team library_{library_program(folder_), options_.per_call};
   Report report_;
+  std::vector<Outcome> outcomes_;  // one per row
   std::map<std::string, Status> statuses_;
   std::string stop_;  // why nothing more is tried
 };
@@ -184,14 +204,22 @@ std::filesystem::path start(int lesson, const std::filesystem::path& workspace) 
 }
 
 Report check(int lesson, const std::filesystem::path& workspace, const CheckOptions& options) {
+  return verdict_on(lesson, workspace, options).report;
+}
+
+Report check_file(int lesson, const std::filesystem::path& file, const CheckOptions& options) {
+  return verdict_on_file(lesson, file, options).report;
+}
+
+Verdict verdict_on(int lesson, const std::filesystem::path& workspace, const CheckOptions& options) {
   const std::filesystem::path file = exercise_file(lesson, workspace);
   if (!std::filesystem::exists(file))
     throw Error("check", "your file " + file.string(), "none",
                 "type ./ringcraft start " + std::to_string(lesson) + " to get it");
-  return check_file(lesson, file, options);
+  return verdict_on_file(lesson, file, options);
 }
 
-Report check_file(int lesson, const std::filesystem::path& file, const CheckOptions& options) {
+Verdict verdict_on_file(int lesson, const std::filesystem::path& file, const CheckOptions& options) {
   const Lesson& declared = lesson_numbered(lesson);
   std::error_code failed;
   const std::uintmax_t bytes = std::filesystem::file_size(file, failed);

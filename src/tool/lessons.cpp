@@ -4,62 +4,21 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 
 #include "judge/judge.hpp"
 #include "ringcraft/core/error.hpp"
 #include "tool/commands.hpp"
+#include "tool/course.hpp"
 #include "tool/output.hpp"
 #include "verify/report.hpp"
 
 namespace ringcraft::tool {
 namespace {
 
-const std::filesystem::path kRoot = RINGCRAFT_SOURCE_DIR;
-
-std::filesystem::path workspace() { return kRoot / "exercises"; }
-
-// A lesson of the road: a line of lessons/road.csv.
-struct RoadLine {
-  int number;
-  std::string title, chapter, line;
-};
-
-std::vector<RoadLine> road() {
-  const auto path = kRoot / "lessons" / "road.csv";
-  std::ifstream file(path);
-  std::vector<RoadLine> lines;
-  std::string text;
-  std::getline(file, text);  // the names of the columns
-  while (std::getline(file, text)) {
-    const auto a = text.find(','), b = text.find(',', a + 1), c = text.find(',', b + 1);
-    lines.push_back({std::stoi(text.substr(0, a)), text.substr(a + 1, b - a - 1),
-                     text.substr(b + 1, c - b - 1), text.substr(c + 1)});
-  }
-  if (lines.empty())
-    throw Error("lessons", "the road in " + path.string(), "nothing", "check the checkout", Code::kMissing);
-  return lines;
-}
-
-// What the student can do with a lesson, or has done.
-std::string state_of(const RoadLine& line, const std::vector<judge::LessonInfo>& here) {
-  const auto found = std::ranges::find(here, line.number, &judge::LessonInfo::number);
-  if (found == here.end()) return "to come";
-  return std::filesystem::exists(judge::exercise_file(line.number, workspace())) ? "started" : "here";
-}
+const std::filesystem::path kRoot = source_root();
 
 int show_lessons() {
-  const auto here = judge::lessons();
-  std::string chapter;
-  for (const RoadLine& line : road()) {
-    if (line.chapter != chapter) std::printf("%s%s\n", chapter.empty() ? "" : "\n", line.chapter.c_str());
-    chapter = line.chapter;
-    std::printf("  %d  %-8s %-40s %s\n", line.number, state_of(line, here).c_str(), line.title.c_str(),
-                line.line.c_str());
-  }
-  std::printf(
-      "\nBegin with ./ringcraft start 101, or where you like; the readings are "
-      "lessons/NNN_name/README.md.\n");
+  std::fputs(road_text(Course(), colour()).c_str(), stdout);
   return 0;
 }
 
@@ -75,19 +34,9 @@ int start(int lesson) {
 
 // The lesson to check when none is named: the one whose file was changed last.
 int latest_started() {
-  int latest = 0;
-  std::filesystem::file_time_type newest;
-  for (const auto& info : judge::lessons()) {
-    const auto file = judge::exercise_file(info.number, workspace());
-    if (!std::filesystem::exists(file)) continue;
-    const auto time = std::filesystem::last_write_time(file);
-    if (latest == 0 || time > newest) {
-      latest = info.number;
-      newest = time;
-    }
-  }
-  if (latest == 0) throw Error("check: no exercise is started; begin with ./ringcraft start 101");
-  return latest;
+  const auto latest = Course().latest();
+  if (!latest) throw Error("check: no exercise is started; begin with ./ringcraft start 101");
+  return *latest;
 }
 
 struct CheckFlags {
@@ -107,8 +56,10 @@ int check(const CheckFlags& flags) {
   options.progress = [&](const std::string& claim, int done, int total) {
     progress.at(static_cast<double>(done) / std::max(1, total), claim);
   };
+  const Attempt attempt(std::to_string(lesson), judge::exercise_file(lesson, workspace()));
   const verify::Report report = judge::check(lesson, workspace(), options);
   std::fputs(verify::text_of(report, colour()).c_str(), stdout);
+  attempt.finished(report);
   if (!flags.json.empty()) write_json(flags.json, report);
   return report.good() ? 0 : static_cast<int>(Code::kWrongAnswer);
 }
