@@ -83,7 +83,7 @@ void diagnose_into(ClaimVerdict& verdict, const Problem& problem, const StoredIn
   if (ranks == verify::Ranks::kUnknown)
     verdict.lines.push_back("no --ranks and no --layout: " + std::string(name_of(problem.layout)) + " on " +
                             counted(problem.world_size, "rank") +
-                            " only names places; other rings and tiles were tried too");
+                            " only names places; where nothing fits, other rings and tiles are tried");
 }
 
 }  // namespace

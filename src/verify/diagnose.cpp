@@ -50,7 +50,8 @@ std::vector<Cause> best_of(const Found& found, const std::string& elsewhere) {
       take(match);
       explained.insert(explained.end(), match.tensors.begin(), match.tensors.end());
     }
-  for (const Match& match : found.matches) take(match);
+  for (const Match& match : found.matches)  // what explains a part is of no interest beside what explains all
+    if (match.fit != Fit::kSomeTensors || found.matches[0].fit == Fit::kSomeTensors) take(match);
   std::vector<Cause> causes;
   for (const Match* match : order)
     if (causes.size() < kMost) causes.push_back(cause_of(*match, elsewhere));
@@ -79,7 +80,21 @@ bool follows(const Evidence& e, const Found& forward) {
   if (forward.matches.empty()) return false;
   const TwistedRing ring(e.problem, e.inputs, e.claim, forward.ring->arrangement(), e.exponents());
   const Sample sample = sample_of(e, TensorGroup::kBackward, 12, 6);
-  return match(e, ring, *forward.matches[0].suspect, TensorGroup::kBackward, sample).fit == Fit::kAll;
+  const Suspect right_formulas{};  // of a wrong out and lse
+  return match(e, ring, *forward.matches[0].suspect, TensorGroup::kBackward, sample).fit == Fit::kAll ||
+         match(e, ring, right_formulas, TensorGroup::kBackward, sample).fit == Fit::kAll;
+}
+
+// Mistakes of backward where forward is wrong, too.
+GroupResult searched_after(const Evidence& e, const Found& forward, Ranks ranks) {
+  if (!forward.matches.empty() && forward.matches[0].fit == Fit::kAll) {
+    Found found = search_after(e, forward.matches[0].suspect->twist, forward.ring->arrangement());
+    if (!found.matches.empty()) {
+      std::vector<Cause> causes = best_of(found, "");
+      return {std::move(causes), std::move(found)};
+    }
+  }
+  return searched(e, TensorGroup::kBackward, e.claim, ranks);
 }
 
 void append(std::vector<Cause>& causes, const std::vector<Cause>& more) {
@@ -125,7 +140,8 @@ Diagnosis diagnose(const Problem& problem, const Inputs& inputs, const Answer& c
       result.remarks.push_back(
           "the gradients are those of this wrong forward pass: nothing more is wrong in backward");
     } else {
-      backward = searched(e, TensorGroup::kBackward, out_wrong ? e.claim : oracle.value, ranks);
+      backward = out_wrong ? searched_after(e, forward.found, ranks)
+                           : searched(e, TensorGroup::kBackward, oracle.value, ranks);
       result.backward = backward.causes;
       if (result.backward.empty()) append(result.backward, causes_by_numbers(e, TensorGroup::kBackward));
       if (result.backward.empty() && !out_wrong) append(result.backward, causes_by_gradients(e));

@@ -23,7 +23,10 @@ bool any_wrong(const Comparison& comparison, TensorGroup group);
 /// Tries every mistake in one arrangement.
 Found search(const Evidence& evidence, TensorGroup group, const Answer& saved,
              const Arrangement& arrangement);
-/// The same in other numbers of ranks, other layouts and tiles; nothing if none of them fits wholly.
+/// Mistakes of backward on top of a mistake of forward that backward repeats; it starts from the claimed out
+/// and lse.
+Found search_after(const Evidence& evidence, const Twist& forward, const Arrangement& arrangement);
+/// As search, in other numbers of ranks, other layouts and tiles; nothing if none of them fits wholly.
 std::optional<Found> search_elsewhere(const Evidence& evidence, TensorGroup group, const Answer& saved);
 
 /// What pictures of wrong rows say.

@@ -95,6 +95,23 @@ Found search(const Evidence& e, TensorGroup group, const Answer& saved, const Ar
   return found;
 }
 
+Found search_after(const Evidence& e, const Twist& forward, const Arrangement& arrangement) {
+  Found found{
+      {}, std::make_shared<const TwistedRing>(e.problem, e.inputs, e.claim, arrangement, e.exponents()), {}};
+  for (const Suspect& suspect : backward_suspects()) {
+    const Twist& t = suspect.twist;
+    Twist both = forward;
+    both.weights = t.weights, both.delta = t.delta, both.dout = t.dout, both.dq = t.dq;
+    both.journey = t.journey, both.group = t.group, both.stale = t.stale, both.negated = t.negated;
+    both.swapped = t.swapped, both.dv_turned = t.dv_turned, both.dk_turned = t.dk_turned;
+    both.dq_scales = t.dq_scales, both.dk_scales = t.dk_scales;
+    both.dkv_ranks = t.dkv_ranks, both.dq_ranks = t.dq_ranks;
+    found.made.push_back({suspect.cause, both});
+  }
+  found.matches = matches_in(e, *found.ring, found.made, TensorGroup::kBackward);
+  return found;
+}
+
 std::optional<Found> search_elsewhere(const Evidence& e, TensorGroup group, const Answer& saved) {
   const Position seqlen = e.problem.shape.seqlen;
   std::vector<Arrangement> places;

@@ -35,7 +35,8 @@ std::vector<Suspect> score_suspects() {
 
 std::vector<Suspect> mask_suspects() {
   return {
-      {{"CM0", "the mask is forgotten: every query sees every key", "Which keys may row 0 see?"},
+      {{"CM0", "the mask is forgotten, every query sees every key: right, without the flags of a mask",
+        "Which keys may row 0 see?"},
        {.mask = MaskTwist::kForgotten}},
       {{"CM1", "the mask compares local rows: row of the shard with row of the block",
         "Is row 3 of rank 2 token 3? And a block from the past: which of its keys are forbidden?"},
@@ -59,9 +60,6 @@ std::vector<Suspect> mask_suspects() {
       {{"CM-skip", "the blocks of later ranks are skipped, though this layout puts visible keys there",
         "Does a larger rank mean a later token in this layout?"},
        {.mask = MaskTwist::kLaterSkipped}},
-      {{"CM-whole", "blocks of earlier ranks are seen whole, those of later ranks not at all",
-        "Does a smaller rank mean an earlier token in this layout?"},
-       {.mask = MaskTwist::kEarlierWhole}},
       {{"SW1", "the window holds W keys instead of W + 1", "Count the keys of a late row: W or W + 1?"},
        {.mask = MaskTwist::kWindowShort}},
       {{"SW-long", "the window holds one key more than W + 1",
@@ -88,6 +86,9 @@ std::vector<Suspect> mask_suspects() {
       {{"VL-local", "borders between packed sequences count in the own block alone",
         "May a row read a foreign block that begins inside another sequence?"},
        {.mask = MaskTwist::kPacksInOwnBlock}},
+      {{"CM-whole", "blocks of earlier ranks are seen whole, those of later ranks not at all",
+        "Does a smaller rank mean an earlier token in this layout?"},
+       {.mask = MaskTwist::kEarlierWhole}},
   };
 }
 
