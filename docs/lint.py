@@ -13,6 +13,7 @@ import marks
 import road
 
 HEADINGS = ["Goal", "You need", "Idea", "See it", "Task", "Check", "Hints", "Check yourself", "Look further"]
+FILES = {"README.md", "checks.cpp", "demo.cpp", "demo.txt", "page.py", "misconceptions.csv", "hints", "puzzles"}
 LONGEST_DEMO = 60  # lines
 MINUTES = range(8, 21)
 WORDS_PER_MINUTE = (90, 240)
@@ -61,6 +62,9 @@ def problems_of(folder, title, solved):
     found += need(number in solved, f"expected a body between marks, '// BEGIN SOLUTION {number} [name]', in src/ or kernels/")
     for name in ("checks.cpp", "demo.cpp", "demo.txt", "hints/1.md", "hints/2.md", "hints/3.md"):
         found += need((folder / name).exists(), f"expected a file {name}")
+    for path in sorted(folder.iterdir()):
+        found += need(path.name in FILES or path.name == "__pycache__", f"{path.name}: no lesson has such a file")
+    found += need(sorted(path.name for path in (folder / "hints").iterdir()) == ["1.md", "2.md", "3.md"], "hints: expected 1.md, 2.md and 3.md")
     found += need(len(marks.read(folder / "demo.cpp").splitlines()) <= LONGEST_DEMO, f"demo.cpp: at most {LONGEST_DEMO} lines")
     for name in ("demo.cpp", "demo.txt"):
         found += need(f"<!-- source: {where}/{name} -->" in parts.get("See it", ""), f"README.md, See it: expected the block of {name}")

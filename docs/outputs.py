@@ -16,6 +16,7 @@ import marks
 
 COMMANDS = {
     "run": ["./ringcraft", "run"],
+    "bench": ["./ringcraft", "bench"],
     "first_ring": ["build/native/bin/first_ring"],
 }
 

@@ -11,12 +11,15 @@ namespace {
 
 std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
 
-// "at steps 0 and 3".
+// "at steps 0 and 3", "at steps 0, 1, 2, 3 and 40 more".
 std::string steps_of(const std::vector<int>& steps) {
-  std::string text = "at steps ";
-  for (std::size_t i = 0; i < steps.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == steps.size() ? " and " : ", ") + std::to_string(steps[i]);
-  return text;
+  constexpr std::size_t kShown = 8;
+  const std::size_t named = steps.size() > kShown ? kShown / 2 : steps.size() - 1;
+  std::string text = "at steps " + std::to_string(steps[0]);
+  for (std::size_t i = 1; i < named; ++i) text += ", " + std::to_string(steps[i]);
+  return text + " and " +
+         (steps.size() > kShown ? std::to_string(steps.size() - named) + " more"
+                                : std::to_string(steps.back()));
 }
 
 class Judgement {

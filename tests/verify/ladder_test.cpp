@@ -2,7 +2,10 @@
 #include "verify/ladder.hpp"
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <set>
+#include <sstream>
 
 #include "ringcraft/core/error.hpp"
 #include "support.hpp"
@@ -30,6 +33,19 @@ TEST_CASE("stages have distinct names, and predecessors that come first") {
   for (const int wanted : {101, 102, 103, 104, 105, 106, 108, 302, 303, 304, 402, 403})
     CHECK(std::any_of(ladder().begin(), ladder().end(), [=](const Stage& s) { return s.lesson == wanted; }));
   CHECK_THROWS_AS(stage_named("no such stage"), Error);
+}
+
+TEST_CASE("the README shows the stages that there are") {
+  std::ifstream readme(RINGCRAFT_SOURCE_DIR "/README.md");
+  const std::string page{std::istreambuf_iterator<char>(readme), {}};
+  const auto begin = page.find("<!-- output: run -->"), end = page.find("<!-- /output -->", begin);
+  REQUIRE(end != page.npos);
+  std::istringstream block(page.substr(begin, end - begin));
+  std::vector<std::string> shown, want;
+  for (std::string line; std::getline(block, line);)
+    if (line.ends_with("  right")) shown.push_back(line.substr(0, line.find("  ")));
+  for (const Stage& stage : ladder()) want.push_back(std::to_string(stage.lesson) + " " + stage.name);
+  CHECK(shown == want);
 }
 
 TEST_CASE("every stage is right on the shared problem") {

@@ -121,6 +121,10 @@ TEST_CASE("every wrong schedule has its sentence") {
       {"ring_forward", "compute q1 k0, wait", "wait", "rank 1 never computes its queries against K0"},
       {"ring_forward", "compute q0 k2, wait", "compute q0 k3, wait",
        "rank 0 computes its queries against K3 2 times: at steps 1 and 2"},
+      {"ring_forward", "3: compute q3 k0",
+       "3: compute q3 k0, compute q3 k0, compute q3 k0, compute q3 k0, compute q3 k0, compute q3 k0, compute "
+       "q3 k0, compute q3 k0, compute q3 k0",
+       "rank 3 computes its queries against K0 9 times: at steps 3, 3, 3, 3 and 5 more"},
       {"both_ways", "compute q2 k0, compute q2 k1", "compute q2 k0",
        "rank 2 never computes its queries against K1, of which it sees"},
       // Gradients.
