@@ -244,7 +244,8 @@ void inputs_unchanged(Trial& trial) {
   const Head head = Head(random, 6, 6, 4, causal_ranges(6)).attend(trial);
   constexpr const char* kArguments[] = {"q", "k", "v", "ranges"};
   for (std::size_t i = 0; i < std::size(kArguments); ++i)
-    if ((head.changed >> i & 1) != 0) throw Wrong(std::string("your function changed ") + kArguments[i]);
+    if ((head.changed >> i & 1) != 0)
+      throw Wrong(sign::kInput, std::string("your function changed ") + kArguments[i]);
 }
 
 }  // namespace

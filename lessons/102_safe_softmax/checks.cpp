@@ -28,13 +28,15 @@ Softmax softmax(Trial& trial, const std::vector<double>& scores) {
 void require_row(Trial& trial, const ScoreRow& row) {
   const std::vector<double> got = softmax(trial, row.scores).weights;
   const ExactSoftmax want = exact_softmax(row.scores);
-  for (std::size_t j = 0; j < got.size(); ++j) {
+  require_each("weights", static_cast<Index>(got.size()), [&](Index i) {
+    const auto j = static_cast<std::size_t>(i);
     const std::string where =
         row.name + ": weight " + std::to_string(j) + " of score " + text_of(row.scores[j]);
     if (row.scores[j] == kNothing && got[j] != 0)
-      throw Wrong(where + " is " + text_of(got[j]) + ", and must be exactly 0");
+      throw Wrong(std::isfinite(got[j]) ? sign::kValues : sign::kNoNumber,
+                  where + " is " + text_of(got[j]) + ", and must be exactly 0");
     require_close(where, got[j], want.weights[j], want.scales[j]);
-  }
+  });
 }
 
 void require_rows(Trial& trial, const std::vector<ScoreRow>& rows) {
@@ -96,7 +98,7 @@ void any_length(Trial& trial) {
 
 void scores_unchanged(Trial& trial) {
   if (softmax(trial, {1, 3, 0, 2}).scores_changed)
-    throw Wrong("your function changed the scores, which it may only read");
+    throw Wrong(sign::kInput, "your function changed the scores, which it may only read");
 }
 
 // The library's dense attention calls safe_softmax with scores and weights in the same memory.

@@ -29,8 +29,13 @@ State state_of(Scores scores) {
 
 void require_nothing(const std::string& label, State got) {
   const std::string where = label + ": no score has been seen, and ";
-  if (got.max != kNothing) throw Wrong(where + "m is " + text_of(got.max) + " in place of -inf");
-  if (got.sum != 0) throw Wrong(where + "l is " + text_of(got.sum) + " in place of 0");
+  const auto require = [&](const char* name, double number, double want) {
+    if (number != want)
+      throw Wrong(std::isnan(number) ? sign::kNoNumber : sign::kValues,
+                  where + name + " is " + text_of(number) + " in place of " + text_of(want));
+  };
+  require("m", got.max, kNothing);
+  require("l", got.sum, 0);
 }
 
 // Throws Wrong unless `got` is the state after these scores.
@@ -130,7 +135,7 @@ void any_length(Trial& trial) {
 void scores_unchanged(Trial& trial) {
   const std::vector<double> scores{1, 3, 0, 2};
   if ((trial.call<OnlineScan>(Scores(scores), State{}).changed & 1) != 0)
-    throw Wrong("your function changed the scores, which it may only read");
+    throw Wrong(sign::kInput, "your function changed the scores, which it may only read");
 }
 
 // The library's dense attention takes its lse from online_scan.

@@ -65,23 +65,23 @@ Part partial(const Keys& keys, Index first, Index last) {
 void require_nothing(const std::string& label, Part& got, Index i) {
   const auto row = static_cast<std::size_t>(i);
   const std::string where = label + ": row " + std::to_string(i) + " has seen no key, and its ";
-  if (got.max[row] != -kInfinity) throw Wrong(where + "m is " + text_of(got.max[row]) + " in place of -inf");
-  if (got.sum[row] != 0) throw Wrong(where + "l is " + text_of(got.sum[row]) + " in place of 0");
-  for (Index j = 0; j < got.cols; ++j)
-    if (got.view().out(i, j) != 0)
-      throw Wrong(where + "O is " + text_of(got.view().out(i, j)) + " in place of 0");
+  const auto require = [&](const char* name, double number, double want) {
+    if (number != want)
+      throw Wrong(std::isnan(number) ? sign::kNoNumber : sign::kValues,
+                  where + name + " is " + text_of(number) + " in place of " + text_of(want));
+  };
+  require("m", got.max[row], -kInfinity);
+  require("l", got.sum[row], 0);
+  for (Index j = 0; j < got.cols; ++j) require("O", got.view().out(i, j), 0);
 }
 
 // Throws Wrong unless `got` is attention over all keys. Scales as the oracle of the harness has them: each
 // weight also carries the condition 1 + |score| of its score.
 void require_attention(const std::string& label, Part& got, const Keys& keys) {
-  for (Index i = 0; i < keys.rows; ++i) {
+  require_each("state", keys.rows, [&](Index i) {
     long double m = -kInfinity, l = 0, condition = 0;
     for (Index k = 0; k < keys.count; ++k) m = std::max<long double>(m, keys.score(i, k));
-    if (m == -kInfinity) {
-      require_nothing(label, got, i);
-      continue;
-    }
+    if (m == -kInfinity) return require_nothing(label, got, i);
     std::vector<long double> weights;
     for (Index k = 0; k < keys.count; ++k) l += weights.emplace_back(std::exp(keys.score(i, k) - m));
     const auto conditioned = [&](Index k) {
@@ -104,7 +104,7 @@ void require_attention(const std::string& label, Part& got, const Keys& keys) {
       require_close(where + ", column " + std::to_string(j) + ": O / l", got.view().out(i, j) / got.sum[row],
                     want, scale);
     }
-  }
+  });
 }
 
 // The student's merge: acc becomes acc and block together.
@@ -224,7 +224,7 @@ void block_unchanged(Trial& trial) {
   const Keys keys = random_keys(random, 4, 3, 10);
   Part acc = partial(keys, 0, 5);
   if (merge_into(trial, acc, partial(keys, 5, 10)) != 0)
-    throw Wrong("your merge changed block, which it may only read");
+    throw Wrong(sign::kInput, "your merge changed block, which it may only read");
 }
 
 void drives_the_ring(Trial& trial) {
@@ -270,7 +270,8 @@ Lesson lesson_104() {
            1,
            {"two-halves"},
            "Rows that see keys on one side only, or on none, come out right.",
-           "What is exp(-inf - (-inf))? A row may have no key on one side, or on both, while its neighbour has "
+           "What is exp(-inf - (-inf))? A row may have no key on one side, or on both, while its neighbour "
+           "has "
            "keys on each.",
            rows_with_one_side},
           {"extreme-maxima",

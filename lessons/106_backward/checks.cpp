@@ -218,10 +218,7 @@ void inputs_unchanged(Trial& trial) {
   verify::Answer answer = no_gradients(head);
   const std::uint32_t changed =
       add_gradients(trial, head, saved_by_forward(head), answer, 0, head.keys(), {3, 4});
-  for (std::size_t argument = 0; argument < std::size(kNames); ++argument)
-    if ((changed >> argument & 1) != 0)
-      throw Wrong(std::string("your function changed its argument ") + kNames[argument] +
-                  ", which it may only read");
+  require_unchanged("your function", changed, kNames);
 }
 
 void case_table(Trial& trial) {

@@ -163,7 +163,7 @@ void inputs_unchanged(Trial& trial) {
   const std::uint32_t changed = require_product<double>(trial, {5, kTileColumns, kWidth});
   for (std::size_t i = 0; i < std::size(kNames); ++i)
     if ((changed >> i & 1) != 0)
-      throw Wrong(std::string("your kernel changed ") + kNames[i] + ", which it may only read");
+      throw Wrong(sign::kInput, std::string("your kernel changed ") + kNames[i] + ", which it may only read");
 }
 
 void drives_attention(Trial& trial) {
@@ -216,8 +216,9 @@ void speed(Trial& trial) {
   trial.note({"your kernel", giga / own, {}, "GFLOP/s"});
   trial.note({"the library's", giga / library, {}, "GFLOP/s"});
   if (!(own <= kSlowest * library))
-    throw Wrong("your kernel takes " + text(std::round(10 * own / library) / 10) +
-                " times as long as the library's, in the same run; " + text(kSlowest) + " times is allowed");
+    throw Wrong(sign::kCounts, "your kernel takes " + text(std::round(10 * own / library) / 10) +
+                                   " times as long as the library's, in the same run; " + text(kSlowest) +
+                                   " times is allowed");
 }
 
 }  // namespace

@@ -56,16 +56,12 @@ Run run(Trial& trial, const std::string& label, Ring& ring, Delivery delivery = 
   std::vector<Bytes> requests;
   for (Side& side : ring) requests.push_back(ExchangeOddEven::request(side.message()));
   Run run;
-  try {
+  with_label(label, [&] {
     run.world = trial.call_world<ExchangeOddEven>(requests, delivery);
     for (std::size_t rank = 0; rank < ring.size(); ++rank)
       run.changed.push_back(Trial::read(
           [&] { return ExchangeOddEven::answer(run.world.replies[rank], ring[rank].message()).changed; }));
-  } catch (const Misbehaviour& misbehaviour) {
-    throw Misbehaviour(misbehaviour.kind(), label + misbehaviour.what());
-  } catch (const Wrong& unreadable) {
-    throw Wrong(label + unreadable.what());
-  }
+  });
   return run;
 }
 
@@ -157,8 +153,9 @@ void exact_bytes(Trial& trial) {
       for (int to = 0; to < n; ++to) {
         const Index want = to == (from + 1) % n ? 3 + from : 0;
         if (world.moved(from, to) != want)
-          throw Wrong(label + place(from) + " sends " + std::to_string(world.moved(from, to)) + " bytes to " +
-                      place(to) + ", and its message there has " + std::to_string(want));
+          throw Wrong(sign::kCounts, label + place(from) + " sends " + std::to_string(world.moved(from, to)) +
+                                         " bytes to " + place(to) + ", and its message there has " +
+                                         std::to_string(want));
       }
   }
 }
@@ -170,7 +167,7 @@ void only_in_is_written(Trial& trial) {
     const Run done = run(trial, label, ring);
     for (int rank = 0; rank < n; ++rank)
       if (done.changed[static_cast<std::size_t>(rank)] != 0)
-        throw Wrong(label + place(rank) + " changed what it hands on, which it may only read");
+        throw Wrong(sign::kInput, label + place(rank) + " changed what it hands on, which it may only read");
   }
 }
 
@@ -203,16 +200,17 @@ void phases(Trial& trial) {
     trial.note(
         {"phases, " + std::to_string(n) + " ranks", static_cast<double>(got), static_cast<double>(want), ""});
     if (got > want)
-      throw Wrong(std::to_string(n) + " ranks take " + std::to_string(got) + " phases, and " +
-                  std::to_string(want) + " are enough");
+      throw Wrong(sign::kCounts, std::to_string(n) + " ranks take " + std::to_string(got) + " phases, and " +
+                                     std::to_string(want) + " are enough");
   }
 }
 
 void one_at_a_time(Trial& trial) {
   for (int n = 2; n <= 7; ++n)
     if (phases_of(trial, n) < 2)
-      throw Wrong(std::to_string(n) +
-                  " ranks take a single phase: a send and a receive were under way together");
+      throw Wrong(
+          sign::kCounts,
+          std::to_string(n) + " ranks take a single phase: a send and a receive were under way together");
 }
 
 }  // namespace

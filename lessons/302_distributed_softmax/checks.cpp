@@ -64,16 +64,12 @@ Run run(Trial& trial, const std::string& label, const Dealt& dealt, Delivery del
     views.push_back({run.weights.emplace_back(shard.scores.size(), kUnwritten), shard.rows, shard.cols});
     requests.push_back(DistributedSoftmax::request(scores(shard), views.back()));
   }
-  try {
+  with_label(label, [&] {
     run.world = trial.call_world<DistributedSoftmax>(requests, delivery);
     for (std::size_t r = 0; r < dealt.size(); ++r)
       run.answers.push_back(Trial::read(
           [&] { return DistributedSoftmax::answer(run.world.replies[r], scores(dealt[r]), views[r]); }));
-  } catch (const Misbehaviour& misbehaviour) {
-    throw Misbehaviour(misbehaviour.kind(), label + misbehaviour.what());
-  } catch (const Wrong& unreadable) {
-    throw Wrong(label + unreadable.what());
-  }
+  });
   for (std::size_t r = 0; r < dealt.size(); ++r)
     if (run.answers[r].result.size() != static_cast<std::size_t>(dealt[r].rows))
       throw Wrong(label + place(r) + " returns " + std::to_string(run.answers[r].result.size()) +
@@ -91,8 +87,9 @@ std::string text(double number) {
 void require_close(const std::string& where, double got, long double want, long double scale) {
   const long double error = std::fabs(static_cast<long double>(got) - want);
   if (got == static_cast<double>(want) || error <= kTolerance * scale) return;  // NaN fails both
-  throw Wrong(where + " is " + text(got) + ", and must be " + text(static_cast<double>(want)) +
-              (std::isnan(got) ? " (weights are full of NaN until you write them)" : ""));
+  throw Wrong(std::isfinite(got) ? sign::kValues : sign::kNoNumber,
+              where + " is " + text(got) + ", and must be " + text(static_cast<double>(want)) +
+                  (std::isnan(got) ? " (weights are full of NaN until you write them)" : ""));
 }
 
 // Softmax of row i over the columns of all ranks. The scale of a weight carries the condition of its score.
@@ -274,7 +271,7 @@ void scores_unchanged(Trial& trial) {
   const Run result = run(trial, described(dealt), dealt);
   for (std::size_t r = 0; r < dealt.size(); ++r)
     if (result.answers[r].changed != 0)
-      throw Wrong(described(dealt) + place(r) + " changed its scores, which it may only read");
+      throw Wrong(sign::kInput, described(dealt) + place(r) + " changed its scores, which it may only read");
 }
 
 Index most_sent(const World& world) {
@@ -299,11 +296,12 @@ void only_states(Trial& trial) {
   trial.note({"bytes sent by the busiest of 4 ranks, 3 rows", static_cast<double>(few),
               static_cast<double>((kRanks - 1) * kRows * kState), "B"});
   if (many != few)
-    throw Wrong("with 60 columns a rank sends " + std::to_string(many) + " bytes, with 2 columns " +
-                std::to_string(few) + "; a state has two numbers, however many columns it stands for");
+    throw Wrong(sign::kCounts, "with 60 columns a rank sends " + std::to_string(many) +
+                                   " bytes, with 2 columns " + std::to_string(few) +
+                                   "; a state has two numbers, however many columns it stands for");
   if (few > most)
-    throw Wrong("a rank sends " + std::to_string(few) + " bytes for 3 rows on 4 ranks, and " +
-                std::to_string(most) + " are enough for every way of doing it");
+    throw Wrong(sign::kCounts, "a rank sends " + std::to_string(few) + " bytes for 3 rows on 4 ranks, and " +
+                                   std::to_string(most) + " are enough for every way of doing it");
 }
 
 // Every message takes one second: the latest clock counts the messages that wait for each other.
@@ -317,8 +315,8 @@ void together(Trial& trial) {
   const int one = phases(1), many = phases(20);
   trial.note({"phases, 4 ranks", static_cast<double>(one), 2.0, ""});
   if (many > one)
-    throw Wrong("1 row takes " + std::to_string(one) + " phases, 20 rows take " + std::to_string(many) +
-                "; the states of all rows fit into one message");
+    throw Wrong(sign::kCounts, "1 row takes " + std::to_string(one) + " phases, 20 rows take " +
+                                   std::to_string(many) + "; the states of all rows fit into one message");
 }
 
 }  // namespace

@@ -99,10 +99,7 @@ void inputs_unchanged(Trial& trial) {
     const Case c = make(trial, ranks, full_mask(), with_seqlen(12));
     const RingRun run = run_ring(trial, c);
     for (std::size_t rank = 0; rank < run.answers.size(); ++rank)
-      for (std::size_t argument = 0; argument < std::size(kNames); ++argument)
-        if ((run.answers[rank].changed >> argument & 1) != 0)
-          wrong(c, "rank " + std::to_string(rank) + " changed its argument " + kNames[argument] +
-                       ", which it may only read");
+      require_unchanged(c.name + ": rank " + std::to_string(rank), run.answers[rank].changed, kNames);
   }
 }
 
@@ -130,7 +127,8 @@ void require_bytes(Trial& trial, const Case& c) {
   };
   trial.note({"bytes sent by rank 0, " + c.name, sent(run.world.bytes), sent(theory), "B"});
   if (sentence.empty() || difference(run.world, ring_bytes(c.problem, exchanges, -1)).empty()) return;
-  wrong(c, sentence + " (exchanges of one KV block of float64: " + std::to_string(exchanges) + ")");
+  wrong(c, sentence + " (exchanges of one KV block of float64: " + std::to_string(exchanges) + ")",
+        sign::kCounts);
 }
 
 void exact_bytes(Trial& trial) {

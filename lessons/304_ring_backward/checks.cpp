@@ -115,10 +115,7 @@ void inputs_unchanged(Trial& trial) {
     for (const int ranks : {2, 3, 4}) {
       const RingBackwardRun run = run_ring_backward(trial, make(trial, ranks, full_mask()), schedule);
       for (std::size_t rank = 0; rank < run.answers.size(); ++rank)
-        for (std::size_t argument = 0; argument < std::size(kNames); ++argument)
-          if ((run.answers[rank].changed >> argument & 1) != 0)
-            wrong(run.c, "rank " + std::to_string(rank) + " changed its argument " + kNames[argument] +
-                             ", which it may only read");
+        require_unchanged(run.c.name + ": rank " + std::to_string(rank), run.answers[rank].changed, kNames);
     }
 }
 
@@ -164,7 +161,8 @@ void require_bytes(Trial& trial, const Case& c) {
     wrong(run.c,
           sentence + " (hops of a KV block of float64: " + std::to_string(hops(c.problem)) +
               ", of its gradients: " + std::to_string(hops(c.problem)) +
-              (schedule == Schedule::kForward && hops(c.problem) > 0 ? " and one message home)" : ")"));
+              (schedule == Schedule::kForward && hops(c.problem) > 0 ? " and one message home)" : ")"),
+          sign::kCounts);
   }
 }
 

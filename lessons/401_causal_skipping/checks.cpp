@@ -67,8 +67,8 @@ std::string name_of_problem(const Problem& p) {
          described(p.mask) + " s=" + std::to_string(p.shape.seqlen);
 }
 
-[[noreturn]] void wrong(const Problem& problem, const std::string& sentence) {
-  throw Wrong(name_of_problem(problem) + ": " + sentence);
+[[noreturn]] void wrong(const Problem& problem, const std::string& sentence, char how = sign::kValues) {
+  throw Wrong(how, name_of_problem(problem) + ": " + sentence);
 }
 
 RingWork work_of(Trial& trial, const Problem& problem) {
@@ -227,7 +227,7 @@ void heads(Trial& trial) {
   const Problem problem = make_problem({2, 8, 2, 15, 4}, causal_mask(), Layout::kContiguous, 3);
   require_pairs(trial, problem);
   if (const Answer<RingWork> answer = trial.call<RingWorkExercise>(problem); answer.changed != 0)
-    wrong(problem, "your function changed the problem, which it may only read");
+    wrong(problem, "your function changed the problem, which it may only read", sign::kInput);
 }
 
 // Closed forms: c (c + 1) / 2 pairs on the diagonal, c^2 below it.

@@ -27,20 +27,9 @@ void require_good(const BlockCase& c, const verify::Comparison& comparison, cons
   if (comparison.good) return;
   const auto rows = static_cast<Position>(c.problem.queries.size());
   const bool nan = comparison.first && std::isnan(comparison.first->got);
-  throw Wrong(c.name + ": " + verify::described(comparison, {Layout::kContiguous, rows, 1}) +
-              (nan ? about_nan : ""));
-}
-
-// Whatever else goes wrong during a call is told with the case's name in front.
-template <class Call>
-void named(const BlockCase& c, Call call) {
-  try {
-    call();
-  } catch (const Misbehaviour& misbehaviour) {
-    throw Misbehaviour(misbehaviour.kind(), c.name + ": " + misbehaviour.what());
-  } catch (const Wrong& wrong) {
-    throw Wrong(c.name + ": " + wrong.what());
-  }
+  throw Wrong(
+      c.name + ": " + verify::described(comparison, {Layout::kContiguous, rows, 1}) + (nan ? about_nan : ""),
+      verify::error_maps(comparison, rows, static_cast<Position>(c.problem.keys.size())));
 }
 
 }  // namespace
@@ -53,7 +42,7 @@ void require_forward(const std::vector<BlockCase>& cases,
     verify::Answer got;
     got.out = filled(c.problem.q_extents(), kUnwritten);
     got.lse = filled(c.problem.row_extents(), kUnwritten);
-    named(c, [&] {
+    with_label(c.name + ": ", [&] {
       for_each_head(c.problem.q_extents(), c.problem.kv_heads, [&](Index b, Index h, Index g) {
         function({head_of<double>(std::as_const(in.q), b, h), head_of<double>(std::as_const(in.k), b, g),
                   head_of<double>(std::as_const(in.v), b, g), c.ranges, c.problem.softmax_scale,
@@ -72,7 +61,7 @@ void require_backward(const std::vector<BlockCase>& cases,
     const verify::Oracle want = verify::oracle(c.problem, in);
     verify::Answer got = verify::clone(want.value);
     for (Buffer* gradient : {&got.dq, &got.dk, &got.dv}) *gradient = filled(gradient->extents(), 0);
-    named(c, [&] {
+    with_label(c.name + ": ", [&] {
       for_each_head(c.problem.q_extents(), c.problem.kv_heads, [&](Index b, Index h, Index g) {
         const auto out = head_of<double>(want.value.out, b, h), dout = head_of<double>(in.dout, b, h);
         std::vector<double> delta(static_cast<std::size_t>(out.rows), 0.0);

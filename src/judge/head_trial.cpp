@@ -75,7 +75,9 @@ void require_close(const std::string& label, const verify::Answer& got, const ve
   for (const verify::TensorComparison& tensor : comparison.tensors)
     total += among(only, tensor.name) ? tensor.total : 0;
   throw Wrong(label + ": " + text(*comparison.first, want.value.out.extents()) + "; " +
-              std::to_string(comparison.wrong) + " of " + std::to_string(total) + (comparison.wrong == 1 ? " elements is wrong" : " elements are wrong"));
+                  std::to_string(comparison.wrong) + " of " + std::to_string(total) +
+                  (comparison.wrong == 1 ? " elements is wrong" : " elements are wrong"),
+              verify::error_maps(comparison, want.value.out.extents().rows, want.value.dk.extents().rows));
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ class Judgement {
     report_.title = "Lesson " + std::to_string(lesson.number) + ": " + lesson.title;
   }
 
-  Report run() {
+  Verdict run() {
     const bool built =
         build_step("compiles", "The file compiles.", [&] { return compile(lesson_, file_, folder_); }) &&
         build_step("belongs", "The file defines the exercise and calls only what the lesson gives.", [&] {
@@ -53,7 +53,7 @@ class Judgement {
         });
     if (!built) stop_ = "the file was not built";
     for (const Check& check : lesson_.checks) judge(check);
-    return std::move(report_);
+    return {std::move(report_), std::move(outcomes_)};
   }
 
  private:
@@ -74,6 +74,7 @@ class Judgement {
     const BuildStep done = step();
     row.status = done.sentence.empty() ? Status::kPassed : Status::kFailed;
     row.sentence = done.sentence;
+    outcomes_.push_back({row.status, done.sentence.empty() ? sign::kPassed : sign::kNotBuilt});
     if (row.status == Status::kPassed && !done.remarks.empty())
       row.sentence = "with warnings:\n" + done.remarks;
     statuses_[id] = row.status;
@@ -91,6 +92,7 @@ class Judgement {
 
   void judge(const Check& check) {
     ReportRow& row = begin(check.id, check.claim, check.weight);
+    Outcome outcome;
     row.sentence = obstacle(check);
     if (row.sentence.empty()) {
       Team team(worker_program(folder_), options_.per_call);
@@ -101,12 +103,16 @@ class Judgement {
       try {
         check.run(trial);
         row.status = Status::kPassed;
+        outcome.sign = sign::kPassed;
       } catch (const Wrong& wrong) {
         row.sentence = wrong.what();
         row.maps = wrong.maps;
+        outcome.sign = wrong.sign;
+        outcome.evidence = evidence_of(wrong.maps);
       } catch (const Misbehaviour& misbehaviour) {
         row.sentence = misbehaviour.what();
         row.hint = hint_for(misbehaviour.kind(), check);
+        outcome.sign = sign_of(misbehaviour.kind());
         if (row.sentence.find("is not written yet") != row.sentence.npos)
           row.hint = "The TODO still stands in your file: write the body, and take the throw away.";
         if (misbehaviour.kind() == Misbehaviour::Kind::kSilent)
@@ -115,7 +121,8 @@ class Judgement {
       row.figures = trial.figures();
       show_printed(row, team.printed());
     }
-    statuses_[check.id] = row.status;
+    statuses_[check.id] = outcome.status = row.status;
+    outcomes_.push_back(std::move(outcome));
   }
 
   // A program that does not answer says little about the claim of the check.
@@ -148,6 +155,7 @@ class Judgement {
   const CheckOptions& options_;
   WorkFolder folder_;
   Report report_;
+  std::vector<Outcome> outcomes_;  // one per row
   std::map<std::string, Status> statuses_;
   std::string stop_;  // why nothing more is tried
 };
@@ -184,14 +192,22 @@ std::filesystem::path start(int lesson, const std::filesystem::path& workspace) 
 }
 
 Report check(int lesson, const std::filesystem::path& workspace, const CheckOptions& options) {
+  return verdict_on(lesson, workspace, options).report;
+}
+
+Report check_file(int lesson, const std::filesystem::path& file, const CheckOptions& options) {
+  return verdict_on_file(lesson, file, options).report;
+}
+
+Verdict verdict_on(int lesson, const std::filesystem::path& workspace, const CheckOptions& options) {
   const std::filesystem::path file = exercise_file(lesson, workspace);
   if (!std::filesystem::exists(file))
     throw Error("check", "your file " + file.string(), "none",
                 "type ./ringcraft start " + std::to_string(lesson) + " to get it");
-  return check_file(lesson, file, options);
+  return verdict_on_file(lesson, file, options);
 }
 
-Report check_file(int lesson, const std::filesystem::path& file, const CheckOptions& options) {
+Verdict verdict_on_file(int lesson, const std::filesystem::path& file, const CheckOptions& options) {
   const Lesson& declared = lesson_numbered(lesson);
   std::error_code failed;
   const std::uintmax_t bytes = std::filesystem::file_size(file, failed);

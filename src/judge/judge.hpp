@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "judge/outcome.hpp"
 #include "verify/report.hpp"
 
 namespace ringcraft::judge {
@@ -52,5 +53,17 @@ verify::Report check(int lesson, const std::filesystem::path& workspace, const C
 
 /// The same for a file anywhere.
 verify::Report check_file(int lesson, const std::filesystem::path& file, const CheckOptions& options = {});
+
+/// A report, and for each of its rows how it ended.
+struct Verdict {
+  verify::Report report;
+  std::vector<Outcome> outcomes;  ///< one per row of the report
+};
+
+/// check, with what a diagnosis needs beside the report.
+Verdict verdict_on(int lesson, const std::filesystem::path& workspace, const CheckOptions& options = {});
+
+/// check_file, with what a diagnosis needs beside the report.
+Verdict verdict_on_file(int lesson, const std::filesystem::path& file, const CheckOptions& options = {});
 
 }  // namespace ringcraft::judge

@@ -7,21 +7,45 @@
 #include <filesystem>
 #include <functional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "judge/exercises.hpp"
+#include "judge/outcome.hpp"
 #include "judge/team.hpp"
 #include "verify/report.hpp"
 
 namespace ringcraft::judge {
 
-/// What a check throws to fail: the verdict in one sentence, and where values are wrong, if they are.
+/// What a check throws to fail: the verdict in one sentence, where values are wrong, and in which way.
 struct Wrong : std::runtime_error {
+  /// Wrong values; the maps say where.
   explicit Wrong(const std::string& sentence, std::vector<verify::ErrorMap> where = {})
-      : std::runtime_error(sentence), maps(std::move(where)) {}
-  std::vector<verify::ErrorMap> maps;
+      : std::runtime_error(sentence), maps(std::move(where)), sign(sign_of(maps)) {}
+  /// Anything else: sign::kCounts, sign::kInput ...
+  Wrong(char how, const std::string& sentence, std::vector<verify::ErrorMap> where = {})
+      : std::runtime_error(sentence), maps(std::move(where)), sign(how) {}
+
+  std::vector<verify::ErrorMap> maps;  ///< empty if there is no picture
+  char sign;                           ///< one of namespace sign
 };
+
+/// Runs `action`; whatever a student's program does wrong in it is told with these words in front.
+template <class Action>
+auto with_label(const std::string& label, Action action) {
+  try {
+    return action();
+  } catch (const Misbehaviour& misbehaviour) {
+    throw Misbehaviour(misbehaviour.kind(), label + misbehaviour.what());
+  } catch (const Wrong& wrong) {
+    throw Wrong(wrong.sign, label + wrong.what(), wrong.maps);
+  }
+}
+
+/// Throws Wrong, "WHO changed its argument q, which it may only read", if a bit of `changed` (Answer) is set.
+/// The names are those of the function's arguments, from the first one on.
+void require_unchanged(const std::string& who, std::uint32_t changed, std::span<const char* const> names);
 
 /// One run of one check: workers of its own, random numbers of its own.
 class Trial {
@@ -56,7 +80,7 @@ class Trial {
     try {
       return action();
     } catch (const Error& error) {
-      throw Wrong(std::string("the answer cannot be read: ") + error.what());
+      throw Wrong(sign::kProtocol, std::string("the answer cannot be read: ") + error.what());
     }
   }
 

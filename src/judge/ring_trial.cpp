@@ -23,24 +23,12 @@ KvBlock kv_of(const verify::Inputs& inputs, const Sharding& sharding, int rank) 
   return {scatter(inputs.k, sharding, rank), scatter(inputs.v, sharding, rank)};
 }
 
-// Whatever else goes wrong during a call is told with the case's name in front.
-template <class Call>
-void named(const verify::Case& c, Call call) {
-  try {
-    call();
-  } catch (const Misbehaviour& misbehaviour) {
-    throw Misbehaviour(misbehaviour.kind(), c.name + ": " + misbehaviour.what());
-  } catch (const Wrong& unreadable) {
-    wrong(c, unreadable.what());
-  }
-}
-
 // The first wrong element in a sentence; for one that is NaN with a remark where NaN comes from.
 void require_good(const verify::Case& c, const verify::Comparison& comparison, const char* where_nan_is) {
   if (comparison.good) return;
   const bool nan = comparison.first && std::isnan(comparison.first->got);
-  wrong(c, verify::described(comparison, c.problem.sharding()) + (nan ? where_nan_is : ""),
-        verify::error_maps(comparison, c.problem.sharding()));
+  throw Wrong(c.name + ": " + verify::described(comparison, c.problem.sharding()) + (nan ? where_nan_is : ""),
+              verify::error_maps(comparison, c.problem.sharding()));
 }
 
 int modulo(int r, int n) { return (r % n + n) % n; }
@@ -51,8 +39,8 @@ Index block_bytes(const Problem& problem, int rank) {
 
 }  // namespace
 
-void wrong(const verify::Case& c, const std::string& sentence, std::vector<verify::ErrorMap> maps) {
-  throw Wrong(c.name + ": " + sentence, std::move(maps));
+void wrong(const verify::Case& c, const std::string& sentence, char how) {
+  throw Wrong(how, c.name + ": " + sentence);
 }
 
 RingRun run_ring(Trial& trial, const verify::Case& c, Delivery delivery) {
@@ -63,7 +51,7 @@ RingRun run_ring(Trial& trial, const verify::Case& c, Delivery delivery) {
     requests.push_back(
         RingForward::request(c.problem, scatter(inputs.q, sharding, rank), kv_of(inputs, sharding, rank)));
   RingRun run;
-  named(c, [&] {
+  with_label(c.name + ": ", [&] {
     run.world = trial.call_world<RingForward>(requests, delivery);
     for (const Bytes& reply : run.world.replies)
       run.answers.push_back(
@@ -125,7 +113,7 @@ RingBackwardRun run_ring_backward(Trial& trial, const verify::Case& c, Schedule 
                                              kv_of(inputs, sharding, modulo(rank - back, p.world_size)),
                                              output, scatter(inputs.dout, sharding, rank)));
   }
-  named(run.c, [&] {
+  with_label(run.c.name + ": ", [&] {
     run.world = trial.call_world<RingBackward>(requests, delivery);
     for (const Bytes& reply : run.world.replies)
       run.answers.push_back(Trial::read(

@@ -66,8 +66,7 @@ std::vector<Index> ring_backward_bytes(const Problem& problem, Schedule schedule
 /// One link that carried other bytes than theory says, in a sentence; empty if all agree.
 std::string difference(const World& world, const std::vector<Index>& theory);
 
-/// Throws Wrong with the case's name in front of the sentence.
-[[noreturn]] void wrong(const verify::Case& c, const std::string& sentence,
-                        std::vector<verify::ErrorMap> maps = {});
+/// Throws Wrong with the case's name in front of the sentence; `how` is of namespace sign.
+[[noreturn]] void wrong(const verify::Case& c, const std::string& sentence, char how = sign::kValues);
 
 }  // namespace ringcraft::judge

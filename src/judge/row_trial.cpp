@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <optional>
 
 #include "judge/lesson.hpp"
 
@@ -133,7 +134,20 @@ void require_close(const std::string& where, double got, long double want, long 
                                 ? " (an error of " + text_of(static_cast<double>(error / scale)) +
                                       " of its scale; 1e-12 is allowed)"
                                 : "";
-  throw Wrong(where + " is " + text_of(got) + ", and must be " + text_of(static_cast<double>(want)) + share);
+  throw Wrong(std::isfinite(got) ? sign::kValues : sign::kNoNumber,
+              where + " is " + text_of(got) + ", and must be " + text_of(static_cast<double>(want)) + share);
+}
+
+void require_each(const std::string& tensor, Index rows, const std::function<void(Index)>& look) {
+  std::optional<Wrong> first;
+  std::string signs(static_cast<std::size_t>(rows), sign::kPassed);
+  for (Index row = 0; row < rows; ++row) try {
+      look(row);
+    } catch (const Wrong& wrong) {
+      signs[static_cast<std::size_t>(row)] = wrong.sign;
+      if (!first) first = wrong;
+    }
+  if (first) throw Wrong(first->sign, first->what(), {{tensor, {signs}}});
 }
 
 }  // namespace ringcraft::judge

@@ -4,6 +4,7 @@
 /// double. Shared by the lessons on softmax and merge.
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,5 +50,9 @@ std::string text_of(double number);
 /// Throws Wrong, "WHERE is GOT, and must be WANT", unless |got - want| <= 1e-12 of the scale. Correct code
 /// stays below 1.2e-15 of it. -inf is met by -inf alone; a NaN never passes.
 void require_close(const std::string& where, double got, long double want, long double scale);
+
+/// Looks at so many rows of a tensor by `look`, which throws Wrong for a row that is wrong. Throws the first
+/// of these again, with a map of all rows; `tensor` is what the map calls them.
+void require_each(const std::string& tensor, Index rows, const std::function<void(Index)>& look);
 
 }  // namespace ringcraft::judge

@@ -44,6 +44,14 @@ std::vector<ErrorMap> error_maps(const Comparison& comparison, const Sharding& s
   return maps;
 }
 
+std::vector<ErrorMap> error_maps(const Comparison& comparison, Index rows, Index keys) {
+  std::vector<ErrorMap> maps = error_maps(comparison, Sharding{Layout::kContiguous, rows, 1});
+  const std::vector<ErrorMap> of_keys = error_maps(comparison, Sharding{Layout::kContiguous, keys, 1});
+  for (std::size_t i = 0; i < maps.size(); ++i)
+    if (maps[i].tensor == "dk" || maps[i].tensor == "dv") maps[i] = of_keys[i];
+  return maps;
+}
+
 std::string picture_of(const ErrorMap& map) {
   constexpr std::size_t kName = 5;  // "out  "
   std::string text = map.tensor + std::string(kName - std::min(kName - 1, map.tensor.size()), ' ');
@@ -51,7 +59,7 @@ std::string picture_of(const ErrorMap& map) {
   for (const std::string& rows : map.ranks) {
     const std::string signs = shortened(rows);
     if (used > 0 && used + signs.size() + 1 > kSignsPerLine) {
-      text += "\n" + std::string(kName, ' ');
+      text.append("\n").append(kName, ' ');
       used = 0;
     }
     text += (used > 0 ? " " : "") + signs;

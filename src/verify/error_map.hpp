@@ -19,6 +19,10 @@ struct ErrorMap {
 /// A map for every tensor that has a wrong row, in the order of the comparison.
 std::vector<ErrorMap> error_maps(const Comparison& comparison, const Sharding& sharding);
 
+/// The same for a single block, whose rows count from 0 and may be fewer or more than its keys: one rank,
+/// with `rows` signs, or `keys` signs for dk and dv.
+std::vector<ErrorMap> error_maps(const Comparison& comparison, Index rows, Index keys);
+
 /// "out  ............ xxxxxxxxxxxx ............": one line, or several if there are many ranks. A shard of
 /// more than 24 rows is drawn with 24 signs, each of which stands for several rows and is the worst of them.
 std::string picture_of(const ErrorMap& map);
