@@ -65,6 +65,9 @@ std::filesystem::path start_puzzle(const std::string& id, const std::filesystem:
   if (std::filesystem::exists(std::filesystem::symlink_status(target)))
     throw Error("start", "no file yet", target.string(),
                 "go on writing in it, or move it away to start again; then ./ringcraft check " + id);
+  if (seed < 1 || seed > kLargestSeed)
+    throw Error("start", "a seed from 1 to " + std::to_string(kLargestSeed), std::to_string(seed),
+                "choose another");
   const std::string text = puzzle.given(seed);
   std::error_code failed;
   std::filesystem::create_directories(target.parent_path(), failed);

@@ -16,6 +16,9 @@
 
 namespace ringcraft::judge {
 
+/// Seeds of a puzzle are 1 to this.
+inline constexpr std::uint64_t kLargestSeed = 999'999'999;
+
 /// What a student hands in.
 struct Submission {
   std::filesystem::path file;   ///< where it lies; its name stands in sentences
@@ -33,6 +36,8 @@ struct Puzzle {
   bool seeded = false;  ///< whether its numbers differ from seed to seed
   /// The text that the student begins with. The seed matters to a seeded puzzle alone.
   std::function<std::string(std::uint64_t seed)> given;
+  /// The given text with right answers, where they are computed; for tests.
+  std::function<std::string(std::uint64_t seed)> solved = {};
   /// The rows of the verdict. What is wrong with a submission becomes a row, never an exception.
   std::function<std::vector<verify::ReportRow>(const Submission&)> judge;
 

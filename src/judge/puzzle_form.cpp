@@ -12,7 +12,6 @@
 namespace ringcraft::judge {
 namespace {
 
-constexpr Index kLargestSeed = 999'999'999;
 const std::string kBlank = "___";
 
 std::string text_of(const Form& form) {
@@ -66,7 +65,8 @@ std::uint64_t seed_of(const std::vector<TextLine>& lines, const std::string& fil
   const TextLine first = lines.empty() ? TextLine{file, 1, {}} : lines.front();
   if (first.words.size() != 2 || first.words[0] != "seed")
     first.refuse("the line 'seed N' first", first.text());
-  return static_cast<std::uint64_t>(first.number_in(first.words[1], 1, kLargestSeed, "a seed"));
+  return static_cast<std::uint64_t>(
+      first.number_in(first.words[1], 1, static_cast<Index>(kLargestSeed), "a seed"));
 }
 
 std::vector<Given> read(const std::vector<TextLine>& lines, const Form& form, const std::string& file) {
@@ -102,25 +102,23 @@ void require_right(const std::vector<Given>& answers, const std::string& row) {
   throw Wrong(first_blank->place + ": still to be filled in; " + count);
 }
 
-}  // namespace
-
+// The form with its blanks filled in.
 std::string filled(const Form& form) {
   std::string text;
   for (const FormLine& line : form.lines) {
-    std::istringstream words(line.text);
-    std::size_t next = 0, from = 0;
     std::string made = line.text;
-    for (std::size_t at; line.row.size() > 0 && (at = made.find(kBlank, from)) != made.npos;) {
+    for (const Blank& blank : line.blanks) {
       std::ostringstream number;
-      number.precision(8);
-      number << line.blanks.at(next++).want;
-      made.replace(at, kBlank.size(), number.str());
-      from = at;
+      number.precision(10);
+      number << blank.want;
+      made.replace(made.find(kBlank), kBlank.size(), number.str());
     }
     text += made + "\n";
   }
   return text;
 }
+
+}  // namespace
 
 Puzzle prediction(const std::string& id, const std::string& title, const std::string& task,
                   std::function<Form(std::uint64_t seed)> form) {
@@ -151,6 +149,7 @@ Puzzle prediction(const std::string& id, const std::string& title, const std::st
           .file = id.substr(4) + ".txt",
           .seeded = true,
           .given = [form](std::uint64_t seed) { return text_of(form(seed)); },
+          .solved = [form](std::uint64_t seed) { return filled(form(seed)); },
           .judge = judge};
 }
 

@@ -85,12 +85,9 @@ struct Form {
   std::vector<PuzzleRow> rows;  ///< without run
 };
 
-/// A puzzle that is a form.
+/// A puzzle that is a form, and solved by the same form with its blanks filled in.
 Puzzle prediction(const std::string& id, const std::string& title, const std::string& task,
                   std::function<Form(std::uint64_t seed)> form);
-
-/// The form with its blanks filled in: for the tests.
-std::string filled(const Form& form);
 
 // ---- declared in lessons/NNN_name/puzzles/NAME/puzzle.cpp
 

@@ -40,7 +40,7 @@ struct WrongRing {
 /// A to E.
 const std::vector<WrongRing>& wrong_rings();
 /// The smallest case that tells each of them from the right ring.
-inline constexpr Index kSmallestForAll = 72;
+inline constexpr Index kSmallestForAll = 48;
 
 /// ranks x tokens x heads.
 Index size_of(const verify::Case& c);
