@@ -2,7 +2,7 @@
 // where a row is summed. Offsets are 64 bits wide: a shard may hold more than 2^31 numbers.
 #include <cmath>
 
-#include "engine/check.hpp"
+#include "engine/launch.cuh"
 #include "engine/state_kernels.hpp"
 
 namespace ringcraft::kernels {
@@ -56,30 +56,26 @@ __global__ void add_kernel(float* into_gmem, const float* from_gmem, Index count
 
 void fill(float* x_gmem, Index count, float value, cudaStream_t stream) {
   if (count == 0) return;
-  fill_kernel<<<blocks_for(count), kThreads, 0, stream>>>(x_gmem, count, value);
-  RINGCRAFT_CUDA(cudaGetLastError());
+  launch(fill_kernel, blocks_for(count), kThreads, 0, stream, x_gmem, count, value);
 }
 
 void finish_rows(float* out_gmem, float* max_gmem, const float* sum_gmem, Index rows, Index head_dim,
                  cudaStream_t stream) {
   if (rows == 0) return;
-  finish_kernel<<<blocks_for(rows * head_dim), kThreads, 0, stream>>>(out_gmem, max_gmem, sum_gmem, rows,
-                                                                      head_dim);
-  RINGCRAFT_CUDA(cudaGetLastError());
+  launch(finish_kernel, blocks_for(rows * head_dim), kThreads, 0, stream, out_gmem, max_gmem, sum_gmem, rows,
+         head_dim);
 }
 
 void row_delta(const float* out_gmem, const float* dout_gmem, float* delta_gmem, Index rows, Index head_dim,
                cudaStream_t stream) {
   if (rows == 0) return;
-  delta_kernel<<<blocks_for(rows * kWarp), kThreads, 0, stream>>>(out_gmem, dout_gmem, delta_gmem, rows,
-                                                                  head_dim);
-  RINGCRAFT_CUDA(cudaGetLastError());
+  launch(delta_kernel, blocks_for(rows * kWarp), kThreads, 0, stream, out_gmem, dout_gmem, delta_gmem, rows,
+         head_dim);
 }
 
 void add(float* into_gmem, const float* from_gmem, Index count, cudaStream_t stream) {
   if (count == 0) return;
-  add_kernel<<<blocks_for(count), kThreads, 0, stream>>>(into_gmem, from_gmem, count);
-  RINGCRAFT_CUDA(cudaGetLastError());
+  launch(add_kernel, blocks_for(count), kThreads, 0, stream, into_gmem, from_gmem, count);
 }
 
 }  // namespace ringcraft::kernels

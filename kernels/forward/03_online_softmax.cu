@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <string>
 
-#include "engine/check.hpp"
+#include "engine/launch.cuh"
 #include "forward/forward.hpp"
 #include "forward/vector4.cuh"
 
@@ -215,8 +215,7 @@ __device__ void merge_into(const ForwardStep& step, std::ptrdiff_t first, int ro
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm<kHeadDim>)
     online_softmax_kernel(const ForwardStep step, Access access) {
-  extern __shared__ float4 memory_smem[];
-  float* const q_smem = reinterpret_cast<float*>(memory_smem);                     // [kTile][kStride]
+  float* const q_smem = dynamic_shared<float>();                                   // [kTile][kStride]
   float* const kv_smem = q_smem + kTile * kStride<kHeadDim>;                       // [kTile][kStride]
   float* const p_smem = kv_smem + kTile * kStride<kHeadDim>;                       // [kTile][kWeightStride]
   int* const begin_smem = reinterpret_cast<int*>(p_smem + kTile * kWeightStride);  // [kTile]
@@ -279,7 +278,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm<kHeadDim>)
 bool aligned(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % sizeof(float4) == 0; }
 
 template <int kHeadDim>
-void launch(const ForwardStep& step, cudaStream_t stream) {
+void launch_padded(const ForwardStep& step, cudaStream_t stream) {
   const bool vectors = step.head_dim % 4 == 0 && aligned(step.q_gmem) && aligned(step.k_gmem) &&
                        aligned(step.v_gmem) && aligned(step.out_gmem);
   constexpr int kBytes = kSharedBytes<kHeadDim>;  // more than the 48 KB that a kernel gets without asking
@@ -287,8 +286,7 @@ void launch(const ForwardStep& step, cudaStream_t stream) {
                                       cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
   const dim3 grid((unsigned(step.rows) + kTile - 1) / kTile, unsigned(step.heads), unsigned(step.batch));
   const Access access = vectors ? Access::kVector : Access::kScalar;
-  online_softmax_kernel<kHeadDim><<<grid, kThreads, kBytes, stream>>>(step, access);
-  RINGCRAFT_CUDA(cudaGetLastError());
+  launch(online_softmax_kernel<kHeadDim>, grid, kThreads, kBytes, stream, step, access);
 }
 
 }  // namespace
@@ -298,7 +296,7 @@ void online_softmax(const ForwardStep& step, cudaStream_t stream) {
     throw Error("head_dim of the online softmax kernel", "1 to " + std::to_string(kLargestHeadDim),
                 std::to_string(step.head_dim), "use a host engine");
   if (step.batch == 0 || step.heads == 0 || step.rows == 0 || step.keys == 0) return;
-  step.head_dim <= 64 ? launch<64>(step, stream) : launch<128>(step, stream);
+  step.head_dim <= 64 ? launch_padded<64>(step, stream) : launch_padded<128>(step, stream);
 }
 
 }  // namespace ringcraft::kernels

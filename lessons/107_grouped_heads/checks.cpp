@@ -285,6 +285,15 @@ void case_table(Trial& trial) {
   }
 }
 
+constexpr std::uint64_t kLittleMemory = 128 << 20;
+
+// One row of many heads: few scores, and a KV head that is long enough to be felt.
+void kv_heads_once(Trial& trial) {
+  require_forward(
+      trial,
+      make_head(trial, {.rows = 1, .keys = 10'000, .head_dim = 16, .heads = 64, .kv_heads = 1}, full_mask()));
+}
+
 }  // namespace
 
 Lesson lesson_107() {
@@ -388,6 +397,14 @@ Lesson lesson_107() {
            "Blocks of the harness's table, forward and backward.",
            "Look at the case's name: h=8/2 means 8 heads on 2 KV heads.",
            case_table},
+          {"kv-heads-once",
+           1,
+           {"one-kv-head", "batch"},
+           "Forward, 64 heads on 1 in a process of 128 MB: K repeated for every head would take 82 MB, and "
+           "so would V.",
+           "What is saved by sharing is spent by copying: which KV head can a query head read where it lies?",
+           kv_heads_once,
+           {.address_bytes = kLittleMemory}},
       }};
 }
 

@@ -232,7 +232,7 @@ void any_owner(Trial& trial) {
   const Dealt dealt = deal(random, 4, {3, 5, 2, 4});
   const Run before = require_right(trial, dealt);
   Dealt turned = dealt;
-  std::ranges::rotate(turned, turned.begin() + 1);
+  std::rotate(turned.begin(), turned.begin() + 1, turned.end());
   const Run after = require_right(trial, turned);
   for (std::size_t r = 0; r < dealt.size(); ++r)
     for (std::size_t at = 0; at < before.weights[r].size(); ++at)

@@ -2,15 +2,23 @@
 #include "judge/child.hpp"
 
 #include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 
 #include "judge/protocol.hpp"
@@ -45,6 +53,38 @@ void close_from(int first) {
   for (int fd = first; fd < 1024; ++fd) ::close(fd);
 }
 
+// From here on whoever starts a process is ended. A thread is a clone that says so in its flags; those of
+// clone3 cannot be seen from here, and without it the C library falls back to clone.
+void forbid_processes() {
+#if defined(__x86_64__) || defined(__aarch64__)
+#if defined(__x86_64__)
+  constexpr unsigned kArchitecture = AUDIT_ARCH_X86_64;
+#else
+  constexpr unsigned kArchitecture = AUDIT_ARCH_AARCH64;
+#endif
+  sock_filter program[] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kArchitecture, 1, 0),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+#if defined(__x86_64__)
+    BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 8, 0),  // the calls of x32
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fork, 7, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_vfork, 6, 0),
+#endif
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 2),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args)),  // its low half
+    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+  };
+  const sock_fprog filter{static_cast<unsigned short>(std::size(program)), program};
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+#endif
+}
+
 [[noreturn]] void become(const Prepared& prepared) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a judge that dies takes its children along
@@ -62,6 +102,7 @@ void close_from(int first) {
   limit(RLIMIT_CPU, prepared.limits.cpu_seconds);
   limit(RLIMIT_AS, prepared.limits.address_bytes);
   limit(RLIMIT_FSIZE, prepared.limits.file_bytes);
+  if (!prepared.limits.processes) forbid_processes();
   if (*prepared.folder == '\0' || ::chdir(prepared.folder) == 0)
     ::execve(prepared.arguments[0], prepared.arguments.data(), prepared.environment.data());
   ::_exit(127);
@@ -72,6 +113,25 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
   result.push_back(nullptr);
   return result;
+}
+
+// Process groups of running children, for a handler of signals; one that finds no room dies with this process
+// alone.
+std::array<std::atomic<pid_t>, 256> running;
+static_assert(std::atomic<pid_t>::is_always_lock_free);
+
+void exchange_running(pid_t from, pid_t to) {
+  for (std::atomic<pid_t>& group : running) {
+    pid_t expected = from;
+    if (group.compare_exchange_strong(expected, to)) return;
+  }
+}
+
+extern "C" void end_children(int signal) {
+  for (const std::atomic<pid_t>& group : running)
+    if (const pid_t id = group.load(); id > 0) ::kill(-id, SIGKILL);
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
 }
 
 int milliseconds_to(Clock::time_point deadline) {
@@ -128,6 +188,7 @@ Child::Child(const Command& command) : output_limit_(command.output_limit) {
   if (pid_.value == 0) become(prepared);
   if (pid_.value < 0) no_process("process");
   ::setpgid(pid_.value, pid_.value);  // both sides do it: whoever comes first
+  exchange_running(0, pid_.value);
 }
 
 Child::~Child() { stop(); }
@@ -162,9 +223,14 @@ std::optional<Ending> Child::wait_until(Clock::time_point deadline) {
   return ending_;
 }
 
+void Child::ask_to_end() const {
+  if (pid_.value > 0 && !ending_) ::kill(-pid_.value, SIGTERM);
+}
+
 void Child::stop() {
   if (pid_.value <= 0) return;
   ::kill(-pid_.value, SIGKILL);  // also what the child itself has started
+  exchange_running(pid_.value, 0);
   if (!ending_) {
     ::kill(pid_.value, SIGKILL);
     int status = 0;
@@ -172,6 +238,14 @@ void Child::stop() {
     }
   }
   pid_.value = -1;
+}
+
+void end_children_on_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+    struct sigaction now {};
+    ::sigaction(signal, nullptr, &now);
+    if (now.sa_handler == SIG_DFL) ::signal(signal, end_children);  // what a parent has turned off stays off
+  }
 }
 
 // ---- endings and commands
@@ -187,6 +261,8 @@ std::string described(const Ending& ending) {
       return "crashed (arithmetic fault: an integer was divided by zero)";
     case SIGILL:
       return "crashed (illegal instruction: a function that must return a value ended without one?)";
+    case SIGSYS:
+      return "started a process, which no exercise needs, and was ended";
     case SIGABRT:
       return "crashed (aborted)";
     case SIGXCPU:

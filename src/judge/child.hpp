@@ -43,6 +43,9 @@ struct Limits {
   rlim_t cpu_seconds = 0;
   rlim_t address_bytes = 0;
   rlim_t file_bytes = 0;
+  /// Whether it may start processes; threads it always may. One that tries nevertheless is ended, where the
+  /// kernel offers it (seccomp, on x86-64 and AArch64).
+  bool processes = true;
 };
 
 /// Whether a child gets a socket to the judge as descriptor 3.
@@ -85,11 +88,15 @@ class Child {
   /// the output is closed then.
   bool read_output();
   const std::string& printed() const { return printed_; }
+  /// Forgets what was printed, so that output_limit counts from here.
+  void forget_output() { printed_.clear(); }
   /// Whether it printed more than the limit.
   bool flooded() const { return flooded_; }
 
   /// How it ended, if it has ended by this time.
   std::optional<Ending> wait_until(Clock::time_point deadline);
+  /// Asks the whole process group to end (SIGTERM), which gives it the time to end its own children.
+  void ask_to_end() const;
   /// Kills the whole process group and reaps the child.
   void stop();
 
@@ -111,6 +118,10 @@ class Child {
   std::size_t output_limit_;
   bool flooded_ = false;
 };
+
+/// From now on a signal that ends this program (SIGINT, SIGTERM, SIGHUP, SIGQUIT) first kills every running
+/// Child with its whole process group: compilers leave nothing behind.
+void end_children_on_signals();
 
 /// What a finished command leaves.
 struct Finished {

@@ -95,9 +95,8 @@ class Judgement {
     Outcome outcome;
     row.sentence = obstacle(check);
     if (row.sentence.empty()) {
-      Team team(worker_program(folder_), options_.per_call);
-      Team library(library_program(folder_), options_.per_call);
-      Trial trial(team, options_.seed * 1000 + report_.rows.size(), library);
+      team_.begin_check(check.workers);
+      Trial trial(team_, options_.seed * 1000 + report_.rows.size(), library_);
       row.status = Status::kFailed;
       row.hint = check.hint;
       try {
@@ -113,16 +112,27 @@ class Judgement {
         row.sentence = misbehaviour.what();
         row.hint = hint_for(misbehaviour.kind(), check);
         outcome.sign = sign_of(misbehaviour.kind());
+        if (check.workers.address_bytes > 0 && is_out_of_memory(misbehaviour)) {
+          row.sentence += "; each process may take " + std::to_string(check.workers.address_bytes >> 20) +
+                          " MB in this check, and no more";
+          row.hint = check.hint;
+        }
         if (row.sentence.find("is not written yet") != row.sentence.npos)
           row.hint = "The TODO still stands in your file: write the body, and take the throw away.";
         if (misbehaviour.kind() == Misbehaviour::Kind::kSilent)
           stop_ = "not tried: the program did not come back in " + row.id;
       }
       row.figures = trial.figures();
-      show_printed(row, team.printed());
+      show_printed(row, team_.printed());
     }
     statuses_[check.id] = outcome.status = row.status;
     outcomes_.push_back(std::move(outcome));
+  }
+
+  static bool is_out_of_memory(const Misbehaviour& misbehaviour) {
+    const std::string_view what = misbehaviour.what();
+    return misbehaviour.kind() == Misbehaviour::Kind::kEnded || what.find("bad_alloc") != what.npos ||
+           what.find("out of memory") != what.npos;  // std::vector's words, and Buffer's
   }
 
   // A program that does not answer says little about the claim of the check.
@@ -154,6 +164,8 @@ class Judgement {
   std::filesystem::path file_;
   const CheckOptions& options_;
   WorkFolder folder_;
+  Team team_{worker_program(folder_), options_.per_call};
+  Team library_{library_program(folder_), options_.per_call};
   Report report_;
   std::vector<Outcome> outcomes_;  // one per row
   std::map<std::string, Status> statuses_;

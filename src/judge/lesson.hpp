@@ -47,7 +47,7 @@ auto with_label(const std::string& label, Action action) {
 /// The names are those of the function's arguments, from the first one on.
 void require_unchanged(const std::string& who, std::uint32_t changed, std::span<const char* const> names);
 
-/// One run of one check: workers of its own, random numbers of its own.
+/// One run of one check: random numbers of its own, workers that may have served checks before.
 class Trial {
  public:
   /// The seed decides all inputs of the check. `library` runs the library's own function, for a lesson that
@@ -111,6 +111,7 @@ struct Check {
   std::string claim;  ///< what should hold, as a sentence
   std::string hint;   ///< the next thing to think of, one sentence, no code
   std::function<void(Trial&)> run;  ///< returns, or throws Wrong; Misbehaviour passes through
+  Asked workers = {};               ///< what it asks of its workers
 };
 
 /// What a lesson declares.

@@ -21,7 +21,7 @@ inline constexpr std::size_t kWorkerOutput = std::size_t{64} << 10;
 /// One worker: its process, and the wire to it.
 struct Member {
   /// Starts the program, limited and with an empty environment.
-  explicit Member(const std::filesystem::path& program);
+  Member(const std::filesystem::path& program, const Asked& asked);
 
   Child child;
   Connection connection;

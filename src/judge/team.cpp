@@ -7,9 +7,15 @@
 namespace ringcraft::judge {
 namespace {
 
-Limits worker_limits() {
-  Limits limits{.cpu_seconds = 60, .address_bytes = rlim_t{2} << 30, .file_bytes = 1 << 20};
-  if (kSanitized) limits.address_bytes = 0;  // a sanitizer's shadow memory takes terabytes of addresses
+// A call has a deadline; the processor time is that of all calls of a lesson, on all threads.
+Limits worker_limits(const Asked& asked) {
+  Limits limits{
+      .cpu_seconds = 600, .address_bytes = rlim_t{2} << 30, .file_bytes = 1 << 20, .processes = false};
+  if (asked.address_bytes > 0) limits.address_bytes = asked.address_bytes;
+  if (kSanitized) {
+    limits.address_bytes = 0;  // a sanitizer's shadow memory takes terabytes of addresses
+    limits.processes = true;   // and its report is written with the help of another program
+  }
   return limits;
 }
 
@@ -21,27 +27,38 @@ std::vector<std::string> worker_environment() {
           "TSAN_OPTIONS=handle_segv=0:handle_sigbus=0"};
 }
 
-Command worker_command(const std::filesystem::path& program) {
+Command worker_command(const std::filesystem::path& program, const Asked& asked) {
   return {.arguments = {program.string()},
           .environment = worker_environment(),
           .folder = program.parent_path(),
-          .limits = worker_limits(),
+          .limits = worker_limits(asked),
           .wire = Wire::kYes,
           .output_limit = kWorkerOutput};
 }
 
 }  // namespace
 
-Member::Member(const std::filesystem::path& program)
-    : child(worker_command(program)), connection(child.wire().get()) {}
+Member::Member(const std::filesystem::path& program, const Asked& asked)
+    : child(worker_command(program, asked)), connection(child.wire().get()) {}
 
 Team::Team(std::filesystem::path program, std::chrono::milliseconds per_call)
     : program_(std::move(program)), per_call_(per_call) {}
 Team::~Team() = default;
 
+void Team::begin_check(const Asked& asked) {
+  if (asked.fresh || asked.address_bytes != asked_.address_bytes) members_.clear();
+  asked_ = asked;
+  calls_ = 0;
+  printed_.clear();
+  for (const auto& member : members_) {
+    member->child.read_output();
+    member->child.forget_output();
+  }
+}
+
 World Team::call(const std::string& exercise, const std::vector<Bytes>& requests, Delivery delivery) {
   ++calls_;
-  while (members_.size() < requests.size()) members_.push_back(std::make_unique<Member>(program_));
+  while (members_.size() < requests.size()) members_.push_back(std::make_unique<Member>(program_, asked_));
   const auto members = std::span(members_).first(requests.size());
   for (std::size_t rank = 0; rank < requests.size(); ++rank) {
     Writer call;
@@ -61,9 +78,12 @@ World Team::call(const std::string& exercise, const std::vector<Bytes>& requests
   }
 }
 
-std::string Team::printed() const {
+std::string Team::printed() {
   std::string all = printed_;
-  for (const auto& member : members_) all += member->child.printed();
+  for (const auto& member : members_) {
+    member->child.read_output();
+    all += member->child.printed();
+  }
   return cleaned(all, kWorkerOutput);
 }
 

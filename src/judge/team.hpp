@@ -54,25 +54,36 @@ struct World {
   }
 };
 
+/// What a check asks of its workers beyond what all get.
+struct Asked {
+  bool fresh = false;               ///< processes that have served no call yet
+  std::uint64_t address_bytes = 0;  ///< memory of each, its code included; 0: as usual
+};
+
 struct Member;  // one worker (round.hpp)
 
-/// The workers of one check. They live until the team ends, or until one misbehaves.
+/// The workers of a file. They live over all checks: until the team ends, one of them misbehaves, or a check
+/// asks for others.
 class Team {
  public:
   /// Workers run `program`; a call may take this long.
   Team(std::filesystem::path program, std::chrono::milliseconds per_call);
   ~Team();
 
+  /// A check begins: its calls count from 1, and what was printed before is forgotten.
+  void begin_check(const Asked& asked = {});
+
   /// Calls an exercise once on requests.size() ranks. Throws Misbehaviour, and ends all workers, if any rank
   /// does not answer.
   World call(const std::string& exercise, const std::vector<Bytes>& requests, Delivery delivery = {});
 
-  /// What the workers have printed so far, cleaned of control characters.
-  std::string printed() const;
+  /// What the workers have printed since begin_check, cleaned of control characters.
+  std::string printed();
 
  private:
   std::filesystem::path program_;
   std::chrono::milliseconds per_call_;
+  Asked asked_;
   std::vector<std::unique_ptr<Member>> members_;
   std::string printed_;
   int calls_ = 0;

@@ -6,7 +6,7 @@
 packages_of() {
   case $1 in
     core) echo g++ cmake ninja-build libeigen3-dev libfmt-dev libcli11-dev nlohmann-json3-dev ;;
-    tests) echo catch2 librapidcheck-dev ;;
+    tests) echo catch2 librapidcheck-dev libboost-context-dev ;;
     mpi) echo libopenmpi-dev openmpi-bin ;;
     docs) echo doxygen libjs-mathjax python3 ;;
     lint) echo shellcheck ;;
@@ -25,6 +25,7 @@ sign_of() {
     nlohmann-json3-dev) echo include:nlohmann/json.hpp ;;
     catch2) echo include:catch2/catch.hpp include:catch2/catch_all.hpp ;;
     librapidcheck-dev) echo include:rapidcheck.h ;;
+    libboost-context-dev) echo include:boost/context/fiber.hpp ;;
     libopenmpi-dev) echo mpicxx ;;
     openmpi-bin) echo mpirun ;;
     libjs-mathjax) echo include:../share/javascript/mathjax/MathJax.js ;;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ringcraft/core/error.hpp"
+#include "tool/output.hpp"
 
 namespace ringcraft::tool {
 namespace {
@@ -47,12 +48,6 @@ for order in wire:
     end = now()
     print(end[0] - start[0], end[1] - start[1], file=wire)
 )";
-
-std::vector<std::string> whole_environment() {
-  std::vector<std::string> all;
-  for (char** variable = environ; *variable != nullptr; ++variable) all.emplace_back(*variable);
-  return all;
-}
 
 constexpr std::chrono::seconds kPatience{300};  // for loading PyTorch, or for one run
 

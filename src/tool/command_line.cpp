@@ -6,6 +6,8 @@
 #include <memory>
 
 #include "ringcraft/core/error.hpp"
+#include "tool/terminal.hpp"
+#include "tool/watch.hpp"
 
 namespace ringcraft::tool {
 namespace {
@@ -24,14 +26,18 @@ std::shared_ptr<CLI::App> parser(Action& action) {
   add_verify(*app, action);
   add_bench(*app, action);
   add_lessons(*app, action);
+  add_student(*app, action);
   add_not_here(*app, action);
   return app;
 }
 
-// Prints help and says what is missing.
+// Watch mode on a terminal; without one, help and what is missing.
 int nothing_asked(const CLI::App& app) {
+  if (on_terminal()) return watch();
   std::fputs(app.help().c_str(), stdout);
-  throw Error("say what to do: run, attend, verify, bench, lessons, start, check, test or setup");
+  throw Error(
+      "say what to do: run, attend, verify, bench, lessons, start, check, watch, next, hint, diff, test or "
+      "setup");
 }
 
 }  // namespace

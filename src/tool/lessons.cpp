@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 
 #include "judge/judge.hpp"
 #include "judge/puzzle.hpp"
 #include "ringcraft/core/error.hpp"
 #include "tool/commands.hpp"
+#include "tool/course.hpp"
 #include "tool/output.hpp"
 #include "tool/puzzles.hpp"
 #include "verify/report.hpp"
@@ -18,51 +18,10 @@
 namespace ringcraft::tool {
 namespace {
 
-const std::filesystem::path kRoot = RINGCRAFT_SOURCE_DIR;
-
-std::filesystem::path workspace() { return kRoot / "exercises"; }
-
-// A lesson of the road: a line of lessons/road.csv.
-struct RoadLine {
-  int number;
-  std::string title, chapter, line;
-};
-
-std::vector<RoadLine> road() {
-  const auto path = kRoot / "lessons" / "road.csv";
-  std::ifstream file(path);
-  std::vector<RoadLine> lines;
-  std::string text;
-  std::getline(file, text);  // the names of the columns
-  while (std::getline(file, text)) {
-    const auto a = text.find(','), b = text.find(',', a + 1), c = text.find(',', b + 1);
-    lines.push_back({std::stoi(text.substr(0, a)), text.substr(a + 1, b - a - 1),
-                     text.substr(b + 1, c - b - 1), text.substr(c + 1)});
-  }
-  if (lines.empty())
-    throw Error("lessons", "the road in " + path.string(), "nothing", "check the checkout", Code::kMissing);
-  return lines;
-}
-
-// What the student can do with a lesson, or has done.
-std::string state_of(const RoadLine& line, const std::vector<judge::LessonInfo>& here) {
-  const auto found = std::ranges::find(here, line.number, &judge::LessonInfo::number);
-  if (found == here.end()) return "to come";
-  return std::filesystem::exists(judge::exercise_file(line.number, workspace())) ? "started" : "here";
-}
+const std::filesystem::path kRoot = source_root();
 
 int show_lessons() {
-  const auto here = judge::lessons();
-  std::string chapter;
-  for (const RoadLine& line : road()) {
-    if (line.chapter != chapter) std::printf("%s%s\n", chapter.empty() ? "" : "\n", line.chapter.c_str());
-    chapter = line.chapter;
-    std::printf("  %d  %-8s %-40s %s\n", line.number, state_of(line, here).c_str(), line.title.c_str(),
-                line.line.c_str());
-  }
-  std::printf(
-      "\nBegin with ./ringcraft start 101, or where you like; the readings are "
-      "lessons/NNN_name/README.md.\n");
+  std::fputs(road_text(Course(), colour()).c_str(), stdout);
   return 0;
 }
 
@@ -84,19 +43,13 @@ int start(const std::string& id, std::optional<std::uint64_t> seed) {
 
 // What to check when nothing is named: the exercise whose file was changed last.
 std::string latest_started() {
-  std::string latest;
+  const Course course;
+  const auto lesson = course.latest();
   std::optional<std::filesystem::file_time_type> newest;
-  for (const auto& info : judge::lessons()) {
-    const auto file = judge::exercise_file(info.number, workspace());
-    if (!std::filesystem::exists(file)) continue;
-    const auto time = std::filesystem::last_write_time(file);
-    if (newest && time <= *newest) continue;
-    latest = std::to_string(info.number);
-    newest = time;
-  }
-  if (const auto puzzle = puzzle_newer(newest, workspace())) latest = *puzzle;
-  if (latest.empty()) throw Error("check: no exercise is started; begin with ./ringcraft start 101");
-  return latest;
+  if (lesson) newest = std::filesystem::last_write_time(course.exercise(*lesson));
+  if (const auto puzzle = puzzle_newer(newest, workspace())) return *puzzle;
+  if (!lesson) throw Error("check: no exercise is started; begin with ./ringcraft start 101");
+  return std::to_string(*lesson);
 }
 
 struct CheckFlags {
@@ -116,9 +69,13 @@ int check(const CheckFlags& flags) {
   options.progress = [&](const std::string& claim, int done, int total) {
     progress.at(static_cast<double>(done) / std::max(1, total), claim);
   };
-  const verify::Report report = is_puzzle(id) ? judge::check_puzzle(id, workspace(), options)
-                                              : judge::check(lesson_of(id), workspace(), options);
+  const bool puzzle = is_puzzle(id);
+  const Attempt attempt(id, puzzle ? judge::puzzle_file(judge::puzzle_named(id), workspace())
+                                   : judge::exercise_file(lesson_of(id), workspace()));
+  const verify::Report report = puzzle ? judge::check_puzzle(id, workspace(), options)
+                                       : judge::check(lesson_of(id), workspace(), options);
   std::fputs(verify::text_of(report, colour()).c_str(), stdout);
+  attempt.finished(report);
   if (!flags.json.empty()) write_json(flags.json, report);
   return report.good() ? 0 : static_cast<int>(Code::kWrongAnswer);
 }

@@ -3,6 +3,7 @@
 #include <exception>
 #include <new>
 
+#include "judge/child.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
 #include "tool/command_line.hpp"
@@ -18,6 +19,7 @@ int report(const std::string& sentence, ringcraft::Code code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  ringcraft::judge::end_children_on_signals();
   try {
     return ringcraft::tool::parse_command_line(argc, argv)();
   } catch (const ringcraft::Error& error) {

@@ -7,14 +7,14 @@
 namespace ringcraft::tool {
 
 void add_not_here(CLI::App& app, Action& action) {
-  for (const char* name : {"watch", "hint", "diff", "next", "export", "grade", "gradescope", "doctor", "plan",
-                           "train", "trace", "docs", "notebooks"}) {
+  for (const char* name :
+       {"export", "grade", "gradescope", "doctor", "plan", "train", "trace", "docs", "notebooks"}) {
     CLI::App* command = app.add_subcommand(name)->group("")->allow_extras();
     command->callback([&action, name] {
       action = [name]() -> int {
         throw Error(std::string(name) +
                     " is not part of this version; here are run, attend, verify, bench, lessons, start, "
-                    "check, test and setup");
+                    "check, watch, next, hint, diff, test and setup");
       };
     });
   }

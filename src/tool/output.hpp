@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "verify/report.hpp"
 
@@ -25,8 +26,11 @@ class Progress {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// Colour if standard output is a terminal and NO_COLOR is not set.
+// Colour if standard output is a terminal that has some (TERM is not dumb) and NO_COLOR is not set.
 verify::Colour colour();
+
+// NAME=value of all that this process was given, for a child process.
+std::vector<std::string> whole_environment();
 
 // Writes the file that `flag` asks for. Throws Error if it cannot be written.
 void write_text(const std::string& flag, const std::string& path, const std::string& text);

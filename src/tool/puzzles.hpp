@@ -11,9 +11,6 @@ namespace ringcraft::tool {
 // Whether this names a side exercise and no lesson.
 bool is_puzzle(const std::string& id);
 
-// The lesson of "104". Throws Error for anything but a number.
-int lesson_of(const std::string& id);
-
 // Writes the exercise into the workspace, and says what to do. Without a seed a seeded one gets numbers of
 // its own for every login name, so that neighbours do not have the same answers.
 void start_puzzle(const std::string& id, std::optional<std::uint64_t> seed,

@@ -2,17 +2,15 @@
 // someone's schedule.
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <thread>
 
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
+#include "tool/claim.hpp"
 #include "tool/commands.hpp"
 #include "tool/options.hpp"
 #include "tool/output.hpp"
 #include "tool/tensor_files.hpp"
 #include "tool/text_file.hpp"
-#include "verify/compare.hpp"
-#include "verify/plain_dense.hpp"
 #include "verify/report.hpp"
 #include "verify/schedule_text.hpp"
 
@@ -23,35 +21,8 @@ struct VerifyOptions {
   std::string input, claim, schedule;
   MaskOptions mask;
   RingOptions ring;
+  verify::Ranks ranks = verify::Ranks::kUnknown;
 };
-
-// A claim in float64 must be exact; one in float32 or bfloat16 may round as plain dense attention does.
-verify::Comparison compared(const verify::Answer& claim, const Problem& problem, const StoredInputs& stored) {
-  const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const verify::Oracle oracle = verify::oracle(problem, stored.inputs, threads);
-  const auto expect = claim.dq.empty() ? verify::Expect::kForward : verify::Expect::kAll;
-  if (claim.out.dtype() == DType::kFloat64) return verify::compare_exact(claim, oracle, expect);
-  const verify::Inputs inputs = verify::converted(stored.inputs, DType::kFloat32);
-  const verify::Answer dense =
-      verify::converted(verify::plain_dense<float>(problem, inputs), claim.out.dtype());
-  verify::FloatRule rule(claim.out.dtype());
-  return rule.add(claim, dense, oracle, expect);
-}
-
-// By which rule, for the reader: a float32 copy of a float64 computation would fail the exact one.
-std::string rule_of(const verify::Answer& claim) {
-  if (claim.out.dtype() == DType::kFloat64) return "float64: exact to 1e-12 of each element's scale";
-  return std::string(name_of(claim.out.dtype())) + ": may round as plain dense attention does in it";
-}
-
-// What must be in a claim so that it can be judged at all.
-void require_whole(const verify::Answer& claim, const verify::Inputs& inputs) {
-  if (claim.lse.empty())
-    throw Error("--claim", "a tensor lse [batch, heads, seqlen] beside out", "none",
-                "write the softmax's logarithmic sum too");
-  if (inputs.has_backward() && (claim.dq.empty() != claim.dk.empty() || claim.dq.empty() != claim.dv.empty()))
-    throw Error("--claim", "all of dq, dk, dv, or none of them", "some", "write all three");
-}
 
 // Proves the schedule of a text; no tensors are needed for it.
 int verify_schedule(const std::string& path) {
@@ -74,28 +45,14 @@ int verify_claim(const VerifyOptions& options) {
   const StoredInputs stored = read_inputs(options.input, {});
   const verify::Inputs& inputs = stored.inputs;
   const Problem problem = problem_of(inputs.q, inputs.k, inputs.v, inputs.dout, options.mask, options.ring);
-  const verify::Answer claim = read_answer(options.claim, inputs.has_backward());
-  require_whole(claim, inputs);
-  const verify::Comparison comparison = compared(claim, problem, stored);
-
-  verify::Report report{options.claim + " (" + described(problem.mask) + ", " +
+  verify::Answer claim = read_answer(options.claim, inputs.has_backward());
+  const std::string title = options.claim + " (" + described(problem.mask) + ", " +
                             counted(problem.world_size, "rank") + ", " +
-                            std::string(name_of(problem.layout)) + "), " + rule_of(claim),
-                        {}};
-  for (const verify::TensorComparison& tensor : comparison.tensors) {
-    const bool good = tensor.wrong == 0;
-    report.rows.push_back(
-        {tensor.name,
-         tensor.name + " is attention's",
-         good ? verify::Status::kPassed : verify::Status::kFailed,
-         1,
-         good ? "" : std::to_string(tensor.wrong) + " of " + std::to_string(tensor.total) + " elements wrong",
-         "",
-         {{"largest error / scale", tensor.worst, {}, ""}}});
-  }
-  std::fputs(verify::text_of(report, colour()).c_str(), stdout);
-  std::printf("%s\n", verify::described(comparison, problem.sharding()).c_str());
-  return comparison.good ? 0 : static_cast<int>(Code::kWrongAnswer);
+                            std::string(name_of(problem.layout)) + ")";
+  const ClaimVerdict verdict = judge_claim(problem, stored, std::move(claim), options.ranks, title);
+  std::fputs(verify::text_of(verdict.report, colour()).c_str(), stdout);
+  for (const std::string& line : verdict.lines) std::printf("%s\n", line.c_str());
+  return verdict.good ? 0 : static_cast<int>(Code::kWrongAnswer);
 }
 
 }  // namespace
@@ -117,7 +74,9 @@ void add_verify(CLI::App& app, Action& action) {
   for (CLI::Option* other : command->get_options())  // a schedule says all of that itself
     if (other != schedule && other != command->get_help_ptr()) schedule->excludes(other);
   command->footer(
-      "Ranks and layout only say which rank a wrong row belongs to.\n"
+      "Ranks and layout do not change what is right; they say which rank a wrong row belongs to, and in "
+      "which ring\n"
+      "to look for the mistake. Without both, other rings are tried too. See docs/pages/verify.md.\n"
       "Example: ./ringcraft verify --input qkv.safetensors --claim theirs.safetensors --ranks 8 --layout "
       "zigzag --causal\n\n"
       "A schedule is a text of its own; # begins a comment:\n"
@@ -127,7 +86,8 @@ void add_verify(CLI::App& app, Action& action) {
       "  1: ...                  one line for each rank; [recv ...] into A names the memory;\n"
       "                          backward also: dK0 travels, add dK0 adds the rank's share to it\n"
       "Example: ./ringcraft verify --schedule src/verify/examples/ring_forward.schedule");
-  command->callback([&action, options] {
+  command->callback([&action, command, options] {
+    if (command->count("--ranks") + command->count("--layout") > 0) options->ranks = verify::Ranks::kKnown;
     action = [options] {
       return options->schedule.empty() ? verify_claim(*options) : verify_schedule(options->schedule);
     };

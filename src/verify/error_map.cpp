@@ -62,7 +62,8 @@ std::string picture_of(const ErrorMap& map) {
       text.append("\n").append(kName, ' ');
       used = 0;
     }
-    text += (used > 0 ? " " : "") + signs;
+    if (used > 0) text += ' ';
+    text += signs;
     used += signs.size() + 1;
   }
   return text;

@@ -24,7 +24,7 @@ std::string begin_of(const judge::Region& r) {
 
 void check_regions(const std::string& text, const std::vector<judge::Region>& regions) {
   const std::vector<std::string> lines = lines_of(text);
-  std::size_t marks = 0, inside = 0;
+  std::size_t marks = 0;
   int last = 0;
   for (const judge::Region& r : regions) {
     require(kLessons.contains(r.lesson) && last < r.begin && r.begin + 1 < r.end &&
@@ -35,7 +35,6 @@ void check_regions(const std::string& text, const std::vector<judge::Region>& re
             "a region that does not begin with its mark");
     require(lines[static_cast<std::size_t>(r.end) - 1].ends_with("// END SOLUTION [" + r.name + "]"),
             "a region that does not end with its mark");
-    inside += static_cast<std::size_t>(r.lines());
   }
   for (const std::string& line : lines)
     marks += line.find(" SOLUTION") != line.npos && line.find("//") != line.npos;

@@ -94,6 +94,14 @@ TEST_CASE("limits hold") {
         std::string::npos);
 }
 
+TEST_CASE("a child that may not start processes is ended when it does") {
+  Command command = shell("echo before; setsid sleep 1000 & echo after");
+  command.limits.processes = false;
+  const Finished finished = run_command(command, std::chrono::seconds(30));
+  CHECK(finished.printed == "before\n");
+  CHECK(testing::contains(described(finished.ending), "started a process"));
+}
+
 // ---- frames
 
 TEST_CASE("frames arrive whole, whatever pieces they come in") {

@@ -9,7 +9,7 @@ const std::vector<WrongFile> kWrong{
     {"102_maximum_from_zero", "low", "scores near -800"},
     {"102_smallest_positive", "low", "scores near -800"},
     {"102_sentinel", "low", "scores near -20000"},
-    {"102_one_maximum_for_all", "low", "scores near -20000"},
+    {"102_one_maximum_for_all", "low", "scores near -800"},
     {"102_largest_magnitude", "low", "scores near -800"},
     {"102_first_score", "gaps", "0 and then 800: weight 2"},
     {"102_mean_score", "gaps", "-20000 and then 20000: weight 2"},

@@ -1,5 +1,6 @@
-// Whole verdicts, for every lesson: the library's own files pass, skeletons fail, wrong calls are refused, a
-// hang costs one deadline. Known wrong and equivalent files are in verdicts_NNN_test.cpp.
+// Whole verdicts: other seeds pass, wrong calls are refused, a hang costs one deadline. Known wrong and
+// equivalent files are in verdicts_NNN_test.cpp; that the library's own files pass and skeletons fail is
+// tested lesson by lesson in tests/lessons.
 #include "verdicts.hpp"
 
 #include <fstream>
@@ -26,19 +27,6 @@ class Workspace {  // a folder that removes itself
 
 }  // namespace
 
-// ---- the library's own files and the skeletons
-
-TEST_CASE("the library's own files pass every check") {
-  for (const LessonInfo& lesson : lessons()) {
-    const Report report = check_file(lesson.number, kRoot / "src" / lesson.source);
-    INFO(verify::text_of(report));
-    CHECK(report.good());
-    CHECK(report.count(Status::kPassed) == static_cast<int>(report.rows.size()));
-    CHECK(report.points() == report.all_points());
-    for (const auto& each : report.rows) CHECK(each.sentence == "");  // no warning either
-  }
-}
-
 TEST_CASE("other seeds pass as well") {
   for (const std::uint64_t seed : {7u, 8u})
     for (const LessonInfo& lesson : looked_at(lessons())) {
@@ -48,21 +36,6 @@ TEST_CASE("other seeds pass as well") {
       INFO(verify::text_of(report));
       CHECK(report.good());
     }
-}
-
-TEST_CASE("a skeleton compiles and fails") {
-  const Workspace workspace("skeletons");
-  for (const LessonInfo& lesson : lessons()) {
-    const auto file = start(lesson.number, workspace.path());
-    CHECK(file == exercise_file(lesson.number, workspace.path()));
-    const Report report = check(lesson.number, workspace.path());
-    INFO(verify::text_of(report));
-    const std::string number = std::to_string(lesson.number);
-    CHECK(row(report, number + ".compiles").status == Status::kPassed);
-    CHECK(row(report, number + ".belongs").status == Status::kPassed);
-    CHECK(report.points() == 0);
-    CHECK(testing::contains(report.rows[2].sentence, "lesson " + number + " is not written yet"));
-  }
 }
 
 TEST_CASE("progress names every step") {

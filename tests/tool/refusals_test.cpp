@@ -1,5 +1,6 @@
 // A wrong call ends with exit code 2 (3 where something is missing), one sentence, and writes nothing.
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <limits>
 
@@ -77,7 +78,17 @@ const Refusal kRefusals[] = {
     {"check 999", "999"},
     {"start 999", "999"},
     {"check 104 --debug", "--debug"},
-    {"hint 104", "hint is not part of this version"},
+    {"hint", "no exercise is started"},
+    {"hint 999", "lesson: expected a lesson that is here, got 999"},
+    {"hint merge", "lesson: expected a number of the road, such as 104, got merge"},
+    {"hint 104.nothing", "lesson: expected an exercise that is here, got 104.nothing"},
+    {"diff", "lesson"},
+    {"diff 201", "lesson: expected a lesson that is here, got 201"},
+    {"diff 104", "diff: expected your file"},
+    {"watch", "watch needs a terminal"},
+    {"watch 104", "104"},
+    {"next 104", "104"},
+    {"export DIR", "export is not part of this version"},
     {"bench kernels", "bench kernels is not part of this version"},
     {"bench --tune", "bench --tune is not part of this version"},
     {"bench --tokens 3", "bench --tokens: expected at least 4"},
@@ -125,6 +136,7 @@ TEST_CASE("every wrong call is refused with a sentence and leaves no file") {
   write_inputs(folder.file("mixed"), mixed);
   inputs.q.values<float>()[7] = std::numeric_limits<float>::quiet_NaN();
   write_inputs(folder.file("nan"), inputs);
+  ::setenv("RINGCRAFT_WORKSPACE", folder.file("exercises").c_str(), 1);  // not the reader's own
   for (const Refusal& refusal : kRefusals) {
     std::string arguments = refusal.arguments;
     replace(arguments, "IN", folder.file("in"));
@@ -146,7 +158,8 @@ TEST_CASE("every wrong call is refused with a sentence and leaves no file") {
 
 TEST_CASE("help is there for every command, with an example") {
   const Folder folder;
-  for (const char* command : {"", "run", "attend", "verify", "bench", "start", "check"}) {
+  for (const char* command :
+       {"", "run", "attend", "verify", "bench", "start", "check", "watch", "next", "hint", "diff"}) {
     const Ran ran = run_tool(folder, std::string(command) + " --help");
     CAPTURE(command);
     CHECK(ran.exit_code == 0);

@@ -1,4 +1,5 @@
 // verify: right tensors pass, and a planted fault is named by rank, tensor and row.
+#include <algorithm>
 #include <limits>
 
 #include "ringcraft/core/matrix.hpp"
@@ -77,6 +78,59 @@ TEST_CASE("verify judges a float32 claim by the rule for float32") {
   CHECK(scene.judged().exit_code == 0);
   scene.claim.dv.values<float>()[7] *= 1.0001f;
   CHECK(scene.judged().exit_code == 1);
+}
+
+TEST_CASE("verify names the mistake, its question and the first wrong step") {
+  Scene scene;
+  std::swap(scene.claim.dk, scene.claim.dv);
+  const Ran ran = scene.judged();
+  INFO(ran.out << ran.err);
+  CHECK(ran.exit_code == 1);
+  CHECK(ran.out.find("likely: dk and dv are swapped (by its numbers") != std::string::npos);
+  CHECK(ran.out.find("Scale V alone") != std::string::npos);
+  CHECK(ran.out.find("dk   x") != std::string::npos);  // the picture
+
+  Scene causal;  // the flags of judged() say causal; those here do not
+  write_claim(causal.folder.file("claim"), causal.claim);
+  const Ran flags = run_tool(causal.folder, "verify --input " + causal.folder.file("in") + " --claim " +
+                                                causal.folder.file("claim"));
+  INFO(flags.out << flags.err);
+  CHECK(flags.exit_code == 1);
+  CHECK(flags.out.find("right, if you add --causal") != std::string::npos);
+  CHECK(flags.out.find("the gradients are those of this wrong forward pass") != std::string::npos);
+  CHECK(flags.out.find("no --ranks and no --layout") != std::string::npos);
+}
+
+TEST_CASE("verify says that it knows nothing, rather than anything") {
+  Scene scene;
+  scene.claim.out.values<double>()[5] += 0.25;
+  const Ran ran = scene.judged();
+  INFO(ran.out << ran.err);
+  CHECK(ran.out.find("nothing that I know gives these numbers") != std::string::npos);
+  CHECK(ran.out.find("likely:") == std::string::npos);
+  CHECK(ran.out.find("first wrong: rank 0, out, early chunk, batch 0, head 0, local row 0") !=
+        std::string::npos);
+}
+
+TEST_CASE("verify judges a claim without lse by the rest") {
+  Scene scene;
+  scene.claim.lse = Buffer();
+  const Ran right = scene.judged();
+  INFO(right.out << right.err);
+  CHECK(right.exit_code == 0);
+  CHECK(right.out.find("the claim has none: write it too") != std::string::npos);
+  scene.claim.out.values<double>()[5] += 0.25;
+  CHECK(scene.judged().exit_code == 1);
+}
+
+TEST_CASE("verify tells [batch, seqlen, heads, head_dim] from [batch, heads, seqlen, head_dim]") {
+  Scene scene;
+  scene.claim.out = Buffer({1, 25, 4, 8}, DType::kFloat64);
+  std::fill(scene.claim.out.values<double>().begin(), scene.claim.out.values<double>().end(), 0.0);
+  const Ran ran = scene.judged();
+  INFO(ran.out << ran.err);
+  CHECK(ran.exit_code == 1);
+  CHECK(ran.out.find("write out.transpose(1, 2).contiguous()") != std::string::npos);
 }
 
 TEST_CASE("verify refuses a claim of another shape or with half of the gradients") {

@@ -1,6 +1,7 @@
 // The program that a student's object is linked into, one process per rank. It serves calls from the judge
 // until the judge hangs up. It knows neither expected values nor the oracle.
 #include <array>
+#include <cstdio>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -41,10 +42,16 @@ Bytes serve(const Bytes& call) {
   throw Error("this worker has no exercise " + name);
 }
 
+// What was printed during a call is handed over before its answer.
+void reply(FrameKind kind, const Bytes& bytes) {
+  std::fflush(stdout);
+  write_frame(kind, bytes);
+}
+
 void answer(const Bytes& call) {
   std::string thrown;
   try {
-    return write_frame(FrameKind::kReply, serve(call));
+    return reply(FrameKind::kReply, serve(call));
   } catch (const std::exception& error) {
     thrown = error.what();
   } catch (...) {
@@ -52,12 +59,13 @@ void answer(const Bytes& call) {
   }
   Writer to;
   put(to, thrown);
-  write_frame(FrameKind::kThrew, to.take());
+  reply(FrameKind::kThrew, to.take());
 }
 
 }  // namespace
 }  // namespace ringcraft::judge
 
 int main() {
+  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 12);  // what a student prints is shown, even before a crash
   for (;;) ringcraft::judge::answer(ringcraft::judge::read_frame().bytes);
 }

@@ -1,0 +1,88 @@
+#pragma once
+/// @file
+/// The CUDA runtime calls that the engine makes, for the build that runs kernels on the CPU: this folder
+/// comes first on its include path, and nothing of CUDA's own is needed. Names, arguments and errors are
+/// CUDA's. A stream runs each piece of work when it is enqueued, which is an order that CUDA allows, too.
+
+#include <cstddef>
+
+#include "host/executor.hpp"
+
+using dim3 = ringcraft::simt::Triple;  ///< extents of a launch
+
+/// What a call answers.
+enum cudaError_t {
+  cudaSuccess,
+  cudaErrorInvalidValue,
+  cudaErrorMemoryAllocation,
+  cudaErrorInvalidDevice,
+  cudaErrorNoDevice,
+  cudaErrorStubLibrary,
+  cudaErrorSystemNotReady,
+  cudaErrorSystemDriverMismatch,
+  cudaErrorInsufficientDriver,
+  cudaErrorDevicesUnavailable,
+  cudaErrorNoKernelImageForDevice,
+};
+/// In words.
+const char* cudaGetErrorString(cudaError_t error);
+/// Always cudaSuccess: a launch that fails throws.
+cudaError_t cudaGetLastError();
+
+// ---- devices: one, the CPU
+
+/// What the engine asks of a device.
+struct cudaDeviceProp {
+  char name[256];              ///< "CPU (host executor)"
+  int major, minor;            ///< 8.0: what the kernels may use
+  std::size_t totalGlobalMem;  ///< bytes
+};
+cudaError_t cudaGetDeviceCount(int* count);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
+
+// ---- memory: device memory lies apart from the host's only by name; copies and freeing are checked
+
+/// From where to where.
+enum cudaMemcpyKind {
+  cudaMemcpyHostToHost,
+  cudaMemcpyHostToDevice,
+  cudaMemcpyDeviceToHost,
+  cudaMemcpyDeviceToDevice
+};
+using cudaStream_t = struct RingcraftStream*;  ///< the default one is null
+cudaError_t cudaMalloc(void** memory, std::size_t bytes);
+cudaError_t cudaFree(void* memory);
+cudaError_t cudaMallocHost(void** memory, std::size_t bytes);
+cudaError_t cudaFreeHost(void* memory);
+cudaError_t cudaMemset(void* memory, int byte, std::size_t bytes);
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream);
+
+// ---- streams and events
+
+inline constexpr unsigned cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2;
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+using cudaEvent_t = struct RingcraftEvent*;  ///< remembers when it was recorded
+cudaError_t cudaEventCreate(cudaEvent_t* event);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t stop);
+
+// ---- kernels
+
+/// What is asked for a kernel.
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
+/// More than 48 KB of dynamic shared memory must be asked for. `kernel` is any kernel's address.
+cudaError_t ringcraftSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value);
+/// The dynamic shared memory that this kernel may have, in bytes.
+std::size_t ringcraftSharedLimit(const void* kernel);
+/// The same, for a kernel of any type.
+template <class... P>
+cudaError_t cudaFuncSetAttribute(void (*kernel)(P...), cudaFuncAttribute attribute, int value) {
+  return ringcraftSetAttribute(reinterpret_cast<const void*>(kernel), attribute, value);
+}

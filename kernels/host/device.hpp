@@ -1,0 +1,105 @@
+#pragma once
+/// @file
+/// What a kernel's source finds on the CPU in place of CUDA's built-in names, so that g++ compiles the same
+/// files as nvcc. It comes before every line of such a file (-include). Only what the kernels of this tree
+/// use; a name that is missing is a compile error, never something else.
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+
+#include "host/cuda_runtime_api.h"
+#include "host/executor.hpp"
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __shared__ static thread_local  // a thread block stays on one thread of the operating system
+
+/// Four numbers that are loaded and stored at once.
+struct alignas(16) float4 {
+  float x, y, z, w;  ///< in the order of memory
+};
+
+#define threadIdx (::ringcraft::simt::this_thread().index)
+#define blockIdx (::ringcraft::simt::this_thread().block)
+#define blockDim (::ringcraft::simt::this_thread().block_extent)
+#define gridDim (::ringcraft::simt::this_thread().grid_extent)
+
+inline int min(int a, int b) { return std::min(a, b); }
+inline int max(int a, int b) { return std::max(a, b); }
+
+// The default arguments are evaluated where a kernel calls: they are that line.
+inline void __syncthreads(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  ringcraft::simt::sync_threads({file, line});
+}
+
+inline void __syncwarp(unsigned mask = 0xffffffffu, const char* file = __builtin_FILE(),
+                       int line = __builtin_LINE()) {
+  ringcraft::simt::warp_operation(ringcraft::simt::WarpOperation::kSync, mask, 0, 0, {file, line});
+}
+
+inline unsigned __ballot_sync(unsigned mask, int predicate, const char* file = __builtin_FILE(),
+                              int line = __builtin_LINE()) {
+  return static_cast<unsigned>(ringcraft::simt::warp_operation(ringcraft::simt::WarpOperation::kBallot, mask,
+                                                               predicate != 0, 0, {file, line}));
+}
+
+namespace ringcraft::simt {
+
+inline int lane_id() {
+  const Thread& t = this_thread();
+  return static_cast<int>((t.index.x + t.block_extent.x * (t.index.y + t.block_extent.y * t.index.z)) % 32);
+}
+
+template <class T>
+T shuffle(unsigned mask, T value, int source, Site site) {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 8);
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  bits = warp_operation(WarpOperation::kShuffle, mask, bits, source, site);
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+}  // namespace ringcraft::simt
+
+template <class T>
+T __shfl_sync(unsigned mask, T value, int source, int width = 32, const char* file = __builtin_FILE(),
+              int line = __builtin_LINE()) {
+  const int lane = ringcraft::simt::lane_id();
+  return ringcraft::simt::shuffle(mask, value, lane / width * width + source % width, {file, line});
+}
+
+template <class T>
+T __shfl_xor_sync(unsigned mask, T value, int lanes, int width = 32, const char* file = __builtin_FILE(),
+                  int line = __builtin_LINE()) {
+  const int lane = ringcraft::simt::lane_id(), source = lane ^ lanes;
+  const bool inside = source < (lane / width + 1) * width;  // else a lane keeps its own
+  return ringcraft::simt::shuffle(mask, value, inside ? source : lane, {file, line});
+}
+
+template <class T>
+T __shfl_down_sync(unsigned mask, T value, unsigned lanes, int width = 32,
+                   const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  const int lane = ringcraft::simt::lane_id(), source = lane + static_cast<int>(lanes);
+  const bool inside = source < (lane / width + 1) * width;
+  return ringcraft::simt::shuffle(mask, value, inside ? source : lane, {file, line});
+}
+
+template <class T>
+T __shfl_up_sync(unsigned mask, T value, unsigned lanes, int width = 32, const char* file = __builtin_FILE(),
+                 int line = __builtin_LINE()) {
+  const int lane = ringcraft::simt::lane_id(), source = lane - static_cast<int>(lanes);
+  return ringcraft::simt::shuffle(mask, value, source >= lane / width * width ? source : lane, {file, line});
+}
+
+template <class T>
+T atomicAdd(T* address, T value) {
+  return std::atomic_ref<T>(*address).fetch_add(value, std::memory_order_relaxed);
+}

@@ -1,0 +1,73 @@
+#pragma once
+/// @file
+/// Runs a CUDA kernel on the CPU: every CUDA thread is a fiber, the thread blocks of a launch are spread over
+/// the threads of the operating system. Barriers and warp operations are rendezvous: a thread that arrives
+/// waits until all who must come are there, so a barrier that some threads never reach is found, and
+/// explained, instead of hanging. The order in which threads take their turns is drawn from a seed; a right
+/// kernel cannot tell. What a kernel sees of this stands in device.hpp.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace ringcraft::simt {
+
+/// Three extents or indices, as CUDA counts them. One number is an extent of x.
+struct Triple {
+  unsigned x, y, z;
+  constexpr Triple(unsigned x_extent = 1, unsigned y_extent = 1, unsigned z_extent = 1)
+      : x(x_extent), y(y_extent), z(z_extent) {}
+  /// Their product.
+  std::size_t count() const { return std::size_t{x} * y * z; }
+};
+
+/// What is launched: how many thread blocks, of how many threads, with how much dynamic shared memory.
+struct Grid {
+  Triple blocks;                 ///< gridDim
+  Triple threads;                ///< blockDim, at most 1024 in all
+  std::size_t shared_bytes = 0;  ///< of dynamic shared memory; new bytes are all ones, which is NaN
+};
+
+/// How launches are run, for the whole process. Change it while no kernel runs.
+struct Settings {
+  /// 0: threads take turns by their index. Others: in an order that is drawn anew for every thread block.
+  std::uint64_t seed = 0;
+  /// Threads of the operating system for one launch; 0: as many as there are cores.
+  int workers = 0;
+};
+/// The settings, to be read and changed.
+Settings& settings();
+
+/// Runs `thread` once for every thread of the grid and returns when all have ended. Throws Error, with who
+/// waits where, if a thread block does not come to an end: threads wait at different barriers, a barrier is
+/// reached after others have left the kernel, a warp operation names a lane that does not take part. An
+/// exception of a thread is thrown here. The other thread blocks of a launch that failed are not started.
+void run(const Grid& grid, const std::function<void()>& thread);
+
+/// A place in a kernel's source.
+struct Site {
+  const char* file;
+  int line;
+};
+
+/// What lanes of a warp do together.
+enum class WarpOperation : std::uint8_t { kSync, kShuffle, kBallot };
+
+/// The thread that runs now. Only a kernel under run() may ask.
+struct Thread {
+  Triple index;         ///< threadIdx
+  Triple block;         ///< blockIdx
+  Triple block_extent;  ///< blockDim
+  Triple grid_extent;   ///< gridDim
+};
+const Thread& this_thread();
+/// Dynamic shared memory of this thread's block, aligned to 128 bytes.
+std::byte* shared_memory();
+/// __syncthreads: returns when all threads of the block that have not ended are here.
+void sync_threads(Site site);
+/// A warp operation of the lanes in `mask`: returns when all of them are here. kShuffle gives the `value` of
+/// lane `source` (of this warp), kBallot a bit for every lane with a value that is not 0, kSync nothing.
+std::uint64_t warp_operation(WarpOperation operation, unsigned mask, std::uint64_t value, int source,
+                             Site site);
+
+}  // namespace ringcraft::simt

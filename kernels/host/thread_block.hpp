@@ -1,0 +1,79 @@
+#pragma once
+/// @file
+/// One thread block at a time: its threads as fibers, who runs, who waits for whom (see executor.hpp).
+
+#include <boost/context/fiber.hpp>
+#include <deque>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "host/executor.hpp"
+#include "ringcraft/core/scratch.hpp"
+
+namespace ringcraft::simt {
+
+/// Where a thread stands.
+enum class State : std::uint8_t {
+  kReady,    ///< it runs, or may run
+  kBarrier,  ///< it waits at __syncthreads
+  kWarp,     ///< it waits for lanes of its warp
+  kEnded,    ///< it has left the kernel
+};
+
+/// A CUDA thread.
+struct Lane {
+  Thread thread;
+  State state = State::kEnded;
+  Site site{};                              ///< where it waits, or waited last
+  WarpOperation operation{};                ///< while it waits for its warp: for what,
+  unsigned mask = 0;                        ///< with whom,
+  std::uint64_t value = 0;                  ///< what it brings,
+  int source = 0;                           ///< from whom it wants what,
+  std::uint64_t result = 0;                 ///< and what it got
+  int number = 0;                           ///< its place in the block
+  boost::context::fiber fiber;              ///< it, while it does not run
+  boost::context::fiber* caller = nullptr;  ///< who resumed it, while it runs
+};
+
+/// The fibers of one thread of the operating system. They live over many thread blocks and launches.
+class ThreadBlock {
+ public:
+  /// Runs one block of the grid. Throws Error if it does not come to an end, or what a thread threw.
+  void run(const Grid& grid, const Triple& block, const std::function<void()>& thread);
+
+  /// The block that this thread of the operating system runs now.
+  static ThreadBlock& current();
+  /// The CUDA thread that runs now.
+  Lane& lane() { return *running_; }
+  /// Its block's dynamic shared memory.
+  std::byte* shared() { return shared_.data(); }
+  /// See sync_threads() and warp_operation().
+  void barrier(Site site);
+  std::uint64_t warp(WarpOperation operation, unsigned mask, std::uint64_t value, int source, Site site);
+
+ private:
+  void begin(const Grid& grid, const Triple& block);
+  void make_lanes(std::size_t count);
+  void resume(Lane& lane);
+  void live(Lane& lane);  // what a fiber does: the thread of block after block
+  void wait(State state, Site site);
+  void end(Lane& lane);
+  void leave_barrier();
+  void finish(const Lane& last);
+  template <class Action>
+  void for_mask(const Lane& lane, Action action);
+  std::string where_all_are() const;
+  [[noreturn]] void fail(const std::string& what) const;
+
+  const std::function<void()>* thread_ = nullptr;
+  std::deque<Lane> lanes_;  // fibers keep addresses of them
+  std::vector<std::size_t> turns_;
+  std::size_t count_ = 0, ended_ = 0, at_barrier_ = 0;
+  Triple block_;
+  Lane* running_ = nullptr;
+  std::exception_ptr thrown_;
+  Scratch<std::byte> shared_;
+};
+
+}  // namespace ringcraft::simt

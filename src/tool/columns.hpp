@@ -1,0 +1,28 @@
+#pragma once
+// Text in the columns of a terminal: how wide it is, lines folded or cut to a width. Colours (ESC [ ... m)
+// take no column and letters of UTF-8 take one, whatever their bytes.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace ringcraft::tool {
+
+// Columns that one line takes.
+std::size_t columns_of(std::string_view line);
+
+// The line, or as much of it as fits with "..." behind it.
+std::string cut(std::string_view line, std::size_t width);
+
+// Every line of the text folded at blanks. What is folded goes on below the last column of a table's line, or
+// below its first word; a compiler's lines of code ("  12 | int x") stay whole, or their markers would shift.
+std::string folded(std::string_view text, std::size_t width);
+
+// How many lines a text has.
+std::size_t lines_of(std::string_view text);
+
+// A page of Markdown for a terminal: formulas without dollars and backslashes, emphasis and links as plain
+// words, paragraphs and lists filled to the width, code as it stands.
+std::string plain_of_markdown(std::string_view page, std::size_t width);  // plain_markdown.cpp
+
+}  // namespace ringcraft::tool

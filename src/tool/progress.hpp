@@ -1,0 +1,50 @@
+#pragma once
+// The student's progress: exercises/progress.txt, plain lines that a person may read, reorder and merge.
+//
+//     104 passed 9f3ac2b5d1e07c48      full points, with a file of this fingerprint
+//     104 hint 2                       two hints have been shown
+//
+// A line is a fact that stays true, so two machines merge by putting their lines together: duplicates,
+// another order and line ends of another system change nothing. Lines that say nothing known are kept as they
+// stand.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ringcraft::tool {
+
+// 16 hexadecimal digits that change with any byte of the text (FNV-1a). Against mistakes, not against malice.
+std::string fingerprint(std::string_view text);
+
+// The same of a file; empty if there is none.
+std::string fingerprint_of(const std::filesystem::path& file);
+
+class ProgressFile {
+ public:
+  // Reads the file; none is as good as an empty one. Throws Error if it is there and cannot be read.
+  explicit ProgressFile(std::filesystem::path path);
+
+  // Whether an exercise ("104") has passed with full points, ever; or with a file of this fingerprint.
+  bool passed(std::string_view id) const;
+  bool passed_with(std::string_view id, std::string_view print) const;
+  // How many hints have been shown; 0 to begin with.
+  int hints(std::string_view id) const;
+
+  // Add a fact, unless it is known, and write the file. An empty fingerprint says nothing about the file.
+  // Lines that another program added meanwhile are kept. Throw Error if the file cannot be written; the old
+  // one stays whole then.
+  void add_passed(const std::string& id, const std::string& print);
+  void add_hints(const std::string& id, int shown);
+
+ private:
+  void read();
+  void add(const std::string& line);
+
+  std::filesystem::path path_;
+  std::vector<std::string> lines_;
+};
+
+}  // namespace ringcraft::tool

@@ -1,0 +1,113 @@
+// A known mistake beside a claim (see match.hpp).
+#include "verify/match.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "verify/twisted_ring_detail.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+constexpr double kEnough = 0.9;  // of the rows: mistakes treat the borders of a sequence in several ways
+
+// What was found in one tensor of the sample.
+struct Tally {
+  std::string name;
+  Index wrong = 0, wrong_hits = 0, right = 0, right_hits = 0;
+  std::set<int> wrong_ranks, missed_ranks;  // with a wrong row; with a right row that the twist has wrong
+
+  bool explained() const {
+    return wrong > 0 && static_cast<double>(wrong_hits) >= kEnough * static_cast<double>(wrong);
+  }
+  bool hopeless(Index planned) const {
+    return static_cast<double>(wrong - wrong_hits) > (1 - kEnough) * static_cast<double>(planned);
+  }
+  bool keeps_right() const { return static_cast<double>(right_hits) >= kEnough * static_cast<double>(right); }
+  // Whether the rows that it has wrong are on ranks where the claim is right.
+  bool on_other_ranks() const {
+    return std::none_of(missed_ranks.begin(), missed_ranks.end(),
+                        [&](int r) { return wrong_ranks.contains(r); });
+  }
+};
+
+void count(const Evidence& e, const Arrangement& ranks, const RowPlace& row, const Buffer& claim,
+           const Buffer& want, const Buffer& scale, std::span<const double> twisted, bool no_key,
+           Tally& tally) {
+  const auto got = row_of(claim, row.batch, row.head, row.position),
+             bounds = row_of(scale, row.batch, row.head, row.position);
+  const bool right =
+      same_row(got, row_of(want, row.batch, row.head, row.position), bounds, e.tolerance(), false);
+  const bool hit = same_row(got, twisted, bounds, e.tolerance(), no_key);
+  const int rank = ranks.owner[static_cast<std::size_t>(row.position)];
+  ++(right ? tally.right : tally.wrong);
+  if (hit) ++(right ? tally.right_hits : tally.wrong_hits);
+  if (!right) tally.wrong_ranks.insert(rank);
+  if (right && !hit) tally.missed_ranks.insert(rank);
+}
+
+std::vector<Tally> forward_tallies(const Evidence& e, const TwistedRing& ring, const Twist& twist,
+                                   const Sample& sample) {
+  std::vector<Tally> tallies{{"out"}, {"lse"}};
+  const auto planned = static_cast<Index>(sample.rows.size());
+  for (const RowPlace& row : sample.rows) {
+    const Merged value = ring.forward(twist, row);
+    const bool no_key = std::isinf(value.lse);
+    count(e, ring.arrangement(), row, e.claim.out, e.oracle.value.out, e.oracle.scale.out, value.out, no_key,
+          tallies[0]);
+    if (e.has_lse)
+      count(e, ring.arrangement(), row, e.claim.lse, e.oracle.value.lse, e.oracle.scale.lse, {&value.lse, 1},
+            no_key, tallies[1]);
+    if (tallies[0].hopeless(planned) && (tallies[1].hopeless(planned) || tallies[1].wrong == 0)) break;
+    if (tallies[1].hopeless(planned) && tallies[0].wrong == 0) break;
+  }
+  return tallies;
+}
+
+std::vector<Tally> backward_tallies(const Evidence& e, const TwistedRing& ring, const Twist& twist,
+                                    const Sample& sample) {
+  std::vector<Tally> tallies{{"dq"}, {"dk"}, {"dv"}};
+  for (const RowPlace& row : sample.rows) {
+    count(e, ring.arrangement(), row, e.claim.dq, e.oracle.value.dq, e.oracle.scale.dq, ring.dq(twist, row),
+          false, tallies[0]);
+    if (tallies[0].hopeless(static_cast<Index>(sample.rows.size()))) break;
+  }
+  const auto planned = static_cast<Index>(sample.kv_rows.size());
+  for (const RowPlace& row : sample.kv_rows) {
+    const KvRows value = ring.dkv(twist, row);
+    count(e, ring.arrangement(), row, e.claim.dk, e.oracle.value.dk, e.oracle.scale.dk, value.dk, false,
+          tallies[1]);
+    count(e, ring.arrangement(), row, e.claim.dv, e.oracle.value.dv, e.oracle.scale.dv, value.dv, false,
+          tallies[2]);
+    if (tallies[1].hopeless(planned) && (tallies[2].hopeless(planned) || tallies[2].wrong == 0)) break;
+    if (tallies[2].hopeless(planned) && tallies[1].wrong == 0) break;
+  }
+  return tallies;
+}
+
+}  // namespace
+
+Match match(const Evidence& e, const TwistedRing& ring, const Suspect& suspect, TensorGroup group,
+            const Sample& sample) {
+  const bool forward = group == TensorGroup::kForward;
+  const std::vector<Tally> tallies = forward ? forward_tallies(e, ring, suspect.twist, sample)
+                                             : backward_tallies(e, ring, suspect.twist, sample);
+  Match result{&suspect, Fit::kAll, {}, {}, 0, 0};
+  std::set<int> ranks;
+  for (const Tally& tally : tallies) {
+    result.hits += tally.wrong_hits + tally.right_hits;
+    result.rows += tally.wrong + tally.right;
+    ranks.insert(tally.wrong_ranks.begin(), tally.wrong_ranks.end());
+    if (tally.explained() && (tally.keeps_right() || tally.on_other_ranks()))
+      result.tensors.push_back(tally.name);
+    const bool kept = (tally.wrong == 0 || tally.explained()) && tally.keeps_right();
+    const bool elsewhere = (tally.wrong == 0 || tally.explained()) && tally.on_other_ranks();
+    if (!kept) result.fit = std::min(result.fit, elsewhere ? Fit::kSomeRanks : Fit::kSomeTensors);
+  }
+  if (result.fit == Fit::kSomeRanks) result.ranks.assign(ranks.begin(), ranks.end());
+  if (result.tensors.empty()) result.fit = Fit::kNone;
+  return result;
+}
+
+}  // namespace ringcraft::verify

@@ -1,0 +1,72 @@
+#pragma once
+/// @file
+/// Are the numbers of a claim those of a known mistake? A sample of rows decides which mistakes are worth a
+/// second look, a larger one confirms them.
+
+#include <string>
+#include <vector>
+
+#include "verify/compare.hpp"
+#include "verify/suspects.hpp"
+#include "verify/twisted_ring.hpp"
+
+namespace ringcraft::verify {
+
+/// Which tensors are judged together.
+enum class TensorGroup : std::uint8_t {
+  kForward,   ///< out, lse
+  kBackward,  ///< dq, dk, dv
+};
+
+/// What is judged: all tensors in float64, and how near two numbers of the claim's precision are the same.
+struct Evidence {
+  const Problem& problem;
+  const Inputs& inputs;  ///< float64
+  const Answer& claim;   ///< float64; gradients may be empty
+  const Oracle& oracle;  ///< of the same inputs
+  const Comparison& comparison;
+  DType precision;      ///< of the claim as it came
+  bool has_lse = true;  ///< whether the claim's lse is to be looked at
+
+  /// The largest distance, in parts of an element's scale, at which two computations agree.
+  double tolerance() const;
+  /// The exponents of exp in the claim's precision.
+  ExponentRange exponents() const;
+};
+
+/// Rows to look at: those of out, lse, dq, and those of dk, dv. Wrong ones come first.
+struct Sample {
+  std::vector<RowPlace> rows, kv_rows;
+};
+
+/// At most `wrong` wrong rows and `right` others of each kind of tensor, spread over the sequence and over
+/// heads.
+Sample sample_of(const Evidence& evidence, TensorGroup pass, Index wrong, Index right);
+
+/// How well a mistake explains a claim.
+enum class Fit : std::uint8_t {
+  kNone,
+  kSomeTensors,  ///< some of the wrong tensors, in all rows
+  kSomeRanks,    ///< all tensors, if the mistake is made on some ranks alone
+  kAll,
+};
+
+/// A mistake beside a claim.
+struct Match {
+  const Suspect* suspect = nullptr;
+  Fit fit = Fit::kNone;
+  std::vector<std::string> tensors;  ///< the wrong tensors that it explains
+  std::vector<int> ranks;            ///< for kSomeRanks: those that make the mistake
+  Index hits = 0, rows = 0;          ///< rows of the sample that it gives, of those looked at
+};
+
+/// Compares what the twist gives with the claim.
+Match match(const Evidence& evidence, const TwistedRing& ring, const Suspect& suspect, TensorGroup pass,
+            const Sample& sample);
+
+/// Whether two rows agree: every element within the tolerance of its scale, and no number where there is
+/// none. `no_key` says that `want` saw no key, for which people write zeros or NaN.
+bool same_row(std::span<const double> got, std::span<const double> want, std::span<const double> scale,
+              double tolerance, bool no_key);
+
+}  // namespace ringcraft::verify

@@ -1,0 +1,238 @@
+#pragma once
+/// @file
+/// What an implementation of sharded attention may do wrongly, as data. A Twist with every member at its
+/// first value is right attention; each other value is a mistake that people make. twisted_ring.hpp computes
+/// what a twist gives on given inputs, suspects.hpp names the mistakes.
+
+#include <cstdint>
+
+namespace ringcraft::verify {
+
+/// The factor of the scores.
+enum class ScaleTwist : std::uint8_t {
+  kRight,
+  kNone,          ///< plain dot products
+  kSquared,       ///< applied twice: 1/head_dim where 1/sqrt(head_dim) is right
+  kInverse,       ///< divides by the scale: multiplies by sqrt(head_dim)
+  kAfterSoftmax,  ///< scales the weights instead of the scores
+  kWholeWidth,    ///< 1/sqrt(heads * head_dim)
+};
+
+/// Which keys a query sees.
+enum class MaskTwist : std::uint8_t {
+  kRight,
+  kForgotten,        ///< every key
+  kCausalAdded,      ///< also causal
+  kNoWindow,         ///< no limit to the left
+  kWindowShort,      ///< one key fewer to the left
+  kWindowLong,       ///< one key more to the left
+  kWindowUnshifted,  ///< each block by its local rows, as if it were the own one
+  kFlipped,          ///< query and key change places
+  kStrict,           ///< `>` for `>=`: no query sees itself
+  kFutureVisible,    ///< blocks of later ranks whole
+  kOwnVisible,       ///< the own block whole
+  kLaterSkipped,     ///< blocks of later ranks not at all
+  kEarlierWhole,     ///< blocks of earlier ranks whole, of later ranks not at all
+  kNoPacks,          ///< one sequence
+  kPacksLate,        ///< every inner border one token later
+  kPacksEarly,       ///< every inner border one token earlier
+  kFirstPackOnly,    ///< the first inner border alone
+  kPacksInOwnBlock,  ///< borders count in the own block alone
+};
+
+/// What becomes of a masked score.
+enum class MaskedTwist : std::uint8_t {
+  kRight,
+  kScoreZero,     ///< it is 0 and votes
+  kAfterSoftmax,  ///< its weight is taken away after the weights were normalised
+};
+
+/// Which positions the mask is asked about.
+enum class PositionTwist : std::uint8_t {
+  kRight,
+  kLocal,       ///< rows of the shard and rows of the block
+  kContiguous,  ///< as if shards were runs of neighbours
+};
+
+/// Whose block the mask takes the one in hand for.
+enum class LabelTwist : std::uint8_t {
+  kRight,  ///< rank - step
+  kAhead,  ///< rank + step
+  kOwn,    ///< rank
+  kNext,   ///< rank - step - 1: the one that is arriving
+  kLast,   ///< rank - step + 1: the one that was in hand before
+};
+
+/// What is in hand at each step.
+enum class WalkTwist : std::uint8_t {
+  kRight,
+  kOneShort,      ///< the last step is missing
+  kOwnTwice,      ///< one step more: the own block again
+  kOwnSkipped,    ///< the own block is left out
+  kOwnOnly,       ///< the own block alone
+  kNothingMoves,  ///< the own block at every step, labelled as the one that should be there
+  kValuesStay,    ///< keys walk, values do not
+  kKeysStay,      ///< values walk, keys do not
+  kCrossed,       ///< keys and values change places at odd steps
+};
+
+/// Which key head a query head reads.
+enum class HeadTwist : std::uint8_t {
+  kRight,       ///< head / (heads / kv_heads)
+  kModulo,      ///< head % kv_heads
+  kByKvHeads,   ///< head / kv_heads
+  kFirst,       ///< head 0
+  kFirstBatch,  ///< the right head of batch entry 0
+};
+
+/// Keys behind the last whole block of `granule` keys.
+enum class TailTwist : std::uint8_t {
+  kRight,
+  kDropped,     ///< never seen
+  kZeroPadded,  ///< followed by keys of zeros that vote
+};
+
+/// How partial results become one.
+enum class MergeTwist : std::uint8_t {
+  kRight,
+  kSumNotRescaled,   ///< l keeps its old maximum
+  kOutNotRescaled,   ///< O keeps its old maximum
+  kNoRescale,        ///< both keep it
+  kInverseFactor,    ///< exp(new - old)
+  kAverage,          ///< the mean of the partials that saw a key
+  kAverageOfAll,     ///< their sum over the number of steps
+  kRunningAverage,   ///< half old, half new
+  kByCount,          ///< weighted by the number of keys
+  kSwapped,          ///< each side takes the other's weight
+  kMaximumLost,      ///< l and O are added as if they had one maximum
+  kUnshifted,        ///< weights exp(lse): too large or too small
+  kLogOnePlusExp,    ///< lse + log(1 + exp(new - lse)): too large
+  kNoMaximum,        ///< exp(score): too large or too small
+  kMaximumFromZero,  ///< the maximum begins at 0
+  kNanForEmpty,      ///< a block without a visible key: -inf - (-inf)
+  kNanForFirst,      ///< the same for the first block alone
+  kDividedEachStep,  ///< O is divided by l and used on
+  kNotDivided,       ///< the division at the end is missing
+  kDividedByCount,   ///< divides by the number of keys instead of l
+  kDividedBlocks,    ///< divided partials enter a sum that l divides again
+  kRawBlocks,        ///< undivided partials enter a weighted mean
+  kFirstSum,         ///< l is that of the first block
+  kLastSum,          ///< l is that of the last block
+  kLastSeen,         ///< begins anew at each block that has a visible key
+  kLastStep,         ///< begins anew at each step
+};
+
+/// What is handed out as lse.
+enum class LseTwist : std::uint8_t {
+  kRight,
+  kBase2,        ///< to the base 2
+  kMaximum,      ///< the largest score
+  kSum,          ///< l
+  kLogSum,       ///< log l: the maximum is lost
+  kExp,          ///< exp(lse): the logarithm is missing
+  kZero,         ///< never written
+  kOwnBlock,     ///< of the own block
+  kLastBlock,    ///< of the last block with a visible key
+  kLastMaximum,  ///< that block's maximum and the sum of all
+  kAdded,        ///< the sum of the blocks' lse
+  kNegative,     ///< with the wrong sign
+};
+
+/// Where a row of the claim comes from.
+enum class RowTwist : std::uint8_t {
+  kRight,
+  kLayoutOrder,   ///< rows stand rank by rank
+  kInverseOrder,  ///< rows are put back by the permutation instead of its inverse
+  kHeadsInside,   ///< the memory is [batch, seqlen, heads, head_dim]
+};
+
+/// Which rows of k and v (or of dout) a rank was dealt.
+enum class DealTwist : std::uint8_t {
+  kRight,
+  kPlain,  ///< neighbours, where the layout deals others
+  kTwice,  ///< the permutation was applied twice
+};
+
+/// The weights that backward computes again.
+enum class WeightTwist : std::uint8_t {
+  kRight,     ///< exp(score - lse)
+  kMaximum,   ///< exp(score - maximum)
+  kBlockLse,  ///< exp(score - lse of the block)
+  kBase2Lse,  ///< exp(score - lse / log 2)
+  kUnscaled,  ///< exp(score without its scale - lse)
+};
+
+/// The term delta of dS = P (dP - delta).
+enum class DeltaTwist : std::uint8_t {
+  kRight,       ///< rowsum(dout out)
+  kNone,        ///< 0
+  kRawOut,      ///< of the undivided out
+  kBlockOut,    ///< of the block's own out
+  kBlockShare,  ///< of the block's share of out
+  kAdded,       ///< dP + delta
+  kPlainRows,   ///< of the rows of dout that stand there before they are dealt
+};
+
+/// What dq keeps.
+enum class DqTwist : std::uint8_t {
+  kRight,
+  kLastStep,  ///< the last step's part
+  kLastSeen,  ///< the part of the last step that has a visible pair
+  kOwnBlock,  ///< the own block's part
+  kOneShort,  ///< all but the last step
+};
+
+/// Whose parts arrive in dk and dv.
+enum class JourneyTwist : std::uint8_t {
+  kRight,
+  kStay,           ///< added up where they are computed
+  kOneHopShort,    ///< they end on the rank before their owner
+  kOneHopLong,     ///< they end on the rank behind their owner
+  kOpposite,       ///< they walk against their block
+  kOppositeShort,  ///< the same, one hop short
+  kReset,          ///< only the last step's part, in the direction of forward
+  kOwnOnly,        ///< only the part of the owner's queries
+  kOneStepShort,   ///< all parts but the last step's
+  kLastRank,       ///< only the part of the last rank's queries
+};
+
+/// What the heads of a group give to their key head.
+enum class GroupTwist : std::uint8_t { kRight, kLastHead, kFirstHead, kAverage };
+
+/// Whether something is done; for mistakes that have no other form.
+enum class Done : std::uint8_t { kNo, kYes };
+
+/// One way of being wrong, or several at once.
+struct Twist {
+  ScaleTwist scale{};         ///< forward, and backward where it repeats forward
+  MaskTwist mask{};           ///< which keys are seen
+  MaskedTwist masked{};       ///< what the others do
+  PositionTwist positions{};  ///< what the mask is asked about
+  LabelTwist label{};         ///< whose block it takes the one in hand for
+  WalkTwist walk{};           ///< which block is in hand
+  HeadTwist heads{};          ///< which key head is read
+  TailTwist tail{};           ///< what becomes of the last keys
+  int granule = 0;            ///< of the tail: keys of a block; 0: the number of ranks
+  MergeTwist merge{};         ///< how blocks become one result
+  LseTwist lse{};             ///< what is handed out as lse
+  RowTwist rows{};            ///< how rows stand in the claim
+  DealTwist keys{};           ///< which rows of k and v a rank has
+
+  WeightTwist weights{};       ///< P in backward
+  DeltaTwist delta{};          ///< the D term
+  DealTwist dout{};            ///< which rows of dout a rank has
+  DqTwist dq{};                ///< what dq keeps
+  JourneyTwist journey{};      ///< where dk and dv go
+  GroupTwist group{};          ///< how heads share dk and dv
+  Done stale = Done::kNo;      ///< backward reads the own k and v at every step
+  Done negated = Done::kNo;    ///< dS has the wrong sign
+  Done swapped = Done::kNo;    ///< dk and dv change places
+  Done dv_turned = Done::kNo;  ///< dv from P instead of its transpose
+  Done dk_turned = Done::kNo;  ///< dk from dS instead of its transpose
+  int dq_scales = 1;           ///< how often the scale is in dq
+  int dk_scales = 1;           ///< how often the scale is in dk
+  int dkv_ranks = 0;           ///< dk and dv are multiplied by the number of ranks to this power
+  int dq_ranks = 0;            ///< dq likewise
+};
+
+}  // namespace ringcraft::verify

@@ -1,0 +1,115 @@
+// One team serves all checks of a file: workers stay until one misbehaves or a check asks for others, calls
+// are counted and prints are shown check by check, and what a file remembers between checks saves nobody.
+#include "judge/team.hpp"
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "judge/config.hpp"
+#include "support/errors.hpp"
+#include "verdicts.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+using verify::Report;
+using verify::ReportRow;
+using verify::Status;
+
+// The verdict on lesson 104's own file with these lines at the beginning of its body.
+Report with_lines(const std::string& lines) {
+  std::ifstream original(kRoot / "src/ringcraft/attention/merge.cpp");
+  std::ostringstream text;
+  text << original.rdbuf();
+  std::string source =
+      "#include <unistd.h>\n#include <cstdio>\n#include <stdexcept>\n#include <thread>\n" + text.str();
+  const auto body = source.find("// BEGIN SOLUTION 104");
+  REQUIRE(body != source.npos);
+  source.insert(body, lines + "\n  ");
+  const auto file = std::filesystem::path(RINGCRAFT_BINARY_DIR) / "team_test.cpp";
+  std::ofstream(file) << source;
+  return check_file(104, file);
+}
+
+// What a check's row shows of what the program printed.
+std::string printed_of(const ReportRow& row) {
+  const std::string words = "your program printed:\n";
+  const auto found = row.sentence.find(words);
+  return found == row.sentence.npos ? "" : row.sentence.substr(found + words.size());
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("the same processes serve check after check, and prints belong to theirs") {
+  // Wrong in every call, so that every check that is tried shows what was printed.
+  const Report report = with_lines(
+      "static int calls = 0;\n"
+      "  std::printf(\"process %d call %d\\n\", static_cast<int>(getpid()), ++calls);\n"
+      "  if (acc.out.cols > 0) acc.sum[0] = T(7);");
+  INFO(verify::text_of(report));
+  std::set<std::string> processes, lines;
+  int checks = 0;
+  for (const ReportRow& row : report.rows) {
+    if (row.status != Status::kFailed) continue;
+    ++checks;
+    INFO(row.id);
+    CHECK_FALSE(printed_of(row).empty());
+    for (const std::string& line : lines_of(printed_of(row))) {
+      CHECK(lines.insert(line).second);  // nothing is shown twice
+      processes.insert(line.substr(0, line.find(" call")));
+    }
+  }
+  CHECK(checks == 2);
+  CHECK(processes.size() == 1);
+}
+
+TEST_CASE("after a misbehaviour a check gets other processes, and calls count from 1") {
+  const Report report = with_lines(
+      "std::printf(\"process %d\\n\", static_cast<int>(getpid()));\n"
+      "  throw std::runtime_error(\"no\");");
+  INFO(verify::text_of(report));
+  std::set<std::string> processes;
+  int checks = 0;
+  for (const ReportRow& row : report.rows) {
+    if (row.status != Status::kFailed) continue;
+    ++checks;
+    CHECK(testing::contains(row.sentence, "in call 1 of merge"));
+    for (const std::string& line : lines_of(printed_of(row))) processes.insert(line);
+  }
+  CHECK(checks >= 3);
+  CHECK(processes.size() == static_cast<std::size_t>(checks));
+}
+
+TEST_CASE("a program that is right in its first calls only is caught in a later check") {
+  const Report report = with_lines("static int calls = 0;\n  if (++calls > 4) acc.sum[0] = T(7);");
+  INFO(verify::text_of(report));
+  CHECK(row(report, "104.two-halves").status == Status::kPassed);  // three calls
+  CHECK_FALSE(report.good());
+}
+
+TEST_CASE("what is printed without end ends a check, and what little is printed in each ends none") {
+  const Report report =
+      with_lines("for (int i = 0; i < 100 && acc.out.cols != 6; ++i) std::puts(\"a line of some length\");");
+  INFO(verify::text_of(report));
+  CHECK(report.good());  // more than 64 KB over all checks
+}
+
+TEST_CASE("a worker may start threads and no process") {
+  const Report threads = with_lines("std::thread([] {}).join();");
+  INFO(verify::text_of(threads));
+  CHECK(threads.good());
+  if (kSanitized) return;  // there processes are let through
+  const Report processes = with_lines("if (fork() == 0) { setsid(); sleep(1000); }");
+  INFO(verify::text_of(processes));
+  CHECK(testing::contains(row(processes, "104.two-halves").sentence, "started a process"));
+}
+
+}  // namespace ringcraft::judge

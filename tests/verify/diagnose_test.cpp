@@ -1,0 +1,261 @@
+// The diagnosis on claims that no simulator made, on right ones, and on ones that nobody knows.
+#include "verify/diagnose.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "ringcraft/core/random.hpp"
+#include "support/catch.hpp"
+#include "support/random_problem.hpp"
+#include "verify/plain_dense.hpp"
+#include "verify/subject.hpp"
+#include "verify/support.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+using Pairs = std::function<bool(Position q, Position k)>;
+
+// Dense attention over the pairs that `sees` admits, written for these tests alone; `weight` may change a
+// score.
+Answer dense_over(const Problem& p, const Inputs& in, const Pairs& sees, double softmax_scale) {
+  const Shape& s = p.shape;
+  Answer a{Buffer({s.batch, s.heads, s.seqlen, s.head_dim}, DType::kFloat64),
+           Buffer({s.batch, s.heads, s.seqlen, 1}, DType::kFloat64),
+           {},
+           {},
+           {}};
+  for (Index b = 0; b < s.batch; ++b)
+    for (Index h = 0; h < s.heads; ++h) {
+      const auto q = head_of<double>(in.q, b, h), k = head_of<double>(in.k, b, h / s.group()),
+                 v = head_of<double>(in.v, b, h / s.group());
+      for (Position i = 0; i < s.seqlen; ++i) {
+        double sum = 0;
+        std::vector<double> out(static_cast<std::size_t>(s.head_dim), 0);
+        for (Position j = 0; j < s.seqlen; ++j) {
+          if (!sees(i, j)) continue;
+          double score = 0;
+          for (Index c = 0; c < s.head_dim; ++c) score += q(i, c) * k(j, c);
+          const double weight = std::exp(softmax_scale * score);
+          sum += weight;
+          for (Index c = 0; c < s.head_dim; ++c) out[static_cast<std::size_t>(c)] += weight * v(j, c);
+        }
+        for (Index c = 0; c < s.head_dim; ++c)
+          head_of<double>(a.out, b, h)(i, c) = out[static_cast<std::size_t>(c)] / sum;
+        head_of<double>(a.lse, b, h)(i, 0) = std::log(sum);
+      }
+    }
+  return a;
+}
+
+Problem small(Mask mask, Layout layout = Layout::kContiguous, int ranks = 4) {
+  return make_problem({1, 4, 2, 32, 8}, std::move(mask), layout, ranks);
+}
+
+struct Scene {
+  Case c;
+  Inputs inputs;
+  Oracle right;
+
+  explicit Scene(Problem problem)
+      : c(make_case(std::move(problem), Data::kNormal, 21)),
+        inputs(make_inputs(c, DType::kFloat64)),
+        right(oracle(c.problem, inputs)) {}
+  Diagnosis of(const Answer& claim, Ranks ranks = Ranks::kKnown, Expect expect = Expect::kForward) const {
+    return diagnose(c.problem, inputs, claim, right, compare_exact(claim, right, expect), ranks);
+  }
+};
+
+std::string first_id(const std::vector<Cause>& causes) { return causes.empty() ? "" : causes[0].id; }
+
+std::string all_words(const Diagnosis& d) {
+  std::string text = d.place;
+  for (const Cause& cause : d.causes()) text += "\n" + cause.id + ": " + cause.sentence;
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("right claims are never accused: 200 random problems, three ways to compute them") {
+  Random random(5);
+  for (int i = 0; i < 200; ++i) {
+    const Problem p = testing::random_problem(random, 5, 30);
+    const Case c = make_case(p, Data::kNormal, static_cast<std::uint64_t>(i));
+    const Inputs inputs = make_inputs(c, DType::kFloat64);
+    const Oracle right = oracle(p, inputs);
+    const Answer claim = i % 2 == 0 ? plain_dense<double>(p, inputs) : run_ring(p, inputs);
+    const Diagnosis d = diagnose(p, inputs, claim, right, compare_exact(claim, right));
+    INFO(testing::described(p));
+    CHECK(d.causes().empty());
+    CHECK(d.place.empty());
+  }
+}
+
+TEST_CASE("an error that nobody knows is called so") {
+  Scene scene(small(causal_mask(), Layout::kZigzag));
+  Random random(3);
+  Answer one = clone(scene.right.value);
+  one.out.values<double>()[100] += 0.25;
+  CHECK(scene.of(one, Ranks::kUnknown).causes().empty());
+  CHECK(scene.of(one).place.find("out") != std::string::npos);
+  Answer all = clone(scene.right.value);
+  for (const auto& [name, tensor] : named(all))
+    for (double& x : tensor.values<double>()) x += 0.3 * random.normal();
+  const Diagnosis d = scene.of(all, Ranks::kUnknown, Expect::kForward);
+  INFO(all_words(d));
+  CHECK(d.causes().empty());
+  Answer few = clone(scene.right.value);
+  for (Index i = 0; i < 40; ++i)
+    few.dk.values<double>()[static_cast<std::size_t>(random.integer(0, 500))] += 1;
+  CHECK(scene.of(few, Ranks::kKnown, Expect::kAll).causes().empty());
+}
+
+TEST_CASE("masks written by hand are recognised: local rows, future blocks, the own block, a label") {
+  Scene scene(small(causal_mask()));
+  const double scale = scene.c.problem.softmax_scale;
+  const auto judged = [&](const Pairs& sees) {
+    return scene.of(dense_over(scene.c.problem, scene.inputs, sees, scale));
+  };
+  CHECK(first_id(judged([](Position q, Position k) { return k % 8 <= q % 8; }).forward) == "CM1");
+  CHECK(first_id(judged([](Position q, Position k) { return k <= q || k / 8 > q / 8; }).forward) == "CM4");
+  CHECK(first_id(judged([](Position q, Position k) { return k / 8 <= q / 8; }).forward) == "CM11");
+  CHECK(first_id(judged([](Position, Position) { return true; }).forward) == "CM0");
+  CHECK(first_id(judged([](Position q, Position k) { return k / 8 == q / 8 && k <= q; }).forward) ==
+        "RF-own-only");
+  // Rank r takes the block of r - t for that of r + t.
+  const Pairs mislabelled = [](Position q, Position k) {
+    const Position r = q / 8, t = (r - k / 8 + 4) % 4, label = (r + t) % 4;
+    return label * 8 + k % 8 <= q;
+  };
+  const Diagnosis d = judged(mislabelled);
+  INFO(all_words(d));
+  CHECK(first_id(d.forward) == "RF4");
+  CHECK(d.place.find("step 1") != std::string::npos);
+}
+
+TEST_CASE("a missing block is named by rank and step, even if no known mistake leaves it out") {
+  Scene scene(small(full_mask()));
+  const Answer claim = dense_over(
+      scene.c.problem, scene.inputs, [](Position q, Position k) { return !(q / 8 == 2 && k / 8 == 0); },
+      scene.c.problem.softmax_scale);
+  const Diagnosis d = scene.of(claim);
+  INFO(all_words(d));
+  CHECK(d.place.find("rank 2") != std::string::npos);
+  CHECK(d.place.find("step 2, when the block of rank 0 is due: its part is missing") != std::string::npos);
+}
+
+TEST_CASE("a mistake that one rank alone makes is said to be that rank's") {
+  Scene scene(small(causal_mask()));
+  const Answer claim = dense_over(
+      scene.c.problem, scene.inputs,
+      [](Position q, Position k) { return k <= q || (q / 8 == 1 && k / 8 == 1); },
+      scene.c.problem.softmax_scale);
+  const Diagnosis d = scene.of(claim);
+  INFO(all_words(d));
+  REQUIRE(first_id(d.forward) == "CM11");
+  CHECK(d.forward[0].sentence.find("on rank 1 only") != std::string::npos);
+}
+
+TEST_CASE("flags that do not fit the claim are found: --causal, another scale") {
+  Scene scene(small(full_mask()));
+  const double scale = scene.c.problem.softmax_scale;
+  const auto causal = [](Position q, Position k) { return k <= q; };
+  CHECK(first_id(scene.of(dense_over(scene.c.problem, scene.inputs, causal, scale)).forward) ==
+        "flags-causal");
+  const auto all = [](Position, Position) { return true; };
+  CHECK(first_id(scene.of(dense_over(scene.c.problem, scene.inputs, all, 1)).forward) == "BL5");
+}
+
+TEST_CASE("the ring of a claim is found where nobody says which it was") {
+  Scene scene(small(causal_mask(), Layout::kZigzag));
+  // One step short in a contiguous ring of 3 ranks: 32 tokens as 11, 11, 10.
+  const auto rank = [](Position p) { return p < 11 ? 0 : p < 22 ? 1 : 2; };
+  const Answer claim = dense_over(
+      scene.c.problem, scene.inputs, [&](Position q, Position k) { return k <= q && rank(q) - rank(k) < 2; },
+      scene.c.problem.softmax_scale);
+  CHECK(first_id(scene.of(claim).forward) != "RF1");
+  const Diagnosis d = scene.of(claim, Ranks::kUnknown);
+  INFO(all_words(d));
+  REQUIRE(first_id(d.forward) == "RF1");
+  CHECK(d.forward[0].sentence.find("fits a contiguous ring of 3 ranks") != std::string::npos);
+}
+
+TEST_CASE("gradients are judged apart from a right forward pass") {
+  Scene scene(small(causal_mask(), Layout::kZigzag));
+  const auto judged = [&](auto change) {
+    Answer claim = clone(scene.right.value);
+    change(claim);
+    return scene.of(claim, Ranks::kKnown, Expect::kAll);
+  };
+  const auto times = [](Buffer& tensor, double x) {
+    for (double& value : tensor.values<double>()) value *= x;
+  };
+  CHECK(first_id(judged([](Answer& a) { std::swap(a.dk, a.dv); }).backward) == "RB6");
+  CHECK(first_id(judged([&](Answer& a) { times(a.dk, 0.25), times(a.dv, 0.25); }).backward) == "RB11");
+  CHECK(first_id(judged([&](Answer& a) { times(a.dq, scene.c.problem.softmax_scale); }).backward) ==
+        "BW7-twice");
+  const Diagnosis two = judged([&](Answer& a) {
+    times(a.dq, 1 / scene.c.problem.softmax_scale);
+    times(a.dk, 4), times(a.dv, 4);
+  });
+  INFO(all_words(two));
+  REQUIRE(two.backward.size() >= 2);
+  CHECK(
+      std::any_of(two.backward.begin(), two.backward.end(), [](const Cause& c) { return c.id == "BW7-dq"; }));
+  CHECK(std::any_of(two.backward.begin(), two.backward.end(), [](const Cause& c) { return c.id == "GR2"; }));
+}
+
+TEST_CASE("a float32 claim is recognised by its numbers, and a low precision by its errors") {
+  Scene scene(small(causal_mask()));
+  Answer claim = dense_over(
+      scene.c.problem, scene.inputs, [](Position q, Position k) { return k / 8 <= q / 8; },
+      scene.c.problem.softmax_scale);
+  claim.out = converted(claim.out, DType::kFloat32);
+  claim.lse = converted(claim.lse, DType::kFloat32);
+  CHECK(first_id(scene.of(claim).forward) == "CM11");
+  Answer rounded = clone(scene.right.value);
+  rounded.out = converted(converted(rounded.out, DType::kFloat32), DType::kFloat64);
+  const Diagnosis d = scene.of(rounded);
+  INFO(all_words(d));
+  REQUIRE(first_id(d.forward) == "RF12");
+  CHECK(d.forward[0].sentence.find("float32") != std::string::npos);
+}
+
+TEST_CASE("numbers that are none are named by position and rank") {
+  Scene scene(small(causal_mask()));
+  Answer claim = clone(scene.right.value);
+  for (Index i = 20 * 8; i < 32 * 8; ++i)
+    claim.out.values<double>()[static_cast<std::size_t>(i)] = std::nan("");
+  const Diagnosis d = scene.of(claim);
+  INFO(all_words(d));
+  REQUIRE(first_id(d.forward) == "NaN");
+  CHECK(d.forward[0].sentence.find("position 20 (rank 2, local row 4)") != std::string::npos);
+  // A merge that makes NaN of every block without a visible key: all but the last rank.
+  Answer merged = clone(scene.right.value);
+  for (const auto& [name, tensor] : named(merged))
+    if (name == "out" || name == "lse")
+      for (Index head = 0; head < 4; ++head)
+        for (Position p = 0; p < 24; ++p)
+          for (double& x : head_of<double>(tensor, 0, head).row(p)) x = std::nan("");
+  CHECK(first_id(scene.of(merged).forward) == "MG14");
+}
+
+TEST_CASE("lse alone may be wrong, or not there at all") {
+  Scene scene(small(causal_mask()));
+  Answer claim = clone(scene.right.value);
+  for (double& x : claim.lse.values<double>()) x /= std::log(2.0);
+  CHECK(first_id(scene.of(claim).forward) == "LSE-base2");
+  Answer without = dense_over(
+      scene.c.problem, scene.inputs, [](Position q, Position k) { return k / 8 <= q / 8; },
+      scene.c.problem.softmax_scale);
+  Answer compared = clone(without);
+  compared.lse = scene.right.value.lse.clone();
+  without.lse = Buffer();
+  const Diagnosis d = diagnose(scene.c.problem, scene.inputs, without, scene.right,
+                               compare_exact(compared, scene.right, Expect::kForward));
+  CHECK(first_id(d.forward) == "CM11");
+}
+
+}  // namespace ringcraft::verify

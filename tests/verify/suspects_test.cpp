@@ -1,0 +1,133 @@
+// Every known mistake: its own numbers are diagnosed as itself.
+#include "verify/suspects.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "support/catch.hpp"
+#include "verify/diagnose.hpp"
+#include "verify/suspects_support.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+// Problems on which some mistake shows; together they show all.
+std::vector<Case> scenes() {
+  Mask packed = causal_mask();
+  packed.cu_seqlens = {0, 5, 24, 35, 48};
+  std::vector<Case> all;
+  const auto add = [&](Index heads, Index kv_heads, Position seqlen, Mask mask, Layout layout, int ranks,
+                       Data data = Data::kNormal, Index batch = 1) {
+    all.push_back(make_case(make_problem({batch, heads, kv_heads, seqlen, 4}, std::move(mask), layout, ranks),
+                            data, 11));
+  };
+  add(6, 3, 24, causal_mask(), Layout::kContiguous, 3);
+  add(4, 2, 24, full_mask(), Layout::kContiguous, 4, Data::kNormal, 2);
+  add(2, 1, 32, causal_mask(), Layout::kZigzag, 4);
+  add(2, 2, 24, causal_mask(), Layout::kStriped, 3);
+  add(2, 1, 48, packed, Layout::kContiguous, 4);
+  add(2, 2, 36, window_mask(5), Layout::kContiguous, 4);
+  add(2, 1, 25, full_mask(), Layout::kZigzag, 3);
+  add(8, 2, 37, full_mask(), Layout::kZigzagToken, 4);
+  add(1, 1, 245, full_mask(), Layout::kContiguous, 4, Data::kPeaked);
+  add(2, 2, 24, causal_mask(), Layout::kContiguous, 8, Data::kHuge);
+  add(2, 2, 24, full_mask(), Layout::kContiguous, 3, Data::kGap);
+  return all;
+}
+
+struct Score {
+  int shown = 0, listed = 0, first = 0;
+};
+
+Score score_of(const Suspect& suspect, bool forward) {
+  Score score;
+  for (const Case& c : scenes()) {
+    const Inputs inputs = make_inputs(c, DType::kFloat64);
+    const Oracle right = oracle(c.problem, inputs);
+    const Answer claim = forward ? twisted_forward(c.problem, inputs, right.value, suspect.twist)
+                                 : twisted_backward(c.problem, inputs, right.value, suspect.twist);
+    const Comparison comparison = compare_exact(claim, right);
+    if (comparison.good) continue;
+    ++score.shown;
+    const Diagnosis diagnosis = diagnose(c.problem, inputs, claim, right, comparison);
+    const std::vector<Cause> causes = diagnosis.causes();
+    const auto found = std::find_if(causes.begin(), causes.end(),
+                                    [&](const Cause& cause) { return cause.id == suspect.cause.id; });
+    INFO(c.name << ": " << suspect.cause.id << ", diagnosed as "
+                << (causes.empty() ? "nothing" : causes[0].id + ": " + causes[0].sentence));
+    CHECK(found != causes.end());
+    score.listed += found != causes.end();
+    score.first += !causes.empty() && found == causes.begin();
+  }
+  return score;
+}
+
+void judge_all(const std::vector<Suspect>& suspects, bool forward) {
+  int shown = 0, listed = 0, first = 0;
+  for (const Suspect& suspect : suspects) {
+    const Score score = score_of(suspect, forward);
+    INFO(suspect.cause.id << ": wrong on " << score.shown << " problems, listed on " << score.listed
+                          << ", first on " << score.first);
+    if (suspect.cause.id != "OS8") CHECK(score.shown > 0);  // a rank's own block always has a visible key
+    shown += score.shown;
+    listed += score.listed;
+    first += score.first;
+  }
+  INFO(shown << " wrong claims, " << listed << " diagnosed, " << first << " first");
+  CHECK(listed == shown);
+  CHECK(first * 10 >= shown * 8);
+}
+
+}  // namespace
+
+TEST_CASE("every mistake of the forward pass is diagnosed as itself within three, mostly first") {
+  judge_all(forward_suspects(), true);
+}
+
+TEST_CASE("every mistake of the backward pass is diagnosed as itself within three, mostly first") {
+  judge_all(backward_suspects(), false);
+}
+
+TEST_CASE("a mistake has one id, a sentence and a question") {
+  std::set<std::string> sentences;
+  for (const auto* all : {&forward_suspects(), &backward_suspects()})
+    for (const Suspect& suspect : *all) {
+      INFO(suspect.cause.id);
+      CHECK(sentences.insert(suspect.cause.sentence).second);
+      CHECK(suspect.cause.question.back() != '.');
+      CHECK(suspect_named(suspect.cause.id).cause.id == suspect.cause.id);
+    }
+  CHECK_THROWS(suspect_named("no such mistake"));
+}
+
+TEST_CASE("tiles of one device are tried where nobody says what computed the claim") {
+  // A window whose first tiles hold no visible key: a running maximum of -inf - (-inf).
+  const Case c =
+      make_case(make_problem({1, 2, 1, 80, 4}, window_mask(9), Layout::kZigzag, 4), Data::kNormal, 2);
+  const Inputs inputs = make_inputs(c, DType::kFloat64);
+  const Oracle right = oracle(c.problem, inputs);
+  const Answer claim =
+      twisted_forward(c.problem, inputs, right.value, suspect_named("OS8").twist, tiled_arrangement(80, 16));
+  const Comparison comparison = compare_exact(claim, right);
+  REQUIRE_FALSE(comparison.good);
+  const std::vector<Cause> causes =
+      diagnose(c.problem, inputs, claim, right, comparison, Ranks::kUnknown).causes();
+  REQUIRE(!causes.empty());
+  CHECK(causes[0].id == "OS8");
+  CHECK(causes[0].sentence.find("one device with tiles of 16 keys") != std::string::npos);
+}
+
+TEST_CASE("a twist without a mistake is right attention, in every layout, mask and grouping") {
+  for (const Case& c : scenes()) {
+    const Inputs inputs = make_inputs(c, DType::kFloat64);
+    const Oracle right = oracle(c.problem, inputs);
+    Answer claim = twisted_backward(c.problem, inputs, right.value, {});
+    Answer forward = twisted_forward(c.problem, inputs, right.value, {});
+    claim.out = std::move(forward.out);
+    claim.lse = std::move(forward.lse);
+    INFO(c.name);
+    CHECK(compare_exact(claim, right).good);
+  }
+}
+
+}  // namespace ringcraft::verify
