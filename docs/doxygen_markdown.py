@@ -114,7 +114,7 @@ class Page:
 
     def command(self, name):
         """An index's first link to one of its pages makes it a subpage, which gives the side bar its order."""
-        index = self.path.name == "README.md" and self.id in ("lessons", "docs_pages")
+        index = self.path.name == "README.md" and re.fullmatch(r"docs_pages|lessons(_\d{3}_(?!.*_puzzles_).*)?", self.id)
         if not index or name in self.subpages or not name.startswith(self.id + "_"):
             return "ref"
         self.subpages.add(name)

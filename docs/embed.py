@@ -1,7 +1,7 @@
 """Copies what stands elsewhere into the pages: hints into their lesson, source files into the README.
 
-`<!-- hint: 2 -->` in lessons/NNN_name/README.md takes lessons/NNN_name/hints/2.md; the hint files are the source, and
-what reads a hint reads them. `<!-- source: docs/examples/first_ring.cpp -->` takes the file, as a listing.
+`<!-- hint: 2 -->` in lessons/NNN_name/README.md takes lessons/NNN_name/hints/2.md, and likewise for a side exercise; the
+hint files are the source, and what reads a hint reads them. `<!-- source: docs/examples/first_ring.cpp -->` takes the file, as a listing.
     python3 docs/embed.py --write | --check
 """
 import sys

@@ -1,4 +1,5 @@
-"""Checks that every lesson is whole: files, headings, demo, figure, formula, hints, questions, length.
+"""Checks that every lesson is whole: files, headings, demo, figure, formula, hints, questions, length; and every side
+exercise: files, headings, commands, hints, its link in the lesson, its row in the tests.
 
     python3 docs/lint.py --check
 Exits 1 and names what is missing. That links lead somewhere is doxygen_markdown.py's business, that hints have 20 to 160
@@ -14,6 +15,9 @@ import road
 
 HEADINGS = ["Goal", "You need", "Idea", "See it", "Task", "Check", "Hints", "Check yourself", "Look further"]
 FILES = {"README.md", "checks.cpp", "demo.cpp", "demo.txt", "page.py", "misconceptions.csv", "hints", "puzzles"}
+KINDS = {"Find the bug", "Predict", "Break it", "Design the schedule"}
+PUZZLE_HEADINGS = ["What is given", "What to do", "What is judged", "Hints"]
+PUZZLE_WORDS = range(100, 700)
 LONGEST_DEMO = 60  # lines
 MINUTES = range(8, 21)
 WORDS_PER_MINUTE = (90, 240)
@@ -92,6 +96,40 @@ def problems_of(folder, title, solved):
     return found
 
 
+def puzzle_problems_of(folder):
+    """What a side exercise lacks. `folder` is lessons/NNN_name/puzzles/NAME."""
+    lesson = folder.parent.parent
+    puzzle = f"{lesson.name[:3]}.{folder.name}"
+    where, page = folder.relative_to(marks.ROOT), marks.read(folder / "README.md")
+    parts = sections(page)
+
+    def need(condition, sentence):
+        return [] if condition else [f"{where}: {sentence}"]
+
+    found = need(page.startswith(f"# {puzzle}: "), f"README.md: expected the title '# {puzzle}: ...'")
+    kind = re.search(r"^\*([A-Z][a-z ]+)\. A side exercise of \[lesson (\d{3})\]", page, re.M)
+    found += need(kind and kind[1] in KINDS and kind[2] == lesson.name[:3],
+                  f"README.md: expected a line '*KIND. A side exercise of [lesson {lesson.name[:3]}](...)' of {', '.join(sorted(KINDS))}")
+    found += need(list(parts) == PUZZLE_HEADINGS, f"README.md: expected the headings {', '.join(PUZZLE_HEADINGS)}, got {', '.join(parts)}")
+    found += need((folder / "puzzle.cpp").exists(), "expected a file puzzle.cpp")
+    found += need((folder / "hints").is_dir() and sorted(path.name for path in (folder / "hints").iterdir()) == ["1.md", "2.md", "3.md"],
+                  "hints: expected 1.md, 2.md and 3.md")
+    for level in "123":
+        found += need(f"<!-- hint: {level} -->" in parts.get("Hints", ""), f"README.md, Hints: expected hint {level}")
+    for command in ("start", "check"):
+        found += need(f"./ringcraft {command} {puzzle}" in page, f"README.md: expected the command ./ringcraft {command} {puzzle}")
+    found += need(prose_words(page) in PUZZLE_WORDS, f"README.md: {prose_words(page)} words, and a side exercise has "
+                  f"{PUZZLE_WORDS[0]} to {PUZZLE_WORDS[-1]}")
+    last = page.rstrip("\n").split("\n")[-1]
+    found += need(last == f"Back to [lesson {lesson.name[:3]}](../../README.md). [All lessons](../../../README.md).",
+                  "README.md: expected the last line 'Back to [lesson NNN](../../README.md). [All lessons](../../../README.md).'")
+    link, task = f"(puzzles/{folder.name}/README.md)", sections(marks.read(lesson / "README.md")).get("Task", "")
+    found += need(link in task and f"`./ringcraft start {puzzle}`" in task,
+                  f"{lesson.name}/README.md, Task: expected 'Side exercise: ...' with the link {link} and the command that starts it")
+    found += need(f'"{puzzle}"' in marks.read(marks.ROOT / "tests/puzzles/puzzles_test.cpp"), "expected it in tests/puzzles/puzzles_test.cpp")
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", required=True)
@@ -100,7 +138,9 @@ def main():
     solved = solution_marks()
     folders = lesson_pages.folders()
     problems = [line for folder in folders for line in problems_of(folder, titles[folder.name[:3]], solved)]
-    print("\n".join(problems) if problems else f"{len(folders)} lessons are whole")
+    puzzles = sorted(path for path in marks.ROOT.glob("lessons/[0-9]*/puzzles/*") if path.is_dir())
+    problems += [line for folder in puzzles for line in puzzle_problems_of(folder)]
+    print("\n".join(problems) if problems else f"{len(folders)} lessons and {len(puzzles)} side exercises are whole")
     return 1 if problems else 0
 
 

@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include "judge/judge.hpp"
+#include "judge/puzzle.hpp"
 #include "ringcraft/core/error.hpp"
 #include "tool/commands.hpp"
 #include "tool/course.hpp"
 #include "tool/output.hpp"
+#include "tool/puzzles.hpp"
 #include "verify/report.hpp"
 
 namespace ringcraft::tool {
@@ -24,7 +27,13 @@ int show_lessons() {
   return 0;
 }
 
-int start(int lesson) {
+int start(const std::string& id, std::optional<std::uint64_t> seed) {
+  if (is_puzzle(id)) {
+    start_puzzle(id, seed, workspace());
+    return 0;
+  }
+  if (seed) throw Error("start", "--seed with a side exercise", id, "leave it out");
+  const int lesson = lesson_of(id);
   const auto file = judge::start(lesson, workspace());
   const auto here = judge::lessons();
   const auto info = std::ranges::find(here, lesson, &judge::LessonInfo::number);
@@ -34,22 +43,29 @@ int start(int lesson) {
   return 0;
 }
 
-// The lesson to check when none is named: the one whose file was changed last.
-int latest_started() {
-  const auto latest = Course().latest();
-  if (!latest) throw Error("check: no exercise is started; begin with ./ringcraft start 101");
-  return *latest;
+// What to check when nothing is named: the exercise whose file was changed last.
+std::string latest_started() {
+  const Course course;
+  const auto lesson = course.latest();
+  std::optional<std::filesystem::file_time_type> newest;
+  if (lesson) newest = std::filesystem::last_write_time(course.exercise(*lesson));
+  if (const auto puzzle = puzzle_newer(newest, workspace())) return *puzzle;
+  if (!lesson) throw Error("check: no exercise is started; begin with ./ringcraft start 101");
+  return std::to_string(*lesson);
 }
 
 struct CheckFlags {
-  int lesson = 0;
+  std::string id;
   bool debug = false;
   std::uint64_t seed = 1;
   std::string json;
 };
 
 // The same checks in one process, which becomes that of this program: whatever happens is simply seen.
-int debug(int lesson, const CheckFlags& flags) {
+int debug(const std::string& id, const CheckFlags& flags) {
+  if (is_puzzle(id))
+    throw Error("check --debug", "a lesson's number", id, "a side exercise is checked without --debug");
+  const int lesson = lesson_of(id);
   if (!flags.json.empty())
     throw Error("check", "--debug alone", "--json, too",
                 "leave out one: a debugged program gives no verdict");
@@ -71,8 +87,8 @@ int debug(int lesson, const CheckFlags& flags) {
 }
 
 int check(const CheckFlags& flags) {
-  const int lesson = flags.lesson == 0 ? latest_started() : flags.lesson;
-  if (flags.debug) return debug(lesson, flags);
+  const std::string id = flags.id.empty() ? latest_started() : flags.id;
+  if (flags.debug) return debug(id, flags);
   require_writable("--json", flags.json);
   judge::CheckOptions options;
   options.seed = flags.seed;
@@ -80,8 +96,11 @@ int check(const CheckFlags& flags) {
   options.progress = [&](const std::string& claim, int done, int total) {
     progress.at(static_cast<double>(done) / std::max(1, total), claim);
   };
-  const Attempt attempt(std::to_string(lesson), judge::exercise_file(lesson, workspace()));
-  const verify::Report report = judge::check(lesson, workspace(), options);
+  const bool puzzle = is_puzzle(id);
+  const Attempt attempt(id, puzzle ? judge::puzzle_file(judge::puzzle_named(id), workspace())
+                                   : judge::exercise_file(lesson_of(id), workspace()));
+  const verify::Report report = puzzle ? judge::check_puzzle(id, workspace(), options)
+                                       : judge::check(lesson_of(id), workspace(), options);
   std::fputs(verify::text_of(report, colour()).c_str(), stdout);
   attempt.finished(report);
   if (!flags.json.empty()) write_json(flags.json, report);
@@ -95,15 +114,24 @@ void add_lessons(CLI::App& app, Action& action) {
     action = show_lessons;
   });
 
-  CLI::App* begin = app.add_subcommand("start", "Write a lesson's exercise file into exercises/");
-  auto number = std::make_shared<int>(0);
-  begin->add_option("lesson", *number, "Its number: 104")->required()->type_name("N");
+  CLI::App* begin =
+      app.add_subcommand("start", "Write the file of a lesson or a side exercise into exercises/");
+  auto id = std::make_shared<std::string>();
+  auto seed = std::make_shared<std::optional<std::uint64_t>>();
+  begin->add_option("id", *id, "A lesson's number, or a side exercise: 104, 301.deadlock")
+      ->required()
+      ->type_name("ID");
+  begin->add_option("--seed", *seed, "Of a side exercise whose numbers are chosen; default: your own")
+      ->type_name("X");
   begin->footer("Example: ./ringcraft start 104");
-  begin->callback([&action, number] { action = [number] { return start(*number); }; });
+  begin->callback([&action, id, seed] { action = [id, seed] { return start(*id, *seed); }; });
 
-  CLI::App* judge = app.add_subcommand("check", "Judge your file of a lesson: what is wrong, and why");
+  CLI::App* judge = app.add_subcommand("check", "Judge your file: what is wrong, and why");
   auto flags = std::make_shared<CheckFlags>();
-  judge->add_option("lesson", flags->lesson, "Its number; default: the one you changed last")->type_name("N");
+  judge
+      ->add_option("id", flags->id,
+                   "A lesson or a side exercise: 104, 301.deadlock; default: what you changed last")
+      ->type_name("ID");
   judge->add_option("--seed", flags->seed, "Of all inputs")->capture_default_str()->type_name("X");
   judge->add_option("--json", flags->json, "Also write the verdict for programs")->type_name("F");
   judge->add_flag("--debug", flags->debug, "Run the checks in one process that a debugger can look into");

@@ -43,6 +43,19 @@ constexpr const char* kExported[] = {".clang-format",
                                      "tests/tool/tool_process.hpp",
                                      "tests/tool/tool_process.cpp"};
 
+// Files of side exercises that are most of a lesson's solution. While that lesson is sealed they are left out;
+// what the judge is built from comes out of the seal.
+struct Showing {
+  int lesson;
+  const char* path;
+  bool is_built;
+};
+constexpr Showing kShowing[] = {
+    {301, "lessons/301_exchange/puzzles/deadlock/deadlock.cpp", false},
+    {303, "lessons/303_ring_forward/puzzles/break_it/rings.cpp", true},
+    {304, "lessons/304_ring_backward/puzzles/stale/stale.cpp", false},
+};
+
 constexpr std::size_t kTelling = 20;  // letters of a line that says something
 
 // Scraps of editors and interpreters.
@@ -193,6 +206,9 @@ StudentTree student_tree(const fs::path& root, const std::set<int>& sealed, cons
     tree.sealed.push_back(path);
     text = judge::without_bodies(text, path, known, sealed);
   }
+  for (const Showing& file : kShowing)
+    if (sealed.contains(file.lesson) && tree.files.erase(file.path) == 1 && file.is_built)
+      tree.sealed.emplace_back(file.path);
   refuse_copies(tree.files, bodies);
   leave_out_what_shows(tree, distinctive(tree.files, bodies));
   return tree;

@@ -1,0 +1,180 @@
+// Design the schedule 303: a causal ring need not be closed. The schedule checker proves that the student's
+// text is right; the goals are numbers.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "judge/lesson.hpp"
+#include "judge/puzzle_kinds.hpp"
+#include "ringcraft/core/error.hpp"
+#include "ringcraft/core/shown.hpp"
+#include "ringcraft/ring/theory.hpp"
+#include "verify/schedule_text.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+using verify::ScheduleClaim;
+using verify::WrittenSchedule;
+
+constexpr int kMostBlocks = 3;  // in the memory of a rank, its own included
+
+Problem asked() { return make_problem({.seqlen = 8, .head_dim = 1}, causal_mask(), Layout::kContiguous, 4); }
+
+// A schedule, and what became of it.
+struct Proved {
+  WrittenSchedule written;
+  verify::ScheduleProof proof;
+};
+
+void require_asked(const WrittenSchedule& written) {
+  const Problem want = asked();
+  const Problem& got = written.problem;
+  if (got.shape != want.shape || got.mask != want.mask || got.layout != want.layout ||
+      got.world_size != want.world_size || written.goal.backward)
+    throw Wrong(
+        "the problem is another one: keep the lines 'ranks 4', 'tokens 8' and 'mask causal', and no others "
+        "above step 0");
+}
+
+void require_claim(const Proved& proved, ScheduleClaim claim) {
+  std::string sentence;
+  for (const verify::Violation& violation : proved.proof.violations)
+    if (violation.claim == claim) sentence += (sentence.empty() ? "" : "\n") + violation.sentence;
+  if (!sentence.empty()) throw Wrong(sentence);
+  if (claim == ScheduleClaim::kPairs && !proved.proof.replay.complete)
+    throw Wrong("the ranks do not come to the end");
+}
+
+// What arrives on all ranks, in elements.
+Index moved_by(const Trace& trace) {
+  Index sum = 0;
+  for (int rank = 0; rank < trace.world_size(); ++rank)
+    for (const TraceEvent& event : trace.rank(rank).events())
+      for (const TracedMessage& message : event.messages)
+        if (message.kind == Op::kSend) sum += message.bytes.size;
+  return sum;
+}
+
+// The blocks that some rank needs and does not own.
+Index needed(const Problem& problem) {
+  Index sum = 0;
+  for (int rank = 0; rank < problem.world_size; ++rank)
+    for (int block = 0; block < problem.world_size; ++block)
+      if (block != rank && key_ranges(problem, rank, block).pairs() > 0)
+        sum += 2 * problem.kv_extents(block).elements();
+  return sum;
+}
+
+Index ring_moves(const Problem& problem) {
+  Index sum = 0;
+  for (const Index elements : forward_theory(problem, {1, 1}).bytes_sent) sum += elements;
+  return sum;
+}
+
+void require_few_bytes(const Proved& proved) {
+  const Index moved = moved_by(proved.written.trace), least = needed(asked()), ring = ring_moves(asked());
+  if (moved > least)
+    throw Wrong("the ranks send " + counted(moved, "number") + ", a closed ring sends " +
+                std::to_string(ring) + ", and " + std::to_string(least) + " are enough");
+}
+
+void require_few_steps(const Proved& proved) {
+  int last = 0;
+  for (const auto& rank : proved.written.notes)
+    for (const verify::ScheduleNote& note : rank) last = std::max(last, note.step);
+  if (last + 1 > asked().world_size)
+    throw Wrong("it takes " + counted(last + 1, "step") + ", and " + std::to_string(asked().world_size) +
+                " are enough");
+}
+
+void require_little_memory(const Proved& proved) {
+  const Trace& trace = proved.written.trace;
+  for (int rank = 0; rank < trace.world_size(); ++rank) {
+    std::set<std::uintptr_t> places;
+    for (const TraceEvent& event : trace.rank(rank).events()) {
+      for (const TracedMessage& message : event.messages)
+        if (message.kind == Op::kRecv) places.insert(message.bytes.address);
+      if (event.kind == TraceEvent::kHolds)
+        for (const TracedTensor& tensor : event.tensors) places.insert(tensor.bytes.address);
+    }
+    if (static_cast<int>(places.size()) > kMostBlocks)
+      throw Wrong("rank " + std::to_string(rank) + " has memory for " + std::to_string(places.size()) +
+                  " blocks, its own included, and " + std::to_string(kMostBlocks) + " are enough");
+  }
+}
+
+std::vector<verify::ReportRow> judge(const Submission& handed_in) {
+  const auto proved = std::make_shared<std::optional<Proved>>();
+  const auto claimed = [=](ScheduleClaim claim) { return [=] { require_claim(**proved, claim); }; };
+  const std::vector<PuzzleRow> rows{
+      {"reads",
+       0,
+       {},
+       "The file is a schedule of the problem that was given.",
+       "Each line of a step says what one rank does, between commas, in order.",
+       [&] {
+         WrittenSchedule written = verify::parse_schedule(handed_in.text, handed_in.file.filename().string());
+         require_asked(written);
+         auto proof = prove_schedule(written.trace, written.problem, written.goal, written.notes);
+         proved->emplace(std::move(written), std::move(proof));
+       }},
+      {"messages",
+       1,
+       {"reads"},
+       "Every send has its receive, and brings what it should.",
+       "Who holds this block at this step, and does the other side expect it?",
+       claimed(ScheduleClaim::kMessages)},
+      {"progress",
+       1,
+       {"reads"},
+       "No rank waits for ever, whatever the timing.",
+       "Follow the sentence from rank to rank: who should have started its half of the message earlier?",
+       claimed(ScheduleClaim::kProgress)},
+      {"memory",
+       1,
+       {"reads"},
+       "No buffer is read or overwritten while it is under way.",
+       "Between a start and its wait the network owns the memory: wait first, or receive elsewhere.",
+       claimed(ScheduleClaim::kMemory)},
+      {"pairs",
+       2,
+       {"messages", "progress"},
+       "Every visible pair of blocks is computed exactly once.",
+       "Rank r sees the blocks 0 to r: has each of them come by?",
+       claimed(ScheduleClaim::kPairs)},
+      {"bytes",
+       3,
+       {"pairs"},
+       "No rank gets a block that it does not need.",
+       "Which rank needs block 3? Which ranks need block 0? Where should each of them stop?",
+       [=] { require_few_bytes(**proved); }},
+      {"steps",
+       1,
+       {"pairs"},
+       "It takes no more steps than a ring.",
+       "All blocks may be under way at the same time: nobody has to wait for block 0 to arrive.",
+       [=] { require_few_steps(**proved); }},
+      {"buffers",
+       1,
+       {"pairs"},
+       "No rank has memory for more than three blocks.",
+       "Two pieces of memory that take turns, A and B, are enough beside the own block.",
+       [=] { require_little_memory(**proved); }}};
+  return judged("303.schedule", rows);
+}
+
+}  // namespace
+
+Puzzle puzzle_303_schedule() {
+  return {.id = "303.schedule",
+          .kind = "design the schedule",
+          .title = "Half of the bytes",
+          .task = "write who sends what to whom, so that a causal ring sends no block in vain",
+          .file = "schedule.txt",
+          .given = [](std::uint64_t) { return given_file("303.schedule", "schedule.txt"); },
+          .judge = judge};
+}
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,13 @@
+// Find the bug 304: the file beside this one reuses a buffer that the transport may still be reading.
+#include "judge/puzzle_kinds.hpp"
+
+namespace ringcraft::judge {
+
+Puzzle puzzle_304_stale() {
+  return repair(
+      "304.stale", "The ring that saves a buffer",
+      "it is right on every quick network: find what is wrong on a slow one, and repair it with few lines",
+      8);
+}
+
+}  // namespace ringcraft::judge

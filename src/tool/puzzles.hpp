@@ -1,0 +1,23 @@
+#pragma once
+// Side exercises from the command line: "301.deadlock" where a lesson's number may stand.
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace ringcraft::tool {
+
+// Whether this names a side exercise and no lesson.
+bool is_puzzle(const std::string& id);
+
+// Writes the exercise into the workspace, and says what to do. Without a seed a seeded one gets numbers of
+// its own for every login name, so that neighbours do not have the same answers.
+void start_puzzle(const std::string& id, std::optional<std::uint64_t> seed,
+                  const std::filesystem::path& workspace);
+
+// Of the side exercises that are started, the one whose file was changed last, if that is after `than`.
+std::optional<std::string> puzzle_newer(std::optional<std::filesystem::file_time_type> than,
+                                        const std::filesystem::path& workspace);
+
+}  // namespace ringcraft::tool

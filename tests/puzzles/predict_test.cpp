@@ -1,0 +1,53 @@
+// Predictions: for every seed the answers are those that plain counting gives, the filled form passes, and no
+// other form does.
+#include <cmath>
+#include <fstream>
+
+#include "judge/puzzle.hpp"
+#include "support/catch.hpp"
+#include "support/errors.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+verify::Report report_on(const std::string& puzzle, const std::string& text) {
+  const auto file = std::filesystem::path(RINGCRAFT_BINARY_DIR) / "prediction.txt";
+  std::ofstream(file) << text;
+  return check_puzzle_file(puzzle, file);
+}
+
+}  // namespace
+
+TEST_CASE("a filled form passes for every seed, and for no other seed") {
+  for (const Puzzle& puzzle : puzzles()) {
+    if (!puzzle.seeded) continue;
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+      INFO(puzzle.id << " seed " << seed);
+      const std::string solved = puzzle.solved(seed);
+      CHECK(solved.find("___", solved.find("\nseed ")) == solved.npos);
+      const verify::Report report = report_on(puzzle.id, solved);
+      INFO(verify::text_of(report));
+      CHECK(report.points() == report.all_points());
+      CHECK(puzzle.given(seed) == puzzle.given(seed));
+    }
+    CHECK(puzzle.given(1) != puzzle.given(2));
+  }
+}
+
+TEST_CASE("a sentence about a prediction never tells the right number") {
+  const Puzzle& puzzle = puzzle_named("401.predict");
+  std::string text = puzzle.given(3);
+  for (std::size_t at = text.find("\nseed "); (at = text.find("___", at)) != text.npos;)
+    text.replace(at, 3, "987654");
+  const verify::Report report = report_on(puzzle.id, text);
+  for (const auto& row : report.rows) {
+    INFO(row.sentence);
+    if (row.weight > 0) CHECK(row.status == verify::Status::kFailed);
+    if (row.weight > 0) CHECK(testing::contains(row.sentence, "not so: '"));
+    std::size_t digits = 0;  // place, counts, step numbers and the student's own numbers
+    for (const char c : row.sentence) digits += c >= '0' && c <= '9' ? 1 : 0;
+    CHECK(digits < 60);
+  }
+}
+
+}  // namespace ringcraft::judge

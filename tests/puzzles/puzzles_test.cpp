@@ -1,0 +1,189 @@
+// Side exercises: what is given fails where it must, right submissions pass, each wrong one fails in its row.
+// The files stand in right/ID and wrong/ID; the tables below hold each of them once.
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "judge/config.hpp"
+#include "judge/lesson.hpp"
+#include "judge/puzzle.hpp"
+#include "judge/puzzle_kinds.hpp"
+#include "support/catch.hpp"
+#include "support/errors.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+using verify::Report;
+using verify::Status;
+
+const std::filesystem::path kHere = std::filesystem::path(RINGCRAFT_SOURCE_DIR) / "tests/puzzles";
+
+// A wrong submission: the row that it fails, and what its sentence says. File "": what is given.
+struct Wrongly {
+  const char *puzzle, *file, *row, *fragment;
+};
+
+const std::vector<Wrongly> kWrong{
+    {"103.predict", "", "alone", "still to be filled in; 6 of 6 answers of this row are wrong or blank"},
+    {"103.predict", "never_rescaled.txt", "states", "not so: 'after block 1:"},
+    {"103.predict", "inverted.txt", "factors", "not so: 'block 1 comes:"},
+    {"103.predict", "a_word.txt", "reads", "a_word.txt:9: expected a number in place of ___, got 'two'"},
+    {"103.predict", "another_question.txt", "reads", "expected the line 'block 1 alone: m ___ l ___'"},
+    {"301.deadlock", "", "301.no-deadlock", "3 ranks, to the next one: "},
+    {"301.deadlock", "one_direction.cpp", "301.other-direction", "3 ranks, to the previous one: "},
+    {"301.deadlock", "more_phases.cpp", "301.no-deadlock", "3 ranks, to the next one: "},
+    {"301.deadlock", "rewritten.cpp", "kept", "differ from the given file, and 5 are more than enough"},
+    {"303.break_it", "", "A", "ring A survives n=2 "},
+    {"303.break_it", "no_remainder.txt", "B", "ring B survives n=3 "},
+    {"303.break_it", "no_remainder.txt", "C", "ring C survives n=1 "},
+    {"303.break_it", "no_remainder.txt", "E", "ring E survives n=2 "},
+    {"303.break_it", "no_remainder.txt", "all", "ring B survives n=3 "},
+    {"303.break_it", "too_large.txt", "A-smallest", "ranks x tokens x heads is 64; a smaller case does it"},
+    {"303.break_it", "too_large.txt", "all-smallest", "a smaller case does it"},
+    {"303.break_it", "unknown_layout.txt", "reads",
+     "unknown_layout.txt:1: expected layout contiguous, striped"},
+    {"303.break_it", "too_many_ranks.txt", "reads",
+     "too_many_ranks.txt:2: expected ranks from 1 to 8, got '99'"},
+    {"303.schedule", "", "pairs", "rank 1 never computes its queries against K0"},
+    {"303.schedule", "closed_ring.txt", "bytes", "a closed ring sends 48, and 24 are enough"},
+    {"303.schedule", "one_buffer.txt", "memory", ""},
+    {"303.schedule", "forgets_a_block.txt", "pairs", "rank 3 never computes its queries against K0"},
+    {"303.schedule", "nobody_listens.txt", "progress", ""},
+    {"303.schedule", "one_rank.txt", "reads", "the problem is another one"},
+    {"303.schedule", "memory_for_all.txt", "buffers", "rank 3 has memory for 4 blocks"},
+    {"303.schedule", "one_at_a_time.txt", "steps", "it takes 6 steps, and 4 are enough"},
+    {"303.schedule", "no_such_word.txt", "reads",
+     "expected send, recv, compute, add or wait, got 'multiply'"},
+    {"304.stale", "", "304.any-delivery", "bytes leave at wait"},
+    {"304.stale", "adds_before_the_wait.cpp", "304.two-ranks", ""},
+    {"304.stale", "waits_for_the_other.cpp", "304.any-delivery", "bytes leave at wait"},
+    {"401.predict", "", "blocks", "still to be filled in"},
+    {"401.predict", "wrong_way_round.txt", "blocks", "not so: 'rank 1 holds the blocks of ranks"},
+    {"401.predict", "equal_shards.txt", "pairs", "not so: 'step 0, pairs:"},
+    {"401.predict", "max_over_mean.txt", "time", "not so: 'imbalance, percent:"},
+};
+
+// Right submissions; the predictions are written by hand, for seed 1.
+struct Rightly {
+  const char *puzzle, *file;
+};
+const std::vector<Rightly> kRight{
+    {"103.predict", "by_hand.txt"},      {"301.deadlock", "listens_anyway.cpp"},
+    {"301.deadlock", "third_phase.cpp"}, {"303.break_it", "smallest.txt"},
+    {"303.schedule", "chain.txt"},       {"303.schedule", "straight_to_the_last.txt"},
+    {"304.stale", "waits_first.cpp"},    {"304.stale", "third_buffer.cpp"},
+    {"401.predict", "by_hand.txt"},
+};
+
+class Workspace {  // a folder that removes itself
+ public:
+  explicit Workspace(const char* name) : path_(std::filesystem::path(RINGCRAFT_BINARY_DIR) / name) {
+    std::filesystem::remove_all(path_);
+  }
+  ~Workspace() { std::filesystem::remove_all(path_); }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+const verify::ReportRow& row_of(const Report& report, const std::string& puzzle, const std::string& row) {
+  const std::string id = row.find('.') == row.npos ? puzzle + "." + row : row;
+  const auto found = std::ranges::find(report.rows, id, &verify::ReportRow::id);
+  REQUIRE(found != report.rows.end());
+  return *found;
+}
+
+Report report_on(const Wrongly& wrong) {
+  if (*wrong.file != '\0')
+    return check_puzzle_file(wrong.puzzle, kHere / "wrong" / wrong.puzzle / wrong.file);
+  const Workspace workspace("given");
+  start_puzzle(wrong.puzzle, workspace.path());
+  return check_puzzle(wrong.puzzle, workspace.path());
+}
+
+std::set<std::string> files_below(const char* folder) {
+  std::set<std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(kHere / folder))
+    if (entry.is_regular_file()) files.insert(std::filesystem::relative(entry.path(), kHere / folder));
+  return files;
+}
+
+}  // namespace
+
+TEST_CASE("wrong submissions of side exercises fail in their row, and so does what is given") {
+  const Wrongly wrong = GENERATE(from_range(kWrong));
+  INFO(wrong.puzzle << " " << wrong.file);
+  const Report report = report_on(wrong);
+  INFO(verify::text_of(report));
+  CHECK_FALSE(report.good());
+  const verify::ReportRow& row = row_of(report, wrong.puzzle, wrong.row);
+  CHECK(row.status == Status::kFailed);
+  CHECK(testing::contains(row.sentence, wrong.fragment));
+  CHECK(row.hint != "");
+}
+
+TEST_CASE("right submissions of side exercises pass every row") {
+  const Rightly right = GENERATE(from_range(kRight));
+  INFO(right.puzzle << " " << right.file);
+  const Report report = check_puzzle_file(right.puzzle, kHere / "right" / right.puzzle / right.file);
+  INFO(verify::text_of(report));
+  CHECK(report.good());
+  CHECK(report.points() == report.all_points());
+  CHECK(report.count(Status::kPassed) == static_cast<int>(report.rows.size()));
+}
+
+TEST_CASE("the file given in 304.stale is wrong only when bytes leave at wait") {
+  const Workspace workspace("stale");
+  start_puzzle("304.stale", workspace.path());
+  const Report report = check_puzzle("304.stale", workspace.path());
+  INFO(verify::text_of(report));
+  for (const auto& row : report.rows)
+    CHECK((row.status == Status::kFailed) == (row.id == "304.any-delivery"));
+}
+
+TEST_CASE("the tables of side exercises are whole") {
+  std::set<std::string> wrong, right, given;
+  for (const Wrongly& each : kWrong) {
+    if (*each.file == '\0') CHECK(given.insert(each.puzzle).second);
+    if (*each.file != '\0') wrong.insert(std::string(each.puzzle) + "/" + each.file);
+  }
+  for (const Rightly& each : kRight) right.insert(std::string(each.puzzle) + "/" + each.file);
+  CHECK(wrong == files_below("wrong"));
+  CHECK(right == files_below("right"));
+  for (const Puzzle& puzzle : puzzles()) {
+    INFO(puzzle.id);
+    CHECK(given.contains(puzzle.id));
+    CHECK(lesson_numbered(puzzle.lesson()).number == puzzle.lesson());
+    CHECK(std::filesystem::exists(puzzle_folder(puzzle) / "README.md"));
+  }
+  CHECK(given.size() == puzzles().size());
+}
+
+TEST_CASE("side exercises are started once, and asked for by name") {
+  const Workspace workspace("starts");
+  const auto file = start_puzzle("301.deadlock", workspace.path());
+  CHECK(file == workspace.path() / "301_exchange" / "deadlock.cpp");
+  testing::check_refused([&] { start_puzzle("301.deadlock", workspace.path()); }, "go on writing in it");
+  testing::check_refused([&] { start_puzzle("301.nothing", workspace.path()); },
+                         "one of 103.predict, 301.deadlock");
+  testing::check_refused([&] { check_puzzle("304.stale", workspace.path()); }, "./ringcraft start 304.stale");
+  testing::check_refused([&] { start_puzzle("401.predict", workspace.path(), 0); }, "a seed from 1 to");
+  std::ofstream(file) << std::string(300 << 10, ' ');
+  testing::check_refused([&] { check_puzzle("301.deadlock", workspace.path()); }, "at most 262144 bytes");
+}
+
+TEST_CASE("changed lines are counted without comments, blanks and empty lines") {
+  const std::string before = "a;\nb;\nc;\n";
+  CHECK(changed_lines(before, before) == 0);
+  CHECK(changed_lines(before, "// said\n  a;\n\nb;  // why\nc;") == 0);
+  CHECK(changed_lines(before, "a;\nx;\nc;\n") == 1);
+  CHECK(changed_lines(before, "a;\nc;\n") == 1);
+  CHECK(changed_lines(before, "a;\nb;\nx;\ny;\nc;\n") == 2);
+  CHECK(changed_lines(before, "b;\na;\nc;\n") == 1);
+  CHECK(changed_lines(before, "") == 3);
+}
+
+}  // namespace ringcraft::judge
