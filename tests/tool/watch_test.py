@@ -34,9 +34,9 @@ WRONG = right().replace("std::exp(", "std::exp2(")
 assert WRONG != right()
 # A minute's work for a compiler.
 SLOW = """#include <utility>
-template <int N> constexpr int f() { int s = 0; for (int i = 0; i < 200000; ++i) s += i ^ N; return s; }
-template <int N> constexpr int v = f<N>();
-template <int... N> constexpr int all(std::integer_sequence<int, N...>) { return (v<N> ^ ...); }
+template <int N> constexpr unsigned f() { unsigned s = 0; for (unsigned i = 0; i < 200000; ++i) s += i ^ N; return s; }
+template <int N> constexpr unsigned v = f<N>();
+template <int... N> constexpr unsigned all(std::integer_sequence<int, N...>) { return (v<N> ^ ...); }
 static_assert(all(std::make_integer_sequence<int, 5000>()) != 1);
 """
 
