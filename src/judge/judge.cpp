@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "judge/config.hpp"
+#include "judge/diagnosis.hpp"
 #include "judge/lesson.hpp"
 #include "judge/marks.hpp"
 #include "judge/toolchain.hpp"
@@ -228,7 +229,9 @@ Verdict verdict_on_file(int lesson, const std::filesystem::path& file, const Che
   if (bytes > kLargestFile)
     throw Error("check", "a file of at most " + std::to_string(kLargestFile) + " bytes",
                 std::to_string(bytes), "an exercise is one short function");
-  return Judgement(declared, file, options).run();
+  Verdict verdict = Judgement(declared, file, options).run();
+  explain(lesson, verdict);
+  return verdict;
 }
 
 }  // namespace ringcraft::judge
