@@ -14,7 +14,7 @@ double likeness(const Fingerprint& seen, const Fingerprint& known);
 
 /// What a cause needs at least: most failed checks must agree in sign, place and numbers. Measured by
 /// `misconceptions --diagnosis`, which leaves out each known file in turn: of the mistakes that the rest of
-/// the table does not hold 93 % then get no cause, 85 % at 0.3; the others do exactly what a known one does.
+/// the table does not hold 91 % then get no cause; the others do exactly what a known one does.
 /// The numbers are those of seed 1; under another seed nothing is alike enough.
 inline constexpr double kAlikeEnough = 0.6;
 

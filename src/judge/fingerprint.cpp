@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 #include <sstream>
+#include <utility>
 
 #include "ringcraft/core/error.hpp"
 
@@ -22,6 +24,9 @@ std::string without_noise(std::string_view sentence) {
     const auto number = text.find_last_not_of("0123456789.", times - 1) + 1;
     text.erase(number, times - number);
   }
+  for (const char* ending : {" threw ", " crashed ", " ended "})  // of several ranks any may be the first
+    if (const auto end = text.find(ending); end != text.npos)
+      if (const auto rank = text.rfind("rank ", end); rank != text.npos) text.erase(rank);
   return text;
 }
 
@@ -55,6 +60,26 @@ std::string rounded(const std::string& text) {
   return result;
 }
 
+// Numbers aside, the words of a sentence, each once. Of several ranks in trouble any may be named first.
+std::string words_of(const std::string& text) {
+  std::set<std::string> words;
+  std::string word;
+  for (const char letter : text + " ")
+    if (std::isalpha(static_cast<unsigned char>(letter)) != 0)
+      word += letter;
+    else
+      words.insert(std::exchange(word, {}));
+  std::string joined;
+  for (const std::string& each : words) joined += each + " ";
+  return joined;
+}
+
+// Whether ranks may race to be the first that shows this sign.
+bool is_raced_for(char how) {
+  return how == sign::kMessages || how == sign::kThrew || how == sign::kEnded || how == sign::kHang ||
+         how == sign::kProtocol;
+}
+
 bool is_build_step(const std::string& check) { return check == "compiles" || check == "belongs"; }
 
 Trait trait_from(const std::string& word) {
@@ -83,9 +108,10 @@ Trait trait_from(const std::string& word) {
 
 }  // namespace
 
-std::string digest_of(std::string_view sentence) {
+std::string digest_of(char how, std::string_view sentence) {
+  const std::string text = without_noise(sentence);
   std::uint32_t hash = 2166136261U;  // FNV-1a
-  for (const char letter : rounded(without_noise(sentence)))
+  for (const char letter : is_raced_for(how) ? words_of(text) : rounded(text))
     hash = (hash ^ static_cast<unsigned char>(letter)) * 16777619U;
   char digits[8];
   std::snprintf(digits, sizeof digits, "%04x", static_cast<unsigned>((hash >> 16 ^ hash) & 0xffffU));
@@ -100,7 +126,8 @@ Fingerprint fingerprint_of(const Verdict& verdict) {
     const std::string check = row.id.substr(row.id.find('.') + 1);
     if (is_build_step(check)) continue;
     const bool failed = outcome.status == verify::Status::kFailed;
-    traits.push_back({check, outcome.sign, outcome.evidence, failed ? digest_of(row.sentence) : ""});
+    traits.push_back(
+        {check, outcome.sign, outcome.evidence, failed ? digest_of(outcome.sign, row.sentence) : ""});
   }
   return traits;
 }

@@ -27,10 +27,11 @@ using Fingerprint = std::vector<Trait>;
 /// The fingerprint of a verdict. What compiles and belongs is no trait.
 Fingerprint fingerprint_of(const Verdict& verdict);
 
-/// Four hexadecimal digits for the first line of a sentence. Real numbers count with three digits, and shares
-/// of a tolerance and measured times do not count at all: they depend on the order in which numbers are
-/// added.
-std::string digest_of(std::string_view sentence);
+/// Four hexadecimal digits for the first line of a sentence with this sign. Real numbers count with three
+/// digits, and shares of a tolerance and measured times do not count at all: they depend on the order in
+/// which numbers are added. Where ranks race to be the first that fails, as in a deadlock, only the words
+/// count.
+std::string digest_of(char how, std::string_view sentence);
 
 /// "one-rank=. causal=x(out:.xx.)#1f0c layouts=-": the traits, separated by spaces.
 std::string text_of(const Fingerprint& fingerprint);

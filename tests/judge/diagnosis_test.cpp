@@ -44,13 +44,27 @@ TEST_CASE("a fingerprint as text and back") {
 
 TEST_CASE("a digest sees numbers and words, not the order of summation") {
   const std::string sentence = "scores 1, 3: m + log l is 3.693147181, and must be 3.126928011";
-  CHECK(digest_of(sentence) == digest_of("scores 1, 3: m + log l is 3.693147182, and must be 3.126928011"));
-  CHECK(digest_of(sentence) == digest_of(sentence + "\nyour program printed:\nhello"));
-  CHECK(digest_of(sentence) == digest_of(sentence + " (an error of 1.3e-09 of its scale; 1e-12 is allowed)"));
-  CHECK(digest_of(sentence) != digest_of("scores 1, 3: m + log l is 3.793147181, and must be 3.126928011"));
-  CHECK(digest_of(sentence) != digest_of("scores 1, 4: m + log l is 3.693147181, and must be 3.126928011"));
-  CHECK(digest_of("it takes 3.1 times as long as") == digest_of("it takes 17 times as long as"));
-  CHECK(digest_of("rank 0 sends 512 bytes") != digest_of("rank 0 sends 513 bytes"));
+  CHECK(digest_of(sign::kValues, sentence) ==
+        digest_of(sign::kValues, "scores 1, 3: m + log l is 3.693147182, and must be 3.126928011"));
+  CHECK(digest_of(sign::kValues, sentence) ==
+        digest_of(sign::kValues, sentence + "\nyour program printed:\nhello"));
+  CHECK(digest_of(sign::kValues, sentence) ==
+        digest_of(sign::kValues, sentence + " (an error of 1.3e-09 of its scale; 1e-12 is allowed)"));
+  CHECK(digest_of(sign::kValues, sentence) !=
+        digest_of(sign::kValues, "scores 1, 3: m + log l is 3.793147181, and must be 3.126928011"));
+  CHECK(digest_of(sign::kValues, sentence) !=
+        digest_of(sign::kValues, "scores 1, 4: m + log l is 3.693147181, and must be 3.126928011"));
+  CHECK(digest_of(sign::kThrew, "n=3: rank 0 threw \"six\" in call 1") ==
+        digest_of(sign::kThrew, "n=3: rank 2 threw \"five\" in call 1"));
+  CHECK(digest_of(sign::kValues, "it takes 3.1 times as long as") ==
+        digest_of(sign::kValues, "it takes 17 times as long as"));
+  CHECK(digest_of(sign::kValues, "rank 0 sends 512 bytes") !=
+        digest_of(sign::kValues, "rank 0 sends 513 bytes"));
+  const std::string knot = "deadlock: rank 1 waits to send to rank 0; rank 0 waits to send to rank 1";
+  CHECK(
+      digest_of(sign::kMessages, knot) ==
+      digest_of(sign::kMessages, "deadlock: rank 0 waits to send to rank 1; rank 1 waits to send to rank 0"));
+  CHECK(digest_of(sign::kMessages, knot) != digest_of(sign::kMessages, "deadlock: rank 1 waits to receive"));
 }
 
 TEST_CASE("a table as text and back") {
