@@ -30,7 +30,7 @@ def complaints(page):
         path = (page.parent / target).resolve()
         if not path.is_file():
             found.append(f"{where}: {target}: no such file")
-        elif "/tests/judge/wrong/" not in str(path) and name not in cases(path):
+        elif "/tests/misconceptions/" not in str(path) and name not in cases(path):
             found.append(f"{where}: {target} has no test case \"{name}\"")
     if page.name == PROVED_PAGE:
         rows = [line for line in text.split("\n") if line.startswith("| ") and not re.match(r"\| (what|---)", line)]

@@ -176,6 +176,7 @@ void mean_of_ones(Trial& trial) {
 void linear_in_values(Trial& trial) {
   Random random(trial.seed());
   Head first(random, 7, 11, 4, key_ranges(full_mask(), 11, positions(0, 7), positions(0, 11)));
+  std::fill_n(first.v.begin() + 5 * first.cols, first.cols, 0.0);  // key 5 is seen, and its value is nothing
   Head second = first, mixed = first;
   second.v = Head::normal(random, second.keys * second.cols);
   for (std::size_t x = 0; x < mixed.v.size(); ++x) mixed.v[x] = 2 * first.v[x] - 3 * second.v[x];
@@ -317,19 +318,19 @@ Lesson lesson_101() {
            extreme_scores},
           {"linear-in-values",
            1,
-           {"every-key"},
+           {"mean-of-ones"},
            "The weights do not depend on the values: out is linear in v.",
            "Nothing that you compute before the last step may look at v.",
            linear_in_values},
           {"order-of-keys",
            1,
-           {"every-key"},
+           {},
            "The order of the keys does not matter as long as their values follow.",
            "A sum has no order: does some line of yours treat the first or the last key differently?",
            order_of_keys},
           {"leak-probe",
            1,
-           {"any-range"},
+           {},
            "A change of one key moves exactly the rows that see it.",
            "What is left in the row of scores outside of the range when the row is multiplied with v?",
            leak_probe},

@@ -163,7 +163,7 @@ Lesson lesson_102() {
                shifted},
               {"any-order",
                1,
-               {"gaps"},
+               {},
                "Shuffled scores have the same weights, shuffled.",
                "Does any weight depend on where in the row its score stands?",
                any_order},

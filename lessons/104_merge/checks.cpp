@@ -234,6 +234,7 @@ void drives_the_ring(Trial& trial) {
   };
   ring(Layout::kContiguous, full_mask(), verify::Data::kNormal);
   ring(Layout::kZigzag, causal_mask(), verify::Data::kHot);
+  ring(Layout::kContiguous, full_mask(), verify::Data::kHuge);
 }
 
 }  // namespace
@@ -283,19 +284,19 @@ Lesson lesson_104() {
            extreme_maxima},
           {"either-order",
            1,
-           {"two-halves"},
+           {},
            "The order of the two sides does not matter.",
            "Swap the two sides on paper: does every line of yours stay true?",
            either_order},
           {"either-bracket",
            1,
-           {"two-halves"},
+           {},
            "(a + b) + c and a + (b + c) are the same attention.",
            "What you leave in acc is merged again: O stays a sum, and is divided by l only at the very end.",
            either_bracket},
           {"uneven-splits",
            1,
-           {"two-halves"},
+           {},
            "1 and 23 keys, or 24 keys one by one, are as good as two halves.",
            "The weight of a side comes from its m and l alone, not from how many keys or blocks it had.",
            uneven_splits},
@@ -314,7 +315,7 @@ Lesson lesson_104() {
            block_unchanged},
           {"drives-the-ring",
            2,
-           {"one-sided-rows", "extreme-maxima", "odd-sizes"},
+           {"two-halves"},
            "The library's ring on 3 ranks, with your merge in it, equals the oracle.",
            "The ring starts from (0, -inf, 0) and meets blocks that some rows do not see at all.",
            drives_the_ring},

@@ -381,7 +381,7 @@ Lesson lesson_105() {
            {.address_bytes = kLittleMemory}},
           {"drives-the-ring",
            2,
-           {"adds-to-the-state", "case-table"},
+           {"any-tile"},
            "The library's ring on 3 ranks, with your function in it, equals the oracle.",
            "Every step of the ring calls your function with another block and other key ranges.",
            drives_the_ring},

@@ -69,7 +69,7 @@ void ragged(Trial& trial) {
 }
 
 void windows(Trial& trial) {
-  for (const Position window : {0, 3, 6, 9})
+  for (const Position window : {0, 3, 6, 9, 23})
     require_right_ring(trial, make(trial, 4, window_mask(window), with_seqlen(20)));
   require_right_ring(trial, make(trial, 3, window_mask(5), with_seqlen(24), Layout::kZigzag));
 }

@@ -91,7 +91,7 @@ void ragged(Trial& trial) {
 }
 
 void windows(Trial& trial) {
-  for (const Position window : {0, 3, 6, 9})
+  for (const Position window : {0, 3, 6, 9, 23})
     require_both(trial, make(trial, 4, window_mask(window), with_seqlen(20)));
   require_both(trial, make(trial, 3, window_mask(5), with_seqlen(24), Layout::kZigzag));
   require_both(trial, make(trial, 4, packed_mask({0, 5, 24, 25, 36, 48}), with_seqlen(48)));

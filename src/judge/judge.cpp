@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "judge/config.hpp"
+#include "judge/diagnosis.hpp"
 #include "judge/judgement.hpp"
 #include "judge/lesson.hpp"
 #include "judge/marks.hpp"
@@ -157,7 +158,9 @@ Verdict verdict_on_file(int lesson, const std::filesystem::path& file, const Che
                     return allowed.sentence.empty() ? link(declared, folder) : allowed;
                   });
   judgement.check(team, library);
-  return std::move(judgement).verdict();
+  Verdict verdict = std::move(judgement).verdict();
+  explain(lesson, verdict);
+  return verdict;
 }
 
 }  // namespace ringcraft::judge

@@ -5,11 +5,14 @@
 
 #include "judge/child.hpp"
 #include "judge/config.hpp"
+#include "judge/judge.hpp"
+#include "reports.hpp"
 #include "support/errors.hpp"
-#include "verdicts.hpp"
 
 namespace ringcraft::judge {
 namespace {
+
+const std::filesystem::path kRoot = RINGCRAFT_SOURCE_DIR;
 
 // What the program of this file prints, and how it ends.
 Finished debugged(int lesson, const std::filesystem::path& file) {
@@ -21,7 +24,7 @@ Finished debugged(int lesson, const std::filesystem::path& file) {
       std::chrono::seconds(120));
 }
 
-std::filesystem::path wrong(const std::string& name) { return kRoot / "tests/judge/wrong" / (name + ".cpp"); }
+std::filesystem::path file_of(const std::string& name) { return kRoot / "tests" / (name + ".cpp"); }
 
 bool sanitized() { return std::ranges::find(kDebug, "-fsanitize=address,undefined") != kDebug.end(); }
 
@@ -35,11 +38,13 @@ TEST_CASE("in one process right files pass and wrong ones fail with the judge's 
     CHECK(right.good());
     CHECK(testing::contains(right.printed, " 0 failed, 0 skipped"));
   }
-  for (const char* name :
-       {"104_average", "104_throws", "303_all_send_first", "303_computes_on_arriving", "402_turned_once"}) {
-    const int lesson = std::stoi(name);
-    const verify::Report report = check_file(lesson, wrong(name));
-    const Finished finished = debugged(lesson, wrong(name));
+  for (const std::string name : {"misconceptions/104_merge/average", "attacks/104_merge/throws",
+                                 "misconceptions/303_ring_forward/all_send_first",
+                                 "misconceptions/303_ring_forward/computes_on_arriving",
+                                 "misconceptions/402_token_layouts/turned_once"}) {
+    const int lesson = std::stoi(name.substr(name.find('/') + 1));
+    const verify::Report report = check_file(lesson, file_of(name));
+    const Finished finished = debugged(lesson, file_of(name));
     INFO(finished.printed);
     CHECK(finished.ending.number == 1);
     for (const verify::ReportRow& row : report.rows)
@@ -49,17 +54,17 @@ TEST_CASE("in one process right files pass and wrong ones fail with the judge's 
 }
 
 TEST_CASE("in one process a crash is a crash, with a stack where a sanitizer is there") {
-  const Finished crash = debugged(104, wrong("104_crashes"));
+  const Finished crash = debugged(104, file_of("attacks/104_merge/crashes"));
   INFO(crash.printed);
   CHECK_FALSE(crash.good());
   if (!sanitized()) return;
   CHECK(testing::contains(crash.printed, "AddressSanitizer"));
-  CHECK(testing::contains(crash.printed, "104_crashes.cpp"));
+  CHECK(testing::contains(crash.printed, "crashes.cpp"));
 }
 
 TEST_CASE("a file that does not compile or does not belong has a report and no program") {
-  for (const char* name : {"104_syntax_error", "104_calls_the_library"}) {
-    const DebugBuild built = build_for_debugging(104, wrong(name));
+  for (const char* name : {"attacks/104_merge/syntax_error", "attacks/104_merge/calls_the_library"}) {
+    const DebugBuild built = build_for_debugging(104, file_of(name));
     CHECK(built.program.empty());
     CHECK_FALSE(built.report.good());
     CHECK(built.report.count(verify::Status::kSkipped) >= 11);

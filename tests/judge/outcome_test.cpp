@@ -2,36 +2,42 @@
 #include "judge/outcome.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
 
-#include "verdicts.hpp"
+#include "judge/judge.hpp"
+#include "support/catch.hpp"
 
 namespace ringcraft::judge {
 namespace {
 
 using verify::ErrorMap;
 
+const std::filesystem::path kTests = std::filesystem::path(RINGCRAFT_SOURCE_DIR) / "tests";
+
 struct Expected {
-  const char* file;   // below wrong/
+  const char* file;   // below tests/misconceptions, or tests/attacks
   const char* check;  // of its lesson
   char sign;
   const char* evidence;
 };
 
 const std::vector<Expected> kExpected{
-    {"104_average", "two-halves", sign::kValues, "state:x"},
-    {"104_average", "either-order", sign::kSkipped, ""},
-    {"104_average", "block-unchanged", sign::kPassed, ""},
-    {"104_returns_nan", "two-halves", sign::kNoNumber, "state:n"},
-    {"104_crashes", "two-halves", sign::kEnded, ""},
-    {"104_throws", "two-halves", sign::kThrew, ""},
-    {"104_stray_bytes", "two-halves", sign::kProtocol, ""},
-    {"104_writes_block", "block-unchanged", sign::kInput, ""},
-    {"104_syntax_error", "compiles", sign::kNotBuilt, ""},
-    {"104_syntax_error", "two-halves", sign::kSkipped, ""},
-    {"105_first_rows", "row-tiles", sign::kNoNumber, "out:x lse:n"},
-    {"303_all_send_first", "no-deadlock", sign::kMessages, ""},
-    {"303_rotates_once_more", "exact-bytes", sign::kCounts, ""},
-    {"303_wrong_label", "causal", sign::kValues, "out:.x. lse:.x."},
+    {"misconceptions/104_merge/average", "two-halves", sign::kValues, "state:x"},
+    {"misconceptions/104_merge/average", "odd-sizes", sign::kSkipped, ""},
+    {"misconceptions/104_merge/average", "block-unchanged", sign::kPassed, ""},
+    {"attacks/104_merge/returns_nan", "two-halves", sign::kNoNumber, "state:n"},
+    {"attacks/104_merge/crashes", "two-halves", sign::kEnded, ""},
+    {"attacks/104_merge/throws", "two-halves", sign::kThrew, ""},
+    {"attacks/104_merge/stray_bytes", "two-halves", sign::kProtocol, ""},
+    {"misconceptions/104_merge/writes_block", "block-unchanged", sign::kInput, ""},
+    {"attacks/104_merge/syntax_error", "compiles", sign::kNotBuilt, ""},
+    {"attacks/104_merge/syntax_error", "two-halves", sign::kSkipped, ""},
+    {"misconceptions/105_blockwise/first_rows", "row-tiles", sign::kNoNumber, "out:x lse:n"},
+    {"misconceptions/303_ring_forward/all_send_first", "no-deadlock", sign::kMessages, ""},
+    {"misconceptions/303_ring_forward/rotates_once_more", "exact-bytes", sign::kCounts, ""},
+    {"misconceptions/303_ring_forward/wrong_label", "causal", sign::kValues, "out:.x. lse:.x."},
 };
 
 }  // namespace
@@ -47,15 +53,16 @@ TEST_CASE("evidence names the tensors and the ranks that are wrong") {
 TEST_CASE("the outcome of a check says how it failed") {
   std::string file;
   Verdict verdict;
-  for (const Expected& each : looked_at(kExpected)) {
+  for (const Expected& each : kExpected) {
     INFO(each.file << ", " << each.check);
+    const std::string number = std::string(each.file).substr(std::string(each.file).find('/') + 1, 3);
     if (file != each.file) {
       file = each.file;
-      verdict = verdict_on_file(std::stoi(file), kRoot / "tests/judge/wrong" / (file + ".cpp"));
+      verdict = verdict_on_file(std::stoi(number), kTests / (file + ".cpp"));
     }
     REQUIRE(verdict.outcomes.size() == verdict.report.rows.size());
     const auto found =
-        std::ranges::find(verdict.report.rows, file.substr(0, 3) + "." + each.check, &verify::ReportRow::id);
+        std::ranges::find(verdict.report.rows, number + "." + each.check, &verify::ReportRow::id);
     REQUIRE(found != verdict.report.rows.end());
     const Outcome& outcome = verdict.outcomes[static_cast<std::size_t>(found - verdict.report.rows.begin())];
     CHECK(outcome.status == found->status);
@@ -67,7 +74,7 @@ TEST_CASE("the outcome of a check says how it failed") {
 TEST_CASE("a hang has a sign of its own") {
   CheckOptions options;
   options.per_call = std::chrono::milliseconds(300);
-  const Verdict verdict = verdict_on_file(104, kRoot / "tests/judge/wrong/104_hangs.cpp", options);
+  const Verdict verdict = verdict_on_file(104, kTests / "attacks/104_merge/hangs.cpp", options);
   CHECK(verdict.outcomes[2].sign == sign::kHang);
   CHECK(verdict.outcomes[3].sign == sign::kSkipped);
 }

@@ -7,8 +7,9 @@
 #include <sstream>
 
 #include "judge/config.hpp"
+#include "judge/judge.hpp"
+#include "reports.hpp"
 #include "support/errors.hpp"
-#include "verdicts.hpp"
 
 namespace ringcraft::judge {
 namespace {
@@ -19,7 +20,7 @@ using verify::Status;
 
 // The verdict on lesson 104's own file with these lines at the beginning of its body.
 Report with_lines(const std::string& lines) {
-  std::ifstream original(kRoot / "src/ringcraft/attention/merge.cpp");
+  std::ifstream original(std::filesystem::path(RINGCRAFT_SOURCE_DIR) / "src/ringcraft/attention/merge.cpp");
   std::ostringstream text;
   text << original.rdbuf();
   std::string source =

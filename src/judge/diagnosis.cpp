@@ -1,0 +1,69 @@
+// Likeness of fingerprints, and the causes that follow from it (see diagnosis.hpp).
+#include "judge/diagnosis.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace ringcraft::judge {
+namespace {
+
+constexpr std::size_t kMostCauses = 3;
+constexpr double kCloseBehind =
+    0.15;  // a cause that is less likely than the best by more is not worth reading
+
+bool failed(const Trait& trait) { return trait.sign != sign::kPassed && trait.sign != sign::kSkipped; }
+
+// What a failed check can tell at most: that it failed, in which way, where, and with which numbers.
+double weight_of(const Trait& trait) {
+  if (!failed(trait)) return 0;
+  return 1 + (trait.evidence.empty() ? 0 : 1) + 2;
+}
+
+// How far two traits of the same check agree; negative if one of them speaks against the other.
+double agreement(const Trait& seen, const Trait& known) {
+  if (!failed(seen) && !failed(known)) return 0;
+  if (seen.sign == sign::kSkipped || known.sign == sign::kSkipped) return -0.5;  // it was not asked
+  if (seen.sign != known.sign) return -2;
+  const double where = seen.evidence.empty() ? 0 : seen.evidence == known.evidence ? 1 : -1;
+  return 1 + where + (seen.digest == known.digest ? 2 : -1);
+}
+
+}  // namespace
+
+double likeness(const Fingerprint& seen, const Fingerprint& known) {
+  double agreed = 0, possible = 0;
+  for (const Trait& trait : seen) {
+    possible += weight_of(trait);
+    const auto other = std::ranges::find(known, trait.check, &Trait::check);
+    if (other != known.end()) agreed += agreement(trait, *other);
+  }
+  return possible > 0 ? agreed / possible : 0;
+}
+
+std::vector<verify::Cause> diagnose(const Fingerprint& seen, const std::vector<Misconception>& known) {
+  std::map<std::string, std::pair<double, const Misconception*>>
+      best;  // one mistake, written by several people
+  for (const Misconception& each : known) {
+    const double alike = likeness(seen, each.fingerprint);
+    auto& [highest, which] = best[each.id];
+    if (which == nullptr || alike > highest) best[each.id] = {alike, &each};
+  }
+  std::vector<std::pair<double, const Misconception*>> order;
+  for (const auto& [id, candidate] : best)
+    if (candidate.first >= kAlikeEnough) order.push_back(candidate);
+  std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<verify::Cause> causes;
+  for (const auto& [alike, which] : order)
+    if (causes.size() < kMostCauses && alike >= order.front().first - kCloseBehind)
+      causes.push_back({which->id, which->sentence, which->question});
+  return causes;
+}
+
+void explain(int lesson, Verdict& verdict) {
+  const auto row =
+      std::ranges::find(verdict.report.rows, verify::Status::kFailed, &verify::ReportRow::status);
+  if (row == verdict.report.rows.end()) return;
+  row->causes = diagnose(fingerprint_of(verdict), read_misconceptions(misconceptions_file(lesson)));
+}
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,157 @@
+// Fingerprints of verdicts, and their text (see fingerprint.hpp).
+#include "judge/fingerprint.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "ringcraft/core/error.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+// What stands in the sentence without what varies from one right order of summation to another.
+std::string without_noise(std::string_view sentence) {
+  std::string text(sentence.substr(0, sentence.find('\n')));
+  if (const auto share = text.find(" (an error of "); share != text.npos)
+    text.erase(share, text.find(')', share) - share + 1);
+  if (const auto times = text.find(" times as long"); times != text.npos) {
+    const auto number = text.find_last_not_of("0123456789.", times - 1) + 1;
+    text.erase(number, times - number);
+  }
+  for (const char* ending : {" threw ", " crashed ", " ended "})  // of several ranks any may be the first
+    if (const auto end = text.find(ending); end != text.npos)
+      if (const auto rank = text.rfind("rank ", end); rank != text.npos) text.erase(rank);
+  return text;
+}
+
+// A real number, which has a point or an exponent, with three digits; everything else as it stands.
+std::string rounded(const std::string& text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto is_digit = [&](std::size_t at) {
+      return at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])) != 0;
+    };
+    if (!is_digit(i)) {
+      result += text[i++];
+      continue;
+    }
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str() + i, &end);
+    std::size_t next = i;
+    while (is_digit(next)) ++next;
+    const auto past = static_cast<std::size_t>(end - text.c_str());
+    const bool real = past > next && is_digit(past - 1) && (text[next] == '.' || text[next] == 'e');
+    if (real) {
+      char digits[32];
+      std::snprintf(digits, sizeof digits, "%.2e", value);
+      result += digits;
+      next = past;
+    } else {
+      result += text.substr(i, next - i);
+    }
+    i = next;
+  }
+  return result;
+}
+
+// Numbers aside, the words of a sentence, each once. Of several ranks in trouble any may be named first.
+std::string words_of(const std::string& text) {
+  std::set<std::string> words;
+  std::string word;
+  for (const char letter : text + " ")
+    if (std::isalpha(static_cast<unsigned char>(letter)) != 0)
+      word += letter;
+    else
+      words.insert(std::exchange(word, {}));
+  std::string joined;
+  for (const std::string& each : words) joined += each + " ";
+  return joined;
+}
+
+// Whether ranks may race to be the first that shows this sign.
+bool is_raced_for(char how) {
+  return how == sign::kMessages || how == sign::kThrew || how == sign::kEnded || how == sign::kHang ||
+         how == sign::kProtocol;
+}
+
+bool is_build_step(const std::string& check) { return check == "compiles" || check == "belongs"; }
+
+Trait trait_from(const std::string& word) {
+  const auto equals = word.find('=');
+  const auto refuse = [&] {
+    throw Error("fingerprint", "check=sign(evidence)#digest", word,
+                "write the tables again: build/native/bin/misconceptions --write");
+  };
+  if (equals == word.npos || equals + 1 >= word.size()) refuse();
+  Trait trait{word.substr(0, equals), word[equals + 1], "", ""};
+  std::size_t at = equals + 2;
+  if (at < word.size() && word[at] == '(') {
+    const auto close = word.find(')', at);
+    if (close == word.npos) refuse();
+    trait.evidence = word.substr(at + 1, close - at - 1);
+    std::ranges::replace(trait.evidence, ',', ' ');
+    at = close + 1;
+  }
+  if (at < word.size() && word[at] == '#') {
+    trait.digest = word.substr(at + 1);
+    at = word.size();
+  }
+  if (at != word.size()) refuse();
+  return trait;
+}
+
+}  // namespace
+
+std::string digest_of(char how, std::string_view sentence) {
+  const std::string text = without_noise(sentence);
+  std::uint32_t hash = 2166136261U;  // FNV-1a
+  for (const char letter : is_raced_for(how) ? words_of(text) : rounded(text))
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 16777619U;
+  char digits[8];
+  std::snprintf(digits, sizeof digits, "%04x", static_cast<unsigned>((hash >> 16 ^ hash) & 0xffffU));
+  return digits;
+}
+
+Fingerprint fingerprint_of(const Verdict& verdict) {
+  Fingerprint traits;
+  for (std::size_t i = 0; i < verdict.report.rows.size(); ++i) {
+    const verify::ReportRow& row = verdict.report.rows[i];
+    const Outcome& outcome = verdict.outcomes[i];
+    const std::string check = row.id.substr(row.id.find('.') + 1);
+    if (is_build_step(check)) continue;
+    const bool failed = outcome.status == verify::Status::kFailed;
+    traits.push_back(
+        {check, outcome.sign, outcome.evidence, failed ? digest_of(outcome.sign, row.sentence) : ""});
+  }
+  return traits;
+}
+
+std::string text_of(const Fingerprint& fingerprint) {
+  std::string text;
+  for (const Trait& trait : fingerprint) {
+    text += text.empty() ? "" : " ";
+    text += trait.check + "=" + trait.sign;
+    if (!trait.evidence.empty()) {
+      std::string evidence = trait.evidence;
+      std::ranges::replace(evidence, ' ', ',');
+      text += "(" + evidence + ")";
+    }
+    if (!trait.digest.empty()) text += "#" + trait.digest;
+  }
+  return text;
+}
+
+Fingerprint fingerprint_from(std::string_view text) {
+  Fingerprint traits;
+  std::istringstream words{std::string(text)};
+  for (std::string word; words >> word;) traits.push_back(trait_from(word));
+  return traits;
+}
+
+}  // namespace ringcraft::judge

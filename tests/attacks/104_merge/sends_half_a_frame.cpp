@@ -1,0 +1,30 @@
+// Announces a reply and sends nothing of it.
+// Fails: two-halves "the beginning of a message and not its end"
+#include <unistd.h>
+
+#include "ringcraft/attention/merge.hpp"
+
+namespace ringcraft {
+
+namespace {
+struct Header {
+  unsigned mark = 0x52494E47, kind;
+  unsigned long long length;
+};
+
+void send_bytes(const void* bytes, std::size_t size) {
+  if (::write(3, bytes, size) < 0) ::_exit(1);
+}
+}  // namespace
+
+template <class T>
+void merge(Partial<T> acc, Partial<const T> block) {
+  const Header header{.kind = 5, .length = 64};
+  send_bytes(&header, acc.out.rows == block.out.rows ? sizeof header : 0);
+  ::sleep(1000);
+}
+
+template void merge(Partial<float>, Partial<const float>);
+template void merge(Partial<double>, Partial<const double>);
+
+}  // namespace ringcraft

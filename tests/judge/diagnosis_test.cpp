@@ -1,0 +1,118 @@
+// Fingerprints, their tables and what a diagnosis makes of them.
+#include "judge/diagnosis.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include "support/catch.hpp"
+#include "support/errors.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+using testing::check_refused;
+
+Misconception known(const char* id, const char* fingerprint) {
+  return {id, id, std::string(id) + " is wrong", "why?", fingerprint_from(fingerprint)};
+}
+
+std::vector<std::string> ids(const std::vector<verify::Cause>& causes) {
+  std::vector<std::string> result;
+  for (const verify::Cause& cause : causes) result.push_back(cause.id);
+  return result;
+}
+
+const std::vector<Misconception> kTable{
+    known("RF4", "one-rank=. full=. causal=x(out:.xx.)#1111 layouts=-"),
+    known("RF5", "one-rank=. full=. causal=x(out:xxxx)#2222 layouts=-"),
+    known("RF5", "one-rank=. full=. causal=x(out:xxxx)#3333 layouts=-"),
+    known("RX1", "one-rank=. full=m#4444 causal=- layouts=-"),
+    known("BL5", "one-rank=x(out:x)#5555 full=x(out:xx)#6666 causal=- layouts=-"),
+};
+
+}  // namespace
+
+TEST_CASE("a fingerprint as text and back") {
+  const std::string text = "one-rank=. causal=x(out:.xx.,lse:.xx.)#1f0c layouts=-";
+  const Fingerprint traits = fingerprint_from(text);
+  REQUIRE(traits.size() == 3);
+  CHECK(traits[1] == Trait{"causal", 'x', "out:.xx. lse:.xx.", "1f0c"});
+  CHECK(text_of(traits) == text);
+  for (const char* wrong : {"causal", "causal=", "causal=x(out", "causal=xx"})
+    check_refused([&] { fingerprint_from(wrong); }, "check=sign(evidence)#digest");
+}
+
+TEST_CASE("a digest sees numbers and words, not the order of summation") {
+  const std::string sentence = "scores 1, 3: m + log l is 3.693147181, and must be 3.126928011";
+  CHECK(digest_of(sign::kValues, sentence) ==
+        digest_of(sign::kValues, "scores 1, 3: m + log l is 3.693147182, and must be 3.126928011"));
+  CHECK(digest_of(sign::kValues, sentence) ==
+        digest_of(sign::kValues, sentence + "\nyour program printed:\nhello"));
+  CHECK(digest_of(sign::kValues, sentence) ==
+        digest_of(sign::kValues, sentence + " (an error of 1.3e-09 of its scale; 1e-12 is allowed)"));
+  CHECK(digest_of(sign::kValues, sentence) !=
+        digest_of(sign::kValues, "scores 1, 3: m + log l is 3.793147181, and must be 3.126928011"));
+  CHECK(digest_of(sign::kValues, sentence) !=
+        digest_of(sign::kValues, "scores 1, 4: m + log l is 3.693147181, and must be 3.126928011"));
+  CHECK(digest_of(sign::kThrew, "n=3: rank 0 threw \"six\" in call 1") ==
+        digest_of(sign::kThrew, "n=3: rank 2 threw \"five\" in call 1"));
+  CHECK(digest_of(sign::kValues, "it takes 3.1 times as long as") ==
+        digest_of(sign::kValues, "it takes 17 times as long as"));
+  CHECK(digest_of(sign::kValues, "rank 0 sends 512 bytes") !=
+        digest_of(sign::kValues, "rank 0 sends 513 bytes"));
+  const std::string knot = "deadlock: rank 1 waits to send to rank 0; rank 0 waits to send to rank 1";
+  CHECK(
+      digest_of(sign::kMessages, knot) ==
+      digest_of(sign::kMessages, "deadlock: rank 0 waits to send to rank 1; rank 1 waits to send to rank 0"));
+  CHECK(digest_of(sign::kMessages, knot) != digest_of(sign::kMessages, "deadlock: rank 1 waits to receive"));
+}
+
+TEST_CASE("a table as text and back") {
+  const auto path = std::filesystem::path(RINGCRAFT_BINARY_DIR) / "misconceptions.csv";
+  CHECK(read_misconceptions(path).empty());
+  std::vector<Misconception> rows = kTable;
+  rows[0].sentence = "the \"block\" in hand, taken for another";
+  std::ofstream(path) << csv_of(rows);
+  CHECK(read_misconceptions(path) == rows);
+  std::ofstream(path, std::ios::app) << "RF9,four,fields,only\n";
+  check_refused([&] { read_misconceptions(path); }, "misconceptions --write");
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("the same fingerprint has the same cause") {
+  for (const Misconception& each : kTable) CHECK(ids(diagnose(each.fingerprint, kTable)).front() == each.id);
+}
+
+TEST_CASE("nothing fails, nothing is said") {
+  CHECK(diagnose(fingerprint_from("one-rank=. full=. causal=. layouts=."), kTable).empty());
+}
+
+TEST_CASE("one mistake is named once, and at most three are") {
+  CHECK(ids(diagnose(kTable[1].fingerprint, kTable)) == std::vector<std::string>{"RF5"});
+  std::vector<Misconception> alike;
+  for (const char* id : {"A1", "A2", "A3", "A4"}) alike.push_back(known(id, "full=x(out:xx)#1111"));
+  CHECK(ids(diagnose(alike[0].fingerprint, alike)) == std::vector<std::string>{"A1", "A2", "A3"});
+}
+
+TEST_CASE("what resembles nothing gets no cause") {
+  CHECK(diagnose(fingerprint_from("one-rank=. full=. causal=e#9999 layouts=-"), kTable).empty());
+  CHECK(diagnose(fingerprint_from("one-rank=n(out:n)#9999 full=- causal=- layouts=-"), kTable).empty());
+  // The same check failed, on other ranks and with other numbers.
+  CHECK(diagnose(fingerprint_from("one-rank=. full=. causal=x(out:...x)#9999 layouts=-"), kTable).empty());
+}
+
+TEST_CASE("causes stand in the row of the first failed check") {
+  Verdict verdict;
+  for (const char* id : {"303.compiles", "303.belongs", "303.one-rank", "303.no-deadlock"})
+    verdict.report.rows.push_back({id, "claim", verify::Status::kPassed, 1, "", "", {}});
+  verdict.outcomes.assign(4, {verify::Status::kPassed, sign::kPassed, ""});
+  explain(303, verdict);
+  for (const verify::ReportRow& row : verdict.report.rows) CHECK(row.causes.empty());
+
+  const auto table = read_misconceptions(misconceptions_file(303));
+  const auto deadlock = std::ranges::find(table, "all_send_first", &Misconception::file);
+  REQUIRE(deadlock != table.end());
+  CHECK(ids(diagnose(deadlock->fingerprint, table)).front() == "RX1");
+}
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,29 @@
+#pragma once
+/// @file
+/// Rows of reports, for tests.
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "support/catch.hpp"
+#include "verify/report.hpp"
+
+namespace ringcraft::judge {
+
+/// Ids of the checks that failed: "104.two-halves".
+inline std::set<std::string> failed(const verify::Report& report) {
+  std::set<std::string> ids;
+  for (const verify::ReportRow& row : report.rows)
+    if (row.status == verify::Status::kFailed) ids.insert(row.id);
+  return ids;
+}
+
+/// The row of this id, which must be there.
+inline const verify::ReportRow& row(const verify::Report& report, const std::string& id) {
+  const auto found = std::ranges::find(report.rows, id, &verify::ReportRow::id);
+  REQUIRE(found != report.rows.end());
+  return *found;
+}
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,47 @@
+// EM1: divides out by the sum without asking whether there is one: 0 / 0 in a row without a key.
+// Fails: rows-without-a-key "nan, expected 0"
+// Hint: A row without a key: what is its sum, and what is 0 / 0?
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "ringcraft/attention/dense.hpp"
+
+namespace ringcraft {
+
+template <class T>
+void dense_forward(Matrix<const T> q, Matrix<const T> k, Matrix<const T> v, const KeyRanges& ranges,
+                   T softmax_scale, Matrix<T> out, std::span<T> lse) {
+  std::vector<T> weights(static_cast<std::size_t>(k.rows));
+  for (Index i = 0; i < q.rows; ++i) {
+    const Index first = ranges.begin[static_cast<std::size_t>(i)],
+                last = ranges.end[static_cast<std::size_t>(i)];
+    std::fill(weights.begin(), weights.end(), T(0));
+    T max = -std::numeric_limits<T>::infinity(), sum = 0;
+    for (Index j = first; j < last; ++j) {
+      T score = 0;
+      for (Index c = 0; c < q.cols; ++c) score += q(i, c) * k(j, c);
+      score *= softmax_scale;
+      weights[static_cast<std::size_t>(j)] = score;
+      max = std::max(max, score);
+    }
+    for (Index j = first; j < last; ++j) {
+      T& weight = weights[static_cast<std::size_t>(j)];
+      weight = std::exp(weight - max);
+      sum += weight;
+    }
+    for (Index c = 0; c < out.cols; ++c) out(i, c) = 0;
+    for (Index j = first; j < last; ++j)
+      for (Index c = 0; c < out.cols; ++c) out(i, c) += weights[static_cast<std::size_t>(j)] * v(j, c);
+    for (Index c = 0; c < out.cols; ++c) out(i, c) /= sum;
+    lse[static_cast<std::size_t>(i)] = max + std::log(sum);
+  }
+}
+
+template void dense_forward(Matrix<const float>, Matrix<const float>, Matrix<const float>, const KeyRanges&,
+                            float, Matrix<float>, std::span<float>);
+template void dense_forward(Matrix<const double>, Matrix<const double>, Matrix<const double>,
+                            const KeyRanges&, double, Matrix<double>, std::span<double>);
+
+}  // namespace ringcraft

@@ -1,0 +1,26 @@
+// EN1: forgets the last score.
+// Fails: ordinary "2 scores: weight 1"
+// Hint: Which index is the last one, and does your loop reach it?
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ringcraft/attention/softmax.hpp"
+
+namespace ringcraft {
+
+template <class T>
+void safe_softmax(std::span<const T> scores, std::span<T> weights) {
+  constexpr T kNothing = -std::numeric_limits<T>::infinity();
+  T max = kNothing, sum = 0;
+  for (const T s : scores) max = std::max(max, s);
+  const T shift = max == kNothing ? T(0) : max;
+  for (const T s : scores) sum += std::exp(s - shift);
+  const T norm = sum == T(0) ? T(1) : sum;
+  for (std::size_t j = 0; j + 1 < scores.size(); ++j) weights[j] = std::exp(scores[j] - shift) / norm;
+}
+
+template void safe_softmax(std::span<const float>, std::span<float>);
+template void safe_softmax(std::span<const double>, std::span<double>);
+
+}  // namespace ringcraft

@@ -1,0 +1,25 @@
+// EM1: 0 / 0 in a row without a visible score.
+// Fails: nothing-seen "a weight is NaN, and must be 0"
+// Hint: A row without a key: what is its sum, and what is 0 / 0?
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ringcraft/attention/softmax.hpp"
+
+namespace ringcraft {
+
+template <class T>
+void safe_softmax(std::span<const T> scores, std::span<T> weights) {
+  constexpr T kNothing = -std::numeric_limits<T>::infinity();
+  T max = kNothing, sum = 0;
+  for (const T s : scores) max = std::max(max, s);
+  const T shift = max == kNothing ? T(0) : max;
+  for (const T s : scores) sum += std::exp(s - shift);
+  for (std::size_t j = 0; j < scores.size(); ++j) weights[j] = std::exp(scores[j] - shift) / sum;
+}
+
+template void safe_softmax(std::span<const float>, std::span<float>);
+template void safe_softmax(std::span<const double>, std::span<double>);
+
+}  // namespace ringcraft

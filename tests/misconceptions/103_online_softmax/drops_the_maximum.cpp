@@ -1,0 +1,30 @@
+// OS14: a new maximum rescales the sum and is then forgotten.
+// Fails: one-score "m + log l is -inf"
+// Hint: Against which maximum will the next score be measured?
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ringcraft/attention/softmax.hpp"
+
+namespace ringcraft {
+
+template <class T>
+SoftmaxState<T> online_scan(std::span<const T> scores, SoftmaxState<T> state) {
+  constexpr T kNothing = -std::numeric_limits<T>::infinity();
+  for (const T s : scores) {
+    const T largest = std::max(state.max, s);
+    const T shift = largest == kNothing ? T(0) : largest;
+    if (s > state.max)
+      state.sum *= std::exp(state.max - s);
+    else
+      state.sum += std::exp(s - shift);
+    state.max = largest;
+  }
+  return state;
+}
+
+template SoftmaxState<float> online_scan(std::span<const float>, SoftmaxState<float>);
+template SoftmaxState<double> online_scan(std::span<const double>, SoftmaxState<double>);
+
+}  // namespace ringcraft

@@ -1,0 +1,32 @@
+// MG13: O is merged, l is not.
+// Fails: two-halves "m + log l is"
+// Hint: Check with V = all ones: what must O / l be?
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ringcraft/attention/merge.hpp"
+
+namespace ringcraft {
+
+template <class T>
+void merge(Partial<T> acc, Partial<const T> block) {
+  for (Index i = 0; i < acc.out.rows; ++i) {
+    T &m = acc.max[static_cast<std::size_t>(i)], &l = acc.sum[static_cast<std::size_t>(i)];
+    const T block_m = block.max[static_cast<std::size_t>(i)],
+            block_l = block.sum[static_cast<std::size_t>(i)];
+    const T largest = std::max(m, block_m);
+    const T shift = largest == -std::numeric_limits<T>::infinity() ? T(0) : largest;
+    const T weight = std::exp(m - shift), block_weight = std::exp(block_m - shift);
+    m = largest;
+    static_cast<void>(l);
+    static_cast<void>(block_l);
+    for (Index j = 0; j < acc.out.cols; ++j)
+      acc.out(i, j) = weight * acc.out(i, j) + block_weight * block.out(i, j);
+  }
+}
+
+template void merge(Partial<float>, Partial<const float>);
+template void merge(Partial<double>, Partial<const double>);
+
+}  // namespace ringcraft

@@ -1,0 +1,49 @@
+// GQ5: divides dk and dv by the size of the group, as if they were means.
+// Fails: gradients-of-keys "dk of KV head 0"
+// Hint: Is a gradient a sum or a mean over the heads that used the key?
+#include "ringcraft/attention/grouped.hpp"
+#include "ringcraft/core/matrix.hpp"
+
+namespace ringcraft {
+
+template <class T>
+void grouped_forward(const Buffer& q, const KvBlock& kv, const KeyRanges& ranges, T softmax_scale,
+                     RowState& state, TileSize tile) {
+  const Index batch = q.extents().batch, heads = q.extents().heads;
+  const Index group = heads / kv.k.extents().heads;
+  for (Index b = 0; b < batch; ++b)
+    for (Index h = 0; h < heads; ++h) {
+      const Index g = h / group;
+      blockwise_forward<T>(
+          head_of<T>(q, b, h), head_of<T>(kv.k, b, g), head_of<T>(kv.v, b, g), ranges, softmax_scale,
+          {head_of<T>(state.out, b, h), head_of<T>(state.max, b, h).data, head_of<T>(state.sum, b, h).data},
+          tile);
+    }
+}
+
+template <class T>
+void grouped_backward(const Buffer& q, const KvBlock& kv, const Buffer& dout, const Buffer& lse,
+                      const Buffer& delta, const KeyRanges& ranges, T softmax_scale, Buffer& dq, KvBlock& dkv,
+                      TileSize tile) {
+  const Index batch = q.extents().batch, heads = q.extents().heads;
+  const Index group = heads / kv.k.extents().heads;
+  for (Index b = 0; b < batch; ++b)
+    for (Index h = 0; h < heads; ++h) {
+      const Index g = h / group;
+      blockwise_backward<T>(head_of<T>(q, b, h), head_of<T>(kv.k, b, g), head_of<T>(kv.v, b, g),
+                            head_of<T>(dout, b, h), head_of<T>(lse, b, h).data, head_of<T>(delta, b, h).data,
+                            ranges, softmax_scale, head_of<T>(dq, b, h), head_of<T>(dkv.k, b, g),
+                            head_of<T>(dkv.v, b, g), tile);
+    }
+  for (Buffer* gradient : {&dkv.k, &dkv.v})
+    for (T& x : gradient->values<T>()) x /= static_cast<T>(group);
+}
+
+template void grouped_forward(const Buffer&, const KvBlock&, const KeyRanges&, float, RowState&, TileSize);
+template void grouped_forward(const Buffer&, const KvBlock&, const KeyRanges&, double, RowState&, TileSize);
+template void grouped_backward(const Buffer&, const KvBlock&, const Buffer&, const Buffer&, const Buffer&,
+                               const KeyRanges&, float, Buffer&, KvBlock&, TileSize);
+template void grouped_backward(const Buffer&, const KvBlock&, const Buffer&, const Buffer&, const Buffer&,
+                               const KeyRanges&, double, Buffer&, KvBlock&, TileSize);
+
+}  // namespace ringcraft

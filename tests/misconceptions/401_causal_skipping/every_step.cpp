@@ -1,0 +1,34 @@
+// SW5: N steps, whatever the mask needs.
+// Fails: windows "window 0 s=20: pairs has 5 steps, and a ring over this problem makes 1"
+// Hint: After how many exchanges does nobody need what would come next?
+#include <algorithm>
+#include <numeric>
+
+#include "ringcraft/core/error.hpp"
+#include "ringcraft/ring/work.hpp"
+
+namespace ringcraft {
+
+RingWork ring_work(const Problem& problem) {
+  const int n = problem.world_size, all = hops(problem);
+  RingWork work;
+  work.by_rank.assign(static_cast<std::size_t>(n), 0);
+  for (int t = 0; t < n; ++t) {
+    (void)all;
+    std::vector<Index>& step = work.pairs.emplace_back();
+    for (int rank = 0; rank < n; ++rank) {
+      const int source = (rank - t + n) % n;  // whose block the rank holds
+      const Index pairs = key_ranges(problem, rank, source).pairs();
+      step.push_back(pairs);
+      work.by_rank[static_cast<std::size_t>(rank)] += pairs;
+      work.skipped += pairs == 0 ? 1 : 0;
+    }
+    work.synchronous_cost += *std::max_element(step.begin(), step.end());
+  }
+  const Index total = std::accumulate(work.by_rank.begin(), work.by_rank.end(), Index{0});
+  const Index busiest = *std::max_element(work.by_rank.begin(), work.by_rank.end());
+  work.imbalance = 1 - static_cast<double>(total) / n / static_cast<double>(busiest);
+  return work;
+}
+
+}  // namespace ringcraft

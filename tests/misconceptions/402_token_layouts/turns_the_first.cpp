@@ -1,0 +1,20 @@
+// LY11: the even rounds run backwards.
+// Fails: first-rounds "row 0 of rank 0 is put at position 3, and it is token 0"
+// Hint: In which direction runs the first round?
+#include "ringcraft/core/error.hpp"
+#include "ringcraft/problem/deal.hpp"
+
+namespace ringcraft {
+
+Position token_position(Layout layout, int world_size, int rank, Index row) {
+  const bool backwards = layout == Layout::kZigzagToken && row % 2 == 0;
+  return row * world_size + (backwards ? world_size - 1 - rank : rank);
+}
+
+int token_owner(Layout layout, int world_size, Position position) {
+  const bool backwards = layout == Layout::kZigzagToken && position / world_size % 2 == 0;
+  const int seat = static_cast<int>(position % world_size);
+  return backwards ? world_size - 1 - seat : seat;
+}
+
+}  // namespace ringcraft

@@ -1,0 +1,65 @@
+#pragma once
+/// @file
+/// The corpus: complete submissions, and what each of them says about itself in its first lines. A wrong one
+/// names its mistake, the checks that must fail, and a question that leads on:
+///   // RF4: the block in hand at step t is taken for that of rank + t.
+///   // Fails: causal "n=3 contiguous causal", layouts
+///   // Hint: At step t, whose keys are in your hands?
+/// An attack, which is no mistake of anybody's, has no id and no question; an equivalent implementation says
+/// why it is one, and which checks ask for more than right values:
+///   // Equivalent: blocks travel to the previous rank, with matching labels.
+///   // May fail: last-block, window-exchanges
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "judge/judge.hpp"
+
+namespace ringcraft::judge {
+
+/// A check that must fail, with a piece of the sentence that it must say.
+struct Expected {
+  std::string check;     ///< "causal"
+  std::string fragment;  ///< may be empty
+};
+
+/// A wrong implementation.
+struct WrongFile {
+  std::filesystem::path path;
+  std::string id;        ///< "RF4"; empty for an attack
+  std::string sentence;  ///< what is wrong
+  std::string question;  ///< empty for an attack
+  std::vector<Expected> fails;
+};
+
+/// An implementation that is equivalent to the library's.
+struct RightFile {
+  std::filesystem::path path;
+  std::set<std::string> may_fail;  ///< checks
+};
+
+/// Every file of tests/misconceptions/NNN_name, by name. Throws Error for a file whose first lines are
+/// others.
+std::vector<WrongFile> misconceptions_of(const LessonInfo& lesson);
+/// The same for tests/attacks/NNN_name.
+std::vector<WrongFile> attacks_of(const LessonInfo& lesson);
+/// The same for tests/misconceptions/equivalent/NNN_name.
+std::vector<RightFile> equivalents_of(const LessonInfo& lesson);
+
+/// The files that a run looks at: all; under sanitizers, which make a verdict ten times as slow and judge
+/// nothing else than the library around the student's file, every sixth, and the count is printed.
+/// RINGCRAFT_LONG=1: all.
+std::size_t looked_at_count(std::size_t all);
+
+/// looked_at_count of these, spread evenly.
+template <class File>
+std::vector<File> looked_at(const std::vector<File>& all) {
+  const std::size_t count = looked_at_count(all.size());
+  std::vector<File> some;
+  for (std::size_t i = 0; i < count; ++i) some.push_back(all[i * all.size() / count]);
+  return some;
+}
+
+}  // namespace ringcraft::judge

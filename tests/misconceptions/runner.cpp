@@ -1,0 +1,161 @@
+// Judges the corpus. Exits 0 if every claim of every file holds; prints what does not.
+//   misconceptions LESSON            wrong files fail where they say so and are diagnosed, equivalent ones
+//   pass, the
+//                                    table of fingerprints is current
+//   misconceptions --attacks LESSON  attacks end in the verdicts that they name
+//   misconceptions --write [LESSON]  writes lessons/NNN_name/misconceptions.csv
+//   misconceptions --diagnosis       how good the diagnosis is, from the tables alone
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include "corpus.hpp"
+#include "judge/config.hpp"
+#include "judge/diagnosis.hpp"
+#include "quality.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+int complaints = 0;
+
+void complain(const std::filesystem::path& path, const std::string& sentence) {
+  ++complaints;
+  std::printf("%s: %s\n", path.lexically_relative(kSourceRoot).c_str(), sentence.c_str());
+  std::fflush(stdout);
+}
+
+Verdict verdict_of(int lesson, const std::filesystem::path& path, std::chrono::milliseconds per_call) {
+  CheckOptions options;
+  options.per_call = per_call;
+  return verdict_on_file(lesson, path, options);
+}
+
+const verify::ReportRow* row_of(const verify::Report& report, int lesson, const std::string& check) {
+  const auto row =
+      std::ranges::find(report.rows, std::to_string(lesson) + "." + check, &verify::ReportRow::id);
+  return row == report.rows.end() ? nullptr : &*row;
+}
+
+// A worker under a sanitizer has no limit on memory, and the library is slow as well.
+bool means_nothing_here(const WrongFile& file) {
+  return kSanitized && std::ranges::any_of(file.fails, [](const Expected& each) {
+           return each.check == "long-sequence" || each.check == "speed";
+         });
+}
+
+// The checks that a wrong file names failed, in the words that it quotes.
+Verdict judge_wrong(const LessonInfo& lesson, const WrongFile& file) {
+  const bool hangs = std::ranges::any_of(file.fails, [](const Expected& each) {
+    return each.fragment.find("did not come back") != std::string::npos ||
+           each.fragment.find("the beginning of") != std::string::npos;
+  });
+  Verdict verdict = verdict_of(lesson.number, file.path, std::chrono::seconds(hangs ? 2 : 20));
+  const int before = complaints;
+  for (const Expected& each : file.fails) {
+    const verify::ReportRow* row = row_of(verdict.report, lesson.number, each.check);
+    if (row == nullptr)
+      complain(file.path, "no check is called " + each.check);
+    else if (row->status != verify::Status::kFailed)
+      complain(file.path, each.check + " must fail, and it " + std::string(name_of(row->status)));
+    else if (row->sentence.find(each.fragment) == std::string::npos)
+      complain(file.path, each.check + " must say \"" + each.fragment + "\", and says: " + row->sentence);
+  }
+  if (complaints != before) std::printf("%s", verify::text_of(verdict.report).c_str());
+  return verdict;
+}
+
+Misconception row_for(const WrongFile& file, const Verdict& verdict) {
+  return {file.id, file.path.stem(), file.sentence, file.question, fingerprint_of(verdict)};
+}
+
+void judge_right(const LessonInfo& lesson, const RightFile& file) {
+  const Verdict verdict = verdict_of(lesson.number, file.path, std::chrono::seconds(20));
+  bool good = true;
+  for (const verify::ReportRow& row : verdict.report.rows) {
+    const std::string check = row.id.substr(row.id.find('.') + 1);
+    const bool as_it_says = file.may_fail.contains(check) ? row.status == verify::Status::kFailed
+                                                          : row.status == verify::Status::kPassed;
+    if (!as_it_says) complain(file.path, row.id + " " + std::string(name_of(row.status)));
+    good = good && as_it_says;
+  }
+  if (!good) std::printf("%s", verify::text_of(verdict.report).c_str());
+}
+
+// Whether the table holds this row, and the diagnosis finds its cause. A file that reads behind its memory
+// leaves other traces from run to run, so a few traits may differ.
+void compare_with_table(const WrongFile& file, const Misconception& row,
+                        const std::vector<Misconception>& table, const Verdict& verdict) {
+  constexpr double kCurrent = 0.8;
+  const auto known = std::ranges::find(table, row.file, &Misconception::file);
+  if (known == table.end() || known->id != row.id || known->sentence != row.sentence ||
+      known->question != row.question || likeness(row.fingerprint, known->fingerprint) < kCurrent)
+    complain(file.path, "its row in misconceptions.csv is stale: " + text_of(row.fingerprint));
+  const auto first =
+      std::ranges::find(verdict.report.rows, verify::Status::kFailed, &verify::ReportRow::status);
+  if (first == verdict.report.rows.end() ||
+      std::ranges::find(first->causes, row.id, &verify::Cause::id) == first->causes.end())
+    complain(file.path, "the causes that the report gives do not hold " + row.id);
+}
+
+void judge_lesson(const LessonInfo& lesson) {
+  const std::vector<WrongFile> wrong = misconceptions_of(lesson);
+  const std::vector<Misconception> table = read_misconceptions(misconceptions_file(lesson.number));
+  if (wrong.empty()) complain(lesson.name, "a lesson without a known wrong implementation");
+  if (table.size() != wrong.size())
+    complain(misconceptions_file(lesson.number),
+             std::to_string(table.size()) + " rows for " + std::to_string(wrong.size()) + " files");
+  for (const WrongFile& file : looked_at(wrong)) {
+    if (means_nothing_here(file)) continue;
+    const Verdict verdict = judge_wrong(lesson, file);
+    if (!kSanitized) compare_with_table(file, row_for(file, verdict), table, verdict);
+  }
+  for (const RightFile& file : looked_at(equivalents_of(lesson))) judge_right(lesson, file);
+}
+
+void judge_attacks(const LessonInfo& lesson) {
+  for (const WrongFile& file : looked_at(attacks_of(lesson))) judge_wrong(lesson, file);
+}
+
+void write_table(const LessonInfo& lesson) {
+  std::vector<Misconception> rows;
+  for (const WrongFile& file : misconceptions_of(lesson))
+    rows.push_back(row_for(file, judge_wrong(lesson, file)));
+  std::ofstream(misconceptions_file(lesson.number)) << csv_of(rows);
+}
+
+int run(const std::vector<std::string>& arguments) {
+  const bool option = !arguments.empty() && arguments[0].starts_with("--");
+  const std::string mode = option ? arguments[0] : "";
+  const int number = arguments.size() > (option ? 1 : 0) ? std::atoi(arguments[option ? 1 : 0].c_str()) : 0;
+  if (mode == "--diagnosis") {
+    for (const std::string& sentence : complaints_about_diagnosis()) complain("diagnosis", sentence);
+    return complaints == 0 ? 0 : 1;
+  }
+  int judged = 0;
+  for (const LessonInfo& lesson : lessons()) {
+    if (number != 0 && lesson.number != number) continue;
+    ++judged;
+    if (mode == "--write")
+      write_table(lesson);
+    else if (mode == "--attacks")
+      judge_attacks(lesson);
+    else
+      judge_lesson(lesson);
+  }
+  if (judged == 0) complain("misconceptions", "no such lesson");
+  return complaints == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace ringcraft::judge
+
+int main(int argc, char** argv) {
+  try {
+    return ringcraft::judge::run({argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  }
+}
