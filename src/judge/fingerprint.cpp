@@ -60,7 +60,8 @@ std::string rounded(const std::string& text) {
   return result;
 }
 
-// Numbers aside, the words of a sentence, each once. Of several ranks in trouble any may be named first.
+// Numbers aside, the words of a sentence, each once. Of several ranks in trouble any may be named first, the one
+// that waits to send as well as the one that waits to receive.
 std::string words_of(const std::string& text) {
   std::set<std::string> words;
   std::string word;
@@ -69,6 +70,7 @@ std::string words_of(const std::string& text) {
       word += letter;
     else
       words.insert(std::exchange(word, {}));
+  for (const char* either : {"send", "receive", "to", "from"}) words.erase(either);
   std::string joined;
   for (const std::string& each : words) joined += each + " ";
   return joined;

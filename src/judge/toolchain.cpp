@@ -152,17 +152,14 @@ BuildStep link(const Lesson& lesson, const WorkFolder& folder) {
 // which a single name is seen. So the checks keep the library's own functions, whatever a lesson replaces.
 BuildStep link_debug(const Lesson& lesson, const std::filesystem::path& file,
                      std::filesystem::path& program) {
-  const std::filesystem::path folder =
-      std::filesystem::path(kWorkRoot) / ("debug-" + std::to_string(lesson.number));
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
+  const WorkFolder work;
+  const std::string source = std::filesystem::absolute(file).string();
   const auto run = [&](std::vector<std::string> command, const std::vector<std::string>& rest) {
     command.insert(command.end(), rest.begin(), rest.end());
-    const Finished finished = run_tool(std::move(command), folder);
+    const Finished finished = run_tool(std::move(command), work.path());
     require_ended(finished, "the debug build");
     return finished.good() ? std::string() : cleaned(finished.printed, kShownText);
   };
-  const std::string source = std::filesystem::absolute(file).string();
   std::vector<std::string> compile = kCompile;
   compile.insert(compile.end(), kDebug.begin(), kDebug.end());
   std::string trouble = run(compile, {"-c", source, "-o", "student.o"});
@@ -174,7 +171,9 @@ BuildStep link_debug(const Lesson& lesson, const std::filesystem::path& file,
   all.insert(all.end(), kDebugChecks.begin(), kDebugChecks.end());
   if (trouble.empty()) trouble = run(kDebugLink, all);
   if (!trouble.empty()) return {"your file cannot be built for a debugger:\n" + trouble, ""};
-  program = folder / "check";
+  program = std::filesystem::path(kWorkRoot) / ("debug-" + std::to_string(lesson.number) + "-" +
+                                                std::to_string(std::hash<std::string>()(source)));
+  std::filesystem::rename(work.path() / "check", program);
   return {};
 }
 

@@ -42,7 +42,7 @@ BuildStep link(const Lesson& lesson, const WorkFolder& folder);
 BuildStep link_program(const std::filesystem::path& program, const std::vector<std::string>& objects,
                        const std::vector<std::string>& inputs, const WorkFolder& folder);
 /// Compiles the file once more, for debuggers, and links it with the checks to one program: `program`, which
-/// stays until the next call for this lesson.
+/// stays until the next call for this file.
 BuildStep link_debug(const Lesson& lesson, const std::filesystem::path& file, std::filesystem::path& program);
 /// The worker with the student's function.
 std::filesystem::path worker_program(const WorkFolder& folder);

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "judge/puzzle.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
 
@@ -169,6 +170,19 @@ std::string lesson_text(const Course& course, int lesson, const std::string& the
                      shown_path(course.exercise(lesson)), task, then);
 }
 
+namespace {
+
+// A side exercise, below its lesson.
+std::string puzzle_line(const Course& course, const judge::Puzzle& puzzle, verify::Colour colour) {
+  const State state = course.progress().passed(puzzle.id)                                    ? State::kDone
+                      : std::filesystem::exists(judge::puzzle_file(puzzle, course.folder())) ? State::kStarted
+                                                                                             : State::kHere;
+  return fmt::format("       {}  {:26} {}: {}\n", painted(fmt::format("{:7}", name_of(state)), state, colour),
+                     puzzle.id, puzzle.kind, puzzle.title);
+}
+
+}  // namespace
+
 std::string road_text(const Course& course, verify::Colour colour) {
   std::string text, chapter;
   for (const RoadLine& line : course.road()) {
@@ -177,6 +191,8 @@ std::string road_text(const Course& course, verify::Colour colour) {
     const State state = course.state(line.number);
     text += fmt::format("  {}  {}  {:26} {}\n", line.number,
                         painted(fmt::format("{:7}", name_of(state)), state, colour), line.title, line.line);
+    for (const judge::Puzzle& puzzle : judge::puzzles())
+      if (puzzle.lesson() == line.number) text += puzzle_line(course, puzzle, colour);
   }
   text += fmt::format("\n{} of {} lessons done.", course.done(), course.here());
   const auto next = course.next();

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "judge/puzzle.hpp"
 #include "ringcraft/core/error.hpp"
 #include "support/catch.hpp"
 #include "tool/columns.hpp"
@@ -101,6 +102,11 @@ TEST_CASE("the road shows states, how many lessons are done, and the next one") 
   CHECK(has(text, "  102  here "));
   CHECK(has(text, "  103  started "));
   CHECK(has(text, "  201  to come "));
+  CHECK(has(text, "       here     301.deadlock "));
+  judge::start_puzzle("301.deadlock", course.folder());
+  CHECK(has(tool::road_text(course, verify::Colour::kPlain), "       started  301.deadlock "));
+  course.progress().add_passed("301.deadlock", "");
+  CHECK(has(tool::road_text(course, verify::Colour::kPlain), "       done     301.deadlock "));
   CHECK(has(text, "1 of " + std::to_string(course.here()) + " lessons done. Next: 102 Safe softmax"));
 }
 

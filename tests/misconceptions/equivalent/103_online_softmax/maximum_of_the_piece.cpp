@@ -1,4 +1,4 @@
-// Equivalent in value: the maximum of all new scores first, as a tile does it, then one rescaling.
+// Equivalent: the same values, the maximum of all new scores first, as a tile does it, then one rescaling.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-// Equivalent where values are asked for: blocks travel to the previous rank, with matching labels.
+// Equivalent: right values, but blocks travel to the previous rank, with matching labels.
 // May fail: last-block, window-exchanges
 #include <utility>
 

@@ -1,4 +1,4 @@
-// Equivalent where values are asked for: schedule forward walks to the previous rank, all the way round.
+// Equivalent: right values, but schedule forward walks to the previous rank, all the way round.
 // May fail: window-bytes
 #include <utility>
 
