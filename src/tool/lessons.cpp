@@ -39,7 +39,7 @@ int start(const std::string& id, std::optional<std::uint64_t> seed) {
   const auto info = std::ranges::find(here, lesson, &judge::LessonInfo::number);
   std::printf(
       "%s is yours: write the body of %s.\nReading: lessons/%s/README.md\nThen: ./ringcraft check %d\n",
-      std::filesystem::relative(file, kRoot).c_str(), info->function.c_str(), info->name.c_str(), lesson);
+      shown_path(file).c_str(), info->function.c_str(), info->name.c_str(), lesson);
   return 0;
 }
 

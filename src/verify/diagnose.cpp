@@ -75,14 +75,16 @@ GroupResult searched(const Evidence& e, TensorGroup group, const Answer& saved, 
   return {std::move(causes), std::move(found)};
 }
 
-// Whether the gradients are those of the wrong forward pass that was found.
+// Whether the gradients are those of the wrong forward pass, found or not.
 bool follows(const Evidence& e, const Found& forward) {
-  if (forward.matches.empty()) return false;
-  const TwistedRing ring(e.problem, e.inputs, e.claim, forward.ring->arrangement(), e.exponents());
+  const TwistedRing ring(e.problem, e.inputs, e.claim,
+                         forward.ring ? forward.ring->arrangement() : ring_arrangement(e.problem),
+                         e.exponents());
   const Sample sample = sample_of(e, TensorGroup::kBackward, 12, 6);
   const Suspect right_formulas{};  // of a wrong out and lse
-  return match(e, ring, *forward.matches[0].suspect, TensorGroup::kBackward, sample).fit == Fit::kAll ||
-         match(e, ring, right_formulas, TensorGroup::kBackward, sample).fit == Fit::kAll;
+  if (match(e, ring, right_formulas, TensorGroup::kBackward, sample).fit == Fit::kAll) return true;
+  return !forward.matches.empty() &&
+         match(e, ring, *forward.matches[0].suspect, TensorGroup::kBackward, sample).fit == Fit::kAll;
 }
 
 // Mistakes of backward where forward is wrong, too.

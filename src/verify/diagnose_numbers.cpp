@@ -64,9 +64,9 @@ std::vector<Cause> causes_by_numbers(const Evidence& e, TensorGroup group) {
     if (bad != tensor.wrong_rows.end()) {
       const Sharding sharding = e.problem.sharding();
       return {{"NaN",
-               tensor.name + " is no number from position " + std::to_string(bad->first) + " (rank " +
+               tensor.name + " is no number first at position " + std::to_string(bad->first) + " (rank " +
                    std::to_string(sharding.owner_of(bad->first)) + ", local row " +
-                   std::to_string(sharding.local_from_global(bad->first)) + ") on",
+                   std::to_string(sharding.local_from_global(bad->first)) + ")",
                "Does this row meet a block without a visible key (-inf - (-inf)), a score that exp cannot "
                "hold, or "
                "memory that nobody wrote?"}};

@@ -75,7 +75,12 @@ std::string chunk_words(const Problem& problem, int rank, Index row) {
 }  // namespace
 
 std::string place_of(const Evidence& e, const Found& found) {
-  const auto first = first_wrong(e.comparison, e.problem.sharding());
+  // Where the forward pass is wrong, wrong gradients are no news.
+  Comparison causes = e.comparison;
+  if (any_wrong(e.comparison, TensorGroup::kForward))
+    std::erase_if(causes.tensors,
+                  [](const TensorComparison& t) { return t.name != "out" && t.name != "lse"; });
+  const auto first = first_wrong(causes, e.problem.sharding());
   if (!first) return "";
   const Difference& d = first->difference;
   std::string text = "first wrong: rank " + std::to_string(first->rank) + ", " + d.tensor +

@@ -25,10 +25,10 @@ struct Tally {
     return static_cast<double>(wrong - wrong_hits) > (1 - kEnough) * static_cast<double>(planned);
   }
   bool keeps_right() const { return static_cast<double>(right_hits) >= kEnough * static_cast<double>(right); }
-  // Whether the rows that it has wrong are on ranks where the claim is right.
-  bool on_other_ranks() const {
+  // Whether the rows that it has wrong are on ranks where nothing of the claim is wrong.
+  bool on_other_ranks(const std::set<int>& wrong_of_any) const {
     return std::none_of(missed_ranks.begin(), missed_ranks.end(),
-                        [&](int r) { return wrong_ranks.contains(r); });
+                        [&](int r) { return wrong_of_any.contains(r); });
   }
 };
 
@@ -95,14 +95,14 @@ Match match(const Evidence& e, const TwistedRing& ring, const Suspect& suspect, 
                                              : backward_tallies(e, ring, suspect.twist, sample);
   Match result{&suspect, Fit::kAll, {}, {}, 0, 0};
   std::set<int> ranks;
+  for (const Tally& tally : tallies) ranks.insert(tally.wrong_ranks.begin(), tally.wrong_ranks.end());
   for (const Tally& tally : tallies) {
     result.hits += tally.wrong_hits + tally.right_hits;
     result.rows += tally.wrong + tally.right;
-    ranks.insert(tally.wrong_ranks.begin(), tally.wrong_ranks.end());
-    if (tally.explained() && (tally.keeps_right() || tally.on_other_ranks()))
+    if (tally.explained() && (tally.keeps_right() || tally.on_other_ranks(ranks)))
       result.tensors.push_back(tally.name);
     const bool kept = (tally.wrong == 0 || tally.explained()) && tally.keeps_right();
-    const bool elsewhere = (tally.wrong == 0 || tally.explained()) && tally.on_other_ranks();
+    const bool elsewhere = (tally.wrong == 0 || tally.explained()) && tally.on_other_ranks(ranks);
     if (!kept) result.fit = std::min(result.fit, elsewhere ? Fit::kSomeRanks : Fit::kSomeTensors);
   }
   if (result.fit == Fit::kSomeRanks) result.ranks.assign(ranks.begin(), ranks.end());

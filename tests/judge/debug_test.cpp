@@ -47,9 +47,13 @@ TEST_CASE("in one process right files pass and wrong ones fail with the judge's 
     const Finished finished = debugged(lesson, file_of(name));
     INFO(finished.printed);
     CHECK(finished.ending.number == 1);
-    for (const verify::ReportRow& row : report.rows)
-      if (row.status == verify::Status::kFailed)
-        CHECK(testing::contains(finished.printed, row.sentence.substr(0, row.sentence.find('\n'))));
+    for (const verify::ReportRow& row : report.rows) {
+      if (row.status != verify::Status::kFailed) continue;
+      std::string sentence = row.sentence.substr(0, row.sentence.find('\n'));
+      if (const auto knot = sentence.find("deadlock: "); knot != sentence.npos)
+        sentence.resize(knot);  // a circle of waits may be told from any of its ranks on
+      CHECK(testing::contains(finished.printed, sentence));
+    }
   }
 }
 

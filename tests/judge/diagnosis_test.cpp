@@ -64,7 +64,10 @@ TEST_CASE("a digest sees numbers and words, not the order of summation") {
   CHECK(
       digest_of(sign::kMessages, knot) ==
       digest_of(sign::kMessages, "deadlock: rank 0 waits to send to rank 1; rank 1 waits to send to rank 0"));
-  CHECK(digest_of(sign::kMessages, knot) != digest_of(sign::kMessages, "deadlock: rank 1 waits to receive"));
+  CHECK(digest_of(sign::kMessages, "rank 3 waits to send 8 bytes to rank 0, which has ended") ==
+        digest_of(sign::kMessages, "rank 1 waits to receive 8 bytes from rank 0, which has ended"));
+  CHECK(digest_of(sign::kMessages, knot) !=
+        digest_of(sign::kMessages, "rank 1 waits for rank 0, which has ended"));
 }
 
 TEST_CASE("a table as text and back") {

@@ -8,6 +8,7 @@
 
 #include "ringcraft/core/random.hpp"
 #include "support/catch.hpp"
+#include "support/errors.hpp"
 #include "support/random_problem.hpp"
 #include "verify/plain_dense.hpp"
 #include "verify/subject.hpp"
@@ -205,6 +206,43 @@ TEST_CASE("gradients are judged apart from a right forward pass") {
   CHECK(
       std::any_of(two.backward.begin(), two.backward.end(), [](const Cause& c) { return c.id == "BW7-dq"; }));
   CHECK(std::any_of(two.backward.begin(), two.backward.end(), [](const Cause& c) { return c.id == "GR2"; }));
+}
+
+TEST_CASE(
+    "gradients that follow from a wrong out accuse nothing in backward, whether its cause is known or not") {
+  const Scene scene(small(causal_mask()));
+  const Shape& s = scene.c.problem.shape;
+  const double scale = scene.c.problem.softmax_scale;
+  Answer claim = clone(scene.right.value);
+  // Row 20 of every head is wrong in a way that nobody knows, and D = rowsum(dout out) with it: so are dq of
+  // this row and dk of the keys that it sees, by P (D - D') scale.
+  const Position row = 20;
+  for (Index h = 0; h < s.heads; ++h) {
+    const auto q = head_of<double>(scene.inputs.q, 0, h),
+               k = head_of<double>(scene.inputs.k, 0, h / s.group()),
+               dout = head_of<double>(scene.inputs.dout, 0, h),
+               lse = head_of<double>(scene.right.value.lse, 0, h);
+    double less = 0;  // D - D'
+    for (Index c = 0; c < s.head_dim; ++c) {
+      const double change = 0.3 + 0.1 * static_cast<double>(c);
+      head_of<double>(claim.out, 0, h)(row, c) += change;
+      less -= change * dout(row, c);
+    }
+    for (Position j = 0; j <= row; ++j) {
+      double score = 0;
+      for (Index c = 0; c < s.head_dim; ++c) score += q(row, c) * k(j, c);
+      const double change = std::exp(scale * score - lse(row, 0)) * less * scale;
+      for (Index c = 0; c < s.head_dim; ++c) {
+        head_of<double>(claim.dq, 0, h)(row, c) += change * k(j, c);
+        head_of<double>(claim.dk, 0, h / s.group())(j, c) += change * q(row, c);
+      }
+    }
+  }
+  const Diagnosis found = scene.of(claim, Ranks::kKnown, Expect::kAll);
+  CHECK(found.backward.empty());
+  REQUIRE(found.remarks.size() == 1);
+  CHECK(testing::contains(found.remarks[0], "nothing more is wrong in backward"));
+  CHECK(testing::contains(found.place, "rank 2, out"));
 }
 
 TEST_CASE("a float32 claim is recognised by its numbers, and a low precision by its errors") {
