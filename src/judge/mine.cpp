@@ -113,7 +113,7 @@ verify::StageResult Mine::climb(const verify::Stage& stage, const Problem& share
       run_command({.arguments = {folder_.path() / "stage", request, stage.name, reply_file},
                    .environment = {"LC_ALL=C"},
                    .folder = folder_.path(),
-                   .limits = {.address_bytes = address_limit(shared, inputs)},
+                   .limits = {.address_bytes = address_limit(shared, inputs), .processes = kSanitized},
                    .output_limit = kMostText},
                   limit);
   using Kind = Misbehaviour::Kind;

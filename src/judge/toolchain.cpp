@@ -102,6 +102,22 @@ WorkFolder::~WorkFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
+namespace {
+
+// The first file that the compiler has read, by its list, that is no header and not the student's own; empty
+// if there is none.
+std::string included_source(const std::string& list, const std::string& own) {
+  std::istringstream words(list);
+  for (std::string word; words >> word;) {
+    const std::filesystem::path path = word;
+    for (const char* ending : {".cpp", ".cc", ".cxx", ".c", ".cu", ".inc", ".txt"})
+      if (path.extension() == ending && word != own) return path.filename().string();
+  }
+  return {};
+}
+
+}  // namespace
+
 BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const WorkFolder& folder) {
   std::vector<std::string> arguments = kCompile;
   const std::string name = file.filename().string();
@@ -110,9 +126,13 @@ BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const
   } else if (!kPrecompiled.empty()) {  // it fits the plain flags only
     arguments.insert(arguments.end(), {"-include", kPrecompiled});
   }
-  arguments.insert(arguments.end(), {"-c", name, "-o", folder.path() / "student.o"});
+  const std::filesystem::path read = folder.path() / "read.txt";
+  arguments.insert(arguments.end(), {"-MMD", "-MF", read, "-c", name, "-o", folder.path() / "student.o"});
   const Finished finished = run_tool(std::move(arguments), std::filesystem::absolute(file).parent_path());
   if (!finished.good()) return {compiler_sentence(finished, name), ""};
+  if (const std::string other = included_source(read_text(read), name); !other.empty())
+    return {name + " includes " + other + ", a source file: include headers, and write the body yourself",
+            ""};
   return {"", cleaned(finished.printed, kShownText)};
 }
 

@@ -2,6 +2,7 @@
 #include "tool/claim.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <thread>
 
 #include "ringcraft/core/error.hpp"
@@ -10,6 +11,11 @@
 
 namespace ringcraft::tool {
 namespace {
+
+bool is_finite(const Buffer& tensor) {
+  const Buffer numbers = converted(tensor, DType::kFloat64);
+  return std::ranges::all_of(numbers.values<double>(), [](double x) { return std::isfinite(x); });
+}
 
 constexpr const char* kNothing = "nothing that I know gives these numbers";
 
@@ -21,6 +27,12 @@ verify::Comparison compared(const verify::Answer& claim, const Problem& problem,
   const verify::Inputs inputs = verify::converted(stored.inputs, DType::kFloat32);
   const verify::Answer dense =
       verify::converted(verify::plain_dense<float>(problem, inputs), claim.out.dtype());
+  for (const auto& [name, tensor] : verify::named(dense))
+    if (!tensor.empty() && name != "lse" && !is_finite(tensor))
+      throw Error("--input",
+                  "tensors whose attention " + std::string(name_of(claim.out.dtype())) + " can hold",
+                  std::string(name) + " of plain dense attention is no number somewhere",
+                  "judge it in float64: convert the input and the claim");
   verify::FloatRule rule(claim.out.dtype());
   return rule.add(claim, dense, oracle, expect);
 }

@@ -1,6 +1,7 @@
 // The program. Exit codes: 0 good, 1 the answer is wrong, 2 the call is wrong, 3 something needed is missing.
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
 
 #include "judge/child.hpp"
@@ -24,6 +25,8 @@ int main(int argc, char** argv) {
     return ringcraft::tool::parse_command_line(argc, argv)();
   } catch (const ringcraft::Error& error) {
     return report(error.what(), error.code());
+  } catch (const std::filesystem::filesystem_error& error) {
+    return report(error.what(), ringcraft::Code::kWrongCall);
   } catch (const std::bad_alloc&) {
     return report("out of memory; try a shorter sequence", ringcraft::Code::kMissing);
   } catch (const std::exception& error) {

@@ -70,6 +70,8 @@ std::string fingerprint(std::string_view text) {
 }
 
 std::string fingerprint_of(const std::filesystem::path& file) {
+  std::error_code ignored;  // a pipe or a device would be read for ever
+  if (!std::filesystem::is_regular_file(file, ignored)) return {};
   std::ifstream in(file, std::ios::binary);
   if (!in) return {};
   return fingerprint(std::string{std::istreambuf_iterator<char>(in), {}});

@@ -115,7 +115,11 @@ class Watch {
     if (ready[0].revents != 0)
       for (const char key : terminal_->keys())
         if (!ended_) on_key(key);
-    on_files();
+    try {
+      on_files();
+    } catch (const std::exception& error) {  // a progress file that cannot be read, say
+      say("ringcraft: " + shown(error.what(), 4000) + "\n");
+    }
     if (due_ && Clock::now() >= *due_) begin_check();
     if (check_ && check_->ended()) finish_check();
   }
@@ -199,7 +203,7 @@ class Watch {
   void on_key(char key) {
     try {
       act(key);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       say("ringcraft: " + shown(error.what(), 4000) + "\n");
       say_keys();
     }

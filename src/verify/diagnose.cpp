@@ -2,6 +2,7 @@
 #include "verify/diagnose.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ringcraft/core/shown.hpp"
 #include "verify/diagnose_detail.hpp"
@@ -99,6 +100,15 @@ GroupResult searched_after(const Evidence& e, const Found& forward, Ranks ranks)
   return searched(e, TensorGroup::kBackward, e.claim, ranks);
 }
 
+// Whether no row of out is a number.
+bool all_rows_missing(const Comparison& comparison, Position seqlen) {
+  return std::any_of(comparison.tensors.begin(), comparison.tensors.end(), [=](const TensorComparison& t) {
+    return t.name == "out" && static_cast<Position>(t.wrong_rows.size()) == seqlen &&
+           std::none_of(t.wrong_rows.begin(), t.wrong_rows.end(),
+                        [](const auto& row) { return std::isfinite(row.second.got); });
+  });
+}
+
 void append(std::vector<Cause>& causes, const std::vector<Cause>& more) {
   for (const Cause& cause : more)
     if (causes.size() < kMost &&
@@ -129,7 +139,9 @@ Diagnosis diagnose(const Problem& problem, const Inputs& inputs, const Answer& c
   const bool forward_wrong = any_wrong(comparison, TensorGroup::kForward);
   GroupResult forward, backward;
   if (forward_wrong) {
-    forward = searched(e, TensorGroup::kForward, oracle.value, ranks);
+    if (!all_rows_missing(comparison,
+                          problem.shape.seqlen))  // what leaves no number anywhere has many causes
+      forward = searched(e, TensorGroup::kForward, oracle.value, ranks);
     result.forward = forward.causes;
     if (result.forward.empty()) append(result.forward, causes_by_numbers(e, TensorGroup::kForward));
     if (result.forward.empty()) append(result.forward, causes_by_picture(e));

@@ -1,6 +1,8 @@
 // exercises/progress.txt: facts that no order, no duplicate and no other program loses.
 #include "tool/progress.hpp"
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -94,4 +96,13 @@ TEST_CASE("a fingerprint changes with any byte") {
   CHECK(tool::fingerprint("a") == "af63dc4c8601ec8c");
   CHECK(tool::fingerprint("foobar") == "85944171f73967e8");
   CHECK(tool::fingerprint_of("/nowhere/at/all").empty());
+}
+
+TEST_CASE("what is no regular file has no fingerprint, and is not read for ever") {
+  const Folder folder;
+  const std::string pipe = folder.file("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK(tool::fingerprint_of(pipe).empty());
+  CHECK(tool::fingerprint_of(folder.file("")).empty());
+  CHECK(tool::fingerprint_of("/dev/zero").empty());
 }
