@@ -88,6 +88,7 @@ const Refusal kRefusals[] = {
     {"watch 104", "104"},
     {"next 104", "104"},
     {"export .", "export: expected a folder outside of"},
+    {"export ''", "export: expected a folder, got an empty name"},
     {"grade DIR", "grade is not part of this version"},
     {"bench kernels", "bench kernels is not part of this version"},
     {"bench --tune", "bench --tune is not part of this version"},
