@@ -9,6 +9,7 @@
 #include "judge/config.hpp"
 #include "judge/judge.hpp"
 #include "judge/stage_wire.hpp"
+#include "judge/team.hpp"
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft::judge {
@@ -111,7 +112,7 @@ verify::StageResult Mine::climb(const verify::Stage& stage, const Problem& share
 
   const Finished finished =
       run_command({.arguments = {folder_.path() / "stage", request, stage.name, reply_file},
-                   .environment = {"LC_ALL=C"},
+                   .environment = worker_environment(),
                    .folder = folder_.path(),
                    .limits = {.address_bytes = address_limit(shared, inputs), .processes = kSanitized},
                    .output_limit = kMostText},

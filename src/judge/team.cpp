@@ -5,6 +5,13 @@
 #include "judge/round.hpp"
 
 namespace ringcraft::judge {
+
+std::vector<std::string> worker_environment() {
+  if (!kSanitized) return {};
+  return {"ASAN_OPTIONS=detect_leaks=0:handle_segv=0:handle_sigbus=0",
+          "TSAN_OPTIONS=handle_segv=0:handle_sigbus=0"};
+}
+
 namespace {
 
 // A call has a deadline; the processor time is that of all calls of a lesson, on all threads.
@@ -17,14 +24,6 @@ Limits worker_limits(const Asked& asked) {
     limits.processes = true;   // and its report is written with the help of another program
   }
   return limits;
-}
-
-// Nothing, but that a sanitizer leaves crashes to the judge, and does not report what a killed program still
-// holds.
-std::vector<std::string> worker_environment() {
-  if (!kSanitized) return {};
-  return {"ASAN_OPTIONS=detect_leaks=0:handle_segv=0:handle_sigbus=0",
-          "TSAN_OPTIONS=handle_segv=0:handle_sigbus=0"};
 }
 
 Command worker_command(const std::filesystem::path& program, const Asked& asked) {

@@ -101,6 +101,10 @@ class Team final : public Workers {
   int calls_ = 0;
 };
 
+/// The environment of a program with a student's code: nothing, but that a sanitizer leaves crashes to the
+/// judge, and does not report what a killed program still holds.
+std::vector<std::string> worker_environment();
+
 /// Text of a student's program for a report: at most `limit` bytes, control characters replaced.
 std::string cleaned(std::string_view text, std::size_t limit);
 
