@@ -45,7 +45,7 @@ function(ringcraft_compile_quickly target)
   if(RINGCRAFT_SANITIZE)
     set(options -O0)
   elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # version 12 believes that "a" + std::string writes out of bounds
-    list(APPEND options -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)
+    list(APPEND options -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
   endif()
   if(ARGN)
     set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${options}")
