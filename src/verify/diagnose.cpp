@@ -88,6 +88,23 @@ bool follows(const Evidence& e, const Found& forward) {
          match(e, ring, *forward.matches[0].suspect, TensorGroup::kBackward, sample).fit == Fit::kAll;
 }
 
+void append(std::vector<Cause>& causes, const std::vector<Cause>& more) {
+  for (const Cause& cause : more)
+    if (causes.size() < kMost &&
+        std::none_of(causes.begin(), causes.end(), [&](const Cause& c) { return c.id == cause.id; }))
+      causes.push_back(cause);
+}
+
+// What leaves no number anywhere has many causes: the finding goes first, then what leaves none on these
+// very ranks.
+GroupResult searched_without_numbers(const Evidence& e) {
+  Found found = search(e, TensorGroup::kForward, e.oracle.value, ring_arrangement(e.problem));
+  std::erase_if(found.matches, [](const Match& match) { return match.fit != Fit::kAll; });
+  std::vector<Cause> causes = causes_by_numbers(e, TensorGroup::kForward);
+  append(causes, best_of(found, ""));
+  return {std::move(causes), std::move(found)};
+}
+
 // Mistakes of backward where forward is wrong, too.
 GroupResult searched_after(const Evidence& e, const Found& forward, Ranks ranks) {
   if (!forward.matches.empty() && forward.matches[0].fit == Fit::kAll) {
@@ -107,13 +124,6 @@ bool all_rows_missing(const Comparison& comparison, Position seqlen) {
            std::none_of(t.wrong_rows.begin(), t.wrong_rows.end(),
                         [](const auto& row) { return std::isfinite(row.second.got); });
   });
-}
-
-void append(std::vector<Cause>& causes, const std::vector<Cause>& more) {
-  for (const Cause& cause : more)
-    if (causes.size() < kMost &&
-        std::none_of(causes.begin(), causes.end(), [&](const Cause& c) { return c.id == cause.id; }))
-      causes.push_back(cause);
 }
 
 }  // namespace
@@ -139,9 +149,9 @@ Diagnosis diagnose(const Problem& problem, const Inputs& inputs, const Answer& c
   const bool forward_wrong = any_wrong(comparison, TensorGroup::kForward);
   GroupResult forward, backward;
   if (forward_wrong) {
-    if (!all_rows_missing(comparison,
-                          problem.shape.seqlen))  // what leaves no number anywhere has many causes
-      forward = searched(e, TensorGroup::kForward, oracle.value, ranks);
+    forward = all_rows_missing(comparison, problem.shape.seqlen)
+                  ? searched_without_numbers(e)
+                  : searched(e, TensorGroup::kForward, oracle.value, ranks);
     result.forward = forward.causes;
     if (result.forward.empty()) append(result.forward, causes_by_numbers(e, TensorGroup::kForward));
     if (result.forward.empty()) append(result.forward, causes_by_picture(e));

@@ -280,13 +280,13 @@ TEST_CASE("numbers that are none are named by position and rank") {
   CHECK(first_id(scene.of(merged).forward) == "MG14");
 }
 
-TEST_CASE("a claim without a single number accuses no particular mistake") {
+TEST_CASE("a claim without a single number is called that first, and then what leaves none on these ranks") {
   const Scene scene(small(causal_mask()));
   Answer claim = clone(scene.right.value);
   for (Buffer* tensor : {&claim.out, &claim.lse})
     for (double& x : tensor->values<double>()) x = std::nan("");
   const Diagnosis found = scene.of(claim);
-  REQUIRE(found.forward.size() == 1);
+  REQUIRE(!found.forward.empty());
   CHECK(found.forward[0].id == "NaN");
 }
 
