@@ -1,9 +1,10 @@
-// The student's files on the ladder (see mine.hpp).
-#include "tool/mine.hpp"
+// run --mine: the student's files on the ladder.
+#include "judge/mine.hpp"
 
 #include <cstdio>
 
-#include "judge/mine.hpp"
+#include "tool/course.hpp"
+#include "tool/course_commands.hpp"
 #include "tool/ladder_report.hpp"
 #include "tool/output.hpp"
 
@@ -54,10 +55,9 @@ Climbed climbed(judge::Mine& mine, const verify::Stage& stage, const Problem& pr
 
 }  // namespace
 
-verify::Report climb_with_own_files(const std::filesystem::path& workspace, const std::string& title,
-                                    const Problem& problem, const verify::Inputs& inputs,
-                                    std::optional<Layout> only) {
-  judge::Mine mine(workspace);
+verify::Report climb_with_own_files(const std::string& title, const Problem& problem,
+                                    const verify::Inputs& inputs, std::optional<Layout> only) {
+  judge::Mine mine(workspace());
   introduce(mine);
   const Climber climber{[&](const verify::Stage& stage, double oracle_seconds) {
                           return climbed(mine, stage, problem, inputs, oracle_seconds);
