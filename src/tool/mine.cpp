@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "ringcraft/core/shown.hpp"
 #include "tool/course.hpp"
 #include "tool/course_commands.hpp"
 #include "tool/ladder_report.hpp"
@@ -13,12 +14,6 @@ namespace {
 
 // Seconds that a stage may take: plain loops are some twenty times as slow as the library's.
 constexpr double kFloor = 5, kPerOracle = 20;
-
-std::string listed(const std::vector<int>& lessons) {
-  std::string text;
-  for (const int lesson : lessons) text += (text.empty() ? "" : ", ") + std::to_string(lesson);
-  return text;
-}
 
 // Which files take part, and which the ladder does not need.
 void introduce(const judge::Mine& mine) {
