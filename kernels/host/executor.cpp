@@ -134,6 +134,7 @@ void run(const Grid& grid, const std::function<void()>& thread) {
 }
 
 const Thread& this_thread() { return ThreadBlock::current().lane().thread; }
+int this_lane() { return ThreadBlock::current().lane().number % kWarpLanes; }
 std::byte* shared_memory() { return ThreadBlock::current().shared(); }
 void sync_threads(Site site) { ThreadBlock::current().barrier(site); }
 std::uint64_t warp_operation(WarpOperation operation, unsigned mask, std::uint64_t value, int source,

@@ -51,7 +51,7 @@ struct Site {
 };
 
 /// What lanes of a warp do together.
-enum class WarpOperation : std::uint8_t { kSync, kShuffle, kBallot };
+enum class WarpOperation : std::uint8_t { kSync, kShuffle, kBallot, kLoadMatrix, kMultiply };
 
 /// The thread that runs now. Only a kernel under run() may ask.
 struct Thread {
@@ -61,12 +61,15 @@ struct Thread {
   Triple grid_extent;   ///< gridDim
 };
 const Thread& this_thread();
+/// Its lane in its warp, 0 to 31.
+int this_lane();
 /// Dynamic shared memory of this thread's block, aligned to 128 bytes.
 std::byte* shared_memory();
 /// __syncthreads: returns when all threads of the block that have not ended are here.
 void sync_threads(Site site);
 /// A warp operation of the lanes in `mask`: returns when all of them are here. kShuffle gives the `value` of
-/// lane `source` (of this warp), kBallot a bit for every lane with a value that is not 0, kSync nothing.
+/// lane `source` (of this warp), kBallot a bit for every lane with a value that is not 0, kSync nothing. For
+/// kLoadMatrix and kMultiply see warp_matrix.hpp.
 std::uint64_t warp_operation(WarpOperation operation, unsigned mask, std::uint64_t value, int source,
                              Site site);
 

@@ -11,13 +11,13 @@
 #include <random>
 #include <tuple>
 
+#include "host/warp_matrix.hpp"
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft::simt {
 namespace {
 
 constexpr std::size_t kStackBytes = std::size_t{128} << 10;  // of one CUDA thread
-constexpr int kWarp = 32;
 
 std::string described(const Triple& t) {
   return "(" + std::to_string(t.x) + ", " + std::to_string(t.y) + ", " + std::to_string(t.z) + ")";
@@ -52,6 +52,10 @@ const char* name_of(WarpOperation operation) {
       return "a shuffle";
     case WarpOperation::kBallot:
       return "a ballot";
+    case WarpOperation::kLoadMatrix:
+      return "ldmatrix";
+    case WarpOperation::kMultiply:
+      return "mma";
   }
   return "?";
 }
@@ -101,6 +105,7 @@ void ThreadBlock::begin(const Grid& grid, const Triple& block) {
   for (std::size_t i = 0; i < count_; ++i) {
     lanes_[i].thread = {index, block, grid.threads, grid.blocks};
     lanes_[i].state = State::kReady;
+    lanes_[i].copies.clear();
     if (++index.x == grid.threads.x) index = {0, index.y + 1, index.z};
     if (index.y == grid.threads.y) index = {0, 0, index.z + 1};
   }
@@ -184,9 +189,9 @@ void ThreadBlock::leave_barrier() {
 // The lanes of this one's warp that its mask names, from the one behind it on.
 template <class Action>
 void ThreadBlock::for_mask(const Lane& lane, Action action) {
-  const int first = lane.number / kWarp * kWarp;
-  for (int i = 1; i <= kWarp; ++i) {
-    const int place = (lane.number - first + i) % kWarp;
+  const int first = lane.number / kWarpLanes * kWarpLanes;
+  for (int i = 1; i <= kWarpLanes; ++i) {
+    const int place = (lane.number - first + i) % kWarpLanes;
     if ((lane.mask >> place & 1) != 0 && static_cast<std::size_t>(first + place) < count_)
       if (!action(lanes_[static_cast<std::size_t>(first + place)], place)) return;
   }
@@ -200,7 +205,7 @@ std::uint64_t ThreadBlock::warp(WarpOperation operation, unsigned mask, std::uin
   lane.value = value;
   lane.source = source;
   lane.site = site;
-  if ((mask >> (lane.number % kWarp) & 1) == 0)
+  if ((mask >> (lane.number % kWarpLanes) & 1) == 0)
     fail("thread " + std::to_string(lane.number) + " calls " + name_of(operation) + " at " + described(site) +
          " with the mask " + masked(mask) + ", which leaves it out:");
   bool complete = true;
@@ -218,12 +223,14 @@ std::uint64_t ThreadBlock::warp(WarpOperation operation, unsigned mask, std::uin
 
 // All are there: the last to come computes what each of them gets.
 void ThreadBlock::finish(const Lane& last) {
+  if (last.operation == WarpOperation::kLoadMatrix || last.operation == WarpOperation::kMultiply)
+    return finish_matrix(last);
   unsigned ballot = 0;
   for_mask(last, [&](const Lane& lane, int place) {
     ballot |= unsigned{lane.value != 0} << place;
     return true;
   });
-  const int first = last.number / kWarp * kWarp;
+  const int first = last.number / kWarpLanes * kWarpLanes;
   for_mask(last, [&](Lane& lane, int) {
     lane.result = ballot;
     if (last.operation == WarpOperation::kShuffle) {
@@ -237,6 +244,30 @@ void ThreadBlock::finish(const Lane& last) {
     lane.state = State::kReady;
     return true;
   });
+}
+
+void ThreadBlock::finish_matrix(const Lane& last) {
+  void* brought[kWarpLanes] = {};
+  for_mask(last, [&](Lane& lane, int place) {
+    brought[place] = reinterpret_cast<void*>(static_cast<std::uintptr_t>(lane.value));
+    lane.state = State::kReady;
+    return true;
+  });
+  if (std::count(std::begin(brought), std::end(brought), nullptr) > 0)
+    fail(std::string(name_of(last.operation)) + " at " + described(last.site) +
+         " needs a warp of 32 threads, and the last warp of this thread block has fewer:");
+  const auto all = [&]<class T>(void (*together)(T* const(&)[kWarpLanes])) {
+    T* lanes[kWarpLanes];
+    for (int i = 0; i < kWarpLanes; ++i) lanes[i] = static_cast<T*>(brought[i]);
+    together(lanes);
+  };
+  last.operation == WarpOperation::kLoadMatrix ? all(load_together) : all(multiply_together);
+}
+
+void ThreadBlock::require_aligned(const void* address, std::size_t bytes, const char* what, Site site) const {
+  if (reinterpret_cast<std::uintptr_t>(address) % bytes == 0) return;
+  fail("thread " + std::to_string(running_->number) + " gives " + what + " at " + described(site) +
+       " an address that is no multiple of " + std::to_string(bytes) + " bytes:");
 }
 
 // ---- Sentences

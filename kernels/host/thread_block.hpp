@@ -8,10 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "host/async_copies.hpp"
 #include "host/executor.hpp"
 #include "ringcraft/core/scratch.hpp"
 
 namespace ringcraft::simt {
+
+inline constexpr int kWarpLanes = 32;
 
 /// Where a thread stands.
 enum class State : std::uint8_t {
@@ -32,6 +35,7 @@ struct Lane {
   int source = 0;                           ///< from whom it wants what,
   std::uint64_t result = 0;                 ///< and what it got
   int number = 0;                           ///< its place in the block
+  AsyncCopies copies;                       ///< what it has not waited for
   boost::context::fiber fiber;              ///< it, while it does not run
   boost::context::fiber* caller = nullptr;  ///< who resumed it, while it runs
 };
@@ -51,6 +55,8 @@ class ThreadBlock {
   /// See sync_threads() and warp_operation().
   void barrier(Site site);
   std::uint64_t warp(WarpOperation operation, unsigned mask, std::uint64_t value, int source, Site site);
+  /// Throws Error, with the thread and the place, unless the address is a multiple of `bytes`.
+  void require_aligned(const void* address, std::size_t bytes, const char* what, Site site) const;
 
  private:
   void begin(const Grid& grid, const Triple& block);
@@ -61,6 +67,7 @@ class ThreadBlock {
   void end(Lane& lane);
   void leave_barrier();
   void finish(const Lane& last);
+  void finish_matrix(const Lane& last);
   template <class Action>
   void for_mask(const Lane& lane, Action action);
   std::string where_all_are() const;
