@@ -107,19 +107,19 @@ void cp_async_wait() {
 
 inline void ldmatrix_x4(unsigned (&reg)[4], const void* row_smem, const char* file = __builtin_FILE(),
                         int line = __builtin_LINE()) {
-  simt::load_matrices({row_smem, reg, 4, simt::Order::kRows}, {file, line});
+  simt::load_matrices({row_smem, reg, 4, simt::Order::kRows, {file, line}});
 }
 inline void ldmatrix_x4_trans(unsigned (&reg)[4], const void* row_smem, const char* file = __builtin_FILE(),
                               int line = __builtin_LINE()) {
-  simt::load_matrices({row_smem, reg, 4, simt::Order::kColumns}, {file, line});
+  simt::load_matrices({row_smem, reg, 4, simt::Order::kColumns, {file, line}});
 }
 inline void ldmatrix_x2(unsigned (&reg)[2], const void* row_smem, const char* file = __builtin_FILE(),
                         int line = __builtin_LINE()) {
-  simt::load_matrices({row_smem, reg, 2, simt::Order::kRows}, {file, line});
+  simt::load_matrices({row_smem, reg, 2, simt::Order::kRows, {file, line}});
 }
 inline void ldmatrix_x2_trans(unsigned (&reg)[2], const void* row_smem, const char* file = __builtin_FILE(),
                               int line = __builtin_LINE()) {
-  simt::load_matrices({row_smem, reg, 2, simt::Order::kColumns}, {file, line});
+  simt::load_matrices({row_smem, reg, 2, simt::Order::kColumns, {file, line}});
 }
 
 template <class T>

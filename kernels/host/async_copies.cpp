@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "host/checker.hpp"
 #include "host/thread_block.hpp"
 
 namespace ringcraft::simt {
@@ -13,6 +14,8 @@ void AsyncCopies::start(void* to, const void* from, bool valid, Site site) {
   const ThreadBlock& block = ThreadBlock::current();
   block.require_aligned(to, kBytes, "cp.async", site);
   if (valid) block.require_aligned(from, kBytes, "cp.async", site);
+  if (Checker::running != nullptr)
+    Checker::running->copy_starts(to, valid ? from : nullptr, kBytes, place_of(site));
   std::memset(to, 0xFF, kBytes);
   copies_.push_back({to, valid ? from : nullptr, groups_});
 }
@@ -28,6 +31,7 @@ void AsyncCopies::wait(int newest) {
       std::memcpy(copy.to, copy.from, kBytes);
     else
       std::memset(copy.to, 0, kBytes);
+    if (Checker::running != nullptr) Checker::running->copy_arrives(copy.to, kBytes);
   }
   copies_.erase(copies_.begin(), copies_.begin() + static_cast<std::ptrdiff_t>(arrived));
 }

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "host/checker.hpp"
 #include "host/thread_block.hpp"
 #include "ringcraft/core/error.hpp"
 
@@ -127,8 +128,15 @@ void run(const Grid& grid, const std::function<void()>& thread) {
   if (grid.shared_bytes > kMostShared)
     throw Error("launch", "at most " + std::to_string(kMostShared) + " bytes of shared memory",
                 std::to_string(grid.shared_bytes), "choose smaller tiles");
-  static Helpers helpers;
   Launch launch(grid, thread);
+  if (checks_launches()) {
+    static std::mutex one_at_a_time;
+    const std::lock_guard lock(one_at_a_time);
+    const Checker checker;
+    launch.work();
+    return launch.rethrow();
+  }
+  static Helpers helpers;
   helpers.help(launch, helpers_for(grid));
   launch.rethrow();
 }

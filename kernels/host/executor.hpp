@@ -34,13 +34,19 @@ struct Settings {
   std::uint64_t seed = 0;
   /// Threads of the operating system for one launch; 0: as many as there are cores.
   int workers = 0;
+  /// Look for mistakes in kernels that are compiled for it (checker.hpp). Launches then run one at a time,
+  /// and each on one thread of the operating system.
+  bool check = true;
+  /// Count what launches of such kernels move (traffic.hpp).
+  bool count_traffic = false;
 };
 /// The settings, to be read and changed.
 Settings& settings();
 
 /// Runs `thread` once for every thread of the grid and returns when all have ended. Throws Error, with who
 /// waits where, if a thread block does not come to an end: threads wait at different barriers, a barrier is
-/// reached after others have left the kernel, a warp operation names a lane that does not take part. An
+/// reached after others have left the kernel, a warp operation names a lane that does not take part; and with
+/// the first thing that a checked launch finds. An
 /// exception of a thread is thrown here. The other thread blocks of a launch that failed are not started.
 void run(const Grid& grid, const std::function<void()>& thread);
 

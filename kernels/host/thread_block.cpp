@@ -11,6 +11,7 @@
 #include <random>
 #include <tuple>
 
+#include "host/checker.hpp"
 #include "host/warp_matrix.hpp"
 #include "ringcraft/core/error.hpp"
 
@@ -18,16 +19,6 @@ namespace ringcraft::simt {
 namespace {
 
 constexpr std::size_t kStackBytes = std::size_t{128} << 10;  // of one CUDA thread
-
-std::string described(const Triple& t) {
-  return "(" + std::to_string(t.x) + ", " + std::to_string(t.y) + ", " + std::to_string(t.z) + ")";
-}
-
-std::string described(const Site& site) {
-  std::string_view file = site.file;
-  file.remove_prefix(std::min(file.rfind('/') + 1, file.size()));
-  return std::string(file) + ":" + std::to_string(site.line);
-}
 
 // "0 to 31 and 64", of numbers that rise.
 std::string ranges_of(const std::vector<int>& numbers) {
@@ -90,8 +81,11 @@ void ThreadBlock::run(const Grid& grid, const Triple& block, const std::function
     }
   } catch (...) {
     lanes_.clear();  // unwinds those that wait
+    if (Checker::running != nullptr)
+      Checker::running->end_block();  // a finding comes before what it leads to
     throw;
   }
+  if (Checker::running != nullptr) Checker::running->end_block();
 }
 
 void ThreadBlock::begin(const Grid& grid, const Triple& block) {
@@ -100,7 +94,9 @@ void ThreadBlock::begin(const Grid& grid, const Triple& block) {
   block_ = block;
   ended_ = at_barrier_ = 0;
   thrown_ = nullptr;
-  shared_.assign(grid.shared_bytes, std::byte{0xFF});
+  shared_.resize(grid.shared_bytes + 2 * kRedZone);
+  std::fill_n(shared(), grid.shared_bytes, std::byte{0xFF});
+  if (Checker::running != nullptr) Checker::running->begin_block(block, shared(), grid.shared_bytes);
   Triple index{0, 0, 0};
   for (std::size_t i = 0; i < count_; ++i) {
     lanes_[i].thread = {index, block, grid.threads, grid.blocks};
@@ -137,8 +133,21 @@ void ThreadBlock::make_lanes(std::size_t count) {
 
 void ThreadBlock::resume(Lane& lane) {
   running_ = &lane;
+  if (Checker::running != nullptr) Checker::running->resume(lane.number);
   lane.fiber = std::move(lane.fiber).resume();
+  if (lane.abandoned) new boost::context::fiber(std::move(lane.fiber));  // for ever: nobody may unwind it
   if (thrown_) std::rethrow_exception(thrown_);
+}
+
+void ThreadBlock::abandon() {
+  try {
+    fail("a thread cannot go on:");
+  } catch (...) {
+    thrown_ = std::current_exception();
+  }
+  Lane& lane = *running_;
+  lane.abandoned = true;
+  *lane.caller = std::move(*lane.caller).resume();
 }
 
 void ThreadBlock::live(Lane& lane) {
@@ -184,6 +193,7 @@ void ThreadBlock::leave_barrier() {
       fail("threads wait at different barriers:");
   for (std::size_t i = 0; i < count_; ++i) lanes_[i].state = State::kReady;
   at_barrier_ = 0;
+  if (Checker::running != nullptr) Checker::running->sync_block();
 }
 
 // The lanes of this one's warp that its mask names, from the one behind it on.
@@ -225,6 +235,8 @@ std::uint64_t ThreadBlock::warp(WarpOperation operation, unsigned mask, std::uin
 void ThreadBlock::finish(const Lane& last) {
   if (last.operation == WarpOperation::kLoadMatrix || last.operation == WarpOperation::kMultiply)
     return finish_matrix(last);
+  if (last.operation == WarpOperation::kSync && Checker::running != nullptr)
+    Checker::running->sync_warp(last.number / kWarpLanes);
   unsigned ballot = 0;
   for_mask(last, [&](const Lane& lane, int place) {
     ballot |= unsigned{lane.value != 0} << place;

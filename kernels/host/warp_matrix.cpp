@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "host/checker.hpp"
 #include "host/thread_block.hpp"
 
 namespace ringcraft::simt {
@@ -11,14 +12,33 @@ namespace {
 constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr int kSide = 8;  // of the matrices that ldmatrix loads
 
+// The lanes that get something of a row read it, as the checker sees it: of a transposed one the words of 4
+// bytes that hold what they get.
+void check(MatrixLoad* const (&lanes)[32], int matrix) {
+  Checker* const checker = Checker::running;
+  if (checker == nullptr) return;
+  const void* rows[kSide];
+  const Place place = place_of(lanes[0]->site);
+  for (int row = 0; row < kSide; ++row) {
+    rows[row] = lanes[kSide * matrix + row]->row;
+    if (lanes[0]->order == Order::kRows) {
+      checker->matrix_row(rows[row], 4 * row, 1, place);
+    } else {
+      checker->matrix_row(rows[row], row / 2, kSide, place);      // even columns
+      checker->matrix_row(rows[row], row / 2 + 4, kSide, place);  // odd ones
+    }
+  }
+  checker->count_matrix(rows, place);
+}
+
 std::uint64_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
 }  // namespace
 
-void load_matrices(MatrixLoad mine, Site site) {
+void load_matrices(MatrixLoad mine) {
   const ThreadBlock& block = ThreadBlock::current();
-  if (this_lane() < kSide * mine.matrices) block.require_aligned(mine.row, 16, "ldmatrix", site);
-  warp_operation(WarpOperation::kLoadMatrix, kAllLanes, number(&mine), 0, site);
+  if (this_lane() < kSide * mine.matrices) block.require_aligned(mine.row, 16, "ldmatrix", mine.site);
+  warp_operation(WarpOperation::kLoadMatrix, kAllLanes, number(&mine), 0, mine.site);
 }
 
 void multiply_matrices(MatrixProduct mine, Site site) {
@@ -30,6 +50,7 @@ void load_together(MatrixLoad* const (&lanes)[32]) {
     std::uint16_t element[kSide][kSide];
     for (int row = 0; row < kSide; ++row)
       std::memcpy(element[row], lanes[kSide * matrix + row]->row, sizeof element[row]);
+    check(lanes, matrix);
     for (int lane = 0; lane < 32; ++lane) {
       const int g = lane / 4, t = lane % 4;
       const bool rows = lanes[lane]->order == Order::kRows;

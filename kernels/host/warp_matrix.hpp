@@ -18,6 +18,7 @@ struct MatrixLoad {
   unsigned* registers;  ///< [matrices]
   int matrices;         ///< 2 or 4
   Order order;
+  Site site;  ///< where it is called
 };
 
 /// What a lane brings to mma.
@@ -29,7 +30,7 @@ struct MatrixProduct {
 };
 
 /// With all lanes of the warp. Throws Error, with who waits where, if not all of them come.
-void load_matrices(MatrixLoad mine, Site site);
+void load_matrices(MatrixLoad mine);
 /// The same.
 void multiply_matrices(MatrixProduct mine, Site site);
 
