@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "engine/state_kernels.hpp"
-#include "forward/forward.hpp"
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft::kernels {
@@ -26,12 +25,13 @@ void refuse_above(const char* what, Index limit, Index actual, const char* advic
 
 }  // namespace
 
-CudaEngine::CudaEngine(int device) : device_(use_device(device)), ranges_(stream_) {}
+CudaEngine::CudaEngine(int device, CudaRungs rungs)
+    : rungs_(rungs), device_(use_device(device)), ranges_(stream_) {}
 
 void CudaEngine::refuse(const Problem& problem, Pass pass) const {
   if (pass == Pass::kBackward) throw Error(kNoBackward);
   const Shape& s = problem.shape;
-  refuse_above("head_dim", kLargestHeadDim, s.head_dim, "use a host engine");
+  kernels::refuse(*rungs_.forward, DType::kFloat32, s.head_dim);
   refuse_above("batch", kLargestGrid, s.batch, "split the batch");
   refuse_above("heads", kLargestGrid, s.heads, "split the heads");
   refuse_above("rows of a shard", kLargestRows, problem.sharding().largest_rows(), "use more ranks");
@@ -73,7 +73,16 @@ void CudaEngine::do_forward(RowState& state, const Buffer& q, const KvBlock& blo
       .head_dim = static_cast<int>(e.width),
       .softmax_scale = static_cast<float>(softmax_scale),
   };
-  online_softmax(step, stream_.get());
+  run(*rungs_.forward, step, workspace(workspace_of(*rungs_.forward, step)), stream_.get());
+}
+
+// Freeing device memory waits for the kernels that still use it.
+float* CudaEngine::workspace(Index numbers) {
+  if (workspace_.extents().elements() < numbers) {
+    workspace_ = Buffer();  // both at once would be the most that the engine ever holds
+    workspace_ = allocate({1, 1, numbers, 1}, Role::kAccumulator);
+  }
+  return workspace_.empty() ? nullptr : device_floats(workspace_);
 }
 
 Output CudaEngine::finish(RowState&& state) {

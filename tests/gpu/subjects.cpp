@@ -37,12 +37,12 @@ KvBlock kv_shard(const verify::Inputs& inputs, const Sharding& sharding, int ran
 
 }  // namespace
 
-verify::Answer ring_answer(const Problem& problem, const verify::Inputs& inputs) {
+verify::Answer ring_answer(CudaRungs rungs, const Problem& problem, const verify::Inputs& inputs) {
   verify::Answer answer = unwritten(inputs.q.extents());
   const Sharding sharding = problem.sharding();
   std::mutex gathering;
   run_ranks(problem.world_size, [&](ThreadCommunicator& host) {
-    CudaEngine engine;
+    CudaEngine engine(0, rungs);
     StagedCommunicator comm(host, engine.stream());
     const Buffer q = shard(inputs.q, sharding, comm.rank(), engine.stream());
     const KvBlock kv = kv_shard(inputs, sharding, comm.rank(), engine.stream());
@@ -53,11 +53,11 @@ verify::Answer ring_answer(const Problem& problem, const verify::Inputs& inputs)
   return answer;
 }
 
-verify::Answer block_by_block_answer(const Problem& problem, const verify::Inputs& inputs) {
+verify::Answer block_by_block_answer(CudaRungs rungs, const Problem& problem, const verify::Inputs& inputs) {
   verify::Answer answer = unwritten(inputs.q.extents());
   const Sharding sharding = problem.sharding();
   const int n = problem.world_size;
-  CudaEngine engine;
+  CudaEngine engine(0, rungs);
   std::vector<KvBlock> blocks;
   for (int source = 0; source < n; ++source)
     blocks.push_back(kv_shard(inputs, sharding, source, engine.stream()));
@@ -74,9 +74,9 @@ verify::Answer block_by_block_answer(const Problem& problem, const verify::Input
   return answer;
 }
 
-verify::Answer one_block_answer(const verify::BlockProblem& problem, const KeyRanges& ranges,
+verify::Answer one_block_answer(CudaRungs rungs, const verify::BlockProblem& problem, const KeyRanges& ranges,
                                 const verify::Inputs& inputs) {
-  CudaEngine engine;
+  CudaEngine engine(0, rungs);
   const Buffer q = copied_to_device(inputs.q, engine.stream());
   const KvBlock kv{copied_to_device(inputs.k, engine.stream()), copied_to_device(inputs.v, engine.stream())};
   RowState state = engine.begin(q);
