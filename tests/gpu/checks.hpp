@@ -15,5 +15,7 @@ void time_kernels(Runner& runner);
 
 /// Memory, the small kernels around attention, refusals.
 void run_engine_checks(Runner& runner);
+/// The merge kernels.
+void run_merge_checks(Runner& runner);
 
 }  // namespace ringcraft::kernels

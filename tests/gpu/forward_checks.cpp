@@ -91,6 +91,7 @@ void check_rungs(Runner& runner, std::span<const ForwardRung* const> rungs, cons
 
 void run_checks(Runner& runner, verify::CaseSet set) {
   run_engine_checks(runner);
+  run_merge_checks(runner);
   for (const ForwardRung* rung : forward_rungs()) {
     const auto check = [&](const char* what, Verdict (*body)(const ForwardRung&)) {
       runner.check(what + (", " + name_of(*rung)), [&] { return body(*rung); });

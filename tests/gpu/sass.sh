@@ -48,6 +48,7 @@ for arch in 80 90 90a; do
   check forward/01_naive.cu $arch 3 FFMA
   check forward/02_tiles.cu $arch 3 FFMA LDS
   check forward/03_online_softmax.cu $arch 2 FFMA 'LDS\.128' 'LDG\.E\.128'
+  check merge/01_merge.cu $arch 2 FFMA 'LDG\.E\.128' 'STG\.E\.128'
 done
 command -v cuobjdump >/dev/null && command -v nvdisasm >/dev/null ||
   echo "        machine code not looked at: no cuobjdump with nvdisasm"
