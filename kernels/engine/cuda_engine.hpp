@@ -1,9 +1,9 @@
 #pragma once
 /// @file
-/// CudaEngine: the block engine of a GPU rank, float32. It drives any of the numbered forward kernels; its
-/// backward pass refuses, since the backward kernels are not part of this version. Compiled for hosts: no
-/// launch is seen here.
+/// CudaEngine: the block engine of a GPU rank, float32. It drives any of the numbered kernels. Compiled for
+/// hosts: no launch is seen here.
 
+#include "backward/backward.hpp"
 #include "engine/device_memory.hpp"
 #include "engine/range_upload.hpp"
 #include "forward/forward.hpp"
@@ -14,6 +14,7 @@ namespace ringcraft::kernels {
 /// Which kernels an engine drives.
 struct CudaRungs {
   const ForwardRung* forward = &kOnlineSoftmax;
+  const BackwardRung* backward = &kTwoKernels;
 };
 
 /// Computes blocks on one device, on a stream of its own: every call returns when its work is enqueued, and
@@ -49,7 +50,7 @@ class CudaEngine final : public BlockEngine {
   CudaRungs rungs_;
   Device device_;  // it is looked for before anything is made on it
   Stream stream_;
-  RangeUpload ranges_;
+  RangeUpload ranges_, transposed_ranges_;
   Buffer workspace_;  // what the rungs need beside their operands, kept from call to call
 };
 

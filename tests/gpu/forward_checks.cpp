@@ -113,7 +113,7 @@ void run_checks(Runner& runner, verify::CaseSet set) {
   check_rungs(runner, set == verify::CaseSet::kFull ? forward_rungs() : own,
               "the ring on thread ranks, case table", verify::case_table(set),
               [](CudaRungs rungs, const verify::Case& c, const Inputs& inputs) {
-                return ring_answer(rungs, c.problem, inputs);
+                return ring_answer(rungs, c.problem, inputs, Schedule::kReversed);
               });
 }
 

@@ -49,6 +49,8 @@ for arch in 80 90 90a; do
   check forward/02_tiles.cu $arch 3 FFMA LDS
   check forward/03_online_softmax.cu $arch 2 FFMA 'LDS\.128' 'LDG\.E\.128'
   check merge/01_merge.cu $arch 2 FFMA 'LDG\.E\.128' 'STG\.E\.128'
+  check backward/01_naive.cu $arch 3 FFMA
+  check backward/02_two_kernels.cu $arch 4 FFMA 'LDS\.128' 'LDG\.E\.128'
 done
 command -v cuobjdump >/dev/null && command -v nvdisasm >/dev/null ||
   echo "        machine code not looked at: no cuobjdump with nvdisasm"
