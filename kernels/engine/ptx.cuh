@@ -101,8 +101,8 @@ inline void cp_async_16(void* smem, const void* gmem, bool valid, const char* fi
 }
 inline void cp_async_commit() { simt::async_copies().commit(); }
 template <int kNewest>
-void cp_async_wait() {
-  simt::async_copies().wait(kNewest);
+void cp_async_wait(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  simt::async_copies().wait(kNewest, {file, line});
 }
 
 inline void ldmatrix_x4(unsigned (&reg)[4], const void* row_smem, const char* file = __builtin_FILE(),

@@ -22,7 +22,8 @@ void AsyncCopies::start(void* to, const void* from, bool valid, Site site) {
 
 void AsyncCopies::commit() { ++groups_; }
 
-void AsyncCopies::wait(int newest) {
+void AsyncCopies::wait(int newest, Site site) {
+  if (is_left_out(site)) return;
   std::size_t arrived = 0;
   for (; arrived < copies_.size(); ++arrived) {
     const Copy& copy = copies_[arrived];

@@ -19,7 +19,7 @@ class AsyncCopies {
   /// Ends a group, which may be empty.
   void commit();
   /// Delivers all groups but the `newest` ones.
-  void wait(int newest);
+  void wait(int newest, Site site);
   /// Forgets them all, as the end of a thread block does.
   void clear();
 

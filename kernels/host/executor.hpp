@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
 
 namespace ringcraft::simt {
 
@@ -28,6 +29,13 @@ struct Grid {
   std::size_t shared_bytes = 0;  ///< of dynamic shared memory; new bytes are all ones, which is NaN
 };
 
+/// A barrier of a kernel's source, or its wait for asynchronous copies, that launches leave out.
+struct LeftOut {
+  std::string file;       ///< the end of its path: "forward/03_online_softmax.cu"
+  int line = 0;           ///< 0: nothing is left out
+  std::size_t times = 0;  ///< how often it was, by now
+};
+
 /// How launches are run, for the whole process. Change it while no kernel runs.
 struct Settings {
   /// 0: threads take turns by their index. Others: in an order that is drawn anew for every thread block.
@@ -39,6 +47,8 @@ struct Settings {
   bool check = true;
   /// Count what launches of such kernels move (traffic.hpp).
   bool count_traffic = false;
+  /// To show that it would be missed.
+  LeftOut left_out = {};
 };
 /// The settings, to be read and changed.
 Settings& settings();
@@ -55,6 +65,8 @@ struct Site {
   const char* file;
   int line;
 };
+/// Whether Settings::left_out names this place. Counts.
+bool is_left_out(Site site);
 
 /// What lanes of a warp do together.
 enum class WarpOperation : std::uint8_t { kSync, kShuffle, kBallot, kLoadMatrix, kMultiply };
