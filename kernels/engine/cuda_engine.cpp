@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "engine/state_kernels.hpp"
-#include "forward/forward.hpp"
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft::kernels {
@@ -14,9 +13,6 @@ namespace {
 
 constexpr Index kLargestGrid = 65535;                                // of a grid's second and third extent
 constexpr Index kLargestRows = std::numeric_limits<int>::max() / 2;  // rows and tiles are counted in int
-
-constexpr const char* kNoBackward =
-    "CudaEngine: the backward kernels are not part of this version; run the backward pass with a host engine";
 
 void refuse_above(const char* what, Index limit, Index actual, const char* advice) {
   if (actual > limit)
@@ -26,12 +22,13 @@ void refuse_above(const char* what, Index limit, Index actual, const char* advic
 
 }  // namespace
 
-CudaEngine::CudaEngine(int device) : device_(use_device(device)), ranges_(stream_) {}
+CudaEngine::CudaEngine(int device, CudaRungs rungs)
+    : rungs_(rungs), device_(use_device(device)), ranges_(stream_), transposed_ranges_(stream_) {}
 
 void CudaEngine::refuse(const Problem& problem, Pass pass) const {
-  if (pass == Pass::kBackward) throw Error(kNoBackward);
   const Shape& s = problem.shape;
-  refuse_above("head_dim", kLargestHeadDim, s.head_dim, "use a host engine");
+  kernels::refuse(*rungs_.forward, dtype(Role::kElement), s.head_dim);
+  if (pass == Pass::kBackward) kernels::refuse(*rungs_.backward, dtype(Role::kElement), s.head_dim);
   refuse_above("batch", kLargestGrid, s.batch, "split the batch");
   refuse_above("heads", kLargestGrid, s.heads, "split the heads");
   refuse_above("rows of a shard", kLargestRows, problem.sharding().largest_rows(), "use more ranks");
@@ -73,7 +70,16 @@ void CudaEngine::do_forward(RowState& state, const Buffer& q, const KvBlock& blo
       .head_dim = static_cast<int>(e.width),
       .softmax_scale = static_cast<float>(softmax_scale),
   };
-  online_softmax(step, stream_.get());
+  run(*rungs_.forward, step, workspace(workspace_of(*rungs_.forward, step)), stream_.get());
+}
+
+// Freeing device memory waits for the kernels that still use it.
+float* CudaEngine::workspace(Index numbers) {
+  if (workspace_.extents().elements() < numbers) {
+    workspace_ = Buffer();  // both at once would be the most that the engine ever holds
+    workspace_ = allocate({1, 1, numbers, 1}, Role::kAccumulator);
+  }
+  return workspace_.empty() ? nullptr : device_floats(workspace_);
 }
 
 Output CudaEngine::finish(RowState&& state) {
@@ -92,8 +98,34 @@ Buffer CudaEngine::delta(const Buffer& out, const Buffer& dout) {
   return delta;
 }
 
-void CudaEngine::do_backward(Buffer&, KvBlock&, const Saved&, const KvBlock&, const KeyRanges&, double) {
-  throw Error(kNoBackward);
+void CudaEngine::do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
+                             const KeyRanges& ranges, double softmax_scale) {
+  const Extents &e = saved.q.extents(), &kv = block.k.extents();
+  const DeviceRanges keys_of_rows = ranges_.upload(ranges);
+  const DeviceRanges rows_of_keys = transposed_ranges_.upload(ranges.transposed(static_cast<int>(kv.rows)));
+  const BackwardStep step{
+      .q_gmem = device_floats(saved.q),
+      .dout_gmem = device_floats(saved.dout),
+      .lse_gmem = device_floats(saved.lse),
+      .delta_gmem = device_floats(saved.delta),
+      .k_gmem = device_floats(block.k),
+      .v_gmem = device_floats(block.v),
+      .key_begin_gmem = keys_of_rows.begin_gmem,
+      .key_end_gmem = keys_of_rows.end_gmem,
+      .row_begin_gmem = rows_of_keys.begin_gmem,
+      .row_end_gmem = rows_of_keys.end_gmem,
+      .dq_gmem = device_floats(dq),
+      .dk_gmem = device_floats(part.k),
+      .dv_gmem = device_floats(part.v),
+      .batch = static_cast<int>(e.batch),
+      .heads = static_cast<int>(e.heads),
+      .kv_heads = static_cast<int>(kv.heads),
+      .rows = static_cast<int>(e.rows),
+      .keys = static_cast<int>(kv.rows),
+      .head_dim = static_cast<int>(e.width),
+      .softmax_scale = static_cast<float>(softmax_scale),
+  };
+  run(*rungs_.backward, step, workspace(workspace_of(*rungs_.backward, step)), stream_.get());
 }
 
 void CudaEngine::do_add(KvBlock& into, const KvBlock& from) {

@@ -1,14 +1,21 @@
 #pragma once
 /// @file
-/// CudaEngine: the block engine of a GPU rank, float32. It drives the numbered forward kernels; its backward
-/// pass refuses, since the backward kernels are not part of this version. Compiled for hosts: no launch is
-/// seen here.
+/// CudaEngine: the block engine of a GPU rank, float32. It drives any of the numbered kernels. Compiled for
+/// hosts: no launch is seen here.
 
+#include "backward/backward.hpp"
 #include "engine/device_memory.hpp"
 #include "engine/range_upload.hpp"
+#include "forward/forward.hpp"
 #include "ringcraft/engine/block_engine.hpp"
 
 namespace ringcraft::kernels {
+
+/// Which kernels an engine drives.
+struct CudaRungs {
+  const ForwardRung* forward = &kOnlineSoftmax;
+  const BackwardRung* backward = &kTwoKernels;
+};
 
 /// Computes blocks on one device, on a stream of its own: every call returns when its work is enqueued, and
 /// buffers are read on the host through copied_to_host(). One engine belongs to one thread.
@@ -16,7 +23,7 @@ class CudaEngine final : public BlockEngine {
  public:
   /// Uses this device, counted from 0, in the calling thread. Throws Error (Code::kMissing) if it is not
   /// there.
-  explicit CudaEngine(int device = 0);
+  explicit CudaEngine(int device = 0, CudaRungs rungs = {});
 
   Space space() const override { return Space::kDevice; }
   DType dtype(Role) const override { return DType::kFloat32; }
@@ -38,10 +45,13 @@ class CudaEngine final : public BlockEngine {
   void do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
                    const KeyRanges& ranges, double softmax_scale) override;
   void do_add(KvBlock& into, const KvBlock& from) override;
+  float* workspace(Index numbers);
 
-  Device device_;  // first: it is looked for before anything is made on it
+  CudaRungs rungs_;
+  Device device_;  // it is looked for before anything is made on it
   Stream stream_;
-  RangeUpload ranges_;
+  RangeUpload ranges_, transposed_ranges_;
+  Buffer workspace_;  // what the rungs need beside their operands, kept from call to call
 };
 
 }  // namespace ringcraft::kernels

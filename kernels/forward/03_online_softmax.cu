@@ -8,12 +8,10 @@
 // (KeyRanges); the kernel knows no position, no layout and no window.
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <string>
 
 #include "engine/launch.cuh"
+#include "engine/vector4.cuh"
 #include "forward/forward.hpp"
-#include "forward/vector4.cuh"
 
 namespace ringcraft::kernels {
 namespace {
@@ -275,28 +273,22 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm<kHeadDim>)
 
 // ---- The launch
 
-bool aligned(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % sizeof(float4) == 0; }
-
 template <int kHeadDim>
 void launch_padded(const ForwardStep& step, cudaStream_t stream) {
-  const bool vectors = step.head_dim % 4 == 0 && aligned(step.q_gmem) && aligned(step.k_gmem) &&
-                       aligned(step.v_gmem) && aligned(step.out_gmem);
   constexpr int kBytes = kSharedBytes<kHeadDim>;  // more than the 48 KB that a kernel gets without asking
   RINGCRAFT_CUDA(cudaFuncSetAttribute(online_softmax_kernel<kHeadDim>,
                                       cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
   const dim3 grid((unsigned(step.rows) + kTile - 1) / kTile, unsigned(step.heads), unsigned(step.batch));
-  const Access access = vectors ? Access::kVector : Access::kScalar;
+  const Access access = access_for(step.head_dim, step.q_gmem, step.k_gmem, step.v_gmem, step.out_gmem);
   launch(online_softmax_kernel<kHeadDim>, grid, kThreads, kBytes, stream, step, access);
+}
+
+void enqueue(const ForwardStep& step, float*, cudaStream_t stream) {
+  step.head_dim <= 64 ? launch_padded<64>(step, stream) : launch_padded<128>(step, stream);
 }
 
 }  // namespace
 
-void online_softmax(const ForwardStep& step, cudaStream_t stream) {
-  if (step.head_dim < 1 || step.head_dim > kLargestHeadDim)
-    throw Error("head_dim of the online softmax kernel", "1 to " + std::to_string(kLargestHeadDim),
-                std::to_string(step.head_dim), "use a host engine");
-  if (step.batch == 0 || step.heads == 0 || step.rows == 0 || step.keys == 0) return;
-  step.head_dim <= 64 ? launch_padded<64>(step, stream) : launch_padded<128>(step, stream);
-}
+const ForwardRung kOnlineSoftmax{3, "online softmax", DType::kFloat32, 128, nullptr, enqueue};
 
 }  // namespace ringcraft::kernels

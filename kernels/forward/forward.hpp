@@ -1,15 +1,17 @@
 #pragma once
 /// @file
-/// The forward kernels, one plain function for each rung: device pointers and extents in, work enqueued on a
-/// stream. No header of a kernel shows a launch, so that host compilers read them. The rungs are numbered
-/// files of this folder.
+/// The forward kernels: device pointers and extents in, work enqueued on a stream. No header of a kernel
+/// shows a launch, so that host compilers read them. The rungs are numbered files of this folder; each says
+/// at its end what it admits, and rungs.cpp lists them, so that an engine, tests and the ladder take any of
+/// them.
 
 #include <cuda_runtime_api.h>
 
-namespace ringcraft::kernels {
+#include <span>
 
-/// The largest head_dim that the forward kernels take.
-inline constexpr int kLargestHeadDim = 128;
+#include "ringcraft/core/types.hpp"
+
+namespace ringcraft::kernels {
 
 /// One step of a ring: the queries of a shard against one KV block, added to the running (O, m, l) of the
 /// shard. Device memory throughout, row-major and contiguous. kv_heads divides heads; query head h reads KV
@@ -30,12 +32,42 @@ struct ForwardStep {
 
   int batch, heads, kv_heads;  ///< batch and heads are at most 65535
   int rows, keys;              ///< of this shard and of this block; 0 and any other number
-  int head_dim;                ///< 1 to kLargestHeadDim
+  int head_dim;                ///< 1 to what the rung admits
   float softmax_scale;         ///< a score is softmax_scale * dot(q, k)
 };
 
-/// Rung 03: fused attention with an online softmax, float32. Enqueues one kernel on the stream and returns.
-/// Throws Error for a head_dim above kLargestHeadDim and when the launch fails.
-void online_softmax(const ForwardStep& step, cudaStream_t stream);
+/// A rung: its number and name, what it admits, and how it is run. All of them take every mask, length,
+/// grouping of heads and batch; a row that sees no key of the block keeps its bits.
+struct ForwardRung {
+  int number;            ///< of its file, from 1
+  const char* name;      ///< "online softmax"
+  DType dtype;           ///< of q, k and v; O, m and l are float32
+  int largest_head_dim;  ///< it takes 1 to this
+  /// How many float32 of global memory it needs beside its operands; null: none.
+  Index (*workspace)(const ForwardStep& step);
+  /// Enqueues one step that has rows, keys and heads. Whoever calls owns the workspace and leaves it alone
+  /// until the step is done; its contents do not matter.
+  void (*run)(const ForwardStep& step, float* workspace_gmem, cudaStream_t stream);
+};
+
+/// The score matrix in global memory.
+extern const ForwardRung kNaive;
+/// The same with tiles in shared memory.
+extern const ForwardRung kTiles;
+/// One kernel, whose scores never leave the registers.
+extern const ForwardRung kOnlineSoftmax;
+
+/// All rungs, by number.
+std::span<const ForwardRung* const> forward_rungs();
+
+/// Throws Error if the rung does not take this number type or head_dim.
+void refuse(const ForwardRung& rung, DType dtype, Index head_dim);
+
+/// The workspace that this step needs, in numbers.
+Index workspace_of(const ForwardRung& rung, const ForwardStep& step);
+
+/// Enqueues one step, or nothing if there is nothing to do. Throws Error for a head_dim that the rung does
+/// not take and when a launch fails.
+void run(const ForwardRung& rung, const ForwardStep& step, float* workspace_gmem, cudaStream_t stream);
 
 }  // namespace ringcraft::kernels

@@ -52,11 +52,6 @@ inline unsigned __ballot_sync(unsigned mask, int predicate, const char* file = _
 
 namespace ringcraft::simt {
 
-inline int lane_id() {
-  const Thread& t = this_thread();
-  return static_cast<int>((t.index.x + t.block_extent.x * (t.index.y + t.block_extent.y * t.index.z)) % 32);
-}
-
 template <class T>
 T shuffle(unsigned mask, T value, int source, Site site) {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 8);
@@ -72,14 +67,14 @@ T shuffle(unsigned mask, T value, int source, Site site) {
 template <class T>
 T __shfl_sync(unsigned mask, T value, int source, int width = 32, const char* file = __builtin_FILE(),
               int line = __builtin_LINE()) {
-  const int lane = ringcraft::simt::lane_id();
+  const int lane = ringcraft::simt::this_lane();
   return ringcraft::simt::shuffle(mask, value, lane / width * width + source % width, {file, line});
 }
 
 template <class T>
 T __shfl_xor_sync(unsigned mask, T value, int lanes, int width = 32, const char* file = __builtin_FILE(),
                   int line = __builtin_LINE()) {
-  const int lane = ringcraft::simt::lane_id(), source = lane ^ lanes;
+  const int lane = ringcraft::simt::this_lane(), source = lane ^ lanes;
   const bool inside = source < (lane / width + 1) * width;  // else a lane keeps its own
   return ringcraft::simt::shuffle(mask, value, inside ? source : lane, {file, line});
 }
@@ -87,7 +82,7 @@ T __shfl_xor_sync(unsigned mask, T value, int lanes, int width = 32, const char*
 template <class T>
 T __shfl_down_sync(unsigned mask, T value, unsigned lanes, int width = 32,
                    const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
-  const int lane = ringcraft::simt::lane_id(), source = lane + static_cast<int>(lanes);
+  const int lane = ringcraft::simt::this_lane(), source = lane + static_cast<int>(lanes);
   const bool inside = source < (lane / width + 1) * width;
   return ringcraft::simt::shuffle(mask, value, inside ? source : lane, {file, line});
 }
@@ -95,7 +90,7 @@ T __shfl_down_sync(unsigned mask, T value, unsigned lanes, int width = 32,
 template <class T>
 T __shfl_up_sync(unsigned mask, T value, unsigned lanes, int width = 32, const char* file = __builtin_FILE(),
                  int line = __builtin_LINE()) {
-  const int lane = ringcraft::simt::lane_id(), source = lane - static_cast<int>(lanes);
+  const int lane = ringcraft::simt::this_lane(), source = lane - static_cast<int>(lanes);
   return ringcraft::simt::shuffle(mask, value, source >= lane / width * width ? source : lane, {file, line});
 }
 

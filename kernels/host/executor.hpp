@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
 
 namespace ringcraft::simt {
 
@@ -28,19 +29,34 @@ struct Grid {
   std::size_t shared_bytes = 0;  ///< of dynamic shared memory; new bytes are all ones, which is NaN
 };
 
+/// A barrier of a kernel's source, or its wait for asynchronous copies, that launches leave out.
+struct LeftOut {
+  std::string file;       ///< the end of its path: "forward/03_online_softmax.cu"
+  int line = 0;           ///< 0: nothing is left out
+  std::size_t times = 0;  ///< how often it was, by now
+};
+
 /// How launches are run, for the whole process. Change it while no kernel runs.
 struct Settings {
   /// 0: threads take turns by their index. Others: in an order that is drawn anew for every thread block.
   std::uint64_t seed = 0;
   /// Threads of the operating system for one launch; 0: as many as there are cores.
   int workers = 0;
+  /// Look for mistakes in kernels that are compiled for it (checker.hpp). Launches then run one at a time,
+  /// and each on one thread of the operating system.
+  bool check = true;
+  /// Count what launches of such kernels move (traffic.hpp).
+  bool count_traffic = false;
+  /// To show that it would be missed.
+  LeftOut left_out = {};
 };
 /// The settings, to be read and changed.
 Settings& settings();
 
 /// Runs `thread` once for every thread of the grid and returns when all have ended. Throws Error, with who
 /// waits where, if a thread block does not come to an end: threads wait at different barriers, a barrier is
-/// reached after others have left the kernel, a warp operation names a lane that does not take part. An
+/// reached after others have left the kernel, a warp operation names a lane that does not take part; and with
+/// the first thing that a checked launch finds. An
 /// exception of a thread is thrown here. The other thread blocks of a launch that failed are not started.
 void run(const Grid& grid, const std::function<void()>& thread);
 
@@ -49,9 +65,11 @@ struct Site {
   const char* file;
   int line;
 };
+/// Whether Settings::left_out names this place. Counts.
+bool is_left_out(Site site);
 
 /// What lanes of a warp do together.
-enum class WarpOperation : std::uint8_t { kSync, kShuffle, kBallot };
+enum class WarpOperation : std::uint8_t { kSync, kShuffle, kBallot, kLoadMatrix, kMultiply };
 
 /// The thread that runs now. Only a kernel under run() may ask.
 struct Thread {
@@ -61,12 +79,15 @@ struct Thread {
   Triple grid_extent;   ///< gridDim
 };
 const Thread& this_thread();
+/// Its lane in its warp, 0 to 31.
+int this_lane();
 /// Dynamic shared memory of this thread's block, aligned to 128 bytes.
 std::byte* shared_memory();
 /// __syncthreads: returns when all threads of the block that have not ended are here.
 void sync_threads(Site site);
 /// A warp operation of the lanes in `mask`: returns when all of them are here. kShuffle gives the `value` of
-/// lane `source` (of this warp), kBallot a bit for every lane with a value that is not 0, kSync nothing.
+/// lane `source` (of this warp), kBallot a bit for every lane with a value that is not 0, kSync nothing. For
+/// kLoadMatrix and kMultiply see warp_matrix.hpp.
 std::uint64_t warp_operation(WarpOperation operation, unsigned mask, std::uint64_t value, int source,
                              Site site);
 

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "host/cuda_runtime_api.h"
+#include "host/device_heap.hpp"
 
 struct RingcraftStream {};
 struct RingcraftEvent {
@@ -17,26 +18,9 @@ struct RingcraftEvent {
 
 namespace {
 
-// Pieces of device memory, by their first byte.
-struct Allocations {
-  std::mutex mutex;
-  std::map<const std::byte*, std::size_t> sizes;
-};
-Allocations& allocations() {
-  static Allocations all;
-  return all;
-}
+using ringcraft::simt::DeviceHeap;
 
-// Whether these bytes lie within one piece of device memory.
-bool on_device(const void* memory, std::size_t bytes) {
-  Allocations& all = allocations();
-  const std::lock_guard lock(all.mutex);
-  const auto* const first = static_cast<const std::byte*>(memory);
-  auto piece = all.sizes.upper_bound(first);
-  if (piece == all.sizes.begin()) return false;
-  --piece;
-  return first + bytes <= piece->first + piece->second;
-}
+bool on_device(const void* memory, std::size_t bytes) { return DeviceHeap::get().holds(memory, bytes); }
 
 cudaError_t valid(bool good) { return good ? cudaSuccess : cudaErrorInvalidValue; }
 
@@ -73,22 +57,10 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 }
 
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
-  constexpr std::size_t kAlignment = 256;
-  *memory = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
-  if (*memory == nullptr) return cudaErrorMemoryAllocation;
-  Allocations& all = allocations();
-  const std::lock_guard lock(all.mutex);
-  all.sizes[static_cast<const std::byte*>(*memory)] = bytes;
-  return cudaSuccess;
+  *memory = DeviceHeap::get().allocate(bytes);
+  return *memory != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
 }
-cudaError_t cudaFree(void* memory) {
-  if (memory == nullptr) return cudaSuccess;
-  Allocations& all = allocations();
-  const std::lock_guard lock(all.mutex);
-  if (all.sizes.erase(static_cast<const std::byte*>(memory)) == 0) return cudaErrorInvalidValue;
-  std::free(memory);
-  return cudaSuccess;
-}
+cudaError_t cudaFree(void* memory) { return valid(memory == nullptr || DeviceHeap::get().free(memory)); }
 cudaError_t cudaMallocHost(void** memory, std::size_t bytes) {
   *memory = std::malloc(bytes);
   return *memory != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;

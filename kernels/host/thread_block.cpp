@@ -1,66 +1,19 @@
-// Fibers and rendezvous of one thread block (see thread_block.hpp).
+// The fibers of one thread block (see thread_block.hpp).
 #include "host/thread_block.hpp"
 
 #include <alloca.h>
 
 #include <algorithm>
 #include <boost/context/protected_fixedsize_stack.hpp>
-#include <cstring>
-#include <map>
 #include <numeric>
 #include <random>
-#include <tuple>
 
-#include "ringcraft/core/error.hpp"
+#include "host/checker.hpp"
 
 namespace ringcraft::simt {
 namespace {
 
 constexpr std::size_t kStackBytes = std::size_t{128} << 10;  // of one CUDA thread
-constexpr int kWarp = 32;
-
-std::string described(const Triple& t) {
-  return "(" + std::to_string(t.x) + ", " + std::to_string(t.y) + ", " + std::to_string(t.z) + ")";
-}
-
-std::string described(const Site& site) {
-  std::string_view file = site.file;
-  file.remove_prefix(std::min(file.rfind('/') + 1, file.size()));
-  return std::string(file) + ":" + std::to_string(site.line);
-}
-
-// "0 to 31 and 64", of numbers that rise.
-std::string ranges_of(const std::vector<int>& numbers) {
-  std::string text;
-  for (std::size_t i = 0; i < numbers.size();) {
-    std::size_t last = i;
-    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
-    text += (i == 0                       ? ""
-             : last + 1 == numbers.size() ? " and "
-                                          : ", ") +
-            std::to_string(numbers[i]) + (last > i ? " to " + std::to_string(numbers[last]) : "");
-    i = last + 1;
-  }
-  return text;
-}
-
-const char* name_of(WarpOperation operation) {
-  switch (operation) {
-    case WarpOperation::kSync:
-      return "__syncwarp";
-    case WarpOperation::kShuffle:
-      return "a shuffle";
-    case WarpOperation::kBallot:
-      return "a ballot";
-  }
-  return "?";
-}
-
-std::string masked(unsigned mask) {
-  char text[16];
-  std::snprintf(text, sizeof text, "0x%08x", mask);
-  return text;
-}
 
 }  // namespace
 
@@ -86,8 +39,11 @@ void ThreadBlock::run(const Grid& grid, const Triple& block, const std::function
     }
   } catch (...) {
     lanes_.clear();  // unwinds those that wait
+    if (Checker::running != nullptr)
+      Checker::running->end_block();  // a finding comes before what it leads to
     throw;
   }
+  if (Checker::running != nullptr) Checker::running->end_block();
 }
 
 void ThreadBlock::begin(const Grid& grid, const Triple& block) {
@@ -96,11 +52,14 @@ void ThreadBlock::begin(const Grid& grid, const Triple& block) {
   block_ = block;
   ended_ = at_barrier_ = 0;
   thrown_ = nullptr;
-  shared_.assign(grid.shared_bytes, std::byte{0xFF});
+  shared_.resize(grid.shared_bytes + 2 * kRedZone);
+  std::fill_n(shared(), grid.shared_bytes, std::byte{0xFF});
+  if (Checker::running != nullptr) Checker::running->begin_block(block, shared(), grid.shared_bytes);
   Triple index{0, 0, 0};
   for (std::size_t i = 0; i < count_; ++i) {
     lanes_[i].thread = {index, block, grid.threads, grid.blocks};
     lanes_[i].state = State::kReady;
+    lanes_[i].copies.clear();
     if (++index.x == grid.threads.x) index = {0, index.y + 1, index.z};
     if (index.y == grid.threads.y) index = {0, 0, index.z + 1};
   }
@@ -132,8 +91,21 @@ void ThreadBlock::make_lanes(std::size_t count) {
 
 void ThreadBlock::resume(Lane& lane) {
   running_ = &lane;
+  if (Checker::running != nullptr) Checker::running->resume(lane.number);
   lane.fiber = std::move(lane.fiber).resume();
+  if (lane.abandoned) new boost::context::fiber(std::move(lane.fiber));  // for ever: nobody may unwind it
   if (thrown_) std::rethrow_exception(thrown_);
+}
+
+void ThreadBlock::abandon() {
+  try {
+    fail("a thread cannot go on:");
+  } catch (...) {
+    thrown_ = std::current_exception();
+  }
+  Lane& lane = *running_;
+  lane.abandoned = true;
+  *lane.caller = std::move(*lane.caller).resume();
 }
 
 void ThreadBlock::live(Lane& lane) {
@@ -152,126 +124,6 @@ void ThreadBlock::end(Lane& lane) {
   lane.state = State::kEnded;
   ++ended_;
   if (at_barrier_ > 0 && at_barrier_ == count_ - ended_) leave_barrier();
-}
-
-// ---- Rendezvous
-
-void ThreadBlock::wait(State state, Site site) {
-  Lane& lane = *running_;
-  lane.state = state;
-  lane.site = site;
-  *lane.caller = std::move(*lane.caller).resume();
-}
-
-void ThreadBlock::barrier(Site site) {
-  Lane& lane = *running_;
-  lane.state = State::kBarrier;
-  lane.site = site;
-  if (++at_barrier_ == count_ - ended_) return leave_barrier();
-  wait(State::kBarrier, site);
-}
-
-void ThreadBlock::leave_barrier() {
-  if (ended_ > 0) fail("a barrier is reached after threads have left the kernel:");
-  const int line = lanes_[0].site.line;
-  for (std::size_t i = 1; i < count_; ++i)
-    if (lanes_[i].site.line != line || std::strcmp(lanes_[i].site.file, lanes_[0].site.file) != 0)
-      fail("threads wait at different barriers:");
-  for (std::size_t i = 0; i < count_; ++i) lanes_[i].state = State::kReady;
-  at_barrier_ = 0;
-}
-
-// The lanes of this one's warp that its mask names, from the one behind it on.
-template <class Action>
-void ThreadBlock::for_mask(const Lane& lane, Action action) {
-  const int first = lane.number / kWarp * kWarp;
-  for (int i = 1; i <= kWarp; ++i) {
-    const int place = (lane.number - first + i) % kWarp;
-    if ((lane.mask >> place & 1) != 0 && static_cast<std::size_t>(first + place) < count_)
-      if (!action(lanes_[static_cast<std::size_t>(first + place)], place)) return;
-  }
-}
-
-std::uint64_t ThreadBlock::warp(WarpOperation operation, unsigned mask, std::uint64_t value, int source,
-                                Site site) {
-  Lane& lane = *running_;
-  lane.operation = operation;
-  lane.mask = mask;
-  lane.value = value;
-  lane.source = source;
-  lane.site = site;
-  if ((mask >> (lane.number % kWarp) & 1) == 0)
-    fail("thread " + std::to_string(lane.number) + " calls " + name_of(operation) + " at " + described(site) +
-         " with the mask " + masked(mask) + ", which leaves it out:");
-  bool complete = true;
-  for_mask(lane, [&](const Lane& other, int) {
-    const bool meets = &other == &lane || (other.state == State::kWarp && other.operation == operation &&
-                                           other.mask == mask && other.site.line == site.line);
-    return complete = complete && meets;
-  });
-  if (complete)
-    finish(lane);
-  else
-    wait(State::kWarp, site);
-  return lane.result;
-}
-
-// All are there: the last to come computes what each of them gets.
-void ThreadBlock::finish(const Lane& last) {
-  unsigned ballot = 0;
-  for_mask(last, [&](const Lane& lane, int place) {
-    ballot |= unsigned{lane.value != 0} << place;
-    return true;
-  });
-  const int first = last.number / kWarp * kWarp;
-  for_mask(last, [&](Lane& lane, int) {
-    lane.result = ballot;
-    if (last.operation == WarpOperation::kShuffle) {
-      const auto from = static_cast<std::size_t>(first + lane.source);
-      if ((last.mask >> lane.source & 1) == 0 || from >= count_)
-        fail("thread " + std::to_string(lane.number) + " wants the value of lane " +
-             std::to_string(lane.source) + " in a shuffle at " + described(last.site) +
-             ", which takes no part in it:");
-      lane.result = lanes_[from].value;
-    }
-    lane.state = State::kReady;
-    return true;
-  });
-}
-
-// ---- Sentences
-
-std::string ThreadBlock::where_all_are() const {
-  std::map<std::string, std::vector<int>> groups;
-  for (std::size_t i = 0; i < count_; ++i) {
-    const Lane& lane = lanes_[i];
-    std::string where;
-    switch (lane.state) {
-      case State::kReady:
-        where = "at work";
-        break;
-      case State::kBarrier:
-        where = "waiting at __syncthreads (" + described(lane.site) + ")";
-        break;
-      case State::kWarp:
-        where = std::string("waiting for ") + name_of(lane.operation) + " of the lanes " + masked(lane.mask) +
-                " (" + described(lane.site) + ")";
-        break;
-      case State::kEnded:
-        where = "out of the kernel";
-        break;
-    }
-    groups[where].push_back(lane.number);
-  }
-  std::string text;
-  for (const auto& [where, numbers] : groups)
-    text += (text.empty() ? " " : "; ") + where + (numbers.size() == 1 ? ": thread " : ": threads ") +
-            ranges_of(numbers);
-  return text;
-}
-
-void ThreadBlock::fail(const std::string& what) const {
-  throw Error("thread block " + described(block_) + ": " + what + where_all_are(), Code::kWrongAnswer);
 }
 
 }  // namespace ringcraft::simt

@@ -8,10 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "host/async_copies.hpp"
+#include "host/device_heap.hpp"
 #include "host/executor.hpp"
 #include "ringcraft/core/scratch.hpp"
 
 namespace ringcraft::simt {
+
+inline constexpr int kWarpLanes = 32;
 
 /// Where a thread stands.
 enum class State : std::uint8_t {
@@ -32,7 +36,9 @@ struct Lane {
   int source = 0;                           ///< from whom it wants what,
   std::uint64_t result = 0;                 ///< and what it got
   int number = 0;                           ///< its place in the block
+  AsyncCopies copies;                       ///< what it has not waited for
   boost::context::fiber fiber;              ///< it, while it does not run
+  bool abandoned = false;                   ///< see ThreadBlock::abandon()
   boost::context::fiber* caller = nullptr;  ///< who resumed it, while it runs
 };
 
@@ -47,10 +53,15 @@ class ThreadBlock {
   /// The CUDA thread that runs now.
   Lane& lane() { return *running_; }
   /// Its block's dynamic shared memory.
-  std::byte* shared() { return shared_.data(); }
+  std::byte* shared() { return shared_.data() + kRedZone; }
   /// See sync_threads() and warp_operation().
   void barrier(Site site);
   std::uint64_t warp(WarpOperation operation, unsigned mask, std::uint64_t value, int source, Site site);
+  /// Throws Error, with the thread and the place, unless the address is a multiple of `bytes`.
+  void require_aligned(const void* address, std::size_t bytes, const char* what, Site site) const;
+  /// Ends the block. The thread that runs now stays where it is for ever: it must neither go on nor be
+  /// unwound.
+  void abandon();
 
  private:
   void begin(const Grid& grid, const Triple& block);
@@ -61,6 +72,7 @@ class ThreadBlock {
   void end(Lane& lane);
   void leave_barrier();
   void finish(const Lane& last);
+  void finish_matrix(const Lane& last);
   template <class Action>
   void for_mask(const Lane& lane, Action action);
   std::string where_all_are() const;

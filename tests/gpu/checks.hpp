@@ -1,14 +1,21 @@
 #pragma once
 /// @file
-/// What CudaEngine's forward pass promises, check by check.
+/// What the kernels and CudaEngine promise, check by check. kBrief: a tenth of the general cases, a seventh
+/// of the kernels' own; for tools that slow a GPU down, and for the CPU.
 
 #include "runner.hpp"
 #include "verify/cases.hpp"
 
 namespace ringcraft::kernels {
 
-/// Runs all checks. kBrief: a tenth of the general cases, a seventh of the kernel's own; for tools that slow
-/// a GPU down.
+/// What this test program checks.
 void run_checks(Runner& runner, verify::CaseSet set);
+/// How fast the kernels that it checks are; a measurement, not a promise: it fails only if a kernel does.
+void time_kernels(Runner& runner);
+
+/// Memory, the small kernels around attention, refusals.
+void run_engine_checks(Runner& runner);
+/// The merge kernels.
+void run_merge_checks(Runner& runner);
 
 }  // namespace ringcraft::kernels

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the compiler makes of the forward kernels, seen without a GPU: no register spills and no local memory, for every
-# architecture that a rung is built for. With cuobjdump and nvdisasm the machine code itself is read as well.
+# What the compiler makes of the kernels, seen without a GPU: no register spills and no local memory, for every architecture
+# that a rung is built for. With cuobjdump and nvdisasm the machine code itself is read as well.
 #   sass.sh NVCC SOURCE_ROOT
 # Exit code: 0 all as it must be, 1 not, 77 no compiler (ctest reports that as skipped).
 set -eu
@@ -15,11 +15,14 @@ trap 'rm -rf "$work"' EXIT
 failed=0
 fail() { echo "FAILED  $*"; failed=1; }
 
-# One rung for one architecture: every kernel of it (ptxas names each) must have an all-clear of its own.
-check() { # FILE ARCH KERNELS
+# One file for one architecture: every kernel of it (ptxas names each) must have an all-clear of its own. What follows the
+# number of kernels must stand in the machine code.
+check() { # FILE ARCH KERNELS PATTERN...
+  file=$root/kernels/$1
   name="$(basename "$1" .cu) sm_$2"
+  expected=$3
   if ! "$nvcc" -std=c++20 "-gencode=arch=compute_$2,code=sm_$2" "-I$root/src" "-I$root/kernels" "-I$root" \
-      -Xptxas -v -Werror all-warnings -cubin "$1" -o "$work/rung.cubin" >"$work/ptxas" 2>&1; then
+      -Xptxas -v -Werror all-warnings -cubin "$file" -o "$work/rung.cubin" >"$work/ptxas" 2>&1; then
     cat "$work/ptxas"
     fail "$name does not compile"
     return
@@ -27,22 +30,33 @@ check() { # FILE ARCH KERNELS
   kernels=$(grep -c 'Compiling entry function' "$work/ptxas" || true)
   clear=$(grep -c ' 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads' "$work/ptxas" || true)
   registers=$(sed -n 's/.*Used \([0-9]*\) registers.*/\1/p' "$work/ptxas" | tr '\n' ' ')
-  [ "$kernels" -eq "$3" ] || fail "$name: expected $3 kernels, got $kernels"
+  [ "$kernels" -eq "$expected" ] || fail "$name: expected $expected kernels, got $kernels"
   [ "$clear" -eq "$kernels" ] || { grep 'spill' "$work/ptxas"; fail "$name spills registers or uses local memory"; }
   echo "        $name: $kernels kernels, registers $registers"
+  shift 3
   if command -v cuobjdump >/dev/null && command -v nvdisasm >/dev/null; then
     cuobjdump -sass "$work/rung.cubin" >"$work/sass"
-    grep -q 'FFMA' "$work/sass" || fail "$name: no FFMA: is this the right file?"
-    grep -q 'LDS\.128' "$work/sass" || fail "$name reads shared memory by less than 16 bytes"
-    grep -q 'LDG\.E\.128' "$work/sass" || fail "$name reads global memory by less than 16 bytes"
+    for pattern in "$@"; do
+      grep -q "$pattern" "$work/sass" || fail "$name: no $pattern in its machine code"
+    done
     ! grep -E '(LDL|STL)[. ]' "$work/sass" || fail "$name has local memory in its machine code"
-  else
-    echo "        machine code not looked at: no cuobjdump with nvdisasm"
   fi
 }
 
+# 128: loads of 16 bytes.
 for arch in 80 90 90a; do
-  check "$root/kernels/forward/03_online_softmax.cu" $arch 2
+  check forward/01_naive.cu $arch 3 FFMA
+  check forward/02_tiles.cu $arch 3 FFMA LDS
+  check forward/03_online_softmax.cu $arch 2 FFMA 'LDS\.128' 'LDG\.E\.128'
+  check merge/01_merge.cu $arch 2 FFMA 'LDG\.E\.128' 'STG\.E\.128'
+  check backward/01_naive.cu $arch 3 FFMA
+  check backward/02_two_kernels.cu $arch 4 FFMA 'LDS\.128' 'LDG\.E\.128'
+done
+command -v cuobjdump >/dev/null && command -v nvdisasm >/dev/null ||
+  echo "        machine code not looked at: no cuobjdump with nvdisasm"
+# A new kernel without a line above is not forgotten.
+for file in "$root"/kernels/*/[0-9]*.cu; do
+  grep -q "check $(basename "$(dirname "$file")")/$(basename "$file") " "$0" || fail "$file is not looked at"
 done
 [ $failed -ne 0 ] || echo "ok      no spills, no local memory"
 exit $failed

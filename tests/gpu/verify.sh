@@ -1,7 +1,7 @@
 #!/bin/sh
 # One call on a machine with a GPU: builds the kernels for its device from nvcc and CMake alone, runs every check against the
 # oracle, lets compute-sanitizer look where it is installed, and writes what was found, with date and device, to
-# docs/measurements/. Takes a few minutes; each part has a limit, ten minutes in all.
+# docs/measurements/. Takes a few minutes; each part has a limit.
 #   tests/gpu/verify.sh
 # Exit code: 0 everything holds, 1 something does not (the record says what), 3 a device or a tool is missing.
 set -eu
@@ -25,22 +25,24 @@ echo "$device, compute capability $capability, driver $driver, nvcc $compiler"
 
 timeout 60 cmake -S . -B $build -DRINGCRAFT_KERNELS_ONLY=ON -DCMAKE_BUILD_TYPE=Release \
   "-DCMAKE_CUDA_ARCHITECTURES=$(echo "$capability" | tr -d .)-real" >$build.log 2>&1 &&
-  timeout 300 cmake --build $build --target test_forward --parallel >>$build.log 2>&1 || {
+  timeout 300 cmake --build $build --target test_forward test_backward --parallel >>$build.log 2>&1 || {
   cat $build.log
   echo "verify.sh: the kernels do not build" >&2
   exit 1
 }
 
 passed=true
-status=0
-rm -f $build/checks.json
-timeout 240 $build/bin/test_forward --time --json $build/checks.json || status=$?
-[ $status -ne 77 ] || missing "the device is there but cannot be used"
-if [ $status -ne 0 ]; then
-  passed=false
-  echo "test_forward: exit code $status"
-fi
-[ -s $build/checks.json ] || echo null >$build/checks.json
+for test in forward backward; do
+  status=0
+  rm -f $build/$test.json
+  timeout 180 $build/bin/test_$test --time --json $build/$test.json || status=$?
+  [ $status -ne 77 ] || missing "the device is there but cannot be used"
+  if [ $status -ne 0 ]; then
+    passed=false
+    echo "test_$test: exit code $status"
+  fi
+  [ -s $build/$test.json ] || echo null >$build/$test.json
+done
 
 # The sanitizers slow a kernel down by two orders of magnitude: a part of the cases, no timing.
 sanitizers=""
@@ -48,8 +50,10 @@ for tool in memcheck racecheck synccheck; do
   verdict="not installed"
   if command -v compute-sanitizer >/dev/null; then
     verdict="passed"
-    timeout 90 compute-sanitizer --tool $tool --error-exitcode 9 $build/bin/test_forward --small \
-      >$build/$tool.log 2>&1 || { verdict="failed with exit code $?"; passed=false; tail -20 $build/$tool.log; }
+    for test in forward backward; do
+      timeout 90 compute-sanitizer --tool $tool --error-exitcode 9 $build/bin/test_$test --small \
+        >$build/$tool.log 2>&1 || { verdict="$test failed with exit code $?"; passed=false; tail -20 $build/$tool.log; }
+    done
   fi
   echo "compute-sanitizer $tool: $verdict"
   sanitizers="$sanitizers${sanitizers:+, }\"$tool\": \"$verdict\""
@@ -57,7 +61,7 @@ done
 
 mkdir -p docs/measurements
 name=$(echo "$device" | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9-')
-record=docs/measurements/$(date -u +%Y-%m-%d)-forward-$name.json
+record=docs/measurements/$(date -u +%Y-%m-%d)-kernels-$name.json
 cat >"$record" <<RECORD
 {
   "date": "$(date -u +%Y-%m-%dT%H:%M:%SZ)",
@@ -68,7 +72,8 @@ cat >"$record" <<RECORD
   "revision": "$(git describe --always --dirty 2>/dev/null || echo unknown)",
   "passed": $passed,
   "compute_sanitizer": {$sanitizers},
-  "test_forward": $(cat $build/checks.json)
+  "test_forward": $(cat $build/forward.json),
+  "test_backward": $(cat $build/backward.json)
 }
 RECORD
 echo "written: $record"

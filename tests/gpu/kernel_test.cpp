@@ -1,6 +1,6 @@
-// The forward kernels on a GPU, judged by the oracle: a plain main, since a GPU node may have nothing but
-// nvcc and CMake.
-//   test_forward [--small] [--time] [--json FILE]
+// The main of every test of kernels, on a GPU or, through kernels/host, on the CPU: a plain one, since a GPU
+// node may have nothing but nvcc and CMake.
+//   test_NAME [--small] [--time] [--json FILE]
 // Exit code: 0 all checks hold, 1 one does not, 2 a wrong call, 77 no device (ctest reports that as skipped).
 #include <cstdio>
 #include <fstream>
@@ -9,7 +9,6 @@
 #include "checks.hpp"
 #include "engine/device_memory.hpp"
 #include "ringcraft/core/error.hpp"
-#include "throughput.hpp"
 
 namespace {
 
@@ -35,7 +34,7 @@ Options parse(int argc, char** argv) {
     else if (flag == "--json" && i + 1 < argc)
       options.json = argv[++i];
     else
-      throw Error("test_forward", "[--small] [--time] [--json FILE]", flag, "give only these");
+      throw Error(argv[0], "[--small] [--time] [--json FILE]", flag, "give only these");
   }
   return options;
 }

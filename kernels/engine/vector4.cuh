@@ -3,6 +3,8 @@
 /// Four float32 at a time: 16 bytes are the widest load and store of a thread. What the rungs share that has
 /// nothing to do with attention.
 
+#include <cstdint>
+
 namespace ringcraft::kernels {
 
 /// How rows of global memory may be read.
@@ -52,5 +54,16 @@ __device__ inline float4 multiply_add(float a, float4 b, float4 sum) {
 
 /// a b
 __device__ inline float4 scaled(float a, float4 b) { return {a * b.x, a * b.y, a * b.z, a * b.w}; }
+
+/// Whether global memory may be read in fours from this address on.
+inline bool aligned(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) % sizeof(float4) == 0;
+}
+
+/// How rows of `width` numbers may be read that begin, one behind the other, at each of these addresses.
+template <class... Pointers>
+Access access_for(int width, const Pointers*... gmem) {
+  return width % 4 == 0 && (aligned(gmem) && ...) ? Access::kVector : Access::kScalar;
+}
 
 }  // namespace ringcraft::kernels

@@ -1,0 +1,76 @@
+#pragma once
+/// @file
+/// The backward kernels: the gradients of one shard of queries against one KV block. As in forward/, the
+/// rungs are numbered files of this folder; each says at its end what it admits, and rungs.cpp lists them.
+/// Per head, with S = softmax_scale q kᵀ:
+///   P = exp(S - lse), dv = Pᵀ dout, dP = dout vᵀ, dS = P * (dP - delta),
+///   dq = softmax_scale dS k, dk = softmax_scale dSᵀ q;
+/// dk and dv are sums over the query heads that share their KV head. lse and delta are those of the whole
+/// row, over all KV blocks: a ring's backward pass adds up its blocks and merges nothing.
+
+#include <cuda_runtime_api.h>
+
+#include <span>
+
+#include "ringcraft/core/types.hpp"
+
+namespace ringcraft::kernels {
+
+/// One step of a ring's backward pass. Device memory throughout, row-major and contiguous. kv_heads divides
+/// heads; query head h reads KV head h / (heads / kv_heads).
+struct BackwardStep {
+  const float* q_gmem;      ///< [batch, heads, rows, head_dim]
+  const float* dout_gmem;   ///< as q
+  const float* lse_gmem;    ///< [batch, heads, rows]; not read for a row that sees no key of this block
+  const float* delta_gmem;  ///< as lse: rowsum(out * dout)
+  const float* k_gmem;      ///< [batch, kv_heads, keys, head_dim]
+  const float* v_gmem;      ///< as k
+
+  const int* key_begin_gmem;  ///< [rows]: row a sees the keys key_begin[a] <= b < key_end[a]; never decreases
+  const int* key_end_gmem;    ///< [rows]: at most keys; never decreases
+  const int* row_begin_gmem;  ///< [keys]: the same from the key's side, KeyRanges::transposed
+  const int* row_end_gmem;    ///< [keys]
+
+  float* dq_gmem;  ///< as q; added to, as are the next two
+  float* dk_gmem;  ///< as k
+  float* dv_gmem;  ///< as k
+
+  int batch, heads, kv_heads;  ///< batch and heads are at most 65535
+  int rows, keys;              ///< of this shard and of this block; 0 and any other number
+  int head_dim;                ///< 1 to what the rung admits
+  float softmax_scale;         ///< a score is softmax_scale * dot(q, k)
+};
+
+/// A rung: its number and name, what it admits, and how it is run. All of them take every mask, length,
+/// grouping of heads and batch, and give the same bits in every run.
+struct BackwardRung {
+  int number;            ///< of its file, from 1
+  const char* name;      ///< "two kernels"
+  DType dtype;           ///< of q, k, v and dout; the rest is float32
+  int largest_head_dim;  ///< it takes 1 to this
+  /// How many float32 of global memory it needs beside its operands; null: none.
+  Index (*workspace)(const BackwardStep& step);
+  /// Enqueues one step that has rows, keys and heads. Whoever calls owns the workspace and leaves it alone
+  /// until the step is done; its contents do not matter.
+  void (*run)(const BackwardStep& step, float* workspace_gmem, cudaStream_t stream);
+};
+
+/// P and dS in global memory.
+extern const BackwardRung kNaiveBackward;
+/// One kernel for dq, one for dk and dv, on tiles in shared memory.
+extern const BackwardRung kTwoKernels;
+
+/// All rungs, by number.
+std::span<const BackwardRung* const> backward_rungs();
+
+/// Throws Error if the rung does not take this number type or head_dim.
+void refuse(const BackwardRung& rung, DType dtype, Index head_dim);
+
+/// The workspace that this step needs, in numbers.
+Index workspace_of(const BackwardRung& rung, const BackwardStep& step);
+
+/// Enqueues one step, or nothing if there is nothing to do. Throws Error for a head_dim that the rung does
+/// not take and when a launch fails.
+void run(const BackwardRung& rung, const BackwardStep& step, float* workspace_gmem, cudaStream_t stream);
+
+}  // namespace ringcraft::kernels

@@ -1,0 +1,176 @@
+// What a checked launch looks at (see checker.hpp). The sentences stand in findings.cpp.
+#include "host/checker.hpp"
+
+#include <link.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "host/thread_block.hpp"
+#include "ringcraft/core/error.hpp"
+
+namespace ringcraft::simt {
+namespace {
+
+// Where this thread of the operating system has the `thread_local` variables of the program, `__shared__`
+// ones among them.
+struct Storage {
+  std::uintptr_t first = 0;
+  std::size_t bytes = 0;
+};
+
+int compare_storage(dl_phdr_info* info, std::size_t, void* result) {
+  const auto mine = reinterpret_cast<std::uintptr_t>(&Checker::running);
+  const auto first = reinterpret_cast<std::uintptr_t>(info->dlpi_tls_data);
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& header = info->dlpi_phdr[i];
+    if (header.p_type != PT_TLS || mine - first >= header.p_memsz) continue;
+    *static_cast<Storage*>(result) = {first, header.p_memsz};
+    return 1;
+  }
+  return 0;
+}
+
+std::atomic<bool> instrumented{false};
+
+}  // namespace
+
+constinit thread_local Checker* Checker::running = nullptr;
+
+bool checks_launches() {
+  return instrumented.load(std::memory_order_relaxed) && (settings().check || settings().count_traffic);
+}
+void expect_instrumented_kernels() { instrumented = true; }
+
+Checker::Checker() {
+  Storage storage;
+  dl_iterate_phdr(compare_storage, &storage);
+  static_first_ = storage.first;
+  static_bytes_ = storage.bytes;
+  for (const Piece& piece : DeviceHeap::get().pieces()) pieces_.push_back({piece, {}});
+  clock_.begin_launch();
+  running = this;
+}
+
+Checker::~Checker() {
+  running = nullptr;
+  if (counts_) traffic_.publish();
+}
+
+void Checker::begin_block(const Triple& block, const std::byte* shared, std::size_t bytes) {
+  clock_.begin_block();
+  blocks_.emplace_back(clock_.now(), block);
+  dynamic_first_ = reinterpret_cast<std::uintptr_t>(shared);
+  dynamic_bytes_ = bytes;
+  dynamic_.reset(bytes);
+  static_.reset(static_bytes_);
+}
+
+void Checker::end_block() {
+  if (counts_) traffic_.settle();
+  const std::string& sentence = finding_.empty() ? suspicion_ : finding_;
+  if (!sentence.empty()) throw Error(sentence, Code::kWrongAnswer);
+}
+
+void Checker::sync_block() {
+  clock_.sync_block();
+  if (counts_) traffic_.settle();
+}
+
+// ---- What an address belongs to
+
+Checker::Region Checker::find(std::uintptr_t address) {
+  constexpr std::size_t kStack = std::size_t{64} << 10;  // what is so near is the thread's own
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  if (address - here + kStack < 2 * kStack) return {};
+  if (address - dynamic_first_ + kRedZone < dynamic_bytes_ + 2 * kRedZone)
+    return {Region::kDynamic, dynamic_first_, dynamic_bytes_, &dynamic_, nullptr};
+  if (address - static_first_ < static_bytes_)
+    return {Region::kStatic, static_first_, static_bytes_, &static_, nullptr};
+  return find_piece(address);
+}
+
+Checker::Region Checker::find_piece(std::uintptr_t address) {
+  const auto near = [address](const Piece& piece) {
+    return address - piece.first + kRedZone < piece.bytes + 2 * kRedZone;
+  };
+  if (last_piece_ == nullptr || !near(last_piece_->piece)) {
+    const auto next =
+        std::upper_bound(pieces_.begin(), pieces_.end(), address,
+                         [](std::uintptr_t a, const Known& known) { return a < known.piece.first; });
+    if (next != pieces_.begin() && near(std::prev(next)->piece))
+      last_piece_ = &*std::prev(next);
+    else if (next != pieces_.end() && near(next->piece))
+      last_piece_ = &*next;
+    else
+      return {};
+    if (!last_piece_->shadow.exists()) last_piece_->shadow.reset(last_piece_->piece.bytes);
+  }
+  const Piece& piece = last_piece_->piece;
+  return {Region::kDevice, piece.first, piece.bytes, &last_piece_->shadow, &piece};
+}
+
+// ---- Accesses
+
+void Checker::access_by(int thread, const void* address, std::size_t bytes, Access what, Place place) {
+  if (!finding_.empty()) return;
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  const Region region = find(at);
+  if (region.kind == Region::kUnknown) return;
+  const Seen seen{region, at - region.first, bytes, what, place, thread};
+  if (settings().check) {
+    if (!within_bounds(seen)) return;
+    region.shadow->for_each(seen.offset, bytes, [&](Cell& cell, std::size_t offset) {
+      look_at(seen, cell, offset);
+      return finding_.empty();
+    });
+  }
+  if (counts_)
+    traffic_.add(thread / 32, thread % 32, place, region.kind != Region::kDevice, what != Access::kRead, at,
+                 bytes);
+}
+
+void Checker::look_at(const Seen& seen, Cell& cell, std::size_t offset) {
+  if (cell.writer().in_flight) return found_in_flight(seen, offset, cell.writer());
+  const Race race = cell.racing(seen.what, seen.thread, clock_);
+  if (race.touch != nullptr) return found_race(seen, offset, race);
+  if (seen.region.kind != Region::kDevice && seen.what != Access::kWrite && cell.writer().when == 0)
+    suspect_unwritten(seen, offset);
+  cell.add(seen.what, {clock_.now(), seen.place, static_cast<std::uint16_t>(seen.thread), false}, clock_);
+}
+
+void Checker::copy_starts(const void* to, const void* from, std::size_t bytes, Place place) {
+  if (from != nullptr) access(from, bytes, Access::kRead, place);
+  access(to, bytes, Access::kWrite, place);
+  const auto at = reinterpret_cast<std::uintptr_t>(to);
+  const Region region = find(at);
+  if (!finding_.empty() || !settings().check || region.kind == Region::kUnknown) return;
+  region.shadow->for_each(at - region.first, bytes, [this](Cell& cell, std::size_t) {
+    cell.depart();
+    return true;
+  });
+}
+
+void Checker::copy_arrives(const void* to, std::size_t bytes) {
+  const auto at = reinterpret_cast<std::uintptr_t>(to);
+  const Region region = find(at);
+  if (!finding_.empty() || !settings().check || region.kind == Region::kUnknown) return;
+  region.shadow->for_each(at - region.first, bytes, [this](Cell& cell, std::size_t) {
+    cell.arrive(clock_);
+    return true;
+  });
+}
+
+void Checker::matrix_row(const void* row, int first_lane, int step, Place place) {
+  const bool counting = std::exchange(counts_, false);  // the rows count as a whole
+  for (int i = 0; i < 4; ++i)
+    access_by(thread_ / 32 * 32 + first_lane + i * step, static_cast<const std::byte*>(row) + 4 * i, 4,
+              Access::kRead, place);
+  counts_ = counting;
+}
+
+void Checker::count_matrix(const void* const (&rows)[8], Place place) {
+  if (counts_) traffic_.add_rows(place, rows);
+}
+
+}  // namespace ringcraft::simt

@@ -1,0 +1,113 @@
+#pragma once
+/// @file
+/// Finds mistakes in a launch: data races, accesses beside an array or behind its life, shared memory that is
+/// read before it is written or before its asynchronous copy has been waited for, misaligned accesses. It
+/// sees every access of kernels that are compiled for it (see instrumented_access.cpp) and knows three kinds
+/// of memory: dynamic shared memory, `__shared__` variables, and what cudaMalloc gave. Everything else, a
+/// thread's own stack above all, is none of its business. The first finding of a launch becomes an Error.
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host/device_heap.hpp"
+#include "host/executor.hpp"
+#include "host/places.hpp"
+#include "host/race_rule.hpp"
+#include "host/shadow.hpp"
+#include "host/traffic.hpp"
+
+namespace ringcraft::simt {
+
+/// The launch that is being checked.
+class Checker {
+ public:
+  /// The one of the launch that this thread of the operating system runs now, or null: not checked.
+  static constinit thread_local Checker* running;
+
+  /// Checks from here on what this thread of the operating system runs, for the life of this object.
+  Checker();
+  ~Checker();
+  Checker(const Checker&) = delete;
+  Checker& operator=(const Checker&) = delete;
+
+  /// A thread block begins, with this dynamic shared memory.
+  void begin_block(const Triple& block, const std::byte* shared, std::size_t bytes);
+  /// It has ended: throws Error if something was found in it.
+  void end_block();
+  /// Thread `number` of the block runs now.
+  void resume(int number) { thread_ = number; }
+  /// All threads of the block have met, or all of a warp.
+  void sync_block();
+  void sync_warp(int warp) { clock_.sync_warp(warp); }  ///< see above
+
+  /// The running thread touches some bytes.
+  void access(const void* address, std::size_t bytes, Access what, Place place) {
+    access_by(thread_, address, bytes, what, place);
+  }
+  /// A thread of the block does.
+  void access_by(int thread, const void* address, std::size_t bytes, Access what, Place place);
+  /// The running thread starts a cp.async (`from` is null where it brings 0), and has waited for one.
+  void copy_starts(const void* to, const void* from, std::size_t bytes, Place place);
+  void copy_arrives(const void* to, std::size_t bytes);  ///< see above
+  /// ldmatrix reads a row of 16 bytes: 4 for each of four lanes of the running thread's warp, the first one
+  /// and every `step`-th after it.
+  void matrix_row(const void* row, int first_lane, int step, Place place);
+  /// A warp reads 8 such rows at a time.
+  void count_matrix(const void* const (&rows)[8], Place place);
+
+ private:
+  // Memory that is known.
+  struct Region {
+    enum Kind { kUnknown, kDynamic, kStatic, kDevice } kind = kUnknown;
+    std::uintptr_t first = 0;
+    std::size_t bytes = 0;
+    Shadow* shadow = nullptr;
+    const Piece* piece = nullptr;
+  };
+  struct Known {
+    Piece piece;
+    Shadow shadow;
+  };
+  // An access that is being looked at.
+  struct Seen {
+    const Region& region;
+    std::size_t offset, bytes;
+    Access what;
+    Place place;
+    int thread;
+  };
+
+  Region find(std::uintptr_t address);
+  Region find_piece(std::uintptr_t address);
+  bool within_bounds(const Seen& seen);
+  void look_at(const Seen& seen, Cell& cell, std::size_t offset);
+
+  std::string thread_of(const Touch& touch, bool with_block) const;
+  std::string memory_of(const Region& region, std::size_t offset) const;
+  std::string in_block(const std::string& sentence) const;
+  void found_race(const Seen& seen, std::size_t offset, const Race& race);
+  void found_in_flight(const Seen& seen, std::size_t offset, const Touch& copy);
+  void suspect_unwritten(const Seen& seen, std::size_t offset);
+
+  Clock clock_;
+  int thread_ = 0;
+  std::vector<std::pair<std::uint64_t, Triple>> blocks_;  // since when each runs
+  std::uintptr_t dynamic_first_ = 0, static_first_ = 0;
+  std::size_t dynamic_bytes_ = 0, static_bytes_ = 0;
+  Shadow dynamic_, static_;
+  std::vector<Known> pieces_;  // by address
+  Known* last_piece_ = nullptr;
+  std::string finding_;
+  std::string suspicion_;  // becomes the finding if nothing clearer comes: a read before the first write
+  bool counts_ = settings().count_traffic;
+  Traffic traffic_;
+};
+
+/// Whether launches are checked: kernels that are compiled for it are linked, and the settings ask for it.
+bool checks_launches();
+/// Says that such kernels are linked.
+void expect_instrumented_kernels();
+
+}  // namespace ringcraft::simt

@@ -1,0 +1,49 @@
+#pragma once
+/// @file
+/// Device memory of the host executor: pieces of the host's, with space between them that belongs to nobody,
+/// and freed ones that are kept for a while, so that an access beside an array or behind its life is
+/// recognised.
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace ringcraft::simt {
+
+/// Bytes around each piece, and around dynamic shared memory, that belong to nobody.
+inline constexpr std::size_t kRedZone = std::size_t{64} << 10;
+
+/// What one cudaMalloc gave.
+struct Piece {
+  std::uintptr_t first = 0;  ///< address
+  std::size_t bytes = 0;
+  int number = 0;  ///< counted from 1 over the life of the process
+  bool freed = false;
+};
+
+/// All pieces. Any thread of the operating system may call.
+class DeviceHeap {
+ public:
+  /// The one of this process.
+  static DeviceHeap& get();
+  /// A piece aligned to 256 bytes, or null.
+  void* allocate(std::size_t bytes);
+  /// Whether this was the first byte of a living piece.
+  bool free(void* memory);
+  /// Whether these bytes lie within one living piece.
+  bool holds(const void* memory, std::size_t bytes) const;
+  /// The living and the lately freed ones, by address.
+  std::vector<Piece> pieces() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::uintptr_t, Piece> pieces_;  // by first byte
+  std::deque<std::uintptr_t> freed_;        // oldest first
+  std::size_t freed_bytes_ = 0;
+  int count_ = 0;
+};
+
+}  // namespace ringcraft::simt

@@ -1,0 +1,105 @@
+// What a checked launch says (see checker.hpp).
+#include <algorithm>
+
+#include "host/checker.hpp"
+#include "host/thread_block.hpp"
+
+namespace ringcraft::simt {
+namespace {
+
+const char* in_words(Access access, const char* read, const char* write, const char* atomic) {
+  switch (access) {
+    case Access::kRead:
+      return read;
+    case Access::kWrite:
+      return write;
+    case Access::kAtomic:
+      return atomic;
+  }
+  return "?";
+}
+const char* past(Access access) { return in_words(access, "read", "wrote", "changed it atomically"); }
+const char* present(Access access) { return in_words(access, "reads", "writes", "changes atomically"); }
+
+}  // namespace
+
+std::string Checker::in_block(const std::string& sentence) const {
+  return "thread block " + described(blocks_.back().second) + ": " + sentence;
+}
+
+std::string Checker::thread_of(const Touch& touch, bool with_block) const {
+  const std::string thread = "thread " + std::to_string(touch.thread);
+  if (!with_block) return thread;
+  const auto next =
+      std::upper_bound(blocks_.begin(), blocks_.end(), touch.when,
+                       [](std::uint64_t when, const auto& block) { return when < block.first; });
+  return thread + " of thread block " + described(std::prev(next)->second);
+}
+
+std::string Checker::memory_of(const Region& region, std::size_t offset) const {
+  switch (region.kind) {
+    case Region::kDevice:
+      return "byte " + std::to_string(static_cast<std::ptrdiff_t>(offset)) + " of device memory (piece " +
+             std::to_string(region.piece->number) + " of cudaMalloc, " + std::to_string(region.bytes) +
+             " bytes)";
+    case Region::kStatic: {
+      const StaticArray array = static_array_at(offset);
+      if (!array.name.empty())
+        return "byte " + std::to_string(array.offset) + " of the shared variable " + array.name;
+      return "byte " + std::to_string(offset) + " of static shared memory";
+    }
+    default:
+      return "byte " + std::to_string(static_cast<std::ptrdiff_t>(offset)) + " of dynamic shared memory";
+  }
+}
+
+// False: something is wrong with the address as such, and is said.
+bool Checker::within_bounds(const Seen& seen) {
+  constexpr std::size_t kWidest = 16;
+  const Region& region = seen.region;
+  const auto say = [&](const std::string& what) {
+    finding_ = in_block("thread " + std::to_string(seen.thread) + " " + present(seen.what) + " " +
+                        std::to_string(seen.bytes) + " bytes at " + described(seen.place) + ", at " +
+                        memory_of(region, seen.offset) + what);
+    return false;
+  };
+  if (region.kind == Region::kDevice && region.piece->freed) return say(", which has been freed");
+  if (seen.offset >= region.bytes || seen.bytes > region.bytes - seen.offset)
+    return say(region.kind == Region::kDevice
+                   ? ": out of bounds"
+                   : ": out of bounds, the launch asked for " + std::to_string(region.bytes) + " bytes");
+  if (seen.bytes != kWidest || (region.first + seen.offset) % kWidest == 0) return true;
+  say(": accesses of 16 bytes need an address that is a multiple of 16");
+  ThreadBlock::current().abandon();  // the processor would not take it either
+  return false;
+}
+
+void Checker::suspect_unwritten(const Seen& seen, std::size_t offset) {
+  if (suspicion_.empty())
+    suspicion_ = in_block("thread " + std::to_string(seen.thread) + " " + present(seen.what) + " " +
+                          memory_of(seen.region, offset) + " at " + described(seen.place) +
+                          ", which no thread of this block has written before");
+}
+
+void Checker::found_in_flight(const Seen& seen, std::size_t offset, const Touch& copy) {
+  finding_ = in_block("thread " + std::to_string(seen.thread) + " " + present(seen.what) + " " +
+                      memory_of(seen.region, offset) + " at " + described(seen.place) +
+                      ", but the cp.async that thread " + std::to_string(copy.thread) + " started at " +
+                      described(copy.place) + " is still under way: that thread has not waited for it" +
+                      (copy.thread == seen.thread ? "" : ", and a barrier must follow its wait"));
+}
+
+void Checker::found_race(const Seen& seen, std::size_t offset, const Race& race) {
+  const Touch now{clock_.now(), seen.place, static_cast<std::uint16_t>(seen.thread), false};
+  const Touch& other = *race.touch;
+  const bool blocks = !clock_.in_block(other), same_warp = other.thread / 32 == now.thread / 32;
+  finding_ =
+      in_block("data race at " + memory_of(seen.region, offset) + ": " + thread_of(other, blocks) + " " +
+               past(race.access) + " at " + described(other.place) + ", " + thread_of(now, blocks) + " " +
+               present(seen.what) + " at " + described(now.place) + "; " +
+               (blocks      ? "nothing orders the thread blocks of a launch"
+                : same_warp ? "no __syncthreads or __syncwarp between"
+                            : "no __syncthreads between"));
+}
+
+}  // namespace ringcraft::simt

@@ -1,0 +1,171 @@
+// Places in a kernel's source (see places.hpp).
+#include "host/places.hpp"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <elf.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace ringcraft::simt {
+namespace {
+
+// Machine code is counted from here, in steps of two; odd places number sites.
+constexpr int kMostPath = 4096;
+const char* code_anchor() {
+  return reinterpret_cast<const char*>(reinterpret_cast<std::uintptr_t>(&code_anchor));
+}
+
+std::mutex mutex;
+std::vector<Site> sites;
+std::map<std::pair<const char*, int>, Place> numbers;
+std::map<Place, std::string> known;
+
+std::string without_folders(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// The file that holds this code, and where in it the code lies.
+struct Origin {
+  std::string path;
+  std::uintptr_t offset = 0;
+};
+std::string this_program() {
+  char path[kMostPath];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  return std::string(path, length > 0 ? static_cast<std::size_t>(length) : 0);
+}
+Origin origin_of(const char* code) {
+  Dl_info info{};
+  if (dladdr(code, &info) == 0 || info.dli_fbase == nullptr) return {};
+  const bool moved = static_cast<const Elf64_Ehdr*>(info.dli_fbase)->e_type == ET_DYN;
+  const std::string path = info.dli_fname != nullptr && std::strstr(info.dli_fname, ".so") != nullptr
+                               ? info.dli_fname
+                               : this_program();
+  return {path, reinterpret_cast<std::uintptr_t>(code) -
+                    (moved ? reinterpret_cast<std::uintptr_t>(info.dli_fbase) : 0)};
+}
+
+const char* code_of(Place place) { return code_anchor() + (static_cast<std::int32_t>(place) >> 1); }
+
+// "path:line (discriminator 3)" to "file:line".
+std::string shortened(std::string line) {
+  return without_folders(line.substr(0, line.find_first_of(" \n", line.rfind(':'))));
+}
+bool in_header(const std::string& name) {
+  const std::string file = name.substr(0, name.rfind(':'));
+  const auto ends = [&](const char* suffix) {
+    const std::size_t n = std::strlen(suffix);
+    return file.size() >= n && file.compare(file.size() - n, n, suffix) == 0;
+  };
+  return !ends(".cu") && !ends(".cpp");
+}
+
+// From the innermost of inlined functions outwards.
+std::string chosen(const std::vector<std::string>& frames) {
+  std::size_t outer = 0;
+  while (outer + 1 < frames.size() && in_header(frames[outer])) ++outer;
+  return frames[outer] + (outer > 0 ? " (" + frames[0] + ")" : "");
+}
+
+// Asks addr2line for the places of one file that are not known yet.
+void look_up(const std::vector<Place>& places) {
+  std::string command;
+  std::vector<Place> asked;
+  for (const Place place : places) {
+    if (known.count(place) > 0) continue;
+    const Origin origin = origin_of(code_of(place) - 1);  // the call, not what follows it
+    char text[32];
+    std::snprintf(text, sizeof text, " 0x%zx", static_cast<std::size_t>(origin.offset));
+    if (command.empty()) command = "addr2line -a -i -e '" + origin.path + "'";
+    command += text;
+    known[place] = without_folders(origin.path) + " +" + (text + 1);
+    asked.push_back(place);
+  }
+  if (asked.empty()) return;
+  FILE* const answer = popen((command + " 2>/dev/null").c_str(), "r");
+  if (answer == nullptr) return;
+  std::vector<std::vector<std::string>> frames;  // of each address
+  char line[kMostPath];
+  while (std::fgets(line, sizeof line, answer) != nullptr)
+    if (std::strncmp(line, "0x", 2) == 0)
+      frames.emplace_back();
+    else if (line[0] != '?' && !frames.empty())
+      frames.back().push_back(shortened(line));
+  pclose(answer);
+  for (std::size_t i = 0; i < frames.size() && i < asked.size(); ++i)
+    if (!frames[i].empty()) known[asked[i]] = chosen(frames[i]);
+}
+
+}  // namespace
+
+Place place_of(const void* return_address) {
+  return static_cast<Place>(static_cast<const char*>(return_address) - code_anchor()) << 1;
+}
+
+Place place_of(Site site) {
+  const std::lock_guard lock(mutex);
+  const auto [found, is_new] =
+      numbers.try_emplace({site.file, site.line}, static_cast<Place>(sites.size() << 1 | 1));
+  if (is_new) sites.push_back(site);
+  return found->second;
+}
+
+std::string described(const Site& site) {
+  return without_folders(site.file) + ":" + std::to_string(site.line);
+}
+
+std::string described(const Triple& t) {
+  return "(" + std::to_string(t.x) + ", " + std::to_string(t.y) + ", " + std::to_string(t.z) + ")";
+}
+
+std::string described(Place place) { return described(std::vector{place})[0]; }
+
+std::vector<std::string> described(const std::vector<Place>& places) {
+  const std::lock_guard lock(mutex);
+  std::vector<Place> code;
+  for (const Place place : places)
+    if (place % 2 == 0) code.push_back(place);
+  look_up(code);
+  std::vector<std::string> texts;
+  for (const Place place : places)
+    texts.push_back(place % 2 == 0 ? known[place] : described(sites[place >> 1]));
+  return texts;
+}
+
+// The symbol table of the program says where each thread_local variable lies.
+StaticArray static_array_at(std::size_t offset) {
+  std::ifstream file(this_program(), std::ios::binary);
+  const std::string image((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  Elf64_Ehdr header;
+  if (image.size() < sizeof header) return {};
+  std::memcpy(&header, image.data(), sizeof header);
+  std::vector<Elf64_Shdr> sections(header.e_shnum);
+  if (header.e_shoff + sections.size() * sizeof(Elf64_Shdr) > image.size()) return {};
+  std::memcpy(sections.data(), image.data() + header.e_shoff, sections.size() * sizeof(Elf64_Shdr));
+  for (const Elf64_Shdr& section : sections) {
+    if (section.sh_type != SHT_SYMTAB) continue;
+    for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= section.sh_size; at += sizeof(Elf64_Sym)) {
+      Elf64_Sym symbol;
+      std::memcpy(&symbol, image.data() + section.sh_offset + at, sizeof symbol);
+      if (ELF64_ST_TYPE(symbol.st_info) != STT_TLS || symbol.st_shndx == SHN_UNDEF ||
+          offset < symbol.st_value || offset >= symbol.st_value + symbol.st_size)
+        continue;
+      const char* const mangled = image.data() + sections[section.sh_link].sh_offset + symbol.st_name;
+      const std::unique_ptr<char, void (*)(void*)> plain(
+          abi::__cxa_demangle(mangled, nullptr, nullptr, nullptr), std::free);
+      const std::string name = plain ? plain.get() : mangled;
+      return {name.substr(name.rfind("::") == std::string::npos ? 0 : name.rfind("::") + 2),
+              offset - symbol.st_value};
+    }
+  }
+  return {};
+}
+
+}  // namespace ringcraft::simt

@@ -1,0 +1,67 @@
+#pragma once
+/// @file
+/// What a launch moves, line by line: how often the banks of shared memory stand in each other's way, and how
+/// much of what comes from global memory is used. The k-th access of each lane at one place in the code,
+/// counted between barriers, is taken as one instruction of its warp.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "host/places.hpp"
+#include "host/race_rule.hpp"
+
+namespace ringcraft::simt {
+
+/// Traffic of one line of source in one launch.
+struct LineTraffic {
+  std::string line;          ///< as described() says it
+  bool shared = false;       ///< shared memory, or global
+  bool writes = false;       ///< or reads; atomics write
+  std::size_t bytes = 0;     ///< asked for by all threads together
+  std::size_t requests = 0;  ///< instructions of warps
+  /// Shared memory: passes over its 32 banks of 4 bytes; accesses of 16 bytes go a quarter of a warp at a
+  /// time, those of 8 half a warp. Global memory: sectors of 32 bytes.
+  std::size_t transfers = 0;
+  std::size_t least_transfers = 0;  ///< if the same bytes lay best
+};
+
+/// Traffic of the last launch that was counted (Settings::count_traffic), by place; empty before one.
+std::vector<LineTraffic> last_traffic();
+
+/// Counts for one launch.
+class Traffic {
+ public:
+  /// A lane (0 to 31 of its warp) touches some bytes.
+  void add(int warp, int lane, Place place, bool shared, bool writes, std::uintptr_t address,
+           std::size_t bytes);
+  /// ldmatrix reads 8 rows of 16 bytes at once.
+  void add_rows(Place place, const void* const (&rows)[8]);
+  /// A barrier: lanes begin to count anew.
+  void settle();
+  /// Makes it the last launch.
+  void publish();
+
+ private:
+  struct Request {
+    std::array<std::uintptr_t, 32> address{};  // 0: the lane takes no part
+  };
+  struct Warp {
+    std::array<std::uint32_t, 32> done{};  // requests that each lane has taken part in
+    std::vector<Request> requests;
+  };
+  struct Line {
+    LineTraffic sum;
+    std::size_t bytes_each = 0;
+    std::map<int, Warp> warps;
+  };
+  using Key = std::pair<Place, int>;  // what it does to which memory: one place may do several things
+
+  static void settle(Line& line, const Request& request);
+  std::map<Key, Line> lines_;
+};
+
+}  // namespace ringcraft::simt

@@ -1,0 +1,42 @@
+#pragma once
+/// @file
+/// ldmatrix and mma on the CPU: each lane of a warp brings its registers, and the last to come does the work
+/// of all (see kernels/engine/ptx.cuh for who holds what).
+
+#include <cstdint>
+
+#include "host/executor.hpp"
+
+namespace ringcraft::simt {
+
+/// Whether a lane gets neighbours of a row or of a column.
+enum class Order : std::uint8_t { kRows, kColumns };
+
+/// What a lane brings to ldmatrix.
+struct MatrixLoad {
+  const void* row;      ///< of 8 numbers of 16 bits, in shared memory
+  unsigned* registers;  ///< [matrices]
+  int matrices;         ///< 2 or 4
+  Order order;
+  Site site;  ///< where it is called
+};
+
+/// What a lane brings to mma.
+struct MatrixProduct {
+  const unsigned* a;                ///< [4]
+  const unsigned* b;                ///< [2]
+  float* c;                         ///< [4], added to
+  float (*widened)(std::uint16_t);  ///< what the bits of an element mean
+};
+
+/// With all lanes of the warp. Throws Error, with who waits where, if not all of them come.
+void load_matrices(MatrixLoad mine);
+/// The same.
+void multiply_matrices(MatrixProduct mine, Site site);
+
+/// What the last lane to come does: one entry per lane.
+void load_together(MatrixLoad* const (&lanes)[32]);
+/// The same.
+void multiply_together(MatrixProduct* const (&lanes)[32]);
+
+}  // namespace ringcraft::simt
