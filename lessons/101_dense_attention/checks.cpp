@@ -35,21 +35,15 @@ BlockCase one_head(Trial& trial, std::string name, std::vector<Position> queries
           trial.seed()};
 }
 
-void require_oracle(Trial& trial, const std::vector<BlockCase>& cases) {
-  require_forward(cases, [&](const HeadForward& h) {
-    trial.call<DenseForward>(h.q, h.k, h.v, h.ranges, h.softmax_scale, h.out, h.lse);
-  });
-}
-
 void one_key(Trial& trial) {
   const auto tokens = positions(0, 6);
-  require_oracle(trial,
-                 {one_head(trial, "each of 6 rows sees its own key", tokens, tokens, window_mask(0), 4, 0.5),
-                  one_head(trial, "3 rows, 1 key", positions(0, 3), {0}, full_mask(), 4, 0.5)});
+  require_dense(trial,
+                {one_head(trial, "each of 6 rows sees its own key", tokens, tokens, window_mask(0), 4, 0.5),
+                 one_head(trial, "3 rows, 1 key", positions(0, 3), {0}, full_mask(), 4, 0.5)});
 }
 
 void every_key(Trial& trial) {
-  require_oracle(
+  require_dense(
       trial,
       {one_head(trial, "4 rows see all of 4 keys", positions(0, 4), positions(0, 4), full_mask(), 4, 0.5),
        one_head(trial, "9 rows see all of 13 keys", positions(0, 9), positions(0, 13), full_mask(), 4, 0.5)});
@@ -57,13 +51,13 @@ void every_key(Trial& trial) {
 
 void any_scale(Trial& trial) {
   for (const double scale : {0.1, 1.0, 2.5, -0.7})
-    require_oracle(trial, {one_head(trial, "softmax_scale " + text_of(scale), positions(0, 6),
-                                    positions(0, 7), full_mask(), 9, scale)});
+    require_dense(trial, {one_head(trial, "softmax_scale " + text_of(scale), positions(0, 6), positions(0, 7),
+                                   full_mask(), 9, scale)});
 }
 
 void causal(Trial& trial) {
   const auto tokens = positions(0, 17);
-  require_oracle(trial, {one_head(trial, "17 tokens, causal", tokens, tokens, causal_mask(), 4, 0.5)});
+  require_dense(trial, {one_head(trial, "17 tokens, causal", tokens, tokens, causal_mask(), 4, 0.5)});
 }
 
 void any_range(Trial& trial) {
@@ -72,7 +66,7 @@ void any_range(Trial& trial) {
   packed.cu_seqlens = {0, 5, 6, 13, 20};
   Mask two_sided = window_mask(3);
   two_sided.right = 2;
-  require_oracle(
+  require_dense(
       trial,
       {one_head(trial, "20 tokens, a window of 3", tokens, tokens, window_mask(3), 4, 0.5),
        one_head(trial, "20 tokens, 3 to the left and 2 to the right", tokens, tokens, two_sided, 4, 0.5),
@@ -83,19 +77,19 @@ void any_range(Trial& trial) {
 
 void rows_without_a_key(Trial& trial) {
   const auto late = positions(4, 8);
-  require_oracle(trial, {one_head(trial, "12 rows, of which 4 come before every key", positions(0, 12), late,
-                                  causal_mask(), 3, 0.5),
-                         one_head(trial, "no row sees a key", positions(0, 4), late, causal_mask(), 3, 0.5),
-                         one_head(trial, "a window of 2 that leaves the keys behind", positions(0, 12),
-                                  positions(0, 6), window_mask(2), 3, 0.5)});
+  require_dense(trial, {one_head(trial, "12 rows, of which 4 come before every key", positions(0, 12), late,
+                                 causal_mask(), 3, 0.5),
+                        one_head(trial, "no row sees a key", positions(0, 4), late, causal_mask(), 3, 0.5),
+                        one_head(trial, "a window of 2 that leaves the keys behind", positions(0, 12),
+                                 positions(0, 6), window_mask(2), 3, 0.5)});
 }
 
 void any_size(Trial& trial) {
   const auto full = [&](Position rows, Position keys, Index head_dim) {
-    require_oracle(trial, {one_head(trial,
-                                    std::to_string(rows) + " rows, " + std::to_string(keys) +
-                                        " keys, head_dim " + std::to_string(head_dim),
-                                    positions(0, rows), positions(0, keys), full_mask(), head_dim, 0.4)});
+    require_dense(trial, {one_head(trial,
+                                   std::to_string(rows) + " rows, " + std::to_string(keys) +
+                                       " keys, head_dim " + std::to_string(head_dim),
+                                   positions(0, rows), positions(0, keys), full_mask(), head_dim, 0.4)});
   };
   full(1, 1, 1);
   full(1, 30, 5);
@@ -113,12 +107,12 @@ void any_size(Trial& trial) {
 void extreme_scores(Trial& trial) {
   const auto tokens = positions(0, 24);
   for (const Data data : {Data::kHot, Data::kNegative, Data::kGap, Data::kPeaked, Data::kHuge})
-    require_oracle(trial,
-                   {one_head(trial, std::string("24 tokens, causal, scores ") + std::string(name_of(data)),
-                             tokens, tokens, causal_mask(), 8, 0.35, data)});
+    require_dense(trial,
+                  {one_head(trial, std::string("24 tokens, causal, scores ") + std::string(name_of(data)),
+                            tokens, tokens, causal_mask(), 8, 0.35, data)});
 }
 
-void table_of_blocks(Trial& trial) { require_oracle(trial, some_blocks(trial, 0, 5)); }
+void table_of_blocks(Trial& trial) { require_dense(trial, some_blocks(trial, 0, 5)); }
 
 // ---- properties
 

@@ -54,10 +54,14 @@ function(ringcraft_compile_quickly target)
   endif()
 endfunction()
 
-# ringcraft_precompile(TARGET HEADER): the target's files find this heavy header parsed already. Not under a compiler
-# cache, which would rather see each file as it is.
+# ringcraft_precompile(TARGET [HEADER...]): the target's files find these headers, and those of the standard library that most
+# files include, parsed already. Not under a compiler cache, which would rather see each file as it is; so a file that forgets
+# an include is found there.
 function(ringcraft_precompile target)
   if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    target_precompile_headers(${target} PRIVATE ${ARGN})
+    set(standard <algorithm> <cmath> <functional> <limits> <map> <memory> <optional> <sstream> <string> <vector>)
+    list(APPEND standard ${ARGN})
+    list(TRANSFORM standard REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:\\1>")
+    target_precompile_headers(${target} PRIVATE ${standard})
   endif()
 endfunction()

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "judge/exercises.hpp"
 #include "ringcraft/attention/heads.hpp"
 #include "verify/compare.hpp"
 
@@ -86,6 +87,12 @@ std::vector<BlockCase> some_blocks(const Trial& trial, int first, int stride) {
     some.back().seed += trial.seed();
   }
   return some;
+}
+
+void require_dense(Trial& trial, const std::vector<verify::BlockCase>& cases) {
+  require_forward(cases, [&](const HeadForward& h) {
+    trial.call<DenseForward>(h.q, h.k, h.v, h.ranges, h.softmax_scale, h.out, h.lse);
+  });
 }
 
 }  // namespace ringcraft::judge

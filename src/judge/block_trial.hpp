@@ -42,4 +42,8 @@ void require_backward(const std::vector<verify::BlockCase>& cases,
 /// this trial.
 std::vector<verify::BlockCase> some_blocks(const Trial& trial, int first, int stride);
 
+/// require_forward() for dense attention: the student's, or the library's, which calls the student's
+/// function.
+void require_dense(Trial& trial, const std::vector<verify::BlockCase>& cases);
+
 }  // namespace ringcraft::judge

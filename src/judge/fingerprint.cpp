@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/core/hash.hpp"
 
 namespace ringcraft::judge {
 namespace {
@@ -60,8 +61,8 @@ std::string rounded(const std::string& text) {
   return result;
 }
 
-// Numbers aside, the words of a sentence, each once. Of several ranks in trouble any may be named first, the one
-// that waits to send as well as the one that waits to receive.
+// Numbers aside, the words of a sentence, each once. Of several ranks in trouble any may be named first, the
+// one that waits to send as well as the one that waits to receive.
 std::string words_of(const std::string& text) {
   std::set<std::string> words;
   std::string word;
@@ -112,9 +113,7 @@ Trait trait_from(const std::string& word) {
 
 std::string digest_of(char how, std::string_view sentence) {
   const std::string text = without_noise(sentence);
-  std::uint32_t hash = 2166136261U;  // FNV-1a
-  for (const char letter : is_raced_for(how) ? words_of(text) : rounded(text))
-    hash = (hash ^ static_cast<unsigned char>(letter)) * 16777619U;
+  const auto hash = fnv1a<std::uint32_t>(is_raced_for(how) ? words_of(text) : rounded(text));
   char digits[8];
   std::snprintf(digits, sizeof digits, "%04x", static_cast<unsigned>((hash >> 16 ^ hash) & 0xffffU));
   return digits;

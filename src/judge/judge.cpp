@@ -12,6 +12,7 @@
 #include "judge/judgement.hpp"
 #include "judge/lesson.hpp"
 #include "judge/marks.hpp"
+#include "judge/text_file.hpp"
 #include "judge/toolchain.hpp"
 #include "ringcraft/core/error.hpp"
 
@@ -26,14 +27,6 @@ std::set<int> numbers() {
   std::set<int> result;
   for (const Lesson& lesson : all_lessons()) result.insert(lesson.number);
   return result;
-}
-
-std::string read_text(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  if (!(text << file.rdbuf()))
-    throw Error("file", "a readable file", path.string(), "clone the repository again", Code::kMissing);
-  return text.str();
 }
 
 // In an exported tree the unpacked file stands for the one in the tree, whose body is sealed.
@@ -100,16 +93,7 @@ std::filesystem::path started_file(int lesson, const std::filesystem::path& work
 
 std::filesystem::path start(int lesson, const std::filesystem::path& workspace) {
   const std::filesystem::path target = exercise_file(lesson, workspace);
-  const std::string text = exercise_text(lesson_numbered(lesson));
-  if (std::filesystem::exists(std::filesystem::symlink_status(target)))
-    throw Error("start", "no file yet", target.string(),
-                "go on writing in it, or move it away to start again; then ./ringcraft check " +
-                    std::to_string(lesson));
-  std::error_code failed;
-  std::filesystem::create_directories(target.parent_path(), failed);
-  std::ofstream file(target);
-  if (failed || !(file << text) || !file.flush())
-    throw Error("start", "a folder that can be written", target.string(), "check its permissions");
+  begin_file(target, exercise_text(lesson_numbered(lesson)), std::to_string(lesson));
   return target;
 }
 

@@ -11,6 +11,7 @@
 #include "judge/stage_wire.hpp"
 #include "judge/team.hpp"
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/core/shown.hpp"
 
 namespace ringcraft::judge {
 namespace {
@@ -24,12 +25,6 @@ BuildStep built(const Lesson& lesson, const std::filesystem::path& file, const W
   fast.timed = true;
   const BuildStep compiled = compile(fast, file, folder);
   return compiled.sentence.empty() ? gate(fast, folder) : compiled;
-}
-
-std::string listed(const std::vector<int>& lessons) {
-  std::string text;
-  for (const int lesson : lessons) text += (text.empty() ? "" : ", ") + std::to_string(lesson);
-  return text;
 }
 
 // Room for every stage, the whole score matrix of the first one included, and for a stack per rank; a loop

@@ -8,6 +8,7 @@
 #include "judge/config.hpp"
 #include "judge/lesson.hpp"
 #include "judge/puzzle_kinds.hpp"
+#include "judge/text_file.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
 
@@ -15,13 +16,6 @@ namespace ringcraft::judge {
 namespace {
 
 constexpr std::uintmax_t kLargestFile = 256 << 10;  // bytes
-
-std::string read_text(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 }  // namespace
 
@@ -63,18 +57,10 @@ std::filesystem::path start_puzzle(const std::string& id, const std::filesystem:
                                    std::uint64_t seed) {
   const Puzzle& puzzle = puzzle_named(id);
   const std::filesystem::path target = puzzle_file(puzzle, workspace);
-  if (std::filesystem::exists(std::filesystem::symlink_status(target)))
-    throw Error("start", "no file yet", target.string(),
-                "go on writing in it, or move it away to start again; then ./ringcraft check " + id);
   if (seed < 1 || seed > kLargestSeed)
     throw Error("start", "a seed from 1 to " + std::to_string(kLargestSeed), std::to_string(seed),
                 "choose another");
-  const std::string text = puzzle.given(seed);
-  std::error_code failed;
-  std::filesystem::create_directories(target.parent_path(), failed);
-  std::ofstream file(target);
-  if (failed || !(file << text) || !file.flush())
-    throw Error("start", "a folder that can be written", target.string(), "check its permissions");
+  begin_file(target, puzzle.given(seed), id);
   return target;
 }
 

@@ -10,13 +10,10 @@ namespace {
 
 void require_extents(const verify::Case& c, int rank, const char* name, const Buffer& got,
                      const Extents& want) {
-  const auto text = [](const Extents& e) {
-    return std::string("[") + std::to_string(e.batch) + ", " + std::to_string(e.heads) + ", " +
-           std::to_string(e.rows) + ", " + std::to_string(e.width) + "]";
-  };
   if (got.extents() != want || got.dtype() != DType::kFloat64)
-    wrong(c, std::string("rank ") + std::to_string(rank) + " returns " + name + " as " + text(got.extents()) +
-                 " " + std::string(name_of(got.dtype())) + ", and it must be " + text(want) + " float64");
+    wrong(c, std::string("rank ") + std::to_string(rank) + " returns " + name + " as " +
+                 described(got.extents()) + " " + std::string(name_of(got.dtype())) + ", and it must be " +
+                 described(want) + " float64");
 }
 
 KvBlock kv_of(const verify::Inputs& inputs, const Sharding& sharding, int rank) {

@@ -14,6 +14,7 @@
 #include "judge/config.hpp"
 #include "judge/symbols.hpp"
 #include "judge/team.hpp"
+#include "judge/text_file.hpp"
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft::judge {
@@ -51,13 +52,6 @@ void require_ended(const Finished& finished, const std::string& tool) {
   if (finished.timed_out)
     throw Error("judge", tool + " to end within " + std::to_string(kPatience.count()) + " s", "no end",
                 "the machine is overloaded; try again", Code::kMissing);
-}
-
-std::string read_text(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
 }
 
 // "the first error, and the compiler's text below it"

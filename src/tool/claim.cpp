@@ -12,11 +12,6 @@
 namespace ringcraft::tool {
 namespace {
 
-bool is_finite(const Buffer& tensor) {
-  const Buffer numbers = converted(tensor, DType::kFloat64);
-  return std::ranges::all_of(numbers.values<double>(), [](double x) { return std::isfinite(x); });
-}
-
 constexpr const char* kNothing = "nothing that I know gives these numbers";
 
 // A claim in float64 must be exact; one in float32 or bfloat16 may round as plain dense attention does.
@@ -28,7 +23,7 @@ verify::Comparison compared(const verify::Answer& claim, const Problem& problem,
   const verify::Answer dense =
       verify::converted(verify::plain_dense<float>(problem, inputs), claim.out.dtype());
   for (const auto& [name, tensor] : verify::named(dense))
-    if (!tensor.empty() && name != "lse" && !is_finite(tensor))
+    if (!tensor.empty() && name != "lse" && verify::not_finite(tensor))
       throw Error("--input",
                   "tensors whose attention " + std::string(name_of(claim.out.dtype())) + " can hold",
                   std::string(name) + " of plain dense attention is no number somewhere",
@@ -78,7 +73,7 @@ void add_causes(verify::Report& report, const std::vector<std::string>& names,
 std::string advice_on(const verify::Answer& claim, const verify::Oracle& oracle) {
   const Extents got = claim.out.extents(), want = oracle.value.out.extents();
   if (got == want || got != Extents{want.batch, want.rows, want.heads, want.width}) return "";
-  return "the claim is " + verify::described(got) +
+  return "the claim is " + described(got) +
          ", [batch, seqlen, heads, head_dim]: write out.transpose(1, 2)" +
          ".contiguous(), and dq, dk, dv likewise";
 }

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "ringcraft/core/error.hpp"
+#include "tool/course_commands.hpp"
 #include "tool/terminal.hpp"
-#include "tool/watch.hpp"
 
 namespace ringcraft::tool {
 namespace {
@@ -25,9 +25,7 @@ std::shared_ptr<CLI::App> parser(Action& action) {
   add_attend(*app, action);
   add_verify(*app, action);
   add_bench(*app, action);
-  add_lessons(*app, action);
-  add_student(*app, action);
-  add_export(*app, action);
+  add_course(*app, action);
   add_not_here(*app, action);
   return app;
 }

@@ -18,9 +18,7 @@ void add_run(CLI::App& app, Action& action);
 void add_attend(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
-void add_export(CLI::App& app, Action& action);
-void add_lessons(CLI::App& app, Action& action);  // lessons, start, check
-void add_student(CLI::App& app, Action& action);  // watch, next, hint, diff
+void add_course(CLI::App& app, Action& action);  // what course_commands.hpp does
 
 // Commands and flags of the contract that this version does not have: each is refused with a sentence.
 void add_not_here(CLI::App& app, Action& action);

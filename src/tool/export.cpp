@@ -1,6 +1,5 @@
 // export: a tree for students, without the solutions of the lessons that they have before them. The bodies
 // are sealed: compressed into one file that the build unpacks, or compiled for one platform.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -14,7 +13,7 @@
 #include "judge/toolchain.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
-#include "tool/commands.hpp"
+#include "tool/course_commands.hpp"
 #include "tool/lesson_list.hpp"
 #include "tool/seal.hpp"
 #include "tool/student_texts.hpp"
@@ -25,11 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path kRoot = RINGCRAFT_SOURCE_DIR;
-
-struct ExportOptions {
-  std::string folder, solved;
-  bool objects = false;
-};
 
 // ---- refusals
 
@@ -175,49 +169,36 @@ std::set<int> lessons_with_exercise() {
   return numbers;
 }
 
-void tell(const ExportOptions& options, const StudentTree& tree, const std::set<int>& sealed,
+void tell(const ExportRequest& request, const StudentTree& tree, const std::set<int>& sealed,
           const std::set<int>& solved, const std::set<int>& known) {
-  std::printf("%s: %s for students\n", shown(options.folder, 200).c_str(),
+  std::printf("%s: %s for students\n", shown(request.folder, 200).c_str(),
               counted(tree.files.size(), "file").c_str());
   std::printf("  sealed     %s\n", listed_lessons(sealed, known).c_str());
   std::printf("  with body  %s\n", listed_lessons(solved, known).c_str());
-  if (options.objects) std::printf("  prebuilt   for %s\n", RINGCRAFT_PLATFORM);
+  if (request.objects) std::printf("  prebuilt   for %s\n", RINGCRAFT_PLATFORM);
   std::printf("  left out   git history, exercises, and every test that shows a solution\n");
   std::printf(
       "Sealed is not encrypted: whoever wants to, can unpack it. Next: try ./ringcraft run there, then hand "
       "it out.\n");
 }
 
-int export_tree(const ExportOptions& options) {
+}  // namespace
+
+int export_tree(const ExportRequest& request) {
   refuse_exported_tree();
   const std::set<int> known = lessons_with_exercise();
-  const std::set<int> solved = lessons_listed("--solved", options.solved, known);
+  const std::set<int> solved = lessons_listed("--solved", request.solved, known);
   std::set<int> sealed;
   std::ranges::set_difference(known, solved, std::inserter(sealed, sealed.end()));
-  const fs::path folder = checked_folder(options.folder);
+  const fs::path folder = checked_folder(request.folder);
   const StudentTree tree = student_tree(kRoot, sealed, known);
   Partial partial(folder);
   write_files(tree, partial.path());
   if (!tree.sealed.empty())
-    options.objects ? seal_objects(tree, partial.path()) : seal_sources(tree, partial.path());
+    request.objects ? seal_objects(tree, partial.path()) : seal_sources(tree, partial.path());
   partial.finish();
-  tell(options, tree, sealed, solved, known);
+  tell(request, tree, sealed, solved, known);
   return 0;
-}
-
-}  // namespace
-
-void add_export(CLI::App& app, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("export", "Write a tree for students: the course without its solutions");
-  auto options = std::make_shared<ExportOptions>();
-  command->add_option("DIR", options->folder, "A new folder outside of this tree")->required()->type_name("");
-  command->add_option("--solved", options->solved, "Lessons that keep their body: 101-103,201")
-      ->type_name("LESSONS");
-  command->add_flag("--objects", options->objects,
-                    "Seal the bodies as objects for this platform, instead of compressed");
-  command->footer("Example: ./ringcraft export ../course --solved 101-103");
-  command->callback([&action, options] { action = [options] { return export_tree(*options); }; });
 }
 
 }  // namespace ringcraft::tool

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "ringcraft/core/shown.hpp"
 #include "ringcraft/ring/theory.hpp"
 #include "tool/output.hpp"
 #include "verify/compare.hpp"
@@ -109,12 +110,6 @@ std::vector<Figure> cost_figures(const Cost& got, const Cost& theory, bool distr
 }
 
 // ---- the climb
-
-std::string listed(const std::vector<int>& lessons) {
-  std::string text;
-  for (const int lesson : lessons) text += (text.empty() ? "" : ", ") + std::to_string(lesson);
-  return text;
-}
 
 // The stages one after the other, each of them a row.
 class Climb {

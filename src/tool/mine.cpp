@@ -1,9 +1,11 @@
-// The student's files on the ladder (see mine.hpp).
-#include "tool/mine.hpp"
+// run --mine: the student's files on the ladder.
+#include "judge/mine.hpp"
 
 #include <cstdio>
 
-#include "judge/mine.hpp"
+#include "ringcraft/core/shown.hpp"
+#include "tool/course.hpp"
+#include "tool/course_commands.hpp"
 #include "tool/ladder_report.hpp"
 #include "tool/output.hpp"
 
@@ -12,12 +14,6 @@ namespace {
 
 // Seconds that a stage may take: plain loops are some twenty times as slow as the library's.
 constexpr double kFloor = 5, kPerOracle = 20;
-
-std::string listed(const std::vector<int>& lessons) {
-  std::string text;
-  for (const int lesson : lessons) text += (text.empty() ? "" : ", ") + std::to_string(lesson);
-  return text;
-}
 
 // Which files take part, and which the ladder does not need.
 void introduce(const judge::Mine& mine) {
@@ -54,10 +50,9 @@ Climbed climbed(judge::Mine& mine, const verify::Stage& stage, const Problem& pr
 
 }  // namespace
 
-verify::Report climb_with_own_files(const std::filesystem::path& workspace, const std::string& title,
-                                    const Problem& problem, const verify::Inputs& inputs,
-                                    std::optional<Layout> only) {
-  judge::Mine mine(workspace);
+verify::Report climb_with_own_files(const std::string& title, const Problem& problem,
+                                    const verify::Inputs& inputs, std::optional<Layout> only) {
+  judge::Mine mine(workspace());
   introduce(mine);
   const Climber climber{[&](const verify::Stage& stage, double oracle_seconds) {
                           return climbed(mine, stage, problem, inputs, oracle_seconds);

@@ -15,6 +15,7 @@
 
 #include "judge/child.hpp"
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/core/hash.hpp"
 #include "tool/text_file.hpp"
 
 namespace ringcraft::tool {
@@ -62,10 +63,9 @@ void replace_file(const std::filesystem::path& path, const std::string& text) {
 }  // namespace
 
 std::string fingerprint(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
+  std::snprintf(digits, sizeof digits, "%016llx",
+                static_cast<unsigned long long>(fnv1a<std::uint64_t>(text)));
   return digits;
 }
 

@@ -6,20 +6,18 @@
 
 #include "judge/puzzle.hpp"
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/core/hash.hpp"
 #include "tool/course.hpp"
 
 namespace ringcraft::tool {
 namespace {
 
-// The same for one person on every day: the FNV hash of the login name, brought to four digits.
+// The same for one person on every day: a hash of the login name, brought to four digits.
 std::uint64_t seed_of_this_person() {
-  std::uint32_t hash = 2166136261;
-  for (const char* variable : {"LOGNAME", "USER"})
-    if (const char* name = std::getenv(variable)) {
-      for (; *name != '\0'; ++name) hash = (hash ^ static_cast<unsigned char>(*name)) * 16777619;
-      break;
-    }
-  return 1000 + hash % 9000;
+  std::string login;
+  for (const char* variable : {"USER", "LOGNAME"})
+    if (const char* name = std::getenv(variable)) login = name;
+  return 1000 + fnv1a<std::uint32_t>(login) % 9000;
 }
 
 }  // namespace

@@ -7,9 +7,8 @@
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
 #include "tool/commands.hpp"
-#include "tool/course.hpp"
+#include "tool/course_commands.hpp"
 #include "tool/ladder_report.hpp"
-#include "tool/mine.hpp"
 #include "tool/options.hpp"
 #include "tool/output.hpp"
 #include "tool/tensor_files.hpp"
@@ -85,9 +84,9 @@ int run(const RunOptions& options) {
               counted(shared.problem.world_size, "rank").c_str());
   std::fflush(stdout);
   const std::optional<Layout> only = asked_layout(options);
-  const verify::Report report =
-      options.mine ? climb_with_own_files(workspace(), shared.title, shared.problem, shared.inputs, only)
-                   : climb_ladder(shared.title, shared.problem, shared.inputs, only);
+  const verify::Report report = options.mine
+                                    ? climb_with_own_files(shared.title, shared.problem, shared.inputs, only)
+                                    : climb_ladder(shared.title, shared.problem, shared.inputs, only);
   std::fputs(ladder_tables(report).c_str(), stdout);
   if (!options.json.empty()) write_json(options.json, report);
   return report.good() ? 0 : static_cast<int>(Code::kWrongAnswer);

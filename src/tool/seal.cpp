@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "judge/marks.hpp"
+#include "judge/text_file.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
 
@@ -65,27 +66,17 @@ bool is_scrap(const fs::path& path) {
          ending == ".rej" || ending == ".bak" || ending == ".swp";
 }
 
-std::string read(const fs::path& path) {
-  if (fs::file_size(path) == 0) return {};
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file)
-    throw Error("export", "a file that can be read", path.string(), "check its permissions", Code::kMissing);
-  return text.str();
-}
-
 std::map<std::string, std::string> exported_files(const fs::path& root) {
   std::map<std::string, std::string> files;
   for (const fs::path name : kExported) {
     const fs::path path = root / name;
-    if (fs::is_regular_file(path)) files.emplace(name.string(), read(path));
+    if (fs::is_regular_file(path)) files.emplace(name.string(), judge::read_text(path));
     if (!fs::is_directory(path)) continue;
     for (auto at = fs::recursive_directory_iterator(path); at != fs::recursive_directory_iterator(); ++at) {
       if (is_scrap(at->path()) || at->path().filename().string().starts_with('.')) {
         at.disable_recursion_pending();
       } else if (at->is_regular_file()) {
-        files.emplace(fs::relative(at->path(), root).generic_string(), read(at->path()));
+        files.emplace(fs::relative(at->path(), root).generic_string(), judge::read_text(at->path()));
       }
     }
   }

@@ -1,6 +1,5 @@
-// One loop over keys, signals, saved files and the check that is under way (see watch.hpp). Nothing moves on
+// Watch mode: one loop over keys, signals, saved files and the check that is under way. Nothing moves on
 // by itself: the student decides what is next.
-#include "tool/watch.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -18,6 +17,7 @@
 #include "ringcraft/core/shown.hpp"
 #include "tool/columns.hpp"
 #include "tool/course.hpp"
+#include "tool/course_commands.hpp"
 #include "tool/file_watch.hpp"
 #include "tool/hints.hpp"
 #include "tool/output.hpp"

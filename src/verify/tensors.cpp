@@ -2,18 +2,11 @@
 #include "verify/tensors.hpp"
 
 #include <cmath>
-#include <sstream>
 #include <utility>
 
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft::verify {
-
-std::string described(const Extents& e) {
-  std::ostringstream text;
-  text << "[" << e.batch << ", " << e.heads << ", " << e.rows << ", " << e.width << "]";
-  return text.str();
-}
 
 namespace {
 
@@ -76,14 +69,18 @@ void require_inputs(const Problem& problem, const Inputs& inputs) {
                  inputs);
 }
 
+std::optional<double> not_finite(const Buffer& tensor) {
+  const Buffer numbers = ringcraft::converted(tensor, DType::kFloat64);
+  for (const double x : numbers.values<double>())
+    if (!std::isfinite(x)) return x;
+  return {};
+}
+
 void require_finite(const Inputs& inputs) {
-  for (const auto& [name, tensor] : named(inputs)) {
-    const Buffer numbers = ringcraft::converted(tensor, DType::kFloat64);
-    for (const double x : numbers.values<double>())
-      if (!std::isfinite(x))
-        throw Error(std::string(name), "finite numbers", std::to_string(x),
-                    "look where the inputs were written");
-  }
+  for (const auto& [name, tensor] : named(inputs))
+    if (const auto x = not_finite(tensor))
+      throw Error(std::string(name), "finite numbers", std::to_string(*x),
+                  "look where the inputs were written");
 }
 
 }  // namespace ringcraft::verify

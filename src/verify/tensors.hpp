@@ -4,6 +4,7 @@
 /// that files of tensors use. Everything in the harness speaks of these two structs, whoever computed them.
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -30,9 +31,6 @@ struct Answer {
 
   static auto fields(auto& self) { return std::tie(self.out, self.lse, self.dq, self.dk, self.dv); }
 };
-
-/// "[1, 8, 97, 16]".
-std::string described(const Extents& extents);
 
 /// The names of an Answer's tensors, in the order of its fields.
 inline constexpr std::array<std::string_view, 5> kAnswerNames{"out", "lse", "dq", "dk", "dv"};
@@ -71,6 +69,8 @@ void require_inputs(const Problem& problem, const Inputs& inputs);
 /// The same for given extents of q (and dout) and of k and v.
 void require_inputs(const Extents& q_extents, const Extents& kv_extents, const Inputs& inputs);
 
+/// An infinity or a NaN of the tensor, the first; nothing if every element is finite.
+std::optional<double> not_finite(const Buffer& tensor);
 /// Throws Error if an element is not finite: no attention can be judged on such inputs.
 void require_finite(const Inputs& inputs);
 

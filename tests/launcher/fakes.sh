@@ -34,17 +34,20 @@ echo rules >"build/$2/build.ninja"
 BODY
 }
 
-# fake_tool FOLDER: a tool that shows its arguments, each in brackets, and ends with 7.
+# fake_tool FOLDER: both programs; each shows its arguments, each in brackets, and ends with 7.
 fake_tool() {
+  local program
   mkdir -p "$1"
-  cat >"$1/ringcraft-tool" <<'TOOL'
+  for program in tool attention; do
+    cat >"$1/ringcraft-$program" <<TOOL
 #!/usr/bin/env bash
-printf 'tool'
-printf ' [%s]' "$@"
+printf '$program'
+printf ' [%s]' "\$@"
 echo
 exit 7
 TOOL
-  chmod +x "$1/ringcraft-tool"
+    chmod +x "$1/ringcraft-$program"
+  done
 }
 
 fake_ninja() {

@@ -31,7 +31,7 @@ case_started_by_mpirun_it_only_executes() {
     fake_tool "$work/my checkout/build/native/bin"
     launch attend --backend mpi
     ends_with 7
-    has "$out" 'tool [attend] [--backend] [mpi]'
+    has "$out" 'attention [attend] [--backend] [mpi]'
     [ ! -s "$work/calls" ] || fail "expected no call under $variable"
     unset "$variable"
   done
@@ -48,10 +48,30 @@ case_arguments_reach_the_tool_unchanged() {
   ready_machine
   launch attend '' 'a b' "it's" '"quoted"' '*' $'two\nlines' '--x=$HOME' '\' --yes -- --yes --help
   ends_with 7
-  has "$out" $'tool [attend] [] [a b] [it\'s] ["quoted"] [*] [two\nlines] [--x=$HOME] [\\]'
+  has "$out" $'attention [attend] [] [a b] [it\'s] ["quoted"] [*] [two\nlines] [--x=$HOME] [\\]'
   has "$out" '[\] [--] [--yes] [--help]'
   launch
   has "$out" 'tool []'
+}
+
+case_each_command_gets_its_program() {
+  ready_machine
+  local command
+  for command in run attend verify bench; do
+    launch "$command"
+    has "$out" "attention [$command]"
+  done
+  for command in '' check start lessons watch next hint diff export frobnicate; do
+    launch $command # an empty one is no argument
+    has "$out" "tool [$command]"
+  done
+  launch run --ranks 3 --mine
+  has "$out" 'tool [run] [--ranks] [3] [--mine]'
+  launch check --help # both can; what is built answers
+  has "$out" 'tool [check] [--help]'
+  rm "$work/my checkout/build/native/bin/ringcraft-tool"
+  launch check --help
+  has "$out" 'attention [check] [--help]'
 }
 
 case_it_works_from_anywhere() {
@@ -63,7 +83,7 @@ case_it_works_from_anywhere() {
   out=$(env -i CDPATH="$work" LC_ALL=nonsense PATH="$work/bin" './second link' run 2>"$work/err" </dev/null)
   status=$?
   ends_with 7
-  has "$out" 'tool [run]'
+  has "$out" 'attention [run]'
 }
 
 case_when_nothing_changed_only_ninja_is_asked() {

@@ -18,7 +18,7 @@ case_root_with_yes_installs_and_runs() {
   machine 0
   launch run --yes --ranks 3
   ends_with 7 # the tool's own code
-  has "$out" 'tool [run] [--ranks] [3]'
+  has "$out" 'attention [run] [--ranks] [3]'
   called 'apt-get -o DPkg::Lock::Timeout=120 update'
   called "$apt_install $(core_group)"
   called 'apt-get frontend noninteractive'
@@ -43,7 +43,7 @@ case_sudo_without_a_password_is_used() {
   machine 1000
   launch --yes run
   ends_with 7
-  has "$out" 'tool [run]'
+  has "$out" 'attention [run]'
   called 'sudo -n true'
   called "$apt_install $(core_group)"
 }
@@ -69,7 +69,7 @@ case_on_a_terminal_it_asks() {
   never_called apt-get
   answer y run
   ends_with 7
-  has "$out" 'tool [run]'
+  has "$out" 'attention [run]'
   called "$apt_install $(core_group)"
 }
 

@@ -111,11 +111,11 @@ TEST_CASE("the road shows states, how many lessons are done, and the next one") 
 }
 
 TEST_CASE("a file of the workspace belongs to its lesson or to a side exercise of it") {
-  const Course course("/work");
-  CHECK(course.id_of("/work/104_merge/merge.cpp") == "104");
-  CHECK(course.id_of("/work/104_merge/mine.hpp") == "104");
-  CHECK_FALSE(course.id_of("/work/104_merge/notes.txt"));
-  CHECK_FALSE(course.id_of("/work/notes/merge.cpp"));
+  const Course course("/home/me/exercises");
+  CHECK(course.id_of("/home/me/exercises/104_merge/merge.cpp") == "104");
+  CHECK(course.id_of("/home/me/exercises/104_merge/mine.hpp") == "104");
+  CHECK_FALSE(course.id_of("/home/me/exercises/104_merge/notes.txt"));
+  CHECK_FALSE(course.id_of("/home/me/exercises/notes/merge.cpp"));
 }
 
 TEST_CASE("hints come one by one, stay, and are remembered") {

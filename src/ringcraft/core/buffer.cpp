@@ -32,11 +32,6 @@ std::byte* allocate_host(std::size_t bytes) {
 
 void release_host(std::byte* bytes) noexcept { std::free(bytes); }
 
-std::string described(const Extents& e) {
-  return "[" + std::to_string(e.batch) + ", " + std::to_string(e.heads) + ", " + std::to_string(e.rows) +
-         ", " + std::to_string(e.width) + "]";
-}
-
 // Size in bytes, or an Error if it is no size at all.
 Index checked_bytes(const Extents& e, DType type) {
   Index bytes = static_cast<Index>(size_of(type));
@@ -50,6 +45,11 @@ Index checked_bytes(const Extents& e, DType type) {
 }
 
 }  // namespace
+
+std::string described(const Extents& e) {
+  return std::string("[") + std::to_string(e.batch) + ", " + std::to_string(e.heads) + ", " +
+         std::to_string(e.rows) + ", " + std::to_string(e.width) + "]";
+}
 
 void MemoryMeter::add(Index bytes) {
   const Index live = live_ += bytes;

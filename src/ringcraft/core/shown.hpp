@@ -25,4 +25,12 @@ std::string counted(Count count, std::string_view thing) {
   return std::to_string(count) + " " + std::string(thing) + (count == 1 ? "" : "s");
 }
 
+/// "101, 104": numbers in the order given.
+template <class Numbers>
+std::string listed(const Numbers& numbers) {
+  std::string text;
+  for (const auto number : numbers) text += (text.empty() ? "" : ", ") + std::to_string(number);
+  return text;
+}
+
 }  // namespace ringcraft

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace ringcraft {
@@ -69,5 +70,8 @@ struct Extents {
   Index elements() const { return batch * heads * rows * width; }
   friend bool operator==(const Extents&, const Extents&) = default;
 };
+
+/// "[1, 8, 97, 16]".
+std::string described(const Extents& extents);
 
 }  // namespace ringcraft

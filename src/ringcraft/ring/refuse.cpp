@@ -43,8 +43,7 @@ void refuse(const Problem& problem, Method method, Schedule /*every schedule ser
 namespace {
 
 std::string described(const Extents& e, DType type, Space space) {
-  return "[" + std::to_string(e.batch) + ", " + std::to_string(e.heads) + ", " + std::to_string(e.rows) +
-         ", " + std::to_string(e.width) + "] " + std::string(name_of(type)) +
+  return described(e) + " " + std::string(name_of(type)) +
          (space == Space::kHost ? " on the host" : " on the device");
 }
 

@@ -1,0 +1,57 @@
+#pragma once
+// What the course's commands do, without their flags (course_flags.cpp): lessons.cpp, student.cpp,
+// export.cpp, watch.cpp and mine.cpp. The program ringcraft-attention has course_absent.cpp in their place.
+// All return the exit code and throw ringcraft::Error for whatever stops them.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "verify/ladder.hpp"
+#include "verify/report.hpp"
+
+namespace ringcraft::tool {
+
+// The road: all lessons, and what the student has started.
+int show_lessons();
+
+// Writes the file of a lesson ("104") or a side exercise ("301.deadlock"); only the latter takes a seed.
+int start(const std::string& id, std::optional<std::uint64_t> seed);
+
+struct CheckRequest {
+  std::string id;  // empty: what was changed last
+  bool debug = false;
+  std::uint64_t seed = 1;
+  std::string json;  // also write the verdict there; empty: do not
+};
+// Judges the student's file.
+int check(const CheckRequest& request);
+
+// Starts the first lesson of the road that is not done.
+int next();
+
+// One more hint for a lesson or side exercise; empty: for the one that was changed last.
+int hint(const std::string& id);
+
+// The student's file beside the library's.
+int diff(int lesson);
+
+// Watch mode: the student writes in an editor, and every save is checked at once. Runs until the student
+// quits. Throws Error without a terminal. RINGCRAFT_POLLING=1 looks at the files again and again in place of
+// asking the kernel.
+int watch();
+
+struct ExportRequest {
+  std::string folder, solved;
+  bool objects = false;
+};
+// Writes a tree for students.
+int export_tree(const ExportRequest& request);
+
+// run --mine: builds every exercise that was started in the student's workspace, says which take part, and
+// climbs the ladder with them in place of the library's own files. A file that takes no part is a row that
+// failed, before those of the stages. Throws Error if nothing was started.
+verify::Report climb_with_own_files(const std::string& title, const Problem& problem,
+                                    const verify::Inputs& inputs, std::optional<Layout> only);
+
+}  // namespace ringcraft::tool
