@@ -10,6 +10,7 @@
 #include "judge/text_file.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
+#include "tool/kept_links.hpp"
 
 namespace ringcraft::tool {
 namespace {
@@ -44,8 +45,8 @@ constexpr const char* kExported[] = {".clang-format",
                                      "tests/tool/tool_process.hpp",
                                      "tests/tool/tool_process.cpp"};
 
-// Files of side exercises that are most of a lesson's solution. While that lesson is sealed they are left out;
-// what the judge is built from comes out of the seal.
+// Files of side exercises that are most of a lesson's solution. While that lesson is sealed they are left
+// out; what the judge is built from comes out of the seal.
 struct Showing {
   int lesson;
   const char* path;
@@ -202,6 +203,14 @@ StudentTree student_tree(const fs::path& root, const std::set<int>& sealed, cons
       tree.sealed.emplace_back(file.path);
   refuse_copies(tree.files, bodies);
   leave_out_what_shows(tree, distinctive(tree.files, bodies));
+  const auto is_there = [&](const std::string& path) {  // a file, or a folder with one
+    const std::string folder = path.ends_with('/') ? path : path + "/";
+    const auto next = tree.files.lower_bound(folder);
+    return tree.files.contains(path) || path.starts_with(".") ||
+           (next != tree.files.end() && next->first.starts_with(folder));
+  };
+  for (auto& [path, text] : tree.files)
+    if (path.ends_with(".md")) text = without_dead_links(path, text, is_there);
   return tree;
 }
 

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "support/catch.hpp"
+#include "tool/kept_links.hpp"
 #include "tool/tool_process.hpp"
 
 namespace ringcraft::tests {
@@ -124,6 +125,35 @@ TEST_CASE("an exported tree has what it builds from, skeletons, and alone an AGE
   CHECK_FALSE(fs::exists(kRoot / "AGENTS.md"));
   CHECK(files.at(".gitignore").find("exercises") == std::string::npos);  // a student commits them
   CHECK_FALSE(fs::exists(folder.file("course.partial")));
+}
+
+TEST_CASE("links of pages lead somewhere, or are words") {
+  const auto is_there = [](const std::string& path) { return path == "docs/a.md" || path == "tests/x"; };
+  const auto page = [&](const std::string& text) {
+    return tool::without_dead_links("docs/pages/p.md", text, is_there);
+  };
+  CHECK(page("see [`a`](../a.md#part), [b [c]](../b.md) and [d](../../tests/x)\n") ==
+        "see [`a`](../a.md#part), b [c] and [d](../../tests/x)\n");
+  CHECK(page("[one](x.md)[two](y.md) [web](https://x.org) [here](#part)") ==
+        "onetwo [web](https://x.org) [here](#part)");
+  CHECK(page("`[](auto&)` and\n```\n[a](x.md)\n```\n") == "`[](auto&)` and\n```\n[a](x.md)\n```\n");
+
+  const Folder folder;
+  REQUIRE(export_to(folder, "").exit_code == 0);
+  const auto files = files_of(folder.file("course"));
+  int pages = 0, changed = 0;
+  for (const auto& [path, text] : files) {
+    if (!path.ends_with(".md")) continue;
+    ++pages;
+    changed += fs::exists(kRoot / path) && text.size() != fs::file_size(kRoot / path);
+    INFO(path);
+    CHECK(text == tool::without_dead_links(path, text, [&](const std::string& target) {
+            return fs::exists(folder.file("course") + "/" + target);
+          }));
+  }
+  CHECK(pages > 50);
+  CHECK(changed > 2);
+  CHECK(changed < pages / 3);
 }
 
 TEST_CASE("solved lessons keep their bodies and their marks, and no other does") {

@@ -1,0 +1,17 @@
+#pragma once
+/// @file
+/// Small files of the course, whole: those of the tree are read, those of a student are begun.
+
+#include <filesystem>
+#include <string>
+
+namespace ringcraft::judge {
+
+/// Everything in a file. Throws Error (kMissing) if it cannot be read.
+std::string read_text(const std::filesystem::path& path);
+
+/// Begins a student's file for the exercise `id` ("104", "301.deadlock"). Throws Error if something is there
+/// already, which is never overwritten, or if it cannot be written.
+void begin_file(const std::filesystem::path& path, const std::string& text, const std::string& id);
+
+}  // namespace ringcraft::judge
