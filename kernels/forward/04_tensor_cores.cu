@@ -19,8 +19,8 @@ struct PlainTile {
   __device__ Bf16* at(int row, int column) const { return smem + row * kHeadDim + column; }
 };
 
-template <int kHeadDim>  // K and V
-constexpr int kSharedBytes = 2 * kTile* kHeadDim* int(sizeof(Bf16));
+template <int kHeadDim>  // q, K and V
+constexpr int kSharedBytes = 3 * kTile* kHeadDim* int(sizeof(Bf16));
 
 // Copies `rows` rows of head_dim numbers, eight at a time; what is missing is 0, also behind the last key:
 // a row of V there meets weight 0.
@@ -44,7 +44,7 @@ __device__ void load_tile(PlainTile<kHeadDim> tile, const Bf16* gmem, int rows, 
 
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads) tensor_core_kernel(const ForwardStep step, Access access) {
-  const PlainTile<kHeadDim> k{dynamic_shared<Bf16>()}, v{k.at(kTile, 0)};
+  const PlainTile<kHeadDim> q{dynamic_shared<Bf16>()}, k{q.at(kTile, 0)}, v{k.at(kTile, 0)};
   const QueryTile tile(step);
   if (!tile.sees_keys()) return;
   const Visible visible(step, tile);
@@ -52,23 +52,19 @@ __global__ void __launch_bounds__(kThreads) tensor_core_kernel(const ForwardStep
     load_tile(to, static_cast<const Bf16*>(gmem) + row * step.head_dim, rows, step.head_dim, access);
   };
 
-  // q is needed once: it passes through the place of K.
-  load(k, step.q_gmem, tile.first_row, tile.rows);
-  __syncthreads();  // all have written q
-  QueryFragments<kHeadDim> q_reg;
-  load_query<kHeadDim>(q_reg, k);
+  load(q, step.q_gmem, tile.first_row, tile.rows);
   Partial<kHeadDim> partial;
 
   constexpr float kLog2E = 1.44269504f;  // exp(x) = exp2(log2(e) x): the factor joins the scale
   const float scale = kLog2E * step.softmax_scale;
   for (int key0 = tile.first_visible(); key0 < tile.end_last; key0 += kTile) {
-    __syncthreads();  // all have read q, or K and V of the tile before
+    __syncthreads();  // all have read K and V of the tile before
     load(k, step.k_gmem, tile.first_key + key0, step.keys - key0);
     load(v, step.v_gmem, tile.first_key + key0, step.keys - key0);
-    __syncthreads();  // all have written K and V
+    __syncthreads();  // all have written K and V and, the first time, q
 
     Scores score_reg = {};
-    multiply_q_k<kHeadDim>(q_reg, k, score_reg);
+    multiply_q_k<kHeadDim>(q, k, score_reg);
     for (auto& s : score_reg)
       for (float& score : s) score *= scale;
     if (!tile.full(key0)) mask(score_reg, visible, key0);

@@ -58,6 +58,8 @@ extern const ForwardRung kTiles;
 extern const ForwardRung kOnlineSoftmax;
 /// The same on tensor cores, for bf16.
 extern const ForwardRung kTensorCores;
+/// The same in swizzled shared memory, whose tiles are copied while others are computed on.
+extern const ForwardRung kPipeline;
 
 /// All rungs, by number.
 std::span<const ForwardRung* const> forward_rungs();

@@ -77,6 +77,14 @@ struct Visible {
       end_reg[i] = exists ? step.end_gmem[tile.row0 + tile_row(i)] : 0;
     }
   }
+
+  /// Whether these rows may see a key of this tile of keys; where it says no, none does.
+  __device__ bool meets(int key0) const {
+    bool any = false;
+#pragma unroll
+    for (int i = 0; i < kLaneRows; ++i) any = any || (begin_reg[i] < key0 + kTile && key0 < end_reg[i]);
+    return any;
+  }
 };
 
 /// S, and then P, of a warp: kTile / 8 accumulators. Element 2 i + c of accumulator j is the score of row i
@@ -92,30 +100,23 @@ struct Partial {
   float sum_reg[kLaneRows] = {};
 };
 
-/// A warp's rows of q: operands A for every 16 columns.
-template <int kHeadDim>
-using QueryFragments = unsigned[kHeadDim / 16][4];
-
-/// Takes this warp's rows out of a tile. Tile: at(row, column) is where the 16 bytes from there on lie.
+/// S += q kᵀ, of this warp's rows. Tile: at(row, column) is where the 16 bytes from there on lie. A row of K
+/// in memory is a column of kᵀ: K is loaded as it lies. q is read again for every tile of keys, for its place
+/// in registers would be that of half of O.
 template <int kHeadDim, class Tile>
-__device__ void load_query(QueryFragments<kHeadDim>& q_reg, Tile q) {
+__device__ void multiply_q_k(Tile q, Tile k, Scores& score_reg) {
 #pragma unroll
-  for (int d = 0; d < kHeadDim / 16; ++d)
-    ldmatrix_x4(q_reg[d], q.at(warp_row() + lane() % 16, 16 * d + lane() / 16 * 8));
-}
-
-/// S += q kᵀ. A row of K in memory is a column of kᵀ: K is loaded as it lies.
-template <int kHeadDim, class Tile>
-__device__ void multiply_q_k(const QueryFragments<kHeadDim>& q_reg, Tile k, Scores& score_reg) {
-#pragma unroll
-  for (int d = 0; d < kHeadDim / 16; ++d)
+  for (int d = 0; d < kHeadDim / 16; ++d) {
+    unsigned q_reg[4];
+    ldmatrix_x4(q_reg, q.at(warp_row() + lane() % 16, 16 * d + lane() / 16 * 8));
 #pragma unroll
     for (int j = 0; j < kTile / 16; ++j) {
       unsigned k_reg[4];  // of the keys 16 j to 16 j + 7, then of the next eight
       ldmatrix_x4(k_reg, k.at(16 * j + lane() % 8 + lane() / 16 * 8, 16 * d + lane() / 8 % 2 * 8));
-      mma_16x8x16<Bf16>(score_reg[2 * j], q_reg[d], k_reg[0], k_reg[1]);
-      mma_16x8x16<Bf16>(score_reg[2 * j + 1], q_reg[d], k_reg[2], k_reg[3]);
+      mma_16x8x16<Bf16>(score_reg[2 * j], q_reg, k_reg[0], k_reg[1]);
+      mma_16x8x16<Bf16>(score_reg[2 * j + 1], q_reg, k_reg[2], k_reg[3]);
     }
+  }
 }
 
 /// Gives -inf, whose weight is exactly 0, to the keys of the tile that a row does not see.
