@@ -1,6 +1,6 @@
-// Backward rung 02: two kernels on tiles in shared memory. P and dS live in registers and are computed twice,
-// once for dq and once for dk and dv; in return no score matrix reaches global memory, and no two thread
-// blocks add to the same number: no atomics, and the same bits in every run. float32, no tensor cores.
+// Backward rung 02: two kernels on tiles in shared memory. P and dS exist a tile at a time and are computed
+// twice, once for dq and once for dk and dv; in return no score matrix reaches global memory, and no two
+// thread blocks add to the same number: no atomics, and the same bits in every run. float32, no tensor cores.
 //
 // Who does what: a thread block of `dq` takes 32 query rows of one head and walks over the keys that they
 // see, 32 at a time. A thread block of `dkdv` takes 32 keys of one KV head and walks over the rows that see

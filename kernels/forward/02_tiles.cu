@@ -95,13 +95,14 @@ __global__ void __launch_bounds__(kThreads) softmax_kernel(const ForwardStep ste
   const float old_max = step.max_gmem[row], old_sum = step.sum_gmem[row];
   float largest = old_max;
   for (int b = begin + lane(); b < end; b += kTile) largest = fmaxf(largest, p_gmem[b]);
-  largest = warp_max(largest);  // all lanes have read the old m and l when they have met here
+  largest = warp_max(largest);
   float sum = 0;
   for (int b = begin + lane(); b < end; b += kTile) {
     p_gmem[b] = expf(p_gmem[b] - largest);
     sum += p_gmem[b];
   }
   sum = warp_sum(sum);
+  __syncwarp();  // m and l are written below, by one lane, when all have read them; a shuffle orders no memory
   if (lane() != 0) return;
   const float rescale = expf(old_max - largest);  // 0 if these are the row's first keys: exp(-inf)
   matrix.rescale_gmem[row] = rescale;

@@ -40,29 +40,30 @@ __device__ void add_weighted(float* out_gmem, const float* block_out_gmem, float
 __global__ void __launch_bounds__(kThreads)
     merge_kernel(Partials<float> acc, Partials<const float> block, Index rows, int head_dim, Access access) {
   // A warp waits with all its lanes, also where its second row is not there.
-  const bool exists = this_row() < rows;
-  const Index row = exists ? this_row() : rows - 1;
-  const float max = acc.max_gmem[row], sum = acc.sum_gmem[row];
-  const float block_max = block.max_gmem[row], block_sum = block.sum_gmem[row];
-  __syncwarp();  // m and l are written below, by one lane, when all have read them
-  if (!exists || block_max == -INFINITY) return;  // the block has seen no key: the row keeps its bits
+  const Index row = this_row();
+  const bool exists = row < rows;
+  const float max = exists ? acc.max_gmem[row] : -INFINITY, sum = exists ? acc.sum_gmem[row] : 0;
+  const float block_max = exists ? block.max_gmem[row] : -INFINITY;
+  __syncwarp();                        // m and l are written below, by one lane, when all have read them
+  if (block_max == -INFINITY) return;  // no row, or the block has seen no key: the row keeps its bits
 
   const float largest = fmaxf(max, block_max);
   const float mine = weight(max, largest), other = weight(block_max, largest);
   add_weighted(acc.out_gmem, block.out_gmem, mine, other, row, head_dim, access);
   if (lane() != 0) return;
   acc.max_gmem[row] = largest;
-  acc.sum_gmem[row] = mine * sum + other * block_sum;
+  acc.sum_gmem[row] = mine * sum + other * block.sum_gmem[row];
 }
 
 __global__ void __launch_bounds__(kThreads)
     merge_normalized_kernel(float* out_gmem, float* lse_gmem, const float* block_out_gmem,
                             const float* block_lse_gmem, Index rows, int head_dim, Access access) {
-  const bool exists = this_row() < rows;
-  const Index row = exists ? this_row() : rows - 1;
-  const float lse = lse_gmem[row], block_lse = block_lse_gmem[row];
+  const Index row = this_row();
+  const bool exists = row < rows;
+  const float lse = exists ? lse_gmem[row] : -INFINITY;
+  const float block_lse = exists ? block_lse_gmem[row] : -INFINITY;
   __syncwarp();
-  if (!exists || block_lse == -INFINITY) return;
+  if (block_lse == -INFINITY) return;
 
   const float largest = fmaxf(lse, block_lse);
   const float mine = weight(lse, largest), other = weight(block_lse, largest), norm = mine + other;

@@ -6,6 +6,7 @@
 #include "judge/block_trial.hpp"
 #include "judge/row_trial.hpp"
 #include "ringcraft/core/random.hpp"
+#include "ringcraft/core/shown.hpp"
 
 namespace ringcraft::judge {
 namespace {
@@ -67,7 +68,7 @@ void nothing_seen(Trial& trial) {
   for (const std::size_t length : {0, 1, 2, 7})
     for (const double weight : softmax(trial, std::vector<double>(length, kNothing)).weights)
       if (weight != 0)
-        throw Wrong(std::to_string(length) + " scores of -inf: a weight is " + text_of(weight) +
+        throw Wrong(counted(length, "score") + " of -inf: a weight is " + text_of(weight) +
                     ", and must be 0");
 }
 
@@ -90,7 +91,7 @@ void any_order(Trial& trial) {
 void any_length(Trial& trial) {
   Random random(trial.seed());
   for (const std::size_t length : {2u, 3u, 5u, 31u, 32u, 33u, 100u, 1000u, 20001u}) {
-    ScoreRow row{std::to_string(length) + " scores", {}};
+    ScoreRow row{counted(length, "score"), {}};
     for (std::size_t j = 0; j < length; ++j) row.scores.push_back(random.normal());
     require_row(trial, row);
   }

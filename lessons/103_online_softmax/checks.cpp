@@ -7,6 +7,7 @@
 #include "judge/block_trial.hpp"
 #include "judge/row_trial.hpp"
 #include "ringcraft/core/random.hpp"
+#include "ringcraft/core/shown.hpp"
 
 namespace ringcraft::judge {
 namespace {
@@ -126,7 +127,7 @@ void any_order(Trial& trial) {
 void any_length(Trial& trial) {
   Random random(trial.seed());
   for (const std::size_t length : {2u, 31u, 32u, 33u, 100u, 1000u, 20001u}) {
-    ScoreRow row{std::to_string(length) + " scores", {}};
+    ScoreRow row{counted(length, "score"), {}};
     for (std::size_t j = 0; j < length; ++j) row.scores.push_back(random.normal());
     require_rows(trial, {row});
   }

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "judge/lesson.hpp"
+#include "ringcraft/core/shown.hpp"
 
 namespace ringcraft::judge {
 namespace {
@@ -62,7 +63,7 @@ std::vector<ScoreRow> ordinary_rows(std::uint64_t seed) {
   Random random(seed);
   std::vector<ScoreRow> rows;
   for (const Index length : {2, 3, 4, 5, 7, 8, 13, 16, 21, 31, 33, 40})
-    rows.push_back(random_row(random, std::to_string(length) + " scores", length));
+    rows.push_back(random_row(random, counted(length, "score"), length));
   return rows;
 }
 

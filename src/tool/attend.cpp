@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "ringcraft/attention/host_engine.hpp"
 #include "ringcraft/comm/trace.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
@@ -18,6 +17,7 @@
 #include "tool/output.hpp"
 #include "tool/ranks.hpp"
 #include "tool/tensor_files.hpp"
+#include "tool/workplace.hpp"
 #include "verify/chrome_trace.hpp"
 #include "verify/schedule.hpp"
 
@@ -63,36 +63,40 @@ verify::Answer empty_answer(const Problem& problem, DType type, bool gradients) 
 }
 
 // One rank's share, gathered into the answer on rank 0. The ring's passes are recorded, the gathering is not.
-void attend_on(Communicator& comm, const Problem& problem, const Plan& plan, const verify::Inputs& inputs,
+void attend_on(Communicator& host, const Problem& problem, const Plan& plan, const verify::Inputs& inputs,
                verify::Answer& answer, RankTrace* trace) {
   const Sharding sharding = problem.sharding();
-  const int rank = comm.rank();
-  const auto engine = make_host_engine(inputs.q.dtype());
+  const int rank = host.rank();
+  const auto workplace = make_workplace(plan.backend, inputs.q.dtype(), host);
+  Communicator& comm = workplace->comm();
+  BlockEngine& engine = workplace->engine();
   refuse(problem, plan.method, plan.schedule, inputs.dout.empty() ? Pass::kForward : Pass::kBackward, comm,
-         *engine);
+         engine);
 
-  const Buffer q = scatter(inputs.q, sharding, rank);
-  const KvBlock kv{scatter(inputs.k, sharding, rank), scatter(inputs.v, sharding, rank)};
+  const auto shard = [&](const Buffer& whole) { return workplace->taken(scatter(whole, sharding, rank)); };
+  const auto hand_in = [&](Buffer& whole, const Buffer& part) { workplace->gather(whole, part, sharding); };
+  const Buffer q = shard(inputs.q);
+  const KvBlock kv{shard(inputs.k), shard(inputs.v)};
   hold(trace, rank, kv);
   const RingOutput forward = [&] {
-    const Recording recording(trace, comm, *engine);
-    return ring_forward(comm, *engine, problem, q, kv);
+    const Recording recording(trace, comm, engine);
+    return ring_forward(comm, engine, problem, q, kv);
   }();
-  gather_to_first(comm, answer.out, forward.output.out, sharding);
-  gather_to_first(comm, answer.lse, forward.output.lse, sharding);
+  hand_in(answer.out, forward.output.out);
+  hand_in(answer.lse, forward.output.lse);
   if (inputs.dout.empty()) return;
 
   const bool own_first = plan.schedule == Schedule::kForward || hops(problem) == 0;
   const KvBlock& first = own_first ? kv : forward.last;  // where that comes from, the trace knows
-  const Buffer dout = scatter(inputs.dout, sharding, rank);
+  const Buffer dout = shard(inputs.dout);
   hold(trace, rank, kv);  // a new pass: steps count from 0 again
   const RingGradients backward = [&] {
-    const Recording recording(trace, comm, *engine);
-    return ring_backward(comm, *engine, problem, plan.schedule, q, first, forward.output, dout);
+    const Recording recording(trace, comm, engine);
+    return ring_backward(comm, engine, problem, plan.schedule, q, first, forward.output, dout);
   }();
-  gather_to_first(comm, answer.dq, backward.dq, sharding);
-  gather_to_first(comm, answer.dk, backward.dkv.k, sharding);
-  gather_to_first(comm, answer.dv, backward.dkv.v, sharding);
+  hand_in(answer.dq, backward.dq);
+  hand_in(answer.dk, backward.dkv.k);
+  hand_in(answer.dv, backward.dkv.v);
 }
 
 // Draws the trace and proves its schedule; false, and sentences, if that is wrong.
@@ -177,7 +181,9 @@ void add_attend(CLI::App& app, Action& action) {
   command->add_option("--schedule", options->schedule, "Way of the gradients: forward or reversed")
       ->capture_default_str()
       ->type_name("S");
-  command->add_option("--backend", options->backend, "threads, or mpi under mpirun -n N")
+  command
+      ->add_option("--backend", options->backend,
+                   "threads; mpi under mpirun -n N; cuda-host: the CUDA kernels on the CPU")
       ->capture_default_str()
       ->type_name("B");
   command

@@ -73,8 +73,7 @@ void add_causes(verify::Report& report, const std::vector<std::string>& names,
 std::string advice_on(const verify::Answer& claim, const verify::Oracle& oracle) {
   const Extents got = claim.out.extents(), want = oracle.value.out.extents();
   if (got == want || got != Extents{want.batch, want.rows, want.heads, want.width}) return "";
-  return "the claim is " + described(got) +
-         ", [batch, seqlen, heads, head_dim]: write out.transpose(1, 2)" +
+  return "the claim is " + described(got) + ", [batch, seqlen, heads, head_dim]: write out.transpose(1, 2)" +
          ".contiguous(), and dq, dk, dv likewise";
 }
 
@@ -121,9 +120,16 @@ ClaimVerdict judge_claim(const Problem& problem, const StoredInputs& stored, ver
                                 .sentence = "the claim has none: write it too, it tells more"}
             : row_of(tensor, maps));
   verdict.good = comparison.good;
-  verdict.lines.push_back(verify::described(comparison, problem.sharding()));
+  if (!comparison.complaint.empty())
+    verdict.report.rows.push_back({.id = "shapes",
+                                   .claim = "each tensor has the shape that the input gives it",
+                                   .status = verify::Status::kFailed,
+                                   .sentence = comparison.complaint});
+  else
+    verdict.lines.push_back(verify::described(comparison, problem.sharding()));
   if (no_lse) claim.lse = Buffer();
-  if (!comparison.good) diagnose_into(verdict, problem, stored, claim, oracle, comparison, ranks);
+  if (!comparison.good && comparison.complaint.empty())
+    diagnose_into(verdict, problem, stored, claim, oracle, comparison, ranks);
   for (const std::string& advice : {advice_on(claim, oracle), advice_on_shape(problem)})
     if (!advice.empty()) verdict.lines.push_back(advice);
   return verdict;

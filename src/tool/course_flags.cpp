@@ -7,6 +7,13 @@
 namespace ringcraft::tool {
 namespace {
 
+// The parser itself would wrap -1 around, and cut off what is too large.
+std::string complaint_about_seed(const std::string& text) {
+  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+  return digits && text.size() < 20 ? ""
+                                    : "--seed: expected a whole number of at most 19 digits, got " + text;
+}
+
 void add_check(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("check", "Judge your file: what is wrong, and why");
   auto request = std::make_shared<CheckRequest>();
@@ -14,7 +21,10 @@ void add_check(CLI::App& app, Action& action) {
       ->add_option("id", request->id,
                    "A lesson or a side exercise: 104, 301.deadlock; default: what you changed last")
       ->type_name("ID");
-  command->add_option("--seed", request->seed, "Of all inputs")->capture_default_str()->type_name("X");
+  command->add_option("--seed", request->seed, "Of all inputs")
+      ->capture_default_str()
+      ->type_name("X")
+      ->check(complaint_about_seed);
   command->add_option("--json", request->json, "Also write the verdict for programs")->type_name("F");
   command->add_flag("--debug", request->debug, "Run the checks in one process that a debugger can look into");
   command->footer("Example: ./ringcraft check 104");
@@ -30,7 +40,8 @@ void add_start(CLI::App& app, Action& action) {
       ->required()
       ->type_name("ID");
   command->add_option("--seed", *seed, "Of a side exercise whose numbers are chosen; default: your own")
-      ->type_name("X");
+      ->type_name("X")
+      ->check(complaint_about_seed);
   command->footer("Example: ./ringcraft start 104");
   command->callback([&action, id, seed] { action = [id, seed] { return start(*id, *seed); }; });
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "ringcraft/core/error.hpp"
 #include "tool/columns.hpp"
 #include "tool/text_file.hpp"
 
@@ -32,7 +33,11 @@ std::string next_hint(Course& course, const std::string& id, std::size_t width) 
                         plain_of_markdown(pages[static_cast<std::size_t>(level - 1)], width));
   if (before >= all)
     text += "These are all hints. The reading says more: " + shown_path(course.reading(id)) + "\n";
-  course.progress().add_hints(id, shown);
+  try {
+    course.progress().add_hints(id, shown);
+  } catch (const Error& error) {
+    text += std::string("\nThe next call shows this one again: ") + error.what() + "\n";
+  }
   return text;
 }
 

@@ -200,19 +200,23 @@ class Climb {
 
 verify::Report climb_ladder(const std::string& title, const Problem& problem, const verify::Inputs& inputs,
                             std::optional<Layout> only, const Climber& climber) {
-  std::vector<const Stage*> stages;
+  std::vector<Stage> stages;
   for (const Stage& stage : verify::ladder())
     if (!only || !stage.layout || stage.layout == Layout::kContiguous || stage.layout == only)
-      stages.push_back(&stage);
+      stages.push_back(stage);
+  return climb_stages(title, stages, problem, inputs, climber);
+}
 
+verify::Report climb_stages(const std::string& title, std::span<const Stage> stages, const Problem& problem,
+                            const verify::Inputs& inputs, const Climber& climber) {
   constexpr double kOracle = 3;  // the oracle takes about as long as so many stages
   Progress progress(static_cast<double>(stages.size()) + kOracle);
   progress.at(0, "oracle");
   verify::Report report{title, {}};
   Climb climb(report, problem, inputs, climber);
-  for (const Stage* stage : stages) {
-    progress.at(static_cast<double>(report.rows.size()) + kOracle, stage->name);
-    climb.stage(*stage);
+  for (const Stage& stage : stages) {
+    progress.at(static_cast<double>(report.rows.size()) + kOracle, stage.name);
+    climb.stage(stage);
   }
   return report;
 }

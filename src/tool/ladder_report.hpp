@@ -3,6 +3,7 @@
 // its costs beside what theory says.
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,12 @@ struct Climber {
 // lessons are not tried.
 verify::Report climb_ladder(const std::string& title, const Problem& problem, const verify::Inputs& inputs,
                             std::optional<Layout> only = {}, const Climber& climber = {});
+
+// The same for these stages, the first of which is verify's first, dense attention: what a float32 stage is
+// measured by.
+verify::Report climb_stages(const std::string& title, std::span<const verify::Stage> stages,
+                            const Problem& problem, const verify::Inputs& inputs,
+                            const Climber& climber = {});
 
 // The report as two tables for people: is each stage right, and what does it cost?
 std::string ladder_tables(const verify::Report& report);

@@ -113,17 +113,29 @@ DType dtype_named(const std::string& name) {
 }
 
 Backend backend_named(const std::string& name) {
-  enum class Known { kThreads, kMpi, kNotHere };
+  enum class Known { kThreads, kMpi, kCudaHost, kCuda, kNotHere };
   switch (named<Known>("--backend", name,
                        {{"threads", Known::kThreads},
                         {"mpi", Known::kMpi},
                         {"nccl", Known::kNotHere},
-                        {"cuda", Known::kNotHere},
-                        {"cuda-host", Known::kNotHere}})) {
+                        {"cuda", Known::kCuda},
+                        {"cuda-host", Known::kCudaHost}})) {
     case Known::kThreads:
       return Backend::kThreads;
     case Known::kNotHere:
       throw Error("--backend " + name + " is not part of this version; use threads or mpi");
+    case Known::kCuda:
+      throw Error(
+          "--backend cuda is not part of this version; cuda-host runs the same kernels on the CPU, and "
+          "tests/gpu/verify.sh runs them on a GPU");
+    case Known::kCudaHost:
+#ifndef RINGCRAFT_HAS_EXECUTOR
+      throw Error(
+          "--backend cuda-host needs Boost.Context and a build without sanitizers; install "
+          "libboost-context-dev and delete the folder build",
+          Code::kMissing);
+#endif
+      return Backend::kCudaHost;
     case Known::kMpi:
       break;
   }

@@ -39,9 +39,13 @@ Method method_named(const std::string& name);
 Schedule schedule_named(const std::string& name);
 DType dtype_named(const std::string& name);
 
-// Where the ranks live. What is not here (nccl, cuda, cuda-host; mpi in a build without MPI) is refused by
-// name.
-enum class Backend { kThreads, kMpi };
+// Where the ranks live, and what computes. What is not here (nccl, cuda; mpi in a build without MPI,
+// cuda-host in one without the host executor) is refused by name.
+enum class Backend {
+  kThreads,   // threads of this process
+  kMpi,       // processes of an MPI job
+  kCudaHost,  // threads again, whose engines drive the CUDA kernels on the CPU
+};
 Backend backend_named(const std::string& name);
 
 // The problem of these tensors: q [batch, heads, seqlen, head_dim], k and v [batch, kv_heads, seqlen,

@@ -19,7 +19,7 @@ fail() { echo "FAILED  $*"; failed=1; }
 # number of kernels must stand in the machine code.
 check() { # FILE ARCH KERNELS PATTERN...
   file=$root/kernels/$1
-  name="$(basename "$1" .cu) sm_$2"
+  name="${1%.cu} sm_$2"
   expected=$3
   if ! "$nvcc" -std=c++20 "-gencode=arch=compute_$2,code=sm_$2" "-I$root/src" "-I$root/kernels" "-I$root" \
       -Xptxas -v -Werror all-warnings -cubin "$file" -o "$work/rung.cubin" >"$work/ptxas" 2>&1; then

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "engine/cuda_engine.hpp"
+#include "engine/staged_communicator.hpp"
 #include "ringcraft/comm/threads.hpp"
 #include "ringcraft/ring/ring.hpp"
-#include "staged_communicator.hpp"
 
 namespace ringcraft::kernels {
 namespace {

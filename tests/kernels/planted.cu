@@ -163,6 +163,12 @@ __global__ void behind_device_memory(float* gmem) {
   smem()[thread()] = gmem[kPlantedFloats - 32 + thread() + (kRight ? 0 : 1)];  // behind device
 }
 template <bool kRight>
+__global__ void vector_across_the_end(float*) {
+  if (kRight && thread() == 7) return;  // 120 bytes are seven and a half vectors
+  const float4 zeros = {0, 0, 0, 0};
+  *reinterpret_cast<float4*>(smem() + 4 * thread()) = zeros;
+}
+template <bool kRight>
 __global__ void crooked_vector(float* gmem) {
   const float4 x = *reinterpret_cast<const float4*>(gmem + 4 * thread() + (kRight ? 0 : 2));  // crooked
   gmem[512 + thread()] = x.x;
@@ -254,6 +260,11 @@ const std::vector<Planted>& planted() {
        128,
        {"thread 31 reads 4 bytes at {behind device}, at byte 4096 of device memory",
         "4096 bytes): out of bounds"}},
+      {RINGCRAFT_PLANTED(vector_across_the_end),
+       1,
+       8,
+       120,
+       {"thread 7 writes ", " of dynamic shared memory: out of bounds"}},
       {RINGCRAFT_PLANTED(crooked_vector), 1, 32, 0, {"reads 16 bytes at {crooked}", "a multiple of 16"}},
       {RINGCRAFT_PLANTED(never_written),
        1,

@@ -17,11 +17,13 @@ using namespace ringcraft::kernels;
 
 namespace {
 
-// Few accesses, so that about half of the programs are free of races.
+// Few accesses, so that many programs are free of races, and often by few lanes, so that these meet again.
 std::unique_ptr<Program> random_program(std::mt19937_64& random) {
   auto program = std::make_unique<Program>();
   const auto one_of = [&](std::uint64_t n) { return static_cast<unsigned>(random() % n); };
-  const unsigned warp_barriers = one_of(3), block_barriers = one_of(3), quiet = 100 + one_of(700);
+  const unsigned warp_barriers = one_of(4), block_barriers = one_of(3), cells = 1 + one_of(kProgramCells);
+  const unsigned lanes = one_of(2) == 0 ? 32 : 1 + one_of(4);  // of each warp do something
+  const unsigned quiet = 2 * 2 * lanes * kProgramSteps / (3 + one_of(12));
   const unsigned writes = 1 + one_of(4);  // of ten accesses
   for (int block = 0; block < kProgramBlocks; ++block)
     for (int step = 0; step < kProgramSteps; ++step) {
@@ -32,10 +34,10 @@ std::unique_ptr<Program> random_program(std::mt19937_64& random) {
         mine.together = all                 ? Together::kSyncThreads
                         : warp[thread / 32] ? Together::kSyncWarp
                                             : Together::kNothing;
-        if (one_of(quiet) > 2) continue;
+        if (thread % 32 >= static_cast<int>(lanes) || one_of(quiet + 1) > 0) continue;
         const unsigned kind = one_of(10);
         mine.alone = kind < writes ? Alone::kWrite : kind < writes + 3 ? Alone::kAtomic : Alone::kRead;
-        mine.cell = static_cast<std::uint8_t>(one_of(kProgramCells));
+        mine.cell = static_cast<std::uint8_t>(one_of(cells));
         mine.global = one_of(4) == 0;
       }
     }

@@ -77,6 +77,28 @@ TEST_CASE("attend rounds as it says in float32 and bfloat16") {
   }
 }
 
+TEST_CASE("attend computes with the CUDA kernels on the CPU, where the build runs them") {
+  const Folder folder;
+  verify::FloatRule rule(DType::kFloat32);
+  for (const Call& call : kCalls) {
+    CAPTURE(call.flags);
+    const verify::Case c = case_of(call);
+    const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat32);
+    write_inputs(folder.file("in"), inputs);
+    const Ran ran = run_tool(folder, "attend --backend cuda-host --input " + folder.file("in") +
+                                         " --output " + folder.file("out") + " " + call.flags);
+    CAPTURE(ran.err);
+#ifndef RINGCRAFT_HAS_EXECUTOR
+    CHECK(ran.exit_code == 3);
+    CHECK(ran.err.find("--backend cuda-host needs Boost.Context") != ran.err.npos);
+    continue;
+#endif
+    REQUIRE(ran.exit_code == 0);
+    const verify::Answer dense = verify::plain_dense<float>(c.problem, inputs);
+    CHECK(rule.add(read_answer(folder.file("out")), dense, verify::oracle(c.problem, inputs)).good);
+  }
+}
+
 TEST_CASE("attend without dout gives out and lse alone, and --dtype rounds the inputs") {
   const Folder folder;
   const verify::Case c = case_of(kCalls[1]);

@@ -136,6 +136,15 @@ TEST_CASE("hints come one by one, stay, and are remembered") {
   CHECK(later.progress().hints("303") == 0);
 }
 
+TEST_CASE("a hint that cannot be remembered is given all the same") {
+  const Folder folder;
+  std::ofstream(folder.file("file")) << "x";
+  Course course(folder.file("file"));  // no folder: nothing can be written into it
+  const std::string text = tool::next_hint(course, "104", 80);
+  CHECK(has(text, "hint 1 of 3"));
+  CHECK(has(text, "The next call shows this one again: progress: expected a file that can be written"));
+}
+
 TEST_CASE("hints of what is not here are refused") {
   const Folder folder;
   Course course(folder.file(""));

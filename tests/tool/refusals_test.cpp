@@ -40,7 +40,9 @@ const Refusal kRefusals[] = {
     {"attend --input IN --output OUT --ulysses 2", "--ulysses"},
     {"attend --input IN --output OUT --schedule sideways", "--schedule"},
     {"attend --input IN --output OUT --backend nccl", "--backend nccl is not part of this version"},
-    {"attend --input IN --output OUT --backend cuda", "--backend cuda"},
+    {"attend --input IN --output OUT --backend cuda",
+     "--backend cuda is not part of this version; cuda-host"},
+    {"attend --input IN --output OUT --backend cuda-host --dtype float64", "--backend cuda-host"},
     {"attend --input IN --output OUT --dtype float16", "--dtype"},
     {"attend --input IN --output OUT --trace nowhere/t.json", "--trace: expected a file that can be written"},
     {"attend --input IN --output OUT --trace OUT", "--trace: expected another file than the output"},
@@ -66,6 +68,7 @@ const Refusal kRefusals[] = {
     {"verify --schedule IN --ranks 9", "--schedule excludes --ranks"},
     {"verify --schedule IN --causal", "--schedule excludes --causal"},
     {"run --backend cuda", "--backend cuda"},
+    {"run --backend cuda-host", "--backend"},
     {"run --text nowhere.txt", "nowhere.txt"},
     {"run --tokens 0", "seqlen"},
     {"run --text /dev/zero --tokens 64", "--text: expected a regular file"},
@@ -76,6 +79,9 @@ const Refusal kRefusals[] = {
     {"run --input IN --text IN", "--text"},
     {"check 999", "999"},
     {"start 999", "999"},
+    {"check 104 --seed -1", "--seed: expected a whole number of at most 19 digits, got -1"},
+    {"check 104 --seed 18446744073709551616", "--seed: expected a whole number"},
+    {"start 301.deadlock --seed 1e3", "--seed: expected a whole number"},
     {"check 104 --debug --json d.json", "--debug alone"},
     {"hint", "no exercise is started"},
     {"hint 999", "lesson: expected a lesson that is here, got 999"},
@@ -159,8 +165,8 @@ TEST_CASE("every wrong call is refused with a sentence and leaves no file") {
 
 TEST_CASE("help is there for every command, with an example") {
   const Folder folder;
-  for (const char* command :
-       {"", "run", "attend", "verify", "bench", "start", "check", "watch", "next", "hint", "diff", "export"}) {
+  for (const char* command : {"", "run", "attend", "verify", "bench", "start", "check", "watch", "next",
+                              "hint", "diff", "export"}) {
     const Ran ran = run_tool(folder, std::string(command) + " --help");
     CAPTURE(command);
     CHECK(ran.exit_code == 0);

@@ -131,6 +131,9 @@ TEST_CASE("verify tells [batch, seqlen, heads, head_dim] from [batch, heads, seq
   INFO(ran.out << ran.err);
   CHECK(ran.exit_code == 1);
   CHECK(ran.out.find("write out.transpose(1, 2).contiguous()") != std::string::npos);
+  CHECK(ran.out.find("failed   shapes") != std::string::npos);
+  CHECK(ran.out.find("0 passed, 1 failed") != std::string::npos);
+  CHECK(ran.out.find("only names places") == std::string::npos);  // nothing was compared
 }
 
 TEST_CASE("verify refuses a claim of another shape or with half of the gradients") {

@@ -7,16 +7,30 @@
 
 namespace ringcraft {
 
-/// At most `limit` bytes of the text, with "..." behind what was cut; control characters are replaced by '?',
-/// so that nothing moves the cursor or colours the screen. No letter of UTF-8 is cut in two.
+/// Bytes of the letter of UTF-8 that the text begins with; 0 if it begins with none, or with a control
+/// character, in one byte or two.
+inline std::size_t letter_at_front(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80) return byte(0) < 0x20 || byte(0) == 0x7F ? 0 : 1;
+  const std::size_t length = byte(0) >= 0xF0 ? 4 : byte(0) >= 0xE0 ? 3 : 2;
+  if (byte(0) < 0xC2 || byte(0) > 0xF4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  return byte(0) == 0xC2 && byte(1) < 0xA0 ? 0 : length;
+}
+
+/// At most `limit` bytes of the text, with "..." behind what was cut; control characters and bytes that are
+/// no UTF-8 are replaced by '?', so that nothing moves the cursor or colours the screen. No letter is cut in
+/// two.
 inline std::string shown(std::string_view text, std::size_t limit = 60) {
-  std::size_t length = text.size() < limit ? text.size() : limit;
-  while (length > 0 && length < text.size() && (static_cast<unsigned char>(text[length]) & 0xC0) == 0x80)
-    --length;
-  std::string result(text.substr(0, length));
-  for (char& c : result)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
-  return length < text.size() ? result + "..." : result;
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t letter = letter_at_front(text), bytes = letter == 0 ? 1 : letter;
+    if (result.size() + bytes > limit) return result + "...";
+    letter == 0 ? result += '?' : result += text.substr(0, letter);
+    text.remove_prefix(bytes);
+  }
+  return result;
 }
 
 /// "1 token", "3 tokens": for things whose plural ends in s.

@@ -1,0 +1,82 @@
+// The kernels' part of the ladder (see kernel_ladder.hpp).
+#include "tool/kernel_ladder.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "tool/ladder_report.hpp"
+#ifdef RINGCRAFT_HAS_EXECUTOR
+#include "tool/kernel_stages.hpp"
+#endif
+
+namespace ringcraft::tool {
+namespace {
+
+// The first rows of every head of the first batch entry, in float32.
+Buffer first_rows(const Buffer& tensor, Index rows) {
+  if (tensor.extents() == Extents{}) return {};
+  Extents extents = tensor.extents();
+  const std::size_t row_bytes = static_cast<std::size_t>(extents.width) * size_of(tensor.dtype());
+  const std::size_t old_head = static_cast<std::size_t>(extents.rows) * row_bytes;
+  const std::size_t new_head = static_cast<std::size_t>(rows) * row_bytes;
+  extents.batch = 1;
+  extents.rows = rows;
+  Buffer first(extents, tensor.dtype());
+  for (std::size_t head = 0; head < static_cast<std::size_t>(extents.heads); ++head)
+    std::memcpy(first.bytes().data() + head * new_head, tensor.bytes().data() + head * old_head, new_head);
+  return converted(first, DType::kFloat32);
+}
+
+verify::ReportRow not_tried(const std::string& reason) {
+  verify::ReportRow row;
+  row.id = "201 to 206 kernels";
+  row.claim = "CUDA kernels on the CPU";
+  row.sentence = "not tried: " + reason;
+  return row;
+}
+
+std::vector<verify::ReportRow> kernel_rows([[maybe_unused]] const Problem& problem,
+                                           [[maybe_unused]] const verify::Inputs& inputs) {
+#ifdef RINGCRAFT_HAS_EXECUTOR
+  if (problem.shape.head_dim > largest_head_dim_of_kernels())
+    return {not_tried("the kernels take a head_dim of at most " +
+                      std::to_string(largest_head_dim_of_kernels()) + ", this is " +
+                      std::to_string(problem.shape.head_dim))};
+  const auto [small, small_inputs] = first_tokens(problem, inputs, kKernelTokens);
+  std::vector<verify::Stage> stages = kernel_stages(problem.layout);
+  stages.insert(stages.begin(), verify::stage_named("dense"));  // what the first of them is compared with
+  std::vector<verify::ReportRow> rows = climb_stages("", stages, small, small_inputs).rows;
+  rows.erase(rows.begin());
+  for (verify::ReportRow& row : rows) row.claim += ", " + std::to_string(small.shape.seqlen) + " tokens";
+  return rows;
+#else
+  return {not_tried(
+      "this build runs no kernels on the CPU; install libboost-context-dev and delete the folder build")};
+#endif
+}
+
+}  // namespace
+
+std::pair<Problem, verify::Inputs> first_tokens(const Problem& problem, const verify::Inputs& inputs,
+                                                Position tokens) {
+  Problem small = problem;
+  small.shape.batch = 1;
+  small.shape.seqlen = std::min(problem.shape.seqlen, tokens);
+  std::vector<Position>& borders = small.mask.cu_seqlens;
+  if (!borders.empty()) {
+    std::erase_if(borders, [&](Position border) { return border >= small.shape.seqlen; });
+    borders.push_back(small.shape.seqlen);
+  }
+  const auto first = [&](const Buffer& tensor) { return first_rows(tensor, small.shape.seqlen); };
+  return {small, verify::Inputs{first(inputs.q), first(inputs.k), first(inputs.v), first(inputs.dout)}};
+}
+
+void add_kernel_stages(verify::Report& report, const Problem& problem, const verify::Inputs& inputs) {
+  std::vector<verify::ReportRow> rows = kernel_rows(problem, inputs);
+  const auto behind =
+      std::ranges::find_if(report.rows, [](const verify::ReportRow& row) { return row.id >= "201"; });
+  report.rows.insert(behind, std::make_move_iterator(rows.begin()), std::make_move_iterator(rows.end()));
+}
+
+}  // namespace ringcraft::tool

@@ -1,0 +1,43 @@
+// Text from outside in a sentence.
+#include "ringcraft/core/shown.hpp"
+
+#include <vector>
+
+#include "support/catch.hpp"
+
+namespace ringcraft {
+namespace {
+
+TEST_CASE("what is shown moves no cursor and is UTF-8") {
+  CHECK(shown("plain text") == "plain text");
+  CHECK(shown("a\x1b[2Jb\r\n\x7f") == "a?[2Jb???");
+  CHECK(shown("gr\xC3\xBC\xC3\x9F \xE2\x88\x9E \xF0\x9F\x92\xA1") ==
+        "gr\xC3\xBC\xC3\x9F \xE2\x88\x9E \xF0\x9F\x92\xA1");
+  CHECK(shown("\xFFz\xC3") == "?z?");  // no letter begins with it; cut off by its author
+  CHECK(shown("\xC3z") == "?z");       // the second byte is none
+  CHECK(shown("\xC2\x9B"
+              "31m") == "??31m");    // a control character of two bytes
+  CHECK(shown("\xC0\xAF") == "??");  // '/' in two bytes
+}
+
+TEST_CASE("what is cut off ends behind a whole letter, with dots") {
+  CHECK(shown("abcdef", 6) == "abcdef");
+  CHECK(shown("abcdef", 5) == "abcde...");
+  CHECK(shown("ab\xC3\xBC"
+              "d",
+              3) == "ab...");
+  CHECK(shown("ab\xC3\xBC"
+              "d",
+              4) == "ab\xC3\xBC...");
+  CHECK(shown("", 0).empty());
+}
+
+TEST_CASE("counts and lists read as people write them") {
+  CHECK(counted(1, "score") == "1 score");
+  CHECK(counted(0, "score") == "0 scores");
+  CHECK(listed(std::vector<int>{101, 104}) == "101, 104");
+  CHECK(listed(std::vector<int>{}).empty());
+}
+
+}  // namespace
+}  // namespace ringcraft

@@ -1,0 +1,85 @@
+// Lessons 201 to 206 in the report of `run`: the kernels, on the first tokens of the shared problem.
+#include "tool/kernel_ladder.hpp"
+
+#include <algorithm>
+
+#include "support/catch.hpp"
+#include "tool/ladder_report.hpp"
+#include "verify/cases.hpp"
+#include "verify/oracle.hpp"
+
+using namespace ringcraft;
+
+namespace {
+
+verify::Case case_of(Index head_dim, Mask mask) {
+  return verify::make_case(make_problem({2, 6, 3, 41, head_dim}, std::move(mask), Layout::kStriped, 3),
+                           verify::Data::kNormal, 8);
+}
+
+std::vector<std::string> ids(const verify::Report& report) {
+  std::vector<std::string> all;
+  for (const verify::ReportRow& row : report.rows) all.push_back(row.id);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("the first tokens are the rows of the first batch entry, rounded, and their packs end with them") {
+  const verify::Case c = case_of(5, {.right = 0, .cu_seqlens = {0, 7, 20, 41}});
+  const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat64);
+  const auto [problem, first] = tool::first_tokens(c.problem, inputs, 20);
+  CHECK(problem.shape.batch == 1);
+  CHECK(problem.shape.seqlen == 20);
+  CHECK(problem.mask.cu_seqlens == std::vector<Position>{0, 7, 20});
+  CHECK(problem.softmax_scale == c.problem.softmax_scale);
+  CHECK(tool::first_tokens(c.problem, inputs, 10).first.mask.cu_seqlens == std::vector<Position>{0, 7, 10});
+  CHECK(tool::first_tokens(c.problem, inputs, 256).first.shape.seqlen == 41);
+  REQUIRE(first.k.extents() == Extents{1, 3, 20, 5});
+  REQUIRE(first.k.dtype() == DType::kFloat32);
+  const auto whole = inputs.k.values<double>();
+  const auto part = first.k.values<float>();
+  for (std::size_t head = 0; head < 3; ++head)
+    for (std::size_t i = 0; i < 100; ++i)
+      CHECK(part[head * 100 + i] == static_cast<float>(whole[head * 205 + i]));
+}
+
+TEST_CASE("the kernels' stages stand between lessons 108 and 302, and each is right, at the cost of theory") {
+  for (const Mask& mask : {causal_mask(), window_mask(9), Mask{.right = 0, .cu_seqlens = {0, 7, 20, 41}}}) {
+    const verify::Case c = case_of(5, mask);
+    const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat64);
+    verify::Report report;
+    for (const char* id : {"108 fast backward", "302 distributed softmax"}) {
+      report.rows.emplace_back().id = id;
+      report.rows.back().status = verify::Status::kPassed;
+    }
+    tool::add_kernel_stages(report, c.problem, inputs);
+    CHECK(report.rows.front().id == "108 fast backward");
+    CHECK(report.rows.back().id == "302 distributed softmax");
+    CHECK(report.count(verify::Status::kFailed) == 0);
+#ifdef RINGCRAFT_HAS_EXECUTOR
+    CHECK(report.count(verify::Status::kPassed) == 10);
+    CHECK(ids(report)[1] == "201 naive kernels");
+    CHECK(report.rows[1].claim == "equals dense, 41 tokens");
+    for (const verify::ReportRow& row : report.rows)
+      for (const verify::Figure& figure : row.figures) {
+        CAPTURE(row.id, figure.name, figure.value);
+        if (figure.theory) CHECK(figure.value == Approx(*figure.theory));
+      }
+#else
+    REQUIRE(report.rows.size() == 3);
+    CHECK(report.rows[1].sentence.find("libboost-context-dev") != std::string::npos);
+#endif
+  }
+}
+
+TEST_CASE("a head_dim that the kernels do not take is a row that was not tried, with the reason") {
+  const verify::Case c = case_of(129, causal_mask());
+  verify::Report report;
+  tool::add_kernel_stages(report, c.problem, verify::make_inputs(c, DType::kFloat32));
+  REQUIRE(report.rows.size() == 1);
+  CHECK(report.rows[0].status == verify::Status::kSkipped);
+#ifdef RINGCRAFT_HAS_EXECUTOR
+  CHECK(report.rows[0].sentence == "not tried: the kernels take a head_dim of at most 128, this is 129");
+#endif
+}
