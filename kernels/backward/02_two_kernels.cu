@@ -269,8 +269,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm<kHeadDim>)
 
 template <int kHeadDim>
 void launch_padded(const BackwardStep& step, cudaStream_t stream) {
-  const Access access = access_for(step.head_dim, step.q_gmem, step.k_gmem, step.v_gmem, step.dout_gmem,
-                                   step.dq_gmem, step.dk_gmem, step.dv_gmem);
+  const Access access = access_for(step.head_dim * sizeof(float), step.q_gmem, step.k_gmem, step.v_gmem,
+                                   step.dout_gmem, step.dq_gmem, step.dk_gmem, step.dv_gmem);
   const auto launch_over = [&](void (*kernel)(const BackwardStep, Access), int rows, int heads, int bytes) {
     RINGCRAFT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     const dim3 grid((unsigned(rows) + kTile - 1) / kTile, unsigned(heads), unsigned(step.batch));

@@ -53,10 +53,11 @@ void CudaEngine::do_forward(RowState& state, const Buffer& q, const KvBlock& blo
                             double softmax_scale) {
   const Extents &e = q.extents(), &kv = block.k.extents();
   const DeviceRanges device_ranges = ranges_.upload(ranges);
+  const DType type = dtype(Role::kElement);
   const ForwardStep step{
-      .q_gmem = device_floats(q),
-      .k_gmem = device_floats(block.k),
-      .v_gmem = device_floats(block.v),
+      .q_gmem = device_numbers(q, type),
+      .k_gmem = device_numbers(block.k, type),
+      .v_gmem = device_numbers(block.v, type),
       .begin_gmem = device_ranges.begin_gmem,
       .end_gmem = device_ranges.end_gmem,
       .out_gmem = device_floats(state.out),

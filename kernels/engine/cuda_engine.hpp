@@ -1,7 +1,8 @@
 #pragma once
 /// @file
-/// CudaEngine: the block engine of a GPU rank, float32. It drives any of the numbered kernels. Compiled for
-/// hosts: no launch is seen here.
+/// CudaEngine: the block engine of a GPU rank. It drives any of the numbered kernels; elements are of the
+/// number type that the forward kernel takes, state and gradients float32. Compiled for hosts: no launch is
+/// seen here.
 
 #include "backward/backward.hpp"
 #include "engine/device_memory.hpp"
@@ -26,7 +27,9 @@ class CudaEngine final : public BlockEngine {
   explicit CudaEngine(int device = 0, CudaRungs rungs = {});
 
   Space space() const override { return Space::kDevice; }
-  DType dtype(Role) const override { return DType::kFloat32; }
+  DType dtype(Role role) const override {
+    return role == Role::kElement ? rungs_.forward->dtype : DType::kFloat32;
+  }
   void refuse(const Problem& problem, Pass pass) const override;
   Buffer allocate(Extents extents, Role role) override;
   RowState begin(const Buffer& q) override;

@@ -34,10 +34,10 @@ void require(const Buffer& buffer, Space space, const char* where) {
                 "copy it to the other side first");
 }
 
-void require_device_floats(const Buffer& buffer) {
+void require_device_numbers(const Buffer& buffer, DType type) {
   require(buffer, Space::kDevice, "kernel argument");
-  if (buffer.dtype() != DType::kFloat32)
-    throw Error("kernel argument", "float32", std::string(name_of(buffer.dtype())),
+  if (buffer.dtype() != type)
+    throw Error("kernel argument", std::string(name_of(type)), std::string(name_of(buffer.dtype())),
                 "convert the tensor first");
 }
 
@@ -79,14 +79,18 @@ Buffer copied_to_host(const Buffer& device, const Stream& stream) {
   return copied(device, host_memory(), cudaMemcpyDeviceToHost, stream);
 }
 
+const void* device_numbers(const Buffer& buffer, DType type) {
+  require_device_numbers(buffer, type);
+  return buffer.bytes().data();
+}
+
 float* device_floats(Buffer& buffer) {
-  require_device_floats(buffer);
+  require_device_numbers(buffer, DType::kFloat32);
   return reinterpret_cast<float*>(buffer.bytes().data());
 }
 
 const float* device_floats(const Buffer& buffer) {
-  require_device_floats(buffer);
-  return reinterpret_cast<const float*>(buffer.bytes().data());
+  return static_cast<const float*>(device_numbers(buffer, DType::kFloat32));
 }
 
 }  // namespace ringcraft::kernels

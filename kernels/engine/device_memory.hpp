@@ -51,7 +51,9 @@ Buffer copied_to_device(const Buffer& host, const Stream& stream);
 /// A host copy of a device buffer. Ordered after what the stream holds, and complete on return.
 Buffer copied_to_host(const Buffer& device, const Stream& stream);
 
-/// The numbers of a float32 device buffer, as kernels take them. Throws Error for any other buffer.
+/// The numbers of a device buffer of this type, as kernels take them. Throws Error for any other buffer.
+const void* device_numbers(const Buffer& buffer, DType type);
+/// The same for float32.
 float* device_floats(Buffer& buffer);
 /// The same, read-only.
 const float* device_floats(const Buffer& buffer);

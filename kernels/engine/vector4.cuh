@@ -3,6 +3,7 @@
 /// Four float32 at a time: 16 bytes are the widest load and store of a thread. What the rungs share that has
 /// nothing to do with attention.
 
+#include <cstddef>
 #include <cstdint>
 
 namespace ringcraft::kernels {
@@ -10,7 +11,7 @@ namespace ringcraft::kernels {
 /// How rows of global memory may be read.
 enum class Access {
   kScalar,  ///< one number at a time: always right
-  kVector,  ///< four at a time: every row starts at a multiple of 16 bytes
+  kVector,  ///< 16 bytes at a time: every row starts at a multiple of that
 };
 
 /// Columns [column, column + 4) of a row of `width` numbers; 0 beyond its end.
@@ -55,15 +56,15 @@ __device__ inline float4 multiply_add(float a, float4 b, float4 sum) {
 /// a b
 __device__ inline float4 scaled(float a, float4 b) { return {a * b.x, a * b.y, a * b.z, a * b.w}; }
 
-/// Whether global memory may be read in fours from this address on.
+/// Whether global memory may be read 16 bytes at a time from this address on.
 inline bool aligned(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address) % sizeof(float4) == 0;
 }
 
-/// How rows of `width` numbers may be read that begin, one behind the other, at each of these addresses.
+/// How rows of `row_bytes` bytes may be read that begin, one behind the other, at each of these addresses.
 template <class... Pointers>
-Access access_for(int width, const Pointers*... gmem) {
-  return width % 4 == 0 && (aligned(gmem) && ...) ? Access::kVector : Access::kScalar;
+Access access_for(std::size_t row_bytes, const Pointers*... gmem) {
+  return row_bytes % sizeof(float4) == 0 && (aligned(gmem) && ...) ? Access::kVector : Access::kScalar;
 }
 
 }  // namespace ringcraft::kernels

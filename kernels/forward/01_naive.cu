@@ -33,7 +33,7 @@ __global__ void scores_kernel(const ForwardStep step, ScoreMatrix matrix) {
   const int a = int(i / step.keys), b = int(i % step.keys);
   if (b < step.begin_gmem[a] || b >= step.end_gmem[a]) return;
 
-  const float* const q_gmem = step.q_gmem + (this_head() * step.rows + a) * step.head_dim;
+  const float* const q_gmem = rows_of_this_head(step) + Index{a} * step.head_dim;
   const float* const k_gmem = rows_for_this_head(step, step.k_gmem) + Index{b} * step.head_dim;
   float sum = 0;
   for (int d = 0; d < step.head_dim; ++d) sum = fmaf(q_gmem[d], k_gmem[d], sum);

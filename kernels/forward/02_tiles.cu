@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(kThreads) scores_kernel(const ForwardStep step
   const int last_row = min(row0 + kTile, step.rows) - 1;
   if (step.end_gmem[last_row] <= key0 || key0 + kTile <= step.begin_gmem[row0]) return;
 
-  const float* const q_gmem = step.q_gmem + this_head() * step.rows * step.head_dim;
+  const float* const q_gmem = rows_of_this_head(step);
   const float* const k_gmem = rows_for_this_head(step, step.k_gmem);
   float sum_reg[kThreadRows] = {};
   for (int d0 = 0; d0 < step.head_dim; d0 += kTile) {

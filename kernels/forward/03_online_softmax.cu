@@ -59,6 +59,9 @@ __device__ float row_sum(float x) {
 
 // ---- One tile
 
+// q, k and v as this rung takes them.
+__device__ const float* numbers(const void* gmem) { return static_cast<const float*>(gmem); }
+
 // Copies `rows` rows of head_dim numbers to shared memory, with zeros up to 64 x kHeadDim: a zero adds
 // nothing to a dot product, and a row of V behind the last key meets weight 0.
 template <int kHeadDim>
@@ -238,13 +241,13 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm<kHeadDim>)
     begin_smem[threadIdx.x] = step.begin_gmem[row];
     end_smem[threadIdx.x] = step.end_gmem[row];
   }
-  load_tile<kHeadDim>(q_smem, step.q_gmem + first_row * step.head_dim, rows, step.head_dim, access);
+  load_tile<kHeadDim>(q_smem, numbers(step.q_gmem) + first_row * step.head_dim, rows, step.head_dim, access);
   Partial<kHeadDim> partial;
   set_identity(partial);
 
   for (int key0 = begin_first / kTile * kTile; key0 < end_last; key0 += kTile) {
-    const float* const k_gmem = step.k_gmem + (first_key + key0) * step.head_dim;
-    const float* const v_gmem = step.v_gmem + (first_key + key0) * step.head_dim;
+    const float* const k_gmem = numbers(step.k_gmem) + (first_key + key0) * step.head_dim;
+    const float* const v_gmem = numbers(step.v_gmem) + (first_key + key0) * step.head_dim;
     const int keys = step.keys - key0;  // those of this tile are fewer or more than kTile
 
     __syncthreads();  // all have read V of the tile before
@@ -279,7 +282,8 @@ void launch_padded(const ForwardStep& step, cudaStream_t stream) {
   RINGCRAFT_CUDA(cudaFuncSetAttribute(online_softmax_kernel<kHeadDim>,
                                       cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
   const dim3 grid((unsigned(step.rows) + kTile - 1) / kTile, unsigned(step.heads), unsigned(step.batch));
-  const Access access = access_for(step.head_dim, step.q_gmem, step.k_gmem, step.v_gmem, step.out_gmem);
+  const Access access =
+      access_for(step.head_dim * sizeof(float), step.q_gmem, step.k_gmem, step.v_gmem, step.out_gmem);
   launch(online_softmax_kernel<kHeadDim>, grid, kThreads, kBytes, stream, step, access);
 }
 

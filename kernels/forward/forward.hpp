@@ -17,9 +17,9 @@ namespace ringcraft::kernels {
 /// shard. Device memory throughout, row-major and contiguous. kv_heads divides heads; query head h reads KV
 /// head h / (heads / kv_heads).
 struct ForwardStep {
-  const float* q_gmem;  ///< [batch, heads, rows, head_dim]
-  const float* k_gmem;  ///< [batch, kv_heads, keys, head_dim]
-  const float* v_gmem;  ///< [batch, kv_heads, keys, head_dim]
+  const void* q_gmem;  ///< [batch, heads, rows, head_dim], numbers of the rung's dtype, as the next two
+  const void* k_gmem;  ///< [batch, kv_heads, keys, head_dim]
+  const void* v_gmem;  ///< [batch, kv_heads, keys, head_dim]
 
   const int*
       begin_gmem;       ///< [rows]: row a sees the keys begin[a] <= b < end[a] of this block; never decreases
@@ -56,6 +56,10 @@ extern const ForwardRung kNaive;
 extern const ForwardRung kTiles;
 /// One kernel, whose scores never leave the registers.
 extern const ForwardRung kOnlineSoftmax;
+/// The same on tensor cores, for bf16.
+extern const ForwardRung kTensorCores;
+/// The same in swizzled shared memory, whose tiles are copied while others are computed on.
+extern const ForwardRung kPipeline;
 
 /// All rungs, by number.
 std::span<const ForwardRung* const> forward_rungs();

@@ -7,7 +7,7 @@
 namespace ringcraft::kernels {
 
 std::span<const ForwardRung* const> forward_rungs() {
-  static constexpr const ForwardRung* kAll[] = {&kNaive, &kTiles, &kOnlineSoftmax};
+  static constexpr const ForwardRung* kAll[] = {&kNaive, &kTiles, &kOnlineSoftmax, &kTensorCores, &kPipeline};
   return kAll;
 }
 

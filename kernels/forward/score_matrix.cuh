@@ -27,11 +27,16 @@ struct ScoreMatrix {
 /// The query head of a thread block, counted over the batch. Grid: (anything, heads, batch).
 __device__ inline Index this_head() { return Index{blockIdx.z} * gridDim.y + blockIdx.y; }
 
+/// The rows of q of this head, [rows, head_dim].
+__device__ inline const float* rows_of_this_head(const ForwardStep& step) {
+  return static_cast<const float*>(step.q_gmem) + this_head() * step.rows * step.head_dim;
+}
+
 /// The rows of K or V that this head reads, [keys, head_dim].
-__device__ inline const float* rows_for_this_head(const ForwardStep& step, const float* kv_gmem) {
+__device__ inline const float* rows_for_this_head(const ForwardStep& step, const void* kv_gmem) {
   const int group = step.heads / step.kv_heads;
   const Index kv_head = Index{blockIdx.z} * step.kv_heads + int(blockIdx.y) / group;
-  return kv_gmem + kv_head * step.keys * step.head_dim;
+  return static_cast<const float*>(kv_gmem) + kv_head * step.keys * step.head_dim;
 }
 
 }  // namespace ringcraft::kernels

@@ -77,14 +77,14 @@ unsigned blocks_for(Index rows) { return static_cast<unsigned>((rows * kLanes + 
 
 void merge(Partials<float> acc, Partials<const float> block, Index rows, int head_dim, cudaStream_t stream) {
   if (rows == 0) return;
-  const Access access = access_for(head_dim, acc.out_gmem, block.out_gmem);
+  const Access access = access_for(head_dim * sizeof(float), acc.out_gmem, block.out_gmem);
   launch(merge_kernel, blocks_for(rows), kThreads, 0, stream, acc, block, rows, head_dim, access);
 }
 
 void merge_normalized(float* out_gmem, float* lse_gmem, const float* block_out_gmem,
                       const float* block_lse_gmem, Index rows, int head_dim, cudaStream_t stream) {
   if (rows == 0) return;
-  const Access access = access_for(head_dim, out_gmem, block_out_gmem);
+  const Access access = access_for(head_dim * sizeof(float), out_gmem, block_out_gmem);
   launch(merge_normalized_kernel, blocks_for(rows), kThreads, 0, stream, out_gmem, lse_gmem, block_out_gmem,
          block_lse_gmem, rows, head_dim, access);
 }

@@ -25,7 +25,7 @@ using Gradients = std::vector<std::vector<float>>;  // dq, dk, dv
 Gradients step_gradients(const BackwardRung& rung, const KeyRanges& ranges, float before) {
   CudaEngine engine(0, {.backward = &rung});
   Small small(engine);
-  const Buffer dout = normal_on_device(small.q.extents(), small.random, engine.stream());
+  const Buffer dout = normal_on_device(small.q.extents(), DType::kFloat32, small.random, engine.stream());
   RowState state = engine.begin(small.q);
   engine.forward(state, small.q, small.kv, ranges, 0.3);
   const Output output = engine.finish(std::move(state));
@@ -125,9 +125,9 @@ template <class C, class Answerer>
 void check_rungs(Runner& runner, const std::string& what, const std::vector<C>& cases, Answerer answer) {
   std::vector<Candidate<C>> candidates;
   for (const BackwardRung* rung : backward_rungs())
-    candidates.push_back({name_of(*rung), rung->largest_head_dim, [=](const C& c, const Inputs& inputs) {
-                            return answer(CudaRungs{.backward = rung}, c, inputs);
-                          }});
+    candidates.push_back(
+        {name_of(*rung), DType::kFloat32, rung->largest_head_dim,
+         [=](const C& c, const Inputs& inputs) { return answer(CudaRungs{.backward = rung}, c, inputs); }});
   check_candidates(runner, what, cases, verify::Expect::kAll, candidates);
 }
 
@@ -136,10 +136,10 @@ void check_rings(Runner& runner, const std::string& what, const std::vector<veri
   std::vector<Candidate<verify::Case>> candidates;
   for (const auto& [name, schedule] :
        {std::pair{"reversed", Schedule::kReversed}, std::pair{"forward", Schedule::kForward}})
-    candidates.push_back(
-        {name, CudaRungs{}.backward->largest_head_dim, [=](const verify::Case& c, const Inputs& inputs) {
-           return ring_answer({}, c.problem, inputs, schedule);
-         }});
+    candidates.push_back({name, DType::kFloat32, CudaRungs{}.backward->largest_head_dim,
+                          [=](const verify::Case& c, const Inputs& inputs) {
+                            return ring_answer({}, c.problem, inputs, schedule);
+                          }});
   check_candidates(runner, what, cases, verify::Expect::kAll, candidates);
 }
 

@@ -17,7 +17,7 @@ Verdict time_backward(const BackwardRung& rung, Index head_dim, const Mask& mask
   CudaEngine engine(0, {.backward = &rung});
   Random random(1);
   const Extents extents{1, kModelWidth / head_dim, tokens_for(rung), head_dim};
-  const auto normal = [&] { return normal_on_device(extents, random, engine.stream()); };
+  const auto normal = [&] { return normal_on_device(extents, DType::kFloat32, random, engine.stream()); };
   const Buffer q = normal(), dout = normal();
   const KvBlock kv{normal(), normal()};
   const KeyRanges ranges = key_ranges(mask, extents.rows);

@@ -18,9 +18,10 @@ std::vector<float> numbers_of(const Buffer& device, const Stream& stream);
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b);
 
 /// Standard normal numbers in device memory.
-Buffer normal_on_device(Extents extents, Random& random, const Stream& stream);
+Buffer normal_on_device(Extents extents, DType type, Random& random, const Stream& stream);
 
-/// A small problem on the device: one shard of 130 rows against a block of 130 keys.
+/// A small problem on the device, of the engine's elements: one shard of 130 rows against a block of 130
+/// keys.
 struct Small {
   explicit Small(const CudaEngine& engine, std::uint64_t seed = 3);
   Random random;

@@ -1,5 +1,6 @@
 // The checks of the forward pass: every rung over every case that it takes. What has a right answer is judged
-// by the oracle, under the rule for float32; what has none (refusals, bits that stay) is compared directly.
+// by the oracle, under the rule for the rung's number type; what has none (refusals, bits that stay) is
+// compared directly.
 #include <cstring>
 #include <utility>
 
@@ -68,7 +69,7 @@ Verdict refusals(const ForwardRung& rung) {
            unless_refused(
                "a step of such a head_dim", most,
                [&] { run(rung, {.head_dim = rung.largest_head_dim + 1}, nullptr, engine.stream().get()); }),
-           unless_refused("float64", "expected float32",
+           unless_refused("float64", "expected " + std::string(ringcraft::name_of(rung.dtype)),
                           [&] { refuse(rung, DType::kFloat64, rung.largest_head_dim); }),
        })
     if (!sentence.empty()) return {sentence};
@@ -81,9 +82,9 @@ void check_rungs(Runner& runner, std::span<const ForwardRung* const> rungs, cons
                  const std::vector<C>& cases, Answerer answer) {
   std::vector<Candidate<C>> candidates;
   for (const ForwardRung* rung : rungs)
-    candidates.push_back({name_of(*rung), rung->largest_head_dim, [=](const C& c, const Inputs& inputs) {
-                            return answer(CudaRungs{.forward = rung}, c, inputs);
-                          }});
+    candidates.push_back(
+        {name_of(*rung), rung->dtype, rung->largest_head_dim,
+         [=](const C& c, const Inputs& inputs) { return answer(CudaRungs{.forward = rung}, c, inputs); }});
   check_candidates(runner, what, cases, verify::Expect::kForward, candidates);
 }
 

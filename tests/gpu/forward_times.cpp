@@ -16,7 +16,7 @@ Verdict time_forward(const ForwardRung& rung, Index head_dim, const Mask& mask) 
   CudaEngine engine(0, {.forward = &rung});
   Random random(1);
   const Extents extents{1, kModelWidth / head_dim, tokens_for(rung), head_dim};
-  const auto normal = [&] { return normal_on_device(extents, random, engine.stream()); };
+  const auto normal = [&] { return normal_on_device(extents, rung.dtype, random, engine.stream()); };
   const Buffer q = normal();
   const KvBlock kv{normal(), normal()};
   const KeyRanges ranges = key_ranges(mask, extents.rows);

@@ -1,10 +1,13 @@
 #pragma once
 /// @file
-/// Several implementations judged by the oracle over one table of cases, under the rule for float32. The
-/// oracle and plain dense attention, which cost more than the kernels, are computed once for all of them.
+/// Several implementations judged by the oracle over one table of cases, under the rule for the
+/// number type of their elements. The oracle and plain dense attention, which cost more than the kernels, are
+/// computed once for all candidates of a type.
 
 #include <functional>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runner.hpp"
@@ -18,6 +21,7 @@ namespace ringcraft::kernels {
 template <class C>
 struct Candidate {
   std::string name;        ///< "01 naive"
+  DType dtype;             ///< of q, k, v and dout
   Index largest_head_dim;  ///< cases above it are left out
   std::function<verify::Answer(const C&, const verify::Inputs&)> answer;
 };
@@ -28,6 +32,7 @@ inline Index head_dim_of(const verify::BlockCase& c) { return c.problem.head_dim
 /// What became of a candidate: good, or the first case that is wrong.
 class Trial {
  public:
+  explicit Trial(DType dtype) : rule_(dtype) {}
   void judge(const std::string& name, const verify::Answer& got, const verify::Answer& dense,
              const verify::Oracle& oracle, verify::Expect expect) {
     const verify::Comparison found = rule_.add(got, dense, oracle, expect);
@@ -49,24 +54,43 @@ class Trial {
     return rule_.good() ? "" : "the RMS of the errors is above 1.5 times that of plain dense attention";
   }
 
-  verify::FloatRule rule_{DType::kFloat32};
+  verify::FloatRule rule_;
   std::string first_;
 };
 
-/// Runs every candidate over the cases: one check of the runner for each. With kForward there is no dout.
+/// A case in one number type: what is asked, and what answers are measured by.
+struct Question {
+  verify::Inputs inputs;  ///< of that type
+  verify::Answer dense;   ///< of the same numbers, computed in float32, then rounded to that type
+  verify::Oracle oracle;  ///< of the same numbers
+};
+
+/// With kForward there is no dout.
+template <class C>
+Question question(const C& c, DType dtype, verify::Expect expect) {
+  verify::Inputs inputs = verify::make_inputs(c, dtype);
+  if (expect == verify::Expect::kForward) inputs.dout = Buffer();
+  const verify::Answer dense =
+      verify::plain_dense<float>(c.problem, verify::converted(inputs, DType::kFloat32));
+  verify::Oracle oracle = verify::oracle(c.problem, inputs);
+  return {std::move(inputs), verify::converted(dense, dtype), std::move(oracle)};
+}
+
+/// Runs every candidate over the cases: one check of the runner for each.
 template <class C>
 void check_candidates(Runner& runner, const std::string& what, const std::vector<C>& cases,
                       verify::Expect expect, const std::vector<Candidate<C>>& candidates) {
-  std::vector<Trial> trials(candidates.size());
+  std::vector<Trial> trials;
+  for (const Candidate<C>& candidate : candidates) trials.emplace_back(candidate.dtype);
   for (const C& c : cases) {
-    verify::Inputs inputs = verify::make_inputs(c, DType::kFloat32);
-    if (expect == verify::Expect::kForward) inputs.dout = Buffer();
-    const verify::Answer dense = verify::plain_dense<float>(c.problem, inputs);
-    const verify::Oracle oracle = verify::oracle(c.problem, inputs);
+    std::map<DType, Question> questions;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (head_dim_of(c) > candidates[i].largest_head_dim) continue;
+      const auto& [name, dtype, largest_head_dim, answer] = candidates[i];
+      if (head_dim_of(c) > largest_head_dim) continue;
+      if (!questions.contains(dtype)) questions.emplace(dtype, question(c, dtype, expect));
+      const Question& asked = questions.at(dtype);
       try {
-        trials[i].judge(c.name, candidates[i].answer(c, inputs), dense, oracle, expect);
+        trials[i].judge(c.name, answer(c, asked.inputs), asked.dense, asked.oracle, expect);
       } catch (const std::exception& error) {
         trials[i].fail(c.name + ": " + error.what());
       }

@@ -1,0 +1,215 @@
+#pragma once
+/// @file
+/// What the rungs on tensor cores share: a warp's 16 query rows as fragments in registers. Scores, weights
+/// and O never leave them: the accumulator C of S = q kᵀ, rounded to bf16, is the operand A of P V (who holds
+/// what: engine/ptx.cuh). Sums are float32.
+
+#include <cmath>
+#include <cstddef>
+
+#include "engine/ptx.cuh"
+#include "forward/forward.hpp"
+
+namespace ringcraft::kernels {
+
+/// Query rows of a thread block, and keys that it takes at a time.
+inline constexpr int kTile = 64;
+/// A warp for every 16 rows. Of its 16 rows a lane has two, g and g + 8 with g = lane / 4; the four lanes of
+/// a row are neighbours, a quad.
+inline constexpr int kThreads = kTile / 16 * 32;
+/// The rows of a lane.
+inline constexpr int kLaneRows = 2;
+
+__device__ inline int lane() { return int(threadIdx.x) % 32; }
+/// The first row of this warp, counted within the tile.
+__device__ inline int warp_row() { return int(threadIdx.x) / 32 * 16; }
+/// Row i (of kLaneRows) of this lane, counted within the tile.
+__device__ inline int tile_row(int i) { return warp_row() + lane() / 4 + 8 * i; }
+
+/// Over the four lanes of a row.
+__device__ inline float quad_max(float x) {
+  for (int lanes = 2; lanes > 0; lanes /= 2) x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, lanes));
+  return x;
+}
+/// The same.
+__device__ inline float quad_sum(float x) {
+  for (int lanes = 2; lanes > 0; lanes /= 2) x += __shfl_xor_sync(0xffffffffu, x, lanes);
+  return x;
+}
+
+/// What a thread block works on: a tile of query rows of one head. Grid: (tiles of rows, heads, batch).
+struct QueryTile {
+  int row0, rows;                       ///< its first row in the head, and how many it has: 1 to kTile
+  std::ptrdiff_t first_row, first_key;  ///< among the rows of all heads, and the keys of all KV heads
+  int begin_first, begin_last;          ///< of the first and the last row. They never decrease, so that
+  int end_first, end_last;              ///< these two decide for all rows (see KeyRanges::tile).
+
+  __device__ explicit QueryTile(const ForwardStep& step)
+      : row0(int(blockIdx.x) * kTile),
+        rows(min(kTile, step.rows - row0)),
+        first_row((std::ptrdiff_t{blockIdx.z} * step.heads + blockIdx.y) * step.rows + row0),
+        first_key(
+            (std::ptrdiff_t{blockIdx.z} * step.kv_heads + int(blockIdx.y) / (step.heads / step.kv_heads)) *
+            step.keys),
+        begin_first(step.begin_gmem[row0]),
+        begin_last(step.begin_gmem[row0 + rows - 1]),
+        end_first(step.end_gmem[row0]),
+        end_last(step.end_gmem[row0 + rows - 1]) {}
+
+  /// Keys outside of [first_visible(), end_last) are seen by no row; it begins with a tile.
+  __device__ int first_visible() const { return begin_first / kTile * kTile; }
+  /// Whether any row sees a key.
+  __device__ bool sees_keys() const { return begin_first < end_last; }
+  /// Whether every row sees every key of this tile of keys. One that reaches behind the last key is never
+  /// full: end <= keys.
+  __device__ bool full(int key0) const { return begin_last <= key0 && key0 + kTile <= end_first; }
+};
+
+/// The keys [begin, end) that each row of a lane sees. A row that is not there sees none.
+struct Visible {
+  int begin_reg[kLaneRows], end_reg[kLaneRows];
+
+  __device__ Visible(const ForwardStep& step, const QueryTile& tile) {
+#pragma unroll
+    for (int i = 0; i < kLaneRows; ++i) {
+      const bool exists = tile_row(i) < tile.rows;
+      begin_reg[i] = exists ? step.begin_gmem[tile.row0 + tile_row(i)] : 0;
+      end_reg[i] = exists ? step.end_gmem[tile.row0 + tile_row(i)] : 0;
+    }
+  }
+
+  /// Whether these rows may see a key of this tile of keys; where it says no, none does.
+  __device__ bool meets(int key0) const {
+    bool any = false;
+#pragma unroll
+    for (int i = 0; i < kLaneRows; ++i) any = any || (begin_reg[i] < key0 + kTile && key0 < end_reg[i]);
+    return any;
+  }
+};
+
+/// S, and then P, of a warp: kTile / 8 accumulators. Element 2 i + c of accumulator j is the score of row i
+/// of this lane and the key 8 j + 2 (lane % 4) + c of the tile.
+using Scores = float[kTile / 8][4];
+
+/// The partial result of a warp's rows for one KV block. All four lanes of a row have the same m; each has a
+/// share of l. Element 2 i + c of accumulator j of O: row i, column 8 j + 2 (lane % 4) + c.
+template <int kHeadDim>
+struct Partial {
+  float out_reg[kHeadDim / 8][4] = {};
+  float max_reg[kLaneRows] = {-INFINITY, -INFINITY};  ///< in units of log2: a weight is exp2(score - m)
+  float sum_reg[kLaneRows] = {};
+};
+
+/// S += q kᵀ, of this warp's rows. Tile: at(row, column) is where the 16 bytes from there on lie. A row of K
+/// in memory is a column of kᵀ: K is loaded as it lies. q is read again for every tile of keys, for its place
+/// in registers would be that of half of O.
+template <int kHeadDim, class Tile>
+__device__ void multiply_q_k(Tile q, Tile k, Scores& score_reg) {
+#pragma unroll
+  for (int d = 0; d < kHeadDim / 16; ++d) {
+    unsigned q_reg[4];
+    ldmatrix_x4(q_reg, q.at(warp_row() + lane() % 16, 16 * d + lane() / 16 * 8));
+#pragma unroll
+    for (int j = 0; j < kTile / 16; ++j) {
+      unsigned k_reg[4];  // of the keys 16 j to 16 j + 7, then of the next eight
+      ldmatrix_x4(k_reg, k.at(16 * j + lane() % 8 + lane() / 16 * 8, 16 * d + lane() / 8 % 2 * 8));
+      mma_16x8x16<Bf16>(score_reg[2 * j], q_reg, k_reg[0], k_reg[1]);
+      mma_16x8x16<Bf16>(score_reg[2 * j + 1], q_reg, k_reg[2], k_reg[3]);
+    }
+  }
+}
+
+/// Gives -inf, whose weight is exactly 0, to the keys of the tile that a row does not see.
+__device__ inline void mask(Scores& score_reg, const Visible& visible, int key0) {
+#pragma unroll
+  for (int j = 0; j < kTile / 8; ++j)
+#pragma unroll
+    for (int element = 0; element < 4; ++element) {
+      const int i = element / 2, key = key0 + 8 * j + 2 * (lane() % 4) + element % 2;
+      if (key < visible.begin_reg[i] || key >= visible.end_reg[i]) score_reg[j][element] = -INFINITY;
+    }
+}
+
+/// What the exponents of a row with maximum m are reduced by: m, but 0 while the row has seen no key, since
+/// -inf - (-inf) is NaN; 2^(-inf - 0) = 0 is the weight that such a row needs.
+__device__ inline float subtrahend(float max) { return max == -INFINITY ? 0.0f : max; }
+
+/// Online softmax: m' = max(m, S), c = exp2(m - m'), P = exp2(S - m'), l' = c l + sum P, O' = c O (P V
+/// follows). The scores become the weights.
+template <int kHeadDim>
+__device__ void softmax(Partial<kHeadDim>& partial, Scores& score_reg) {
+#pragma unroll
+  for (int i = 0; i < kLaneRows; ++i) {
+    float largest = partial.max_reg[i];
+#pragma unroll
+    for (auto& s : score_reg) largest = fmaxf(largest, fmaxf(s[2 * i], s[2 * i + 1]));
+    largest = quad_max(largest);
+
+    const float shift = subtrahend(largest), rescale = exp2_fast(partial.max_reg[i] - shift);
+    float sum = 0;
+#pragma unroll
+    for (auto& s : score_reg)
+#pragma unroll
+      for (int c = 0; c < 2; ++c) sum += s[2 * i + c] = exp2_fast(s[2 * i + c] - shift);
+    partial.max_reg[i] = largest;
+    partial.sum_reg[i] = rescale * partial.sum_reg[i] + sum;
+#pragma unroll
+    for (auto& out_reg : partial.out_reg)
+#pragma unroll
+      for (int c = 0; c < 2; ++c) out_reg[2 * i + c] *= rescale;
+  }
+}
+
+/// O += P V. Two accumulators of P, rounded, are the operand A for 16 keys. V lies row by row, as an operand
+/// B is indexed, and is transposed on its way.
+template <int kHeadDim, class Tile>
+__device__ void multiply_p_v(const Scores& p_reg, Tile v, Partial<kHeadDim>& partial) {
+#pragma unroll
+  for (int j = 0; j < kTile / 16; ++j) {
+    const auto &low = p_reg[2 * j], &high = p_reg[2 * j + 1];
+    const unsigned a_reg[4] = {packed<Bf16>(low[0], low[1]), packed<Bf16>(low[2], low[3]),
+                               packed<Bf16>(high[0], high[1]), packed<Bf16>(high[2], high[3])};
+#pragma unroll
+    for (int d = 0; d < kHeadDim / 16; ++d) {
+      unsigned v_reg[4];  // of the columns 16 d to 16 d + 7, then of the next eight
+      ldmatrix_x4_trans(v_reg, v.at(16 * j + lane() % 16, 16 * d + lane() / 16 * 8));
+      mma_16x8x16<Bf16>(partial.out_reg[2 * d], a_reg, v_reg[0], v_reg[1]);
+      mma_16x8x16<Bf16>(partial.out_reg[2 * d + 1], a_reg, v_reg[2], v_reg[3]);
+    }
+  }
+}
+
+/// Merges the partial into (O, m, l) in global memory. With m = max(m_a, m_b): O = exp(m_a - m) O_a +
+/// exp(m_b - m) O_b, l likewise. A row that saw no key keeps its bits.
+template <int kHeadDim>
+__device__ void merge_into(const ForwardStep& step, const QueryTile& tile, const Partial<kHeadDim>& partial) {
+  constexpr float kLn2 = 0.69314718f;
+#pragma unroll
+  for (int i = 0; i < kLaneRows; ++i) {
+    // A warp shuffles and waits with all its lanes, also where some of its rows are not there.
+    const bool exists = tile_row(i) < tile.rows;
+    const std::ptrdiff_t row = tile.first_row + tile_row(i);
+    const float block_max = kLn2 * partial.max_reg[i], block_sum = quad_sum(partial.sum_reg[i]);
+    const float old_max = exists ? step.max_gmem[row] : -INFINITY, old_sum = exists ? step.sum_gmem[row] : 0;
+    __syncwarp();  // m and l are written below, by one lane, when all four have read them
+    if (!exists || block_max == -INFINITY) continue;
+
+    const float largest = fmaxf(old_max, block_max), shift = subtrahend(largest);
+    const float weight = expf(old_max - shift), block_weight = expf(block_max - shift);
+    float* const out_gmem = step.out_gmem + row * step.head_dim;
+#pragma unroll
+    for (int j = 0; j < kHeadDim / 8; ++j)
+#pragma unroll
+      for (int c = 0; c < 2; ++c) {
+        const int d = 8 * j + 2 * (lane() % 4) + c;
+        if (d < step.head_dim)
+          out_gmem[d] = fmaf(block_weight, partial.out_reg[j][2 * i + c], weight * out_gmem[d]);
+      }
+    if (lane() % 4 == 0) {
+      step.max_gmem[row] = largest;
+      step.sum_gmem[row] = weight * old_sum + block_weight * block_sum;
+    }
+  }
+}
+
+}  // namespace ringcraft::kernels

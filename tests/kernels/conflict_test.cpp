@@ -1,0 +1,51 @@
+// How often the banks of shared memory stand in the way of the rungs on tensor cores, counted.
+#include <string>
+
+#include "engine/cuda_engine.hpp"
+#include "host/executor.hpp"
+#include "host/traffic.hpp"
+#include "ringcraft/core/random.hpp"
+#include "support/catch.hpp"
+
+using namespace ringcraft;
+using namespace ringcraft::kernels;
+
+namespace {
+
+// What one step reads and writes in shared memory, line by line: two tiles of rows, three of keys.
+std::vector<simt::LineTraffic> shared_traffic(const ForwardRung& rung, Index head_dim) {
+  constexpr Index kRows = 128, kKeys = 192;
+  CudaEngine engine(0, {.forward = &rung});
+  Random random(8);
+  const auto element = [&](Index rows) {
+    return copied_to_device(random_normal({1, 1, rows, head_dim}, rung.dtype, random), engine.stream());
+  };
+  const Buffer q = element(kRows);
+  const KvBlock kv{element(kKeys), element(kKeys)};
+  RowState state = engine.begin(q);
+  const KeyRanges all{std::vector<int>(kRows, 0), std::vector<int>(kRows, int{kKeys})};
+  simt::settings().count_traffic = true;
+  engine.forward(state, q, kv, all, 0.1);
+  simt::settings() = {};
+  std::vector<simt::LineTraffic> lines = simt::last_traffic();
+  std::erase_if(lines, [](const simt::LineTraffic& line) { return !line.shared; });
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("an unswizzled tile costs ldmatrix eight passes, a swizzled one a single one") {
+  for (const Index head_dim : {64, 128})
+    for (const auto& [rung, passes] : {std::pair{&kTensorCores, 8u}, {&kPipeline, 1u}}) {
+      int lines = 0;
+      for (const simt::LineTraffic& line : shared_traffic(*rung, head_dim)) {
+        INFO(rung->name << ", head_dim " << head_dim << ", " << line.line
+                        << (line.writes ? " writes" : " reads"));
+        const bool matrices = line.line.rfind("fragments.cuh:", 0) == 0;
+        CHECK(line.least_transfers > 0);
+        CHECK(line.transfers == (matrices ? passes : 1) * line.least_transfers);
+        lines += matrices ? 1 : 0;
+      }
+      CHECK(lines == 3);  // q, K and V
+    }
+}
