@@ -50,10 +50,9 @@ void require_forward(const std::vector<BlockCase>& cases,
                   head_of<double>(got.out, b, h), head_of<double>(got.lse, b, h).data});
       });
     });
-    require_good(
-        c, verify::compare_exact(got, verify::oracle(c.problem, in), verify::Expect::kForward),
-        "; a NaN is computed, by -inf - (-inf) or 0 * inf, or stands where nothing was written: until "
-        "then the results are full of it");
+    require_good(c, verify::compare_exact(got, verify::oracle(c.problem, in), verify::Expect::kForward),
+                 "; a NaN is computed, by -inf - (-inf) or 0 * inf, or stands where nothing was written: the "
+                 "results are full of NaN before your function writes them");
   }
 }
 

@@ -43,7 +43,8 @@ TEST_CASE("the README shows the stages that there are") {
   std::istringstream block(page.substr(begin, end - begin));
   std::vector<std::string> shown, want;
   for (std::string line; std::getline(block, line);)
-    if (line.ends_with("  right")) shown.push_back(line.substr(0, line.find("  ")));
+    if (line.ends_with("  right") && !line.starts_with('2'))  // the kernels': tests/tool
+      shown.push_back(line.substr(0, line.find("  ")));
   for (const Stage& stage : ladder()) want.push_back(std::to_string(stage.lesson) + " " + stage.name);
   CHECK(shown == want);
 }
