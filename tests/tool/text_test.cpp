@@ -34,6 +34,12 @@ TEST_CASE("run climbs every stage, and measured costs equal theory") {
     CHECK(report["rows"].size() >= 9);
     for (const auto& row : report["rows"]) {
       CAPTURE(row["id"].get<std::string>());
+#ifndef RINGCRAFT_HAS_EXECUTOR  // one row for all kernels says why they were not tried
+      if (row["id"] == "201 to 206 kernels") {
+        CHECK(row["status"] == "skipped");
+        continue;
+      }
+#endif
       CHECK(row["status"] == "passed");
       for (const auto& figure : row["figures"])
         if (!figure["theory"].is_null())
