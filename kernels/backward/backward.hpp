@@ -8,17 +8,17 @@
 /// dk and dv are sums over the query heads that share their KV head. lse and delta are those of the whole
 /// row, over all KV blocks: a ring's backward pass adds up its blocks and merges nothing.
 
-#include <cuda_runtime_api.h>
-
 #include <span>
 
-#include "ringcraft/core/types.hpp"
+#include "engine/rung.hpp"
 
 namespace ringcraft::kernels {
 
 /// One step of a ring's backward pass. Device memory throughout, row-major and contiguous. kv_heads divides
 /// heads; query head h reads KV head h / (heads / kv_heads).
 struct BackwardStep {
+  static constexpr const char* kPass = "backward";
+
   const float* q_gmem;      ///< [batch, heads, rows, head_dim]
   const float* dout_gmem;   ///< as q
   const float* lse_gmem;    ///< [batch, heads, rows]; not read for a row that sees no key of this block
@@ -41,19 +41,8 @@ struct BackwardStep {
   float softmax_scale;         ///< a score is softmax_scale * dot(q, k)
 };
 
-/// A rung: its number and name, what it admits, and how it is run. All of them take every mask, length,
-/// grouping of heads and batch, and give the same bits in every run.
-struct BackwardRung {
-  int number;            ///< of its file, from 1
-  const char* name;      ///< "two kernels"
-  DType dtype;           ///< of q, k, v and dout; the rest is float32
-  int largest_head_dim;  ///< it takes 1 to this
-  /// How many float32 of global memory it needs beside its operands; null: none.
-  Index (*workspace)(const BackwardStep& step);
-  /// Enqueues one step that has rows, keys and heads. Whoever calls owns the workspace and leaves it alone
-  /// until the step is done; its contents do not matter.
-  void (*run)(const BackwardStep& step, float* workspace_gmem, cudaStream_t stream);
-};
+/// All rungs take every mask, length, grouping of heads and batch, and give the same bits in every run.
+using BackwardRung = Rung<BackwardStep>;
 
 /// P and dS in global memory.
 extern const BackwardRung kNaiveBackward;
@@ -62,15 +51,5 @@ extern const BackwardRung kTwoKernels;
 
 /// All rungs, by number.
 std::span<const BackwardRung* const> backward_rungs();
-
-/// Throws Error if the rung does not take this number type or head_dim.
-void refuse(const BackwardRung& rung, DType dtype, Index head_dim);
-
-/// The workspace that this step needs, in numbers.
-Index workspace_of(const BackwardRung& rung, const BackwardStep& step);
-
-/// Enqueues one step, or nothing if there is nothing to do. Throws Error for a head_dim that the rung does
-/// not take and when a launch fails.
-void run(const BackwardRung& rung, const BackwardStep& step, float* workspace_gmem, cudaStream_t stream);
 
 }  // namespace ringcraft::kernels

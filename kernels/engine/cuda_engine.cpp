@@ -20,6 +20,18 @@ void refuse_above(const char* what, Index limit, Index actual, const char* advic
                 std::to_string(actual), advice);
 }
 
+// Of a step of either pass: q and k are those of its shard and its block.
+template <class Step>
+void set_extents(Step& step, const Extents& q, const Extents& k, double softmax_scale) {
+  step.batch = static_cast<int>(q.batch);
+  step.heads = static_cast<int>(q.heads);
+  step.kv_heads = static_cast<int>(k.heads);
+  step.rows = static_cast<int>(q.rows);
+  step.keys = static_cast<int>(k.rows);
+  step.head_dim = static_cast<int>(q.width);
+  step.softmax_scale = static_cast<float>(softmax_scale);
+}
+
 }  // namespace
 
 CudaEngine::CudaEngine(int device, CudaRungs rungs)
@@ -51,10 +63,9 @@ RowState CudaEngine::begin(const Buffer& q) {
 
 void CudaEngine::do_forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
                             double softmax_scale) {
-  const Extents &e = q.extents(), &kv = block.k.extents();
   const DeviceRanges device_ranges = ranges_.upload(ranges);
   const DType type = dtype(Role::kElement);
-  const ForwardStep step{
+  ForwardStep step{
       .q_gmem = device_numbers(q, type),
       .k_gmem = device_numbers(block.k, type),
       .v_gmem = device_numbers(block.v, type),
@@ -63,14 +74,8 @@ void CudaEngine::do_forward(RowState& state, const Buffer& q, const KvBlock& blo
       .out_gmem = device_floats(state.out),
       .max_gmem = device_floats(state.max),
       .sum_gmem = device_floats(state.sum),
-      .batch = static_cast<int>(e.batch),
-      .heads = static_cast<int>(e.heads),
-      .kv_heads = static_cast<int>(kv.heads),
-      .rows = static_cast<int>(e.rows),
-      .keys = static_cast<int>(kv.rows),
-      .head_dim = static_cast<int>(e.width),
-      .softmax_scale = static_cast<float>(softmax_scale),
   };
+  set_extents(step, q.extents(), block.k.extents(), softmax_scale);
   run(*rungs_.forward, step, workspace(workspace_of(*rungs_.forward, step)), stream_.get());
 }
 
@@ -101,10 +106,10 @@ Buffer CudaEngine::delta(const Buffer& out, const Buffer& dout) {
 
 void CudaEngine::do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
                              const KeyRanges& ranges, double softmax_scale) {
-  const Extents &e = saved.q.extents(), &kv = block.k.extents();
   const DeviceRanges keys_of_rows = ranges_.upload(ranges);
-  const DeviceRanges rows_of_keys = transposed_ranges_.upload(ranges.transposed(static_cast<int>(kv.rows)));
-  const BackwardStep step{
+  const DeviceRanges rows_of_keys =
+      transposed_ranges_.upload(ranges.transposed(static_cast<int>(block.k.extents().rows)));
+  BackwardStep step{
       .q_gmem = device_floats(saved.q),
       .dout_gmem = device_floats(saved.dout),
       .lse_gmem = device_floats(saved.lse),
@@ -118,14 +123,8 @@ void CudaEngine::do_backward(Buffer& dq, KvBlock& part, const Saved& saved, cons
       .dq_gmem = device_floats(dq),
       .dk_gmem = device_floats(part.k),
       .dv_gmem = device_floats(part.v),
-      .batch = static_cast<int>(e.batch),
-      .heads = static_cast<int>(e.heads),
-      .kv_heads = static_cast<int>(kv.heads),
-      .rows = static_cast<int>(e.rows),
-      .keys = static_cast<int>(kv.rows),
-      .head_dim = static_cast<int>(e.width),
-      .softmax_scale = static_cast<float>(softmax_scale),
   };
+  set_extents(step, saved.q.extents(), block.k.extents(), softmax_scale);
   run(*rungs_.backward, step, workspace(workspace_of(*rungs_.backward, step)), stream_.get());
 }
 

@@ -5,11 +5,9 @@
 /// at its end what it admits, and rungs.cpp lists them, so that an engine, tests and the ladder take any of
 /// them.
 
-#include <cuda_runtime_api.h>
-
 #include <span>
 
-#include "ringcraft/core/types.hpp"
+#include "engine/rung.hpp"
 
 namespace ringcraft::kernels {
 
@@ -17,6 +15,8 @@ namespace ringcraft::kernels {
 /// shard. Device memory throughout, row-major and contiguous. kv_heads divides heads; query head h reads KV
 /// head h / (heads / kv_heads).
 struct ForwardStep {
+  static constexpr const char* kPass = "forward";
+
   const void* q_gmem;  ///< [batch, heads, rows, head_dim], numbers of the rung's dtype, as the next two
   const void* k_gmem;  ///< [batch, kv_heads, keys, head_dim]
   const void* v_gmem;  ///< [batch, kv_heads, keys, head_dim]
@@ -36,19 +36,9 @@ struct ForwardStep {
   float softmax_scale;         ///< a score is softmax_scale * dot(q, k)
 };
 
-/// A rung: its number and name, what it admits, and how it is run. All of them take every mask, length,
-/// grouping of heads and batch; a row that sees no key of the block keeps its bits.
-struct ForwardRung {
-  int number;            ///< of its file, from 1
-  const char* name;      ///< "online softmax"
-  DType dtype;           ///< of q, k and v; O, m and l are float32
-  int largest_head_dim;  ///< it takes 1 to this
-  /// How many float32 of global memory it needs beside its operands; null: none.
-  Index (*workspace)(const ForwardStep& step);
-  /// Enqueues one step that has rows, keys and heads. Whoever calls owns the workspace and leaves it alone
-  /// until the step is done; its contents do not matter.
-  void (*run)(const ForwardStep& step, float* workspace_gmem, cudaStream_t stream);
-};
+/// O, m and l are float32. All rungs take every mask, length, grouping of heads and batch; a row that sees no
+/// key of the block keeps its bits.
+using ForwardRung = Rung<ForwardStep>;
 
 /// The score matrix in global memory.
 extern const ForwardRung kNaive;
@@ -63,15 +53,5 @@ extern const ForwardRung kPipeline;
 
 /// All rungs, by number.
 std::span<const ForwardRung* const> forward_rungs();
-
-/// Throws Error if the rung does not take this number type or head_dim.
-void refuse(const ForwardRung& rung, DType dtype, Index head_dim);
-
-/// The workspace that this step needs, in numbers.
-Index workspace_of(const ForwardRung& rung, const ForwardStep& step);
-
-/// Enqueues one step, or nothing if there is nothing to do. Throws Error for a head_dim that the rung does
-/// not take and when a launch fails.
-void run(const ForwardRung& rung, const ForwardStep& step, float* workspace_gmem, cudaStream_t stream);
 
 }  // namespace ringcraft::kernels

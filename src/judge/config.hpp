@@ -1,8 +1,11 @@
 #pragma once
 /// @file
 /// Where the build tree keeps what the judge needs: compiler, flags, objects and archives. Written by CMake.
+/// The names are constants before anything runs; the lists are filled while the program starts, so nothing
+/// outside of a function may read them.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ringcraft::judge {
@@ -10,12 +13,12 @@ namespace ringcraft::judge {
 /// Whether the library in the workers is built with sanitizers.
 extern const bool kSanitized;
 /// Root of the source tree.
-extern const std::string kSourceRoot;
+extern const std::string_view kSourceRoot;
 /// Where an exported tree's build has unpacked the files with sealed bodies, laid out as below kSourceRoot;
 /// empty in a tree that has its bodies itself.
-extern const std::string kUnsealedRoot;
+extern const std::string_view kUnsealedRoot;
 /// An existing folder of the build tree for short-lived files.
-extern const std::string kWorkRoot;
+extern const std::string_view kWorkRoot;
 /// The compiler and its flags for a student's file; the precompiled header fits exactly these.
 extern const std::vector<std::string> kCompile;
 /// Further flags for a file whose speed is compared: those that the library is built with.
@@ -27,9 +30,9 @@ extern const std::vector<std::string> kLinkInputs;
 /// The same for the program that runs a stage of the ladder with students' objects.
 extern const std::vector<std::string> kStageLinkInputs;
 /// The program nm.
-extern const std::string kNm;
+extern const std::string_view kNm;
 /// A file with nm's list of the symbols of all objects of the library, each line with its object in front.
-extern const std::string kLibrarySymbols;
+extern const std::string_view kLibrarySymbols;
 /// Further flags for a file that is debugged: no optimisation, the sanitizers that the compiler has.
 extern const std::vector<std::string> kDebug;
 /// The compiler's flags for linking a program that is debugged, in front of the objects.
@@ -39,9 +42,9 @@ extern const std::vector<std::string> kDebugStudent;
 /// The objects of the checks that it is judged by, and the archives that they need.
 extern const std::vector<std::string> kDebugChecks;
 /// The programs ld and objcopy.
-extern const std::string kLinker, kObjcopy;
+extern const std::string_view kLinker, kObjcopy;
 /// The precompiled header: all that the exercises' own files include; empty if the
 /// compiler has none.
-extern const std::string kPrecompiled;
+extern const std::string_view kPrecompiled;
 
 }  // namespace ringcraft::judge

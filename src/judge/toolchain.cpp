@@ -84,9 +84,9 @@ void sweep() {
 
 WorkFolder::WorkFolder() {
   sweep();
-  std::string name = kWorkRoot + "/check-" + std::to_string(::getpid()) + "-XXXXXX";
+  std::string name = std::string(kWorkRoot) + "/check-" + std::to_string(::getpid()) + "-XXXXXX";
   if (::mkdtemp(name.data()) == nullptr)
-    throw Error("judge", "a folder to work in below " + kWorkRoot, std::strerror(errno),
+    throw Error("judge", "a folder to work in below " + std::string(kWorkRoot), std::strerror(errno),
                 "build the tree again", Code::kMissing);
   path_ = name;
 }
@@ -118,7 +118,7 @@ BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const
   if (lesson.timed) {
     arguments.insert(arguments.end(), kOptimise.begin(), kOptimise.end());
   } else if (!kPrecompiled.empty()) {  // it fits the plain flags only
-    arguments.insert(arguments.end(), {"-include", kPrecompiled});
+    arguments.insert(arguments.end(), {"-include", std::string(kPrecompiled)});
   }
   const std::filesystem::path read = folder.path() / "read.txt";
   arguments.insert(arguments.end(), {"-MMD", "-MF", read, "-c", name, "-o", folder.path() / "student.o"});
@@ -131,7 +131,7 @@ BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const
 }
 
 BuildStep gate(const Lesson& lesson, const WorkFolder& folder) {
-  const Finished nm = run_tool({kNm, "-A", "-P", folder.path() / "student.o"}, folder.path());
+  const Finished nm = run_tool({std::string(kNm), "-A", "-P", folder.path() / "student.o"}, folder.path());
   require_ended(nm, "nm");
   if (!nm.good()) return {"nm cannot read the compiled file: " + cleaned(nm.printed, kShownText), ""};
   const auto sentences = complaints({parse_nm(nm.printed), parse_nm(read_text(kLibrarySymbols)),
@@ -179,8 +179,9 @@ BuildStep link_debug(const Lesson& lesson, const std::filesystem::path& file,
   std::string trouble = run(compile, {"-c", source, "-o", "student.o"});
   std::vector<std::string> parts{"-r", "--force-group-allocation", "-o", "all.o", "student.o"};
   parts.insert(parts.end(), kDebugStudent.begin(), kDebugStudent.end());
-  if (trouble.empty()) trouble = run({kLinker}, parts);
-  if (trouble.empty()) trouble = run({kObjcopy, "--keep-global-symbol=ringcraft_serve", "all.o"}, {});
+  if (trouble.empty()) trouble = run({std::string(kLinker)}, parts);
+  if (trouble.empty())
+    trouble = run({std::string(kObjcopy), "--keep-global-symbol=ringcraft_serve", "all.o"}, {});
   std::vector<std::string> all{"-o", "check", "all.o"};
   all.insert(all.end(), kDebugChecks.begin(), kDebugChecks.end());
   if (trouble.empty()) trouble = run(kDebugLink, all);

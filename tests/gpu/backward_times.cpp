@@ -8,11 +8,6 @@
 namespace ringcraft::kernels {
 namespace {
 
-constexpr Index kModelWidth = 2048;
-
-// A rung that stores P and dS gets fewer tokens: twice 32 heads of 4096 are 4 GB.
-Index tokens_for(const BackwardRung& rung) { return rung.workspace == nullptr ? 8192 : 4096; }
-
 Verdict time_backward(const BackwardRung& rung, Index head_dim, const Mask& mask) {
   CudaEngine engine(0, {.backward = &rung});
   Random random(1);
@@ -31,20 +26,11 @@ Verdict time_backward(const BackwardRung& rung, Index head_dim, const Mask& mask
     engine.backward(dq, part, {q, output.out, output.lse, dout, delta}, kv, ranges, 0.1);
   });
   const double operations = 10.0 * kModelWidth * static_cast<double>(ranges.pairs());
-  return {"", {{"ms", ms}, {"TFLOP/s", operations / (1e9 * ms)}}};
+  return timed(ms, operations);
 }
 
 }  // namespace
 
-void time_kernels(Runner& runner) {
-  for (const BackwardRung* rung : backward_rungs())
-    for (const Index head_dim : {64, 128})
-      for (const auto& [name, mask] : {std::pair{"full", full_mask()}, {"causal", causal_mask()}})
-        if (head_dim <= rung->largest_head_dim)
-          runner.check("time of " + std::to_string(rung->number) + " " + rung->name + ", " +
-                           std::to_string(tokens_for(*rung)) + " tokens, head_dim " +
-                           std::to_string(head_dim) + ", " + name,
-                       [&] { return time_backward(*rung, head_dim, mask); });
-}
+void time_kernels(Runner& runner) { time_rungs(runner, backward_rungs(), time_backward); }
 
 }  // namespace ringcraft::kernels

@@ -7,11 +7,6 @@
 namespace ringcraft::kernels {
 namespace {
 
-constexpr Index kModelWidth = 2048;
-
-// A rung that stores the scores gets fewer tokens: 32 heads of 4096 are 2 GB.
-Index tokens_for(const ForwardRung& rung) { return rung.workspace == nullptr ? 8192 : 4096; }
-
 Verdict time_forward(const ForwardRung& rung, Index head_dim, const Mask& mask) {
   CudaEngine engine(0, {.forward = &rung});
   Random random(1);
@@ -23,20 +18,11 @@ Verdict time_forward(const ForwardRung& rung, Index head_dim, const Mask& mask) 
   RowState state = engine.begin(q);
   const double ms = median_milliseconds(engine.stream(), [&] { engine.forward(state, q, kv, ranges, 0.1); });
   const double operations = 4.0 * kModelWidth * static_cast<double>(ranges.pairs());
-  return {"", {{"ms", ms}, {"TFLOP/s", operations / (1e9 * ms)}}};
+  return timed(ms, operations);
 }
 
 }  // namespace
 
-void time_kernels(Runner& runner) {
-  for (const ForwardRung* rung : forward_rungs())
-    for (const Index head_dim : {64, 128})
-      for (const auto& [name, mask] : {std::pair{"full", full_mask()}, {"causal", causal_mask()}})
-        if (head_dim <= rung->largest_head_dim)
-          runner.check("time of " + std::to_string(rung->number) + " " + rung->name + ", " +
-                           std::to_string(tokens_for(*rung)) + " tokens, head_dim " +
-                           std::to_string(head_dim) + ", " + name,
-                       [&] { return time_forward(*rung, head_dim, mask); });
-}
+void time_kernels(Runner& runner) { time_rungs(runner, forward_rungs(), time_forward); }
 
 }  // namespace ringcraft::kernels

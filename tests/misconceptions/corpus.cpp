@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kTests = fs::path(kSourceRoot) / "tests";
+fs::path tests() { return fs::path(kSourceRoot) / "tests"; }
 
 [[noreturn]] void refuse(const fs::path& path, const std::string& expected, const std::string& actual) {
   throw Error(path.string(), expected, actual, "see tests/misconceptions/corpus.hpp");
@@ -112,15 +112,15 @@ auto all_in(const fs::path& folder, Read read) {
 }  // namespace
 
 std::vector<WrongFile> misconceptions_of(const LessonInfo& lesson) {
-  return all_in(kTests / "misconceptions" / lesson.name, misconception_from);
+  return all_in(tests() / "misconceptions" / lesson.name, misconception_from);
 }
 
 std::vector<WrongFile> attacks_of(const LessonInfo& lesson) {
-  return all_in(kTests / "attacks" / lesson.name, attack_from);
+  return all_in(tests() / "attacks" / lesson.name, attack_from);
 }
 
 std::vector<RightFile> equivalents_of(const LessonInfo& lesson) {
-  return all_in(kTests / "misconceptions" / "equivalent" / lesson.name, equivalent_from);
+  return all_in(tests() / "misconceptions" / "equivalent" / lesson.name, equivalent_from);
 }
 
 std::size_t looked_at_count(std::size_t all) {

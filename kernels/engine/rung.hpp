@@ -1,0 +1,57 @@
+#pragma once
+/// @file
+/// A rung of a ladder of kernels. Each says at the end of its file what it admits; the rungs.cpp of its
+/// folder lists it, so that an engine, tests and the ladder take any of them.
+
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+#include "ringcraft/core/error.hpp"
+#include "ringcraft/core/types.hpp"
+
+namespace ringcraft::kernels {
+
+/// A rung: its number and name, what it admits, and how it is run. Step: ForwardStep or BackwardStep, with
+/// its extents and the word kPass.
+template <class Step>
+struct Rung {
+  int number;            ///< of its file, from 1
+  const char* name;      ///< "online softmax"
+  DType dtype;           ///< of q, k, v and dout; the rest is float32
+  int largest_head_dim;  ///< it takes 1 to this
+  /// How many float32 of global memory it needs beside its operands; null: none.
+  Index (*workspace)(const Step& step);
+  /// Enqueues one step that has rows, keys and heads. Whoever calls owns the workspace and leaves it alone
+  /// until the step is done; its contents do not matter.
+  void (*run)(const Step& step, float* workspace_gmem, cudaStream_t stream);
+};
+
+/// Throws Error if the rung does not take this number type or head_dim.
+template <class Step>
+void refuse(const Rung<Step>& rung, DType dtype, Index head_dim) {
+  const std::string who =
+      std::string(Step::kPass) + " kernel " + std::to_string(rung.number) + ", " + rung.name;
+  if (dtype != rung.dtype)
+    throw Error(who, std::string(name_of(rung.dtype)), std::string(name_of(dtype)), "take another rung");
+  if (head_dim < 1 || head_dim > rung.largest_head_dim)
+    throw Error(who, "head_dim 1 to " + std::to_string(rung.largest_head_dim), std::to_string(head_dim),
+                "use a host engine");
+}
+
+/// The workspace that this step needs, in numbers.
+template <class Step>
+Index workspace_of(const Rung<Step>& rung, const Step& step) {
+  return rung.workspace == nullptr ? 0 : rung.workspace(step);
+}
+
+/// Enqueues one step, or nothing if there is nothing to do. Throws Error for a head_dim that the rung does
+/// not take and when a launch fails.
+template <class Step>
+void run(const Rung<Step>& rung, const Step& step, float* workspace_gmem, cudaStream_t stream) {
+  refuse(rung, rung.dtype, step.head_dim);
+  if (step.batch == 0 || step.heads == 0 || step.rows == 0 || step.keys == 0) return;
+  rung.run(step, workspace_gmem, stream);
+}
+
+}  // namespace ringcraft::kernels
