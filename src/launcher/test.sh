@@ -5,9 +5,11 @@
 # total over all stages.
 # shellcheck shell=bash disable=SC2154  # root and yes come from ./ringcraft
 
-# What the sanitizers run. Not in dev, by label: slow (minutes under a sanitizer), latency (judges the clock),
-# launcher (nothing of it is C++), mpi (Open MPI's own leaks are not ours). tsan runs what has threads: the
-# executables test_NAME with these names, whose tests bear the name as their label.
+# What the sanitizers run: the executables test_NAME with these names, whose tests bear the name as their
+# label. dev: all that computes, reads or parses; what stands around the same code (the tool, the lessons, the
+# known mistakes) joins with --long, but not, by label: latency (judges the clock), launcher (nothing of it is
+# C++), mpi (Open MPI's own leaks are not ours). tsan: what has threads.
+dev_tests='core problem comm attention ring write_ups io verify judge properties random_problems fuzz'
 dev_excludes='^(slow|latency|launcher|mpi)$'
 tsan_tests='comm ring interleavings'
 
@@ -115,6 +117,12 @@ run_stage() {
   return 0
 }
 
+# run_named_stage STAGE "NAME...": only the executables test_NAME, and the tests with these labels.
+run_named_stage() {
+  # shellcheck disable=SC2086  # one word per name
+  run_stage "$1" "$(printf 'test_%s ' $2)" -L "^(${2// /|})\$"
+}
+
 # The address of a library is drawn from more bits on newer kernels than the sanitizers of older compilers
 # expect; with a fixed one they start everywhere. Where that is forbidden they run as they are.
 steady_addresses() {
@@ -155,9 +163,12 @@ run_tests() {
     echo "  (a filter: the native build alone, without the sanitizer stages)"
   else
     steady_addresses
-    run_stage dev "" -LE "$dev_excludes"
-    # shellcheck disable=SC2086  # one word per name
-    run_stage tsan "$(printf 'test_%s ' $tsan_tests)" -L "^(${tsan_tests// /|})\$"
+    if [ -n "${RINGCRAFT_LONG-}" ]; then
+      run_stage dev "" -LE "$dev_excludes"
+    else
+      run_named_stage dev "$dev_tests"
+    fi
+    run_named_stage tsan "$tsan_tests"
   fi
 
   [ -z "$skipped_list" ] || printf 'skipped, with the reason each gives:\n%s' "$skipped_list"

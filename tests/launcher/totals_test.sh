@@ -9,12 +9,19 @@ case_good_tests_are_counted_over_all_stages() {
 add_test(NAME "a: one & <two> \"three\"" COMMAND true)
 add_test(NAME slow COMMAND true)
 add_test(NAME comm COMMAND true)
+add_test(NAME tool COMMAND true)
+add_test(NAME verify COMMAND true)
 set_tests_properties(slow PROPERTIES LABELS "a;slow")
-set_tests_properties(comm PROPERTIES LABELS comm)
+foreach(name comm tool verify)
+  set_tests_properties(${name} PROPERTIES LABELS ${name})
+endforeach()
 PROJECT
   launch test
   ends_with 0
-  last_line '6 passed, 0 failed' # native 3, dev 2 without the slow one, tsan 1
+  last_line '8 passed, 0 failed' # native 5, dev 2 by name, tsan 1
+  launch test --long
+  ends_with 0
+  last_line '10 passed, 0 failed' # dev 4: all but the slow one
   [ -s "$work/my checkout/build/native/tests.xml" ] || fail "expected the JUnit file"
 }
 
@@ -47,7 +54,7 @@ set_tests_properties(slow PROPERTIES LABELS slow)
 PROJECT
   launch test
   ends_with 1
-  last_line '1 passed, 2 failed' # dev leaves the slow one out, tsan has none
+  last_line '1 passed, 2 failed' # neither dev nor tsan has one
   has "$out" 'ran no test'
   launch test no_such_name
   ends_with 1
@@ -59,7 +66,8 @@ case_a_stage_that_does_not_build_is_a_failure() {
 add_test(NAME good COMMAND true)
 set_tests_properties(good PROPERTIES LABELS ring)
 if(stage STREQUAL dev)
-  add_custom_target(broken ALL COMMAND sh -c "echo what went wrong && false")
+  add_custom_target(broken COMMAND sh -c "echo what went wrong && false")
+  add_dependencies(test_core broken)
 endif()
 PROJECT
   launch test
