@@ -94,14 +94,14 @@ Cost predicted(const Stage& stage, const Problem& shared, DType type, bool backw
 constexpr const char* kAgainstPrevious = "error against the stage before / scale";
 constexpr const char* kAgainstOracle = "error against the oracle / scale";
 constexpr const char* kSeconds = "time";
-constexpr const char* kPeak = "peak bytes of a rank";
+constexpr const char* kPeakBytes = "peak bytes of a rank";
 constexpr const char* kBytes = "bytes sent by a rank";
 constexpr const char* kExchanges = "exchanges";
 constexpr const char* kImbalance = "imbalance";
 
 // Measured beside theory. A stage on one device sends nothing and has nothing to balance.
 std::vector<Figure> cost_figures(const Cost& got, const Cost& theory, bool distributed) {
-  std::vector<Figure> figures{{kPeak, got.peak_bytes, theory.peak_bytes, "B"}};
+  std::vector<Figure> figures{{kPeakBytes, got.peak_bytes, theory.peak_bytes, "B"}};
   if (!distributed) return figures;
   figures.push_back({kBytes, got.bytes_sent, theory.bytes_sent, "B"});
   figures.push_back({kExchanges, got.exchanges, theory.exchanges, ""});
@@ -300,7 +300,7 @@ std::string ladder_tables(const verify::Report& report) {
                       "exchanges", "imbalance");
   for (const auto& row : report.rows | std::views::filter(is_stage))
     text += fmt::format(
-        "{:<28} {:>22} {:>22} {:>10} {:>13}\n", row.id, beside_theory(row, kPeak, bytes_text),
+        "{:<28} {:>22} {:>22} {:>10} {:>13}\n", row.id, beside_theory(row, kPeakBytes, bytes_text),
         beside_theory(row, kBytes, bytes_text),
         beside_theory(row, kExchanges, [](double x) { return fmt::format("{:.0f}", x); }),
         beside_theory(row, kImbalance, [](double x) { return fmt::format("{:.2f} %", 100 * x); }));

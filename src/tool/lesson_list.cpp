@@ -17,7 +17,7 @@ namespace {
               "write numbers and ranges, with commas between them");
 }
 
-int lesson_of(const std::string& flag, const std::string& part, std::string_view digits,
+int one_lesson(const std::string& flag, const std::string& part, std::string_view digits,
               const std::set<int>& known) {
   int number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
@@ -38,8 +38,8 @@ std::set<int> lessons_listed(const std::string& flag, const std::string& text, c
     const std::string part = text.substr(at, comma - at);
     const std::size_t dash = part.find('-');
     const std::string_view whole = part;
-    const int first = lesson_of(flag, part, whole.substr(0, dash), known);
-    const int last = dash == part.npos ? first : lesson_of(flag, part, whole.substr(dash + 1), known);
+    const int first = one_lesson(flag, part, whole.substr(0, dash), known);
+    const int last = dash == part.npos ? first : one_lesson(flag, part, whole.substr(dash + 1), known);
     if (last < first) malformed(flag, part);
     std::ranges::copy_if(known, std::inserter(lessons, lessons.end()),
                          [=](int lesson) { return lesson >= first && lesson <= last; });

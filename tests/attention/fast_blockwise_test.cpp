@@ -9,15 +9,14 @@
 
 #include "support/catch.hpp"
 #include "support/compare.hpp"
+#include "support/none.hpp"
 #include "support/one_head.hpp"
 
 using namespace ringcraft;
+using testing::kNone;
 using namespace ringcraft::testing;
 
 namespace {
-
-template <class T>
-constexpr T kNone = -std::numeric_limits<T>::infinity();
 
 template <class T>
 constexpr double kTolerance = std::is_same_v<T, double> ? 1e-13 : 1e-4;

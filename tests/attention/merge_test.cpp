@@ -11,13 +11,13 @@
 #include "ringcraft/core/random.hpp"
 #include "support/catch.hpp"
 #include "support/compare.hpp"
+#include "support/none.hpp"
 
 using namespace ringcraft;
+using testing::kNone;
 using namespace ringcraft::testing;
 
 namespace {
-
-constexpr double kNone = -std::numeric_limits<double>::infinity();
 
 // A partial result with its memory: `rows` rows of `cols` columns.
 struct Owned {
@@ -25,7 +25,7 @@ struct Owned {
       : rows(row_count),
         cols(col_count),
         out(static_cast<std::size_t>(rows * cols), 0.0),
-        max(static_cast<std::size_t>(rows), kNone),
+        max(static_cast<std::size_t>(rows), kNone<double>),
         sum(static_cast<std::size_t>(rows), 0.0) {}
   Index rows, cols;
   std::vector<double> out, max, sum;
@@ -47,7 +47,7 @@ struct Keys {
 Keys random_keys(Random& random, std::size_t rows, std::size_t keys, std::size_t cols, double spread) {
   Keys all{std::vector(rows, std::vector<double>(keys)), std::vector(keys, std::vector<double>(cols))};
   for (auto& row : all.scores)
-    for (double& s : row) s = random.integer(0, 3) == 0 ? kNone : spread * random.normal();
+    for (double& s : row) s = random.integer(0, 3) == 0 ? kNone<double> : spread * random.normal();
   for (auto& row : all.values)
     for (double& v : row) v = random.normal();
   return all;
@@ -59,7 +59,7 @@ Owned partial_of(const Keys& all, const std::vector<std::size_t>& chosen) {
   for (std::size_t i = 0; i < all.scores.size(); ++i) {
     for (const std::size_t j : chosen) p.max[i] = std::max(p.max[i], all.scores[i][j]);
     for (const std::size_t j : chosen) {
-      if (all.scores[i][j] == kNone) continue;
+      if (all.scores[i][j] == kNone<double>) continue;
       const double weight = std::exp(all.scores[i][j] - p.max[i]);
       p.sum[i] += weight;
       for (std::size_t c = 0; c < all.values[j].size(); ++c)
@@ -94,7 +94,7 @@ TEST_CASE("the identity merges with itself and changes nothing else") {
   const Owned p = partial_of(random_keys(random, 3, 5, 2, 10), {0, 1, 2, 3, 4});
   CHECK(merged(p, identity) == p);
   CHECK(merged(identity, p) == p);
-  CHECK(merged(Normalized{0, kNone}, Normalized{0, kNone}) == Normalized{0, kNone});
+  CHECK(merged(Normalized{0, kNone<double>}, Normalized{0, kNone<double>}) == Normalized{0, kNone<double>});
 }
 
 TEST_CASE("known values") {
@@ -103,8 +103,8 @@ TEST_CASE("known values") {
     CHECK(both.out == 2.0);
     CHECK(std::fabs(both.lse - (lse + 0.6931471805599453)) <= 1e-13);
   }
-  CHECK(merged(Normalized{5, 3}, Normalized{7, kNone}) == Normalized{5, 3});
-  CHECK(merged(Normalized{7, kNone}, Normalized{5, 3}) == Normalized{5, 3});
+  CHECK(merged(Normalized{5, 3}, Normalized{7, kNone<double>}) == Normalized{5, 3});
+  CHECK(merged(Normalized{7, kNone<double>}, Normalized{5, 3}) == Normalized{5, 3});
   const Normalized quarter = merged(Normalized{4, 0}, Normalized{8, std::log(3.0)});
   CHECK(std::fabs(quarter.out - 7.0) <= 1e-15 * 7);
   CHECK(std::fabs(quarter.lse - std::log(4.0)) <= 1e-15);
@@ -181,10 +181,10 @@ TEST_CASE("both forms of a partial result agree") {
 
 TEST_CASE("finish divides by l and turns m into lse, empty rows stay 0 and minus infinity") {
   Owned p(3, 2);
-  p.out = {0, 0, 6, 9, 1, -1}, p.max = {kNone, 4, -1000}, p.sum = {0, 3, 1};
+  p.out = {0, 0, 6, 9, 1, -1}, p.max = {kNone<double>, 4, -1000}, p.sum = {0, 3, 1};
   finish(p.view());
   CHECK(p.out == std::vector<double>{0, 0, 2, 3, 1, -1});
-  CHECK(p.max == std::vector<double>{kNone, 4 + std::log(3.0), -1000});
+  CHECK(p.max == std::vector<double>{kNone<double>, 4 + std::log(3.0), -1000});
 }
 
 TEST_CASE("merge in float, and rows do not mix") {
@@ -198,7 +198,7 @@ TEST_CASE("merge in float, and rows do not mix") {
 
 TEST_CASE("NaN of either side is never hidden") {
   const double nan = std::nan("");
-  for (const Normalized other : {Normalized{1, 2}, Normalized{0, kNone}})
+  for (const Normalized other : {Normalized{1, 2}, Normalized{0, kNone<double>}})
     for (const Normalized bad : {Normalized{nan, 1}, Normalized{1, nan}, Normalized{nan, nan}}) {
       CHECK(std::isnan(merged(other, bad).out));
       CHECK(std::isnan(merged(bad, other).out));

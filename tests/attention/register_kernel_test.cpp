@@ -7,17 +7,12 @@
 #include "ringcraft/attention/panels.hpp"
 #include "ringcraft/core/random.hpp"
 #include "support/catch.hpp"
+#include "support/one_head.hpp"
 
 using namespace ringcraft;
+using testing::normal;
 
 namespace {
-
-template <class T>
-std::vector<T> normal(Random& random, Index count) {
-  std::vector<T> numbers(static_cast<std::size_t>(count));
-  for (T& x : numbers) x = static_cast<T>(random.normal());
-  return numbers;
-}
 
 // Where a factor and a result lie: rows further apart than they are long, something else around them.
 template <class T>

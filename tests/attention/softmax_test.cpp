@@ -7,21 +7,21 @@
 #include "ringcraft/core/random.hpp"
 #include "support/catch.hpp"
 #include "support/compare.hpp"
+#include "support/none.hpp"
 
 using namespace ringcraft;
+using testing::kNone;
 using namespace ringcraft::testing;
 
 namespace {
 
-constexpr double kNone = -std::numeric_limits<double>::infinity();
-
 std::vector<double> exact(const std::vector<double>& scores) {
-  long double largest = kNone, sum = 0;
+  long double largest = kNone<double>, sum = 0;
   for (const double s : scores) largest = std::max<long double>(largest, s);
   std::vector<double> weights;
-  for (const double s : scores) sum += s == kNone ? 0 : std::exp(s - largest);
+  for (const double s : scores) sum += s == kNone<double> ? 0 : std::exp(s - largest);
   for (const double s : scores)
-    weights.push_back(s == kNone ? 0 : static_cast<double>(std::exp(s - largest) / sum));
+    weights.push_back(s == kNone<double> ? 0 : static_cast<double>(std::exp(s - largest) / sum));
   return weights;
 }
 
@@ -42,9 +42,9 @@ std::vector<std::vector<double>> rows() {
                                         {1e4, 1e4},
                                         {2e4, -2e4, 1.9999e4},
                                         {-1e4, -1.00001e4, -1e4},
-                                        {kNone, 1, 2},
-                                        {1, kNone, kNone},
-                                        {kNone, kNone, 3, kNone, 3},
+                                        {kNone<double>, 1, 2},
+                                        {1, kNone<double>, kNone<double>},
+                                        {kNone<double>, kNone<double>, 3, kNone<double>, 3},
                                         {800, -800, 0},
                                         {1, 2, 3, 4, 5},
                                         {5, 4, 3, 2, 1}};
@@ -52,7 +52,7 @@ std::vector<std::vector<double>> rows() {
   for (int i = 0; i < 200; ++i) {
     std::vector<double> row(static_cast<std::size_t>(random.integer(1, 60)));
     const double spread = std::pow(10.0, static_cast<double>(random.integer(-2, 4)));
-    for (double& s : row) s = random.integer(0, 5) == 0 ? kNone : spread * random.normal();
+    for (double& s : row) s = random.integer(0, 5) == 0 ? kNone<double> : spread * random.normal();
     row.back() = spread * random.normal();
     rows.push_back(row);
   }
@@ -69,7 +69,7 @@ TEST_CASE("softmax in double, both ways") {
     CHECK(difference<double>(online, expected) <= 1e-14);
     CHECK(difference<double>(online, safe) <= 1e-15 * static_cast<double>(row.size()));
     for (std::size_t j = 0; j < row.size(); ++j)
-      if (row[j] == kNone) CHECK((safe[j] == 0.0 && online[j] == 0.0));
+      if (row[j] == kNone<double>) CHECK((safe[j] == 0.0 && online[j] == 0.0));
   }
 }
 
@@ -86,11 +86,11 @@ TEST_CASE("softmax in float, both ways") {
 
 TEST_CASE("a row of nothing but minus infinity has weights of zero") {
   for (const std::size_t length : {1, 2, 7}) {
-    const std::vector<double> row(length, kNone), zero(length, 0.0);
+    const std::vector<double> row(length, kNone<double>), zero(length, 0.0);
     CHECK(run(kSafe, row) == zero);
     CHECK(run(kOnline, row) == zero);
     const auto state = online_scan<double>(row);
-    CHECK(state.max == kNone);
+    CHECK(state.max == kNone<double>);
     CHECK(state.sum == 0.0);
   }
   run(kSafe, std::vector<double>{});

@@ -9,7 +9,7 @@ needed_programs='bash sh env cat rm cp mv mkdir ln touch chmod readlink dirname 
 # fake NAME < BODY: a stand-in; its call is recorded before the body runs.
 fake() {
   {
-    printf '#!%s\nwork=%q\n' "$(command -v bash)" "$work"
+    printf '#!%s\nwork=%q\n' "$(readlink -f "$(command -v bash)")" "$work" # the real one: no spaces
     echo 'echo "${0##*/} $*" >>"$work/calls"'
     cat
   } >"$work/bin/$1"

@@ -21,10 +21,6 @@ using tool::State;
 
 namespace {
 
-void write(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
-
 std::string thrown_by(const std::function<void()>& action) {
   try {
     action();

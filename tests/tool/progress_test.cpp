@@ -14,14 +14,6 @@ using namespace ringcraft;
 using namespace ringcraft::tests;
 using tool::ProgressFile;
 
-namespace {
-
-void write(const std::string& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
-
-}  // namespace
-
 TEST_CASE("progress is read in any order, with duplicates, blanks and the line ends of another system") {
   const Folder folder;
   const std::string path = folder.file("progress.txt");

@@ -20,6 +20,10 @@ Folder::Folder() {
 
 Folder::~Folder() { std::filesystem::remove_all(path_); }
 
+void write(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
 std::string contents(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};

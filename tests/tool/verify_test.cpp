@@ -148,11 +148,11 @@ TEST_CASE("verify refuses a claim of another shape or with half of the gradients
 TEST_CASE("verify --schedule proves the schedule of a text, claim by claim") {
   const Folder folder;
   const std::string examples = RINGCRAFT_SCHEDULES;
-  const Ran right = run_tool(folder, "verify --schedule " + examples + "/ring_backward.schedule");
+  const Ran right = run_tool(folder, "verify --schedule '" + examples + "/ring_backward.schedule'");
   INFO(right.out << right.err);
   CHECK(right.exit_code == 0);
   CHECK(right.out.find("6 passed, 0 failed, 0 skipped") != std::string::npos);
-  const Ran stuck = run_tool(folder, "verify --schedule " + examples + "/all_send_first.schedule");
+  const Ran stuck = run_tool(folder, "verify --schedule '" + examples + "/all_send_first.schedule'");
   INFO(stuck.out << stuck.err);
   CHECK(stuck.exit_code == 1);
   CHECK(stuck.out.find("deadlock: rank 0, step 0 (line 5), waits to send K0 to rank 1") != std::string::npos);

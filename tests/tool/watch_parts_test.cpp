@@ -21,8 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void write(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
-
 // Asks again, as the loop does, until something was saved; at most 5 s.
 std::vector<std::string> saved(FileWatch& watch) {
   std::vector<std::string> names;

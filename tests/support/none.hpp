@@ -1,0 +1,12 @@
+#pragma once
+/// @file
+/// The score of a key that is not there, and the lse and maximum of a row without keys.
+
+#include <limits>
+
+namespace ringcraft::testing {
+
+template <class T>
+inline constexpr T kNone = -std::numeric_limits<T>::infinity();
+
+}  // namespace ringcraft::testing
