@@ -97,6 +97,10 @@ std::filesystem::path start(int lesson, const std::filesystem::path& workspace) 
   return target;
 }
 
+bool untouched(int lesson, const std::filesystem::path& file) {
+  return read_text(file) == exercise_text(lesson_numbered(lesson));
+}
+
 Report check(int lesson, const std::filesystem::path& workspace, const CheckOptions& options) {
   return verdict_on(lesson, workspace, options).report;
 }

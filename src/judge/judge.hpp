@@ -44,6 +44,10 @@ std::filesystem::path started_file(int lesson, const std::filesystem::path& work
 /// unknown lesson, if the file is there already, or if it cannot be written.
 std::filesystem::path start(int lesson, const std::filesystem::path& workspace);
 
+/// Whether a started file is still as `start` writes it: the student has written nothing in it. Throws Error
+/// for an unknown lesson and a file that cannot be read.
+bool untouched(int lesson, const std::filesystem::path& file);
+
 /// How a check is made.
 struct CheckOptions {
   std::uint64_t seed = 1;                    ///< of all inputs

@@ -55,8 +55,15 @@ std::string about_exception(const std::string& words, const std::vector<OwnFile>
 Mine::Mine(const std::filesystem::path& workspace) {
   for (const Lesson& lesson : all_lessons()) {
     const auto path = exercise_file(lesson.number, workspace);
-    if (std::filesystem::is_regular_file(path)) files_.push_back({lesson.number, path, ""});
+    if (!std::filesystem::is_regular_file(path)) continue;
+    if (untouched(lesson.number, path))
+      unwritten_.push_back(lesson.number);
+    else
+      files_.push_back({lesson.number, path, ""});
   }
+  if (files_.empty() && !unwritten_.empty())
+    throw Error("run --mine", "an exercise that you have written in",
+                listed(unwritten_) + " as given by start", "write a body; ./ringcraft check judges it");
   if (files_.empty())
     throw Error("run --mine", "a started exercise in " + workspace.string(), "none",
                 "begin with ./ringcraft start 101");

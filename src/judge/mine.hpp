@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// Mine: the student's files drive the ladder. Every file that has been started is compiled like the
-/// library's own and linked in its place into one program, which runs one stage at a time in a process of its
-/// own: whatever it does there instead of answering becomes a sentence about that stage. Comparing and
+/// Mine: the student's files drive the ladder. Every file that the student has written in is compiled like
+/// the library's own and linked in its place into one program, which runs one stage at a time in a process of
+/// its own: whatever it does there instead of answering becomes a sentence about that stage. Comparing and
 /// printing stay with the caller, who runs no student's code.
 
 #include <chrono>
@@ -26,12 +26,14 @@ struct OwnFile {
 /// All started files of a workspace, built and ready.
 class Mine {
  public:
-  /// Compiles and links. Throws Error if no file was started, and (kWrongAnswer) if files that compile alone
-  /// do not link with each other.
+  /// Compiles and links. Throws Error if there is no file that the student has written in, and (kWrongAnswer)
+  /// if files that compile alone do not link with each other.
   explicit Mine(const std::filesystem::path& workspace);
 
-  /// Every started file, by lesson.
+  /// Every file that the student has written in, by lesson.
   const std::vector<OwnFile>& files() const { return files_; }
+  /// Lessons that are started and still as they were given: the library's own files stand in for them.
+  const std::vector<int>& unwritten() const { return unwritten_; }
   /// The lessons of this stage whose files are the student's.
   std::vector<int> lessons_in(const verify::Stage& stage) const;
   /// Lessons that take part and are in no stage of the ladder.
@@ -46,6 +48,7 @@ class Mine {
   bool takes_part(int lesson) const;
 
   std::vector<OwnFile> files_;
+  std::vector<int> unwritten_;
   WorkFolder folder_;
   bool asked_ = false;  // the request is written
 };

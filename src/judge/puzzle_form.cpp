@@ -129,7 +129,7 @@ Puzzle prediction(const std::string& id, const std::string& title, const std::st
         {"reads",
          0,
          {},
-         "The file is the form that was given, with numbers in its blanks.",
+         "The file is the form that was given; at most its blanks have changed.",
          "Only the ___ are yours; ./ringcraft start writes the form again where the file is moved away.",
          [&] {
            const std::vector<TextLine> lines = lines_of(handed_in);

@@ -203,6 +203,8 @@ std::string road_text(const Course& course, verify::Colour colour) {
   return text;
 }
 
+int after(const std::string& id) { return lesson_of(id) - (id.size() > 3 ? 1 : 0); }
+
 std::string what_next(const Course& course, int after) {
   const auto next = course.next(after);
   if (!next)
@@ -227,7 +229,7 @@ void Attempt::finished(const verify::Report& report) const {
   try {
     Course course(workspace());
     course.progress().add_passed(id_, fingerprint_of(file_) == print_ ? print_ : "");
-    std::fputs(what_next(course, std::atoi(id_.c_str())).c_str(), stdout);
+    std::fputs(what_next(course, after(id_)).c_str(), stdout);
   } catch (const Error& error) {  // the verdict stands all the same
     std::fprintf(stderr, "ringcraft: your progress is not saved: %s\n", shown(error.what(), 4000).c_str());
   }

@@ -42,7 +42,9 @@ class Course {
   int done() const;
   // The first lesson that is here and not done, of those behind `after` on the road and then from its
   // beginning; nothing if all are done.
-  std::optional<int> next(int after = 0) const;
+  std::optional<int> next(int after) const;
+  // The same from where the student is: the lesson at hand if it is not done.
+  std::optional<int> next() const { return next(latest().value_or(1) - 1); }
   // The started lesson whose file was changed last; nothing if none is started.
   std::optional<int> latest() const;
 
@@ -79,6 +81,10 @@ std::string lesson_text(const Course& course, int lesson, const std::string& the
 
 // The road with the student's progress, for a terminal.
 std::string road_text(const Course& course, verify::Colour colour);
+
+// What comes after a lesson or one of its side exercises ("301.deadlock": the lesson itself, if it is not
+// done), as a lesson's number for `after`.
+int after(const std::string& id);
 
 // What comes after a lesson: its title, its command and its reading; at the end of the road, a closing word.
 std::string what_next(const Course& course, int after);

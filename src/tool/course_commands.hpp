@@ -27,7 +27,7 @@ struct CheckRequest {
 // Judges the student's file.
 int check(const CheckRequest& request);
 
-// Starts the first lesson of the road that is not done.
+// Starts the lesson at hand if it is not done, else the next one that is not.
 int next();
 
 // One more hint for a lesson or side exercise; empty: for the one that was changed last.

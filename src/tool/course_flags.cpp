@@ -72,7 +72,7 @@ void add_course(CLI::App& app, Action& action) {
       ->footer("Example: ./ringcraft watch")
       ->callback([&action] { action = watch; });
 
-  app.add_subcommand("next", "Start the first lesson of the road that is not done")
+  app.add_subcommand("next", "Go on: the lesson at hand if it is not done, else the next one that is not")
       ->footer("Example: ./ringcraft next")
       ->callback([&action] { action = next; });
 

@@ -18,7 +18,7 @@ namespace {
 }
 
 int one_lesson(const std::string& flag, const std::string& part, std::string_view digits,
-              const std::set<int>& known) {
+               const std::set<int>& known) {
   int number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (digits.size() != 3 || error != std::errc() || end != digits.data() + digits.size())

@@ -22,6 +22,8 @@ void introduce(const judge::Mine& mine) {
     if (file.obstacle.empty()) part.push_back(file.lesson);
   if (!part.empty())
     std::printf("your files: %s; the library's own stand in for the others\n", listed(part).c_str());
+  if (!mine.unwritten().empty())
+    std::printf("still as given, so the library's own: %s\n", listed(mine.unwritten()).c_str());
   if (!unused.empty()) std::printf("no stage of the ladder runs your %s\n", listed(unused).c_str());
   std::printf("\n");
   std::fflush(stdout);

@@ -78,8 +78,9 @@ std::string fingerprint_of(const std::filesystem::path& file) {
 }
 
 ProgressFile::ProgressFile(std::filesystem::path path) : path_(std::move(path)) {
-  std::error_code ignored;  // a link to the file stays a link when the file is replaced
-  if (const auto target = std::filesystem::canonical(path_, ignored); !ignored) path_ = target;
+  std::error_code ignored;  // a link stays a link when the file is replaced, or first written
+  for (int links = 0; links < 8 && std::filesystem::is_symlink(path_, ignored); ++links)
+    path_ = path_.parent_path() / std::filesystem::read_symlink(path_, ignored);
   read();
 }
 

@@ -21,12 +21,6 @@ int count_kept(const fs::path& file) {
   return n;
 }
 
-// Whether the student has written nothing in the file.
-bool untouched(const Course& course, int lesson) {
-  const judge::WorkFolder folder;
-  return fingerprint_of(judge::start(lesson, folder.path())) == fingerprint_of(course.exercise(lesson));
-}
-
 void renamed(const fs::path& from, const fs::path& to) {
   std::error_code failed;
   fs::rename(from, to, failed);
@@ -38,7 +32,7 @@ void renamed(const fs::path& from, const fs::path& to) {
 std::string reset(const Course& course, int lesson) {
   const fs::path file = course.exercise(lesson);
   if (!fs::exists(file)) throw Error("reset: lesson " + std::to_string(lesson) + " is not started");
-  if (untouched(course, lesson)) return shown_path(file) + " is as it was given: nothing to reset.\n";
+  if (judge::untouched(lesson, file)) return shown_path(file) + " is as it was given: nothing to reset.\n";
   const fs::path safe = kept(file, count_kept(file) + 1);
   renamed(file, safe);
   try {
@@ -56,7 +50,7 @@ std::string undo_reset(const Course& course, int lesson) {
   const int n = count_kept(file);
   if (n == 0) throw Error("undo: nothing was reset in lesson " + std::to_string(lesson));
   const fs::path safe = kept(file, n);
-  if (!fs::exists(file) || untouched(course, lesson)) {
+  if (!fs::exists(file) || judge::untouched(lesson, file)) {
     renamed(safe, file);
     return "Your text is back in " + shown_path(file) + ".\n";
   }

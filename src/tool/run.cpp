@@ -85,9 +85,9 @@ int run(const RunOptions& options) {
               counted(shared.problem.world_size, "rank").c_str());
   std::fflush(stdout);
   const std::optional<Layout> only = asked_layout(options);
-  verify::Report report =
-      options.mine ? climb_with_own_files(shared.title, shared.problem, shared.inputs, only)
-                   : climb_ladder(shared.title, shared.problem, shared.inputs, only);
+  verify::Report report = options.mine
+                              ? climb_with_own_files(shared.title, shared.problem, shared.inputs, only)
+                              : climb_ladder(shared.title, shared.problem, shared.inputs, only);
   if (!options.mine) add_kernel_stages(report, shared.problem, shared.inputs);  // no exercise is among them
   std::fputs(ladder_tables(report).c_str(), stdout);
   if (!options.json.empty()) write_json(options.json, report);

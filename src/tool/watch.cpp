@@ -192,10 +192,10 @@ class Watch {
 
   void say_passed() {
     const Course course;
-    const auto next = course.next(current_);
+    const auto next = course.next(after(id_));
     say(next ? fmt::format("{} of {} lessons done. n goes on to {}; d shows how the library does it.\n",
                            course.done(), course.here(), title_of(course, std::to_string(*next)))
-             : what_next(course, current_));
+             : what_next(course, after(id_)));
   }
 
   // ---- keys
@@ -249,8 +249,8 @@ class Watch {
 
   void next(const Course& course) {
     const bool missing = !std::filesystem::exists(course.exercise(current_));
-    const auto lesson = missing ? current_ : course.next(current_);
-    if (!lesson) return say(what_next(course, current_));
+    const auto lesson = missing ? current_ : course.next(after(id_));
+    if (!lesson) return say(what_next(course, after(id_)));
     check_.reset();
     due_.reset();
     report_.reset();

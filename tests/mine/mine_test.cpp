@@ -3,9 +3,10 @@
 #include <cstdlib>
 #include <fstream>
 #include <set>
+#include <stdexcept>
 
 #include "judge/judge.hpp"
-#include "support/catch.hpp"
+#include "support/errors.hpp"
 #include "tool/course_commands.hpp"
 #include "tool/tool_process.hpp"
 #include "verify/cases.hpp"
@@ -49,8 +50,8 @@ class Workspace {
     const verify::Case c = make_case(make_problem({1, 4, 2, 41, 8}, causal_mask(), Layout::kZigzag, 4),
                                      verify::Data::kNormal, 3);
     ::setenv("RINGCRAFT_WORKSPACE", path().c_str(), 1);
-    return tool::climb_with_own_files("a small problem", c.problem,
-                                      verify::make_inputs(c, DType::kFloat64), {});
+    return tool::climb_with_own_files("a small problem", c.problem, verify::make_inputs(c, DType::kFloat64),
+                                      {});
   }
 
  private:
@@ -107,17 +108,28 @@ TEST_CASE("every stage names the lessons whose files it runs") {
   for (const judge::LessonInfo& lesson : judge::lessons()) {
     INFO(lesson.name);
     const Workspace student;
-    student.start(lesson.number);
+    student.start(lesson.number, "throw std::runtime_error(\"as planned\");");
     const Report report = student.climb();
     const bool used = std::ranges::any_of(verify::ladder(), [&](const verify::Stage& s) {
       return std::ranges::count(s.lessons, lesson.number) > 0;
     });
     if (used)
-      check_exactly(report, lesson.number,
-                    "your lesson " + std::to_string(lesson.number) + " is not written yet");
+      check_exactly(report, lesson.number, "it ended with an exception: as planned");
     else
       CHECK(report.good());
   }
+}
+
+TEST_CASE("a file as it was given is none of the student's; one that still throws says so") {
+  const Workspace student;
+  student.start(104);
+  CHECK(testing::outcome_of([&] { (void)student.climb(); }).sentence ==
+        "run --mine: expected an exercise that you have written in, got 104 as given by start; write a body; "
+        "./ringcraft check judges it");
+  student.solve(103);
+  CHECK(student.climb().good());
+  std::ofstream(judge::exercise_file(104, student.path()), std::ios::app) << "// a thought\n";
+  check_exactly(student.climb(), 104, "your lesson 104 is not written yet");
 }
 
 TEST_CASE("a crash is a row with a sentence, and the other stages go on") {
@@ -202,13 +214,13 @@ TEST_CASE("run --mine from the command line: exit codes, a column, and a refusal
   CHECK(right.out.find("your files: 301, 403;") != right.out.npos);
   CHECK(right.out.find("no stage of the ladder runs your 301") != right.out.npos);
   CHECK(right.out.find("right      403") != right.out.npos);
-  student.start(302);
+  student.start(302, "throw std::runtime_error(\"no\");");
   const Ran wrong = run_command(folder, command);
   INFO(wrong.out << wrong.err);
   CHECK(wrong.exit_code == 1);
-  CHECK(
-      wrong.out.find("302 distributed softmax: the stage runs your 302, 403; your lesson 302 is not written "
-                     "yet") != wrong.out.npos);
+  CHECK(wrong.out.find(
+            "302 distributed softmax: the stage runs your 302, 403; it ended with an exception: no") !=
+        wrong.out.npos);
 }
 
 }  // namespace

@@ -56,9 +56,13 @@ TEST_CASE("a lesson is here, started, done; and what is next follows the road") 
   CHECK(course.next(104) == 105);
   course.progress().add_passed("101", "aa");
   CHECK(course.state(101) == State::kDone);
-  CHECK(course.next() == 102);
+  CHECK(course.next() == 104);  // the one at hand
+  course.progress().add_passed("104", "aa");
+  CHECK(course.next() == 105);
   CHECK(course.next(403) == 102);  // behind the last lesson the road begins again
-  CHECK(course.done() == 1);
+  CHECK(course.next(tool::after("301.deadlock")) == 301);  // its lesson, which is still to be done
+  CHECK(course.next(tool::after("301")) == 302);
+  CHECK(course.done() == 2);
 }
 
 TEST_CASE("the lesson changed last is the one whose file is youngest") {
@@ -103,7 +107,7 @@ TEST_CASE("the road shows states, how many lessons are done, and the next one") 
   CHECK(has(tool::road_text(course, verify::Colour::kPlain), "       started  301.deadlock "));
   course.progress().add_passed("301.deadlock", "");
   CHECK(has(tool::road_text(course, verify::Colour::kPlain), "       done     301.deadlock "));
-  CHECK(has(text, "1 of " + std::to_string(course.here()) + " lessons done. Next: 102 Safe softmax"));
+  CHECK(has(text, "1 of " + std::to_string(course.here()) + " lessons done. Next: 103 Online softmax"));
 }
 
 TEST_CASE("a file of the workspace belongs to its lesson or to a side exercise of it") {

@@ -67,6 +67,10 @@ TEST_CASE("progress is replaced whole: nothing is left beside it, and a link to 
   ProgressFile(path).add_hints("104", 1);
   CHECK(std::filesystem::is_symlink(path));
   CHECK(contents(target) == "101 passed\n104 hint 1\n");
+  std::filesystem::create_symlink("later.txt", folder.file("dangling.txt"));
+  ProgressFile(folder.file("dangling.txt")).add_hints("104", 1);
+  CHECK(std::filesystem::is_symlink(folder.file("dangling.txt")));
+  CHECK(contents(folder.file("later.txt")) == "104 hint 1\n");
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder.file("")))
     files += entry.path().filename().string().find("new") != std::string::npos;
