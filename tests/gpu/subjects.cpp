@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "engine/cuda_engine.hpp"
-#include "engine/staged_communicator.hpp"
+#include "engine/loopback.hpp"
 #include "ringcraft/comm/threads.hpp"
 #include "ringcraft/ring/ring.hpp"
+#include "staged_communicator.hpp"
 
 namespace ringcraft::kernels {
 namespace {
@@ -66,14 +67,18 @@ KvBlock zeros_like(const KvBlock& block, CudaEngine& engine) {
 
 }  // namespace
 
-verify::Answer ring_answer(CudaRungs rungs, const Problem& problem, const verify::Inputs& inputs,
-                           Schedule schedule) {
+namespace {
+
+// The ring on thread ranks. connect(host, engine): a rank's device communicator.
+template <class Connect>
+verify::Answer ring_over(SwitchboardOptions options, Connect connect, CudaRungs rungs, const Problem& problem,
+                         const verify::Inputs& inputs, Schedule schedule) {
   verify::Answer answer = unwritten(inputs);
   const Sharding sharding = problem.sharding();
   std::mutex gathering;
-  run_ranks(problem.world_size, [&](ThreadCommunicator& host) {
+  const auto rank_body = [&](ThreadCommunicator& host) {
     CudaEngine engine(0, rungs);
-    StagedCommunicator comm(host, engine.stream());
+    auto comm = connect(host, engine);
     const int rank = comm.rank();
     const Gathering gathered{answer, sharding, engine.stream()};
     const Buffer q = shard(inputs.q, sharding, rank, engine.stream());
@@ -91,8 +96,30 @@ verify::Answer ring_answer(CudaRungs rungs, const Problem& problem, const verify
     const std::lock_guard lock(gathering);
     gathered.put(answer.dq, gradients.dq, rank);
     gathered.kv_gradients(gradients.dkv, rank);
-  });
+  };
+  run_ranks(problem.world_size, rank_body, std::move(options));
   return answer;
+}
+
+}  // namespace
+
+verify::Answer ring_answer(CudaRungs rungs, const Problem& problem, const verify::Inputs& inputs,
+                           Schedule schedule, std::uint64_t delivery_seed) {
+  Loopback loopback(problem.world_size);
+  return ring_over(
+      loopback.options(delivery_seed),
+      [&](Communicator& host, const CudaEngine& engine) {
+        return LoopbackCommunicator(host, engine.stream(), loopback);
+      },
+      rungs, problem, inputs, schedule);
+}
+
+verify::Answer staged_ring_answer(CudaRungs rungs, const Problem& problem, const verify::Inputs& inputs,
+                                  Schedule schedule) {
+  return ring_over(
+      {},
+      [](Communicator& host, const CudaEngine& engine) { return StagedCommunicator(host, engine.stream()); },
+      rungs, problem, inputs, schedule);
 }
 
 verify::Answer block_by_block_answer(CudaRungs rungs, const Problem& problem, const verify::Inputs& inputs) {

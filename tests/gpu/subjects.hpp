@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Three ways in which a CudaEngine answers the cases of the harness: forward, and with gradients where the
+/// Four ways in which a CudaEngine answers the cases of the harness: forward, and with gradients where the
 /// inputs have dout.
 
 #include "engine/cuda_engine.hpp"
@@ -11,10 +11,14 @@
 
 namespace ringcraft::kernels {
 
-/// The library's ring on world_size thread ranks, each with a CudaEngine and a stream of its own. The
-/// schedule is that of the backward pass.
+/// The library's ring on world_size virtual ranks of one device, over loopback. The schedule is that of the
+/// backward pass; `delivery_seed` is the switchboard's.
 verify::Answer ring_answer(CudaRungs rungs, const Problem& problem, const verify::Inputs& inputs,
-                           Schedule schedule);
+                           Schedule schedule, std::uint64_t delivery_seed = 0);
+
+/// The same over host memory: the reference for the bits of it.
+verify::Answer staged_ring_answer(CudaRungs rungs, const Problem& problem, const verify::Inputs& inputs,
+                                  Schedule schedule);
 
 /// One engine, which takes the place of each rank in turn and hands itself the KV blocks in the order of the
 /// ring. All blocks of a rank are enqueued without waiting in between.
