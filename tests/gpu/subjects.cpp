@@ -1,6 +1,7 @@
 // CudaEngine as a subject of the harness (see subjects.hpp).
 #include "subjects.hpp"
 
+#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -67,18 +68,15 @@ KvBlock zeros_like(const KvBlock& block, CudaEngine& engine) {
 
 }  // namespace
 
-namespace {
-
-// The ring on thread ranks. connect(host, engine): a rank's device communicator.
-template <class Connect>
-verify::Answer ring_over(SwitchboardOptions options, Connect connect, CudaRungs rungs, const Problem& problem,
-                         const verify::Inputs& inputs, Schedule schedule) {
+verify::Answer ring_over(const Connect& connect, SwitchboardOptions options, CudaRungs rungs,
+                         const Problem& problem, const verify::Inputs& inputs, Schedule schedule) {
   verify::Answer answer = unwritten(inputs);
   const Sharding sharding = problem.sharding();
   std::mutex gathering;
   const auto rank_body = [&](ThreadCommunicator& host) {
     CudaEngine engine(0, rungs);
-    auto comm = connect(host, engine);
+    const std::unique_ptr<Communicator> connected = connect(host, engine);
+    Communicator& comm = *connected;
     const int rank = comm.rank();
     const Gathering gathered{answer, sharding, engine.stream()};
     const Buffer q = shard(inputs.q, sharding, rank, engine.stream());
@@ -101,25 +99,21 @@ verify::Answer ring_over(SwitchboardOptions options, Connect connect, CudaRungs 
   return answer;
 }
 
-}  // namespace
-
 verify::Answer ring_answer(CudaRungs rungs, const Problem& problem, const verify::Inputs& inputs,
                            Schedule schedule, std::uint64_t delivery_seed) {
   Loopback loopback(problem.world_size);
-  return ring_over(
-      loopback.options(delivery_seed),
-      [&](Communicator& host, const CudaEngine& engine) {
-        return LoopbackCommunicator(host, engine.stream(), loopback);
-      },
-      rungs, problem, inputs, schedule);
+  const auto connect = [&](Communicator& host, const CudaEngine& engine) {
+    return std::make_unique<LoopbackCommunicator>(host, engine.stream(), loopback);
+  };
+  return ring_over(connect, loopback.options(delivery_seed), rungs, problem, inputs, schedule);
 }
 
 verify::Answer staged_ring_answer(CudaRungs rungs, const Problem& problem, const verify::Inputs& inputs,
                                   Schedule schedule) {
-  return ring_over(
-      {},
-      [](Communicator& host, const CudaEngine& engine) { return StagedCommunicator(host, engine.stream()); },
-      rungs, problem, inputs, schedule);
+  const auto connect = [](Communicator& host, const CudaEngine& engine) {
+    return std::make_unique<StagedCommunicator>(host, engine.stream());
+  };
+  return ring_over(connect, {}, rungs, problem, inputs, schedule);
 }
 
 verify::Answer block_by_block_answer(CudaRungs rungs, const Problem& problem, const verify::Inputs& inputs) {

@@ -3,7 +3,12 @@
 /// Four ways in which a CudaEngine answers the cases of the harness: forward, and with gradients where the
 /// inputs have dout.
 
+#include <cstdint>
+#include <functional>
+#include <memory>
+
 #include "engine/cuda_engine.hpp"
+#include "ringcraft/comm/switchboard.hpp"
 #include "ringcraft/problem/key_ranges.hpp"
 #include "ringcraft/ring/ring.hpp"
 #include "verify/oracle.hpp"
@@ -11,8 +16,16 @@
 
 namespace ringcraft::kernels {
 
-/// The library's ring on world_size virtual ranks of one device, over loopback. The schedule is that of the
-/// backward pass; `delivery_seed` is the switchboard's.
+/// Makes a rank's device communicator from its host one.
+using Connect = std::function<std::unique_ptr<Communicator>(Communicator& host, const CudaEngine& engine)>;
+
+/// The library's ring on world_size thread ranks, each with a CudaEngine, over any transport. The schedule is
+/// that of the backward pass; `options` are the switchboard's.
+verify::Answer ring_over(const Connect& connect, SwitchboardOptions options, CudaRungs rungs,
+                         const Problem& problem, const verify::Inputs& inputs, Schedule schedule);
+
+/// The library's ring on world_size virtual ranks of one device, over loopback; `delivery_seed` is the
+/// switchboard's.
 verify::Answer ring_answer(CudaRungs rungs, const Problem& problem, const verify::Inputs& inputs,
                            Schedule schedule, std::uint64_t delivery_seed = 0);
 
