@@ -35,11 +35,14 @@ std::string first_difference(const verify::Answer& got, const verify::Answer& wa
   return "";
 }
 
-Verdict same_bits_as_staged(Schedule schedule, Layout layout) {
+// kBrief: for each world size one mask, in turn.
+Verdict same_bits_as_staged(verify::CaseSet set, Schedule schedule, Layout layout) {
+  const Mask masks[] = {full_mask(), causal_mask(), window_mask(4)};
   int rings = 0;
   for (int n = 1; n <= 5; ++n)
-    for (const Mask& mask : {full_mask(), causal_mask(), window_mask(4)}) {
-      const verify::Case c = loopback_case(n, layout, mask);
+    for (int m = 0; m < 3; ++m) {
+      if (set == verify::CaseSet::kBrief && m != (n + static_cast<int>(layout)) % 3) continue;
+      const verify::Case c = loopback_case(n, layout, masks[m]);
       const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat32);
       const verify::Answer want = staged_ring_answer({}, c.problem, inputs, schedule);
       for (const std::uint64_t seed : {0, 1}) {
@@ -139,12 +142,12 @@ Verdict wrong_programs() {
 
 }  // namespace
 
-void run_checks(Runner& runner, verify::CaseSet) {
+void run_checks(Runner& runner, verify::CaseSet set) {
   for (const Schedule schedule : {Schedule::kForward, Schedule::kReversed})
     for (const Layout layout : kLayouts)
       runner.check("the ring over loopback has the bits of the ring over host memory, " +
                        std::string(name_of(schedule)) + ", " + std::string(name_of(layout)),
-                   [&] { return same_bits_as_staged(schedule, layout); });
+                   [&] { return same_bits_as_staged(set, schedule, layout); });
   runner.check("every rank to every other over loopback", every_rank_to_every_other);
   runner.check("wrong programs end on every rank", wrong_programs);
 }

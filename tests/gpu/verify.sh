@@ -46,7 +46,8 @@ done
 
 # NCCL, where nccl.h was found: one rank, and two on this GPU if that works.
 nccl="not run: no nccl.h"
-if grep -q '^RINGCRAFT_NCCL_INCLUDE:.*[^D]$' $build/CMakeCache.txt; then
+: >$build/nccl.log
+if ! grep -q '^RINGCRAFT_NCCL_INCLUDE:.*NOTFOUND' $build/CMakeCache.txt; then
   status=0
   timeout 120 cmake --build $build --target test_nccl --parallel >>$build.log 2>&1 &&
     timeout 300 tests/gpu/nccl.sh $build/bin/test_nccl >$build/nccl.log 2>&1 || status=$?

@@ -28,7 +28,8 @@ struct LinkCost {
 
 /// A message whose two sides have met.
 struct Delivery {
-  int from, to;                       ///< ranks
+  int from;                           ///< the sender's rank
+  int to;                             ///< the receiver's
   std::span<const std::byte> source;  ///< the sender's bytes
   std::span<std::byte> target;        ///< the receiver's, as many
 };
