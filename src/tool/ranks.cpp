@@ -60,13 +60,12 @@ class JobRanks final : public Ranks {
   Communicator& comm_;
 };
 
-int run_in_job(Backend backend, const std::function<int(Ranks&)>& action) {
+int run_in_job([[maybe_unused]] Backend backend, const std::function<int(Ranks&)>& action) {
   MpiJob job;
   try {
 #ifdef RINGCRAFT_HAS_NCCL
     if (backend == Backend::kNccl) return action(*nccl_ranks(job.world()));
 #endif
-    (void)backend;
     JobRanks ranks(job.world());
     return action(ranks);
   } catch (const Error& error) {
@@ -105,7 +104,7 @@ bool started_as_job() {
 
 }  // namespace
 
-int with_ranks(Backend backend, const std::function<int(Ranks&)>& action) {
+int with_ranks([[maybe_unused]] Backend backend, const std::function<int(Ranks&)>& action) {
 #ifdef RINGCRAFT_HAS_EXECUTOR
   if (backend == Backend::kCudaHost) return action(*cuda_host_ranks());
 #endif

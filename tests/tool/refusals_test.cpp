@@ -42,7 +42,6 @@ const Refusal kRefusals[] = {
     {"attend --input IN --output OUT --backend gpu", "--backend: expected one of threads, mpi, nccl, cuda"},
 #ifdef RINGCRAFT_HAS_EXECUTOR  // else the backend itself is missing (attend_test.cpp)
     {"attend --input IN --output OUT --backend cuda-host --dtype float64", "--backend cuda-host"},
-    {"run --backend cuda-host", "--backend"},
 #endif
     {"attend --input IN --output OUT --dtype float16", "--dtype"},
     {"attend --input IN --output OUT --trace nowhere/t.json", "--trace: expected a file that can be written"},
@@ -71,7 +70,7 @@ const Refusal kRefusals[] = {
     {"verify --schedule /dev/zero", "--schedule: expected a regular file"},
     {"verify --schedule IN --ranks 9", "--schedule excludes --ranks"},
     {"verify --schedule IN --causal", "--schedule excludes --causal"},
-    {"run --backend cuda", "--backend cuda"},
+    {"run --backend cuda", "run --backend: expected threads, got cuda"},
     {"run --text nowhere.txt", "nowhere.txt"},
     {"run --tokens 0", "seqlen"},
     {"run --text /dev/zero --tokens 64", "--text: expected a regular file"},
