@@ -1,4 +1,4 @@
-// Memory, streams and copies of a CUDA device (see device_memory.hpp).
+// Memory, streams, events and copies of a CUDA device (see device_memory.hpp).
 #include "engine/device_memory.hpp"
 
 #include "engine/check.hpp"
@@ -68,6 +68,14 @@ Stream::~Stream() {
 }
 
 void Stream::synchronize() const { RINGCRAFT_CUDA(cudaStreamSynchronize(stream_)); }
+
+Event::Event() { RINGCRAFT_CUDA(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming)); }
+
+Event::Event(const Stream& stream) : Event() { record(stream); }
+
+Event::~Event() { cudaEventDestroy(event_); }
+
+void Event::record(const Stream& stream) const { RINGCRAFT_CUDA(cudaEventRecord(event_, stream.get())); }
 
 Buffer copied_to_device(const Buffer& host, const Stream& stream) {
   require(host, Space::kHost, "copied_to_device");

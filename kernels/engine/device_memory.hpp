@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Memory and streams of the current CUDA device: the Memory behind every device Buffer, a stream with an
-/// owner, and copies between host and device buffers.
+/// Memory, streams and events of the current CUDA device: the Memory behind every device Buffer, streams and
+/// events with an owner, and copies between host and device buffers.
 
 #include <cuda_runtime_api.h>
 
@@ -44,6 +44,27 @@ class Stream {
 
  private:
   cudaStream_t stream_ = nullptr;
+};
+
+/// A place in a stream that another stream, or the host, can wait for. It measures no time.
+class Event {
+ public:
+  /// Recorded nowhere: nobody waits for it. Throws Error if the device cannot make one.
+  Event();
+  /// Recorded behind what the stream holds.
+  explicit Event(const Stream& stream);
+  /// Who waits already goes on waiting.
+  ~Event();
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  /// Moves it behind what the stream holds now.
+  void record(const Stream& stream) const;
+  /// The event, for the runtime's calls.
+  cudaEvent_t get() const { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
 };
 
 /// A device copy of a host buffer. Ordered after what the stream holds, and complete on return.

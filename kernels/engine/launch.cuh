@@ -32,13 +32,13 @@ __device__ T* dynamic_shared() {
 
 /// The same on the CPU.
 template <class... P, class... A>
-void launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t,
+void launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t stream,
             const A&... arguments) {
   const std::size_t limit = ringcraftSharedLimit(reinterpret_cast<const void*>(kernel));
   if (shared_bytes > limit)
     throw Error("launch", "at most " + std::to_string(limit) + " bytes of dynamic shared memory",
                 std::to_string(shared_bytes), "ask for more with cudaFuncSetAttribute");
-  simt::run({grid, block, shared_bytes}, [&] { kernel(arguments...); });
+  ringcraftEnqueue(stream, [=] { simt::run({grid, block, shared_bytes}, [&] { kernel(arguments...); }); });
 }
 
 /// The same on the CPU.

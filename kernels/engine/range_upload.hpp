@@ -22,7 +22,7 @@ struct DeviceRanges {
 /// for the stream orders each copy behind the kernels that read the one before.
 class RangeUpload {
  public:
-  /// The stream must outlive the upload.
+  /// The stream must outlive the upload. Throws Error if the device cannot make the events.
   explicit RangeUpload(const Stream& stream);
   /// Waits until no copy reads the slots any more.
   ~RangeUpload();
@@ -36,7 +36,7 @@ class RangeUpload {
  private:
   struct Slot {
     int* pinned = nullptr;  // [2 * capacity_]
-    cudaEvent_t copied = nullptr;
+    Event copied;
   };
   void grow(std::size_t rows);
   void release() noexcept;

@@ -2,11 +2,16 @@
 /// @file
 /// The CUDA runtime calls that the engine makes, for the build that runs kernels on the CPU: this folder
 /// comes first on its include path, and nothing of CUDA's own is needed. Names, arguments and errors are
-/// CUDA's. A stream runs each piece of work when it is enqueued, which is an order that CUDA allows, too.
+/// CUDA's. When a stream does its work, streams.hpp says.
 
 #include <cstddef>
+#include <functional>
 
 #include "host/executor.hpp"
+
+// What is compiled for the CPU lies apart from what nvcc compiles for a GPU (one program may hold both): from
+// here on ringcraft::kernels is this one.
+namespace ringcraft::inline on_cpu::kernels {}
 
 using dim3 = ringcraft::simt::Triple;  ///< extents of a launch
 
@@ -23,8 +28,10 @@ enum cudaError_t {
   cudaErrorInsufficientDriver,
   cudaErrorDevicesUnavailable,
   cudaErrorNoKernelImageForDevice,
+  cudaErrorLaunchFailure,
+  cudaErrorNotReady,
 };
-/// In words.
+/// In words; those of the work itself where that has failed.
 const char* cudaGetErrorString(cudaError_t error);
 /// Always cudaSuccess: a launch that fails throws.
 cudaError_t cudaGetLastError();
@@ -62,6 +69,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
 // ---- streams and events
 
 inline constexpr unsigned cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2;
+/// Enqueues work of the host executor: what a launch does on a GPU.
+void ringcraftEnqueue(cudaStream_t stream, std::function<void()> work);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
@@ -70,7 +79,12 @@ cudaError_t cudaEventCreate(cudaEvent_t* event);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
-cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventQuery(cudaEvent_t event);
+// The default arguments are evaluated where the call stands: they are that line.
+cudaError_t cudaEventSynchronize(cudaEvent_t event, const char* file = __builtin_FILE(),
+                                 int line = __builtin_LINE());
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags = 0,
+                                const char* file = __builtin_FILE(), int line = __builtin_LINE());
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t stop);
 
 // ---- kernels

@@ -29,7 +29,8 @@ struct Grid {
   std::size_t shared_bytes = 0;  ///< of dynamic shared memory; new bytes are all ones, which is NaN
 };
 
-/// A barrier of a kernel's source, or its wait for asynchronous copies, that launches leave out.
+/// A barrier of a kernel's source or its wait for asynchronous copies, or a wait for an event, that is left
+/// out.
 struct LeftOut {
   std::string file;       ///< the end of its path: "forward/03_online_softmax.cu"
   int line = 0;           ///< 0: nothing is left out
@@ -47,6 +48,8 @@ struct Settings {
   bool check = true;
   /// Count what launches of such kernels move (traffic.hpp).
   bool count_traffic = false;
+  /// 0: a stream's work is done when it is enqueued. Others: later, in an order that is drawn (streams.hpp).
+  std::uint64_t stream_seed = 0;
   /// To show that it would be missed.
   LeftOut left_out = {};
 };

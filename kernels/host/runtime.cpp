@@ -7,18 +7,19 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <string>
+#include <utility>
 
 #include "host/cuda_runtime_api.h"
 #include "host/device_heap.hpp"
-
-struct RingcraftStream {};
-struct RingcraftEvent {
-  std::chrono::steady_clock::time_point recorded;
-};
+#include "host/streams.hpp"
 
 namespace {
 
 using ringcraft::simt::DeviceHeap;
+using ringcraft::simt::Streams;
+
+thread_local std::string failed_work;  // what the work that cudaErrorLaunchFailure speaks of said
 
 bool on_device(const void* memory, std::size_t bytes) { return DeviceHeap::get().holds(memory, bytes); }
 
@@ -36,6 +37,8 @@ const char* cudaGetErrorString(cudaError_t error) {
       return "out of memory";
     case cudaErrorInvalidDevice:
       return "invalid device ordinal";
+    case cudaErrorLaunchFailure:
+      return failed_work.c_str();
     default:
       return "an error that does not happen on the CPU";
   }
@@ -60,7 +63,10 @@ cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
   *memory = DeviceHeap::get().allocate(bytes);
   return *memory != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
 }
-cudaError_t cudaFree(void* memory) { return valid(memory == nullptr || DeviceHeap::get().free(memory)); }
+cudaError_t cudaFree(void* memory) {
+  Streams::get().finish_all();
+  return valid(memory == nullptr || DeviceHeap::get().free(memory));
+}
 cudaError_t cudaMallocHost(void** memory, std::size_t bytes) {
   *memory = std::malloc(bytes);
   return *memory != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
@@ -75,24 +81,36 @@ cudaError_t cudaMemset(void* memory, int byte, std::size_t bytes) {
   return cudaSuccess;
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
-                            cudaStream_t) {
+                            cudaStream_t stream) {
   const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
   const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
   if (on_device(from, bytes) != from_device || on_device(to, bytes) != to_device)
     return cudaErrorInvalidValue;
-  std::memcpy(to, from, bytes);
+  Streams::get().enqueue(stream, [=] { std::memcpy(to, from, bytes); });
   return cudaSuccess;
 }
 
+void ringcraftEnqueue(cudaStream_t stream, std::function<void()> work) {
+  Streams::get().enqueue(stream, std::move(work));
+}
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  *stream = new RingcraftStream;
+  *stream = Streams::get().create();
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  delete stream;
+  Streams::get().destroy(stream);
   return cudaSuccess;
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  failed_work = Streams::get().finish(stream);
+  return failed_work.empty() ? cudaSuccess : cudaErrorLaunchFailure;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned, const char* file,
+                                int line) {
+  if (event == nullptr) return cudaErrorInvalidValue;
+  Streams::get().wait(stream, event, {file, line});
+  return cudaSuccess;
+}
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) { return cudaEventCreate(event); }
 cudaError_t cudaEventCreate(cudaEvent_t* event) {
   *event = new RingcraftEvent;
@@ -102,13 +120,20 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   delete event;
   return cudaSuccess;
 }
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
-  event->recorded = std::chrono::steady_clock::now();
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  Streams::get().record(event, stream);
   return cudaSuccess;
 }
-cudaError_t cudaEventSynchronize(cudaEvent_t event) { return valid(event != nullptr); }
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return Streams::get().is_reached(event) ? cudaSuccess : cudaErrorNotReady;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event, const char* file, int line) {
+  if (event == nullptr) return cudaErrorInvalidValue;
+  Streams::get().finish(event, {file, line});
+  return cudaSuccess;
+}
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t stop) {
-  *milliseconds = std::chrono::duration<float, std::milli>(stop->recorded - start->recorded).count();
+  *milliseconds = std::chrono::duration<float, std::milli>(stop->mark->when - start->mark->when).count();
   return cudaSuccess;
 }
 

@@ -63,18 +63,19 @@ verify::Answer empty_answer(const Problem& problem, DType type, bool gradients) 
 }
 
 // One rank's share, gathered into the answer on rank 0. The ring's passes are recorded, the gathering is not.
-void attend_on(Communicator& host, const Problem& problem, const Plan& plan, const verify::Inputs& inputs,
+void attend_on(Workplace& workplace, const Problem& problem, const Plan& plan, const verify::Inputs& inputs,
                verify::Answer& answer, RankTrace* trace) {
   const Sharding sharding = problem.sharding();
-  const int rank = host.rank();
-  const auto workplace = make_workplace(plan.backend, inputs.q.dtype(), host);
-  Communicator& comm = workplace->comm();
-  BlockEngine& engine = workplace->engine();
+  Communicator& comm = workplace.comm();
+  BlockEngine& engine = workplace.engine();
+  const int rank = comm.rank();
   refuse(problem, plan.method, plan.schedule, inputs.dout.empty() ? Pass::kForward : Pass::kBackward, comm,
          engine);
 
-  const auto shard = [&](const Buffer& whole) { return workplace->taken(scatter(whole, sharding, rank)); };
-  const auto hand_in = [&](Buffer& whole, const Buffer& part) { workplace->gather(whole, part, sharding); };
+  const auto shard = [&](const Buffer& whole) { return workplace.taken(scatter(whole, sharding, rank)); };
+  const auto hand_in = [&](Buffer& whole, const Buffer& part) {
+    workplace.gather_to_first(whole, part, sharding);
+  };
   const Buffer q = shard(inputs.q);
   const KvBlock kv{shard(inputs.k), shard(inputs.v)};
   hold(trace, rank, kv);
@@ -143,8 +144,8 @@ int attend(const AttendOptions& options) {
     verify::Answer answer = empty_answer(problem, inputs.q.dtype(), !inputs.dout.empty());
     std::optional<Trace> trace;
     if (!options.trace.empty()) trace.emplace(problem.world_size);
-    ranks.run(problem.world_size, [&](Communicator& comm) {
-      attend_on(comm, problem, plan, inputs, answer, trace ? &trace->rank(comm.rank()) : nullptr);
+    ranks.run(problem.world_size, inputs.q.dtype(), [&](Workplace& place) {
+      attend_on(place, problem, plan, inputs, answer, trace ? &trace->rank(place.comm().rank()) : nullptr);
     });
     const bool proved = !trace || write_trace(options.trace, *trace, problem, !inputs.dout.empty());
     if (ranks.speaks()) {
@@ -183,7 +184,8 @@ void add_attend(CLI::App& app, Action& action) {
       ->type_name("S");
   command
       ->add_option("--backend", options->backend,
-                   "threads; mpi under mpirun -n N; cuda-host: the CUDA kernels on the CPU")
+                   "threads; mpi under mpirun -n N; cuda: N virtual ranks on one GPU; cuda-host: the same on "
+                   "the CPU; nccl under mpirun -n N: a GPU for each rank")
       ->capture_default_str()
       ->type_name("B");
   command

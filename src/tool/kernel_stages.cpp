@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/cuda_engine.hpp"
-#include "engine/staged_communicator.hpp"
+#include "engine/loopback.hpp"
 #include "merge/merge.hpp"
 #include "ringcraft/comm/threads.hpp"
 #include "verify/single_device_cost.hpp"
@@ -104,15 +104,17 @@ PassCost run_pass(std::vector<Rank>& ranks, Body body) {
   PassCost cost;
   cost.work.resize(ranks.size());
   const auto start = std::chrono::steady_clock::now();
-  RanksReport report = run_ranks(static_cast<int>(ranks.size()), [&](ThreadCommunicator& host) {
+  kernels::Loopback loopback(static_cast<int>(ranks.size()));
+  const auto run_rank = [&](ThreadCommunicator& host) {
     const auto r = static_cast<std::size_t>(host.rank());
     const MeterScope scope(ranks[r].meter);
     CudaEngine engine;
-    kernels::StagedCommunicator comm(host, engine.stream());
+    kernels::LoopbackCommunicator comm(host, engine.stream(), loopback);
     body(comm, engine, ranks[r]);
     engine.stream().synchronize();
     cost.work[r] = engine.work();
-  });
+  };
+  RanksReport report = run_ranks(static_cast<int>(ranks.size()), run_rank, loopback.options());
   cost.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   cost.traffic = std::move(report.traffic);
   for (const Rank& rank : ranks) cost.peak_bytes.push_back(rank.meter->peak());

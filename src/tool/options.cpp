@@ -112,41 +112,73 @@ DType dtype_named(const std::string& name) {
       {{"float32", DType::kFloat32}, {"float64", DType::kFloat64}, {"bfloat16", DType::kBFloat16}});
 }
 
-Backend backend_named(const std::string& name) {
-  enum class Known { kThreads, kMpi, kCudaHost, kCuda, kNotHere };
-  switch (named<Known>("--backend", name,
-                       {{"threads", Known::kThreads},
-                        {"mpi", Known::kMpi},
-                        {"nccl", Known::kNotHere},
-                        {"cuda", Known::kCuda},
-                        {"cuda-host", Known::kCudaHost}})) {
-    case Known::kThreads:
-      return Backend::kThreads;
-    case Known::kNotHere:
-      throw Error("--backend " + name + " is not part of this version; use threads or mpi");
-    case Known::kCuda:
-      throw Error(
-          "--backend cuda is not part of this version; cuda-host runs the same kernels on the CPU, and "
-          "tests/gpu/verify.sh runs them on a GPU");
-    case Known::kCudaHost:
-#ifndef RINGCRAFT_HAS_EXECUTOR
-      throw Error(
-          "--backend cuda-host needs Boost.Context and a build without sanitizers; install "
-          "libboost-context-dev and delete the folder build",
-          Code::kMissing);
+namespace {
+
+#ifdef RINGCRAFT_HAS_MPI
+constexpr bool kHasMpi = true;
+#else
+constexpr bool kHasMpi = false;
 #endif
-      return Backend::kCudaHost;
-    case Known::kMpi:
+#ifdef RINGCRAFT_HAS_EXECUTOR
+constexpr bool kHasExecutor = true;
+#else
+constexpr bool kHasExecutor = false;
+#endif
+#ifdef RINGCRAFT_HAS_CUDA
+constexpr bool kHasCuda = true;
+#else
+constexpr bool kHasCuda = false;
+#endif
+#ifdef RINGCRAFT_HAS_NCCL
+constexpr bool kHasNccl = true;
+#else
+constexpr bool kHasNccl = false;
+#endif
+
+// What is missing for a backend in this build, and what to do about it; null: nothing.
+const char* missing_for(Backend backend) {
+  switch (backend) {
+    case Backend::kThreads:
+      break;
+    case Backend::kMpi:
+      if (!kHasMpi)
+        return "needs MPI, which was not found when this was built; install libopenmpi-dev and openmpi-bin "
+               "and "
+               "delete the folder build";
+      break;
+    case Backend::kCudaHost:
+      if (!kHasExecutor)
+        return "needs Boost.Context and a build without sanitizers; install libboost-context-dev and delete "
+               "the folder build";
+      break;
+    case Backend::kCuda:
+      if (!kHasCuda)
+        return "needs g++ and nvcc 12.4 or newer, which was not found when this was built; cuda-host runs "
+               "the "
+               "same kernels on the CPU";
+      break;
+    case Backend::kNccl:
+      if (!kHasNccl)
+        return "needs nvcc 12.4 or newer, MPI and nccl.h, which were not all found when this was built; "
+               "install "
+               "libnccl-dev and delete the folder build, or use mpi";
       break;
   }
-#ifndef RINGCRAFT_HAS_MPI
-  throw Error(
-      "--backend mpi needs MPI, which was not found when this was built; install libopenmpi-dev and "
-      "openmpi-bin "
-      "and delete the folder build",
-      Code::kMissing);
-#endif
-  return Backend::kMpi;
+  return nullptr;
+}
+
+}  // namespace
+
+Backend backend_named(const std::string& name) {
+  const Backend backend = named<Backend>("--backend", name,
+                                         {{"threads", Backend::kThreads},
+                                          {"mpi", Backend::kMpi},
+                                          {"nccl", Backend::kNccl},
+                                          {"cuda", Backend::kCuda},
+                                          {"cuda-host", Backend::kCudaHost}});
+  if (const char* const missing = missing_for(backend))
+    throw Error("--backend " + name + " " + missing, Code::kMissing);
+  return backend;
 }
 
 namespace {

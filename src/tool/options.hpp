@@ -39,12 +39,13 @@ Method method_named(const std::string& name);
 Schedule schedule_named(const std::string& name);
 DType dtype_named(const std::string& name);
 
-// Where the ranks live, and what computes. What is not here (nccl, cuda; mpi in a build without MPI,
-// cuda-host in one without the host executor) is refused by name.
+// Where the ranks live, and what computes. What this build does not have is refused by name.
 enum class Backend {
   kThreads,   // threads of this process
   kMpi,       // processes of an MPI job
-  kCudaHost,  // threads again, whose engines drive the CUDA kernels on the CPU
+  kCuda,      // virtual ranks on one GPU
+  kCudaHost,  // the same, with the kernels on the CPU
+  kNccl,      // processes of an MPI job, each with a GPU of its own
 };
 Backend backend_named(const std::string& name);
 

@@ -4,9 +4,8 @@
 
 #include <functional>
 
-#include "ringcraft/comm/communicator.hpp"
-#include "ringcraft/problem/layout.hpp"
 #include "tool/options.hpp"
+#include "tool/workplace.hpp"
 
 namespace ringcraft::tool {
 
@@ -14,19 +13,18 @@ namespace ringcraft::tool {
 class Ranks {
  public:
   virtual ~Ranks() = default;
-  // Whether this process writes and prints: always with threads, rank 0 with MPI.
+  // Whether this process writes and prints: always with threads, rank 0 in a job.
   virtual bool speaks() const = 0;
-  // Runs the body on every rank that this process holds: all N with threads, its own with MPI. Throws Error
-  // if an MPI job has another size than world_size.
-  virtual void run(int world_size, const std::function<void(Communicator&)>& body) = 0;
+  // Runs the body on every rank that this process holds: all N with threads, its own in a job. Throws Error
+  // if a job has another size than world_size, and if the ranks do not compute in this number type.
+  virtual void run(int world_size, DType type, const std::function<void(Workplace&)>& body) = 0;
 };
 
 // Runs a command's action on a backend and returns its exit code. In an MPI job an exception that leaves a
 // rank ends the job with the error's exit code; a call that all ranks refuse alike is reported once.
 int with_ranks(Backend backend, const std::function<int(Ranks&)>& action);
 
-// Sends this rank's shard to rank 0, which puts all of them into `whole` ([batch, heads, seqlen, width]; used
-// on rank 0 only).
-void gather_to_first(Communicator& comm, Buffer& whole, const Buffer& shard, const Sharding& sharding);
+// Throws Error unless the job has as many processes as --ranks asks for.
+void require_job_size(const Communicator& job, int world_size);
 
 }  // namespace ringcraft::tool

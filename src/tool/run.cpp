@@ -65,7 +65,7 @@ Shared from_text(const RunOptions& options) {
 }
 
 void check_flags(const RunOptions& options) {
-  if (backend_named(options.backend) != Backend::kThreads)
+  if (options.backend != "threads")
     throw Error("run --backend", "threads", options.backend, "attend serves the other backends");
   if (!options.input.empty() && !options.text.empty())
     throw Error("run", "--input or --text", "both", "leave one of them out");

@@ -2,11 +2,9 @@
 // Where a rank computes: an engine, the communicator of its memory space, and the way there and back for
 // tensors.
 
-#include <memory>
-
 #include "ringcraft/comm/communicator.hpp"
 #include "ringcraft/engine/block_engine.hpp"
-#include "tool/options.hpp"
+#include "ringcraft/problem/layout.hpp"
 
 namespace ringcraft::tool {
 
@@ -18,12 +16,15 @@ class Workplace {
   virtual BlockEngine& engine() = 0;
   // A host tensor, in the engine's memory space.
   virtual Buffer taken(Buffer host) = 0;
-  // gather_to_first of a tensor in the engine's memory space.
-  virtual void gather(Buffer& whole, const Buffer& shard, const Sharding& sharding) = 0;
-};
+  // Sends this rank's shard, in the engine's memory space, to rank 0, which puts all of them into `whole`
+  // (on the host, [batch, heads, seqlen, width]; used on rank 0 only).
+  void gather_to_first(Buffer& whole, const Buffer& shard, const Sharding& sharding);
 
-// The place of the rank that has this communicator. Throws Error if the backend does not compute in this
-// number type.
-std::unique_ptr<Workplace> make_workplace(Backend backend, DType type, Communicator& host);
+ private:
+  // Where the engine's tensors lie.
+  virtual const Memory& memory() const = 0;
+  // Puts a rank's shard into its rows of `whole`.
+  virtual void put(Buffer& whole, const Buffer& shard, const Sharding& sharding, int rank) = 0;
+};
 
 }  // namespace ringcraft::tool

@@ -1,6 +1,7 @@
 // Switchboard, driven by hand: matching, order, lengths, ends, counters. No threads.
 #include "ringcraft/comm/switchboard.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -167,4 +168,44 @@ TEST_CASE("ranks that end after their messages leave no failure") {
   board.finish(1);
   CHECK_FALSE(board.failure());
   CHECK(in == out);
+}
+
+TEST_CASE("another way to carry bytes is asked once for each message, and touches what it wants") {
+  for (const std::uint64_t seed : {0, 5}) {
+    std::vector<std::string> asked;
+    const auto carry = [&](const Delivery& message) {
+      asked.push_back(std::to_string(message.from) + " to " + std::to_string(message.to) + ": " +
+                      std::to_string(message.source.size()));
+      message.target[0] = message.source[1];
+    };
+    Switchboard board(3, {.delivery_seed = seed, .carry = carry});
+    const Bytes a = message_of(0, 2), b = message_of(2, 3);
+    Bytes in_a(2, std::byte{7}), in_b(3, std::byte{8});
+    const auto both = post(board, 1, {recv_from(0, in_a), recv_from(2, in_b)});
+    CHECK_FALSE(board.begin_wait(1, both));
+    board.begin_wait(0, post(board, 0, {send_to(1, a)}));
+    board.begin_wait(2, post(board, 2, {send_to(1, b)}));
+    CHECK_FALSE(board.is_waiting(1));
+    std::sort(asked.begin(), asked.end());
+    CHECK(asked == std::vector<std::string>{"0 to 1: 2", "2 to 1: 3"});
+    CHECK(in_a == Bytes{a[1], std::byte{7}});  // nothing else has written there
+    CHECK(in_b == Bytes{b[1], std::byte{8}, std::byte{8}});
+    CHECK(board.delivered(2, 1) == 3);
+  }
+}
+
+TEST_CASE("bytes that cannot be carried fail the board for all") {
+  for (const std::uint64_t seed : {0, 5}) {
+    Switchboard board(2, {.delivery_seed = seed, .carry = [](const Delivery&) { throw Error("no way"); }});
+    const Bytes out = message_of(0, 2);
+    Bytes in(2);
+    const auto recv = post(board, 1, {recv_from(0, in)});
+    CHECK_FALSE(board.begin_wait(1, recv));
+    const std::string said =
+        outcome_of([&] { board.begin_wait(0, post(board, 0, {send_to(1, out)})); }).sentence;
+    REQUIRE(board.failure());
+    CHECK(*board.failure() == "no way");
+    if (seed == 0) CHECK(said == "no way");
+    check_refused([&] { board.begin_wait(1, recv); }, "no way", Code::kWrongAnswer);
+  }
 }

@@ -3,6 +3,8 @@
 /// Cases for what only a kernel can get wrong: the general table has shards shorter than one tile of 64 rows
 /// and keys.
 
+#include <cuda_runtime_api.h>  // on the CPU it says where ringcraft::kernels lies
+
 #include <vector>
 
 #include "verify/cases.hpp"

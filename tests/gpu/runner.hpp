@@ -3,6 +3,8 @@
 /// A test runner of a few lines, for machines that have a compiler and nothing else: named checks, one line
 /// each, and a JSON record of what they found.
 
+#include <cuda_runtime_api.h>  // on the CPU it says where ringcraft::kernels lies
+
 #include <cstdio>
 #include <exception>
 #include <functional>

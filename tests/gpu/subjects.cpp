@@ -1,14 +1,16 @@
 // CudaEngine as a subject of the harness (see subjects.hpp).
 #include "subjects.hpp"
 
+#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
 
 #include "engine/cuda_engine.hpp"
-#include "engine/staged_communicator.hpp"
+#include "engine/loopback.hpp"
 #include "ringcraft/comm/threads.hpp"
 #include "ringcraft/ring/ring.hpp"
+#include "staged_communicator.hpp"
 
 namespace ringcraft::kernels {
 namespace {
@@ -66,14 +68,15 @@ KvBlock zeros_like(const KvBlock& block, CudaEngine& engine) {
 
 }  // namespace
 
-verify::Answer ring_answer(CudaRungs rungs, const Problem& problem, const verify::Inputs& inputs,
-                           Schedule schedule) {
+verify::Answer ring_over(const Connect& connect, SwitchboardOptions options, CudaRungs rungs,
+                         const Problem& problem, const verify::Inputs& inputs, Schedule schedule) {
   verify::Answer answer = unwritten(inputs);
   const Sharding sharding = problem.sharding();
   std::mutex gathering;
-  run_ranks(problem.world_size, [&](ThreadCommunicator& host) {
+  const auto rank_body = [&](ThreadCommunicator& host) {
     CudaEngine engine(0, rungs);
-    StagedCommunicator comm(host, engine.stream());
+    const std::unique_ptr<Communicator> connected = connect(host, engine);
+    Communicator& comm = *connected;
     const int rank = comm.rank();
     const Gathering gathered{answer, sharding, engine.stream()};
     const Buffer q = shard(inputs.q, sharding, rank, engine.stream());
@@ -91,8 +94,26 @@ verify::Answer ring_answer(CudaRungs rungs, const Problem& problem, const verify
     const std::lock_guard lock(gathering);
     gathered.put(answer.dq, gradients.dq, rank);
     gathered.kv_gradients(gradients.dkv, rank);
-  });
+  };
+  run_ranks(problem.world_size, rank_body, std::move(options));
   return answer;
+}
+
+verify::Answer ring_answer(CudaRungs rungs, const Problem& problem, const verify::Inputs& inputs,
+                           Schedule schedule, std::uint64_t delivery_seed) {
+  Loopback loopback(problem.world_size);
+  const auto connect = [&](Communicator& host, const CudaEngine& engine) {
+    return std::make_unique<LoopbackCommunicator>(host, engine.stream(), loopback);
+  };
+  return ring_over(connect, loopback.options(delivery_seed), rungs, problem, inputs, schedule);
+}
+
+verify::Answer staged_ring_answer(CudaRungs rungs, const Problem& problem, const verify::Inputs& inputs,
+                                  Schedule schedule) {
+  const auto connect = [](Communicator& host, const CudaEngine& engine) {
+    return std::make_unique<StagedCommunicator>(host, engine.stream());
+  };
+  return ring_over(connect, {}, rungs, problem, inputs, schedule);
 }
 
 verify::Answer block_by_block_answer(CudaRungs rungs, const Problem& problem, const verify::Inputs& inputs) {

@@ -1,9 +1,14 @@
 #pragma once
 /// @file
-/// Three ways in which a CudaEngine answers the cases of the harness: forward, and with gradients where the
+/// Four ways in which a CudaEngine answers the cases of the harness: forward, and with gradients where the
 /// inputs have dout.
 
+#include <cstdint>
+#include <functional>
+#include <memory>
+
 #include "engine/cuda_engine.hpp"
+#include "ringcraft/comm/switchboard.hpp"
 #include "ringcraft/problem/key_ranges.hpp"
 #include "ringcraft/ring/ring.hpp"
 #include "verify/oracle.hpp"
@@ -11,10 +16,22 @@
 
 namespace ringcraft::kernels {
 
-/// The library's ring on world_size thread ranks, each with a CudaEngine and a stream of its own. The
-/// schedule is that of the backward pass.
+/// Makes a rank's device communicator from its host one.
+using Connect = std::function<std::unique_ptr<Communicator>(Communicator& host, const CudaEngine& engine)>;
+
+/// The library's ring on world_size thread ranks, each with a CudaEngine, over any transport. The schedule is
+/// that of the backward pass; `options` are the switchboard's.
+verify::Answer ring_over(const Connect& connect, SwitchboardOptions options, CudaRungs rungs,
+                         const Problem& problem, const verify::Inputs& inputs, Schedule schedule);
+
+/// The library's ring on world_size virtual ranks of one device, over loopback; `delivery_seed` is the
+/// switchboard's.
 verify::Answer ring_answer(CudaRungs rungs, const Problem& problem, const verify::Inputs& inputs,
-                           Schedule schedule);
+                           Schedule schedule, std::uint64_t delivery_seed = 0);
+
+/// The same over host memory: the reference for the bits of it.
+verify::Answer staged_ring_answer(CudaRungs rungs, const Problem& problem, const verify::Inputs& inputs,
+                                  Schedule schedule);
 
 /// One engine, which takes the place of each rank in turn and hands itself the KV blocks in the order of the
 /// ring. All blocks of a rank are enqueued without waiting in between.

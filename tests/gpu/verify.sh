@@ -25,14 +25,14 @@ echo "$device, compute capability $capability, driver $driver, nvcc $compiler"
 
 timeout 60 cmake -S . -B $build -DRINGCRAFT_KERNELS_ONLY=ON -DCMAKE_BUILD_TYPE=Release \
   "-DCMAKE_CUDA_ARCHITECTURES=$(echo "$capability" | tr -d .)-real" >$build.log 2>&1 &&
-  timeout 300 cmake --build $build --target test_forward test_backward --parallel >>$build.log 2>&1 || {
+  timeout 300 cmake --build $build --target test_forward test_backward test_loopback --parallel >>$build.log 2>&1 || {
   cat $build.log
   echo "verify.sh: the kernels do not build" >&2
   exit 1
 }
 
 passed=true
-for test in forward backward; do
+for test in forward backward loopback; do
   status=0
   rm -f $build/$test.json
   timeout 180 $build/bin/test_$test --time --json $build/$test.json || status=$?
@@ -44,13 +44,28 @@ for test in forward backward; do
   [ -s $build/$test.json ] || echo null >$build/$test.json
 done
 
+# NCCL, where nccl.h was found: one rank, and two on this GPU if that works.
+nccl="not run: no nccl.h"
+: >$build/nccl.log
+if ! grep -q '^RINGCRAFT_NCCL_INCLUDE:.*NOTFOUND' $build/CMakeCache.txt; then
+  status=0
+  timeout 120 cmake --build $build --target test_nccl --parallel >>$build.log 2>&1 &&
+    timeout 300 tests/gpu/nccl.sh $build/bin/test_nccl >$build/nccl.log 2>&1 || status=$?
+  nccl="passed"
+  grep -q '^rank 1 of 2' $build/nccl.log || nccl="passed for one rank; two ranks on one GPU were not run"
+  [ $status -ne 77 ] || nccl="not run: no libnccl.so.2"
+  [ $status -eq 0 ] || [ $status -eq 77 ] || { nccl="failed with exit code $status"; passed=false; }
+  cat $build/nccl.log
+fi
+echo "NCCL: $nccl"
+
 # The sanitizers slow a kernel down by two orders of magnitude: a part of the cases, no timing.
 sanitizers=""
 for tool in memcheck racecheck synccheck; do
   verdict="not installed"
   if command -v compute-sanitizer >/dev/null; then
     verdict="passed"
-    for test in forward backward; do
+    for test in forward backward loopback; do
       timeout 90 compute-sanitizer --tool $tool --error-exitcode 9 $build/bin/test_$test --small \
         >$build/$tool.log 2>&1 || { verdict="$test failed with exit code $?"; passed=false; tail -20 $build/$tool.log; }
     done
@@ -73,7 +88,9 @@ cat >"$record" <<RECORD
   "passed": $passed,
   "compute_sanitizer": {$sanitizers},
   "test_forward": $(cat $build/forward.json),
-  "test_backward": $(cat $build/backward.json)
+  "nccl": "$nccl",
+  "test_backward": $(cat $build/backward.json),
+  "test_loopback": $(cat $build/loopback.json)
 }
 RECORD
 echo "written: $record"

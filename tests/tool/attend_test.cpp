@@ -1,4 +1,7 @@
 // attend: files in, exact attention out, in every number type.
+#include <algorithm>
+#include <filesystem>
+
 #include "ringcraft/io/safetensors.hpp"
 #include "support/catch.hpp"
 #include "tool/tool_process.hpp"
@@ -96,6 +99,31 @@ TEST_CASE("attend computes with the CUDA kernels on the CPU, where the build run
     REQUIRE(ran.exit_code == 0);
     const verify::Answer dense = verify::plain_dense<float>(c.problem, inputs);
     CHECK(rule.add(read_answer(folder.file("out")), dense, verify::oracle(c.problem, inputs)).good);
+  }
+}
+
+// Nothing else: a backend that cannot be used never answers in another way.
+TEST_CASE("attend computes on a GPU, or says with exit code 3 what is missing") {
+  const Folder folder;
+  const Call& call = kCalls[0];
+  const verify::Case c = case_of(call);
+  const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat32);
+  write_inputs(folder.file("in"), inputs);
+  for (const std::string backend : {"cuda", "nccl"}) {
+    const Ran ran = run_tool(folder, "attend --backend " + backend + " --input " + folder.file("in") +
+                                         " --output " + folder.file("out") + " " + call.flags);
+    CAPTURE(backend, ran.out, ran.err);
+    if (ran.exit_code == 0) {
+      const verify::Answer dense = verify::plain_dense<float>(c.problem, inputs);
+      verify::FloatRule rule(DType::kFloat32);
+      CHECK(rule.add(read_answer(folder.file("out")), dense, verify::oracle(c.problem, inputs)).good);
+      std::filesystem::remove(folder.file("out"));
+    } else {
+      CHECK(ran.exit_code == 3);
+      CHECK(ran.err.starts_with("ringcraft: --backend " + backend + " needs "));
+      CHECK(std::count(ran.err.begin(), ran.err.end(), '\n') == 1);
+      CHECK_FALSE(std::filesystem::exists(folder.file("out")));
+    }
   }
 }
 

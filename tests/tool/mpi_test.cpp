@@ -62,6 +62,14 @@ TEST_CASE("an MPI job of another size, and a wrong file, end the job with exit c
   CHECK(trace.exit_code == 2);
   CHECK(trace.err.find("--trace: expected --backend threads") != std::string::npos);
 
+  const Ran nccl = run_command(folder, kMpirun + "2 " + attend(folder, "out", "--ranks 2 --backend nccl"));
+  CAPTURE(nccl.err);
+  if (nccl.exit_code != 0) {  // else there are two GPUs here
+    CHECK(nccl.exit_code == 3);
+    CHECK(nccl.err.find("ringcraft: --backend nccl needs ") != std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(folder.file("out")));
+  }
+
   const Ran missing = run_command(
       folder, kMpirun + "2 '" RINGCRAFT_TOOL "' attend --backend mpi --ranks 2 --input nowhere --output " +
                   folder.file("out"));

@@ -39,18 +39,18 @@ const Refusal kRefusals[] = {
     {"attend --input IN --output OUT --method rung", "--method"},
     {"attend --input IN --output OUT --ulysses 2", "--ulysses"},
     {"attend --input IN --output OUT --schedule sideways", "--schedule"},
-    {"attend --input IN --output OUT --backend nccl", "--backend nccl is not part of this version"},
-    {"attend --input IN --output OUT --backend cuda",
-     "--backend cuda is not part of this version; cuda-host"},
+    {"attend --input IN --output OUT --backend gpu", "--backend: expected one of threads, mpi, nccl, cuda"},
 #ifdef RINGCRAFT_HAS_EXECUTOR  // else the backend itself is missing (attend_test.cpp)
     {"attend --input IN --output OUT --backend cuda-host --dtype float64", "--backend cuda-host"},
-    {"run --backend cuda-host", "--backend"},
 #endif
     {"attend --input IN --output OUT --dtype float16", "--dtype"},
     {"attend --input IN --output OUT --trace nowhere/t.json", "--trace: expected a file that can be written"},
     {"attend --input IN --output OUT --trace OUT", "--trace: expected another file than the output"},
     {"attend --input IN --output OUT --trace IN", "--trace: expected another file than the input"},
-    {"attend --input IN --output OUT --trace t.json --backend nccl", "--backend nccl"},
+#ifdef RINGCRAFT_HAS_EXECUTOR
+    {"attend --input IN --output OUT --trace t.json --backend cuda-host",
+     "--trace: expected --backend threads"},
+#endif
     {"attend --input IN --output OUT --softmax-scale nan", "softmax_scale"},
     {"attend --input HALF --output OUT", "dout"},
     {"attend --input MIXED --output OUT", "k: expected the type of q, float32, got float64"},
@@ -70,7 +70,7 @@ const Refusal kRefusals[] = {
     {"verify --schedule /dev/zero", "--schedule: expected a regular file"},
     {"verify --schedule IN --ranks 9", "--schedule excludes --ranks"},
     {"verify --schedule IN --causal", "--schedule excludes --causal"},
-    {"run --backend cuda", "--backend cuda"},
+    {"run --backend cuda", "run --backend: expected threads, got cuda"},
     {"run --text nowhere.txt", "nowhere.txt"},
     {"run --tokens 0", "seqlen"},
     {"run --text /dev/zero --tokens 64", "--text: expected a regular file"},

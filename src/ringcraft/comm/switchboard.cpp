@@ -3,13 +3,17 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
+#include <utility>
 
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft {
 
 Switchboard::Switchboard(int world_size, SwitchboardOptions options)
-    : options_(options), random_(options.delivery_seed), ranks_(static_cast<std::size_t>(world_size)) {}
+    : options_(std::move(options)),
+      random_(options_.delivery_seed),
+      ranks_(static_cast<std::size_t>(world_size)) {}
 
 // ---- posting and matching
 
@@ -27,7 +31,7 @@ Switchboard::Ticket Switchboard::post(int rank, std::span<const Op> ops) {
     if (op.kind == Op::kSend) {
       link(rank, op.peer).sends.push_back(half);
     } else {
-      if (options_.delivery_seed != 0) std::memset(op.bytes.data(), 0xFF, op.bytes.size());
+      if (options_.delivery_seed != 0 && !options_.carry) std::memset(op.bytes.data(), 0xFF, op.bytes.size());
       link(op.peer, rank).recvs.push_back(half);
     }
   }
@@ -65,7 +69,7 @@ void Switchboard::matched(Ticket ticket, Op::Kind kind, int peer) {
 void Switchboard::deliver(std::size_t index) {
   const Flight flight = flights_[index];
   flights_.erase(flights_.begin() + static_cast<std::ptrdiff_t>(index));
-  std::memcpy(flight.recv.bytes.data(), flight.send.bytes.data(), flight.send.bytes.size());
+  if (!carried(flight)) return;
   link(flight.from, flight.to).delivered += static_cast<Index>(flight.send.bytes.size());
   const double done = std::max(flight.send.posted, flight.recv.posted) + options_.link.alpha +
                       static_cast<double>(flight.send.bundle) / options_.link.beta;
@@ -73,6 +77,22 @@ void Switchboard::deliver(std::size_t index) {
     Post& post = posts_.at(ticket);
     post.completes = std::max(post.completes, done);
     if (--post.open == 0) complete(ticket);
+  }
+}
+
+// False: that went wrong, and the board has failed.
+bool Switchboard::carried(const Flight& flight) {
+  const std::span<std::byte> source = flight.send.bytes, target = flight.recv.bytes;
+  if (!options_.carry) {
+    std::memcpy(target.data(), source.data(), source.size());
+    return true;
+  }
+  try {
+    options_.carry({flight.from, flight.to, source, target});
+    return true;
+  } catch (const std::exception& error) {
+    fail(error.what());
+    return false;
   }
 }
 

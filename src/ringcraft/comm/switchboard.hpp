@@ -7,6 +7,7 @@
 /// their own locks and loops.
 
 #include <deque>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -25,6 +26,14 @@ struct LinkCost {
   double beta = std::numeric_limits<double>::infinity();  ///< bytes per second
 };
 
+/// A message whose two sides have met.
+struct Delivery {
+  int from;                           ///< the sender's rank
+  int to;                             ///< the receiver's
+  std::span<const std::byte> source;  ///< the sender's bytes
+  std::span<std::byte> target;        ///< the receiver's, as many
+};
+
 /// How a switchboard behaves.
 struct SwitchboardOptions {
   /// 0: bytes move as soon as both sides have posted. Otherwise they move late and in an order that this seed
@@ -32,6 +41,10 @@ struct SwitchboardOptions {
   /// found out.
   std::uint64_t delivery_seed = 0;
   LinkCost link;  ///< the same for every pair of ranks
+  /// Brings the bytes over where the host cannot: in device memory. Called once per message, in the order of
+  /// delivery, under the lock of whoever drives the board; receive buffers are then not filled with ones. An
+  /// exception fails the board. Empty: the bytes are copied.
+  std::function<void(const Delivery&)> carry = {};
 };
 
 /// Matches the messages of a set of ranks. Sends are rendezvous. Not thread-safe: the caller serialises the
@@ -105,6 +118,7 @@ class Switchboard {
   void match(int from, int to);
   void matched(Ticket ticket, Op::Kind kind, int peer);
   void deliver(std::size_t flight);
+  bool carried(const Flight& flight);
   void deliver_some();
   void complete(Ticket ticket);
   bool anyone_runs() const;

@@ -8,6 +8,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "ringcraft/core/error.hpp"
 
@@ -16,7 +17,7 @@ namespace {
 
 // The switchboard with its lock, and the first exception of any rank.
 struct World {
-  World(int world_size, SwitchboardOptions options) : board(world_size, options) {}
+  World(int world_size, SwitchboardOptions options) : board(world_size, std::move(options)) {}
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -112,7 +113,7 @@ RanksReport run_ranks(int world_size, const std::function<void(ThreadCommunicato
   if (world_size > kMostThreadRanks)
     throw Error("ranks", "at most " + std::to_string(kMostThreadRanks) + " threads",
                 std::to_string(world_size), "use fewer ranks");
-  World world(world_size, options);
+  World world(world_size, std::move(options));
   RanksReport report;
   std::vector<std::unique_ptr<ThreadRank>> comms;
   std::vector<std::shared_ptr<MemoryMeter>> meters;

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
 /// The smallest device communicator: messages between device buffers, carried by a host communicator through
-/// host memory. It lets the library's own ring run with N ranks, as threads, on one GPU. It waits at every
-/// step, so it is no transport for speed.
+/// host memory. It waits for the device at every step, so nothing can be out of order: what a transport that
+/// does not wait is compared with.
 
 #include <cuda_runtime_api.h>
 

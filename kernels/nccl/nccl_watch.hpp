@@ -1,0 +1,71 @@
+#pragma once
+/// @file
+/// Who looks after NCCL's messages, since the host never waits for them: a thread that asks now and then. If
+/// NCCL reports an error, or the messages of this rank do not end in time, it aborts the communicator. What
+/// spins on the device then ends, and so does whatever call of the host waits for that; the next one hears
+/// the reason.
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "engine/device_memory.hpp"
+#include "nccl/nccl_calls.hpp"
+
+namespace ringcraft::kernels {
+
+/// The messages of one start, between two events.
+struct NcclExchange {
+  Event ready;  ///< on the computing stream: what is sent is there, what is received into is free
+  Event done;   ///< on the copying stream
+};
+
+/// Owns a communicator of NCCL, and watches it.
+class NcclWatch {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// Takes `comm` over. `device`: the one that it is on.
+  NcclWatch(const NcclCalls& nccl, ncclComm_t comm, int device, Clock::duration timeout);
+  /// Ends the communicator. Whoever ends it well has waited for its messages before.
+  ~NcclWatch();
+  NcclWatch(const NcclWatch&) = delete;
+  NcclWatch& operator=(const NcclWatch&) = delete;
+
+  /// Runs `body`, which calls NCCL, on the communicator. Throws Error if that was aborted, before or
+  /// meanwhile.
+  void call(const std::function<void(ncclComm_t)>& body);
+  /// From now on these messages are waited for. In the order of the stream.
+  void expect(std::shared_ptr<const NcclExchange> exchange);
+  /// Aborts the communicator, unless that has happened.
+  void abort(const std::string& reason);
+  /// Throws Error with the reason if the communicator was aborted.
+  void throw_if_aborted();
+
+ private:
+  void run();
+  void look();
+  void abort_locked(const std::string& reason);
+  void throw_locked() const;
+  bool late(std::optional<Clock::time_point>& since, bool waiting);
+
+  const NcclCalls& nccl_;
+  ncclComm_t comm_;  // null: aborted
+  int device_;
+  Clock::duration timeout_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool calling_ = false, ending_ = false;
+  std::deque<std::shared_ptr<const NcclExchange>> open_;           // oldest first
+  std::optional<Clock::time_point> calling_since_, moving_since_;  // as far as the watch has seen
+  std::optional<std::string> aborted_;
+  std::thread thread_;
+};
+
+}  // namespace ringcraft::kernels
