@@ -67,6 +67,15 @@ case_each_command_gets_its_program() {
   done
   launch run --ranks 3 --mine
   has "$out" 'tool [run] [--ranks] [3] [--mine]'
+  local backend
+  for backend in cuda nccl; do
+    launch attend --input f --backend $backend
+    has "$out" "tool [attend] [--input] [f] [--backend] [$backend]"
+    launch attend --backend=$backend
+    has "$out" "tool [attend] [--backend=$backend]"
+  done
+  launch attend --backend cuda-host --output cuda
+  has "$out" 'attention [attend] [--backend] [cuda-host] [--output] [cuda]'
   launch check --help # both can; what is built answers
   has "$out" 'tool [check] [--help]'
   rm "$work/my checkout/build/native/bin/ringcraft-tool"

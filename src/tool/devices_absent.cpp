@@ -1,0 +1,20 @@
+// Backends for GPUs in a program without them (see device_ranks.hpp). The launcher starts the other program for
+// them.
+#include "ringcraft/core/error.hpp"
+#include "tool/device_ranks.hpp"
+
+namespace ringcraft::tool {
+namespace {
+
+[[noreturn]] void absent(const std::string& backend) {
+  throw Error("--backend " + backend + " computes on GPUs, which this program does not; call ./ringcraft in " +
+                  "the project's folder, which starts the one that does",
+              Code::kMissing);
+}
+
+}  // namespace
+
+std::unique_ptr<Ranks> cuda_ranks() { absent("cuda"); }
+std::unique_ptr<Ranks> nccl_ranks(Communicator&) { absent("nccl"); }
+
+}  // namespace ringcraft::tool
