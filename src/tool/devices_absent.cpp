@@ -1,5 +1,5 @@
-// Backends for GPUs in a program without them (see device_ranks.hpp). The launcher starts the other program for
-// them.
+// Backends for GPUs in a program without them (see device_ranks.hpp). The launcher starts the other program
+// for them.
 #include "ringcraft/core/error.hpp"
 #include "tool/device_ranks.hpp"
 
@@ -7,7 +7,8 @@ namespace ringcraft::tool {
 namespace {
 
 [[noreturn]] void absent(const std::string& backend) {
-  throw Error("--backend " + backend + " computes on GPUs, which this program does not; call ./ringcraft in " +
+  throw Error("--backend " + backend +
+                  " computes on GPUs, which this program does not; call ./ringcraft in " +
                   "the project's folder, which starts the one that does",
               Code::kMissing);
 }
