@@ -201,10 +201,11 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm<kHeadDim>)
     for (int i = 0; i < kThreadOwn; ++i)
 #pragma unroll
       for (int j = 0; j < kThreadOther; ++j) {
-        // A masked weight is 0 because of its place: exp may be infinite there.
-        const float p =
-            visible(i, key0 + other_row(j)) ? expf(step.softmax_scale * score_reg[i][j] - lse_reg[i]) : 0.0f;
-        ds_smem[own_row(i) * kWeightStride + other_row(j)] = p * (dp_reg[i][j] - delta_reg[i]);
+        // A masked weight is 0 because of its place: exp may be infinite there, and delta NaN.
+        float ds = 0;
+        if (visible(i, key0 + other_row(j)))
+          ds = expf(step.softmax_scale * score_reg[i][j] - lse_reg[i]) * (dp_reg[i][j] - delta_reg[i]);
+        ds_smem[own_row(i) * kWeightStride + other_row(j)] = ds;
       }
     __syncwarp();  // the weights of a row are written and read by the same warp
     add_weighted<kHeadDim>(dq, ds_smem, k_smem);

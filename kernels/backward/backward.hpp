@@ -22,7 +22,7 @@ struct BackwardStep {
   const void* q_gmem;       ///< [batch, heads, rows, head_dim], numbers of the rung's dtype
   const void* dout_gmem;    ///< as q
   const float* lse_gmem;    ///< [batch, heads, rows]; NaN will do where a row sees no key of this block
-  const float* delta_gmem;  ///< as lse: rowsum(out * dout)
+  const float* delta_gmem;  ///< rowsum(out * dout), as lse
   const void* k_gmem;       ///< [batch, kv_heads, keys, head_dim], as q
   const void* v_gmem;       ///< as k
 
