@@ -18,6 +18,8 @@ namespace {
 
 constexpr int kThreads = 256;
 
+__device__ const float* floats(const void* gmem) { return static_cast<const float*>(gmem); }
+
 // The workspace: [batch, heads, rows, keys] each, defined where a row sees a key.
 struct Matrices {
   float* p_gmem;
@@ -52,9 +54,10 @@ __global__ void weights_kernel(const BackwardStep step, Matrices matrices) {
 
   const Index row = this_head() * step.rows + a, key = kv_head_of(step) * step.keys + b;
   const int head_dim = step.head_dim;
-  const float score =
-      step.softmax_scale * dot(step.q_gmem + row * head_dim, step.k_gmem + key * head_dim, head_dim);
-  const float dp = dot(step.dout_gmem + row * head_dim, step.v_gmem + key * head_dim, head_dim);
+  const float score = step.softmax_scale * dot(floats(step.q_gmem) + row * head_dim,
+                                               floats(step.k_gmem) + key * head_dim, head_dim);
+  const float dp =
+      dot(floats(step.dout_gmem) + row * head_dim, floats(step.v_gmem) + key * head_dim, head_dim);
   const float p = expf(score - step.lse_gmem[row]);
   matrices.p_gmem[row * step.keys + b] = p;
   matrices.ds_gmem[row * step.keys + b] = p * (dp - step.delta_gmem[row]);
@@ -67,7 +70,7 @@ __global__ void dq_kernel(const BackwardStep step, Matrices matrices) {
   const int a = int(i / step.head_dim), d = int(i % step.head_dim);
   const Index row = this_head() * step.rows + a;
   const float* const ds_gmem = matrices.ds_gmem + row * step.keys;
-  const float* const k_gmem = step.k_gmem + kv_head_of(step) * step.keys * step.head_dim + d;
+  const float* const k_gmem = floats(step.k_gmem) + kv_head_of(step) * step.keys * step.head_dim + d;
   float sum = 0;
   for (int b = step.key_begin_gmem[a]; b < step.key_end_gmem[a]; ++b)
     sum = fmaf(ds_gmem[b], k_gmem[Index{b} * step.head_dim], sum);
@@ -84,8 +87,8 @@ __global__ void dkdv_kernel(const BackwardStep step, Matrices matrices) {
   for (Index head = this_head() * group; head < (this_head() + 1) * group; ++head)
     for (int a = step.row_begin_gmem[b]; a < step.row_end_gmem[b]; ++a) {
       const Index row = head * step.rows + a;
-      dk = fmaf(matrices.ds_gmem[row * step.keys + b], step.q_gmem[row * step.head_dim + d], dk);
-      dv = fmaf(matrices.p_gmem[row * step.keys + b], step.dout_gmem[row * step.head_dim + d], dv);
+      dk = fmaf(matrices.ds_gmem[row * step.keys + b], floats(step.q_gmem)[row * step.head_dim + d], dk);
+      dv = fmaf(matrices.p_gmem[row * step.keys + b], floats(step.dout_gmem)[row * step.head_dim + d], dv);
     }
   const Index out = (this_head() * step.keys + b) * step.head_dim + d;
   step.dk_gmem[out] += step.softmax_scale * dk;

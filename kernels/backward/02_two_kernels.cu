@@ -53,6 +53,8 @@ __device__ int other_row(int j) { return lane_column() + j * kLanes; }
 
 // ---- Tiles
 
+__device__ const float* floats(const void* gmem) { return static_cast<const float*>(gmem); }
+
 // Copies `rows` rows of head_dim numbers to shared memory, with zeros up to 32 x kHeadDim: a zero adds
 // nothing to a product.
 template <int kHeadDim>
@@ -174,8 +176,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm<kHeadDim>)
   const int group = step.heads / step.kv_heads;
   const Index first_row = (Index{blockIdx.z} * step.heads + blockIdx.y) * step.rows + row0;
   const Index kv_rows = (Index{blockIdx.z} * step.kv_heads + int(blockIdx.y) / group) * step.keys;
-  load_tile<kHeadDim>(q_smem, step.q_gmem + first_row * head_dim, rows, head_dim, access);
-  load_tile<kHeadDim>(dout_smem, step.dout_gmem + first_row * head_dim, rows, head_dim, access);
+  load_tile<kHeadDim>(q_smem, floats(step.q_gmem) + first_row * head_dim, rows, head_dim, access);
+  load_tile<kHeadDim>(dout_smem, floats(step.dout_gmem) + first_row * head_dim, rows, head_dim, access);
   const Visible visible(step.key_begin_gmem + row0, step.key_end_gmem + row0, rows);
   float lse_reg[kThreadOwn] = {}, delta_reg[kThreadOwn] = {};
 #pragma unroll
@@ -189,8 +191,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm<kHeadDim>)
   for (int key0 = first_key / kTile * kTile; key0 < last_key; key0 += kTile) {
     const Index first = (kv_rows + key0) * head_dim;
     __syncthreads();  // all have used the tiles before
-    load_tile<kHeadDim>(k_smem, step.k_gmem + first, step.keys - key0, head_dim, access);
-    load_tile<kHeadDim>(v_smem, step.v_gmem + first, step.keys - key0, head_dim, access);
+    load_tile<kHeadDim>(k_smem, floats(step.k_gmem) + first, step.keys - key0, head_dim, access);
+    load_tile<kHeadDim>(v_smem, floats(step.v_gmem) + first, step.keys - key0, head_dim, access);
     __syncthreads();  // all have written theirs
     float score_reg[kThreadOwn][kThreadOther] = {}, dp_reg[kThreadOwn][kThreadOther] = {};
     multiply_transposed<kHeadDim>(q_smem, k_smem, score_reg);
@@ -199,10 +201,11 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm<kHeadDim>)
     for (int i = 0; i < kThreadOwn; ++i)
 #pragma unroll
       for (int j = 0; j < kThreadOther; ++j) {
-        // A masked weight is 0 because of its place: exp may be infinite there.
-        const float p =
-            visible(i, key0 + other_row(j)) ? expf(step.softmax_scale * score_reg[i][j] - lse_reg[i]) : 0.0f;
-        ds_smem[own_row(i) * kWeightStride + other_row(j)] = p * (dp_reg[i][j] - delta_reg[i]);
+        // A masked weight is 0 because of its place: exp may be infinite there, and delta NaN.
+        float ds = 0;
+        if (visible(i, key0 + other_row(j)))
+          ds = expf(step.softmax_scale * score_reg[i][j] - lse_reg[i]) * (dp_reg[i][j] - delta_reg[i]);
+        ds_smem[own_row(i) * kWeightStride + other_row(j)] = ds;
       }
     __syncwarp();  // the weights of a row are written and read by the same warp
     add_weighted<kHeadDim>(dq, ds_smem, k_smem);
@@ -230,8 +233,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm<kHeadDim>)
   const int group = step.heads / step.kv_heads;
   const Index kv_head = Index{blockIdx.z} * step.kv_heads + blockIdx.y;
   const Index first = (kv_head * step.keys + key0) * head_dim;
-  load_tile<kHeadDim>(k_smem, step.k_gmem + first, keys, head_dim, access);
-  load_tile<kHeadDim>(v_smem, step.v_gmem + first, keys, head_dim, access);
+  load_tile<kHeadDim>(k_smem, floats(step.k_gmem) + first, keys, head_dim, access);
+  load_tile<kHeadDim>(v_smem, floats(step.v_gmem) + first, keys, head_dim, access);
   const Visible visible(step.row_begin_gmem + key0, step.row_end_gmem + key0, keys);
   Gradient<kHeadDim> dk = {}, dv = {};
 
@@ -239,8 +242,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm<kHeadDim>)
     for (int row0 = first_row / kTile * kTile; row0 < last_row; row0 += kTile) {
       const Index rows0 = head * step.rows + row0;
       __syncthreads();  // all have used the tiles before
-      load_tile<kHeadDim>(q_smem, step.q_gmem + rows0 * head_dim, step.rows - row0, head_dim, access);
-      load_tile<kHeadDim>(dout_smem, step.dout_gmem + rows0 * head_dim, step.rows - row0, head_dim, access);
+      load_tile<kHeadDim>(q_smem, floats(step.q_gmem) + rows0 * head_dim, step.rows - row0, head_dim, access);
+      load_tile<kHeadDim>(dout_smem, floats(step.dout_gmem) + rows0 * head_dim, step.rows - row0, head_dim,
+                          access);
       __syncthreads();  // all have written theirs
       float score_reg[kThreadOwn][kThreadOther] = {}, dp_reg[kThreadOwn][kThreadOther] = {};
       multiply_transposed<kHeadDim>(k_smem, q_smem, score_reg);

@@ -19,12 +19,12 @@ namespace ringcraft::kernels {
 struct BackwardStep {
   static constexpr const char* kPass = "backward";
 
-  const float* q_gmem;      ///< [batch, heads, rows, head_dim]
-  const float* dout_gmem;   ///< as q
-  const float* lse_gmem;    ///< [batch, heads, rows]; not read for a row that sees no key of this block
-  const float* delta_gmem;  ///< as lse: rowsum(out * dout)
-  const float* k_gmem;      ///< [batch, kv_heads, keys, head_dim]
-  const float* v_gmem;      ///< as k
+  const void* q_gmem;       ///< [batch, heads, rows, head_dim], numbers of the rung's dtype
+  const void* dout_gmem;    ///< as q
+  const float* lse_gmem;    ///< [batch, heads, rows]; NaN will do where a row sees no key of this block
+  const float* delta_gmem;  ///< rowsum(out * dout), as lse
+  const void* k_gmem;       ///< [batch, kv_heads, keys, head_dim], as q
+  const void* v_gmem;       ///< as k
 
   const int* key_begin_gmem;  ///< [rows]: row a sees the keys key_begin[a] <= b < key_end[a]; never decreases
   const int* key_end_gmem;    ///< [rows]: at most keys; never decreases
@@ -41,13 +41,18 @@ struct BackwardStep {
   float softmax_scale;         ///< a score is softmax_scale * dot(q, k)
 };
 
-/// All rungs take every mask, length, grouping of heads and batch, and give the same bits in every run.
+/// Gradients, lse and delta are float32. All rungs take every mask, length, grouping of heads and batch.
 using BackwardRung = Rung<BackwardStep>;
 
 /// P and dS in global memory.
 extern const BackwardRung kNaiveBackward;
 /// One kernel for dq, one for dk and dv, on tiles in shared memory.
 extern const BackwardRung kTwoKernels;
+
+/// The same on tensor cores, for bf16.
+extern const BackwardRung kTensorCoresBackward;
+/// The same in one kernel, whose thread blocks add to dq one before the other, as it happens.
+extern const BackwardRung kFusedBackward;
 
 /// All rungs, by number.
 std::span<const BackwardRung* const> backward_rungs();

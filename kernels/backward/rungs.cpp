@@ -4,7 +4,8 @@
 namespace ringcraft::kernels {
 
 std::span<const BackwardRung* const> backward_rungs() {
-  static constexpr const BackwardRung* kAll[] = {&kNaiveBackward, &kTwoKernels};
+  static constexpr const BackwardRung* kAll[] = {&kNaiveBackward, &kTwoKernels, &kTensorCoresBackward,
+                                                 &kFusedBackward};
   return kAll;
 }
 

@@ -34,6 +34,10 @@ void set_extents(Step& step, const Extents& q, const Extents& k, double softmax_
 
 }  // namespace
 
+CudaRungs with_forward(const BackwardRung& backward) {
+  return {backward.dtype == DType::kBFloat16 ? &kPipeline : CudaRungs{}.forward, &backward};
+}
+
 CudaEngine::CudaEngine(int device, CudaRungs rungs)
     : rungs_(rungs), device_(use_device(device)), ranges_(stream_), transposed_ranges_(stream_) {}
 
@@ -99,8 +103,9 @@ Output CudaEngine::finish(RowState&& state) {
 Buffer CudaEngine::delta(const Buffer& out, const Buffer& dout) {
   const Extents& e = out.extents();
   Buffer delta = allocate({e.batch, e.heads, e.rows, 1}, Role::kAccumulator);
-  row_delta(device_floats(out), device_floats(dout), device_floats(delta), e.batch * e.heads * e.rows,
-            e.width, stream_.get());
+  const DType type = dtype(Role::kElement);
+  row_delta(device_floats(out), device_numbers(dout, type), type, device_floats(delta),
+            e.batch * e.heads * e.rows, e.width, stream_.get());
   return delta;
 }
 
@@ -109,13 +114,14 @@ void CudaEngine::do_backward(Buffer& dq, KvBlock& part, const Saved& saved, cons
   const DeviceRanges keys_of_rows = ranges_.upload(ranges);
   const DeviceRanges rows_of_keys =
       transposed_ranges_.upload(ranges.transposed(static_cast<int>(block.k.extents().rows)));
+  const DType type = dtype(Role::kElement);
   BackwardStep step{
-      .q_gmem = device_floats(saved.q),
-      .dout_gmem = device_floats(saved.dout),
+      .q_gmem = device_numbers(saved.q, type),
+      .dout_gmem = device_numbers(saved.dout, type),
       .lse_gmem = device_floats(saved.lse),
       .delta_gmem = device_floats(saved.delta),
-      .k_gmem = device_floats(block.k),
-      .v_gmem = device_floats(block.v),
+      .k_gmem = device_numbers(block.k, type),
+      .v_gmem = device_numbers(block.v, type),
       .key_begin_gmem = keys_of_rows.begin_gmem,
       .key_end_gmem = keys_of_rows.end_gmem,
       .row_begin_gmem = rows_of_keys.begin_gmem,

@@ -17,6 +17,8 @@ struct CudaRungs {
   const ForwardRung* forward = &kOnlineSoftmax;
   const BackwardRung* backward = &kTwoKernels;
 };
+/// This backward rung, and the best forward one that takes the same number type.
+CudaRungs with_forward(const BackwardRung& backward);
 
 /// Computes blocks on one device, on a stream of its own: every call returns when its work is enqueued, and
 /// buffers are read on the host through copied_to_host(). One engine belongs to one thread.

@@ -25,6 +25,9 @@ struct Rung {
   /// Enqueues one step that has rows, keys and heads. Whoever calls owns the workspace and leaves it alone
   /// until the step is done; its contents do not matter.
   void (*run)(const Step& step, float* workspace_gmem, cudaStream_t stream);
+  /// Whether every run gives the same bits. No: thread blocks add to the same numbers in the order in which
+  /// they come, and a sum of rounded numbers depends on it.
+  bool deterministic = true;
 };
 
 /// Throws Error if the rung does not take this number type or head_dim.

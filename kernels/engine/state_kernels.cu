@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "engine/launch.cuh"
+#include "engine/numbers16.cuh"
 #include "engine/state_kernels.hpp"
 
 namespace ringcraft::kernels {
@@ -33,15 +34,19 @@ __global__ void finish_kernel(float* out_gmem, float* max_gmem, const float* sum
   if (i % head_dim == 0) max_gmem[row] += logf(l);
 }
 
-// One warp per row.
-__global__ void delta_kernel(const float* out_gmem, const float* dout_gmem, float* delta_gmem, Index rows,
+__device__ float as_float(float x) { return x; }
+__device__ float as_float(Bf16 x) { return widened(x); }
+
+// One warp per row. T: the number type of dout.
+template <class T>
+__global__ void delta_kernel(const float* out_gmem, const T* dout_gmem, float* delta_gmem, Index rows,
                              Index head_dim) {
   const Index row = global_thread() / kWarp;
   if (row >= rows) return;  // the whole warp
   const int lane = int(threadIdx.x) % kWarp;
   float sum = 0;
   for (Index d = lane; d < head_dim; d += kWarp)
-    sum += out_gmem[row * head_dim + d] * dout_gmem[row * head_dim + d];
+    sum += out_gmem[row * head_dim + d] * as_float(dout_gmem[row * head_dim + d]);
   for (int distance = kWarp / 2; distance > 0; distance /= 2)
     sum += __shfl_xor_sync(0xffffffffu, sum, distance);
   if (lane == 0) delta_gmem[row] = sum;
@@ -66,11 +71,16 @@ void finish_rows(float* out_gmem, float* max_gmem, const float* sum_gmem, Index 
          head_dim);
 }
 
-void row_delta(const float* out_gmem, const float* dout_gmem, float* delta_gmem, Index rows, Index head_dim,
-               cudaStream_t stream) {
+void row_delta(const float* out_gmem, const void* dout_gmem, DType dout_type, float* delta_gmem, Index rows,
+               Index head_dim, cudaStream_t stream) {
   if (rows == 0) return;
-  launch(delta_kernel, blocks_for(rows * kWarp), kThreads, 0, stream, out_gmem, dout_gmem, delta_gmem, rows,
-         head_dim);
+  const auto enqueue = [&]<class T>(const T* numbers_gmem) {
+    launch(delta_kernel<T>, blocks_for(rows * kWarp), kThreads, 0, stream, out_gmem, numbers_gmem, delta_gmem,
+           rows, head_dim);
+  };
+  if (dout_type == DType::kFloat32) return enqueue(static_cast<const float*>(dout_gmem));
+  if (dout_type == DType::kBFloat16) return enqueue(static_cast<const Bf16*>(dout_gmem));
+  throw Error("row_delta", "dout in float32 or bfloat16", std::string(name_of(dout_type)), "convert it");
 }
 
 void add(float* into_gmem, const float* from_gmem, Index count, cudaStream_t stream) {

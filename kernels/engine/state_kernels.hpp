@@ -18,9 +18,10 @@ void fill(float* x_gmem, Index count, float value, cudaStream_t stream);
 void finish_rows(float* out_gmem, float* max_gmem, const float* sum_gmem, Index rows, Index head_dim,
                  cudaStream_t stream);
 
-/// delta[row] = sum over columns of out * dout, both [rows, head_dim].
-void row_delta(const float* out_gmem, const float* dout_gmem, float* delta_gmem, Index rows, Index head_dim,
-               cudaStream_t stream);
+/// delta[row] = sum over columns of out * dout, both [rows, head_dim]. dout is float32 or bfloat16; throws
+/// Error for another type.
+void row_delta(const float* out_gmem, const void* dout_gmem, DType dout_type, float* delta_gmem, Index rows,
+               Index head_dim, cudaStream_t stream);
 
 /// into[i] += from[i] for i < count.
 void add(float* into_gmem, const float* from_gmem, Index count, cudaStream_t stream);

@@ -6,7 +6,6 @@
 // Shared memory is laid out as global memory is, row by row. That is simple and slow: the eight rows that one
 // ldmatrix reads begin in the same bank.
 #include "engine/launch.cuh"
-#include "engine/vector4.cuh"
 #include "forward/fragments.cuh"
 
 namespace ringcraft::kernels {
@@ -55,7 +54,6 @@ __global__ void __launch_bounds__(kThreads) tensor_core_kernel(const ForwardStep
   load(q, step.q_gmem, tile.first_row, tile.rows);
   Partial<kHeadDim> partial;
 
-  constexpr float kLog2E = 1.44269504f;  // exp(x) = exp2(log2(e) x): the factor joins the scale
   const float scale = kLog2E * step.softmax_scale;
   for (int key0 = tile.first_visible(); key0 < tile.end_last; key0 += kTile) {
     __syncthreads();  // all have read K and V of the tile before
@@ -64,12 +62,12 @@ __global__ void __launch_bounds__(kThreads) tensor_core_kernel(const ForwardStep
     __syncthreads();  // all have written K and V and, the first time, q
 
     Scores score_reg = {};
-    multiply_q_k<kHeadDim>(q, k, score_reg);
+    multiply_transposed<kHeadDim>(q, k, score_reg);
     for (auto& s : score_reg)
       for (float& score : s) score *= scale;
     if (!tile.full(key0)) mask(score_reg, visible, key0);
     softmax(partial, score_reg);
-    multiply_p_v(score_reg, v, partial);
+    multiply(score_reg, v, partial.out_reg);
   }
   merge_into(step, tile, partial);
 }

@@ -1,30 +1,15 @@
 #pragma once
 /// @file
-/// What the rungs on tensor cores share: a warp's 16 query rows as fragments in registers. Scores, weights
-/// and O never leave them: the accumulator C of S = q kᵀ, rounded to bf16, is the operand A of P V (who holds
-/// what: engine/ptx.cuh). Sums are float32.
+/// What the forward rungs on tensor cores share: a warp's 16 query rows as fragments in registers. Scores,
+/// weights and O never leave them (engine/warp_tiles.cuh); a tile has as many keys as rows. Sums are float32.
 
 #include <cmath>
 #include <cstddef>
 
-#include "engine/ptx.cuh"
+#include "engine/warp_tiles.cuh"
 #include "forward/forward.hpp"
 
 namespace ringcraft::kernels {
-
-/// Query rows of a thread block, and keys that it takes at a time.
-inline constexpr int kTile = 64;
-/// A warp for every 16 rows. Of its 16 rows a lane has two, g and g + 8 with g = lane / 4; the four lanes of
-/// a row are neighbours, a quad.
-inline constexpr int kThreads = kTile / 16 * 32;
-/// The rows of a lane.
-inline constexpr int kLaneRows = 2;
-
-__device__ inline int lane() { return int(threadIdx.x) % 32; }
-/// The first row of this warp, counted within the tile.
-__device__ inline int warp_row() { return int(threadIdx.x) / 32 * 16; }
-/// Row i (of kLaneRows) of this lane, counted within the tile.
-__device__ inline int tile_row(int i) { return warp_row() + lane() / 4 + 8 * i; }
 
 /// Over the four lanes of a row.
 __device__ inline float quad_max(float x) {
@@ -100,32 +85,13 @@ struct Partial {
   float sum_reg[kLaneRows] = {};
 };
 
-/// S += q kᵀ, of this warp's rows. Tile: at(row, column) is where the 16 bytes from there on lie. A row of K
-/// in memory is a column of kᵀ: K is loaded as it lies. q is read again for every tile of keys, for its place
-/// in registers would be that of half of O.
-template <int kHeadDim, class Tile>
-__device__ void multiply_q_k(Tile q, Tile k, Scores& score_reg) {
-#pragma unroll
-  for (int d = 0; d < kHeadDim / 16; ++d) {
-    unsigned q_reg[4];
-    ldmatrix_x4(q_reg, q.at(warp_row() + lane() % 16, 16 * d + lane() / 16 * 8));
-#pragma unroll
-    for (int j = 0; j < kTile / 16; ++j) {
-      unsigned k_reg[4];  // of the keys 16 j to 16 j + 7, then of the next eight
-      ldmatrix_x4(k_reg, k.at(16 * j + lane() % 8 + lane() / 16 * 8, 16 * d + lane() / 8 % 2 * 8));
-      mma_16x8x16<Bf16>(score_reg[2 * j], q_reg, k_reg[0], k_reg[1]);
-      mma_16x8x16<Bf16>(score_reg[2 * j + 1], q_reg, k_reg[2], k_reg[3]);
-    }
-  }
-}
-
 /// Gives -inf, whose weight is exactly 0, to the keys of the tile that a row does not see.
 __device__ inline void mask(Scores& score_reg, const Visible& visible, int key0) {
 #pragma unroll
   for (int j = 0; j < kTile / 8; ++j)
 #pragma unroll
     for (int element = 0; element < 4; ++element) {
-      const int i = element / 2, key = key0 + 8 * j + 2 * (lane() % 4) + element % 2;
+      const int i = element / 2, key = key0 + tile_column(j, element % 2);
       if (key < visible.begin_reg[i] || key >= visible.end_reg[i]) score_reg[j][element] = -INFINITY;
     }
 }
@@ -160,25 +126,6 @@ __device__ void softmax(Partial<kHeadDim>& partial, Scores& score_reg) {
   }
 }
 
-/// O += P V. Two accumulators of P, rounded, are the operand A for 16 keys. V lies row by row, as an operand
-/// B is indexed, and is transposed on its way.
-template <int kHeadDim, class Tile>
-__device__ void multiply_p_v(const Scores& p_reg, Tile v, Partial<kHeadDim>& partial) {
-#pragma unroll
-  for (int j = 0; j < kTile / 16; ++j) {
-    const auto &low = p_reg[2 * j], &high = p_reg[2 * j + 1];
-    const unsigned a_reg[4] = {packed<Bf16>(low[0], low[1]), packed<Bf16>(low[2], low[3]),
-                               packed<Bf16>(high[0], high[1]), packed<Bf16>(high[2], high[3])};
-#pragma unroll
-    for (int d = 0; d < kHeadDim / 16; ++d) {
-      unsigned v_reg[4];  // of the columns 16 d to 16 d + 7, then of the next eight
-      ldmatrix_x4_trans(v_reg, v.at(16 * j + lane() % 16, 16 * d + lane() / 16 * 8));
-      mma_16x8x16<Bf16>(partial.out_reg[2 * d], a_reg, v_reg[0], v_reg[1]);
-      mma_16x8x16<Bf16>(partial.out_reg[2 * d + 1], a_reg, v_reg[2], v_reg[3]);
-    }
-  }
-}
-
 /// Merges the partial into (O, m, l) in global memory. With m = max(m_a, m_b): O = exp(m_a - m) O_a +
 /// exp(m_b - m) O_b, l likewise. A row that saw no key keeps its bits.
 template <int kHeadDim>
@@ -201,7 +148,7 @@ __device__ void merge_into(const ForwardStep& step, const QueryTile& tile, const
     for (int j = 0; j < kHeadDim / 8; ++j)
 #pragma unroll
       for (int c = 0; c < 2; ++c) {
-        const int d = 8 * j + 2 * (lane() % 4) + c;
+        const int d = tile_column(j, c);
         if (d < step.head_dim)
           out_gmem[d] = fmaf(block_weight, partial.out_reg[j][2 * i + c], weight * out_gmem[d]);
       }

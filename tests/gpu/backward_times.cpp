@@ -9,10 +9,10 @@ namespace ringcraft::kernels {
 namespace {
 
 Verdict time_backward(const BackwardRung& rung, Index head_dim, const Mask& mask) {
-  CudaEngine engine(0, {.backward = &rung});
+  CudaEngine engine(0, with_forward(rung));
   Random random(1);
   const Extents extents{1, kModelWidth / head_dim, tokens_for(rung), head_dim};
-  const auto normal = [&] { return normal_on_device(extents, DType::kFloat32, random, engine.stream()); };
+  const auto normal = [&] { return normal_on_device(extents, rung.dtype, random, engine.stream()); };
   const Buffer q = normal(), dout = normal();
   const KvBlock kv{normal(), normal()};
   const KeyRanges ranges = key_ranges(mask, extents.rows);
@@ -20,8 +20,10 @@ Verdict time_backward(const BackwardRung& rung, Index head_dim, const Mask& mask
   engine.forward(state, q, kv, ranges, 0.1);
   const Output output = engine.finish(std::move(state));
   const Buffer delta = engine.delta(output.out, dout);
-  Buffer dq = normal();
-  KvBlock part{normal(), normal()};
+  const auto gradient = [&] { return engine.allocate(extents, Role::kAccumulator); };
+  Buffer dq = gradient();
+  engine.set_zero(dq);
+  KvBlock part{gradient(), gradient()};
   const double ms = median_milliseconds(engine.stream(), [&] {
     engine.backward(dq, part, {q, output.out, output.lse, dout, delta}, kv, ranges, 0.1);
   });

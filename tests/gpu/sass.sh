@@ -43,7 +43,7 @@ check() { # FILE ARCH KERNELS PATTERN...
   fi
 }
 
-# 128: loads of 16 bytes. HMMA: products of matrices. LDSM: ldmatrix, as the matrix lies (M88) and transposed (MT88). LDGSTS: cp.async.
+# 128: loads of 16 bytes. HMMA: products of matrices. LDSM: ldmatrix, as the matrix lies (M88) and transposed (MT88). LDGSTS: cp.async. RED: an atomic sum.
 for arch in 80 90 90a; do
   check forward/01_naive.cu $arch 3 FFMA
   check forward/02_tiles.cu $arch 3 FFMA LDS
@@ -53,6 +53,8 @@ for arch in 80 90 90a; do
   check merge/01_merge.cu $arch 2 FFMA 'LDG\.E\.128' 'STG\.E\.128'
   check backward/01_naive.cu $arch 3 FFMA
   check backward/02_two_kernels.cu $arch 4 FFMA 'LDS\.128' 'LDG\.E\.128'
+  check backward/03_tensor_cores.cu $arch 4 'HMMA\.16816\.F32\.BF16' 'LDSM\.16\.M88\.4' 'LDSM\.16\.MT88\.4' 'LDGSTS\.E\.BYPASS\.128'
+  check backward/04_fused.cu $arch 2 'HMMA\.16816\.F32\.BF16' 'LDSM\.16\.M88\.4' 'LDSM\.16\.MT88\.4' 'LDGSTS\.E\.BYPASS\.128' 'REDG\?\.E\.ADD\.F32'
 done
 command -v cuobjdump >/dev/null && command -v nvdisasm >/dev/null ||
   echo "        machine code not looked at: no cuobjdump with nvdisasm"

@@ -12,20 +12,33 @@ using namespace ringcraft::kernels;
 
 namespace {
 
-// What one step reads and writes in shared memory, line by line: two tiles of rows, three of keys.
-std::vector<simt::LineTraffic> shared_traffic(const ForwardRung& rung, Index head_dim) {
+// What one step reads and writes in shared memory, line by line: two tiles of rows, three of keys. Of a
+// backward step its last kernel.
+std::vector<simt::LineTraffic> shared_traffic(CudaRungs rungs, Index head_dim, Pass pass) {
   constexpr Index kRows = 128, kKeys = 192;
-  CudaEngine engine(0, {.forward = &rung});
+  CudaEngine engine(0, rungs);
   Random random(8);
   const auto element = [&](Index rows) {
-    return copied_to_device(random_normal({1, 1, rows, head_dim}, rung.dtype, random), engine.stream());
+    return copied_to_device(random_normal({1, 1, rows, head_dim}, engine.dtype(Role::kElement), random),
+                            engine.stream());
   };
-  const Buffer q = element(kRows);
+  const auto accumulator = [&](Index rows) {
+    return engine.allocate({1, 1, rows, head_dim}, Role::kAccumulator);
+  };
+  const Buffer q = element(kRows), dout = element(kRows);
   const KvBlock kv{element(kKeys), element(kKeys)};
   RowState state = engine.begin(q);
   const KeyRanges all{std::vector<int>(kRows, 0), std::vector<int>(kRows, int{kKeys})};
   simt::settings().count_traffic = true;
   engine.forward(state, q, kv, all, 0.1);
+  if (pass == Pass::kBackward) {
+    const Output output = engine.finish(std::move(state));
+    const Buffer delta = engine.delta(output.out, dout);
+    Buffer dq = accumulator(kRows);
+    engine.set_zero(dq);
+    KvBlock part{accumulator(kKeys), accumulator(kKeys)};
+    engine.backward(dq, part, {q, output.out, output.lse, dout, delta}, kv, all, 0.1);
+  }
   simt::settings() = {};
   std::vector<simt::LineTraffic> lines = simt::last_traffic();
   std::erase_if(lines, [](const simt::LineTraffic& line) { return !line.shared; });
@@ -38,14 +51,31 @@ TEST_CASE("an unswizzled tile costs ldmatrix eight passes, a swizzled one a sing
   for (const Index head_dim : {64, 128})
     for (const auto& [rung, passes] : {std::pair{&kTensorCores, 8u}, {&kPipeline, 1u}}) {
       int lines = 0;
-      for (const simt::LineTraffic& line : shared_traffic(*rung, head_dim)) {
+      for (const simt::LineTraffic& line : shared_traffic({.forward = rung}, head_dim, Pass::kForward)) {
         INFO(rung->name << ", head_dim " << head_dim << ", " << line.line
                         << (line.writes ? " writes" : " reads"));
-        const bool matrices = line.line.rfind("fragments.cuh:", 0) == 0;
+        const bool matrices = !line.writes;
         CHECK(line.least_transfers > 0);
         CHECK(line.transfers == (matrices ? passes : 1) * line.least_transfers);
         lines += matrices ? 1 : 0;
       }
       CHECK(lines == 3);  // q, K and V
+    }
+}
+
+TEST_CASE("no access of the backward rungs on tensor cores to shared memory meets a bank twice") {
+  for (const Index head_dim : {64, 128})
+    for (const BackwardRung* rung : {&kTensorCoresBackward, &kFusedBackward}) {
+      int reads = 0, writes = 0;
+      for (const simt::LineTraffic& line : shared_traffic(with_forward(*rung), head_dim, Pass::kBackward)) {
+        INFO(rung->name << ", head_dim " << head_dim << ", " << line.line
+                        << (line.writes ? " writes" : " reads"));
+        CHECK(line.least_transfers > 0);
+        CHECK(line.transfers == line.least_transfers);
+        ++(line.writes ? writes : reads);
+      }
+      const bool through_shared = rung == &kFusedBackward;  // dS
+      CHECK(reads == (through_shared ? 4 : 3));
+      CHECK(writes == (through_shared ? 2 : 1));
     }
 }

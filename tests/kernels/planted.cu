@@ -113,6 +113,14 @@ __global__ void within_a_block(float* gmem) {
   gmem[1 + thread()] = gmem[0];  // block read
 }
 
+template <bool kRight>
+__global__ void sums_of_blocks(float* gmem) {  // as dq of backward rung 04
+  if (kRight)
+    atomicAdd(gmem + thread(), 1.0f);
+  else
+    gmem[thread()] += 1.0f;  // blocks sum
+}
+
 // ---- Asynchronous copies
 
 template <bool kRight>
@@ -146,6 +154,27 @@ __global__ void copy_onto_what_is_read(float* gmem) {
   gmem[512 + thread()] = smem()[127 - thread()];
   if (kRight) __syncthreads();
   if (thread() < 32) cp_async_16(smem() + 4 * thread(), gmem + 4 * thread(), true);
+}
+
+// Two stages, as rung 05 and the backward rungs have them: a tile arrives while the one before is read.
+enum class Stages { kRight, kIntoTheOneInUse, kBeforeTheBarrier, kOneTooFew };
+template <Stages kHow>
+__global__ void stages(float* gmem) {
+  const auto start = [&](int stage) {
+    cp_async_16(smem() + 256 * stage + 4 * thread(), gmem + 4 * thread(), true);  // stage copy
+    cp_async_commit();
+  };
+  float sum = 0;
+  start(0);
+  for (int turn = 0; turn < 3; ++turn) {
+    const int next = kHow == Stages::kIntoTheOneInUse ? turn % 2 : (turn + 1) % 2;
+    cp_async_wait<kHow == Stages::kOneTooFew ? 1 : 0>();
+    if (kHow == Stages::kBeforeTheBarrier) start(next);
+    __syncthreads();
+    if (kHow != Stages::kBeforeTheBarrier) start(next);
+    sum += smem()[256 * (turn % 2) + 4 * (thread() ^ 32)];  // stage read
+  }
+  gmem[512 + thread()] = sum;
 }
 
 // ---- Addresses
@@ -238,6 +267,11 @@ const std::vector<Planted>& planted() {
        {"data race at byte 20 of device memory", "read at {other read}",
         "thread 1 of thread block (2, 0, 0) writes at {other write}"}},
       {RINGCRAFT_PLANTED(within_a_block), 1, 64, 0, {"data race", "{block write}", "{block read}"}},
+      {RINGCRAFT_PLANTED(sums_of_blocks),
+       3,
+       32,
+       0,
+       {"data race", "{blocks sum}", "nothing orders the thread blocks"}},
       {RINGCRAFT_PLANTED(copy_without_wait),
        1,
        32,
@@ -247,6 +281,27 @@ const std::vector<Planted>& planted() {
       {RINGCRAFT_PLANTED(copy_without_barrier), 1, 64, 1024, {"thread ", "planted.cu:"}},
       {RINGCRAFT_PLANTED(wait_behind_the_barrier), 1, 64, 1024, {"thread ", "planted.cu:"}},
       {RINGCRAFT_PLANTED(copy_onto_what_is_read), 1, 128, 512, {"thread ", "planted.cu:"}},
+      {"a stage that is copied into while it is read",
+       stages<Stages::kRight>,
+       stages<Stages::kIntoTheOneInUse>,
+       1,
+       64,
+       2048,
+       {"{stage copy}", "{stage read}"}},
+      {"a copy that starts before all have read its stage",
+       stages<Stages::kRight>,
+       stages<Stages::kBeforeTheBarrier>,
+       1,
+       64,
+       2048,
+       {"{stage copy}", "{stage read}"}},
+      {"a wait that leaves out the group that is read",
+       stages<Stages::kRight>,
+       stages<Stages::kOneTooFew>,
+       1,
+       64,
+       2048,
+       {"{stage copy}", "{stage read}", "is still under way"}},
       {RINGCRAFT_PLANTED(behind_shared_memory),
        1,
        32,

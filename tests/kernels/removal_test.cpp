@@ -103,7 +103,7 @@ bool run_rungs(const std::string& folder, int number) {
     if (folder == "backward")
       for (const BackwardRung* rung : backward_rungs())
         if (meant(number, rung->number, ran) && c.head_dim <= rung->largest_head_dim)
-          run_step({.backward = rung}, c, true);
+          run_step(with_forward(*rung), c, true);
   }
   if (folder == "merge" && meant(number, 1, ran)) run_merges();
   return ran;

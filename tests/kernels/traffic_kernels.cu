@@ -33,6 +33,15 @@ __global__ void tile_kernel(int stride, float* to) {
   to[lane] = float(reg[0]);
 }
 
+__global__ void copy_kernel(int stride, const float* from, float* to) {
+  float* const tile_smem = dynamic_shared<float>();
+  const int lane = int(threadIdx.x);
+  cp_async_16(tile_smem + lane * stride, from + 4 * lane, true);
+  cp_async_commit();
+  cp_async_wait<0>();
+  to[lane] = tile_smem[lane * stride];
+}
+
 __global__ void gather_kernel(int stride, const float* from, float* to) {
   to[threadIdx.x] = from[int(threadIdx.x) * stride];
 }
@@ -47,6 +56,9 @@ void read_vectors(int stride, const float* from, float* to) {
 }
 void load_tile(int stride, float* to) {
   launch(tile_kernel, 1, 32, 16 * unsigned(stride) * sizeof(std::uint16_t), nullptr, stride, to);
+}
+void copy_vectors(int stride, const float* from, float* to) {
+  launch(copy_kernel, 1, 32, 32 * unsigned(stride) * sizeof(float), nullptr, stride, from, to);
 }
 void gather(int stride, const float* from, float* to) {
   launch(gather_kernel, 1, 32, 0, nullptr, stride, from, to);

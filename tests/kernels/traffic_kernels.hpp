@@ -13,6 +13,8 @@ void transpose(int stride, const float* from, float* to);
 void read_vectors(int stride, const float* from, float* to);
 /// A warp loads a 16 x 16 tile of 16-bit numbers by one ldmatrix; rows are `stride` numbers apart.
 void load_tile(int stride, float* to);
+/// A warp copies float4 into 32 rows of shared memory by cp.async; rows are `stride` floats apart.
+void copy_vectors(int stride, const float* from, float* to);
 /// A warp reads a float each, `stride` apart in device memory.
 void gather(int stride, const float* from, float* to);
 

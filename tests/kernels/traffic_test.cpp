@@ -80,6 +80,17 @@ TEST_CASE("ldmatrix takes eight rows at a time") {
   check(tile(16), 512, 4, 4 * 2, 4);  // rows of 32 bytes: every fourth one begins in the same bank
 }
 
+TEST_CASE(
+    "what cp.async writes meets the banks as a store of 16 bytes does, and reads sectors as a load does") {
+  const auto copies = [](bool shared, int stride) {
+    return counted(shared, shared,
+                   [stride](const float* from, float* to) { copy_vectors(stride, from, to); });
+  };
+  check(copies(true, 64), 512, 1, 4 * 8, 4);
+  check(copies(true, 68), 512, 1, 4, 4);
+  check(copies(false, 68), 512, 1, 16, 16);
+}
+
 TEST_CASE("scattered reads of device memory take more sectors than they need") {
   const auto sectors = [](int stride) {
     return counted(false, false, [stride](const float* from, float* to) { gather(stride, from, to); });
