@@ -15,7 +15,7 @@ namespace {
 // What one step reads and writes in shared memory, line by line: two tiles of rows, three of keys. Of a
 // backward step its last kernel.
 std::vector<simt::LineTraffic> shared_traffic(CudaRungs rungs, Index head_dim, Pass pass) {
-  constexpr Index kRows = 128, kKeys = 192;
+  constexpr Index kQueries = 128, kBlockKeys = 192;
   CudaEngine engine(0, rungs);
   Random random(8);
   const auto element = [&](Index rows) {
@@ -25,18 +25,18 @@ std::vector<simt::LineTraffic> shared_traffic(CudaRungs rungs, Index head_dim, P
   const auto accumulator = [&](Index rows) {
     return engine.allocate({1, 1, rows, head_dim}, Role::kAccumulator);
   };
-  const Buffer q = element(kRows), dout = element(kRows);
-  const KvBlock kv{element(kKeys), element(kKeys)};
+  const Buffer q = element(kQueries), dout = element(kQueries);
+  const KvBlock kv{element(kBlockKeys), element(kBlockKeys)};
   RowState state = engine.begin(q);
-  const KeyRanges all{std::vector<int>(kRows, 0), std::vector<int>(kRows, int{kKeys})};
+  const KeyRanges all{std::vector<int>(kQueries, 0), std::vector<int>(kQueries, int{kBlockKeys})};
   simt::settings().count_traffic = true;
   engine.forward(state, q, kv, all, 0.1);
   if (pass == Pass::kBackward) {
     const Output output = engine.finish(std::move(state));
     const Buffer delta = engine.delta(output.out, dout);
-    Buffer dq = accumulator(kRows);
+    Buffer dq = accumulator(kQueries);
     engine.set_zero(dq);
-    KvBlock part{accumulator(kKeys), accumulator(kKeys)};
+    KvBlock part{accumulator(kBlockKeys), accumulator(kBlockKeys)};
     engine.backward(dq, part, {q, output.out, output.lse, dout, delta}, kv, all, 0.1);
   }
   simt::settings() = {};
