@@ -24,12 +24,18 @@ did not pass.
 A check *alone* catches what no other check catches. One that catches nothing alone is redundant for this corpus; it stays
 for what it says to the student, or for mistakes that nobody has made yet.
 """
-CAUGHT = set("xnmcitehp")
+CAUGHT = set("xnmcitehpf")
 
 
 def signs_of(fingerprint):
     """[(check, sign)] of one row."""
     return [(word.partition("=")[0], word.partition("=")[2][0]) for word in fingerprint.split()]
+
+
+def file_of(folder, name):
+    """The wrong implementation of this name: a kernel or host code."""
+    found = sorted((marks.ROOT / "tests/misconceptions" / folder.name).glob(f"{name}.c*"))
+    return found[0].name if found else f"{name}.cpp"
 
 
 def rows_of(folder):
@@ -60,7 +66,7 @@ class Lesson:
         title = marks.read(self.folder / "README.md").split("\n")[0].lstrip("# ")
         checks = [[place, f"`{check}`", self.caught[check], self.alone[check] or "redundant"]
                   for place, check in enumerate(self.checks, 1)]
-        files = [[row["id"], f"[`{row['file']}`](../../tests/misconceptions/{self.folder.name}/{row['file']}.cpp)",
+        files = [[row["id"], f"[`{row['file']}`](../../tests/misconceptions/{self.folder.name}/{file_of(self.folder, row['file'])})",
                   row["sentence"].replace("|", "\\|"), f"`{''.join(sign for _, sign in signs)}`"]
                  for row, signs in zip(self.rows, self.signs)]
         return f"\n## {title}\n\n" + tables.table(["", "check", "catches", "alone"], checks) + "\n" + \

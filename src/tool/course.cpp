@@ -138,7 +138,8 @@ std::optional<std::string> Course::id_of(const std::filesystem::path& file) cons
       std::ranges::find(here_, file.parent_path().filename().string(), &judge::LessonInfo::name);
   if (found == here_.end()) return std::nullopt;
   const std::string lesson = std::to_string(found->number);
-  if (file == exercise(found->number) || file.extension() == ".hpp" || file.extension() == ".h")
+  if (file == exercise(found->number) || file.extension() == ".hpp" || file.extension() == ".cuh" ||
+      file.extension() == ".h")
     return lesson;
   const auto side = source_root() / "lessons" / found->name / "puzzles" / file.stem();
   if (!std::filesystem::exists(side)) return std::nullopt;

@@ -32,7 +32,7 @@ def solutions():
     for checks in sorted((ROOT / "lessons").glob("[0-9][0-9][0-9]_*/checks.cpp")):
         source = re.search(r'\.source = "([^"]+)"', checks.read_text())
         if source:
-            found[int(checks.parent.name[:3])] = ROOT / "src" / source.group(1)
+            found[int(checks.parent.name[:3])] = ROOT / source.group(1)
     return found
 
 

@@ -38,7 +38,7 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 // The library's file of a lesson as a student would have written it.
 std::string solution(const Course& course, int lesson) {
-  std::istringstream lines(contents((tool::source_root() / "src" / course.info(lesson).source).string()));
+  std::istringstream lines(contents((tool::source_root() / course.info(lesson).source).string()));
   std::string text;
   for (std::string line; std::getline(lines, line);)
     if (!has(line, "SOLUTION")) text += line + "\n";
