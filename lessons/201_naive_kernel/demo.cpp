@@ -16,7 +16,6 @@ struct Array {
   const char* name;
   Buffer memory;
 };
-
 // What a kernel does with one array: the numbers that lanes 0, 1, 2 and 31 touch first, sectors per request.
 void print(const char* kernel, Array& array, bool writes) {
   const auto first = reinterpret_cast<std::uintptr_t>(device_floats(array.memory));
@@ -50,7 +49,7 @@ int main() {
   for (int a = 0; a < kSize; ++a) begin[a] = 0, begin[kSize + a] = kSize;
   std::printf("kernel  array does    lane_0  lane_1  lane_2 lane_31  requests sectors fewest\n");
   for (int kernel = 0; kernel < 3; ++kernel) {
-    simt::settings() = {.count_traffic = true, .launches = kernel + 1};
+    simt::settings() = {.count_traffic = true, .launches = kernel + 1, .name_lines = false};
     run(kNaive,
         {at(0), at(1), at(2), begin, begin + kSize, at(4), at(5), at(6), 1, 1, 1, kSize, kSize, kSize, 1},
         at(3), stream.get());

@@ -55,10 +55,13 @@ template <int kRung>
 KernelRun run_forward(const KernelStep& step);
 template <>
 KernelRun run_forward<1>(const KernelStep& step);
+template <>
+KernelRun run_forward<2>(const KernelStep& step);
 
 using NaiveKernels = Exercise<&run_forward<1>, "naive_kernels">;
+using TiledKernels = Exercise<&run_forward<2>, "tiled_kernels">;
 
 /// All of them.
-using KernelExercises = std::tuple<NaiveKernels>;
+using KernelExercises = std::tuple<NaiveKernels, TiledKernels>;
 
 }  // namespace ringcraft::judge

@@ -95,4 +95,9 @@ KernelRun run_forward<1>(const KernelStep& step) {
   return run(kernels::kNaive, step);
 }
 
+template <>
+KernelRun run_forward<2>(const KernelStep& step) {
+  return run(kernels::kTiles, step);
+}
+
 }  // namespace ringcraft::judge
