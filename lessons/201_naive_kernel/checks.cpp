@@ -60,7 +60,7 @@ void blind_rows(Trial& trial) { require_blind_rows(trial, naive(trial), 1); }
 void hot_scores(Trial& trial) { require_hot_scores(trial, naive(trial)); }
 void heads_and_batch(Trial& trial) { require_heads(trial, naive(trial)); }
 void adds_to_the_state(Trial& trial) { require_state(trial, naive(trial), 1); }
-void case_table(Trial& trial) { require_table(trial, naive(trial)); }
+void case_table(Trial& trial) { require_table(trial, naive(trial), 5); }
 
 }  // namespace
 

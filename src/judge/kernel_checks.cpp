@@ -157,10 +157,10 @@ void require_state(const Trial& trial, const KernelRung& rung, Index factor) {
   in_order("keys in three parts", {{9, 10}, {0, 9}, {10, 14}});
 }
 
-void require_table(const Trial& trial, const KernelRung& rung) {
+void require_table(const Trial& trial, const KernelRung& rung, std::size_t stride) {
   FloatRule rule(DType::kFloat32);
   std::vector<verify::BlockCase> cases = verify::block_case_table(verify::CaseSet::kBrief);
-  for (std::size_t i = 0; i < cases.size(); i += 5) {
+  for (std::size_t i = 0; i < cases.size(); i += stride) {
     cases[i].seed += trial.seed();
     require_step(rung, kernel_head(rung, make_head(cases[i])), rule, i);
   }

@@ -38,8 +38,8 @@ void require_hot_scores(const Trial& trial, const KernelRung& rung);
 void require_heads(const Trial& trial, const KernelRung& rung);
 /// Keys that come in several steps, in any order; the sizes are times `factor`.
 void require_state(const Trial& trial, const KernelRung& rung, Index factor);
-/// Every fifth block of the harness's brief table.
-void require_table(const Trial& trial, const KernelRung& rung);
+/// Every `stride`-th block of the harness's brief table.
+void require_table(const Trial& trial, const KernelRung& rung, std::size_t stride);
 
 /// After the first kernel of a single head: softmax_scale * q . k in S, where a row sees a key.
 void require_scores(KernelHead& head);

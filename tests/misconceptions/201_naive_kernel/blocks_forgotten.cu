@@ -1,5 +1,5 @@
 // CU14: the number of a thread is threadIdx.x, whatever its thread block.
-// Fails: any-size "data race"
+// Fails: values "data race"
 // Hint: What do the threads 3 of two thread blocks have in common, and what not?
 #include <cmath>
 

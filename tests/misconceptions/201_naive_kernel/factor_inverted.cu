@@ -1,5 +1,5 @@
 // OS4: the factor points the other way.
-// Fails: weights "the factor of the old O"
+// Fails: weights
 // Hint: Moving to a larger maximum must make old terms smaller or larger?
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // OS1: l stays in the old currency when the maximum grows.
-// Fails: adds-to-the-state "the first half of the keys, then the second"
+// Fails: adds-to-the-state "the second half of the keys, then the first"
 // Hint: In units of which maximum is l counted when you find it?
 #include <cmath>
 

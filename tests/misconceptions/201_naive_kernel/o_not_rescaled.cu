@@ -1,5 +1,5 @@
 // OS2: l follows the new maximum, O does not.
-// Fails: adds-to-the-state "the first half of the keys, then the second"
+// Fails: adds-to-the-state "the second half of the keys, then the first"
 // Hint: l and O carry the same factor: what did you do to each?
 #include <cmath>
 

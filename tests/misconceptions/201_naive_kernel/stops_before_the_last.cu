@@ -1,5 +1,5 @@
 // EN1: leaves out the last visible key.
-// Fails: weights "l of row"
+// Fails: weights "P of row 0, key 8"
 // Hint: Which is the last b of begin <= b < end?
 #include <cmath>
 

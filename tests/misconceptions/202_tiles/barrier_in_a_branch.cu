@@ -1,5 +1,5 @@
 // CU3: waits only in threads whose column exists.
-// Fails: many-tiles
+// Fails: one-tile
 // Hint: Does every thread of the thread block reach this line?
 #include <cmath>
 

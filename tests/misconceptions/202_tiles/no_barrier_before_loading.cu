@@ -1,5 +1,5 @@
 // CU2: fetches the next tiles while others still multiply with the last ones.
-// Fails: many-tiles "no __syncthreads between"
+// Fails: many-tiles "no __syncthreads"
 // Hint: May a fast warp overwrite the tile that a slow warp still reads?
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // SZ1: has room for 64 columns of q, and looks at no others.
-// Fails: any-size
+// Fails: many-tiles
 // Hint: Which head_dim does the lesson promise?
 #include <cmath>
 

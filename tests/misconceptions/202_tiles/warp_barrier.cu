@@ -1,5 +1,5 @@
 // CU1: __syncwarp in place of __syncthreads: a warp waits for itself.
-// Fails: one-tile "no __syncthreads between"
+// Fails: one-tile "no __syncthreads"
 // Hint: Which threads fetch a tile, and which of them does this barrier wait for?
 #include <cmath>
 
