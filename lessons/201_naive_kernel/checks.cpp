@@ -137,7 +137,7 @@ Lesson lesson_201() {
            adds_to_the_state},
           {"case-table",
            2,
-           {"masks", "blind-rows", "heads-and-batch"},
+           {"values"},
            "Blocks of the harness's table: shards against foreign blocks, every mask, layout and kind of "
            "data.",
            "Look at the case's name: which of its words do your kernels not handle?",

@@ -180,7 +180,7 @@ Lesson lesson_202() {
            banks},
           {"case-table",
            2,
-           {"masks", "blind-rows", "heads-and-batch"},
+           {"values"},
            "Blocks of the harness's table: shards against foreign blocks, every mask, layout and kind of "
            "data.",
            "Look at the case's name: which of its words do your kernels not handle?",

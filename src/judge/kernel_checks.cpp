@@ -77,7 +77,6 @@ void require_shapes(const Trial& trial, const KernelRung& rung, const std::vecto
   std::uint64_t order = 0;
   for (const HeadShape& shape : shapes)
     require_step(rung, kernel_head(trial, rung, shape, full_mask()), rule, order++);
-  require_rule(rule);
 }
 
 void require_scales(const Trial& trial, const KernelRung& rung) {
@@ -88,7 +87,6 @@ void require_scales(const Trial& trial, const KernelRung& rung) {
     head.name += ", softmax_scale " + std::to_string(scale);
     require_step(rung, kernel_head(rung, head), rule);
   }
-  require_rule(rule);
 }
 
 void require_masks(const Trial& trial, const KernelRung& rung, Index tokens) {
@@ -98,7 +96,6 @@ void require_masks(const Trial& trial, const KernelRung& rung, Index tokens) {
   FloatRule rule(DType::kFloat32);
   for (const Mask& mask : {causal_mask(), window_mask(3), two_sided, packed})
     require_step(rung, kernel_head(trial, rung, {tokens, tokens, 3}, mask), rule);
-  require_rule(rule);
 }
 
 void require_blind_rows(const Trial& trial, const KernelRung& rung, Index factor) {

@@ -38,7 +38,8 @@ void require_hot_scores(const Trial& trial, const KernelRung& rung);
 void require_heads(const Trial& trial, const KernelRung& rung);
 /// Keys that come in several steps, in any order; the sizes are times `factor`.
 void require_state(const Trial& trial, const KernelRung& rung, Index factor);
-/// Every `stride`-th block of the harness's brief table.
+/// Every `stride`-th block of the harness's brief table; here errors are looked at together, too, which says
+/// little of a few small heads.
 void require_table(const Trial& trial, const KernelRung& rung, std::size_t stride);
 
 /// After the first kernel of a single head: softmax_scale * q . k in S, where a row sees a key.

@@ -1,5 +1,4 @@
-// Equivalent: neighbouring threads take neighbouring rows of S, not neighbouring keys; slower or not, the
-// values are the same.
+// Equivalent: neighbouring threads take neighbouring rows of S, not neighbouring keys.
 #include <cmath>
 
 #include "engine/launch.cuh"

@@ -1,5 +1,4 @@
-// Equivalent: the barrier that protects a tile stands behind the multiplication, not in front of the next
-// load.
+// Equivalent: the second barrier stands behind the multiplication, not in front of the next load.
 #include <cmath>
 
 #include "engine/launch.cuh"
