@@ -18,7 +18,8 @@ judged as a student's file would be. Here stands how each check ended for each o
 measured. The same table tells a student what a failed check probably means.
 
 `.` passed, `x` wrong values, `n` NaN or infinity, `m` a deadlock or lengths that disagree, `c` right values but other bytes, phases
-or times, `i` an input was written, `t` an exception, `e` a crash or a limit, `h` no answer, `-` not tried, for a check that it needs
+or times, `i` an input was written, `t` an exception, `e` a crash or a limit, `h` no answer, `f` what the
+checker of a kernel's launch found, `-` not tried, for a check that it needs
 did not pass.
 
 A check *alone* catches what no other check catches. One that catches nothing alone is redundant for this corpus; it stays
