@@ -8,7 +8,7 @@ import sys
 
 import marks
 
-LANGUAGES = {".cpp": "cpp", ".hpp": "cpp", ".py": "python", ".sh": "sh", ".txt": "text"}
+LANGUAGES = {".cpp": "cpp", ".cu": "cpp", ".hpp": "cpp", ".py": "python", ".sh": "sh", ".txt": "text"}
 
 
 def hint(page, number):

@@ -18,18 +18,25 @@ judged as a student's file would be. Here stands how each check ended for each o
 measured. The same table tells a student what a failed check probably means.
 
 `.` passed, `x` wrong values, `n` NaN or infinity, `m` a deadlock or lengths that disagree, `c` right values but other bytes, phases
-or times, `i` an input was written, `t` an exception, `e` a crash or a limit, `h` no answer, `-` not tried, for a check that it needs
+or times, `i` an input was written, `t` an exception, `e` a crash or a limit, `h` no answer, `f` what the
+checker of a kernel's launch found, `-` not tried, for a check that it needs
 did not pass.
 
 A check *alone* catches what no other check catches. One that catches nothing alone is redundant for this corpus; it stays
 for what it says to the student, or for mistakes that nobody has made yet.
 """
-CAUGHT = set("xnmcitehp")
+CAUGHT = set("xnmcitehpf")
 
 
 def signs_of(fingerprint):
     """[(check, sign)] of one row."""
     return [(word.partition("=")[0], word.partition("=")[2][0]) for word in fingerprint.split()]
+
+
+def file_of(folder, name):
+    """The wrong implementation of this name: a kernel or host code."""
+    found = sorted((marks.ROOT / "tests/misconceptions" / folder.name).glob(f"{name}.c*"))
+    return found[0].name if found else f"{name}.cpp"
 
 
 def rows_of(folder):
@@ -60,7 +67,7 @@ class Lesson:
         title = marks.read(self.folder / "README.md").split("\n")[0].lstrip("# ")
         checks = [[place, f"`{check}`", self.caught[check], self.alone[check] or "redundant"]
                   for place, check in enumerate(self.checks, 1)]
-        files = [[row["id"], f"[`{row['file']}`](../../tests/misconceptions/{self.folder.name}/{row['file']}.cpp)",
+        files = [[row["id"], f"[`{row['file']}`](../../tests/misconceptions/{self.folder.name}/{file_of(self.folder, row['file'])})",
                   row["sentence"].replace("|", "\\|"), f"`{''.join(sign for _, sign in signs)}`"]
                  for row, signs in zip(self.rows, self.signs)]
         return f"\n## {title}\n\n" + tables.table(["", "check", "catches", "alone"], checks) + "\n" + \

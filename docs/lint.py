@@ -80,8 +80,8 @@ def problems_of(folder, title, solved):
     found += need(page.count("<details>") == page.count("</details>"), "README.md: a <details> without its end")
     for command in ("start", "check"):
         found += need(f"./ringcraft {command} {number}" in page, f"README.md: expected the command ./ringcraft {command} {number}")
-    stated = re.search(r"^About (\d+)(?: and (\d+))? lines", parts.get("Task", ""), re.M)
-    stated = [int(count) for count in stated.groups() if count] if stated else []
+    stated = re.search(r"^About ([\d, and]+) lines", parts.get("Task", ""), re.M)
+    stated = [int(count) for count in re.findall(r"\d+", stated[1])] if stated else []
     counts = skeleton_lines(number)
     found += need(stated and set(stated) == set(counts), f"README.md, Task: expected 'About {' and '.join(map(str, counts))} lines'")
     last = page.rstrip("\n").split("\n")[-1]

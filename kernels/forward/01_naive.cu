@@ -1,5 +1,5 @@
-// Rung 01: attention as its formulas are written, three kernels with the score matrix S in global memory.
-// float32, one thread for each number that a kernel writes.
+// Lesson 201, rung 01: attention as its formulas are written, three kernels with the score matrix S in global
+// memory. float32, one thread for each number that a kernel writes.
 //
 // Who does what: a thread of `scores` computes one score, a thread of `softmax` turns one row of scores into
 // weights, in place, and a thread of `values` computes one number of O. The launch is one step of a ring: it
@@ -28,6 +28,7 @@ __device__ Index thread_of_this_head() { return Index{blockIdx.x} * kThreads + t
 
 // S = softmax_scale q kᵀ. One thread per score.
 __global__ void scores_kernel(const ForwardStep step, ScoreMatrix matrix) {
+  // BEGIN SOLUTION 201 [scores]
   const Index i = thread_of_this_head();
   if (i >= Index{step.rows} * step.keys) return;
   const int a = int(i / step.keys), b = int(i % step.keys);
@@ -38,10 +39,12 @@ __global__ void scores_kernel(const ForwardStep step, ScoreMatrix matrix) {
   float sum = 0;
   for (int d = 0; d < step.head_dim; ++d) sum = fmaf(q_gmem[d], k_gmem[d], sum);
   matrix.score_gmem[(this_head() * step.rows + a) * step.keys + b] = step.softmax_scale * sum;
+  // END SOLUTION [scores]
 }
 
 // m' = max(m, S), P = exp(S - m'), l' = exp(m - m') l + sum P. One thread per row.
 __global__ void softmax_kernel(const ForwardStep step, ScoreMatrix matrix) {
+  // BEGIN SOLUTION 201 [softmax]
   const Index a = thread_of_this_head();
   if (a >= step.rows) return;
   const Index row = this_head() * step.rows + a;
@@ -61,10 +64,12 @@ __global__ void softmax_kernel(const ForwardStep step, ScoreMatrix matrix) {
   matrix.rescale_gmem[row] = rescale;
   step.max_gmem[row] = largest;
   step.sum_gmem[row] = rescale * step.sum_gmem[row] + sum;
+  // END SOLUTION [softmax]
 }
 
 // O' = exp(m - m') O + P v. One thread per number of O.
 __global__ void values_kernel(const ForwardStep step, ScoreMatrix matrix) {
+  // BEGIN SOLUTION 201 [values]
   const Index i = thread_of_this_head();
   if (i >= Index{step.rows} * step.head_dim) return;
   const int a = int(i / step.head_dim), d = int(i % step.head_dim);
@@ -78,6 +83,7 @@ __global__ void values_kernel(const ForwardStep step, ScoreMatrix matrix) {
   for (int b = begin; b < end; ++b) sum = fmaf(p_gmem[b], v_gmem[Index{b} * step.head_dim], sum);
   float& out = step.out_gmem[row * step.head_dim + d];
   out = fmaf(matrix.rescale_gmem[row], out, sum);
+  // END SOLUTION [values]
 }
 
 void enqueue(const ForwardStep& step, float* workspace_gmem, cudaStream_t stream) {

@@ -1,6 +1,6 @@
-// Rung 02: the three kernels of rung 01 with tiles in shared memory. What a thread block needs of its
-// operands is fetched once, by neighbouring lanes at neighbouring addresses, and used 32 times. float32; the
-// score matrix S is still in global memory.
+// Lesson 202, rung 02: the three kernels of rung 01 with tiles in shared memory. What a thread block needs of
+// its operands is fetched once, by neighbouring lanes at neighbouring addresses, and used 32 times. float32;
+// the score matrix S is still in global memory.
 //
 // Who does what: a thread block of `scores` and of `values` computes a tile of 32 x 32 numbers, of which a
 // thread has four, one below the other; it walks over head_dim, or over the keys, 32 at a time. A row of
@@ -32,15 +32,18 @@ __device__ int warp() { return int(threadIdx.y); }
 // The tile that begins at (row0, column0) of a matrix of `rows` x `columns` in global memory, with zeros
 // behind its borders: a zero adds nothing to a product.
 __device__ void load_tile(float* smem, const float* gmem, int row0, int column0, int rows, int columns) {
+  // BEGIN SOLUTION 202 [load_tile]
 #pragma unroll
   for (int row = warp(); row < kTile; row += kWarps) {
     const bool inside = row0 + row < rows && column0 + lane() < columns;
     smem[row * kStride + lane()] = inside ? gmem[Index{row0 + row} * columns + column0 + lane()] : 0.0f;
   }
+  // END SOLUTION [load_tile]
 }
 
 // S = softmax_scale q kᵀ. One thread block per tile of S.
 __global__ void __launch_bounds__(kThreads) scores_kernel(const ForwardStep step, ScoreMatrix matrix) {
+  // BEGIN SOLUTION 202 [scores]
   __shared__ float q_smem[kTile * kStride], k_smem[kTile * kStride];
   const int tiles_of_keys = (step.keys + kTile - 1) / kTile;
   const int row0 = int(blockIdx.x) / tiles_of_keys * kTile, key0 = int(blockIdx.x) % tiles_of_keys * kTile;
@@ -71,6 +74,7 @@ __global__ void __launch_bounds__(kThreads) scores_kernel(const ForwardStep step
     if (a >= step.rows || b < step.begin_gmem[a] || b >= step.end_gmem[a]) continue;
     matrix.score_gmem[(this_head() * step.rows + a) * step.keys + b] = step.softmax_scale * sum_reg[i];
   }
+  // END SOLUTION [scores]
 }
 
 __device__ float warp_max(float x) {
@@ -85,6 +89,7 @@ __device__ float warp_sum(float x) {
 
 // m' = max(m, S), P = exp(S - m'), l' = exp(m - m') l + sum P. One warp per row.
 __global__ void __launch_bounds__(kThreads) softmax_kernel(const ForwardStep step, ScoreMatrix matrix) {
+  // BEGIN SOLUTION 202 [softmax]
   const int a = int(blockIdx.x) * kWarps + warp();
   if (a >= step.rows) return;  // the whole warp
   const Index row = this_head() * step.rows + a;
@@ -102,12 +107,14 @@ __global__ void __launch_bounds__(kThreads) softmax_kernel(const ForwardStep ste
     sum += p_gmem[b];
   }
   sum = warp_sum(sum);
-  __syncwarp();  // m and l are written below, by one lane, when all have read them; a shuffle orders no memory
+  __syncwarp();  // m and l are written below, by one lane, when all have read them; a shuffle orders no
+                 // memory
   if (lane() != 0) return;
   const float rescale = expf(old_max - largest);  // 0 if these are the row's first keys: exp(-inf)
   matrix.rescale_gmem[row] = rescale;
   step.max_gmem[row] = largest;
   step.sum_gmem[row] = rescale * old_sum + sum;
+  // END SOLUTION [softmax]
 }
 
 // A tile of P, with weight 0 where a row does not see a key: S was not written there.

@@ -138,6 +138,10 @@ void run(const Grid& grid, const std::function<void()>& thread) {
   if (grid.shared_bytes > kMostShared)
     throw Error("launch", "at most " + std::to_string(kMostShared) + " bytes of shared memory",
                 std::to_string(grid.shared_bytes), "choose smaller tiles");
+  if (int& left = settings().launches; left == 0)
+    return;
+  else if (left > 0)
+    --left;
   Launch launch(grid, thread);
   if (checks_launches()) {
     static std::mutex one_at_a_time;

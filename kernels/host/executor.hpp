@@ -52,6 +52,11 @@ struct Settings {
   std::uint64_t stream_seed = 0;
   /// To show that it would be missed.
   LeftOut left_out = {};
+  /// How many more launches are run; what is launched after them is passed over. Below 0: all.
+  int launches = -1;
+  /// Whether findings name files and lines, for which another program is asked (addr2line). If not, machine
+  /// code is "PROGRAM +0x1f".
+  bool name_lines = true;
 };
 /// The settings, to be read and changed.
 Settings& settings();

@@ -88,7 +88,7 @@ void look_up(const std::vector<Place>& places) {
     known[place] = without_folders(origin.path) + " +" + (text + 1);
     asked.push_back(place);
   }
-  if (asked.empty()) return;
+  if (asked.empty() || !settings().name_lines) return;
   FILE* const answer = popen((command + " 2>/dev/null").c_str(), "r");
   if (answer == nullptr) return;
   std::vector<std::vector<std::string>> frames;  // of each address

@@ -58,6 +58,7 @@ void Traffic::add_rows(Place place, const void* const (&rows)[8]) {
 void Traffic::settle(Line& line, const Request& request) {
   LineTraffic& sum = line.sum;
   const std::size_t bytes = line.bytes_each;
+  if (sum.requests == 0) sum.first = request.address;
   ++sum.requests;
   if (sum.shared) {
     const std::size_t lanes = bytes <= 4 ? 32 : bytes <= 8 ? 16 : 8;  // at a time
@@ -98,6 +99,7 @@ void Traffic::publish() {
     const LineTraffic& one = line.sum;
     LineTraffic& sum = by_line[{texts[i], one.shared, one.writes}];
     sum.line = texts[i++];
+    if (sum.requests == 0) sum.first = one.first;
     sum.shared = one.shared;
     sum.writes = one.writes;
     sum.bytes += one.bytes;

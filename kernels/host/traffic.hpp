@@ -27,6 +27,8 @@ struct LineTraffic {
   /// time, those of 8 half a warp. Global memory: sectors of 32 bytes.
   std::size_t transfers = 0;
   std::size_t least_transfers = 0;  ///< if the same bytes lay best
+  /// Where the lanes of one warp were in the first of these instructions; 0: took no part. Not for ldmatrix.
+  std::array<std::uintptr_t, 32> first = {};
 };
 
 /// Traffic of the last launch that was counted (Settings::count_traffic), by place; empty before one.

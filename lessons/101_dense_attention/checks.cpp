@@ -250,7 +250,7 @@ Lesson lesson_101() {
       .number = 101,
       .name = "101_dense_attention",
       .title = "Dense attention",
-      .source = "ringcraft/attention/dense.cpp",
+      .source = "src/ringcraft/attention/dense.cpp",
       .function = "dense_forward",
       .allowed = {},
       .checks = {

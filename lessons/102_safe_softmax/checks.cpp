@@ -111,7 +111,7 @@ Lesson lesson_102() {
   return {.number = 102,
           .name = "102_safe_softmax",
           .title = "Safe softmax",
-          .source = "ringcraft/attention/safe_softmax.cpp",
+          .source = "src/ringcraft/attention/safe_softmax.cpp",
           .function = "safe_softmax",
           .allowed = {},
           .checks = {

@@ -148,7 +148,7 @@ Lesson lesson_103() {
   return {.number = 103,
           .name = "103_online_softmax",
           .title = "Online softmax",
-          .source = "ringcraft/attention/online_scan.cpp",
+          .source = "src/ringcraft/attention/online_scan.cpp",
           .function = "online_scan",
           .allowed = {},
           .checks = {

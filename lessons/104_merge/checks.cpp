@@ -244,7 +244,7 @@ Lesson lesson_104() {
       .number = 104,
       .name = "104_merge",
       .title = "Merge",
-      .source = "ringcraft/attention/merge.cpp",
+      .source = "src/ringcraft/attention/merge.cpp",
       .function = "merge",
       .allowed = {},
       .checks = {

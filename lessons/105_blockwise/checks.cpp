@@ -272,7 +272,7 @@ Lesson lesson_105() {
       .number = 105,
       .name = "105_blockwise",
       .title = "Blockwise attention",
-      .source = "ringcraft/attention/blockwise_forward.cpp",
+      .source = "src/ringcraft/attention/blockwise_forward.cpp",
       .function = "blockwise_forward",
       .allowed = {"ringcraft::merge", "ringcraft::merged", "ringcraft::online_scan",
                   "ringcraft::set_identity"},  // lessons 103 and 104 wrote the first three

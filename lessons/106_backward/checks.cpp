@@ -259,7 +259,7 @@ Lesson lesson_106() {
       .number = 106,
       .name = "106_backward",
       .title = "Backward",
-      .source = "ringcraft/attention/blockwise_backward.cpp",
+      .source = "src/ringcraft/attention/blockwise_backward.cpp",
       .function = "blockwise_backward",
       .allowed = {},
       .checks = {

@@ -301,7 +301,7 @@ Lesson lesson_107() {
       .number = 107,
       .name = "107_grouped_heads",
       .title = "Grouped heads",
-      .source = "ringcraft/attention/grouped.cpp",
+      .source = "src/ringcraft/attention/grouped.cpp",
       .function = "grouped_forward and grouped_backward",
       .allowed = {"ringcraft::merge", "ringcraft::set_identity"},
       .checks = {

@@ -228,7 +228,7 @@ Lesson lesson_108() {
       .number = 108,
       .name = "108_one_core",
       .title = "The speed of one core",
-      .source = "ringcraft/attention/register_kernel.cpp",
+      .source = "src/ringcraft/attention/register_kernel.cpp",
       .function = "multiply_panel",
       .allowed = {},
       .timed = true,

@@ -219,7 +219,7 @@ Lesson lesson_301() {
   return {.number = 301,
           .name = "301_exchange",
           .title = "Exchange without deadlock",
-          .source = "ringcraft/comm/exchange_odd_even.cpp",
+          .source = "src/ringcraft/comm/exchange_odd_even.cpp",
           .function = "exchange_odd_even",
           .allowed = {},
           .checks = {

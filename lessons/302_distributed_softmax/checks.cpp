@@ -325,7 +325,7 @@ Lesson lesson_302() {
   return {.number = 302,
           .name = "302_distributed_softmax",
           .title = "Distributed softmax",
-          .source = "ringcraft/ring/distributed_softmax.cpp",
+          .source = "src/ringcraft/ring/distributed_softmax.cpp",
           .function = "distributed_softmax",
           .allowed = {"ringcraft::Communicator::start", "ringcraft::Pending::wait",
                       "ringcraft::Pending::~Pending",

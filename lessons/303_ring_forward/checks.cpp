@@ -171,7 +171,7 @@ Lesson lesson_303() {
   return {.number = 303,
           .name = "303_ring_forward",
           .title = "Ring attention forward",
-          .source = "ringcraft/ring/forward.cpp",
+          .source = "src/ringcraft/ring/forward.cpp",
           .function = "ring_forward",
           .allowed = {"ringcraft::exchange_all_send_first",
                       "ringcraft::exchange_odd_even",  // lesson 301 wrote them

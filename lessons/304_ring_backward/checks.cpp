@@ -184,7 +184,7 @@ Lesson lesson_304() {
       .number = 304,
       .name = "304_ring_backward",
       .title = "Ring attention backward",
-      .source = "ringcraft/ring/backward.cpp",
+      .source = "src/ringcraft/ring/backward.cpp",
       .function = "ring_backward",
       .allowed = {"ringcraft::exchange_all_send_first",
                   "ringcraft::exchange_odd_even",  // lesson 301 wrote them

@@ -254,7 +254,7 @@ Lesson lesson_401() {
       .number = 401,
       .name = "401_causal_skipping",
       .title = "Causal skipping",
-      .source = "ringcraft/ring/work.cpp",
+      .source = "src/ringcraft/ring/work.cpp",
       .function = "ring_work",
       .allowed = {},
       .checks = {

@@ -157,7 +157,7 @@ Lesson lesson_402() {
       .number = 402,
       .name = "402_token_layouts",
       .title = "Striped and token zig-zag",
-      .source = "ringcraft/problem/token_layouts.cpp",
+      .source = "src/ringcraft/problem/token_layouts.cpp",
       .function = "token_position",
       .allowed = {},
       .checks = {

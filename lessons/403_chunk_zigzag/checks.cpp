@@ -198,7 +198,7 @@ Lesson lesson_403() {
       .number = 403,
       .name = "403_chunk_zigzag",
       .title = "Chunk zig-zag",
-      .source = "ringcraft/problem/chunk_layouts.cpp",
+      .source = "src/ringcraft/problem/chunk_layouts.cpp",
       .function = "zigzag_chunks",
       .allowed = {},
       .checks = {

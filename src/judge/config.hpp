@@ -23,14 +23,19 @@ extern const std::string_view kWorkRoot;
 extern const std::vector<std::string> kCompile;
 /// Further flags for a file whose speed is compared: those that the library is built with.
 extern const std::vector<std::string> kOptimise;
+/// The compiler and its flags for a kernel that runs on the CPU, a precompiled header included; empty where
+/// kernels do not.
+extern const std::vector<std::string> kKernelCompile;
 /// The compiler's flags for linking a worker, in front of the objects.
 extern const std::vector<std::string> kLink;
 /// The objects of the worker, the archives of the library, and what they need: behind the student's object.
 extern const std::vector<std::string> kLinkInputs;
+/// The same for a worker that runs kernels.
+extern const std::vector<std::string> kKernelLinkInputs;
 /// The same for the program that runs a stage of the ladder with students' objects.
 extern const std::vector<std::string> kStageLinkInputs;
-/// The program nm.
-extern const std::string_view kNm;
+/// The programs nm and addr2line.
+extern const std::string_view kNm, kAddr2line;
 /// A file with nm's list of the symbols of all objects of the library, each line with its object in front.
 extern const std::string_view kLibrarySymbols;
 /// Further flags for a file that is debugged: no optimisation, the sanitizers that the compiler has.

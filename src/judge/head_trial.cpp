@@ -6,8 +6,6 @@
 #include <numeric>
 #include <sstream>
 
-#include "verify/compare.hpp"
-
 namespace ringcraft::judge {
 namespace {
 
@@ -66,9 +64,10 @@ std::string text(const verify::Difference& d, const Extents& queries) {
   return text.str();
 }
 
-void require_close(const std::string& label, const verify::Answer& got, const verify::Oracle& want,
-                   const std::vector<std::string_view>& only) {
-  const verify::Comparison comparison = verify::compare_exact(got, want);
+}  // namespace
+
+void require_comparison(const std::string& label, const verify::Comparison& comparison,
+                        const verify::Oracle& want, const std::vector<std::string_view>& only) {
   if (comparison.good || (comparison.total == 0 && comparison.complaint.empty())) return;
   if (!comparison.first) throw Wrong(label + ": " + comparison.complaint);
   Index total = 0;
@@ -79,8 +78,6 @@ void require_close(const std::string& label, const verify::Answer& got, const ve
                   (comparison.wrong == 1 ? " elements is wrong" : " elements are wrong"),
               verify::error_maps(comparison, want.value.out.extents().rows, want.value.dk.extents().rows));
 }
-
-}  // namespace
 
 Head make_head(const verify::BlockCase& block) {
   return {block.name, block.problem, block.ranges, verify::make_inputs(block, DType::kFloat64)};
@@ -127,7 +124,7 @@ void require_head(const std::string& label, const Head& head, const verify::Answ
   auto kept = verify::named(looked_at);
   for (std::size_t t = 0; t < kept.size(); ++t)
     if (among(only, kept[t].name)) kept[t].tensor = given[t].tensor.clone();
-  require_close(label, looked_at, want, only);
+  require_comparison(label, verify::compare_exact(looked_at, want), want, only);
 }
 
 std::vector<Piece> pieces_of(const Head& whole, Position window) {
@@ -161,8 +158,9 @@ void require_pieces(const std::string& label, const std::vector<Piece>& pieces, 
       paste(kept[t].tensor, piece.first - (of_keys ? piece.first_key : piece.first_query),
             rows_of(given[t].tensor, piece.first, piece.last - piece.first));
     }
-    require_close(label + ", tokens " + std::to_string(piece.first) + " to " + std::to_string(piece.last - 1),
-                  looked_at, piece.want, only);
+    require_comparison(
+        label + ", tokens " + std::to_string(piece.first) + " to " + std::to_string(piece.last - 1),
+        verify::compare_exact(looked_at, piece.want), piece.want, only);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "judge/lesson.hpp"
 #include "ringcraft/core/matrix.hpp"
 #include "verify/cases.hpp"
+#include "verify/compare.hpp"
 
 namespace ringcraft::judge {
 
@@ -47,6 +48,11 @@ KeyRanges part_of(const KeyRanges& ranges, Index first, Index last);
 
 /// delta[i] = sum over columns of out(i, .) * dout(i, .), by a plain loop.
 std::vector<double> plain_delta(Matrix<const double> out, Matrix<const double> dout);
+
+/// Throws Wrong with `label` in front unless the comparison is good. `only` names the tensors that were
+/// looked at; none: all that the oracle has.
+void require_comparison(const std::string& label, const verify::Comparison& comparison,
+                        const verify::Oracle& want, const std::vector<std::string_view>& only = {});
 
 /// Throws Wrong with `label` in front unless `got` is the oracle's answer. `only` names the
 /// tensors that are looked at; none: all that the oracle has.

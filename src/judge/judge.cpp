@@ -31,9 +31,9 @@ std::set<int> numbers() {
 
 // In an exported tree the unpacked file stands for the one in the tree, whose body is sealed.
 std::filesystem::path library_file(const Lesson& lesson) {
-  const auto unsealed = std::filesystem::path(kUnsealedRoot) / "src" / lesson.source;
+  const auto unsealed = std::filesystem::path(kUnsealedRoot) / lesson.source;
   if (!kUnsealedRoot.empty() && std::filesystem::exists(unsealed)) return unsealed;
-  return std::filesystem::path(kSourceRoot) / "src" / lesson.source;
+  return std::filesystem::path(kSourceRoot) / lesson.source;
 }
 
 bool has_body(const Lesson& lesson, const std::string& text, const std::string& file) {
@@ -49,12 +49,19 @@ std::string exercise_text(const Lesson& lesson) {
   return skeleton(text, file.string(), numbers(), lesson.number);
 }
 
+// Throws Error if this build cannot judge the lesson.
+void require_judge(const Lesson& lesson) {
+  if (!lesson.can_be_judged())
+    throw Error("check", "a build that runs CUDA kernels on the CPU", "one without Boost.Context and g++",
+                "install libboost-context-dev and delete the folder build", Code::kMissing);
+}
+
 // Throws Error unless this is a file of a size that an exercise may have.
 void require_exercise(const std::filesystem::path& file) {
   std::error_code failed;
   const std::uintmax_t bytes = std::filesystem::file_size(file, failed);
   if (failed || !std::filesystem::is_regular_file(file))
-    throw Error("check", "a source file", file.string(), "name a .cpp file that exists");
+    throw Error("check", "a source file", file.string(), "name a source file that exists");
   if (bytes > kLargestFile)
     throw Error("check", "a file of at most " + std::to_string(kLargestFile) + " bytes",
                 std::to_string(bytes), "an exercise is one short function");
@@ -65,7 +72,7 @@ void require_exercise(const std::filesystem::path& file) {
 std::vector<LessonInfo> lessons() {
   std::vector<LessonInfo> result;
   for (const Lesson& l : all_lessons())
-    result.push_back({l.number, l.name, l.title, l.source, l.function, !l.checks.empty()});
+    result.push_back({l.number, l.name, l.title, l.source, l.function, l.can_be_judged()});
   return result;
 }
 
@@ -115,6 +122,10 @@ Verdict verdict_on(int lesson, const std::filesystem::path& workspace, const Che
 
 DebugBuild build_for_debugging(int lesson, const std::filesystem::path& file) {
   const Lesson& declared = lesson_numbered(lesson);
+  if (declared.is_kernel())
+    throw Error(
+        "check --debug", "a lesson before 201 or after 299", std::to_string(lesson),
+        "a checked launch names file, line and thread already: ./ringcraft check " + std::to_string(lesson));
   require_exercise(file);
   const WorkFolder folder;
   const CheckOptions options;
@@ -136,6 +147,7 @@ DebugBuild build_for_debugging(int lesson, const std::filesystem::path& file) {
 
 Verdict verdict_on_file(int lesson, const std::filesystem::path& file, const CheckOptions& options) {
   const Lesson& declared = lesson_numbered(lesson);
+  require_judge(declared);
   require_exercise(file);
   const WorkFolder folder;
   Team team(worker_program(folder), options.per_call), library(library_program(folder), options.per_call);
@@ -147,6 +159,7 @@ Verdict verdict_on_file(int lesson, const std::filesystem::path& file, const Che
                   });
   judgement.check(team, library);
   Verdict verdict = std::move(judgement).verdict();
+  if (declared.is_kernel()) name_lines(verdict.report, file.filename().string(), folder);
   explain(lesson, verdict);
   return verdict;
 }

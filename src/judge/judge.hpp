@@ -21,9 +21,9 @@ struct LessonInfo {
   int number;
   std::string name;      ///< "104_merge", its folder below lessons and below the workspace
   std::string title;     ///< "Merging partial results"
-  std::string source;    ///< the library's own file, below src: "ringcraft/attention/merge.cpp"
+  std::string source;    ///< the library's own file: "src/ringcraft/attention/merge.cpp"
   std::string function;  ///< "merge"
-  bool checkable;        ///< whether check can judge it
+  bool checkable;        ///< whether check can judge it: kernels need a build that runs them on the CPU
 };
 
 /// The lessons that have an exercise, by number.

@@ -113,6 +113,8 @@ void Judgement::judge(const Check& check, Workers& team, Workers& library) {
       outcome.sign = sign_of(misbehaviour.kind());
       misbehaved(misbehaviour, check, row);
     }
+    if (row.sentence.find("is not written yet") != row.sentence.npos)
+      row.hint = "The TODO still stands in your file: write the body, and take the throw away.";
     row.figures = trial.figures();
     show_printed(row, team.printed());
   }
@@ -128,8 +130,6 @@ void Judgement::misbehaved(const Misbehaviour& misbehaviour, const Check& check,
                     " MB in this check, and no more";
     row.hint = check.hint;
   }
-  if (row.sentence.find("is not written yet") != row.sentence.npos)
-    row.hint = "The TODO still stands in your file: write the body, and take the throw away.";
   if (misbehaviour.kind() == Misbehaviour::Kind::kSilent)
     stop_ = "not tried: the program did not come back in " + row.id;
 }

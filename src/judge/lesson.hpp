@@ -119,11 +119,16 @@ struct Lesson {
   int number;
   std::string name;  ///< of its folder: "104_merge"
   std::string title;
-  std::string source;             ///< the library's own file, below src: "ringcraft/attention/merge.cpp"
+  std::string source;             ///< the library's own file: "src/ringcraft/attention/merge.cpp"
   std::string function;           ///< the exercise: "merge"
   std::set<std::string> allowed;  ///< names beyond core and problem that the student may call
   bool timed = false;             ///< compiled as the library is, for checks that compare times
   std::vector<Check> checks;
+
+  /// Whether the exercise is a kernel, which runs on the CPU where this build can do that (kKernelCompile).
+  bool is_kernel() const { return source.ends_with(".cu"); }
+  /// Whether it can be judged in this build.
+  bool can_be_judged() const;
 };
 
 /// All lessons that can be checked, by number.
@@ -140,6 +145,8 @@ Lesson lesson_105();
 Lesson lesson_106();
 Lesson lesson_107();
 Lesson lesson_108();
+Lesson lesson_201();
+Lesson lesson_202();
 Lesson lesson_301();
 Lesson lesson_302();
 Lesson lesson_303();

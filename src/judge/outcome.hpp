@@ -25,6 +25,7 @@ inline constexpr char kMessages = 'm';  ///< a deadlock, lengths that disagree
 inline constexpr char kProtocol = 'p';  ///< it wrote to the judge's connection, or without end
 inline constexpr char kCounts = 'c';    ///< right values, but other bytes, phases or times than allowed
 inline constexpr char kInput = 'i';     ///< it wrote to what it may only read
+inline constexpr char kFinding = 'f';   ///< a checked launch of a kernel found a mistake
 }  // namespace sign
 
 /// How one check ended.

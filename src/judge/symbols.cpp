@@ -127,6 +127,9 @@ std::vector<std::string> complaints(const GateInput& input) {
           "your file defines main, but the program around it is the judge's; remove it and let ./ringcraft "
           "check run "
           "your function";
+    else if (symbol.name.starts_with("__tsan_") && !symbol.undefined())
+      sentence = "your file defines " + symbol.name +
+                 ", by which a checked launch sees what a kernel touches; remove it";
     else if (is_ringcraft(symbol.name) && symbol.undefined())
       sentence = may_not_call(symbol, names, input);
     else if (is_ringcraft(symbol.name) && !symbol.local())

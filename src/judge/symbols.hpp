@@ -37,7 +37,7 @@ std::string readable(const std::string& mangled);
 struct GateInput {
   std::vector<Symbol> student;    ///< of the student's object
   std::vector<Symbol> library;    ///< of all objects of the library
-  std::string source;             ///< the library's own file, "ringcraft/attention/merge.cpp"
+  std::string source;             ///< the library's own file below src or kernels, "forward/01_naive.cu"
   std::set<std::string> allowed;  ///< names like "ringcraft::exchange_odd_even" that may be called besides
   int lesson = 0;                 ///< for the sentence
 };

@@ -8,7 +8,10 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <map>
+#include <set>
 #include <sstream>
+#include <utility>
 
 #include "judge/child.hpp"
 #include "judge/config.hpp"
@@ -113,9 +116,11 @@ std::string included_source(const std::string& list, const std::string& own) {
 }  // namespace
 
 BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const WorkFolder& folder) {
-  std::vector<std::string> arguments = kCompile;
+  std::vector<std::string> arguments = lesson.is_kernel() ? kKernelCompile : kCompile;
   const std::string name = file.filename().string();
-  if (lesson.timed) {
+  if (lesson.is_kernel()) {
+    arguments.insert(arguments.end(), {"-x", "c++"});
+  } else if (lesson.timed) {
     arguments.insert(arguments.end(), kOptimise.begin(), kOptimise.end());
   } else if (!kPrecompiled.empty()) {  // it fits the plain flags only
     arguments.insert(arguments.end(), {"-include", std::string(kPrecompiled)});
@@ -134,8 +139,9 @@ BuildStep gate(const Lesson& lesson, const WorkFolder& folder) {
   const Finished nm = run_tool({std::string(kNm), "-A", "-P", folder.path() / "student.o"}, folder.path());
   require_ended(nm, "nm");
   if (!nm.good()) return {"nm cannot read the compiled file: " + cleaned(nm.printed, kShownText), ""};
-  const auto sentences = complaints({parse_nm(nm.printed), parse_nm(read_text(kLibrarySymbols)),
-                                     lesson.source, lesson.allowed, lesson.number});
+  const std::string below = lesson.source.substr(lesson.source.find('/') + 1);  // "forward/01_naive.cu"
+  const auto sentences = complaints(
+      {parse_nm(nm.printed), parse_nm(read_text(kLibrarySymbols)), below, lesson.allowed, lesson.number});
   std::string all;
   for (const std::string& sentence : sentences) all += (all.empty() ? "" : "\n") + sentence;
   return {all, ""};
@@ -156,7 +162,8 @@ BuildStep link(const Lesson& lesson, const WorkFolder& folder) {
   if (lesson.timed && !link_program(library_program(folder), {}, kLinkInputs, folder).sentence.empty())
     throw Error("judge", "a library that links", "objects that do not", "build the tree again",
                 Code::kMissing);
-  BuildStep done = link_program(worker_program(folder), {folder.path() / "student.o"}, kLinkInputs, folder);
+  BuildStep done = link_program(worker_program(folder), {folder.path() / "student.o"},
+                                lesson.is_kernel() ? kKernelLinkInputs : kLinkInputs, folder);
   if (!done.sentence.empty())
     done.sentence = "your file compiles, but does not link with the library:\n" + done.sentence;
   return done;
@@ -190,6 +197,79 @@ BuildStep link_debug(const Lesson& lesson, const std::filesystem::path& file,
                                                 std::to_string(std::hash<std::string>()(source)));
   std::filesystem::rename(work.path() / "check", program);
   return {};
+}
+
+namespace {
+
+constexpr std::string_view kMachineCode = "worker +0x";
+
+// Calls seen(digits) for the digits behind each "worker +0x" of a text, and puts what it returns in the place
+// of both; empty: they stay.
+template <class Seen>
+std::string with_code_replaced(const std::string& text, Seen seen) {
+  std::string result;
+  std::size_t done = 0;
+  for (auto at = text.find(kMachineCode); at != text.npos; at = text.find(kMachineCode, at + 1)) {
+    const auto first = at + kMachineCode.size();
+    const auto last = std::min(text.find_first_not_of("0123456789abcdef", first), text.size());
+    const std::string instead = last - first > 16 ? "" : seen(text.substr(first, last - first));
+    if (instead.empty()) continue;
+    result += text.substr(done, at - done) + instead;
+    done = last;
+  }
+  return result + text.substr(done);
+}
+
+// "01_naive.cu:47": of the functions that were put into one another the innermost of this file, or the
+// outermost of all.
+std::string chosen_line(const std::vector<std::string>& inwards_out, const std::string& file) {
+  for (const std::string& line : inwards_out)
+    if (line.starts_with(file + ":")) return line;
+  return inwards_out.empty() ? "an unknown line" : inwards_out.back();
+}
+
+// addr2line prints "0x1f2e" and then "/path/01_naive.cu:47 (discriminator 3)", from the inside out.
+std::map<std::string, std::string> lines_of(const std::set<std::string>& addresses, const std::string& file,
+                                            const WorkFolder& folder) {
+  std::vector<std::string> arguments{std::string(kAddr2line), "-a", "-i", "-e", worker_program(folder)};
+  for (const std::string& address : addresses) arguments.push_back("0x" + address);
+  std::istringstream printed(run_tool(std::move(arguments), folder.path()).printed);
+  std::map<std::string, std::string> result;
+  std::vector<std::string> frames;
+  auto asked = addresses.begin();
+  const auto settle = [&] {
+    if (asked != addresses.end()) result[*asked++] = chosen_line(frames, file);
+    frames.clear();
+  };
+  bool first = true;
+  for (std::string line; std::getline(printed, line);) {
+    if (line.starts_with("0x")) {
+      if (!std::exchange(first, false)) settle();
+    } else {
+      line.erase(0, line.rfind('/') + 1);
+      frames.push_back(line.substr(0, line.find(' ')));
+    }
+  }
+  if (!first) settle();
+  return result;
+}
+
+}  // namespace
+
+void name_lines(verify::Report& report, const std::string& file, const WorkFolder& folder) {
+  std::set<std::string> addresses;
+  for (const verify::ReportRow& row : report.rows)
+    with_code_replaced(row.sentence, [&](const std::string& digits) {
+      if (!digits.empty()) addresses.insert(digits);
+      return std::string();
+    });
+  if (addresses.empty()) return;
+  const auto lines = lines_of(addresses, file, folder);
+  for (verify::ReportRow& row : report.rows)
+    row.sentence = with_code_replaced(row.sentence, [&](const std::string& digits) {
+      const auto found = lines.find(digits);
+      return found == lines.end() ? std::string() : found->second;
+    });
 }
 
 std::filesystem::path worker_program(const WorkFolder& folder) { return folder.path() / "worker"; }

@@ -32,7 +32,7 @@ std::vector<RoadLine> read_road() {
 }
 
 std::string painted(std::string_view text, State state, verify::Colour colour) {
-  if (colour == verify::Colour::kPlain || state == State::kToCome || state == State::kHere)
+  if (colour == verify::Colour::kPlain || (state != State::kStarted && state != State::kDone))
     return std::string(text);
   return fmt::format("\x1b[{}m{}\x1b[0m", state == State::kDone ? 32 : 33, text);
 }
@@ -43,6 +43,8 @@ std::string_view name_of(State state) {
   switch (state) {
     case State::kToCome:
       return "to come";
+    case State::kAbsent:
+      return "absent";
     case State::kHere:
       return "here";
     case State::kStarted:
@@ -80,13 +82,19 @@ const RoadLine& Course::line(int lesson) const {
 
 const judge::LessonInfo& Course::info(int lesson) const {
   const auto found = std::ranges::find(here_, lesson, &judge::LessonInfo::number);
+  if (found == here_.end() && state(lesson) == State::kAbsent)
+    throw Error("lesson " + std::to_string(lesson), "a build that runs CUDA kernels on the CPU", "this one",
+                "install libboost-context-dev and delete the folder build", Code::kMissing);
   if (found == here_.end())
     throw Error("lesson", "a lesson that is here", std::to_string(lesson), "see ./ringcraft lessons");
   return *found;
 }
 
 State Course::state(int lesson) const {
-  if (std::ranges::find(here_, lesson, &judge::LessonInfo::number) == here_.end()) return State::kToCome;
+  const auto is_in = [=](const std::vector<judge::LessonInfo>& lessons) {
+    return std::ranges::find(lessons, lesson, &judge::LessonInfo::number) != lessons.end();
+  };
+  if (!is_in(here_)) return is_in(judge::lessons()) ? State::kAbsent : State::kToCome;
   if (progress_.passed(std::to_string(lesson))) return State::kDone;
   return std::filesystem::exists(exercise(lesson)) ? State::kStarted : State::kHere;
 }
@@ -102,7 +110,7 @@ std::optional<int> Course::next(int after) const {
   std::optional<int> earlier;
   for (const RoadLine& each : road_) {
     const State now = state(each.number);
-    if (now == State::kToCome || now == State::kDone) continue;
+    if (now == State::kToCome || now == State::kAbsent || now == State::kDone) continue;
     if (each.number > after) return each.number;
     if (!earlier && each.number != after) earlier = each.number;
   }
@@ -138,7 +146,8 @@ std::optional<std::string> Course::id_of(const std::filesystem::path& file) cons
       std::ranges::find(here_, file.parent_path().filename().string(), &judge::LessonInfo::name);
   if (found == here_.end()) return std::nullopt;
   const std::string lesson = std::to_string(found->number);
-  if (file == exercise(found->number) || file.extension() == ".hpp" || file.extension() == ".h")
+  if (file == exercise(found->number) || file.extension() == ".hpp" || file.extension() == ".cuh" ||
+      file.extension() == ".h")
     return lesson;
   const auto side = source_root() / "lessons" / found->name / "puzzles" / file.stem();
   if (!std::filesystem::exists(side)) return std::nullopt;
@@ -194,6 +203,11 @@ std::string road_text(const Course& course, verify::Colour colour) {
     for (const judge::Puzzle& puzzle : judge::puzzles())
       if (puzzle.lesson() == line.number) text += puzzle_line(course, puzzle, colour);
   }
+  if (std::ranges::any_of(course.road(),
+                          [&](const RoadLine& line) { return course.state(line.number) == State::kAbsent; }))
+    text +=
+        "\nabsent: this build runs no kernels on the CPU; install libboost-context-dev and delete the folder "
+        "build\n";
   text += fmt::format("\n{} of {} lessons done.", course.done(), course.here());
   const auto next = course.next();
   if (!next) return text + " " + what_next(course, 0);

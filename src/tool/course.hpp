@@ -13,9 +13,15 @@
 namespace ringcraft::tool {
 
 // What the student can do with a lesson, or has done.
-enum class State { kToCome, kHere, kStarted, kDone };
+enum class State {
+  kToCome,
+  kAbsent,  // it is there, but this build cannot judge it: a kernel, without the host executor
+  kHere,
+  kStarted,
+  kDone
+};
 
-// "to come", "here", "started" or "done".
+// "to come", "absent", "here", "started" or "done".
 std::string_view name_of(State state);
 
 // A line of lessons/road.csv.

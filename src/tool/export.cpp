@@ -144,18 +144,36 @@ void seal_sources(const StudentTree& tree, const fs::path& folder) {
   write(folder / "src" / "sealed.txt", list_of(tree, ""));
 }
 
-// The original files, compiled for any processor of this machine's kind.
+// The flags of one object of a sealed file; `more` is behind those of the build.
+std::vector<std::string> compile_flags(const std::string& path, const std::string& more) {
+  std::vector<std::string> flags{"-std=c++20", "-Isrc", "-pthread"};
+  for (const std::string& flag : words_of(RINGCRAFT_RELEASE_FLAGS)) flags.push_back(flag);
+  if (path.ends_with(".cu"))  // as ringcraft_device_code() has it
+    for (const char* flag : {"-Ikernels/host", "-Ikernels", "-include", "host/device.hpp",
+                             "-Wno-unknown-pragmas", "-fno-strict-aliasing", "-xc++"})
+      flags.emplace_back(flag);
+  for (const std::string& flag : words_of(more)) flags.push_back(flag);
+  return flags;
+}
+
+// The original files, compiled for any processor of this machine's kind; kernels for the CPU, plain and
+// checked.
 void seal_objects(const StudentTree& tree, const fs::path& folder) {
   const judge::WorkFolder work;
   std::vector<std::string> archive{RINGCRAFT_AR, "rcsD", folder / "src" / "sealed.a"};
-  for (const std::string& path : tree.sealed) {
-    std::string member = path + ".o";
+  const auto add = [&](const std::string& path, const std::string& ending, const std::string& flags) {
+    std::string member = path + ending;
     for (std::size_t at; (at = member.find('/')) != member.npos;) member.replace(at, 1, "__");
-    std::vector<std::string> arguments{RINGCRAFT_CXX, "-std=c++20", "-Isrc", "-pthread"};
-    for (const std::string& flag : words_of(RINGCRAFT_RELEASE_FLAGS)) arguments.push_back(flag);
+    std::vector<std::string> arguments = compile_flags(path, flags);
+    arguments.insert(arguments.begin(), RINGCRAFT_CXX);
     arguments.insert(arguments.end(), {"-c", path, "-o", work.path() / member});
     call(std::move(arguments), kRoot);
     archive.push_back(member);
+  };
+  const std::string instrumentation = RINGCRAFT_INSTRUMENTATION;
+  for (const std::string& path : tree.sealed) {
+    add(path, ".o", "");
+    if (path.ends_with(".cu") && !instrumentation.empty()) add(path, ".checked.o", instrumentation);
   }
   call(std::move(archive), work.path());
   write(folder / "src" / "sealed.txt", list_of(tree, RINGCRAFT_PLATFORM));

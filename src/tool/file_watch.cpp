@@ -38,7 +38,7 @@ bool is_network(const fs::path& folder) {
 bool is_source(const fs::path& file) {
   const std::string name = file.filename().string();
   if (name.empty() || name.front() == '.' || name.front() == '#') return false;
-  constexpr std::array<std::string_view, 5> kEndings{".cpp", ".hpp", ".h", ".txt", ".schedule"};
+  constexpr std::array<std::string_view, 7> kEndings{".cpp", ".cu", ".hpp", ".cuh", ".h", ".txt", ".schedule"};
   return std::ranges::find(kEndings, file.extension().string()) != kEndings.end();
 }
 

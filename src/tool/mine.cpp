@@ -17,14 +17,20 @@ constexpr double kFloor = 5, kPerOracle = 20;
 
 // Which files take part, and which the ladder does not need.
 void introduce(const judge::Mine& mine) {
-  std::vector<int> part, unused = mine.unused();
-  for (const judge::OwnFile& file : mine.files())
-    if (file.obstacle.empty()) part.push_back(file.lesson);
+  std::vector<int> part, kernels, unused = mine.unused();
+  for (const judge::OwnFile& file : mine.files()) {
+    const bool is_kernel = file.path.extension() == ".cu";
+    if (is_kernel) std::erase(unused, file.lesson);
+    if (file.obstacle.empty()) (is_kernel ? kernels : part).push_back(file.lesson);
+  }
   if (!part.empty())
     std::printf("your files: %s; the library's own stand in for the others\n", listed(part).c_str());
   if (!mine.unwritten().empty())
     std::printf("still as given, so the library's own: %s\n", listed(mine.unwritten()).c_str());
   if (!unused.empty()) std::printf("no stage of the ladder runs your %s\n", listed(unused).c_str());
+  if (!kernels.empty())
+    std::printf("your %s: kernels, which check runs and judges step by step; this ladder is host code\n",
+                listed(kernels).c_str());
   std::printf("\n");
   std::fflush(stdout);
 }

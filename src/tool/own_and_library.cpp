@@ -57,7 +57,7 @@ std::string diff_text(const Course& course, int lesson, verify::Colour colour) {
   const std::filesystem::path library = judge::original_file(lesson);
   require_passed(course, lesson, own);
   const judge::WorkFolder folder;
-  const std::filesystem::path reference = folder.path() / "library.cpp";
+  const std::filesystem::path reference = folder.path() / "library";
   write_text("diff", reference.string(), without_marks(read_text_file("diff", library, kLargestFile)));
   const judge::Finished ran =
       judge::run_command({.arguments = {"/usr/bin/env", "diff", "-U", "3", "--label", shown_path(own),

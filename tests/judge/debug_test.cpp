@@ -33,7 +33,7 @@ bool sanitized() { return std::ranges::find(kDebug, "-fsanitize=address,undefine
 TEST_CASE("in one process right files pass and wrong ones fail with the judge's sentences") {
   for (const LessonInfo& lesson : lessons()) {
     if (lesson.number != 104 && lesson.number != 303) continue;
-    const Finished right = debugged(lesson.number, kRoot / "src" / lesson.source);
+    const Finished right = debugged(lesson.number, kRoot / lesson.source);
     INFO(right.printed);
     CHECK(right.good());
     CHECK(testing::contains(right.printed, " 0 failed, 0 skipped"));

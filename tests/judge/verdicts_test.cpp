@@ -1,10 +1,12 @@
 // Whole verdicts: other seeds pass, wrong calls are refused, a hang costs one deadline. Known wrong and
 // equivalent files are judged by tests/misconceptions; that the library's own files pass and skeletons fail
 // is tested lesson by lesson in tests/lessons.
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
 
 #include "judge/config.hpp"
@@ -39,10 +41,11 @@ TEST_CASE("other seeds pass as well") {
   const bool all = std::getenv("RINGCRAFT_LONG") != nullptr;
   for (std::uint64_t seed = 7; seed < 7 + (all ? 20u : 2u); ++seed)
     for (const LessonInfo& lesson : lessons()) {
-      if (kSanitized && lesson.number % 6 != 0) continue;  // a verdict takes ten times as long there
+      if (!lesson.checkable || (kSanitized && lesson.number % 6 != 0))
+        continue;  // a verdict takes ten times as long there
       CheckOptions options;
       options.seed = seed;
-      const Report report = check_file(lesson.number, kRoot / "src" / lesson.source, options);
+      const Report report = check_file(lesson.number, kRoot / lesson.source, options);
       INFO(verify::text_of(report));
       CHECK(report.good());
     }
@@ -70,11 +73,69 @@ TEST_CASE("wrong calls are refused with the next thing to type") {
   testing::check_refused([&] { start(999, w); }, known);
   testing::check_refused([&] { check(999, w); }, known);
   testing::check_refused([&] { check(104, w); }, "./ringcraft start 104");
-  testing::check_refused([&] { check_file(104, w / "nothing.cpp"); }, "a .cpp file that exists");
+  testing::check_refused([&] { check_file(104, w / "nothing.cpp"); }, "a source file that exists");
   const auto file = start(104, w);
   testing::check_refused([&] { start(104, w); }, "go on writing in it");
   std::ofstream(file) << std::string(300 << 10, ' ');
   testing::check_refused([&] { check(104, w); }, "at most 262144 bytes");
+}
+
+// ---- kernels
+
+namespace {
+
+bool runs_kernels() {
+  const auto all = lessons();
+  return std::ranges::find(all, 201, &LessonInfo::number)->checkable;
+}
+
+}  // namespace
+
+TEST_CASE("without an executor a kernel is not judged, and says what is missing") {
+  const std::filesystem::path file = kRoot / "kernels/forward/01_naive.cu";
+  if (runs_kernels())
+    CHECK(check_file(201, file).good());
+  else
+    testing::check_refused([&] { check_file(201, file); }, "libboost-context-dev");
+  testing::check_refused([&] { build_for_debugging(201, file); }, "./ringcraft check 201");
+}
+
+TEST_CASE("what a checked launch finds names file and line of the student") {
+  if (!runs_kernels()) return;
+  const std::filesystem::path folder = kRoot / "tests/misconceptions/201_naive_kernel";
+  const auto sentence_of = [&](const char* name, const char* check) {
+    return row(check_file(201, folder / (std::string(name) + ".cu")), check).sentence;
+  };
+  const std::string bounds = sentence_of("no_guard", "201.scores");
+  INFO(bounds);
+  CHECK(testing::contains(bounds, "at no_guard.cu:"));
+  CHECK(testing::contains(bounds, "of begin_gmem (24 bytes): out of bounds"));
+  CHECK_FALSE(testing::contains(bounds, "+0x"));
+  const std::string race = sentence_of("one_sum_for_many", "201.values");
+  INFO(race);
+  CHECK(testing::contains(race, "data race at byte"));
+  CHECK(testing::contains(race, "of out_gmem ("));
+  CHECK(testing::contains(race, "one_sum_for_many.cu:"));
+}
+
+TEST_CASE("as long as a kernel is not written the checks of those before it are tried") {
+  if (!runs_kernels()) return;
+  const Workspace workspace("one_kernel");
+  const auto file = start(201, workspace.path());
+  std::ifstream skeleton(file), original(kRoot / "kernels/forward/01_naive.cu");
+  std::string text{std::istreambuf_iterator<char>(skeleton), {}};
+  const std::string solution{std::istreambuf_iterator<char>(original), {}};
+  const auto begin = solution.find("  const Index i = thread_of_this_head();");
+  const auto todo = text.find("  // TODO: write scores");
+  REQUIRE(todo != text.npos);
+  const auto end = text.find("}", text.find("throw Error", todo));
+  text.replace(todo, end - todo, solution.substr(begin, solution.find("  // END SOLUTION [scores]") - begin));
+  std::ofstream(file) << text;
+  const Report report = check(201, workspace.path());
+  INFO(verify::text_of(report));
+  CHECK(row(report, "201.scores").status == Status::kPassed);
+  CHECK(testing::contains(row(report, "201.weights").sentence, "lesson 201 is not written yet"));
+  CHECK(testing::contains(row(report, "201.weights").hint, "The TODO still stands"));
 }
 
 // ---- attacks and the corpus (tests/misconceptions judges its files)

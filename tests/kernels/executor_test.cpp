@@ -88,6 +88,16 @@ TEST_CASE("every thread of every block runs once, at its place") {
     }
 }
 
+TEST_CASE("of the launches of a step the first ones alone can be run") {
+  simt::settings().launches = 2;
+  int total = 0;
+  for (int i = 0; i < 5; ++i) launch(add_one, 1, 32, 0, nullptr, &total);
+  CHECK(total == 2 * 32);
+  simt::settings() = {};
+  launch(add_one, 1, 32, 0, nullptr, &total);
+  CHECK(total == 3 * 32);
+}
+
 TEST_CASE("barriers order shared memory, whoever comes first") {
   std::vector<int> numbers(100);
   std::iota(numbers.begin(), numbers.end(), 1);

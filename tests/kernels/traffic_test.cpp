@@ -38,6 +38,7 @@ LineTraffic counted(bool shared, bool writes, const std::function<void(const flo
     sum.requests += line.requests;
     sum.transfers += line.transfers;
     sum.least_transfers += line.least_transfers;
+    if (sum.first[0] == 0) sum.first = line.first;
   }
   return sum;
 }
@@ -89,6 +90,15 @@ TEST_CASE(
   check(copies(true, 64), 512, 1, 4 * 8, 4);
   check(copies(true, 68), 512, 1, 4, 4);
   check(copies(false, 68), 512, 1, 16, 16);
+}
+
+TEST_CASE("where the lanes of a warp are together is remembered") {
+  for (const int stride : {1, 3, 100}) {
+    const LineTraffic reads =
+        counted(false, false, [stride](const float* from, float* to) { gather(stride, from, to); });
+    for (std::size_t lane = 0; lane < 32; ++lane)
+      CHECK(reads.first[lane] - reads.first[0] == 4 * lane * static_cast<std::size_t>(stride));
+  }
 }
 
 TEST_CASE("scattered reads of device memory take more sectors than they need") {

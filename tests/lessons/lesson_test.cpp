@@ -26,7 +26,7 @@ bool require(bool holds, const char* what) {
 
 bool reference_passes(const LessonInfo& lesson) {
   const Report report =
-      check_file(lesson.number, std::filesystem::path(RINGCRAFT_SOURCE_DIR) / "src" / lesson.source);
+      check_file(lesson.number, std::filesystem::path(RINGCRAFT_SOURCE_DIR) / lesson.source);
   std::fputs(verify::text_of(report).c_str(), stdout);
   const bool all = report.count(Status::kPassed) == static_cast<int>(report.rows.size());
   const bool silent = std::ranges::all_of(report.rows, &std::string::empty, &ReportRow::sentence);

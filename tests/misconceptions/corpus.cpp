@@ -64,7 +64,8 @@ std::vector<fs::path> sources_in(const fs::path& folder) {
   std::vector<fs::path> paths;
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(folder, none)) {
-    if (entry.path().extension() != ".cpp") refuse(entry.path(), "a .cpp file", "something else");
+    if (entry.path().extension() != ".cpp" && entry.path().extension() != ".cu")
+      refuse(entry.path(), "a .cpp or .cu file", "something else");
     paths.push_back(entry.path());
   }
   std::ranges::sort(paths);

@@ -133,10 +133,15 @@ int run(const std::vector<std::string>& arguments) {
     for (const std::string& sentence : complaints_about_diagnosis()) complain("diagnosis", sentence);
     return complaints == 0 ? 0 : 1;
   }
-  int judged = 0;
+  int judged = 0, left_out = 0;
   for (const LessonInfo& lesson : lessons()) {
     if (number != 0 && lesson.number != number) continue;
     ++judged;
+    if (!lesson.checkable) {
+      std::printf("left out: this build does not run the kernel of lesson %d\n", lesson.number);
+      ++left_out;
+      continue;
+    }
     if (mode == "--write")
       write_table(lesson);
     else if (mode == "--attacks")
@@ -145,7 +150,8 @@ int run(const std::vector<std::string>& arguments) {
       judge_lesson(lesson);
   }
   if (judged == 0) complain("misconceptions", "no such lesson");
-  return complaints == 0 ? 0 : 1;
+  constexpr int kSkipped = 77;
+  return complaints > 0 ? 1 : left_out > 0 && left_out == judged ? kSkipped : 0;
 }
 
 }  // namespace

@@ -1,0 +1,50 @@
+#pragma once
+/// @file
+/// What every forward kernel must do, whatever it is made of: the checks that lessons 201 and on share, and
+/// what rungs 01 and 02 leave between their kernels. Each check throws Wrong.
+
+#include <functional>
+
+#include "judge/kernel_trial.hpp"
+
+namespace ringcraft::judge {
+
+/// A rung under check.
+struct KernelRung {
+  KernelCall call;
+  std::function<Index(const Head&)> workspace;  ///< numbers that it needs for this head, or heads
+};
+
+/// How many numbers the score matrix of rungs 01 and 02 takes, with a factor per row.
+Index score_matrix(const Head& head);
+
+/// A head with what the rung needs.
+KernelHead kernel_head(const KernelRung& rung, const Head& head);
+/// The same with random numbers, decided by the trial's seed.
+KernelHead kernel_head(const Trial& trial, const KernelRung& rung, const HeadShape& shape, const Mask& mask,
+                       verify::Data data = verify::Data::kNormal);
+
+/// One step from (0, -inf, 0) is attention, for every shape without a mask; the orders of the threads differ.
+void require_shapes(const Trial& trial, const KernelRung& rung, const std::vector<HeadShape>& shapes);
+/// The same for a softmax_scale of 0, a negative one, and 1.
+void require_scales(const Trial& trial, const KernelRung& rung);
+/// Causal, windowed, two-sided and packed masks of this many tokens; at least 14.
+void require_masks(const Trial& trial, const KernelRung& rung, Index tokens);
+/// Rows that see no key keep O, m and l to the bit, whatever these were; the sizes are times `factor`.
+void require_blind_rows(const Trial& trial, const KernelRung& rung, Index factor);
+/// Every kind of data, full and causal.
+void require_hot_scores(const Trial& trial, const KernelRung& rung);
+/// Heads, groups of heads and batch entries.
+void require_heads(const Trial& trial, const KernelRung& rung);
+/// Keys that come in several steps, in any order; the sizes are times `factor`.
+void require_state(const Trial& trial, const KernelRung& rung, Index factor);
+/// Every `stride`-th block of the harness's brief table; here errors are looked at together, too, which says
+/// little of a few small heads.
+void require_table(const Trial& trial, const KernelRung& rung, std::size_t stride);
+
+/// After the first kernel of a single head: softmax_scale * q . k in S, where a row sees a key.
+void require_scores(KernelHead& head);
+/// After the second, from (-inf, 0): P, m, l and the factor 0 of the rows that see a key.
+void require_weights(KernelHead& head);
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,67 @@
+#pragma once
+/// @file
+/// The exercises whose files are kernels. What travels is one step of a ring with the state around it, and
+/// how the executor is to run it; what comes back are the arrays as the kernels left them, and what a checked
+/// launch has found. The functions stand in the worker alone (worker/kernel_runs.cpp).
+
+#include <cstdint>
+#include <string>
+
+#include "judge/exercise.hpp"
+
+namespace ringcraft::judge {
+
+/// One step of a ring for a rung of kernels/forward: see ForwardStep there. All arrays are float32 and travel
+/// back; q, k, v, begin and end must come back as they were.
+struct KernelStep {
+  std::span<float> q, k, v;                          ///< [batch, heads, rows, head_dim]; kv_heads and keys
+  std::span<int> begin, end;                         ///< [rows]
+  std::span<float> out, max, sum;                    ///< O, m, l of all rows
+  std::span<float> workspace;                        ///< what the rung asks for
+  int batch, heads, kv_heads, rows, keys, head_dim;  ///< extents
+  float softmax_scale;
+  std::uint64_t order = 0;     ///< in which threads take turns; 0: by their index
+  int launches = -1;           ///< how many kernels of the step are run; -1: all
+  bool count_traffic = false;  ///< what each line moves is counted as well
+
+  static auto fields(auto& s) {
+    return std::tie(s.q, s.k, s.v, s.begin, s.end, s.out, s.max, s.sum, s.workspace, s.batch, s.heads,
+                    s.kv_heads, s.rows, s.keys, s.head_dim, s.softmax_scale, s.order, s.launches,
+                    s.count_traffic);
+  }
+};
+
+/// What a line of a kernel's source moved: see LineTraffic in kernels/host/traffic.hpp.
+struct MovedByLine {
+  std::string line;
+  bool shared = false, writes = false;
+  std::uint64_t bytes = 0, requests = 0, transfers = 0, least_transfers = 0;
+
+  static auto fields(auto& m) {
+    return std::tie(m.line, m.shared, m.writes, m.bytes, m.requests, m.transfers, m.least_transfers);
+  }
+};
+
+/// What a launch says beside the arrays. These are a student's program's own words: a teaching aid.
+struct KernelRun {
+  std::string finding;             ///< what ended it: the first mistake that the checker saw; empty: nothing
+  std::vector<MovedByLine> moved;  ///< by the last kernel that ran, if it was counted
+
+  static auto fields(auto& r) { return std::tie(r.finding, r.moved); }
+};
+
+/// Runs a step with the rung of this number.
+template <int kRung>
+KernelRun run_forward(const KernelStep& step);
+template <>
+KernelRun run_forward<1>(const KernelStep& step);
+template <>
+KernelRun run_forward<2>(const KernelStep& step);
+
+using NaiveKernels = Exercise<&run_forward<1>, "naive_kernels">;
+using TiledKernels = Exercise<&run_forward<2>, "tiled_kernels">;
+
+/// All of them.
+using KernelExercises = std::tuple<NaiveKernels, TiledKernels>;
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,65 @@
+#pragma once
+/// @file
+/// Steps of a ring for kernels, in float32: the state before and after, what the oracle says of it under the
+/// rule for floats, and what is looked at between the kernels of a step.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "judge/head_trial.hpp"
+#include "judge/kernel_exercises.hpp"
+#include "verify/compare.hpp"
+
+namespace ringcraft::judge {
+
+/// Calls the exercise: trial.call<E>(step).result.
+using KernelCall = std::function<KernelRun(const KernelStep&)>;
+
+/// How a step is run.
+struct HowRun {
+  std::uint64_t order = 0;  ///< see KernelStep, as the next two
+  int launches = -1;
+  bool count_traffic = false;
+};
+
+/// A head, or several, as kernels meet them: the numbers rounded to float32, the state and the workspace.
+class KernelHead {
+ public:
+  /// The state begins as the identity; the workspace has room for `workspace` numbers, all NaN.
+  KernelHead(const Head& head, Index workspace);
+
+  /// Runs a step with the keys [first, last) of a single head, or with all keys of all heads. Throws Wrong if
+  /// the launch ends with a finding (sign::kFinding), or if what a kernel may only read has changed.
+  KernelRun step(const KernelCall& call, HowRun how = {});
+  KernelRun step(const KernelCall& call, Index first, Index last, HowRun how = {});  ///< see above
+
+  /// Throws Wrong unless O / l and m + log l are the oracle's attention; the rule goes on over several heads.
+  void require_attention(verify::FloatRule& rule) const;
+
+  const std::string& name() const { return name_; }
+  void rename(const std::string& name) { name_ = name; }  ///< for sentences
+  const verify::BlockProblem& problem() const { return problem_; }
+  const KeyRanges& ranges() const { return ranges_; }
+  verify::Inputs& inputs() { return in_; }             ///< float32
+  std::span<float> out() { return out_; }              ///< O
+  std::span<float> max() { return max_; }              ///< m
+  std::span<float> sum() { return sum_; }              ///< l
+  std::span<float> workspace() { return workspace_; }  ///< as the kernels left it
+  Index rows() const { return in_.q.extents().rows; }
+  Index keys() const { return in_.k.extents().rows; }
+
+ private:
+  KernelRun run(const KernelCall& call, KernelStep step, const HowRun& how);
+
+  std::string name_;
+  verify::BlockProblem problem_;
+  KeyRanges ranges_;
+  verify::Inputs in_;
+  std::vector<float> out_, max_, sum_, workspace_;
+};
+
+/// Throws Wrong if the RMS of the errors that the rule has seen is too large.
+void require_rule(const verify::FloatRule& rule);
+
+}  // namespace ringcraft::judge
