@@ -13,12 +13,16 @@
 namespace ringcraft::simt {
 namespace {
 
-// "0 to 31 and 64", of numbers that rise.
+// "0 to 31 and 64", of numbers that rise; "0, 2, 4, 6, 8, 10 and 122 more", where they are scattered.
 std::string ranges_of(const std::vector<int>& numbers) {
+  constexpr int kMostRanges = 6;
   std::string text;
-  for (std::size_t i = 0; i < numbers.size();) {
+  int ranges = 0;
+  for (std::size_t i = 0; i < numbers.size(); ++ranges) {
     std::size_t last = i;
     while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    if (ranges == kMostRanges && last + 1 < numbers.size())
+      return text + " and " + std::to_string(numbers.size() - i) + " more";
     text += (i == 0                       ? ""
              : last + 1 == numbers.size() ? " and "
                                           : ", ") +

@@ -163,6 +163,9 @@ namespace {
 __global__ void barrier_of_half() {
   if (threadIdx.x < 32) __syncthreads();
 }
+__global__ void barrier_of_odd() {
+  if (threadIdx.x % 2 == 1) __syncthreads();
+}
 __global__ void two_barriers() {
   if (threadIdx.x < 32)
     __syncthreads();
@@ -203,6 +206,9 @@ const std::vector<Fault> kFaults{
      [](int*) { launch(barrier_of_half, 1, 64, 0, nullptr); },
      {"a barrier is reached after threads have left", "out of the kernel: threads 32 to 63",
       "waiting at __syncthreads (executor_test.cpp:"}},
+    {"a barrier for odd threads alone",
+     [](int*) { launch(barrier_of_odd, 1, 64, 0, nullptr); },
+     {"out of the kernel: threads 0, 2, 4, 6, 8, 10 and 26 more;", "threads 1, 3, 5, 7, 9, 11 and 26 more"}},
     {"two barriers where one is meant",
      [](int*) { launch(two_barriers, 1, 64, 0, nullptr); },
      {"threads wait at different barriers", ": threads 0 to 31", ": threads 32 to 63"}},
