@@ -104,6 +104,9 @@ std::string readable(const std::string& mangled) {
   const std::unique_ptr<char, void (*)(void*)> text(
       abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
   std::string name = status == 0 ? text.get() : mangled;
+  // Kernels for the CPU lie in an inline namespace of their own (kernels/host/cuda_runtime_api.h).
+  constexpr std::string_view kOnCpu = "on_cpu::";
+  for (std::size_t at; (at = name.find(kOnCpu)) != name.npos;) name.erase(at, kOnCpu.size());
   if (name.find(" for ringcraft::") != name.npos) return name;
   std::size_t start = 0;  // behind the result type, which a template has
   int depth = 0;          // of <>

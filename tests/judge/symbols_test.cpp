@@ -41,6 +41,7 @@ TEST_CASE("names of the namespace are told from others") {
   CHECK(readable("_ZN9ringcraft6mergedIdEENS_12SoftmaxStateIT_EES3_S3_") ==
         "ringcraft::merged");  // its result is ours, too
   CHECK(readable("_ZN9ringcraft6Buffer8set_rowsEl") == "ringcraft::Buffer::set_rows");
+  CHECK(readable("_ZN9ringcraft6on_cpu7kernels6kTilesE") == "ringcraft::kernels::kTiles");
   CHECK(readable("_ZTVN9ringcraft5ErrorE") == "vtable for ringcraft::Error");
 }
 
