@@ -8,6 +8,7 @@
 
 #include "judge/config.hpp"
 #include "judge/judge.hpp"
+#include "judge/toolchain.hpp"
 #include "reports.hpp"
 #include "support/errors.hpp"
 
@@ -28,7 +29,8 @@ Report with_lines(const std::string& lines) {
   const auto body = source.find("// BEGIN SOLUTION 104");
   REQUIRE(body != source.npos);
   source.insert(body, lines + "\n  ");
-  const auto file = std::filesystem::path(RINGCRAFT_BINARY_DIR) / "team_test.cpp";
+  const WorkFolder folder;  // tests run side by side
+  const auto file = folder.path() / "merge.cpp";
   std::ofstream(file) << source;
   return check_file(104, file);
 }

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "judge/puzzle.hpp"
+#include "judge/toolchain.hpp"
 #include "support/catch.hpp"
 #include "support/errors.hpp"
 
@@ -11,7 +12,8 @@ namespace ringcraft::judge {
 namespace {
 
 verify::Report report_on(const std::string& puzzle, const std::string& text) {
-  const auto file = std::filesystem::path(RINGCRAFT_BINARY_DIR) / "prediction.txt";
+  const WorkFolder folder;  // tests run side by side
+  const auto file = folder.path() / "prediction.txt";
   std::ofstream(file) << text;
   return check_puzzle_file(puzzle, file);
 }
