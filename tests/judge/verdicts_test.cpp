@@ -96,7 +96,7 @@ TEST_CASE("without an executor a kernel is not judged, and says what is missing"
   if (runs_kernels())
     CHECK(check_file(201, file).good());
   else
-    testing::check_refused([&] { check_file(201, file); }, "libboost-context-dev");
+    testing::check_refused([&] { check_file(201, file); }, "libboost-context-dev", Code::kMissing);
   testing::check_refused([&] { build_for_debugging(201, file); }, "./ringcraft check 201");
 }
 
