@@ -28,6 +28,7 @@ function(ringcraft_unseal target)
         set_source_files_properties(${source} PROPERTIES EXTERNAL_OBJECT TRUE)
         list(APPEND RINGCRAFT_SEALED_OBJECTS ${source})
       endif()
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)  # as where it comes from
     endif()
     list(APPEND unsealed ${source})
   endforeach()

@@ -1,6 +1,6 @@
 // Five wrong rings, and the right one (see rings.hpp). Read `walk` first: it is the ring of lesson 303 with
 // its habits taken out of line.
-#include "rings.hpp"
+#include "lessons/303_ring_forward/puzzles/break_it/rings.hpp"
 
 #include <algorithm>
 #include <utility>
