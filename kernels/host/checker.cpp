@@ -80,9 +80,7 @@ void Checker::sync_block() {
 // ---- What an address belongs to
 
 Checker::Region Checker::find(std::uintptr_t address) {
-  constexpr std::size_t kStack = std::size_t{64} << 10;  // what is so near is the thread's own
-  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  if (address - here + kStack < 2 * kStack) return {};
+  if (stack_end_ - address <= kStackBytes) return {};
   if (address - dynamic_first_ + kRedZone < dynamic_bytes_ + 2 * kRedZone)
     return {Region::kDynamic, dynamic_first_, dynamic_bytes_, &dynamic_, nullptr};
   if (address - static_first_ < static_bytes_)

@@ -36,8 +36,11 @@ class Checker {
   void begin_block(const Triple& block, const std::byte* shared, std::size_t bytes);
   /// It has ended: throws Error if something was found in it.
   void end_block();
-  /// Thread `number` of the block runs now.
-  void resume(int number) { thread_ = number; }
+  /// Thread `number` of the block runs now, on a stack of kStackBytes that ends here (0: not known yet).
+  void resume(int number, std::uintptr_t stack_end) {
+    thread_ = number;
+    stack_end_ = stack_end;
+  }
   /// All threads of the block have met, or all of a warp.
   void sync_block();
   void sync_warp(int warp) { clock_.sync_warp(warp); }  ///< see above
@@ -93,6 +96,7 @@ class Checker {
 
   Clock clock_;
   int thread_ = 0;
+  std::uintptr_t stack_end_ = 0;
   std::vector<std::pair<std::uint64_t, Triple>> blocks_;  // since when each runs
   std::uintptr_t dynamic_first_ = 0, static_first_ = 0;
   std::size_t dynamic_bytes_ = 0, static_bytes_ = 0;

@@ -11,11 +11,6 @@
 #include "host/checker.hpp"
 
 namespace ringcraft::simt {
-namespace {
-
-constexpr std::size_t kStackBytes = std::size_t{128} << 10;  // of one CUDA thread
-
-}  // namespace
 
 ThreadBlock& ThreadBlock::current() {
   thread_local ThreadBlock block;
@@ -83,6 +78,7 @@ void ThreadBlock::make_lanes(std::size_t count) {
           // Stacks begin at the same place of their pages, and would meet in the same lines of the cache.
           static_cast<volatile char*>(alloca(256 * (static_cast<std::size_t>(lane.number) % 16) + 1))[0] = 0;
           lane.caller = &caller;
+          lane.stack_end = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
           for (;;) live(lane);
           return std::move(caller);
         });
@@ -91,7 +87,7 @@ void ThreadBlock::make_lanes(std::size_t count) {
 
 void ThreadBlock::resume(Lane& lane) {
   running_ = &lane;
-  if (Checker::running != nullptr) Checker::running->resume(lane.number);
+  if (Checker::running != nullptr) Checker::running->resume(lane.number, lane.stack_end);
   lane.fiber = std::move(lane.fiber).resume();
   if (lane.abandoned) new boost::context::fiber(std::move(lane.fiber));  // for ever: nobody may unwind it
   if (thrown_) std::rethrow_exception(thrown_);

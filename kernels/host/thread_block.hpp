@@ -16,6 +16,7 @@
 namespace ringcraft::simt {
 
 inline constexpr int kWarpLanes = 32;
+inline constexpr std::size_t kStackBytes = std::size_t{128} << 10;  ///< of one CUDA thread
 
 /// Where a thread stands.
 enum class State : std::uint8_t {
@@ -38,6 +39,7 @@ struct Lane {
   int number = 0;                           ///< its place in the block
   AsyncCopies copies;                       ///< what it has not waited for
   boost::context::fiber fiber;              ///< it, while it does not run
+  std::uintptr_t stack_end = 0;             ///< its fiber's stack, once it has run
   bool abandoned = false;                   ///< see ThreadBlock::abandon()
   boost::context::fiber* caller = nullptr;  ///< who resumed it, while it runs
 };

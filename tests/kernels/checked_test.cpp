@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "host/checker.hpp"
+#include "host/thread_block.hpp"
 #include "planted.hpp"
 #include "ptx_checks.hpp"
 #include "support/catch.hpp"
@@ -84,6 +85,24 @@ TEST_CASE("device memory that has been freed is recognised") {
     memory = zeros.get();
   }
   CHECK_THROWS_WITH(launch_planted(any, any.right, memory), Catch::Contains("which has been freed"));
+}
+
+TEST_CASE("shared memory that lies beside the stack of a thread is watched, the stack itself is not") {
+  std::byte memory[64];
+  const auto here = reinterpret_cast<std::uintptr_t>(memory);
+  const auto read_of_new_memory = [&](std::uintptr_t stack_end) {
+    return ringcraft::testing::outcome_of([&] {
+             simt::Checker checker;
+             checker.begin_block({0, 0, 0}, memory, sizeof memory);
+             checker.resume(0, stack_end);
+             checker.access(memory, 4, simt::Access::kRead, {});
+             checker.end_block();
+           })
+        .sentence;
+  };
+  for (const std::uintptr_t stack_end : {std::uintptr_t{0}, here - 1, here + simt::kStackBytes + 1})
+    CHECK(contains(read_of_new_memory(stack_end), "which no thread of this block has written before"));
+  CHECK(read_of_new_memory(here + sizeof memory) == "nothing thrown");
 }
 
 TEST_CASE("what is found can be left alone") {
