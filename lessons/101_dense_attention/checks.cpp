@@ -265,8 +265,7 @@ Lesson lesson_101() {
            {},
            "Rows that see every key give the weighted mean of all values.",
            "Write the three steps for one row on paper: scores, weights that add up to 1, weighted sum of "
-           "the "
-           "values.",
+           "the values.",
            every_key},
           {"mean-of-ones",
            1,

@@ -272,8 +272,7 @@ Lesson lesson_104() {
            {"two-halves"},
            "Rows that see keys on one side only, or on none, come out right.",
            "What is exp(-inf - (-inf))? A row may have no key on one side, or on both, while its neighbour "
-           "has "
-           "keys on each.",
+           "has keys on each.",
            rows_with_one_side},
           {"extreme-maxima",
            2,

@@ -282,16 +282,14 @@ Lesson lesson_105() {
            {},
            "One tile that holds the whole problem gives attention.",
            "With one tile nothing is carried: scores, maximum of the row, weights, their sum into l, weights "
-           "times "
-           "v into O. You do not divide; finish does.",
+           "times v into O. You do not divide; finish does.",
            one_tile},
           {"rising-maximum",
            2,
            {"one-tile"},
            "The maximum may grow in every tile, or never after the first.",
            "What was added to l and O before was measured against the old maximum: which number, at most 1, "
-           "brings "
-           "both to the new one?",
+           "brings both to the new one?",
            rising_maximum},
           {"key-tiles",
            2,
@@ -316,8 +314,7 @@ Lesson lesson_105() {
            {"any-tile"},
            "Causal, windowed, two-sided and packed masks.",
            "A score that is not visible has weight 0, not exp(0): which span does visible_scores give you, "
-           "and "
-           "what does it write into the others?",
+           "and what does it write into the others?",
            masks},
           {"blind-rows",
            2,

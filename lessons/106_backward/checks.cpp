@@ -268,16 +268,14 @@ Lesson lesson_106() {
            {},
            "dv is right, with all in one tile.",
            "Key j gives v_j to every query i with the weight P_ij: from which rows of dout, and with which "
-           "weights, "
-           "does its gradient come? Do the rows of your P sum to 1?",
+           "weights, does its gradient come? Do the rows of your P sum to 1?",
            only_dv},
           {"dq",
            2,
            {},
            "dq is right, with all in one tile.",
            "Adding a constant to all scores of a row must change nothing: do the rows of your dS sum to 0? "
-           "And how "
-           "often does the scale stand in front of dq?",
+           "And how often does the scale stand in front of dq?",
            only_dq},
           {"dk",
            2,
@@ -291,16 +289,14 @@ Lesson lesson_106() {
            {"dv", "dq", "dk"},
            "Any tiles: 1 x 1, uneven ones, larger than the problem.",
            "A tile knows a part of its rows and a part of its keys: what adds up over the tiles of a row, "
-           "what over "
-           "those of a column, and which numbers belong to the whole row?",
+           "what over those of a column, and which numbers belong to the whole row?",
            any_tile},
           {"masks",
            2,
            {"any-tile"},
            "Causal, windowed, two-sided and packed masks.",
            "The mask of the forward pass is a part of the function that you differentiate: what is P where a "
-           "key is "
-           "not seen?",
+           "key is not seen?",
            masks},
           {"blind-rows",
            2,
@@ -313,16 +309,14 @@ Lesson lesson_106() {
            {"any-tile"},
            "Gradients are added to what dq, dk and dv hold.",
            "The next block of keys comes with the same dq, the next head of the group with the same dk and "
-           "dv: "
-           "what must not be lost?",
+           "dv: what must not be lost?",
            adds},
           {"whole-row",
            3,
            {"adds"},
            "Keys in several blocks, as in a ring, with the lse and the delta of the whole row.",
            "A block cannot know the sum over keys that it does not hold: use the lse and the delta that you "
-           "are "
-           "given.",
+           "are given.",
            whole_row},
           {"sums",
            1,

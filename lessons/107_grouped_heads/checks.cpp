@@ -352,8 +352,7 @@ Lesson lesson_107() {
            {"gradients-equal-heads"},
            "Backward, grouped: dk and dv are sums over the heads of the group.",
            "Each KV head was read by the whole group: what do the heads of the group do to its dk and dv, "
-           "one after "
-           "the other?",
+           "one after the other?",
            gradients_of_keys},
           {"gradients-of-a-batch",
            2,

@@ -299,16 +299,14 @@ Lesson lesson_108() {
            {"any-columns", "any-width", "keeps", "strides", "gaps"},
            "The library's fast attention, forward and backward, with your kernel in it, equals the oracle.",
            "It multiplies tiles of every size, transposed and not, into sums that go on: which of the checks "
-           "above is "
-           "closest?",
+           "above is closest?",
            drives_attention},
           {"speed",
            4,
            {"real-numbers"},
            "At most twice the time of the library's kernel, measured in the same run.",
            "Are all sums in registers while the depth runs? Loops with constant bounds become registers only "
-           "when "
-           "they are unrolled.",
+           "when they are unrolled.",
            speed},
       }};
 }

@@ -87,8 +87,7 @@ Lesson lesson_201() {
            "The second turns each row of S into weights, in place, and leaves m, l and the factor of the old "
            "O.",
            "Three loops over one row, as in lesson 102: maximum, exponentials, sum; the maximum begins at "
-           "the "
-           "old m.",
+           "the old m.",
            weights},
           {"values",
            3,

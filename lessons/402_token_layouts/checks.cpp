@@ -179,8 +179,7 @@ Lesson lesson_402() {
            {"striped", "striped-owner"},
            "token_owner undoes token_position.",
            "A token of round f is row f of its owner; which of your two functions turns a round that the "
-           "other "
-           "does not?",
+           "other does not?",
            there_and_back},
           {"first-rounds",
            1,
@@ -242,8 +241,7 @@ Lesson lesson_402() {
            {"striped"},
            "Rings whose last round is not complete, and shards without a row.",
            "The library counts a rank's rows by asking where its next one would stand: at seqlen or behind "
-           "it, "
-           "there is none.",
+           "it, there is none.",
            ragged},
       }};
 }

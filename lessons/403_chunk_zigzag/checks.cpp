@@ -207,8 +207,7 @@ Lesson lesson_403() {
            {},
            "A sequence that the number of chunks divides is cut into equal chunks.",
            "Where does chunk g begin if every chunk before it has seqlen / chunks tokens? It ends where the "
-           "next "
-           "one begins.",
+           "next one begins.",
            even_cut},
           {"one-chunk",
            1,

@@ -128,8 +128,7 @@ std::vector<std::string> complaints(const GateInput& input) {
     if (symbol.name == "main" && !symbol.undefined())
       sentence =
           "your file defines main, but the program around it is the judge's; remove it and let ./ringcraft "
-          "check run "
-          "your function";
+          "check run your function";
     else if (symbol.name.starts_with("__tsan_") && !symbol.undefined())
       sentence = "your file defines " + symbol.name +
                  ", by which a checked launch sees what a kernel touches; remove it";

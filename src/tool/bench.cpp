@@ -88,8 +88,7 @@ void add_bench(CLI::App& app, Action& action) {
   command->add_flag("--tune", options->tune, "Not in this version");
   command->footer(
       "Let nothing else run meanwhile. The goals are those of float32 and 4096 tokens.\nExample: ./ringcraft "
-      "bench "
-      "--json bench.json");
+      "bench --json bench.json");
   command->callback([&action, options] { action = [options] { return bench(*options); }; });
 }
 

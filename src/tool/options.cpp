@@ -143,8 +143,7 @@ const char* missing_for(Backend backend) {
     case Backend::kMpi:
       if (!kHasMpi)
         return "needs MPI, which was not found when this was built; install libopenmpi-dev and openmpi-bin "
-               "and "
-               "delete the folder build";
+               "and delete the folder build";
       break;
     case Backend::kCudaHost:
       if (!kHasExecutor)
@@ -154,14 +153,12 @@ const char* missing_for(Backend backend) {
     case Backend::kCuda:
       if (!kHasCuda)
         return "needs g++ and nvcc 12.4 or newer, which was not found when this was built; cuda-host runs "
-               "the "
-               "same kernels on the CPU";
+               "the same kernels on the CPU";
       break;
     case Backend::kNccl:
       if (!kHasNccl)
         return "needs nvcc 12.4 or newer, MPI and nccl.h, which were not all found when this was built; "
-               "install "
-               "libnccl-dev and delete the folder build, or use mpi";
+               "install libnccl-dev and delete the folder build, or use mpi";
       break;
   }
   return nullptr;

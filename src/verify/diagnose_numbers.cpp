@@ -68,8 +68,7 @@ std::vector<Cause> causes_by_numbers(const Evidence& e, TensorGroup group) {
                    std::to_string(sharding.owner_of(bad->first)) + ", local row " +
                    std::to_string(sharding.local_from_global(bad->first)) + ")",
                "Does this row meet a block without a visible key (-inf - (-inf)), a score that exp cannot "
-               "hold, or "
-               "memory that nobody wrote?"}};
+               "hold, or memory that nobody wrote?"}};
     }
     squares += tensor.square_sum;
     elements += static_cast<double>(tensor.total);
