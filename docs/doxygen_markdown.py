@@ -93,7 +93,10 @@ class Page:
                 if "$`" not in part and re.search(r"\\[^\w\s]", formula):
                     self.problem(f"GitHub eats the backslash in {part}: write $`..`$")
                 parts[i] = rf"\f${formula}\f$" if self.mathjax else f"`{formula}`"
-        return LINK.sub(self.link, "".join(parts))
+        text = "".join(parts)
+        if re.search(r"\]\((?!\))", re.sub(r"`[^`]*`", "", LINK.sub("", text))):
+            self.problem("a link begins on the line before: Doxygen would not see it")
+        return LINK.sub(self.link, text)
 
     def link(self, match):
         image, words, target = match[1], match[2], match[3]
