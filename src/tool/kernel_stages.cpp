@@ -2,7 +2,6 @@
 #include "tool/kernel_stages.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "engine/cuda_engine.hpp"
@@ -21,7 +20,6 @@ using verify::Answer;
 using verify::Expect;
 using verify::Inputs;
 using verify::Measurement;
-using verify::PassCost;
 
 // ---- one device
 
@@ -89,78 +87,33 @@ Answer run_merge_kernel(const Problem& problem, const Inputs& inputs, Measuremen
 
 // ---- a ring
 
-// One rank of a ring of engines: what it keeps between its two passes.
-struct Rank {
-  std::shared_ptr<MemoryMeter> meter = std::make_shared<MemoryMeter>();
-  Buffer q, dout;
-  KvBlock kv;  // its own; after the forward pass, where the backward pass starts
-  Output output;
-  RingGradients gradients;
-};
+// Virtual ranks on one device.
+class LoopbackPlace final : public verify::RingPlace {
+ public:
+  explicit LoopbackPlace(int world_size) : loopback_(world_size) {}
+  SwitchboardOptions board() { return loopback_.options(); }
 
-// One pass on all ranks. The meters live on: what the forward pass left is held in the backward pass.
-template <class Body>
-PassCost run_pass(std::vector<Rank>& ranks, Body body) {
-  PassCost cost;
-  cost.work.resize(ranks.size());
-  const auto start = std::chrono::steady_clock::now();
-  kernels::Loopback loopback(static_cast<int>(ranks.size()));
-  const auto run_rank = [&](ThreadCommunicator& host) {
-    const auto r = static_cast<std::size_t>(host.rank());
-    const MeterScope scope(ranks[r].meter);
+  void on_rank(ThreadCommunicator& host,
+               const std::function<void(Communicator&, BlockEngine&)>& body) override {
     CudaEngine engine;
-    kernels::LoopbackCommunicator comm(host, engine.stream(), loopback);
-    body(comm, engine, ranks[r]);
+    kernels::LoopbackCommunicator comm(host, engine.stream(), loopback_);
+    body(comm, engine);
     engine.stream().synchronize();
-    cost.work[r] = engine.work();
-  };
-  RanksReport report = run_ranks(static_cast<int>(ranks.size()), run_rank, loopback.options());
-  cost.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  cost.traffic = std::move(report.traffic);
-  for (const Rank& rank : ranks) cost.peak_bytes.push_back(rank.meter->peak());
-  return cost;
-}
+  }
+  Buffer taken(const Buffer& host, const BlockEngine& engine) override {
+    return copied_to_device(host, static_cast<const CudaEngine&>(engine).stream());
+  }
+  Buffer on_host(const Buffer& tensor) override { return copied_to_host(tensor, stream_); }
+
+ private:
+  kernels::Loopback loopback_;
+  kernels::Stream stream_;
+};
 
 // The library's ring, forward and (reversed) backward, on ranks that compute with kernels.
 Answer run_kernel_ring(const Problem& problem, const Inputs& inputs, Measurement& cost) {
-  const Sharding sharding = problem.sharding();
-  std::vector<Rank> ranks(static_cast<std::size_t>(problem.world_size));
-  const auto shard = [&](const Buffer& whole, int rank, const CudaEngine& engine) {
-    return copied_to_device(scatter(whole, sharding, rank), engine.stream());
-  };
-  cost.forward = run_pass(ranks, [&](Communicator& comm, CudaEngine& engine, Rank& rank) {
-    rank.q = shard(inputs.q, comm.rank(), engine);
-    rank.kv = {shard(inputs.k, comm.rank(), engine), shard(inputs.v, comm.rank(), engine)};
-    auto [output, last] = ring_forward(comm, engine, problem, rank.q, rank.kv);
-    rank.output = std::move(output);
-    if (last.k.extents() != Extents{}) rank.kv = std::move(last);
-  });
-  if (inputs.has_backward())
-    cost.backward = run_pass(ranks, [&](Communicator& comm, CudaEngine& engine, Rank& rank) {
-      rank.dout = shard(inputs.dout, comm.rank(), engine);
-      rank.gradients =
-          ring_backward(comm, engine, problem, Schedule::kReversed, rank.q, rank.kv, rank.output, rank.dout);
-    });
-
-  const kernels::Stream stream;
-  const auto whole = [&](const Buffer& like, auto part) {
-    Extents extents = like.extents();
-    extents.width = part(ranks[0]).extents().width;
-    Buffer tensor(extents, DType::kFloat32);
-    for (int r = 0; r < problem.world_size; ++r)
-      gather(tensor, copied_to_host(part(ranks[static_cast<std::size_t>(r)]), stream), sharding, r);
-    return tensor;
-  };
-  Answer answer{whole(inputs.q, [](const Rank& r) -> const Buffer& { return r.output.out; }),
-                whole(inputs.q, [](const Rank& r) -> const Buffer& { return r.output.lse; }),
-                {},
-                {},
-                {}};
-  if (!inputs.has_backward()) return answer;
-  answer.dq = whole(inputs.q, [](const Rank& r) -> const Buffer& { return r.gradients.dq; });
-  answer.dk = whole(inputs.k, [](const Rank& r) -> const Buffer& { return r.gradients.dkv.k; });
-  answer.dv = whole(inputs.v, [](const Rank& r) -> const Buffer& { return r.gradients.dkv.v; });
-  return answer;
+  LoopbackPlace place(problem.world_size);
+  return verify::run_ring(problem, inputs, {.place = &place, .board = place.board()}, &cost);
 }
 
 // ---- what one device must hold, in elements

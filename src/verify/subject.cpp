@@ -61,9 +61,9 @@ class RingRun {
 
   PassCost forward() {
     return run(options_.seconds_per_pair,
-               [&](ThreadCommunicator& comm, BlockEngine& engine, RankState& rank, RankTrace* trace) {
-                 rank.q = shard(inputs_.q, comm);
-                 rank.kv = {shard(inputs_.k, comm), shard(inputs_.v, comm)};
+               [&](Communicator& comm, BlockEngine& engine, RankState& rank, RankTrace* trace) {
+                 rank.q = shard(inputs_.q, comm, engine);
+                 rank.kv = {shard(inputs_.k, comm, engine), shard(inputs_.v, comm, engine)};
                  hold(trace, comm.rank(), rank.kv);
                  auto [output, last] = ring_forward(comm, engine, problem_, rank.q, rank.kv);
                  rank.output = std::move(output);
@@ -75,8 +75,8 @@ class RingRun {
   PassCost backward() {
     const int n = problem_.world_size, back = options_.schedule == Schedule::kReversed ? hops(problem_) : 0;
     return run(2.5 * options_.seconds_per_pair,
-               [&](ThreadCommunicator& comm, BlockEngine& engine, RankState& rank, RankTrace* trace) {
-                 const Buffer dout = shard(inputs_.dout, comm);
+               [&](Communicator& comm, BlockEngine& engine, RankState& rank, RankTrace* trace) {
+                 const Buffer dout = shard(inputs_.dout, comm, engine);
                  hold(trace, (comm.rank() - back + n) % n, rank.kv);
                  rank.gradients = ring_backward(comm, engine, problem_, options_.schedule, rank.q, rank.kv,
                                                 rank.output, dout);
@@ -95,8 +95,9 @@ class RingRun {
   }
 
  private:
-  Buffer shard(const Buffer& whole, const Communicator& comm) const {
-    return scatter(whole, problem_.sharding(), comm.rank());
+  Buffer shard(const Buffer& whole, const Communicator& comm, const BlockEngine& engine) const {
+    Buffer part = scatter(whole, problem_.sharding(), comm.rank());
+    return options_.place == nullptr ? std::move(part) : options_.place->taken(part, engine);
   }
 
   // One pass on all ranks. The meters live on: what the forward pass left is held in the backward pass.
@@ -106,18 +107,20 @@ class RingRun {
     cost.work.resize(ranks_.size());
     if (options_.trace) cost.trace.emplace(problem_.world_size);
     const auto start = std::chrono::steady_clock::now();
-    RanksReport report = run_ranks(
-        problem_.world_size,
-        [&](ThreadCommunicator& comm) {
-          const auto r = static_cast<std::size_t>(comm.rank());
-          const MeterScope scope(ranks_[r].meter);
-          ClockedEngine engine(make_host_engine(inputs_.q.dtype(), options_.engine), comm, seconds_per_pair);
-          RankTrace* trace = cost.trace ? &cost.trace->rank(comm.rank()) : nullptr;
-          const Recording recording(trace, comm, engine);
-          body(comm, engine, ranks_[r], trace);
-          cost.work[r] = engine.work();
-        },
-        options_.board);
+    const auto on_rank = [&](Communicator& comm, BlockEngine& engine) {
+      const auto r = static_cast<std::size_t>(comm.rank());
+      RankTrace* trace = cost.trace ? &cost.trace->rank(comm.rank()) : nullptr;
+      const Recording recording(trace, comm, engine);
+      body(comm, engine, ranks_[r], trace);
+      cost.work[r] = engine.work();
+    };
+    const auto run_rank = [&](ThreadCommunicator& host) {
+      const MeterScope scope(ranks_[static_cast<std::size_t>(host.rank())].meter);
+      if (options_.place != nullptr) return options_.place->on_rank(host, on_rank);
+      ClockedEngine engine(make_host_engine(inputs_.q.dtype(), options_.engine), host, seconds_per_pair);
+      on_rank(host, engine);
+    };
+    RanksReport report = run_ranks(problem_.world_size, run_rank, options_.board);
     cost.seconds = seconds_since(start);
     cost.traffic = std::move(report.traffic);
     cost.clock = std::move(report.clock);
@@ -130,8 +133,13 @@ class RingRun {
     Extents extents = part(ranks_[0]).extents();
     extents.rows = problem_.shape.seqlen;
     whole = Buffer(extents, inputs_.q.dtype());
-    for (int r = 0; r < problem_.world_size; ++r)
-      gather(whole, part(ranks_[static_cast<std::size_t>(r)]), problem_.sharding(), r);
+    for (int r = 0; r < problem_.world_size; ++r) {
+      const Buffer& rows = part(ranks_[static_cast<std::size_t>(r)]);
+      if (options_.place == nullptr)
+        gather(whole, rows, problem_.sharding(), r);
+      else
+        gather(whole, options_.place->on_host(rows), problem_.sharding(), r);
+    }
   }
 
   const Problem& problem_;

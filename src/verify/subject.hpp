@@ -4,6 +4,7 @@
 /// worker, a file of claimed tensors or a GPU is one more class. The number type of a subject is that of its
 /// inputs.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,12 +56,27 @@ class Subject {
 /// One device; `tile` matters to the readable blockwise kernels only.
 std::unique_ptr<Subject> single_device_subject(Algorithm algorithm, TileSize tile = {});
 
+/// Where the ranks of a ring compute, if that is not a HostEngine in host memory.
+class RingPlace {
+ public:
+  virtual ~RingPlace() = default;
+  /// Calls body with the engine of the rank that has `host`, and with a communicator of that engine's memory.
+  /// Returns when all that the body has asked for is done.
+  virtual void on_rank(ThreadCommunicator& host,
+                       const std::function<void(Communicator&, BlockEngine&)>& body) = 0;
+  /// A host tensor in the memory of one of the engines.
+  virtual Buffer taken(const Buffer& host, const BlockEngine& engine) = 0;
+  /// A host copy of such a tensor.
+  virtual Buffer on_host(const Buffer& tensor) = 0;
+};
+
 /// How a ring on threads is run.
 struct RingOptions {
   Schedule schedule = Schedule::kReversed;  ///< of the backward pass
   HostOptions engine = {};                  ///< of each rank
+  RingPlace* place = nullptr;               ///< instead of such an engine; it outlives the run
   SwitchboardOptions board = {};            ///< delivery order and the cost of links
-  double seconds_per_pair = 0;  ///< virtual time of a visible pair, forward; backward costs 2.5 times that
+  double seconds_per_pair = 0;  ///< virtual time of a visible pair, forward, on a HostEngine; backward: 2.5x
   bool trace = false;           ///< record each pass in its PassCost
 };
 
