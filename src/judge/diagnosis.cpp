@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace ringcraft::judge {
 namespace {
@@ -26,6 +27,18 @@ double agreement(const Trait& seen, const Trait& known) {
   if (seen.sign != known.sign) return -2;
   const double where = seen.evidence.empty() ? 0 : seen.evidence == known.evidence ? 1 : -1;
   return 1 + where + (seen.digest == known.digest ? 2 : -1);
+}
+
+// The failed checks of a known mistake, if every one of them was asked and failed in just the same way;
+// otherwise none.
+std::vector<std::string> failed_alike(const Fingerprint& seen, const Misconception& known) {
+  std::vector<std::string> checks;
+  for (const Trait& trait : known.fingerprint) {
+    if (!failed(trait)) continue;
+    if (std::ranges::find(seen, trait) == seen.end()) return {};
+    checks.push_back(trait.check);
+  }
+  return checks;
 }
 
 }  // namespace
@@ -59,11 +72,36 @@ std::vector<verify::Cause> diagnose(const Fingerprint& seen, const std::vector<M
   return causes;
 }
 
+std::vector<Part> parts_of(const Fingerprint& seen, const std::vector<Misconception>& known) {
+  std::vector<std::pair<std::vector<std::string>, const Misconception*>> whole;
+  std::set<std::string> explained;
+  for (const Misconception& each : known) {
+    const std::vector<std::string> checks = failed_alike(seen, each);
+    if (checks.empty()) continue;
+    explained.insert(checks.begin(), checks.end());
+    whole.emplace_back(checks, &each);
+  }
+  const bool all = static_cast<std::ptrdiff_t>(explained.size()) == std::ranges::count_if(seen, failed);
+  std::vector<Part> parts;
+  std::set<std::string> ids;
+  for (const auto& [checks, which] : whole)
+    if ((all || checks.size() > 1) && ids.insert(which->id).second)
+      parts.push_back({checks.front(), {which->id, which->sentence, which->question}});
+  return parts;
+}
+
 void explain(int lesson, Verdict& verdict) {
-  const auto row =
-      std::ranges::find(verdict.report.rows, verify::Status::kFailed, &verify::ReportRow::status);
-  if (row == verdict.report.rows.end()) return;
-  row->causes = diagnose(fingerprint_of(verdict), read_misconceptions(misconceptions_file(lesson)));
+  std::vector<verify::ReportRow>& rows = verdict.report.rows;
+  const auto first = std::ranges::find(rows, verify::Status::kFailed, &verify::ReportRow::status);
+  if (first == rows.end()) return;
+  const Fingerprint seen = fingerprint_of(verdict);
+  const std::vector<Misconception> known = read_misconceptions(misconceptions_file(lesson));
+  first->causes = diagnose(seen, known);
+  if (!first->causes.empty()) return;
+  for (const auto& [check, cause] : parts_of(seen, known)) {
+    const auto row = std::ranges::find(rows, std::to_string(lesson) + "." + check, &verify::ReportRow::id);
+    if (row != rows.end() && row->causes.size() < kMostCauses) row->causes.push_back(cause);
+  }
 }
 
 }  // namespace ringcraft::judge

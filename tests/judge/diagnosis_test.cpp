@@ -104,6 +104,31 @@ TEST_CASE("what resembles nothing gets no cause") {
   CHECK(diagnose(fingerprint_from("one-rank=. full=. causal=x(out:...x)#9999 layouts=-"), kTable).empty());
 }
 
+TEST_CASE("of several mistakes in one file each is named where it shows first") {
+  const std::vector<Misconception> table{
+      known("A1", "two=. high=x(out:x)#1111 low=x(out:x)#2222 none=. drives=."),
+      known("A2", "two=. high=. low=. none=n#3333 drives=."),
+      known("A3", "two=. high=. low=. none=. drives=x#4444"),
+      known("A4", "two=x#5555 high=- low=- none=. drives=-"),
+  };
+  const auto parts = [&](const char* fingerprint) {
+    std::string text;
+    for (const Part& part : parts_of(fingerprint_from(fingerprint), table))
+      text += part.check + " " + part.cause.id + ", ";
+    return text;
+  };
+  // Two checks say so, whatever else has failed.
+  CHECK(parts("two=. high=x(out:x)#1111 low=x(out:x)#2222 none=x#9999 drives=.") == "high A1, ");
+  // One check says so for each, and nothing is left over.
+  CHECK(parts("two=. high=. low=. none=n#3333 drives=x#4444") == "none A2, drives A3, ");
+  CHECK(parts("two=. high=. low=x#9999 none=n#3333 drives=x#4444").empty());
+  CHECK(parts("two=. high=. low=x#9999 none=n#3333 drives=.").empty());
+  // With other numbers, on other rows, or where a check of it was not asked, it is another mistake.
+  CHECK(parts("two=. high=x(out:x)#1111 low=x(out:x)#9999 none=x#9999 drives=.").empty());
+  CHECK(parts("two=. high=x(out:x)#1111 low=x(out:.x)#2222 none=x#9999 drives=.").empty());
+  CHECK(parts("two=x#9999 high=x(out:x)#1111 low=- none=x#9999 drives=.").empty());
+}
+
 TEST_CASE("causes stand in the row of the first failed check") {
   Verdict verdict;
   for (const char* id : {"303.compiles", "303.belongs", "303.one-rank", "303.no-deadlock"})

@@ -148,6 +148,49 @@ TEST_CASE("every lesson has known wrong and equivalent files") {
     }
 }
 
+TEST_CASE("a first version with two mistakes gets the cause of each") {
+  const Workspace workspace("two_mistakes");
+  const auto causes_in = [&](int lesson, const char* body, const std::string& check) {
+    std::filesystem::create_directories(workspace.path());
+    const auto file = workspace.path() / "first_version.cpp";
+    std::ofstream(file) << "#include <algorithm>\n#include <cmath>\n#include <limits>\n"
+                           "#include \"ringcraft/attention/softmax.hpp\"\nnamespace ringcraft {\n"
+                        << body << "}\n";
+    const Report report = check_file(lesson, file);
+    INFO(verify::text_of(report));
+    std::set<std::string> ids;
+    for (const verify::Cause& cause : row(report, check).causes) ids.insert(cause.id);
+    return ids;
+  };
+  // The sum does not follow the maximum, and a row without a key is not thought of.
+  CHECK(causes_in(103, R"(
+    template <class T> SoftmaxState<T> online_scan(std::span<const T> scores, SoftmaxState<T> state) {
+      for (std::size_t j = 0; j < scores.size(); ++j) {
+        if (scores[j] > state.max) state.max = scores[j];
+        state.sum += std::exp(scores[j] - state.max);
+      }
+      return state;
+    }
+    template SoftmaxState<float> online_scan(std::span<const float>, SoftmaxState<float>);
+    template SoftmaxState<double> online_scan(std::span<const double>, SoftmaxState<double>);
+  )",
+                  "103.rising")
+            .contains("OS1"));
+  // A score is asked for where its weight lies already, and again no thought of a row without a key.
+  const char* const asks_twice = R"(
+    template <class T> void safe_softmax(std::span<const T> scores, std::span<T> weights) {
+      T m = -std::numeric_limits<T>::infinity(), l = 0;
+      for (const T s : scores) m = std::max(m, s);
+      for (std::size_t j = 0; j < scores.size(); ++j) l += weights[j] = std::exp(scores[j] - m);
+      for (std::size_t j = 0; j < scores.size(); ++j) weights[j] = std::exp(scores[j] - m) / l;
+    }
+    template void safe_softmax(std::span<const float>, std::span<float>);
+    template void safe_softmax(std::span<const double>, std::span<double>);
+  )";
+  CHECK(causes_in(102, asks_twice, "102.nothing-seen").contains("MG14"));
+  CHECK(causes_in(102, asks_twice, "102.drives-dense-attention") == std::set<std::string>{"SS14"});
+}
+
 // A hang costs one deadline, not one per check.
 TEST_CASE("after a hang nothing more is tried") {
   const auto begun = std::chrono::steady_clock::now();

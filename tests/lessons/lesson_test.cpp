@@ -1,6 +1,7 @@
 // One lesson as its students meet it: lesson_test reference 104 hands in the library's own file, which must
 // pass every check without a warning; lesson_test skeleton 104 hands in what start writes, which must
-// compile, belong, and earn nothing. Exits 0 if it is so; the report of the judge is printed either way.
+// compile without a warning, belong, and earn nothing. Exits 0 if it is so; the report of the judge is
+// printed either way.
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,6 +46,7 @@ bool skeleton_fails(const LessonInfo& lesson) {
   std::fputs(verify::text_of(report).c_str(), stdout);
   const std::string words = "lesson " + std::to_string(lesson.number) + " is not written yet";
   return place & require(report.rows[0].status == Status::kPassed, "it compiles") &
+         require(report.rows[0].sentence.empty(), "the compiler has nothing to remark on it") &
          require(report.rows[1].status == Status::kPassed, "it belongs") &
          require(report.points() == 0, "it earns no point") &
          require(report.rows[2].sentence.find(words) != words.npos, "the first check says what is missing");

@@ -17,6 +17,14 @@ int place_of(const std::string& id, const std::vector<verify::Cause>& causes) {
   return found == causes.end() ? 0 : static_cast<int>(found - causes.begin()) + 1;
 }
 
+// What a report on this fingerprint would say.
+std::vector<verify::Cause> causes_of(const Fingerprint& seen, const std::vector<Misconception>& known) {
+  std::vector<verify::Cause> causes = diagnose(seen, known);
+  if (causes.empty())
+    for (const Part& part : parts_of(seen, known)) causes.push_back(part.cause);
+  return causes;
+}
+
 struct Tally {
   int files = 0, first = 0, named = 0;        // with all rows of the table
   int kin = 0, kin_first = 0, kin_named = 0;  // without its own row, while another has its id
@@ -31,7 +39,7 @@ Tally tally_of(const LessonInfo& lesson) {
   const std::vector<Misconception> table = read_misconceptions(misconceptions_file(lesson.number));
   Tally tally;
   for (const Misconception& row : table) {
-    const int place = place_of(row.id, diagnose(row.fingerprint, table));
+    const int place = place_of(row.id, causes_of(row.fingerprint, table));
     if (place != 1)
       std::printf("  %s/%s: %s is in place %d\n", lesson.name.c_str(), row.file.c_str(), row.id.c_str(),
                   place);
@@ -41,7 +49,7 @@ Tally tally_of(const LessonInfo& lesson) {
     std::vector<Misconception> others;
     std::ranges::copy_if(table, std::back_inserter(others),
                          [&](const Misconception& o) { return o.file != row.file; });
-    const auto causes = diagnose(row.fingerprint, others);
+    const auto causes = causes_of(row.fingerprint, others);
     if (std::ranges::find(others, row.id, &Misconception::id) != others.end()) {
       ++tally.kin;
       tally.kin_first += place_of(row.id, causes) == 1;

@@ -16,7 +16,7 @@ void blockwise_backward(Matrix<const T> q, Matrix<const T> k, Matrix<const T> v,
   const TileSize size = clipped(tile, q.rows, k.rows);
   TileMemory<T> first_memory(size), second_memory(size);
   for_each_tile(ranges, k.rows, size, [&](const TileBounds& t) {
-    const Matrix<T> weights = first_memory.fit(t), dscores = second_memory.fit(t);
+    [[maybe_unused]] const Matrix<T> weights = first_memory.fit(t), dscores = second_memory.fit(t);
     // BEGIN SOLUTION 106 [blockwise_backward]
     const auto q_tile = q.slice(t.row0, t.rows()), dout_tile = dout.slice(t.row0, t.rows());
     const auto k_tile = k.slice(t.key0, t.keys()), v_tile = v.slice(t.key0, t.keys());
