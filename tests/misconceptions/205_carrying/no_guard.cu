@@ -1,5 +1,5 @@
 // CU4: no guard: rows are read that are not there.
-// Fails: one-row "out of bounds"
+// Fails: one-row "of acc.max_gmem (4 bytes): out of bounds"
 // Hint: How many rows do the thread blocks have in all, and how many are there?
 #include <cmath>
 

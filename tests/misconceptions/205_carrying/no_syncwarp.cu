@@ -1,5 +1,5 @@
 // CU1: one lane writes m and l while others may not have read them yet.
-// Fails: one-row "data race"
+// Fails: one-row "of acc.max_gmem (4 bytes): thread 0 wrote"
 // Hint: Who else reads this m, and is that lane done?
 #include <cmath>
 

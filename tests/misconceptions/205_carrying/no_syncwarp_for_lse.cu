@@ -1,5 +1,5 @@
 // CU1: one lane writes lse while others may not have read it yet.
-// Fails: normalized "data race"
+// Fails: normalized "of lse_gmem (4 bytes): thread 0 wrote"
 // Hint: Who else reads this lse, and is that lane done?
 #include <cmath>
 
