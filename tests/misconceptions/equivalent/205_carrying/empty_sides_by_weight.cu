@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kThreads)
   const float lse = exists ? lse_gmem[row] : -INFINITY;
   const float block_lse = exists ? block_lse_gmem[row] : -INFINITY;
   __syncwarp();
-  if (!exists) return;
+  if (block_lse == -INFINITY) return;
 
   const float largest = fmaxf(lse, block_lse);
   const float mine = weight(lse, largest), other = weight(block_lse, largest), norm = mine + other;
