@@ -43,6 +43,13 @@ void unwrap(const std::string& label, const char* name, const std::vector<float>
   }
 }
 
+// Throws Wrong, "WHAT is GOT, and must be WANT", with all digits, unless both are the same number.
+void require_exact(const std::string& what, float got, float want) {
+  if (got == want) return;
+  throw Wrong(std::isfinite(got) || got == kUnseen ? sign::kValues : sign::kNoNumber,
+              what + " is " + text_of(got) + ", and must be " + text_of(want));
+}
+
 // The weights of the parts of a row, in double, with the relative error that each of them may have.
 struct RowWeights {
   double largest = kUnseen, norm = 0, error = 0;
@@ -86,7 +93,7 @@ void require_merged_row(MergeForm form, const std::string& label, const PartialR
       sum += w.weight[p] * parts[p].sum[place(row)];
       bound += w.weight[p] * parts[p].sum[place(row)] * w.errors[p];
     }
-    require_near(where + "m", max, w.largest, 0);
+    require_exact(where + "m", got.max[place(row)], static_cast<float>(w.largest));
     require_near(where + "l", got.sum[place(row)], sum, rounding * bound);
   }
   for (Index d = 0; d < got.head_dim; ++d) {
@@ -213,17 +220,12 @@ void require_merged(MergeForm form, const std::string& label, const PartialRows&
 
 void require_same_row(const std::string& label, const std::string& seen, const PartialRows& got,
                       const PartialRows& want, Index row) {
-  const auto require = [&](const std::string& name, float is, float must_be) {
-    if (is == must_be) return;
-    throw Wrong(std::isfinite(is) || is == kUnseen ? sign::kValues : sign::kNoNumber,
-                label + ": row " + std::to_string(row) + " " + seen + ": its " + name + " is " + text_of(is) +
-                    ", and must be " + text_of(must_be));
-  };
-  require(name_of_max(got), got.max[place(row)], want.max[place(row)]);
-  if (!got.sum.empty()) require("l", got.sum[place(row)], want.sum[place(row)]);
+  const std::string where = label + ": row " + std::to_string(row) + " " + seen + ": its ";
+  require_exact(where + name_of_max(got), got.max[place(row)], want.max[place(row)]);
+  if (!got.sum.empty()) require_exact(where + "l", got.sum[place(row)], want.sum[place(row)]);
   for (Index d = 0; d < got.head_dim; ++d) {
     const std::size_t at = place(row * got.head_dim + d);
-    require(name_of_out(got) + std::string(" in column ") + std::to_string(d), got.out[at], want.out[at]);
+    require_exact(where + name_of_out(got) + " in column " + std::to_string(d), got.out[at], want.out[at]);
   }
 }
 
