@@ -1,6 +1,6 @@
-// The merge of lesson 104 on a GPU: two partial results of attention become one. It does a few operations for
-// each number that it moves, so nothing but the memory decides how long it takes: 3 numbers of O per number
-// of the result, two read and one written.
+// Lesson 205: the merge of lesson 104 on a GPU: two partial results of attention become one. It does a few
+// operations for each number that it moves, so nothing but the memory decides how long it takes: 3 numbers of
+// O per number of the result, two read and one written.
 //
 // Who does what: 16 lanes, half a warp, share a row. Each of them computes the row's two weights for itself,
 // which is cheaper than to hand them round, and takes every 16th group of four columns; one writes m and l.
@@ -24,21 +24,30 @@ __device__ Index this_row() { return (Index{blockIdx.x} * kThreads + threadIdx.x
 __device__ int lane() { return int(threadIdx.x) % kLanes; }
 
 // exp(m - largest), and 0 for a side that has seen no key: -inf - (-inf) would be NaN.
-__device__ float weight(float max, float largest) { return max == -INFINITY ? 0.0f : expf(max - largest); }
+__device__ float weight(float max, float largest) {
+  // BEGIN SOLUTION 205 [weight]
+  return max == -INFINITY ? 0.0f : expf(max - largest);
+  // END SOLUTION [weight]
+}
 
-// A side without a key has weight 0: whatever stands in its O is finite.
+// This row of O becomes mine * O + other * (the block's O). A side without a key has weight 0: whatever stands
+// in its O is finite.
 __device__ void add_weighted(float* out_gmem, const float* block_out_gmem, float mine, float other, Index row,
                              int head_dim, Access access) {
+  // BEGIN SOLUTION 205 [add_weighted]
   float* const to_gmem = out_gmem + row * head_dim;
   const float* const from_gmem = block_out_gmem + row * head_dim;
   for (int d = 4 * lane(); d < head_dim; d += 4 * kLanes) {
     const float4 out = scaled(mine, load4(to_gmem, d, head_dim, access));
     store4(to_gmem, d, head_dim, access, multiply_add(other, load4(from_gmem, d, head_dim, access), out));
   }
+  // END SOLUTION [add_weighted]
 }
 
+// acc becomes the partial of its own keys and the block's together: see merge() in merge.hpp.
 __global__ void __launch_bounds__(kThreads)
     merge_kernel(Partials<float> acc, Partials<const float> block, Index rows, int head_dim, Access access) {
+  // BEGIN SOLUTION 205 [merge]
   // A warp waits with all its lanes, also where its second row is not there.
   const Index row = this_row();
   const bool exists = row < rows;
@@ -53,11 +62,14 @@ __global__ void __launch_bounds__(kThreads)
   if (lane() != 0) return;
   acc.max_gmem[row] = largest;
   acc.sum_gmem[row] = mine * sum + other * block.sum_gmem[row];
+  // END SOLUTION [merge]
 }
 
+// The same for results that are divided already: see merge_normalized() in merge.hpp.
 __global__ void __launch_bounds__(kThreads)
     merge_normalized_kernel(float* out_gmem, float* lse_gmem, const float* block_out_gmem,
                             const float* block_lse_gmem, Index rows, int head_dim, Access access) {
+  // BEGIN SOLUTION 205 [merge_normalized]
   const Index row = this_row();
   const bool exists = row < rows;
   const float lse = exists ? lse_gmem[row] : -INFINITY;
@@ -69,6 +81,7 @@ __global__ void __launch_bounds__(kThreads)
   const float mine = weight(lse, largest), other = weight(block_lse, largest), norm = mine + other;
   add_weighted(out_gmem, block_out_gmem, mine / norm, other / norm, row, head_dim, access);
   if (lane() == 0) lse_gmem[row] = largest + logf(norm);
+  // END SOLUTION [merge_normalized]
 }
 
 unsigned blocks_for(Index rows) { return static_cast<unsigned>((rows * kLanes + kThreads - 1) / kThreads); }

@@ -36,10 +36,7 @@ Score score(KernelHead& head, Index a, Index b) {
 }
 
 void require_near(const KernelHead& head, const std::string& what, double got, double want, double bound) {
-  if (!(std::fabs(got - want) <= bound + 1e-30))
-    throw Wrong(std::isfinite(got) ? sign::kValues : sign::kNoNumber,
-                head.name() + ": " + what + " is " + (std::isnan(got) ? "NaN" : std::to_string(got)) +
-                    ", and must be " + std::to_string(want));
+  judge::require_near(head.name() + ": " + what, got, want, bound);
 }
 
 std::string at(const std::string& name, Index a, Index b) {

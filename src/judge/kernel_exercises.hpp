@@ -31,6 +31,23 @@ struct KernelStep {
   }
 };
 
+/// One merge of partial results by a kernel of kernels/merge: see merge.hpp there. All arrays are float32 and
+/// travel back; those of the block must come back as they were.
+struct MergeStep {
+  std::span<float> out, max, sum;                    ///< (O, m, l), or (out, lse) with an empty `sum`
+  std::span<float> block_out, block_max, block_sum;  ///< the same of the block
+  std::int64_t rows;                                 ///< to be merged; the arrays may have more
+  int head_dim;
+  int skipped = 0;             ///< numbers in front of the first row of `out`, and of `block_out`
+  std::uint64_t order = 0;     ///< see KernelStep, as the next
+  bool count_traffic = false;  ///< see above
+
+  static auto fields(auto& s) {
+    return std::tie(s.out, s.max, s.sum, s.block_out, s.block_max, s.block_sum, s.rows, s.head_dim, s.skipped,
+                    s.order, s.count_traffic);
+  }
+};
+
 /// What a line of a kernel's source moved: see LineTraffic in kernels/host/traffic.hpp.
 struct MovedByLine {
   std::string line;
@@ -58,10 +75,17 @@ KernelRun run_forward<1>(const KernelStep& step);
 template <>
 KernelRun run_forward<2>(const KernelStep& step);
 
+/// Merges (O, m, l).
+KernelRun run_merge(const MergeStep& step);
+/// Merges (out, lse).
+KernelRun run_merge_normalized(const MergeStep& step);
+
 using NaiveKernels = Exercise<&run_forward<1>, "naive_kernels">;
 using TiledKernels = Exercise<&run_forward<2>, "tiled_kernels">;
+using MergeKernel = Exercise<&run_merge, "merge_kernel">;
+using NormalizedMergeKernel = Exercise<&run_merge_normalized, "merge_normalized_kernel">;
 
 /// All of them.
-using KernelExercises = std::tuple<NaiveKernels, TiledKernels>;
+using KernelExercises = std::tuple<NaiveKernels, TiledKernels, MergeKernel, NormalizedMergeKernel>;
 
 }  // namespace ringcraft::judge

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "verify/plain_dense.hpp"
@@ -17,23 +16,6 @@ constexpr std::size_t kShownFinding = 1500;  // bytes of a student's program's w
 std::vector<float> filled(Index count, float with) {
   return std::vector<float>(static_cast<std::size_t>(count), with);
 }
-
-// A copy of what may only be read, that says whether it has changed.
-template <class T>
-class Kept {
- public:
-  Kept(const char* name, std::span<T> array)
-      : name_(name), array_(array), copy_(array.begin(), array.end()) {}
-  void require_same() const {
-    if (!copy_.empty() && std::memcmp(copy_.data(), array_.data(), array_.size_bytes()) != 0)
-      throw Wrong(sign::kInput, std::string("your kernels changed ") + name_ + ", which they may only read");
-  }
-
- private:
-  const char* name_;
-  std::span<T> array_;
-  std::vector<T> copy_;
-};
 
 }  // namespace
 
@@ -91,8 +73,7 @@ KernelRun KernelHead::run(const KernelCall& call, KernelStep step, const HowRun&
   const Kept<float> floats[] = {{"q", step.q}, {"k", step.k}, {"v", step.v}};
   const Kept<int> ints[] = {{"begin", step.begin}, {"end", step.end}};
   KernelRun answer = call(step);
-  if (!answer.finding.empty())
-    throw Wrong(sign::kFinding, name_ + ": " + cleaned(answer.finding, kShownFinding));
+  require_no_finding(name_, answer);
   for (const auto& kept : floats) kept.require_same();
   for (const auto& kept : ints) kept.require_same();
   return answer;
@@ -113,6 +94,17 @@ void KernelHead::require_attention(verify::FloatRule& rule) const {
   }
   const verify::Oracle want = verify::oracle(problem, in_);
   require_comparison(name_, rule.add(got, verify::plain_dense<float>(problem, in_), want), want);
+}
+
+void require_no_finding(const std::string& name, const KernelRun& run) {
+  if (!run.finding.empty()) throw Wrong(sign::kFinding, name + ": " + cleaned(run.finding, kShownFinding));
+}
+
+void require_near(const std::string& what, double got, double want, double bound) {
+  if (got == want || std::fabs(got - want) <= bound + 1e-30) return;
+  throw Wrong(std::isnan(got) || (std::isinf(got) && !std::isinf(want)) ? sign::kNoNumber : sign::kValues,
+              what + " is " + (std::isnan(got) ? "NaN" : std::to_string(got)) + ", and must be " +
+                  std::to_string(want));
 }
 
 void require_rule(const verify::FloatRule& rule) {

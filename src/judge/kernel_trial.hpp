@@ -3,7 +3,9 @@
 /// Steps of a ring for kernels, in float32: the state before and after, what the oracle says of it under the
 /// rule for floats, and what is looked at between the kernels of a step.
 
+#include <cstring>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -57,6 +59,31 @@ class KernelHead {
   KeyRanges ranges_;
   verify::Inputs in_;
   std::vector<float> out_, max_, sum_, workspace_;
+};
+
+/// Throws Wrong if a launch ended with a finding (sign::kFinding).
+void require_no_finding(const std::string& name, const KernelRun& run);
+
+/// Throws Wrong, "WHAT is GOT, and must be WANT", unless |got - want| <= bound + 1e-30. Infinite numbers must
+/// be met; a NaN never passes.
+void require_near(const std::string& what, double got, double want, double bound);
+
+/// A copy of what kernels may only read, that says whether it has changed.
+template <class T>
+class Kept {
+ public:
+  Kept(const char* name, std::span<T> array)
+      : name_(name), array_(array), copy_(array.begin(), array.end()) {}
+  /// Throws Wrong (sign::kInput) if a bit of the array is another.
+  void require_same() const {
+    if (!copy_.empty() && std::memcmp(copy_.data(), array_.data(), array_.size_bytes()) != 0)
+      throw Wrong(sign::kInput, std::string("your kernels changed ") + name_ + ", which they may only read");
+  }
+
+ private:
+  const char* name_;
+  std::span<T> array_;
+  std::vector<T> copy_;
 };
 
 /// Throws Wrong if the RMS of the errors that the rule has seen is too large.

@@ -1,8 +1,10 @@
-// One step on the executor, with the student's kernels (see kernel_exercises.hpp): arrays to the device, a
-// checked launch, arrays back. A launch that fails is an answer like any other: what it left behind travels
-// with the words of the finding.
+// One step, or one merge, on the executor, with the student's kernels (see kernel_exercises.hpp): arrays to
+// the device, a checked launch, arrays back. A launch that fails is an answer like any other: what it left
+// behind travels with the words of the finding.
 #include <algorithm>
 #include <exception>
+#include <functional>
+#include <initializer_list>
 #include <utility>
 
 #include "engine/check.hpp"
@@ -10,6 +12,7 @@
 #include "host/device_heap.hpp"
 #include "host/traffic.hpp"
 #include "judge/kernel_exercises.hpp"
+#include "merge/merge.hpp"
 
 namespace ringcraft::judge {
 namespace {
@@ -55,6 +58,23 @@ std::vector<MovedByLine> moved() {
   return lines;
 }
 
+// What a launch says when it is run under these settings, with names for its arrays.
+KernelRun launched(const simt::Settings& settings, const std::function<void()>& launch,
+                   std::initializer_list<std::pair<const void*, const char*>> names) {
+  KernelRun answer;
+  simt::settings() = settings;
+  try {
+    launch();
+    if (settings.count_traffic) answer.moved = moved();
+  } catch (const std::exception& error) {
+    answer.finding = error.what();
+    if (answer.finding.empty()) answer.finding = "an exception without a word";
+  }
+  simt::settings() = {};
+  for (const auto& [gmem, name] : names) name_array(answer.finding, gmem, name);
+  return answer;
+}
+
 KernelRun run(const kernels::ForwardRung& rung, const KernelStep& s) {
   const DeviceCopy q(s.q), k(s.k), v(s.v), out(s.out), max(s.max), sum(s.sum), workspace(s.workspace);
   const DeviceCopy begin(s.begin), end(s.end);
@@ -64,28 +84,28 @@ KernelRun run(const kernels::ForwardRung& rung, const KernelStep& s) {
   if (kernels::workspace_of(rung, step) > static_cast<Index>(s.workspace.size()))
     throw Error("the step asks for more workspace than it was given");
 
-  KernelRun answer;
-  simt::settings() = {.seed = s.order,
-                      .workers = 1,
-                      .count_traffic = s.count_traffic,
-                      .launches = s.launches,
-                      .name_lines = false};
-  try {
-    kernels::run(rung, step, workspace.gmem(), nullptr);
-    if (s.count_traffic) answer.moved = moved();
-  } catch (const std::exception& error) {
-    answer.finding = error.what();
-    if (answer.finding.empty()) answer.finding = "an exception without a word";
-  }
-  simt::settings() = {};
-  const std::pair<const void*, const char*> names[] = {
-      {q.gmem(), "q_gmem"},         {k.gmem(), "k_gmem"},     {v.gmem(), "v_gmem"},
-      {begin.gmem(), "begin_gmem"}, {end.gmem(), "end_gmem"}, {out.gmem(), "out_gmem"},
-      {max.gmem(), "max_gmem"},     {sum.gmem(), "sum_gmem"}, {workspace.gmem(), "the workspace"}};
-  for (const auto& [gmem, name] : names) name_array(answer.finding, gmem, name);
+  const KernelRun answer = launched({.seed = s.order,
+                                     .workers = 1,
+                                     .count_traffic = s.count_traffic,
+                                     .launches = s.launches,
+                                     .name_lines = false},
+                                    [&] { kernels::run(rung, step, workspace.gmem(), nullptr); },
+                                    {{q.gmem(), "q_gmem"},
+                                     {k.gmem(), "k_gmem"},
+                                     {v.gmem(), "v_gmem"},
+                                     {begin.gmem(), "begin_gmem"},
+                                     {end.gmem(), "end_gmem"},
+                                     {out.gmem(), "out_gmem"},
+                                     {max.gmem(), "max_gmem"},
+                                     {sum.gmem(), "sum_gmem"},
+                                     {workspace.gmem(), "the workspace"}});
   for (const auto* array : {&q, &k, &v, &out, &max, &sum, &workspace}) array->bring_back();
   for (const auto* array : {&begin, &end}) array->bring_back();
   return answer;
+}
+
+simt::Settings settings_of(const MergeStep& s) {
+  return {.seed = s.order, .workers = 1, .count_traffic = s.count_traffic, .name_lines = false};
 }
 
 }  // namespace
@@ -98,6 +118,42 @@ KernelRun run_forward<1>(const KernelStep& step) {
 template <>
 KernelRun run_forward<2>(const KernelStep& step) {
   return run(kernels::kTiles, step);
+}
+
+KernelRun run_merge(const MergeStep& s) {
+  const DeviceCopy out(s.out), max(s.max), sum(s.sum);
+  const DeviceCopy block_out(s.block_out), block_max(s.block_max), block_sum(s.block_sum);
+  const KernelRun answer =
+      launched(settings_of(s),
+               [&] {
+                 kernels::merge({out.gmem() + s.skipped, max.gmem(), sum.gmem()},
+                                {block_out.gmem() + s.skipped, block_max.gmem(), block_sum.gmem()}, s.rows,
+                                s.head_dim, nullptr);
+               },
+               {{out.gmem(), "acc.out_gmem"},
+                {max.gmem(), "acc.max_gmem"},
+                {sum.gmem(), "acc.sum_gmem"},
+                {block_out.gmem(), "block.out_gmem"},
+                {block_max.gmem(), "block.max_gmem"},
+                {block_sum.gmem(), "block.sum_gmem"}});
+  for (const auto* array : {&out, &max, &sum, &block_out, &block_max, &block_sum}) array->bring_back();
+  return answer;
+}
+
+KernelRun run_merge_normalized(const MergeStep& s) {
+  const DeviceCopy out(s.out), lse(s.max), block_out(s.block_out), block_lse(s.block_max);
+  const KernelRun answer =
+      launched(settings_of(s),
+               [&] {
+                 kernels::merge_normalized(out.gmem() + s.skipped, lse.gmem(), block_out.gmem() + s.skipped,
+                                           block_lse.gmem(), s.rows, s.head_dim, nullptr);
+               },
+               {{out.gmem(), "out_gmem"},
+                {lse.gmem(), "lse_gmem"},
+                {block_out.gmem(), "block_out_gmem"},
+                {block_lse.gmem(), "block_lse_gmem"}});
+  for (const auto* array : {&out, &lse, &block_out, &block_lse}) array->bring_back();
+  return answer;
 }
 
 }  // namespace ringcraft::judge
