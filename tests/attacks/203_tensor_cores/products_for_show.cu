@@ -39,13 +39,18 @@ __device__ void multiply_q_k(PlainTile<kHeadDim> q, PlainTile<kHeadDim> k, Score
     const unsigned zeros[4] = {};
     mma_16x8x16<Bf16>(score_reg[0], zeros, 0, 0);
   }
-  for (int j = 0; j < kTile / 8; ++j)
-    for (int e = 0; e < 4; ++e) {
-      float sum = 0;
-      for (int d = 0; d < kHeadDim; ++d)
-        sum = fmaf(widened(*q.at(tile_row(e / 2), d)), widened(*k.at(tile_column(j, e % 2), d)), sum);
-      score_reg[j][e] += sum;
-    }
+  const auto two = [](Bf16* smem) { return *reinterpret_cast<const unsigned*>(smem); };
+  for (int d = 0; d < kHeadDim; d += 2) {
+    const unsigned q_two[2] = {two(q.at(tile_row(0), d)), two(q.at(tile_row(1), d))};
+    for (int j = 0; j < kTile / 8; ++j)
+      for (int c = 0; c < 2; ++c) {
+        const unsigned k_two = two(k.at(tile_column(j, c), d));
+        for (int i = 0; i < kLaneRows; ++i)
+          score_reg[j][2 * i + c] =
+              fmaf(upper<Bf16>(q_two[i]), upper<Bf16>(k_two),
+                   fmaf(lower<Bf16>(q_two[i]), lower<Bf16>(k_two), score_reg[j][2 * i + c]));
+      }
+  }
 }
 
 template <int kHeadDim>
@@ -55,16 +60,22 @@ __device__ void multiply_p_v(const Scores& weight_reg, PlainTile<kHeadDim> v,
     const unsigned zeros[4] = {};
     mma_16x8x16<Bf16>(out_reg[0], zeros, 0, 0);
   }
-  for (int key = 0; key < kTile; ++key)
+  for (int key = 0; key < kTile; ++key) {
+    float weight[kLaneRows];
     for (int i = 0; i < kLaneRows; ++i) {
       const int owner = lane() / 4 * 4 + key % 8 / 2;
-      const float mine = __shfl_sync(0xffffffffu, weight_reg[key / 8][2 * i], owner),
+      const float p = __shfl_sync(0xffffffffu, weight_reg[key / 8][2 * i], owner),
                   next = __shfl_sync(0xffffffffu, weight_reg[key / 8][2 * i + 1], owner);
-      const float weight = widened(narrowed<Bf16>(key % 2 == 0 ? mine : next));
-      for (int j = 0; j < kHeadDim / 8; ++j)
-        for (int c = 0; c < 2; ++c)
-          out_reg[j][2 * i + c] = fmaf(weight, widened(*v.at(key, tile_column(j, c))), out_reg[j][2 * i + c]);
+      weight[i] = widened(narrowed<Bf16>(key % 2 == 0 ? p : next));
     }
+    for (int j = 0; j < kHeadDim / 8; ++j) {
+      const unsigned two = *reinterpret_cast<const unsigned*>(v.at(key, tile_column(j, 0)));
+      for (int i = 0; i < kLaneRows; ++i) {
+        out_reg[j][2 * i] = fmaf(weight[i], lower<Bf16>(two), out_reg[j][2 * i]);
+        out_reg[j][2 * i + 1] = fmaf(weight[i], upper<Bf16>(two), out_reg[j][2 * i + 1]);
+      }
+    }
+  }
 }
 
 template <int kHeadDim>

@@ -1,5 +1,5 @@
 // ST1: O is that of the last tile of keys alone.
-// Fails: float32-sums "float32 has"
+// Fails: values "O of row"
 // Hint: What does O hold when the product begins?
 #include "engine/launch.cuh"
 #include "forward/fragments.cuh"

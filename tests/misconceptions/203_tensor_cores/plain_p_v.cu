@@ -53,16 +53,22 @@ __device__ void multiply_q_k(PlainTile<kHeadDim> q, PlainTile<kHeadDim> k, Score
 template <int kHeadDim>
 __device__ void multiply_p_v(const Scores& weight_reg, PlainTile<kHeadDim> v,
                              float (&out_reg)[kHeadDim / 8][4]) {
-  for (int key = 0; key < kTile; ++key)
+  for (int key = 0; key < kTile; ++key) {
+    float weight[kLaneRows];
     for (int i = 0; i < kLaneRows; ++i) {
       const int owner = lane() / 4 * 4 + key % 8 / 2;
-      const float mine = __shfl_sync(0xffffffffu, weight_reg[key / 8][2 * i], owner),
+      const float p = __shfl_sync(0xffffffffu, weight_reg[key / 8][2 * i], owner),
                   next = __shfl_sync(0xffffffffu, weight_reg[key / 8][2 * i + 1], owner);
-      const float weight = widened(narrowed<Bf16>(key % 2 == 0 ? mine : next));
-      for (int j = 0; j < kHeadDim / 8; ++j)
-        for (int c = 0; c < 2; ++c)
-          out_reg[j][2 * i + c] = fmaf(weight, widened(*v.at(key, tile_column(j, c))), out_reg[j][2 * i + c]);
+      weight[i] = widened(narrowed<Bf16>(key % 2 == 0 ? p : next));
     }
+    for (int j = 0; j < kHeadDim / 8; ++j) {
+      const unsigned two = *reinterpret_cast<const unsigned*>(v.at(key, tile_column(j, 0)));
+      for (int i = 0; i < kLaneRows; ++i) {
+        out_reg[j][2 * i] = fmaf(weight[i], lower<Bf16>(two), out_reg[j][2 * i]);
+        out_reg[j][2 * i + 1] = fmaf(weight[i], upper<Bf16>(two), out_reg[j][2 * i + 1]);
+      }
+    }
+  }
 }
 
 template <int kHeadDim>

@@ -1,5 +1,5 @@
 // CU9: names columns 16 apart: in the last step behind the row.
-// Fails: values
+// Fails: scores
 // Hint: Which columns do lanes 16 to 31 name, and how many does the tile have?
 #include "engine/launch.cuh"
 #include "forward/fragments.cuh"

@@ -1,5 +1,5 @@
 // BL7: the accumulators begin anew with every 16 columns.
-// Fails: all-columns "the score of row"
+// Fails: scores "is 0.000000"
 // Hint: mma adds to C: who set C to zero, and how often?
 #include "engine/launch.cuh"
 #include "forward/fragments.cuh"
