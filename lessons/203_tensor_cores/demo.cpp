@@ -1,75 +1,60 @@
-// Lesson 203: who holds which element of a fragment, as ldmatrix and mma themselves say; how far rungs 03 and
-// 04 are from the oracle; what rungs 03, 04 and 05 move in shared memory. 128 queries and keys, head_dim 64.
+// Lesson 203: who holds which element of a fragment; how exact rungs 03 to 05 are, and what they move.
 #include <cmath>
 #include <cstdio>
 
 #include "engine/cuda_engine.hpp"
-#include "engine/ptx.cuh"
 #include "host/traffic.hpp"
-#include "ringcraft/core/random.hpp"
-#include "verify/oracle.hpp"
+#include "host/warp_matrix.hpp"
+#include "verify/cases.hpp"
 
 using namespace ringcraft;
 using namespace ringcraft::kernels;
-
-struct Held {  // by a lane: numbers 16 row + column of a tile of 16 x 16
-  unsigned a[4], k[4], v[4];
-  float c[4] = {};
-} held[32];
-void load_fragments() {  // addresses as in rung 04
-  const int lane = simt::this_lane();
-  Bf16 *const tile = reinterpret_cast<Bf16*>(simt::shared_memory()), *const identity = tile + 256;
-  for (int i = 8 * lane; i < 8 * lane + 8; ++i)
-    tile[i] = narrowed<Bf16>(float(i)), identity[i] = narrowed<Bf16>(i / 16 == i % 16 ? 1.0f : 0.0f);
-  simt::sync_threads({__FILE__, __LINE__});
-  Held& mine = held[lane];
-  unsigned one[4];
-  ldmatrix_x4(mine.a, tile + lane % 16 * 16 + lane / 16 * 8);
-  ldmatrix_x4(mine.k, tile + (lane / 16 * 8 + lane % 8) * 16 + lane / 8 % 2 * 8);
-  ldmatrix_x4_trans(mine.v, tile + lane % 16 * 16 + lane / 16 * 8);
-  ldmatrix_x4(one, identity + lane % 16 * 16 + lane / 16 * 8);
-  mma_16x8x16<Bf16>(mine.c, one, mine.v[0], mine.v[1]);
+unsigned reg[32][12];  // [lane]: a tile of 16 x 16 as A, the same transposed, the unit matrix as A
+float c[32][4];        // unit matrix times the left half of the tile
+void load_fragments() {
+  const int l = simt::this_lane(), row = l % 16 * 16 + l / 16 * 8;  // as rung 04 names rows
+  auto* const tile = reinterpret_cast<std::uint16_t*>(simt::shared_memory());
+  for (int i = l; i < 512; i += 32) tile[i] = bfloat16_from(i < 256 ? i : (i - 256) % 17 == 0);
+  simt::sync_threads({"", 1});
+  simt::load_matrices({tile + row, reg[l], 4, simt::Order::kRows, {"", 2}});
+  simt::load_matrices({tile + row, reg[l] + 4, 4, simt::Order::kColumns, {"", 3}});
+  simt::load_matrices({tile + 256 + row, reg[l] + 8, 4, simt::Order::kRows, {"", 4}});
+  simt::multiply_matrices({reg[l] + 8, reg[l] + 4, c[l], float_from_bfloat16}, {"", 5});
 }
-void print(float number) { std::printf(" %d:%d", int(number) / 16, int(number) % 16); }
-double rms(std::span<const double> want, const Buffer& got) {
-  double sum = 0;
-  for (std::size_t i = 0; i < want.size(); ++i) sum += std::pow(got.values<float>()[i] - want[i], 2);
-  return std::sqrt(sum / double(want.size()));
+double rms(const Buffer& got, const Buffer& want, double sum = 0) {
+  for (std::size_t i = 0; i < want.values<double>().size(); ++i)
+    sum += std::pow(got.values<float>()[i] - want.values<double>()[i], 2);
+  return std::sqrt(sum / double(want.values<double>().size()));
 }
 int main() {
+  simt::settings() = {.check = false};  // this file is not compiled for it
   simt::run({1, 32, 1024}, load_fragments);
-  std::printf("lane a0 a1 a2 a3 k0 k1 v0 v1 c0 c1 c2 c3: row and column of each number, two in a register\n");
-  for (int lane = 0; lane < 32; ++lane) {
-    const Held& h = held[lane];
-    std::printf("%d", lane);
-    for (unsigned r : {h.a[0], h.a[1], h.a[2], h.a[3], h.k[0], h.k[1], h.v[0], h.v[1]})
-      print(lower<Bf16>(r)), print(upper<Bf16>(r));
-    for (float c : h.c) print(c);
-    std::printf("\n");
+  std::printf("lane by lane: 8 numbers of A, 4 of B from v, 4 of C; a number is 16 row + column\n");
+  for (int l = 0; l < 32; ++l) {
+    for (int i = 0; i < 12; ++i)
+      std::printf("%g ", float_from_bfloat16(static_cast<std::uint16_t>(reg[l][i / 2] >> i % 2 * 16)));
+    std::printf("%g %g %g %g\n", c[l][0], c[l][1], c[l][2], c[l][3]);
   }
-  constexpr Index kSize = 128;
-  Random random(1);
-  const auto rows = [&] { return random_normal({1, 1, kSize, 64}, DType::kFloat32, random); };
-  const verify::Inputs in{rows(), rows(), rows(), {}}, rounded = verify::converted(in, DType::kBFloat16);
-  verify::BlockProblem problem{.head_dim = 64, .softmax_scale = 0.125};
-  for (Index i = 0; i < kSize; ++i) problem.queries.push_back(i), problem.keys.push_back(i);
-  const verify::Oracle whole = verify::oracle(problem, in), of_rounded = verify::oracle(problem, rounded);
-  std::printf("\nrung bf16_in out_from_given lse_from_given out_from_unrounded shared_KB passes fewest mma\n");
-  for (const auto& [rung, given] : {std::pair{&kOnlineSoftmax, &in}, {&kTensorCores, &rounded}, {&kPipeline, &rounded}}) {
+  std::printf("\nrung out_error lse_error out_error_with_inputs shared_KB passes fewest mma\n");
+  simt::settings() = {.count_traffic = true};
+  const auto problem = make_problem({1, 1, 1, 128, 64}, {}, Layout::kContiguous, 1);
+  const auto in = verify::make_inputs(verify::make_case(problem, {}, 1), DType::kFloat32);
+  for (const ForwardRung* rung : {&kOnlineSoftmax, &kTensorCores, &kPipeline}) {
     CudaEngine engine(0, {.forward = rung});
+    const verify::Inputs given = verify::converted(in, rung->dtype);
     const auto device = [&](const Buffer& host) { return copied_to_device(host, engine.stream()); };
-    const Buffer q = device(given->q);
+    const Buffer q = device(given.q);
     RowState state = engine.begin(q);
-    simt::settings().count_traffic = true;
-    engine.forward(state, q, {device(given->k), device(given->v)}, key_ranges({}, kSize), 0.125);
-    simt::LineTraffic sum;
-    for (const simt::LineTraffic& line : simt::last_traffic()) {
-      sum.products += line.products;
-      if (line.shared) sum.bytes += line.bytes, sum.transfers += line.transfers, sum.least_transfers += line.least_transfers;
-    }
-    const Output output = engine.finish(std::move(state));
-    const Buffer out = copied_to_host(output.out, engine.stream()), lse = copied_to_host(output.lse, engine.stream());
-    const verify::Answer& want = (given == &in ? whole : of_rounded).value;
-    std::printf("%d %d %.2e %.2e %.2e %zu %zu %zu %zu\n", rung->number, int(given != &in), rms(want.out.values<double>(), out), rms(want.lse.values<double>(), lse), rms(whole.value.out.values<double>(), out), sum.bytes / 1024, sum.transfers, sum.least_transfers, sum.products);
+    engine.forward(state, q, {device(given.k), device(given.v)}, key_ranges({}, 128), 0.125);
+    std::size_t bytes = 0, passes = 0, fewest = 0, mma = 0;
+    for (const auto& line : simt::last_traffic())
+      if (mma += line.products; line.shared)
+        bytes += line.bytes, passes += line.transfers, fewest += line.least_transfers;
+    const Output done = engine.finish(std::move(state));
+    const Buffer out = copied_to_host(done.out, engine.stream());
+    const Buffer lse = copied_to_host(done.lse, engine.stream());
+    const auto want = verify::oracle(problem, given).value, exact = verify::oracle(problem, in).value;
+    std::printf("%d %.1e %.1e ", rung->number, rms(out, want.out), rms(lse, want.lse));
+    std::printf("%.1e %zu %zu %zu %zu\n", rms(out, exact.out), bytes / 1024, passes, fewest, mma);
   }
 }
