@@ -226,7 +226,7 @@ void blind_rows(Trial& trial) { require_blind_rows(trial, tensor_cores(trial), 8
 void hot_scores(Trial& trial) { require_hot_scores(trial, tensor_cores(trial)); }
 void heads_and_batch(Trial& trial) { require_heads(trial, tensor_cores(trial)); }
 void adds_to_the_state(Trial& trial) { require_state(trial, tensor_cores(trial), 5); }
-void case_table(Trial& trial) { require_table(trial, tensor_cores(trial), 20); }
+void case_table(Trial& trial) { require_table(trial, tensor_cores(trial), 25); }
 
 void on_tensor_cores(Trial& trial) {
   constexpr Index kWarps = kTile / 16, kKeyTiles = 2, kWidth = 64, kBytes = 2;
