@@ -64,7 +64,8 @@ __device__ void start_copy(SwizzledTile<kHeadDim> tile, const Bf16* gmem, int ro
   }
 }
 
-// ---- Products. A tile has at(row, column): where the 16 bytes from there on lie.
+// ---- Products. A tile has at(row, column): where the 16 bytes from there on lie. Rung 04 forward writes its
+// two in plain form (multiply_q_k, multiply_p_v), which are the easier ones to read.
 
 /// sum += own otherᵀ, of this warp's own rows and of 8 kAccumulators other ones. A row of the other tile in
 /// memory is a column of its transpose: it is loaded as it lies. The own rows are read again for every tile

@@ -1,7 +1,10 @@
-// Rung 04: the algorithm of rung 03 on tensor cores. q, k and v are bf16; a warp multiplies matrices of 16 x
-// 16 by 16 x 8 (mma.sync), whose operands it takes out of shared memory with ldmatrix, and adds up in
-// float32. A warp owns 16 query rows: scores, weights and O of these rows stay in its registers
+// Lesson 203, rung 04: the algorithm of rung 03 on tensor cores. q, k and v are bf16; a warp multiplies
+// matrices of 16 x 16 by 16 x 8 (mma.sync), whose operands it takes out of shared memory with ldmatrix, and
+// adds up in float32. A warp owns 16 query rows: scores, weights and O of these rows stay in its registers
 // (fragments.cuh), so that only K and V pass through shared memory.
+//
+// The two products stand here in plain form, for this rung's tiles; the rungs behind take the general ones of
+// engine/warp_tiles.cuh.
 //
 // Shared memory is laid out as global memory is, row by row. That is simple and slow: the eight rows that one
 // ldmatrix reads begin in the same bank.
@@ -41,6 +44,49 @@ __device__ void load_tile(PlainTile<kHeadDim> tile, const Bf16* gmem, int rows, 
   }
 }
 
+// S += q kᵀ, of the 16 rows of this warp and the kTile keys of the tile. Who holds what of the operands A and
+// B and of the sum C: engine/ptx.cuh.
+template <int kHeadDim>
+__device__ void multiply_q_k(PlainTile<kHeadDim> q, PlainTile<kHeadDim> k, Scores& score_reg) {
+  // BEGIN SOLUTION 203 [multiply_q_k]
+#pragma unroll
+  for (int d = 0; d < kHeadDim; d += 16) {
+    unsigned q_reg[4];  // A: rows 0 to 7 and 8 to 15 of the columns d to d + 7, then of the next eight
+    ldmatrix_x4(q_reg, q.at(warp_row() + lane() % 16, d + lane() / 16 * 8));
+#pragma unroll
+    for (int key = 0; key < kTile; key += 16) {
+      // B is kᵀ, and a column of it is a row of k: loaded as it lies. Two registers for eight keys.
+      unsigned k_reg[4];
+      ldmatrix_x4(k_reg, k.at(key + lane() / 16 * 8 + lane() % 8, d + lane() / 8 % 2 * 8));
+      mma_16x8x16<Bf16>(score_reg[key / 8], q_reg, k_reg[0], k_reg[1]);
+      mma_16x8x16<Bf16>(score_reg[key / 8 + 1], q_reg, k_reg[2], k_reg[3]);
+    }
+  }
+  // END SOLUTION [multiply_q_k]
+}
+
+// O += P v. P is the C of the first product: two accumulators of eight keys, rounded, are an A of 16.
+template <int kHeadDim>
+__device__ void multiply_p_v(const Scores& weight_reg, PlainTile<kHeadDim> v,
+                             float (&out_reg)[kHeadDim / 8][4]) {
+  // BEGIN SOLUTION 203 [multiply_p_v]
+#pragma unroll
+  for (int key = 0; key < kTile; key += 16) {
+    const auto &low = weight_reg[key / 8], &high = weight_reg[key / 8 + 1];
+    const unsigned p_reg[4] = {packed<Bf16>(low[0], low[1]), packed<Bf16>(low[2], low[3]),
+                               packed<Bf16>(high[0], high[1]), packed<Bf16>(high[2], high[3])};
+#pragma unroll
+    for (int d = 0; d < kHeadDim; d += 16) {
+      // B is v, and a column of it is a column of v: transposed on its way. Two registers for eight columns.
+      unsigned v_reg[4];
+      ldmatrix_x4_trans(v_reg, v.at(key + lane() % 16, d + lane() / 16 * 8));
+      mma_16x8x16<Bf16>(out_reg[d / 8], p_reg, v_reg[0], v_reg[1]);
+      mma_16x8x16<Bf16>(out_reg[d / 8 + 1], p_reg, v_reg[2], v_reg[3]);
+    }
+  }
+  // END SOLUTION [multiply_p_v]
+}
+
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads) tensor_core_kernel(const ForwardStep step, Access access) {
   const PlainTile<kHeadDim> q{dynamic_shared<Bf16>()}, k{q.at(kTile, 0)}, v{k.at(kTile, 0)};
@@ -62,12 +108,12 @@ __global__ void __launch_bounds__(kThreads) tensor_core_kernel(const ForwardStep
     __syncthreads();  // all have written K and V and, the first time, q
 
     Scores score_reg = {};
-    multiply_transposed<kHeadDim>(q, k, score_reg);
+    multiply_q_k(q, k, score_reg);
     for (auto& s : score_reg)
       for (float& score : s) score *= scale;
     if (!tile.full(key0)) mask(score_reg, visible, key0);
     softmax(partial, score_reg);
-    multiply(score_reg, v, partial.out_reg);
+    multiply_p_v(score_reg, v, partial.out_reg);
   }
   merge_into(step, tile, partial);
 }

@@ -171,4 +171,8 @@ void Checker::count_matrix(const void* const (&rows)[8], Place place) {
   if (counts_) traffic_.add_rows(place, rows);
 }
 
+void Checker::count_product(Place place) {
+  if (counts_) traffic_.add_product(place);
+}
+
 }  // namespace ringcraft::simt

@@ -106,6 +106,7 @@ void Traffic::publish() {
     sum.requests += one.requests;
     sum.transfers += one.transfers;
     sum.least_transfers += one.least_transfers;
+    sum.products += one.products;
   }
   const std::lock_guard lock(mutex);
   last.clear();

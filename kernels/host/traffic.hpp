@@ -27,6 +27,7 @@ struct LineTraffic {
   /// time, those of 8 half a warp. Global memory: sectors of 32 bytes.
   std::size_t transfers = 0;
   std::size_t least_transfers = 0;  ///< if the same bytes lay best
+  std::size_t products = 0;         ///< mma of warps, which move nothing
   /// Where the lanes of one warp were in the first of these instructions; 0: took no part. Not for ldmatrix.
   std::array<std::uintptr_t, 32> first = {};
 };
@@ -42,6 +43,8 @@ class Traffic {
            std::size_t bytes);
   /// ldmatrix reads 8 rows of 16 bytes at once.
   void add_rows(Place place, const void* const (&rows)[8]);
+  /// mma multiplies two matrices.
+  void add_product(Place place) { ++lines_[{place, 4}].sum.products; }
   /// A barrier: lanes begin to count anew.
   void settle();
   /// Makes it the last launch.
@@ -60,7 +63,8 @@ class Traffic {
     std::size_t bytes_each = 0;
     std::map<int, Warp> warps;
   };
-  using Key = std::pair<Place, int>;  // what it does to which memory: one place may do several things
+  // What it does to which memory, 0 to 3, or a product, 4: one place may do several things.
+  using Key = std::pair<Place, int>;
 
   static void settle(Line& line, const Request& request);
   std::map<Key, Line> lines_;

@@ -42,6 +42,7 @@ void load_matrices(MatrixLoad mine) {
 }
 
 void multiply_matrices(MatrixProduct mine, Site site) {
+  mine.site = site;
   warp_operation(WarpOperation::kMultiply, kAllLanes, number(&mine), 0, site);
 }
 
@@ -62,6 +63,7 @@ void load_together(MatrixLoad* const (&lanes)[32]) {
 }
 
 void multiply_together(MatrixProduct* const (&lanes)[32]) {
+  if (Checker::running != nullptr) Checker::running->count_product(place_of(lanes[0]->site));
   const auto widened = lanes[0]->widened;
   float a[16][16], b[16][8];
   for (int lane = 0; lane < 32; ++lane) {

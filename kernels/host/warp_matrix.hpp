@@ -27,6 +27,7 @@ struct MatrixProduct {
   const unsigned* b;                ///< [2]
   float* c;                         ///< [4], added to
   float (*widened)(std::uint16_t);  ///< what the bits of an element mean
+  Site site = {};                   ///< multiply_matrices fills it in
 };
 
 /// With all lanes of the warp. Throws Error, with who waits where, if not all of them come.

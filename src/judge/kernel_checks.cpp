@@ -62,7 +62,11 @@ Index score_matrix(const Head& head) {
   return head.problem.batch * head.problem.heads * head.rows() * (head.keys() + 1);
 }
 
-KernelHead kernel_head(const KernelRung& rung, const Head& head) { return {head, rung.workspace(head)}; }
+Index no_workspace(const Head&) { return 0; }
+
+KernelHead kernel_head(const KernelRung& rung, const Head& head) {
+  return {head, rung.workspace(head), rung.dtype};
+}
 
 KernelHead kernel_head(const Trial& trial, const KernelRung& rung, const HeadShape& shape, const Mask& mask,
                        Data data) {
@@ -70,14 +74,14 @@ KernelHead kernel_head(const Trial& trial, const KernelRung& rung, const HeadSha
 }
 
 void require_shapes(const Trial& trial, const KernelRung& rung, const std::vector<HeadShape>& shapes) {
-  FloatRule rule(DType::kFloat32);
+  FloatRule rule(rung.dtype);
   std::uint64_t order = 0;
   for (const HeadShape& shape : shapes)
     require_step(rung, kernel_head(trial, rung, shape, full_mask()), rule, order++);
 }
 
 void require_scales(const Trial& trial, const KernelRung& rung) {
-  FloatRule rule(DType::kFloat32);
+  FloatRule rule(rung.dtype);
   for (const double scale : {0.0, -0.7, 1.0}) {
     Head head = make_head(trial, {6, 8, 4}, full_mask());
     head.problem.softmax_scale = scale;
@@ -90,7 +94,7 @@ void require_masks(const Trial& trial, const KernelRung& rung, Index tokens) {
   Mask two_sided = window_mask(4), packed = causal_mask();
   two_sided.right = 2;
   packed.cu_seqlens = {0, 1, 6, 13, tokens};
-  FloatRule rule(DType::kFloat32);
+  FloatRule rule(rung.dtype);
   for (const Mask& mask : {causal_mask(), window_mask(3), two_sided, packed})
     require_step(rung, kernel_head(trial, rung, {tokens, tokens, 3}, mask), rule);
 }
@@ -120,7 +124,7 @@ void require_blind_rows(const Trial& trial, const KernelRung& rung, Index factor
 }
 
 void require_hot_scores(const Trial& trial, const KernelRung& rung) {
-  FloatRule rule(DType::kFloat32);
+  FloatRule rule(rung.dtype);
   for (const Data data : verify::kAllData) {
     require_step(rung, kernel_head(trial, rung, {9, 17, 6}, full_mask(), data), rule);
     require_step(rung, kernel_head(trial, rung, {15, 15, 6}, causal_mask(), data), rule);
@@ -137,7 +141,7 @@ void require_heads(const Trial& trial, const KernelRung& rung) {
 }
 
 void require_state(const Trial& trial, const KernelRung& rung, Index factor) {
-  FloatRule rule(DType::kFloat32);
+  FloatRule rule(rung.dtype);
   const Head whole =
       make_head(trial, {10 * factor, 14 * factor, 4, 2 * factor, 0}, window_mask(9 * factor), Data::kPeaked);
   const auto in_order = [&](const std::string& label, const std::vector<std::pair<Index, Index>>& parts) {
@@ -152,7 +156,7 @@ void require_state(const Trial& trial, const KernelRung& rung, Index factor) {
 }
 
 void require_table(const Trial& trial, const KernelRung& rung, std::size_t stride) {
-  FloatRule rule(DType::kFloat32);
+  FloatRule rule(rung.dtype);
   std::vector<verify::BlockCase> cases = verify::block_case_table(verify::CaseSet::kBrief);
   for (std::size_t i = 0; i < cases.size(); i += stride) {
     cases[i].seed += trial.seed();
@@ -189,6 +193,17 @@ void require_weights(KernelHead& head) {
     require_near(head, "l" + row, number_at(head.sum(), a), sum, share * sum);
     require_near(head, "the factor of the old O" + row,
                  number_at(head.workspace(), head.rows() * head.keys() + a), 0, 0);
+  }
+}
+
+void require_single_scores(KernelHead& head) {
+  for (Index a = 0; a < head.rows(); ++a) {
+    const Index b = head.ranges().begin[static_cast<std::size_t>(a)];
+    const Score want = score(head, a, b);
+    require_near(head, at("the score", a, b), number_at(head.max(), a), want.value,
+                 share_of(head, 0) * want.scale);
+    require_near(head, "l of row " + std::to_string(a) + ", which sees one key,", number_at(head.sum(), a), 1,
+                 0);
   }
 }
 

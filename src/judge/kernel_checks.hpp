@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// What every forward kernel must do, whatever it is made of: the checks that lessons 201 and on share, and
-/// what rungs 01 and 02 leave between their kernels. Each check throws Wrong.
+/// What every forward kernel must do, whatever it is made of: the checks that lessons 201 and on share, what
+/// rungs 01 and 02 leave between their kernels, and what shows single scores. Each check throws Wrong.
 
 #include <functional>
 
@@ -13,10 +13,14 @@ namespace ringcraft::judge {
 struct KernelRung {
   KernelCall call;
   std::function<Index(const Head&)> workspace;  ///< numbers that it needs for this head, or heads
+  DType dtype = DType::kFloat32;                ///< of q, k and v
 };
 
 /// How many numbers the score matrix of rungs 01 and 02 takes, with a factor per row.
 Index score_matrix(const Head& head);
+
+/// For a rung that needs no workspace: 0.
+Index no_workspace(const Head& head);
 
 /// A head with what the rung needs.
 KernelHead kernel_head(const KernelRung& rung, const Head& head);
@@ -46,5 +50,8 @@ void require_table(const Trial& trial, const KernelRung& rung, std::size_t strid
 void require_scores(KernelHead& head);
 /// After the second, from (-inf, 0): P, m, l and the factor 0 of the rows that see a key.
 void require_weights(KernelHead& head);
+
+/// After a whole step in which each row of a single head sees one key: l is 1, and m is the score.
+void require_single_scores(KernelHead& head);
 
 }  // namespace ringcraft::judge

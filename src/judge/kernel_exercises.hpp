@@ -12,7 +12,8 @@
 namespace ringcraft::judge {
 
 /// One step of a ring for a rung of kernels/forward: see ForwardStep there. All arrays are float32 and travel
-/// back; q, k, v, begin and end must come back as they were.
+/// back; q, k, v, begin and end must come back as they were. A rung for bf16 gets q, k and v as bf16: the
+/// numbers must be rounded to it.
 struct KernelStep {
   std::span<float> q, k, v;                          ///< [batch, heads, rows, head_dim]; kv_heads and keys
   std::span<int> begin, end;                         ///< [rows]
@@ -52,10 +53,11 @@ struct MergeStep {
 struct MovedByLine {
   std::string line;
   bool shared = false, writes = false;
-  std::uint64_t bytes = 0, requests = 0, transfers = 0, least_transfers = 0;
+  std::uint64_t bytes = 0, requests = 0, transfers = 0, least_transfers = 0, products = 0;
 
   static auto fields(auto& m) {
-    return std::tie(m.line, m.shared, m.writes, m.bytes, m.requests, m.transfers, m.least_transfers);
+    return std::tie(m.line, m.shared, m.writes, m.bytes, m.requests, m.transfers, m.least_transfers,
+                    m.products);
   }
 };
 
@@ -74,6 +76,8 @@ template <>
 KernelRun run_forward<1>(const KernelStep& step);
 template <>
 KernelRun run_forward<2>(const KernelStep& step);
+template <>
+KernelRun run_forward<4>(const KernelStep& step);
 
 /// Merges (O, m, l).
 KernelRun run_merge(const MergeStep& step);
@@ -82,10 +86,12 @@ KernelRun run_merge_normalized(const MergeStep& step);
 
 using NaiveKernels = Exercise<&run_forward<1>, "naive_kernels">;
 using TiledKernels = Exercise<&run_forward<2>, "tiled_kernels">;
+using TensorCoreKernel = Exercise<&run_forward<4>, "tensor_core_kernel">;
 using MergeKernel = Exercise<&run_merge, "merge_kernel">;
 using NormalizedMergeKernel = Exercise<&run_merge_normalized, "merge_normalized_kernel">;
 
 /// All of them.
-using KernelExercises = std::tuple<NaiveKernels, TiledKernels, MergeKernel, NormalizedMergeKernel>;
+using KernelExercises =
+    std::tuple<NaiveKernels, TiledKernels, TensorCoreKernel, MergeKernel, NormalizedMergeKernel>;
 
 }  // namespace ringcraft::judge

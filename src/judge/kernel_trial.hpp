@@ -25,25 +25,29 @@ struct HowRun {
   bool count_traffic = false;
 };
 
-/// A head, or several, as kernels meet them: the numbers rounded to float32, the state and the workspace.
+/// A head, or several, as kernels meet them: the numbers rounded to the rung's type and widened to float32,
+/// the state and the workspace.
 class KernelHead {
  public:
-  /// The state begins as the identity; the workspace has room for `workspace` numbers, all NaN.
-  KernelHead(const Head& head, Index workspace);
+  /// The state begins as the identity; the workspace has room for `workspace` numbers, all NaN. q, k and v
+  /// are rounded to `dtype`, the rung's number type.
+  KernelHead(const Head& head, Index workspace, DType dtype = DType::kFloat32);
 
   /// Runs a step with the keys [first, last) of a single head, or with all keys of all heads. Throws Wrong if
   /// the launch ends with a finding (sign::kFinding), or if what a kernel may only read has changed.
   KernelRun step(const KernelCall& call, HowRun how = {});
   KernelRun step(const KernelCall& call, Index first, Index last, HowRun how = {});  ///< see above
 
-  /// Throws Wrong unless O / l and m + log l are the oracle's attention; the rule goes on over several heads.
+  /// Throws Wrong unless O / l and m + log l are the oracle's attention; the rule, for the rung's number
+  /// type, goes on over several heads. Of a rung for bf16 more is asked: only the weights are rounded to
+  /// bf16.
   void require_attention(verify::FloatRule& rule) const;
 
   const std::string& name() const { return name_; }
   void rename(const std::string& name) { name_ = name; }  ///< for sentences
   const verify::BlockProblem& problem() const { return problem_; }
   const KeyRanges& ranges() const { return ranges_; }
-  verify::Inputs& inputs() { return in_; }             ///< float32
+  verify::Inputs& inputs() { return in_; }             ///< float32, rounded to the rung's type
   std::span<float> out() { return out_; }              ///< O
   std::span<float> max() { return max_; }              ///< m
   std::span<float> sum() { return sum_; }              ///< l
@@ -55,6 +59,7 @@ class KernelHead {
   KernelRun run(const KernelCall& call, KernelStep step, const HowRun& how);
 
   std::string name_;
+  DType dtype_;
   verify::BlockProblem problem_;
   KeyRanges ranges_;
   verify::Inputs in_;

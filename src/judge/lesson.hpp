@@ -147,6 +147,7 @@ Lesson lesson_107();
 Lesson lesson_108();
 Lesson lesson_201();
 Lesson lesson_202();
+Lesson lesson_203();
 Lesson lesson_205();
 Lesson lesson_301();
 Lesson lesson_302();

@@ -1,4 +1,5 @@
-// How often the banks of shared memory stand in the way of the rungs on tensor cores, counted.
+// How often the banks of shared memory stand in the way of the rungs on tensor cores, and what these
+// multiply, counted.
 #include <string>
 
 #include "engine/cuda_engine.hpp"
@@ -12,10 +13,10 @@ using namespace ringcraft::kernels;
 
 namespace {
 
-// What one step reads and writes in shared memory, line by line: two tiles of rows, three of keys. Of a
-// backward step its last kernel.
-std::vector<simt::LineTraffic> shared_traffic(CudaRungs rungs, Index head_dim, Pass pass) {
-  constexpr Index kQueries = 128, kBlockKeys = 192;
+constexpr Index kQueries = 128, kBlockKeys = 192;
+
+// What one step does, line by line: two tiles of rows, three of keys. Of a backward step its last kernel.
+std::vector<simt::LineTraffic> traffic(CudaRungs rungs, Index head_dim, Pass pass) {
   CudaEngine engine(0, rungs);
   Random random(8);
   const auto element = [&](Index rows) {
@@ -40,7 +41,12 @@ std::vector<simt::LineTraffic> shared_traffic(CudaRungs rungs, Index head_dim, P
     engine.backward(dq, part, {q, output.out, output.lse, dout, delta}, kv, all, 0.1);
   }
   simt::settings() = {};
-  std::vector<simt::LineTraffic> lines = simt::last_traffic();
+  return simt::last_traffic();
+}
+
+// The same in shared memory.
+std::vector<simt::LineTraffic> shared_traffic(CudaRungs rungs, Index head_dim, Pass pass) {
+  std::vector<simt::LineTraffic> lines = traffic(rungs, head_dim, pass);
   std::erase_if(lines, [](const simt::LineTraffic& line) { return !line.shared; });
   return lines;
 }
@@ -77,5 +83,17 @@ TEST_CASE("no access of the backward rungs on tensor cores to shared memory meet
       const bool through_shared = rung == &kFusedBackward;  // dS
       CHECK(reads == (through_shared ? 4 : 3));
       CHECK(writes == (through_shared ? 2 : 1));
+    }
+}
+
+TEST_CASE("the rungs on tensor cores make as many mma as the multiply-adds of their products take") {
+  for (const Index head_dim : {64, 128})
+    for (const ForwardRung* rung : {&kOnlineSoftmax, &kTensorCores, &kPipeline}) {
+      INFO(rung->name << ", head_dim " << head_dim);
+      std::size_t products = 0;
+      for (const simt::LineTraffic& line : traffic({.forward = rung}, head_dim, Pass::kForward))
+        products += line.products;
+      const bool tensor_cores = rung != &kOnlineSoftmax;
+      CHECK(Index(products) == (tensor_cores ? 2 * kQueries * kBlockKeys * head_dim / (16 * 8 * 16) : 0));
     }
 }

@@ -5,6 +5,7 @@
 #include <exception>
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <utility>
 
 #include "engine/check.hpp"
@@ -13,6 +14,7 @@
 #include "host/traffic.hpp"
 #include "judge/kernel_exercises.hpp"
 #include "merge/merge.hpp"
+#include "ringcraft/core/buffer.hpp"
 
 namespace ringcraft::judge {
 namespace {
@@ -40,6 +42,32 @@ class DeviceCopy {
   void* memory_ = nullptr;
 };
 
+// A device copy of q, k or v in the rung's number type. They are float32 on their way and hold numbers of
+// that type, so that nothing is rounded here.
+class OperandCopy {
+ public:
+  OperandCopy(std::span<float> host, DType dtype) : host_(host) {
+    if (dtype == DType::kFloat32) {
+      as_it_is_.emplace(host);
+      return;
+    }
+    for (const float x : host) bits_.push_back(bfloat16_from(x));
+    narrow_.emplace(bits_);
+  }
+  const void* gmem() const { return narrow_ ? static_cast<void*>(narrow_->gmem()) : as_it_is_->gmem(); }
+  void bring_back() {
+    if (as_it_is_) return as_it_is_->bring_back();
+    narrow_->bring_back();
+    std::ranges::transform(bits_, host_.begin(), float_from_bfloat16);
+  }
+
+ private:
+  std::span<float> host_;
+  std::vector<std::uint16_t> bits_;
+  std::optional<DeviceCopy<float>> as_it_is_;
+  std::optional<DeviceCopy<std::uint16_t>> narrow_;
+};
+
 // "piece 13 of cudaMalloc" is an array that the lesson has a name for.
 void name_array(std::string& finding, const void* gmem, const std::string& name) {
   for (const simt::Piece& piece : simt::DeviceHeap::get().pieces()) {
@@ -54,7 +82,7 @@ std::vector<MovedByLine> moved() {
   std::vector<MovedByLine> lines;
   for (const simt::LineTraffic& line : simt::last_traffic())
     lines.push_back({line.line, line.shared, line.writes, line.bytes, line.requests, line.transfers,
-                     line.least_transfers});
+                     line.least_transfers, line.products});
   return lines;
 }
 
@@ -76,7 +104,8 @@ KernelRun launched(const simt::Settings& settings, const std::function<void()>& 
 }
 
 KernelRun run(const kernels::ForwardRung& rung, const KernelStep& s) {
-  const DeviceCopy q(s.q), k(s.k), v(s.v), out(s.out), max(s.max), sum(s.sum), workspace(s.workspace);
+  OperandCopy q(s.q, rung.dtype), k(s.k, rung.dtype), v(s.v, rung.dtype);
+  const DeviceCopy out(s.out), max(s.max), sum(s.sum), workspace(s.workspace);
   const DeviceCopy begin(s.begin), end(s.end);
   const kernels::ForwardStep step{q.gmem(),   k.gmem(),   v.gmem(),   begin.gmem(), end.gmem(),
                                   out.gmem(), max.gmem(), sum.gmem(), s.batch,      s.heads,
@@ -99,7 +128,8 @@ KernelRun run(const kernels::ForwardRung& rung, const KernelStep& s) {
                                      {max.gmem(), "max_gmem"},
                                      {sum.gmem(), "sum_gmem"},
                                      {workspace.gmem(), "the workspace"}});
-  for (const auto* array : {&q, &k, &v, &out, &max, &sum, &workspace}) array->bring_back();
+  for (auto* array : {&q, &k, &v}) array->bring_back();
+  for (const auto* array : {&out, &max, &sum, &workspace}) array->bring_back();
   for (const auto* array : {&begin, &end}) array->bring_back();
   return answer;
 }
@@ -118,6 +148,11 @@ KernelRun run_forward<1>(const KernelStep& step) {
 template <>
 KernelRun run_forward<2>(const KernelStep& step) {
   return run(kernels::kTiles, step);
+}
+
+template <>
+KernelRun run_forward<4>(const KernelStep& step) {
+  return run(kernels::kTensorCores, step);
 }
 
 KernelRun run_merge(const MergeStep& s) {

@@ -1,0 +1,352 @@
+// Lesson 203: what the two products of a warp must do. Single elements are asked for first: a row that sees
+// one key has its score as m, and that key's row of v as O. In data that name themselves a wrong number says
+// which element was taken in its place. Beside the values, mma and the loads of fragments are counted.
+#include <cmath>
+#include <functional>
+#include <sstream>
+
+#include "judge/kernel_checks.hpp"
+#include "judge/lesson.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+constexpr Index kTile = 64;     // rows, and keys, of a tile
+constexpr Index kColumns = 16;  // of one step of a product
+
+KernelRung tensor_cores(Trial& trial) {
+  return {[&trial](const KernelStep& step) { return trial.call<TensorCoreKernel>(step).result; },
+          no_workspace, DType::kBFloat16};
+}
+
+// What each row sees; neither end decreases.
+using Seen = std::function<std::pair<Index, Index>(Index row)>;
+Seen single(const std::function<Index(Index row)>& key) {
+  return [key](Index a) { return std::pair(key(a), key(a) + 1); };
+}
+
+// A head in which every row sees what `seen` says.
+Head head_that_sees(Trial& trial, const HeadShape& shape, const std::string& what, const Seen& seen) {
+  Head head = make_head(trial, shape, full_mask());
+  head.name = std::to_string(shape.rows) + " queries, " + std::to_string(shape.keys) + " keys, head_dim " +
+              std::to_string(shape.head_dim) + ", " + what;
+  for (Index a = 0; a < shape.rows; ++a) {
+    head.ranges.begin[static_cast<std::size_t>(a)] = static_cast<int>(seen(a).first);
+    head.ranges.end[static_cast<std::size_t>(a)] = static_cast<int>(seen(a).second);
+  }
+  return head;
+}
+
+void fill(Buffer& tensor, const std::function<double(Index row, Index column)>& number) {
+  const auto matrix = head_of<double>(tensor, 0, 0);
+  for (Index i = 0; i < matrix.rows; ++i)
+    for (Index j = 0; j < matrix.cols; ++j) matrix(i, j) = number(i, j);
+}
+
+KernelHead after_step(Trial& trial, const Head& head, std::uint64_t order = 0) {
+  KernelHead run = kernel_head(tensor_cores(trial), head);
+  run.step(tensor_cores(trial).call, {.order = order});
+  return run;
+}
+
+// ---- one tile of 64 rows and 64 keys with 16 columns, whose every element has a number of its own
+
+// 128 to 255 times a power of two: exact in bf16, and each of the 1024 another one.
+double named(Index row, Index column) {
+  const auto n = static_cast<int>(kColumns * row + column);
+  return std::ldexp(128 + n % 128, n / 128);
+}
+
+// "k[9][13]", the element that this number names.
+std::string whose(const std::string& array, double got) {
+  for (Index row = 0; row < kTile; ++row)
+    for (Index column = 0; column < kColumns; ++column)
+      if (std::fabs(got / named(row, column) - 1) < 1e-5)
+        return array + "[" + std::to_string(row) + "][" + std::to_string(column) + "]";
+  return std::isnan(got) ? "NaN" : std::to_string(got) + ", no element of " + array;
+}
+
+// "row 5, key 9 (warp 0, lane 20, accumulator 1, element 1)": who holds this element of C.
+std::string place(Index row, const std::string& name, Index column) {
+  std::ostringstream text;
+  text << "row " << row << ", " << name << " " << column << " (warp " << row / 16 << ", lane "
+       << row % 8 * 4 + column % 8 / 2 << ", accumulator " << column / 8 << ", element "
+       << row % 16 / 8 * 2 + column % 2 << ")";
+  return text.str();
+}
+
+// The key that row `a` sees in turn `turn`, 0 to 19: first every key of the warp's own 16, then one for all.
+constexpr Index kTurns = 20;
+Index key_in_turn(Index turn, Index a) { return turn < 16 ? a / 16 * 16 + turn : 21 * (turn - 16); }
+
+// Looks at every row, and the key that it has seen, after a step of each turn; `set` writes q, k or v.
+void for_turns(Trial& trial, const std::function<void(Head&)>& set,
+               const std::function<void(KernelHead&, Index row, Index key)>& look) {
+  for (Index turn = 0; turn < kTurns; ++turn) {
+    const auto key = [turn](Index a) { return key_in_turn(turn, a); };
+    Head head = head_that_sees(trial, {kTile, kTile, kColumns}, "each row sees one key", single(key));
+    set(head);
+    KernelHead run = after_step(trial, head, static_cast<std::uint64_t>(turn));
+    for (Index a = 0; a < kTile; ++a) look(run, a, key(a));
+  }
+}
+
+// ---- the checks
+
+// Where a row of q has its 1: another column for each row of a warp, and for the same row of another warp. A
+// Gray code, so that no two quarters of A look alike.
+Index column_of(Index row) {
+  const Index r = row % 16;
+  return ((r ^ r / 2) + 5 + 3 * (row / 16)) % kColumns;
+}
+
+void scores(Trial& trial) {
+  const auto set = [](Head& head) {
+    head.problem.softmax_scale = 1;
+    fill(head.in.q, [](Index a, Index d) { return d == column_of(a) ? 1.0 : 0.0; });
+    fill(head.in.k, named);
+  };
+  for_turns(trial, set, [](KernelHead& run, Index a, Index b) {
+    const std::string got = whose("k", run.max()[static_cast<std::size_t>(a)]),
+                      want = whose("k", named(b, column_of(a)));
+    if (got != want)
+      throw Wrong(run.name() + ": S of " + place(a, "key", b) + " is " + got + ", and must be " + want +
+                  ": row " + std::to_string(a) + " of q is 1 in column " + std::to_string(column_of(a)) +
+                  " and 0 elsewhere");
+  });
+}
+
+void all_columns(Trial& trial) {
+  std::uint64_t order = 0;
+  for (const HeadShape& shape :
+       {HeadShape{64, 64, 64}, {64, 64, 128}, {20, 9, 40}, {70, 150, 64}, {130, 140, 104}}) {
+    const Index rows = shape.rows, keys = shape.keys;
+    const auto key = [=](Index a) { return rows == 1 ? 0 : a * (keys - 1) / (rows - 1); };
+    KernelHead run =
+        after_step(trial, head_that_sees(trial, shape, "each row sees one key", single(key)), order++);
+    require_single_scores(run);
+  }
+}
+
+void values(Trial& trial) {
+  const auto set = [](Head& head) { fill(head.in.v, named); };
+  for_turns(trial, set, [](KernelHead& run, Index a, Index b) {
+    for (Index d = 0; d < kColumns; ++d) {
+      const double got = run.out()[static_cast<std::size_t>(a * kColumns + d)];
+      if (got != named(b, d))
+        throw Wrong(run.name() + ": O of " + place(a, "column", d) + " is " + whose("v", got) +
+                    ", and must be " + whose("v", named(b, d)) + ": row " + std::to_string(a) + " sees key " +
+                    std::to_string(b) + " alone");
+    }
+  });
+  for (const HeadShape& shape : {HeadShape{64, 64, 64}, {70, 150, 128}, {20, 9, 40}}) {
+    const Index width = shape.head_dim;
+    const auto key = [&](Index a) { return a * (shape.keys - 1) / (shape.rows - 1); };
+    KernelHead run = after_step(trial, head_that_sees(trial, shape, "each row sees one key", single(key)), 1);
+    const auto v = head_of<float>(run.inputs().v, 0, 0);
+    for (Index i = 0; i < shape.rows * width; ++i)
+      if (run.out()[static_cast<std::size_t>(i)] != v(key(i / width), i % width))
+        throw Wrong(run.name() + ": O of " + place(i / width, "column", i % width) + " is " +
+                    std::to_string(run.out()[static_cast<std::size_t>(i)]) + ", and must be " +
+                    std::to_string(v(key(i / width), i % width)) + ", that of v's row " +
+                    std::to_string(key(i / width)));
+  }
+}
+
+// A key's weight is 2^-n but for a factor of 0.9987, or 1 over it, where one of two keys is `near`: bf16,
+// rounded to nearest, has 2^-n for all of them, and cut off it has not. Only in a single tile: when the
+// maximum grows from one tile to the next, the factor stays.
+struct Power {
+  int n;
+  bool near;
+};
+Power power(Index key, Index keys) { return {static_cast<int>(key % 4), keys <= kTile && key % 3 == 1}; }
+
+void require_powers(Trial& trial, const HeadShape& shape, const Seen& seen) {
+  Head head = head_that_sees(trial, shape, "weights 1, 1/2, 1/4 and 1/8", seen);
+  head.problem.softmax_scale = std::log(2.0);
+  fill(head.in.q, [](Index, Index d) { return d < 2 ? 1.0 : 0.0; });
+  fill(head.in.k, [&](Index b, Index d) {
+    return d == 0                                ? -static_cast<double>(power(b, shape.keys).n)
+           : d == 1 && power(b, shape.keys).near ? -0x1p-9
+                                                 : 0.0;
+  });
+  const auto seed = static_cast<Index>(trial.seed() % 17);
+  fill(head.in.v, [=](Index b, Index d) { return static_cast<double>((7 * b + 3 * d + seed) % 17) - 8; });
+  KernelHead run = after_step(trial, head);
+  for (Index a = 0; a < shape.rows; ++a) {
+    const auto [first, last] = seen(a);
+    int largest = 3;
+    for (Index b = first; b < last; ++b) largest = std::min(largest, power(b, shape.keys).n);
+    for (Index d = 0; d < shape.head_dim; ++d) {
+      double want = 0;
+      for (Index b = first; b < last; ++b)
+        want += std::ldexp(head.v()(b, d), largest - power(b, shape.keys).n);
+      const double got = run.out()[static_cast<std::size_t>(a * shape.head_dim + d)];
+      if (!(std::fabs(got - want) <= 1e-3))
+        throw Wrong(std::isfinite(got) ? sign::kValues : sign::kNoNumber,
+                    run.name() + ": O of " + place(a, "column", d) + " is " + std::to_string(got) +
+                        ", and must be " + std::to_string(want) + ": the weights of keys " +
+                        std::to_string(first) + " to " + std::to_string(last - 1) +
+                        ", rounded to bf16, are powers of two");
+    }
+  }
+}
+
+void weights(Trial& trial) {
+  require_powers(trial, {kTile, kTile, kColumns},
+                 [](Index a) { return std::pair(a / 2, std::min<Index>(a + 4, kTile)); });
+  require_powers(trial, {40, 150, 72}, [](Index a) { return std::pair(3 * a, 3 * a + 30); });
+}
+
+void float32_sums(Trial& trial) {
+  constexpr Index kRows = 3, kKeys = 600;
+  constexpr double kValue = 1.0078125;  // 1 + 2^-7: exact in bf16
+  Head head = head_that_sees(trial, {kRows, kKeys, 8}, "equal weights",
+                             [](Index) { return std::pair(Index{0}, Index{kKeys}); });
+  fill(head.in.q, [](Index, Index) { return 0.0; });
+  fill(head.in.v, [](Index, Index) { return kValue; });
+  KernelHead run = after_step(trial, head);
+  for (const float got : run.out())
+    if (got != kKeys * kValue)
+      throw Wrong(run.name() + ": O, the sum of " + std::to_string(kKeys) + " times " +
+                  std::to_string(kValue) + ", is " + std::to_string(got) + ", and float32 has " +
+                  std::to_string(kKeys * kValue) + " exactly");
+}
+
+void any_size(Trial& trial) {
+  require_shapes(
+      trial, tensor_cores(trial),
+      {{1, 1, 1}, {5, 3, 8}, {20, 9, 15}, {33, 31, 17}, {64, 64, 64}, {31, 65, 65}, {17, 70, 128}});
+  require_scales(trial, tensor_cores(trial));
+}
+
+void masks(Trial& trial) { require_masks(trial, tensor_cores(trial), 90); }
+void blind_rows(Trial& trial) { require_blind_rows(trial, tensor_cores(trial), 8); }
+void hot_scores(Trial& trial) { require_hot_scores(trial, tensor_cores(trial)); }
+void heads_and_batch(Trial& trial) { require_heads(trial, tensor_cores(trial)); }
+void adds_to_the_state(Trial& trial) { require_state(trial, tensor_cores(trial), 5); }
+void case_table(Trial& trial) { require_table(trial, tensor_cores(trial), 25); }
+
+void on_tensor_cores(Trial& trial) {
+  constexpr Index kWarps = kTile / 16, kKeyTiles = 2, kWidth = 64, kBytes = 2;
+  KernelHead head = kernel_head(trial, tensor_cores(trial), {kTile, kKeyTiles * kTile, kWidth}, full_mask());
+  std::uint64_t products = 0, bytes = 0;
+  for (const MovedByLine& line : head.step(tensor_cores(trial).call, {.count_traffic = true}).moved) {
+    products += line.products;
+    if (line.shared && !line.writes) bytes += line.bytes;
+  }
+  // S and O, in steps of 16 x 8 x 16; q once by its own warp, K and V by all of them.
+  constexpr std::uint64_t kProducts = 2 * kTile * kKeyTiles * kTile * kWidth / (16 * 8 * 16);
+  constexpr std::uint64_t kNeeded = kKeyTiles * (1 + 2 * kWarps) * kTile * kWidth * kBytes;
+  trial.note({"mma of the kernel", static_cast<double>(products), static_cast<double>(kProducts), ""});
+  trial.note({"bytes that it reads of shared memory", static_cast<double>(bytes),
+              static_cast<double>(kNeeded), "B"});
+  if (products != kProducts)
+    throw Wrong(sign::kCounts, head.name() + ": the two products take " + std::to_string(kProducts) +
+                                   " mma of a warp, 16 x 8 x 16 each, and your kernel makes " +
+                                   std::to_string(products) +
+                                   (products < kProducts ? ": the rest is multiplied without tensor cores"
+                                                         : ": some are made twice"));
+  if (bytes > kNeeded)
+    throw Wrong(sign::kCounts, head.name() + ": your kernel reads " + std::to_string(bytes) +
+                                   " bytes of shared memory; " + std::to_string(kNeeded) +
+                                   " are enough, where each fragment is loaded once for each tile of keys");
+}
+
+}  // namespace
+
+Lesson lesson_203() {
+  return {
+      .number = 203,
+      .name = "203_tensor_cores",
+      .title = "Tensor cores",
+      .source = "kernels/forward/04_tensor_cores.cu",
+      .function = "multiply_q_k and multiply_p_v",
+      .allowed = {"ringcraft::simt::sync_threads", "ringcraft::simt::warp_operation",
+                  "ringcraft::simt::this_lane", "ringcraft::simt::load_matrices",
+                  "ringcraft::simt::multiply_matrices"},
+      .checks = {
+          {"scores",
+           3,
+           {},
+           "Every element of S of one tile with 16 columns is the one that its row and key say.",
+           "Which 8 x 8 matrix does lane 17 name a row of, and in which register does that matrix arrive?",
+           scores},
+          {"all-columns",
+           3,
+           {"scores"},
+           "S is a sum over all columns, in float32, for many tiles of rows and of keys.",
+           "Each step of 16 columns needs its own fragments and adds to the same accumulators.",
+           all_columns},
+          {"values",
+           3,
+           {"scores"},
+           "A row that sees one key has that key's row of v as its O, to the bit.",
+           "A B whose columns are columns in memory: which of the two ldmatrix gives a lane one of them?",
+           values},
+          {"weights",
+           3,
+           {"values"},
+           "Known weights of neighbouring keys meet their rows of v, rounded to the nearest bf16.",
+           "Of C a register holds one number, of A two: which two of P go together, and in which order?",
+           weights},
+          {"float32-sums",
+           2,
+           {"values"},
+           "O is added up in float32, over hundreds of keys.",
+           "Only operands are bf16. What does 256 + 1 give where a number has 8 bits?",
+           float32_sums},
+          {"any-size",
+           2,
+           {"all-columns", "weights"},
+           "Any number of rows and keys, and any head_dim from 1 to 128.",
+           "The tile in shared memory has kHeadDim columns and kTile rows, whatever the matrix has.",
+           any_size},
+          {"masks",
+           2,
+           {"all-columns", "weights"},
+           "Causal, windowed, two-sided and packed masks.",
+           "mask() looks for the score of a row and a key where the accumulators of C are to have it.",
+           masks},
+          {"blind-rows",
+           2,
+           {"all-columns", "weights"},
+           "A row that sees no key of the block keeps O, m and l to the bit.",
+           "What do the rows of your warp that see nothing bring to the product?",
+           blind_rows},
+          {"hot-scores",
+           2,
+           {"all-columns", "weights"},
+           "Scores of hundreds and of +-20000 neither overflow nor vanish.",
+           "q and k are exact in bf16, and their products in float32. Is S rounded anywhere?",
+           hot_scores},
+          {"heads-and-batch",
+           2,
+           {"all-columns", "weights"},
+           "Many heads, many batch entries, and query heads that share a KV head.",
+           "QueryTile knows where the rows and keys of this head begin; your products need not.",
+           heads_and_batch},
+          {"adds-to-the-state",
+           2,
+           {"all-columns", "weights"},
+           "Keys that come in several steps, in any order, give what one step gives.",
+           "softmax() has rescaled O when P v is added to it: what must your product do with what it finds?",
+           adds_to_the_state},
+          {"tensor-cores",
+           2,
+           {"all-columns", "weights"},
+           "The products are made by mma, and each fragment is loaded once for each tile of keys.",
+           "How many multiply-adds does one mma make, and which loads does the inner loop repeat?",
+           on_tensor_cores},
+          {"case-table",
+           2,
+           {"all-columns", "weights"},
+           "Blocks of the harness's table: shards against foreign blocks, every mask, layout and kind of "
+           "data.",
+           "Look at the case's name: which of its words do your products not handle?",
+           case_table},
+      }};
+}
+
+}  // namespace ringcraft::judge
