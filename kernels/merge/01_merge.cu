@@ -30,8 +30,8 @@ __device__ float weight(float max, float largest) {
   // END SOLUTION [weight]
 }
 
-// This row of O becomes mine * O + other * (the block's O). A side without a key has weight 0: whatever stands
-// in its O is finite.
+// This row of O becomes mine * O + other * (the block's O). A side without a key has weight 0: whatever
+// stands in its O is finite.
 __device__ void add_weighted(float* out_gmem, const float* block_out_gmem, float mine, float other, Index row,
                              int head_dim, Access access) {
   // BEGIN SOLUTION 205 [add_weighted]
