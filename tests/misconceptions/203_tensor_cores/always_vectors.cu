@@ -1,4 +1,4 @@
-// CU17: copies 16 bytes at a time, whatever head_dim is.
+// CU19: copies 16 bytes at a time, whatever head_dim is.
 // Fails: any-size
 // Hint: Where does row 1 begin when head_dim is 15?
 #include "engine/launch.cuh"

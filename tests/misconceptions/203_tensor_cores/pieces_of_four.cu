@@ -1,4 +1,4 @@
-// CU17: names pieces of 4 columns, as if a lane loaded what it gets.
+// CU21: names pieces of 4 columns, as if a lane loaded what it gets.
 // Fails: scores "no multiple of 16 bytes"
 // Hint: How many bytes long is the row that a lane names?
 #include "engine/launch.cuh"
