@@ -101,6 +101,7 @@ def swizzle():
         x0 = left + number * (PIECES * cell + 80)
         body.append(text(x0 + PIECES * cell / 2, 22, name, "bold"))
         body += [text(x0 + (p + 0.5) * cell, top - 10, f"{4 * p}-{4 * p + 3}", "small") for p in range(PIECES)]
+        body.append(text(x0 - 8, top - 10, "banks", "small right"))
         for row in range(PIECES):
             body.append(text(x0 - 8, top + row * 30 + 19, f"row {row}", "small right"))
             for p in range(PIECES):

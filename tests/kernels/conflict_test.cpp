@@ -79,3 +79,21 @@ TEST_CASE("no access of the backward rungs on tensor cores to shared memory meet
       CHECK(writes == (through_shared ? 2 : 1));
     }
 }
+
+TEST_CASE("rung 05 copies by cp.async alone and multiplies two tiles of three while the next one is under way") {
+  for (const auto& [rung, tiles_ahead] : {std::pair{&kTensorCores, 0u}, {&kPipeline, 2u}}) {
+    INFO(rung->name);
+    std::size_t written = 0, copied = 0, products = 0, ahead = 0;
+    shared_traffic({.forward = rung}, 64, Pass::kForward);
+    for (const simt::LineTraffic& line : simt::last_traffic()) {
+      written += line.shared && line.writes ? line.bytes : 0;
+      copied += line.copied;
+      products += line.products;
+      ahead += line.products_ahead;
+    }
+    CHECK(written > 0);
+    CHECK(copied == (tiles_ahead > 0 ? written : 0));
+    CHECK(products > 0);
+    CHECK(ahead * 3 == products * tiles_ahead);
+  }
+}
