@@ -1,6 +1,9 @@
-// Rung 05: rung 04 without waiting for memory. Two things are new, and both are about shared memory: tiles
-// are swizzled (SwizzledTile of engine/warp_tiles.cuh), so that no access meets a bank twice, and there are
-// two places for K and V, so that the next tiles are copied (cp.async) while these are computed on.
+// Lesson 204, rung 05: rung 04 without waiting for memory. Two things are new, and both are about shared
+// memory: tiles are swizzled, so that no access meets a bank twice, and there are two stages of K and V, so
+// that the next tiles are copied (cp.async) while these are computed on.
+//
+// Tile and copy stand here in plain form, for this rung; the backward rungs take SwizzledTile and start_copy
+// of engine/warp_tiles.cuh, which are the same for any number of rows.
 #include "engine/launch.cuh"
 #include "forward/fragments.cuh"
 
@@ -15,29 +18,67 @@ constexpr int kSharedBytes = 5 * kTileNumbers<kHeadDim>* int(sizeof(Bf16));
 template <int kHeadDim>  // thread blocks that share an SM
 constexpr int kBlocksPerSm = kHeadDim == 64 ? 3 : 2;
 
+// kTile rows, padded with zeros to kHeadDim columns, 64 or 128, in pieces of 16 bytes: eight numbers. Eight
+// pieces fill the 32 banks once, and so each row begins in bank 0, as plain tiles lie.
 template <int kHeadDim>
-__global__ void __launch_bounds__(kThreads, kBlocksPerSm<kHeadDim>)
-    pipeline_kernel(const ForwardStep step, Access access) {
-  using Tile = SwizzledTile<kHeadDim>;
-  const QueryTile tile(step);
-  if (!tile.sees_keys()) return;
+struct Tile {
+  Bf16* smem;
+  // Where the piece lies that begins with this column, a multiple of 8.
+  __device__ Bf16* at(int row, int column) const {
+    // BEGIN SOLUTION 204 [at]
+    // The pieces of a row change places: p lies where p xor row % 8 would. Eight neighbouring rows then have
+    // any one piece in eight different places, as ldmatrix wants it, and eight neighbouring pieces of a row
+    // still fill the banks once, as the copies want it.
+    return smem + row * kHeadDim + ((column / 8) ^ (row % 8)) * 8;
+    // END SOLUTION [at]
+  }
+};
+
+// Starts to copy `rows` rows of head_dim numbers into a tile; what is missing is 0, also behind the last key:
+// a row of V there meets weight 0. Rows that cp.async cannot copy are copied at once.
+template <int kHeadDim>
+__device__ void start_rows(Tile<kHeadDim> tile, const Bf16* gmem, int rows, int head_dim, Access access) {
+  // BEGIN SOLUTION 204 [start_rows]
+  constexpr int kPieces = kHeadDim / 8;  // neighbouring lanes copy neighbouring pieces of a row
+  const int column = int(threadIdx.x) % kPieces * 8;
+#pragma unroll 4
+  for (int row = int(threadIdx.x) / kPieces; row < kTile; row += kThreads / kPieces) {
+    const Bf16* const from = gmem + row * head_dim + column;
+    Bf16* const to = tile.at(row, column);
+    if (access == Access::kVector)
+      cp_async_16(to, from, row < rows && column < head_dim);
+    else
+      for (int i = 0; i < 8; ++i) to[i] = row < rows && column + i < head_dim ? from[i] : Bf16{0};
+  }
+  // END SOLUTION [start_rows]
+}
+
+// What lies in shared memory: q, and behind it two stages of K and V, in which the tiles of keys take turns.
+template <int kHeadDim>
+struct Stages {
+  Bf16* smem;
+  __device__ Tile<kHeadDim> q() const { return {smem}; }
+  __device__ Tile<kHeadDim> k(int stage) const { return {smem + (1 + 2 * stage) * kTileNumbers<kHeadDim>}; }
+  __device__ Tile<kHeadDim> v(int stage) const { return {smem + (2 + 2 * stage) * kTileNumbers<kHeadDim>}; }
+};
+
+// The partial result of this warp's rows for all keys of the step.
+template <int kHeadDim>
+__device__ void attend(const ForwardStep& step, const QueryTile& tile, Stages<kHeadDim> stages, Access access,
+                       Partial<kHeadDim>& partial) {
+  // BEGIN SOLUTION 204 [attend]
   const Visible visible(step, tile);
-  // Behind q there are two stages of K and V; the tiles of keys take turns in them.
-  const Tile q{dynamic_shared<Bf16>()};
-  const auto k_tile = [&](int stage) { return Tile{q.smem + (1 + 2 * stage) * kTileNumbers<kHeadDim>}; };
-  const auto v_tile = [&](int stage) { return Tile{q.smem + (2 + 2 * stage) * kTileNumbers<kHeadDim>}; };
-  const auto start = [&](Tile to, const void* gmem, std::ptrdiff_t row, int rows) {
-    start_copy<kTile>(to, static_cast<const Bf16*>(gmem) + row * step.head_dim, rows, step.head_dim, access);
+  const auto start = [&](Tile<kHeadDim> to, const void* gmem, std::ptrdiff_t row, int rows) {
+    start_rows(to, static_cast<const Bf16*>(gmem) + row * step.head_dim, rows, step.head_dim, access);
   };
   const auto start_keys = [&](int stage, int key0) {
-    start(k_tile(stage), step.k_gmem, tile.first_key + key0, step.keys - key0);
-    start(v_tile(stage), step.v_gmem, tile.first_key + key0, step.keys - key0);
+    start(stages.k(stage), step.k_gmem, tile.first_key + key0, step.keys - key0);
+    start(stages.v(stage), step.v_gmem, tile.first_key + key0, step.keys - key0);
     cp_async_commit();
   };
 
-  start(q, step.q_gmem, tile.first_row, tile.rows);
+  start(stages.q(), step.q_gmem, tile.first_row, tile.rows);
   start_keys(0, tile.first_visible());
-  Partial<kHeadDim> partial;
 
   const float scale = kLog2E * step.softmax_scale;
   int stage = 0;
@@ -49,13 +90,23 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm<kHeadDim>)
     if (__ballot_sync(0xffffffffu, visible.meets(key0)) == 0) continue;
 
     Scores score_reg = {};
-    multiply_transposed<kHeadDim>(q, k_tile(stage), score_reg);
+    multiply_transposed<kHeadDim>(stages.q(), stages.k(stage), score_reg);
     for (auto& s : score_reg)
       for (float& score : s) score *= scale;
     if (!tile.full(key0)) mask(score_reg, visible, key0);
     softmax(partial, score_reg);
-    multiply(score_reg, v_tile(stage), partial.out_reg);
+    multiply(score_reg, stages.v(stage), partial.out_reg);
   }
+  // END SOLUTION [attend]
+}
+
+template <int kHeadDim>
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm<kHeadDim>)
+    pipeline_kernel(const ForwardStep step, Access access) {
+  const QueryTile tile(step);
+  if (!tile.sees_keys()) return;
+  Partial<kHeadDim> partial;
+  attend(step, tile, Stages<kHeadDim>{dynamic_shared<Bf16>()}, access, partial);
   merge_into(step, tile, partial);
 }
 

@@ -142,7 +142,9 @@ void Checker::copy_starts(const void* to, const void* from, std::size_t bytes, P
   access(to, bytes, Access::kWrite, place);
   const auto at = reinterpret_cast<std::uintptr_t>(to);
   const Region region = find(at);
-  if (!finding_.empty() || !settings().check || region.kind == Region::kUnknown) return;
+  if (!finding_.empty() || region.kind == Region::kUnknown) return;
+  if (counts_) traffic_.add_copied(place, bytes);
+  if (!settings().check) return;
   region.shadow->for_each(at - region.first, bytes, [this](Cell& cell, std::size_t) {
     cell.depart();
     return true;
@@ -171,8 +173,8 @@ void Checker::count_matrix(const void* const (&rows)[8], Place place) {
   if (counts_) traffic_.add_rows(place, rows);
 }
 
-void Checker::count_product(Place place) {
-  if (counts_) traffic_.add_product(place);
+void Checker::count_product(Place place, bool ahead) {
+  if (counts_) traffic_.add_product(place, ahead);
 }
 
 }  // namespace ringcraft::simt

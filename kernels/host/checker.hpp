@@ -59,8 +59,8 @@ class Checker {
   void matrix_row(const void* row, int first_lane, int step, Place place);
   /// A warp reads 8 such rows at a time.
   void count_matrix(const void* const (&rows)[8], Place place);
-  /// A warp multiplies two matrices by mma.
-  void count_product(Place place);
+  /// A warp multiplies two matrices by mma; `ahead`: while a copy of the running thread is under way.
+  void count_product(Place place, bool ahead);
 
  private:
   // Memory that is known.

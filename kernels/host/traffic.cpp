@@ -107,6 +107,8 @@ void Traffic::publish() {
     sum.transfers += one.transfers;
     sum.least_transfers += one.least_transfers;
     sum.products += one.products;
+    sum.products_ahead += one.products_ahead;
+    sum.copied += one.copied;
   }
   const std::lock_guard lock(mutex);
   last.clear();

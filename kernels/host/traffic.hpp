@@ -28,6 +28,8 @@ struct LineTraffic {
   std::size_t transfers = 0;
   std::size_t least_transfers = 0;  ///< if the same bytes lay best
   std::size_t products = 0;         ///< mma of warps, which move nothing
+  std::size_t products_ahead = 0;   ///< of these, while a cp.async of the thread that comes last is under way
+  std::size_t copied = 0;           ///< of the bytes, by cp.async
   /// Where the lanes of one warp were in the first of these instructions; 0: took no part. Not for ldmatrix.
   std::array<std::uintptr_t, 32> first = {};
 };
@@ -44,7 +46,13 @@ class Traffic {
   /// ldmatrix reads 8 rows of 16 bytes at once.
   void add_rows(Place place, const void* const (&rows)[8]);
   /// mma multiplies two matrices.
-  void add_product(Place place) { ++lines_[{place, 4}].sum.products; }
+  void add_product(Place place, bool ahead) {
+    LineTraffic& sum = lines_[{place, 4}].sum;
+    ++sum.products;
+    sum.products_ahead += ahead ? 1 : 0;
+  }
+  /// Bytes that add() counts as written to shared memory come by cp.async.
+  void add_copied(Place place, std::size_t bytes) { lines_[{place, 3}].sum.copied += bytes; }
   /// A barrier: lanes begin to count anew.
   void settle();
   /// Makes it the last launch.

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "host/async_copies.hpp"
 #include "host/checker.hpp"
 #include "host/thread_block.hpp"
 
@@ -63,7 +64,7 @@ void load_together(MatrixLoad* const (&lanes)[32]) {
 }
 
 void multiply_together(MatrixProduct* const (&lanes)[32]) {
-  if (Checker::running != nullptr) Checker::running->count_product(place_of(lanes[0]->site));
+  if (Checker::running != nullptr) Checker::running->count_product(place_of(lanes[0]->site), async_copies().under_way());
   const auto widened = lanes[0]->widened;
   float a[16][16], b[16][8];
   for (int lane = 0; lane < 32; ++lane) {

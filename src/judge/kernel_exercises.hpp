@@ -54,10 +54,11 @@ struct MovedByLine {
   std::string line;
   bool shared = false, writes = false;
   std::uint64_t bytes = 0, requests = 0, transfers = 0, least_transfers = 0, products = 0;
+  std::uint64_t products_ahead = 0, copied = 0;
 
   static auto fields(auto& m) {
     return std::tie(m.line, m.shared, m.writes, m.bytes, m.requests, m.transfers, m.least_transfers,
-                    m.products);
+                    m.products, m.products_ahead, m.copied);
   }
 };
 
@@ -78,6 +79,8 @@ template <>
 KernelRun run_forward<2>(const KernelStep& step);
 template <>
 KernelRun run_forward<4>(const KernelStep& step);
+template <>
+KernelRun run_forward<5>(const KernelStep& step);
 
 /// Merges (O, m, l).
 KernelRun run_merge(const MergeStep& step);
@@ -87,11 +90,12 @@ KernelRun run_merge_normalized(const MergeStep& step);
 using NaiveKernels = Exercise<&run_forward<1>, "naive_kernels">;
 using TiledKernels = Exercise<&run_forward<2>, "tiled_kernels">;
 using TensorCoreKernel = Exercise<&run_forward<4>, "tensor_core_kernel">;
+using PipelineKernel = Exercise<&run_forward<5>, "pipeline_kernel">;
 using MergeKernel = Exercise<&run_merge, "merge_kernel">;
 using NormalizedMergeKernel = Exercise<&run_merge_normalized, "merge_normalized_kernel">;
 
 /// All of them.
-using KernelExercises =
-    std::tuple<NaiveKernels, TiledKernels, TensorCoreKernel, MergeKernel, NormalizedMergeKernel>;
+using KernelExercises = std::tuple<NaiveKernels, TiledKernels, TensorCoreKernel, PipelineKernel, MergeKernel,
+                                   NormalizedMergeKernel>;
 
 }  // namespace ringcraft::judge

@@ -148,6 +148,7 @@ Lesson lesson_108();
 Lesson lesson_201();
 Lesson lesson_202();
 Lesson lesson_203();
+Lesson lesson_204();
 Lesson lesson_205();
 Lesson lesson_301();
 Lesson lesson_302();

@@ -113,7 +113,7 @@ class LoopbackPlace final : public verify::RingPlace {
 // The library's ring, forward and (reversed) backward, on ranks that compute with kernels.
 Answer run_kernel_ring(const Problem& problem, const Inputs& inputs, Measurement& cost) {
   LoopbackPlace place(problem.world_size);
-  return verify::run_ring(problem, inputs, {.place = &place, .board = place.board()}, &cost);
+  return verify::run_ring(problem, inputs, {.board = place.board(), .place = &place}, &cost);
 }
 
 // ---- what one device must hold, in elements

@@ -74,10 +74,10 @@ class RingPlace {
 struct RingOptions {
   Schedule schedule = Schedule::kReversed;  ///< of the backward pass
   HostOptions engine = {};                  ///< of each rank
-  RingPlace* place = nullptr;               ///< instead of such an engine; it outlives the run
   SwitchboardOptions board = {};            ///< delivery order and the cost of links
   double seconds_per_pair = 0;  ///< virtual time of a visible pair, forward, on a HostEngine; backward: 2.5x
   bool trace = false;           ///< record each pass in its PassCost
+  RingPlace* place = nullptr;   ///< computes instead of a HostEngine; it outlives the run
 };
 
 /// A ring of thread ranks.

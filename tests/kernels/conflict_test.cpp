@@ -97,3 +97,21 @@ TEST_CASE("the rungs on tensor cores make as many mma as the multiply-adds of th
       CHECK(Index(products) == (tensor_cores ? 2 * kQueries * kBlockKeys * head_dim / (16 * 8 * 16) : 0));
     }
 }
+
+TEST_CASE("rung 05 copies by cp.async alone and multiplies two tiles of three while the next one is under way") {
+  for (const auto& [rung, tiles_ahead] : {std::pair{&kTensorCores, 0u}, {&kPipeline, 2u}}) {
+    INFO(rung->name);
+    std::size_t written = 0, copied = 0, products = 0, ahead = 0;
+    shared_traffic({.forward = rung}, 64, Pass::kForward);
+    for (const simt::LineTraffic& line : simt::last_traffic()) {
+      written += line.shared && line.writes ? line.bytes : 0;
+      copied += line.copied;
+      products += line.products;
+      ahead += line.products_ahead;
+    }
+    CHECK(written > 0);
+    CHECK(copied == (tiles_ahead > 0 ? written : 0));
+    CHECK(products > 0);
+    CHECK(ahead * 3 == products * tiles_ahead);
+  }
+}

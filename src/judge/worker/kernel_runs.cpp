@@ -82,7 +82,7 @@ std::vector<MovedByLine> moved() {
   std::vector<MovedByLine> lines;
   for (const simt::LineTraffic& line : simt::last_traffic())
     lines.push_back({line.line, line.shared, line.writes, line.bytes, line.requests, line.transfers,
-                     line.least_transfers, line.products});
+                     line.least_transfers, line.products, line.products_ahead, line.copied});
   return lines;
 }
 
@@ -153,6 +153,11 @@ KernelRun run_forward<2>(const KernelStep& step) {
 template <>
 KernelRun run_forward<4>(const KernelStep& step) {
   return run(kernels::kTensorCores, step);
+}
+
+template <>
+KernelRun run_forward<5>(const KernelStep& step) {
+  return run(kernels::kPipeline, step);
 }
 
 KernelRun run_merge(const MergeStep& s) {

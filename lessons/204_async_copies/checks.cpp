@@ -1,0 +1,276 @@
+// Lesson 204: what a kernel that copies ahead must do. A copy is delivered at the wait that covers it, and
+// not before: who reads too early, or writes into a stage that others still read, is found every time. Beside
+// the values it is counted what is copied, how, and what is multiplied meanwhile.
+#include <algorithm>
+
+#include "judge/kernel_checks.hpp"
+#include "judge/lesson.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+constexpr Index kTile = 64;      // rows, and keys, of a tile
+constexpr Index kWarpRows = 16;  // of these
+constexpr Index kNumber = 2;     // bytes
+
+KernelRung pipeline(Trial& trial) {
+  return {[&trial](const KernelStep& step) { return trial.call<PipelineKernel>(step).result; }, no_workspace,
+          DType::kBFloat16};
+}
+
+// Bytes of a tile, and mma of a warp for a tile of keys: S and O, in steps of 16 x 8 x 16.
+constexpr std::uint64_t tile_bytes(Index width) {
+  return static_cast<std::uint64_t>(kTile * width * kNumber);
+}
+constexpr std::uint64_t warp_products(Index width) {
+  return static_cast<std::uint64_t>(2 * kWarpRows * kTile * width / (16 * 8 * 16));
+}
+
+// What a step of this head moves, and multiplies.
+struct Work {
+  std::uint64_t copied = 0, stored = 0;  // bytes that come into shared memory: by cp.async, and by stores
+  std::uint64_t products = 0, ahead = 0;
+};
+Work counted(Trial& trial, KernelHead& head) {
+  Work work;
+  for (const MovedByLine& line : head.step(pipeline(trial).call, {.count_traffic = true}).moved) {
+    work.products += line.products;
+    work.ahead += line.products_ahead;
+    work.copied += line.copied;
+    if (line.shared && line.writes) work.stored += line.bytes - line.copied;
+  }
+  return work;
+}
+
+// The tiles of keys from the first to the last that a row of the thread block sees, with q; and of these, for
+// each warp, the ones that a row of the warp sees.
+Work needed(const KeyRanges& ranges, Index width) {
+  Work work;
+  const auto rows = static_cast<Index>(ranges.begin.size());
+  const auto begin = [&](Index a) { return ranges.begin[static_cast<std::size_t>(a)]; };
+  const auto end = [&](Index a) { return ranges.end[static_cast<std::size_t>(a)]; };
+  for (Index row0 = 0; row0 < rows; row0 += kTile) {
+    const Index last = std::min(row0 + kTile, rows) - 1;
+    if (begin(row0) >= end(last)) continue;
+    work.copied += tile_bytes(width);
+    for (Index key0 = begin(row0) / kTile * kTile; key0 < end(last); key0 += kTile) {
+      work.copied += 2 * tile_bytes(width);
+      for (Index warp0 = row0; warp0 <= last; warp0 += kWarpRows) {
+        bool meets = false;
+        for (Index a = warp0; a <= std::min(warp0 + kWarpRows - 1, last); ++a)
+          meets = meets || (begin(a) < key0 + kTile && key0 < end(a));
+        if (meets) work.products += warp_products(width);
+      }
+    }
+  }
+  return work;
+}
+
+// The last 32 rows of two packed sequences; between their keys lie two tiles that no row sees.
+Head head_with_a_gap(Trial& trial, Index width) {
+  constexpr Index kRows = 64, kHalf = 32;
+  Mask packed;
+  packed.cu_seqlens = {0, 70, 250, 5 * kTile};
+  Head head = make_head(trial, {kRows, 5 * kTile, width}, packed);
+  head.name = "64 queries, 320 keys, head_dim " + std::to_string(width) +
+              ", rows 0 to 31 see keys 0 to 69, the others keys 250 to 319";
+  for (Index a = 0; a < kRows; ++a) {
+    const auto row = static_cast<std::size_t>(a);
+    head.problem.queries[row] = a < kHalf ? 38 + a : 256 + a;
+    head.ranges.begin[row] = a < kHalf ? 0 : 250;
+    head.ranges.end[row] = a < kHalf ? 70 : 320;
+  }
+  return head;
+}
+
+// ---- the checks
+
+void one_tile(Trial& trial) {
+  require_shapes(trial, pipeline(trial), {{64, 64, 64}, {16, 64, 64}, {64, 64, 128}, {20, 9, 64}});
+}
+void two_tiles(Trial& trial) {
+  require_shapes(trial, pipeline(trial), {{64, 128, 64}, {33, 100, 64}, {64, 65, 128}});
+}
+void many_tiles(Trial& trial) {
+  require_shapes(trial, pipeline(trial), {{64, 192, 64}, {17, 320, 64}, {70, 250, 128}});
+}
+void any_size(Trial& trial) {
+  require_shapes(
+      trial, pipeline(trial),
+      {{1, 1, 1}, {5, 3, 8}, {70, 66, 20}, {33, 31, 40}, {31, 65, 65}, {17, 130, 104}, {64, 64, 4}});
+  require_scales(trial, pipeline(trial));
+}
+
+void masks(Trial& trial) {
+  require_masks(trial, pipeline(trial), 90);
+  KernelHead head = kernel_head(pipeline(trial), head_with_a_gap(trial, 8));
+  head.step(pipeline(trial).call);
+  verify::FloatRule rule(DType::kBFloat16);
+  head.require_attention(rule);
+}
+
+void blind_rows(Trial& trial) { require_blind_rows(trial, pipeline(trial), 8); }
+void hot_scores(Trial& trial) { require_hot_scores(trial, pipeline(trial)); }
+void heads_and_batch(Trial& trial) { require_heads(trial, pipeline(trial)); }
+void adds_to_the_state(Trial& trial) { require_state(trial, pipeline(trial), 5); }
+void case_table(Trial& trial) { require_table(trial, pipeline(trial), 14); }
+
+void ahead(Trial& trial) {
+  constexpr Index kWidth = 64, kKeyTiles = 3;
+  KernelHead head = kernel_head(trial, pipeline(trial), {kTile, kKeyTiles * kTile, kWidth}, full_mask());
+  const Work work = counted(trial, head), want = needed(head.ranges(), kWidth);
+  const std::uint64_t want_ahead = want.products / kKeyTiles * (kKeyTiles - 1);
+  trial.note({"bytes by cp.async", static_cast<double>(work.copied), static_cast<double>(want.copied), "B"});
+  trial.note({"mma while a copy is under way", static_cast<double>(work.ahead),
+              static_cast<double>(want_ahead), ""});
+  if (work.copied < want.copied || work.stored > 0)
+    throw Wrong(sign::kCounts, head.name() + ": of the " + std::to_string(want.copied) +
+                                   " bytes of q, K and V your kernel brings " + std::to_string(work.copied) +
+                                   " into shared memory by cp.async and stores " +
+                                   std::to_string(work.stored) +
+                                   ", for which a thread must wait until it has them in registers");
+  if (work.ahead < want_ahead)
+    throw Wrong(sign::kCounts, head.name() + ": all mma but those of the last tile of keys, " +
+                                   std::to_string(want_ahead) +
+                                   ", can be made while the next tile is copied, and yours makes " +
+                                   std::to_string(work.ahead) +
+                                   " of them while a copy is under way: start it before you multiply");
+}
+
+void banks(Trial& trial) {
+  for (const Index width : {Index{64}, Index{128}}) {
+    KernelHead head = kernel_head(trial, pipeline(trial), {kTile, kTile, width}, full_mask());
+    for (const MovedByLine& line : head.step(pipeline(trial).call, {.count_traffic = true}).moved)
+      if (line.shared && line.transfers > line.least_transfers)
+        throw Wrong(sign::kCounts, head.name() + ": " + cleaned(line.line, 100) +
+                                       (line.writes ? " writes" : " reads") + " shared memory in " +
+                                       std::to_string(line.transfers) + " passes, and " +
+                                       std::to_string(line.least_transfers) +
+                                       " would do: pieces of 16 bytes meet in one bank");
+  }
+}
+
+void require_no_more(Trial& trial, KernelHead head) {
+  const Work work = counted(trial, head), want = needed(head.ranges(), head.problem().head_dim);
+  if (work.copied + work.stored > want.copied)
+    throw Wrong(sign::kCounts, head.name() + ": your kernel brings " +
+                                   std::to_string(work.copied + work.stored) + " bytes into shared memory; " +
+                                   std::to_string(want.copied) +
+                                   " are q and the tiles from the first to the last key that a row of the "
+                                   "thread block sees");
+  if (work.products > want.products)
+    throw Wrong(sign::kCounts, head.name() + ": your kernel makes " + std::to_string(work.products) +
+                                   " mma, and " + std::to_string(want.products) +
+                                   " are those of warps with a row that sees a key of the tile");
+}
+
+void skipped(Trial& trial) {
+  constexpr Index kWidth = 64, kTokens = 160;
+  Mask packed = causal_mask();
+  packed.cu_seqlens = {0, 70, 75, kTokens};
+  for (const Mask& mask : {causal_mask(), window_mask(20), packed})
+    require_no_more(trial, kernel_head(trial, pipeline(trial), {kTokens, kTokens, kWidth}, mask));
+  require_no_more(trial, kernel_head(pipeline(trial), head_with_a_gap(trial, kWidth)));
+}
+
+}  // namespace
+
+Lesson lesson_204() {
+  return {
+      .number = 204,
+      .name = "204_async_copies",
+      .title = "Asynchronous copies",
+      .source = "kernels/forward/05_pipeline.cu",
+      .function = "at, start_rows and attend",
+      .allowed = {"ringcraft::simt::sync_threads", "ringcraft::simt::warp_operation",
+                  "ringcraft::simt::this_lane", "ringcraft::simt::load_matrices",
+                  "ringcraft::simt::multiply_matrices", "ringcraft::simt::async_copies",
+                  "ringcraft::simt::AsyncCopies::start", "ringcraft::simt::AsyncCopies::commit",
+                  "ringcraft::simt::AsyncCopies::wait"},
+      .checks = {
+          {"one-tile",
+           3,
+           {},
+           "One tile of keys arrives whole before it is multiplied, with zeros behind the border.",
+           "Copy, commit, wait, barrier: which of them orders a thread's own copies, and which those of "
+           "others?",
+           one_tile},
+          {"two-tiles",
+           3,
+           {"one-tile"},
+           "The second tile is copied into the other stage while the first is multiplied.",
+           "Who may still read the stage that you copy into, and which line says that nobody does?",
+           two_tiles},
+          {"many-tiles",
+           3,
+           {"two-tiles"},
+           "The tiles of keys take turns in two stages, for as many tiles as there are.",
+           "In which stage lies tile 2, and when did the last warp finish reading tile 0?",
+           many_tiles},
+          {"any-size",
+           2,
+           {"many-tiles"},
+           "Any number of rows and keys, and any head_dim from 1 to 128, also where rows are not aligned.",
+           "cp.async copies 16 bytes or writes 16 bytes of 0. What if row 1 begins 40 bytes behind row 0?",
+           any_size},
+          {"masks",
+           2,
+           {"many-tiles"},
+           "Causal, windowed, two-sided and packed masks, also with tiles in between that nobody sees.",
+           "A warp that skips a tile still waits, copies and turns to the other stage, as all others do.",
+           masks},
+          {"blind-rows",
+           2,
+           {"many-tiles"},
+           "A row that sees no key of the block keeps O, m and l to the bit.",
+           "A row that sees no key has begin = end; what does mask() do with its scores?",
+           blind_rows},
+          {"hot-scores",
+           2,
+           {"many-tiles"},
+           "Scores of hundreds and of +-20000 neither overflow nor vanish.",
+           "softmax() is given: what must the scores be multiplied by before it?",
+           hot_scores},
+          {"heads-and-batch",
+           2,
+           {"many-tiles"},
+           "Many heads, many batch entries, and query heads that share a KV head.",
+           "tile.first_row and tile.first_key count rows of all heads: which of the two does K begin at?",
+           heads_and_batch},
+          {"adds-to-the-state",
+           2,
+           {"many-tiles"},
+           "Keys that come in several steps, in any order, give what one step gives.",
+           "merge_into() is given; the partial that you fill belongs to this block's keys alone.",
+           adds_to_the_state},
+          {"ahead",
+           3,
+           {"many-tiles"},
+           "q, K and V come by cp.async, and the next tile is under way while this one is multiplied.",
+           "Between the barrier and the product: what could already be started there?",
+           ahead},
+          {"banks",
+           3,
+           {"one-tile"},
+           "Copies and ldmatrix meet no bank twice, for tiles of 64 and of 128 columns.",
+           "Of eight neighbouring rows ldmatrix reads the same piece. In which eight places can it lie?",
+           banks},
+          {"skipped",
+           2,
+           {"masks"},
+           "No tile is copied that lies outside of what the thread block sees, and no warp multiplies a tile "
+           "that none of its rows sees.",
+           "tile.first_visible() and tile.end_last bound the copies; visible.meets() knows two rows of a "
+           "warp.",
+           skipped},
+          {"case-table",
+           2,
+           {"many-tiles"},
+           "Blocks of the harness's table: shards against foreign blocks, every mask, layout and kind of "
+           "data.",
+           "Look at the case's name: which of its words does your kernel not handle?",
+           case_table},
+      }};
+}
+
+}  // namespace ringcraft::judge
