@@ -2,8 +2,8 @@
 // memory: tiles are swizzled, so that no access meets a bank twice, and there are two stages of K and V, so
 // that the next tiles are copied (cp.async) while these are computed on.
 //
-// Tile and copy stand here in plain form, for this rung; the backward rungs take SwizzledTile and start_copy
-// of engine/warp_tiles.cuh, which are the same for any number of rows.
+// Tile and copy stand here in plain form, for this rung, as the products do in rung 04; the backward rungs
+// take SwizzledTile and start_copy of engine/warp_tiles.cuh, which are for any number of rows.
 #include "engine/launch.cuh"
 #include "forward/fragments.cuh"
 
@@ -29,7 +29,8 @@ struct Tile {
     // The pieces of a row change places: p lies where p xor row % 8 would. Eight neighbouring rows then have
     // any one piece in eight different places, as ldmatrix wants it, and eight neighbouring pieces of a row
     // still fill the banks once, as the copies want it.
-    return smem + row * kHeadDim + ((column / 8) ^ (row % 8)) * 8;
+    const int piece = column / 8, place = piece ^ (row % 8);
+    return smem + kHeadDim * row + 8 * place;
     // END SOLUTION [at]
   }
 };
@@ -39,16 +40,17 @@ struct Tile {
 template <int kHeadDim>
 __device__ void start_rows(Tile<kHeadDim> tile, const Bf16* gmem, int rows, int head_dim, Access access) {
   // BEGIN SOLUTION 204 [start_rows]
-  constexpr int kPieces = kHeadDim / 8;  // neighbouring lanes copy neighbouring pieces of a row
-  const int column = int(threadIdx.x) % kPieces * 8;
+  constexpr int kPieces = kHeadDim / 8;  // of a row; neighbouring threads take neighbouring ones
 #pragma unroll 4
-  for (int row = int(threadIdx.x) / kPieces; row < kTile; row += kThreads / kPieces) {
-    const Bf16* const from = gmem + row * head_dim + column;
-    Bf16* const to = tile.at(row, column);
+  for (int i = int(threadIdx.x); i < kTile * kPieces; i += kThreads) {
+    const int row = i / kPieces, first = i % kPieces * 8;
+    const bool inside = row < rows && first < head_dim;
+    const Bf16* const piece_gmem = gmem + row * head_dim + first;
+    Bf16* const piece_smem = tile.at(row, first);
     if (access == Access::kVector)
-      cp_async_16(to, from, row < rows && column < head_dim);
+      cp_async_16(piece_smem, piece_gmem, inside);
     else
-      for (int i = 0; i < 8; ++i) to[i] = row < rows && column + i < head_dim ? from[i] : Bf16{0};
+      for (int c = 0; c < 8; ++c) piece_smem[c] = inside && first + c < head_dim ? piece_gmem[c] : Bf16{0};
   }
   // END SOLUTION [start_rows]
 }

@@ -45,7 +45,9 @@ std::map<int, std::set<std::string>> distinctive_lines() {
   for (const char* folder : {"src", "kernels", "lessons"})
     for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
       const std::string ending = entry.path().extension().string();
-      if (!entry.is_regular_file() || (ending != ".cpp" && ending != ".hpp" && ending != ".cu")) continue;
+      if (!entry.is_regular_file() ||
+          (ending != ".cpp" && ending != ".hpp" && ending != ".cu" && ending != ".cuh"))
+        continue;
       for (auto& [lesson, found] : split(contents(entry.path()), outside)) lines[lesson].merge(found);
     }
   for (auto& [lesson, found] : lines)
@@ -205,7 +207,7 @@ TEST_CASE("a wrong export is refused with a sentence and leaves nothing behind")
       {"'" + kRoot.string() + "/course'", "expected a folder outside of"},
       {"'" + kRoot.string() + "/src/../build/course'", "expected a folder outside of"},
       {base + "course --solved 999", "got 999"},
-      {base + "course --solved 203", "expected lessons with an exercise: 101-"},
+      {base + "course --solved 206", "expected lessons with an exercise: 101-"},
       {base + "course --solved 101-", "expected lessons such as"},
       {base + "course --solved 103-101", "expected lessons such as"},
       {base + "course --solved 101,,102", "expected lessons such as"},

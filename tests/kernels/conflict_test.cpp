@@ -98,7 +98,8 @@ TEST_CASE("the rungs on tensor cores make as many mma as the multiply-adds of th
     }
 }
 
-TEST_CASE("rung 05 copies by cp.async alone and multiplies two tiles of three while the next one is under way") {
+TEST_CASE(
+    "rung 05 copies by cp.async alone and multiplies two tiles of three while the next one is under way") {
   for (const auto& [rung, tiles_ahead] : {std::pair{&kTensorCores, 0u}, {&kPipeline, 2u}}) {
     INFO(rung->name);
     std::size_t written = 0, copied = 0, products = 0, ahead = 0;
