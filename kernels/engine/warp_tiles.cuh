@@ -30,10 +30,10 @@ __device__ inline int tile_row(int i) { return warp_row() + lane() / 4 + 8 * i; 
 /// The column of element 2 i + c of accumulator j of this lane.
 __device__ inline int tile_column(int j, int c) { return 8 * j + 2 * (lane() % 4) + c; }
 
-// ---- Tiles
+// ---- Tiles. Rung 05 forward writes tile and copy in plain form (Tile, start_rows), which are the easier
+// ones to read.
 
-/// Rows of kHeadDim numbers, 64 or 128, in pieces of 16 bytes. (Rung 05 forward writes tile and copy in plain
-/// form, as Tile and start_rows.) Eight pieces fill the 32 banks once, and so
+/// Rows of kHeadDim numbers, 64 or 128, in pieces of 16 bytes. Eight pieces fill the 32 banks once, and so
 /// each row of 128 or 256 bytes begins in bank 0. The pieces of a row therefore change places: piece p of row
 /// r lies where p xor r % 8 would. Eight neighbouring rows have any one piece in eight different places, as
 /// ldmatrix wants it, and eight neighbouring pieces of a row still fill the banks once, as the copies want

@@ -1,6 +1,8 @@
 // Lesson 202: what kernels with tiles in shared memory must do. Beside the values, which are those of lesson
 // 201, it is counted what moves: every tile is fetched once, and lanes that touch shared memory together meet
 // different banks. Every launch is checked: a missing barrier is a data race, with both lines.
+#include <algorithm>
+
 #include "judge/kernel_checks.hpp"
 #include "judge/lesson.hpp"
 
@@ -81,17 +83,10 @@ void fetched_once(Trial& trial) {
 }
 
 void banks(Trial& trial) {
-  bool shared = false;
-  for (const MovedByLine& line : moved_by_scores(trial).lines) {
-    if (!line.shared) continue;
-    shared = true;
-    if (line.transfers > line.least_transfers)
-      throw Wrong(sign::kCounts, cleaned(line.line, 100) + (line.writes ? " writes" : " reads") +
-                                     " shared memory in " + std::to_string(line.transfers) + " passes, and " +
-                                     std::to_string(line.least_transfers) +
-                                     " would do: lanes of a warp meet in one bank");
-  }
-  if (!shared) throw Wrong(sign::kCounts, "the first kernel touches no shared memory");
+  const std::vector<MovedByLine> lines = moved_by_scores(trial).lines;
+  require_fewest_passes("", lines, "lanes of a warp");
+  if (std::ranges::none_of(lines, &MovedByLine::shared))
+    throw Wrong(sign::kCounts, "the first kernel touches no shared memory");
 }
 
 }  // namespace

@@ -140,13 +140,8 @@ void ahead(Trial& trial) {
 void banks(Trial& trial) {
   for (const Index width : {Index{64}, Index{128}}) {
     KernelHead head = kernel_head(trial, pipeline(trial), {kTile, kTile, width}, full_mask());
-    for (const MovedByLine& line : head.step(pipeline(trial).call, {.count_traffic = true}).moved)
-      if (line.shared && line.transfers > line.least_transfers)
-        throw Wrong(sign::kCounts, head.name() + ": " + cleaned(line.line, 100) +
-                                       (line.writes ? " writes" : " reads") + " shared memory in " +
-                                       std::to_string(line.transfers) + " passes, and " +
-                                       std::to_string(line.least_transfers) +
-                                       " would do: pieces of 16 bytes meet in one bank");
+    require_fewest_passes(head.name() + ": ", head.step(pipeline(trial).call, {.count_traffic = true}).moved,
+                          "pieces of 16 bytes");
   }
 }
 

@@ -165,6 +165,16 @@ void require_table(const Trial& trial, const KernelRung& rung, std::size_t strid
   require_rule(rule);
 }
 
+void require_fewest_passes(const std::string& label, const std::vector<MovedByLine>& moved,
+                           const std::string& what) {
+  for (const MovedByLine& line : moved)
+    if (line.shared && line.transfers > line.least_transfers)
+      throw Wrong(sign::kCounts, label + cleaned(line.line, 100) + (line.writes ? " writes" : " reads") +
+                                     " shared memory in " + std::to_string(line.transfers) + " passes, and " +
+                                     std::to_string(line.least_transfers) + " would do: " + what +
+                                     " meet in one bank");
+}
+
 void require_scores(KernelHead& head) {
   for (Index a = 0; a < head.rows(); ++a)
     for_visible(head, a, [&](Index b) {

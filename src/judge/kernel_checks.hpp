@@ -46,6 +46,11 @@ void require_state(const Trial& trial, const KernelRung& rung, Index factor);
 /// little of a few small heads.
 void require_table(const Trial& trial, const KernelRung& rung, std::size_t stride);
 
+/// No line moves shared memory in more passes over the banks than its bytes take. The sentence begins with
+/// `label` and says that `what` meet in one bank.
+void require_fewest_passes(const std::string& label, const std::vector<MovedByLine>& moved,
+                           const std::string& what);
+
 /// After the first kernel of a single head: softmax_scale * q . k in S, where a row sees a key.
 void require_scores(KernelHead& head);
 /// After the second, from (-inf, 0): P, m, l and the factor 0 of the rows that see a key.
