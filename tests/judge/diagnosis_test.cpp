@@ -58,6 +58,11 @@ TEST_CASE("a digest sees numbers and words, not the order of summation") {
         digest_of(sign::kThrew, "n=3: rank 2 threw \"five\" in call 1"));
   CHECK(digest_of(sign::kValues, "it takes 3.1 times as long as") ==
         digest_of(sign::kValues, "it takes 17 times as long as"));
+  const std::string place = "counted over the whole case, warp_tiles.cuh:103 reads 8 times from a bank";
+  CHECK(digest_of(sign::kCounts, place) ==
+        digest_of(sign::kCounts, "counted over the whole case, 05_pipeline.cu:9 reads 8 times from a bank"));
+  CHECK(digest_of(sign::kCounts, place) !=
+        digest_of(sign::kCounts, "counted over the whole case, warp_tiles.cuh:103 reads 4 times from a bank"));
   CHECK(digest_of(sign::kValues, "rank 0 sends 512 bytes") !=
         digest_of(sign::kValues, "rank 0 sends 513 bytes"));
   const std::string knot = "deadlock: rank 1 waits to send to rank 0; rank 0 waits to send to rank 1";
