@@ -4,9 +4,19 @@
 # Architectures of rungs 01 to 05, which use nothing newer than sm_80: machine code for 80 (A100; 86 and 89 run it too),
 # PTX of 80 for every later generation (the driver compiles it at start), and machine code for 90, so that an H100 or H200
 # runs what ptxas has checked here: an 80 cubin runs on no Hopper. Rungs from 06 on are sm_90a alone and say so at their
-# target. "native" is never used: it fails where there is no device.
+# target.
+# RINGCRAFT_NATIVE: machine code for the device of this machine alone, which takes half the time to compile; without one
+# PTX of 80, so that a device plugged in later finds kernels. Not CMake's "native", which fails where there is no device.
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES 80 90-real)
+  if(RINGCRAFT_NATIVE)
+    set(CMAKE_CUDA_ARCHITECTURES 80-virtual)
+    execute_process(COMMAND nvidia-smi -i 0 --query-gpu=compute_cap --format=csv,noheader
+      OUTPUT_VARIABLE answer ERROR_QUIET)
+    if(answer MATCHES "^([0-9]+)\\.([0-9])")
+      set(CMAKE_CUDA_ARCHITECTURES ${CMAKE_MATCH_1}${CMAKE_MATCH_2}-real)
+    endif()
+  endif()
 endif()
 
 set(RINGCRAFT_CUDA FALSE)

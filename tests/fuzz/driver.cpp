@@ -14,6 +14,7 @@
 
 #include "fuzz/target.hpp"
 #include "ringcraft/core/random.hpp"
+#include "support/effort.hpp"
 
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
 
@@ -158,5 +159,5 @@ int main(int argc, char** argv) {
   watch();
   if (argc > 1 && std::filesystem::exists(argv[1])) return replay(argc - 1, argv + 1);
   const double seconds = argc > 1 ? std::atof(argv[1]) : 4;
-  return run(std::getenv("RINGCRAFT_LONG") != nullptr ? 120 : seconds);
+  return run(ringcraft::testing::long_run() ? 120 : seconds);
 }

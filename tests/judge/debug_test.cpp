@@ -12,8 +12,6 @@
 namespace ringcraft::judge {
 namespace {
 
-const std::filesystem::path kRoot = RINGCRAFT_SOURCE_DIR;
-
 // What the program of this file prints, and how it ends.
 Finished debugged(int lesson, const std::filesystem::path& file) {
   const DebugBuild built = build_for_debugging(lesson, file);

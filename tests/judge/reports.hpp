@@ -1,8 +1,9 @@
 #pragma once
 /// @file
-/// Rows of reports, for tests.
+/// Rows of reports, and the top of the source tree, for tests.
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <string>
 
@@ -10,6 +11,8 @@
 #include "verify/report.hpp"
 
 namespace ringcraft::judge {
+
+inline const std::filesystem::path kRoot = RINGCRAFT_SOURCE_DIR;
 
 /// Ids of the checks that failed: "104.two-halves".
 inline std::set<std::string> failed(const verify::Report& report) {

@@ -3,7 +3,6 @@
 // is tested lesson by lesson in tests/lessons.
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -12,6 +11,7 @@
 #include "judge/config.hpp"
 #include "judge/judge.hpp"
 #include "reports.hpp"
+#include "support/effort.hpp"
 #include "support/errors.hpp"
 
 namespace ringcraft::judge {
@@ -20,7 +20,6 @@ namespace {
 using verify::Report;
 using verify::Status;
 
-const std::filesystem::path kRoot = RINGCRAFT_SOURCE_DIR;  // the top of the source tree
 const std::filesystem::path kAttacks = kRoot / "tests/attacks/104_merge";
 
 class Workspace {  // a folder that removes itself
@@ -38,8 +37,7 @@ class Workspace {  // a folder that removes itself
 }  // namespace
 
 TEST_CASE("other seeds pass as well") {
-  const bool all = std::getenv("RINGCRAFT_LONG") != nullptr;
-  for (std::uint64_t seed = 7; seed < 7 + (all ? 20u : 2u); ++seed)
+  for (std::uint64_t seed = 7; seed < 7 + (testing::long_run() ? 20u : 1u); ++seed)
     for (const LessonInfo& lesson : lessons()) {
       if (!lesson.checkable || (kSanitized && lesson.number % 6 != 0))
         continue;  // a verdict takes ten times as long there

@@ -7,6 +7,7 @@
 
 #include "judge/debug/thread_team.hpp"
 #include "judge/judgement.hpp"
+#include "support/effort.hpp"
 
 namespace {
 
@@ -38,7 +39,7 @@ int false_alarms(const Lesson& lesson, int seeds) {
 
 int main(int argc, char** argv) {
   const int asked = argc > 1 ? std::atoi(argv[1]) : 20, only = argc > 2 ? std::atoi(argv[2]) : 0;
-  const int seeds = std::getenv("RINGCRAFT_LONG") != nullptr ? 1000 : asked;
+  const int seeds = ringcraft::testing::long_run() ? 1000 : asked;
   int reports = 0, alarms = 0;
   for (const Lesson& lesson : all_lessons()) {
     if (lesson.timed || lesson.is_kernel() || (only != 0 && lesson.number != only)) continue;

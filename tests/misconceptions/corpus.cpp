@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <iomanip>
 #include <sstream>
 
 #include "judge/config.hpp"
 #include "ringcraft/core/error.hpp"
+#include "support/effort.hpp"
 
 namespace ringcraft::judge {
 namespace {
@@ -124,10 +124,11 @@ std::vector<RightFile> equivalents_of(const LessonInfo& lesson) {
   return all_in(tests() / "misconceptions" / "equivalent" / lesson.name, equivalent_from);
 }
 
-std::size_t looked_at_count(std::size_t all) {
-  if (!kSanitized || std::getenv("RINGCRAFT_LONG") != nullptr) return all;
-  const std::size_t count = (all + 5) / 6;
-  std::printf("under a sanitizer: %zu of %zu files\n", count, all);
+std::size_t looked_at_count(std::size_t all, std::size_t usual) {
+  if (testing::long_run()) return all;
+  const std::size_t one_in = kSanitized ? 6 : usual, count = (all + one_in - 1) / one_in;
+  if (count < all)
+    std::printf("%zu of %zu files; all of them with ./ringcraft test --long\n", count, all);
   return count;
 }
 

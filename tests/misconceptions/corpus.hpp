@@ -48,15 +48,15 @@ std::vector<WrongFile> attacks_of(const LessonInfo& lesson);
 /// The same for tests/misconceptions/equivalent/NNN_name.
 std::vector<RightFile> equivalents_of(const LessonInfo& lesson);
 
-/// The files that a run looks at: all; under sanitizers, which make a verdict ten times as slow and judge
-/// nothing else than the library around the student's file, every sixth, and the count is printed.
-/// RINGCRAFT_LONG=1: all.
-std::size_t looked_at_count(std::size_t all);
+/// How many of these files a run looks at: one in `usual`, and the count is printed; under sanitizers, which
+/// make a verdict ten times as slow and judge nothing else than the library around the student's file, one in
+/// six. A long run: all.
+std::size_t looked_at_count(std::size_t all, std::size_t usual);
 
 /// looked_at_count of these, spread evenly.
 template <class File>
-std::vector<File> looked_at(const std::vector<File>& all) {
-  const std::size_t count = looked_at_count(all.size());
+std::vector<File> looked_at(const std::vector<File>& all, std::size_t usual) {
+  const std::size_t count = looked_at_count(all.size(), usual);
   std::vector<File> some;
   for (std::size_t i = 0; i < count; ++i) some.push_back(all[i * all.size() / count]);
   return some;

@@ -6,11 +6,11 @@
 
 #include <rapidcheck.h>
 
-#include <cstdlib>
 #include <sstream>
 #include <string>
 
 #include "support/catch.hpp"
+#include "support/effort.hpp"
 #include "support/recipe.hpp"
 
 namespace rc {
@@ -37,11 +37,9 @@ namespace ringcraft::testing {
 /// Checks a property for `examples` random examples (a tenth of them under a sanitizer).
 template <class Testable>
 void check_property(int examples, Testable&& testable) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  examples = (examples + 9) / 10;
-#endif
+  if (kUnderSanitizer) examples = (examples + 9) / 10;
   rc::detail::TestParams parameters = rc::detail::configuration().testParams;
-  parameters.maxSuccess = examples * (std::getenv("RINGCRAFT_LONG") != nullptr ? 10 : 1);
+  parameters.maxSuccess = examples * (long_run() ? 10 : 1);
   const auto result =
       rc::detail::checkTestable(std::forward<Testable>(testable), rc::detail::TestMetadata(), parameters);
   std::ostringstream text;

@@ -9,6 +9,7 @@
 #include "properties/reproduction.hpp"
 #include "ringcraft/ring/refuse.hpp"
 #include "support/catch.hpp"
+#include "support/effort.hpp"
 #include "verify/compare.hpp"
 #include "verify/schedule.hpp"
 #include "verify/subject.hpp"
@@ -18,18 +19,14 @@ namespace {
 
 using verify::Measurement;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kProblems = 100;  // a sanitizer costs about ten times the time
-#else
-constexpr int kProblems = 1000;
-#endif
+constexpr int kProblems = kUnderSanitizer ? 100 : 1000;
 
 std::uint64_t seed_of_run() {
   const char* given = std::getenv("RINGCRAFT_SEED");
   return given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
 }
 
-int problems_of_run() { return kProblems * (std::getenv("RINGCRAFT_LONG") != nullptr ? 10 : 1); }
+int problems_of_run() { return kProblems * (long_run() ? 10 : 1); }
 
 // The first violation of a pass, if its schedule is wrong.
 std::optional<std::string> wrong_schedule(const verify::PassCost& cost, const Problem& problem, Pass pass,

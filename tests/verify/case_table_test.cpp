@@ -41,7 +41,7 @@ std::vector<std::unique_ptr<Subject>> subjects() {
 }
 
 TEST_CASE("every implementation is exact in double", "[table]") {
-  const std::vector<Case> cases = case_table(chosen_set());
+  const std::vector<Case> cases = chosen_cases();
   const auto all = subjects();
   std::vector<double> worst(all.size(), 0);
   Index elements = 0;
@@ -66,7 +66,7 @@ TEST_CASE("every implementation is exact in double", "[table]") {
 }
 
 TEST_CASE("every implementation keeps the float rule", "[table]") {
-  const std::vector<Case> cases = case_table(chosen_set());
+  const std::vector<Case> cases = chosen_cases();
   const auto all = subjects();
   std::vector<FloatRule> rules(all.size(), FloatRule(DType::kFloat32));
   for (const Case& c : cases) {

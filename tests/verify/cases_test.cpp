@@ -152,7 +152,7 @@ bool keeps_promise(const Case& c, const std::vector<std::vector<double>>& rows) 
 
 TEST_CASE("the scores of each kind of data are what the kind promises") {
   std::map<Data, int> judged;
-  for (const Case& c : case_table(CaseSet::kFull)) {
+  for (const Case& c : testing::fewer_under_sanitizer(case_table(CaseSet::kFull), 7)) {
     const Shape& shape = c.problem.shape;
     if (shape.seqlen < 20 || shape.seqlen < 2 * c.problem.world_size || shape.head_dim < 4) continue;
     const Inputs in = make_inputs(c, DType::kFloat64);
@@ -161,7 +161,7 @@ TEST_CASE("the scores of each kind of data are what the kind promises") {
       for (Index h = 0; h < shape.heads; ++h) CHECK(keeps_promise(c, scores(c.problem, in, b, h)));
     ++judged[c.data];
   }
-  for (const Data data : kAllData) CHECK(judged[data] >= 20);
+  for (const Data data : kAllData) CHECK(judged[data] >= (testing::kUnderSanitizer ? 2 : 20));
 }
 
 TEST_CASE("heads, batch entries and tensors differ from each other") {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "support/catch.hpp"
+#include "support/effort.hpp"
 #include "support/random_problem.hpp"
 #include "verify/cases.hpp"
 #include "verify/subject.hpp"
@@ -83,7 +84,7 @@ Index sum_of(const Json& events, int rank, const char* category, const char* arg
 
 TEST_CASE("a picture is well-formed, nests, and adds up to the counters") {
   Random random(401);
-  for (int trial = 0; trial < 30; ++trial) {
+  for (int trial = 0; trial < (testing::kUnderSanitizer ? 6 : 30); ++trial) {
     const Problem problem = testing::random_problem(random, 6, 30);
     const Schedule schedule = trial % 2 == 0 ? Schedule::kForward : Schedule::kReversed;
     INFO(testing::described(problem));

@@ -13,6 +13,7 @@
 #include "verify/plain_dense.hpp"
 #include "verify/subject.hpp"
 #include "verify/support.hpp"
+#include "verify/suspects_support.hpp"
 
 namespace ringcraft::verify {
 namespace {
@@ -54,20 +55,6 @@ Answer dense_over(const Problem& p, const Inputs& in, const Pairs& sees, double 
 Problem small(Mask mask, Layout layout = Layout::kContiguous, int ranks = 4) {
   return make_problem({1, 4, 2, 32, 8}, std::move(mask), layout, ranks);
 }
-
-struct Scene {
-  Case c;
-  Inputs inputs;
-  Oracle right;
-
-  explicit Scene(Problem problem)
-      : c(make_case(std::move(problem), Data::kNormal, 21)),
-        inputs(make_inputs(c, DType::kFloat64)),
-        right(oracle(c.problem, inputs)) {}
-  Diagnosis of(const Answer& claim, Ranks ranks = Ranks::kKnown, Expect expect = Expect::kForward) const {
-    return diagnose(c.problem, inputs, claim, right, compare_exact(claim, right, expect), ranks);
-  }
-};
 
 std::string first_id(const std::vector<Cause>& causes) { return causes.empty() ? "" : causes[0].id; }
 

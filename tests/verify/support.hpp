@@ -1,18 +1,20 @@
 #pragma once
 // What the tests of the harness share: which part of the table runs, and short ways to problems and inputs.
 
-#include <cstdlib>
 #include <string>
 
 #include "ringcraft/core/matrix.hpp"
+#include "support/effort.hpp"
 #include "verify/cases.hpp"
 
 namespace ringcraft::verify {
 
-// The full table if RINGCRAFT_LONG is set to 1, else the brief one.
-inline CaseSet chosen_set() {
-  const char* wish = std::getenv("RINGCRAFT_LONG");
-  return wish != nullptr && std::string(wish) == "1" ? CaseSet::kFull : CaseSet::kBrief;
+// The full table in a long run, else the brief one.
+inline CaseSet chosen_set() { return testing::long_run() ? CaseSet::kFull : CaseSet::kBrief; }
+
+// Of the chosen table, what this run tries.
+inline std::vector<Case> chosen_cases() {
+  return testing::fewer_under_sanitizer(case_table(chosen_set()), 6);
 }
 
 inline std::string name_of(CaseSet set) { return set == CaseSet::kFull ? "full" : "brief"; }

@@ -1,13 +1,29 @@
 #pragma once
-// Whole tensors of a twisted ring, for tests that diagnose them.
+// A case with its right answer, and whole tensors of a twisted ring, for tests that diagnose them.
 
 #include <algorithm>
 
 #include "ringcraft/core/matrix.hpp"
 #include "verify/cases.hpp"
+#include "verify/compare.hpp"
+#include "verify/diagnose.hpp"
 #include "verify/twisted_ring.hpp"
 
 namespace ringcraft::verify {
+
+struct Scene {
+  Case c;
+  Inputs inputs;
+  Oracle right;
+
+  explicit Scene(Case example)
+      : c(std::move(example)), inputs(make_inputs(c, DType::kFloat64)), right(oracle(c.problem, inputs)) {}
+  explicit Scene(Problem problem) : Scene(make_case(std::move(problem), Data::kNormal, 21)) {}
+
+  Diagnosis of(const Answer& claim, Ranks ranks = Ranks::kKnown, Expect expect = Expect::kForward) const {
+    return diagnose(c.problem, inputs, claim, right, compare_exact(claim, right, expect), ranks);
+  }
+};
 
 inline void put(Buffer& buffer, const RowPlace& row, const std::vector<double>& values) {
   std::copy(values.begin(), values.end(),

@@ -1,0 +1,32 @@
+#pragma once
+// How much a test tries. With RINGCRAFT_LONG=1 (./ringcraft test --long) every count is as promised; without it some tests try
+// fewer, and a sanitizer, which makes everything about ten times as slow, sees a part of the examples. Who tries a part
+// prints how many.
+
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+namespace ringcraft::testing {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kUnderSanitizer = true;
+#else
+inline constexpr bool kUnderSanitizer = false;
+#endif
+
+inline bool long_run() {
+  const char* wish = std::getenv("RINGCRAFT_LONG");
+  return wish != nullptr && std::string_view(wish) == "1";
+}
+
+// All of them, or under a sanitizer every `step`-th, the first one among them.
+template <class T>
+std::vector<T> fewer_under_sanitizer(std::vector<T> all, std::size_t step) {
+  if (!kUnderSanitizer || long_run()) return all;
+  std::vector<T> some;
+  for (std::size_t i = 0; i < all.size(); i += step) some.push_back(std::move(all[i]));
+  return some;
+}
+
+}  // namespace ringcraft::testing
