@@ -166,12 +166,6 @@ void check_rings(Runner& runner, const std::string& what, const std::vector<veri
   check_candidates(runner, what, cases, verify::Expect::kAll, candidates);
 }
 
-std::vector<verify::Case> every_sixth(std::vector<verify::Case> cases) {
-  std::size_t i = 0;
-  std::erase_if(cases, [&](const verify::Case&) { return i++ % 6 != 0; });
-  return cases;
-}
-
 }  // namespace
 
 void run_checks(Runner& runner, verify::CaseSet set) {
@@ -192,8 +186,7 @@ void run_checks(Runner& runner, verify::CaseSet set) {
                 return block_by_block_answer(rungs, c.problem, inputs);
               });
   check_rings(runner, "the ring, shards of several tiles", kernel_cases(set));
-  check_rings(runner, "the ring, case table",
-              set == verify::CaseSet::kFull ? verify::case_table(set) : every_sixth(verify::case_table(set)));
+  check_rings(runner, "the ring, case table", ring_cases(set));
 }
 
 }  // namespace ringcraft::kernels

@@ -112,7 +112,7 @@ void run_checks(Runner& runner, verify::CaseSet set) {
   // The ring cannot tell one rung from another: in brief it is run with the engine's own alone.
   const ForwardRung* const own[] = {CudaRungs{}.forward};
   check_rungs(runner, set == verify::CaseSet::kFull ? forward_rungs() : own,
-              "the ring on thread ranks, case table", verify::case_table(set),
+              "the ring on thread ranks, case table", ring_cases(set),
               [](CudaRungs rungs, const verify::Case& c, const Inputs& inputs) {
                 return ring_answer(rungs, c.problem, inputs, Schedule::kReversed);
               });

@@ -13,7 +13,10 @@ namespace ringcraft::kernels {
 
 /// Shards of one to three tiles, one row more or less than whole ones, on three to five ranks: every layout
 /// with every kind of mask, heads 8/2, 6/3 and 4/1, head_dim around 64 and 128 and not divisible by four,
-/// every kind of data. kBrief: every seventh of them.
+/// every kind of data. kBrief: every thirteenth of them.
 std::vector<verify::Case> kernel_cases(verify::CaseSet set);
+
+/// The table of cases for a ring of kernels; kBrief: every seventh of the brief one.
+std::vector<verify::Case> ring_cases(verify::CaseSet set);
 
 }  // namespace ringcraft::kernels
