@@ -1,4 +1,6 @@
-// Equivalent: tiles are walked from the last to the first.
+// BL12: takes 1 / sqrt(head_dim), whatever softmax_scale says.
+// Fails: any-size "softmax_scale"
+// Hint: Who decides about the scale: head_dim, or the caller?
 #include <cmath>
 
 #include "backward/backward.hpp"
@@ -156,7 +158,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm<kHeadDim>)
     }
   Gradient<kHeadDim> dq = {};
 
-  for (int key0 = (last_key - 1) / kTile * kTile; key0 + kTile > first_key; key0 -= kTile) {
+  for (int key0 = first_key / kTile * kTile; key0 < last_key; key0 += kTile) {
     const Index first = (kv_rows + key0) * head_dim;
     __syncthreads();
     load_tile<kHeadDim>(k_smem, floats(step.k_gmem) + first, step.keys - key0, head_dim, access);
@@ -171,7 +173,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm<kHeadDim>)
       for (int j = 0; j < kThreadOther; ++j) {
         float ds = 0;
         if (visible(i, key0 + other_row(j)))
-          ds = expf(step.softmax_scale * score_reg[i][j] - lse_reg[i]) * (dp_reg[i][j] - delta_reg[i]);
+          ds = expf(score_reg[i][j] / sqrtf(float(head_dim)) - lse_reg[i]) * (dp_reg[i][j] - delta_reg[i]);
         ds_smem[own_row(i) * kWeightStride + other_row(j)] = ds;
       }
     __syncwarp();
