@@ -139,6 +139,7 @@ void require_products(Trial& trial, Which kernel) {
   const std::string who = head.name() + ": " + kKernelNames[static_cast<int>(kernel)];
   trial.note({std::string("bytes of shared memory that ") + kKernelNames[static_cast<int>(kernel)] + " reads",
               static_cast<double>(read), static_cast<double>(want), "B"});
+  if (read == 0) throw Wrong(sign::kCounts, who + " reads no shared memory");
   if (read > want * 21 / 20)
     throw Wrong(sign::kCounts, who + " reads " + std::to_string(read) + " bytes of shared memory; " +
                                    std::to_string(want) + " are enough for " +
@@ -150,7 +151,13 @@ void require_products(Trial& trial, Which kernel) {
 // ---- the checks
 
 void only_dq(Trial& trial) {
-  require_sizes(trial, {{32, 32, 64}, {5, 9, 40}, {32, 32, 128}}, {.launches = 1}, {"dq"});
+  FloatRule rule(DType::kFloat32);
+  GradientHead counted(make_head(trial, {20, 9, 64}, full_mask()));
+  const Work work = moved_by(trial, counted, Which::kDq);
+  counted.require_gradients(rule, {"dq"});
+  if (work.written == 0)
+    throw Wrong(sign::kCounts, counted.name() + ": dq is there, and the first kernel has written nothing");
+  require_sizes(trial, {{32, 32, 64}, {5, 9, 40}, {32, 32, 128}}, {.order = 1, .launches = 1}, {"dq"});
 }
 
 void only_dk_dv(Trial& trial) {

@@ -1,5 +1,5 @@
 // Computes on the host, and launches nothing.
-// Fails: moved-once "who has read the rest?"
+// Fails: dq "the first kernel has written nothing"
 #include <cmath>
 
 #include "backward/backward.hpp"
