@@ -53,10 +53,10 @@ def mirror():
     return table(["", "`dq_kernel`", "`dkdv_kernel`"], [
         ["own rows, which stay", "32 queries: q and dout", "32 keys: k and v"],
         ["other rows, which pass by", "keys: k and v", "queries: q and dout, one head of the group after the other"],
-        ["the two products of a tile", "$q k^T$ and $d\\mathrm{out}\\, v^T$", "$k q^T$ and $v\\, d\\mathrm{out}^T$"],
+        ["the two products of a tile", "$q k^T$ and $d\\mathrm{out} v^T$", "$k q^T$ and $v d\\mathrm{out}^T$"],
         ["lse and $\\delta$ are those of", "the own row", "the other row"],
         ["weights in shared memory", "$dS$", "$P^T$ and $dS^T$"],
-        ["sums in registers", "$dq = dS\\, k$", "$dv = P^T d\\mathrm{out}$, $dk = dS^T q$"],
+        ["sums in registers", "$dq = dS k$", "$dv = P^T d\\mathrm{out}$, $dk = dS^T q$"],
         ["factor at the end", "$\\sigma$", "1 for dv, $\\sigma$ for dk"],
         ["which tiles", "`key_begin`, `key_end`", "`row_begin`, `row_end`"],
         ["thread blocks", "tiles of rows × heads", "tiles of keys × KV heads"],
@@ -79,8 +79,9 @@ def counted():
     for rung, kernels in counts().items():
         for name, (read, written, shared, mma) in zip(KERNELS[rung], kernels):
             lines.append([f"0{rung}", name, read, written, shared or "", mma or ""])
-    return table(["rung", "kernel", "KB asked of global memory", "KB written or added there", "KB of shared memory", "`mma` of warps"], lines) + \
-        f"\nAll kernels of a step together ask global memory for: {'; '.join(f'rung 0{rung}: {total(rung, 0)} KB' for rung in counts())}.\n"
+    return table(["rung", "kernel", "KB asked of global memory", "KB written there", "KB of shared memory", "`mma` of warps"], lines) + \
+        f"\nAll kernels of a step together ask global memory for: {'; '.join(f'rung 0{rung}: {total(rung, 0)} KB' for rung in counts())}. "\
+        "What rung 04 writes holds each addition with atomics twice, because it reads a number and writes it.\n"
 
 
 def float32(x):
@@ -130,9 +131,9 @@ def backward_kernel_mistakes():
         ["dk and dv need atomics, because several query heads share a KV head.", "Not if the KV head has the thread block and walks over its heads."],
         ["A tile normalises its own weights; that is what softmax does.", "lse is that of the row, over all tiles and all blocks of the ring. So is $\\delta$."],
         ["Multiply the weights with a mask of 0 and 1.", "The weight may be infinite or NaN where the mask is 0. Ask first, compute then."],
-        ["Recomputing wastes work.", f"Rung 01 recomputes nothing and asks memory for {total(1, 0)} KB; rung 02 multiplies $S$ and $dP$ twice and asks for {total(2, 0)} KB."],
-        ["Five products in place of seven make it faster by two sevenths.", f"In `mma`, yes: {total(4, 3)} in place of {total(3, 3)}. But dq goes to memory with every tile of keys: {total(4, 1)} KB are written or added "
-         f"there, where rung 03 writes {total(3, 1)}."],
+        ["Recomputing wastes work.", f"Rung 01 recomputes nothing, and for 131072 tokens keeps {2 * 4 * 131072 ** 2 / 1e9:.0f} GB for each head. Two more products of tiles in shared memory need none of it."],
+        ["Five products in place of seven make it faster by two sevenths.", f"In `mma`, yes: {total(4, 3)} in place of {total(3, 3)}. But dq is read and written with every tile of keys: {counts()[4][0][1] - counts()[3][1][1]} KB "
+         f"in place of {2 * counts()[3][0][1]}."],
     ])
 
 
