@@ -1,6 +1,7 @@
-// Backward rung 02: two kernels on tiles in shared memory. P and dS exist a tile at a time and are computed
-// twice, once for dq and once for dk and dv; in return no score matrix reaches global memory, and no two
-// thread blocks add to the same number: no atomics, and the same bits in every run. float32, no tensor cores.
+// Lesson 206, backward rung 02: two kernels on tiles in shared memory. P and dS exist a tile at a time and
+// are computed twice, once for dq and once for dk and dv; in return no score matrix reaches global memory,
+// and no two thread blocks add to the same number: no atomics, and the same bits in every run. float32, no
+// tensor cores.
 //
 // Who does what: a thread block of `dq` takes 32 query rows of one head and walks over the keys that they
 // see, 32 at a time. A thread block of `dkdv` takes 32 keys of one KV head and walks over the rows that see
@@ -159,10 +160,11 @@ struct Visible {
 
 // ---- dq += softmax_scale dS k
 
-// Grid: (tiles of rows, heads, batch).
+// Grid: (tiles of rows, heads, batch). Own rows are queries. Shared memory: four tiles, and one of weights.
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm<kHeadDim>)
     dq_kernel(const BackwardStep step, Access access) {
+  // BEGIN SOLUTION 206 [dq_kernel]
   float* const q_smem = dynamic_shared<float>();  // [kTile][kStride], as are the next three
   float* const dout_smem = q_smem + kTileFloats<kHeadDim>;
   float* const k_smem = dout_smem + kTileFloats<kHeadDim>;
@@ -211,14 +213,16 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm<kHeadDim>)
     add_weighted<kHeadDim>(dq, ds_smem, k_smem);
   }
   add_to<kHeadDim>(step.dq_gmem + first_row * head_dim, dq, step.softmax_scale, rows, head_dim, access);
+  // END SOLUTION [dq_kernel]
 }
 
 // ---- dk += softmax_scale dSᵀ q, dv += Pᵀ dout
 
-// Grid: (tiles of keys, kv_heads, batch).
+// Grid: (tiles of keys, kv_heads, batch). Own rows are keys. Shared memory: four tiles, and two of weights.
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm<kHeadDim>)
     dkdv_kernel(const BackwardStep step, Access access) {
+  // BEGIN SOLUTION 206 [dkdv_kernel]
   float* const k_smem = dynamic_shared<float>();  // [kTile][kStride], as are the next three
   float* const v_smem = k_smem + kTileFloats<kHeadDim>;
   float* const q_smem = v_smem + kTileFloats<kHeadDim>;
@@ -267,6 +271,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm<kHeadDim>)
     }
   add_to<kHeadDim>(step.dk_gmem + first, dk, step.softmax_scale, keys, head_dim, access);
   add_to<kHeadDim>(step.dv_gmem + first, dv, 1.0f, keys, head_dim, access);
+  // END SOLUTION [dkdv_kernel]
 }
 
 // ---- The launches

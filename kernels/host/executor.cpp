@@ -6,6 +6,8 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <numeric>
+#include <random>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -21,12 +23,19 @@ namespace {
 // The thread blocks of one launch: whoever is free takes the next one.
 class Launch {
  public:
-  Launch(const Grid& grid, const std::function<void()>& thread) : grid_(grid), thread_(thread) {}
+  Launch(const Grid& grid, const std::function<void()>& thread) : grid_(grid), thread_(thread) {
+    if (settings().block_seed == 0) return;
+    order_.resize(grid.blocks.count());
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::mt19937_64 random(settings().block_seed);
+    std::shuffle(order_.begin(), order_.end(), random);
+  }
 
   void work() {
     const std::size_t count = grid_.blocks.count();
-    for (std::size_t i = next_++; i < count && !failed_; i = next_++) {
+    for (std::size_t turn = next_++; turn < count && !failed_; turn = next_++) {
       const auto [x, y, z] = grid_.blocks;
+      const std::size_t i = order_.empty() ? turn : order_[turn];
       try {
         ThreadBlock::current().run(grid_,
                                    {static_cast<unsigned>(i % x), static_cast<unsigned>(i / x % y),
@@ -47,6 +56,7 @@ class Launch {
  private:
   const Grid& grid_;
   const std::function<void()>& thread_;
+  std::vector<std::size_t> order_;  // of the thread blocks; empty: by their index
   std::atomic<std::size_t> next_{0};
   std::atomic<bool> failed_{false};
   std::mutex failing_;

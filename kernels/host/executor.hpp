@@ -57,6 +57,9 @@ struct Settings {
   /// Whether findings name files and lines, for which another program is asked (addr2line). If not, machine
   /// code is "PROGRAM +0x1f".
   bool name_lines = true;
+  /// 0: thread blocks begin by their index. Others: in an order that is drawn. Only sums that thread blocks
+  /// add to with atomics can tell.
+  std::uint64_t block_seed = 0;
 };
 /// The settings, to be read and changed.
 Settings& settings();

@@ -49,6 +49,25 @@ struct MergeStep {
   }
 };
 
+/// One step of a ring's backward pass for a rung of kernels/backward: see BackwardStep there. All arrays are
+/// float32 and travel back; all but dq, dk and dv must come back as they were.
+struct GradientStep {
+  std::span<float> q, dout, k, v, lse, delta;             ///< q, dout as q; kv_heads and keys; rows
+  std::span<int> key_begin, key_end, row_begin, row_end;  ///< [rows], and [keys]
+  std::span<float> dq, dk, dv;                            ///< to be added to
+  int batch, heads, kv_heads, rows, keys, head_dim;       ///< extents
+  float softmax_scale;
+  std::uint64_t order = 0;     ///< in which threads take turns, and thread blocks; 0: by their index
+  int launches = -1;           ///< see KernelStep, as the next
+  bool count_traffic = false;  ///< see above
+
+  static auto fields(auto& s) {
+    return std::tie(s.q, s.dout, s.k, s.v, s.lse, s.delta, s.key_begin, s.key_end, s.row_begin, s.row_end,
+                    s.dq, s.dk, s.dv, s.batch, s.heads, s.kv_heads, s.rows, s.keys, s.head_dim,
+                    s.softmax_scale, s.order, s.launches, s.count_traffic);
+  }
+};
+
 /// What a line of a kernel's source moved: see LineTraffic in kernels/host/traffic.hpp.
 struct MovedByLine {
   std::string line;
@@ -87,15 +106,22 @@ KernelRun run_merge(const MergeStep& step);
 /// Merges (out, lse).
 KernelRun run_merge_normalized(const MergeStep& step);
 
+/// Runs a step of a backward pass with the rung of this number.
+template <int kRung>
+KernelRun run_backward(const GradientStep& step);
+template <>
+KernelRun run_backward<2>(const GradientStep& step);
+
 using NaiveKernels = Exercise<&run_forward<1>, "naive_kernels">;
 using TiledKernels = Exercise<&run_forward<2>, "tiled_kernels">;
 using TensorCoreKernel = Exercise<&run_forward<4>, "tensor_core_kernel">;
 using PipelineKernel = Exercise<&run_forward<5>, "pipeline_kernel">;
 using MergeKernel = Exercise<&run_merge, "merge_kernel">;
 using NormalizedMergeKernel = Exercise<&run_merge_normalized, "merge_normalized_kernel">;
+using GradientKernels = Exercise<&run_backward<2>, "gradient_kernels">;
 
 /// All of them.
 using KernelExercises = std::tuple<NaiveKernels, TiledKernels, TensorCoreKernel, PipelineKernel, MergeKernel,
-                                   NormalizedMergeKernel>;
+                                   NormalizedMergeKernel, GradientKernels>;
 
 }  // namespace ringcraft::judge

@@ -150,6 +150,7 @@ Lesson lesson_202();
 Lesson lesson_203();
 Lesson lesson_204();
 Lesson lesson_205();
+Lesson lesson_206();
 Lesson lesson_301();
 Lesson lesson_302();
 Lesson lesson_303();

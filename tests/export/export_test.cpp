@@ -207,7 +207,7 @@ TEST_CASE("a wrong export is refused with a sentence and leaves nothing behind")
       {"'" + kRoot.string() + "/course'", "expected a folder outside of"},
       {"'" + kRoot.string() + "/src/../build/course'", "expected a folder outside of"},
       {base + "course --solved 999", "got 999"},
-      {base + "course --solved 206", "expected lessons with an exercise: 101-"},
+      {base + "course --solved 207", "expected lessons with an exercise: 101-"},
       {base + "course --solved 101-", "expected lessons such as"},
       {base + "course --solved 103-101", "expected lessons such as"},
       {base + "course --solved 101,,102", "expected lessons such as"},

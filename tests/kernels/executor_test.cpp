@@ -2,6 +2,7 @@
 // pass in every order of threads; each fault is found in every order, too.
 #include "host/device.hpp"
 //
+#include <algorithm>
 #include <atomic>
 #include <numeric>
 #include <string>
@@ -71,6 +72,10 @@ __global__ void shuffle_half(double* out) {
 
 __global__ void add_one(int* total) { atomicAdd(total, 1); }
 
+__global__ void take_a_number(int* next, int* number) {
+  if (threadIdx.x == 0) number[blockIdx.x] = atomicAdd(next, 1);
+}
+
 __global__ void throw_in_thread_9() {
   if (threadIdx.x == 9) throw Error("a sentence of thread 9");
   __syncthreads();
@@ -86,6 +91,23 @@ TEST_CASE("every thread of every block runs once, at its place") {
       launch(write_place, dim3(3, 2, 2), dim3(5, 3, 2), 0, nullptr, place.data());
       for (std::size_t i = 0; i < place.size(); ++i) REQUIRE(place[i] == int(i / 30) * 1000 + int(i % 30));
     }
+}
+
+TEST_CASE("thread blocks begin by their index, or in an order that is drawn") {
+  const auto numbers = [](std::uint64_t block_seed) {
+    const WithSettings set({.workers = 1, .block_seed = block_seed});
+    std::vector<int> number(40, -1);
+    int next = 0;
+    launch(take_a_number, 40, 32, 0, nullptr, &next, number.data());
+    return number;
+  };
+  std::vector<int> by_index(40);
+  std::iota(by_index.begin(), by_index.end(), 0);
+  CHECK(numbers(0) == by_index);
+  CHECK(numbers(1) != by_index);
+  CHECK(std::ranges::is_permutation(numbers(1), by_index));
+  CHECK(numbers(1) == numbers(1));
+  CHECK(numbers(2) != numbers(1));
 }
 
 TEST_CASE("of the launches of a step the first ones alone can be run") {

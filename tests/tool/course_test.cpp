@@ -48,7 +48,7 @@ TEST_CASE("a lesson is here, started, done; and what is next follows the road") 
   const Folder folder;
   Course course(folder.file(""));
   CHECK(course.state(104) == State::kHere);
-  CHECK(course.state(206) == State::kToCome);
+  CHECK(course.state(207) == State::kToCome);
   const auto all = judge::lessons();
   const auto kernels = std::ranges::find(all, 201, &judge::LessonInfo::number);
   CHECK(course.state(201) == (kernels->checkable ? State::kHere : State::kAbsent));
@@ -105,7 +105,7 @@ TEST_CASE("the road shows states, how many lessons are done, and the next one") 
   CHECK(has(text, "  101  done "));
   CHECK(has(text, "  102  here "));
   CHECK(has(text, "  103  started "));
-  CHECK(has(text, "  206  to come "));
+  CHECK(has(text, "  207  to come "));
   CHECK(has(text, "this build runs no kernels") == (course.state(201) == State::kAbsent));
   CHECK(has(text, "       here     301.deadlock "));
   judge::start_puzzle("301.deadlock", course.folder());
@@ -153,7 +153,7 @@ TEST_CASE("a hint that cannot be remembered is given all the same") {
 TEST_CASE("hints of what is not here are refused") {
   const Folder folder;
   Course course(folder.file(""));
-  for (const char* id : {"206", "999", "merge", "", "104.nothing", "104.", "104./../x"}) {
+  for (const char* id : {"207", "999", "merge", "", "104.nothing", "104.", "104./../x"}) {
     CAPTURE(id);
     CHECK(has(thrown_by([&] { (void)tool::next_hint(course, id, 80); }), "lesson: expected"));
   }

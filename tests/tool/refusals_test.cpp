@@ -90,7 +90,7 @@ const Refusal kRefusals[] = {
     {"hint merge", "lesson: expected a number of the road, such as 104, got merge"},
     {"hint 104.nothing", "lesson: expected an exercise that is here, got 104.nothing"},
     {"diff", "lesson"},
-    {"diff 206", "got 206; see ./ringcraft lessons"},
+    {"diff 207", "got 207; see ./ringcraft lessons"},
     {"diff 104", "diff: expected your file"},
     {"watch", "watch needs a terminal"},
     {"watch 104", "104"},

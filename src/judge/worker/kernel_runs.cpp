@@ -1,6 +1,6 @@
-// One step, or one merge, on the executor, with the student's kernels (see kernel_exercises.hpp): arrays to
-// the device, a checked launch, arrays back. A launch that fails is an answer like any other: what it left
-// behind travels with the words of the finding.
+// One step, forward or backward, or one merge, on the executor, with the student's kernels (see
+// kernel_exercises.hpp): arrays to the device, a checked launch, arrays back. A launch that fails is an
+// answer like any other: what it left behind travels with the words of the finding.
 #include <algorithm>
 #include <exception>
 #include <functional>
@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "backward/backward.hpp"
 #include "engine/check.hpp"
 #include "forward/forward.hpp"
 #include "host/device_heap.hpp"
@@ -134,6 +135,56 @@ KernelRun run(const kernels::ForwardRung& rung, const KernelStep& s) {
   return answer;
 }
 
+KernelRun run(const kernels::BackwardRung& rung, const GradientStep& s) {
+  OperandCopy q(s.q, rung.dtype), dout(s.dout, rung.dtype), k(s.k, rung.dtype), v(s.v, rung.dtype);
+  const DeviceCopy lse(s.lse), delta(s.delta), dq(s.dq), dk(s.dk), dv(s.dv);
+  const DeviceCopy key_begin(s.key_begin), key_end(s.key_end), row_begin(s.row_begin), row_end(s.row_end);
+  const kernels::BackwardStep step{.q_gmem = q.gmem(),
+                                   .dout_gmem = dout.gmem(),
+                                   .lse_gmem = lse.gmem(),
+                                   .delta_gmem = delta.gmem(),
+                                   .k_gmem = k.gmem(),
+                                   .v_gmem = v.gmem(),
+                                   .key_begin_gmem = key_begin.gmem(),
+                                   .key_end_gmem = key_end.gmem(),
+                                   .row_begin_gmem = row_begin.gmem(),
+                                   .row_end_gmem = row_end.gmem(),
+                                   .dq_gmem = dq.gmem(),
+                                   .dk_gmem = dk.gmem(),
+                                   .dv_gmem = dv.gmem(),
+                                   .batch = s.batch,
+                                   .heads = s.heads,
+                                   .kv_heads = s.kv_heads,
+                                   .rows = s.rows,
+                                   .keys = s.keys,
+                                   .head_dim = s.head_dim,
+                                   .softmax_scale = s.softmax_scale};
+  const KernelRun answer = launched({.seed = s.order,
+                                     .workers = 1,
+                                     .count_traffic = s.count_traffic,
+                                     .launches = s.launches,
+                                     .name_lines = false,
+                                     .block_seed = s.order},
+                                    [&] { kernels::run(rung, step, nullptr, nullptr); },
+                                    {{q.gmem(), "q_gmem"},
+                                     {dout.gmem(), "dout_gmem"},
+                                     {k.gmem(), "k_gmem"},
+                                     {v.gmem(), "v_gmem"},
+                                     {lse.gmem(), "lse_gmem"},
+                                     {delta.gmem(), "delta_gmem"},
+                                     {key_begin.gmem(), "key_begin_gmem"},
+                                     {key_end.gmem(), "key_end_gmem"},
+                                     {row_begin.gmem(), "row_begin_gmem"},
+                                     {row_end.gmem(), "row_end_gmem"},
+                                     {dq.gmem(), "dq_gmem"},
+                                     {dk.gmem(), "dk_gmem"},
+                                     {dv.gmem(), "dv_gmem"}});
+  for (auto* array : {&q, &dout, &k, &v}) array->bring_back();
+  for (const auto* array : {&lse, &delta, &dq, &dk, &dv}) array->bring_back();
+  for (const auto* array : {&key_begin, &key_end, &row_begin, &row_end}) array->bring_back();
+  return answer;
+}
+
 simt::Settings settings_of(const MergeStep& s) {
   return {.seed = s.order, .workers = 1, .count_traffic = s.count_traffic, .name_lines = false};
 }
@@ -158,6 +209,11 @@ KernelRun run_forward<4>(const KernelStep& step) {
 template <>
 KernelRun run_forward<5>(const KernelStep& step) {
   return run(kernels::kPipeline, step);
+}
+
+template <>
+KernelRun run_backward<2>(const GradientStep& step) {
+  return run(kernels::kTwoKernels, step);
 }
 
 KernelRun run_merge(const MergeStep& s) {

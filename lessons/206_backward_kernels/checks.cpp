@@ -1,0 +1,367 @@
+// Lesson 206: what the two kernels of backward rung 02 must do. The first one is run alone, and then both;
+// every launch is checked. lse and delta are those of whole rows. What must come out are the oracle's
+// gradients, with the same bits in whatever order threads and thread blocks run; it is counted what moves.
+#include <algorithm>
+#include <string>
+
+#include "judge/gradient_trial.hpp"
+#include "judge/kernel_checks.hpp"
+#include "judge/lesson.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+using verify::Data;
+using verify::FloatRule;
+
+constexpr Index kTile = 32;      // own rows of a tile, and other rows
+constexpr Index kThreads = 128;  // of a thread block
+constexpr Index kNumber = 4;     // bytes
+
+GradientCall two_kernels(Trial& trial) {
+  return [&trial](const GradientStep& step) { return trial.call<GradientKernels>(step).result; };
+}
+
+// Gradients from 0 are the oracle's.
+void require_step(Trial& trial, GradientHead head, FloatRule& rule, HowRun how = {},
+                  const std::vector<std::string_view>& only = {}) {
+  head.step(two_kernels(trial), how);
+  head.require_gradients(rule, only);
+}
+
+void require_sizes(Trial& trial, const std::vector<HeadShape>& shapes, HowRun how = {},
+                   const std::vector<std::string_view>& only = {}) {
+  FloatRule rule(DType::kFloat32);
+  for (const HeadShape& shape : shapes) {
+    require_step(trial, GradientHead(make_head(trial, shape, full_mask())), rule, how, only);
+    ++how.order;
+  }
+}
+
+std::vector<Mask> all_masks(Position tokens) {
+  Mask two_sided = window_mask(4), packed = causal_mask();
+  two_sided.right = 2;
+  packed.cu_seqlens = {0, 1, 6, 40, tokens};
+  return {causal_mask(), window_mask(20), two_sided, packed};
+}
+
+// ---- what moves
+
+enum class Which { kDq = 1, kDkDv = 2 };  // a kernel, by how many launches it takes to run it
+
+// Bytes; of_rows are those of lse, delta and the ends of the mask.
+struct Work {
+  Index read = 0, written = 0, from_shared = 0, of_rows = 0;
+};
+
+Work moved_by(Trial& trial, GradientHead& head, Which kernel) {
+  Work work;
+  const HowRun how{.launches = static_cast<int>(kernel), .count_traffic = true};
+  for (const MovedByLine& line : head.step(two_kernels(trial), how).moved) {
+    const auto bytes = static_cast<Index>(line.bytes);
+    if (line.shared)
+      work.from_shared += line.writes ? 0 : bytes;
+    else
+      (line.writes ? work.written : work.read) += bytes;
+  }
+  return work;
+}
+
+// What a product of two tiles of 64 columns takes from shared memory: of scores, a thread reads for four
+// columns of two own rows and four other ones; of a gradient, for four other rows two float4 of weights and
+// eight of columns.
+constexpr Index kScoreBytes = kThreads * (64 / 4) * (2 + 4) * 16;
+constexpr Index kGradientBytes = kThreads * (kTile / 4) * (2 + 8) * 16;
+
+// What is enough for own rows that meet the other rows of these ranges, all extents being multiples of kTile:
+// own tiles once, the other ones each time that they pass by, gradients once in and once out. Each of the
+// eight lanes of an own row may read the row's numbers; where rows are the other ones, each pair's.
+Work enough(const KeyRanges& ranges, Index heads, Index group, Which kernel) {
+  constexpr Index kTileBytes = kTile * 64 * kNumber, kOwnRowBytes = 8 * 6 * kNumber;
+  const Index gradients = kernel == Which::kDq ? 1 : 2;
+  Work work;
+  const auto own_rows = static_cast<Index>(ranges.begin.size());
+  for (Index own = 0; own < own_rows; own += kTile) {
+    const Index first = ranges.begin[static_cast<std::size_t>(own)] / kTile * kTile;
+    const Index last = ranges.end[static_cast<std::size_t>(own + kTile - 1)];
+    const Index turns = group * ((last - first + kTile - 1) / kTile);
+    work.read += heads * kTileBytes * (2 + 2 * turns + gradients);
+    work.written += heads * kTileBytes * gradients;
+    work.from_shared += heads * turns * (2 * kScoreBytes + gradients * kGradientBytes);
+    work.of_rows += heads * kTile * kOwnRowBytes;
+    if (kernel == Which::kDkDv) work.of_rows += heads * turns * kTile * kTile * 2 * kNumber;
+  }
+  return work;
+}
+
+constexpr const char* kKernelNames[] = {"", "dq_kernel", "dkdv_kernel"};
+
+// 64 columns; for dk and dv a group of two.
+GradientHead counted_head(Trial& trial, Index tokens, const Mask& mask, Which kernel) {
+  return GradientHead(make_head(
+      trial, {.rows = tokens, .keys = tokens, .head_dim = 64, .heads = kernel == Which::kDq ? 1 : 2}, mask));
+}
+Work enough_for(const GradientHead& head, Which kernel) {
+  const verify::BlockProblem& p = head.problem();
+  return kernel == Which::kDq ? enough(head.ranges(), p.heads, 1, kernel)
+                              : enough(head.ranges().transposed(static_cast<int>(head.keys())), p.kv_heads,
+                                       p.heads / p.kv_heads, kernel);
+}
+
+void require_moved(Trial& trial, Which kernel) {
+  GradientHead head = counted_head(trial, 64, causal_mask(), kernel);
+  const Work work = moved_by(trial, head, kernel), want = enough_for(head, kernel);
+  const std::string who = head.name() + ": " + kKernelNames[static_cast<int>(kernel)];
+  trial.note({std::string("bytes that ") + kKernelNames[static_cast<int>(kernel)] + " reads",
+              static_cast<double>(work.read), static_cast<double>(want.read), "B"});
+  if (work.written != want.written)
+    throw Wrong(sign::kCounts, who + " writes " + std::to_string(work.written) +
+                                   " bytes of global memory, and " + std::to_string(want.written) +
+                                   " are its gradients, each number once");
+  if (work.read > want.read + want.of_rows)
+    throw Wrong(sign::kCounts, who + " reads " + std::to_string(work.read) + " bytes of global memory; " +
+                                   std::to_string(want.read) + " are the own tiles once, the other ones " +
+                                   "that are seen each time that they pass by, and the gradients, and " +
+                                   std::to_string(want.of_rows) + " will do for lse, delta and the mask");
+  if (work.read < want.read)
+    throw Wrong(sign::kCounts, who + " reads " + std::to_string(work.read) + " bytes of global memory, and " +
+                                   std::to_string(want.read) + " are needed: who has read the rest?");
+}
+
+void require_products(Trial& trial, Which kernel) {
+  GradientHead head = counted_head(trial, 32, full_mask(), kernel);
+  const std::vector<MovedByLine> moved =
+      head.step(two_kernels(trial), {.launches = static_cast<int>(kernel), .count_traffic = true}).moved;
+  Index read = 0;
+  for (const MovedByLine& line : moved)
+    if (line.shared && !line.writes) read += static_cast<Index>(line.bytes);
+  const Index want = enough_for(head, kernel).from_shared;
+  const std::string who = head.name() + ": " + kKernelNames[static_cast<int>(kernel)];
+  trial.note({std::string("bytes of shared memory that ") + kKernelNames[static_cast<int>(kernel)] + " reads",
+              static_cast<double>(read), static_cast<double>(want), "B"});
+  if (read == 0) throw Wrong(sign::kCounts, who + " reads no shared memory");
+  if (read > want * 21 / 20)
+    throw Wrong(sign::kCounts, who + " reads " + std::to_string(read) + " bytes of shared memory; " +
+                                   std::to_string(want) + " are enough for " +
+                                   (kernel == Which::kDq ? "three" : "four") +
+                                   " products of each pair of tiles");
+  require_fewest_passes(who + ": ", moved, "lanes of a warp");
+}
+
+// ---- the checks
+
+void only_dq(Trial& trial) {
+  FloatRule rule(DType::kFloat32);
+  GradientHead counted(make_head(trial, {20, 9, 64}, full_mask()));
+  const Work work = moved_by(trial, counted, Which::kDq);
+  counted.require_gradients(rule, {"dq"});
+  if (work.written == 0)
+    throw Wrong(sign::kCounts, counted.name() + ": dq is there, and the first kernel has written nothing");
+  require_sizes(trial, {{32, 32, 64}, {5, 9, 40}, {32, 32, 128}}, {.order = 1, .launches = 1}, {"dq"});
+}
+
+void only_dk_dv(Trial& trial) {
+  require_sizes(trial, {{32, 32, 64}, {5, 9, 40}, {32, 32, 128}}, {}, {"dk", "dv"});
+}
+
+void many_tiles(Trial& trial) {
+  require_sizes(trial, {{32, 96, 64}, {96, 32, 64}, {5, 33, 128}}, {.order = 1});
+}
+
+void any_size(Trial& trial) {
+  require_sizes(trial, {{1, 1, 1}, {1, 40, 2}, {37, 1, 3}, {5, 31, 65}, {7, 4, 127}});
+  FloatRule rule(DType::kFloat32);
+  for (const double scale : {0.0, -0.7, 1.0}) {
+    Head head = make_head(trial, {6, 8, 4}, full_mask());
+    head.problem.softmax_scale = scale;
+    head.name += ", softmax_scale " + std::to_string(scale);
+    require_step(trial, GradientHead(head), rule);
+  }
+}
+
+void masks(Trial& trial) {
+  FloatRule rule(DType::kFloat32);
+  for (const Mask& mask : all_masks(60))
+    require_step(trial, GradientHead(make_head(trial, {60, 60, 3}, mask)), rule, {.order = 1});
+}
+
+// Rows in front of the first key and behind the last one, keys that no row sees, a block that nobody sees.
+void blind_rows(Trial& trial) {
+  const HeadShape early{40, 20, 3, 0, 25}, late{40, 20, 3, 20, 0}, none{40, 20, 3, 200, 0};
+  FloatRule rule(DType::kFloat32);
+  Random random(trial.seed());
+  for (const auto& [shape, mask] :
+       {std::pair{early, causal_mask()}, {late, window_mask(15)}, {none, window_mask(35)}}) {
+    const Head head = make_head(trial, shape, mask);
+    GradientHead begun(head);
+    const auto before = begun.begin_with(random);
+    begun.step(two_kernels(trial), {.order = 2});
+    begun.require_unseen_untouched(before);
+    require_step(trial, GradientHead(head), rule);
+  }
+}
+
+void hot_scores(Trial& trial) {
+  FloatRule rule(DType::kFloat32);
+  for (const Data data : verify::kAllData) {
+    require_step(trial, GradientHead(make_head(trial, {9, 17, 6, 6}, causal_mask(), data)), rule);
+  }
+}
+
+void groups(Trial& trial) {
+  const auto heads = [](Index batch, Index count, Index kv_heads) {
+    return HeadShape{
+        .rows = 5, .keys = 7, .head_dim = 4, .batch = batch, .heads = count, .kv_heads = kv_heads};
+  };
+  require_sizes(trial, {heads(2, 2, 2), heads(1, 6, 3), heads(1, 8, 2)}, {.order = 1});
+}
+
+void adds(Trial& trial) {
+  Random random(trial.seed());
+  const Head small = make_head(trial, {20, 40, 4, 10, 0}, causal_mask());
+  GradientHead from_zero(small), grown(small);
+  const auto before = grown.begin_with(random);
+  from_zero.step(two_kernels(trial));
+  grown.step(two_kernels(trial));
+  grown.require_grown(before, from_zero);
+
+  FloatRule rule(DType::kFloat32);
+  const Head whole = make_head(trial, {20, 70, 4, 50, 0}, window_mask(45), Data::kPeaked);
+  GradientHead head(whole);
+  head.rename(head.name() + ", the keys in 3 steps");
+  for (const auto& [first, last] : {std::pair<Index, Index>{45, 50}, {0, 45}, {50, 70}})
+    head.step(two_kernels(trial), first, last);
+  head.require_gradients(rule);
+}
+
+void same_bits(Trial& trial) {
+  const Head head =
+      make_head(trial, {.rows = 20, .keys = 70, .head_dim = 8, .heads = 3, .kv_heads = 1}, full_mask());
+  FloatRule rule(DType::kFloat32);
+  GradientHead first(head);
+  first.step(two_kernels(trial));
+  first.require_gradients(rule);
+  GradientHead again(head);
+  again.step(two_kernels(trial), {.order = 1 + trial.seed()});
+  again.require_same_bits(first, "in another order of threads and thread blocks");
+}
+
+void moved_once(Trial& trial) {
+  for (const Which kernel : {Which::kDq, Which::kDkDv}) require_moved(trial, kernel);
+}
+
+void seven_products(Trial& trial) {
+  for (const Which kernel : {Which::kDq, Which::kDkDv}) require_products(trial, kernel);
+}
+
+void case_table(Trial& trial) {
+  FloatRule rule(DType::kFloat32);
+  std::vector<verify::BlockCase> cases = verify::block_case_table(verify::CaseSet::kBrief);
+  for (std::size_t i = 1; i < cases.size(); i += 17) {
+    cases[i].seed += trial.seed();
+    require_step(trial, GradientHead(make_head(cases[i])), rule, {.order = i});
+  }
+}
+
+}  // namespace
+
+Lesson lesson_206() {
+  return {
+      .number = 206,
+      .name = "206_backward_kernels",
+      .title = "Backward kernels",
+      .source = "kernels/backward/02_two_kernels.cu",
+      .function = "dq_kernel and dkdv_kernel",
+      .allowed = {"ringcraft::simt::sync_threads", "ringcraft::simt::warp_operation",
+                  "ringcraft::simt::this_lane"},
+      .checks = {
+          {"dq",
+           3,
+           {},
+           "The first kernel, alone, adds dq of one tile of rows and one tile of keys.",
+           "P comes from lse, and dS from P, dP and delta: which of these four belong to a row, and where "
+           "does the scale stand?",
+           only_dq},
+          {"dk-dv",
+           3,
+           {"dq"},
+           "The second kernel adds dk and dv of one tile of keys and one tile of rows.",
+           "Now keys are the own rows: whose lse is it in column j of a tile of weights, and which of the "
+           "two "
+           "tiles of weights meets dout?",
+           only_dk_dv},
+          {"many-tiles",
+           3,
+           {"dk-dv"},
+           "Many tiles of rows and of keys, of 64 and of 128 columns.",
+           "Who may still read the tile that you are about to overwrite, and what must outlive it?",
+           many_tiles},
+          {"any-size",
+           2,
+           {"many-tiles"},
+           "Any number of rows and keys, any head_dim from 1 to 128, any softmax_scale.",
+           "What do the own rows do that are not there, and where do their numbers come from?",
+           any_size},
+          {"masks",
+           2,
+           {"many-tiles"},
+           "Causal, windowed, two-sided and packed masks.",
+           "visible(i, other) asks for the number of the other row in its head, not in its tile.",
+           masks},
+          {"blind-rows",
+           2,
+           {"many-tiles"},
+           "Rows without a key and keys without a row give nothing and get nothing, whatever lse and delta "
+           "hold there.",
+           "NaN times 0 is NaN: what must a pair that is not seen never be multiplied with?",
+           blind_rows},
+          {"hot-scores",
+           2,
+           {"many-tiles"},
+           "Scores of hundreds and of +-20000 neither overflow nor vanish.",
+           "Subtract lse from the score before you take the exponential, not after.",
+           hot_scores},
+          {"groups",
+           3,
+           {"many-tiles"},
+           "Many heads, many batch entries; dk and dv are sums over the query heads of their group.",
+           "Which query heads read KV head 1 if 8 heads share 2, and in which rows of q, lse and delta do "
+           "they lie?",
+           groups},
+          {"adds",
+           3,
+           {"many-tiles"},
+           "Gradients are added to what is there, and keys that come in several steps give what one step "
+           "gives, with the lse and the delta of the whole row.",
+           "A step of a ring knows a part of the keys: which numbers can it not compute itself?",
+           adds},
+          {"same-bits",
+           2,
+           {"groups"},
+           "Every order of threads and thread blocks gives the same bits.",
+           "How many threads add to one number of dk, and who decides which of them comes first?",
+           same_bits},
+          {"moved-once",
+           2,
+           {"groups"},
+           "Own tiles are read once, other ones each time that they pass by and none that nobody sees, and "
+           "each number of a gradient is written once.",
+           "What stays where it is while the other tiles pass by?",
+           moved_once},
+          {"seven-products",
+           2,
+           {"groups"},
+           "Three products of tiles for dq, four for dk and dv, and no bank is met twice.",
+           "S and dP serve dk as well as dv. Which element of a tile of weights do 32 lanes write together?",
+           seven_products},
+          {"case-table",
+           2,
+           {"masks", "groups"},
+           "Blocks of the harness's table: shards against foreign blocks, every mask, layout and kind of "
+           "data.",
+           "Look at the case's name: which of its words do your kernels not handle?",
+           case_table},
+      }};
+}
+
+}  // namespace ringcraft::judge

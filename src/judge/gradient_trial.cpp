@@ -1,0 +1,192 @@
+// Backward steps for kernels (see gradient_trial.hpp).
+#include "judge/gradient_trial.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "judge/row_trial.hpp"
+#include "verify/plain_dense.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+constexpr std::string_view kGradientNames[] = {"dq", "dk", "dv"};
+
+std::size_t size_of(const Extents& e) {
+  return static_cast<std::size_t>(e.batch * e.heads * e.rows * e.width);
+}
+
+// As the kernels get it: softmax_scale in float32.
+verify::BlockProblem with_float_scale(verify::BlockProblem problem) {
+  problem.softmax_scale = static_cast<float>(problem.softmax_scale);
+  return problem;
+}
+
+// lse, and delta = rowsum(out * dout), of whole rows, as a forward pass in float32 leaves them.
+struct RowSums {
+  std::vector<float> lse, delta;
+};
+RowSums row_sums(const verify::BlockProblem& problem, const verify::Inputs& in) {
+  const verify::Answer forward = verify::plain_dense<float>(with_float_scale(problem), in);
+  const auto lse = forward.lse.values<float>(), out = forward.out.values<float>();
+  const auto dout = in.dout.values<float>();
+  RowSums sums{{lse.begin(), lse.end()}, {}};
+  const auto width = static_cast<std::size_t>(problem.head_dim);
+  for (std::size_t row = 0; row < lse.size(); ++row) {
+    double delta = 0;
+    for (std::size_t d = row * width; d < (row + 1) * width; ++d) delta += double{out[d]} * dout[d];
+    sums.delta.push_back(static_cast<float>(delta));
+  }
+  return sums;
+}
+
+// Nobody may look at the numbers of a row that sees none of these keys.
+void poison(RowSums& sums, const KeyRanges& ranges) {
+  const std::size_t rows = ranges.begin.size();
+  for (std::size_t row = 0; row < sums.lse.size(); ++row) {
+    const std::size_t a = row % rows;
+    if (ranges.begin[a] < ranges.end[a]) continue;
+    constexpr float kNoNumber = std::numeric_limits<float>::quiet_NaN();
+    sums.lse[row] = a % 2 == 0 ? kNoNumber : -std::numeric_limits<float>::infinity();
+    sums.delta[row] = a % 2 == 0 ? kNoNumber : 0;
+  }
+}
+
+std::span<float> rows_between(std::span<float> all, Index first, Index last, Index width) {
+  return all.subspan(static_cast<std::size_t>(first * width),
+                     static_cast<std::size_t>((last - first) * width));
+}
+
+}  // namespace
+
+GradientHead::GradientHead(const Head& head)
+    : name_(head.name),
+      problem_(head.problem),
+      ranges_(head.ranges),
+      in_(verify::converted(head.in, DType::kFloat32)) {
+  RowSums sums = row_sums(problem_, in_);
+  lse_ = std::move(sums.lse);
+  delta_ = std::move(sums.delta);
+  gradients_[kDq].resize(size_of(problem_.q_extents()));
+  gradients_[kDk].resize(size_of(problem_.kv_extents()));
+  gradients_[kDv].resize(size_of(problem_.kv_extents()));
+}
+
+KernelRun GradientHead::step(const GradientCall& call, HowRun how) { return step(call, 0, keys(), how); }
+
+KernelRun GradientHead::step(const GradientCall& call, Index first, Index last, HowRun how) {
+  const bool whole = first == 0 && last == keys();  // else of a single head
+  const auto part = [&](std::span<float> all) {
+    return whole ? all : rows_between(all, first, last, problem_.head_dim);
+  };
+  KeyRanges by_row = part_of(ranges_, first, last);
+  KeyRanges by_key = by_row.transposed(static_cast<int>(last - first));
+  RowSums sums{lse_, delta_};
+  poison(sums, by_row);
+  const GradientStep step{.q = in_.q.values<float>(),
+                          .dout = in_.dout.values<float>(),
+                          .k = part(in_.k.values<float>()),
+                          .v = part(in_.v.values<float>()),
+                          .lse = sums.lse,
+                          .delta = sums.delta,
+                          .key_begin = by_row.begin,
+                          .key_end = by_row.end,
+                          .row_begin = by_key.begin,
+                          .row_end = by_key.end,
+                          .dq = gradients_[kDq],
+                          .dk = part(gradients_[kDk]),
+                          .dv = part(gradients_[kDv]),
+                          .batch = static_cast<int>(problem_.batch),
+                          .heads = static_cast<int>(problem_.heads),
+                          .kv_heads = static_cast<int>(problem_.kv_heads),
+                          .rows = static_cast<int>(rows()),
+                          .keys = static_cast<int>(last - first),
+                          .head_dim = static_cast<int>(problem_.head_dim),
+                          .softmax_scale = static_cast<float>(problem_.softmax_scale),
+                          .order = how.order,
+                          .launches = how.launches,
+                          .count_traffic = how.count_traffic};
+  const Kept<float> floats[] = {{"q", step.q}, {"dout", step.dout}, {"k", step.k},
+                                {"v", step.v}, {"lse", step.lse},   {"delta", step.delta}};
+  const Kept<int> ints[] = {{"key_begin", step.key_begin},
+                            {"key_end", step.key_end},
+                            {"row_begin", step.row_begin},
+                            {"row_end", step.row_end}};
+  KernelRun answer = call(step);
+  require_no_finding(name_, answer);
+  for (const auto& kept : floats) kept.require_same();
+  for (const auto& kept : ints) kept.require_same();
+  return answer;
+}
+
+void GradientHead::require_gradients(verify::FloatRule& rule,
+                                     const std::vector<std::string_view>& only) const {
+  const verify::BlockProblem problem = with_float_scale(problem_);
+  const verify::Answer dense = verify::plain_dense<float>(problem, in_);
+  verify::Answer got = verify::clone(dense);
+  for (const auto& [name, tensor] : verify::named(got)) {
+    if (!only.empty() && std::ranges::find(only, name) == only.end()) continue;
+    const auto gradient = std::ranges::find(kGradientNames, name);
+    if (gradient != std::end(kGradientNames))
+      std::ranges::copy(gradients_[gradient - kGradientNames], tensor.values<float>().begin());
+  }
+  const verify::Oracle want = verify::oracle(problem, in_);
+  require_comparison(name_, rule.add(got, dense, want), want, only);
+}
+
+std::vector<std::vector<float>> GradientHead::begin_with(Random& random) {
+  for (std::vector<float>& gradient : gradients_)
+    for (float& x : gradient) x = static_cast<float>(4 + random.normal());
+  return {gradients_[kDq], gradients_[kDk], gradients_[kDv]};
+}
+
+void GradientHead::require_grown(const std::vector<std::vector<float>>& before,
+                                 const GradientHead& from_zero) const {
+  constexpr double kRoundings = 4 * double{std::numeric_limits<float>::epsilon()};
+  for (const Gradient g : {kDq, kDk, kDv})
+    for (std::size_t i = 0; i < gradients_[g].size(); ++i) {
+      const double start = before[g][i], gradient = from_zero.gradients_[g][i];
+      require_near(name_ + ": " + place_of(g, i) + " held " + text_of(start) + " and its gradient is " +
+                       text_of(gradient) + ": it",
+                   gradients_[g][i], start + gradient, kRoundings * (std::fabs(start) + std::fabs(gradient)));
+    }
+}
+
+void GradientHead::require_same_bits(const GradientHead& other, const std::string& label) const {
+  for (const Gradient g : {kDq, kDk, kDv})
+    for (std::size_t i = 0; i < gradients_[g].size(); ++i)
+      if (gradients_[g][i] != other.gradients_[g][i])
+        throw Wrong(name_ + ", " + label + ": " + place_of(g, i) + " is " + text_of(gradients_[g][i]) +
+                    ", and was " + text_of(other.gradients_[g][i]) + ": its sum depends on who comes first");
+}
+
+void GradientHead::require_unseen_untouched(const std::vector<std::vector<float>>& before) const {
+  const KeyRanges by_key = ranges_.transposed(static_cast<int>(keys()));
+  for (const Gradient g : {kDq, kDk, kDv})
+    for (std::size_t i = 0; i < gradients_[g].size(); ++i)
+      if (!is_seen(g == kDq ? ranges_ : by_key, i) && gradients_[g][i] != before[g][i])
+        throw Wrong(std::isfinite(gradients_[g][i]) ? sign::kValues : sign::kNoNumber,
+                    name_ + ": " + place_of(g, i) + " was " + text_of(before[g][i]) + " and becomes " +
+                        text_of(gradients_[g][i]) + ", though " +
+                        (g == kDq ? "the row sees no key" : "no row sees the key"));
+}
+
+std::string GradientHead::place_of(Gradient gradient, std::size_t i) const {
+  const bool of_keys = gradient != kDq;
+  const auto width = static_cast<std::size_t>(problem_.head_dim);
+  const auto rows_of_head = static_cast<std::size_t>(of_keys ? keys() : rows());
+  std::string text = std::string(kGradientNames[gradient]) + " of ";
+  if (problem_.batch * problem_.heads > 1)
+    text += std::string(of_keys ? "KV head " : "head ") + std::to_string(i / width / rows_of_head) +
+            " of all batch entries, ";
+  return text + (of_keys ? "key " : "row ") + std::to_string(i / width % rows_of_head) + ", column " +
+         std::to_string(i % width);
+}
+
+bool GradientHead::is_seen(const KeyRanges& ranges, std::size_t i) const {
+  const std::size_t row = i / static_cast<std::size_t>(problem_.head_dim) % ranges.begin.size();
+  return ranges.begin[row] < ranges.end[row];
+}
+
+}  // namespace ringcraft::judge
