@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "engine/launches.hpp"
 #include "engine/tile_sizes.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/types.hpp"
@@ -70,6 +71,7 @@ void run(const Rung<Step>& rung, const Step& step, float* workspace_gmem, cudaSt
     throw Error(std::string(Step::kPass) + " kernel " + std::to_string(rung.number) + ", " + rung.name,
                 "a tile below " + std::to_string(tiles), std::to_string(step.tile), "0 is the usual one");
   if (step.batch == 0 || step.heads == 0 || step.rows == 0 || step.keys == 0) return;
+  if (launches_seen != nullptr) launches_seen->clear();
   rung.run(step, workspace_gmem, stream);
 }
 
