@@ -8,33 +8,42 @@
 // same bits in every run.
 //
 // What is left: seven products of tiles where five would do, since S and dP are computed in both kernels.
+#include <type_traits>
+
 #include "backward/row_walk.cuh"
 #include "engine/launch.cuh"
 
 namespace ringcraft::kernels {
 namespace {
 
+// Other rows of a tile, 64 and 32 or 32 and 16: P and dS of them lie in registers beside the gradients of the
+// own rows, and four tiles of them in shared memory. Twice as many would spill at 64 and leave an SM to one
+// thread block at 128.
 template <int kHeadDim>
-constexpr int kSharedBytes = SharedTiles<kHeadDim>::kNumbers* int(sizeof(Bf16));
+using Tiles = std::conditional_t<kHeadDim == 64, TileList<kTile, 64, 32>, TileList<kTile, 32, 16>>;
+
+constexpr int kBlocksPerSm = 2;
+template <int kHeadDim, int kOther>
+constexpr int kSharedBytes = SharedTiles<kHeadDim, kOther>::kNumbers* int(sizeof(Bf16));
 
 // ---- dq += softmax_scale dS k
 
 // Grid: (tiles of rows, heads, batch).
-template <int kHeadDim>
-__global__ void __launch_bounds__(kThreads, 2) dq_kernel(const BackwardStep step, Access access) {
-  const OwnRows<kHeadDim> own(step.key_begin_gmem, step.key_end_gmem, step.rows);
+template <int kHeadDim, int kOther>
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm) dq_kernel(const BackwardStep step, Access access) {
+  const OwnRows<kOther> own(step.key_begin_gmem, step.key_end_gmem, step.rows);
   if (own.tiles() == 0) return;
-  const SharedTiles<kHeadDim> tiles{dynamic_shared<Bf16>()};
+  const SharedTiles<kHeadDim, kOther> tiles{dynamic_shared<Bf16>()};
   const auto q = tiles.own(0), dout = tiles.own(1);
 
   const int group = step.heads / step.kv_heads, head_dim = step.head_dim;
   const Index first_row = (Index{blockIdx.z} * step.heads + blockIdx.y) * step.rows + own.row0;
   const Index first_key = (Index{blockIdx.z} * step.kv_heads + int(blockIdx.y) / group) * step.keys;
   const auto start_keys = [&](int stage, int key0) {
-    start_rows<kOther<kHeadDim>>(tiles.other(stage, 0), step.k_gmem, first_key + key0, step.keys - key0,
-                                 head_dim, access);
-    start_rows<kOther<kHeadDim>>(tiles.other(stage, 1), step.v_gmem, first_key + key0, step.keys - key0,
-                                 head_dim, access);
+    start_rows<kOther>(tiles.other(stage, 0), step.k_gmem, first_key + key0, step.keys - key0, head_dim,
+                       access);
+    start_rows<kOther>(tiles.other(stage, 1), step.v_gmem, first_key + key0, step.keys - key0, head_dim,
+                       access);
     cp_async_commit();
   };
   start_rows<kTile>(q, step.q_gmem, first_row, own.rows, head_dim, access);
@@ -48,13 +57,13 @@ __global__ void __launch_bounds__(kThreads, 2) dq_kernel(const BackwardStep step
   Gradient<kHeadDim> dq_reg = {};
 
   int stage = 0;
-  for (int key0 = own.first(); key0 < own.end_last; key0 += kOther<kHeadDim>, stage ^= 1) {
+  for (int key0 = own.first(); key0 < own.end_last; key0 += kOther, stage ^= 1) {
     cp_async_wait<0>();  // this thread's part of k and v and, the first time, of q and dout
     __syncthreads();     // all parts; and all have read the other stage, the tile before
-    if (key0 + kOther<kHeadDim> < own.end_last) start_keys(stage ^ 1, key0 + kOther<kHeadDim>);
+    if (key0 + kOther < own.end_last) start_keys(stage ^ 1, key0 + kOther);
     const auto k = tiles.other(stage, 0), v = tiles.other(stage, 1);
 
-    Weights<kHeadDim> p_reg = {}, ds_reg = {};
+    Weights<kOther> p_reg = {}, ds_reg = {};
     multiply_transposed<kHeadDim, kUnroll>(q, k, p_reg);
     multiply_transposed<kHeadDim, kUnroll>(dout, v, ds_reg);
     become_weights(p_reg, ds_reg, step.softmax_scale, own, key0, [&](int i, int) { return row_reg[i]; });
@@ -66,9 +75,10 @@ __global__ void __launch_bounds__(kThreads, 2) dq_kernel(const BackwardStep step
 // ---- dk += softmax_scale dSᵀ q, dv += Pᵀ dout
 
 // Grid: (tiles of keys, kv_heads, batch).
-template <int kHeadDim>
-__global__ void __launch_bounds__(kThreads, 2) dkdv_kernel(const BackwardStep step, Access access) {
-  const RowWalk<kHeadDim> walk(step, access, dynamic_shared<Bf16>());
+template <int kHeadDim, int kOther>
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm)
+    dkdv_kernel(const BackwardStep step, Access access) {
+  const RowWalk<kHeadDim, kOther> walk(step, access, dynamic_shared<Bf16>());
   if (walk.turns() == 0) return;
   walk.start();
   Gradient<kHeadDim> dk_reg = {}, dv_reg = {};
@@ -77,7 +87,7 @@ __global__ void __launch_bounds__(kThreads, 2) dkdv_kernel(const BackwardStep st
     __syncthreads();     // all parts; and all have read the other stage, the turn before
     walk.start(turn + 1);
 
-    Weights<kHeadDim> p_reg = {}, ds_reg = {};
+    Weights<kOther> p_reg = {}, ds_reg = {};
     walk.weights(turn, p_reg, ds_reg);
     multiply(p_reg, walk.dout(turn), dv_reg);
     multiply(ds_reg, walk.q(turn), dk_reg);
@@ -87,26 +97,43 @@ __global__ void __launch_bounds__(kThreads, 2) dkdv_kernel(const BackwardStep st
 
 // ---- The launches
 
-template <int kHeadDim>
-void launch_padded(const BackwardStep& step, cudaStream_t stream) {
+template <int kHeadDim, int kOther>
+void launch_tiled(const BackwardStep& step, cudaStream_t stream) {
+  constexpr int kBytes = kSharedBytes<kHeadDim, kOther>;  // more than a kernel gets unasked
+  static_assert(share_an_sm(kBlocksPerSm, kBytes));
   const Access access =
       access_for(step.head_dim * sizeof(Bf16), step.q_gmem, step.k_gmem, step.v_gmem, step.dout_gmem);
   const auto launch_over = [&](void (*kernel)(const BackwardStep, Access), int rows, int heads) {
-    constexpr int kBytes = kSharedBytes<kHeadDim>;  // more than a kernel gets unasked
     RINGCRAFT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
     const dim3 grid((unsigned(rows) + kTile - 1) / kTile, unsigned(heads), unsigned(step.batch));
     launch(kernel, grid, kThreads, kBytes, stream, step, access);
   };
-  launch_over(dq_kernel<kHeadDim>, step.rows, step.heads);
-  launch_over(dkdv_kernel<kHeadDim>, step.keys, step.kv_heads);
+  launch_over(dq_kernel<kHeadDim, kOther>, step.rows, step.heads);
+  launch_over(dkdv_kernel<kHeadDim, kOther>, step.keys, step.kv_heads);
+}
+
+template <int kHeadDim>
+void launch_padded(const BackwardStep& step, cudaStream_t stream) {
+  Tiles<kHeadDim>::choose(step.tile, [&]<int kOther>() { launch_tiled<kHeadDim, kOther>(step, stream); });
 }
 
 void enqueue(const BackwardStep& step, float*, cudaStream_t stream) {
   step.head_dim <= 64 ? launch_padded<64>(step, stream) : launch_padded<128>(step, stream);
 }
 
+std::span<const TileSize> tiles(int head_dim) {
+  if (padded_head_dim(head_dim) == 64) return Tiles<64>::kSizes;
+  return Tiles<128>::kSizes;
+}
+
 }  // namespace
 
-const BackwardRung kTensorCoresBackward{3, "tensor cores", DType::kBFloat16, 128, nullptr, enqueue};
+const BackwardRung kTensorCoresBackward{.number = 3,
+                                        .name = "tensor cores",
+                                        .dtype = DType::kBFloat16,
+                                        .largest_head_dim = 128,
+                                        .workspace = nullptr,
+                                        .run = enqueue,
+                                        .tiles = tiles};
 
 }  // namespace ringcraft::kernels

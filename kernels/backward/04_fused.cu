@@ -17,6 +17,13 @@
 namespace ringcraft::kernels {
 namespace {
 
+// Rows of a turn. There is no other choice: the four warps share dq of a turn, 16 rows by 64 columns each.
+template <int kHeadDim>
+constexpr int kOther = kHeadDim == 64 ? 64 : 32;
+
+template <int kHeadDim>
+using Walk = RowWalk<kHeadDim, kOther<kHeadDim>>;
+
 // dSᵀ in bf16: a row for each of the 64 keys. 8 numbers between rows: eight neighbouring ones of 40 or 72
 // numbers begin in eight different groups of four banks, as ldmatrix wants it, and the lanes of a warp, that
 // each write two numbers of such rows, meet all 32.
@@ -29,12 +36,13 @@ struct DsTile {
 };
 
 template <int kHeadDim>
-constexpr int kSharedBytes = (SharedTiles<kHeadDim>::kNumbers + DsTile<kHeadDim>::kNumbers) *
+constexpr int kSharedBytes = (SharedTiles<kHeadDim, kOther<kHeadDim>>::kNumbers +
+                              DsTile<kHeadDim>::kNumbers) *
                              int(sizeof(Bf16));
 
 // dSᵀ of this warp's keys, where all warps can read it.
 template <int kHeadDim>
-__device__ void store(DsTile<kHeadDim> tile, const Weights<kHeadDim>& ds_reg) {
+__device__ void store(DsTile<kHeadDim> tile, const Weights<kOther<kHeadDim>>& ds_reg) {
 #pragma unroll
   for (int j = 0; j < kOther<kHeadDim> / 8; ++j)
 #pragma unroll
@@ -87,8 +95,8 @@ __device__ void add_atomically(float* dq_gmem, const DqPart& dq_reg, float facto
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads, 2) fused_kernel(const BackwardStep step, Access access) {
   Bf16* const smem = dynamic_shared<Bf16>();
-  const RowWalk<kHeadDim> walk(step, access, smem);
-  const DsTile<kHeadDim> ds{smem + SharedTiles<kHeadDim>::kNumbers};
+  const Walk<kHeadDim> walk(step, access, smem);
+  const DsTile<kHeadDim> ds{smem + SharedTiles<kHeadDim, kOther<kHeadDim>>::kNumbers};
   if (walk.turns() == 0) return;
   walk.start();
   Gradient<kHeadDim> dk_reg = {}, dv_reg = {};
@@ -96,7 +104,7 @@ __global__ void __launch_bounds__(kThreads, 2) fused_kernel(const BackwardStep s
     cp_async_wait<0>();  // this thread's part of q and dout and, the first time, of k and v
     __syncthreads();     // all parts; and all have read the other stage and dS, the turn before
 
-    Weights<kHeadDim> p_reg = {}, ds_reg = {};
+    Weights<kOther<kHeadDim>> p_reg = {}, ds_reg = {};
     walk.weights(turn, p_reg, ds_reg);
     store(ds, ds_reg);
     multiply(p_reg, walk.dout(turn), dv_reg);

@@ -39,6 +39,7 @@ struct BackwardStep {
   int rows, keys;              ///< of this shard and of this block; 0 and any other number
   int head_dim;                ///< 1 to what the rung admits
   float softmax_scale;         ///< a score is softmax_scale * dot(q, k)
+  int tile = 0;                ///< which of the rung's tile sizes it takes (Rung::tiles)
 };
 
 /// Gradients, lse and delta are float32. All rungs take every mask, length, grouping of heads and batch.

@@ -8,14 +8,14 @@
 namespace ringcraft::kernels {
 
 /// Grid: (tiles of keys, kv_heads, batch).
-template <int kHeadDim>
+template <int kHeadDim, int kOther>
 struct RowWalk {
   using Tile = SwizzledTile<kHeadDim>;
 
   const BackwardStep& step;
   Access access;
-  SharedTiles<kHeadDim> tiles;
-  OwnRows<kHeadDim> own;
+  SharedTiles<kHeadDim, kOther> tiles;
+  OwnRows<kOther> own;
   Index kv_head;  ///< counted over the batch
   int group,
       turns_of_a_head;  ///< query heads of the KV head, and tiles of rows of each: 0 if none sees a key
@@ -31,7 +31,7 @@ struct RowWalk {
 
   __device__ int turns() const { return group * turns_of_a_head; }
   /// The first row of a turn, in its head and among the rows of all heads.
-  __device__ int row0(int turn) const { return own.first() + turn % turns_of_a_head * kOther<kHeadDim>; }
+  __device__ int row0(int turn) const { return own.first() + turn % turns_of_a_head * kOther; }
   __device__ Index first_row(int turn) const {  ///< see above
     return (kv_head * group + turn / turns_of_a_head) * step.rows + row0(turn);
   }
@@ -52,15 +52,14 @@ struct RowWalk {
   /// Starts to copy the rows of a turn, if there is such a turn.
   __device__ void start(int turn) const {
     if (turn >= turns()) return;
-    constexpr int kRows = kOther<kHeadDim>;
     const int rows = step.rows - row0(turn);
-    start_rows<kRows>(q(turn), step.q_gmem, first_row(turn), rows, step.head_dim, access);
-    start_rows<kRows>(dout(turn), step.dout_gmem, first_row(turn), rows, step.head_dim, access);
+    start_rows<kOther>(q(turn), step.q_gmem, first_row(turn), rows, step.head_dim, access);
+    start_rows<kOther>(dout(turn), step.dout_gmem, first_row(turn), rows, step.head_dim, access);
     cp_async_commit();
   }
 
   /// Pᵀ and dSᵀ of the own keys and the rows of a turn.
-  __device__ void weights(int turn, Weights<kHeadDim>& p_reg, Weights<kHeadDim>& ds_reg) const {
+  __device__ void weights(int turn, Weights<kOther>& p_reg, Weights<kOther>& ds_reg) const {
     multiply_transposed<kHeadDim, kUnroll>(k(), q(turn), p_reg);
     multiply_transposed<kHeadDim, kUnroll>(v(), dout(turn), ds_reg);
     const int first = row0(turn);

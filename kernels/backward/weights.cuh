@@ -10,32 +10,28 @@
 
 namespace ringcraft::kernels {
 
-/// Other rows of a tile: what the registers hold beside the gradients of the own rows.
-template <int kHeadDim>
-inline constexpr int kOther = kHeadDim == 64 ? 64 : 32;
-
 /// The products of own and other rows leave the registers to the gradients.
 inline constexpr int kUnroll = 2;
 
-/// S and then P, or dP and then dS, of a warp's own rows and a tile of other ones.
-template <int kHeadDim>
-using Weights = float[kOther<kHeadDim> / 8][4];
+/// S and then P, or dP and then dS, of a warp's own rows and a tile of kOther other ones.
+template <int kOther>
+using Weights = float[kOther / 8][4];
 /// A gradient of a warp's own rows.
 template <int kHeadDim>
 using Gradient = float[kHeadDim / 8][4];
 
 /// Shared memory of a thread block: two tiles of own rows (k and v, say), and of other ones two in use and
 /// two that arrive.
-template <int kHeadDim>
+template <int kHeadDim, int kOther>
 struct SharedTiles {
   using Tile = SwizzledTile<kHeadDim>;
-  static constexpr int kNumbers = (2 * kTile + 4 * kOther<kHeadDim>)*kHeadDim;
+  static constexpr int kNumbers = (2 * kTile + 4 * kOther) * kHeadDim;
 
   Bf16* smem;
 
   __device__ Tile own(int which) const { return {smem + which * kTile * kHeadDim}; }
   __device__ Tile other(int stage, int which) const {
-    return {smem + (2 * kTile + (2 * stage + which) * kOther<kHeadDim>)*kHeadDim};
+    return {smem + (2 * kTile + (2 * stage + which) * kOther) * kHeadDim};
   }
 };
 
@@ -48,7 +44,7 @@ __device__ void start_rows(SwizzledTile<kHeadDim> to, const void* gmem, Index fi
 
 /// The own rows of a thread block, and which of the other ones each row of a lane meets: KeyRanges, or their
 /// transpose. Both ends never decrease from row to row, so that the first and the last row decide for all.
-template <int kHeadDim>
+template <int kOther>
 struct OwnRows {
   int row0, rows;                                ///< the first one, and how many there are: 1 to kTile
   int begin_first, begin_last;                   ///< of the first and the last row,
@@ -71,14 +67,14 @@ struct OwnRows {
   }
 
   /// Other rows outside of [first(), end_last) are met by none; it begins with a tile.
-  __device__ int first() const { return begin_first / kOther<kHeadDim> * kOther<kHeadDim>; }
+  __device__ int first() const { return begin_first / kOther * kOther; }
   /// How many tiles of other rows that are: 0 if no row meets any.
   __device__ int tiles() const {
-    return begin_first < end_last ? (end_last - first() + kOther<kHeadDim> - 1) / kOther<kHeadDim> : 0;
+    return begin_first < end_last ? (end_last - first() + kOther - 1) / kOther : 0;
   }
   /// Whether all kTile rows meet all rows of this tile of other ones.
   __device__ bool full(int other0) const {
-    return rows == kTile && begin_last <= other0 && other0 + kOther<kHeadDim> <= end_first;
+    return rows == kTile && begin_last <= other0 && other0 + kOther <= end_first;
   }
   __device__ bool meets(int i, int other) const { return begin_reg[i] <= other && other < end_reg[i]; }
 };
@@ -96,13 +92,13 @@ struct RowNumbers {
 /// does not meet gets 0 because of its place: exp may be infinite there, and lse -inf. of_pair(i, column)
 /// gives the RowNumbers of own row i and that row of the tile of other ones, whichever of the two is the
 /// query.
-template <int kHeadDim, class OfPair>
-__device__ void become_weights(Weights<kHeadDim>& p_reg, Weights<kHeadDim>& ds_reg, float softmax_scale,
-                               const OwnRows<kHeadDim>& own, int other0, OfPair of_pair) {
+template <int kOther, class OfPair>
+__device__ void become_weights(Weights<kOther>& p_reg, Weights<kOther>& ds_reg, float softmax_scale,
+                               const OwnRows<kOther>& own, int other0, OfPair of_pair) {
   const float scale = kLog2E * softmax_scale;
   const bool full = own.full(other0);
 #pragma unroll
-  for (int j = 0; j < kOther<kHeadDim> / 8; ++j)
+  for (int j = 0; j < kOther / 8; ++j)
 #pragma unroll
     for (int c = 0; c < 2; ++c)
 #pragma unroll

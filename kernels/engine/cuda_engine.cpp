@@ -35,11 +35,11 @@ void set_extents(Step& step, const Extents& q, const Extents& k, double softmax_
 }  // namespace
 
 CudaRungs with_forward(const BackwardRung& backward) {
-  return {backward.dtype == DType::kBFloat16 ? &kPipeline : CudaRungs{}.forward, &backward};
+  return {backward.dtype == DType::kBFloat16 ? &kPipeline : CudaRungs{}.forward, &backward, {}};
 }
 
 CudaEngine::CudaEngine(int device, CudaRungs rungs)
-    : rungs_(rungs), device_(use_device(device)), ranges_(stream_), transposed_ranges_(stream_) {}
+    : rungs_(std::move(rungs)), device_(use_device(device)), ranges_(stream_), transposed_ranges_(stream_) {}
 
 void CudaEngine::refuse(const Problem& problem, Pass pass) const {
   const Shape& s = problem.shape;
@@ -80,6 +80,7 @@ void CudaEngine::do_forward(RowState& state, const Buffer& q, const KvBlock& blo
       .sum_gmem = device_floats(state.sum),
   };
   set_extents(step, q.extents(), block.k.extents(), softmax_scale);
+  step.tile = rungs_.tiles.place(*rungs_.forward, step.head_dim);
   run(*rungs_.forward, step, workspace(workspace_of(*rungs_.forward, step)), stream_.get());
 }
 
@@ -131,6 +132,7 @@ void CudaEngine::do_backward(Buffer& dq, KvBlock& part, const Saved& saved, cons
       .dv_gmem = device_floats(part.v),
   };
   set_extents(step, saved.q.extents(), block.k.extents(), softmax_scale);
+  step.tile = rungs_.tiles.place(*rungs_.backward, step.head_dim);
   run(*rungs_.backward, step, workspace(workspace_of(*rungs_.backward, step)), stream_.get());
 }
 

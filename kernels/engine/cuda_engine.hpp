@@ -7,6 +7,7 @@
 #include "backward/backward.hpp"
 #include "engine/device_memory.hpp"
 #include "engine/range_upload.hpp"
+#include "engine/tile_table.hpp"
 #include "forward/forward.hpp"
 #include "ringcraft/engine/block_engine.hpp"
 
@@ -16,6 +17,7 @@ namespace ringcraft::kernels {
 struct CudaRungs {
   const ForwardRung* forward = &kOnlineSoftmax;
   const BackwardRung* backward = &kTwoKernels;
+  TileTable tiles = {};  ///< the sizes of their tiles
 };
 /// This backward rung, and the best forward one that takes the same number type.
 CudaRungs with_forward(const BackwardRung& backward);

@@ -52,7 +52,18 @@ Device use_device(int device) {
   RINGCRAFT_CUDA(cudaSetDevice(device));
   cudaDeviceProp properties{};
   RINGCRAFT_CUDA(cudaGetDeviceProperties(&properties, device));
-  return {properties.name, properties.major, properties.minor, static_cast<Index>(properties.totalGlobalMem)};
+  const auto attribute = [&](cudaDeviceAttr which) {
+    int value = 0;
+    RINGCRAFT_CUDA(cudaDeviceGetAttribute(&value, which, device));
+    return value;
+  };
+  return {properties.name,
+          properties.major,
+          properties.minor,
+          static_cast<Index>(properties.totalGlobalMem),
+          attribute(cudaDevAttrMultiProcessorCount),
+          1e3 * attribute(cudaDevAttrClockRate),  // it is in kHz
+          attribute(cudaDevAttrL2CacheSize)};
 }
 
 const Memory& device_memory() {

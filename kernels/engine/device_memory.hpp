@@ -13,9 +13,12 @@ namespace ringcraft::kernels {
 
 /// What a device is called and can do.
 struct Device {
-  std::string name;    ///< "NVIDIA H200"
-  int major, minor;    ///< compute capability, 9.0
-  Index memory_bytes;  ///< of global memory
+  std::string name;     ///< "NVIDIA H200"
+  int major, minor;     ///< compute capability, 9.0
+  Index memory_bytes;   ///< of global memory
+  int multiprocessors;  ///< SMs; 0 for a processor
+  double clock_hz;      ///< the highest that they may take; 0: unknown
+  Index l2_bytes;       ///< of the L2 cache
 };
 
 /// Makes `device` (counted from 0) the current device of this thread and describes it. Throws Error

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "engine/check.hpp"
+#include "engine/launches.hpp"
 
 namespace ringcraft::kernels {
 
@@ -17,6 +18,7 @@ namespace ringcraft::kernels {
 template <class... P, class... A>
 void launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t stream,
             const A&... arguments) {
+  note_launch(reinterpret_cast<const void*>(kernel), shared_bytes);
   kernel<<<grid, block, shared_bytes, stream>>>(arguments...);
   RINGCRAFT_CUDA(cudaGetLastError());
 }
@@ -34,6 +36,7 @@ __device__ T* dynamic_shared() {
 template <class... P, class... A>
 void launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t stream,
             const A&... arguments) {
+  note_launch(reinterpret_cast<const void*>(kernel), shared_bytes);
   const std::size_t limit = ringcraftSharedLimit(reinterpret_cast<const void*>(kernel));
   if (shared_bytes > limit)
     throw Error("launch", "at most " + std::to_string(limit) + " bytes of dynamic shared memory",

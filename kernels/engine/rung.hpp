@@ -5,8 +5,12 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
+#include <span>
 #include <string>
 
+#include "engine/launches.hpp"
+#include "engine/tile_sizes.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/types.hpp"
 
@@ -28,7 +32,16 @@ struct Rung {
   /// Whether every run gives the same bits. No: thread blocks add to the same numbers in the order in which
   /// they come, and a sum of rounded numbers depends on it.
   bool deterministic = true;
+  /// The tile sizes that it takes for a head_dim, the usual one first; null: it has but one. Step::tile is a
+  /// place in this list.
+  std::span<const TileSize> (*tiles)(int head_dim) = nullptr;
 };
+
+/// The tile sizes to choose from; empty: there is nothing to choose.
+template <class Step>
+std::span<const TileSize> tiles_of(const Rung<Step>& rung, int head_dim) {
+  return rung.tiles == nullptr ? std::span<const TileSize>() : rung.tiles(head_dim);
+}
 
 /// Throws Error if the rung does not take this number type or head_dim.
 template <class Step>
@@ -48,12 +61,17 @@ Index workspace_of(const Rung<Step>& rung, const Step& step) {
   return rung.workspace == nullptr ? 0 : rung.workspace(step);
 }
 
-/// Enqueues one step, or nothing if there is nothing to do. Throws Error for a head_dim that the rung does
-/// not take and when a launch fails.
+/// Enqueues one step, or nothing if there is nothing to do. Throws Error for a head_dim or a tile that the
+/// rung does not take and when a launch fails.
 template <class Step>
 void run(const Rung<Step>& rung, const Step& step, float* workspace_gmem, cudaStream_t stream) {
   refuse(rung, rung.dtype, step.head_dim);
+  const std::size_t tiles = std::max<std::size_t>(tiles_of(rung, step.head_dim).size(), 1);
+  if (step.tile < 0 || static_cast<std::size_t>(step.tile) >= tiles)
+    throw Error(std::string(Step::kPass) + " kernel " + std::to_string(rung.number) + ", " + rung.name,
+                "a tile below " + std::to_string(tiles), std::to_string(step.tile), "0 is the usual one");
   if (step.batch == 0 || step.heads == 0 || step.rows == 0 || step.keys == 0) return;
+  if (launches_seen != nullptr) launches_seen->clear();
   rung.run(step, workspace_gmem, stream);
 }
 

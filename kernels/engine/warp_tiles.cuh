@@ -72,8 +72,8 @@ __device__ void start_copy(SwizzledTile<kHeadDim> tile, const Bf16* gmem, int ro
 /// memory is a column of its transpose: it is loaded as it lies. The own rows are read again for every tile
 /// of other ones, for their place in registers would be that of half of an output. kUnroll: how many steps
 /// of 16 columns the compiler may mix; fewer leave more registers to the caller.
-template <int kHeadDim, int kUnroll = kHeadDim / 16, class Tile, int kAccumulators>
-__device__ void multiply_transposed(Tile own, Tile other, float (&sum_reg)[kAccumulators][4]) {
+template <int kHeadDim, int kUnroll = kHeadDim / 16, class Own, class Other, int kAccumulators>
+__device__ void multiply_transposed(Own own, Other other, float (&sum_reg)[kAccumulators][4]) {
 #pragma unroll kUnroll
   for (int d = 0; d < kHeadDim / 16; ++d) {
     unsigned own_reg[4];

@@ -18,26 +18,32 @@ namespace {
 
 // ---- Who does what
 
-// A thread block takes 64 query rows of one head and walks over the keys, 64 at a time. Each row belongs to
-// 16 lanes, half a warp, so that its maximum and its sum are four shuffles without a barrier. A thread holds,
-// of each of 8 rows,
-//   4 scores:            of the keys column, column + 16, column + 32, column + 48;
+// A thread block takes 64 query rows of one head and walks over the keys, 64 (or 32) at a time. Each row
+// belongs to 16 lanes, half a warp, so that its maximum and its sum are four shuffles without a barrier. A
+// thread holds, of each of 8 rows,
+//   4 (or 2) scores:     of the keys column, column + 16, column + 32, column + 48;
 //   4 or 8 numbers of O: the columns 4 * column to 4 * column + 3 and, above head_dim 64, the same + 64.
 constexpr int kThreads = 128;
-constexpr int kTile = 64;   // query rows of a tile, and keys
+constexpr int kTile = 64;   // query rows of a tile
 constexpr int kLanes = 16;  // lanes that share a row
 constexpr int kThreadRows = kTile / (kThreads / kLanes);
-constexpr int kThreadKeys = kTile / kLanes;
+template <int kKeys>
+constexpr int kThreadKeys = kKeys / kLanes;
+
+// Keys of a tile. Fewer leave more room on an SM, more would spill registers.
+using Tiles = TileList<kTile, 64, 32>;
 
 // Strides of rows in shared memory, in floats, so that lanes meet different banks. Lanes read float4 from 16
 // neighbouring rows of K: with 4 floats of padding, 8 rows start in the banks 0, 4, ..., 28 and fill all 32.
 // The halves of a warp write weights of neighbouring rows: 16 floats of padding give each half its own banks.
 template <int kHeadDim>  // head_dim, padded with zeros to 64 or 128
 constexpr int kStride = kHeadDim + 4;
-constexpr int kWeightStride = kTile + 16;
+template <int kKeys>
+constexpr int kWeightStride = kKeys + 16;
 
-template <int kHeadDim>  // q, then K and V in turn, the weights, and two integers per row
-constexpr int kSharedBytes = 4 * (2 * kTile * kStride<kHeadDim> + kTile * kWeightStride + 2 * kTile);
+template <int kHeadDim, int kKeys>  // q, then K and V in turn, the weights, and two integers per row
+constexpr int kSharedBytes = 4 *
+                             ((kTile + kKeys) * kStride<kHeadDim> + kTile * kWeightStride<kKeys> + 2 * kTile);
 template <int kHeadDim>  // thread blocks that share an SM; with more of them each would spill registers
 constexpr int kBlocksPerSm = kHeadDim == 64 ? 3 : 2;
 template <int kHeadDim>  // float4 of O per row and thread
@@ -62,14 +68,14 @@ __device__ float row_sum(float x) {
 // q, k and v as this rung takes them.
 __device__ const float* numbers(const void* gmem) { return static_cast<const float*>(gmem); }
 
-// Copies `rows` rows of head_dim numbers to shared memory, with zeros up to 64 x kHeadDim: a zero adds
+// Copies `rows` rows of head_dim numbers to shared memory, with zeros up to kRows x kHeadDim: a zero adds
 // nothing to a dot product, and a row of V behind the last key meets weight 0.
-template <int kHeadDim>
+template <int kHeadDim, int kRows>
 __device__ void load_tile(float* smem, const float* gmem, int rows, int head_dim, Access access) {
   constexpr int kVectors = kHeadDim / 4;  // neighbouring lanes copy neighbouring float4 of a row
   const int column = int(threadIdx.x) % kVectors * 4;
 #pragma unroll 4
-  for (int row = int(threadIdx.x) / kVectors; row < kTile; row += kThreads / kVectors) {
+  for (int row = int(threadIdx.x) / kVectors; row < kRows; row += kThreads / kVectors) {
     float4 x = {0, 0, 0, 0};
     if (row < rows) x = load4(gmem + row * head_dim, column, head_dim, access);
     *reinterpret_cast<float4*>(smem + row * kStride<kHeadDim> + column) = x;
@@ -96,20 +102,20 @@ __device__ void set_identity(Partial<kHeadDim>& partial) {
 
 // S = q kᵀ. Per four columns, 12 loads feed 128 multiply-adds. The loop is not unrolled, here
 // and in P V: its body is long enough, and more of it in flight would spill registers.
-template <int kHeadDim>
+template <int kHeadDim, int kKeys>
 __device__ void multiply_q_k(const float* q_smem, const float* k_smem,
-                             float (&score_reg)[kThreadRows][kThreadKeys]) {
+                             float (&score_reg)[kThreadRows][kThreadKeys<kKeys>]) {
 #pragma unroll 1
   for (int d = 0; d < kHeadDim; d += 4) {
-    float4 k_reg[kThreadKeys];
+    float4 k_reg[kThreadKeys<kKeys>];
 #pragma unroll
-    for (int j = 0; j < kThreadKeys; ++j)
+    for (int j = 0; j < kThreadKeys<kKeys>; ++j)
       k_reg[j] = vector_at(k_smem + (lane_column() + j * kLanes) * kStride<kHeadDim> + d);
 #pragma unroll
     for (int i = 0; i < kThreadRows; ++i) {
       const float4 q_reg = vector_at(q_smem + tile_row(i) * kStride<kHeadDim> + d);
 #pragma unroll
-      for (int j = 0; j < kThreadKeys; ++j) score_reg[i][j] = dot(q_reg, k_reg[j], score_reg[i][j]);
+      for (int j = 0; j < kThreadKeys<kKeys>; ++j) score_reg[i][j] = dot(q_reg, k_reg[j], score_reg[i][j]);
     }
   }
 }
@@ -126,22 +132,22 @@ __device__ float subtrahend(float max) { return max == -INFINITY ? 0.0f : max; }
 
 // Online softmax of row i: m' = max(m, S), c = exp(m - m'), P = exp(S - m'), l' = c l + sum P, O' = c O (P V
 // follows). A masked weight is 0 because of its place, never because of a score of -inf.
-template <int kHeadDim>
-__device__ void softmax_row(Partial<kHeadDim>& partial, int i, const float (&score_reg)[kThreadKeys],
+template <int kKeys, int kHeadDim>
+__device__ void softmax_row(Partial<kHeadDim>& partial, int i, const float (&score_reg)[kThreadKeys<kKeys>],
                             float softmax_scale, Visible visible, float* p_smem) {
   float largest = -INFINITY;
 #pragma unroll
-  for (int j = 0; j < kThreadKeys; ++j)
+  for (int j = 0; j < kThreadKeys<kKeys>; ++j)
     if (visible(lane_column() + j * kLanes)) largest = fmaxf(largest, softmax_scale * score_reg[j]);
   largest = fmaxf(partial.max_reg[i], row_max(largest));
 
   const float shift = subtrahend(largest), rescale = expf(partial.max_reg[i] - shift);
   float sum = 0;
 #pragma unroll
-  for (int j = 0; j < kThreadKeys; ++j) {
+  for (int j = 0; j < kThreadKeys<kKeys>; ++j) {
     const int key = lane_column() + j * kLanes;
     const float p = visible(key) ? expf(softmax_scale * score_reg[j] - shift) : 0.0f;
-    p_smem[tile_row(i) * kWeightStride + key] = p;
+    p_smem[tile_row(i) * kWeightStride<kKeys> + key] = p;
     sum += p;
   }
   partial.max_reg[i] = largest;
@@ -151,10 +157,10 @@ __device__ void softmax_row(Partial<kHeadDim>& partial, int i, const float (&sco
 }
 
 // O += P V. Per four keys, 8 + 4 * kThreadVectors loads feed 128 * kThreadVectors multiply-adds.
-template <int kHeadDim>
+template <int kKeys, int kHeadDim>
 __device__ void multiply_p_v(const float* p_smem, const float* v_smem, Partial<kHeadDim>& partial) {
 #pragma unroll 1
-  for (int key = 0; key < kTile; key += 4) {
+  for (int key = 0; key < kKeys; key += 4) {
     float4 v_reg[4][kThreadVectors<kHeadDim>];
 #pragma unroll
     for (int b = 0; b < 4; ++b)
@@ -163,7 +169,7 @@ __device__ void multiply_p_v(const float* p_smem, const float* v_smem, Partial<k
         v_reg[b][c] = vector_at(v_smem + (key + b) * kStride<kHeadDim> + 4 * (lane_column() + c * kLanes));
 #pragma unroll
     for (int i = 0; i < kThreadRows; ++i) {
-      const float4 p_reg = vector_at(p_smem + tile_row(i) * kWeightStride + key);
+      const float4 p_reg = vector_at(p_smem + tile_row(i) * kWeightStride<kKeys> + key);
 #pragma unroll
       for (int c = 0; c < kThreadVectors<kHeadDim>; ++c) {
         float4& out_reg = partial.out_reg[i][c];
@@ -213,14 +219,14 @@ __device__ void merge_into(const ForwardStep& step, std::ptrdiff_t first, int ro
 // ---- The kernel
 
 // Grid: (tiles of rows, heads, batch). K and V of a tile take turns in one piece of shared memory.
-template <int kHeadDim>
+template <int kHeadDim, int kKeys>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm<kHeadDim>)
     online_softmax_kernel(const ForwardStep step, Access access) {
-  float* const q_smem = dynamic_shared<float>();                                   // [kTile][kStride]
-  float* const kv_smem = q_smem + kTile * kStride<kHeadDim>;                       // [kTile][kStride]
-  float* const p_smem = kv_smem + kTile * kStride<kHeadDim>;                       // [kTile][kWeightStride]
-  int* const begin_smem = reinterpret_cast<int*>(p_smem + kTile * kWeightStride);  // [kTile]
-  int* const end_smem = begin_smem + kTile;                                        // [kTile]
+  float* const q_smem = dynamic_shared<float>();              // [kTile][kStride]
+  float* const kv_smem = q_smem + kTile * kStride<kHeadDim>;  // [kKeys][kStride]
+  float* const p_smem = kv_smem + kKeys * kStride<kHeadDim>;  // [kTile][kWeightStride]
+  int* const begin_smem = reinterpret_cast<int*>(p_smem + kTile * kWeightStride<kKeys>);  // [kTile]
+  int* const end_smem = begin_smem + kTile;                                               // [kTile]
 
   // begin and end never decrease, so the first and the last row decide for the whole tile (see
   // KeyRanges::tile). A tile of keys is empty unless it meets [begin of the first row, end of the last row):
@@ -241,58 +247,69 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm<kHeadDim>)
     begin_smem[threadIdx.x] = step.begin_gmem[row];
     end_smem[threadIdx.x] = step.end_gmem[row];
   }
-  load_tile<kHeadDim>(q_smem, numbers(step.q_gmem) + first_row * step.head_dim, rows, step.head_dim, access);
+  load_tile<kHeadDim, kTile>(q_smem, numbers(step.q_gmem) + first_row * step.head_dim, rows, step.head_dim,
+                             access);
   Partial<kHeadDim> partial;
   set_identity(partial);
 
-  for (int key0 = begin_first / kTile * kTile; key0 < end_last; key0 += kTile) {
+  for (int key0 = begin_first / kKeys * kKeys; key0 < end_last; key0 += kKeys) {
     const float* const k_gmem = numbers(step.k_gmem) + (first_key + key0) * step.head_dim;
     const float* const v_gmem = numbers(step.v_gmem) + (first_key + key0) * step.head_dim;
-    const int keys = step.keys - key0;  // those of this tile are fewer or more than kTile
+    const int keys = step.keys - key0;  // those of this tile are fewer or more than kKeys
 
     __syncthreads();  // all have read V of the tile before
-    load_tile<kHeadDim>(kv_smem, k_gmem, keys, step.head_dim, access);
+    load_tile<kHeadDim, kKeys>(kv_smem, k_gmem, keys, step.head_dim, access);
     __syncthreads();  // all have written K and, the first time, Q and the ranges
-    float score_reg[kThreadRows][kThreadKeys] = {};
-    multiply_q_k<kHeadDim>(q_smem, kv_smem, score_reg);
+    float score_reg[kThreadRows][kThreadKeys<kKeys>] = {};
+    multiply_q_k<kHeadDim, kKeys>(q_smem, kv_smem, score_reg);
 
     // In a full tile every row sees every key. One that reaches behind the last key is never full: end <=
     // keys.
-    const bool full = begin_last <= key0 && key0 + kTile <= end_first;
+    const bool full = begin_last <= key0 && key0 + kKeys <= end_first;
 #pragma unroll
     for (int i = 0; i < kThreadRows; ++i) {
-      Visible visible{0, kTile};
+      Visible visible{0, kKeys};
       if (!full) visible = {begin_smem[tile_row(i)] - key0, end_smem[tile_row(i)] - key0};
-      softmax_row(partial, i, score_reg[i], step.softmax_scale, visible, p_smem);
+      softmax_row<kKeys>(partial, i, score_reg[i], step.softmax_scale, visible, p_smem);
     }
 
     __syncthreads();  // all have read K
-    load_tile<kHeadDim>(kv_smem, v_gmem, keys, step.head_dim, access);
+    load_tile<kHeadDim, kKeys>(kv_smem, v_gmem, keys, step.head_dim, access);
     __syncthreads();  // all have written V and the weights
-    multiply_p_v(p_smem, kv_smem, partial);
+    multiply_p_v<kKeys>(p_smem, kv_smem, partial);
   }
   merge_into(step, first_row, rows, access, partial);
 }
 
 // ---- The launch
 
-template <int kHeadDim>
-void launch_padded(const ForwardStep& step, cudaStream_t stream) {
-  constexpr int kBytes = kSharedBytes<kHeadDim>;  // more than the 48 KB that a kernel gets without asking
-  RINGCRAFT_CUDA(cudaFuncSetAttribute(online_softmax_kernel<kHeadDim>,
-                                      cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
+template <int kHeadDim, int kKeys>
+void launch_tiled(const ForwardStep& step, cudaStream_t stream) {
+  constexpr int kBytes = kSharedBytes<kHeadDim, kKeys>;  // mostly more than what a kernel gets unasked
+  const auto kernel = online_softmax_kernel<kHeadDim, kKeys>;
+  RINGCRAFT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
   const dim3 grid((unsigned(step.rows) + kTile - 1) / kTile, unsigned(step.heads), unsigned(step.batch));
   const Access access =
       access_for(step.head_dim * sizeof(float), step.q_gmem, step.k_gmem, step.v_gmem, step.out_gmem);
-  launch(online_softmax_kernel<kHeadDim>, grid, kThreads, kBytes, stream, step, access);
+  launch(kernel, grid, kThreads, kBytes, stream, step, access);
 }
 
 void enqueue(const ForwardStep& step, float*, cudaStream_t stream) {
-  step.head_dim <= 64 ? launch_padded<64>(step, stream) : launch_padded<128>(step, stream);
+  Tiles::choose(step.tile, [&]<int kKeys>() {
+    step.head_dim <= 64 ? launch_tiled<64, kKeys>(step, stream) : launch_tiled<128, kKeys>(step, stream);
+  });
 }
+
+std::span<const TileSize> tiles(int) { return Tiles::kSizes; }
 
 }  // namespace
 
-const ForwardRung kOnlineSoftmax{3, "online softmax", DType::kFloat32, 128, nullptr, enqueue};
+const ForwardRung kOnlineSoftmax{.number = 3,
+                                 .name = "online softmax",
+                                 .dtype = DType::kFloat32,
+                                 .largest_head_dim = 128,
+                                 .workspace = nullptr,
+                                 .run = enqueue,
+                                 .tiles = tiles};
 
 }  // namespace ringcraft::kernels

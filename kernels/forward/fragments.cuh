@@ -1,7 +1,8 @@
 #pragma once
 /// @file
 /// What the forward rungs on tensor cores share: a warp's 16 query rows as fragments in registers. Scores,
-/// weights and O never leave them (engine/warp_tiles.cuh); a tile has as many keys as rows. Sums are float32.
+/// weights and O never leave them (engine/warp_tiles.cuh); a tile has as many keys as rows, or as a rung
+/// says. Sums are float32.
 
 #include <cmath>
 #include <cstddef>
@@ -41,13 +42,15 @@ struct QueryTile {
         end_first(step.end_gmem[row0]),
         end_last(step.end_gmem[row0 + rows - 1]) {}
 
-  /// Keys outside of [first_visible(), end_last) are seen by no row; it begins with a tile.
-  __device__ int first_visible() const { return begin_first / kTile * kTile; }
+  /// Keys outside of [first_visible(), end_last) are seen by no row; it begins with a tile of so many keys.
+  __device__ int first_visible(int keys = kTile) const { return begin_first / keys * keys; }
   /// Whether any row sees a key.
   __device__ bool sees_keys() const { return begin_first < end_last; }
   /// Whether every row sees every key of this tile of keys. One that reaches behind the last key is never
   /// full: end <= keys.
-  __device__ bool full(int key0) const { return begin_last <= key0 && key0 + kTile <= end_first; }
+  __device__ bool full(int key0, int keys = kTile) const {
+    return begin_last <= key0 && key0 + keys <= end_first;
+  }
 };
 
 /// The keys [begin, end) that each row of a lane sees. A row that is not there sees none.
@@ -64,17 +67,20 @@ struct Visible {
   }
 
   /// Whether these rows may see a key of this tile of keys; where it says no, none does.
-  __device__ bool meets(int key0) const {
+  __device__ bool meets(int key0, int keys = kTile) const {
     bool any = false;
 #pragma unroll
-    for (int i = 0; i < kLaneRows; ++i) any = any || (begin_reg[i] < key0 + kTile && key0 < end_reg[i]);
+    for (int i = 0; i < kLaneRows; ++i) any = any || (begin_reg[i] < key0 + keys && key0 < end_reg[i]);
     return any;
   }
 };
 
-/// S, and then P, of a warp: kTile / 8 accumulators. Element 2 i + c of accumulator j is the score of row i
+/// S, and then P, of a warp and a tile of kKeys keys. Element 2 i + c of accumulator j is the score of row i
 /// of this lane and the key 8 j + 2 (lane % 4) + c of the tile.
-using Scores = float[kTile / 8][4];
+template <int kKeys>
+using TileScores = float[kKeys / 8][4];
+/// The same of a tile with as many keys as rows.
+using Scores = TileScores<kTile>;
 
 /// The partial result of a warp's rows for one KV block. All four lanes of a row have the same m; each has a
 /// share of l. Element 2 i + c of accumulator j of O: row i, column 8 j + 2 (lane % 4) + c.
@@ -86,9 +92,10 @@ struct Partial {
 };
 
 /// Gives -inf, whose weight is exactly 0, to the keys of the tile that a row does not see.
-__device__ inline void mask(Scores& score_reg, const Visible& visible, int key0) {
+template <int kAccumulators>
+__device__ void mask(float (&score_reg)[kAccumulators][4], const Visible& visible, int key0) {
 #pragma unroll
-  for (int j = 0; j < kTile / 8; ++j)
+  for (int j = 0; j < kAccumulators; ++j)
 #pragma unroll
     for (int element = 0; element < 4; ++element) {
       const int i = element / 2, key = key0 + tile_column(j, element % 2);
@@ -102,8 +109,8 @@ __device__ inline float subtrahend(float max) { return max == -INFINITY ? 0.0f :
 
 /// Online softmax: m' = max(m, S), c = exp2(m - m'), P = exp2(S - m'), l' = c l + sum P, O' = c O (P V
 /// follows). The scores become the weights.
-template <int kHeadDim>
-__device__ void softmax(Partial<kHeadDim>& partial, Scores& score_reg) {
+template <int kHeadDim, int kAccumulators>
+__device__ void softmax(Partial<kHeadDim>& partial, float (&score_reg)[kAccumulators][4]) {
 #pragma unroll
   for (int i = 0; i < kLaneRows; ++i) {
     float largest = partial.max_reg[i];

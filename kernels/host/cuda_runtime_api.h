@@ -47,6 +47,9 @@ struct cudaDeviceProp {
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
+/// Numbers of a device. A processor has none of them: each is 0.
+enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount, cudaDevAttrClockRate, cudaDevAttrL2CacheSize };
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 
 // ---- memory: device memory lies apart from the host's only by name; copies and freeing are checked
 
@@ -93,6 +96,12 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
 /// More than 48 KB of dynamic shared memory must be asked for. `kernel` is any kernel's address.
 cudaError_t ringcraftSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value);
+/// What a kernel needs, as far as the engine asks. On a processor it needs none of it.
+struct cudaFuncAttributes {
+  std::size_t sharedSizeBytes, localSizeBytes;
+  int numRegs;
+};
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel);
 /// The dynamic shared memory that this kernel may have, in bytes.
 std::size_t ringcraftSharedLimit(const void* kernel);
 /// The same, for a kernel of any type.

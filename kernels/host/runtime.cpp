@@ -59,6 +59,11 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   return cudaSetDevice(device);
 }
 
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int device) {
+  *value = 0;
+  return cudaSetDevice(device);
+}
+
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
   *memory = DeviceHeap::get().allocate(bytes);
   return *memory != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
@@ -149,6 +154,10 @@ cudaError_t ringcraftSetAttribute(const void* kernel, cudaFuncAttribute, int val
   if (value < 0 || value > kMost) return cudaErrorInvalidValue;
   const std::lock_guard lock(limits_mutex);
   limits[kernel] = static_cast<std::size_t>(value);
+  return cudaSuccess;
+}
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
+  *attributes = {};
   return cudaSuccess;
 }
 std::size_t ringcraftSharedLimit(const void* kernel) {

@@ -1,9 +1,11 @@
-// bench: how fast attention is on this machine, beside what limits it and beside others.
+// bench: how fast attention is on this machine, its processor or its GPU, beside what limits it and beside
+// others.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <optional>
 
 #include "ringcraft/core/error.hpp"
+#include "tool/bench_kernels.hpp"
 #include "tool/bench_report.hpp"
 #include "tool/commands.hpp"
 #include "tool/output.hpp"
@@ -14,20 +16,14 @@ namespace {
 struct BenchOptions {
   std::string what, json, python = "python3";
   std::optional<Index> tokens;
-  std::optional<int> rounds;
-  int threads = 2;
+  std::optional<int> rounds, threads;
   bool quick = false, tune = false;
 };
 
 BenchSettings settings_of(const BenchOptions& options) {
-  if (!options.what.empty())
-    throw Error("bench " + options.what +
-                " is not part of this version; bench alone measures this processor");
-  if (options.tune)
-    throw Error("bench --tune is not part of this version; bench alone measures this processor");
   const BenchSettings settings{.tokens = options.tokens.value_or(options.quick ? 256 : 4096),
                                .rounds = options.rounds.value_or(options.quick ? 3 : 9),
-                               .threads = options.threads};
+                               .threads = options.threads.value_or(2)};
   if (settings.tokens < 4)
     throw Error("bench --tokens", "at least 4, one for each rank of the ring",
                 std::to_string(settings.tokens), "4096 tells most");
@@ -40,8 +36,32 @@ BenchSettings settings_of(const BenchOptions& options) {
   return settings;
 }
 
+// Flags of the processor's runs say nothing about kernels.
+void check_flags(const BenchOptions& options) {
+  if (!options.what.empty() && options.what != "kernels")
+    throw Error("bench", "kernels, or nothing", options.what, "bench alone measures this processor");
+  if (options.what.empty() && options.tune)
+    throw Error("bench", "kernels before --tune", "--tune alone", "it is about the tiles of kernels");
+  const bool of_processor = options.tokens || options.rounds || options.threads || options.quick;
+  if (!options.what.empty() && of_processor)
+    throw Error("bench kernels", "--tune, --python or --json", "a flag that is about the processor's runs",
+                "leave --quick, --tokens, --rounds and --threads out");
+}
+
+int measure_kernels([[maybe_unused]] const BenchOptions& options) {
+#ifdef RINGCRAFT_HAS_CUDA
+  return bench_kernels({options.python, options.json, options.tune});
+#else
+  throw Error(
+      "bench kernels measures a GPU, and this build has no kernels for one: it takes CUDA 12.4 or newer",
+      Code::kMissing);
+#endif
+}
+
 int bench(const BenchOptions& options) {
+  check_flags(options);
   require_writable("--json", options.json);
+  if (!options.what.empty()) return measure_kernels(options);
   BenchReport report{.machine = machine_text(),
                      .build = build_text(),
                      .torch = {},
@@ -73,19 +93,22 @@ int bench(const BenchOptions& options) {
 void add_bench(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("bench", "Measure the speed of attention on this machine");
   auto options = std::make_shared<BenchOptions>();
-  command->add_option("what", options->what, "kernels: not in this version")->type_name("WHAT");
+  command
+      ->add_option("what", options->what,
+                   "kernels: those of the GPU, beside PyTorch's; nothing: this processor")
+      ->type_name("WHAT");
   command->add_flag("--quick", options->quick, "256 tokens and 3 rounds: a trial, not a measurement");
   command->add_option("--tokens", options->tokens, "Length of the sequence; default 4096")->type_name("S");
   command->add_option("--rounds", options->rounds, "How often each run is repeated; default 9")
       ->type_name("R");
-  command->add_option("--threads", options->threads, "Threads that are compared with one")
-      ->capture_default_str()
+  command->add_option("--threads", options->threads, "Threads that are compared with one; default 2")
       ->type_name("T");
   command->add_option("--python", options->python, "A Python; if it has PyTorch, PyTorch takes part")
       ->capture_default_str()
       ->type_name("F");
   command->add_option("--json", options->json, "Also write the results for programs")->type_name("F");
-  command->add_flag("--tune", options->tune, "Not in this version");
+  command->add_flag("--tune", options->tune,
+                    "With kernels: find the fastest tile sizes, and take them from now on");
   command->footer(
       "Let nothing else run meanwhile. The goals are those of float32 and 4096 tokens.\nExample: ./ringcraft "
       "bench --json bench.json");

@@ -1,8 +1,9 @@
 #pragma once
-// PyTorch's CPU attention in a child process that waits for one order at a time, so that its runs take turns
-// with ours.
+// PyTorch's attention in a child process that waits for one order at a time, so that its runs take turns with
+// ours: on the CPU, and on a GPU.
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "judge/child.hpp"
@@ -24,24 +25,55 @@ struct TorchRun {
   bool causal;
 };
 
-class Torch {
+// A Python that has loaded PyTorch and answers orders.
+class TorchProcess {
  public:
-  // Starts this Python and waits until it has loaded PyTorch. Throws Error (kMissing) with a sentence where
-  // there is no such Python, or none with PyTorch.
-  explicit Torch(const std::string& python);
-
-  // "2.8.0, AVX2": its version and the instructions that it uses.
+  // "2.8.0, AVX2": its version, and what it computes with.
   const std::string& version() const { return version_; }
-  // Has one run made. Throws Error if the child fails.
-  Seconds run(const TorchRun& run);
 
- private:
-  void send(const std::string& order);
-  std::string line();
+ protected:
+  // Starts this Python with this script and waits for its first line. Throws Error (kMissing) with a sentence
+  // where there is no such Python, none with PyTorch, or no GPU where it needs one.
+  TorchProcess(const std::string& python, const char* script);
+  // The answer to an order. Throws Error if the child fails.
+  std::string answer(const std::string& order);
 
   std::string python_;
+
+ private:
+  std::string line();
+
   judge::Child child_;
   std::string version_;
+};
+
+// On the CPU.
+class Torch : public TorchProcess {
+ public:
+  explicit Torch(const std::string& python);
+
+  // Has one run made. Throws Error if the child fails.
+  Seconds run(const TorchRun& run);
+};
+
+// Runs of one backend of scaled_dot_product_attention on the first GPU, bfloat16, one batch entry, timed as
+// the kernels are (kernels/timing/timed_step.hpp).
+struct TorchGpuRun {
+  std::string backend;  // of kTorchBackends
+  Pass pass;
+  Index tokens, heads, head_dim;
+  bool causal;
+  Index flush_bytes;  // written before each run; 0: none
+};
+inline constexpr const char* kTorchBackends[] = {"flash", "cuDNN"};
+
+// On the first GPU.
+class TorchOnGpu : public TorchProcess {
+ public:
+  explicit TorchOnGpu(const std::string& python);
+
+  // The median of its runs in milliseconds of device time; none where the backend refuses.
+  std::optional<double> milliseconds(const TorchGpuRun& run);
 };
 
 }  // namespace ringcraft::tool

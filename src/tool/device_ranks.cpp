@@ -6,6 +6,7 @@
 #include "engine/loopback.hpp"
 #include "ringcraft/comm/threads.hpp"
 #include "tool/device_workplace.hpp"
+#include "tool/tile_file.hpp"
 
 namespace ringcraft::tool {
 namespace {
@@ -18,8 +19,9 @@ class LoopbackRanks final : public Ranks {
   void run(int world_size, DType type, const std::function<void(Workplace&)>& body) override {
     require_kernel_type(RINGCRAFT_DEVICE_BACKEND, type);
     Loopback loopback(world_size);
+    const CudaRungs rungs{.tiles = read_tile_table(tile_sizes_file(), use_device().name)};
     const auto run_rank = [&](ThreadCommunicator& host) {
-      CudaEngine engine;
+      CudaEngine engine(0, rungs);
       LoopbackCommunicator comm(host, engine.stream(), loopback);
       DeviceWorkplace place(comm, engine);
       body(place);

@@ -1,21 +1,22 @@
 // Backends for GPUs in a program without them (see device_ranks.hpp). The launcher starts the other program
 // for them.
 #include "ringcraft/core/error.hpp"
+#include "tool/bench_kernels.hpp"
 #include "tool/device_ranks.hpp"
 
 namespace ringcraft::tool {
 namespace {
 
-[[noreturn]] void absent(const std::string& backend) {
-  throw Error("--backend " + backend +
-                  " computes on GPUs, which this program does not; call ./ringcraft in " +
+[[noreturn]] void absent(const std::string& what) {
+  throw Error(what + " computes on GPUs, which this program does not; call ./ringcraft in " +
                   "the project's folder, which starts the one that does",
               Code::kMissing);
 }
 
 }  // namespace
 
-std::unique_ptr<Ranks> cuda_ranks() { absent("cuda"); }
-std::unique_ptr<Ranks> nccl_ranks(Communicator&) { absent("nccl"); }
+std::unique_ptr<Ranks> cuda_ranks() { absent("--backend cuda"); }
+std::unique_ptr<Ranks> nccl_ranks(Communicator&) { absent("--backend nccl"); }
+int bench_kernels(const KernelBench&) { absent("bench kernels"); }
 
 }  // namespace ringcraft::tool

@@ -13,7 +13,7 @@
 namespace ringcraft::tool {
 namespace {
 
-// The first rows of every head of the first batch entry, in float32.
+// The first rows of every head of the first batch entry, rounded to bfloat16, in float32.
 Buffer first_rows(const Buffer& tensor, Index rows) {
   if (tensor.extents() == Extents{}) return {};
   Extents extents = tensor.extents();
@@ -25,7 +25,7 @@ Buffer first_rows(const Buffer& tensor, Index rows) {
   Buffer first(extents, tensor.dtype());
   for (std::size_t head = 0; head < static_cast<std::size_t>(extents.heads); ++head)
     std::memcpy(first.bytes().data() + head * new_head, tensor.bytes().data() + head * old_head, new_head);
-  return converted(first, DType::kFloat32);
+  return converted(converted(first, DType::kBFloat16), DType::kFloat32);
 }
 
 verify::ReportRow not_tried(const std::string& reason) {

@@ -11,8 +11,8 @@ namespace ringcraft::tool {
 // Tokens that the kernels get: a thousand of their threads share a core here.
 inline constexpr Position kKernelTokens = 256;
 
-// The first `tokens` tokens of a problem's first batch entry, and their inputs in float32. Packed sequences
-// are cut where the tokens end.
+// The first `tokens` tokens of a problem's first batch entry, and their inputs: float32, rounded to bfloat16,
+// so that all kernels compute on the same numbers. Packed sequences are cut where the tokens end.
 std::pair<Problem, verify::Inputs> first_tokens(const Problem& problem, const verify::Inputs& inputs,
                                                 Position tokens);
 

@@ -29,8 +29,9 @@ Buffer zeros(const Extents& extents, CudaEngine& engine) {
   return buffer;
 }
 
-// A whole problem on one device with these kernels.
-Answer run_kernels(CudaRungs rungs, const Problem& problem, const Inputs& inputs, Measurement& cost) {
+// A whole problem on one device with these kernels, in their number type.
+Answer run_kernels(CudaRungs rungs, const Problem& problem, const Inputs& given, Measurement& cost) {
+  const Inputs inputs = verify::converted(given, rungs.forward->dtype);
   const KeyRanges ranges = key_ranges(problem.mask, problem.shape.seqlen);
   const auto meter = std::make_shared<MemoryMeter>();
   CudaEngine engine(0, rungs);
@@ -116,26 +117,27 @@ Answer run_kernel_ring(const Problem& problem, const Inputs& inputs, Measurement
   return verify::run_ring(problem, inputs, {.board = place.board(), .place = &place}, &cost);
 }
 
-// ---- what one device must hold, in elements
+// ---- what one device must hold, in bytes
 
-Index q_elements(const Shape& s) { return s.batch * s.heads * s.seqlen * s.head_dim; }
-Index kv_elements(const Shape& s) { return s.batch * s.kv_heads * s.seqlen * s.head_dim; }
-Index row_elements(const Shape& s) { return s.batch * s.heads * s.seqlen; }
+using verify::blockwise_peak;
+using verify::bytes_of;
+using verify::kv_elements;
+using verify::q_elements;
+using verify::row_elements;
 
-// Forward q, k, v, O, m, l; backward q, k, v, out, dout, dq, dk, dv, lse, delta.
-Index fused_peak(const Shape& s, bool backward) {
-  return (backward ? 4 : 2) * (q_elements(s) + kv_elements(s)) + 2 * row_elements(s);
-}
 // And S of all heads, with a factor per row.
-Index scores_peak(const Shape& s, bool) { return fused_peak(s, false) + row_elements(s) * (s.seqlen + 1); }
+Index scores_peak(const Shape& s, bool, RoleBytes bytes) {
+  return blockwise_peak(s, false, bytes) + bytes_of(bytes, 0, row_elements(s) * (s.seqlen + 1));
+}
 // And P and dS of all heads.
-Index gradients_peak(const Shape& s, bool backward) {
-  return fused_peak(s, backward) + (backward ? 2 : 0) * row_elements(s) * s.seqlen;
+Index gradients_peak(const Shape& s, bool backward, RoleBytes bytes) {
+  return blockwise_peak(s, backward, bytes) +
+         bytes_of(bytes, 0, (backward ? 2 : 0) * row_elements(s) * s.seqlen);
 }
 // A quarter of k and v at a time, and the state of one block beside that of all.
-Index merge_peak(const Shape& s, bool) {
-  return 3 * q_elements(s) + 2 * s.batch * s.kv_heads * ((s.seqlen + 3) / 4) * s.head_dim +
-         4 * row_elements(s);
+Index merge_peak(const Shape& s, bool, RoleBytes bytes) {
+  return bytes_of(bytes, q_elements(s) + 2 * s.batch * s.kv_heads * ((s.seqlen + 3) / 4) * s.head_dim,
+                  2 * q_elements(s) + 4 * row_elements(s));
 }
 
 using Run = std::function<Answer(const Problem&, const Inputs&, Measurement&)>;
@@ -144,6 +146,11 @@ Run with(CudaRungs rungs) {
   return [=](const Problem& problem, const Inputs& inputs, Measurement& cost) {
     return run_kernels(rungs, problem, inputs, cost);
   };
+}
+
+verify::Stage in_bfloat16(verify::Stage stage) {
+  stage.dtype = DType::kBFloat16;
+  return stage;
 }
 
 }  // namespace
@@ -155,11 +162,15 @@ std::vector<verify::Stage> kernel_stages(Layout layout) {
       // clang-format off
       {"naive kernels", 201, "dense", kForward, {}, {}, scores_peak, with({.forward = &kernels::kNaive}), {}},
       {"tiled kernels", 202, "naive kernels", kForward, {}, {}, scores_peak, with({.forward = &kernels::kTiles}), {}},
-      {"fused kernel", 202, "tiled kernels", kForward, {}, {}, fused_peak, with({.forward = &kernels::kOnlineSoftmax}), {}},
+      {"fused kernel", 202, "tiled kernels", kForward, {}, {}, blockwise_peak, with({.forward = &kernels::kOnlineSoftmax}), {}},
+      in_bfloat16({"tensor-core kernel", 203, "fused kernel", kForward, {}, {}, blockwise_peak, with({.forward = &kernels::kTensorCores}), {}}),
+      in_bfloat16({"pipelined kernel", 204, "tensor-core kernel", kForward, {}, {}, blockwise_peak, with({.forward = &kernels::kPipeline}), {}}),
       {"merge kernel", 205, "fused kernel", kForward, {}, {}, merge_peak, run_merge_kernel, {}},
       {"ring that carries", 205, "merge kernel", kForward, layout, {}, nullptr, run_kernel_ring, {}},
       {"naive gradients", 206, "dense", kAll, {}, {}, gradients_peak, with({.backward = &kernels::kNaiveBackward}), {}},
-      {"tiled gradients", 206, "naive gradients", kAll, {}, {}, fused_peak, with({.backward = &kernels::kTwoKernels}), {}},
+      {"tiled gradients", 206, "naive gradients", kAll, {}, {}, blockwise_peak, with({.backward = &kernels::kTwoKernels}), {}},
+      in_bfloat16({"tensor-core gradients", 206, "tiled gradients", kAll, {}, {}, blockwise_peak, with(kernels::with_forward(kernels::kTensorCoresBackward)), {}}),
+      in_bfloat16({"fused gradients", 206, "tensor-core gradients", kAll, {}, {}, blockwise_peak, with(kernels::with_forward(kernels::kFusedBackward)), {}}),
       {"ring of kernels", 206, "tiled gradients", kAll, layout, kReversed, nullptr, run_kernel_ring, {}},
       // clang-format on
   };

@@ -4,6 +4,7 @@
 #include "nccl/nccl_communicator.hpp"
 #include "tool/device_ranks.hpp"
 #include "tool/device_workplace.hpp"
+#include "tool/tile_file.hpp"
 
 namespace ringcraft::tool {
 namespace {
@@ -36,7 +37,8 @@ class NcclRanks final : public Ranks {
   void run(int world_size, DType type, const std::function<void(Workplace&)>& body) override {
     require_kernel_type("nccl", type);
     require_job_size(host_, world_size);
-    CudaEngine engine(options_.device);
+    CudaEngine engine(options_.device,
+                      {.tiles = read_tile_table(tile_sizes_file(), use_device(options_.device).name)});
     NcclCommunicator comm(host_.rank(), world_size, agreed_nccl_id(host_, options_), engine.stream(),
                           options_);
     DeviceWorkplace place(comm, engine);

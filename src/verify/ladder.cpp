@@ -7,6 +7,7 @@
 #include "ringcraft/core/error.hpp"
 #include "verify/rows_over_ranks.hpp"
 #include "verify/rowwise.hpp"
+#include "verify/single_device_cost.hpp"
 
 namespace ringcraft::verify {
 namespace {
@@ -43,28 +44,19 @@ RingTheory rows_theory(const Problem& problem, RoleBytes bytes) {
   return distributed_softmax_theory(problem, bytes, kRowsAtOnce);
 }
 
-// Elements of a query-side tensor, of a KV-side tensor, and of one number per row.
-Index q_elements(const Shape& s) { return s.batch * s.heads * s.seqlen * s.head_dim; }
-Index kv_elements(const Shape& s) { return s.batch * s.kv_heads * s.seqlen * s.head_dim; }
-Index row_elements(const Shape& s) { return s.batch * s.heads * s.seqlen; }
-
-// Forward q, k, v, O, m, l; backward q, k, v, out, dout, dq, dk, dv, lse, delta.
-Index blockwise_peak(const Shape& s, bool backward) {
-  return (backward ? 4 * q_elements(s) + 4 * kv_elements(s) : 2 * q_elements(s) + 2 * kv_elements(s)) +
-         2 * row_elements(s);
-}
-
 // And the memory wall: the scores of one head, backward also their gradients.
-Index dense_peak(const Shape& s, bool backward) {
-  return blockwise_peak(s, backward) + (backward ? 2 : 1) * s.seqlen * s.seqlen;
+Index dense_peak(const Shape& s, bool backward, RoleBytes bytes) {
+  return blockwise_peak(s, backward, bytes) + bytes_of(bytes, 0, (backward ? 2 : 1) * s.seqlen * s.seqlen);
 }
 
 // q, k, v, out, lse.
-Index rowwise_peak(const Shape& s, bool) { return 2 * q_elements(s) + 2 * kv_elements(s) + row_elements(s); }
+Index rowwise_peak(const Shape& s, bool, RoleBytes bytes) {
+  return bytes_of(bytes, q_elements(s) + 2 * kv_elements(s), q_elements(s) + row_elements(s));
+}
 
 // And for one head a second O, two sums and a second maximum.
-Index merge_peak(const Shape& s, bool backward) {
-  return rowwise_peak(s, backward) + s.seqlen * (s.head_dim + 3);
+Index merge_peak(const Shape& s, bool backward, RoleBytes bytes) {
+  return rowwise_peak(s, backward, bytes) + bytes_of(bytes, 0, s.seqlen * (s.head_dim + 3));
 }
 
 const std::vector<Stage>& stages() {

@@ -24,14 +24,16 @@ struct Stage {
   Expect expect;                     ///< kForward: the stage has no gradients
   std::optional<Layout> layout;      ///< of a distributed stage; none: one device
   std::optional<Schedule> schedule;  ///< of its backward pass, if it has one
-  /// Elements that a stage on one device holds at most, inputs included; with gradients if `backward`. None
-  /// for a distributed stage, whose `theory` knows that.
-  Index (*peak_elements)(const Shape& shape, bool backward);
+  /// Bytes that a stage on one device holds at most, inputs included; with gradients if `backward`. None for
+  /// a distributed stage, whose `theory` knows that.
+  Index (*peak_bytes)(const Shape& shape, bool backward, RoleBytes bytes);
   /// Computes it: the problem as problem_of gives it, the inputs whole. Fills in what it cost.
   std::function<Answer(const Problem&, const Inputs&, Measurement&)> run;
   std::vector<int> lessons;  ///< whose files it runs, its own among them
   /// What the forward pass of a distributed stage must cost; of a ring, unless another one is named.
   RingTheory (*theory)(const Problem& problem, RoleBytes bytes) = forward_theory;
+  /// Of its elements, where they are not the inputs' own; it rounds these itself.
+  std::optional<DType> dtype = {};
 };
 
 /// All stages, in the order of the lessons.

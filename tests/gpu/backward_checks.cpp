@@ -151,6 +151,22 @@ void check_rungs(Runner& runner, const std::string& what, const std::vector<C>& 
   check_candidates(runner, what, cases, verify::Expect::kAll, candidates);
 }
 
+// Every tile size has masks, lengths and head_dim of its own to get wrong.
+void check_tiles(Runner& runner) {
+  std::vector<Candidate<verify::Case>> candidates;
+  for (const BackwardRung* rung : backward_rungs())
+    for (const TileTable& tiles : unusual_tiles(*rung)) {
+      CudaRungs rungs = with_forward(*rung);
+      rungs.tiles = tiles;
+      candidates.push_back({name_of(*rung) + ", tile size " + std::to_string(tiles.place(*rung, 64)),
+                            rung->dtype, rung->largest_head_dim,
+                            [=](const verify::Case& c, const Inputs& inputs) {
+                              return block_by_block_answer(rungs, c.problem, inputs);
+                            }});
+    }
+  check_candidates(runner, "one shard of several tiles", tile_cases(), verify::Expect::kAll, candidates);
+}
+
 // Both schedules of the ring, with the engine's own rung, and one whose elements travel in bf16.
 void check_rings(Runner& runner, const std::string& what, const std::vector<verify::Case>& cases) {
   std::vector<Candidate<verify::Case>> candidates;
@@ -185,6 +201,7 @@ void run_checks(Runner& runner, verify::CaseSet set) {
               [](CudaRungs rungs, const verify::Case& c, const Inputs& inputs) {
                 return block_by_block_answer(rungs, c.problem, inputs);
               });
+  check_tiles(runner);
   check_rings(runner, "the ring, shards of several tiles", kernel_cases(set));
   check_rings(runner, "the ring, case table", ring_cases(set));
 }

@@ -29,6 +29,19 @@ struct Small {
   KvBlock kv;  ///< [1, 2, 130, 24]
 };
 
+/// Tables for every tile size of a rung but the usual one, which all other checks run: the second of each
+/// head_dim, the third, ...
+template <class Step>
+std::vector<TileTable> unusual_tiles(const Rung<Step>& rung) {
+  std::vector<TileTable> tables;
+  for (const int head_dim : {64, 128}) {
+    const auto sizes = tiles_of(rung, head_dim);
+    if (sizes.size() > tables.size() + 1) tables.resize(sizes.size() - 1);
+    for (std::size_t i = 1; i < sizes.size(); ++i) tables[i - 1].choose(rung, head_dim, sizes[i]);
+  }
+  return tables;
+}
+
 /// Empty if the body throws an Error with these words in it, else a sentence.
 template <class Body>
 std::string unless_refused(const std::string& what, const std::string& expected, Body body) {

@@ -88,6 +88,19 @@ void check_rungs(Runner& runner, std::span<const ForwardRung* const> rungs, cons
   check_candidates(runner, what, cases, verify::Expect::kForward, candidates);
 }
 
+// Every tile size has masks, lengths and head_dim of its own to get wrong.
+void check_tiles(Runner& runner) {
+  std::vector<Candidate<verify::Case>> candidates;
+  for (const ForwardRung* rung : forward_rungs())
+    for (const TileTable& tiles : unusual_tiles(*rung))
+      candidates.push_back(
+          {name_of(*rung) + ", tile size " + std::to_string(tiles.place(*rung, 64)), rung->dtype,
+           rung->largest_head_dim, [=](const verify::Case& c, const Inputs& inputs) {
+             return block_by_block_answer({.forward = rung, .tiles = tiles}, c.problem, inputs);
+           }});
+  check_candidates(runner, "one shard of several tiles", tile_cases(), verify::Expect::kForward, candidates);
+}
+
 }  // namespace
 
 void run_checks(Runner& runner, verify::CaseSet set) {
@@ -109,6 +122,7 @@ void run_checks(Runner& runner, verify::CaseSet set) {
               [](CudaRungs rungs, const verify::Case& c, const Inputs& inputs) {
                 return block_by_block_answer(rungs, c.problem, inputs);
               });
+  check_tiles(runner);
   // The ring cannot tell one rung from another: in brief it is run with the engine's own alone.
   const ForwardRung* const own[] = {CudaRungs{}.forward};
   check_rungs(runner, set == verify::CaseSet::kFull ? forward_rungs() : own,

@@ -61,4 +61,15 @@ std::vector<verify::Case> ring_cases(verify::CaseSet set) {
   return cases;
 }
 
+std::vector<verify::Case> tile_cases() {
+  constexpr Position kTokens = 201;
+  std::vector<verify::Case> cases;
+  for (const Index head_dim : {64, 33, 128})
+    for (const Mask& mask : {causal_mask(), window_mask(70), Mask{.right = 0, .cu_seqlens = packed(kTokens)}})
+      cases.push_back(
+          verify::make_case(make_problem({1, 4, 2, kTokens, head_dim}, mask, Layout::kContiguous, 1),
+                            verify::Data::kNormal, 8000 + cases.size()));
+  return cases;
+}
+
 }  // namespace ringcraft::kernels

@@ -48,13 +48,13 @@ check() { # FILE ARCH KERNELS PATTERN...
 for arch in ${RINGCRAFT_LONG:+80 90} 90a; do
   check forward/01_naive.cu $arch 3 FFMA
   check forward/02_tiles.cu $arch 3 FFMA LDS
-  check forward/03_online_softmax.cu $arch 2 FFMA 'LDS\.128' 'LDG\.E\.128'
+  check forward/03_online_softmax.cu $arch 4 FFMA 'LDS\.128' 'LDG\.E\.128'
   check forward/04_tensor_cores.cu $arch 2 'HMMA\.16816\.F32\.BF16' 'LDSM\.16\.M88\.4' 'LDSM\.16\.MT88\.4' 'MUFU\.EX2'
-  check forward/05_pipeline.cu $arch 2 'HMMA\.16816\.F32\.BF16' 'LDSM\.16\.M88\.4' 'LDSM\.16\.MT88\.4' 'LDGSTS\.E\.BYPASS\.128'
+  check forward/05_pipeline.cu $arch 5 'HMMA\.16816\.F32\.BF16' 'LDSM\.16\.M88\.4' 'LDSM\.16\.MT88\.4' 'LDGSTS\.E\.BYPASS\.128'
   check merge/01_merge.cu $arch 2 FFMA 'LDG\.E\.128' 'STG\.E\.128'
   check backward/01_naive.cu $arch 3 FFMA
   check backward/02_two_kernels.cu $arch 4 FFMA 'LDS\.128' 'LDG\.E\.128'
-  check backward/03_tensor_cores.cu $arch 4 'HMMA\.16816\.F32\.BF16' 'LDSM\.16\.M88\.4' 'LDSM\.16\.MT88\.4' 'LDGSTS\.E\.BYPASS\.128'
+  check backward/03_tensor_cores.cu $arch 8 'HMMA\.16816\.F32\.BF16' 'LDSM\.16\.M88\.4' 'LDSM\.16\.MT88\.4' 'LDGSTS\.E\.BYPASS\.128'
   check backward/04_fused.cu $arch 2 'HMMA\.16816\.F32\.BF16' 'LDSM\.16\.M88\.4' 'LDSM\.16\.MT88\.4' 'LDGSTS\.E\.BYPASS\.128' 'REDG\?\.E\.ADD\.F32'
 done
 command -v cuobjdump >/dev/null && command -v nvdisasm >/dev/null ||

@@ -67,6 +67,8 @@ case_each_command_gets_its_program() {
   done
   launch run --ranks 3 --mine
   has "$out" 'tool [run] [--ranks] [3] [--mine]'
+  launch bench --tune kernels
+  has "$out" 'tool [bench] [--tune] [kernels]'
   local backend
   for backend in cuda nccl; do
     launch attend --input f --backend $backend

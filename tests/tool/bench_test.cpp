@@ -1,4 +1,6 @@
 // bench runs to its end and says what it measured; how fast anything is, is not tested.
+#include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "support/catch.hpp"
@@ -102,4 +104,19 @@ TEST_CASE("bench takes turns with a child that answers, and reports one that end
   CAPTURE(broken.out, broken.err);
   CHECK(broken.exit_code == 3);
   CHECK(broken.err.find("with PyTorch ended or gave no answer: no more") != std::string::npos);
+}
+
+TEST_CASE("bench kernels without a GPU is a sentence and exit code 3: no other device's times are shown") {
+  const Folder folder;
+  ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
+  for (const char* flags : {"", " --tune"}) {
+    const Ran ran =
+        run_tool(folder, std::string("bench kernels") + flags + " --json '" + folder.file("json") + "'");
+    CAPTURE(ran.out, ran.err);
+    CHECK(ran.exit_code == 3);
+    CHECK(ran.out.empty());
+    CHECK(ran.err.find("bench kernels measures a GPU") != std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(folder.file("json")));
+  }
+  ::unsetenv("CUDA_VISIBLE_DEVICES");
 }

@@ -58,7 +58,7 @@ TEST_CASE("the first tokens are the rows of the first batch entry, rounded, and 
   const auto part = first.k.values<float>();
   for (std::size_t head = 0; head < 3; ++head)
     for (std::size_t i = 0; i < 100; ++i)
-      CHECK(part[head * 100 + i] == static_cast<float>(whole[head * 205 + i]));
+      CHECK(part[head * 100 + i] == float_from_bfloat16(bfloat16_from(whole[head * 205 + i])));
 }
 
 TEST_CASE("the kernels' stages stand between lessons 108 and 302, and each is right, at the cost of theory") {
@@ -75,7 +75,7 @@ TEST_CASE("the kernels' stages stand between lessons 108 and 302, and each is ri
     CHECK(report.rows.back().id == "302 distributed softmax");
     CHECK(report.count(verify::Status::kFailed) == 0);
 #ifdef RINGCRAFT_HAS_EXECUTOR
-    CHECK(report.count(verify::Status::kPassed) == 10);
+    CHECK(report.count(verify::Status::kPassed) == 14);
     CHECK(report.rows[1].id == "201 naive kernels");
     CHECK(kernel_stages_of(report) == kernel_stages_of_the_readme());
     CHECK(report.rows[1].claim == "equals dense, 41 tokens");
@@ -100,4 +100,39 @@ TEST_CASE("a head_dim that the kernels do not take is a row that was not tried, 
 #ifdef RINGCRAFT_HAS_EXECUTOR
   CHECK(report.rows[0].sentence == "not tried: the kernels take a head_dim of at most 128, this is 129");
 #endif
+}
+
+TEST_CASE("a stage in bfloat16 may round as dense attention in it does, and not be wrong by a percent") {
+  // Dense attention with a factor on all that it answers: a percent is far less than an element may be wrong.
+  const auto dense_times = [](double factor) {
+    verify::Stage stage = verify::stage_named("dense");
+    stage.run = [=, run = stage.run](const Problem& problem, const verify::Inputs& inputs,
+                                     verify::Measurement& cost) {
+      verify::Answer answer = run(problem, inputs, cost);
+      for (Buffer* tensor : {&answer.out, &answer.dq, &answer.dk, &answer.dv})
+        for (float& x : tensor->values<float>()) x = static_cast<float>(factor * x);
+      return verify::converted(answer, DType::kBFloat16);
+    };
+    stage.name = "narrow";
+    stage.predecessor = "dense";
+    stage.dtype = DType::kBFloat16;
+    return stage;
+  };
+  // Whatever the problem is: three tokens, or a window of one key, whose dq and dk are 0.
+  for (const Mask& mask : {causal_mask(), window_mask(0)})
+    for (const Position tokens : {3, 41}) {
+      const verify::Case c = verify::make_case(
+          make_problem({1, 4, 2, tokens, 8}, mask, Layout::kContiguous, 1), verify::Data::kNormal, 8);
+      const verify::Inputs inputs =
+          verify::converted(verify::make_inputs(c, DType::kBFloat16), DType::kFloat32);
+      for (const double factor : {1.0, 1.01}) {
+        CAPTURE(tokens, factor);
+        const std::vector<verify::Stage> stages{verify::stage_named("dense"), dense_times(factor)};
+        const verify::Report report = tool::climb_stages("", stages, c.problem, inputs);
+        CHECK(report.rows[0].status == verify::Status::kPassed);
+        CHECK((report.rows[1].status == verify::Status::kPassed) == (factor == 1.0));
+        CHECK((report.rows[1].sentence.find("the RMS of the errors is") != std::string::npos) ==
+              (factor != 1.0));
+      }
+    }
 }
