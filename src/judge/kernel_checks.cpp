@@ -35,8 +35,8 @@ Score score(KernelHead& head, Index a, Index b) {
   return {factor * score.value, std::fabs(factor) * score.scale};
 }
 
-void require_near(const KernelHead& head, const std::string& what, double got, double want, double bound) {
-  judge::require_near(head.name() + ": " + what, got, want, bound);
+void require_number(const KernelHead& head, const std::string& what, double got, double want, double bound) {
+  require_near(head.name() + ": " + what, got, want, bound);
 }
 
 std::string at(const std::string& name, Index a, Index b) {
@@ -179,8 +179,8 @@ void require_scores(KernelHead& head) {
   for (Index a = 0; a < head.rows(); ++a)
     for_visible(head, a, [&](Index b) {
       const Score want = score(head, a, b);
-      require_near(head, at("S", a, b), number_at(head.workspace(), a * head.keys() + b), want.value,
-                   share_of(head, 0) * want.scale);
+      require_number(head, at("S", a, b), number_at(head.workspace(), a * head.keys() + b), want.value,
+                     share_of(head, 0) * want.scale);
     });
 }
 
@@ -194,15 +194,16 @@ void require_weights(KernelHead& head) {
     if (largest == -kInfinity) continue;
     const std::string row = " of row " + std::to_string(a);
     const double share = share_of(head, scale);
-    require_near(head, "m" + row, number_at(head.max(), a), largest, share);
+    require_number(head, "m" + row, number_at(head.max(), a), largest, share);
     for_visible(head, a, [&](Index b) {
       const double want = std::exp(score(head, a, b).value - largest);
       sum += want;
-      require_near(head, at("P", a, b), number_at(head.workspace(), a * head.keys() + b), want, share * want);
+      require_number(head, at("P", a, b), number_at(head.workspace(), a * head.keys() + b), want,
+                     share * want);
     });
-    require_near(head, "l" + row, number_at(head.sum(), a), sum, share * sum);
-    require_near(head, "the factor of the old O" + row,
-                 number_at(head.workspace(), head.rows() * head.keys() + a), 0, 0);
+    require_number(head, "l" + row, number_at(head.sum(), a), sum, share * sum);
+    require_number(head, "the factor of the old O" + row,
+                   number_at(head.workspace(), head.rows() * head.keys() + a), 0, 0);
   }
 }
 
@@ -210,10 +211,10 @@ void require_single_scores(KernelHead& head) {
   for (Index a = 0; a < head.rows(); ++a) {
     const Index b = head.ranges().begin[static_cast<std::size_t>(a)];
     const Score want = score(head, a, b);
-    require_near(head, at("the score", a, b), number_at(head.max(), a), want.value,
-                 share_of(head, 0) * want.scale);
-    require_near(head, "l of row " + std::to_string(a) + ", which sees one key,", number_at(head.sum(), a), 1,
-                 0);
+    require_number(head, at("the score", a, b), number_at(head.max(), a), want.value,
+                   share_of(head, 0) * want.scale);
+    require_number(head, "l of row " + std::to_string(a) + ", which sees one key,", number_at(head.sum(), a),
+                   1, 0);
   }
 }
 
