@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::string_view kGradientNames[] = {"dq", "dk", "dv"};
 
-std::size_t size_of(const Extents& e) {
-  return static_cast<std::size_t>(e.batch * e.heads * e.rows * e.width);
-}
-
 // As the kernels get it: softmax_scale in float32.
 verify::BlockProblem with_float_scale(verify::BlockProblem problem) {
   problem.softmax_scale = static_cast<float>(problem.softmax_scale);
@@ -68,9 +64,9 @@ GradientHead::GradientHead(const Head& head)
   RowSums sums = row_sums(problem_, in_);
   lse_ = std::move(sums.lse);
   delta_ = std::move(sums.delta);
-  gradients_[kDq].resize(size_of(problem_.q_extents()));
-  gradients_[kDk].resize(size_of(problem_.kv_extents()));
-  gradients_[kDv].resize(size_of(problem_.kv_extents()));
+  gradients_[kDq].resize(static_cast<std::size_t>(problem_.q_extents().elements()));
+  gradients_[kDk].resize(static_cast<std::size_t>(problem_.kv_extents().elements()));
+  gradients_[kDv].resize(static_cast<std::size_t>(problem_.kv_extents().elements()));
 }
 
 KernelRun GradientHead::step(const GradientCall& call, HowRun how) { return step(call, 0, keys(), how); }

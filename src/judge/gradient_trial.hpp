@@ -32,10 +32,10 @@ class GradientHead {
   /// Throws Wrong unless dq, dk and dv are the oracle's; the rule goes on over several heads. `only` names
   /// the gradients that are looked at; none: all.
   void require_gradients(verify::FloatRule& rule, const std::vector<std::string_view>& only = {}) const;
-  /// Throws Wrong unless dq, dk and dv are what they were `before`, a clone, grown by the gradients of
+  /// Throws Wrong unless dq, dk and dv are what they were `before`, grown by the gradients of
   /// `from_zero`, a head with the same inputs.
   void require_grown(const std::vector<std::vector<float>>& before, const GradientHead& from_zero) const;
-  /// Throws Wrong, "LABEL: dk of key 3 ... has other bits", unless both heads have the same gradients.
+  /// Throws Wrong, "NAME, LABEL: dk of key 3 ... is 0.5, and was 0.25", unless both have the same gradients.
   void require_same_bits(const GradientHead& other, const std::string& label) const;
   /// Throws Wrong unless rows without a key and keys without a row have the gradients that they had before.
   void require_unseen_untouched(const std::vector<std::vector<float>>& before) const;
