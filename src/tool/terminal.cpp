@@ -27,28 +27,28 @@ struct State {
   int pipe[2] = {-1, -1};
   std::array<struct sigaction, kTold.size()> told{};
   std::array<struct sigaction, kCrashes.size()> crashes{};
-} state;
+} the_terminal;
 
 void restore() {
-  if (state.raw == 0) return;
-  state.raw = 0;
-  ::tcsetattr(STDIN_FILENO, TCSANOW, &state.before);
+  if (the_terminal.raw == 0) return;
+  the_terminal.raw = 0;
+  ::tcsetattr(STDIN_FILENO, TCSANOW, &the_terminal.before);
 }
 
 // Keys at once and unseen; Ctrl-C and Ctrl-Z stay signals, and output is as ever.
 void enter() {
-  termios keys = state.before;
+  termios keys = the_terminal.before;
   keys.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
   keys.c_cc[VMIN] = 1;
   keys.c_cc[VTIME] = 0;
-  state.raw = 1;
+  the_terminal.raw = 1;
   ::tcsetattr(STDIN_FILENO, TCSANOW, &keys);
 }
 
 extern "C" void tell(int signal) {
   const int kept = errno;
   const auto byte = static_cast<unsigned char>(signal);
-  (void)!::write(state.pipe[1], &byte, 1);
+  (void)!::write(the_terminal.pipe[1], &byte, 1);
   errno = kept;
 }
 
@@ -118,21 +118,21 @@ WindowSize window_size() {
 }
 
 Terminal::Terminal() {
-  if (!on_terminal() || ::tcgetattr(STDIN_FILENO, &state.before) != 0)
+  if (!on_terminal() || ::tcgetattr(STDIN_FILENO, &the_terminal.before) != 0)
     throw Error("watch needs a terminal to read keys from; without one, ./ringcraft check says the same");
-  if (::pipe2(state.pipe, O_CLOEXEC | O_NONBLOCK) != 0)
+  if (::pipe2(the_terminal.pipe, O_CLOEXEC | O_NONBLOCK) != 0)
     throw Error("watch: the system gives no pipe; close other programs and try again", Code::kMissing);
-  install(kTold, state.told, tell);
-  install(kCrashes, state.crashes, restore_and_crash);
+  install(kTold, the_terminal.told, tell);
+  install(kCrashes, the_terminal.crashes, restore_and_crash);
   enter();
 }
 
 Terminal::~Terminal() {
   restore();
-  uninstall(kTold, state.told);
-  uninstall(kCrashes, state.crashes);
-  ::close(state.pipe[0]);
-  ::close(state.pipe[1]);
+  uninstall(kTold, the_terminal.told);
+  uninstall(kCrashes, the_terminal.crashes);
+  ::close(the_terminal.pipe[0]);
+  ::close(the_terminal.pipe[1]);
 }
 
 std::string Terminal::keys() {
@@ -142,11 +142,11 @@ std::string Terminal::keys() {
   return got < 0 ? "" : parser_.feed({bytes, static_cast<std::size_t>(got)});
 }
 
-int Terminal::signals() const { return state.pipe[0]; }
+int Terminal::signals() const { return the_terminal.pipe[0]; }
 
 std::optional<int> Terminal::signal() {
   unsigned char byte = 0;
-  if (::read(state.pipe[0], &byte, 1) != 1) return std::nullopt;
+  if (::read(the_terminal.pipe[0], &byte, 1) != 1) return std::nullopt;
   return byte;
 }
 
