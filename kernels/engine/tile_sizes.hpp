@@ -18,7 +18,7 @@ template <int kOwn, int... kOther>
 struct TileSizes {
   static constexpr TileSize kSizes[sizeof...(kOther)] = {{kOwn, kOther}...};
 
-  /// Calls body.operator()<number of other rows>() for this place in the list.
+  /// Calls `body`, a template over the number of other rows, for this place in the list.
   template <class Body>
   static void choose(int place, Body body) {
     int i = 0;

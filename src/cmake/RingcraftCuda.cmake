@@ -1,5 +1,6 @@
-# Looks for CUDA and enables the language where it is good enough; sets RINGCRAFT_CUDA and says in one status line what was
-# found. Included by the top-level file, since a language must be enabled above all targets that use or link it.
+# Looks for CUDA and enables the language where it is good enough; sets RINGCRAFT_CUDA, and RINGCRAFT_GPU to the compute
+# capability of this machine's first device, if there is one, and says in one status line what was found. Included by the
+# top-level file, since a language must be enabled above all targets that use or link it.
 #
 # Architectures of rungs 01 to 05, which use nothing newer than sm_80: machine code for 80 (A100; 86 and 89 run it too),
 # PTX of 80 for every later generation (the driver compiles it at start), and machine code for 90, so that an H100 or H200
@@ -7,13 +8,14 @@
 # target.
 # RINGCRAFT_NATIVE: machine code for the device of this machine alone, which takes half the time to compile; without one
 # PTX of 80, so that a device plugged in later finds kernels. Not CMake's "native", which fails where there is no device.
+execute_process(COMMAND nvidia-smi -i 0 --query-gpu=compute_cap --format=csv,noheader
+  OUTPUT_VARIABLE answer ERROR_QUIET)
+string(REGEX MATCH "^([0-9]+)\\.([0-9])" RINGCRAFT_GPU "${answer}")  # empty without a device
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES 80 90-real)
   if(RINGCRAFT_NATIVE)
     set(CMAKE_CUDA_ARCHITECTURES 80-virtual)
-    execute_process(COMMAND nvidia-smi -i 0 --query-gpu=compute_cap --format=csv,noheader
-      OUTPUT_VARIABLE answer ERROR_QUIET)
-    if(answer MATCHES "^([0-9]+)\\.([0-9])")
+    if(RINGCRAFT_GPU)
       set(CMAKE_CUDA_ARCHITECTURES ${CMAKE_MATCH_1}${CMAKE_MATCH_2}-real)
     endif()
   endif()

@@ -66,6 +66,13 @@ function(ringcraft_precompile target)
   endif()
 endfunction()
 
+# ringcraft_precompile_as(TARGET OTHER): with the headers of a target that has the same flags.
+function(ringcraft_precompile_as target other)
+  if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    target_precompile_headers(${target} REUSE_FROM ${other})
+  endif()
+endfunction()
+
 # ringcraft_in_batches(TARGET...): the target's files compile a few at a time, as one, so that what they all include is parsed
 # once; a first build of everything takes two thirds of the time. No two of its files may give a name of their own to
 # different things. Not under a compiler cache, for the reason above.

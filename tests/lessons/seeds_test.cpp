@@ -1,7 +1,7 @@
 // No false alarm: the library's own functions pass every check under other seeds, too, in this process.
 // Workers are judged over fewer seeds in tests/judge; a lesson that compares times, and one whose exercise is
 // a kernel, are judged there alone.
-//   seeds_test [SEEDS [LESSON]]    default 20 of every lesson; RINGCRAFT_LONG=1: 1000
+//   seeds_test [SEEDS [LESSON]]    default 10 of every lesson; RINGCRAFT_LONG=1: 1000
 #include <cstdio>
 #include <cstdlib>
 
@@ -38,7 +38,7 @@ int false_alarms(const Lesson& lesson, int seeds) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int asked = argc > 1 ? std::atoi(argv[1]) : 20, only = argc > 2 ? std::atoi(argv[2]) : 0;
+  const int asked = argc > 1 ? std::atoi(argv[1]) : 10, only = argc > 2 ? std::atoi(argv[2]) : 0;
   const int seeds = ringcraft::testing::long_run() ? 1000 : asked;
   int reports = 0, alarms = 0;
   for (const Lesson& lesson : all_lessons()) {
