@@ -20,10 +20,13 @@ inline bool long_run() {
   return wish != nullptr && std::string_view(wish) == "1";
 }
 
-// All of them, or under a sanitizer every `step`-th, the first one among them.
+// Whether this run tries a part of the examples.
+inline bool tries_fewer() { return kUnderSanitizer && !long_run(); }
+
+// All of them, or every `step`-th, the first one among them, if this run tries fewer.
 template <class T>
 std::vector<T> fewer_under_sanitizer(std::vector<T> all, std::size_t step) {
-  if (!kUnderSanitizer || long_run()) return all;
+  if (!tries_fewer()) return all;
   std::vector<T> some;
   for (std::size_t i = 0; i < all.size(); i += step) some.push_back(std::move(all[i]));
   return some;

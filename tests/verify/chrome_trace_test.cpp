@@ -84,7 +84,7 @@ Index sum_of(const Json& events, int rank, const char* category, const char* arg
 
 TEST_CASE("a picture is well-formed, nests, and adds up to the counters") {
   Random random(401);
-  for (int trial = 0; trial < (testing::kUnderSanitizer ? 6 : 30); ++trial) {
+  for (int trial = 0; trial < (testing::tries_fewer() ? 6 : 30); ++trial) {
     const Problem problem = testing::random_problem(random, 6, 30);
     const Schedule schedule = trial % 2 == 0 ? Schedule::kForward : Schedule::kReversed;
     INFO(testing::described(problem));

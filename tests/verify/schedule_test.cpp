@@ -89,7 +89,7 @@ TEST_CASE("the rings are proved right on every layout, mask, length and number o
 
 TEST_CASE("the rings are proved right on random problems, in any order of delivery") {
   Random random(411);
-  for (int trial = 0; trial < (testing::kUnderSanitizer ? 24 : 120); ++trial) {
+  for (int trial = 0; trial < (testing::tries_fewer() ? 24 : 120); ++trial) {
     const Problem problem = testing::random_problem(random, 8, 30);
     const auto seed = static_cast<std::uint64_t>(trial % 3);
     check_right(problem, Schedule::kForward, seed, trial % 4 == 0 ? DType::kFloat32 : DType::kFloat64);
