@@ -8,8 +8,6 @@
 namespace ringcraft::kernels {
 namespace {
 
-std::string name_of(TileSize size) { return std::to_string(size.own) + "x" + std::to_string(size.other); }
-
 // The sizes that a rung takes; empty if there is no such rung, or it has no choice.
 std::span<const TileSize> sizes_of(const std::string& pass, int rung, int head_dim) {
   const auto among = [&](const auto& rungs, const char* name) {
@@ -29,6 +27,8 @@ std::span<const TileSize> sizes_of(const std::string& pass, int rung, int head_d
 }
 
 }  // namespace
+
+std::string name_of(TileSize size) { return std::to_string(size.own) + "x" + std::to_string(size.other); }
 
 void TileTable::choose(const std::string& pass, int rung, int head_dim, TileSize size) {
   const std::span<const TileSize> sizes = sizes_of(pass, rung, head_dim);

@@ -17,6 +17,9 @@
 
 namespace ringcraft::kernels {
 
+/// "64x32": own x other rows.
+std::string name_of(TileSize size);
+
 /// The tile sizes of one device.
 class TileTable {
  public:

@@ -67,8 +67,6 @@ std::string name_of(const Rung<Step>& rung) {
   return (rung.number < 10 ? "0" : "") + std::to_string(rung.number) + " " + rung.name;
 }
 
-std::string name_of(TileSize size) { return std::to_string(size.own) + "x" + std::to_string(size.other); }
-
 // The largest error of a short sequence, in units of each element's scale.
 double error_of(const CudaRungs& rungs, const KernelSetting& setting) {
   const Problem problem =
