@@ -19,51 +19,40 @@ verify::BlockProblem with_float_scale(verify::BlockProblem problem) {
   return problem;
 }
 
-// lse, and delta = rowsum(out * dout), of whole rows, as a forward pass in float32 leaves them.
-struct RowSums {
-  std::vector<float> lse, delta;
-};
-RowSums row_sums(const verify::BlockProblem& problem, const verify::Inputs& in) {
-  const verify::Answer forward = verify::plain_dense<float>(with_float_scale(problem), in);
-  const auto lse = forward.lse.values<float>(), out = forward.out.values<float>();
-  const auto dout = in.dout.values<float>();
-  RowSums sums{{lse.begin(), lse.end()}, {}};
-  const auto width = static_cast<std::size_t>(problem.head_dim);
-  for (std::size_t row = 0; row < lse.size(); ++row) {
+// rowsum(out * dout)
+std::vector<float> delta_of(const Buffer& output, const Buffer& gradient) {
+  const auto out = output.values<float>(), dout = gradient.values<float>();
+  const auto width = static_cast<std::size_t>(output.extents().width);
+  std::vector<float> all;
+  for (std::size_t row = 0; row < out.size(); row += width) {
     double delta = 0;
-    for (std::size_t d = row * width; d < (row + 1) * width; ++d) delta += double{out[d]} * dout[d];
-    sums.delta.push_back(static_cast<float>(delta));
+    for (std::size_t d = row; d < row + width; ++d) delta += double{out[d]} * dout[d];
+    all.push_back(static_cast<float>(delta));
   }
-  return sums;
+  return all;
 }
 
 // Nobody may look at the numbers of a row that sees none of these keys.
-void poison(RowSums& sums, const KeyRanges& ranges) {
+void poison(std::vector<float>& lse, std::vector<float>& delta, const KeyRanges& ranges) {
   const std::size_t rows = ranges.begin.size();
-  for (std::size_t row = 0; row < sums.lse.size(); ++row) {
+  for (std::size_t row = 0; row < lse.size(); ++row) {
     const std::size_t a = row % rows;
     if (ranges.begin[a] < ranges.end[a]) continue;
     constexpr float kNoNumber = std::numeric_limits<float>::quiet_NaN();
-    sums.lse[row] = a % 2 == 0 ? kNoNumber : -std::numeric_limits<float>::infinity();
-    sums.delta[row] = a % 2 == 0 ? kNoNumber : 0;
+    lse[row] = a % 2 == 0 ? kNoNumber : -std::numeric_limits<float>::infinity();
+    delta[row] = a % 2 == 0 ? kNoNumber : 0;
   }
-}
-
-std::span<float> rows_between(std::span<float> all, Index first, Index last, Index width) {
-  return all.subspan(static_cast<std::size_t>(first * width),
-                     static_cast<std::size_t>((last - first) * width));
 }
 
 }  // namespace
 
 GradientHead::GradientHead(const Head& head)
     : name_(head.name),
-      problem_(head.problem),
+      problem_(with_float_scale(head.problem)),
       ranges_(head.ranges),
-      in_(verify::converted(head.in, DType::kFloat32)) {
-  RowSums sums = row_sums(problem_, in_);
-  lse_ = std::move(sums.lse);
-  delta_ = std::move(sums.delta);
+      in_(verify::converted(head.in, DType::kFloat32)),
+      dense_(verify::plain_dense<float>(problem_, in_)),
+      delta_(delta_of(dense_.out, in_.dout)) {
   gradients_[kDq].resize(static_cast<std::size_t>(problem_.q_extents().elements()));
   gradients_[kDk].resize(static_cast<std::size_t>(problem_.kv_extents().elements()));
   gradients_[kDv].resize(static_cast<std::size_t>(problem_.kv_extents().elements()));
@@ -78,14 +67,15 @@ KernelRun GradientHead::step(const GradientCall& call, Index first, Index last, 
   };
   KeyRanges by_row = part_of(ranges_, first, last);
   KeyRanges by_key = by_row.transposed(static_cast<int>(last - first));
-  RowSums sums{lse_, delta_};
-  poison(sums, by_row);
+  const auto dense_lse = dense_.lse.values<float>();
+  std::vector<float> lse(dense_lse.begin(), dense_lse.end()), delta = delta_;
+  poison(lse, delta, by_row);
   const GradientStep step{.q = in_.q.values<float>(),
                           .dout = in_.dout.values<float>(),
                           .k = part(in_.k.values<float>()),
                           .v = part(in_.v.values<float>()),
-                          .lse = sums.lse,
-                          .delta = sums.delta,
+                          .lse = lse,
+                          .delta = delta,
                           .key_begin = by_row.begin,
                           .key_end = by_row.end,
                           .row_begin = by_key.begin,
@@ -118,17 +108,15 @@ KernelRun GradientHead::step(const GradientCall& call, Index first, Index last, 
 
 void GradientHead::require_gradients(verify::FloatRule& rule,
                                      const std::vector<std::string_view>& only) const {
-  const verify::BlockProblem problem = with_float_scale(problem_);
-  const verify::Answer dense = verify::plain_dense<float>(problem, in_);
-  verify::Answer got = verify::clone(dense);
+  verify::Answer got = verify::clone(dense_);
   for (const auto& [name, tensor] : verify::named(got)) {
     if (!only.empty() && std::ranges::find(only, name) == only.end()) continue;
     const auto gradient = std::ranges::find(kGradientNames, name);
     if (gradient != std::end(kGradientNames))
       std::ranges::copy(gradients_[gradient - kGradientNames], tensor.values<float>().begin());
   }
-  const verify::Oracle want = verify::oracle(problem, in_);
-  require_comparison(name_, rule.add(got, dense, want), want, only);
+  const verify::Oracle want = verify::oracle(problem_, in_);
+  require_comparison(name_, rule.add(got, dense_, want), want, only);
 }
 
 std::vector<std::vector<float>> GradientHead::begin_with(Random& random) {

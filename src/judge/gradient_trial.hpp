@@ -61,7 +61,8 @@ class GradientHead {
   verify::BlockProblem problem_;
   KeyRanges ranges_;
   verify::Inputs in_;
-  std::vector<float> lse_, delta_;
+  verify::Answer dense_;      // of plain loops in float32: its lse is what the kernels get
+  std::vector<float> delta_;  // of its rows
   std::vector<float> gradients_[kGradients];
 };
 

@@ -78,8 +78,7 @@ KernelRun KernelHead::step(const KernelCall& call, HowRun how) {
 KernelRun KernelHead::step(const KernelCall& call, Index first, Index last, HowRun how) {
   KeyRanges part = part_of(ranges_, first, last);
   const auto rows_of = [&](Buffer& kv) {
-    return kv.values<float>().subspan(static_cast<std::size_t>(first * problem_.head_dim),
-                                      static_cast<std::size_t>((last - first) * problem_.head_dim));
+    return rows_between(kv.values<float>(), first, last, problem_.head_dim);
   };
   return run(call,
              {.k = rows_of(in_.k),
@@ -131,6 +130,11 @@ void KernelHead::require_attention(verify::FloatRule& rule) const {
   const verify::Answer dense = verify::converted(verify::plain_dense<float>(problem, in_), dtype_);
   require_comparison(name_, rule.add(got, dense, want), want);
   if (dtype_ == DType::kBFloat16) require_only_weights_rounded(name_, problem, in_, got, want);
+}
+
+std::span<float> rows_between(std::span<float> all, Index first, Index last, Index width) {
+  return all.subspan(static_cast<std::size_t>(first * width),
+                     static_cast<std::size_t>((last - first) * width));
 }
 
 void require_no_finding(const std::string& name, const KernelRun& run) {

@@ -66,6 +66,9 @@ class KernelHead {
   std::vector<float> out_, max_, sum_, workspace_;
 };
 
+/// The rows [first, last) of a single head's numbers, `width` to a row.
+std::span<float> rows_between(std::span<float> all, Index first, Index last, Index width);
+
 /// Throws Wrong if a launch ended with a finding (sign::kFinding).
 void require_no_finding(const std::string& name, const KernelRun& run);
 
