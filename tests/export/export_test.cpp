@@ -1,10 +1,12 @@
 // An exported tree shows no solution, whatever of it one searches; a wrong call leaves nothing behind.
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
+#include <unordered_map>
 
 #include "support/catch.hpp"
 #include "tool/kept_links.hpp"
@@ -16,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path kRoot = RINGCRAFT_SOURCE_DIR;
+constexpr std::size_t kShortest = 20;  // letters of a line that says something
 
 std::string stripped(const std::string& line) {
   const auto first = line.find_first_not_of(" \t\r");
@@ -31,28 +34,74 @@ std::map<int, std::set<std::string>> split(const std::string& text, std::string&
     const std::string words = stripped(line);
     if (words.starts_with("// BEGIN SOLUTION ")) lesson = std::stoi(words.substr(18));
     if (lesson == 0) outside += line + "\n";
-    if (lesson != 0 && words.size() >= 20 && words.find(" SOLUTION ") == words.npos)
+    if (lesson != 0 && words.size() >= kShortest && words.find(" SOLUTION ") == words.npos)
       inside[lesson].insert(words);
     if (words.starts_with("// END SOLUTION ")) lesson = 0;
   }
   return inside;
 }
 
-// The distinctive lines of every lesson: of 20 letters at least, and nowhere in the code that students get.
-std::map<int, std::set<std::string>> distinctive_lines() {
-  std::map<int, std::set<std::string>> lines;
-  std::string outside;
-  for (const char* folder : {"src", "kernels", "lessons"})
-    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
-      const std::string ending = entry.path().extension().string();
-      if (!entry.is_regular_file() ||
-          (ending != ".cpp" && ending != ".hpp" && ending != ".cu" && ending != ".cuh"))
-        continue;
-      for (auto& [lesson, found] : split(contents(entry.path()), outside)) lines[lesson].merge(found);
+// Of these lines, each of kShortest letters at least, those that stand in a text or a packed file. They are many, and so are
+// the texts: one pass over a text looks for all of them, by their first eight letters.
+class LineSearch {
+ public:
+  explicit LineSearch(const std::set<std::string>& lines) : may_begin_(1 << 16) {
+    for (const std::string& line : lines) {
+      by_beginning_[beginning(line.data())].push_back(line);
+      may_begin_[mixed(beginning(line.data()))] = true;
     }
-  for (auto& [lesson, found] : lines)
-    std::erase_if(found, [&](const std::string& line) { return outside.find(line) != outside.npos; });
-  return lines;
+  }
+
+  std::set<std::string> found_in(const std::string& text) const {
+    std::set<std::string> found;
+    for (std::size_t at = 0; at + kShortest <= text.size(); ++at) {
+      const std::uint64_t letters = beginning(text.data() + at);
+      if (!may_begin_[mixed(letters)]) continue;
+      const auto candidates = by_beginning_.find(letters);
+      if (candidates == by_beginning_.end()) continue;
+      for (const std::string& line : candidates->second)
+        if (text.compare(at, line.size(), line) == 0) found.insert(line);
+    }
+    return found;
+  }
+
+ private:
+  static std::uint64_t beginning(const char* text) {
+    std::uint64_t letters;
+    std::memcpy(&letters, text, sizeof letters);
+    return letters;
+  }
+  static std::uint64_t mixed(std::uint64_t letters) { return letters * 0x9e3779b97f4a7c15 >> 48; }
+
+  std::unordered_map<std::uint64_t, std::vector<std::string>> by_beginning_;
+  std::vector<bool> may_begin_;  // most letters begin no line
+};
+
+std::set<std::string> all_of(const std::map<int, std::set<std::string>>& lines) {
+  std::set<std::string> all;
+  for (const auto& [lesson, some] : lines) all.insert(some.begin(), some.end());
+  return all;
+}
+
+// The distinctive lines of every lesson: of kShortest letters at least, and nowhere in the code that students get.
+const std::map<int, std::set<std::string>>& distinctive_lines() {
+  static const auto all_lines = [] {
+    std::map<int, std::set<std::string>> lines;
+    std::string outside;
+    for (const char* folder : {"src", "kernels", "lessons"})
+      for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
+        const std::string ending = entry.path().extension().string();
+        if (!entry.is_regular_file() ||
+            (ending != ".cpp" && ending != ".hpp" && ending != ".cu" && ending != ".cuh"))
+          continue;
+        for (auto& [lesson, found] : split(contents(entry.path()), outside)) lines[lesson].merge(found);
+      }
+    const std::set<std::string> open = LineSearch(all_of(lines)).found_in(outside);
+    for (auto& [lesson, found] : lines)
+      std::erase_if(found, [&](const std::string& line) { return open.contains(line); });
+    return lines;
+  }();
+  return all_lines;
 }
 
 // Every file of a tree, packed ones as they lie on the disk: path -> bytes.
@@ -66,16 +115,17 @@ std::map<std::string, std::string> files_of(const fs::path& tree) {
 // The lessons of which a tree shows a line; what a solved lesson has, too, is no secret.
 std::set<int> shown_lessons(const std::map<std::string, std::string>& files,
                             const std::set<int>& solved = {}) {
-  const auto distinctive = distinctive_lines();
   std::string open;
   for (const int lesson : solved)
-    for (const std::string& line : distinctive.at(lesson)) open += line + "\n";
+    for (const std::string& line : distinctive_lines().at(lesson)) open += line + "\n";
+  const LineSearch search(all_of(distinctive_lines()));
+  const std::set<std::string> no_secret = search.found_in(open);
+  std::set<std::string> found;
+  for (const auto& [path, bytes] : files) found.merge(search.found_in(bytes));
   std::set<int> shown;
-  for (const auto& [lesson, lines] : distinctive)
+  for (const auto& [lesson, lines] : distinctive_lines())
     for (const std::string& line : lines)
-      for (const auto& [path, bytes] : files)
-        if ((solved.contains(lesson) || open.find(line) == open.npos) && bytes.find(line) != bytes.npos)
-          shown.insert(lesson);
+      if (found.contains(line) && (solved.contains(lesson) || !no_secret.contains(line))) shown.insert(lesson);
   return shown;
 }
 
@@ -84,7 +134,7 @@ Ran export_to(const Folder& folder, const std::string& arguments) {
 }
 
 TEST_CASE("no distinctive line of any solution is in an exported tree") {
-  const auto lines = distinctive_lines();
+  const auto& lines = distinctive_lines();
   CHECK(lines.size() >= 15);
   for (const auto& [lesson, found] : lines) {
     INFO("lesson " << lesson);
