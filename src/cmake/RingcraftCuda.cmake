@@ -1,6 +1,6 @@
-# Looks for CUDA and enables the language where it is good enough; sets RINGCRAFT_CUDA, and RINGCRAFT_GPU to the compute
-# capability of this machine's first device, if there is one, and says in one status line what was found. Included by the
-# top-level file, since a language must be enabled above all targets that use or link it.
+# Looks for CUDA and enables the language where it is good enough; sets RINGCRAFT_CUDA, and in a native build RINGCRAFT_GPU to
+# the compute capability of this machine's first device, if there is one, and says in one status line what was found.
+# Included by the top-level file, since a language must be enabled above all targets that use or link it.
 #
 # Architectures of rungs 01 to 05, which use nothing newer than sm_80: machine code for 80 (A100; 86 and 89 run it too),
 # PTX of 80 for every later generation (the driver compiles it at start), and machine code for 90, so that an H100 or H200
@@ -8,19 +8,6 @@
 # target.
 # RINGCRAFT_NATIVE: machine code for the device of this machine alone, which takes half the time to compile; without one
 # PTX of 80, so that a device plugged in later finds kernels. Not CMake's "native", which fails where there is no device.
-execute_process(COMMAND nvidia-smi -i 0 --query-gpu=compute_cap --format=csv,noheader
-  OUTPUT_VARIABLE answer ERROR_QUIET)
-string(REGEX MATCH "^([0-9]+)\\.([0-9])" RINGCRAFT_GPU "${answer}")  # empty without a device
-if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-  set(CMAKE_CUDA_ARCHITECTURES 80 90-real)
-  if(RINGCRAFT_NATIVE)
-    set(CMAKE_CUDA_ARCHITECTURES 80-virtual)
-    if(RINGCRAFT_GPU)
-      set(CMAKE_CUDA_ARCHITECTURES ${CMAKE_MATCH_1}${CMAKE_MATCH_2}-real)
-    endif()
-  endif()
-endif()
-
 set(RINGCRAFT_CUDA FALSE)
 if(RINGCRAFT_SANITIZE)
   message(STATUS "ringcraft: no kernels in a build with sanitizers, which know nothing of GPUs")
@@ -38,6 +25,20 @@ find_program(RINGCRAFT_NVCC nvcc HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_
 if(NOT RINGCRAFT_NVCC)
   message(STATUS "ringcraft: CUDA not found: no kernels")
   return()
+endif()
+
+if(RINGCRAFT_NATIVE)
+  execute_process(COMMAND nvidia-smi -i 0 --query-gpu=compute_cap --format=csv,noheader
+    OUTPUT_VARIABLE answer ERROR_QUIET)
+  string(REGEX MATCH "^([0-9]+)\\.([0-9])" RINGCRAFT_GPU "${answer}")  # empty without a device
+endif()
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES 80 90-real)
+  if(RINGCRAFT_GPU)
+    set(CMAKE_CUDA_ARCHITECTURES ${CMAKE_MATCH_1}${CMAKE_MATCH_2}-real)
+  elseif(RINGCRAFT_NATIVE)
+    set(CMAKE_CUDA_ARCHITECTURES 80-virtual)
+  endif()
 endif()
 
 execute_process(COMMAND ${RINGCRAFT_NVCC} --version OUTPUT_VARIABLE answer ERROR_QUIET)

@@ -26,6 +26,8 @@ extern const std::vector<std::string> kOptimise;
 /// The compiler and its flags for a kernel that runs on the CPU, a precompiled header included; empty where
 /// kernels do not.
 extern const std::vector<std::string> kKernelCompile;
+/// And what makes such a file show every access, for a checker; with these the precompiled header fits.
+extern const std::vector<std::string> kChecked;
 /// The compiler's flags for linking a worker, in front of the objects.
 extern const std::vector<std::string> kLink;
 /// The objects of the worker, the archives of the library, and what they need: behind the student's object.

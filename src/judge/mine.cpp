@@ -69,7 +69,6 @@ Mine::Mine(const std::filesystem::path& workspace) {
                 "begin with ./ringcraft start 101");
   std::vector<std::string> objects;
   for (OwnFile& file : files_) {
-    if (lesson_numbered(file.lesson).is_kernel()) continue;  // no stage of verify's ladder runs one
     file.obstacle = built(lesson_numbered(file.lesson), file.path, folder_).sentence;
     if (!file.obstacle.empty()) continue;
     objects.push_back(folder_.path() / (std::to_string(file.lesson) + ".o"));
@@ -96,7 +95,9 @@ std::vector<int> Mine::lessons_in(const verify::Stage& stage) const {
 std::vector<int> Mine::unused() const {
   std::vector<int> result;
   for (const OwnFile& file : files_)
-    if (file.obstacle.empty() && std::ranges::none_of(verify::ladder(), [&](const verify::Stage& stage) {
+    if (file.obstacle.empty() &&
+        !lesson_numbered(file.lesson).is_kernel() &&  // kernels have stages of their own
+        std::ranges::none_of(verify::ladder(), [&](const verify::Stage& stage) {
           return std::ranges::find(stage.lessons, file.lesson) != stage.lessons.end();
         }))
       result.push_back(file.lesson);
@@ -106,7 +107,7 @@ std::vector<int> Mine::unused() const {
 verify::StageResult Mine::climb(const verify::Stage& stage, const Problem& shared,
                                 const verify::Inputs& inputs, std::chrono::seconds limit) {
   const auto request = folder_.path() / "request", reply_file = folder_.path() / "reply";
-  if (!std::exchange(asked_, true)) write_request(request, {shared, verify::clone(inputs)});
+  write_request(request, {shared, verify::clone(inputs)});
   std::filesystem::remove(reply_file);
   const std::string who = "the stage runs your " + listed(lessons_in(stage)) + "; ";
   const auto misbehaved = [&](Misbehaviour::Kind kind, const std::string& what, const std::string& printed) {

@@ -36,7 +36,7 @@ class Mine {
   const std::vector<int>& unwritten() const { return unwritten_; }
   /// The lessons of this stage whose files are the student's.
   std::vector<int> lessons_in(const verify::Stage& stage) const;
-  /// Lessons that take part and are in no stage of the ladder.
+  /// Lessons that take part and are in no stage of the ladder, nor of the kernels.
   std::vector<int> unused() const;
 
   /// Runs a stage on the shared problem. Throws Misbehaviour if the student's files do not let it come to its
@@ -50,7 +50,6 @@ class Mine {
   std::vector<OwnFile> files_;
   std::vector<int> unwritten_;
   WorkFolder folder_;
-  bool asked_ = false;  // the request is written
 };
 
 }  // namespace ringcraft::judge

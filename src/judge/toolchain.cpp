@@ -119,6 +119,7 @@ BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const
   std::vector<std::string> arguments = lesson.is_kernel() ? kKernelCompile : kCompile;
   const std::string name = file.filename().string();
   if (lesson.is_kernel()) {
+    if (!lesson.timed) arguments.insert(arguments.end(), kChecked.begin(), kChecked.end());
     arguments.insert(arguments.end(), {"-x", "c++"});
   } else if (lesson.timed) {
     arguments.insert(arguments.end(), kOptimise.begin(), kOptimise.end());

@@ -3,6 +3,7 @@
 #include "ringcraft/core/error.hpp"
 #include "tool/bench_kernels.hpp"
 #include "tool/device_ranks.hpp"
+#include "verify/kernel_stages.hpp"
 
 namespace ringcraft::tool {
 namespace {
@@ -20,3 +21,9 @@ std::unique_ptr<Ranks> nccl_ranks(Communicator&) { absent("--backend nccl"); }
 int bench_kernels(const KernelBench&) { absent("bench kernels"); }
 
 }  // namespace ringcraft::tool
+
+namespace ringcraft::verify {
+
+KernelStages cuda_kernel_stages(Layout) { return {}; }
+
+}  // namespace ringcraft::verify

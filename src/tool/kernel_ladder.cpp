@@ -5,10 +5,8 @@
 #include <cstring>
 #include <utility>
 
-#include "tool/ladder_report.hpp"
-#ifdef RINGCRAFT_HAS_EXECUTOR
-#include "tool/kernel_stages.hpp"
-#endif
+#include "ringcraft/core/error.hpp"
+#include "verify/kernel_stages.hpp"
 
 namespace ringcraft::tool {
 namespace {
@@ -31,29 +29,29 @@ Buffer first_rows(const Buffer& tensor, Index rows) {
 verify::ReportRow not_tried(const std::string& reason) {
   verify::ReportRow row;
   row.id = "201 to 206 kernels";
-  row.claim = "CUDA kernels on the CPU";
+  row.claim = "CUDA kernels";
   row.sentence = "not tried: " + reason;
   return row;
 }
 
-std::vector<verify::ReportRow> kernel_rows([[maybe_unused]] const Problem& problem,
-                                           [[maybe_unused]] const verify::Inputs& inputs) {
-#ifdef RINGCRAFT_HAS_EXECUTOR
-  if (problem.shape.head_dim > largest_head_dim_of_kernels())
+std::vector<verify::ReportRow> kernel_rows(KernelPlace place, const Problem& problem,
+                                           const verify::Inputs& inputs, const Climber& climber) {
+  if (place.kernels.device.empty())
+    return {not_tried(
+        "this build runs no kernels on the CPU; install libboost-context-dev and delete the folder build")};
+  if (problem.shape.head_dim > place.kernels.largest_head_dim)
     return {not_tried("the kernels take a head_dim of at most " +
-                      std::to_string(largest_head_dim_of_kernels()) + ", this is " +
+                      std::to_string(place.kernels.largest_head_dim) + ", this is " +
                       std::to_string(problem.shape.head_dim))};
-  const auto [small, small_inputs] = first_tokens(problem, inputs, kKernelTokens);
-  std::vector<verify::Stage> stages = kernel_stages(problem.layout);
+  const auto [small, small_inputs] =
+      first_tokens(problem, inputs, place.gpu ? problem.shape.seqlen : kKernelTokens);
+  std::vector<verify::Stage>& stages = place.kernels.stages;
   stages.insert(stages.begin(), verify::stage_named("dense"));  // what the first of them is compared with
-  std::vector<verify::ReportRow> rows = climb_stages("", stages, small, small_inputs).rows;
+  std::vector<verify::ReportRow> rows = climb_stages("", stages, small, small_inputs, climber).rows;
   rows.erase(rows.begin());
-  for (verify::ReportRow& row : rows) row.claim += ", " + std::to_string(small.shape.seqlen) + " tokens";
+  const std::string where = place.gpu ? place.kernels.device : std::to_string(small.shape.seqlen) + " tokens";
+  for (verify::ReportRow& row : rows) row.claim += ", " + where;
   return rows;
-#else
-  return {not_tried(
-      "this build runs no kernels on the CPU; install libboost-context-dev and delete the folder build")};
-#endif
 }
 
 }  // namespace
@@ -72,8 +70,25 @@ std::pair<Problem, verify::Inputs> first_tokens(const Problem& problem, const ve
   return {small, verify::Inputs{first(inputs.q), first(inputs.k), first(inputs.v), first(inputs.dout)}};
 }
 
-void add_kernel_stages(verify::Report& report, const Problem& problem, const verify::Inputs& inputs) {
-  std::vector<verify::ReportRow> rows = kernel_rows(problem, inputs);
+KernelPlace kernel_place([[maybe_unused]] Backend backend, [[maybe_unused]] Layout layout) {
+#ifdef RINGCRAFT_HAS_CUDA
+  if (backend != Backend::kCudaHost)
+    if (auto kernels = verify::cuda_kernel_stages(layout); !kernels.device.empty())
+      return {std::move(kernels), true};
+#endif
+  if (backend == Backend::kCuda)
+    throw Error("run --backend cuda", "a CUDA device", "none", "cuda-host runs the same kernels on the CPU",
+                Code::kMissing);
+#ifdef RINGCRAFT_HAS_EXECUTOR
+  return {verify::host_kernel_stages(layout)};
+#else
+  return {};
+#endif
+}
+
+void add_kernel_stages(verify::Report& report, KernelPlace place, const Problem& problem,
+                       const verify::Inputs& inputs, const Climber& climber) {
+  std::vector<verify::ReportRow> rows = kernel_rows(std::move(place), problem, inputs, climber);
   const auto behind =
       std::ranges::find_if(report.rows, [](const verify::ReportRow& row) { return row.id >= "201"; });
   report.rows.insert(behind, std::make_move_iterator(rows.begin()), std::make_move_iterator(rows.end()));

@@ -176,10 +176,15 @@ class Climb {
     return {};
   }
 
+  Climbed climb(const Stage& stage, const std::vector<int>& yours, const Problem& problem,
+                const verify::Inputs& inputs) const {
+    if (yours.empty()) return {verify::climb(stage, problem, inputs), ""};
+    return climber_.climb(stage, problem, inputs, oracle_seconds_);
+  }
+
   void run(const Stage& stage, verify::ReportRow& row, const std::string& previous) {
     row.status = verify::Status::kFailed;
-    Climbed climbed = row.yours.empty() ? Climbed{verify::climb(stage, problem_, inputs_), ""}
-                                        : climber_.climb(stage, oracle_seconds_);
+    Climbed climbed = climb(stage, row.yours, problem_, inputs_);
     row.sentence = climbed.obstacle;
     if (climbed.silent) silent_.emplace(stage.name, row.yours);
     if (climbed.obstacle.empty()) judge(stage, row, previous, climbed.result);
@@ -193,7 +198,7 @@ class Climb {
     const Comparison verdict = judged(result.answer, type, dense, oracle_, stage.expect);
     row.sentence = verify::described(verdict, verify::problem_of(stage, problem_).sharding());
     const std::string together = verdict.good && type == DType::kBFloat16 && dense != nullptr
-                                     ? wrong_together(stage, result.answer, *dense)
+                                     ? wrong_together(stage, row.yours, result.answer, *dense)
                                      : "";
     if (!together.empty()) row.sentence = together;
     const bool good = verdict.good && together.empty();
@@ -216,16 +221,19 @@ class Climb {
   // In bfloat16 an element may be wrong by a sixteenth of its scale: it is the errors taken together that
   // tell, over several cases. One alone may be a few tokens, or a window of one key, whose dq and dk dense
   // attention gets without any error: hence a second one. Empty: right.
-  std::string wrong_together(const Stage& stage, const Answer& got, const Answer& dense) {
+  std::string wrong_together(const Stage& stage, const std::vector<int>& yours, const Answer& got,
+                             const Answer& dense) {
     if (!second_) second_.emplace(problem_, inputs_.has_backward());
     const auto narrow = [](const Answer& answer) { return verify::converted(answer, DType::kBFloat16); };
     verify::FloatRule rule(DType::kBFloat16);
     rule.add(got, narrow(dense), oracle_, stage.expect);
-    const Comparison found = rule.add(verify::climb(stage, second_->problem, second_->inputs).answer,
-                                      narrow(second_->dense), second_->oracle, stage.expect);
+    const std::string on_the_second = fmt::format("on {} drawn tokens: ", SecondCase::kTokens);
+    const Climbed second = climb(stage, yours, second_->problem, second_->inputs);
+    if (!second.obstacle.empty()) return on_the_second + second.obstacle;
+    const Comparison found =
+        rule.add(second.result.answer, narrow(second_->dense), second_->oracle, stage.expect);
     if (!found.good)
-      return fmt::format("on {} drawn tokens: {}", SecondCase::kTokens,
-                         verify::described(found, verify::problem_of(stage, second_->problem).sharding()));
+      return on_the_second + verify::described(found, verify::problem_of(stage, second_->problem).sharding());
     if (rule.good()) return {};
     return fmt::format(
         "each number is near enough, but the RMS of the errors is {:.2f} times that of dense attention in "

@@ -21,8 +21,9 @@ struct Climbed {
 
 // Who runs the stages, if not the library in this process.
 struct Climber {
-  std::function<Climbed(const verify::Stage&, double oracle_seconds)>
-      climb;  // the oracle's time on this problem
+  // `oracle_seconds`: the oracle's time on the shared problem.
+  std::function<Climbed(const verify::Stage&, const Problem&, const verify::Inputs&, double oracle_seconds)>
+      climb;
   std::function<std::vector<int>(const verify::Stage&)>
       yours;  // lessons of the stage whose files are the student's
 };

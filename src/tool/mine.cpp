@@ -6,6 +6,7 @@
 #include "ringcraft/core/shown.hpp"
 #include "tool/course.hpp"
 #include "tool/course_commands.hpp"
+#include "tool/kernel_ladder.hpp"
 #include "tool/ladder_report.hpp"
 #include "tool/output.hpp"
 
@@ -14,23 +15,20 @@ namespace {
 
 // Seconds that a stage may take: plain loops are some twenty times as slow as the library's.
 constexpr double kFloor = 5, kPerOracle = 20;
+// The same for a stage of kernels, where a core runs a thousand threads.
+constexpr double kKernelFloor = 30;
 
 // Which files take part, and which the ladder does not need.
 void introduce(const judge::Mine& mine) {
-  std::vector<int> part, kernels, unused = mine.unused();
-  for (const judge::OwnFile& file : mine.files()) {
-    const bool is_kernel = file.path.extension() == ".cu";
-    if (is_kernel) std::erase(unused, file.lesson);
-    if (file.obstacle.empty()) (is_kernel ? kernels : part).push_back(file.lesson);
-  }
+  std::vector<int> part;
+  const std::vector<int> unused = mine.unused();
+  for (const judge::OwnFile& file : mine.files())
+    if (file.obstacle.empty()) part.push_back(file.lesson);
   if (!part.empty())
     std::printf("your files: %s; the library's own stand in for the others\n", listed(part).c_str());
   if (!mine.unwritten().empty())
     std::printf("still as given, so the library's own: %s\n", listed(mine.unwritten()).c_str());
   if (!unused.empty()) std::printf("no stage of the ladder runs your %s\n", listed(unused).c_str());
-  if (!kernels.empty())
-    std::printf("your %s: kernels, which check runs and judges step by step; this ladder is host code\n",
-                listed(kernels).c_str());
   std::printf("\n");
   std::fflush(stdout);
 }
@@ -47,8 +45,8 @@ verify::ReportRow row_of(const judge::OwnFile& file) {
 }
 
 Climbed climbed(judge::Mine& mine, const verify::Stage& stage, const Problem& problem,
-                const verify::Inputs& inputs, double oracle_seconds) {
-  const std::chrono::seconds limit(static_cast<int>(kFloor + kPerOracle * oracle_seconds));
+                const verify::Inputs& inputs, double seconds) {
+  const std::chrono::seconds limit(static_cast<int>(seconds));
   try {
     return {mine.climb(stage, problem, inputs, limit), ""};
   } catch (const judge::Misbehaviour& misbehaviour) {
@@ -62,11 +60,16 @@ verify::Report climb_with_own_files(const std::string& title, const Problem& pro
                                     const verify::Inputs& inputs, std::optional<Layout> only) {
   judge::Mine mine(workspace());
   introduce(mine);
-  const Climber climber{[&](const verify::Stage& stage, double oracle_seconds) {
-                          return climbed(mine, stage, problem, inputs, oracle_seconds);
-                        },
-                        [&](const verify::Stage& stage) { return mine.lessons_in(stage); }};
-  verify::Report report = climb_ladder(title, problem, inputs, only, climber);
+  const auto climber = [&](double floor) {
+    return Climber{[&mine, floor](const verify::Stage& stage, const Problem& of_stage,
+                                  const verify::Inputs& its_inputs, double oracle_seconds) {
+                     return climbed(mine, stage, of_stage, its_inputs, floor + kPerOracle * oracle_seconds);
+                   },
+                   [&mine](const verify::Stage& stage) { return mine.lessons_in(stage); }};
+  };
+  verify::Report report = climb_ladder(title, problem, inputs, only, climber(kFloor));
+  add_kernel_stages(report, kernel_place(Backend::kCudaHost, problem.layout), problem, inputs,
+                    climber(kKernelFloor));
   std::vector<verify::ReportRow> rows;
   for (const judge::OwnFile& file : mine.files())
     if (!file.obstacle.empty()) rows.push_back(row_of(file));

@@ -65,8 +65,12 @@ Shared from_text(const RunOptions& options) {
 }
 
 void check_flags(const RunOptions& options) {
-  if (options.backend != "threads")
-    throw Error("run --backend", "threads", options.backend, "attend serves the other backends");
+  if (options.backend == "mpi" || options.backend == "nccl")
+    throw Error("run --backend", "threads, cuda or cuda-host", options.backend,
+                "attend serves the other backends");
+  if (backend_named(options.backend) == Backend::kCuda && options.mine)
+    throw Error("run --mine", "threads or cuda-host", options.backend,
+                "your kernels run on the CPU, where a mistake of theirs harms nothing");
   if (!options.input.empty() && !options.text.empty())
     throw Error("run", "--input or --text", "both", "leave one of them out");
 }
@@ -77,6 +81,7 @@ int run(const RunOptions& options) {
     if (!read.empty()) require_other_file("--json", options.json, read);
   require_writable("--json", options.json);
   const Shared shared = options.input.empty() ? from_text(options) : from_file(options);
+  KernelPlace place = kernel_place(backend_named(options.backend), shared.problem.layout);
   const Shape& s = shared.problem.shape;
   std::printf("%s: %s, %s, %s on %s, head_dim %lld, %s, %s\n\n", shared.title.c_str(),
               counted(s.seqlen, "token").c_str(), described(shared.problem.mask).c_str(),
@@ -85,10 +90,13 @@ int run(const RunOptions& options) {
               counted(shared.problem.world_size, "rank").c_str());
   std::fflush(stdout);
   const std::optional<Layout> only = asked_layout(options);
-  verify::Report report = options.mine
-                              ? climb_with_own_files(shared.title, shared.problem, shared.inputs, only)
-                              : climb_ladder(shared.title, shared.problem, shared.inputs, only);
-  if (!options.mine) add_kernel_stages(report, shared.problem, shared.inputs);  // no exercise is among them
+  verify::Report report;
+  if (options.mine) {
+    report = climb_with_own_files(shared.title, shared.problem, shared.inputs, only);
+  } else {
+    report = climb_ladder(shared.title, shared.problem, shared.inputs, only);
+    add_kernel_stages(report, std::move(place), shared.problem, shared.inputs);
+  }
   std::fputs(ladder_tables(report).c_str(), stdout);
   if (!options.json.empty()) write_json(options.json, report);
   return report.good() ? 0 : static_cast<int>(Code::kWrongAnswer);
@@ -111,7 +119,11 @@ void add_run(CLI::App& app, Action& action) {
       ->excludes(input);
   options->ring.add_to(*command);
   options->mask.add_to(*command);
-  command->add_option("--backend", options->backend, "threads")->capture_default_str()->type_name("B");
+  command
+      ->add_option("--backend", options->backend,
+                   "Where the kernels run: cuda, cuda-host (the CPU); threads: on a GPU if there is one")
+      ->capture_default_str()
+      ->type_name("B");
   command->add_flag("--mine", options->mine, "Your started exercises in place of the library's own files");
   command->add_option("--json", options->json, "Also write the results for programs")->type_name("F");
   command->footer(

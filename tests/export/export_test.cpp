@@ -41,8 +41,8 @@ std::map<int, std::set<std::string>> split(const std::string& text, std::string&
   return inside;
 }
 
-// Of these lines, each of kShortest letters at least, those that stand in a text or a packed file. They are many, and so are
-// the texts: one pass over a text looks for all of them, by their first eight letters.
+// Of these lines, each of kShortest letters at least, those that stand in a text or a packed file. They are
+// many, and so are the texts: one pass over a text looks for all of them, by their first eight letters.
 class LineSearch {
  public:
   explicit LineSearch(const std::set<std::string>& lines) : may_begin_(1 << 16) {
@@ -83,7 +83,8 @@ std::set<std::string> all_of(const std::map<int, std::set<std::string>>& lines) 
   return all;
 }
 
-// The distinctive lines of every lesson: of kShortest letters at least, and nowhere in the code that students get.
+// The distinctive lines of every lesson: of kShortest letters at least, and nowhere in the code that students
+// get.
 const std::map<int, std::set<std::string>>& distinctive_lines() {
   static const auto all_lines = [] {
     std::map<int, std::set<std::string>> lines;
@@ -125,7 +126,8 @@ std::set<int> shown_lessons(const std::map<std::string, std::string>& files,
   std::set<int> shown;
   for (const auto& [lesson, lines] : distinctive_lines())
     for (const std::string& line : lines)
-      if (found.contains(line) && (solved.contains(lesson) || !no_secret.contains(line))) shown.insert(lesson);
+      if (found.contains(line) && (solved.contains(lesson) || !no_secret.contains(line)))
+        shown.insert(lesson);
   return shown;
 }
 

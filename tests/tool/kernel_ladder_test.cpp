@@ -62,39 +62,43 @@ TEST_CASE("the first tokens are the rows of the first batch entry, rounded, and 
 }
 
 TEST_CASE("the kernels' stages stand between lessons 108 and 302, and each is right, at the cost of theory") {
-  for (const Mask& mask : {causal_mask(), window_mask(9), Mask{.right = 0, .cu_seqlens = {0, 7, 20, 41}}}) {
-    const verify::Case c = case_of(5, mask);
-    const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat64);
-    verify::Report report;
-    for (const char* id : {"108 fast backward", "302 distributed softmax"}) {
-      report.rows.emplace_back().id = id;
-      report.rows.back().status = verify::Status::kPassed;
-    }
-    tool::add_kernel_stages(report, c.problem, inputs);
-    CHECK(report.rows.front().id == "108 fast backward");
-    CHECK(report.rows.back().id == "302 distributed softmax");
-    CHECK(report.count(verify::Status::kFailed) == 0);
-#ifdef RINGCRAFT_HAS_EXECUTOR
-    CHECK(report.count(verify::Status::kPassed) == 14);
-    CHECK(report.rows[1].id == "201 naive kernels");
-    CHECK(kernel_stages_of(report) == kernel_stages_of_the_readme());
-    CHECK(report.rows[1].claim == "equals dense, 41 tokens");
-    for (const verify::ReportRow& row : report.rows)
-      for (const verify::Figure& figure : row.figures) {
-        CAPTURE(row.id, figure.name, figure.value);
-        if (figure.theory) CHECK(figure.value == Approx(*figure.theory));
+  const bool gpu = tool::kernel_place(tool::Backend::kThreads, Layout::kZigzag).gpu;
+  for (const Mask& mask : {causal_mask(), window_mask(9), Mask{.right = 0, .cu_seqlens = {0, 7, 20, 41}}})
+    for (const tool::Backend backend : {tool::Backend::kCudaHost, tool::Backend::kCuda}) {
+      if (backend == tool::Backend::kCuda && !gpu) continue;
+      const verify::Case c = case_of(5, mask);
+      const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat64);
+      verify::Report report;
+      for (const char* id : {"108 fast backward", "302 distributed softmax"}) {
+        report.rows.emplace_back().id = id;
+        report.rows.back().status = verify::Status::kPassed;
       }
+      tool::add_kernel_stages(report, tool::kernel_place(backend, c.problem.layout), c.problem, inputs);
+      CHECK(report.rows.front().id == "108 fast backward");
+      CHECK(report.rows.back().id == "302 distributed softmax");
+      CHECK(report.count(verify::Status::kFailed) == 0);
+#ifdef RINGCRAFT_HAS_EXECUTOR
+      CHECK(report.count(verify::Status::kPassed) == 14);
+      CHECK(report.rows[1].id == "201 naive kernels");
+      CHECK(kernel_stages_of(report) == kernel_stages_of_the_readme());
+      if (backend == tool::Backend::kCudaHost) CHECK(report.rows[1].claim == "equals dense, 41 tokens");
+      for (const verify::ReportRow& row : report.rows)
+        for (const verify::Figure& figure : row.figures) {
+          CAPTURE(row.id, figure.name, figure.value);
+          if (figure.theory) CHECK(figure.value == Approx(*figure.theory));
+        }
 #else
-    REQUIRE(report.rows.size() == 3);
-    CHECK(report.rows[1].sentence.find("libboost-context-dev") != std::string::npos);
+      REQUIRE(report.rows.size() == 3);
+      CHECK(report.rows[1].sentence.find("libboost-context-dev") != std::string::npos);
 #endif
-  }
+    }
 }
 
 TEST_CASE("a head_dim that the kernels do not take is a row that was not tried, with the reason") {
   const verify::Case c = case_of(129, causal_mask());
   verify::Report report;
-  tool::add_kernel_stages(report, c.problem, verify::make_inputs(c, DType::kFloat32));
+  tool::add_kernel_stages(report, tool::kernel_place(tool::Backend::kCudaHost, c.problem.layout), c.problem,
+                          verify::make_inputs(c, DType::kFloat32));
   REQUIRE(report.rows.size() == 1);
   CHECK(report.rows[0].status == verify::Status::kSkipped);
 #ifdef RINGCRAFT_HAS_EXECUTOR

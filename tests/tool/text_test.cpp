@@ -22,6 +22,17 @@ TEST_CASE("a text decides its tensors, and scores have the size of a random mode
   CHECK(square < 3);
 }
 
+TEST_CASE("run --backend cuda without a GPU is a sentence and exit code 3, before anything is climbed") {
+  const Folder folder;
+  ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
+  const Ran ran = run_tool(folder, "run --backend cuda --json '" + folder.file("json") + "'");
+  ::unsetenv("CUDA_VISIBLE_DEVICES");
+  CAPTURE(ran.out, ran.err);
+  CHECK(ran.exit_code == 3);
+  CHECK(ran.out.empty());
+  CHECK(ran.err.find("--backend cuda") != std::string::npos);
+}
+
 TEST_CASE("run climbs every stage, and measured costs equal theory") {
   const Folder folder;
   for (const char* flags : {"--ranks 4 --tokens 256", "--ranks 3 --tokens 101",

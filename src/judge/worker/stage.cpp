@@ -4,14 +4,26 @@
 #include <exception>
 
 #include "judge/stage_wire.hpp"
+#ifdef RINGCRAFT_HAS_KERNELS
+#include "verify/kernel_stages.hpp"
+#endif
 
 namespace ringcraft::judge {
 namespace {
 
+verify::Stage stage_named(const std::string& name, [[maybe_unused]] Layout layout) {
+#ifdef RINGCRAFT_HAS_KERNELS
+  const verify::KernelStages kernels = verify::host_kernel_stages(layout);
+  for (const verify::Stage& stage : kernels.stages)
+    if (stage.name == name) return stage;
+#endif
+  return verify::stage_named(name);
+}
+
 StageReply climbed(const std::string& stage, const StageRequest& request) {
   StageReply reply;
   try {
-    reply.result = verify::climb(verify::stage_named(stage), request.problem, request.inputs);
+    reply.result = verify::climb(stage_named(stage, request.problem.layout), request.problem, request.inputs);
   } catch (const std::exception& error) {
     reply.thrown = error.what();
     if (reply.thrown.empty()) reply.thrown = "an exception without a word";

@@ -1,5 +1,6 @@
-// The kernels' stages (see kernel_stages.hpp): what they compute, and what that costs.
-#include "tool/kernel_stages.hpp"
+// The kernels' stages (see kernel_stages.hpp): what they compute, and what that costs. Compiled twice, for a
+// GPU and for the CPU; RINGCRAFT_KERNEL_STAGES is the function's name.
+#include "verify/kernel_stages.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -8,18 +9,15 @@
 #include "engine/loopback.hpp"
 #include "merge/merge.hpp"
 #include "ringcraft/comm/threads.hpp"
+#include "ringcraft/core/error.hpp"
 #include "verify/single_device_cost.hpp"
 
-namespace ringcraft::tool {
+namespace ringcraft::verify {
 namespace {
 
 using kernels::CudaEngine;
 using kernels::CudaRungs;
 using kernels::device_floats;
-using verify::Answer;
-using verify::Expect;
-using verify::Inputs;
-using verify::Measurement;
 
 // ---- one device
 
@@ -31,7 +29,7 @@ Buffer zeros(const Extents& extents, CudaEngine& engine) {
 
 // A whole problem on one device with these kernels, in their number type.
 Answer run_kernels(CudaRungs rungs, const Problem& problem, const Inputs& given, Measurement& cost) {
-  const Inputs inputs = verify::converted(given, rungs.forward->dtype);
+  const Inputs inputs = converted(given, rungs.forward->dtype);
   const KeyRanges ranges = key_ranges(problem.mask, problem.shape.seqlen);
   const auto meter = std::make_shared<MemoryMeter>();
   CudaEngine engine(0, rungs);
@@ -40,20 +38,22 @@ Answer run_kernels(CudaRungs rungs, const Problem& problem, const Inputs& given,
   Buffer q, dout, delta, dq;
   KvBlock kv, dkv;
   Output output;
-  verify::measure(cost.forward, meter, ranges.pairs(), [&] {
+  measure(cost.forward, meter, ranges.pairs(), [&] {
     q = on_device(inputs.q);
     kv = {on_device(inputs.k), on_device(inputs.v)};
     RowState state = engine.begin(q);
     engine.forward(state, q, kv, ranges, problem.softmax_scale);
     output = engine.finish(std::move(state));
+    engine.stream().synchronize();
   });
   if (!inputs.has_backward()) return {on_host(output.out), on_host(output.lse), {}, {}, {}};
-  verify::measure(cost.backward, meter, ranges.pairs(), [&] {
+  measure(cost.backward, meter, ranges.pairs(), [&] {
     dout = on_device(inputs.dout);
     delta = engine.delta(output.out, dout);
     dq = zeros(q.extents(), engine);
     dkv = {zeros(kv.k.extents(), engine), zeros(kv.v.extents(), engine)};
     engine.backward(dq, dkv, {q, output.out, output.lse, dout, delta}, kv, ranges, problem.softmax_scale);
+    engine.stream().synchronize();
   });
   return {on_host(output.out), on_host(output.lse), on_host(dq), on_host(dkv.k), on_host(dkv.v)};
 }
@@ -67,7 +67,7 @@ Answer run_merge_kernel(const Problem& problem, const Inputs& inputs, Measuremen
   CudaEngine engine;
   const auto on_device = [&](const Buffer& host) { return copied_to_device(host, engine.stream()); };
   Output output;
-  verify::measure(cost.forward, meter, pairs, [&] {
+  measure(cost.forward, meter, pairs, [&] {
     const Buffer q = on_device(inputs.q);
     RowState all = engine.begin(q);
     for (int b = 0; b < blocks.world_size; ++b) {
@@ -81,6 +81,7 @@ Answer run_merge_kernel(const Problem& problem, const Inputs& inputs, Measuremen
                      engine.stream().get());
     }
     output = engine.finish(std::move(all));
+    engine.stream().synchronize();
   });
   return {
       copied_to_host(output.out, engine.stream()), copied_to_host(output.lse, engine.stream()), {}, {}, {}};
@@ -89,7 +90,7 @@ Answer run_merge_kernel(const Problem& problem, const Inputs& inputs, Measuremen
 // ---- a ring
 
 // Virtual ranks on one device.
-class LoopbackPlace final : public verify::RingPlace {
+class LoopbackPlace final : public RingPlace {
  public:
   explicit LoopbackPlace(int world_size) : loopback_(world_size) {}
   SwitchboardOptions board() { return loopback_.options(); }
@@ -114,16 +115,10 @@ class LoopbackPlace final : public verify::RingPlace {
 // The library's ring, forward and (reversed) backward, on ranks that compute with kernels.
 Answer run_kernel_ring(const Problem& problem, const Inputs& inputs, Measurement& cost) {
   LoopbackPlace place(problem.world_size);
-  return verify::run_ring(problem, inputs, {.board = place.board(), .place = &place}, &cost);
+  return run_ring(problem, inputs, {.board = place.board(), .place = &place}, &cost);
 }
 
 // ---- what one device must hold, in bytes
-
-using verify::blockwise_peak;
-using verify::bytes_of;
-using verify::kv_elements;
-using verify::q_elements;
-using verify::row_elements;
 
 // And S of all heads, with a factor per row.
 Index scores_peak(const Shape& s, bool, RoleBytes bytes) {
@@ -148,35 +143,39 @@ Run with(CudaRungs rungs) {
   };
 }
 
-verify::Stage in_bfloat16(verify::Stage stage) {
+Stage in_bfloat16(Stage stage) {
   stage.dtype = DType::kBFloat16;
   return stage;
 }
 
-}  // namespace
+// On the host a ring runs the lessons of the ring itself and of its layout.
+std::vector<int> with_layout(std::vector<int> lessons, Layout layout) {
+  lessons.push_back(layout == Layout::kContiguous || layout == Layout::kZigzag ? 403 : 402);
+  return lessons;
+}
 
-std::vector<verify::Stage> kernel_stages(Layout layout) {
+std::vector<Stage> stages(Layout layout) {
   constexpr auto kAll = Expect::kAll, kForward = Expect::kForward;
   constexpr auto kReversed = Schedule::kReversed;
   return {
       // clang-format off
-      {"naive kernels", 201, "dense", kForward, {}, {}, scores_peak, with({.forward = &kernels::kNaive}), {}},
-      {"tiled kernels", 202, "naive kernels", kForward, {}, {}, scores_peak, with({.forward = &kernels::kTiles}), {}},
+      {"naive kernels", 201, "dense", kForward, {}, {}, scores_peak, with({.forward = &kernels::kNaive}), {201}},
+      {"tiled kernels", 202, "naive kernels", kForward, {}, {}, scores_peak, with({.forward = &kernels::kTiles}), {202}},
       {"fused kernel", 202, "tiled kernels", kForward, {}, {}, blockwise_peak, with({.forward = &kernels::kOnlineSoftmax}), {}},
-      in_bfloat16({"tensor-core kernel", 203, "fused kernel", kForward, {}, {}, blockwise_peak, with({.forward = &kernels::kTensorCores}), {}}),
-      in_bfloat16({"pipelined kernel", 204, "tensor-core kernel", kForward, {}, {}, blockwise_peak, with({.forward = &kernels::kPipeline}), {}}),
-      {"merge kernel", 205, "fused kernel", kForward, {}, {}, merge_peak, run_merge_kernel, {}},
-      {"ring that carries", 205, "merge kernel", kForward, layout, {}, nullptr, run_kernel_ring, {}},
+      in_bfloat16({"tensor-core kernel", 203, "fused kernel", kForward, {}, {}, blockwise_peak, with({.forward = &kernels::kTensorCores}), {203}}),
+      in_bfloat16({"pipelined kernel", 204, "tensor-core kernel", kForward, {}, {}, blockwise_peak, with({.forward = &kernels::kPipeline}), {204}}),
+      {"merge kernel", 205, "fused kernel", kForward, {}, {}, merge_peak, run_merge_kernel, {205}},
+      {"ring that carries", 205, "merge kernel", kForward, layout, {}, nullptr, run_kernel_ring, with_layout({303}, layout)},
       {"naive gradients", 206, "dense", kAll, {}, {}, gradients_peak, with({.backward = &kernels::kNaiveBackward}), {}},
-      {"tiled gradients", 206, "naive gradients", kAll, {}, {}, blockwise_peak, with({.backward = &kernels::kTwoKernels}), {}},
-      in_bfloat16({"tensor-core gradients", 206, "tiled gradients", kAll, {}, {}, blockwise_peak, with(kernels::with_forward(kernels::kTensorCoresBackward)), {}}),
-      in_bfloat16({"fused gradients", 206, "tensor-core gradients", kAll, {}, {}, blockwise_peak, with(kernels::with_forward(kernels::kFusedBackward)), {}}),
-      {"ring of kernels", 206, "tiled gradients", kAll, layout, kReversed, nullptr, run_kernel_ring, {}},
+      {"tiled gradients", 206, "naive gradients", kAll, {}, {}, blockwise_peak, with({.backward = &kernels::kTwoKernels}), {206}},
+      in_bfloat16({"tensor-core gradients", 206, "tiled gradients", kAll, {}, {}, blockwise_peak, with(kernels::with_forward(kernels::kTensorCoresBackward)), {204}}),
+      in_bfloat16({"fused gradients", 206, "tensor-core gradients", kAll, {}, {}, blockwise_peak, with(kernels::with_forward(kernels::kFusedBackward)), {204}}),
+      {"ring of kernels", 206, "tiled gradients", kAll, layout, kReversed, nullptr, run_kernel_ring, with_layout({206, 303, 304}, layout)},
       // clang-format on
   };
 }
 
-Index largest_head_dim_of_kernels() {
+Index largest_head_dim() {
   int least = kernels::kTwoKernels.largest_head_dim;
   for (const kernels::ForwardRung* rung : kernels::forward_rungs())
     least = std::min(least, rung->largest_head_dim);
@@ -185,4 +184,15 @@ Index largest_head_dim_of_kernels() {
   return least;
 }
 
-}  // namespace ringcraft::tool
+}  // namespace
+
+KernelStages RINGCRAFT_KERNEL_STAGES(Layout layout) {
+  try {
+    return {kernels::use_device().name, largest_head_dim(), stages(layout)};
+  } catch (const Error& error) {
+    if (error.code() != Code::kMissing) throw;
+    return {};
+  }
+}
+
+}  // namespace ringcraft::verify
