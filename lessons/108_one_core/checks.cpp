@@ -11,23 +11,59 @@
 #include "judge/lesson.hpp"
 #include "ringcraft/attention/vector.hpp"
 #include "ringcraft/core/random.hpp"
+#include "ringcraft/core/shown.hpp"
 
 namespace ringcraft::judge {
 namespace {
 
 constexpr double kUnwritten = std::numeric_limits<double>::quiet_NaN();
-constexpr double kSlowest = 2;  // times the library's time
+constexpr double kNobodys = 7e7;  // what lies where nothing of c does; a sum over foreign numbers may be NaN
+constexpr double kSlowest = 2;    // times the library's time
+
+// Registers have other widths on other machines, and tiles other numbers of them. What is said here is the
+// same on all: widths are counted in tiles and registers, and the numbers of a column depend on its place in
+// them.
+struct Width {
+  Index tiles, registers = 0;
+
+  Index total() const { return tiles * kTileWide + registers; }
+  std::string name() const {
+    const std::string of_tiles = tiles > 0 ? counted(tiles, "tile") : "";
+    const std::string of_registers = registers > 0 ? counted(registers, "register") : "";
+    return of_tiles + (tiles > 0 && registers > 0 ? " and " : "") + of_registers + " wide";
+  }
+};
+constexpr Width kTile{1}, kRegister{0, 1};
+
+// Where number w of a row lies.
+template <class T>
+struct Lane {
+  Index tile, in_tile, lane;  // the register counted in its tile
+
+  explicit Lane(Index w)
+      : tile(w / kPanelWidth<T>), in_tile(w / kLanes<T> % kTileWide), lane(w % kLanes<T>) {}
+  std::string name() const {
+    return "lane " + std::to_string(lane) + " of register " + std::to_string(in_tile) +
+           (tile > 0 ? " of tile " + std::to_string(tile) : "");
+  }
+  std::string half() const {
+    return std::string(2 * in_tile < kTileWide ? "the first" : "the second") + " half of tile " +
+           std::to_string(tile);
+  }
+  std::uint64_t number() const { return static_cast<std::uint64_t>((tile * 64 + in_tile) * 64 + lane); }
+};
 
 // What a call is made of: shapes, and how far elements lie apart beyond what they must.
 struct Product {
-  Index depth, columns, width;
+  Index depth, columns;
+  Width width;
   Start start = Start::kZero;
   Index b_gap = 0, c_gap = 0;  // unused elements behind each row
   bool b_transposed = false;   // element (k, n) of b at n * depth + k
 
   std::string name() const {
-    return "depth " + std::to_string(depth) + ", " + std::to_string(columns) + " columns, width " +
-           std::to_string(width) + (start == Start::kKeep ? ", added" : "") +
+    return "depth " + std::to_string(depth) + ", " + counted(columns, "column") + ", " + width.name() +
+           (start == Start::kKeep ? ", added" : "") +
            (b_transposed ? ", b transposed"
             : b_gap > 0  ? ", b with gaps"
                          : "") +
@@ -39,34 +75,40 @@ enum class Numbers { kWhole, kNormal };
 
 template <class T>
 struct Arguments {
-  std::vector<T> panel, b, c;
   Product p;
+  Index width;  // numbers
+  std::vector<T> panel, b, c;
 
-  Arguments(Random& random, const Product& product, Numbers numbers) : p(product) {
-    const auto fill = [&](std::vector<T>& memory, Index count) {
-      for (Index i = 0; i < count; ++i)
-        memory.push_back(static_cast<T>(
-            numbers == Numbers::kWhole ? static_cast<double>(random.integer(-9, 9)) : random.normal()));
+  Arguments(std::uint64_t seed, const Product& product, Numbers numbers)
+      : p(product), width(p.width.total() * kLanes<T>) {
+    const auto draw = [&](Random& random) {
+      return static_cast<T>(numbers == Numbers::kWhole ? static_cast<double>(random.integer(-9, 9))
+                                                       : random.normal());
     };
-    fill(panel, p.depth * p.width);
-    fill(b, p.b_transposed ? p.columns * (p.depth + p.b_gap) : p.depth * (p.columns + p.b_gap));
-    fill(c, p.columns * (p.width + p.c_gap));
-    for (Index n = 0; n < p.columns; ++n)
-      for (Index w = 0; w < p.width + p.c_gap; ++w)
-        if (p.start == Start::kZero || w >= p.width) at_c(n, w) = static_cast<T>(kUnwritten);
+    Random of_b(seed);
+    b.resize(static_cast<std::size_t>(p.b_transposed ? p.columns * (p.depth + p.b_gap)
+                                                     : p.depth * (p.columns + p.b_gap)));
+    for (T& x : b) x = draw(of_b);
     // Behind c one tile more, which belongs to nobody: whoever writes there is told so, and crashes nothing.
-    const Index margin = kTileColumns * (p.width + p.c_gap) + kPanelWidth<T>;
-    c.resize(c.size() + static_cast<std::size_t>(margin), static_cast<T>(kUnwritten));
+    const Index margin = kTileColumns * (width + p.c_gap) + kPanelWidth<T>;
+    c.assign(static_cast<std::size_t>(p.columns * (width + p.c_gap) + margin), static_cast<T>(kNobodys));
+    panel.resize(static_cast<std::size_t>(p.depth * width));
+    for (Index w = 0; w < width; ++w) {
+      Random of_column(seed + 1 + Lane<T>(w).number());
+      for (Index k = 0; k < p.depth; ++k) panel[static_cast<std::size_t>(k * width + w)] = draw(of_column);
+      for (Index n = 0; n < p.columns; ++n)
+        at_c(n, w) = p.start == Start::kKeep ? draw(of_column) : static_cast<T>(kUnwritten);
+    }
   }
 
-  T& at_c(Index n, Index w) { return c[static_cast<std::size_t>(n * (p.width + p.c_gap) + w)]; }
+  T& at_c(Index n, Index w) { return c[static_cast<std::size_t>(n * (width + p.c_gap) + w)]; }
   T at_b(Index k, Index n) const { return *view_b().at(k, n); }
-  Matrix<const T> view_panel() const { return {panel, p.depth, p.width}; }
+  Matrix<const T> view_panel() const { return {panel, p.depth, width}; }
   Strided<const T> view_b() const {
     if (p.b_transposed) return {b, p.depth, p.columns, 1, p.depth + p.b_gap};
     return {b, p.depth, p.columns, p.columns + p.b_gap, 1};
   }
-  Strided<T> view_c() { return {c, p.columns, p.width, p.width + p.c_gap, 1}; }
+  Strided<T> view_c() { return {c, p.columns, width, width + p.c_gap, 1}; }
 };
 
 template <class T>
@@ -81,20 +123,20 @@ std::string text(double number) {
 // Calls the student's kernel and compares every element of c, the gaps included.
 template <class T>
 std::uint32_t require_product(Trial& trial, const Product& product, Numbers numbers = Numbers::kWhole) {
-  Random random(trial.seed());
-  Arguments<T> a(random, product, numbers), before = a;
+  Arguments<T> a(trial.seed(), product, numbers), before = a;
   const auto answer = trial.call<KernelOf<T>>(a.view_panel(), a.view_b(), product.start, a.view_c());
   const long double tolerance = std::is_same_v<T, double> ? 1e-12L : 1e-5L;
-  const auto first_behind = a.c.begin() + product.columns * (product.width + product.c_gap);
-  if (std::any_of(first_behind, a.c.end(), [](T x) { return !std::isnan(x); }))
+  const auto first_behind = a.c.begin() + product.columns * (a.width + product.c_gap);
+  if (std::any_of(first_behind, a.c.end(), [](T x) { return x != static_cast<T>(kNobodys); }))
     throw Wrong(product.name() + ": you wrote behind the last row of c, where nothing of it lies");
   for (Index n = 0; n < product.columns; ++n)
-    for (Index w = 0; w < product.width + product.c_gap; ++w) {
-      const std::string where = product.name() + ": c(" + std::to_string(n) + ", " + std::to_string(w) + ")";
+    for (Index w = 0; w < a.width + product.c_gap; ++w) {
+      const std::string where = product.name() + ": row " + std::to_string(n) + " of c, ";
       const double got = static_cast<double>(a.at_c(n, w));
-      if (w >= product.width) {
-        if (!std::isnan(got))
-          throw Wrong(where + " belongs to nobody, and you wrote " + text(got) + " there");
+      if (w >= a.width) {
+        if (got != kNobodys)
+          throw Wrong(where + std::to_string(w - a.width + 1) + " behind its last number: that belongs to " +
+                      "nobody, and you wrote there (here " + text(got) + ")");
         continue;
       }
       long double want = product.start == Start::kKeep ? before.at_c(n, w) : T(0), scale = std::fabs(want);
@@ -104,63 +146,62 @@ std::uint32_t require_product(Trial& trial, const Product& product, Numbers numb
         scale += std::fabs(term);
       }
       const long double allowed = numbers == Numbers::kWhole ? 0 : tolerance * scale;
+      if (std::isnan(got))
+        throw Wrong(where + Lane<T>(w).half() + " is NaN (here " + Lane<T>(w).name() + ", which must be " +
+                    text(static_cast<double>(want)) + ")");
       if (!(std::fabs(got - want) <= allowed))
-        throw Wrong(where + " is " + text(got) + ", and must be " + text(static_cast<double>(want)));
+        throw Wrong(where + Lane<T>(w).name() + " is " + text(got) + ", and must be " +
+                    text(static_cast<double>(want)));
     }
   return answer.changed;
 }
 
-constexpr Index kWidth = kPanelWidth<double>, kStep = kLanes<double>;
-
 // ---- the checks
 
-void one_product(Trial& trial) { require_product<double>(trial, {1, kTileColumns, kWidth}); }
+void one_product(Trial& trial) { require_product<double>(trial, {1, kTileColumns, kTile}); }
 
 void a_sum(Trial& trial) {
-  for (const Index depth : {2, 3, 5, 64}) require_product<double>(trial, {depth, kTileColumns, kWidth});
+  for (const Index depth : {2, 3, 5, 64}) require_product<double>(trial, {depth, kTileColumns, kTile});
 }
 
 void any_columns(Trial& trial) {
   for (Index columns = 0; columns <= 2 * kTileColumns + 1; ++columns)
-    require_product<double>(trial, {7, columns, kWidth});
+    require_product<double>(trial, {7, columns, kTile});
 }
 
 void any_width(Trial& trial) {
-  for (Index width = kStep; width <= 2 * kWidth + kStep; width += kStep)
-    require_product<double>(trial, {5, 8, width});
+  for (Index registers = 1; registers <= 2 * kTileWide + 1; ++registers)
+    require_product<double>(trial, {5, 8, {registers / kTileWide, registers % kTileWide}});
 }
 
 void keeps(Trial& trial) {
-  for (const Index columns : {1, 6, 13})
-    require_product<double>(trial, {4, columns, kWidth + kStep, Start::kKeep});
+  for (const Index columns : {1, 6, 13}) require_product<double>(trial, {4, columns, {1, 1}, Start::kKeep});
 }
 
 void strides(Trial& trial) {
-  require_product<double>(trial, {6, 7, kWidth, Start::kZero, 0, 0, true});
-  require_product<double>(trial, {6, 7, kWidth, Start::kZero, 3, 0, false});
-  require_product<double>(trial, {6, 13, kWidth, Start::kKeep, 2, 0, true});
+  require_product<double>(trial, {6, 7, kTile, Start::kZero, 0, 0, true});
+  require_product<double>(trial, {6, 7, kTile, Start::kZero, 3, 0, false});
+  require_product<double>(trial, {6, 13, kTile, Start::kKeep, 2, 0, true});
 }
 
 void gaps(Trial& trial) {
-  require_product<double>(trial, {6, 7, kWidth, Start::kZero, 0, 5, false});
-  require_product<double>(trial, {3, 6, kStep, Start::kKeep, 0, kStep + 1, false});
+  require_product<double>(trial, {6, 7, kTile, Start::kZero, 0, 5, false});
+  require_product<double>(trial, {3, 6, kRegister, Start::kKeep, 0, kPanelWidth<double> + 1, false});
 }
 
 void real_numbers(Trial& trial) {
-  for (const Index depth : {1, 33, 257})
-    require_product<double>(trial, {depth, 11, kWidth}, Numbers::kNormal);
+  for (const Index depth : {1, 33, 257}) require_product<double>(trial, {depth, 11, kTile}, Numbers::kNormal);
 }
 
 void floats(Trial& trial) {
-  constexpr Index kFloats = kPanelWidth<float>;
-  require_product<float>(trial, {9, 13, kFloats});
-  require_product<float>(trial, {9, 5, kFloats + kLanes<float>, Start::kKeep, 0, 3, true});
-  require_product<float>(trial, {65, 6, kFloats}, Numbers::kNormal);
+  require_product<float>(trial, {9, 13, kTile});
+  require_product<float>(trial, {9, 5, {1, 1}, Start::kKeep, 0, 3, true});
+  require_product<float>(trial, {65, 6, kTile}, Numbers::kNormal);
 }
 
 void inputs_unchanged(Trial& trial) {
   constexpr const char* kNames[] = {"panel", "b", "start", "c's extents"};
-  const std::uint32_t changed = require_product<double>(trial, {5, kTileColumns, kWidth});
+  const std::uint32_t changed = require_product<double>(trial, {5, kTileColumns, kTile});
   for (std::size_t i = 0; i < std::size(kNames); ++i)
     if ((changed >> i & 1) != 0)
       throw Wrong(sign::kInput, std::string("your kernel changed ") + kNames[i] + ", which it may only read");
@@ -197,11 +238,10 @@ double seconds(Call call) {
 // write the same row of c, so that a long computation travels as a short message.
 void speed(Trial& trial) {
   constexpr Index kDepth = 512, kColumns = 100'000;
-  Random random(trial.seed());
-  const Arguments<double> a(random, {kDepth, 1, kWidth}, Numbers::kNormal);
-  std::vector<double> c(static_cast<std::size_t>(kWidth));
+  const Arguments<double> a(trial.seed(), {kDepth, 1, kTile}, Numbers::kNormal);
+  std::vector<double> c(static_cast<std::size_t>(a.width));
   const Strided<const double> b{a.b, kDepth, kColumns, 1, 0};
-  const Strided<double> into{c, kColumns, kWidth, 0, 1};
+  const Strided<double> into{c, kColumns, a.width, 0, 1};
   // The best of some rounds: what other programs take away only ever adds. A kernel that seems too slow gets
   // more of them, unless it is hopeless.
   constexpr int kRounds = 3, kMostRounds = 20;
@@ -212,7 +252,7 @@ void speed(Trial& trial) {
     best(own, seconds([&] { trial.call<MultiplyPanel>(a.view_panel(), b, Start::kZero, into); }));
     if (round + 1 >= kRounds && (own <= kSlowest * library || own > 3 * kSlowest * library)) break;
   }
-  const double giga = 2e-9 * static_cast<double>(kDepth * kColumns * kWidth);
+  const double giga = 2e-9 * static_cast<double>(kDepth * kColumns * a.width);
   trial.note({"your kernel", giga / own, {}, "GFLOP/s"});
   trial.note({"the library's", giga / library, {}, "GFLOP/s"});
   if (!(own <= kSlowest * library))

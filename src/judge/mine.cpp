@@ -129,7 +129,9 @@ verify::StageResult Mine::climb(const verify::Stage& stage, const Problem& share
                finished.printed);
   if (finished.printed.size() >= kMostText)
     misbehaved(Kind::kNonsense, "it prints without end", finished.printed);
-  if (!finished.good() || !std::filesystem::exists(reply_file))
+  std::error_code none;
+  const auto replied = std::filesystem::file_size(reply_file, none);
+  if (!finished.good() || none || replied == 0)
     misbehaved(Kind::kEnded, "it " + described(finished.ending), finished.printed);
   StageReply reply;
   try {

@@ -7,11 +7,10 @@
 namespace ringcraft::judge {
 namespace {
 
-void write_bytes(const std::filesystem::path& path, const Bytes& bytes) {
-  std::ofstream file(path, std::ios::binary);
+void write_bytes(std::ostream& file, const Bytes& bytes) {
   file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   if (!file.flush())
-    throw Error("run --mine", "a file that can be written", path.string(), "is the disk full?",
+    throw Error("run --mine", "a folder build that can be written to", "one that cannot", "is the disk full?",
                 Code::kMissing);
 }
 
@@ -60,7 +59,8 @@ verify::PassCost get_cost(Reader& from) {
 void write_request(const std::filesystem::path& file, const StageRequest& request) {
   Writer to;
   put(to, request);
-  write_bytes(file, to.take());
+  std::ofstream out(file, std::ios::binary);
+  write_bytes(out, to.take());
 }
 
 StageRequest read_request(const std::filesystem::path& file) {
@@ -72,7 +72,7 @@ StageRequest read_request(const std::filesystem::path& file) {
   return request;
 }
 
-void write_reply(const std::filesystem::path& file, const StageReply& reply) {
+void write_reply(std::ostream& file, const StageReply& reply) {
   Writer to;
   put(to, reply.thrown);
   put(to, reply.result.answer);

@@ -5,6 +5,7 @@
 /// the reply a stage's answer with what it cost, or the words of an exception.
 
 #include <filesystem>
+#include <iosfwd>
 #include <string>
 
 #include "judge/wire.hpp"
@@ -30,8 +31,8 @@ struct StageReply {
 void write_request(const std::filesystem::path& file, const StageRequest& request);
 /// Reads one. Throws Error if the file holds something else.
 StageRequest read_request(const std::filesystem::path& file);
-/// Writes a reply to a file. Throws Error (kMissing) if it cannot.
-void write_reply(const std::filesystem::path& file, const StageReply& reply);
+/// Writes a reply. Throws Error (kMissing) if it cannot.
+void write_reply(std::ostream& file, const StageReply& reply);
 /// Reads one. Throws Error if the file holds something else.
 StageReply read_reply(const std::filesystem::path& file);
 

@@ -173,6 +173,12 @@ TEST_CASE("a deadlock is a row that says who waits for whom") {
   check_exactly(student.climb(), 303, "deadlock: ");
 }
 
+TEST_CASE("a stage opens no files") {
+  const Workspace student;
+  student.start(303, "throw std::runtime_error(std::fopen(\"/etc/passwd\", \"r\") ? \"a file\" : \"none\");");
+  check_exactly(student.climb(), 303, "it ended with an exception: none");
+}
+
 TEST_CASE("an exit is a row, and so is an exception of any type") {
   const Workspace student;
   student.start(102, "throw 7;");

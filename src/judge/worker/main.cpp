@@ -4,6 +4,7 @@
 #include <exception>
 #include <string>
 
+#include "judge/worker/lock_up.hpp"
 #include "judge/worker/serve.hpp"
 #include "judge/worker/wire_communicator.hpp"
 
@@ -45,5 +46,6 @@ void answer(const Bytes& call) {
 
 int main() {
   std::setvbuf(stdout, nullptr, _IOLBF, 1 << 12);  // what a student prints is shown, even before a crash
+  ringcraft::judge::lock_up();
   for (;;) ringcraft::judge::answer(ringcraft::judge::read_frame().bytes);
 }

@@ -2,8 +2,10 @@
 //   stage REQUEST NAME REPLY
 // It computes and judges nothing; its exit code says no more than that a reply was written.
 #include <exception>
+#include <fstream>
 
 #include "judge/stage_wire.hpp"
+#include "judge/worker/lock_up.hpp"
 #ifdef RINGCRAFT_HAS_KERNELS
 #include "verify/kernel_stages.hpp"
 #endif
@@ -39,6 +41,9 @@ StageReply climbed(const std::string& stage, const StageRequest& request) {
 int main(int argc, char** argv) {
   using namespace ringcraft::judge;
   if (argc != 4) return 2;
-  write_reply(argv[3], climbed(argv[2], read_request(argv[1])));
+  const StageRequest request = read_request(argv[1]);
+  std::ofstream reply(argv[3], std::ios::binary);
+  lock_up();
+  write_reply(reply, climbed(argv[2], request));
   return 0;
 }

@@ -1,5 +1,5 @@
 // ST2: every sum begins with what c holds, NaN if nobody has written there.
-// Fails: one-product "is NaN, and must be"
+// Fails: one-product "the first half of tile 0 is NaN"
 // Hint: Who writes the first value, and what lies there before?
 #include <utility>
 

@@ -1,5 +1,5 @@
 // MK1: takes the rows of c for neighbours, without the gap between them.
-// Fails: gaps "c with gaps: c("
+// Fails: gaps "c with gaps: row 0 of c, 1 behind its last number"
 // Hint: How far apart do two rows of c begin?
 #include <utility>
 

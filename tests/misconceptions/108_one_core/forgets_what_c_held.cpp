@@ -1,5 +1,5 @@
 // ST1: every sum begins with zero, whatever start says.
-// Fails: keeps ", added: c(0, 0) is"
+// Fails: keeps ", added: row 0 of c, lane 0 of register 0 is"
 // Hint: What was there before your call, and who put it there?
 #include <utility>
 

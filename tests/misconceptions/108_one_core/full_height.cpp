@@ -1,5 +1,5 @@
 // BL1: every tile is taken for one of six columns.
-// Fails: any-columns "depth 7, 1 columns"
+// Fails: any-columns "depth 7, 1 column, 1 tile wide"
 // Hint: How many tiles cover 100 keys in steps of 32, and how large is the last?
 #include <utility>
 

@@ -1,5 +1,5 @@
 // BL1: every tile is taken for one as wide as the widest.
-// Fails: any-width "depth 5, 8 columns"
+// Fails: any-width "depth 5, 8 columns, 1 register wide"
 // Hint: How many tiles cover 100 keys in steps of 32, and how large is the last?
 #include <utility>
 

@@ -1,5 +1,5 @@
 // MK3: right for double alone: 8 bytes per number are written into the code.
-// Fails: floats "and must be"
+// Fails: floats "the second half of tile 0 is NaN"
 // Hint: How many numbers fit into a register if each has four bytes?
 #include <utility>
 
