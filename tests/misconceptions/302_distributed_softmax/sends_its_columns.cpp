@@ -1,5 +1,5 @@
 // RX14: gathers scores as they are: right if all ranks have as many columns, and it moves far too much.
-// Fails: no-deadlock "rank 1 sends 32 bytes to rank 0, which expects 16"
+// Fails: no-deadlock ", which expects"
 // Hint: Whose number of rows has the message that arrives?
 #include <algorithm>
 #include <cmath>
