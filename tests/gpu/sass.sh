@@ -1,7 +1,7 @@
 #!/bin/sh
 # What the compiler makes of the kernels, seen without a GPU: no register spills and no local memory, in the last rung of each
-# folder for the newest architecture; with RINGCRAFT_LONG in all rungs, for all architectures that they are built for. With
-# cuobjdump and nvdisasm the machine code itself is read as well.
+# folder for the newest architecture; with RINGCRAFT_LONG in all rungs, for all architectures that they are built for. Each must
+# have its instructions: in the machine code where there are cuobjdump and nvdisasm, else in PTX, which asks for them.
 #   sass.sh NVCC SOURCE_ROOT
 # Exit code: 0 all as it must be, 1 not, 77 no compiler (ctest reports that as skipped).
 set -eu
@@ -21,15 +21,37 @@ last_of() { # FOLDER
   echo "$last"
 }
 
+reads_sass=false
+! command -v cuobjdump >/dev/null || ! command -v nvdisasm >/dev/null || reads_sass=true
+
+# How PTX asks for an instruction of the machine.
+ptx_of() { # PATTERN
+  case $1 in
+    FFMA) echo 'fma\.rn\.f32' ;;
+    LDS) echo 'ld\.shared' ;;
+    'LDS\.128') echo 'ld\.shared\.v4' ;;
+    'LDG\.E\.128') echo 'ld\.global\.\(nc\.\)\?v4' ;;
+    'STG\.E\.128') echo 'st\.global\.v4' ;;
+    HMMA*) echo 'mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.bf16\.bf16\.f32' ;;
+    LDSM*MT88*) echo 'ldmatrix\.sync\.aligned\.m8n8\.x4\.trans' ;;
+    LDSM*) echo 'ldmatrix\.sync\.aligned\.m8n8\.x4\.shared' ;;
+    LDGSTS*) echo 'cp\.async\.cg\.shared\.global' ;;
+    'MUFU\.EX2') echo 'ex2\.approx' ;;
+    RED*) echo '\(red\|atom\)\.global\.add\.f32' ;;
+    *) echo "$1 has no line in ptx_of" ;;
+  esac
+}
+
 # One file for one architecture: every kernel of it (ptxas names each) must have an all-clear of its own. What follows the
-# number of kernels must stand in the machine code.
+# number of kernels are instructions that it must have.
 check() { # FILE ARCH KERNELS PATTERN...
   file=$root/kernels/$1
   [ -n "${RINGCRAFT_LONG-}" ] || [ "$file" = "$(last_of "${1%/*}")" ] || return 0
   name="${1%.cu} sm_$2"
   expected=$3
   if ! "$nvcc" -std=c++20 "-gencode=arch=compute_$2,code=sm_$2" "-I$root/src" "-I$root/kernels" "-I$root" \
-      -Xptxas -v -Werror all-warnings -cubin "$file" -o "$work/rung.cubin" >"$work/ptxas" 2>&1; then
+      -Xptxas -v -Werror all-warnings --keep --keep-dir "$work" -cubin "$file" -o "$work/rung.cubin" \
+      >"$work/ptxas" 2>&1; then
     cat "$work/ptxas"
     fail "$name does not compile"
     return
@@ -41,13 +63,18 @@ check() { # FILE ARCH KERNELS PATTERN...
   [ "$clear" -eq "$kernels" ] || { grep 'spill' "$work/ptxas"; fail "$name spills registers or uses local memory"; }
   echo "        $name: $kernels kernels, registers $registers"
   shift 3
-  if command -v cuobjdump >/dev/null && command -v nvdisasm >/dev/null; then
+  if $reads_sass; then
     cuobjdump -sass "$work/rung.cubin" >"$work/sass"
-    for pattern in "$@"; do
-      grep -q "$pattern" "$work/sass" || fail "$name: no $pattern in its machine code"
-    done
     ! grep -E '(LDL|STL)[. ]' "$work/sass" || fail "$name has local memory in its machine code"
   fi
+  for pattern in "$@"; do
+    if $reads_sass; then
+      grep -q "$pattern" "$work/sass" || fail "$name: no $pattern in its machine code"
+    else
+      pattern=$(ptx_of "$pattern")
+      grep -q "$pattern" "$work/$(basename "$file" .cu).ptx" || fail "$name: no $pattern in its PTX"
+    fi
+  done
 }
 
 # 128: loads of 16 bytes. HMMA: products of matrices. LDSM: ldmatrix, as the matrix lies (M88) and transposed (MT88). LDGSTS: cp.async. RED: an atomic sum.
@@ -63,8 +90,7 @@ for arch in ${RINGCRAFT_LONG:+80 90} 90a; do
   check backward/03_tensor_cores.cu $arch 8 'HMMA\.16816\.F32\.BF16' 'LDSM\.16\.M88\.4' 'LDSM\.16\.MT88\.4' 'LDGSTS\.E\.BYPASS\.128'
   check backward/04_fused.cu $arch 2 'HMMA\.16816\.F32\.BF16' 'LDSM\.16\.M88\.4' 'LDSM\.16\.MT88\.4' 'LDGSTS\.E\.BYPASS\.128' 'REDG\?\.E\.ADD\.F32'
 done
-command -v cuobjdump >/dev/null && command -v nvdisasm >/dev/null ||
-  echo "        machine code not looked at: no cuobjdump with nvdisasm"
+$reads_sass || echo "        instructions looked for in PTX, not in machine code: no cuobjdump with nvdisasm"
 # A new kernel without a line above is not forgotten.
 for file in "$root"/kernels/*/[0-9]*.cu; do
   grep -q "check $(basename "$(dirname "$file")")/$(basename "$file") " "$0" || fail "$file is not looked at"

@@ -1,10 +1,13 @@
 #!/bin/sh
 # One call on a machine with a GPU: builds the kernels for its device from nvcc and CMake alone, runs every check against the
-# oracle, lets compute-sanitizer look where it is installed, and writes what was found, with date and device, to
-# docs/measurements/. Takes a few minutes; each part has a limit.
+# oracle, looks for the instructions and for spills, lets compute-sanitizer look where it is installed, and writes what was
+# found, with date and device, to docs/measurements/, from where docs/measured.py takes the tables of the lessons. Takes less than
+# ten minutes: each part has a limit, and what finds no time left is named as not tried.
 #   tests/gpu/verify.sh
 # Exit code: 0 everything holds, 1 something does not (the record says what), 3 a device or a tool is missing.
 set -eu
+begin=$(date +%s)
+left() { echo $((570 + begin - $(date +%s))); } # seconds
 cd "$(dirname "$0")/../.."
 export CUDA_DEVICE_ORDER=PCI_BUS_ID  # device 0 is the same one for nvidia-smi and for CUDA
 PATH=$PATH:/usr/local/cuda/bin
@@ -23,6 +26,7 @@ driver=$(echo "$answer" | cut -d, -f3 | tr -d ' ')
 compiler=$(nvcc --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')
 echo "$device, compute capability $capability, driver $driver, nvcc $compiler"
 
+mkdir -p build
 timeout 60 cmake -S . -B $build -DRINGCRAFT_KERNELS_ONLY=ON -DCMAKE_BUILD_TYPE=Release \
   "-DCMAKE_CUDA_ARCHITECTURES=$(echo "$capability" | tr -d .)-real" >$build.log 2>&1 &&
   timeout 300 cmake --build $build --target test_forward test_backward test_loopback --parallel >>$build.log 2>&1 || {
@@ -59,14 +63,25 @@ if ! grep -q '^RINGCRAFT_NCCL_INCLUDE:.*NOTFOUND' $build/CMakeCache.txt; then
 fi
 echo "NCCL: $nccl"
 
+instructions="as expected"
+timeout 100 tests/gpu/sass.sh nvcc "$PWD" >$build/sass.log 2>&1 || { instructions="failed with exit code $?"; passed=false; }
+! grep -q 'in PTX' $build/sass.log || instructions="$instructions, in PTX"
+cat $build/sass.log
+
 # The sanitizers slow a kernel down by two orders of magnitude: a part of the cases, no timing.
 sanitizers=""
-for tool in memcheck racecheck synccheck; do
+for tool in memcheck racecheck synccheck initcheck; do
   verdict="not installed"
   if command -v compute-sanitizer >/dev/null; then
     verdict="passed"
     for test in forward backward loopback; do
-      timeout 90 compute-sanitizer --tool $tool --error-exitcode 9 $build/bin/test_$test --small \
+      limit=$(left)
+      [ "$limit" -lt 90 ] || limit=90
+      if [ "$limit" -lt 20 ]; then
+        verdict="$verdict, $test not tried: no time left"
+        continue
+      fi
+      timeout "$limit" compute-sanitizer --tool $tool --error-exitcode 9 $build/bin/test_$test --small \
         >$build/$tool.log 2>&1 || { verdict="$test failed with exit code $?"; passed=false; tail -20 $build/$tool.log; }
     done
   fi
@@ -87,6 +102,7 @@ cat >"$record" <<RECORD
   "revision": "$(git describe --always --dirty 2>/dev/null || echo unknown)",
   "passed": $passed,
   "compute_sanitizer": {$sanitizers},
+  "instructions": "$instructions",
   "test_forward": $(cat $build/forward.json),
   "nccl": "$nccl",
   "test_backward": $(cat $build/backward.json),
