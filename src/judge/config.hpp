@@ -28,6 +28,8 @@ extern const std::vector<std::string> kOptimise;
 extern const std::vector<std::string> kKernelCompile;
 /// And what makes such a file show every access, for a checker; with these the precompiled header fits.
 extern const std::vector<std::string> kChecked;
+/// nvcc and its flags for a kernel that runs on a GPU; empty where there is none.
+extern const std::vector<std::string> kGpuCompile;
 /// The compiler's flags for linking a worker, in front of the objects.
 extern const std::vector<std::string> kLink;
 /// The objects of the worker, the archives of the library, and what they need: behind the student's object.
@@ -36,6 +38,8 @@ extern const std::vector<std::string> kLinkInputs;
 extern const std::vector<std::string> kKernelLinkInputs;
 /// The same for the program that runs a stage of the ladder with students' objects.
 extern const std::vector<std::string> kStageLinkInputs;
+/// The same with the kernels of a GPU; empty where there is no nvcc.
+extern const std::vector<std::string> kGpuStageLinkInputs;
 /// The programs nm and addr2line.
 extern const std::string_view kNm, kAddr2line;
 /// A file with nm's list of the symbols of all objects of the library, each line with its object in front.

@@ -2,6 +2,7 @@
 #include "judge/mine.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <utility>
 
@@ -20,11 +21,31 @@ constexpr std::size_t kShownText = 1000;     // bytes of what a student's progra
 constexpr std::size_t kMostText = 64 << 10;  // bytes after which it is ended
 
 // Compiled with the library's flags: the times in the ladder's table are to be compared.
-BuildStep built(const Lesson& lesson, const std::filesystem::path& file, const WorkFolder& folder) {
+// The gate knows the symbols of the CPU, so a kernel for a GPU is compiled for both.
+BuildStep built(const Lesson& lesson, const std::filesystem::path& file, const WorkFolder& folder,
+                Device device) {
   Lesson fast = lesson;
   fast.timed = true;
-  const BuildStep compiled = compile(fast, file, folder);
-  return compiled.sentence.empty() ? gate(fast, folder) : compiled;
+  BuildStep step = compile(fast, file, folder);
+  if (step.sentence.empty()) step = gate(fast, folder);
+  if (step.sentence.empty() && lesson.is_kernel() && device == Device::kGpu)
+    step = compile(fast, file, folder, device);
+  return step;
+}
+
+// What the CUDA driver goes by.
+std::vector<std::string> stage_environment(Device device) {
+  std::vector<std::string> environment = worker_environment();
+  if (device == Device::kCpu) return environment;
+  for (const char* name : {"PATH", "LD_LIBRARY_PATH", "HOME", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"})
+    if (const char* value = std::getenv(name)) environment.push_back(std::string(name) + "=" + value);
+  return environment;
+}
+
+// A GPU's driver reserves terabytes of addresses, and starts what it needs.
+Limits stage_limits(Device device, rlim_t address_bytes) {
+  if (device == Device::kGpu) return {};
+  return {.address_bytes = address_bytes, .processes = kSanitized};
 }
 
 // Room for every stage, the whole score matrix of the first one included, and for a stack per rank; a loop
@@ -52,7 +73,7 @@ std::string about_exception(const std::string& words, const std::vector<OwnFile>
 
 }  // namespace
 
-Mine::Mine(const std::filesystem::path& workspace) {
+Mine::Mine(const std::filesystem::path& workspace, Device device) : device_(device) {
   for (const Lesson& lesson : all_lessons()) {
     const auto path = exercise_file(lesson.number, workspace);
     if (!std::filesystem::is_regular_file(path)) continue;
@@ -69,12 +90,14 @@ Mine::Mine(const std::filesystem::path& workspace) {
                 "begin with ./ringcraft start 101");
   std::vector<std::string> objects;
   for (OwnFile& file : files_) {
-    file.obstacle = built(lesson_numbered(file.lesson), file.path, folder_).sentence;
+    file.obstacle = built(lesson_numbered(file.lesson), file.path, folder_, device).sentence;
     if (!file.obstacle.empty()) continue;
     objects.push_back(folder_.path() / (std::to_string(file.lesson) + ".o"));
     std::filesystem::rename(folder_.path() / "student.o", objects.back());
   }
-  const BuildStep linked = link_program(folder_.path() / "stage", objects, kStageLinkInputs, folder_);
+  const BuildStep linked =
+      link_program(folder_.path() / "stage", objects,
+                   device == Device::kGpu ? kGpuStageLinkInputs : kStageLinkInputs, folder_);
   if (!linked.sentence.empty())
     throw Error(
         "your files compile, but do not link with the library and with each other:\n" + linked.sentence,
@@ -116,9 +139,9 @@ verify::StageResult Mine::climb(const verify::Stage& stage, const Problem& share
 
   const Finished finished =
       run_command({.arguments = {folder_.path() / "stage", request, stage.name, reply_file},
-                   .environment = worker_environment(),
+                   .environment = stage_environment(device_),
                    .folder = folder_.path(),
-                   .limits = {.address_bytes = address_limit(shared, inputs), .processes = kSanitized},
+                   .limits = stage_limits(device_, address_limit(shared, inputs)),
                    .output_limit = kMostText},
                   limit);
   using Kind = Misbehaviour::Kind;

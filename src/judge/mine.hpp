@@ -28,7 +28,9 @@ class Mine {
  public:
   /// Compiles and links. Throws Error if there is no file that the student has written in, and (kWrongAnswer)
   /// if files that compile alone do not link with each other.
-  explicit Mine(const std::filesystem::path& workspace);
+  /// Kernels run on this device. On a GPU the program is free to do what the driver does, and the system alone
+  /// guards the machine.
+  explicit Mine(const std::filesystem::path& workspace, Device device = Device::kCpu);
 
   /// Every file that the student has written in, by lesson.
   const std::vector<OwnFile>& files() const { return files_; }
@@ -47,6 +49,7 @@ class Mine {
  private:
   bool takes_part(int lesson) const;
 
+  Device device_;
   std::vector<OwnFile> files_;
   std::vector<int> unwritten_;
   WorkFolder folder_;

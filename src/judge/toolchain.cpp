@@ -26,20 +26,21 @@ namespace {
 constexpr std::chrono::seconds kPatience{60};  // for a compiler that does not come back
 constexpr std::size_t kShownText = 3000;       // bytes of the compiler's messages
 
-// Compilers look for their parts along PATH and for scratch space in TMPDIR.
-std::vector<std::string> tool_environment() {
-  std::vector<std::string> environment{"LC_ALL=C"};
-  for (const char* name : {"PATH", "TMPDIR"})
-    if (const char* value = std::getenv(name)) environment.push_back(std::string(name) + "=" + value);
+// Compilers look for their parts along PATH and for scratch space in TMPDIR: what one leaves there when it is
+// ended goes with the folder.
+std::vector<std::string> tool_environment(const WorkFolder& work) {
+  std::vector<std::string> environment{"LC_ALL=C", "TMPDIR=" + work.path().string()};
+  if (const char* path = std::getenv("PATH")) environment.push_back(std::string("PATH=") + path);
   return environment;
 }
 
-Finished run_tool(std::vector<std::string> arguments, const std::filesystem::path& folder) {
+Finished run_tool(std::vector<std::string> arguments, const WorkFolder& work,
+                  const std::filesystem::path& working_directory) {
   const std::string program = arguments.front();
   const Limits limits{.cpu_seconds = 60, .address_bytes = rlim_t{4} << 30, .file_bytes = 256 << 20};
   const Finished finished = run_command({.arguments = std::move(arguments),
-                                         .environment = tool_environment(),
-                                         .folder = folder,
+                                         .environment = tool_environment(work),
+                                         .folder = working_directory,
                                          .limits = limits,
                                          .output_limit = std::size_t{16} << 20},
                                         kPatience);
@@ -47,6 +48,10 @@ Finished run_tool(std::vector<std::string> arguments, const std::filesystem::pat
     throw Error("judge", "the program " + program, "no such program",
                 "install the compiler that this tree was built with, or build it again", Code::kMissing);
   return finished;
+}
+
+Finished run_tool(std::vector<std::string> arguments, const WorkFolder& work) {
+  return run_tool(std::move(arguments), work, work.path());
 }
 
 // nm and the linker work on what the compiler has accepted: if they do not come back, the file is not to
@@ -115,10 +120,15 @@ std::string included_source(const std::string& list, const std::string& own) {
 
 }  // namespace
 
-BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const WorkFolder& folder) {
-  std::vector<std::string> arguments = lesson.is_kernel() ? kKernelCompile : kCompile;
+BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const WorkFolder& folder,
+                  Device device) {
+  std::vector<std::string> arguments = device == Device::kGpu ? kGpuCompile
+                                       : lesson.is_kernel()   ? kKernelCompile
+                                                              : kCompile;
   const std::string name = file.filename().string();
-  if (lesson.is_kernel()) {
+  if (device == Device::kGpu) {
+    // nvcc goes by the file's ending
+  } else if (lesson.is_kernel()) {
     if (!lesson.timed) arguments.insert(arguments.end(), kChecked.begin(), kChecked.end());
     arguments.insert(arguments.end(), {"-x", "c++"});
   } else if (lesson.timed) {
@@ -128,7 +138,8 @@ BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const
   }
   const std::filesystem::path read = folder.path() / "read.txt";
   arguments.insert(arguments.end(), {"-MMD", "-MF", read, "-c", name, "-o", folder.path() / "student.o"});
-  const Finished finished = run_tool(std::move(arguments), std::filesystem::absolute(file).parent_path());
+  const Finished finished =
+      run_tool(std::move(arguments), folder, std::filesystem::absolute(file).parent_path());
   if (!finished.good()) return {compiler_sentence(finished, name), ""};
   if (const std::string other = included_source(read_text(read), name); !other.empty())
     return {name + " includes " + other + ", a source file: include headers, and write the body yourself",
@@ -137,7 +148,7 @@ BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const
 }
 
 BuildStep gate(const Lesson& lesson, const WorkFolder& folder) {
-  const Finished nm = run_tool({std::string(kNm), "-A", "-P", folder.path() / "student.o"}, folder.path());
+  const Finished nm = run_tool({std::string(kNm), "-A", "-P", folder.path() / "student.o"}, folder);
   require_ended(nm, "nm");
   if (!nm.good()) return {"nm cannot read the compiled file: " + cleaned(nm.printed, kShownText), ""};
   const std::string below = lesson.source.substr(lesson.source.find('/') + 1);  // "forward/01_naive.cu"
@@ -154,7 +165,7 @@ BuildStep link_program(const std::filesystem::path& program, const std::vector<s
   arguments.insert(arguments.end(), {"-o", program});
   arguments.insert(arguments.end(), objects.begin(), objects.end());
   arguments.insert(arguments.end(), inputs.begin(), inputs.end());
-  const Finished finished = run_tool(std::move(arguments), folder.path());
+  const Finished finished = run_tool(std::move(arguments), folder);
   require_ended(finished, "the linker");
   return {finished.good() ? "" : cleaned(finished.printed, kShownText), ""};
 }
@@ -178,7 +189,7 @@ BuildStep link_debug(const Lesson& lesson, const std::filesystem::path& file,
   const std::string source = std::filesystem::absolute(file).string();
   const auto run = [&](std::vector<std::string> command, const std::vector<std::string>& rest) {
     command.insert(command.end(), rest.begin(), rest.end());
-    const Finished finished = run_tool(std::move(command), work.path());
+    const Finished finished = run_tool(std::move(command), work);
     require_ended(finished, "the debug build");
     return finished.good() ? std::string() : cleaned(finished.printed, kShownText);
   };
@@ -234,7 +245,7 @@ std::map<std::string, std::string> lines_of(const std::set<std::string>& address
                                             const WorkFolder& folder) {
   std::vector<std::string> arguments{std::string(kAddr2line), "-a", "-i", "-e", worker_program(folder)};
   for (const std::string& address : addresses) arguments.push_back("0x" + address);
-  std::istringstream printed(run_tool(std::move(arguments), folder.path()).printed);
+  std::istringstream printed(run_tool(std::move(arguments), folder).printed);
   std::map<std::string, std::string> result;
   std::vector<std::string> frames;
   auto asked = addresses.begin();

@@ -32,8 +32,13 @@ struct BuildStep {
   std::string remarks;  ///< the compiler's warnings
 };
 
-/// Compiles a student's file for this lesson to student.o in the folder.
-BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const WorkFolder& folder);
+/// Where kernels run.
+enum class Device : bool { kCpu, kGpu };
+
+/// Compiles a student's file for this lesson to student.o in the folder. kGpu: a kernel, by nvcc, in a build
+/// that has CUDA.
+BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const WorkFolder& folder,
+                  Device device = Device::kCpu);
 /// Passes student.o through the symbol gate.
 BuildStep gate(const Lesson& lesson, const WorkFolder& folder);
 /// Links student.o to the worker's program, and for a timed lesson the library's own object to another one.

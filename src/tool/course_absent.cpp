@@ -23,7 +23,7 @@ int diff(int) { absent("diff"); }
 int watch() { absent("watch"); }
 int export_tree(const ExportRequest&) { absent("export"); }
 verify::Report climb_with_own_files(const std::string&, const Problem&, const verify::Inputs&,
-                                    std::optional<Layout>) {
+                                    std::optional<Layout>, KernelPlace) {
   absent("run --mine");
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "tool/kernel_ladder.hpp"
 #include "verify/ladder.hpp"
 #include "verify/report.hpp"
 
@@ -50,8 +51,9 @@ int export_tree(const ExportRequest& request);
 
 // run --mine: builds every exercise that was started in the student's workspace, says which take part, and
 // climbs the ladder with them in place of the library's own files. A file that takes no part is a row that
-// failed, before those of the stages. Throws Error if nothing was started.
+// failed, before those of the stages. Throws Error if nothing was started. `kernels`: where those run.
 verify::Report climb_with_own_files(const std::string& title, const Problem& problem,
-                                    const verify::Inputs& inputs, std::optional<Layout> only);
+                                    const verify::Inputs& inputs, std::optional<Layout> only,
+                                    KernelPlace kernels);
 
 }  // namespace ringcraft::tool

@@ -31,7 +31,7 @@ KernelPlace kernel_place(Backend backend, Layout layout);
 
 // Climbs the kernels' stages and puts their rows behind those of the lessons before 201. Where kernels do not
 // run (no executor in this build, a head_dim that they do not take) there is one row that was not tried, and
-// says why. A `climber` runs them on the CPU.
+// says why.
 void add_kernel_stages(verify::Report& report, KernelPlace place, const Problem& problem,
                        const verify::Inputs& inputs, const Climber& climber = {});
 

@@ -57,8 +57,9 @@ Climbed climbed(judge::Mine& mine, const verify::Stage& stage, const Problem& pr
 }  // namespace
 
 verify::Report climb_with_own_files(const std::string& title, const Problem& problem,
-                                    const verify::Inputs& inputs, std::optional<Layout> only) {
-  judge::Mine mine(workspace());
+                                    const verify::Inputs& inputs, std::optional<Layout> only,
+                                    KernelPlace kernels) {
+  judge::Mine mine(workspace(), kernels.gpu ? judge::Device::kGpu : judge::Device::kCpu);
   introduce(mine);
   const auto climber = [&](double floor) {
     return Climber{[&mine, floor](const verify::Stage& stage, const Problem& of_stage,
@@ -68,8 +69,7 @@ verify::Report climb_with_own_files(const std::string& title, const Problem& pro
                    [&mine](const verify::Stage& stage) { return mine.lessons_in(stage); }};
   };
   verify::Report report = climb_ladder(title, problem, inputs, only, climber(kFloor));
-  add_kernel_stages(report, kernel_place(Backend::kCudaHost, problem.layout), problem, inputs,
-                    climber(kKernelFloor));
+  add_kernel_stages(report, std::move(kernels), problem, inputs, climber(kKernelFloor));
   std::vector<verify::ReportRow> rows;
   for (const judge::OwnFile& file : mine.files())
     if (!file.obstacle.empty()) rows.push_back(row_of(file));

@@ -68,20 +68,18 @@ void check_flags(const RunOptions& options) {
   if (options.backend == "mpi" || options.backend == "nccl")
     throw Error("run --backend", "threads, cuda or cuda-host", options.backend,
                 "attend serves the other backends");
-  if (backend_named(options.backend) == Backend::kCuda && options.mine)
-    throw Error("run --mine", "threads or cuda-host", options.backend,
-                "your kernels run on the CPU, where a mistake of theirs harms nothing");
   if (!options.input.empty() && !options.text.empty())
     throw Error("run", "--input or --text", "both", "leave one of them out");
 }
 
 int run(const RunOptions& options) {
   check_flags(options);
+  const Backend backend = backend_named(options.backend);
   for (const std::string& read : {options.input, options.text})
     if (!read.empty()) require_other_file("--json", options.json, read);
   require_writable("--json", options.json);
   const Shared shared = options.input.empty() ? from_text(options) : from_file(options);
-  KernelPlace place = kernel_place(backend_named(options.backend), shared.problem.layout);
+  KernelPlace place = kernel_place(backend, shared.problem.layout);
   const Shape& s = shared.problem.shape;
   std::printf("%s: %s, %s, %s on %s, head_dim %lld, %s, %s\n\n", shared.title.c_str(),
               counted(s.seqlen, "token").c_str(), described(shared.problem.mask).c_str(),
@@ -92,7 +90,7 @@ int run(const RunOptions& options) {
   const std::optional<Layout> only = asked_layout(options);
   verify::Report report;
   if (options.mine) {
-    report = climb_with_own_files(shared.title, shared.problem, shared.inputs, only);
+    report = climb_with_own_files(shared.title, shared.problem, shared.inputs, only, std::move(place));
   } else {
     report = climb_ladder(shared.title, shared.problem, shared.inputs, only);
     add_kernel_stages(report, std::move(place), shared.problem, shared.inputs);

@@ -47,12 +47,13 @@ class Workspace {
     std::ofstream(file) << text;
   }
 
-  Report climb() const {
+  Report climb(tool::KernelPlace kernels = tool::kernel_place(tool::Backend::kCudaHost,
+                                                              Layout::kZigzag)) const {
     const verify::Case c = make_case(make_problem({1, 4, 2, 41, 8}, causal_mask(), Layout::kZigzag, 4),
                                      verify::Data::kNormal, 3);
     ::setenv("RINGCRAFT_WORKSPACE", path().c_str(), 1);
     return tool::climb_with_own_files("a small problem", c.problem, verify::make_inputs(c, DType::kFloat64),
-                                      {});
+                                      {}, std::move(kernels));
   }
 
  private:
@@ -144,6 +145,26 @@ TEST_CASE("kernels of the student's take part, unchecked as the library's own, a
   student.solve(206, "(dp_reg[i][j] - delta_reg[i])", "(dp_reg[i][j] + delta_reg[i])");
   const Report wrong = student.climb();
   check_exactly(wrong, 206, "elements are wrong");
+}
+#endif
+
+#ifdef RINGCRAFT_HAS_CUDA
+// Up to the first call that needs a device where there is none.
+TEST_CASE("for a GPU the student's kernels are compiled by nvcc and linked with the library's") {
+  const Workspace student;
+  student.solve(201);
+  tool::KernelPlace kernels = tool::kernel_place(tool::Backend::kThreads, Layout::kZigzag);
+  const bool gpu = std::exchange(kernels.gpu, true);
+  for (const ReportRow& row : student.climb(std::move(kernels)).rows) {
+    INFO(row.id << ": " << row.sentence);
+    CHECK(runs(row, 201) == (row.id == "201 naive kernels"));
+    if (gpu || !runs(row, 201)) {
+      CHECK(row.status == Status::kPassed);
+    } else {
+      CHECK(row.status == Status::kFailed);
+      CHECK(row.sentence.find("one of: dense, ") != row.sentence.npos);  // the stage of a GPU is not there
+    }
+  }
 }
 #endif
 

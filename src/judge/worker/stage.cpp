@@ -1,21 +1,20 @@
 // The program that students' objects are linked into for `run --mine`, one process per stage of the ladder:
 //   stage REQUEST NAME REPLY
 // It computes and judges nothing; its exit code says no more than that a reply was written.
+// RINGCRAFT_KERNEL_STAGES are the kernels' stages that it knows beside the ladder's.
 #include <exception>
 #include <fstream>
 
 #include "judge/stage_wire.hpp"
 #include "judge/worker/lock_up.hpp"
-#ifdef RINGCRAFT_HAS_KERNELS
 #include "verify/kernel_stages.hpp"
-#endif
 
 namespace ringcraft::judge {
 namespace {
 
 verify::Stage stage_named(const std::string& name, [[maybe_unused]] Layout layout) {
-#ifdef RINGCRAFT_HAS_KERNELS
-  const verify::KernelStages kernels = verify::host_kernel_stages(layout);
+#ifdef RINGCRAFT_KERNEL_STAGES
+  const verify::KernelStages kernels = verify::RINGCRAFT_KERNEL_STAGES(layout);
   for (const verify::Stage& stage : kernels.stages)
     if (stage.name == name) return stage;
 #endif
@@ -43,7 +42,9 @@ int main(int argc, char** argv) {
   if (argc != 4) return 2;
   const StageRequest request = read_request(argv[1]);
   std::ofstream reply(argv[3], std::ios::binary);
+#ifndef RINGCRAFT_ON_GPU  // whose driver opens files whenever it likes
   lock_up();
+#endif
   write_reply(reply, climbed(argv[2], request));
   return 0;
 }
