@@ -32,6 +32,8 @@ extern const std::vector<std::string> kChecked;
 extern const std::vector<std::string> kGpuCompile;
 /// The compiler's flags for linking a worker, in front of the objects.
 extern const std::vector<std::string> kLink;
+/// The objects of a worker that stand in front of the student's.
+extern const std::vector<std::string> kFirst;
 /// The objects of the worker, the archives of the library, and what they need: behind the student's object.
 extern const std::vector<std::string> kLinkInputs;
 /// The same for a worker that runs kernels.

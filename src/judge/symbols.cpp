@@ -56,6 +56,13 @@ std::string may_not_define(const Symbol& symbol, const Names& names) {
               : ", which the lesson's file does not; put helpers of your own into an anonymous namespace");
 }
 
+// A name without C++ linkage that the file gives to everybody: it would stand in for a function of the C
+// library.
+bool is_of_c(const Symbol& symbol) {
+  return !symbol.undefined() && !symbol.local() && !symbol.name.starts_with("_Z") &&
+         !symbol.name.starts_with("DW.ref.");  // of the compiler's own
+}
+
 std::string may_not_call(const Symbol& symbol, const Names& names, const GateInput& input) {
   if (names.everyones.contains(symbol.name) || names.own_calls.contains(symbol.name) ||
       names.own.contains(symbol.name) || input.allowed.contains(readable(symbol.name)))
@@ -132,6 +139,11 @@ std::vector<std::string> complaints(const GateInput& input) {
     else if (symbol.name.starts_with("__tsan_") && !symbol.undefined())
       sentence = "your file defines " + symbol.name +
                  ", by which a checked launch sees what a kernel touches; remove it";
+    else if (is_of_c(symbol))
+      sentence = "your file defines " + symbol.name +
+                 " for the whole program, the C library included; make it static, or give it C++ linkage";
+    else if (symbol.kind == 'i')
+      sentence = "your file chooses " + readable(symbol.name) + " by an ifunc; write a plain function";
     else if (is_ringcraft(symbol.name) && symbol.undefined())
       sentence = may_not_call(symbol, names, input);
     else if (is_ringcraft(symbol.name) && !symbol.local())

@@ -118,6 +118,20 @@ std::string included_source(const std::string& list, const std::string& own) {
   return {};
 }
 
+// The compiler shows a checker every load and store, and none of these calls: they get names by which it sees
+// them.
+BuildStep show_calls(const WorkFolder& folder) {
+  std::vector<std::string> arguments{std::string(kObjcopy)};
+  for (const std::string name : {"memcpy", "memmove", "memset"})
+    arguments.insert(arguments.end(), {"--redefine-sym", name + "=__tsan_" + name});
+  arguments.push_back(folder.path() / "student.o");
+  const Finished finished = run_tool(std::move(arguments), folder);
+  require_ended(finished, "objcopy");
+  return {finished.good() ? ""
+                          : "objcopy cannot read the compiled file: " + cleaned(finished.printed, kShownText),
+          ""};
+}
+
 }  // namespace
 
 BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const WorkFolder& folder,
@@ -144,6 +158,8 @@ BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const
   if (const std::string other = included_source(read_text(read), name); !other.empty())
     return {name + " includes " + other + ", a source file: include headers, and write the body yourself",
             ""};
+  if (lesson.is_kernel() && !lesson.timed)
+    if (BuildStep shown = show_calls(folder); !shown.sentence.empty()) return shown;
   return {"", cleaned(finished.printed, kShownText)};
 }
 
@@ -171,10 +187,12 @@ BuildStep link_program(const std::filesystem::path& program, const std::vector<s
 }
 
 BuildStep link(const Lesson& lesson, const WorkFolder& folder) {
-  if (lesson.timed && !link_program(library_program(folder), {}, kLinkInputs, folder).sentence.empty())
+  std::vector<std::string> objects = kFirst;
+  if (lesson.timed && !link_program(library_program(folder), objects, kLinkInputs, folder).sentence.empty())
     throw Error("judge", "a library that links", "objects that do not", "build the tree again",
                 Code::kMissing);
-  BuildStep done = link_program(worker_program(folder), {folder.path() / "student.o"},
+  objects.push_back(folder.path() / "student.o");
+  BuildStep done = link_program(worker_program(folder), objects,
                                 lesson.is_kernel() ? kKernelLinkInputs : kLinkInputs, folder);
   if (!done.sentence.empty())
     done.sentence = "your file compiles, but does not link with the library:\n" + done.sentence;

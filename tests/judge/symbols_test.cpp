@@ -55,6 +55,18 @@ TEST_CASE("what belongs to the lesson passes the gate") {
   CHECK(verdict("s.o: _ZN9ringcraft6secretEv U\n", {"ringcraft::secret"}).empty());
 }
 
+TEST_CASE("nobody stands in for the C library") {
+  for (const char* kind : {"T", "W", "D", "B"}) {
+    const auto sentences = verdict(std::string("s.o: prctl ") + kind + " 0 1\n");
+    REQUIRE(sentences.size() == 1);
+    CHECK(sentences[0] ==
+          "your file defines prctl for the whole program, the C library included; make it static, "
+          "or give it C++ linkage");
+  }
+  CHECK(verdict("s.o: prctl t 0 1\ns.o: DW.ref.__gxx_personality_v0 V 0 8\n").empty());
+  CHECK(verdict("s.o: _Z4pickv i 0 1\n").size() == 1);
+}
+
 TEST_CASE("what does not is refused in a sentence") {
   const auto refused = [](const std::string& student, const std::string& fragment) {
     const auto sentences = verdict(student);

@@ -1,7 +1,8 @@
 // The filter of system calls of a worker (see lock_up.hpp). A second one, which child.cpp sets, ends whoever
-// starts a process; it knows the architecture already.
+// starts a process; it knows the architecture already, and its verdict counts where this one only refuses.
 #include "judge/worker/lock_up.hpp"
 
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -10,54 +11,130 @@
 
 #include <cerrno>
 #include <cstddef>
-#include <vector>
+#include <iterator>
 
 namespace ringcraft::judge {
+
+#if (defined(__x86_64__) || defined(__aarch64__)) && !defined(RINGCRAFT_SANITIZED)
 namespace {
 
-constexpr unsigned kRefused = SECCOMP_RET_ERRNO | EACCES;
-
-// What fails for whomever asks.
-constexpr unsigned kForbidden[] = {
-    // files
-    SYS_openat, SYS_openat2, SYS_open_by_handle_at, SYS_unlinkat, SYS_renameat2, SYS_mkdirat, SYS_linkat,
-    SYS_symlinkat, SYS_fchmodat, SYS_fchownat, SYS_truncate, SYS_mknodat, SYS_mount, SYS_chroot,
-    // sockets, and kernel services that reach past this filter
-    SYS_socket, SYS_socketpair, SYS_io_uring_setup, SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_keyctl,
-    SYS_add_key, SYS_request_key, SYS_unshare, SYS_setns,
-    // other programs and processes
-    SYS_execve, SYS_execveat, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_pidfd_open,
-    SYS_pidfd_send_signal, SYS_tkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo,
-#ifdef SYS_renameat
-    SYS_renameat,
-#endif
+// Whatever is not here, and not below, fails.
+constexpr unsigned kAllowed[] = {
+    // what is open already
+    SYS_read,
+    SYS_write,
+    SYS_readv,
+    SYS_writev,
+    SYS_recvfrom,
+    SYS_sendto,
+    SYS_ppoll,
+    SYS_close,
+    SYS_dup,
+    SYS_dup3,
+    SYS_lseek,
+    SYS_fstat,
+    SYS_newfstatat,
+    SYS_readlinkat,
+    SYS_getcwd,
+    // memory
+    SYS_mmap,
+    SYS_munmap,
+    SYS_mremap,
+    SYS_mprotect,
+    SYS_madvise,
+    SYS_brk,
+    // threads, and their ends
+    SYS_clone,
+    SYS_clone3,
+    SYS_futex,
+    SYS_set_robust_list,
+    SYS_get_robust_list,
+    SYS_rseq,
+    SYS_membarrier,
+    SYS_set_tid_address,
+    SYS_sched_yield,
+    SYS_sched_getaffinity,
+    SYS_getcpu,
+    SYS_exit,
+    SYS_exit_group,
+    // signals of its own
+    SYS_rt_sigaction,
+    SYS_rt_sigprocmask,
+    SYS_rt_sigreturn,
+    SYS_rt_sigsuspend,
+    SYS_sigaltstack,
+    SYS_restart_syscall,
+    // clocks, and who one is
+    SYS_nanosleep,
+    SYS_clock_nanosleep,
+    SYS_clock_gettime,
+    SYS_clock_getres,
+    SYS_gettimeofday,
+    SYS_times,
+    SYS_getrusage,
+    SYS_getpid,
+    SYS_gettid,
+    SYS_getppid,
+    SYS_getuid,
+    SYS_geteuid,
+    SYS_getgid,
+    SYS_getegid,
+    SYS_uname,
+    SYS_sysinfo,
+    SYS_getrandom,
 #if defined(__x86_64__)  // older names of the same
-    SYS_open, SYS_creat, SYS_unlink, SYS_rename, SYS_mkdir, SYS_rmdir, SYS_link, SYS_symlink,
-    SYS_chmod, SYS_chown, SYS_lchown, SYS_mknod,
+    SYS_poll,
+    SYS_dup2,
+    SYS_readlink,
+    SYS_pause,
+    SYS_time,
+    SYS_arch_prctl,
 #endif
 };
 
-constexpr auto kCall = offsetof(seccomp_data, nr), kFirstArgument = offsetof(seccomp_data, args);
+constexpr unsigned kRefused = SECCOMP_RET_ERRNO | EACCES;
+constexpr auto kCall = offsetof(seccomp_data, nr);
+constexpr unsigned argument(unsigned i) { return offsetof(seccomp_data, args) + 8 * i; }  // its low half
+
+// The program, written without a call that a student's file could have replaced.
+struct Program {
+  sock_filter lines[2 * std::size(kAllowed) + 40];
+  unsigned size = 0;
+
+  void add(sock_filter line) { lines[size++] = line; }
+  void load(unsigned offset) { add(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset)); }
+  void decide(unsigned verdict) { add(BPF_STMT(BPF_RET | BPF_K, verdict)); }
+  void allow_if(unsigned value) {
+    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1));
+    decide(SECCOMP_RET_ALLOW);
+  }
+  // The call is allowed with one of these values of an argument, and with no other.
+  template <std::size_t kCount>
+  void allow_with(unsigned call, unsigned which, const unsigned (&values)[kCount]) {
+    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 2 * kCount + 2));
+    load(argument(which));
+    for (const unsigned value : values) allow_if(value);
+    decide(kRefused);
+  }
+};
 
 }  // namespace
 
 void lock_up() {
-#if (defined(__x86_64__) || defined(__aarch64__)) && !defined(RINGCRAFT_SANITIZED)
-  std::vector<sock_filter> program{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kCall)};
-  for (const unsigned call : kForbidden) {
-    program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1));
-    program.push_back(BPF_STMT(BPF_RET | BPF_K, kRefused));
-  }
-  // A signal may go to this process only: abort() sends one.
-  program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_tgkill, 1, 0));
-  program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_kill, 0, 3));
-  program.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kFirstArgument));
-  program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(::getpid()), 1, 0));
-  program.push_back(BPF_STMT(BPF_RET | BPF_K, kRefused));
-  program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-  const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
+  Program program;
+  program.load(kCall);
+  for (const unsigned call : kAllowed) program.allow_if(call);
+  const unsigned self[] = {static_cast<unsigned>(::getpid())};
+  program.allow_with(SYS_tgkill, 0, self);  // abort() sends a signal
+  program.allow_with(SYS_kill, 0, self);
+  program.allow_with(SYS_prlimit64, 0, {0u, self[0]});
+  program.allow_with(SYS_fcntl, 1, {unsigned{F_GETFD}, unsigned{F_SETFD}, unsigned{F_GETFL}});
+  program.decide(kRefused);
+  const sock_fprog filter{static_cast<unsigned short>(program.size), program.lines};
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
-#endif
 }
+#else
+void lock_up() {}
+#endif
 
 }  // namespace ringcraft::judge

@@ -4,9 +4,9 @@
 
 namespace ringcraft::judge {
 
-/// From here on this process and all its threads compute, and talk over what is open already. Opening files
-/// and sockets, changing what lies in folders, starting programs, looking into other processes and ending them
-/// all fail with EACCES. Where the kernel offers no seccomp (it does on x86-64 and AArch64), and under
+/// From here on this thread, and all that it starts, compute, and talk over what is open already. Every system
+/// call beyond that fails with EACCES: opening files and sockets, changing what lies in folders, starting
+/// programs, looking into other processes, ending them or setting their limits. Where the kernel offers no seccomp (it does on x86-64 and AArch64), and under
 /// sanitizers, whose reports need files, nothing changes.
 void lock_up();
 

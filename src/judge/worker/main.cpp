@@ -1,10 +1,10 @@
 // The program that a student's object is linked into, one process per rank. It serves calls from the judge
-// until the judge hangs up. It knows neither expected values nor the oracle.
+// until the judge hangs up, and has locked itself up before any of the student's code runs (first.cpp). It
+// knows neither expected values nor the oracle.
 #include <cstdio>
 #include <exception>
 #include <string>
 
-#include "judge/worker/lock_up.hpp"
 #include "judge/worker/serve.hpp"
 #include "judge/worker/wire_communicator.hpp"
 
@@ -46,6 +46,5 @@ void answer(const Bytes& call) {
 
 int main() {
   std::setvbuf(stdout, nullptr, _IOLBF, 1 << 12);  // what a student prints is shown, even before a crash
-  ringcraft::judge::lock_up();
   for (;;) ringcraft::judge::answer(ringcraft::judge::read_frame().bytes);
 }
