@@ -201,6 +201,10 @@ void run_checks(Runner& runner, verify::CaseSet set) {
               [](CudaRungs rungs, const verify::Case& c, const Inputs& inputs) {
                 return block_by_block_answer(rungs, c.problem, inputs);
               });
+  check_rungs(runner, "windows at the borders of tiles", window_cases(),
+              [](CudaRungs rungs, const verify::Case& c, const Inputs& inputs) {
+                return block_by_block_answer(rungs, c.problem, inputs);
+              });
   check_tiles(runner);
   check_rings(runner, "the ring, shards of several tiles", kernel_cases(set));
   check_rings(runner, "the ring, case table", ring_cases(set));

@@ -122,6 +122,10 @@ void run_checks(Runner& runner, verify::CaseSet set) {
               [](CudaRungs rungs, const verify::Case& c, const Inputs& inputs) {
                 return block_by_block_answer(rungs, c.problem, inputs);
               });
+  check_rungs(runner, forward_rungs(), "windows at the borders of tiles", window_cases(),
+              [](CudaRungs rungs, const verify::Case& c, const Inputs& inputs) {
+                return block_by_block_answer(rungs, c.problem, inputs);
+              });
   check_tiles(runner);
   // The ring cannot tell one rung from another: in brief it is run with the engine's own alone.
   const ForwardRung* const own[] = {CudaRungs{}.forward};
