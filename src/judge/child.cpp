@@ -92,6 +92,7 @@ void forbid_processes() {
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::signal(SIGPIPE, SIG_DFL);
+  ::signal(SIGXFSZ, SIG_DFL);
   ::dup2(prepared.input, 0);
   ::dup2(prepared.output, 1);
   ::dup2(prepared.output, 2);
@@ -262,7 +263,9 @@ std::string described(const Ending& ending) {
     case SIGILL:
       return "crashed (illegal instruction: a function that must return a value ended without one?)";
     case SIGSYS:
-      return "started a process, which no exercise needs, and was ended";
+      return "asked the system for a file, a socket or another process, which no exercise needs, and was "
+             "ended (to "
+             "look at numbers, print them)";
     case SIGABRT:
       return "crashed (aborted)";
     case SIGXCPU:

@@ -77,7 +77,7 @@ std::string rounded(const std::string& text) {
 }
 
 // Numbers aside, the words of a sentence, each once. Of several ranks in trouble any may be named first, the
-// one that waits to send as well as the one that waits to receive.
+// one that waits to send as well as the one that waits to receive; unless all of them wait for the same.
 std::string words_of(const std::string& text) {
   std::set<std::string> words;
   std::string word;
@@ -86,7 +86,9 @@ std::string words_of(const std::string& text) {
       word += letter;
     else
       words.insert(std::exchange(word, {}));
-  for (const char* either : {"send", "receive", "to", "from"}) words.erase(either);
+  if (words.contains("send") && words.contains("receive"))
+    for (const char* either : {"send", "receive"}) words.erase(either);
+  for (const char* either : {"to", "from"}) words.erase(either);
   std::string joined;
   for (const std::string& each : words) joined += each + " ";
   return joined;

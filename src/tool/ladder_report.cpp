@@ -368,6 +368,10 @@ std::string ladder_tables(const verify::Report& report) {
       "what theory says.\n";
   for (const auto& [stages, sentence] : complaints(report))
     text += fmt::format("\n{}: {}\n", stages, sentence);
+  if (mine)
+    text +=
+        "\nA stage tries your files on this one problem: right here is less than what ./ringcraft check "
+        "asks.\n";
   text += fmt::format("\n{} of {} stages right\n", report.count(verify::Status::kPassed),
                       std::ranges::count_if(report.rows, is_stage));
   return text;

@@ -1,4 +1,5 @@
 // The program. Exit codes: 0 good, 1 the answer is wrong, 2 the call is wrong, 3 something needed is missing.
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -21,8 +22,12 @@ int report(const std::string& sentence, ringcraft::Code code) {
 
 int main(int argc, char** argv) {
   ringcraft::judge::end_children_on_signals();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a write that fails, and has a sentence
   try {
-    return ringcraft::tool::parse_command_line(argc, argv)();
+    const int code = ringcraft::tool::parse_command_line(argc, argv)();
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+      return report("standard output takes no more: is the disk full?", ringcraft::Code::kMissing);
+    return code;
   } catch (const ringcraft::Error& error) {
     return report(error.what(), error.code());
   } catch (const std::filesystem::filesystem_error& error) {

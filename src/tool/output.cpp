@@ -59,6 +59,11 @@ void write_text(const std::string& flag, const std::string& path, const std::str
 
 void require_writable(const std::string& flag, const std::string& path) {
   if (path.empty()) return;
+  const std::string ending = std::filesystem::path(path).extension();
+  for (const char* source : {".cpp", ".hpp", ".h", ".cu", ".cuh", ".py", ".md"})
+    if (ending == source)
+      throw Error(flag, "a file for results", path,
+                  "choose a name such as result.json; a source file is kept");
   std::error_code ignored;
   const bool was_there = std::filesystem::exists(path, ignored);
   if (!std::ofstream(path, std::ios::app))

@@ -76,6 +76,8 @@ const Refusal kRefusals[] = {
     {"run --tokens 0", "seqlen"},
     {"run --text /dev/zero --tokens 64", "--text: expected a regular file"},
     {"run --input IN --tokens 5", "excludes --"},
+    {"run --json merge.cpp", "--json: expected a file for results, got merge.cpp"},
+    {"check 104 --json exercise.cu", "--json: expected a file for results, got exercise.cu"},
     {"run --json nowhere/j.json", "--json: expected a file that can be written"},
     {"run --ranks 2147483647", "--ranks: expected at most 4096, got 2147483647"},
     {"verify --input IN --claim IN --ranks 5000", "--ranks: expected at most 4096, got 5000"},

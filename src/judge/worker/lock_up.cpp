@@ -18,7 +18,7 @@ namespace ringcraft::judge {
 #if (defined(__x86_64__) || defined(__aarch64__)) && !defined(RINGCRAFT_SANITIZED)
 namespace {
 
-// Whatever is not here, and not below, fails.
+// Whatever is not here, and not below, fails or ends the process.
 constexpr unsigned kAllowed[] = {
     // what is open already
     SYS_read,
@@ -92,22 +92,31 @@ constexpr unsigned kAllowed[] = {
 #endif
 };
 
+// What is somebody's intention: it ends the process, and the verdict says why.
+constexpr unsigned kEnding[] = {
+    SYS_openat, SYS_openat2, SYS_socket, SYS_execve, SYS_execveat,
+#if defined(__x86_64__)
+    SYS_open,   SYS_creat,
+#endif
+};
+
 constexpr unsigned kRefused = SECCOMP_RET_ERRNO | EACCES;
 constexpr auto kCall = offsetof(seccomp_data, nr);
 constexpr unsigned argument(unsigned i) { return offsetof(seccomp_data, args) + 8 * i; }  // its low half
 
 // The program, written without a call that a student's file could have replaced.
 struct Program {
-  sock_filter lines[2 * std::size(kAllowed) + 40];
+  sock_filter lines[2 * (std::size(kAllowed) + std::size(kEnding)) + 40];
   unsigned size = 0;
 
   void add(sock_filter line) { lines[size++] = line; }
   void load(unsigned offset) { add(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset)); }
   void decide(unsigned verdict) { add(BPF_STMT(BPF_RET | BPF_K, verdict)); }
-  void allow_if(unsigned value) {
+  void decide_if(unsigned value, unsigned verdict) {
     add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1));
-    decide(SECCOMP_RET_ALLOW);
+    decide(verdict);
   }
+  void allow_if(unsigned value) { decide_if(value, SECCOMP_RET_ALLOW); }
   // The call is allowed with one of these values of an argument, and with no other.
   template <std::size_t kCount>
   void allow_with(unsigned call, unsigned which, const unsigned (&values)[kCount]) {
@@ -124,6 +133,7 @@ void lock_up() {
   Program program;
   program.load(kCall);
   for (const unsigned call : kAllowed) program.allow_if(call);
+  for (const unsigned call : kEnding) program.decide_if(call, SECCOMP_RET_KILL_PROCESS);
   const unsigned self[] = {static_cast<unsigned>(::getpid())};
   program.allow_with(SYS_tgkill, 0, self);  // abort() sends a signal
   program.allow_with(SYS_kill, 0, self);

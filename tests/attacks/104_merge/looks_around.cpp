@@ -1,14 +1,16 @@
-// Looks for the solution, the judge's memory, the network, another program and something to destroy.
+// Reaches for the judge and for files to destroy: in a constructor, in a thread that it starts, and when called.
 // Fails: two-halves "nothing is in reach"
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/socket.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "ringcraft/attention/merge.hpp"
 
@@ -16,26 +18,33 @@ namespace ringcraft {
 namespace {
 
 std::string in_reach() {
-  const std::string judge = "/proc/" + std::to_string(::getppid());
-  for (const std::string& path : {std::string("/etc/passwd"), std::string("/proc/self/maps"), judge + "/mem"})
-    if (::open(path.c_str(), O_RDONLY) >= 0) return path;
-  if (std::FILE* const log = std::fopen("log.txt", "w")) return std::fclose(log), "a file of its own";
-  if (::socket(AF_INET, SOCK_STREAM, 0) >= 0) return "a socket";
-  if (::kill(::getppid(), 0) == 0) return "signals to the judge";
+  const pid_t judge = ::getppid();
   char byte = 0;
   iovec here{&byte, 1}, there{&byte, 1};
-  if (::process_vm_readv(::getppid(), &here, 1, &there, 1, 0) >= 0) return "the judge's memory";
-  if (::unlink("worker") == 0) return "a file to remove";
-  char* const arguments[] = {const_cast<char*>("true"), nullptr};
-  ::execv("/bin/true", arguments);  // comes back only if it is refused
+  if (::process_vm_readv(judge, &here, 1, &there, 1, 0) >= 0) return "the judge's memory";
+  if (::kill(judge, 0) == 0) return "signals to the judge";
+  rlimit limits{};
+  if (::prlimit(judge, RLIMIT_CPU, nullptr, &limits) == 0) return "the judge's limits";
+  if (::fcntl(3, F_SETOWN, judge) == 0) return "signals by way of a socket";
+  if (::prctl(PR_SET_PDEATHSIG, 0) == 0 || ::setpgid(0, judge) == 0) return "a life after the judge's";
+  if (::unlink("worker") == 0 || ::mkdir("mine", 0700) == 0) return "a folder";
   return "nothing";
 }
+
+// What was in reach before main.
+struct Early {
+  std::string at_once = in_reach(), in_thread;
+  std::thread thread{[this] { in_thread = in_reach(); }};
+} early;
 
 }  // namespace
 
 template <class T>
 void merge(Partial<T>, Partial<const T>) {
-  throw std::runtime_error(in_reach() + " is in reach");
+  if (early.thread.joinable()) early.thread.join();
+  for (const std::string& found : {early.at_once, early.in_thread, in_reach()})
+    if (found != "nothing") throw std::runtime_error(found + " is in reach");
+  throw std::runtime_error("nothing is in reach");
 }
 
 template void merge(Partial<float>, Partial<const float>);
