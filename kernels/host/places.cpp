@@ -6,6 +6,7 @@
 #include <elf.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -139,10 +140,29 @@ std::vector<std::string> described(const std::vector<Place>& places) {
   return texts;
 }
 
+namespace {
+
+std::atomic<int> program_descriptor{-1};
+
+std::string program_image() {
+  if (const int descriptor = program_descriptor; descriptor >= 0) {
+    std::string image;
+    char part[1 << 14];
+    for (ssize_t got; (got = pread(descriptor, part, sizeof part, static_cast<off_t>(image.size()))) > 0;)
+      image.append(part, static_cast<std::size_t>(got));
+    return image;
+  }
+  std::ifstream file(this_program(), std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+}  // namespace
+
+void read_program_from(int descriptor) { program_descriptor = descriptor; }
+
 // The symbol table of the program says where each thread_local variable lies.
 StaticArray static_array_at(std::size_t offset) {
-  std::ifstream file(this_program(), std::ios::binary);
-  const std::string image((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::string image = program_image();
   Elf64_Ehdr header;
   if (image.size() < sizeof header) return {};
   std::memcpy(&header, image.data(), sizeof header);

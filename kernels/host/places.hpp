@@ -34,6 +34,8 @@ struct StaticArray {
   std::string name;        ///< as in the source; empty: unknown
   std::size_t offset = 0;  ///< of the address asked for, from its first byte
 };
+/// From now on this program is read from an open file, for a process that may open none itself.
+void read_program_from(int descriptor);
 /// The `thread_local` variable of this program `offset` bytes into its storage.
 StaticArray static_array_at(std::size_t offset);
 

@@ -263,9 +263,7 @@ std::string described(const Ending& ending) {
     case SIGILL:
       return "crashed (illegal instruction: a function that must return a value ended without one?)";
     case SIGSYS:
-      return "asked the system for a file, a socket or another process, which no exercise needs, and was "
-             "ended (to "
-             "look at numbers, print them)";
+      return "asked the system for a socket or another process, which no exercise needs, and was ended";
     case SIGABRT:
       return "crashed (aborted)";
     case SIGXCPU:

@@ -77,7 +77,8 @@ std::string rounded(const std::string& text) {
 }
 
 // Numbers aside, the words of a sentence, each once. Of several ranks in trouble any may be named first, the
-// one that waits to send as well as the one that waits to receive; unless all of them wait for the same.
+// one that waits to send as well as the one that waits to receive; unless all of them wait for the
+// same, in a deadlock.
 std::string words_of(const std::string& text) {
   std::set<std::string> words;
   std::string word;
@@ -86,7 +87,7 @@ std::string words_of(const std::string& text) {
       word += letter;
     else
       words.insert(std::exchange(word, {}));
-  if (words.contains("send") && words.contains("receive"))
+  if (!words.contains("deadlock") || (words.contains("send") && words.contains("receive")))
     for (const char* either : {"send", "receive"}) words.erase(either);
   for (const char* either : {"to", "from"}) words.erase(either);
   std::string joined;

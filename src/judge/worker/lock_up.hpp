@@ -5,8 +5,9 @@
 namespace ringcraft::judge {
 
 /// From here on this thread, and all that it starts, compute, and talk over what is open already. Every system
-/// call beyond that fails with EACCES (changing what lies in folders, looking into other processes, ending them
-/// or setting their limits ...) or, where it opens a file or a socket or starts a program, ends this one. Where the kernel offers no seccomp (it does on x86-64 and AArch64), and under
+/// call beyond that fails with EACCES (opening files, changing what lies in folders, looking into other
+/// processes, ending them or setting their limits ...) or, where it opens a socket or starts a program, ends this
+/// one. Its own program stays open as kProgramDescriptor (protocol.hpp). Where the kernel offers no seccomp (it does on x86-64 and AArch64), and under
 /// sanitizers, whose reports need files, nothing changes.
 void lock_up();
 

@@ -27,6 +27,8 @@ std::string in_reach() {
   if (::prlimit(judge, RLIMIT_CPU, nullptr, &limits) == 0) return "the judge's limits";
   if (::fcntl(3, F_SETOWN, judge) == 0) return "signals by way of a socket";
   if (::prctl(PR_SET_PDEATHSIG, 0) == 0 || ::setpgid(0, judge) == 0) return "a life after the judge's";
+  for (const char* path : {"/etc/passwd", "/proc/self/maps", "log.txt"})
+    if (::open(path, O_RDWR | O_CREAT, 0600) >= 0 || ::open(path, O_RDONLY) >= 0) return path;
   if (::unlink("worker") == 0 || ::mkdir("mine", 0700) == 0) return "a folder";
   return "nothing";
 }

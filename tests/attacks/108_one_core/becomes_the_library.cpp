@@ -1,5 +1,5 @@
 // Becomes the worker with the library's own function, which lies in the same folder, before anything else runs.
-// Fails: one-product "asked the system for a file, a socket or another process"
+// Fails: one-product "asked the system for a socket or another process"
 #include <unistd.h>
 
 #include "ringcraft/attention/register_kernel.hpp"

@@ -1,5 +1,5 @@
 // CU1: multiplies without waiting until the tiles are there.
-// Fails: one-tile "no __syncthreads"
+// Fails: one-tile "of the shared variable"
 // Hint: Who wrote the element that you read, and is that thread done?
 #include <cmath>
 
