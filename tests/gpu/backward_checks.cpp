@@ -201,7 +201,7 @@ void run_checks(Runner& runner, verify::CaseSet set) {
               [](CudaRungs rungs, const verify::Case& c, const Inputs& inputs) {
                 return block_by_block_answer(rungs, c.problem, inputs);
               });
-  check_rungs(runner, "windows at the borders of tiles", window_cases(),
+  check_rungs(runner, "windows at the borders of tiles", window_cases(verify::Data::kNormal, 1),
               [](CudaRungs rungs, const verify::Case& c, const Inputs& inputs) {
                 return block_by_block_answer(rungs, c.problem, inputs);
               });

@@ -122,7 +122,8 @@ void run_checks(Runner& runner, verify::CaseSet set) {
               [](CudaRungs rungs, const verify::Case& c, const Inputs& inputs) {
                 return block_by_block_answer(rungs, c.problem, inputs);
               });
-  check_rungs(runner, forward_rungs(), "windows at the borders of tiles", window_cases(),
+  // In bfloat16 one key too many among many is lost in the rounding, unless it is the one that counts.
+  check_rungs(runner, forward_rungs(), "windows at the borders of tiles", window_cases(verify::Data::kHot, 8),
               [](CudaRungs rungs, const verify::Case& c, const Inputs& inputs) {
                 return block_by_block_answer(rungs, c.problem, inputs);
               });

@@ -61,13 +61,14 @@ std::vector<verify::Case> ring_cases(verify::CaseSet set) {
   return cases;
 }
 
-std::vector<verify::Case> window_cases() {
+std::vector<verify::Case> window_cases(verify::Data data, Index heads) {
   constexpr Position kTokens = 330;
   std::vector<verify::Case> cases;
   for (const Position keys : {126, 127, 128, 129, 130})
     for (const Mask& mask : {window_mask(keys), Mask{.right = keys}, Mask{.left = keys, .right = keys}})
-      cases.push_back(verify::make_case(make_problem({1, 8, 8, kTokens, 8}, mask, Layout::kContiguous, 1),
-                                        verify::Data::kHot, 9000 + cases.size()));
+      cases.push_back(
+          verify::make_case(make_problem({1, heads, heads, kTokens, 8}, mask, Layout::kContiguous, 1), data,
+                            9000 + cases.size()));
   return cases;
 }
 
