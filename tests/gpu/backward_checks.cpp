@@ -197,14 +197,12 @@ void run_checks(Runner& runner, verify::CaseSet set) {
               [](CudaRungs rungs, const verify::BlockCase& c, const Inputs& inputs) {
                 return one_block_answer(rungs, c.problem, c.ranges, inputs);
               });
-  check_rungs(runner, "shards of several tiles, block by block", kernel_cases(set),
-              [](CudaRungs rungs, const verify::Case& c, const Inputs& inputs) {
-                return block_by_block_answer(rungs, c.problem, inputs);
-              });
+  const auto block_by_block = [](CudaRungs rungs, const verify::Case& c, const Inputs& inputs) {
+    return block_by_block_answer(rungs, c.problem, inputs);
+  };
+  check_rungs(runner, "shards of several tiles, block by block", kernel_cases(set), block_by_block);
   check_rungs(runner, "windows at the borders of tiles", window_cases(verify::Data::kNormal, 1),
-              [](CudaRungs rungs, const verify::Case& c, const Inputs& inputs) {
-                return block_by_block_answer(rungs, c.problem, inputs);
-              });
+              block_by_block);
   check_tiles(runner);
   check_rings(runner, "the ring, shards of several tiles", kernel_cases(set));
   check_rings(runner, "the ring, case table", ring_cases(set));

@@ -118,15 +118,14 @@ void run_checks(Runner& runner, verify::CaseSet set) {
               [](CudaRungs rungs, const verify::BlockCase& c, const Inputs& inputs) {
                 return one_block_answer(rungs, c.problem, c.ranges, inputs);
               });
+  const auto block_by_block = [](CudaRungs rungs, const verify::Case& c, const Inputs& inputs) {
+    return block_by_block_answer(rungs, c.problem, inputs);
+  };
   check_rungs(runner, forward_rungs(), "shards of several tiles, block by block", kernel_cases(set),
-              [](CudaRungs rungs, const verify::Case& c, const Inputs& inputs) {
-                return block_by_block_answer(rungs, c.problem, inputs);
-              });
+              block_by_block);
   // In bfloat16 one key too many among many is lost in the rounding, unless it is the one that counts.
   check_rungs(runner, forward_rungs(), "windows at the borders of tiles", window_cases(verify::Data::kHot, 8),
-              [](CudaRungs rungs, const verify::Case& c, const Inputs& inputs) {
-                return block_by_block_answer(rungs, c.problem, inputs);
-              });
+              block_by_block);
   check_tiles(runner);
   // The ring cannot tell one rung from another: in brief it is run with the engine's own alone.
   const ForwardRung* const own[] = {CudaRungs{}.forward};
