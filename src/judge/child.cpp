@@ -19,6 +19,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 
 #include "judge/protocol.hpp"
@@ -250,6 +251,11 @@ void end_children_on_signals() {
 }
 
 // ---- endings and commands
+
+void inherit(std::vector<std::string>& environment, std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    if (const char* value = std::getenv(name)) environment.push_back(std::string(name) + "=" + value);
+}
 
 std::string described(const Ending& ending) {
   if (!ending.signalled) return "ended itself with exit code " + std::to_string(ending.number);

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -60,6 +61,9 @@ struct Command {
   Wire wire = Wire::kNo;
   std::size_t output_limit = std::size_t{64} << 10;  ///< bytes of standard output and error that are kept
 };
+
+/// Adds those of these variables that this process has to a child's environment.
+void inherit(std::vector<std::string>& environment, std::initializer_list<const char*> names);
 
 /// How a child ended.
 struct Ending {

@@ -2,7 +2,6 @@
 #include "judge/mine.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
 #include <utility>
 
@@ -37,8 +36,7 @@ BuildStep built(const Lesson& lesson, const std::filesystem::path& file, const W
 std::vector<std::string> stage_environment(Device device) {
   std::vector<std::string> environment = worker_environment();
   if (device == Device::kCpu) return environment;
-  for (const char* name : {"PATH", "LD_LIBRARY_PATH", "HOME", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"})
-    if (const char* value = std::getenv(name)) environment.push_back(std::string(name) + "=" + value);
+  inherit(environment, {"PATH", "LD_LIBRARY_PATH", "HOME", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"});
   return environment;
 }
 

@@ -30,7 +30,7 @@ constexpr std::size_t kShownText = 3000;       // bytes of the compiler's messag
 // ended goes with the folder.
 std::vector<std::string> tool_environment(const WorkFolder& work) {
   std::vector<std::string> environment{"LC_ALL=C", "TMPDIR=" + work.path().string()};
-  if (const char* path = std::getenv("PATH")) environment.push_back(std::string("PATH=") + path);
+  inherit(environment, {"PATH"});
   return environment;
 }
 
@@ -140,11 +140,10 @@ BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const
                                        : lesson.is_kernel()   ? kKernelCompile
                                                               : kCompile;
   const std::string name = file.filename().string();
-  if (device == Device::kGpu) {
-    // nvcc goes by the file's ending
-  } else if (lesson.is_kernel()) {
-    if (!lesson.timed) arguments.insert(arguments.end(), kChecked.begin(), kChecked.end());
-    arguments.insert(arguments.end(), {"-x", "c++"});
+  const bool checked = lesson.is_kernel() && !lesson.timed && device == Device::kCpu;
+  if (checked) arguments.insert(arguments.end(), kChecked.begin(), kChecked.end());
+  if (lesson.is_kernel()) {
+    if (device == Device::kCpu) arguments.insert(arguments.end(), {"-x", "c++"});
   } else if (lesson.timed) {
     arguments.insert(arguments.end(), kOptimise.begin(), kOptimise.end());
   } else if (!kPrecompiled.empty()) {  // it fits the plain flags only
@@ -158,7 +157,7 @@ BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const
   if (const std::string other = included_source(read_text(read), name); !other.empty())
     return {name + " includes " + other + ", a source file: include headers, and write the body yourself",
             ""};
-  if (lesson.is_kernel() && !lesson.timed)
+  if (checked)
     if (BuildStep shown = show_calls(folder); !shown.sentence.empty()) return shown;
   return {"", cleaned(finished.printed, kShownText)};
 }
