@@ -7,11 +7,10 @@
 namespace ringcraft::judge {
 namespace {
 
-void write_bytes(std::ostream& file, const Bytes& bytes) {
+void write_bytes(std::ostream& file, const std::string& name, const Bytes& bytes) {
   file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   if (!file.flush())
-    throw Error("run --mine", "a folder build that can be written to", "one that cannot", "is the disk full?",
-                Code::kMissing);
+    throw Error("run --mine", "a file that can be written", name, "is the disk full?", Code::kMissing);
 }
 
 Bytes read_bytes(const std::filesystem::path& path) {
@@ -60,7 +59,7 @@ void write_request(const std::filesystem::path& file, const StageRequest& reques
   Writer to;
   put(to, request);
   std::ofstream out(file, std::ios::binary);
-  write_bytes(out, to.take());
+  write_bytes(out, file.string(), to.take());
 }
 
 StageRequest read_request(const std::filesystem::path& file) {
@@ -78,7 +77,7 @@ void write_reply(std::ostream& file, const StageReply& reply) {
   put(to, reply.result.answer);
   put_cost(to, reply.result.measurement.forward);
   put_cost(to, reply.result.measurement.backward);
-  write_bytes(file, to.take());
+  write_bytes(file, "the reply", to.take());
 }
 
 StageReply read_reply(const std::filesystem::path& file) {

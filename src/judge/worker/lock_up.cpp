@@ -21,79 +21,27 @@ namespace ringcraft::judge {
 namespace {
 
 // Whatever is not here, and not below, fails or ends the process.
+// clang-format off
 constexpr unsigned kAllowed[] = {
     // what is open already
-    SYS_read,
-    SYS_pread64,
-    SYS_write,
-    SYS_readv,
-    SYS_writev,
-    SYS_recvfrom,
-    SYS_sendto,
-    SYS_ppoll,
-    SYS_close,
-    SYS_dup,
-    SYS_dup3,
-    SYS_lseek,
-    SYS_fstat,
-    SYS_newfstatat,
-    SYS_readlinkat,
-    SYS_getcwd,
+    SYS_read, SYS_pread64, SYS_write, SYS_readv, SYS_writev, SYS_recvfrom, SYS_sendto, SYS_ppoll, SYS_close, SYS_dup,
+    SYS_dup3, SYS_lseek, SYS_fstat, SYS_newfstatat, SYS_readlinkat, SYS_getcwd,
     // memory
-    SYS_mmap,
-    SYS_munmap,
-    SYS_mremap,
-    SYS_mprotect,
-    SYS_madvise,
-    SYS_brk,
+    SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_brk,
     // threads, and their ends
-    SYS_clone,
-    SYS_clone3,
-    SYS_futex,
-    SYS_set_robust_list,
-    SYS_get_robust_list,
-    SYS_rseq,
-    SYS_membarrier,
-    SYS_set_tid_address,
-    SYS_sched_yield,
-    SYS_sched_getaffinity,
-    SYS_getcpu,
-    SYS_exit,
-    SYS_exit_group,
+    SYS_clone, SYS_clone3, SYS_futex, SYS_set_robust_list, SYS_get_robust_list, SYS_rseq, SYS_membarrier,
+    SYS_set_tid_address, SYS_sched_yield, SYS_sched_getaffinity, SYS_getcpu, SYS_exit, SYS_exit_group,
     // signals of its own
-    SYS_rt_sigaction,
-    SYS_rt_sigprocmask,
-    SYS_rt_sigreturn,
-    SYS_rt_sigsuspend,
-    SYS_sigaltstack,
-    SYS_restart_syscall,
+    SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_rt_sigsuspend, SYS_sigaltstack, SYS_restart_syscall,
     // clocks, and who one is
-    SYS_nanosleep,
-    SYS_clock_nanosleep,
-    SYS_clock_gettime,
-    SYS_clock_getres,
-    SYS_gettimeofday,
-    SYS_times,
-    SYS_getrusage,
-    SYS_getpid,
-    SYS_gettid,
-    SYS_getppid,
-    SYS_getuid,
-    SYS_geteuid,
-    SYS_getgid,
-    SYS_getegid,
-    SYS_uname,
-    SYS_sysinfo,
-    SYS_getrandom,
+    SYS_nanosleep, SYS_clock_nanosleep, SYS_clock_gettime, SYS_clock_getres, SYS_gettimeofday, SYS_times,
+    SYS_getrusage, SYS_getpid, SYS_gettid, SYS_getppid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_uname,
+    SYS_sysinfo, SYS_getrandom,
 #if defined(__x86_64__)  // older names of the same
-    SYS_poll,
-    SYS_dup2,
-    SYS_readlink,
-    SYS_pause,
-    SYS_time,
-    SYS_arch_prctl,
+    SYS_poll, SYS_dup2, SYS_readlink, SYS_pause, SYS_time, SYS_arch_prctl,
 #endif
 };
+// clang-format on
 
 // What nobody does by the way: it ends the process, and the verdict says why. (The C library itself opens
 // files now and then, and goes on without them.)
