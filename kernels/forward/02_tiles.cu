@@ -44,7 +44,8 @@ __device__ void load_tile(float* smem, const float* gmem, int row0, int column0,
 // S = softmax_scale q kᵀ. One thread block per tile of S.
 __global__ void __launch_bounds__(kThreads) scores_kernel(const ForwardStep step, ScoreMatrix matrix) {
   // BEGIN SOLUTION 202 [scores]
-  __shared__ float q_smem[kTile * kStride], k_smem[kTile * kStride];
+  __shared__ float q_smem[kTile * kStride];
+  __shared__ float k_smem[kTile * kStride];
   const int tiles_of_keys = (step.keys + kTile - 1) / kTile;
   const int row0 = int(blockIdx.x) / tiles_of_keys * kTile, key0 = int(blockIdx.x) % tiles_of_keys * kTile;
   // begin and end never decrease: the first and the last row decide for the whole tile.
@@ -131,7 +132,8 @@ __device__ void load_weights(float* p_smem, const float* p_gmem, const ForwardSt
 
 // O' = exp(m - m') O + P v. One thread block per tile of O.
 __global__ void __launch_bounds__(kThreads) values_kernel(const ForwardStep step, ScoreMatrix matrix) {
-  __shared__ float p_smem[kTile * kStride], v_smem[kTile * kStride];
+  __shared__ float p_smem[kTile * kStride];
+  __shared__ float v_smem[kTile * kStride];
   const int tiles_of_columns = (step.head_dim + kTile - 1) / kTile;
   const int row0 = int(blockIdx.x) / tiles_of_columns * kTile;
   const int d0 = int(blockIdx.x) % tiles_of_columns * kTile;

@@ -31,6 +31,9 @@ int compare_storage(dl_phdr_info* info, std::size_t, void* result) {
   return 0;
 }
 
+// What lies behind the storage belongs to the C library, which a kernel that writes there would bring down.
+constexpr std::size_t kBehindStorage = 4096;
+
 std::atomic<bool> instrumented{false};
 
 }  // namespace
@@ -43,6 +46,8 @@ bool checks_launches() {
 void expect_instrumented_kernels() { instrumented = true; }
 
 Checker::Checker() {
+  static const std::string too_much = too_much_shared(static_arrays());
+  if (settings().check && !too_much.empty()) throw Error(too_much, Code::kWrongAnswer);
   Storage storage;
   dl_iterate_phdr(compare_storage, &storage);
   static_first_ = storage.first;
@@ -83,7 +88,7 @@ Checker::Region Checker::find(std::uintptr_t address) {
   if (stack_end_ - address <= kStackBytes) return {};
   if (address - dynamic_first_ + kRedZone < dynamic_bytes_ + 2 * kRedZone)
     return {Region::kDynamic, dynamic_first_, dynamic_bytes_, &dynamic_, nullptr};
-  if (address - static_first_ < static_bytes_)
+  if (address - static_first_ < static_bytes_ + kBehindStorage)
     return {Region::kStatic, static_first_, static_bytes_, &static_, nullptr};
   return find_piece(address);
 }
@@ -106,6 +111,19 @@ Checker::Region Checker::find_piece(std::uintptr_t address) {
   }
   const Piece& piece = last_piece_->piece;
   return {Region::kDevice, piece.first, piece.bytes, &last_piece_->shadow, &piece};
+}
+
+// The one that holds this byte of static shared memory, or else the one that ends or begins nearest to it;
+// null: none is known.
+const StaticArray* Checker::nearest_array(std::size_t offset) {
+  if (last_array_ != nullptr && offset - last_array_->first < last_array_->bytes) return last_array_;
+  const std::vector<StaticArray>& arrays = static_arrays();
+  const auto next = std::upper_bound(arrays.begin(), arrays.end(), offset,
+                                     [](std::size_t o, const StaticArray& array) { return o < array.first; });
+  if (next == arrays.begin()) return arrays.empty() ? nullptr : &arrays.front();
+  const StaticArray& before = *std::prev(next);
+  const bool after = next != arrays.end() && next->first - offset < offset - before.first - before.bytes + 1;
+  return last_array_ = offset - before.first >= before.bytes && after ? &*next : &before;
 }
 
 // ---- Accesses

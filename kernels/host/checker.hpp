@@ -86,11 +86,12 @@ class Checker {
 
   Region find(std::uintptr_t address);
   Region find_piece(std::uintptr_t address);
+  const StaticArray* nearest_array(std::size_t offset);
   bool within_bounds(const Seen& seen);
   void look_at(const Seen& seen, Cell& cell, std::size_t offset);
 
   std::string thread_of(const Touch& touch, bool with_block) const;
-  std::string memory_of(const Region& region, std::size_t offset) const;
+  std::string memory_of(const Region& region, std::size_t offset);
   std::string in_block(const std::string& sentence) const;
   void found_race(const Seen& seen, std::size_t offset, const Race& race);
   void found_in_flight(const Seen& seen, std::size_t offset, const Touch& copy);
@@ -105,6 +106,7 @@ class Checker {
   Shadow dynamic_, static_;
   std::vector<Known> pieces_;  // by address
   Known* last_piece_ = nullptr;
+  const StaticArray* last_array_ = nullptr;
   std::string finding_;
   std::string suspicion_;  // becomes the finding if nothing clearer comes: a read before the first write
   bool counts_ = settings().count_traffic;

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <type_traits>
 
@@ -19,7 +20,14 @@
 #define __host__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-#define __shared__ static thread_local  // a thread block stays on one thread of the operating system
+
+// A thread block stays on one thread of the operating system. The gap keeps what is declared next to each
+// other apart, so that an access beside an array meets no other one.
+#define __shared__                                                                           \
+  [[gnu::used, maybe_unused]] static thread_local std::byte RINGCRAFT_GAP(__COUNTER__)[512]; \
+  static thread_local
+#define RINGCRAFT_GAP(number) RINGCRAFT_GAP_NAMED(number)
+#define RINGCRAFT_GAP_NAMED(number) ringcraft_gap_##number
 
 /// Four numbers that are loaded and stored at once.
 struct alignas(16) float4 {

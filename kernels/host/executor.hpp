@@ -22,6 +22,10 @@ struct Triple {
   std::size_t count() const { return std::size_t{x} * y * z; }
 };
 
+/// Bytes of shared memory that a thread block gets without cudaFuncSetAttribute; `__shared__` variables never
+/// get more.
+inline constexpr std::size_t kUsualShared = std::size_t{48} << 10;
+
 /// What is launched: how many thread blocks, of how many threads, with how much dynamic shared memory.
 struct Grid {
   Triple blocks;                 ///< gridDim

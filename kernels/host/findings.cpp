@@ -36,17 +36,17 @@ std::string Checker::thread_of(const Touch& touch, bool with_block) const {
   return thread + " of thread block " + described(std::prev(next)->second);
 }
 
-std::string Checker::memory_of(const Region& region, std::size_t offset) const {
+std::string Checker::memory_of(const Region& region, std::size_t offset) {
   switch (region.kind) {
     case Region::kDevice:
       return "byte " + std::to_string(static_cast<std::ptrdiff_t>(offset)) + " of device memory (piece " +
              std::to_string(region.piece->number) + " of cudaMalloc, " + std::to_string(region.bytes) +
              " bytes)";
     case Region::kStatic: {
-      const StaticArray array = static_array_at(offset);
-      if (!array.name.empty())
-        return "byte " + std::to_string(array.offset) + " of the shared variable " + array.name;
-      return "byte " + std::to_string(offset) + " of static shared memory";
+      const StaticArray* const array = nearest_array(offset);
+      if (array == nullptr) return "byte " + std::to_string(offset) + " of static shared memory";
+      return "byte " + std::to_string(static_cast<std::ptrdiff_t>(offset - array->first)) +
+             " of the shared variable " + array->name;
     }
     default:
       return "byte " + std::to_string(static_cast<std::ptrdiff_t>(offset)) + " of dynamic shared memory";
@@ -64,10 +64,20 @@ bool Checker::within_bounds(const Seen& seen) {
     return false;
   };
   if (region.kind == Region::kDevice && region.piece->freed) return say(", which has been freed");
-  if (seen.offset >= region.bytes || seen.bytes > region.bytes - seen.offset)
+  if (region.kind == Region::kStatic) {
+    const StaticArray* const array = nearest_array(seen.offset);
+    const std::size_t bytes = array == nullptr ? region.bytes : array->bytes;
+    const std::size_t offset = array == nullptr ? seen.offset : seen.offset - array->first;
+    if (offset >= bytes || seen.bytes > bytes - offset) {
+      say(": out of bounds, it has " + std::to_string(bytes) + " bytes");
+      ThreadBlock::current().abandon();  // what lies there is the executor's own
+      return false;
+    }
+  } else if (seen.offset >= region.bytes || seen.bytes > region.bytes - seen.offset) {
     return say(region.kind == Region::kDevice
                    ? ": out of bounds"
                    : ": out of bounds, the launch asked for " + std::to_string(region.bytes) + " bytes");
+  }
   if (seen.bytes != kWidest || (region.first + seen.offset) % kWidest == 0) return true;
   say(": accesses of 16 bytes need an address that is a multiple of 16");
   ThreadBlock::current().abandon();  // the processor would not take it either

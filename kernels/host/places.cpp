@@ -6,6 +6,7 @@
 #include <elf.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -156,36 +157,69 @@ std::string program_image() {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-}  // namespace
-
-void read_program_from(int descriptor) { program_descriptor = descriptor; }
+// "kernel(int)::tile" is the variable tile of the function kernel(int).
+StaticArray array_of(const Elf64_Sym& symbol, const char* mangled) {
+  const std::unique_ptr<char, void (*)(void*)> plain(abi::__cxa_demangle(mangled, nullptr, nullptr, nullptr),
+                                                     std::free);
+  const std::string whole = plain ? plain.get() : mangled;
+  const bool local = std::strncmp(mangled, "_ZZ", 3) == 0;
+  const std::size_t colons = whole.rfind("::");
+  return {colons == std::string::npos ? whole : whole.substr(colons + 2),
+          local ? whole.substr(0, colons) : "", symbol.st_value, symbol.st_size};
+}
 
 // The symbol table of the program says where each thread_local variable lies.
-StaticArray static_array_at(std::size_t offset) {
-  const std::string image = program_image();
+std::vector<StaticArray> arrays_in(const std::string& image) {
   Elf64_Ehdr header;
   if (image.size() < sizeof header) return {};
   std::memcpy(&header, image.data(), sizeof header);
   std::vector<Elf64_Shdr> sections(header.e_shnum);
   if (header.e_shoff + sections.size() * sizeof(Elf64_Shdr) > image.size()) return {};
   std::memcpy(sections.data(), image.data() + header.e_shoff, sections.size() * sizeof(Elf64_Shdr));
+  std::vector<StaticArray> arrays;
   for (const Elf64_Shdr& section : sections) {
     if (section.sh_type != SHT_SYMTAB) continue;
     for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= section.sh_size; at += sizeof(Elf64_Sym)) {
       Elf64_Sym symbol;
       std::memcpy(&symbol, image.data() + section.sh_offset + at, sizeof symbol);
-      if (ELF64_ST_TYPE(symbol.st_info) != STT_TLS || symbol.st_shndx == SHN_UNDEF ||
-          offset < symbol.st_value || offset >= symbol.st_value + symbol.st_size)
-        continue;
+      if (ELF64_ST_TYPE(symbol.st_info) != STT_TLS || symbol.st_shndx == SHN_UNDEF) continue;
       const char* const mangled = image.data() + sections[section.sh_link].sh_offset + symbol.st_name;
-      const std::unique_ptr<char, void (*)(void*)> plain(
-          abi::__cxa_demangle(mangled, nullptr, nullptr, nullptr), std::free);
-      const std::string name = plain ? plain.get() : mangled;
-      return {name.substr(name.rfind("::") == std::string::npos ? 0 : name.rfind("::") + 2),
-              offset - symbol.st_value};
+      if (std::strstr(mangled, "ringcraft_gap") == nullptr) arrays.push_back(array_of(symbol, mangled));
     }
   }
-  return {};
+  std::sort(arrays.begin(), arrays.end(),
+            [](const StaticArray& a, const StaticArray& b) { return a.first < b.first; });
+  return arrays;
+}
+
+// "void ringcraft::kernels::(anonymous namespace)::scores<8>(float*)" is scores.
+std::string short_name(std::string function) {
+  const std::string anonymous = "(anonymous namespace)::";
+  for (std::size_t at; (at = function.find(anonymous)) != std::string::npos;)
+    function.erase(at, anonymous.size());
+  function.erase(std::min(function.find_first_of("(<"), function.size()));
+  return function.substr(function.find_last_of(": ") + 1);
+}
+
+}  // namespace
+
+void read_program_from(int descriptor) { program_descriptor = descriptor; }
+
+const std::vector<StaticArray>& static_arrays() {
+  static const std::vector<StaticArray> arrays = arrays_in(program_image());
+  return arrays;
+}
+
+std::string too_much_shared(const std::vector<StaticArray>& arrays) {
+  std::map<std::string, std::size_t> bytes;
+  for (const StaticArray& array : arrays)
+    if (!array.function.empty()) bytes[array.function] += array.bytes;
+  for (const auto& [function, sum] : bytes)
+    if (sum > kUsualShared)
+      return "the __shared__ variables of " + short_name(function) + " have " + std::to_string(sum) +
+             " bytes; a thread block gets at most " + std::to_string(kUsualShared) +
+             " that way, and no GPU's compiler takes more: smaller tiles, or dynamic shared memory";
+  return "";
 }
 
 }  // namespace ringcraft::simt

@@ -29,14 +29,19 @@ std::string described(const Site& site);
 /// Many at once: one call of addr2line.
 std::vector<std::string> described(const std::vector<Place>& places);
 
-/// A static array.
+/// A variable that a thread of the operating system has for itself: a `__shared__` one of a kernel, or one of
+/// the library's own.
 struct StaticArray {
-  std::string name;        ///< as in the source; empty: unknown
-  std::size_t offset = 0;  ///< of the address asked for, from its first byte
+  std::string name;       ///< as in the source
+  std::string function;   ///< that declares it, with its types; empty: none does
+  std::size_t first = 0;  ///< bytes from the begin of the thread's storage
+  std::size_t bytes = 0;  ///< that it has
 };
 /// From now on this program is read from an open file, for a process that may open none itself.
 void read_program_from(int descriptor);
-/// The `thread_local` variable of this program `offset` bytes into its storage.
-StaticArray static_array_at(std::size_t offset);
+/// All of this program, by where they lie; read once, from its symbol table. Gaps (device.hpp) are left out.
+const std::vector<StaticArray>& static_arrays();
+/// A sentence about a function whose `__shared__` variables are more than a thread block has; empty: none.
+std::string too_much_shared(const std::vector<StaticArray>& arrays);
 
 }  // namespace ringcraft::simt

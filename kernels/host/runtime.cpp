@@ -163,5 +163,5 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
 std::size_t ringcraftSharedLimit(const void* kernel) {
   const std::lock_guard lock(limits_mutex);
   const auto found = limits.find(kernel);
-  return found == limits.end() ? std::size_t{48} << 10 : found->second;
+  return found == limits.end() ? ringcraft::simt::kUsualShared : found->second;
 }

@@ -2,11 +2,13 @@
 // kernel without it.
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "host/checker.hpp"
+#include "host/places.hpp"
 #include "host/thread_block.hpp"
 #include "planted.hpp"
 #include "ptx_checks.hpp"
@@ -103,6 +105,26 @@ TEST_CASE("shared memory that lies beside the stack of a thread is watched, the 
   for (const std::uintptr_t stack_end : {std::uintptr_t{0}, here - 1, here + simt::kStackBytes + 1})
     CHECK(contains(read_of_new_memory(stack_end), "which no thread of this block has written before"));
   CHECK(read_of_new_memory(here + sizeof memory) == "nothing thrown");
+}
+
+TEST_CASE("more static shared memory than a thread block has is found before any launch") {
+  const auto& arrays = simt::static_arrays();
+  const auto corner = std::ranges::find(arrays, "corner", &simt::StaticArray::name);
+  REQUIRE(corner != arrays.end());
+  CHECK(contains(corner->function, "in_a_static_array"));
+  CHECK(corner->bytes == 16);
+  CHECK(simt::too_much_shared(arrays).empty());
+
+  const std::string scores = "void kernels::(anonymous namespace)::scores<8>(float*)";
+  std::vector<simt::StaticArray> tiles{
+      {"q", scores, 0, 32 << 10},
+      {"k", scores, 40 << 10, 16 << 10},
+      {"k", "void kernels::(anonymous namespace)::scores<16>(float*)", 60 << 10, 4}};
+  CHECK(simt::too_much_shared(tiles).empty());
+  tiles.push_back({"mine", "", 70 << 10, 100 << 10});  // of no kernel
+  CHECK(simt::too_much_shared(tiles).empty());
+  tiles.push_back({"l", scores, 200 << 10, 4});
+  CHECK(contains(simt::too_much_shared(tiles), "the __shared__ variables of scores have 49156 bytes"));
 }
 
 TEST_CASE("what is found can be left alone") {
