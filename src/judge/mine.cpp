@@ -71,8 +71,9 @@ std::string about_exception(const std::string& words, const std::vector<OwnFile>
 
 }  // namespace
 
-Mine::Mine(const std::filesystem::path& workspace, Device device) : device_(device) {
+Mine::Mine(const std::filesystem::path& workspace, Device device, std::optional<int> only) : device_(device) {
   for (const Lesson& lesson : all_lessons()) {
+    if (only && lesson.number != *only) continue;
     const auto path = exercise_file(lesson.number, workspace);
     if (!std::filesystem::is_regular_file(path)) continue;
     if (untouched(lesson.number, path))

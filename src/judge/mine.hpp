@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,11 +27,12 @@ struct OwnFile {
 /// All started files of a workspace, built and ready.
 class Mine {
  public:
-  /// Compiles and links. Throws Error if there is no file that the student has written in, and (kWrongAnswer)
-  /// if files that compile alone do not link with each other.
-  /// Kernels run on this device. On a GPU the program is free to do what the driver does, and the system alone
-  /// guards the machine.
-  explicit Mine(const std::filesystem::path& workspace, Device device = Device::kCpu);
+  /// Compiles and links, with `only` that lesson's file alone. Throws Error if there is no file that the
+  /// student has written in, and (kWrongAnswer) if files that compile alone do not link with each other.
+  /// Kernels run on this device. On a GPU the program is free to do what the driver does, and the system
+  /// alone guards the machine.
+  explicit Mine(const std::filesystem::path& workspace, Device device = Device::kCpu,
+                std::optional<int> only = {});
 
   /// Every file that the student has written in, by lesson.
   const std::vector<OwnFile>& files() const { return files_; }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tool/kernel_ladder.hpp"
 #include "verify/ladder.hpp"
@@ -25,8 +26,14 @@ struct CheckRequest {
   std::uint64_t seed = 1;
   std::string json;  // also write the verdict there; empty: do not
 };
-// Judges the student's file.
+// Judges the student's file: a kernel on the CPU, and if all is right there and this machine has a GPU, in
+// the ladder's stages on it.
 int check(const CheckRequest& request);
+
+// Climbs the kernels' stages there as far as the lesson's last one, on a small problem, with the student's
+// file of that lesson. Gives a row without points for every stage that runs the file, and for every other
+// that failed; if the file cannot be built for the place, one row that says why.
+std::vector<verify::ReportRow> stages_with_own_file(int lesson, KernelPlace place, std::uint64_t seed);
 
 // Starts the lesson at hand if it is not done, else the next one that is not.
 int next();

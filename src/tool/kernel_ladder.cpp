@@ -86,6 +86,13 @@ KernelPlace kernel_place([[maybe_unused]] Backend backend, [[maybe_unused]] Layo
 #endif
 }
 
+KernelPlace up_to(int lesson, KernelPlace place) {
+  std::vector<verify::Stage>& stages = place.kernels.stages;
+  while (!stages.empty() && std::ranges::find(stages.back().lessons, lesson) == stages.back().lessons.end())
+    stages.pop_back();
+  return place;
+}
+
 void add_kernel_stages(verify::Report& report, KernelPlace place, const Problem& problem,
                        const verify::Inputs& inputs, const Climber& climber) {
   std::vector<verify::ReportRow> rows = kernel_rows(std::move(place), problem, inputs, climber);

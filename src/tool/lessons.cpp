@@ -57,6 +57,16 @@ int debug(const std::string& id, const CheckRequest& request) {
               Code::kMissing);
 }
 
+bool runs_on_gpus(int lesson) { return Course().info(lesson).source.ends_with(".cu"); }
+
+// Nothing where there is no GPU.
+void add_gpu_rows(verify::Report& report, int lesson, std::uint64_t seed) {
+  KernelPlace place = kernel_place(Backend::kThreads, Layout::kZigzag);
+  if (!place.gpu) return;
+  for (verify::ReportRow& row : stages_with_own_file(lesson, std::move(place), seed))
+    report.rows.push_back(std::move(row));
+}
+
 }  // namespace
 
 int show_lessons() {
@@ -93,8 +103,12 @@ int check(const CheckRequest& request) {
   const bool puzzle = is_puzzle(id);
   const Attempt attempt(id, puzzle ? judge::puzzle_file(judge::puzzle_named(id), workspace())
                                    : judge::exercise_file(lesson_of(id), workspace()));
-  const verify::Report report = puzzle ? judge::check_puzzle(id, workspace(), options)
-                                       : judge::check(lesson_of(id), workspace(), options);
+  verify::Report report = puzzle ? judge::check_puzzle(id, workspace(), options)
+                                 : judge::check(lesson_of(id), workspace(), options);
+  if (!puzzle && report.good() && runs_on_gpus(lesson_of(id))) {
+    progress.at(1, "the same on a GPU");
+    add_gpu_rows(report, lesson_of(id), request.seed);
+  }
   std::fputs(verify::text_of(report, colour()).c_str(), stdout);
   attempt.finished(report);
   if (!request.json.empty()) write_json(request.json, report);

@@ -1,6 +1,7 @@
 // run --mine: the student's files on the ladder.
 #include "judge/mine.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "ringcraft/core/shown.hpp"
@@ -9,6 +10,7 @@
 #include "tool/kernel_ladder.hpp"
 #include "tool/ladder_report.hpp"
 #include "tool/output.hpp"
+#include "verify/cases.hpp"
 
 namespace ringcraft::tool {
 namespace {
@@ -54,27 +56,68 @@ Climbed climbed(judge::Mine& mine, const verify::Stage& stage, const Problem& pr
   }
 }
 
+// The ladder with the student's files in the places of the library's own.
+Climber climber(judge::Mine& mine, double floor) {
+  return {[&mine, floor](const verify::Stage& stage, const Problem& problem, const verify::Inputs& inputs,
+                         double oracle_seconds) {
+            return climbed(mine, stage, problem, inputs, floor + kPerOracle * oracle_seconds);
+          },
+          [&mine](const verify::Stage& stage) { return mine.lessons_in(stage); }};
+}
+
+judge::Device device_of(const KernelPlace& place) {
+  return place.gpu ? judge::Device::kGpu : judge::Device::kCpu;
+}
+
+// "203 tensor-core kernel" among a lesson's checks: "203.tensor-core-kernel".
+std::string as_check(int lesson, std::string id) {
+  id.erase(0, id.find(' ') + 1);
+  std::ranges::replace(id, ' ', '-');
+  return std::to_string(lesson) + "." + id;
+}
+
 }  // namespace
 
 verify::Report climb_with_own_files(const std::string& title, const Problem& problem,
                                     const verify::Inputs& inputs, std::optional<Layout> only,
                                     KernelPlace kernels) {
-  judge::Mine mine(workspace(), kernels.gpu ? judge::Device::kGpu : judge::Device::kCpu);
+  judge::Mine mine(workspace(), device_of(kernels));
   introduce(mine);
-  const auto climber = [&](double floor) {
-    return Climber{[&mine, floor](const verify::Stage& stage, const Problem& of_stage,
-                                  const verify::Inputs& its_inputs, double oracle_seconds) {
-                     return climbed(mine, stage, of_stage, its_inputs, floor + kPerOracle * oracle_seconds);
-                   },
-                   [&mine](const verify::Stage& stage) { return mine.lessons_in(stage); }};
-  };
-  verify::Report report = climb_ladder(title, problem, inputs, only, climber(kFloor));
-  add_kernel_stages(report, std::move(kernels), problem, inputs, climber(kKernelFloor));
+  verify::Report report = climb_ladder(title, problem, inputs, only, climber(mine, kFloor));
+  add_kernel_stages(report, std::move(kernels), problem, inputs, climber(mine, kKernelFloor));
   std::vector<verify::ReportRow> rows;
   for (const judge::OwnFile& file : mine.files())
     if (!file.obstacle.empty()) rows.push_back(row_of(file));
   report.rows.insert(report.rows.begin(), rows.begin(), rows.end());
   return report;
+}
+
+std::vector<verify::ReportRow> stages_with_own_file(int lesson, KernelPlace place, std::uint64_t seed) {
+  const std::string device = place.kernels.device;
+  judge::Mine mine(workspace(), device_of(place), lesson);
+  if (const judge::OwnFile& file = mine.files().front(); !file.obstacle.empty()) {
+    verify::ReportRow row;
+    row.id = std::to_string(lesson) + ".compiles-for-the-device";
+    row.claim = "your file compiles for " + device;
+    row.status = verify::Status::kFailed;
+    row.weight = 0;
+    row.sentence = file.obstacle;
+    return {row};
+  }
+  const verify::Case c = make_case(make_problem({1, 6, 2, 389, 64}, causal_mask(), Layout::kZigzag, 3),
+                                   verify::Data::kNormal, seed);
+  verify::Report report;
+  add_kernel_stages(report, up_to(lesson, std::move(place)), c.problem,
+                    verify::make_inputs(c, DType::kFloat32), climber(mine, kKernelFloor));
+  std::erase_if(report.rows, [](const verify::ReportRow& row) {
+    return row.yours.empty() && row.status == verify::Status::kPassed;
+  });
+  for (verify::ReportRow& row : report.rows) {
+    row.id = as_check(lesson, row.id);
+    row.weight = 0;  // points are the same on every machine
+    row.figures.clear();
+  }
+  return report.rows;
 }
 
 }  // namespace ringcraft::tool

@@ -146,6 +146,43 @@ TEST_CASE("kernels of the student's take part, unchecked as the library's own, a
   const Report wrong = student.climb();
   check_exactly(wrong, 206, "elements are wrong");
 }
+
+// What check does on a GPU, here on the CPU.
+TEST_CASE("a kernel file alone climbs the stages that run it, and what it breaks is a row of its lesson") {
+  const Workspace student;
+  ::setenv("RINGCRAFT_WORKSPACE", student.path().c_str(), 1);
+  const auto rows = [](int lesson) {
+    return tool::stages_with_own_file(lesson, tool::kernel_place(tool::Backend::kCudaHost, Layout::kZigzag),
+                                      5);
+  };
+  student.solve(204);
+  student.solve(202, "warp_sum(sum)", "warp_sam(sum)");  // the file of another lesson takes no part
+  std::set<std::string> names;
+  for (const ReportRow& row : rows(204)) {
+    INFO(row.id << ": " << row.sentence);
+    CHECK(row.status == Status::kPassed);
+    CHECK(row.weight == 0);
+    CHECK(row.yours == std::vector<int>{204});
+    names.insert(row.id);
+  }
+  CHECK(names ==
+        std::set<std::string>{"204.pipelined-kernel", "204.tensor-core-gradients", "204.fused-gradients"});
+
+  const auto broken = rows(202);
+  REQUIRE(broken.size() == 1);
+  CHECK(broken[0].id == "202.compiles-for-the-device");
+  CHECK(broken[0].claim == "your file compiles for CPU (host executor)");
+  CHECK(broken[0].status == Status::kFailed);
+  CHECK(broken[0].sentence.find("warp_sam") != std::string::npos);
+
+  student.solve(206, "(dp_reg[i][j] - delta_reg[i])", "(dp_reg[i][j] + delta_reg[i])");
+  for (const ReportRow& row : rows(206)) {
+    INFO(row.id << ": " << row.sentence);
+    CHECK(row.status == Status::kFailed);
+    CHECK(row.sentence.find("elements are wrong") != std::string::npos);
+  }
+  CHECK(rows(206).size() == 2);
+}
 #endif
 
 #ifdef RINGCRAFT_HAS_CUDA
