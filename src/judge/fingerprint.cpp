@@ -102,14 +102,17 @@ bool is_raced_for(char how) {
 }
 
 // What a checked launch says, without the names and numbers of a student's file: "data race", "no
-// __syncthreads between".
+// __syncthreads between", and of which memory.
 std::string finding_of(const std::string& text) {
   std::string kinds;
   for (const char* kind :
        {"data race", "no __syncthreads between", "no __syncthreads or __syncwarp", "the thread blocks",
         "out of bounds", "has written before", "has been freed", "multiple of 16", "not all threads go on",
-        "still under way", "different barriers", "have left the kernel", "takes no part", "leaves it out"})
+        "still under way", "different barriers", "have left the kernel", "takes no part", "leaves it out",
+        "of device memory", " shared "})
     if (text.find(kind) != text.npos) kinds += std::string(kind) + ", ";
+  if (text.find("out of bounds") != text.npos)
+    kinds += text.find(" reads ") != text.npos ? "reads, " : "writes, ";
   return kinds;
 }
 

@@ -1,5 +1,5 @@
 // CU9: the arrays have room for 32 x 32 numbers, and rows are 33 apart.
-// Fails: one-tile
+// Fails: one-tile "of the shared variable q_smem: out of bounds"
 // Hint: Compute the largest index that you touch.
 #include <cmath>
 
