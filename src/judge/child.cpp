@@ -136,6 +136,17 @@ extern "C" void end_children(int signal) {
   ::raise(signal);
 }
 
+// What the shell that this was started from allows at most must be enough: else its limit would look like a
+// fault of the child.
+void require_room(int resource, rlim_t value, const char* what, const char* flag) {
+  rlimit given{};
+  if (value == 0 || ::getrlimit(static_cast<__rlimit_resource>(resource), &given) != 0) return;
+  if (given.rlim_max >= value) return;
+  throw Error("judge", std::to_string(value) + what, "a limit of " + std::to_string(given.rlim_max),
+              std::string("lift the limit of this shell (ulimit ") + flag + "), or use another one",
+              Code::kMissing);
+}
+
 int milliseconds_to(Clock::time_point deadline) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1000));
@@ -165,6 +176,9 @@ void Descriptor::set_nonblocking() const { ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_
 // ---- Child
 
 Child::Child(const Command& command) : output_limit_(command.output_limit) {
+  require_room(RLIMIT_AS, command.limits.address_bytes, " bytes of addresses", "-v");
+  require_room(RLIMIT_FSIZE, command.limits.file_bytes, " bytes for a file", "-f");
+  require_room(RLIMIT_CPU, command.limits.cpu_seconds, " s of processor time", "-t");
   int pipe_ends[2], socket_ends[2] = {-1, -1};
   if (::pipe2(pipe_ends, O_CLOEXEC) != 0) no_process("pipe");
   output_ = Descriptor(pipe_ends[0]);

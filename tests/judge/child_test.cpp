@@ -3,7 +3,9 @@
 #include "judge/child.hpp"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <thread>
@@ -92,6 +94,27 @@ TEST_CASE("limits hold") {
   endless.limits.cpu_seconds = 1;
   CHECK(described(run_command(endless, std::chrono::seconds(60)).ending).find("processor time") !=
         std::string::npos);
+}
+
+TEST_CASE("a limit of the shell that leaves no room is not taken for a fault of the child") {
+  const std::string files = std::to_string(std::size_t{1} << 12);
+  const pid_t narrow = ::fork();  // limits cannot be taken back
+  if (narrow == 0) {
+    const rlimit small{1 << 10, 1 << 10};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+    Command command = shell("true");
+    command.limits.file_bytes = 1 << 12;
+    const std::string said =
+        testing::outcome_of([&] { (void)run_command(command, std::chrono::seconds(30)); }).sentence;
+    ::_exit(said == "judge: expected " + files +
+                        " bytes for a file, got a limit of 1024; lift the limit of this "
+                        "shell (ulimit -f), or use another one"
+                ? 0
+                : 1);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(narrow, &status, 0) == narrow);
+  CHECK(status == 0);
 }
 
 TEST_CASE("a child that may not start processes is ended when it does") {
