@@ -155,7 +155,13 @@ class Climb {
                                  : "equals " + previous;
     row.sentence = reason_to_skip(row.yours);
     if (row.sentence.empty()) run(stage, row, broken ? "" : previous);
+    if (row.status == verify::Status::kFailed) row.sentence += earlier_fault(row.yours);
     if (row.status != verify::Status::kPassed) failed_.insert(stage.name);
+    for (const int lesson : row.yours)
+      if (row.status == verify::Status::kPassed)
+        cleared_.insert(lesson);
+      else if (row.status == verify::Status::kFailed && !cleared_.contains(lesson))
+        faults_.try_emplace(lesson, stage.name);
     climbed_.insert(stage.name);
   }
 
@@ -173,6 +179,14 @@ class Climb {
       if (std::ranges::includes(yours, lessons))
         return "not tried: it runs your " + listed(lessons) + ", and so did " + name +
                ", which never came back";
+    return {};
+  }
+
+  // Which of the student's files in a stage that failed was in one that failed before.
+  std::string earlier_fault(const std::vector<int>& yours) const {
+    for (const int lesson : yours)
+      if (const auto fault = faults_.find(lesson); fault != faults_.end())
+        return fmt::format("\nIt runs your {}, as {} did, which failed: begin there.", lesson, fault->second);
     return {};
   }
 
@@ -250,6 +264,8 @@ class Climb {
   std::optional<SecondCase> second_;
   std::map<std::string, Answer> answers_;  // of the stages that are right
   std::set<std::string> climbed_, failed_;
+  std::set<int> cleared_;                           // lessons of the student's in a stage that passed
+  std::map<int, std::string> faults_;               // others, and the first stage that failed with them
   std::map<std::string, std::vector<int>> silent_;  // stages that did not come back, and what they ran
 };
 

@@ -15,8 +15,9 @@
 namespace ringcraft::tool {
 namespace {
 
-// Seconds that a stage may take: plain loops are some twenty times as slow as the library's.
-constexpr double kFloor = 5, kPerOracle = 20;
+// Seconds that a stage may take, beside the oracle's, which computes in plain loops on all cores and keeps
+// scales, too.
+constexpr double kFloor = 5, kPerOracle = 10;
 // The same for a stage of kernels, where a core runs a thousand threads.
 constexpr double kKernelFloor = 30;
 

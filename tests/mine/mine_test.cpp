@@ -112,6 +112,10 @@ TEST_CASE("a wrong merge is wrong in exactly the stages that run it, and the nex
   const auto blockwise = std::ranges::find(report.rows, "105 blockwise forward", &ReportRow::id);
   REQUIRE(blockwise != report.rows.end());
   CHECK(blockwise->claim == "equals the oracle (merge failed)");
+  for (const ReportRow& row : report.rows)
+    if (row.status == Status::kFailed)
+      CHECK(row.sentence.ends_with("It runs your 104, as merge did, which failed: begin there.") ==
+            (row.id != "104 merge"));
 }
 
 TEST_CASE("every stage names the lessons whose files it runs") {
