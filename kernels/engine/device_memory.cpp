@@ -45,7 +45,11 @@ void require_device_numbers(const Buffer& buffer, DType type) {
 
 Device use_device(int device) {
   int count = 0;
-  RINGCRAFT_CUDA(cudaGetDeviceCount(&count));
+  const cudaError_t error =
+      cudaGetDeviceCount(&count);  // what everybody without a GPU hears: no line of ours
+  if (error == cudaErrorInsufficientDriver)
+    throw Error("no NVIDIA driver is loaded, or one that is older than this CUDA", code_of(error));
+  if (error != cudaSuccess) throw Error(cudaGetErrorString(error), code_of(error));
   if (device < 0 || device >= count)
     throw Error("CUDA device", "0 to " + std::to_string(count - 1), std::to_string(device),
                 "choose one of these", Code::kMissing);

@@ -4,8 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <string_view>
 
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/core/shown.hpp"
 #include "tool/course_commands.hpp"
 #include "tool/terminal.hpp"
 
@@ -39,9 +41,22 @@ int nothing_asked(const CLI::App& app) {
       "test or setup");
 }
 
+// An empty value is a variable of a script that was never set, not a wish for the default.
+void refuse_empty(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    const bool flag = argument.starts_with("--") && argument.ends_with("=");
+    if (argument.empty() || flag)
+      throw Error("command line",
+                  "a value behind " + shown(flag ? argument.substr(0, argument.size() - 1) : argv[i - 1]),
+                  "an empty one", "give it one, or leave it out");
+  }
+}
+
 }  // namespace
 
 Action parse_command_line(int argc, const char* const* argv) {
+  refuse_empty(argc, argv);
   Action action;
   const std::shared_ptr<CLI::App> app = parser(action);
   try {

@@ -85,8 +85,13 @@ const judge::LessonInfo& Course::info(int lesson) const {
   if (found == here_.end() && state(lesson) == State::kAbsent)
     throw Error("lesson " + std::to_string(lesson), "a build that runs CUDA kernels on the CPU", "this one",
                 "install libboost-context-dev and delete the folder build", Code::kMissing);
-  if (found == here_.end())
-    throw Error("lesson", "a lesson that is here", std::to_string(lesson), "see ./ringcraft lessons");
+  if (found == here_.end()) {
+    const auto planned = std::ranges::find(road_, lesson, &RoadLine::number);
+    throw Error(
+        "lesson", "a lesson that is here",
+        std::to_string(lesson) + (planned == road_.end() ? "" : ", which is to come: " + planned->title),
+        "see ./ringcraft lessons");
+  }
   return *found;
 }
 
@@ -131,7 +136,9 @@ std::optional<int> Course::latest() const {
   return latest;
 }
 
-std::filesystem::path Course::exercise(int lesson) const { return judge::exercise_file(lesson, workspace_); }
+std::filesystem::path Course::exercise(int lesson) const {
+  return judge::exercise_file(info(lesson).number, workspace_);
+}
 
 std::filesystem::path Course::reading(const std::string& id) const {
   std::filesystem::path folder = source_root() / "lessons" / info(lesson_of(id)).name;
@@ -173,7 +180,8 @@ std::string title_of(const Course& course, const std::string& id) {
 
 std::string lesson_text(const Course& course, int lesson, const std::string& then) {
   const std::string id = std::to_string(lesson), function = course.info(lesson).function;
-  const std::string task = function.empty() ? "" : ": write the body of " + function;
+  const bool done = course.state(lesson) == State::kDone;
+  const std::string task = function.empty() ? "" : (done ? ": " : ": write the body of ") + function;
   return fmt::format("{} ({})\n  {}\n  reading  {}\n  yours    {}{}\n  then     {}\n", title_of(course, id),
                      name_of(course.state(lesson)), course.line(lesson).line, shown_path(course.reading(id)),
                      shown_path(course.exercise(lesson)), task, then);

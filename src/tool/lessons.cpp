@@ -57,8 +57,6 @@ int debug(const std::string& id, const CheckRequest& request) {
               Code::kMissing);
 }
 
-bool runs_on_gpus(int lesson) { return Course().info(lesson).source.ends_with(".cu"); }
-
 // Nothing where there is no GPU.
 void add_gpu_rows(verify::Report& report, int lesson, std::uint64_t seed) {
   KernelPlace place = kernel_place(Backend::kThreads, Layout::kZigzag);
@@ -81,12 +79,11 @@ int start(const std::string& id, std::optional<std::uint64_t> seed) {
   }
   if (seed) throw Error("start", "--seed with a side exercise", id, "leave it out");
   const int lesson = lesson_of(id);
+  const judge::LessonInfo info = Course().info(lesson);
   const auto file = judge::start(lesson, workspace());
-  const auto here = judge::lessons();
-  const auto info = std::ranges::find(here, lesson, &judge::LessonInfo::number);
   std::printf(
       "%s is yours: write the body of %s.\nReading: lessons/%s/README.md\nThen: ./ringcraft check %d\n",
-      shown_path(file).c_str(), info->function.c_str(), info->name.c_str(), lesson);
+      shown_path(file).c_str(), info.function.c_str(), info.name.c_str(), lesson);
   return 0;
 }
 
@@ -101,11 +98,12 @@ int check(const CheckRequest& request) {
     progress.at(static_cast<double>(done) / std::max(1, total), claim);
   };
   const bool puzzle = is_puzzle(id);
+  const bool kernel = !puzzle && Course().info(lesson_of(id)).source.ends_with(".cu");
   const Attempt attempt(id, puzzle ? judge::puzzle_file(judge::puzzle_named(id), workspace())
                                    : judge::exercise_file(lesson_of(id), workspace()));
   verify::Report report = puzzle ? judge::check_puzzle(id, workspace(), options)
                                  : judge::check(lesson_of(id), workspace(), options);
-  if (!puzzle && report.good() && runs_on_gpus(lesson_of(id))) {
+  if (kernel && report.good()) {
     progress.at(1, "the same on a GPU");
     add_gpu_rows(report, lesson_of(id), request.seed);
   }

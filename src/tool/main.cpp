@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
   } catch (const ringcraft::Error& error) {
     return report(error.what(), error.code());
   } catch (const std::filesystem::filesystem_error& error) {
-    return report(error.what(), ringcraft::Code::kWrongCall);
+    return report(error.path1().string() + ": " + error.code().message(), ringcraft::Code::kWrongCall);
   } catch (const std::bad_alloc&) {
     return report("out of memory; try a shorter sequence", ringcraft::Code::kMissing);
   } catch (const std::exception& error) {

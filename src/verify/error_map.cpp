@@ -52,6 +52,10 @@ std::vector<ErrorMap> error_maps(const Comparison& comparison, Index rows, Index
   return maps;
 }
 
+bool is_shortened(const ErrorMap& map) {
+  return std::ranges::any_of(map.ranks, [](const std::string& rows) { return rows.size() > kSignsPerRank; });
+}
+
 std::string picture_of(const ErrorMap& map) {
   constexpr std::size_t kName = 5;  // "out  "
   std::string text = map.tensor + std::string(kName - std::min(kName - 1, map.tensor.size()), ' ');

@@ -23,6 +23,9 @@ std::vector<ErrorMap> error_maps(const Comparison& comparison, const Sharding& s
 /// with `rows` signs, or `keys` signs for dk and dv.
 std::vector<ErrorMap> error_maps(const Comparison& comparison, Index rows, Index keys);
 
+/// Whether its picture has fewer signs than it has rows.
+bool is_shortened(const ErrorMap& map);
+
 /// "out  ............ xxxxxxxxxxxx ............": one line, or several if there are many ranks. A shard of
 /// more than 24 rows is drawn with 24 signs, each of which stands for several rows and is the worst of them.
 std::string picture_of(const ErrorMap& map);

@@ -67,7 +67,11 @@ void add_lines(std::string& text, std::string_view lines, std::size_t indent) {
 // Below a row that failed: where, why, and what to think of next.
 void add_help(std::string& text, const ReportRow& row, std::size_t indent) {
   if (!row.maps.empty()) {
-    add_lines(text, "rows of each rank ('.' right, 'x' wrong, 'n' no number):", indent);
+    const bool shortened = std::ranges::any_of(row.maps, &is_shortened);
+    add_lines(text,
+              std::string("rows of each rank ('.' right, 'x' wrong, 'n' no number") +
+                  (shortened ? "; a sign stands for several rows, and shows the worst):" : "):"),
+              indent);
     for (const ErrorMap& map : row.maps) add_lines(text, picture_of(map), indent + 2);
   }
   for (const Cause& cause : row.causes) {

@@ -46,6 +46,8 @@ TEST_CASE("long shards are drawn with 24 signs, each the worst of its rows; many
   map.ranks[0][238] = 'x';
   map.ranks[0][10] = 'x';
   CHECK(picture_of(map) == "dk   .x" + std::string(21, '.') + "n " + std::string(24, 'x') + " ");
+  CHECK(is_shortened(map));
+  CHECK_FALSE(is_shortened({"dk", {std::string(24, '.'), "x"}}));
   const std::string many = picture_of({"out", std::vector<std::string>(8, std::string(24, '.'))});
   CHECK(std::count(many.begin(), many.end(), '\n') == 1);
 }
