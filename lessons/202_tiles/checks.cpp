@@ -74,7 +74,9 @@ void fetched_once(Trial& trial) {
     if (!line.shared && !line.writes) bytes += static_cast<double>(line.bytes);
   const Index tiles = moved.rows / kTile * (moved.keys / kTile);
   const auto needed = static_cast<double>(tiles * 2 * kTile * moved.head_dim * 4);
-  trial.note({"bytes that the threads of the first kernel ask of global memory", bytes, needed, "B"});
+  trial.note(
+      {"bytes that the threads of the first kernel ask of global memory, the mask beside theory's tiles",
+       bytes, needed, "B"});
   if (!(bytes <= 2 * needed))  // begin and end are read as well
     throw Wrong(sign::kCounts, "the threads of the first kernel read " +
                                    std::to_string(static_cast<long>(bytes)) + " bytes of global memory; " +

@@ -231,7 +231,8 @@ void moved_once(Trial& trial) {
   for (const MergeKernelCall& kernel : {partials(trial), normalized(trial)}) {
     const Moved moved = moved_by(kernel, random);
     const std::string who = kernel.form == MergeForm::kPartials ? "merge" : "merge_normalized";
-    trial.note({"bytes that " + who + " asks for or writes", moved.bytes, moved.of_o, "B"});
+    trial.note({"bytes that " + who + " asks for or writes, those of rows beside theory's of O", moved.bytes,
+                moved.of_o, "B"});
     if (!(moved.bytes <= 1.25 * moved.of_o))  // m and l as well
       throw Wrong(sign::kCounts, who + " asks for and writes " + whole(moved.bytes) + " bytes; " +
                                      whole(moved.of_o) + " for O, and some for m and l, are enough");

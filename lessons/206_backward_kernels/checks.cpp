@@ -112,7 +112,8 @@ void require_moved(Trial& trial, Which kernel) {
   GradientHead head = counted_head(trial, 64, causal_mask(), kernel);
   const Work work = moved_by(trial, head, kernel), want = enough_for(head, kernel);
   const std::string who = head.name() + ": " + kKernelNames[static_cast<int>(kernel)];
-  trial.note({std::string("bytes that ") + kKernelNames[static_cast<int>(kernel)] + " reads",
+  trial.note({std::string("bytes that ") + kKernelNames[static_cast<int>(kernel)] +
+                  " reads, lse, delta and the mask beside theory's tiles and gradients",
               static_cast<double>(work.read), static_cast<double>(want.read), "B"});
   if (work.written != want.written)
     throw Wrong(sign::kCounts, who + " writes " + std::to_string(work.written) +
