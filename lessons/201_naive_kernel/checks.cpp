@@ -55,7 +55,15 @@ void any_size(Trial& trial) {
   require_scales(trial, naive(trial));
 }
 
-void masks(Trial& trial) { require_masks(trial, naive(trial), 17); }
+void masks(Trial& trial) {
+  require_masks(trial, naive(trial), 17);
+  for (const Mask& mask : {causal_mask(), window_mask(3)}) {
+    KernelHead head = kernel_head(trial, naive(trial), {17, 17, 3}, mask);
+    head.step(naive(trial).call);
+    require_unseen_scores_untouched(head);
+  }
+}
+
 void blind_rows(Trial& trial) { require_blind_rows(trial, naive(trial), 1); }
 void hot_scores(Trial& trial) { require_hot_scores(trial, naive(trial)); }
 void heads_and_batch(Trial& trial) { require_heads(trial, naive(trial)); }
@@ -105,7 +113,7 @@ Lesson lesson_201() {
           {"masks",
            2,
            {"values"},
-           "Causal, windowed, two-sided and packed masks.",
+           "Causal, windowed, two-sided and packed masks; where a row does not see a key, S stays as it is.",
            "Row a sees the keys begin[a] <= b < end[a]. What lies outside of them is neither written nor "
            "read.",
            masks},

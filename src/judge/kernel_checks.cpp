@@ -180,8 +180,20 @@ void require_scores(KernelHead& head) {
     for_visible(head, a, [&](Index b) {
       const Score want = score(head, a, b);
       require_number(head, at("S", a, b), number_at(head.workspace(), a * head.keys() + b), want.value,
-                   share_of(head, 0) * want.scale);
+                     share_of(head, 0) * want.scale);
     });
+}
+
+void require_unseen_scores_untouched(KernelHead& head) {
+  for (Index a = 0; a < head.rows(); ++a)
+    for (Index b = 0; b < head.keys(); ++b) {
+      const auto row = static_cast<std::size_t>(a);
+      if (head.ranges().begin[row] <= b && b < head.ranges().end[row]) continue;
+      if (!std::isnan(number_at(head.workspace(), a * head.keys() + b)))  // as it begins
+        throw Wrong(sign::kCounts,
+                    head.name() + ": " + at("S", a, b) +
+                        " is written, and the row does not see the key: nobody may look there");
+    }
 }
 
 void require_weights(KernelHead& head) {
@@ -198,11 +210,12 @@ void require_weights(KernelHead& head) {
     for_visible(head, a, [&](Index b) {
       const double want = std::exp(score(head, a, b).value - largest);
       sum += want;
-      require_number(head, at("P", a, b), number_at(head.workspace(), a * head.keys() + b), want, share * want);
+      require_number(head, at("P", a, b), number_at(head.workspace(), a * head.keys() + b), want,
+                     share * want);
     });
     require_number(head, "l" + row, number_at(head.sum(), a), sum, share * sum);
     require_number(head, "the factor of the old O" + row,
-                 number_at(head.workspace(), head.rows() * head.keys() + a), 0, 0);
+                   number_at(head.workspace(), head.rows() * head.keys() + a), 0, 0);
   }
 }
 
@@ -211,9 +224,9 @@ void require_single_scores(KernelHead& head) {
     const Index b = head.ranges().begin[static_cast<std::size_t>(a)];
     const Score want = score(head, a, b);
     require_number(head, at("the score", a, b), number_at(head.max(), a), want.value,
-                 share_of(head, 0) * want.scale);
-    require_number(head, "l of row " + std::to_string(a) + ", which sees one key,", number_at(head.sum(), a), 1,
-                 0);
+                   share_of(head, 0) * want.scale);
+    require_number(head, "l of row " + std::to_string(a) + ", which sees one key,", number_at(head.sum(), a),
+                   1, 0);
   }
 }
 

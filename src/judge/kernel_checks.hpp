@@ -53,6 +53,8 @@ void require_fewest_passes(const std::string& label, const std::vector<MovedByLi
 
 /// After the first kernel of a single head: softmax_scale * q . k in S, where a row sees a key.
 void require_scores(KernelHead& head);
+/// After a whole step: S of a single head is as it was where a row does not see a key.
+void require_unseen_scores_untouched(KernelHead& head);
 /// After the second, from (-inf, 0): P, m, l and the factor 0 of the rows that see a key.
 void require_weights(KernelHead& head);
 
