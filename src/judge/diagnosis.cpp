@@ -12,6 +12,8 @@ constexpr std::size_t kMostCauses = 3;
 constexpr double kCloseBehind =
     0.15;  // a cause that is less likely than the best by more is not worth reading
 
+constexpr double kOtherPlace = 0.25;  // so that the same finding in the same place leaves it behind
+
 bool failed(const Trait& trait) { return trait.sign != sign::kPassed && trait.sign != sign::kSkipped; }
 
 // What a failed check can tell at most: that it failed, in which way, where, and with which numbers.
@@ -25,7 +27,9 @@ double agreement(const Trait& seen, const Trait& known) {
   if (!failed(seen) && !failed(known)) return 0;
   if (seen.sign == sign::kSkipped || known.sign == sign::kSkipped) return -0.5;  // it was not asked
   if (seen.sign != known.sign) return -2;
-  const double where = seen.evidence.empty() ? 0 : seen.evidence == known.evidence ? 1 : -1;
+  // In another order, or with arrays at other places, others are found out: that speaks against nobody.
+  const double elsewhere = seen.sign == sign::kFinding ? kOtherPlace : -1;
+  const double where = seen.evidence.empty() ? 0 : seen.evidence == known.evidence ? 1 : elsewhere;
   return 1 + where + (seen.digest == known.digest ? 2 : -1);
 }
 
@@ -54,21 +58,30 @@ double likeness(const Fingerprint& seen, const Fingerprint& known) {
 }
 
 std::vector<verify::Cause> diagnose(const Fingerprint& seen, const std::vector<Misconception>& known) {
-  std::map<std::string, std::pair<double, const Misconception*>>
-      best;  // one mistake, written by several people
+  struct Candidate {
+    double alike;
+    int turn;  // of several rows of one mistake
+    const Misconception* row;
+  };
+  std::map<std::string, std::vector<Candidate>> best;  // of a mistake the rows that are most alike
   for (const Misconception& each : known) {
     const double alike = likeness(seen, each.fingerprint);
-    auto& [highest, which] = best[each.id];
-    if (which == nullptr || alike > highest) best[each.id] = {alike, &each};
+    if (alike < kAlikeEnough) continue;
+    std::vector<Candidate>& rows = best[each.id];
+    if (!rows.empty() && alike > rows.front().alike) rows.clear();
+    if (rows.empty() || alike == rows.front().alike)
+      rows.push_back({alike, static_cast<int>(rows.size()), &each});
   }
-  std::vector<std::pair<double, const Misconception*>> order;
-  for (const auto& [id, candidate] : best)
-    if (candidate.first >= kAlikeEnough) order.push_back(candidate);
-  std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<Candidate> order;
+  for (const auto& [id, rows] : best) order.insert(order.end(), rows.begin(), rows.end());
+  std::ranges::stable_sort(order, [](const Candidate& a, const Candidate& b) {
+    return a.alike != b.alike ? a.alike > b.alike : a.turn < b.turn;
+  });
   std::vector<verify::Cause> causes;
-  for (const auto& [alike, which] : order)
-    if (causes.size() < kMostCauses && alike >= order.front().first - kCloseBehind)
-      causes.push_back({which->id, which->sentence, which->question});
+  for (const auto& [alike, turn, row] : order)
+    if (causes.size() < kMostCauses && alike >= order.front().alike - kCloseBehind &&
+        std::ranges::find(causes, row->sentence, &verify::Cause::sentence) == causes.end())
+      causes.push_back({row->id, row->sentence, row->question});
   return causes;
 }
 

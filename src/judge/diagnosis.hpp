@@ -19,7 +19,8 @@ double likeness(const Fingerprint& seen, const Fingerprint& known);
 /// The numbers are those of seed 1; under another seed nothing is alike enough.
 inline constexpr double kAlikeEnough = 0.6;
 
-/// At most three causes, the likeliest first; none if no check failed, or none is alike enough.
+/// At most three causes, the likeliest first; none if no check failed, or none is alike enough. Where a
+/// mistake was made in several ways and nothing tells them apart, each of these is a cause.
 std::vector<verify::Cause> diagnose(const Fingerprint& seen, const std::vector<Misconception>& known);
 
 /// One of several mistakes in one file, and the first check that it fails.

@@ -101,8 +101,39 @@ bool is_raced_for(char how) {
          how == sign::kProtocol;
 }
 
-// What a checked launch says, without the names and numbers of a student's file: "data race", "no
-// __syncthreads between", and of which memory.
+// The memory that a finding is about: the judge's name of an array, or shared memory. Shared variables have a
+// student's names.
+std::string memory_of(const std::string& text) {
+  static const std::regex memory("byte -?[0-9]+ of ((the )?[A-Za-z_.]+)");
+  std::smatch found;
+  if (!std::regex_search(text, found, memory)) return "";
+  return found[1] == "the shared" ? "static" : found[1].str();
+}
+
+// What the threads of a finding do and where, "6w9r@24"; without their numbers and places, and in no order,
+// "rw": of two that race either may come first.
+struct Accesses {
+  std::string letters, in_full;
+};
+Accesses accesses_of(const std::string& text) {
+  static const std::regex access(
+      "thread ([0-9]+)( of thread block \\([^)]*\\))?( (reads?|writes?|wrote|change[sd]) )?"),
+      place("byte (-?[0-9]+) of ");
+  Accesses accesses;
+  for (std::sregex_iterator each(text.begin(), text.end(), access), end; each != end; ++each) {
+    const std::string letter = (*each)[4].str().substr(0, 1);
+    accesses.letters += letter;
+    accesses.in_full += (accesses.in_full.empty() || !std::isdigit(accesses.in_full.back()) ? "" : "+") +
+                        (*each)[1].str() + letter;
+  }
+  std::ranges::sort(accesses.letters);
+  std::smatch byte;
+  if (std::regex_search(text, byte, place)) accesses.in_full += "@" + byte[1].str();
+  return accesses;
+}
+
+// What a checked launch says, without the names and numbers of a student's file: "data race, no
+// __syncthreads between, dynamic, rw".
 std::string finding_of(const std::string& text) {
   std::string kinds;
   for (const char* kind :
@@ -111,9 +142,7 @@ std::string finding_of(const std::string& text) {
         "still under way", "different barriers", "have left the kernel", "takes no part", "leaves it out",
         "of device memory", " shared "})
     if (text.find(kind) != text.npos) kinds += std::string(kind) + ", ";
-  if (text.find("out of bounds") != text.npos)
-    kinds += text.find(" reads ") != text.npos ? "reads, " : "writes, ";
-  return kinds;
+  return kinds + memory_of(text) + ", " + accesses_of(text).letters;
 }
 
 bool is_build_step(const std::string& check) { return check == "compiles" || check == "belongs"; }
@@ -163,7 +192,9 @@ Fingerprint fingerprint_of(const Verdict& verdict) {
     if (is_build_step(check)) continue;
     const bool failed = outcome.status == verify::Status::kFailed;
     traits.push_back(
-        {check, outcome.sign, outcome.evidence, failed ? digest_of(outcome.sign, row.sentence) : ""});
+        {check, outcome.sign,
+         outcome.sign == sign::kFinding ? accesses_of(without_noise(row.sentence)).in_full : outcome.evidence,
+         failed ? digest_of(outcome.sign, row.sentence) : ""});
   }
   return traits;
 }

@@ -13,10 +13,12 @@ namespace ringcraft::judge {
 
 /// How one check ended.
 struct Trait {
-  std::string check;     ///< "causal", without the lesson's number
-  char sign;             ///< one of namespace sign
-  std::string evidence;  ///< which tensors are wrong on which ranks, "out:.xx."; may be empty
-  std::string digest;    ///< of what the check said, four hexadecimal digits; empty if it said nothing
+  std::string check;  ///< "causal", without the lesson's number
+  char sign;          ///< one of namespace sign
+  /// Which tensors are wrong on which ranks, "out:.xx."; of a finding who does what and where, "6w9r@24".
+  /// May be empty.
+  std::string evidence;
+  std::string digest;  ///< of what the check said, four hexadecimal digits; empty if it said nothing
 
   friend bool operator==(const Trait&, const Trait&) = default;
 };
@@ -29,8 +31,8 @@ Fingerprint fingerprint_of(const Verdict& verdict);
 
 /// Four hexadecimal digits for the first line of a sentence with this sign. Real numbers count with three
 /// digits, and shares of a tolerance and measured times do not count at all: they depend on the order in
-/// which numbers are added. Where ranks race to be the first that fails, as in a deadlock, only the words
-/// count.
+/// which numbers are added. Of a finding the kind counts, the memory that it is about and what is done there,
+/// not by whom. Where ranks race to be the first that fails, as in a deadlock, only the words count.
 std::string digest_of(char how, std::string_view sentence);
 
 /// "one-rank=. causal=x(out:.xx.)#1f0c layouts=-": the traits, separated by spaces.

@@ -86,6 +86,24 @@ TEST_CASE("a digest sees numbers and words, not the order of summation") {
         digest_of(sign::kMessages, "rank 1 waits for rank 0, which has ended"));
 }
 
+TEST_CASE("a digest of a finding sees which memory it is about and what is done there") {
+  const auto digest = [](const std::string& what) {
+    return digest_of(sign::kFinding, "6 rows: thread block (0, 0, 0): " + what);
+  };
+  const std::string race =
+      "data race at byte 24 of the workspace (240 bytes): thread 6 wrote at naive.cu:9, ";
+  CHECK(digest(race + "thread 9 reads at naive.cu:12; no __syncthreads between") ==
+        digest("data race at byte 8 of the workspace (96 bytes): thread 1 read at other.cu:70, thread 0 "
+               "writes at other.cu:3; no __syncthreads between"));
+  CHECK(digest(race + "thread 9 reads at naive.cu:12; no __syncthreads between") !=
+        digest(race + "thread 9 writes at naive.cu:12; no __syncthreads between"));
+  const std::string reads = "thread 54 reads 4 bytes at naive.cu:18, at byte 24 of ";
+  CHECK(digest(reads + "begin_gmem (24 bytes): out of bounds") !=
+        digest(reads + "q_gmem (96 bytes): out of bounds"));
+  CHECK(digest(reads + "the shared variable k_smem: out of bounds, the launch asked for 0 bytes") ==
+        digest(reads + "the shared variable keys: out of bounds, the launch asked for 0 bytes"));
+}
+
 TEST_CASE("a table as text and back") {
   const auto path = std::filesystem::path(RINGCRAFT_BINARY_DIR) / "misconceptions.csv";
   CHECK(read_misconceptions(path).empty());
@@ -111,6 +129,27 @@ TEST_CASE("one mistake is named once, and at most three are") {
   std::vector<Misconception> alike;
   for (const char* id : {"A1", "A2", "A3", "A4"}) alike.push_back(known(id, "full=x(out:xx)#1111"));
   CHECK(ids(diagnose(alike[0].fingerprint, alike)) == std::vector<std::string>{"A1", "A2", "A3"});
+}
+
+TEST_CASE("rows of one mistake that nothing tells apart are all named, behind one of every other") {
+  std::vector<Misconception> alike;
+  for (const char* file : {"A1 one", "A1 two", "A2 one"}) {
+    alike.push_back(known(file, "full=f(6w9r@24)#1111"));
+    alike.back().id = alike.back().id.substr(0, 2);
+  }
+  const auto sentences = [&] {
+    std::vector<std::string> result;
+    for (const verify::Cause& cause : diagnose(alike[0].fingerprint, alike)) result.push_back(cause.sentence);
+    return result;
+  };
+  CHECK(sentences() == std::vector<std::string>{"A1 one is wrong", "A2 one is wrong", "A1 two is wrong"});
+  alike[1].sentence = alike[0].sentence;
+  CHECK(sentences() == std::vector<std::string>{"A1 one is wrong", "A2 one is wrong"});
+  // The same finding in another place is the same mistake, unless there is one in this place.
+  alike[0].fingerprint = fingerprint_from("full=f(7w9r@28)#1111");
+  CHECK(sentences() == std::vector<std::string>{"A1 one is wrong"});
+  CHECK(ids(diagnose(fingerprint_from("full=f(1w2r@4)#1111"), alike)) ==
+        std::vector<std::string>{"A1", "A2"});
 }
 
 TEST_CASE("what resembles nothing gets no cause") {
