@@ -139,8 +139,7 @@ std::string finding_of(const std::string& text) {
   for (const char* kind :
        {"data race", "no __syncthreads between", "no __syncthreads or __syncwarp", "the thread blocks",
         "out of bounds", "has written before", "has been freed", "multiple of 16", "not all threads go on",
-        "still under way", "different barriers", "have left the kernel", "takes no part", "leaves it out",
-        "of device memory", " shared "})
+        "still under way", "different barriers", "have left the kernel", "takes no part", "leaves it out"})
     if (text.find(kind) != text.npos) kinds += std::string(kind) + ", ";
   return kinds + memory_of(text) + ", " + accesses_of(text).letters;
 }
