@@ -57,14 +57,6 @@ int debug(const std::string& id, const CheckRequest& request) {
               Code::kMissing);
 }
 
-// Nothing where there is no GPU.
-void add_gpu_rows(verify::Report& report, int lesson, std::uint64_t seed) {
-  KernelPlace place = kernel_place(Backend::kThreads, Layout::kZigzag);
-  if (!place.gpu) return;
-  for (verify::ReportRow& row : stages_with_own_file(lesson, std::move(place), seed))
-    report.rows.push_back(std::move(row));
-}
-
 }  // namespace
 
 int show_lessons() {
@@ -103,10 +95,12 @@ int check(const CheckRequest& request) {
                                    : judge::exercise_file(lesson_of(id), workspace()));
   verify::Report report = puzzle ? judge::check_puzzle(id, workspace(), options)
                                  : judge::check(lesson_of(id), workspace(), options);
-  if (kernel && report.good()) {
-    progress.at(1, "the same on a GPU");
-    add_gpu_rows(report, lesson_of(id), request.seed);
-  }
+  if (kernel && report.good())
+    if (KernelPlace place = kernel_place(Backend::kThreads, Layout::kZigzag); place.gpu) {
+      progress.at(1, "the ladder's stages on " + place.kernels.device);
+      for (verify::ReportRow& row : stages_with_own_file(lesson_of(id), std::move(place), request.seed))
+        report.rows.push_back(std::move(row));
+    }
   std::fputs(verify::text_of(report, colour()).c_str(), stdout);
   attempt.finished(report);
   if (!request.json.empty()) write_json(request.json, report);
