@@ -108,12 +108,12 @@ Work enough_for(const GradientHead& head, Which kernel) {
                                        p.heads / p.kv_heads, kernel);
 }
 
-void require_moved(Trial& trial, Which kernel) {
-  GradientHead head = counted_head(trial, 64, causal_mask(), kernel);
+void require_moved(Trial& trial, Which kernel, Index tokens, const Mask& mask) {
+  GradientHead head = counted_head(trial, tokens, mask, kernel);
   const Work work = moved_by(trial, head, kernel), want = enough_for(head, kernel);
   const std::string who = head.name() + ": " + kKernelNames[static_cast<int>(kernel)];
-  trial.note({std::string("bytes that ") + kKernelNames[static_cast<int>(kernel)] +
-                  " reads, lse, delta and the mask beside theory's tiles and gradients",
+  trial.note({std::string("bytes that ") + kKernelNames[static_cast<int>(kernel)] + " reads (" +
+                  described(mask) + "), lse, delta and the mask beside theory's tiles and gradients",
               static_cast<double>(work.read), static_cast<double>(want.read), "B"});
   if (work.written != want.written)
     throw Wrong(sign::kCounts, who + " writes " + std::to_string(work.written) +
@@ -214,7 +214,7 @@ void groups(Trial& trial) {
     return HeadShape{
         .rows = 5, .keys = 7, .head_dim = 4, .batch = batch, .heads = count, .kv_heads = kv_heads};
   };
-  require_sizes(trial, {heads(2, 2, 2), heads(1, 6, 3), heads(1, 8, 2)}, {.order = 1});
+  require_sizes(trial, {heads(2, 2, 2), heads(1, 6, 3), heads(1, 8, 2), heads(2, 4, 2)}, {.order = 1});
 }
 
 void adds(Trial& trial) {
@@ -248,7 +248,10 @@ void same_bits(Trial& trial) {
 }
 
 void moved_once(Trial& trial) {
-  for (const Which kernel : {Which::kDq, Which::kDkDv}) require_moved(trial, kernel);
+  for (const Which kernel : {Which::kDq, Which::kDkDv}) {
+    require_moved(trial, kernel, 2 * kTile, causal_mask());
+    require_moved(trial, kernel, 4 * kTile, window_mask(kTile));  // ends of ranges are ends of tiles
+  }
 }
 
 void seven_products(Trial& trial) {
