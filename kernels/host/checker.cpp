@@ -128,12 +128,13 @@ const StaticArray* Checker::nearest_array(std::size_t offset) {
 
 // ---- Accesses
 
-void Checker::access_by(int thread, const void* address, std::size_t bytes, Access what, Place place) {
+void Checker::access_by(int thread, const void* address, std::size_t bytes, Access what, Place place,
+                        bool whole) {
   if (!finding_.empty()) return;
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   const Region region = find(at);
   if (region.kind == Region::kUnknown) return;
-  const Seen seen{region, at - region.first, bytes, what, place, thread};
+  const Seen seen{region, at - region.first, bytes, what, place, thread, whole};
   if (settings().check) {
     if (!within_bounds(seen)) return;
     region.shadow->for_each(seen.offset, bytes, [&](Cell& cell, std::size_t offset) {

@@ -45,12 +45,14 @@ class Checker {
   void sync_block();
   void sync_warp(int warp) { clock_.sync_warp(warp); }  ///< see above
 
-  /// The running thread touches some bytes.
-  void access(const void* address, std::size_t bytes, Access what, Place place) {
-    access_by(thread_, address, bytes, what, place);
+  /// The running thread touches some bytes. `whole`: by one instruction of a GPU, which wants an address that
+  /// is a multiple of so many.
+  void access(const void* address, std::size_t bytes, Access what, Place place, bool whole = false) {
+    access_by(thread_, address, bytes, what, place, whole);
   }
   /// A thread of the block does.
-  void access_by(int thread, const void* address, std::size_t bytes, Access what, Place place);
+  void access_by(int thread, const void* address, std::size_t bytes, Access what, Place place,
+                 bool whole = false);
   /// The running thread starts a cp.async (`from` is null where it brings 0), and has waited for one.
   void copy_starts(const void* to, const void* from, std::size_t bytes, Place place);
   void copy_arrives(const void* to, std::size_t bytes);  ///< see above
@@ -82,6 +84,7 @@ class Checker {
     Access what;
     Place place;
     int thread;
+    bool whole;
   };
 
   Region find(std::uintptr_t address);

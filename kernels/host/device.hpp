@@ -1,8 +1,8 @@
 #pragma once
 /// @file
 /// What a kernel's source finds on the CPU in place of CUDA's built-in names, so that g++ compiles the same
-/// files as nvcc. It comes before every line of such a file (-include). Only what the kernels of this tree
-/// use; a name that is missing is a compile error, never something else.
+/// files as nvcc. It comes before every line of such a file (-include). What the kernels of this tree use,
+/// and what students are used to; a name that is missing is a compile error, never something else.
 
 #include <algorithm>
 #include <atomic>
@@ -19,13 +19,15 @@
 #define __device__
 #define __host__
 #define __forceinline__ inline
+#define __align__(bytes) __attribute__((aligned(bytes)))
 #define __launch_bounds__(...)
 
 // A thread block stays on one thread of the operating system. The gap keeps what is declared next to each
-// other apart, so that an access beside an array meets no other one.
-#define __shared__                                                                           \
-  [[gnu::used, maybe_unused]] static thread_local std::byte RINGCRAFT_GAP(__COUNTER__)[512]; \
-  static thread_local
+// other apart, so that an access beside an array meets no other one; and an array is "used", or one that
+// nobody writes would be a constant for the compiler, and nobody would see that it is read.
+#define __shared__                                                                       \
+  __attribute__((used)) static thread_local ::std::byte RINGCRAFT_GAP(__COUNTER__)[512]; \
+  __attribute__((used)) static thread_local
 #define RINGCRAFT_GAP(number) RINGCRAFT_GAP_NAMED(number)
 #define RINGCRAFT_GAP_NAMED(number) ringcraft_gap_##number
 
@@ -38,6 +40,17 @@ struct alignas(16) float4 {
 #define blockIdx (::ringcraft::simt::this_thread().block)
 #define blockDim (::ringcraft::simt::this_thread().block_extent)
 #define gridDim (::ringcraft::simt::this_thread().grid_extent)
+
+inline constexpr int warpSize = 32;
+template <class T>
+T __ldg(const T* address) {
+  return *address;
+}
+#define __expf(x) expf(x)  // the C library declares these names for itself
+#define __logf(x) logf(x)
+inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
+inline float __fdividef(float a, float b) { return a / b; }
+inline int __popc(unsigned bits) { return std::popcount(bits); }
 
 inline int min(int a, int b) { return std::min(a, b); }
 inline int max(int a, int b) { return std::max(a, b); }
@@ -56,6 +69,16 @@ inline unsigned __ballot_sync(unsigned mask, int predicate, const char* file = _
                               int line = __builtin_LINE()) {
   return static_cast<unsigned>(ringcraft::simt::warp_operation(ringcraft::simt::WarpOperation::kBallot, mask,
                                                                predicate != 0, 0, {file, line}));
+}
+
+inline int __any_sync(unsigned mask, int predicate, const char* file = __builtin_FILE(),
+                      int line = __builtin_LINE()) {
+  return __ballot_sync(mask, predicate, file, line) != 0;
+}
+
+inline int __all_sync(unsigned mask, int predicate, const char* file = __builtin_FILE(),
+                      int line = __builtin_LINE()) {
+  return __ballot_sync(mask, !predicate, file, line) == 0;
 }
 
 namespace ringcraft::simt {

@@ -55,7 +55,6 @@ std::string Checker::memory_of(const Region& region, std::size_t offset) {
 
 // False: something is wrong with the address as such, and is said.
 bool Checker::within_bounds(const Seen& seen) {
-  constexpr std::size_t kWidest = 16;
   const Region& region = seen.region;
   const auto say = [&](const std::string& what) {
     finding_ = in_block("thread " + std::to_string(seen.thread) + " " + present(seen.what) + " " +
@@ -78,8 +77,9 @@ bool Checker::within_bounds(const Seen& seen) {
                    ? ": out of bounds"
                    : ": out of bounds, the launch asked for " + std::to_string(region.bytes) + " bytes");
   }
-  if (seen.bytes != kWidest || (region.first + seen.offset) % kWidest == 0) return true;
-  say(": accesses of 16 bytes need an address that is a multiple of 16");
+  if (!seen.whole || (region.first + seen.offset) % seen.bytes == 0) return true;
+  const std::string width = std::to_string(seen.bytes);
+  say(": an access of " + width + " bytes at once needs an address that is a multiple of " + width);
   ThreadBlock::current().abandon();  // the processor would not take it either
   return false;
 }

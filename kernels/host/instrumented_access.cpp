@@ -13,47 +13,49 @@ using ringcraft::simt::Checker;
 
 namespace {
 
-inline void seen(const volatile void* address, std::size_t bytes, Access access, const void* from) {
+inline void seen(const volatile void* address, std::size_t bytes, Access access, const void* from,
+                 bool whole = false) {
   Checker* const checker = Checker::running;
   if (checker != nullptr)
-    checker->access(const_cast<const void*>(address), bytes, access, ringcraft::simt::place_of(from));
+    checker->access(const_cast<const void*>(address), bytes, access, ringcraft::simt::place_of(from), whole);
 }
 
 }  // namespace
 
 #define RETURNS_TO __builtin_return_address(0)
 
-#define RINGCRAFT_ACCESS(bytes)                                                               \
-  void __tsan_read##bytes(void* p) { seen(p, bytes, Access::kRead, RETURNS_TO); }             \
-  void __tsan_write##bytes(void* p) { seen(p, bytes, Access::kWrite, RETURNS_TO); }           \
-  void __tsan_unaligned_read##bytes(void* p) { seen(p, bytes, Access::kRead, RETURNS_TO); }   \
-  void __tsan_unaligned_write##bytes(void* p) { seen(p, bytes, Access::kWrite, RETURNS_TO); } \
-  void __tsan_read##bytes##_pc(void* p, void* from) { seen(p, bytes, Access::kRead, from); }  \
-  void __tsan_write##bytes##_pc(void* p, void* from) { seen(p, bytes, Access::kWrite, from); }
+// "unaligned": of a type that may begin anywhere, which nvcc loads and stores in pieces.
+#define RINGCRAFT_ACCESS(bytes)                                                                    \
+  void __tsan_read##bytes(void* p) { seen(p, bytes, Access::kRead, RETURNS_TO, true); }            \
+  void __tsan_write##bytes(void* p) { seen(p, bytes, Access::kWrite, RETURNS_TO, true); }          \
+  void __tsan_unaligned_read##bytes(void* p) { seen(p, bytes, Access::kRead, RETURNS_TO); }        \
+  void __tsan_unaligned_write##bytes(void* p) { seen(p, bytes, Access::kWrite, RETURNS_TO); }      \
+  void __tsan_read##bytes##_pc(void* p, void* from) { seen(p, bytes, Access::kRead, from, true); } \
+  void __tsan_write##bytes##_pc(void* p, void* from) { seen(p, bytes, Access::kWrite, from, true); }
 
 #define RINGCRAFT_CHANGE(bits, type, name)                                 \
   type __tsan_atomic##bits##_fetch_##name(volatile type* p, type x, int) { \
-    seen(p, sizeof(type), Access::kAtomic, RETURNS_TO);                    \
+    seen(p, sizeof(type), Access::kAtomic, RETURNS_TO, true);              \
     return __atomic_fetch_##name(p, x, __ATOMIC_SEQ_CST);                  \
   }
 
 #define RINGCRAFT_EXCHANGE(bits, type, name)                                                              \
   int __tsan_atomic##bits##_compare_exchange_##name(volatile type* p, type* expected, type x, int, int) { \
-    seen(p, sizeof(type), Access::kAtomic, RETURNS_TO);                                                   \
+    seen(p, sizeof(type), Access::kAtomic, RETURNS_TO, true);                                             \
     return __atomic_compare_exchange_n(p, expected, x, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);        \
   }
 
 #define RINGCRAFT_ATOMIC(bits, type)                                   \
   type __tsan_atomic##bits##_load(const volatile type* p, int) {       \
-    seen(p, sizeof(type), Access::kAtomic, RETURNS_TO);                \
+    seen(p, sizeof(type), Access::kAtomic, RETURNS_TO, true);          \
     return __atomic_load_n(p, __ATOMIC_SEQ_CST);                       \
   }                                                                    \
   void __tsan_atomic##bits##_store(volatile type* p, type x, int) {    \
-    seen(p, sizeof(type), Access::kAtomic, RETURNS_TO);                \
+    seen(p, sizeof(type), Access::kAtomic, RETURNS_TO, true);          \
     __atomic_store_n(p, x, __ATOMIC_SEQ_CST);                          \
   }                                                                    \
   type __tsan_atomic##bits##_exchange(volatile type* p, type x, int) { \
-    seen(p, sizeof(type), Access::kAtomic, RETURNS_TO);                \
+    seen(p, sizeof(type), Access::kAtomic, RETURNS_TO, true);          \
     return __atomic_exchange_n(p, x, __ATOMIC_SEQ_CST);                \
   }                                                                    \
   RINGCRAFT_CHANGE(bits, type, add)                                    \

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <utility>
 
 namespace ringcraft::simt {
@@ -162,10 +163,10 @@ StaticArray array_of(const Elf64_Sym& symbol, const char* mangled) {
   const std::unique_ptr<char, void (*)(void*)> plain(abi::__cxa_demangle(mangled, nullptr, nullptr, nullptr),
                                                      std::free);
   const std::string whole = plain ? plain.get() : mangled;
-  const bool local = std::strncmp(mangled, "_ZZ", 3) == 0;
   const std::size_t colons = whole.rfind("::");
-  return {colons == std::string::npos ? whole : whole.substr(colons + 2),
-          local ? whole.substr(0, colons) : "", symbol.st_value, symbol.st_size};
+  const bool scoped = colons != std::string::npos;
+  return {scoped ? whole.substr(colons + 2) : whole, scoped ? whole.substr(0, colons) : "",
+          std::strncmp(mangled, "_ZZ", 3) == 0, symbol.st_value, symbol.st_size};
 }
 
 // The symbol table of the program says where each thread_local variable lies.
@@ -183,10 +184,17 @@ std::vector<StaticArray> arrays_in(const std::string& image) {
       Elf64_Sym symbol;
       std::memcpy(&symbol, image.data() + section.sh_offset + at, sizeof symbol);
       if (ELF64_ST_TYPE(symbol.st_info) != STT_TLS || symbol.st_shndx == SHN_UNDEF) continue;
-      const char* const mangled = image.data() + sections[section.sh_link].sh_offset + symbol.st_name;
-      if (std::strstr(mangled, "ringcraft_gap") == nullptr) arrays.push_back(array_of(symbol, mangled));
+      arrays.push_back(array_of(symbol, image.data() + sections[section.sh_link].sh_offset + symbol.st_name));
     }
   }
+  const auto is_gap = [](const StaticArray& array) { return array.name.find("ringcraft_gap") == 0; };
+  std::set<std::string> shared;  // scopes
+  for (const StaticArray& array : arrays)
+    if (is_gap(array)) shared.insert(array.scope);
+  arrays.erase(std::remove_if(
+                   arrays.begin(), arrays.end(),
+                   [&](const StaticArray& array) { return is_gap(array) || shared.count(array.scope) == 0; }),
+               arrays.end());
   std::sort(arrays.begin(), arrays.end(),
             [](const StaticArray& a, const StaticArray& b) { return a.first < b.first; });
   return arrays;
@@ -211,13 +219,14 @@ const std::vector<StaticArray>& static_arrays() {
 }
 
 std::string too_much_shared(const std::vector<StaticArray>& arrays) {
-  std::map<std::string, std::size_t> bytes;
-  for (const StaticArray& array : arrays)
-    if (!array.function.empty()) bytes[array.function] += array.bytes;
-  for (const auto& [function, sum] : bytes)
-    if (sum > kUsualShared)
-      return "the __shared__ variables of " + short_name(function) + " have " + std::to_string(sum) +
-             " bytes; a thread block gets at most " + std::to_string(kUsualShared) +
+  std::size_t everyones = 0;
+  std::map<std::string, std::size_t> bytes{{"", 0}};
+  for (const StaticArray& array : arrays) (array.local ? bytes[array.scope] : everyones) += array.bytes;
+  for (const auto& [function, own] : bytes)
+    if (own + everyones > kUsualShared)
+      return "the __shared__ variables of " + (function.empty() ? "a kernel" : short_name(function)) +
+             " have " + std::to_string(own + everyones) + " bytes; a thread block gets at most " +
+             std::to_string(kUsualShared) +
              " that way, and no GPU's compiler takes more: smaller tiles, or dynamic shared memory";
   return "";
 }

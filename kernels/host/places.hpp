@@ -29,19 +29,21 @@ std::string described(const Site& site);
 /// Many at once: one call of addr2line.
 std::vector<std::string> described(const std::vector<Place>& places);
 
-/// A variable that a thread of the operating system has for itself: a `__shared__` one of a kernel, or one of
-/// the library's own.
+/// A `__shared__` variable.
 struct StaticArray {
   std::string name;       ///< as in the source
-  std::string function;   ///< that declares it, with its types; empty: none does
+  std::string scope;      ///< the function, with its types, or the namespace that declares it
+  bool local = false;     ///< a function declares it
   std::size_t first = 0;  ///< bytes from the begin of the thread's storage
   std::size_t bytes = 0;  ///< that it has
 };
 /// From now on this program is read from an open file, for a process that may open none itself.
 void read_program_from(int descriptor);
-/// All of this program, by where they lie; read once, from its symbol table. Gaps (device.hpp) are left out.
+/// All of this program, by where they lie; read once, from its symbol table. A `thread_local` variable is one
+/// if a gap (device.hpp) stands in the same scope.
 const std::vector<StaticArray>& static_arrays();
-/// A sentence about a function whose `__shared__` variables are more than a thread block has; empty: none.
+/// A sentence about a function whose `__shared__` variables, with those of no function, are more than a
+/// thread block gets; empty: there is none.
 std::string too_much_shared(const std::vector<StaticArray>& arrays);
 
 }  // namespace ringcraft::simt

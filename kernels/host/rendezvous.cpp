@@ -106,8 +106,9 @@ std::uint64_t ThreadBlock::warp(WarpOperation operation, unsigned mask, std::uin
          " with the mask " + masked(mask) + ", which leaves it out:");
   bool complete = true;
   for_mask(lane, [&](const Lane& other, int) {
-    const bool meets = &other == &lane || (other.state == State::kWarp && other.operation == operation &&
-                                           other.mask == mask && other.site.line == site.line);
+    const bool meets = &other == &lane ||
+                       (other.state == State::kWarp && other.operation == operation && other.mask == mask &&
+                        (operation == WarpOperation::kSync || other.site.line == site.line));
     return complete = complete && meets;
   });
   if (complete)

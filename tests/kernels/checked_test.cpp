@@ -111,20 +111,22 @@ TEST_CASE("more static shared memory than a thread block has is found before any
   const auto& arrays = simt::static_arrays();
   const auto corner = std::ranges::find(arrays, "corner", &simt::StaticArray::name);
   REQUIRE(corner != arrays.end());
-  CHECK(contains(corner->function, "in_a_static_array"));
+  CHECK(contains(corner->scope, "in_a_static_array"));
+  CHECK(corner->local);
   CHECK(corner->bytes == 16);
   CHECK(simt::too_much_shared(arrays).empty());
 
   const std::string scores = "void kernels::(anonymous namespace)::scores<8>(float*)";
   std::vector<simt::StaticArray> tiles{
-      {"q", scores, 0, 32 << 10},
-      {"k", scores, 40 << 10, 16 << 10},
-      {"k", "void kernels::(anonymous namespace)::scores<16>(float*)", 60 << 10, 4}};
+      {"q", scores, true, 0, 32 << 10},
+      {"k", scores, true, 40 << 10, 16 << 10},
+      {"k", "void kernels::(anonymous namespace)::scores<16>(float*)", true, 60 << 10, 4}};
   CHECK(simt::too_much_shared(tiles).empty());
-  tiles.push_back({"mine", "", 70 << 10, 100 << 10});  // of no kernel
-  CHECK(simt::too_much_shared(tiles).empty());
-  tiles.push_back({"l", scores, 200 << 10, 4});
+  tiles.push_back({"l", scores, true, 200 << 10, 4});
   CHECK(contains(simt::too_much_shared(tiles), "the __shared__ variables of scores have 49156 bytes"));
+  tiles.back() = {"everyones", "kernels", false, 200 << 10, 4};
+  CHECK(contains(simt::too_much_shared(tiles), "the __shared__ variables of scores have 49156 bytes"));
+  CHECK(contains(simt::too_much_shared({{"all", "", false, 0, 50 << 10}}), "of a kernel have 51200 bytes"));
 }
 
 TEST_CASE("what is found can be left alone") {

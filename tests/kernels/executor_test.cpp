@@ -66,6 +66,10 @@ __global__ void shuffle_all(int* xor_5, int* down_3, int* up_2, int* from_1, int
 __global__ void shuffle_half(double* out) {
   double x = threadIdx.x;
   if (threadIdx.x % 32 < 16) x += __shfl_xor_sync(0x0000ffffu, x, 1);
+  if (threadIdx.x % 32 < 16)
+    __syncwarp();  // a warp meets at its mask, wherever its lanes stand
+  else
+    __syncwarp();
   __syncthreads();
   out[threadIdx.x] = x;
 }
@@ -207,6 +211,12 @@ __global__ void shuffle_and_barrier(int* out) {
   else
     __syncthreads();
 }
+__global__ void two_shuffles(int* out) {
+  if (threadIdx.x % 2 == 0)
+    out[threadIdx.x] = __shfl_sync(0xffffffffu, 1, 0);
+  else
+    out[threadIdx.x] = __shfl_sync(0xffffffffu, 2, 0);
+}
 __global__ void source_outside_mask(int* out) {
   if (threadIdx.x < 16) out[threadIdx.x] = __shfl_sync(0x0000ffffu, 1, 20);
 }
@@ -244,6 +254,9 @@ const std::vector<Fault> kFaults{
     {"a warp at a shuffle and at a barrier",
      [](int* out) { launch(shuffle_and_barrier, 1, 4, 0, nullptr, out); },
      {"waiting for a shuffle", "): threads 0 and 2", "waiting at __syncthreads", "): threads 1 and 3"}},
+    {"lanes at two different shuffles",
+     [](int* out) { launch(two_shuffles, 1, 32, 0, nullptr, out); },
+     {"not all threads go on", "waiting for a shuffle of the lanes 0xffffffff"}},
     {"a value of a lane that takes no part",
      [](int* out) { launch(source_outside_mask, 1, 32, 0, nullptr, out); },
      {"wants the value of lane 20 in a shuffle", "which takes no part in it"}},
