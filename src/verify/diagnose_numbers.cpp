@@ -43,11 +43,12 @@ std::string growth_of(const Evidence& e) {
   return text;
 }
 
-// The precision whose rounding is about as large; nothing if the errors are smaller or larger than any.
-std::string precision_of(double rms, DType claim) {
+// The precision whose rounding is about as large; nothing if the errors are smaller or larger than any. The
+// largest error of rounding is some units in the last place: 2^-8 in bfloat16, 2^-11 in the others.
+std::string precision_of(double rms, double worst, DType claim) {
   if (claim == DType::kFloat64 && rms > 1e-11 && rms < 2e-6) return "float32";
-  if (claim != DType::kBFloat16 && rms > 3e-6 && rms < 2e-4) return "float16 or TF32";
-  if (rms >= 2e-4 && rms < 2e-2) return "bfloat16";
+  if (claim != DType::kBFloat16 && rms > 3e-6 && rms < 2e-4 && worst < 0x1p-7) return "float16 or TF32";
+  if (rms >= 2e-4 && rms < 2e-2 && worst < 0x1p-4) return "bfloat16";
   return "";
 }
 
@@ -76,7 +77,7 @@ std::vector<Cause> causes_by_numbers(const Evidence& e, TensorGroup group) {
     worst = std::max(worst, tensor.worst);
   }
   const double rms = std::sqrt(squares / std::max(elements, 1.0));
-  const std::string precision = precision_of(rms, e.precision);
+  const std::string precision = precision_of(rms, worst, e.precision);
   // Rounding spares few elements in float64, and none of them is far out; in a claim of low precision many
   // pass.
   const double share = e.precision == DType::kFloat64 ? 0.5 : 0.01;

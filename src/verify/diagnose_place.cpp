@@ -83,7 +83,10 @@ std::string place_of(const Evidence& e, const Found& found) {
   const auto first = first_wrong(causes, e.problem.sharding());
   if (!first) return "";
   const Difference& d = first->difference;
-  std::string text = "first wrong: rank " + std::to_string(first->rank) + ", " + d.tensor +
+  const auto of_all = first_wrong(e.comparison, e.problem.sharding());
+  const bool later = of_all->rank != first->rank || of_all->row != first->row;  // than that of a gradient
+  std::string text = std::string(later ? "first wrong in the forward pass" : "first wrong") + ": rank " +
+                     std::to_string(first->rank) + ", " + d.tensor +
                      chunk_words(e.problem, first->rank, first->row) + ", batch " + std::to_string(d.batch) +
                      ", head " + std::to_string(d.head) + ", local row " + std::to_string(first->row) +
                      " (position " + std::to_string(d.position) + ")";

@@ -29,6 +29,8 @@ enum class MaskTwist : std::uint8_t {
   kWindowUnshifted,  ///< each block by its local rows, as if it were the own one
   kFlipped,          ///< query and key change places
   kStrict,           ///< `>` for `>=`: no query sees itself
+  kAhead,            ///< one key more to the right
+  kAheadInOwnBlock,  ///< the same in the own block alone
   kFutureVisible,    ///< blocks of later ranks whole
   kOwnVisible,       ///< the own block whole
   kLaterSkipped,     ///< blocks of later ranks not at all

@@ -115,6 +115,10 @@ bool TwistedRing::sees(const Twist& twist, const Mask& mask, const Query& query,
       return visible(mask, k, q);
     case MaskTwist::kStrict:
       return visible(mask, q, k) && q != k;
+    case MaskTwist::kAhead:
+      return visible(mask, q, k) || (k > 0 && visible(mask, q, k - 1));
+    case MaskTwist::kAheadInOwnBlock:
+      return visible(mask, q, k) || (own && k > 0 && visible(mask, q, k - 1));
     case MaskTwist::kFutureVisible:
       return later || visible(mask, q, k);
     case MaskTwist::kOwnVisible:

@@ -116,6 +116,20 @@ TEST_CASE("the first wrong place is that of the lowest rank, the largest that of
   CHECK(result.largest->tensor == "dk");
 }
 
+TEST_CASE("an answer without an element is not right") {
+  const Problem problem = make_problem({1, 1, 1, 3, 4}, full_mask(), Layout::kContiguous, 1);
+  Answer none;
+  Oracle want;
+  none.out = Buffer({1, 1, 0, 4}, DType::kFloat64);
+  none.lse = Buffer({1, 1, 0, 1}, DType::kFloat64);
+  want.value = clone(none);
+  want.scale = clone(none);
+  const Comparison result = compare_exact(none, want, Expect::kForward);
+  CHECK(result.total == 0);
+  CHECK_FALSE(result.good);
+  CHECK(described(result, problem.sharding()).find("nothing to compare") != std::string::npos);
+}
+
 TEST_CASE("missing, misshapen and unasked tensors are complaints") {
   Planted p;
   p.got.dq = Buffer();

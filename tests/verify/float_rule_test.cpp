@@ -62,6 +62,30 @@ TEST_CASE("errors that each element may have fail if all elements have them") {
   CHECK_FALSE(rule.good());
 }
 
+TEST_CASE("an element may err twice as far as dense attention's worst, and no further") {
+  for (const double times : {1.9, 2.2}) {
+    const Judged j;
+    Answer got = clone(j.want.value);
+    for (std::size_t t = 0; t < kAnswerNames.size(); ++t) {
+      const auto values = named(got)[t].tensor.values<double>();
+      const auto want = named(j.want.value)[t].tensor.values<double>();
+      const auto dense = named(j.dense)[t].tensor.values<float>();
+      double worst = 0;  // of dense, where the scale is no more than rounding's share of it
+      std::size_t where = 0;
+      for (std::size_t i = 0; i < values.size(); ++i)
+        if (const double error = std::abs(dense[i] - want[i]); error > worst) {
+          worst = error;
+          where = i;
+        }
+      const double scale = named(j.want.scale)[t].tensor.values<double>()[where];
+      values[where] += times * worst + 8 * 0x1p-24 * scale * (times > 2 ? 2 : 0);
+    }
+    FloatRule rule(DType::kFloat32);
+    INFO(times << " times");
+    CHECK(rule.add(got, j.dense, j.want).good == (times < 2));
+  }
+}
+
 TEST_CASE("weights rounded to bfloat16 fail the float rule") {
   const Judged j;
   const Inputs rounded = converted(converted(j.inputs, DType::kBFloat16), DType::kFloat32);
