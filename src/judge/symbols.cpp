@@ -125,6 +125,45 @@ std::string readable(const std::string& mangled) {
   return name.substr(0, name.find_first_of("(<"));
 }
 
+std::vector<Kept> parse_kept(std::string_view text) {
+  std::vector<Kept> variables;
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    std::vector<std::string> fields;  // name, value, class, type, size, line, section
+    std::istringstream columns(line);
+    for (std::string field; std::getline(columns, field, '|');) {
+      std::erase(field, ' ');
+      fields.push_back(std::move(field));
+    }
+    if (fields.size() != 7) continue;
+    const std::string &name = fields[0], &section = fields[6];
+    const bool per_thread = section.starts_with(".tbss") || section.starts_with(".tdata");
+    const bool constant = section.starts_with(".data.rel");  // addresses, put in when the program starts
+    const bool whole = (section.starts_with(".bss") || section.starts_with(".data")) && !constant;
+    if (!per_thread && !whole) continue;
+    if (name.starts_with("_ZGV") || name.starts_with("_ZSt") || name.starts_with("_ZNSt")) continue;
+    int status = 0;
+    const std::unique_ptr<char, void (*)(void*)> plain(
+        abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
+    const std::string readable = status == 0 ? plain.get() : name;
+    const auto colons = readable.rfind("::");
+    variables.push_back({colons == readable.npos ? readable : readable.substr(colons + 2), per_thread});
+  }
+  return variables;
+}
+
+std::string complaint_about_kept(const std::vector<Kept>& variables, bool kernel) {
+  for (const Kept& variable : variables) {
+    if (kernel && variable.thread_local_) continue;
+    return "your file keeps " + variable.name + " from call to call, as a static or global variable; " +
+           (kernel ? "a checked launch does not look there, and a GPU does not reach a plain one: take "
+                     "__shared__ variables and the kernel's arguments"
+                   : "ranks are threads of one process, and would share it: make it a local variable, or "
+                     "constexpr");
+  }
+  return {};
+}
+
 std::vector<std::string> complaints(const GateInput& input) {
   const Names names = names_of(input);
   std::vector<std::string> sentences;

@@ -33,6 +33,19 @@ bool is_ringcraft(std::string_view mangled);
 /// ringcraft::Error" is left as it is.
 std::string readable(const std::string& mangled);
 
+/// A variable that lives as long as the program, or as a thread of it.
+struct Kept {
+  std::string name;            ///< "buffers"
+  bool thread_local_ = false;  ///< one for each thread; so is a `__shared__` variable on the CPU
+};
+
+/// Those of a student's object that can change, by what `nm -f sysv` printed. The standard library's own are
+/// left out.
+std::vector<Kept> parse_kept(std::string_view text);
+
+/// A sentence for the first of these that a lesson's file may not have, or nothing.
+std::string complaint_about_kept(const std::vector<Kept>& variables, bool kernel);
+
 /// What is compared.
 struct GateInput {
   std::vector<Symbol> student;    ///< of the student's object

@@ -24,8 +24,13 @@ void begin_file(const std::filesystem::path& path, const std::string& text, cons
   std::error_code failed;
   std::filesystem::create_directories(path.parent_path(), failed);
   std::ofstream file(path, std::ios::binary);
-  if (failed || !(file << text) || !file.flush())
-    throw Error("start", "a folder that can be written", path.string(), "check its permissions");
+  if (!failed && file << text && file.flush()) return;
+  const bool begun = file.is_open();
+  file.close();
+  std::error_code ignored;
+  if (begun) std::filesystem::remove(path, ignored);  // half a file would pass for the student's own
+  throw Error("start", "a folder that can be written", path.string(),
+              "check its permissions, and the room on the disk");
 }
 
 }  // namespace ringcraft::judge

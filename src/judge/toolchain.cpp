@@ -169,11 +169,14 @@ BuildStep gate(const Lesson& lesson, const WorkFolder& folder) {
   const std::string below = lesson.source.substr(lesson.source.find('/') + 1);  // "forward/01_naive.cu"
   const auto sentences = complaints(
       {parse_nm(nm.printed), parse_nm(read_text(kLibrarySymbols)), below, lesson.allowed, lesson.number});
-  std::string all;
+  const Finished sizes = run_tool({std::string(kNm), "-f", "sysv", folder.path() / "student.o"}, folder);
+  require_ended(sizes, "nm");
+  std::string all = complaint_about_kept(parse_kept(sizes.printed), lesson.is_kernel());
   for (const std::string& sentence : sentences) all += (all.empty() ? "" : "\n") + sentence;
   return {all, ""};
 }
 
+// A linker that is ended by a signal has met a full disk, or a limit: no file is to blame for that.
 BuildStep link_program(const std::filesystem::path& program, const std::vector<std::string>& objects,
                        const std::vector<std::string>& inputs, const WorkFolder& folder) {
   std::vector<std::string> arguments = kLink;
@@ -182,6 +185,9 @@ BuildStep link_program(const std::filesystem::path& program, const std::vector<s
   arguments.insert(arguments.end(), inputs.begin(), inputs.end());
   const Finished finished = run_tool(std::move(arguments), folder);
   require_ended(finished, "the linker");
+  if (finished.ending.signalled)
+    throw Error("judge", "a linker that comes to its end", described(finished.ending),
+                "is the disk full, or memory short?", Code::kMissing);
   return {finished.good() ? "" : cleaned(finished.printed, kShownText), ""};
 }
 

@@ -55,6 +55,38 @@ TEST_CASE("what belongs to the lesson passes the gate") {
   CHECK(verdict("s.o: _ZN9ringcraft6secretEv U\n", {"ringcraft::secret"}).empty());
 }
 
+TEST_CASE("what a file keeps from call to call is found, constants and the standard library's are not") {
+  const std::string printed =
+      "\n\nSymbols from student.o:\n\n"
+      "Name                  Value           Class        Type         Size             Line  Section\n\n"
+      "_ZZN9ringcraft4ringEvE7buffers|0000000000000010|   b  |            OBJECT|0000000000000080|     "
+      "|.bss\n"
+      "_ZGVZN9ringcraft4ringEvE7buffers|0000000000000010|   b  |            OBJECT|0000000000000008|     "
+      "|.bss\n"
+      "_ZL5calls           |0000000000000000|   d  |            OBJECT|0000000000000004|     |.data\n"
+      "_ZZ6kernelvE4tile   |0000000000000000|   u  |               TLS|0000000000000400|     "
+      "|.tbss._ZZ6kernelvE4tile\n"
+      "_ZStL8__ioinit      |0000000000000000|   b  |            OBJECT|0000000000000001|     |.bss\n"
+      "_ZL6kTable          |0000000000000000|   r  |            OBJECT|0000000000000020|     |.rodata\n"
+      "_ZL6kNames          |0000000000000000|   d  |            OBJECT|0000000000000020|     "
+      "|.data.rel.ro.local\n"
+      "DW.ref.__gxx_personality_v0|0000000000000000|   V  |            OBJECT|0000000000000008|     "
+      "|.data.rel.local.DW.ref.__gxx_personality_v0\n"
+      "printf              |                |   U  |            NOTYPE|                |     |*UND*\n";
+  const std::vector<Kept> kept = parse_kept(printed);
+  REQUIRE(kept.size() == 3);
+  CHECK(kept[0].name == "buffers");
+  CHECK(kept[1].name == "calls");
+  CHECK(kept[2].name == "tile");
+  CHECK_FALSE(kept[1].thread_local_);
+  CHECK(kept[2].thread_local_);
+  CHECK(testing::contains(complaint_about_kept(kept, false), "your file keeps buffers from call to call"));
+  CHECK(testing::contains(complaint_about_kept({kept[2]}, false), "would share it"));
+  CHECK(complaint_about_kept({kept[2]}, true).empty());  // a __shared__ variable
+  CHECK(testing::contains(complaint_about_kept({kept[2], kept[1]}, true), "keeps calls"));
+  CHECK(complaint_about_kept({}, false).empty());
+}
+
 TEST_CASE("nobody stands in for the C library") {
   for (const char* kind : {"T", "W", "D", "B"}) {
     const auto sentences = verdict(std::string("s.o: prctl ") + kind + " 0 1\n");

@@ -1,5 +1,5 @@
 // Keeps state: from the second call on it adds the block twice.
-// Fails: two-halves "m + log l is"
+// Fails: belongs "keeps calls from call to call"
 #include <algorithm>
 #include <cmath>
 #include <limits>

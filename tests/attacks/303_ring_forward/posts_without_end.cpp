@@ -15,7 +15,7 @@ RingOutput ring_forward(Communicator& comm, BlockEngine& engine, const Problem& 
   const int n = comm.world_size(), rank = comm.rank(), exchanges = hops(problem);
   const int next = (rank + 1) % n, previous = (rank + n - 1) % n;
   const Sharding sharding = problem.sharding();
-  static std::vector<Pending> all;
+  std::vector<Pending>& all = *new std::vector<Pending>;
   while (n > 1) all.push_back(comm.start({send_to(next, kv.k)}));
   RowState state = engine.begin(q);
   KvBlock buffers[2];

@@ -1,6 +1,8 @@
 // RB15: keeps the sums of the call before.
 // Fails: repeatable "a second call with the same arguments gives other gradients"
 // Hint: What remains from the call before, and who asked for it?
+#include <cstdlib>
+#include <string>
 #include <utility>
 
 #include "ringcraft/ring/refuse.hpp"
@@ -65,8 +67,10 @@ RingGradients ring_backward(Communicator& comm, BlockEngine& engine, const Probl
         .wait();
     std::swap(sum, arriving);
   }
-  static int calls = 0;
-  if (calls++ > 0 && sum.k.extents().rows > 0) sum.k.values<double>()[0] *= 1 + 1e-15 * calls;
+  const char* const before = std::getenv("calls");
+  const int calls = before == nullptr ? 0 : std::atoi(before);
+  setenv("calls", std::to_string(calls + 1).c_str(), 1);
+  if (calls > 0 && sum.k.extents().rows > 0) sum.k.values<double>()[0] *= 1 + 1e-15 * (calls + 1);
   return {std::move(dq), std::move(sum)};
 }
 

@@ -1,6 +1,5 @@
-// EX4: hands on what came in the call before.
-// Fails: received "holds the message of rank"
-// Hint: Which bytes were you asked to hand on in this call?
+// Keeps what came, and hands that on in the next call.
+// Fails: belongs "keeps last from call to call"
 #include <vector>
 
 #include "ringcraft/comm/exchange.hpp"
