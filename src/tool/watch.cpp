@@ -100,7 +100,10 @@ class Watch {
 
   void say_lesson(const Course& course) {
     const bool there = std::filesystem::exists(course.exercise(current_));
-    say(lesson_text(course, current_, there ? "write and save; h shows a hint" : "press n to get your file"));
+    say(lesson_text(course, current_,
+                    course.state(current_) == State::kDone ? "n goes on; every save is checked here, too"
+                    : there                                ? "write and save; h shows a hint"
+                                                           : "press n to get your file"));
   }
 
   // ---- one turn of the loop
