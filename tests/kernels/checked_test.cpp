@@ -114,6 +114,7 @@ TEST_CASE("more static shared memory than a thread block has is found before any
   CHECK(contains(corner->scope, "in_a_static_array"));
   CHECK(corner->local);
   CHECK(corner->bytes == 16);
+  CHECK(std::ranges::find(arrays, "running", &simt::StaticArray::name) == arrays.end());  // the checker's own
   CHECK(simt::too_much_shared(arrays).empty());
 
   const std::string scores = "void kernels::(anonymous namespace)::scores<8>(float*)";
