@@ -1,5 +1,5 @@
-// Reaches for the judge and for files to destroy: in a constructor, in a thread that it starts, and when
-// called. Fails: two-halves "nothing is in reach"
+// Reaches for the judge and for files to destroy: in a constructor, in a thread, and when called.
+// Fails: two-halves "nothing is in reach"
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
