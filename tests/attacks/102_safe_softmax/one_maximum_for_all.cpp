@@ -1,6 +1,5 @@
-// SS2: one maximum for all rows, kept from call to call.
-// Fails: low "scores near -800"
-// Hint: Each row is its own softmax: whose maximum may row i use?
+// One maximum for all rows, kept from call to call.
+// Fails: belongs "keeps max from call to call"
 #include <algorithm>
 #include <cmath>
 #include <limits>
