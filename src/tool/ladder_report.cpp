@@ -378,10 +378,14 @@ std::string ladder_tables(const verify::Report& report) {
         beside_theory(row, kExchanges, [](double x) { return fmt::format("{:.0f}", x); }),
         beside_theory(row, kImbalance, [](double x) { return fmt::format("{:.2f} %", 100 * x); }));
   text +=
-      "\nError: largest difference of any element of any tensor, in units of the element's scale (bfloat16 "
-      "rounds at 4e-03,\n"
-      "float32 at 6e-08, float64 at 1e-16). Costs are forward and backward together; \"=\" means: exactly "
-      "what theory says.\n";
+      "\nError: largest difference of any element of any tensor from the stage before, and from the oracle, "
+      "in "
+      "units of the\nelement's scale (bfloat16 rounds at 4e-03, float32 at 6e-08, float64 at 1e-16). Costs "
+      "are "
+      "forward and backward together;\n\"=\" means: exactly what theory says.\n";
+  if (std::ranges::any_of(report.rows, [](const auto& row) { return row.claim.ends_with(" tokens"); }))
+    text +=
+        "Kernels run on the CPU here, on the first tokens alone: their times and bytes are for themselves.\n";
   for (const auto& [stages, sentence] : complaints(report))
     text += fmt::format("\n{}: {}\n", stages, sentence);
   if (mine)

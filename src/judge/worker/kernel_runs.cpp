@@ -6,6 +6,7 @@
 #include <functional>
 #include <initializer_list>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "backward/backward.hpp"
@@ -16,6 +17,7 @@
 #include "judge/kernel_exercises.hpp"
 #include "merge/merge.hpp"
 #include "ringcraft/core/buffer.hpp"
+#include "ringcraft/core/error.hpp"
 
 namespace ringcraft::judge {
 namespace {
@@ -95,9 +97,10 @@ KernelRun launched(const simt::Settings& settings, const std::function<void()>& 
   try {
     launch();
     if (settings.count_traffic) answer.moved = moved();
-  } catch (const std::exception& error) {
+  } catch (const Error& error) {  // the executor's, and what the library says
     answer.finding = error.what();
-    if (answer.finding.empty()) answer.finding = "an exception without a word";
+  } catch (const std::exception& error) {
+    answer.finding = std::string("your program threw \"") + error.what() + "\"";
   }
   simt::settings() = {};
   for (const auto& [gmem, name] : names) name_array(answer.finding, gmem, name);
