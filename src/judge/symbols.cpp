@@ -154,7 +154,7 @@ std::vector<Kept> parse_kept(std::string_view text) {
 
 std::string complaint_about_kept(const std::vector<Kept>& variables, bool kernel) {
   for (const Kept& variable : variables) {
-    if (kernel && variable.thread_local_) continue;
+    if (kernel && variable.per_thread) continue;
     return "your file keeps " + variable.name + " from call to call, as a static or global variable; " +
            (kernel ? "a checked launch does not look there, and a GPU does not reach a plain one: take "
                      "__shared__ variables and the kernel's arguments"

@@ -35,8 +35,8 @@ std::string readable(const std::string& mangled);
 
 /// A variable that lives as long as the program, or as a thread of it.
 struct Kept {
-  std::string name;            ///< "buffers"
-  bool thread_local_ = false;  ///< one for each thread; so is a `__shared__` variable on the CPU
+  std::string name;         ///< "buffers"
+  bool per_thread = false;  ///< one for each thread; so is a `__shared__` variable on the CPU
 };
 
 /// Those of a student's object that can change, by what `nm -f sysv` printed. The standard library's own are

@@ -78,8 +78,8 @@ TEST_CASE("what a file keeps from call to call is found, constants and the stand
   CHECK(kept[0].name == "buffers");
   CHECK(kept[1].name == "calls");
   CHECK(kept[2].name == "tile");
-  CHECK_FALSE(kept[1].thread_local_);
-  CHECK(kept[2].thread_local_);
+  CHECK_FALSE(kept[1].per_thread);
+  CHECK(kept[2].per_thread);
   CHECK(testing::contains(complaint_about_kept(kept, false), "your file keeps buffers from call to call"));
   CHECK(testing::contains(complaint_about_kept({kept[2]}, false), "would share it"));
   CHECK(complaint_about_kept({kept[2]}, true).empty());  // a __shared__ variable
