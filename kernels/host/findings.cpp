@@ -63,19 +63,16 @@ bool Checker::within_bounds(const Seen& seen) {
     return false;
   };
   if (region.kind == Region::kDevice && region.piece->freed) return say(", which has been freed");
-  if (region.kind == Region::kStatic) {
-    const StaticArray* const array = nearest_array(seen.offset);
-    const std::size_t bytes = array == nullptr ? region.bytes : array->bytes;
-    const std::size_t offset = array == nullptr ? seen.offset : seen.offset - array->first;
-    if (offset >= bytes || seen.bytes > bytes - offset) {
-      say(": out of bounds, it has " + std::to_string(bytes) + " bytes");
+  const StaticArray* const array = region.kind == Region::kStatic ? nearest_array(seen.offset) : nullptr;
+  const std::size_t offset = seen.offset - (array == nullptr ? 0 : array->first);
+  const std::size_t bytes = array == nullptr ? region.bytes : array->bytes;
+  if (offset >= bytes || seen.bytes > bytes - offset) {
+    const char* const whose = region.kind == Region::kStatic ? ", it has " : ", the launch asked for ";
+    say(region.kind == Region::kDevice ? ": out of bounds"
+                                       : ": out of bounds" + (whose + std::to_string(bytes)) + " bytes");
+    if (region.kind == Region::kStatic)
       ThreadBlock::current().abandon();  // what lies there is the executor's own
-      return false;
-    }
-  } else if (seen.offset >= region.bytes || seen.bytes > region.bytes - seen.offset) {
-    return say(region.kind == Region::kDevice
-                   ? ": out of bounds"
-                   : ": out of bounds, the launch asked for " + std::to_string(region.bytes) + " bytes");
+    return false;
   }
   if (!seen.whole || (region.first + seen.offset) % seen.bytes == 0) return true;
   const std::string width = std::to_string(seen.bytes);
