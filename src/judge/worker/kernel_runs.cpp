@@ -99,6 +99,7 @@ KernelRun launched(const simt::Settings& settings, const std::function<void()>& 
     if (settings.count_traffic) answer.moved = moved();
   } catch (const Error& error) {  // the executor's, and what the library says
     answer.finding = error.what();
+    if (answer.finding.empty()) answer.finding = "an exception without a word";  // empty: nothing found
   } catch (const std::exception& error) {
     answer.finding = std::string("your program threw \"") + error.what() + "\"";
   }
