@@ -11,6 +11,14 @@
 namespace ringcraft::judge {
 namespace {
 
+// As it stands if it is no mangled name.
+std::string demangled(const std::string& name) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
+  return status == 0 ? text.get() : name;
+}
+
 bool ends_with_path(std::string_view object, const std::string& source) {
   return object.find(source + ".") != object.npos;  // ".../ringcraft/attention/merge.cpp.o"
 }
@@ -107,10 +115,7 @@ bool is_ringcraft(std::string_view name) {
 }
 
 std::string readable(const std::string& mangled) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
-  std::string name = status == 0 ? text.get() : mangled;
+  std::string name = demangled(mangled);
   // Kernels for the CPU lie in an inline namespace of their own (kernels/host/cuda_runtime_api.h).
   constexpr std::string_view kOnCpu = "on_cpu::";
   for (std::size_t at; (at = name.find(kOnCpu)) != name.npos;) name.erase(at, kOnCpu.size());
@@ -142,12 +147,9 @@ std::vector<Kept> parse_kept(std::string_view text) {
     const bool whole = (section.starts_with(".bss") || section.starts_with(".data")) && !constant;
     if (!per_thread && !whole) continue;
     if (name.starts_with("_ZGV") || name.starts_with("_ZSt") || name.starts_with("_ZNSt")) continue;
-    int status = 0;
-    const std::unique_ptr<char, void (*)(void*)> plain(
-        abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
-    const std::string readable = status == 0 ? plain.get() : name;
-    const auto colons = readable.rfind("::");
-    variables.push_back({colons == readable.npos ? readable : readable.substr(colons + 2), per_thread});
+    const std::string whole_name = demangled(name);
+    const auto colons = whole_name.rfind("::");
+    variables.push_back({colons == whole_name.npos ? whole_name : whole_name.substr(colons + 2), per_thread});
   }
   return variables;
 }

@@ -163,15 +163,18 @@ BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const
 }
 
 BuildStep gate(const Lesson& lesson, const WorkFolder& folder) {
-  const Finished nm = run_tool({std::string(kNm), "-A", "-P", folder.path() / "student.o"}, folder);
-  require_ended(nm, "nm");
-  if (!nm.good()) return {"nm cannot read the compiled file: " + cleaned(nm.printed, kShownText), ""};
+  const std::string object = folder.path() / "student.o";
+  const Finished nm = run_tool({std::string(kNm), "-A", "-P", object}, folder);
+  const Finished sections = run_tool({std::string(kNm), "-f", "sysv", object}, folder);
+  for (const Finished* finished : {&nm, &sections}) {
+    require_ended(*finished, "nm");
+    if (!finished->good())
+      return {"nm cannot read the compiled file: " + cleaned(finished->printed, kShownText), ""};
+  }
   const std::string below = lesson.source.substr(lesson.source.find('/') + 1);  // "forward/01_naive.cu"
   const auto sentences = complaints(
       {parse_nm(nm.printed), parse_nm(read_text(kLibrarySymbols)), below, lesson.allowed, lesson.number});
-  const Finished sizes = run_tool({std::string(kNm), "-f", "sysv", folder.path() / "student.o"}, folder);
-  require_ended(sizes, "nm");
-  std::string all = complaint_about_kept(parse_kept(sizes.printed), lesson.is_kernel());
+  std::string all = complaint_about_kept(parse_kept(sections.printed), lesson.is_kernel());
   for (const std::string& sentence : sentences) all += (all.empty() ? "" : "\n") + sentence;
   return {all, ""};
 }
