@@ -5,8 +5,8 @@
 # Groups: core for the tool, tests for the unit tests; the rest is optional, with a line where it is missing.
 packages_of() {
   case $1 in
-    core) echo g++ cmake ninja-build libeigen3-dev libfmt-dev libcli11-dev nlohmann-json3-dev ;;
-    tests) echo catch2 librapidcheck-dev libboost-context-dev ;;
+    core) echo g++ cmake ninja-build libeigen3-dev libfmt-dev libcli11-dev nlohmann-json3-dev libboost-context-dev ;;
+    tests) echo catch2 librapidcheck-dev ;;
     mpi) echo libopenmpi-dev openmpi-bin ;;
     docs) echo doxygen libjs-mathjax python3 ;;
     lint) echo shellcheck ;;

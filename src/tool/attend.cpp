@@ -189,10 +189,10 @@ void add_attend(CLI::App& app, Action& action) {
       ->capture_default_str()
       ->type_name("B");
   command
-      ->add_option(
-          "--dtype", options->dtype,
-          "float32, float64, or bfloat16 (rounds inputs and outputs, computes in float32); default: the "
-          "input's")
+      ->add_option("--dtype", options->dtype,
+                   "float32, float64, or bfloat16, float16 (round inputs and outputs, compute in float32); "
+                   "default: the "
+                   "input's")
       ->type_name("T");
   command
       ->add_option("--trace", options->trace,

@@ -107,9 +107,11 @@ Schedule schedule_named(const std::string& name) {
 }
 
 DType dtype_named(const std::string& name) {
-  return named<DType>(
-      "--dtype", name,
-      {{"float32", DType::kFloat32}, {"float64", DType::kFloat64}, {"bfloat16", DType::kBFloat16}});
+  return named<DType>("--dtype", name,
+                      {{"float32", DType::kFloat32},
+                       {"float64", DType::kFloat64},
+                       {"bfloat16", DType::kBFloat16},
+                       {"float16", DType::kFloat16}});
 }
 
 namespace {

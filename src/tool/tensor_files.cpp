@@ -13,7 +13,7 @@ StoredInputs read_inputs(const std::filesystem::path& path, std::optional<DType>
   TensorFile file(path);
   Buffer q = file.read("q");
   StoredInputs stored{{}, storage.value_or(q.dtype())};
-  const DType computing = stored.storage == DType::kBFloat16 ? DType::kFloat32 : stored.storage;
+  const DType computing = is_half(stored.storage) ? DType::kFloat32 : stored.storage;
   const auto rounded = [&](const char* name, const Buffer& tensor) {
     if (!storage && tensor.dtype() != q.dtype())
       throw Error(name, "the type of q, " + std::string(name_of(q.dtype())),

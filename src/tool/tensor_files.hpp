@@ -11,7 +11,7 @@ namespace ringcraft::tool {
 
 // The tensors q, k, v and, where it is there, dout of a file.
 struct StoredInputs {
-  verify::Inputs inputs;  // in the computing type: float32 for bfloat16
+  verify::Inputs inputs;  // in the computing type: float32 for the half types
   DType storage;          // what the inputs were rounded to, and what outputs are written in
 };
 

@@ -55,6 +55,7 @@ struct Comparison {
 enum class Expect : std::uint8_t {
   kAll,      ///< out, lse, and the gradients if the oracle has them
   kForward,  ///< out and lse; gradients are not looked at
+  kPresent,  ///< whatever the answer has of them, at least one; what it has not is not counted
 };
 
 /// Exact mode, for double: right iff every element is finite and |got - want| <= 1e-12 scale + 1e-300; lse =

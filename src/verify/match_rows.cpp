@@ -15,6 +15,7 @@ double Evidence::tolerance() const {
     case DType::kFloat32:
       return 64 * 0x1p-23;
     case DType::kBFloat16:
+    case DType::kFloat16:
       return 4 * 0x1p-8;
   }
   return 0;

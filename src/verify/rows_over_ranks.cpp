@@ -92,8 +92,9 @@ class Rank {
 Answer run_rows_over_ranks(const Problem& problem, const Inputs& inputs, Measurement* measurement) {
   validate(problem);
   require_inputs(problem, inputs);
-  if (inputs.q.dtype() == DType::kBFloat16)
-    throw Error("attention", "float32 or float64", "bfloat16", "convert the inputs to float32 first");
+  if (is_half(inputs.q.dtype()))
+    throw Error("attention", "float32 or float64", std::string(name_of(inputs.q.dtype())),
+                "convert the inputs to float32 first");
   const auto ranks = static_cast<std::size_t>(problem.world_size);
   const Sharding sharding = problem.sharding(), whole{Layout::kContiguous, problem.shape.seqlen, 1};
   std::vector<Output> outputs(ranks);

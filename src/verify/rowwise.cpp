@@ -109,8 +109,9 @@ Answer run_rowwise(RowSoftmax softmax, const Problem& problem, const Inputs& inp
                    Measurement* measurement) {
   validate(problem);
   require_inputs(problem, inputs);
-  if (inputs.q.dtype() == DType::kBFloat16)
-    throw Error("attention", "float32 or float64", "bfloat16", "convert the inputs to float32 first");
+  if (is_half(inputs.q.dtype()))
+    throw Error("attention", "float32 or float64", std::string(name_of(inputs.q.dtype())),
+                "convert the inputs to float32 first");
   const KeyRanges ranges = key_ranges(problem.mask, problem.shape.seqlen);
   Measurement cost;
   Output output;

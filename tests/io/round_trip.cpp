@@ -110,7 +110,7 @@ TEST_CASE("a file as other programs write it is read") {
     return error_of([&] { file.read(name, dims); });
   };
   require_fragment(message("position_ids"),
-                   "tensor \"position_ids\": expected dtype F32, F64 or BF16, got \"I64\"; convert");
+                   "tensor \"position_ids\": expected dtype F32, F64, BF16 or F16, got \"I64\"; convert");
   require_fragment(message("tiny"), "got \"F8_E4M3\"; convert it to float32");
   require_fragment(message("step"), "expected 4 dimensions [batch, heads, seqlen, head_dim], got []");
   require_fragment(message("lse"), "expected 4 dimensions [batch, heads, seqlen, head_dim], got [1, 1, 2]");

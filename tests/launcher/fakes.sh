@@ -106,7 +106,7 @@ BODY
 
 # A machine where the core group is there.
 ready_machine() {
-  machine 0 g++ cmake ninja-build libeigen3-dev libfmt-dev libcli11-dev nlohmann-json3-dev
+  machine 0 g++ cmake ninja-build libeigen3-dev libfmt-dev libcli11-dev nlohmann-json3-dev libboost-context-dev
   fake_compiler
   fake_cmake
   fake_ninja
@@ -116,8 +116,8 @@ ready_machine() {
 # input; it has the stages' presets and the targets that they build.
 testing_machine() {
   local program
-  machine 0 g++ cmake ninja-build libeigen3-dev libfmt-dev libcli11-dev nlohmann-json3-dev catch2 \
-    librapidcheck-dev libboost-context-dev libopenmpi-dev openmpi-bin
+  machine 0 g++ cmake ninja-build libeigen3-dev libfmt-dev libcli11-dev nlohmann-json3-dev \
+    libboost-context-dev catch2 librapidcheck-dev libopenmpi-dev openmpi-bin
   for program in cmake ninja ctest nproc setarch true false; do
     ln -sf "$(type -P "$program")" "$work/bin/$program"
   done

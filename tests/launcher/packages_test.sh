@@ -10,6 +10,7 @@ core_group() {
   [ -e /usr/local/include/fmt/core.h ] || list+=' libfmt-dev'
   [ -e /usr/local/include/CLI/CLI.hpp ] || list+=' libcli11-dev'
   [ -e /usr/local/include/nlohmann/json.hpp ] || list+=' nlohmann-json3-dev'
+  [ -e /usr/local/include/boost/context/fiber.hpp ] || list+=' libboost-context-dev'
   echo "$list"
 }
 apt_install='apt-get -o DPkg::Lock::Timeout=120 install -y --no-install-recommends'

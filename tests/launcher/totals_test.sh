@@ -128,14 +128,13 @@ case_the_tests_need_catch_and_like_open_mpi() {
   never_called apt-get
   [ ! -e /usr/local/include/catch2 ] || cannot_try "Catch2 stands in /usr/local"
   [ ! -e /usr/local/include/rapidcheck.h ] || cannot_try "RapidCheck stands in /usr/local"
-  [ ! -e /usr/local/include/boost ] || cannot_try "Boost stands in /usr/local"
-  sed -i '/catch2/d; /rapidcheck/d; /boost/d' "$work/installed"
+  sed -i '/catch2/d; /rapidcheck/d' "$work/installed"
   launch test good
   ends_with 3
-  has "$err" 'catch2 librapidcheck-dev libboost-context-dev'
+  has "$err" 'catch2 librapidcheck-dev'
   launch test good --yes
   ends_with 0
-  called 'apt-get -o DPkg::Lock::Timeout=120 install -y --no-install-recommends catch2 librapidcheck-dev libboost-context-dev'
+  called 'apt-get -o DPkg::Lock::Timeout=120 install -y --no-install-recommends catch2 librapidcheck-dev'
   called 'apt-get -o DPkg::Lock::Timeout=120 install -y --no-install-recommends libopenmpi-dev openmpi-bin'
 }
 

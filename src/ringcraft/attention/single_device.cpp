@@ -60,8 +60,9 @@ Gradients backward(Algorithm algorithm, const Buffer& q, const KvBlock& kv, cons
 }
 
 void require_computable(const Buffer& q) {
-  if (q.dtype() == DType::kBFloat16)
-    throw Error("attention", "float32 or float64", "bfloat16", "convert the inputs to float32 first");
+  if (is_half(q.dtype()))
+    throw Error("attention", "float32 or float64", std::string(name_of(q.dtype())),
+                "convert the inputs to float32 first");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // types.
 #include "ringcraft/core/buffer.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
@@ -153,6 +154,31 @@ std::uint16_t bfloat16_from(double value) {
   return static_cast<std::uint16_t>(bits >> 16);
 }
 
+float float_from_float16(std::uint16_t bits) {
+  const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
+  float magnitude =
+      std::ldexp(static_cast<float>(mantissa + (exponent > 0 ? 1024 : 0)), std::max(exponent, 1) - 25);
+  if (exponent == 31)
+    magnitude =
+        mantissa == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+  return bits >> 15 == 0 ? magnitude : -magnitude;
+}
+
+std::uint16_t float16_from(double value) {
+  constexpr double kSmallestNormal = 0x1p-14, kFirstInfinite = 65520;
+  if (std::isnan(value)) return 0x7E00;
+  const double magnitude = std::fabs(value);
+  // A mantissa that rounds up to the next power of two carries into the exponent, which is what is meant.
+  int bits = 0x7C00;
+  if (magnitude < kSmallestNormal) {
+    bits = static_cast<int>(std::nearbyint(magnitude * 0x1p24));
+  } else if (magnitude < kFirstInfinite) {
+    const int exponent = std::ilogb(magnitude);
+    bits = ((exponent + 14) << 10) + static_cast<int>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
+  }
+  return static_cast<std::uint16_t>(bits | (std::signbit(value) ? 0x8000 : 0));
+}
+
 namespace {
 
 double element(const Buffer& from, std::size_t i) {
@@ -160,7 +186,8 @@ double element(const Buffer& from, std::size_t i) {
   if (from.dtype() == DType::kFloat32) return static_cast<double>(from.values<float>()[i]);
   std::uint16_t bits;
   std::memcpy(&bits, from.bytes().data() + 2 * i, 2);
-  return static_cast<double>(float_from_bfloat16(bits));
+  return static_cast<double>(from.dtype() == DType::kBFloat16 ? float_from_bfloat16(bits)
+                                                              : float_from_float16(bits));
 }
 
 }  // namespace
@@ -176,7 +203,7 @@ Buffer converted(const Buffer& from, DType to) {
     } else if (to == DType::kFloat32) {
       result.values<float>()[i] = static_cast<float>(value);
     } else {
-      const std::uint16_t bits = bfloat16_from(value);
+      const std::uint16_t bits = to == DType::kBFloat16 ? bfloat16_from(value) : float16_from(value);
       std::memcpy(result.bytes().data() + 2 * i, &bits, 2);
     }
   }

@@ -118,7 +118,7 @@ class Buffer {
   std::unique_ptr<std::byte[], Release> bytes_;
 };
 
-/// Copies the elements of a host buffer into a new one of another number type; float64 to bfloat16 rounds
+/// Copies the elements of a host buffer into a new one of another number type; a narrower type rounds
 /// once, to the nearest even.
 Buffer converted(const Buffer& from, DType to);
 
@@ -126,5 +126,10 @@ Buffer converted(const Buffer& from, DType to);
 float float_from_bfloat16(std::uint16_t bits);
 /// Narrowing rounds to the nearest even; NaN stays NaN.
 std::uint16_t bfloat16_from(double value);
+/// float16 (IEEE 754 binary16: 5 bits of exponent, 10 of mantissa) widened; exact.
+float float_from_float16(std::uint16_t bits);
+/// Narrowing rounds to the nearest even, also among the subnormal numbers below 2^-14; 65520 and more become
+/// infinite; NaN stays NaN.
+std::uint16_t float16_from(double value);
 
 }  // namespace ringcraft

@@ -12,8 +12,11 @@ namespace ringcraft {
 /// Counts and indices of elements; signed, so that differences are safe.
 using Index = std::int64_t;
 
-/// How a number is stored. bf16 is a storage type only: no arithmetic of the library is done in it.
-enum class DType : std::uint8_t { kFloat32, kFloat64, kBFloat16 };
+/// How a number is stored. The half types are storage only: no arithmetic of the library is done in them.
+enum class DType : std::uint8_t { kFloat32, kFloat64, kBFloat16, kFloat16 };
+
+/// Whether the type has 16 bits; tensors of it are widened to float32 before anything is computed.
+constexpr bool is_half(DType type) { return type == DType::kBFloat16 || type == DType::kFloat16; }
 
 /// Bytes of one element.
 constexpr std::size_t size_of(DType type) {
@@ -23,12 +26,13 @@ constexpr std::size_t size_of(DType type) {
     case DType::kFloat32:
       return 4;
     case DType::kBFloat16:
+    case DType::kFloat16:
       return 2;
   }
   return 0;
 }
 
-/// The name as the command line spells it: "float32", "float64", "bfloat16".
+/// The name as the command line spells it: "float32", "float64", "bfloat16", "float16".
 constexpr std::string_view name_of(DType type) {
   switch (type) {
     case DType::kFloat64:
@@ -37,6 +41,8 @@ constexpr std::string_view name_of(DType type) {
       return "float32";
     case DType::kBFloat16:
       return "bfloat16";
+    case DType::kFloat16:
+      return "float16";
   }
   return "?";
 }

@@ -26,7 +26,7 @@ enum class Dims : std::uint8_t {
 
 /// One tensor as a file's header describes it: any type, any number of dimensions.
 struct TensorInfo {
-  std::string dtype;  ///< The format's own word: "F32", "F64", "BF16" can be read; "I64", "F16", ... cannot.
+  std::string dtype;  ///< The format's own word: "F32", "F64", "BF16", "F16" can be read; "I64", "F8_E4M3", ... cannot.
   std::vector<Index> shape;  ///< At most 64 extents, none negative.
   Index begin = 0;           ///< Its first byte, counted from the end of the header.
   Index end = 0;             ///< One behind its last byte.
@@ -49,7 +49,7 @@ class TensorFile {
   bool contains(const std::string& name) const { return tensors_.count(name) != 0; }
 
   /// Reads one tensor into a new host buffer [batch, heads, seqlen, width] of the file's number type; an
-  /// extent may be zero. Throws Error if there is no tensor of this name, its type is not F32, F64 or BF16,
+  /// extent may be zero. Throws Error if there is no tensor of this name, its type is not F32, F64, BF16 or F16,
   /// it has another number of dimensions, or the file has shrunk since it was opened.
   Buffer read(const std::string& name, Dims dims = Dims::kFour);
 

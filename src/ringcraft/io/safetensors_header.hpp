@@ -21,8 +21,10 @@ static_assert(std::endian::native == std::endian::little,
 inline constexpr Index kMaxHeaderBytes = 100'000'000;
 
 /// The number types that files and buffers share, by the format's words.
-inline constexpr std::array<std::pair<std::string_view, DType>, 3> kDTypes{
-    {{"F32", DType::kFloat32}, {"F64", DType::kFloat64}, {"BF16", DType::kBFloat16}}};
+inline constexpr std::array<std::pair<std::string_view, DType>, 4> kDTypes{{{"F32", DType::kFloat32},
+                                                                            {"F64", DType::kFloat64},
+                                                                            {"BF16", DType::kBFloat16},
+                                                                            {"F16", DType::kFloat16}}};
 
 /// What a header says.
 struct Header {

@@ -68,7 +68,7 @@ std::string names_of(const std::map<std::string, TensorInfo>& tensors) {
 DType dtype_from(const std::string& where, const std::string& word) {
   for (const auto& [known, type] : safetensors::kDTypes)
     if (word == known) return type;
-  throw Error(where, "dtype F32, F64 or BF16", safetensors::name_in_quotes(word),
+  throw Error(where, "dtype F32, F64, BF16 or F16", safetensors::name_in_quotes(word),
               "convert it to float32 before saving it");
 }
 
