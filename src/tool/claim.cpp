@@ -7,35 +7,20 @@
 
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
-#include "verify/plain_dense.hpp"
+#include "verify/rounding_rule.hpp"
 
 namespace ringcraft::tool {
 namespace {
 
 constexpr const char* kNothing = "nothing that I know gives these numbers";
 
-// A claim in float64 must be exact; one in float32 or bfloat16 may round as plain dense attention does.
-verify::Comparison compared(const verify::Answer& claim, const Problem& problem, const StoredInputs& stored,
-                            const verify::Oracle& oracle) {
+// A claim in float64 must be exact; in any other type it may round.
+verify::Comparison compared(const verify::Answer& claim, const Problem& problem, const verify::Oracle& oracle,
+                            const std::optional<verify::Rounding>& rounding) {
   const auto expect = claim.dq.empty() ? verify::Expect::kForward : verify::Expect::kAll;
-  if (claim.out.dtype() == DType::kFloat64) return verify::compare_exact(claim, oracle, expect);
-  const verify::Inputs inputs = verify::converted(stored.inputs, DType::kFloat32);
-  const verify::Answer dense =
-      verify::converted(verify::plain_dense<float>(problem, inputs), claim.out.dtype());
-  for (const auto& [name, tensor] : verify::named(dense))
-    if (!tensor.empty() && name != "lse" && verify::not_finite(tensor))
-      throw Error("--input",
-                  "tensors whose attention " + std::string(name_of(claim.out.dtype())) + " can hold",
-                  std::string(name) + " of plain dense attention is no number somewhere",
-                  "judge it in float64: convert the input and the claim");
-  verify::FloatRule rule(claim.out.dtype());
-  return rule.add(claim, dense, oracle, expect);
-}
-
-// By which rule, for the reader: a float32 copy of a float64 computation would fail the exact one.
-std::string rule_of(const verify::Answer& claim) {
-  if (claim.out.dtype() == DType::kFloat64) return "float64: exact to 1e-12 of each element's scale";
-  return std::string(name_of(claim.out.dtype())) + ": may round as plain dense attention does in it";
+  if (!rounding) return verify::compare_exact(claim, oracle, expect);
+  const Sharding sharding = problem.sharding();
+  return verify::RoundingRule(*rounding).add(claim, oracle, expect, &sharding);
 }
 
 void require_all_gradients(const verify::Answer& claim, const verify::Inputs& inputs) {
@@ -43,15 +28,28 @@ void require_all_gradients(const verify::Answer& claim, const verify::Inputs& in
     throw Error("--claim", "all of dq, dk, dv, or none of them", "some", "write all three");
 }
 
-verify::ReportRow row_of(const verify::TensorComparison& tensor, const std::vector<verify::ErrorMap>& maps) {
-  const bool good = tensor.wrong == 0;
+std::string fault_of(const verify::TensorComparison& tensor) {
+  std::string text;
+  if (tensor.wrong > 0)
+    text = std::to_string(tensor.wrong) + " of " + std::to_string(tensor.total) + " elements wrong";
+  for (const verify::GroupFault& fault : tensor.together)
+    if (tensor.wrong == 0) text += (text.empty() ? "" : "\n") + verify::described(fault);
+  return text;
+}
+
+std::string measured_in(verify::Yardstick yardstick) {
+  return yardstick == verify::Yardstick::kScale ? "largest error / scale"
+                                                : "largest error / standard deviation of rounding";
+}
+
+verify::ReportRow row_of(const verify::TensorComparison& tensor, const std::vector<verify::ErrorMap>& maps,
+                         verify::Yardstick yardstick) {
+  const bool good = tensor.good();
   verify::ReportRow row{.id = tensor.name,
                         .claim = tensor.name + " is attention's",
                         .status = good ? verify::Status::kPassed : verify::Status::kFailed,
-                        .sentence = good ? ""
-                                         : std::to_string(tensor.wrong) + " of " +
-                                               std::to_string(tensor.total) + " elements wrong",
-                        .figures = {{"largest error / scale", tensor.worst, {}, ""}}};
+                        .sentence = good ? "" : fault_of(tensor),
+                        .figures = {{measured_in(yardstick), tensor.worst, {}, ""}}};
   for (const verify::ErrorMap& map : maps)
     if (map.tensor == tensor.name) row.maps.push_back(map);
   return row;
@@ -103,14 +101,16 @@ std::string advice_on_shape(const Problem& problem) {
 }
 
 ClaimVerdict judge_claim(const Problem& problem, const StoredInputs& stored, verify::Answer claim,
-                         verify::Ranks ranks, const std::string& title) {
+                         verify::Ranks ranks, const PrecisionOptions& precision, const std::string& title) {
   require_all_gradients(claim, stored.inputs);
   const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const verify::Oracle oracle = verify::oracle(problem, stored.inputs, threads);
-  ClaimVerdict verdict{false, {title + ", " + rule_of(claim), {}}, {}};
+  const ClaimRule rule = rule_for(stored, claim, precision);
+  const verify::Oracle oracle =
+      verify::oracle(problem, stored.inputs, {.threads = threads, .rounding = rule.rounding});
+  ClaimVerdict verdict{false, {title + ", " + described(rule), {}}, {}};
   const bool no_lse = claim.lse.empty();
   if (no_lse) claim.lse = converted(oracle.value.lse, DType::kFloat64);
-  const verify::Comparison comparison = compared(claim, problem, stored, oracle);
+  const verify::Comparison comparison = compared(claim, problem, oracle, rule.rounding);
   const std::vector<verify::ErrorMap> maps = verify::error_maps(comparison, problem.sharding());
   for (const verify::TensorComparison& tensor : comparison.tensors)
     verdict.report.rows.push_back(
@@ -118,7 +118,7 @@ ClaimVerdict judge_claim(const Problem& problem, const StoredInputs& stored, ver
             ? verify::ReportRow{.id = "lse",
                                 .claim = "lse is attention's",
                                 .sentence = "the claim has none: write it too, it tells more"}
-            : row_of(tensor, maps));
+            : row_of(tensor, maps, comparison.yardstick));
   verdict.good = comparison.good;
   if (!comparison.complaint.empty())
     verdict.report.rows.push_back({.id = "shapes",
@@ -130,6 +130,10 @@ ClaimVerdict judge_claim(const Problem& problem, const StoredInputs& stored, ver
   if (no_lse) claim.lse = Buffer();
   if (!comparison.good && comparison.complaint.empty())
     diagnose_into(verdict, problem, stored, claim, oracle, comparison, ranks);
+  if (const auto half = hidden_half_type(claim); half && !verdict.good && !is_half(rule.type))
+    verdict.lines.push_back("every number of the claim is a " + std::string(name_of(*half)) +
+                            " number: if it was computed in that type, add --dtype " +
+                            std::string(name_of(*half)));
   for (const std::string& advice : {advice_on(claim, oracle), advice_on_shape(problem)})
     if (!advice.empty()) verdict.lines.push_back(advice);
   return verdict;
