@@ -1,0 +1,34 @@
+# Part of ./ringcraft: what `setup --all` takes from PyPI, into a virtual environment of the build tree. Headers and a
+# program of NVIDIA's, with which tests compare; without them those tests say so and are skipped.
+# shellcheck shell=bash disable=SC2154  # root comes from ./ringcraft
+
+# CuTe, the headers of CUDA that it includes (in versions that belong together), and a disassembler.
+wheels() {
+  echo nvidia-cutlass==4.2.0.0 nvidia-cuda-runtime==13.5.37 nvidia-cuda-crt==13.5.37 nvidia-cuda-cccl==13.3.5.0.6 \
+    nvidia-cuda-nvdisasm==13.5.37
+}
+
+# fresh_venv FOLDER: an environment with these wheels alone. What they depend on is not needed.
+fresh_venv() {
+  # shellcheck disable=SC2046  # one word per wheel
+  python3 -m venv --clear "$1" &&
+    "$1/bin/python" -m pip install --retries 2 --no-deps --disable-pip-version-check $(wheels) &&
+    wheels >"$1/wheels"
+}
+
+# install_wheels: says what became of them, as `setup` does of packages. Nothing needs them: a failure is told, and no more.
+install_wheels() {
+  local venv=$root/build/venv log=$root/build/venv.log state=there
+  if [ "$(cat "$venv/wheels" 2>/dev/null)" != "$(wheels)" ]; then
+    state=installed
+    mkdir -p "$root/build"
+    say "installing into build/venv: $(wheels)"
+    fresh_venv "$venv" </dev/null 2>&1 | follow "installing into build/venv" "$log"
+    if [ "${PIPESTATUS[0]}" -ne 0 ]; then
+      state=missing
+      tail -n 3 "$log" >&2
+      say "build/venv could not be made (all of it: build/venv.log); tests that compare with NVIDIA's headers are skipped"
+    fi
+  fi
+  printf '%-6s %-10s %s\n' wheels "$state" "$(wheels)"
+}
