@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Who holds what, as NVIDIA says it: the layouts that CuTe's headers give to the instructions of
-/// kernels/engine/ptx.cuh. They are evaluated on the CPU.
+/// NVIDIA's layouts: those that CuTe's headers give to the instructions of kernels/engine/ptx.cuh, evaluated
+/// on the CPU.
 
 #include <vector>
 
@@ -23,10 +23,10 @@ struct SwizzleBits {
   int bits, base, shift;
   bool operator==(const SwizzleBits&) const = default;
 };
-/// All of them that move what lies at element i of a row-major tile to element moved[i], for each multiple of
-/// 8; those with up to 4 bits, a base up to 5 and a shift up to 6 are tried.
+/// All of them that move element i of a row-major tile to moved[i], for each i that is a multiple of 8. Tries
+/// those with up to 4 bits, a base up to 5 and a shift up to 6.
 std::vector<SwizzleBits> swizzles_that_give(const std::vector<int>& moved);
-/// How many swizzles_that_give() tries.
+/// The number of those that swizzles_that_give() tries.
 int swizzles_tried();
 
 }  // namespace ringcraft::layouts::cutes

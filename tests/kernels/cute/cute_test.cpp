@@ -1,6 +1,8 @@
-// The executor's word against NVIDIA's: which lane holds what, element by element, as the kernels'
-// instructions do it on the CPU and as CuTe's layouts have it. CuTe comes with `./ringcraft setup --all`; it
-// is an account of the hardware that owes nothing to this project's reading of the PTX manual.
+// The executor's layouts of registers and shared memory against NVIDIA's, element by element: the
+// instructions of the kernels, as they run on the CPU, and CuTe's traits of the same instructions. This
+// project has written both sides of the executor from one reading of the PTX manual; CuTe owes nothing to it.
+// It comes with
+// `./ringcraft setup --all`.
 //
 // Not seen: two columns of A that change places, and with them the same rows of B. No product can tell.
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Comparing accounts of who holds what (see lane_map.hpp).
+// Comparing layouts (see lane_map.hpp).
 #include "lane_map.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Who holds what, as somebody says it: for each lane of a warp and each of its values a place, and how two
-/// such accounts differ.
+/// Layouts of registers as plain tables: for each lane of a warp and each of its values a place. Two tables
+/// of the same instruction, one seen and one expected, are compared value by value.
 
 #include <cstddef>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace ringcraft::layouts {
 
-/// Of a matrix; or of the rows that lanes bring: the lane, and a number of its row.
+/// In a matrix: row and column. In the rows that lanes bring: the lane, and the number within its row.
 struct Place {
   int row, column;
   bool operator==(const Place&) const = default;
@@ -34,16 +34,16 @@ enum class Operand { kA, kB, kC };
 /// The forms of ldmatrix.
 enum class Load { kX4, kX4Trans, kX2, kX2Trans };
 
-/// What a comparison has found.
+/// The result of a comparison.
 struct Comparison {
   std::size_t compared = 0, different = 0;  ///< values
   std::string report;                       ///< a line for each lane that differs
 };
 
-/// Compares every value of every lane. A lane that holds what is expected of another one is said to.
+/// Compares every value of every lane, and names the lanes that hold what is expected of another one.
 Comparison compare(const LaneMap& observed, const LaneMap& expected);
 
-/// The same with two lanes in each other's place.
+/// The same map, with two lanes swapped.
 LaneMap with_lanes_swapped(LaneMap map, int one, int other);
 
 }  // namespace ringcraft::layouts

@@ -1,4 +1,4 @@
-// Who holds what on the executor (see observed.hpp).
+// The executor's layouts, seen from outside (see observed.hpp).
 #include "observed.hpp"
 
 #include <cmath>
@@ -16,8 +16,7 @@ void for_values(const LaneMap& map, Body body) {
     for (int value = 0; value < map.values; ++value) body(lane, value);
 }
 
-// The row (or column) of C in which the numbers that are not 0 stand, and what they are less 1, if that is
-// one row (or column), all of it, and one number.
+// The one row (or column) of C that is not 0, and its numbers less 1, if they are all the same and fill it.
 struct Line {
   int index = -1, code = -1;
 };
@@ -37,8 +36,8 @@ Line line_of(const Product& product, const LaneMap& c, int Place::*coordinate, i
   return one && met == length ? line : Line{};
 }
 
-// A one in each value of A, and in each number of B its row: row r of C is then what it is because of place
-// (r, row of B).
+// A single 1 in A, at (row, k), and in B everywhere the number of its row plus 1: C is 0 outside of this row,
+// and k + 1 in it.
 LaneMap fragment_a(Format format, const Operands& given) {
   std::vector<Product> products;
   for_values(given.a, [&](int lane, int value) {
@@ -56,7 +55,7 @@ LaneMap fragment_a(Format format, const Operands& given) {
   return map;
 }
 
-// The same of B, by the columns of A.
+// The same for B, with the columns of A.
 LaneMap fragment_b(Format format, const Operands& given) {
   std::vector<Product> products;
   for_values(given.b, [&](int lane, int value) {

@@ -1,12 +1,13 @@
 #pragma once
 /// @file
-/// Who holds what on the executor, seen from outside: values that lanes bring, and where they come out.
+/// The executor's layouts, seen from outside: lanes bring numbers that tell where they come from, and the
+/// results tell where they went.
 
 #include "lane_map.hpp"
 
 namespace ringcraft::layouts::executors {
 
-/// The operands of a product, as somebody says them.
+/// The layouts of a product's operands.
 struct Operands {
   LaneMap a, b, c;
 };

@@ -1,8 +1,7 @@
 #pragma once
 /// @file
-/// Small kernels that show who holds what: the wrappers of kernels/engine/ptx.cuh and the index functions of
-/// the kernels, run by the executor. All pointers name memory of the host; each function returns when its
-/// kernel has ended.
+/// Small kernels that show layouts: the wrappers of kernels/engine/ptx.cuh and the index functions of the
+/// kernels, run by the executor. Each function returns when its kernel has ended.
 
 #include <cstdint>
 #include <vector>
@@ -20,8 +19,8 @@ struct Product {
 /// Computes c of each of them.
 void multiply(Format format, std::vector<Product>& products);
 
-/// ldmatrix: lane l names row row_of_lane[l], of 8 numbers, of `rows`. What each lane gets, in the order of
-/// its registers: [32, 8] or [32, 4].
+/// ldmatrix: lane l names row row_of_lane[l], of 8 numbers, of `rows`. Returns the numbers of each lane, in
+/// the order of its registers: [32, 8] or [32, 4].
 std::vector<std::uint16_t> load(Load load, const std::vector<std::uint16_t>& rows,
                                 const std::vector<int>& row_of_lane);
 
@@ -33,8 +32,8 @@ std::vector<std::uint8_t> copy(const std::vector<std::uint8_t>& from, bool valid
 /// of so many accumulators j: [threads, 4 j + 2 i + c].
 LaneMap accumulator_places(int accumulators);
 
-/// Where SwizzledTile of engine/warp_tiles.cuh puts the numbers of so many rows of `head_dim`, 64 or 128,
-/// from each multiple of 8 on; -1 at the others.
+/// The places that SwizzledTile of engine/warp_tiles.cuh gives to the numbers of so many rows of `head_dim`,
+/// 64 or 128: to those at multiples of 8; -1 for the others.
 std::vector<int> swizzled_places(int head_dim, int rows);
 /// The same of the tile of rung 05 forward, which has a plain one of its own.
 std::vector<int> pipeline_places(int head_dim, int rows);
