@@ -1,11 +1,11 @@
-# Part of ./ringcraft: what `setup --all` takes from PyPI, into a virtual environment of the build tree. Headers and a
-# program of NVIDIA's, with which tests compare; without them those tests say so and are skipped.
+# Part of ./ringcraft: the virtual environment in the build tree, which `setup --all` makes: headers and a
+# program of NVIDIA's, from PyPI, with which tests compare. Without them those tests are skipped, and say so.
 # shellcheck shell=bash disable=SC2154  # root comes from ./ringcraft
 
 # CuTe, the headers of CUDA that it includes (in versions that belong together), and a disassembler.
 wheels() {
-  echo nvidia-cutlass==4.2.0.0 nvidia-cuda-runtime==13.5.37 nvidia-cuda-crt==13.5.37 nvidia-cuda-cccl==13.3.5.0.6 \
-    nvidia-cuda-nvdisasm==13.5.37
+  echo nvidia-cutlass==4.2.0.0 nvidia-cuda-runtime==13.5.37 nvidia-cuda-crt==13.5.37 \
+    nvidia-cuda-cccl==13.3.5.0.6 nvidia-cuda-nvdisasm==13.5.37
 }
 
 # fresh_venv FOLDER: an environment with these wheels alone. What they depend on is not needed.
@@ -16,7 +16,8 @@ fresh_venv() {
     wheels >"$1/wheels"
 }
 
-# install_wheels: says what became of them, as `setup` does of packages. Nothing needs them: a failure is told, and no more.
+# install_wheels: brings build/venv up to date and says whether it is, in a line like those of `setup`. Nothing
+# needs it: a failure is told, and no more.
 install_wheels() {
   local venv=$root/build/venv log=$root/build/venv.log state=there
   if [ "$(cat "$venv/wheels" 2>/dev/null)" != "$(wheels)" ]; then
@@ -27,7 +28,7 @@ install_wheels() {
     if [ "${PIPESTATUS[0]}" -ne 0 ]; then
       state=missing
       tail -n 3 "$log" >&2
-      say "build/venv could not be made (all of it: build/venv.log); tests that compare with NVIDIA's headers are skipped"
+      say "build/venv could not be made (more in build/venv.log); tests that compare with it are skipped"
     fi
   fi
   printf '%-6s %-10s %s\n' wheels "$state" "$(wheels)"
