@@ -1,7 +1,7 @@
 #pragma once
 /// @file
 /// ldmatrix and mma on the CPU: each lane of a warp brings its registers, and the last to come does the work
-/// of all (see kernels/engine/ptx.cuh for who holds what).
+/// of all. The layouts are those of kernels/engine/ptx.cuh; tests/kernels/cute compares them with CuTe's.
 
 #include <cstdint>
 

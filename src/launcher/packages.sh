@@ -10,11 +10,12 @@ packages_of() {
     mpi) echo libopenmpi-dev openmpi-bin ;;
     docs) echo doxygen libjs-mathjax python3 ;;
     lint) echo shellcheck ;;
+    venv) echo python3-venv ;; # for wheels.sh
   esac
 }
 
-# What shows that a package's content is there, however it came: a program's name, or a header's after
-# "include:".
+# What shows that a package's content is there, however it came: a program's name, a header's after "include:",
+# or a module's of Python after "module:".
 sign_of() {
   case $1 in
     g++) echo "${CXX:-g++} c++" ;;
@@ -28,6 +29,7 @@ sign_of() {
     libboost-context-dev) echo include:boost/context/fiber.hpp ;;
     libopenmpi-dev) echo mpicxx ;;
     openmpi-bin) echo mpirun ;;
+    python3-venv) echo module:ensurepip ;;
     libjs-mathjax) echo include:../share/javascript/mathjax/MathJax.js ;;
     *) echo "$1" ;;
   esac
@@ -44,13 +46,15 @@ prefixes() {
 found_by_sign() {
   local sign prefix
   for sign in $(sign_of "$1"); do
-    if [ "${sign#include:}" = "$sign" ]; then
-      command -v "$sign" >/dev/null && return
-      continue
-    fi
-    while IFS= read -r prefix; do
-      [ -n "$prefix" ] && [ -e "$prefix/include/${sign#include:}" ] && return
-    done <<<"$(prefixes)" # not <(...): that needs /dev/fd, which a bare chroot lacks
+    case $sign in
+      module:*) python3 -c "import ${sign#module:}" 2>/dev/null && return ;;
+      include:*)
+        while IFS= read -r prefix; do
+          [ -n "$prefix" ] && [ -e "$prefix/include/${sign#include:}" ] && return
+        done <<<"$(prefixes)" # not <(...): that needs /dev/fd, which a bare chroot lacks
+        ;;
+      *) command -v "$sign" >/dev/null && return ;;
+    esac
   done
   return 1
 }
@@ -160,13 +164,14 @@ offer_mpi() {
 
 # ./ringcraft setup [--all] [--yes]
 setup() {
-  local groups=(core tests) arg group list before
+  local groups=(core tests) all=0 arg group list before
   for arg in "$@"; do
     case $arg in
-      --all) groups=(core tests mpi docs lint) ;;
+      --all) all=1 groups=(core tests mpi docs lint venv) ;;
       --help | -h)
         echo "usage: ./ringcraft setup [--all] [--yes]"
-        echo "  installs the packages that building and testing need; --all: those for docs and MPI too"
+        echo "  installs the packages that building and testing need; --all: those for docs and MPI too, and into"
+        echo "  build/venv NVIDIA's headers and disassembler, with which tests compare"
         echo "example: ./ringcraft setup --all --yes"
         return 0
         ;;
@@ -182,4 +187,7 @@ setup() {
     done
     printf '%-6s %-10s %s\n' "$group" "$list" "$(packages_of "$group")"
   done
+  [ "$all" = 1 ] || return 0
+  use wheels
+  install_wheels
 }

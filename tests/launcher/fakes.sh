@@ -1,6 +1,6 @@
 # A scratch machine for the launcher's tests: a copy of the launcher in a folder with spaces, and a private
 # PATH whose apt-get, dpkg-query, sudo, id, cmake and ninja are stand-ins. Each stand-in adds its call to
-# $work/calls; files in $work set how they behave (installed, uid, offline, no_sudo, broken, old_cmake).
+# $work/calls; files in $work set how they behave (installed, uid, offline, no_wheels, no_sudo, broken, old_cmake).
 # shellcheck shell=bash disable=SC2154,SC2016  # source, work: promises.sh; the bodies run later
 
 needed_programs='bash sh env cat rm cp mv mkdir ln touch chmod readlink dirname sed grep sort head tail
@@ -18,6 +18,16 @@ fake() {
 
 # What a package brings that the launcher looks for by name.
 fake_compiler() { fake c++ </dev/null; }
+
+# Makes an environment with a copy of itself, which installs wheels.
+fake_python() {
+  fake python3 <<'BODY'
+case "$1 $2" in
+  '-m venv') mkdir -p "$4/bin" && cp "$0" "$4/bin/python" ;;
+  '-m pip') [ ! -e "$work/no_wheels" ] || { echo "ERROR: No matching distribution found"; exit 1; } ;;
+esac
+BODY
+}
 
 fake_cmake() {
   fake cmake <<'BODY'
@@ -98,10 +108,10 @@ fi
 . "$work/recipes"
 for package in "${@:6}"; do
   echo "$package" >>"$work/installed"
-  case $package in g++) fake_compiler ;; cmake) fake_cmake ;; ninja-build) fake_ninja ;; esac
+  case $package in g++) fake_compiler ;; cmake) fake_cmake ;; ninja-build) fake_ninja ;; python3) fake_python ;; esac
 done
 BODY
-  declare -f fake fake_compiler fake_cmake fake_ninja fake_tool >"$work/recipes"
+  declare -f fake fake_compiler fake_python fake_cmake fake_ninja fake_tool >"$work/recipes"
 }
 
 # A machine where the core group is there.

@@ -145,7 +145,36 @@ case_setup_is_idempotent() {
   launch setup --all --yes
   ends_with 0
   [[ $out =~ core\ +there.*mpi\ +installed.*docs\ +installed ]] || fail "expected one line per group"
-  called "$apt_install libopenmpi-dev openmpi-bin doxygen libjs-mathjax python3 shellcheck"
+  called "$apt_install libopenmpi-dev openmpi-bin doxygen libjs-mathjax python3 shellcheck python3-venv"
+}
+
+case_setup_all_makes_an_environment_once() {
+  machine 0
+  launch setup --yes
+  never_called python
+  launch setup --all --yes
+  ends_with 0
+  [[ $out =~ wheels\ +installed\ +nvidia-cutlass== ]] || fail "expected a line on the wheels"
+  called "python3 -m venv --clear $work/my checkout/build/venv"
+  grep -q '^python -m pip install .*--no-deps .*nvidia-cutlass==' "$work/calls" || fail "expected wheels to be installed"
+  forget_calls
+  launch setup --all
+  ends_with 0
+  [[ $out =~ wheels\ +there ]] || fail "expected the wheels to be there"
+  never_called python
+}
+
+case_without_wheels_setup_says_so_and_is_done() {
+  machine 0
+  touch "$work/no_wheels"
+  launch setup --all --yes
+  ends_with 0
+  [[ $out =~ wheels\ +missing ]] || fail "expected the wheels to be missing"
+  has "$err" 'No matching distribution found'
+  has "$err" 'are skipped'
+  rm "$work/no_wheels"
+  launch setup --all
+  [[ $out =~ wheels\ +installed ]] || fail "expected another attempt"
 }
 
 run_case
