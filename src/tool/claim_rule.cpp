@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "ringcraft/core/error.hpp"
-#include "tool/options.hpp"
 
 namespace ringcraft::tool {
 namespace {
@@ -29,12 +28,12 @@ DType narrowest(const verify::Answer& claim) {
 }
 
 DType said_type(const PrecisionOptions& options, DType written) {
-  if (options.dtype.empty()) return written;
-  const DType said = dtype_named(options.dtype);
+  if (!options.dtype) return written;
+  const DType said = *options.dtype;
   if (verify::unit_roundoff(said) < verify::unit_roundoff(written))
     throw Error("--dtype",
                 std::string(name_of(written)) + ", which the claim is written in, or a narrower type",
-                options.dtype, "write the claim in " + options.dtype + ", or leave the flag out");
+                std::string(name_of(said)), "write the claim in that, or leave the flag out");
   return said;
 }
 

@@ -11,7 +11,7 @@ namespace ringcraft::tool {
 
 // --dtype and --tf32 of verify: what the files cannot say.
 struct PrecisionOptions {
-  std::string dtype;  // that the claim was computed in; empty: that it is written in
+  std::optional<DType> dtype;  // that the claim was computed in; nothing: that it is written in
   bool tf32 = false;
 };
 

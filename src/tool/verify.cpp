@@ -21,7 +21,8 @@ struct VerifyOptions {
   std::string input, claim, schedule;
   MaskOptions mask;
   RingOptions ring;
-  PrecisionOptions precision;
+  std::string dtype;
+  bool tf32 = false;
   verify::Ranks ranks = verify::Ranks::kUnknown;
 };
 
@@ -50,8 +51,10 @@ int verify_claim(const VerifyOptions& options) {
   const std::string title = options.claim + " (" + described(problem.mask) + ", " +
                             counted(problem.world_size, "rank") + ", " +
                             std::string(name_of(problem.layout)) + ")";
+  PrecisionOptions precision{.tf32 = options.tf32};
+  if (!options.dtype.empty()) precision.dtype = dtype_named(options.dtype);
   const ClaimVerdict verdict =
-      judge_claim(problem, stored, std::move(claim), options.ranks, options.precision, title);
+      judge_claim(problem, stored, std::move(claim), options.ranks, precision, title);
   std::fputs(verify::text_of(verdict.report, colour()).c_str(), stdout);
   for (const std::string& line : verdict.lines) std::printf("%s\n", line.c_str());
   return verdict.good ? 0 : static_cast<int>(Code::kWrongAnswer);
@@ -72,11 +75,11 @@ void add_verify(CLI::App& app, Action& action) {
       "Instead of tensors: a text that says who sends, receives and computes what at which step");
   schedule->type_name("S");
   command
-      ->add_option("--dtype", options->precision.dtype,
+      ->add_option("--dtype", options->dtype,
                    "The type that the claim was computed in, where it is written in a wider one: float64, "
                    "float32, bfloat16 or float16")
       ->type_name("T");
-  command->add_flag("--tf32", options->precision.tf32, "Its products take float32 operands in TF32");
+  command->add_flag("--tf32", options->tf32, "Its products take float32 operands in TF32");
   options->ring.add_to(*command);
   options->mask.add_to(*command);
   for (CLI::Option* other : command->get_options())  // a schedule says all of that itself

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
 /// Dense attention as anyone would write it first: plain loops in one number type, each sum from left to
-/// right. It is the yardstick of the float rule: a distributed computation may be about as far from the
-/// oracle as this one is.
+/// right. Tests compare with it, and the gradient checks of lesson 206 take lse from it, as a forward pass in
+/// float32 leaves it.
 
 #include "verify/oracle.hpp"
 

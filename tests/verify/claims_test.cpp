@@ -1,0 +1,226 @@
+// Right and wrong claims of every precision: no right one fails, no wrong one passes, and the smallest margin
+// on either side is printed. The table on docs/pages/rounding.md is what this test prints in a long run.
+#include <cstdio>
+#include <functional>
+#include <map>
+
+#include "rounded_attention.hpp"
+#include "support.hpp"
+#include "support/catch.hpp"
+#include "verify/rounding_rule.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+constexpr DType kTypes[] = {DType::kFloat64, DType::kFloat32, DType::kBFloat16, DType::kFloat16};
+
+// A problem, its inputs in the precision, and what is right.
+struct Question {
+  DType type;
+  std::string name;
+  Problem problem;
+  Inputs inputs;  // rounded to the type, in float64 for float64, else in float32
+  Oracle want;
+
+  Question(DType precision, Problem asked, double sharpness)
+      : type(precision),
+        name(std::to_string(asked.shape.seqlen) + " tokens, head_dim " +
+             std::to_string(asked.shape.head_dim) + ", " + described(asked.mask) +
+             (sharpness == 1  ? ""
+              : sharpness > 1 ? ", peaked"
+                              : ", flat")),
+        problem(std::move(asked)) {
+    inputs = make_inputs(make_case(problem, Data::kNormal, 11), DType::kFloat64);
+    for (double& x : inputs.q.values<double>()) x *= sharpness;
+    inputs = converted(inputs, type);
+    if (type != DType::kFloat64) inputs = converted(inputs, DType::kFloat32);
+    OracleOptions options{.threads = 2};
+    if (type != DType::kFloat64) options.rounding = rounding_of(type);
+    want = oracle(problem, inputs, options);
+  }
+
+  Answer answer(const RoundedSteps& steps, const Mistake& mistake = {}) const {
+    return type == DType::kFloat64 ? rounded_attention<double>(problem, inputs, steps, mistake)
+                                   : rounded_attention<float>(problem, inputs, steps, mistake);
+  }
+  // The largest share of a bound: at most 1 is right.
+  double share(const Answer& claim) const {
+    if (type == DType::kFloat64) return compare_exact(claim, want, Expect::kPresent).worst_share;
+    const Sharding ranks = problem.sharding();
+    const Comparison found = RoundingRule(rounding_of(type)).add(claim, want, Expect::kPresent, &ranks);
+    REQUIRE(found.good == (found.worst_share <= 1));
+    return found.worst_share;
+  }
+};
+
+// What other people's code rounds. That which keeps its scores in a half type has no lse in float32 to show.
+std::vector<RoundedSteps> right_steps(DType type) {
+  std::vector<RoundedSteps> all{
+      {.name = "float32 inside, rounded once"},
+      {.name = "P and dS rounded", .weights = true},
+      {.name = "ring of 4, rounded partial results", .weights = true, .blocks = 4},
+      {.name = "ring of 16, rounded partial results", .weights = true, .blocks = 16}};
+  if (is_half(type)) {
+    all.push_back({.name = "gradients added up in the type", .weights = true, .sum_rows = 256});
+    all.push_back({.name = "everything rounded at every step", .scores = true, .weights = true});
+  }
+  for (RoundedSteps& steps : all) steps.type = type;
+  return all;
+}
+
+// Mistakes of the algorithm; q.k / sqrt(d) is of order 1.
+std::vector<Mistake> mistakes(const Problem& problem) {
+  const Index n = problem.shape.seqlen, block = n / 8;
+  Mask other = problem.mask;
+  other.left = other.left == kNoLimit ? n / 2 : other.left - 1;
+  return {
+      {.name = "1/64 of the keys lost", .lost_first = n / 3, .lost_count = std::max<Index>(1, n / 64)},
+      {.name = "a block counted twice", .twice_first = 2 * block, .twice_count = block},
+      {.name = "no delta", .no_delta = true},
+      {.name = "partial outputs averaged", .averaged = 8},
+      {.name = "a stale block of values", .stale_first = 2 * block, .stale_count = block},
+      {.name = "last rows lost for dk, dv of the first keys", .lost_rows = n / 2, .lost_keys = n / 2 + block},
+      {.name = "another window", .mask = other}};
+}
+
+template <class T>
+void edit(Buffer& tensor, const std::string& how) {
+  const auto all = tensor.values<T>();
+  Matrix<T> head = head_of<T>(tensor, 0, tensor.extents().heads - 1);
+  const Index i = head.rows / 2;
+  if (how == "times 1.02")
+    for (T& x : all) x *= T(1.02);
+  else if (how == "half of it zero")
+    std::fill(all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end(), T(0));
+  else if (how == "a row its neighbour's")
+    std::ranges::copy(head.row(i - 1), head.row(i).begin());
+  else
+    std::swap_ranges(head.data.begin(), head.data.end(), head_of<T>(tensor, 0, 0).data.begin());
+}
+
+// Mistakes of single tensors; each gives the claim of one tensor.
+std::vector<std::pair<std::string, Answer>> edited_claims(const Question& q, const Answer& right) {
+  std::vector<std::pair<std::string, Answer>> claims;
+  for (const std::size_t t : {0u, 2u, 3u, 4u})
+    for (const std::string how :
+         {"times 1.02", "half of it zero", "a row its neighbour's", "two heads swapped"}) {
+      const Buffer& tensor = named(right)[t].tensor;
+      if (how == "two heads swapped" && tensor.extents().heads == 1) continue;
+      Answer claim;
+      Buffer& wrong = named(claim)[t].tensor = tensor.clone();
+      q.type == DType::kFloat64 ? edit<double>(wrong, how) : edit<float>(wrong, how);
+      if (is_half(q.type))  // as it would be written
+        wrong = ringcraft::converted(ringcraft::converted(wrong, q.type), DType::kFloat32);
+      claims.emplace_back(std::string(kAnswerNames[t]) + " " + how, std::move(claim));
+    }
+  return claims;
+}
+
+// The claims of one kind, and that which is nearest to the other side.
+struct Margin {
+  Index claims = 0;
+  double share = 0;
+  std::string where;
+
+  void add(double s, const std::string& name, bool right) {
+    if (claims++ == 0 || (right ? s > share : s < share)) {
+      share = s;
+      where = name;
+    }
+  }
+};
+
+struct Margins {
+  Margin right, wrong;
+  std::map<std::string, Margin> kinds;  // of both
+};
+
+void judge_right(const Question& q, Margins& margins) {
+  for (const RoundedSteps& steps : right_steps(q.type)) {
+    Answer claim = q.answer(steps);
+    if (steps.scores) claim.lse = Buffer();
+    const double share = q.share(claim);
+    INFO(steps.name << ", " << q.name);
+    CHECK(share <= 1);
+    margins.right.add(share, steps.name + ", " + q.name, true);
+    margins.kinds["right: " + steps.name].add(share, q.name, true);
+  }
+}
+
+void judge_wrong(const Question& q, Margins& margins) {
+  const RoundedSteps steps = right_steps(q.type)[1];
+  const Answer right = q.answer(steps);
+  const auto add = [&](const std::string& name, const Answer& claim) {
+    const double share = q.share(claim);
+    INFO(name << ", " << q.name);
+    CHECK(share > 1);
+    margins.wrong.add(share, name + ", " + q.name, false);
+    margins.kinds["wrong: " + name].add(share, q.name, false);
+  };
+  for (const auto& [name, claim] : edited_claims(q, right)) add(name, claim);
+  for (const Mistake& mistake : mistakes(q.problem)) {
+    Answer claim = q.answer(steps, mistake);
+    claim.lse = Buffer();  // which in float32 gives most of them away at once
+    add(mistake.name, claim);
+  }
+}
+
+Problem problem_of(Index tokens, Index head_dim, Mask mask, Index heads = 2, Index kv_heads = 2) {
+  return make_problem({1, heads, kv_heads, tokens, head_dim}, std::move(mask), Layout::kZigzag, 4);
+}
+
+void print(DType type, const Margins& margins) {
+  std::printf("| %s | %lld | %.2f: %s | %lld | %.2f: %s |\n", std::string(name_of(type)).c_str(),
+              static_cast<long long>(margins.right.claims), margins.right.share, margins.right.where.c_str(),
+              static_cast<long long>(margins.wrong.claims), margins.wrong.share, margins.wrong.where.c_str());
+}
+
+void print_kinds(const std::map<DType, Margins>& margins) {
+  std::map<std::string, std::map<DType, double>> kinds;
+  for (const auto& [type, all] : margins)
+    for (const auto& [kind, margin] : all.kinds) kinds[kind][type] = margin.share;
+  for (const auto& [kind, shares] : kinds) {
+    std::printf("| %s |", kind.c_str());
+    for (const DType type : kTypes)
+      shares.contains(type) ? std::printf(" %.3g |", shares.at(type)) : std::printf(" - |");
+    std::printf("\n");
+  }
+}
+
+TEST_CASE("no right claim of any precision fails, and no wrong one passes", "[claims]") {
+  const bool all = testing::long_run();
+  std::map<DType, Margins> margins;
+  for (const DType type : kTypes) {
+    Margins& m = margins[type];
+    for (const Mask& mask : {full_mask(), causal_mask(), window_mask(40)}) {
+      for (const double sharpness : {1.0, 4.0, 0.05}) {
+        judge_right({type, problem_of(64, 32, mask), sharpness}, m);
+        judge_right({type, problem_of(250, 128, mask), sharpness}, m);
+        if (all) judge_right({type, problem_of(130, 256, mask, 4, 2), sharpness}, m);
+        if (all) judge_right({type, problem_of(1024, 64, mask, 2, 1), sharpness}, m);
+      }
+      judge_wrong({type, problem_of(64, 32, mask, 4, 2), 1}, m);
+      judge_wrong({type, problem_of(64, 128, mask), 1}, m);
+      if (all || !testing::tries_fewer()) judge_wrong({type, problem_of(1024, 64, mask), 1}, m);
+    }
+    if (all) {
+      judge_right({type, problem_of(16384, 64, causal_mask(), 1, 1), 1}, m);
+      judge_wrong({type, problem_of(16384, 64, full_mask(), 1, 1), 1}, m);
+    }
+    CHECK(m.right.claims >= (all ? 60 : 40));
+    CHECK(m.wrong.claims >= (testing::tries_fewer() ? 80 : 120));
+  }
+  std::printf(
+      "largest error over its bound, %s\n\n| precision | right claims | the largest | wrong claims | the "
+      "smallest |\n"
+      "|---|---|---|---|---|\n",
+      all ? "all claims" : "64 to 1024 tokens; all with RINGCRAFT_LONG=1");
+  for (const auto& [type, m] : margins) print(type, m);
+  std::printf(
+      "\n| claims, and the share of a bound nearest to 1 | float64 | float32 | bfloat16 | float16 "
+      "|\n|---|---|---|---|---|\n");
+  print_kinds(margins);
+}
+
+}  // namespace
+}  // namespace ringcraft::verify
