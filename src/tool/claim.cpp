@@ -7,6 +7,7 @@
 
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
+#include "tool/claims/phases.hpp"
 #include "verify/plain_dense.hpp"
 
 namespace ringcraft::tool {
@@ -14,33 +15,33 @@ namespace {
 
 constexpr const char* kNothing = "nothing that I know gives these numbers";
 
+// The number type of a claim: that of out, or of a gradient; lse alone is often kept in a wider one.
+DType type_of(const verify::Answer& claim) {
+  for (const Buffer* tensor : {&claim.out, &claim.dq, &claim.dk, &claim.dv})
+    if (!tensor->empty()) return tensor->dtype();
+  return claim.lse.dtype();
+}
+
 // A claim in float64 must be exact; one in float32 or bfloat16 may round as plain dense attention does.
 verify::Comparison compared(const verify::Answer& claim, const Problem& problem, const StoredInputs& stored,
                             const verify::Oracle& oracle) {
-  const auto expect = claim.dq.empty() ? verify::Expect::kForward : verify::Expect::kAll;
-  if (claim.out.dtype() == DType::kFloat64) return verify::compare_exact(claim, oracle, expect);
+  constexpr auto expect = verify::Expect::kPresent;
+  if (type_of(claim) == DType::kFloat64) return verify::compare_exact(claim, oracle, expect);
   const verify::Inputs inputs = verify::converted(stored.inputs, DType::kFloat32);
-  const verify::Answer dense =
-      verify::converted(verify::plain_dense<float>(problem, inputs), claim.out.dtype());
+  const verify::Answer dense = verify::converted(verify::plain_dense<float>(problem, inputs), type_of(claim));
   for (const auto& [name, tensor] : verify::named(dense))
     if (!tensor.empty() && name != "lse" && verify::not_finite(tensor))
-      throw Error("--input",
-                  "tensors whose attention " + std::string(name_of(claim.out.dtype())) + " can hold",
+      throw Error("--input", "tensors whose attention " + std::string(name_of(type_of(claim))) + " can hold",
                   std::string(name) + " of plain dense attention is no number somewhere",
                   "judge it in float64: convert the input and the claim");
-  verify::FloatRule rule(claim.out.dtype());
+  verify::FloatRule rule(type_of(claim));
   return rule.add(claim, dense, oracle, expect);
 }
 
 // By which rule, for the reader: a float32 copy of a float64 computation would fail the exact one.
 std::string rule_of(const verify::Answer& claim) {
-  if (claim.out.dtype() == DType::kFloat64) return "float64: exact to 1e-12 of each element's scale";
-  return std::string(name_of(claim.out.dtype())) + ": may round as plain dense attention does in it";
-}
-
-void require_all_gradients(const verify::Answer& claim, const verify::Inputs& inputs) {
-  if (inputs.has_backward() && (claim.dq.empty() != claim.dk.empty() || claim.dq.empty() != claim.dv.empty()))
-    throw Error("--claim", "all of dq, dk, dv, or none of them", "some", "write all three");
+  if (type_of(claim) == DType::kFloat64) return "float64: exact to 1e-12 of each element's scale";
+  return std::string(name_of(type_of(claim))) + ": may round as plain dense attention does in it";
 }
 
 verify::ReportRow row_of(const verify::TensorComparison& tensor, const std::vector<verify::ErrorMap>& maps) {
@@ -69,69 +70,84 @@ void add_causes(verify::Report& report, const std::vector<std::string>& names,
   }
 }
 
-// Advice if a tensor of the claim has its axes in another order.
-std::string advice_on(const verify::Answer& claim, const verify::Oracle& oracle) {
-  const Extents got = claim.out.extents(), want = oracle.value.out.extents();
-  if (got == want || got != Extents{want.batch, want.rows, want.heads, want.width}) return "";
-  return "the claim is " + described(got) + ", [batch, seqlen, heads, head_dim]: write out.transpose(1, 2)" +
-         ".contiguous(), and dq, dk, dv likewise";
+// Elements of columns that no file has (see Widths in claims/input_forms.hpp) are not counted: they are zeros
+// on both sides.
+void leave_out_padding(verify::Comparison& comparison, const ClaimToJudge& claim) {
+  const Index padded = claim.problem.shape.head_dim;
+  for (verify::TensorComparison& tensor : comparison.tensors) {
+    if (tensor.name == "lse") continue;
+    const bool value = tensor.name == "out" || tensor.name == "dv";
+    const Index total = tensor.total / padded * (value ? claim.value_width : claim.key_width);
+    comparison.total -= tensor.total - total;
+    tensor.total = total;
+  }
 }
 
-void diagnose_into(ClaimVerdict& verdict, const Problem& problem, const StoredInputs& stored,
-                   const verify::Answer& claim, const verify::Oracle& oracle,
-                   const verify::Comparison& comparison, verify::Ranks ranks) {
+// What was not judged, and why.
+std::vector<NotJudged> not_judged(const ClaimToJudge& claim) {
+  std::vector<NotJudged> result;
+  for (const auto& [name, tensor] : verify::named(claim.answer)) {
+    const bool gradient = name[0] == 'd';
+    if (!tensor.empty() || (gradient && !claim.stored.inputs.has_backward())) continue;
+    result.push_back({std::string(name), gradient
+                                             ? "the input has dout, the claim has no " + std::string(name) +
+                                                   ": write " + std::string(name.substr(1)) + ".grad, too"
+                                             : "the claim has none: write it too, it tells more"});
+  }
+  for (const std::string& name : claim.unjudged)
+    result.push_back({name, "the input has no dout to judge it by: write dout beside q, k, v"});
+  return result;
+}
+
+void add_rows(ClaimVerdict& verdict, const verify::Comparison& comparison, const Problem& problem) {
+  const std::vector<verify::ErrorMap> maps = verify::error_maps(comparison, problem.sharding());
+  for (const verify::TensorComparison& tensor : comparison.tensors) {
+    verdict.report.rows.push_back(row_of(tensor, maps));
+    verdict.judged.push_back(tensor.name);
+  }
+  for (const NotJudged& each : verdict.not_judged)
+    verdict.report.rows.push_back({.id = each.tensor,
+                                   .claim = each.tensor + " is attention's",
+                                   .weight = 0,  // neither for nor against the claim
+                                   .sentence = each.reason});
+}
+
+void diagnose_into(ClaimVerdict& verdict, const ClaimToJudge& claim, const verify::Oracle& oracle,
+                   const verify::Comparison& comparison) {
+  const Problem& problem = claim.problem;
   const verify::Diagnosis diagnosis =
-      verify::diagnose(problem, stored.inputs, claim, oracle, comparison, ranks);
+      verify::diagnose(problem, claim.stored.inputs, claim.answer, oracle, comparison, claim.ranks);
   add_causes(verdict.report, {"out", "lse"}, diagnosis.forward, {});
   add_causes(verdict.report, {"dq", "dk", "dv"}, diagnosis.backward, diagnosis.remarks);
-  if (!diagnosis.place.empty()) verdict.lines.push_back(diagnosis.place);
-  verdict.lines.insert(verdict.lines.end(), diagnosis.remarks.begin(), diagnosis.remarks.end());
-  if (ranks == verify::Ranks::kUnknown)
-    verdict.lines.push_back("no --ranks and no --layout: " + std::string(name_of(problem.layout)) + " on " +
-                            counted(problem.world_size, "rank") +
-                            " only names places; where nothing fits, other rings and tiles are tried");
+  verdict.place = diagnosis.place;
+  verdict.remarks = diagnosis.remarks;
+  if (claim.ranks == verify::Ranks::kUnknown)
+    verdict.remarks.push_back("no --ranks and no --layout: " + std::string(name_of(problem.layout)) + " on " +
+                              counted(problem.world_size, "rank") +
+                              " only names places; where nothing fits, other rings and tiles are tried");
 }
 
 }  // namespace
 
-std::string advice_on_shape(const Problem& problem) {
-  const Shape& s = problem.shape;
-  if (s.heads <= s.seqlen || s.heads < 16) return "";
-  return "q has " + counted(s.heads, "head") + " of " + counted(s.seqlen, "token") +
-         ": if that is [batch, seqlen, heads, head_dim], write q.transpose(1, 2).contiguous(), and k, v, "
-         "dout likewise";
-}
-
-ClaimVerdict judge_claim(const Problem& problem, const StoredInputs& stored, verify::Answer claim,
-                         verify::Ranks ranks, const std::string& title) {
-  require_all_gradients(claim, stored.inputs);
+ClaimVerdict judge_claim(const ClaimToJudge& claim) {
+  const Problem& problem = claim.problem;
   const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const verify::Oracle oracle = verify::oracle(problem, stored.inputs, threads);
-  ClaimVerdict verdict{false, {title + ", " + rule_of(claim), {}}, {}};
-  const bool no_lse = claim.lse.empty();
-  if (no_lse) claim.lse = converted(oracle.value.lse, DType::kFloat64);
-  const verify::Comparison comparison = compared(claim, problem, stored, oracle);
-  const std::vector<verify::ErrorMap> maps = verify::error_maps(comparison, problem.sharding());
-  for (const verify::TensorComparison& tensor : comparison.tensors)
-    verdict.report.rows.push_back(
-        no_lse && tensor.name == "lse"
-            ? verify::ReportRow{.id = "lse",
-                                .claim = "lse is attention's",
-                                .sentence = "the claim has none: write it too, it tells more"}
-            : row_of(tensor, maps));
-  verdict.good = comparison.good;
-  if (!comparison.complaint.empty())
-    verdict.report.rows.push_back({.id = "shapes",
-                                   .claim = "each tensor has the shape that the input gives it",
-                                   .status = verify::Status::kFailed,
-                                   .sentence = comparison.complaint});
-  else
-    verdict.lines.push_back(verify::described(comparison, problem.sharding()));
-  if (no_lse) claim.lse = Buffer();
-  if (!comparison.good && comparison.complaint.empty())
-    diagnose_into(verdict, problem, stored, claim, oracle, comparison, ranks);
-  for (const std::string& advice : {advice_on(claim, oracle), advice_on_shape(problem)})
-    if (!advice.empty()) verdict.lines.push_back(advice);
+  Phases phases;
+  phases.begin("computing what is right");
+  const verify::Oracle oracle = verify::oracle(problem, claim.stored.inputs, threads);
+  phases.begin("comparing");
+  verify::Comparison comparison = compared(claim.answer, problem, claim.stored, oracle);
+  leave_out_padding(comparison, claim);
+  ClaimVerdict verdict{
+      .good = comparison.good, .rule = rule_of(claim.answer), .not_judged = not_judged(claim)};
+  verdict.report.title = claim.title + ", " + verdict.rule;
+  verdict.half = claim.stored.inputs.has_backward() && claim.answer.dq.empty() && claim.answer.dk.empty() &&
+                 claim.answer.dv.empty();
+  add_rows(verdict, comparison, problem);
+  verdict.summary = verify::described(comparison, problem.sharding());
+  verdict.first = verify::first_wrong(comparison, problem.sharding());
+  phases.begin("looking for the mistake");
+  if (!comparison.good) diagnose_into(verdict, claim, oracle, comparison);
   return verdict;
 }
 

@@ -1,0 +1,73 @@
+// Flags and files of a claim (see given_claim.hpp).
+#include "tool/claims/given_claim.hpp"
+
+#include "ringcraft/core/error.hpp"
+#include "ringcraft/core/shown.hpp"
+
+namespace ringcraft::tool {
+namespace {
+
+// How many virtual ranks the layout of the dump deals to.
+int virtual_ranks_of(const ClaimLayout& layout, const ClaimFlags& flags, const ClaimFiles& files) {
+  if (layout.virtual_ranks > 0) return layout.virtual_ranks;
+  if (files.per_rank) return static_cast<int>(files.paths.size());
+  if (!flags.ranks_typed)
+    throw Error("--claim-layout", "the number of ranks whose rows stand one after the other",
+                shown(flags.layout), "add --ranks N, or write " + shown(flags.layout) + ":N");
+  return flags.ring.checked_ranks();
+}
+
+RowOrder row_order(const ClaimLayout& layout, const ClaimFlags& flags, const ClaimFiles& files,
+                   Position seqlen) {
+  const std::size_t count = files.paths.size();
+  if (layout.layout) return RowOrder(*layout.layout, seqlen, virtual_ranks_of(layout, flags, files), count);
+  if (!layout.text.empty()) return RowOrder(layout.positions, count);
+  if (count > 1)
+    throw Error("--claim-layout", "the layout of " + counted(count, "file"), "none",
+                "add --claim-layout zigzag (or striped, zigzag-token, contiguous, or a file that lists "
+                "positions)");
+  return RowOrder(seqlen);
+}
+
+void require_ranks(const ClaimLayout& layout, const ClaimFlags& flags, const ClaimFiles& files) {
+  const int count = static_cast<int>(files.paths.size());
+  if (!files.per_rank || !flags.ranks_typed || flags.ring.ranks == count ||
+      flags.ring.ranks == layout.virtual_ranks)
+    return;
+  throw Error("--ranks", "the number of files, " + std::to_string(count), std::to_string(flags.ring.ranks),
+              "leave it out, or dump every rank; rows of virtual ranks are --claim-layout zigzag:8");
+}
+
+std::string words_of(const ClaimLayout& layout, const ClaimFiles& files, int virtual_ranks) {
+  const std::size_t count = files.paths.size();
+  std::string text = files.per_rank ? counted(count, "file") + ", one for each rank" : "";
+  if (layout.text.empty()) return text;
+  text += (text.empty() ? "rows in the order of " : ", in the order of ") +
+          (layout.layout ? std::string(name_of(*layout.layout)) : shown(layout.text));
+  if (layout.layout && virtual_ranks != static_cast<int>(count)) {
+    text += " over " + counted(virtual_ranks, files.per_rank ? "virtual rank" : "rank");
+    if (files.per_rank)
+      text += ", " + std::to_string(virtual_ranks / static_cast<int>(count)) +
+              " in each file; ranks below are virtual ones";
+  }
+  return text;
+}
+
+}  // namespace
+
+GivenClaim given_claim(const ClaimFlags& flags, Position seqlen) {
+  const ClaimFiles files = files_of_claim(flags.claim);
+  const ClaimLayout layout = claim_layout_of(flags.layout, seqlen);
+  require_ranks(layout, flags, files);
+  const int count = static_cast<int>(files.paths.size());
+  const int virtual_ranks = layout.layout ? virtual_ranks_of(layout, flags, files) : count;
+  GivenClaim given{files, row_order(layout, flags, files, seqlen), flags.ring, verify::Ranks::kUnknown, ""};
+  const bool ring_of_dump = layout.layout.has_value() || files.per_rank;
+  if (ring_of_dump && !flags.ranks_typed) given.ring.ranks = virtual_ranks;
+  if (layout.layout && !flags.layout_typed) given.ring.layout = name_of(*layout.layout);
+  if (flags.ranks_typed || flags.layout_typed || layout.layout) given.ranks = verify::Ranks::kKnown;
+  given.rows = words_of(layout, files, given.ring.ranks == count ? count : virtual_ranks);
+  return given;
+}
+
+}  // namespace ringcraft::tool

@@ -1,0 +1,91 @@
+// verify on dumps whose rows stand rank by rank, in one file or in a file for each rank.
+
+#include "support/catch.hpp"
+#include "tool/claim_scene.hpp"
+
+using namespace ringcraft;
+using namespace ringcraft::tests;
+
+namespace {
+
+// A way to write the rows of ranks.
+struct RankForm {
+  RowsOfFiles rows;
+  const char* name;   // of a file; # stands for the rank; without it one file has all rows
+  const char* claim;  // --claim, in the folder of the test
+  const char* flags;
+  const char* line;
+};
+
+const RankForm kRankForms[] = {
+    {dealt(Layout::kZigzag, 4, 4), "rank#.safetensors", "dumps", "--claim-layout zigzag",
+     "read: 4 files, one for each rank, in the order of zigzag"},
+    {dealt(Layout::kStriped, 4, 4), "#.safetensors", "dumps", "--claim-layout striped", "4 ranks, striped"},
+    {dealt(Layout::kZigzagToken, 3, 3), "out_rank_#.safetensors", "dumps", "--claim-layout zigzag-token",
+     "3 ranks, zigzag-token"},
+    {dealt(Layout::kContiguous, 4, 4), "00#-x.safetensors", "dumps/{rank}-x.safetensors",
+     "--claim-layout contiguous", "4 ranks, contiguous"},
+    {dealt(Layout::kContiguous, 30, 30), "r#.safetensors", "dumps", "--claim-layout contiguous",
+     "30 ranks, contiguous"},  // some are empty
+    {dealt(Layout::kContiguous, 1, 1), "r#.safetensors", "dumps", "", "1 file, one for each rank"},
+    {dealt(Layout::kZigzag, 8, 4), "r#.safetensors", "dumps", "--claim-layout zigzag:8",
+     "over 8 virtual ranks, 2 in each file; ranks below are virtual ones"},
+    {dealt(Layout::kZigzag, 4, 4, 32), "r#.safetensors", "dumps", "--claim-layout zigzag",
+     "without 7 rows of padding (32 in all)"},
+    {dealt(Layout::kStriped, 4, 4, 28), "r#.safetensors", "dumps", "--claim-layout striped",
+     "without 3 rows of padding (28 in all)"},
+    {dealt(Layout::kZigzag, 4, 4), "r#.safetensors", "dumps", "--claim-layout positions.txt",
+     "positions.txt"},
+    {dealt(Layout::kZigzag, 3, 1), "whole.safetensors", "dumps/whole.safetensors",
+     "--claim-layout zigzag --ranks 3", "rows in the order of zigzag over 3 ranks"},
+    {dealt(Layout::kStriped, 5, 1), "whole.safetensors", "dumps/whole.safetensors",
+     "--claim-layout striped:5", "5 ranks, striped"},
+    {dealt(Layout::kZigzagToken, 5, 1), "whole.safetensors", "dumps/whole.safetensors",
+     "--claim-layout positions.txt", "rows in the order of"},
+};
+
+Ran judged_ranks(const ClaimScene& scene, const RankForm& form) {
+  std::string flags = form.flags;
+  if (const std::size_t at = flags.find("positions.txt"); at != std::string::npos)
+    flags.replace(at, 13, "'" + scene.folder.file("positions.txt") + "'");
+  return scene.judged("--causal --claim '" + scene.folder.file(form.claim) + "' " + flags);
+}
+
+}  // namespace
+
+TEST_CASE("rows of ranks are judged right, and a wrong number in them is found, in every layout") {
+  for (const RankForm& form : kRankForms) {
+    CAPTURE(form.name, form.flags, form.line);
+    ClaimScene scene;
+    scene.write_input();
+    write_ranks(scene, form.rows, form.name);
+    check_ran(judged_ranks(scene, form), 0, form.line);
+    scene.spoil("dk");
+    write_ranks(scene, form.rows, form.name);
+    const Ran wrong = judged_ranks(scene, form);
+    check_ran(wrong, 1, "dk, batch 0, head 1, position 13, column 0: got");
+  }
+}
+
+TEST_CASE("rows in another layout than the one that is named are wrong or refused, never right") {
+  for (const RankForm& form : kRankForms)
+    for (const Layout layout : kLayouts) {
+      RankForm other = form;
+      const std::string name =
+          "--claim-layout " + std::string(name_of(layout)) + (form.rows.size() == 1 ? ":4" : "");
+      if (form.rows.size() == 1 && std::string(form.name).find('#') != std::string::npos) continue;
+      if (std::string(form.flags).find(name_of(layout)) != std::string::npos ||
+          std::string(form.line).find(name_of(layout)) != std::string::npos)
+        continue;
+      if (std::string(form.flags).find("positions") != std::string::npos) continue;
+      if (form.rows.size() == 30) continue;  // one token at most on each rank: layouts agree
+      other.flags = name.c_str();
+      ClaimScene scene;
+      scene.write_input();
+      write_ranks(scene, other.rows, other.name);
+      CAPTURE(form.flags, name);
+      const Ran ran = judged_ranks(scene, other);
+      CAPTURE(ran.out, ran.err);
+      CHECK((ran.exit_code == 1 || ran.exit_code == 2));
+    }
+}
