@@ -127,6 +127,23 @@ void diagnose_into(ClaimVerdict& verdict, const ClaimToJudge& claim, const verif
                               " only names places; where nothing fits, other rings and tiles are tried");
 }
 
+// A remark if the claim is right, or nearly, with its rows in another order.
+void try_other_rows(ClaimVerdict& verdict, const ClaimToJudge& claim, const verify::Oracle& oracle,
+                    double worst) {
+  constexpr double kNear = 0.02;     // of the scale: more than bfloat16 rounds
+  constexpr double kMost = 1 << 28;  // elements: some seconds
+  const double elements =
+      static_cast<double>(oracle.value.out.extents().elements()) * static_cast<double>(claim.others.size());
+  if (elements > kMost) return;
+  for (const OtherRows& other : claim.others) {
+    const verify::Comparison fit = verify::compare_exact(other.read(), oracle, verify::Expect::kPresent);
+    if (!fit.complaint.empty() || !(fit.worst < kNear) || !(fit.worst < worst / 10)) continue;
+    verdict.remarks.push_back((fit.good ? "right, if you write " : "right but for rounding, if you write ") +
+                              other.flag + ": the rows of the claim are in that order");
+    return;
+  }
+}
+
 }  // namespace
 
 ClaimVerdict judge_claim(const ClaimToJudge& claim) {
@@ -147,7 +164,10 @@ ClaimVerdict judge_claim(const ClaimToJudge& claim) {
   verdict.summary = verify::described(comparison, problem.sharding());
   verdict.first = verify::first_wrong(comparison, problem.sharding());
   phases.begin("looking for the mistake");
-  if (!comparison.good) diagnose_into(verdict, claim, oracle, comparison);
+  if (!comparison.good) {
+    diagnose_into(verdict, claim, oracle, comparison);
+    try_other_rows(verdict, claim, oracle, comparison.worst);
+  }
   return verdict;
 }
 

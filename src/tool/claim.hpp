@@ -1,6 +1,7 @@
 #pragma once
 // A claim of someone's attention: judged, pictured and diagnosed, as one report.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,12 @@ struct ClaimVerdict {
   std::vector<std::string> remarks;
 };
 
+// The same files with their rows in another order.
+struct OtherRows {
+  std::string flag;  // "--claim-layout striped"
+  std::function<verify::Answer()> read;
+};
+
 // What is judged.
 struct ClaimToJudge {
   const Problem& problem;
@@ -50,6 +57,7 @@ struct ClaimToJudge {
   Index key_width = 0, value_width = 0;  // columns that the files have; the rest are zeros and not counted
   verify::Ranks ranks = verify::Ranks::kUnknown;
   std::string title;
+  std::vector<OtherRows> others = {};  // tried if the claim is wrong
 };
 
 // Judges the tensors of a claim: exactly if they are float64, else as its number type allows.

@@ -48,6 +48,20 @@ Problem problem_of(const FormedInputs& formed, const VerifyOptions& options, Rin
   return problem_of(in.q, in.k, in.v, in.dout, options.mask, ring);
 }
 
+// The claim with its rows in each other order that its shapes allow.
+std::vector<OtherRows> other_rows(const GivenClaim& given, const ClaimShape& about) {
+  std::vector<OtherRows> others;
+  for (const auto& [flag, order] : other_orders(given, about.shape.seqlen))
+    others.push_back({flag, [&given, &about, order = order] {
+                        try {
+                          return read_claim(given.files, order, about).answer;
+                        } catch (const Error&) {  // these rows do not fit that order
+                          return verify::Answer();
+                        }
+                      }});
+  return others;
+}
+
 int verify_claim(const VerifyOptions& options) {
   if (options.input.empty() || options.flags.claim.empty())
     throw Error("verify", "--input and --claim, or --schedule",
@@ -60,15 +74,15 @@ int verify_claim(const VerifyOptions& options) {
   const GivenClaim given = given_claim(options.flags, whole.shape.seqlen);
   for (const auto& file : given.files.paths) require_other_file("--json", options.json, file);
   const Problem problem = problem_of(inputs, options, given.ring);
-  ReadClaim claim = read_claim(given.files, given.order,
-                               {problem.shape, inputs.widths, inputs.order, problem.mask.cu_seqlens,
-                                inputs.stored.inputs.has_backward()});
+  const ClaimShape about{problem.shape, inputs.widths, inputs.order, problem.mask.cu_seqlens,
+                         inputs.stored.inputs.has_backward()};
+  ReadClaim claim = read_claim(given.files, given.order, about);
   const std::string title = options.flags.claim + " (" + described(problem.mask) + ", " +
                             counted(problem.world_size, "rank") + ", " +
                             std::string(name_of(problem.layout)) + ")";
   ClaimVerdict verdict =
       judge_claim({problem, inputs.stored, std::move(claim.answer), std::move(claim.unjudged),
-                   inputs.widths.key, inputs.widths.value, given.ranks, title});
+                   inputs.widths.key, inputs.widths.value, given.ranks, title, other_rows(given, about)});
   verdict.files = {given.files.paths.size(), given.files.per_rank, given.rows};
   verdict.readings = inputs.readings;
   verdict.readings.insert(verdict.readings.end(), claim.readings.begin(), claim.readings.end());

@@ -70,6 +70,12 @@ const RankRefusal kRankRefusals[] = {
        write_dump(rank_file(s, 3), s.dump("bhsd", "bhs", {1, 2}));
      },
      "--claim dumps --claim-layout zigzag", "list the position of every row in a text"},
+    {[](const ClaimScene& s) {
+       for (int r = 0; r < 4; ++r)
+         write_dump(rank_file(s, r), s.dump("bhsd", "bhs", {0, 1, 2, 3, 4, 5, 6, 7, -1}));
+     },
+     "--claim dumps --claim-layout zigzag",
+     "zigzag cuts two chunks for each rank: pad the sequence to a multiple of 8 tokens"},
     {[](const ClaimScene& s) { write(s.folder.file("p"), "0 1 2"); }, "--claim dumps --claim-layout p",
      "every position from 0 to 28 once, got a list without 3"},
     {[](const ClaimScene& s) { write(s.folder.file("p"), "0 1 2 2"); }, "--claim dumps --claim-layout p",

@@ -75,6 +75,16 @@ const InputRefusal kInputRefusals[] = {
 
 }  // namespace
 
+TEST_CASE("lse that is padded for each packed sequence is refused with the Python that packs it") {
+  ClaimScene scene({1, 4, 2, 25, 8}, {.right = 0, .cu_seqlens = {0, 5, 25}});
+  scene.write_input();
+  auto tensors = scene.dump();
+  tensors["lse"] = {{2, 4, 20}, std::vector<double>(160)};
+  scene.write_claim(tensors);
+  check_ran(scene.judged_whole("--causal --cu-seqlens 0,5,25"), 2,
+            "torch.cat([one[:, :n] for one, n in zip(lse, cu_seqlens.diff())], 1)");
+}
+
 TEST_CASE("a shape that cannot be read is refused with the Python that mends it") {
   for (const ShapeRefusal& refusal : kShapeRefusals) {
     CAPTURE(refusal.fragment);

@@ -94,7 +94,8 @@ Reading reading_of(const StoredTensor& tensor, const std::vector<Form>& forms) {
                   .padding = form.padding};
   if (forms.size() > 1) {
     reading.other = described(forms[1].order.code, tensor.want.batch);
-    reading.other_python = python_line(forms[1].order, tensor.name, tensor.want.batch, tensor.want.heads);
+    const AxisOrder& turned = forms[1].order.python.empty() ? form.order : forms[1].order;  // bshd and bhsd
+    reading.other_python = python_line(turned, tensor.name, tensor.want.batch, tensor.want.heads);
   }
   return reading;
 }

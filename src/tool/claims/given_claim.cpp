@@ -55,6 +55,23 @@ std::string words_of(const ClaimLayout& layout, const ClaimFiles& files, int vir
 
 }  // namespace
 
+std::vector<std::pair<std::string, RowOrder>> other_orders(const GivenClaim& given, Position seqlen) {
+  const int files = static_cast<int>(given.files.paths.size());
+  const std::vector<int> numbers = given.files.per_rank && files > 1
+                                       ? std::vector<int>{files, 2 * files}
+                                       : std::vector<int>{given.ring.ranks, 2, 3, 4, 6, 8};
+  std::vector<std::pair<std::string, RowOrder>> others;
+  for (const int ranks : numbers)
+    for (const Layout layout : kLayouts) {
+      if (files == 1 && (layout == Layout::kContiguous || ranks < 2)) continue;  // the order of the sequence
+      const std::string number = given.files.per_rank && ranks == files ? "" : ":" + std::to_string(ranks);
+      others.emplace_back("--claim-layout " + std::string(name_of(layout)) + number,
+                          RowOrder(layout, seqlen, ranks, given.files.paths.size()));
+    }
+  if (files == 1) others.emplace_back("no --claim-layout", RowOrder(seqlen));
+  return others;
+}
+
 GivenClaim given_claim(const ClaimFlags& flags, Position seqlen) {
   const ClaimFiles files = files_of_claim(flags.claim);
   const ClaimLayout layout = claim_layout_of(flags.layout, seqlen);

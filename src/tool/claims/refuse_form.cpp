@@ -36,6 +36,21 @@ std::string sum_of_groups(const StoredTensor& tensor, const ClaimShape& about) {
   return "";
 }
 
+// lse as older flash-attn has it for packed sequences, [sequences, heads, longest]; empty if it is not that.
+std::string lse_of_sequences(const StoredTensor& tensor, const ClaimShape& about) {
+  const std::vector<Index>& shape = tensor.shapes[0];
+  if (tensor.name != "lse" || about.cu_seqlens.empty() || shape.size() != 3) return "";
+  Position longest = 0;
+  for (std::size_t i = 1; i < about.cu_seqlens.size(); ++i)
+    longest = std::max(longest, about.cu_seqlens[i] - about.cu_seqlens[i - 1]);
+  if (shape[0] + 1 != static_cast<Index>(about.cu_seqlens.size()) || shape[1] != about.shape.heads ||
+      shape[2] < longest)
+    return "";
+  return "it is [sequences, heads, longest]: put the sequences one after the other, torch.cat([one[:, :n] "
+         "for "
+         "one, n in zip(lse, cu_seqlens.diff())], 1)";
+}
+
 // "out.permute(0, 1, 3, 2)", if the axes are there in some order; empty if not.
 std::string permutation(const StoredTensor& tensor, Index rows) {
   const std::vector<Index>& got = tensor.shapes[0];
@@ -89,8 +104,8 @@ void refuse_form(const StoredTensor& tensor, const std::string& place, const Row
   const auto known = order.counts();
   const Index rows = known ? known->front() : tensor.want.rows;
   const std::string expected = shape_text(documented_shape(tensor, rows)) + ", " + documented_order(tensor);
-  if (const std::string line = sum_of_groups(tensor, about); !line.empty())
-    throw Error(where, expected, shapes_text(tensor), line);
+  for (const std::string& line : {sum_of_groups(tensor, about), lse_of_sequences(tensor, about)})
+    if (!line.empty()) throw Error(where, expected, shapes_text(tensor), line);
   if (const auto found = rows_in_files(tensor)) {
     std::string advice = order.advice(found->counts);
     if (advice.empty()) advice = cut(tensor, *found);

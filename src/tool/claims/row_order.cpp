@@ -93,6 +93,12 @@ std::string RowOrder::expected() const {
 
 std::string RowOrder::advice(const std::vector<Index>& counts) const {
   const int ranks = static_cast<int>(files_);
+  const bool alike = std::ranges::all_of(counts, [&](Index count) { return count == counts[0]; });
+  if (layout_ == Layout::kZigzag && alike && sum_of(counts) > seqlen_)
+    return "zigzag cuts two chunks for each rank: pad the sequence to a multiple of " +
+           std::to_string(2 * virtual_ranks_) +
+           " tokens, or list the position of every row (-1: padding) in a text, and give it as "
+           "--claim-layout";
   for (const Layout layout : kLayouts)
     for (const int virtual_ranks : {virtual_ranks_, ranks, 2 * ranks}) {
       if (!layout_ || whole_ || virtual_ranks % ranks != 0) continue;
