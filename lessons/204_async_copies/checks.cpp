@@ -103,7 +103,7 @@ void any_size(Trial& trial) {
 
 void masks(Trial& trial) {
   require_masks(trial, pipeline(trial), 90);
-  verify::FloatRule rule(DType::kBFloat16);
+  verify::RoundingRule rule(verify::tensor_core_rounding(DType::kBFloat16));
   for (const Head& head : {head_with_a_gap(trial, 8), make_head(trial, {160, 160, 8}, window_mask(20))}) {
     KernelHead stepped =
         kernel_head(pipeline(trial), head);  // of the second no row sees key 0 in its last tile

@@ -125,7 +125,7 @@ void require_orders(const MergeKernelCall& kernel, Random& random) {
 
 // The keys of a head in four parts, as four ring steps bring them.
 void require_ring(const MergeKernelCall& kernel, const Head& head, Index first_part,
-                  verify::FloatRule& rule) {
+                  verify::RoundingRule& rule) {
   KernelHead state(head, 0);
   state.rename(state.name() + ", the keys in four parts");
   PartialRows acc = rows_after(kernel.form, state, 0, 0);
@@ -246,7 +246,7 @@ void moved_once(Trial& trial) {
 void whole_ring(Trial& trial) {
   std::vector<verify::BlockCase> cases = verify::block_case_table(verify::CaseSet::kBrief);
   for (const MergeKernelCall& kernel : {partials(trial), normalized(trial)}) {
-    verify::FloatRule rule(DType::kFloat32);
+    verify::RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
     for (std::size_t i = 0; i < cases.size(); i += 9) {
       cases[i].seed += trial.seed();
       require_ring(kernel, make_head(cases[i]), static_cast<Index>(i), rule);

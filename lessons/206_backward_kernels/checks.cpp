@@ -12,7 +12,7 @@ namespace ringcraft::judge {
 namespace {
 
 using verify::Data;
-using verify::FloatRule;
+using verify::RoundingRule;
 
 constexpr Index kTile = 32;      // own rows of a tile, and other rows
 constexpr Index kThreads = 128;  // of a thread block
@@ -23,7 +23,7 @@ GradientCall two_kernels(Trial& trial) {
 }
 
 // Gradients from 0 are the oracle's.
-void require_step(Trial& trial, GradientHead head, FloatRule& rule, HowRun how = {},
+void require_step(Trial& trial, GradientHead head, RoundingRule& rule, HowRun how = {},
                   const std::vector<std::string_view>& only = {}) {
   head.step(two_kernels(trial), how);
   head.require_gradients(rule, only);
@@ -31,7 +31,7 @@ void require_step(Trial& trial, GradientHead head, FloatRule& rule, HowRun how =
 
 void require_sizes(Trial& trial, const std::vector<HeadShape>& shapes, HowRun how = {},
                    const std::vector<std::string_view>& only = {}) {
-  FloatRule rule(DType::kFloat32);
+  RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
   for (const HeadShape& shape : shapes) {
     require_step(trial, GradientHead(make_head(trial, shape, full_mask())), rule, how, only);
     ++how.order;
@@ -152,7 +152,7 @@ void require_products(Trial& trial, Which kernel) {
 // ---- the checks
 
 void only_dq(Trial& trial) {
-  FloatRule rule(DType::kFloat32);
+  RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
   GradientHead counted(make_head(trial, {20, 9, 64}, full_mask()));
   const Work work = moved_by(trial, counted, Which::kDq);
   counted.require_gradients(rule, {"dq"});
@@ -171,7 +171,7 @@ void many_tiles(Trial& trial) {
 
 void any_size(Trial& trial) {
   require_sizes(trial, {{1, 1, 1}, {1, 40, 2}, {37, 1, 3}, {5, 31, 65}, {7, 4, 127}});
-  FloatRule rule(DType::kFloat32);
+  RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
   for (const double scale : {0.0, -0.7, 1.0}) {
     Head head = make_head(trial, {6, 8, 4}, full_mask());
     head.problem.softmax_scale = scale;
@@ -181,7 +181,7 @@ void any_size(Trial& trial) {
 }
 
 void masks(Trial& trial) {
-  FloatRule rule(DType::kFloat32);
+  RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
   for (const Mask& mask : all_masks(60))
     require_step(trial, GradientHead(make_head(trial, {60, 60, 3}, mask)), rule, {.order = 1});
 }
@@ -189,7 +189,7 @@ void masks(Trial& trial) {
 // Rows in front of the first key and behind the last one, keys that no row sees, a block that nobody sees.
 void blind_rows(Trial& trial) {
   const HeadShape early{40, 20, 3, 0, 25}, late{40, 20, 3, 20, 0}, none{40, 20, 3, 200, 0};
-  FloatRule rule(DType::kFloat32);
+  RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
   Random random(trial.seed());
   for (const auto& [shape, mask] :
        {std::pair{early, causal_mask()}, {late, window_mask(15)}, {none, window_mask(35)}}) {
@@ -203,7 +203,7 @@ void blind_rows(Trial& trial) {
 }
 
 void hot_scores(Trial& trial) {
-  FloatRule rule(DType::kFloat32);
+  RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
   for (const Data data : verify::kAllData) {
     require_step(trial, GradientHead(make_head(trial, {9, 17, 6, 6}, causal_mask(), data)), rule);
   }
@@ -226,7 +226,7 @@ void adds(Trial& trial) {
   grown.step(two_kernels(trial));
   grown.require_grown(before, from_zero);
 
-  FloatRule rule(DType::kFloat32);
+  RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
   const Head whole = make_head(trial, {20, 70, 4, 50, 0}, window_mask(45), Data::kPeaked);
   GradientHead head(whole);
   head.rename(head.name() + ", the keys in 3 steps");
@@ -238,7 +238,7 @@ void adds(Trial& trial) {
 void same_bits(Trial& trial) {
   const Head head =
       make_head(trial, {.rows = 20, .keys = 70, .head_dim = 8, .heads = 3, .kv_heads = 1}, full_mask());
-  FloatRule rule(DType::kFloat32);
+  RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
   GradientHead first(head);
   first.step(two_kernels(trial));
   first.require_gradients(rule);
@@ -259,7 +259,7 @@ void seven_products(Trial& trial) {
 }
 
 void case_table(Trial& trial) {
-  FloatRule rule(DType::kFloat32);
+  RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
   std::vector<verify::BlockCase> cases = verify::block_case_table(verify::CaseSet::kBrief);
   for (std::size_t i = 1; i < cases.size(); i += 17) {
     cases[i].seed += trial.seed();

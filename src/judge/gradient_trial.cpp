@@ -106,7 +106,7 @@ KernelRun GradientHead::step(const GradientCall& call, Index first, Index last, 
   return answer;
 }
 
-void GradientHead::require_gradients(verify::FloatRule& rule,
+void GradientHead::require_gradients(verify::RoundingRule& rule,
                                      const std::vector<std::string_view>& only) const {
   verify::Answer got = verify::clone(dense_);
   for (const auto& [name, tensor] : verify::named(got)) {
@@ -115,8 +115,9 @@ void GradientHead::require_gradients(verify::FloatRule& rule,
     if (gradient != std::end(kGradientNames))
       std::ranges::copy(gradients_[gradient - kGradientNames], tensor.values<float>().begin());
   }
-  const verify::Oracle want = verify::oracle(problem_, in_);
-  require_comparison(name_, rule.add(got, dense_, want), want, only);
+  const verify::Oracle want =
+      verify::oracle(problem_, in_, {.rounding = verify::tensor_core_rounding(DType::kFloat32)});
+  require_comparison(name_, rule.add(got, want), want, only);
 }
 
 std::vector<std::vector<float>> GradientHead::begin_with(Random& random) {

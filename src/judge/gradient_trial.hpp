@@ -31,7 +31,7 @@ class GradientHead {
 
   /// Throws Wrong unless dq, dk and dv are the oracle's; the rule goes on over several heads. `only` names
   /// the gradients that are looked at; none: all.
-  void require_gradients(verify::FloatRule& rule, const std::vector<std::string_view>& only = {}) const;
+  void require_gradients(verify::RoundingRule& rule, const std::vector<std::string_view>& only = {}) const;
   /// Throws Wrong unless dq, dk and dv are what they were `before`, grown by the gradients of
   /// `from_zero`, a head with the same inputs.
   void require_grown(const std::vector<std::vector<float>>& before, const GradientHead& from_zero) const;

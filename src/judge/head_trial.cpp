@@ -69,7 +69,12 @@ std::string text(const verify::Difference& d, const Extents& queries) {
 void require_comparison(const std::string& label, const verify::Comparison& comparison,
                         const verify::Oracle& want, const std::vector<std::string_view>& only) {
   if (comparison.good || (comparison.total == 0 && comparison.complaint.empty())) return;
-  if (!comparison.first) throw Wrong(label + ": " + comparison.complaint);
+  if (!comparison.complaint.empty()) throw Wrong(label + ": " + comparison.complaint);
+  if (!comparison.first)
+    for (const verify::TensorComparison& tensor : comparison.tensors)
+      if (!tensor.together.empty())
+        throw Wrong(label + ": each number is near enough, but together: " +
+                    verify::described(tensor.together.front()));
   Index total = 0;
   for (const verify::TensorComparison& tensor : comparison.tensors)
     total += among(only, tensor.name) ? tensor.total : 0;

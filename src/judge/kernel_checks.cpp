@@ -9,12 +9,12 @@ namespace ringcraft::judge {
 namespace {
 
 using verify::Data;
-using verify::FloatRule;
+using verify::RoundingRule;
 
 constexpr double kEps = std::numeric_limits<float>::epsilon();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-void require_step(const KernelRung& rung, KernelHead head, FloatRule& rule, std::uint64_t order = 0) {
+void require_step(const KernelRung& rung, KernelHead head, RoundingRule& rule, std::uint64_t order = 0) {
   head.step(rung.call, {.order = order});
   head.require_attention(rule);
 }
@@ -74,14 +74,14 @@ KernelHead kernel_head(const Trial& trial, const KernelRung& rung, const HeadSha
 }
 
 void require_shapes(const Trial& trial, const KernelRung& rung, const std::vector<HeadShape>& shapes) {
-  FloatRule rule(rung.dtype);
+  RoundingRule rule(verify::tensor_core_rounding(rung.dtype));
   std::uint64_t order = 0;
   for (const HeadShape& shape : shapes)
     require_step(rung, kernel_head(trial, rung, shape, full_mask()), rule, order++);
 }
 
 void require_scales(const Trial& trial, const KernelRung& rung) {
-  FloatRule rule(rung.dtype);
+  RoundingRule rule(verify::tensor_core_rounding(rung.dtype));
   for (const double scale : {0.0, -0.7, 1.0}) {
     Head head = make_head(trial, {6, 8, 4}, full_mask());
     head.problem.softmax_scale = scale;
@@ -94,7 +94,7 @@ void require_masks(const Trial& trial, const KernelRung& rung, Index tokens) {
   Mask two_sided = window_mask(4), packed = causal_mask();
   two_sided.right = 2;
   packed.cu_seqlens = {0, 1, 6, 13, tokens};
-  FloatRule rule(rung.dtype);
+  RoundingRule rule(verify::tensor_core_rounding(rung.dtype));
   for (const Mask& mask : {causal_mask(), window_mask(3), two_sided, packed})
     require_step(rung, kernel_head(trial, rung, {tokens, tokens, 3}, mask), rule);
 }
@@ -124,7 +124,7 @@ void require_blind_rows(const Trial& trial, const KernelRung& rung, Index factor
 }
 
 void require_hot_scores(const Trial& trial, const KernelRung& rung) {
-  FloatRule rule(rung.dtype);
+  RoundingRule rule(verify::tensor_core_rounding(rung.dtype));
   for (const Data data : verify::kAllData) {
     require_step(rung, kernel_head(trial, rung, {9, 17, 6}, full_mask(), data), rule);
     require_step(rung, kernel_head(trial, rung, {15, 15, 6}, causal_mask(), data), rule);
@@ -141,7 +141,7 @@ void require_heads(const Trial& trial, const KernelRung& rung) {
 }
 
 void require_state(const Trial& trial, const KernelRung& rung, Index factor) {
-  FloatRule rule(rung.dtype);
+  RoundingRule rule(verify::tensor_core_rounding(rung.dtype));
   const auto in_order = [&](const Head& whole, const std::string& label,
                             const std::vector<std::pair<Index, Index>>& parts) {
     KernelHead head = kernel_head(rung, whole);
@@ -159,7 +159,7 @@ void require_state(const Trial& trial, const KernelRung& rung, Index factor) {
 }
 
 void require_table(const Trial& trial, const KernelRung& rung, std::size_t stride) {
-  FloatRule rule(rung.dtype);
+  RoundingRule rule(verify::tensor_core_rounding(rung.dtype));
   std::vector<verify::BlockCase> cases = verify::block_case_table(verify::CaseSet::kBrief);
   for (std::size_t i = 0; i < cases.size(); i += stride) {
     cases[i].seed += trial.seed();

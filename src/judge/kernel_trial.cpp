@@ -6,8 +6,6 @@
 #include <limits>
 #include <sstream>
 
-#include "verify/plain_dense.hpp"
-
 namespace ringcraft::judge {
 namespace {
 
@@ -113,7 +111,7 @@ KernelRun KernelHead::run(const KernelCall& call, KernelStep step, const HowRun&
   return answer;
 }
 
-void KernelHead::require_attention(verify::FloatRule& rule) const {
+void KernelHead::require_attention(verify::RoundingRule& rule) const {
   verify::BlockProblem problem = problem_;
   problem.softmax_scale = static_cast<float>(problem.softmax_scale);  // what the kernels have got
   verify::Answer got;
@@ -126,9 +124,9 @@ void KernelHead::require_attention(verify::FloatRule& rule) const {
       got.out.values<float>()[d] = l == 0 ? out_[d] : out_[d] / l;
     got.lse.values<float>()[row] = l == 0 ? max_[row] : max_[row] + std::log(l);
   }
-  const verify::Oracle want = verify::oracle(problem, in_);
-  const verify::Answer dense = verify::converted(verify::plain_dense<float>(problem, in_), dtype_);
-  require_comparison(name_, rule.add(got, dense, want), want);
+  const verify::Oracle want =
+      verify::oracle(problem, in_, {.rounding = verify::tensor_core_rounding(dtype_)});
+  require_comparison(name_, rule.add(got, want), want);
   if (dtype_ == DType::kBFloat16) require_only_weights_rounded(name_, problem, in_, got, want);
 }
 
@@ -148,11 +146,9 @@ void require_near(const std::string& what, double got, double want, double bound
                   std::to_string(want));
 }
 
-void require_rule(const verify::FloatRule& rule) {
-  if (rule.good()) return;
-  throw Wrong("each number is near enough, but together the errors are " +
-              std::to_string(rule.worst_rms_ratio()) +
-              " times as large as those of plain loops in the same number type; 1.5 times is allowed");
+void require_rule(const verify::RoundingRule& rule) {
+  if (const auto fault = rule.together())
+    throw Wrong("each case is near enough, but together: " + verify::described(*fault));
 }
 
 }  // namespace ringcraft::judge

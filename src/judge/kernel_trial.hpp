@@ -11,7 +11,7 @@
 
 #include "judge/head_trial.hpp"
 #include "judge/kernel_exercises.hpp"
-#include "verify/compare.hpp"
+#include "verify/rounding_rule.hpp"
 
 namespace ringcraft::judge {
 
@@ -41,7 +41,7 @@ class KernelHead {
   /// Throws Wrong unless O / l and m + log l are the oracle's attention; the rule, for the rung's number
   /// type, goes on over several heads. Of a rung for bf16 more is asked: only the weights are rounded to
   /// bf16.
-  void require_attention(verify::FloatRule& rule) const;
+  void require_attention(verify::RoundingRule& rule) const;
 
   const std::string& name() const { return name_; }
   void rename(const std::string& name) { name_ = name; }  ///< for sentences
@@ -94,7 +94,7 @@ class Kept {
   std::vector<T> copy_;
 };
 
-/// Throws Wrong if the RMS of the errors that the rule has seen is too large.
-void require_rule(const verify::FloatRule& rule);
+/// Throws Wrong if the errors of all cases that the rule has seen are too large or too much alike together.
+void require_rule(const verify::RoundingRule& rule);
 
 }  // namespace ringcraft::judge

@@ -8,51 +8,45 @@
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
 #include "tool/claims/phases.hpp"
-#include "verify/plain_dense.hpp"
+#include "tool/output.hpp"
+#include "verify/rounding_rule.hpp"
 
 namespace ringcraft::tool {
 namespace {
 
 constexpr const char* kNothing = "nothing that I know gives these numbers";
 
-// The number type of a claim: that of out, or of a gradient; lse alone is often kept in a wider one.
-DType type_of(const verify::Answer& claim) {
-  for (const Buffer* tensor : {&claim.out, &claim.dq, &claim.dk, &claim.dv})
-    if (!tensor->empty()) return tensor->dtype();
-  return claim.lse.dtype();
-}
-
-// A claim in float64 must be exact; one in float32 or bfloat16 may round as plain dense attention does.
-verify::Comparison compared(const verify::Answer& claim, const Problem& problem, const StoredInputs& stored,
-                            const verify::Oracle& oracle) {
+// A claim in float64 must be exact; in any other type it may round.
+verify::Comparison compared(const verify::Answer& claim, const Problem& problem, const verify::Oracle& oracle,
+                            const std::optional<verify::Rounding>& rounding) {
   constexpr auto expect = verify::Expect::kPresent;
-  if (type_of(claim) == DType::kFloat64) return verify::compare_exact(claim, oracle, expect);
-  const verify::Inputs inputs = verify::converted(stored.inputs, DType::kFloat32);
-  const verify::Answer dense = verify::converted(verify::plain_dense<float>(problem, inputs), type_of(claim));
-  for (const auto& [name, tensor] : verify::named(dense))
-    if (!tensor.empty() && name != "lse" && verify::not_finite(tensor))
-      throw Error("--input", "tensors whose attention " + std::string(name_of(type_of(claim))) + " can hold",
-                  std::string(name) + " of plain dense attention is no number somewhere",
-                  "judge it in float64: convert the input and the claim");
-  verify::FloatRule rule(type_of(claim));
-  return rule.add(claim, dense, oracle, expect);
+  if (!rounding) return verify::compare_exact(claim, oracle, expect);
+  const Sharding sharding = problem.sharding();
+  return verify::RoundingRule(*rounding).add(claim, oracle, expect, &sharding);
 }
 
-// By which rule, for the reader: a float32 copy of a float64 computation would fail the exact one.
-std::string rule_of(const verify::Answer& claim) {
-  if (type_of(claim) == DType::kFloat64) return "float64: exact to 1e-12 of each element's scale";
-  return std::string(name_of(type_of(claim))) + ": may round as plain dense attention does in it";
+std::string fault_of(const verify::TensorComparison& tensor) {
+  std::string text;
+  if (tensor.wrong > 0)
+    text = std::to_string(tensor.wrong) + " of " + std::to_string(tensor.total) + " elements wrong";
+  for (const verify::GroupFault& fault : tensor.together)
+    if (tensor.wrong == 0) text += (text.empty() ? "" : "\n") + verify::described(fault);
+  return text;
 }
 
-verify::ReportRow row_of(const verify::TensorComparison& tensor, const std::vector<verify::ErrorMap>& maps) {
-  const bool good = tensor.wrong == 0;
+std::string measured_in(verify::Yardstick yardstick) {
+  return yardstick == verify::Yardstick::kScale ? "largest error / scale"
+                                                : "largest error / standard deviation of rounding";
+}
+
+verify::ReportRow row_of(const verify::TensorComparison& tensor, const std::vector<verify::ErrorMap>& maps,
+                         verify::Yardstick yardstick) {
+  const bool good = tensor.good();
   verify::ReportRow row{.id = tensor.name,
                         .claim = tensor.name + " is attention's",
                         .status = good ? verify::Status::kPassed : verify::Status::kFailed,
-                        .sentence = good ? ""
-                                         : std::to_string(tensor.wrong) + " of " +
-                                               std::to_string(tensor.total) + " elements wrong",
-                        .figures = {{"largest error / scale", tensor.worst, {}, ""}}};
+                        .sentence = good ? "" : fault_of(tensor),
+                        .figures = {{measured_in(yardstick), tensor.worst, {}, ""}}};
   for (const verify::ErrorMap& map : maps)
     if (map.tensor == tensor.name) row.maps.push_back(map);
   return row;
@@ -70,8 +64,19 @@ void add_causes(verify::Report& report, const std::vector<std::string>& names,
   }
 }
 
-// Elements of columns that no file has (see Widths in claims/input_forms.hpp) are not counted: they are zeros
-// on both sides.
+// Columns that no file has (see Widths in claims/input_forms.hpp) are zeros on both sides. No rounding
+// reaches them.
+void leave_out_padding(verify::Answer& deviation, const ClaimToJudge& claim) {
+  for (const auto& [name, tensor] : verify::named(deviation)) {
+    const Index width = name == "lse" || tensor.empty() ? 1 : tensor.extents().width;
+    const Index own = name == "lse" ? 1 : name == "out" || name == "dv" ? claim.value_width : claim.key_width;
+    const auto numbers = tensor.empty() ? std::span<double>() : tensor.values<double>();
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      if (static_cast<Index>(i) % width >= own) numbers[i] = 0;
+  }
+}
+
+// Nor are they counted.
 void leave_out_padding(verify::Comparison& comparison, const ClaimToJudge& claim) {
   const Index padded = claim.problem.shape.head_dim;
   for (verify::TensorComparison& tensor : comparison.tensors) {
@@ -102,7 +107,7 @@ std::vector<NotJudged> not_judged(const ClaimToJudge& claim) {
 void add_rows(ClaimVerdict& verdict, const verify::Comparison& comparison, const Problem& problem) {
   const std::vector<verify::ErrorMap> maps = verify::error_maps(comparison, problem.sharding());
   for (const verify::TensorComparison& tensor : comparison.tensors) {
-    verdict.report.rows.push_back(row_of(tensor, maps));
+    verdict.report.rows.push_back(row_of(tensor, maps, comparison.yardstick));
     verdict.judged.push_back(tensor.name);
   }
   for (const NotJudged& each : verdict.not_judged)
@@ -127,14 +132,24 @@ void diagnose_into(ClaimVerdict& verdict, const ClaimToJudge& claim, const verif
                               " only names places; where nothing fits, other rings and tiles are tried");
 }
 
+// What is right, with a bar while it is computed.
+verify::Oracle oracle_of(const ClaimToJudge& claim, const ClaimRule& rule) {
+  Progress bar(1);
+  const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return verify::oracle(claim.problem, claim.stored.inputs,
+                        {.threads = threads, .rounding = rule.rounding, .progress = [&](double share) {
+                           bar.at(share, "computing what is right");
+                         }});
+}
+
 // A remark if the claim is right, or nearly, with its rows in another order.
-void try_other_rows(ClaimVerdict& verdict, const ClaimToJudge& claim, const verify::Oracle& oracle,
-                    double worst) {
+void try_other_rows(ClaimVerdict& verdict, const ClaimToJudge& claim, const verify::Oracle& oracle) {
   constexpr double kNear = 0.02;     // of the scale: more than bfloat16 rounds
   constexpr double kMost = 1 << 28;  // elements: some seconds
   const double elements =
       static_cast<double>(oracle.value.out.extents().elements()) * static_cast<double>(claim.others.size());
-  if (elements > kMost) return;
+  if (claim.others.empty() || elements > kMost) return;
+  const double worst = verify::compare_exact(claim.answer, oracle, verify::Expect::kPresent).worst;
   for (const OtherRows& other : claim.others) {
     const verify::Comparison fit = verify::compare_exact(other.read(), oracle, verify::Expect::kPresent);
     if (!fit.complaint.empty() || !(fit.worst < kNear) || !(fit.worst < worst / 10)) continue;
@@ -148,26 +163,30 @@ void try_other_rows(ClaimVerdict& verdict, const ClaimToJudge& claim, const veri
 
 ClaimVerdict judge_claim(const ClaimToJudge& claim) {
   const Problem& problem = claim.problem;
-  const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const ClaimRule rule = rule_for(claim.stored, claim.answer, claim.precision);
+  verify::Oracle oracle = oracle_of(claim, rule);
+  leave_out_padding(oracle.deviation, claim);
   Phases phases;
-  phases.begin("computing what is right");
-  const verify::Oracle oracle = verify::oracle(problem, claim.stored.inputs, threads);
   phases.begin("comparing");
-  verify::Comparison comparison = compared(claim.answer, problem, claim.stored, oracle);
+  verify::Comparison comparison = compared(claim.answer, problem, oracle, rule.rounding);
   leave_out_padding(comparison, claim);
-  ClaimVerdict verdict{
-      .good = comparison.good, .rule = rule_of(claim.answer), .not_judged = not_judged(claim)};
+  ClaimVerdict verdict{.good = comparison.good, .rule = described(rule), .not_judged = not_judged(claim)};
   verdict.report.title = claim.title + ", " + verdict.rule;
   verdict.half = claim.stored.inputs.has_backward() && claim.answer.dq.empty() && claim.answer.dk.empty() &&
                  claim.answer.dv.empty();
   add_rows(verdict, comparison, problem);
   verdict.summary = verify::described(comparison, problem.sharding());
   verdict.first = verify::first_wrong(comparison, problem.sharding());
+  for (const verify::TensorComparison& tensor : comparison.tensors)
+    verdict.together.insert(verdict.together.end(), tensor.together.begin(), tensor.together.end());
+  if (comparison.good) return verdict;
   phases.begin("looking for the mistake");
-  if (!comparison.good) {
-    diagnose_into(verdict, claim, oracle, comparison);
-    try_other_rows(verdict, claim, oracle, comparison.worst);
-  }
+  diagnose_into(verdict, claim, oracle, comparison);
+  try_other_rows(verdict, claim, oracle);
+  if (const auto half = hidden_half_type(claim.answer); half && !is_half(rule.type))
+    verdict.remarks.push_back("every number of the claim is a " + std::string(name_of(*half)) +
+                              " number: if it was computed in that type, add --dtype " +
+                              std::string(name_of(*half)));
   return verdict;
 }
 

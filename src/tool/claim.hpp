@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tool/claim_rule.hpp"
 #include "tool/claims/reading.hpp"
-#include "tool/tensor_files.hpp"
 #include "verify/compare.hpp"
 #include "verify/diagnose.hpp"
 #include "verify/report.hpp"
@@ -37,6 +37,7 @@ struct ClaimVerdict {
   std::vector<Reading> readings;  // of the inputs and of the claim
   ClaimSource files;
   std::optional<verify::FirstWrong> first;
+  std::vector<verify::GroupFault> together;  // numbers that are wrong together
   std::string summary;  // "right: 1024 elements, ...", or how many are wrong and the first of them
   std::string place;    // the first wrong step
   std::vector<std::string> remarks;
@@ -56,11 +57,13 @@ struct ClaimToJudge {
   std::vector<std::string> unjudged;     // gradients that are there, without a dout to judge them by
   Index key_width = 0, value_width = 0;  // columns that the files have; the rest are zeros and not counted
   verify::Ranks ranks = verify::Ranks::kUnknown;
-  std::string title;
+  PrecisionOptions precision = {};
+  std::string title = {};
   std::vector<OtherRows> others = {};  // tried if the claim is wrong
 };
 
-// Judges the tensors of a claim: exactly if they are float64, else as its number type allows.
+// Judges the tensors of a claim: exactly if they are float64, else as rounding in its number type
+// allows.
 ClaimVerdict judge_claim(const ClaimToJudge& claim);
 
 }  // namespace ringcraft::tool

@@ -17,9 +17,8 @@
 #include "ringcraft/core/shown.hpp"
 #include "ringcraft/ring/theory.hpp"
 #include "tool/output.hpp"
-#include "verify/cases.hpp"
 #include "verify/compare.hpp"
-#include "verify/plain_dense.hpp"
+#include "verify/rounding_rule.hpp"
 
 namespace ringcraft::tool {
 namespace {
@@ -40,35 +39,6 @@ double largest_error(const Answer& got, const Answer& want, Oracle& oracle, veri
   oracle.scale = std::move(reference.scale);
   return comparison.worst;
 }
-
-// float64 is exact; a float32 or bfloat16 stage may be as far from the oracle as dense attention in that type
-// is, and dense itself about as far as rounding the oracle's numbers to it.
-Comparison judged(const Answer& got, DType type, const Answer* dense, const Oracle& oracle,
-                  verify::Expect expect) {
-  if (type == DType::kFloat64) return verify::compare_exact(got, oracle, expect);
-  return verify::FloatRule(type).add(got, verify::converted(dense ? *dense : oracle.value, type), oracle,
-                                     expect);
-}
-
-// A second problem with the extents of a first one, but for its length, and what it is measured by.
-struct SecondCase {
-  static constexpr Position kTokens = 100;
-  Problem problem;
-  verify::Inputs inputs;  // float32, of bfloat16 numbers
-  Answer dense;
-  Oracle oracle;
-
-  SecondCase(const Problem& first, bool backward)
-      : problem(make_problem({1, first.shape.heads, first.shape.kv_heads, kTokens, first.shape.head_dim},
-                             causal_mask(), first.layout, first.world_size)),
-        inputs(verify::converted(
-            verify::make_inputs(verify::make_case(problem, verify::Data::kNormal, 5), DType::kBFloat16),
-            DType::kFloat32)) {
-    if (!backward) inputs.dout = Buffer();
-    dense = verify::plain_dense<float>(problem, inputs);
-    oracle = verify::oracle(problem, inputs);
-  }
-};
 
 // ---- costs
 
@@ -139,8 +109,7 @@ class Climb {
   Climb(verify::Report& report, const Problem& problem, const verify::Inputs& inputs, const Climber& climber)
       : report_(report), problem_(problem), inputs_(inputs), climber_(climber) {
     const auto start = std::chrono::steady_clock::now();
-    oracle_ =
-        verify::oracle(problem, inputs, static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+    oracle_ = oracle_in(inputs.q.dtype(), inputs.q.dtype());
     oracle_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
@@ -206,53 +175,44 @@ class Climb {
 
   void judge(const Stage& stage, verify::ReportRow& row, const std::string& previous,
              verify::StageResult& result) {
-    const auto first = answers_.find(verify::ladder().front().name);
-    const Answer* const dense = first == answers_.end() ? nullptr : &first->second;
     const DType type = stage.dtype.value_or(inputs_.q.dtype());
-    const Comparison verdict = judged(result.answer, type, dense, oracle_, stage.expect);
+    const Comparison verdict = judged(result.answer, type, stage.expect);
     row.sentence = verify::described(verdict, verify::problem_of(stage, problem_).sharding());
-    const std::string together = verdict.good && type == DType::kBFloat16 && dense != nullptr
-                                     ? wrong_together(stage, row.yours, result.answer, *dense)
-                                     : "";
-    if (!together.empty()) row.sentence = together;
-    const bool good = verdict.good && together.empty();
-    row.status = good ? verify::Status::kPassed : verify::Status::kFailed;
+    row.status = verdict.good ? verify::Status::kPassed : verify::Status::kFailed;
     if (!verdict.complaint.empty()) return;
     if (!previous.empty())
       row.figures.push_back({kAgainstPrevious,
                              largest_error(result.answer, answers_.at(previous), oracle_, stage.expect),
                              {},
                              ""});
-    row.figures.push_back({kAgainstOracle, verdict.worst, {}, ""});
+    row.figures.push_back(
+        {kAgainstOracle, largest_error(result.answer, oracle_.value, oracle_, stage.expect), {}, ""});
     row.figures.push_back({kSeconds, result.measurement.seconds(), {}, "s"});
     const bool backward = stage.expect == verify::Expect::kAll && inputs_.has_backward();
     const Cost theory = predicted(stage, problem_, type, backward);
     for (const Figure& figure : cost_figures(measured(result.measurement), theory, stage.layout.has_value()))
       row.figures.push_back(figure);
-    if (good) answers_.emplace(stage.name, std::move(result.answer));
+    if (verdict.good) answers_.emplace(stage.name, std::move(result.answer));
   }
 
-  // In bfloat16 an element may be wrong by a sixteenth of its scale: it is the errors taken together that
-  // tell, over several cases. One alone may be a few tokens, or a window of one key, whose dq and dk dense
-  // attention gets without any error: hence a second one. Empty: right.
-  std::string wrong_together(const Stage& stage, const std::vector<int>& yours, const Answer& got,
-                             const Answer& dense) {
-    if (!second_) second_.emplace(problem_, inputs_.has_backward());
-    const auto narrow = [](const Answer& answer) { return verify::converted(answer, DType::kBFloat16); };
-    verify::FloatRule rule(DType::kBFloat16);
-    rule.add(got, narrow(dense), oracle_, stage.expect);
-    const std::string on_the_second = fmt::format("on {} drawn tokens: ", SecondCase::kTokens);
-    const Climbed second = climb(stage, yours, second_->problem, second_->inputs);
-    if (!second.obstacle.empty()) return on_the_second + second.obstacle;
-    const Comparison found =
-        rule.add(second.result.answer, narrow(second_->dense), second_->oracle, stage.expect);
-    if (!found.good)
-      return on_the_second + verify::described(found, verify::problem_of(stage, second_->problem).sharding());
-    if (rule.good()) return {};
-    return fmt::format(
-        "each number is near enough, but the RMS of the errors is {:.2f} times that of dense attention in "
-        "bfloat16; 1.5 times is allowed",
-        rule.worst_rms_ratio());
+  // With standard deviations, unless they are float64's. Tensor cores take a half type; a stage may write its
+  // results in it, too.
+  Oracle oracle_in(DType type, DType results) const {
+    verify::OracleOptions options{.threads =
+                                      static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))};
+    if (type != DType::kFloat64) options.rounding = verify::tensor_core_rounding(type, results);
+    return verify::oracle(problem_, inputs_, options);
+  }
+
+  // float64 is exact; any other type rounds, and what its stages may round differs from the problem's own.
+  Comparison judged(const Answer& got, DType type, verify::Expect expect) {
+    if (type == DType::kFloat64) return verify::compare_exact(got, oracle_, expect);
+    const DType results = got.out.dtype();
+    const bool own = type == inputs_.q.dtype();
+    if (!own && !narrow_.contains({type, results}))
+      narrow_.emplace(std::pair{type, results}, oracle_in(type, results));
+    return verify::RoundingRule(verify::tensor_core_rounding(type, results))
+        .add(got, own ? oracle_ : narrow_.at({type, results}), expect);
   }
 
   verify::Report& report_;
@@ -261,8 +221,8 @@ class Climb {
   const Climber& climber_;
   Oracle oracle_;
   double oracle_seconds_ = 0;
-  std::optional<SecondCase> second_;
-  std::map<std::string, Answer> answers_;  // of the stages that are right
+  std::map<std::pair<DType, DType>, Oracle> narrow_;  // in other types than the inputs', and of results
+  std::map<std::string, Answer> answers_;             // of the stages that are right
   std::set<std::string> climbed_, failed_;
   std::set<int> cleared_;                           // lessons of the student's in a stage that passed
   std::map<int, std::string> faults_;               // others, and the first stage that failed with them

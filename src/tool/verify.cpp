@@ -24,6 +24,7 @@ struct VerifyOptions {
   std::string input, schedule, json;
   ClaimFlags flags;
   MaskOptions mask;
+  PrecisionOptions precision;
 };
 
 // Proves the schedule of a text; no tensors are needed for it.
@@ -80,9 +81,9 @@ int verify_claim(const VerifyOptions& options) {
   const std::string title = options.flags.claim + " (" + described(problem.mask) + ", " +
                             counted(problem.world_size, "rank") + ", " +
                             std::string(name_of(problem.layout)) + ")";
-  ClaimVerdict verdict =
-      judge_claim({problem, inputs.stored, std::move(claim.answer), std::move(claim.unjudged),
-                   inputs.widths.key, inputs.widths.value, given.ranks, title, other_rows(given, about)});
+  ClaimVerdict verdict = judge_claim({problem, inputs.stored, std::move(claim.answer),
+                                      std::move(claim.unjudged), inputs.widths.key, inputs.widths.value,
+                                      given.ranks, options.precision, title, other_rows(given, about)});
   verdict.files = {given.files.paths.size(), given.files.per_rank, given.rows};
   verdict.readings = inputs.readings;
   verdict.readings.insert(verdict.readings.end(), claim.readings.begin(), claim.readings.end());
@@ -112,6 +113,12 @@ void add_verify(CLI::App& app, Action& action) {
       "--schedule", options->schedule,
       "Instead of tensors: a text that says who sends, receives and computes what at which step");
   schedule->type_name("S");
+  command
+      ->add_option("--dtype", options->precision.dtype,
+                   "The type that the claim was computed in, where it is written in a wider one: float64, "
+                   "float32, bfloat16 or float16")
+      ->type_name("T");
+  command->add_flag("--tf32", options->precision.tf32, "Its products take float32 operands in TF32");
   options->flags.ring.add_to(*command);
   options->mask.add_to(*command);
   command->add_option("--json", options->json, "Also write the verdict for programs")->type_name("F");

@@ -28,13 +28,13 @@ Difference difference_at(std::string_view name, const Extents& e, std::size_t i,
           bound};
 }
 
-void record(Comparison& all, TensorComparison& tensor, const Difference& difference, double relative) {
+void record(Comparison& all, TensorComparison& tensor, const Difference& difference, double measured) {
   ++tensor.wrong;
   tensor.wrong_rows.emplace(difference.position, difference);
   if (!all.first) all.first = difference;
-  if (!all.largest || relative > all.largest_over_scale) {
+  if (!all.largest || measured > all.largest_measured) {
     all.largest = difference;
-    all.largest_over_scale = relative;
+    all.largest_measured = measured;
   }
 }
 
@@ -48,9 +48,9 @@ std::string complaint_about(std::string_view name, const Buffer& got, const Buff
 
 }  // namespace
 
-double Tolerance::error_over_scale(double got, double want, double scale) const {
+double Tolerance::measured(double got, double want, double unit) const {
   if (got == want) return 0;
-  const double quotient = std::fabs(got - want) / (scale + tiny / relative);
+  const double quotient = std::fabs(got - want) / (unit + tiny / relative);
   return std::isnan(quotient) ? kInfinity : quotient;
 }
 
@@ -60,45 +60,44 @@ namespace {
 struct Elements {
   std::string_view name;
   Extents extents;
-  std::span<const double> got, want, scale;
+  std::span<const double> got, want, unit;
 };
 
-TensorComparison compare_tensor(const Elements& e, double absolute, const Tolerance& tolerance,
-                                Comparison& all) {
+TensorComparison compare_tensor(const Elements& e, const Tolerance& tolerance, Comparison& all) {
   TensorComparison tensor{.name = std::string(e.name), .total = static_cast<Index>(e.got.size())};
   for (std::size_t i = 0; i < e.got.size(); ++i) {
-    const double got = e.got[i], want = e.want[i], error = std::fabs(got - want);
-    const double bound = std::isinf(want) ? 0 : absolute + tolerance.relative * e.scale[i] + tolerance.tiny;
-    const double relative = tolerance.error_over_scale(got, want, e.scale[i]);
-    tensor.worst = std::max(tensor.worst, relative);
-    tensor.square_sum += relative * relative;
+    const double got = e.got[i], want = e.want[i];
     if (got == want) continue;
-    const double share = error / bound;
+    const double bound = std::isinf(want) ? 0 : tolerance.relative * e.unit[i] + tolerance.tiny;
+    const double measured = tolerance.measured(got, want, e.unit[i]);
+    const double share = std::fabs(got - want) / bound;
+    tensor.worst = std::max(tensor.worst, measured);
     tensor.worst_share = std::max(tensor.worst_share, std::isnan(share) ? kInfinity : share);
-    if (std::isfinite(got) && error <= bound) continue;
-    record(all, tensor, difference_at(e.name, e.extents, i, got, want, bound), relative);
+    if (std::isfinite(got) && std::fabs(got - want) <= bound) continue;
+    record(all, tensor, difference_at(e.name, e.extents, i, got, want, bound), measured);
   }
   return tensor;
 }
 
 }  // namespace
 
-Comparison compare(const Answer& got, const Oracle& oracle, Expect expect, const Tolerance& tolerance) {
+Comparison compare(const Answer& got, const Answer& want, const Answer& unit, Expect expect,
+                   const Tolerance& tolerance) {
   Comparison result;
-  const auto got_tensors = named(got), want = named(oracle.value), scale = named(oracle.scale);
+  const auto got_tensors = named(got), wants = named(want), units = named(unit);
   const std::size_t count = expect == Expect::kForward ? 2 : kAnswerNames.size();
   const auto absent = [&](std::size_t t) {
     return expect == Expect::kPresent && got_tensors[t].tensor.extents() == Extents{};
   };
   for (std::size_t t = 0; t < count && result.complaint.empty(); ++t)
-    if (!absent(t)) result.complaint = complaint_about(want[t].name, got_tensors[t].tensor, want[t].tensor);
+    if (!absent(t)) result.complaint = complaint_about(wants[t].name, got_tensors[t].tensor, wants[t].tensor);
   if (!result.complaint.empty()) return result;
   for (std::size_t t = 0; t < count; ++t) {
-    if (want[t].tensor.empty() || absent(t)) continue;
+    if (wants[t].tensor.empty() || absent(t)) continue;
     const Buffer numbers = ringcraft::converted(got_tensors[t].tensor, DType::kFloat64);
-    const Elements elements{want[t].name, want[t].tensor.extents(), numbers.values<double>(),
-                            want[t].tensor.values<double>(), scale[t].tensor.values<double>()};
-    TensorComparison tensor = compare_tensor(elements, tolerance.absolute[t], tolerance, result);
+    const Elements elements{wants[t].name, wants[t].tensor.extents(), numbers.values<double>(),
+                            wants[t].tensor.values<double>(), units[t].tensor.values<double>()};
+    TensorComparison tensor = compare_tensor(elements, tolerance, result);
     result.wrong += tensor.wrong;
     result.total += tensor.total;
     result.worst = std::max(result.worst, tensor.worst);
@@ -110,7 +109,7 @@ Comparison compare(const Answer& got, const Oracle& oracle, Expect expect, const
 }
 
 Comparison compare_exact(const Answer& got, const Oracle& oracle, Expect expect) {
-  return compare(got, oracle, expect, {.relative = 1e-12, .tiny = 1e-300});
+  return compare(got, oracle.value, oracle.scale, expect, {.relative = 1e-12, .tiny = 1e-300});
 }
 
 std::optional<FirstWrong> first_wrong(const Comparison& comparison, const Sharding& sharding) {
@@ -134,20 +133,60 @@ std::string described(const Difference& d) {
   return text.str();
 }
 
+std::string described(const GroupFault& f) {
+  std::ostringstream text;
+  text << f.tensor;
+  switch (f.group) {
+    case GroupFault::Group::kRow:
+      text << ", batch " << f.batch << ", head " << f.head << ", position " << f.position;
+      break;
+    case GroupFault::Group::kHead:
+      text << ", batch " << f.batch << ", head " << f.head;
+      break;
+    case GroupFault::Group::kRank:
+      text << ", rows of rank " << f.rank;
+      break;
+    case GroupFault::Group::kTensor:
+      break;
+    case GroupFault::Group::kAllCases:
+      text << ", all cases together";
+      break;
+  }
+  text.precision(3);
+  const char sign = f.value < 0 ? '-' : '+';
+  if (f.figure == GroupFault::Figure::kScale)
+    text << ": the numbers are those of attention times 1 " << sign << ' ' << std::fabs(f.value)
+         << " (rounding may make it 1 " << sign << ' ' << f.bound << ")";
+  if (f.figure == GroupFault::Figure::kSize)
+    text << ": the errors are " << f.value << " times as large as rounding makes them (" << f.bound
+         << " may pass)";
+  if (f.figure == GroupFault::Figure::kShift)
+    text << ": the numbers are shifted by " << f.value << " standard deviations of rounding on average ("
+         << f.bound << " may pass)";
+  return text.str();
+}
+
 std::string described(const Comparison& c, const Sharding& sharding) {
   if (!c.complaint.empty()) return c.complaint;
   std::ostringstream text;
   text.precision(2);
   if (c.good) {
-    text << "right: " << c.total << " elements, largest error " << c.worst << " of its scale";
+    text << "right: " << c.total << " elements, largest error " << c.worst
+         << (c.yardstick == Yardstick::kScale ? " of its scale" : " standard deviations of rounding");
     return text.str();
   }
   if (c.total == 0) return "nothing to compare: the tensors have no elements";
-  text << c.wrong << " of " << c.total << (c.wrong == 1 ? " elements is wrong; " : " elements are wrong; ");
-  if (const auto first = first_wrong(c, sharding))
-    text << "first on rank " << first->rank << ", local row " << first->row << ": "
-         << described(first->difference);
-  return text.str();
+  if (c.wrong > 0) {
+    text << c.wrong << " of " << c.total << (c.wrong == 1 ? " elements is wrong; " : " elements are wrong; ");
+    if (const auto first = first_wrong(c, sharding))
+      text << "first on rank " << first->rank << ", local row " << first->row << ": "
+           << described(first->difference);
+    return text.str();
+  }
+  for (const TensorComparison& tensor : c.tensors)
+    if (!tensor.together.empty())
+      return "no element alone is wrong, but together: " + described(tensor.together.front());
+  return "wrong";
 }
 
 }  // namespace ringcraft::verify

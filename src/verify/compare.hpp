@@ -27,26 +27,61 @@ struct Difference {
 /// "dk, batch 0, head 1, position 17, column 3: got 0.5, expected 0.25 (error 0.25, allowed 1e-13)".
 std::string described(const Difference& difference);
 
+/// Numbers that are wrong together: each may be as far off as it is, not all of them in this way.
+struct GroupFault {
+  /// Which numbers.
+  enum class Group : std::uint8_t { kRow, kHead, kRank, kTensor, kAllCases };
+  /// What is wrong with them.
+  enum class Figure : std::uint8_t {
+    kSize,   ///< RMS of error / deviation
+    kScale,  ///< they are the right ones times 1 + value
+    kShift,  ///< mean of error / deviation
+  };
+  Group group = Group::kTensor;
+  Figure figure = Figure::kSize;
+  std::string tensor;
+  Index batch = 0, head = 0;  ///< of a row, a head
+  Position position = 0;      ///< of a row
+  int rank = 0;               ///< of a rank
+  double value = 0;
+  double bound = 0;  ///< the largest magnitude of the value that passes
+};
+
+/// "dv, batch 0, head 3: the numbers are those of attention times 1 + 0.0041 (rounding may make it 1 +
+/// 0.0006)".
+std::string described(const GroupFault& fault);
+
 /// What was found in one tensor.
 struct TensorComparison {
   std::string name;
   Index wrong = 0, total = 0;  ///< elements
-  double worst = 0;            ///< largest error / scale; infinite if an element is NaN or infinite
-  double worst_share = 0;      ///< largest error / bound: at most 1 if nothing is wrong
-  double square_sum = 0;       ///< sum of (error / scale)^2
+  double worst = 0;  ///< largest error in units of the yardstick; infinite if an element is no number
+  double worst_share =
+      0;  ///< largest error / bound, of elements and of groups: at most 1 if nothing is wrong
   std::map<Position, Difference>
-      wrong_rows;  ///< the first wrong element of each wrong row, by global position
+      wrong_rows;  ///< of each wrong row, by global position, the first wrong element, or the worst one
+  std::vector<GroupFault> together;  ///< of each group and figure the worst that does not pass
+
+  /// Nothing is wrong, neither one by one nor together.
+  bool good() const { return wrong == 0 && together.empty(); }
+};
+
+/// What errors are measured by.
+enum class Yardstick : std::uint8_t {
+  kScale,      ///< the element's scale: exact mode
+  kDeviation,  ///< the standard deviation that rounding gives the element
 };
 
 /// The verdict on an Answer.
 struct Comparison {
   bool good = false;
+  Yardstick yardstick = Yardstick::kScale;
   Index wrong = 0, total = 0;         ///< elements of all tensors
-  double worst = 0;                   ///< largest error / scale of all tensors
+  double worst = 0;                   ///< largest error of all tensors, in units of the yardstick
   double worst_share = 0;             ///< largest error / bound of all tensors
   std::optional<Difference> first;    ///< first wrong element, in the order of tensors and elements
-  std::optional<Difference> largest;  ///< wrong element with the largest error / scale
-  double largest_over_scale = 0;      ///< that error / scale
+  std::optional<Difference> largest;  ///< wrong element with the largest error in those units
+  double largest_measured = 0;        ///< that error
   std::vector<TensorComparison> tensors;
   std::string complaint;  ///< why nothing could be compared: a tensor missing, misshapen; empty otherwise
 };
@@ -74,47 +109,8 @@ struct FirstWrong {
 /// local row. Nothing if no element is wrong.
 std::optional<FirstWrong> first_wrong(const Comparison& comparison, const Sharding& sharding);
 
-/// One sentence: "right: 1024 elements, largest error 3.1e-16 of its scale", the complaint, or the first
-/// wrong element with its rank and local row.
+/// One sentence: "right: 1024 elements, largest error 3.1e-16 of its scale", the complaint, the first
+/// wrong element with its rank and local row, or what is wrong together.
 std::string described(const Comparison& comparison, const Sharding& sharding);
-
-/// The rule for answers in float32 or bfloat16. A subject is as good as plain dense attention in the same
-/// precision:
-///   (1) over all cases, the RMS of error / scale is at most 1.5 times that of dense, in each tensor;
-///   (2) each element's error is at most 2 x dense's largest error in that tensor + 8 eps scale + tiny.
-/// eps = 2^-23 (bfloat16: 2^-7), tiny = 1e-30. One FloatRule judges one subject over a table of cases.
-class FloatRule {
- public:
-  /// The number type whose rounding is allowed. Throws Error for float64, which has the exact rule.
-  explicit FloatRule(DType precision);
-
-  /// Judges one case by (2) and remembers it for (1). The oracle must be that of the rounded inputs; `dense`
-  /// is a plain dense computation on them.
-  Comparison add(const Answer& got, const Answer& dense, const Oracle& oracle, Expect expect = Expect::kAll);
-
-  /// RMS of the subject's error / scale over RMS of dense's, over the cases so far, of one tensor (see
-  /// kAnswerNames); 1 if neither has an error, NaN if the tensor was never judged.
-  double rms_ratio(std::size_t tensor) const;
-  /// The largest rms_ratio of all tensors judged.
-  double worst_rms_ratio() const;
-  /// Cases judged, and how many of them broke (2).
-  Index cases() const { return cases_; }
-  Index broken() const { return broken_; }
-  /// Largest error / bound of rule (2) so far.
-  double worst_share() const { return worst_share_; }
-  /// Whether both rules hold for what was added; false if nothing was.
-  bool good() const;
-
- private:
-  struct Sum {
-    double subject = 0, dense = 0;  // sums of (error / scale)^2
-    Index elements = 0;
-  };
-
-  double eps_;  // of the precision
-  std::array<Sum, kAnswerNames.size()> sums_;
-  Index cases_ = 0, broken_ = 0;
-  double worst_share_ = 0;
-};
 
 }  // namespace ringcraft::verify

@@ -43,11 +43,26 @@ std::string growth_of(const Evidence& e) {
   return text;
 }
 
+// Errors of one tensor in parts of their elements' scales.
+struct Errors {
+  double squares = 0, worst = 0;  // the sum of all squares, and the largest
+};
+Errors errors_of(const Buffer& claim, const Buffer& want, const Buffer& scale) {
+  Errors errors;
+  const auto got = claim.values<double>(), wants = want.values<double>(), scales = scale.values<double>();
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double error = got[i] == wants[i] ? 0 : std::fabs(got[i] - wants[i]) / (scales[i] + 1e-288);
+    errors.squares += error * error;
+    errors.worst = std::max(errors.worst, error);
+  }
+  return errors;
+}
+
 // The precision whose rounding is about as large; nothing if the errors are smaller or larger than any. The
 // largest error of rounding is some units in the last place: 2^-8 in bfloat16, 2^-11 in the others.
 std::string precision_of(double rms, double worst, DType claim) {
   if (claim == DType::kFloat64 && rms > 1e-11 && rms < 2e-6) return "float32";
-  if (claim != DType::kBFloat16 && rms > 3e-6 && rms < 2e-4 && worst < 0x1p-7) return "float16 or TF32";
+  if (!is_half(claim) && rms > 3e-6 && rms < 2e-4 && worst < 0x1p-7) return "float16 or TF32";
   if (rms >= 2e-4 && rms < 2e-2 && worst < 0x1p-4) return "bfloat16";
   return "";
 }
@@ -71,10 +86,14 @@ std::vector<Cause> causes_by_numbers(const Evidence& e, TensorGroup group) {
                "Does this row meet a block without a visible key (-inf - (-inf)), a score that exp cannot "
                "hold, or memory that nobody wrote?"}};
     }
-    squares += tensor.square_sum;
+    const auto t = static_cast<std::size_t>(std::find(kAnswerNames.begin(), kAnswerNames.end(), tensor.name) -
+                                            kAnswerNames.begin());
+    const Errors errors =
+        errors_of(named(e.claim)[t].tensor, named(e.oracle.value)[t].tensor, named(e.oracle.scale)[t].tensor);
+    squares += errors.squares;
     elements += static_cast<double>(tensor.total);
     wrong += static_cast<double>(tensor.wrong);
-    worst = std::max(worst, tensor.worst);
+    worst = std::max(worst, errors.worst);
   }
   const double rms = std::sqrt(squares / std::max(elements, 1.0));
   const std::string precision = precision_of(rms, worst, e.precision);

@@ -45,7 +45,7 @@ std::string step_of_blocks(const Evidence& e, const TwistedRing& ring, const Row
     if (some.empty()) return false;
     const Merged value = merged(MergeTwist::kRight, LseTwist::kRight, some, -1, e.exponents());
     return same_row(row_of(e.claim.out, row.batch, row.head, row.position), value.out,
-                    row_of(e.oracle.scale.out, row.batch, row.head, row.position), e.tolerance(), false);
+                    row_of(e.units().out, row.batch, row.head, row.position), e.nearness(), false);
   };
   for (std::size_t set = 1; set < (1u << n); ++set) {
     std::vector<BlockPartial> some;

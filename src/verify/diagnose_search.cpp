@@ -79,7 +79,7 @@ void add_lse_mistakes(const Evidence& e, Found& found) {
 
 bool any_wrong(const Comparison& comparison, TensorGroup group) {
   for (const TensorComparison& tensor : comparison.tensors)
-    if (tensor.wrong > 0 &&
+    if (!tensor.wrong_rows.empty() &&
         (tensor.name == "out" || tensor.name == "lse") == (group == TensorGroup::kForward))
       return true;
   return false;

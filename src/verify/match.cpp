@@ -33,13 +33,13 @@ struct Tally {
 };
 
 void count(const Evidence& e, const Arrangement& ranks, const RowPlace& row, const Buffer& claim,
-           const Buffer& want, const Buffer& scale, std::span<const double> twisted, bool no_key,
+           const Buffer& want, const Buffer& unit, std::span<const double> twisted, bool no_key,
            Tally& tally) {
   const auto got = row_of(claim, row.batch, row.head, row.position),
-             bounds = row_of(scale, row.batch, row.head, row.position);
+             units = row_of(unit, row.batch, row.head, row.position);
   const bool right =
-      same_row(got, row_of(want, row.batch, row.head, row.position), bounds, e.tolerance(), false);
-  const bool hit = same_row(got, twisted, bounds, e.tolerance(), no_key);
+      same_row(got, row_of(want, row.batch, row.head, row.position), units, e.nearness(), false);
+  const bool hit = same_row(got, twisted, units, e.nearness(), no_key);
   const int rank = ranks.owner[static_cast<std::size_t>(row.position)];
   ++(right ? tally.right : tally.wrong);
   if (hit) ++(right ? tally.right_hits : tally.wrong_hits);
@@ -55,10 +55,10 @@ std::vector<Tally> forward_tallies(const Evidence& e, const TwistedRing& ring, c
     const Merged value = ring.forward(twist, row);
     const bool no_key = std::isinf(value.lse);
     if (e.has("out"))
-      count(e, ring.arrangement(), row, e.claim.out, e.oracle.value.out, e.oracle.scale.out, value.out,
-            no_key, tallies[0]);
+      count(e, ring.arrangement(), row, e.claim.out, e.oracle.value.out, e.units().out, value.out, no_key,
+            tallies[0]);
     if (e.has("lse"))
-      count(e, ring.arrangement(), row, e.claim.lse, e.oracle.value.lse, e.oracle.scale.lse, {&value.lse, 1},
+      count(e, ring.arrangement(), row, e.claim.lse, e.oracle.value.lse, e.units().lse, {&value.lse, 1},
             no_key, tallies[1]);
     if (tallies[0].hopeless(planned) && (tallies[1].hopeless(planned) || tallies[1].wrong == 0)) break;
     if (tallies[1].hopeless(planned) && tallies[0].wrong == 0) break;
@@ -71,8 +71,8 @@ std::vector<Tally> backward_tallies(const Evidence& e, const TwistedRing& ring, 
   std::vector<Tally> tallies{{"dq"}, {"dk"}, {"dv"}};
   for (const RowPlace& row : sample.rows) {
     if (!e.has("dq")) break;
-    count(e, ring.arrangement(), row, e.claim.dq, e.oracle.value.dq, e.oracle.scale.dq, ring.dq(twist, row),
-          false, tallies[0]);
+    count(e, ring.arrangement(), row, e.claim.dq, e.oracle.value.dq, e.units().dq, ring.dq(twist, row), false,
+          tallies[0]);
     if (tallies[0].hopeless(static_cast<Index>(sample.rows.size()))) break;
   }
   const auto planned = static_cast<Index>(sample.kv_rows.size());
@@ -80,10 +80,10 @@ std::vector<Tally> backward_tallies(const Evidence& e, const TwistedRing& ring, 
     if (!e.has("dk") && !e.has("dv")) break;
     const KvRows value = ring.dkv(twist, row);
     if (e.has("dk"))
-      count(e, ring.arrangement(), row, e.claim.dk, e.oracle.value.dk, e.oracle.scale.dk, value.dk, false,
+      count(e, ring.arrangement(), row, e.claim.dk, e.oracle.value.dk, e.units().dk, value.dk, false,
             tallies[1]);
     if (e.has("dv"))
-      count(e, ring.arrangement(), row, e.claim.dv, e.oracle.value.dv, e.oracle.scale.dv, value.dv, false,
+      count(e, ring.arrangement(), row, e.claim.dv, e.oracle.value.dv, e.units().dv, value.dv, false,
             tallies[2]);
     if (tallies[1].hopeless(planned) && (tallies[2].hopeless(planned) || tallies[2].wrong == 0)) break;
     if (tallies[2].hopeless(planned) && tallies[1].wrong == 0) break;

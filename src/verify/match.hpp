@@ -34,8 +34,15 @@ struct Evidence {
   /// Whether the claim has this tensor; the others of `claim` are the oracle's.
   bool has(std::string_view name) const;
 
-  /// The largest distance, in parts of an element's scale, at which two computations agree.
-  double tolerance() const;
+  /// How near two computations of an element are that agree: within unit * its element of units() + relative
+  /// * its magnitude.
+  struct Nearness {
+    double unit, relative;
+  };
+  Nearness nearness() const;
+  /// The oracle's scales, or for half types the standard deviations of rounding, which they are too blunt
+  /// for.
+  const Answer& units() const { return is_half(precision) ? oracle.deviation : oracle.scale; }
   /// The exponents of exp in the claim's precision.
   ExponentRange exponents() const;
 };
@@ -70,9 +77,9 @@ struct Match {
 Match match(const Evidence& evidence, const TwistedRing& ring, const Suspect& suspect, TensorGroup pass,
             const Sample& sample);
 
-/// Whether two rows agree: every element within the tolerance of its scale, and no number where there is
-/// none. `no_key` says that `want` saw no key, for which people write zeros or NaN.
-bool same_row(std::span<const double> got, std::span<const double> want, std::span<const double> scale,
-              double tolerance, bool no_key);
+/// Whether two rows agree: every element near enough, and no number where there is none. `unit` has the row
+/// of Evidence::units(). `no_key` says that `want` saw no key, for which people write zeros or NaN.
+bool same_row(std::span<const double> got, std::span<const double> want, std::span<const double> unit,
+              Evidence::Nearness nearness, bool no_key);
 
 }  // namespace ringcraft::verify

@@ -13,17 +13,17 @@ bool Evidence::has(std::string_view name) const {
   return known != kAnswerNames.end() && there[static_cast<std::size_t>(known - kAnswerNames.begin())];
 }
 
-double Evidence::tolerance() const {
+Evidence::Nearness Evidence::nearness() const {
   switch (precision) {
     case DType::kFloat64:
-      return 1e-12;
+      return {1e-12, 1e-12};
     case DType::kFloat32:
-      return 64 * 0x1p-23;
+      return {64 * 0x1p-23, 64 * 0x1p-23};
     case DType::kBFloat16:
     case DType::kFloat16:
-      return 4 * 0x1p-8;
+      break;
   }
-  return 0;
+  return {12, 4 * unit_roundoff(precision)};
 }
 
 ExponentRange Evidence::exponents() const {
@@ -31,8 +31,8 @@ ExponentRange Evidence::exponents() const {
   return {.low = -103.9, .high = 88.7};
 }
 
-bool same_row(std::span<const double> got, std::span<const double> want, std::span<const double> scale,
-              double tolerance, bool no_key) {
+bool same_row(std::span<const double> got, std::span<const double> want, std::span<const double> unit,
+              Evidence::Nearness nearness, bool no_key) {
   constexpr double kTiny = 1e-290;
   for (std::size_t c = 0; c < got.size(); ++c) {
     if (got[c] == want[c]) continue;
@@ -41,7 +41,9 @@ bool same_row(std::span<const double> got, std::span<const double> want, std::sp
       return false;
     }
     if (no_key && !std::isfinite(got[c])) continue;
-    if (!(std::fabs(got[c] - want[c]) <= tolerance * (scale[c] + std::fabs(want[c])) + kTiny)) return false;
+    if (!(std::fabs(got[c] - want[c]) <=
+          nearness.unit * unit[c] + nearness.relative * std::fabs(want[c]) + kTiny))
+      return false;
   }
   return true;
 }

@@ -1,7 +1,4 @@
-// The oracle (see oracle.hpp). A tile of query rows is taken through five passes; inside a pass, a few keys
-// at a time meet every row of the tile, so that keys are read from memory once per tile. The tile changes the
-// speed, not the sums: each row adds its keys in order, each key its rows in order. "omp simd" lets the sum
-// of one dot product be re-ordered; nothing else is.
+// The oracle's mask, and its work over heads and threads; oracle_rows.cpp has the arithmetic.
 #include "verify/oracle.hpp"
 
 #include <algorithm>
@@ -13,7 +10,7 @@
 #include <thread>
 
 #include "ringcraft/core/error.hpp"
-#include "ringcraft/core/matrix.hpp"
+#include "verify/oracle_detail.hpp"
 
 namespace ringcraft::verify {
 
@@ -36,130 +33,14 @@ BlockProblem whole(const Problem& problem) {
 namespace {
 
 constexpr Index kRowsPerTile = 8;  // rows whose vectors stay near while a few keys pass by
-constexpr int kKeysPerChunk = 16;
-
-// a . b and |a| . |b|
-struct Dots {
-  double plain, absolute;
-};
-Dots dots(const double* a, const double* b, Index n) {
-  double plain = 0, absolute = 0;
-#pragma omp simd reduction(+ : plain, absolute)
-  for (Index c = 0; c < n; ++c) {
-    const double product = a[c] * b[c];
-    plain += product;
-    absolute += std::fabs(product);
-  }
-  return {plain, absolute};
-}
-
-// value += x * vector, scale += x_scale * |vector|
-void add(double* value, double* scale, double x, double x_scale, const double* vector, Index n) {
-#pragma omp simd
-  for (Index c = 0; c < n; ++c) {
-    value[c] += x * vector[c];
-    scale[c] += x_scale * std::fabs(vector[c]);
-  }
-}
-
-// A quantity per visible pair of one row: what the names in oracle.hpp say.
-struct Pair {
-  int key;          // row of k and v
-  double score, c;  // softmax_scale q.k; 1 + |softmax_scale| |q|.|k|
-  double p, w;      // weight, and weight with its condition
-  Dots dout_v;      // dout.v and |dout|.|v|
-  double ds, z;     // softmax_scale P (dout.v - delta), and its scale
-};
-
-// The vectors of one (batch, kv_head) group and of the query head at work in it.
-struct Head {
-  Matrix<const double> q, k, v, dout;
-  Matrix<double> out, lse, dq, dk, dv;
-  Matrix<double> out_scale, lse_scale, dq_scale, dk_scale, dv_scale;
-};
-
-using Rows = std::vector<std::vector<Pair>>;  // of a tile
-
-// Calls body(row of the tile, pair) for all pairs, a chunk of keys at a time.
-template <class Body>
-void for_each_pair(Rows& rows, int keys, Body body) {
-  std::vector<std::size_t> next(rows.size(), 0);
-  for (int chunk = kKeysPerChunk; chunk < keys + kKeysPerChunk; chunk += kKeysPerChunk)
-    for (std::size_t a = 0; a < rows.size(); ++a)
-      for (std::size_t& n = next[a]; n < rows[a].size() && rows[a][n].key < chunk; ++n)
-        body(static_cast<Index>(a), rows[a][n]);
-}
-
-void score_pairs(Rows& rows, const Head& h, Index first, double softmax_scale) {
-  for_each_pair(rows, static_cast<int>(h.k.rows), [&](Index a, Pair& pair) {
-    const Dots d = dots(h.q.row(first + a).data(), h.k.row(pair.key).data(), h.k.cols);
-    pair.score = softmax_scale * d.plain;
-    pair.c = 1 + std::fabs(softmax_scale) * d.absolute;
-  });
-}
-
-// Weights, lse and their scales of one row.
-void weigh_row(std::vector<Pair>& row, const Head& h, Index i) {
-  constexpr double kNothing = -std::numeric_limits<double>::infinity();
-  double max = kNothing, sum = 0, r = 0;
-  for (const Pair& pair : row) max = std::max(max, pair.score);
-  for (Pair& pair : row) sum += pair.p = std::exp(pair.score - max);
-  for (Pair& pair : row) r += (pair.p /= sum) * pair.c;
-  for (Pair& pair : row) pair.w = pair.p * (pair.c + r);
-  h.lse(i, 0) = row.empty() ? kNothing : max + std::log(sum);
-  h.lse_scale(i, 0) = 1 + r;
-}
-
-void add_outputs(Rows& rows, const Head& h, Index first) {
-  for_each_pair(rows, static_cast<int>(h.k.rows), [&](Index a, Pair& pair) {
-    const double* v = h.v.row(pair.key).data();
-    add(h.out.row(first + a).data(), h.out_scale.row(first + a).data(), pair.p, pair.w, v, h.v.cols);
-    if (h.dout.rows > 0) pair.dout_v = dots(h.dout.row(first + a).data(), v, h.v.cols);
-  });
-}
-
-// The gradient of the scores of one row, ds = softmax_scale P (dP - delta) with delta = sum of P dP.
-void differentiate_row(std::vector<Pair>& row, const Head& h, Index i, double softmax_scale) {
-  double delta = 0, delta_absolute = 0;
-  for (const Pair& pair : row) {
-    delta += pair.p * pair.dout_v.plain;
-    delta_absolute += pair.p * pair.dout_v.absolute;
-  }
-  const double through_out = dots(h.dout.row(i).data(), h.out_scale.row(i).data(), h.dout.cols).absolute;
-  for (Pair& pair : row) {
-    pair.ds = softmax_scale * pair.p * (pair.dout_v.plain - delta);
-    pair.z =
-        std::fabs(softmax_scale) * (pair.w * (pair.dout_v.absolute + delta_absolute) + pair.p * through_out);
-  }
-}
-
-void add_gradients(Rows& rows, const Head& h, Index first) {
-  const Index d = h.q.cols;
-  for_each_pair(rows, static_cast<int>(h.k.rows), [&](Index a, const Pair& pair) {
-    const Index i = first + a, j = pair.key;
-    add(h.dq.row(i).data(), h.dq_scale.row(i).data(), pair.ds, pair.z, h.k.row(j).data(), d);
-    add(h.dk.row(j).data(), h.dk_scale.row(j).data(), pair.ds, pair.z, h.q.row(i).data(), d);
-    add(h.dv.row(j).data(), h.dv_scale.row(j).data(), pair.p, pair.w, h.dout.row(i).data(), d);
-  });
-}
-
-void compute_tile(Rows& rows, const Head& h, Index first, double softmax_scale) {
-  score_pairs(rows, h, first, softmax_scale);
-  for (std::size_t a = 0; a < rows.size(); ++a) weigh_row(rows[a], h, first + static_cast<Index>(a));
-  add_outputs(rows, h, first);
-  if (h.dout.rows == 0) return;
-  for (std::size_t a = 0; a < rows.size(); ++a)
-    differentiate_row(rows[a], h, first + static_cast<Index>(a), softmax_scale);
-  add_gradients(rows, h, first);
-}
 
 // The keys that the rows of a tile see; the same for every head.
-Rows visible_pairs(const BlockProblem& p, Index first, Index count) {
-  Rows rows(static_cast<std::size_t>(count));
+std::vector<std::vector<int>> visible_keys(const BlockProblem& p, Index first, Index count) {
+  std::vector<std::vector<int>> rows(static_cast<std::size_t>(count));
   for (std::size_t a = 0; a < rows.size(); ++a)
     for (std::size_t b = 0; b < p.keys.size(); ++b)
       if (visible(p.mask, p.queries[static_cast<std::size_t>(first) + a], p.keys[b]))
-        rows[a].push_back({.key = static_cast<int>(b)});
+        rows[a].push_back(static_cast<int>(b));
   return rows;
 }
 
@@ -182,27 +63,59 @@ auto head_or_none(B& buffer, Index batch, Index head) {
   return buffer.empty() ? Matrix<T>{} : Matrix<T>(head_of<double>(buffer, batch, head));
 }
 
+HeadAnswer head_answer(Answer& a, Index batch, Index head, Index kv_head) {
+  return {head_or_none(a.out, batch, head), head_or_none(a.lse, batch, head), head_or_none(a.dq, batch, head),
+          head_or_none(a.dk, batch, kv_head), head_or_none(a.dv, batch, kv_head)};
+}
+
+// Counts finished query heads of tiles, from all threads; one of them tells.
+class Progress {
+ public:
+  Progress(const std::function<void(double)>& tell, double all) : tell_(tell), all_(all) {}
+  void step(bool teller) {
+    const double done = static_cast<double>(++done_);
+    if (teller && tell_) tell_(done / all_);
+  }
+
+ private:
+  const std::function<void(double)>& tell_;
+  double all_;
+  std::atomic<Index> done_{0};
+};
+
+// All there is to compute.
+struct Work {
+  const BlockProblem& problem;
+  const Inputs& in;
+  OracleTerms terms;
+  Oracle& to;
+};
+
 // One (batch, kv_head): all its query heads. The only writer of its dk and dv.
-void compute_group(const BlockProblem& p, const Inputs& in, Oracle& to, Index batch, Index kv_head) {
+void compute_group(const Work& work, Index batch, Index kv_head, Progress& progress, bool teller) {
+  const BlockProblem& p = work.problem;
   const Index group = p.heads / p.kv_heads, queries = static_cast<Index>(p.queries.size());
   for (Index first = 0; first < queries; first += kRowsPerTile) {
-    Rows rows = visible_pairs(p, first, std::min(kRowsPerTile, queries - first));
+    const auto keys = visible_keys(p, first, std::min(kRowsPerTile, queries - first));
     for (Index head = kv_head * group; head < (kv_head + 1) * group; ++head)
-      compute_tile(rows,
-                   {head_of<double>(in.q, batch, head), head_or_none(in.k, batch, kv_head),
-                    head_or_none(in.v, batch, kv_head), head_or_none(in.dout, batch, head),
-                    head_of<double>(to.value.out, batch, head), head_of<double>(to.value.lse, batch, head),
-                    head_or_none(to.value.dq, batch, head), head_or_none(to.value.dk, batch, kv_head),
-                    head_or_none(to.value.dv, batch, kv_head), head_of<double>(to.scale.out, batch, head),
-                    head_of<double>(to.scale.lse, batch, head), head_or_none(to.scale.dq, batch, head),
-                    head_or_none(to.scale.dk, batch, kv_head), head_or_none(to.scale.dv, batch, kv_head)},
-                   first, p.softmax_scale);
+      add_rows(
+          {head_or_none(work.in.q, batch, head), head_or_none(work.in.k, batch, kv_head),
+           head_or_none(work.in.v, batch, kv_head), head_or_none(work.in.dout, batch, head),
+           head_answer(work.to.value, batch, head, kv_head), head_answer(work.to.scale, batch, head, kv_head),
+           head_answer(work.to.deviation, batch, head, kv_head)},
+          work.terms, first, keys);
+    progress.step(teller);
   }
+  if (!work.terms.rounding) return;
+  const HeadAnswer value = head_answer(work.to.value, batch, 0, kv_head),
+                   deviation = head_answer(work.to.deviation, batch, 0, kv_head);
+  finish_variances(deviation.dk, value.dk, *work.terms.rounding);
+  finish_variances(deviation.dv, value.dv, *work.terms.rounding);
 }
 
 // A scale that has overflowed would let every answer pass.
 void require_no_overflow(const Oracle& oracle) {
-  for (const Answer* answer : {&oracle.value, &oracle.scale})
+  for (const Answer* answer : {&oracle.value, &oracle.scale, &oracle.deviation})
     for (const auto& [name, tensor] : named(*answer)) {
       if (tensor.empty()) continue;
       for (const double x : tensor.values<double>())
@@ -214,18 +127,27 @@ void require_no_overflow(const Oracle& oracle) {
 
 }  // namespace
 
-Oracle oracle(const BlockProblem& problem, const Inputs& inputs, int threads) {
+Oracle oracle(const BlockProblem& problem, const Inputs& inputs, const OracleOptions& options) {
   require_inputs(problem.q_extents(), problem.kv_extents(), inputs);
   require_finite(inputs);
   const Inputs in = converted(inputs, DType::kFloat64);
-  Oracle result{zero_answer(problem, in.has_backward()), zero_answer(problem, in.has_backward())};
-  const Index groups = problem.batch * problem.kv_heads;
+  const bool backward = in.has_backward();
+  Oracle result{zero_answer(problem, backward), zero_answer(problem, backward)};
+  if (options.rounding) result.deviation = zero_answer(problem, backward);
+  const Index groups = problem.batch * problem.kv_heads, queries = static_cast<Index>(problem.queries.size());
+  const Work all{problem,
+                 in,
+                 {problem.softmax_scale, options.rounding,
+                  static_cast<double>(queries * (problem.heads / problem.kv_heads))},
+                 result};
+  Progress progress(options.progress,
+                    static_cast<double>(groups * ((queries + kRowsPerTile - 1) / kRowsPerTile)));
   std::atomic<Index> next{0};
-  std::vector<std::exception_ptr> failures(static_cast<std::size_t>(std::max(threads, 1)));
+  std::vector<std::exception_ptr> failures(static_cast<std::size_t>(std::max(options.threads, 1)));
   const auto work = [&](std::exception_ptr& failure) {
     try {
       for (Index g = next++; g < groups; g = next++)
-        compute_group(problem, in, result, g / problem.kv_heads, g % problem.kv_heads);
+        compute_group(all, g / problem.kv_heads, g % problem.kv_heads, progress, &failure == failures.data());
     } catch (...) {
       failure = std::current_exception();
     }
@@ -241,9 +163,9 @@ Oracle oracle(const BlockProblem& problem, const Inputs& inputs, int threads) {
   return result;
 }
 
-Oracle oracle(const Problem& problem, const Inputs& inputs, int threads) {
+Oracle oracle(const Problem& problem, const Inputs& inputs, const OracleOptions& options) {
   validate(problem);
-  return oracle(whole(problem), inputs, threads);
+  return oracle(whole(problem), inputs, options);
 }
 
 }  // namespace ringcraft::verify

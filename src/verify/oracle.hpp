@@ -4,8 +4,11 @@
 /// pairs, with an element-wise mask predicate of its own (no key ranges, no blocks, no merge), so that it
 /// shares no idea, and no mistake, with what it judges. It is never an exercise.
 
+#include <functional>
+#include <optional>
 #include <vector>
 
+#include "verify/rounding.hpp"
 #include "verify/tensors.hpp"
 
 namespace ringcraft::verify {
@@ -44,15 +47,38 @@ BlockProblem whole(const Problem& problem);
 /// dk, dv and their scales are summed over the query heads of the group. Correct code in double stays
 /// below 1.2e-15 of the scale on every input. All tensors are float64; gradients are empty if the inputs have
 /// no dout. A query without a key has out = 0, lse = -inf, dq = 0.
+///
+/// And, if a Rounding was given, the standard deviation of its errors. With s the scores, r the Rounding, e =
+/// 2^-24 for the arithmetic in float32, n the terms of a sum, delta = dout.out, g = dP - delta, all squares
+/// and products element by element:
+///   var(s_ij) = r.inner s^2 + 4 e^2 c^2 + 2 r.operands softmax_scale^2 q^2.k^2,   R_i = sum_j P^2 var(s) +
+///   e^2 n/3 var(out_i) = sum_j P^2 [var(s) (v - out)^2 + (r.products + r.operands + e^2 n/2) v^2] +
+///   (r.results + e^2 n/3) out^2 var(lse_i) = sum_j P^2 (var(s) less what r.inner adds) + (8/12 2^-23
+///   scale(lse))^2;  with r.lse: + r.lse lse^2 var(delta_i) = r.results dout^2.out^2 + r.inner delta^2 + 4
+///   e^2 (|dout|.|out|)^2 + sum_j P^2 [r.products dP^2 + var(s) g^2] var(P_ij) / P^2 = var(s) (1 - 2P) + R_i
+///   var(dS_ij) = (r.products + r.inner) dS^2 + P^2 [r.inner dP^2 + 4 e^2 (|dout|.|v|)^2 + r.operands (g^2 +
+///   2 dout^2.v^2)] grown(n) = e^2 n/2 + r.sums n / (2 kBlock) var(dq_i) = softmax_scale^2 {sum_j [var(dS) +
+///   P^2 var(s) g^2 + grown dS^2] k^2 + var(delta) (sum_j P k)^2} + (R_i + r.results) dq^2 var(dk_j) =
+///   softmax_scale^2 sum_i [var(dS) + var(P) g^2 + P^2 var(delta) + grown dS^2] q^2 + r.results dk^2
+///   var(dv_j) = sum_i [(r.products + r.operands + grown) P^2 + var(P)] dout^2 + r.results dv^2
+/// and r.underflow for each number that it may have reached. A score's error moves the weights of its whole
+/// row, which is what the terms with R are for.
 struct Oracle {
   Answer value, scale;
+  Answer deviation = {};  ///< float64; all tensors empty without a Rounding
 };
 
-/// The right answer to a problem, for inputs of any number type. Memory beyond the tensors: O(seqlen).
-/// `threads` share the (batch, kv_head) groups; the result does not depend on their number. Throws Error if
-/// the inputs do not have the problem's extents, or are not finite.
-Oracle oracle(const Problem& problem, const Inputs& inputs, int threads = 1);
+/// How an oracle is asked.
+struct OracleOptions {
+  int threads = 1;                            ///< share the (batch, kv_head) groups; they change no number
+  std::optional<Rounding> rounding = {};      ///< whose standard deviations are wanted, too
+  std::function<void(double)> progress = {};  ///< called from one thread, with the share that is done
+};
+
+/// The right answer to a problem, for inputs of any number type. Memory beyond the tensors: O(seqlen). Throws
+/// Error if the inputs do not have the problem's extents, or are not finite.
+Oracle oracle(const Problem& problem, const Inputs& inputs, const OracleOptions& options = {});
 /// The same for some queries against some keys.
-Oracle oracle(const BlockProblem& problem, const Inputs& inputs, int threads = 1);
+Oracle oracle(const BlockProblem& problem, const Inputs& inputs, const OracleOptions& options = {});
 
 }  // namespace ringcraft::verify

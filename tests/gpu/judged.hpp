@@ -1,8 +1,8 @@
 #pragma once
 /// @file
 /// Several implementations judged by the oracle over one table of cases, under the rule for the
-/// number type of their elements. The oracle and plain dense attention, which cost more than the kernels, are
-/// computed once for all candidates of a type.
+/// number type of their elements. The oracle, which costs more than the kernels, is computed once for all
+/// candidates of a type.
 
 #include <functional>
 #include <map>
@@ -12,8 +12,7 @@
 
 #include "runner.hpp"
 #include "verify/cases.hpp"
-#include "verify/compare.hpp"
-#include "verify/plain_dense.hpp"
+#include "verify/rounding_rule.hpp"
 
 namespace ringcraft::kernels {
 
@@ -29,13 +28,17 @@ struct Candidate {
 inline Index head_dim_of(const verify::Case& c) { return c.problem.shape.head_dim; }
 inline Index head_dim_of(const verify::BlockCase& c) { return c.problem.head_dim; }
 
+/// What a kernel of this type may round: P and dS on their way into tensor cores, and its results if it
+/// writes them in that type, which it may.
+inline verify::Rounding rounding_of(DType dtype) { return verify::tensor_core_rounding(dtype, dtype); }
+
 /// What became of a candidate: good, or the first case that is wrong.
 class Trial {
  public:
-  explicit Trial(DType dtype) : rule_(dtype) {}
-  void judge(const std::string& name, const verify::Answer& got, const verify::Answer& dense,
-             const verify::Oracle& oracle, verify::Expect expect) {
-    const verify::Comparison found = rule_.add(got, dense, oracle, expect);
+  explicit Trial(const verify::Rounding& rounding) : rule_(rounding) {}
+  void judge(const std::string& name, const verify::Answer& got, const verify::Oracle& oracle,
+             verify::Expect expect) {
+    const verify::Comparison found = rule_.add(got, oracle, expect);
     if (!found.good) fail(name + ": " + (found.first ? verify::described(*found.first) : found.complaint));
   }
   void fail(const std::string& sentence) {
@@ -43,25 +46,23 @@ class Trial {
   }
   Verdict verdict() const {
     return {failure(),
-            {{"cases", static_cast<double>(rule_.cases())},
-             {"RMS to dense", rule_.worst_rms_ratio()},
-             {"share of bound", rule_.worst_share()}}};
+            {{"cases", static_cast<double>(rule_.cases())}, {"share of bound", rule_.worst_share()}}};
   }
 
  private:
   std::string failure() const {
     if (!first_.empty()) return std::to_string(rule_.broken()) + " cases are wrong; the first: " + first_;
-    return rule_.good() ? "" : "the RMS of the errors is above 1.5 times that of plain dense attention";
+    const auto fault = rule_.together();
+    return fault ? verify::described(*fault) : rule_.good() ? "" : "no case was judged";
   }
 
-  verify::FloatRule rule_;
+  verify::RoundingRule rule_;
   std::string first_;
 };
 
 /// A case in one number type: what is asked, and what answers are measured by.
 struct Question {
   verify::Inputs inputs;  ///< of that type
-  verify::Answer dense;   ///< of the same numbers, computed in float32, then rounded to that type
   verify::Oracle oracle;  ///< of the same numbers
 };
 
@@ -70,10 +71,8 @@ template <class C>
 Question question(const C& c, DType dtype, verify::Expect expect) {
   verify::Inputs inputs = verify::make_inputs(c, dtype);
   if (expect == verify::Expect::kForward) inputs.dout = Buffer();
-  const verify::Answer dense =
-      verify::plain_dense<float>(c.problem, verify::converted(inputs, DType::kFloat32));
-  verify::Oracle oracle = verify::oracle(c.problem, inputs);
-  return {std::move(inputs), verify::converted(dense, dtype), std::move(oracle)};
+  verify::Oracle oracle = verify::oracle(c.problem, inputs, {.rounding = rounding_of(dtype)});
+  return {std::move(inputs), std::move(oracle)};
 }
 
 /// Runs every candidate over the cases: one check of the runner for each.
@@ -81,7 +80,7 @@ template <class C>
 void check_candidates(Runner& runner, const std::string& what, const std::vector<C>& cases,
                       verify::Expect expect, const std::vector<Candidate<C>>& candidates) {
   std::vector<Trial> trials;
-  for (const Candidate<C>& candidate : candidates) trials.emplace_back(candidate.dtype);
+  for (const Candidate<C>& candidate : candidates) trials.emplace_back(rounding_of(candidate.dtype));
   for (const C& c : cases) {
     std::map<DType, Question> questions;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -90,7 +89,7 @@ void check_candidates(Runner& runner, const std::string& what, const std::vector
       if (!questions.contains(dtype)) questions.emplace(dtype, question(c, dtype, expect));
       const Question& asked = questions.at(dtype);
       try {
-        trials[i].judge(c.name, answer(c, asked.inputs), asked.dense, asked.oracle, expect);
+        trials[i].judge(c.name, answer(c, asked.inputs), asked.oracle, expect);
       } catch (const std::exception& error) {
         trials[i].fail(c.name + ": " + error.what());
       }

@@ -5,13 +5,14 @@
 #include "ringcraft/io/safetensors.hpp"
 #include "support/catch.hpp"
 #include "tool/tool_process.hpp"
-#include "verify/compare.hpp"
-#include "verify/plain_dense.hpp"
+#include "verify/rounding_rule.hpp"
 
 using namespace ringcraft;
 using namespace ringcraft::tests;
 
 namespace {
+
+const verify::Rounding kFloat32 = verify::rounding_of(DType::kFloat32);
 
 struct Call {
   const char* flags;
@@ -57,10 +58,12 @@ TEST_CASE("attend is exact in float64, with gradients") {
   }
 }
 
-TEST_CASE("attend rounds as it says in float32 and bfloat16") {
+TEST_CASE("attend rounds as it says in float32, bfloat16 and float16") {
   const Folder folder;
-  for (const DType type : {DType::kFloat32, DType::kBFloat16}) {
-    verify::FloatRule rule(type);
+  for (const DType type : {DType::kFloat32, DType::kBFloat16, DType::kFloat16}) {
+    // attend computes in float32 and rounds once.
+    const verify::Rounding rounding = verify::tensor_core_rounding(DType::kFloat32, type);
+    verify::RoundingRule rule(rounding);
     for (const Call& call : kCalls) {
       CAPTURE(call.flags, std::string(name_of(type)));
       const verify::Case c = case_of(call);
@@ -73,16 +76,14 @@ TEST_CASE("attend rounds as it says in float32 and bfloat16") {
       CHECK(got.out.dtype() == type);
       CHECK(got.dk.dtype() == type);
       CHECK(got.lse.dtype() == DType::kFloat32);
-      const verify::Answer dense =
-          verify::plain_dense<float>(c.problem, verify::converted(inputs, DType::kFloat32));
-      CHECK(rule.add(got, verify::converted(dense, type), verify::oracle(c.problem, inputs)).good);
+      CHECK(rule.add(got, verify::oracle(c.problem, inputs, {.rounding = rounding})).good);
     }
   }
 }
 
 TEST_CASE("attend computes with the CUDA kernels on the CPU, where the build runs them") {
   const Folder folder;
-  verify::FloatRule rule(DType::kFloat32);
+  verify::RoundingRule rule(kFloat32);
   for (const Call& call : kCalls) {
     CAPTURE(call.flags);
     const verify::Case c = case_of(call);
@@ -97,8 +98,8 @@ TEST_CASE("attend computes with the CUDA kernels on the CPU, where the build run
     continue;
 #endif
     REQUIRE(ran.exit_code == 0);
-    const verify::Answer dense = verify::plain_dense<float>(c.problem, inputs);
-    CHECK(rule.add(read_answer(folder.file("out")), dense, verify::oracle(c.problem, inputs)).good);
+    CHECK(rule.add(read_answer(folder.file("out")), verify::oracle(c.problem, inputs, {.rounding = kFloat32}))
+              .good);
   }
 }
 
@@ -114,9 +115,10 @@ TEST_CASE("attend computes on a GPU, or says with exit code 3 what is missing") 
                                          " --output " + folder.file("out") + " " + call.flags);
     CAPTURE(backend, ran.out, ran.err);
     if (ran.exit_code == 0) {
-      const verify::Answer dense = verify::plain_dense<float>(c.problem, inputs);
-      verify::FloatRule rule(DType::kFloat32);
-      CHECK(rule.add(read_answer(folder.file("out")), dense, verify::oracle(c.problem, inputs)).good);
+      verify::RoundingRule rule(kFloat32);
+      CHECK(
+          rule.add(read_answer(folder.file("out")), verify::oracle(c.problem, inputs, {.rounding = kFloat32}))
+              .good);
       std::filesystem::remove(folder.file("out"));
     } else {
       CHECK(ran.exit_code == 3);
@@ -140,10 +142,8 @@ TEST_CASE("attend without dout gives out and lse alone, and --dtype rounds the i
   CHECK(got.out.dtype() == DType::kBFloat16);
   CHECK(got.dq.empty());
   const verify::Inputs rounded = verify::converted(inputs, DType::kBFloat16);
-  const verify::Answer dense =
-      verify::plain_dense<float>(c.problem, verify::converted(rounded, DType::kFloat32));
-  verify::FloatRule rule(DType::kBFloat16);
-  CHECK(rule.add(got, verify::converted(dense, DType::kBFloat16), verify::oracle(c.problem, rounded)).good);
+  const verify::Rounding once = verify::tensor_core_rounding(DType::kFloat32, DType::kBFloat16);
+  CHECK(verify::RoundingRule(once).add(got, verify::oracle(c.problem, rounded, {.rounding = once})).good);
 }
 
 TEST_CASE("attend gives the same bits in every run") {

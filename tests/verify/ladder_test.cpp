@@ -11,7 +11,7 @@
 #include "support.hpp"
 #include "support/catch.hpp"
 #include "verify/compare.hpp"
-#include "verify/plain_dense.hpp"
+#include "verify/rounding_rule.hpp"
 
 namespace ringcraft::verify {
 namespace {
@@ -56,16 +56,19 @@ TEST_CASE("every stage is right on the shared problem") {
     for (const Data data : {Data::kNormal, Data::kHot, Data::kGap}) {
       const Case c = make_case(make_problem({1, 4, 2, 41, 8}, mask, Layout::kZigzag, 4), data, 9);
       const Inputs exact = make_inputs(c, DType::kFloat64), rounded = make_inputs(c, DType::kFloat32);
-      const Oracle want = oracle(c.problem, exact), want_rounded = oracle(c.problem, rounded);
-      const Answer dense = plain_dense<float>(c.problem, rounded);
+      const Rounding rounding = rounding_of(DType::kFloat32);
+      const Oracle want = oracle(c.problem, exact),
+                   want_rounded = oracle(c.problem, rounded, {.rounding = rounding});
       for (const Stage& stage : ladder()) {
         const StageResult result = climb(stage, c.problem, exact);
         const Comparison comparison = compare_exact(result.answer, want, stage.expect);
         INFO(stage.name << ", " << c.name << ": "
                         << described(comparison, problem_of(stage, c.problem).sharding()));
         CHECK(comparison.good);
-        FloatRule rule(DType::kFloat32);
-        CHECK(rule.add(climb(stage, c.problem, rounded).answer, dense, want_rounded, stage.expect).good);
+        const Comparison single =
+            RoundingRule(rounding).add(climb(stage, c.problem, rounded).answer, want_rounded, stage.expect);
+        INFO("float32: " << described(single, problem_of(stage, c.problem).sharding()));
+        CHECK(single.good);
         CHECK(result.answer.dq.empty() == (stage.expect == Expect::kForward));
         CHECK(result.measurement.forward.work.size() == (stage.layout ? 4u : 1u));
         CHECK(result.measurement.backward.work.empty() == (stage.expect == Expect::kForward));

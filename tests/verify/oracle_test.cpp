@@ -177,7 +177,7 @@ TEST_CASE("queries without a key give 0 and -inf") {
 TEST_CASE("the number of threads changes no bit") {
   const Case c = small_case({2, 6, 3, 40, 5}, causal_mask());
   const Inputs inputs = make_inputs(c, DType::kFloat64);
-  const Oracle one = oracle(c.problem, inputs, 1), many = oracle(c.problem, inputs, 5);
+  const Oracle one = oracle(c.problem, inputs), many = oracle(c.problem, inputs, {.threads = 5});
   const auto same = [](const Answer& a, const Answer& b) {
     for (std::size_t t = 0; t < kAnswerNames.size(); ++t) {
       const auto x = named(a)[t].tensor.bytes(), y = named(b)[t].tensor.bytes();

@@ -34,6 +34,20 @@ json json_of(const verify::FirstWrong& first) {
           {"want", d.want},     {"bound", d.bound}};
 }
 
+json json_of(const verify::GroupFault& fault) {
+  static constexpr const char* kGroups[] = {"row", "head", "rank", "tensor", "all cases"};
+  static constexpr const char* kFigures[] = {"size", "scale", "shift"};
+  return {{"tensor", fault.tensor},
+          {"group", kGroups[static_cast<std::size_t>(fault.group)]},
+          {"figure", kFigures[static_cast<std::size_t>(fault.figure)]},
+          {"batch", fault.batch},
+          {"head", fault.head},
+          {"position", fault.position},
+          {"rank", fault.rank},
+          {"value", fault.value},
+          {"bound", fault.bound}};
+}
+
 }  // namespace
 
 std::string text_of(const ClaimVerdict& verdict, verify::Colour colour) {
@@ -62,6 +76,8 @@ std::string json_of(const ClaimVerdict& verdict) {
   all["files"] = {
       {"count", verdict.files.count}, {"per_rank", verdict.files.per_rank}, {"rows", verdict.files.rows}};
   all["first"] = verdict.first ? json_of(*verdict.first) : json();
+  all["together"] = json::array();
+  for (const verify::GroupFault& fault : verdict.together) all["together"].push_back(json_of(fault));
   all["place"] = verdict.place;
   all["remarks"] = verdict.remarks;
   return all.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
