@@ -58,6 +58,8 @@ TEST_CASE("values of another width than keys are judged, and their padding is no
     const Index out = 4 * 25 * value, lse = 4 * 25, dq = 4 * 25 * width, dk = 2 * 25 * width,
                 dv = 2 * 25 * value;
     check_ran(scene.judged_whole(), 0, "right: " + std::to_string(out + lse + dq + dk + dv) + " elements");
+    for (const char* type : {"float32", "bfloat16", "float16"})
+      check_ran(scene.judged_whole("--causal --dtype " + std::string(type)), 0, "5 passed");
     for (const char* tensor : {"out", "dk", "dv"}) {
       ClaimScene wrong({1, 4, 2, 25, width}, causal_mask(), value);
       wrong.write_input();
