@@ -122,6 +122,45 @@ TEST_CASE("lse with rows of padding is read without them") {
   }
 }
 
+TEST_CASE("lse with rows of padding on each rank is read without them") {
+  ClaimScene scene({1, 4, 2, 29, 8});
+  scene.write_input();
+  const RowsOfFiles rows = dealt(Layout::kZigzag, 4, 4, 0, 29);
+  write_ranks(scene, rows, "r#");
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    auto tensors = scene.dump("bshd", "bhs", rows[rank]);
+    std::vector<Position> padded = rows[rank];
+    padded.resize(128, -1);
+    tensors["lse"] = dumped(scene.claim.lse, "bhs", padded, 1);
+    write_dump(scene.folder.file("dumps/r" + std::to_string(rank)) + ".safetensors", tensors);
+  }
+  check_ran(scene.judged("--causal --claim-layout zigzag --claim '" + scene.folder.file("dumps") + "'"), 0,
+            "lse was read as [batch, heads, seqlen], without 483 rows of padding (512 in all)");
+  for (std::size_t rank = 0; rank < 4; ++rank) {  // alone it may be a part of 512 tokens, too
+    std::vector<Position> padded = rows[rank];
+    padded.resize(128, -1);
+    write_dump(scene.folder.file("dumps/r" + std::to_string(rank)) + ".safetensors",
+               {{"lse", dumped(scene.claim.lse, "bhs", padded, 1)}});
+  }
+  check_ran(scene.judged("--causal --claim-layout zigzag --claim '" + scene.folder.file("dumps") + "'"), 2,
+            "lse: expected rows that can be padded in one way only, got [1, 4, 128]; cut them");
+}
+
+TEST_CASE("inputs whose axes could be swapped are taken as documented, and that is said") {
+  ClaimScene many({1, 25, 25, 7, 8});
+  many.write_input();
+  many.write_claim(many.dump());
+  const char* const doubt =
+      "q, k, v, dout were read as [batch, heads, seqlen, head_dim]; [batch, seqlen, heads, head_dim] has the "
+      "same shape: if it is that, write q.transpose(1, 2)";
+  check_ran(many.judged_whole("--causal"), 0, doubt);
+  ClaimScene few({1, 7, 7, 25, 8});  // only where the claim is wrong
+  few.write_input();
+  few.write_claim(few.dump());
+  CHECK(few.judged_whole("--causal").out.find("read as") == std::string::npos);
+  check_ran(few.judged_whole(""), 1, doubt);
+}
+
 TEST_CASE("lse in base 2 is not taken for lse") {
   ClaimScene scene;
   scene.write_input();

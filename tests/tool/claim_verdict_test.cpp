@@ -48,6 +48,11 @@ TEST_CASE("gradients without a dout are not judged, and that is said") {
   const Ran ran = scene.judged_whole();
   check_ran(ran, 0, "2 passed, 0 failed, 3 skipped; 2 of 2 points");
   check_ran(ran, 0, "the input has no dout to judge it by");
+  auto gradients = scene.dump();
+  gradients.erase("out");
+  gradients.erase("lse");
+  scene.write_claim(gradients);
+  check_ran(scene.judged_whole(), 2, "--input: expected dout beside q, k, v: the claim has gradients alone");
 }
 
 TEST_CASE("values of another width than keys are judged, and their padding is not counted") {

@@ -106,6 +106,14 @@ std::vector<Index> rows_of_files(const Form& form) {
   return counts;
 }
 
+// Whether the first form is the one to take: the only one, or that of the documented order or of the inputs,
+// if the others have their axes in other orders.
+bool clear(const std::vector<Form>& forms, const ClaimShape& about) {
+  const std::string_view first = forms[0].order.code;
+  const bool meant = forms.size() == 1 || forms[0].order.python.empty() || first == about.order;
+  return meant && std::ranges::count(forms, first, [](const Form& form) { return form.order.code; }) == 1;
+}
+
 }  // namespace
 
 ReadClaim read_claim(const ClaimFiles& files, const RowOrder& order, const ClaimShape& about) {
@@ -124,14 +132,15 @@ ReadClaim read_claim(const ClaimFiles& files, const RowOrder& order, const Claim
     const std::vector<Form> forms = forms_of(tensor, order, about, counts);
     const std::string place = files.per_rank ? "--claim" : place_of_file(files, 0);
     if (forms.empty()) refuse_form(tensor, place, order, about);
-    const bool clear =
-        forms.size() == 1 || forms[0].order.python.empty() || forms[0].order.code == about.order;
-    if (!clear) refuse_forms(tensor, place, forms[0], forms[1]);
+    if (!clear(forms, about)) refuse_forms(tensor, place, forms[0], forms[1]);
     counts = rows_of_files(forms[0]);
     for (const auto& [known, buffer] : verify::named(claim.answer))
       if (known == name) buffer = gathered(tensor, forms[0], files, about);
     claim.readings.push_back(reading_of(tensor, forms));
   }
+  if (claim.readings.empty())
+    throw Error("--input", "dout beside q, k, v: the claim has gradients alone", "none",
+                "save dout, too, by which they are judged");
   return claim;
 }
 

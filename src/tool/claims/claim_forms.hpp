@@ -48,9 +48,10 @@ struct StoredTensor {
 };
 
 // All ways to read it, the likeliest first: those without padding, if there are any; among them the
-// documented order, or `likely`. `counts`, if known, are the rows of each file, which lse may exceed.
+// documented order, or that of the inputs. `others`, if known, are the rows that the other tensors have in
+// each file: lse has the same, or more.
 std::vector<Form> forms_of(const StoredTensor& tensor, const RowOrder& order, const ClaimShape& about,
-                           const std::optional<std::vector<Index>>& counts);
+                           const std::optional<std::vector<Index>>& others);
 
 // Refuses a tensor that has no form, or two of which none is documented.
 [[noreturn]] void refuse_form(const StoredTensor& tensor, const std::string& place, const RowOrder& order,

@@ -53,7 +53,8 @@ json json_of(const verify::GroupFault& fault) {
 std::string text_of(const ClaimVerdict& verdict, verify::Colour colour) {
   std::vector<std::string> lines;
   if (!verdict.files.rows.empty()) lines.push_back("read: " + verdict.files.rows);
-  for (std::string& line : described(verdict.readings)) lines.push_back(std::move(line));
+  for (std::string& line : described(verdict.readings, verdict.good ? Doubt::kUnlikely : Doubt::kAll))
+    lines.push_back(std::move(line));
   lines.push_back(judged_line(verdict));
   lines.push_back(verdict.summary);
   lines.push_back(verdict.place);

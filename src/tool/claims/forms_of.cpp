@@ -43,11 +43,16 @@ Places with_padding(Places places, const std::vector<Index>& counts) {
   return places;
 }
 
+// Where rows of these numbers belong, whether the sequence is padded or not.
+std::optional<Places> places_of(const RowOrder& order, const std::vector<Index>& counts) {
+  auto places = order.places(counts);
+  return places ? places : order.padded_places(counts);
+}
+
 std::optional<Places> tile_padded(const RowOrder& order, const std::vector<Index>& counts,
-                                  const std::optional<std::vector<Index>>& known) {
-  if (!known || !rounded_up(counts, *known)) return {};
-  auto places = order.places(*known);
-  if (!places) places = order.padded_places(*known);
+                                  const std::optional<std::vector<Index>>& own) {
+  if (!own || !rounded_up(counts, *own)) return {};
+  auto places = places_of(order, *own);
   if (!places) return {};
   return with_padding(std::move(*places), counts);
 }
@@ -62,38 +67,49 @@ Index padding_in(const Places& places, Position seqlen) {
 // How much a form takes for granted: the less the better.
 enum class Effort { kNone, kPaddedSequence, kPaddedRows };
 
+// Where rows of these numbers belong. `others`, if known, are those of the other tensors of the claim: lse
+// has the same, or more.
 std::optional<Places> placed(const RowOrder& order, const std::vector<Index>& counts, Effort effort,
-                             const std::optional<std::vector<Index>>& known) {
+                             const std::optional<std::vector<Index>>& others) {
   switch (effort) {
     case Effort::kNone:
-      return order.places(counts);
+      if (!others) return order.places(counts);
+      return counts == *others ? places_of(order, counts) : std::nullopt;
     case Effort::kPaddedSequence:
-      return order.padded_places(counts);
+      return others ? std::nullopt : order.padded_places(counts);
     case Effort::kPaddedRows:
-      return tile_padded(order, counts, known);
+      return tile_padded(order, counts, others ? others : order.counts());
   }
   return {};
+}
+
+// Adds the forms that take so much for granted.
+void add_forms(std::vector<Form>& forms, const StoredTensor& tensor, const RowOrder& order, Effort effort,
+               const ClaimShape& about, const std::optional<std::vector<Index>>& others) {
+  for (const AxisOrder& axes : tensor.name == "lse" ? lse_orders() : wide_orders()) {
+    auto stored = stored_in(axes.code, tensor);
+    if (!stored) continue;
+    auto places = placed(order, rows_of(*stored), effort, others);
+    if (!places) continue;
+    const Index padding = padding_in(*places, about.shape.seqlen);
+    Form form{axes, std::move(*stored), std::move(*places), padding};
+    if (std::ranges::none_of(forms, [&](const Form& known) { return known.same_as(form); }))
+      forms.push_back(std::move(form));
+  }
 }
 
 }  // namespace
 
 std::vector<Form> forms_of(const StoredTensor& tensor, const RowOrder& order, const ClaimShape& about,
-                           const std::optional<std::vector<Index>>& counts) {
+                           const std::optional<std::vector<Index>>& others) {
   const bool lse = tensor.name == "lse";
+  const auto known = lse ? others : std::nullopt;  // padding is looked for in each other tensor anew
   std::vector<Form> forms;
-  for (const Effort effort : {Effort::kNone, Effort::kPaddedSequence, Effort::kPaddedRows}) {
-    if (effort == Effort::kPaddedRows && !lse) continue;
-    for (const AxisOrder& axes : lse ? lse_orders() : wide_orders()) {
-      auto stored = stored_in(axes.code, tensor);
-      if (!stored) continue;
-      auto places = placed(order, rows_of(*stored), effort, counts ? counts : order.counts());
-      if (!places) continue;
-      const Index padding = padding_in(*places, about.shape.seqlen);
-      Form form{axes, std::move(*stored), std::move(*places), padding};
-      if (std::ranges::none_of(forms, [&](const Form& known) { return known.same_as(form); }))
-        forms.push_back(std::move(form));
-    }
-    if (!forms.empty()) break;
+  add_forms(forms, tensor, order, Effort::kNone, about, known);
+  if (forms.empty()) {  // padded at the end of the sequence, or of each file: the number of rows may allow
+                        // both
+    add_forms(forms, tensor, order, Effort::kPaddedSequence, about, known);
+    if (lse) add_forms(forms, tensor, order, Effort::kPaddedRows, about, known);
   }
   std::ranges::stable_partition(forms, [&](const Form& form) { return form.order.code == about.order; });
   return forms;

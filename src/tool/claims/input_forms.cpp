@@ -41,6 +41,7 @@ std::optional<Misfit> misfit(std::string_view code, const Shapes& shapes) {
   if (k != Extents{q.batch, k.heads, q.rows, q.width}) return Misfit{"k", "batch, seqlen and head_dim of q"};
   if (k.heads < 1 || q.heads % k.heads != 0)
     return Misfit{"k", "a number of heads that divides the " + counted(q.heads, "head") + " of q"};
+  if (q.width < 1 || v.width < 1) return Misfit{"head_dim", "at least 1 column"};
   if (v != Extents{k.batch, k.heads, k.rows, v.width}) return Misfit{"v", "batch, heads and seqlen of k"};
   if (shapes.size() > 3 && extents_in(code, shapes[3].second) != Extents{q.batch, q.heads, q.rows, v.width})
     return Misfit{"dout", "batch, heads and seqlen of q, and head_dim of v"};
@@ -142,7 +143,8 @@ FormedInputs read_formed_inputs(const std::filesystem::path& path, const std::ve
                     .order = described(code, 1),
                     .documented = code == "bhsd",
                     .rows = q.rows};
-    if (!other.empty() && (code != "bhsd" || q.heads >= q.rows)) {
+    if (!other.empty() && (code != "bhsd" || 4 * q.heads > q.rows)) {
+      reading.likely = code == "bhsd" && q.heads < q.rows;  // seldom are there more heads than tokens
       reading.other = described(other, 1);
       reading.other_python = python_of(other) + ", and all others likewise";
     }

@@ -121,6 +121,9 @@ void refuse_form(const StoredTensor& tensor, const std::string& place, const Row
 
 void refuse_forms(const StoredTensor& tensor, const std::string& place, const Form& a, const Form& b) {
   const Extents& e = tensor.want;
+  if (a.order.code == b.order.code)
+    throw Error(place + ": " + tensor.name, "rows that can be padded in one way only", shapes_text(tensor),
+                "cut them to the rows that this rank has: " + tensor.name + "[..., :out.shape[2]]");
   const auto line = [&](const Form& form) {
     return "write " + python_line(form.order, tensor.name, e.batch, e.heads) + " if it is " +
            described(form.order.code, e.batch);
