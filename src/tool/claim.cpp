@@ -153,8 +153,8 @@ void try_other_rows(ClaimVerdict& verdict, const ClaimToJudge& claim, const veri
   for (const OtherRows& other : claim.others) {
     const verify::Comparison fit = verify::compare_exact(other.read(), oracle, verify::Expect::kPresent);
     if (!fit.complaint.empty() || !(fit.worst < kNear) || !(fit.worst < worst / 10)) continue;
-    verdict.remarks.push_back((fit.good ? "right, if you write " : "right but for rounding, if you write ") +
-                              other.flag + ": the rows of the claim are in that order");
+    verdict.remarks.push_back((fit.good ? "right, if you " : "right but for rounding, if you ") +
+                              other.remedy);
     return;
   }
 }

@@ -45,7 +45,7 @@ struct ClaimVerdict {
 
 // The same files with their rows in another order.
 struct OtherRows {
-  std::string flag;  // "--claim-layout striped"
+  std::string remedy;  // what a person has to do about it: "write --claim-layout striped"
   std::function<verify::Answer()> read;
 };
 

@@ -52,8 +52,8 @@ Problem problem_of(const FormedInputs& formed, const VerifyOptions& options, Rin
 // The claim with its rows in each other order that its shapes allow.
 std::vector<OtherRows> other_rows(const GivenClaim& given, const ClaimShape& about) {
   std::vector<OtherRows> others;
-  for (const auto& [flag, order] : other_orders(given, about.shape.seqlen))
-    others.push_back({flag, [&given, &about, order = order] {
+  for (const auto& [remedy, order] : other_orders(given, about.shape.seqlen))
+    others.push_back({remedy, [&given, &about, order = order] {
                         try {
                           return read_claim(given.files, order, about).answer;
                         } catch (const Error&) {  // these rows do not fit that order

@@ -67,6 +67,18 @@ TEST_CASE("rows of ranks are judged right, and a wrong number in them is found, 
   }
 }
 
+TEST_CASE("rows that are padded on each rank are not those of a padded sequence, and that is said") {
+  ClaimScene scene({1, 4, 2, 29, 8});
+  scene.write_input();
+  RowsOfFiles rows = dealt(Layout::kZigzag, 4, 4, 0, 29);  // 7, 7, 7 and 8
+  for (auto& own : rows) own.resize(8, -1);
+  write_ranks(scene, rows, "r#.safetensors");
+  const std::string flags = "--causal --claim '" + scene.folder.file("dumps") + "' --claim-layout ";
+  check_ran(scene.judged(flags + "zigzag"), 1,
+            "right, if you write the rows of each rank alone, without the padding at their end");
+  check_ran(scene.judged(flags + "'" + scene.folder.file("positions.txt") + "'"), 0, "3 rows of padding");
+}
+
 TEST_CASE("rows in another layout than the one that is named are wrong, and the right one is named") {
   for (const Layout truth : kLayouts)
     for (const Layout named : kLayouts)
@@ -83,7 +95,7 @@ TEST_CASE("rows in another layout than the one that is named are wrong, and the 
         const bool plain = files == 1 && truth == Layout::kContiguous;
         check_ran(
             ran, 1,
-            "right, if you write " + (plain ? std::string("no --claim-layout")
-                                            : "--claim-layout " + std::string(name_of(truth)) + number));
+            "right, if you " + (plain ? std::string("leave --claim-layout out")
+                                      : "write --claim-layout " + std::string(name_of(truth)) + number));
       }
 }

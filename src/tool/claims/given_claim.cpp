@@ -65,10 +65,13 @@ std::vector<std::pair<std::string, RowOrder>> other_orders(const GivenClaim& giv
     for (const Layout layout : kLayouts) {
       if (files == 1 && (layout == Layout::kContiguous || ranks < 2)) continue;  // the order of the sequence
       const std::string number = given.files.per_rank && ranks == files ? "" : ":" + std::to_string(ranks);
-      others.emplace_back("--claim-layout " + std::string(name_of(layout)) + number,
+      others.emplace_back("write --claim-layout " + std::string(name_of(layout)) + number,
                           RowOrder(layout, seqlen, ranks, given.files.paths.size()));
     }
-  if (files == 1) others.emplace_back("no --claim-layout", RowOrder(seqlen));
+  if (files == 1) others.emplace_back("leave --claim-layout out", RowOrder(seqlen));
+  if (files > 1)
+    others.emplace_back("write the rows of each rank alone, without the padding at their end",
+                        given.order.padded_in_files());
   return others;
 }
 

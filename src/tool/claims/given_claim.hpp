@@ -29,7 +29,8 @@ struct GivenClaim {
 // Throws Error where flags contradict each other or the files.
 GivenClaim given_claim(const ClaimFlags& flags, Position seqlen);
 
-// Other orders in which the same files may have their rows, each with the flag that says so.
+// Other orders in which the same files may have their rows, each with what a person has to do about it:
+// "write --claim-layout striped".
 std::vector<std::pair<std::string, RowOrder>> other_orders(const GivenClaim& given, Position seqlen);
 
 }  // namespace ringcraft::tool

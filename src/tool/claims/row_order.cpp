@@ -27,7 +27,22 @@ std::string first_of(const std::vector<Index>& counts) {
   return listed(std::vector<Index>(counts.begin(), counts.begin() + kMost)) + ", ...";
 }
 
+// Rows after those of each file's own are padding; nothing if a file has fewer.
+std::optional<Places> with_rest(Places places, const std::vector<Index>& counts) {
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] < static_cast<Index>(places[i].size()) || counts[i] != counts[0]) return {};
+    places[i].resize(static_cast<std::size_t>(counts[i]), Position{-1});
+  }
+  return places;
+}
+
 }  // namespace
+
+RowOrder RowOrder::padded_in_files() const {
+  RowOrder other = *this;
+  other.padded_in_files_ = true;
+  return other;
+}
 
 RowOrder::RowOrder(Layout layout, Position seqlen, int virtual_ranks, std::size_t files)
     : layout_(layout), seqlen_(seqlen), virtual_ranks_(virtual_ranks), files_(files) {
@@ -76,6 +91,7 @@ std::optional<Places> RowOrder::places(const std::vector<Index>& counts) const {
 std::optional<Places> RowOrder::padded_places(const std::vector<Index>& counts) const {
   const Index padded = sum_of(counts);
   if (!layout_ || whole_ || padded <= seqlen_ || counts.size() != files_) return {};
+  if (padded_in_files_) return with_rest(dealt(seqlen_), counts);
   // Chunks of one length: nobody pads to lengths that still leave a rest.
   const Index parts = virtual_ranks_ * (*layout_ == Layout::kZigzag ? 2 : 1);
   if (padded % parts != 0) return {};

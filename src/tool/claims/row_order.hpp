@@ -40,8 +40,11 @@ class RowOrder {
   std::optional<std::vector<Index>> counts() const;
   // Where rows of these numbers belong; nothing if they do not fit.
   std::optional<Places> places(const std::vector<Index>& counts) const;
-  // The same if the sequence was padded at its end until all files had the same number of rows.
+  // The same if all files have the same number of rows because the sequence was padded at its end, or each
+  // file.
   std::optional<Places> padded_places(const std::vector<Index>& counts) const;
+  // The same order, but each file padded at its own end.
+  RowOrder padded_in_files() const;
   // What counts would fit: "7, 6, 6, 6 rows (zigzag over 4 ranks, 25 tokens)".
   std::string expected() const;
   // What to try with counts that do not fit: another layout, if one fits; else a list of positions.
@@ -54,7 +57,7 @@ class RowOrder {
   Position seqlen_;
   int virtual_ranks_ = 1;
   std::size_t files_;
-  bool whole_ = false;
+  bool whole_ = false, padded_in_files_ = false;
   std::vector<Position> positions_;
 };
 
