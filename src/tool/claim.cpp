@@ -88,7 +88,7 @@ void leave_out_padding(verify::Comparison& comparison, const ClaimToJudge& claim
   }
 }
 
-// What was not judged, and why.
+// The tensors that were not judged, and why.
 std::vector<NotJudged> not_judged(const ClaimToJudge& claim) {
   std::vector<NotJudged> result;
   for (const auto& [name, tensor] : verify::named(claim.answer)) {
@@ -132,7 +132,7 @@ void diagnose_into(ClaimVerdict& verdict, const ClaimToJudge& claim, const verif
                               " only names places; where nothing fits, other rings and tiles are tried");
 }
 
-// What is right, with a bar while it is computed.
+// The right answer, with a bar while it is computed.
 verify::Oracle oracle_of(const ClaimToJudge& claim, const ClaimRule& rule) {
   Progress bar(1);
   const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));

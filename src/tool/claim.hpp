@@ -26,7 +26,7 @@ struct ClaimSource {
   std::string rows;  // their order in words; empty: that of the sequence
 };
 
-// What is said about a claim.
+// The verdict on a claim.
 struct ClaimVerdict {
   bool good = false;
   verify::Report report;
@@ -49,7 +49,7 @@ struct OtherRows {
   std::function<verify::Answer()> read;
 };
 
-// What is judged.
+// A claim, and what it is judged by.
 struct ClaimToJudge {
   const Problem& problem;
   const StoredInputs& stored;

@@ -124,7 +124,8 @@ DType type_of_claim(const Answer& claim) {
   return claim.lse.dtype();
 }
 
-// What a claim does not have speaks against no mistake: it gets the right numbers, and is not looked at.
+// A tensor that a claim does not have speaks against no mistake: it gets the right numbers, and is not looked
+// at.
 void fill_absent(Answer& numbers, const Answer& right, std::array<bool, kAnswerNames.size()>& there) {
   const auto wanted = named(right);
   std::size_t t = 0;

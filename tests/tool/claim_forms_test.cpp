@@ -65,6 +65,13 @@ const WholeForm kWholeForms[] = {
      "--causal",
      "[batch, seqlen, heads, head_dim] has the same shape: if it is that, write out.transpose(1, 2)",
      {1, 25, 5, 25, 8}},
+    {"bshd",
+     "bshd",
+     "bhs",
+     "--causal",  // the shape of out allows both; that of q, beside k, does not
+     "out, dq were read as [batch, seqlen, heads, head_dim]; [batch, heads, seqlen, head_dim] has the same "
+     "shape",
+     {1, 25, 5, 25, 8}},
     {"bhsd", "bhsd", "bhs", "--window-size 5,0", "window 5", {1, 4, 2, 25, 8}, window_mask(5)},
     {"bhsd",
      "bhsd",

@@ -29,7 +29,7 @@ const RankForm kRankForms[] = {
      "30 ranks, contiguous"},  // some are empty
     {dealt(Layout::kContiguous, 1, 1), "r#.safetensors", "dumps", "", "1 file, one for each rank"},
     {dealt(Layout::kZigzag, 8, 4), "r#.safetensors", "dumps", "--claim-layout zigzag:8",
-     "over 8 virtual ranks, 2 in each file; ranks below are virtual ones"},
+     "over 8 virtual ranks, 2 in each file; ranks are virtual ones here"},
     {dealt(Layout::kZigzag, 4, 4, 32), "r#.safetensors", "dumps", "--claim-layout zigzag",
      "without 7 rows of padding (32 in all)"},
     {dealt(Layout::kStriped, 4, 4, 28), "r#.safetensors", "dumps", "--claim-layout striped",

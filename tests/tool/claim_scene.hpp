@@ -51,7 +51,7 @@ using RowsOfFiles = std::vector<std::vector<Position>>;
 // if these are more.
 RowsOfFiles dealt(Layout layout, int virtual_ranks, int files, Position padded = 0, Position seqlen = 25);
 
-// Writes dumps/NAME, with the rank in place of #, for each of the files, and positions.txt.
+// Writes dumps/NAME for each of the files, # replaced by its rank, and positions.txt.
 void write_ranks(const ClaimScene& scene, const RowsOfFiles& rows, const std::string& name);
 
 }  // namespace ringcraft::tests

@@ -44,7 +44,7 @@ ClaimFiles without_gaps(const FilesByRank& files, const std::string& claim) {
   if (count > 0)
     throw Error("--claim", "a file for each of the ranks 0 to " + std::to_string(files.rbegin()->first),
                 "none for rank " + missing + (count > 5 ? ", ..." : "") + " in " + shown(claim),
-                "dump that rank, too");
+                "dump that rank, too; ranks count from 0");
   return result;
 }
 
@@ -67,8 +67,11 @@ ClaimFiles files_of_folder(const std::string& claim) {
   FilesByRank files;
   std::string before, others;
   std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(claim))
-    if (entry.path().extension() == ".safetensors") paths.push_back(entry.path());
+  std::error_code failure;
+  for (fs::directory_iterator entry(claim, failure), end; !failure && entry != end; entry.increment(failure))
+    if (entry->path().extension() == ".safetensors") paths.push_back(entry->path());
+  if (failure)
+    throw Error("--claim", "a folder that can be read", failure.message(), "check its permissions");
   std::ranges::sort(paths);
   for (const fs::path& path : paths) {
     const NumberedName name = numbered(path.stem().string());
@@ -103,11 +106,14 @@ std::string filled(const std::string& pattern, int rank, std::size_t digits) {
 
 ClaimFiles files_of_pattern(const std::string& claim) {
   FilesByRank files;
-  for (int rank = 0; rank < kMostRanks; ++rank)
+  constexpr int kLargestGap = 256;  // ranks without a file after which none is expected
+  for (int rank = 0, last = 0; rank < kMostRanks && rank - last <= kLargestGap; ++rank)
     for (std::size_t digits = std::to_string(rank).size(); digits <= 5; ++digits) {
       const fs::path path = filled(claim, rank, digits);
       std::error_code unknown;
-      if (fs::is_regular_file(path, unknown)) add_file(files, rank, path);
+      if (!fs::is_regular_file(path, unknown)) continue;
+      add_file(files, rank, path);
+      last = rank;
     }
   if (files.empty())
     throw Error("--claim", "files of the pattern " + shown(claim),

@@ -12,7 +12,7 @@ struct ClaimFiles {
   bool per_rank = false;                     // each holds the rows of its rank
 };
 
-// What --claim names: a file; a folder, whose .safetensors files end with their rank
+// The files that --claim names: a file; a folder, whose .safetensors files end with their rank
 // (out_rank_3.safetensors); or a pattern in which {rank} stands for the rank (3 or 003). Throws Error where a
 // rank is missing or there twice, or where names do not say which rank they are of.
 ClaimFiles files_of_claim(const std::string& claim);

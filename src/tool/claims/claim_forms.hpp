@@ -1,7 +1,7 @@
 #pragma once
 // The tensors of a claim in the forms in which people have them: other orders of axes, padded rows, rows of
-// one rank for each file. What can be read in one way only is read so, and said; all else is refused with the
-// Python that mends it.
+// one rank for each file. A tensor that can be read in one way only is read so, and that is said; any other
+// is refused with the Python that mends it.
 
 #include <vector>
 
@@ -11,7 +11,7 @@
 
 namespace ringcraft::tool {
 
-// What a claim is about.
+// The problem that a claim answers.
 struct ClaimShape {
   Shape shape;  // of the problem; its head_dim is widths.padded()
   Widths widths;

@@ -1,5 +1,5 @@
 #pragma once
-// What is said about a claim, for people and for programs.
+// The verdict on a claim, for people and for programs.
 
 #include <string>
 

@@ -38,19 +38,19 @@ void require_ranks(const ClaimLayout& layout, const ClaimFlags& flags, const Cla
               "leave it out, or dump every rank; rows of virtual ranks are --claim-layout zigzag:8");
 }
 
-std::string words_of(const ClaimLayout& layout, const ClaimFiles& files, int virtual_ranks) {
-  const std::size_t count = files.paths.size();
+// "4 files, one for each rank, in the order of zigzag"; `ranks` are those of the ring.
+std::string words_of(const ClaimLayout& layout, const ClaimFiles& files, int virtual_ranks, int ranks) {
+  const int count = static_cast<int>(files.paths.size());
   std::string text = files.per_rank ? counted(count, "file") + ", one for each rank" : "";
   if (layout.text.empty()) return text;
-  text += (text.empty() ? "rows in the order of " : ", in the order of ") +
-          (layout.layout ? std::string(name_of(*layout.layout)) : shown(layout.text));
-  if (layout.layout && virtual_ranks != static_cast<int>(count)) {
-    text += " over " + counted(virtual_ranks, files.per_rank ? "virtual rank" : "rank");
-    if (files.per_rank)
-      text += ", " + std::to_string(virtual_ranks / static_cast<int>(count)) +
-              " in each file; ranks below are virtual ones";
-  }
-  return text;
+  text += text.empty() ? "rows in the order of " : ", in the order of ";
+  if (!layout.layout) return text + shown(layout.text);
+  text += name_of(*layout.layout);
+  if (!files.per_rank) return text + " over " + counted(virtual_ranks, "rank");
+  if (virtual_ranks == count) return text;
+  text += " over " + counted(virtual_ranks, "virtual rank") + ", " + std::to_string(virtual_ranks / count) +
+          " in each file";
+  return ranks == virtual_ranks ? text + "; ranks are virtual ones here" : text;
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ GivenClaim given_claim(const ClaimFlags& flags, Position seqlen) {
   if (ring_of_dump && !flags.ranks_typed) given.ring.ranks = virtual_ranks;
   if (layout.layout && !flags.layout_typed) given.ring.layout = name_of(*layout.layout);
   if (flags.ranks_typed || flags.layout_typed || layout.layout) given.ranks = verify::Ranks::kKnown;
-  given.rows = words_of(layout, files, given.ring.ranks == count ? count : virtual_ranks);
+  given.rows = words_of(layout, files, virtual_ranks, given.ring.ranks);
   return given;
 }
 

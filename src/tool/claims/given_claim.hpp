@@ -11,7 +11,7 @@
 
 namespace ringcraft::tool {
 
-// What was typed; whether --ranks and --layout were.
+// The flags as typed, and whether --ranks and --layout were.
 struct ClaimFlags {
   std::string claim, layout;  // --claim, --claim-layout
   RingOptions ring;

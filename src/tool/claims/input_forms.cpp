@@ -31,7 +31,7 @@ Extents extents_in(std::string_view code, const std::vector<Index>& shape) {
   return e;
 }
 
-// What does not fit if the axes are in this order: the first sentence of an Error; nothing if all fits.
+// The first tensor that does not fit if the axes are in this order; nothing if all fit.
 struct Misfit {
   std::string tensor, expected;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// What a person sees of work that cannot say how far it is: the phase and its seconds, on standard error,
+// Work that cannot say how far it is: the phase under way and its seconds are shown, on standard error,
 // once two seconds have passed and only on a terminal.
 
 #include <chrono>

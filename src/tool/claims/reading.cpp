@@ -1,4 +1,4 @@
-// What is said about how tensors were read (see reading.hpp).
+// Sentences about how tensors were read (see reading.hpp).
 #include "tool/claims/reading.hpp"
 
 #include "ringcraft/core/shown.hpp"

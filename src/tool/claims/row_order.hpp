@@ -45,9 +45,9 @@ class RowOrder {
   std::optional<Places> padded_places(const std::vector<Index>& counts) const;
   // The same order, but each file padded at its own end.
   RowOrder padded_in_files() const;
-  // What counts would fit: "7, 6, 6, 6 rows (zigzag over 4 ranks, 25 tokens)".
+  // The counts that would fit: "7, 6, 6, 6 rows (zigzag over 4 ranks, 25 tokens)".
   std::string expected() const;
-  // What to try with counts that do not fit: another layout, if one fits; else a list of positions.
+  // Advice for counts that do not fit: another layout, if one fits; else a list of positions.
   std::string advice(const std::vector<Index>& counts) const;
 
  private:
