@@ -70,7 +70,8 @@ int verify_claim(const VerifyOptions& options) {
   for (const std::string& read : {options.input, options.flags.claim})
     require_other_file("--json", options.json, read);
   require_writable("--json", options.json);
-  const FormedInputs inputs = read_formed_inputs(options.input, options.mask.mask().cu_seqlens);
+  const FormedInputs inputs = read_formed_inputs(options.input, options.mask.mask().cu_seqlens,
+                                                 heads_of_lse(files_of_claim(options.flags.claim)));
   const Problem whole = problem_of(inputs, options, options.flags.ring);  // refuses what makes no sense
   const GivenClaim given = given_claim(options.flags, whole.shape.seqlen);
   for (const auto& file : given.files.paths) require_other_file("--json", options.json, file);

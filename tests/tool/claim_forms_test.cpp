@@ -161,6 +161,14 @@ TEST_CASE("inputs whose axes could be swapped are taken as documented, and that 
       "q, k, v, dout were read as [batch, heads, seqlen, head_dim]; [batch, seqlen, heads, head_dim] has the "
       "same shape: if it is that, write q.transpose(1, 2)";
   check_ran(many.judged_whole("--causal"), 0, doubt);
+  ClaimScene swapped({1, 7, 7, 25, 8});  // as flash-attn has them: lse tells which axis is which
+  swapped.write_input("bshd");
+  swapped.write_claim(swapped.dump("bshd", "bhs"));
+  check_ran(swapped.judged_whole("--causal"), 0,
+            "q, k, v, dout were read as [batch, seqlen, heads, head_dim]\n");
+  swapped.spoil("dk");
+  swapped.write_claim(swapped.dump("bshd", "bhs"));
+  check_ran(swapped.judged_whole("--causal"), 1, "position 13");
   ClaimScene few({1, 7, 7, 25, 8});  // only where the claim is wrong
   few.write_input();
   few.write_claim(few.dump());

@@ -116,6 +116,13 @@ bool clear(const std::vector<Form>& forms, const ClaimShape& about) {
 
 }  // namespace
 
+std::optional<Index> heads_of_lse(const ClaimFiles& files) {
+  const TensorFile file(files.paths[0]);
+  const auto lse = file.tensors().find("lse");
+  if (lse == file.tensors().end() || lse->second.shape.size() != 3) return {};
+  return lse->second.shape[1];
+}
+
 ReadClaim read_claim(const ClaimFiles& files, const RowOrder& order, const ClaimShape& about) {
   const Headers headers = headers_of(files);
   std::vector<std::string> names = common_names(files, headers);

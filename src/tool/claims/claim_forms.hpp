@@ -29,6 +29,10 @@ struct ReadClaim {
 // Reads out, lse, dq, dk, dv, as far as they are there; at least one must be.
 ReadClaim read_claim(const ClaimFiles& files, const RowOrder& order, const ClaimShape& about);
 
+// The heads of the claim's lse, if it is [batch, heads, seqlen]; nothing if it has no lse of three
+// dimensions.
+std::optional<Index> heads_of_lse(const ClaimFiles& files);
+
 // One way to read one tensor of all files.
 struct Form {
   AxisOrder order;

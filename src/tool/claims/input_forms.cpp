@@ -77,7 +77,7 @@ struct Chosen {
   std::string_view code, other;
 };
 
-Chosen chosen(const Shapes& shapes, const std::vector<Position>& cu_seqlens) {
+Chosen chosen(const Shapes& shapes, const std::vector<Position>& cu_seqlens, std::optional<Index> lse_heads) {
   const std::size_t dimensions = shapes[0].second.size();
   for (const auto& [name, shape] : shapes)
     if (shape.size() != dimensions || dimensions < 3 || dimensions > 4)
@@ -99,6 +99,8 @@ Chosen chosen(const Shapes& shapes, const std::vector<Position>& cu_seqlens) {
   const std::vector<Index>& q = shapes[0].second;
   if (fitting.size() == 1 && fitting[0] == "bshd" && q[0] > q[1]) refuse_two(q, "bshd", "sbhd");
   if (fitting.size() > 1 && dimensions == 3 && cu_seqlens.empty()) refuse_two(q, "hsd", "shd");
+  if (fitting.size() > 1 && fitting[0] == "bhsd" && q[1] > q[2] && lse_heads == q[2])
+    std::swap(fitting[0], fitting[1]);
   return {fitting[0], fitting.size() > 1 ? fitting[1] : ""};
 }
 
@@ -121,14 +123,15 @@ Index Widths::of(std::string_view tensor) const {
   return tensor == "lse" ? 1 : tensor == "out" || tensor == "dv" ? value : key;
 }
 
-FormedInputs read_formed_inputs(const std::filesystem::path& path, const std::vector<Position>& cu_seqlens) {
+FormedInputs read_formed_inputs(const std::filesystem::path& path, const std::vector<Position>& cu_seqlens,
+                                std::optional<Index> lse_heads) {
   TensorFile file(path);
   for (const char* name : {"q", "k", "v"}) {
     refuse_other_name(path.string(), file.tensors(), name);
     if (!file.contains(name)) file.read(name);  // says which names the file has
   }
   const Shapes shapes = shapes_of(file, path);
-  const auto [code, other] = chosen(shapes, cu_seqlens);
+  const auto [code, other] = chosen(shapes, cu_seqlens, lse_heads);
   FormedInputs result;
   result.order = order_of(code).code;
   result.widths = {shapes[0].second.back(), shapes[2].second.back()};
@@ -144,9 +147,10 @@ FormedInputs read_formed_inputs(const std::filesystem::path& path, const std::ve
                     .documented = code == "bhsd",
                     .rows = q.rows};
     if (!other.empty() && (code != "bhsd" || 4 * q.heads > q.rows)) {
-      reading.likely = code == "bhsd" && q.heads < q.rows;  // seldom are there more heads than tokens
+      // Seldom are there more heads than tokens; and where lse chose the order, it knew.
+      reading.likely = code == "bshd" || (code == "bhsd" && q.heads < q.rows);
       reading.other = described(other, 1);
-      reading.other_python = python_of(other) + ", and all others likewise";
+      reading.other_python = python_of(other == "bhsd" ? code : other) + ", and all others likewise";
     }
     result.readings.push_back(std::move(reading));
   }

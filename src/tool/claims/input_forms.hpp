@@ -32,7 +32,10 @@ struct FormedInputs {
 
 // Reads q, k, v and, where it is there, dout, in any order of axes that their shapes allow and `cu_seqlens`
 // (may be empty) does not rule out. Throws Error, with the Python that mends it, where no order or more than
-// one is possible and none of them is documented.
-FormedInputs read_formed_inputs(const std::filesystem::path& path, const std::vector<Position>& cu_seqlens);
+// one is possible and none of them is documented. `lse_heads`, if known, are the heads that the claim's lse
+// has if it is [batch, heads, seqlen]: they decide where the documented order would have more heads than
+// tokens.
+FormedInputs read_formed_inputs(const std::filesystem::path& path, const std::vector<Position>& cu_seqlens,
+                                std::optional<Index> lse_heads);
 
 }  // namespace ringcraft::tool
