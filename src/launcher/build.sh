@@ -13,10 +13,17 @@ lock_builds() {
   done
   command -v flock >/dev/null || return 0
   exec 9<"$root/build"
-  flock -n 9 && return
-  say "another ringcraft is building; waiting for it"
-  flock 9
+  until flock --timeout 1 9; do
+    other_builds || continue
+    say "another ringcraft is building; waiting for it"
+    flock 9
+    break
+  done
+  rm -f "$root/build/native.log" # what it says from now on is of this launcher
 }
+
+# True if the launcher that holds the lock has something to build: most only look, for a moment.
+other_builds() { grep -Eqv '^ninja: |^\[0/' "$root/build/native.log" 2>/dev/null; }
 
 unlock_builds() { exec 9<&-; }
 

@@ -7,6 +7,8 @@
 
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
+#include "tool/claims/phases.hpp"
+#include "tool/output.hpp"
 #include "verify/rounding_rule.hpp"
 
 namespace ringcraft::tool {
@@ -17,15 +19,10 @@ constexpr const char* kNothing = "nothing that I know gives these numbers";
 // A claim in float64 must be exact; in any other type it may round.
 verify::Comparison compared(const verify::Answer& claim, const Problem& problem, const verify::Oracle& oracle,
                             const std::optional<verify::Rounding>& rounding) {
-  const auto expect = claim.dq.empty() ? verify::Expect::kForward : verify::Expect::kAll;
+  constexpr auto expect = verify::Expect::kPresent;
   if (!rounding) return verify::compare_exact(claim, oracle, expect);
   const Sharding sharding = problem.sharding();
   return verify::RoundingRule(*rounding).add(claim, oracle, expect, &sharding);
-}
-
-void require_all_gradients(const verify::Answer& claim, const verify::Inputs& inputs) {
-  if (inputs.has_backward() && (claim.dq.empty() != claim.dk.empty() || claim.dq.empty() != claim.dv.empty()))
-    throw Error("--claim", "all of dq, dk, dv, or none of them", "some", "write all three");
 }
 
 std::string fault_of(const verify::TensorComparison& tensor) {
@@ -49,7 +46,8 @@ verify::ReportRow row_of(const verify::TensorComparison& tensor, const std::vect
                         .claim = tensor.name + " is attention's",
                         .status = good ? verify::Status::kPassed : verify::Status::kFailed,
                         .sentence = good ? "" : fault_of(tensor),
-                        .figures = {{measured_in(yardstick), tensor.worst, {}, ""}}};
+                        .figures = {{measured_in(yardstick), tensor.worst, {}, ""},
+                                    {"largest share of a bound", tensor.worst_share, {}, ""}}};
   for (const verify::ErrorMap& map : maps)
     if (map.tensor == tensor.name) row.maps.push_back(map);
   return row;
@@ -67,75 +65,129 @@ void add_causes(verify::Report& report, const std::vector<std::string>& names,
   }
 }
 
-// Advice if a tensor of the claim has its axes in another order.
-std::string advice_on(const verify::Answer& claim, const verify::Oracle& oracle) {
-  const Extents got = claim.out.extents(), want = oracle.value.out.extents();
-  if (got == want || got != Extents{want.batch, want.rows, want.heads, want.width}) return "";
-  return "the claim is " + described(got) + ", [batch, seqlen, heads, head_dim]: write out.transpose(1, 2)" +
-         ".contiguous(), and dq, dk, dv likewise";
+// Columns that no file has (see Widths in claims/input_forms.hpp) are zeros on both sides. No rounding
+// reaches them.
+void leave_out_padding(verify::Answer& deviation, const ClaimToJudge& claim) {
+  for (const auto& [name, tensor] : verify::named(deviation)) {
+    const Index width = name == "lse" || tensor.empty() ? 1 : tensor.extents().width;
+    const Index own = name == "lse" ? 1 : name == "out" || name == "dv" ? claim.value_width : claim.key_width;
+    const auto numbers = tensor.empty() ? std::span<double>() : tensor.values<double>();
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      if (static_cast<Index>(i) % width >= own) numbers[i] = 0;
+  }
 }
 
-void diagnose_into(ClaimVerdict& verdict, const Problem& problem, const StoredInputs& stored,
-                   const verify::Answer& claim, const verify::Oracle& oracle,
-                   const verify::Comparison& comparison, verify::Ranks ranks) {
+// Nor are they counted.
+void leave_out_padding(verify::Comparison& comparison, const ClaimToJudge& claim) {
+  const Index padded = claim.problem.shape.head_dim;
+  for (verify::TensorComparison& tensor : comparison.tensors) {
+    if (tensor.name == "lse") continue;
+    const bool value = tensor.name == "out" || tensor.name == "dv";
+    const Index total = tensor.total / padded * (value ? claim.value_width : claim.key_width);
+    comparison.total -= tensor.total - total;
+    tensor.total = total;
+  }
+}
+
+// The tensors that were not judged, and why.
+std::vector<NotJudged> not_judged(const ClaimToJudge& claim) {
+  std::vector<NotJudged> result;
+  for (const auto& [name, tensor] : verify::named(claim.answer)) {
+    const bool gradient = name[0] == 'd';
+    if (!tensor.empty() || (gradient && !claim.stored.inputs.has_backward())) continue;
+    result.push_back({std::string(name), gradient
+                                             ? "the input has dout, the claim has no " + std::string(name) +
+                                                   ": write " + std::string(name.substr(1)) + ".grad, too"
+                                             : "the claim has none: write it too, it tells more"});
+  }
+  for (const std::string& name : claim.unjudged)
+    result.push_back({name, "the input has no dout to judge it by: write dout beside q, k, v"});
+  return result;
+}
+
+void add_rows(ClaimVerdict& verdict, const verify::Comparison& comparison, const Problem& problem) {
+  const std::vector<verify::ErrorMap> maps = verify::error_maps(comparison, problem.sharding());
+  for (const verify::TensorComparison& tensor : comparison.tensors) {
+    verdict.report.rows.push_back(row_of(tensor, maps, comparison.yardstick));
+    verdict.judged.push_back(tensor.name);
+  }
+  for (const NotJudged& each : verdict.not_judged)
+    verdict.report.rows.push_back({.id = each.tensor,
+                                   .claim = each.tensor + " is attention's",
+                                   .weight = 0,  // neither for nor against the claim
+                                   .sentence = each.reason});
+}
+
+void diagnose_into(ClaimVerdict& verdict, const ClaimToJudge& claim, const verify::Oracle& oracle,
+                   const verify::Comparison& comparison) {
+  const Problem& problem = claim.problem;
   const verify::Diagnosis diagnosis =
-      verify::diagnose(problem, stored.inputs, claim, oracle, comparison, ranks);
+      verify::diagnose(problem, claim.stored.inputs, claim.answer, oracle, comparison, claim.ranks);
   add_causes(verdict.report, {"out", "lse"}, diagnosis.forward, {});
   add_causes(verdict.report, {"dq", "dk", "dv"}, diagnosis.backward, diagnosis.remarks);
-  if (!diagnosis.place.empty()) verdict.lines.push_back(diagnosis.place);
-  verdict.lines.insert(verdict.lines.end(), diagnosis.remarks.begin(), diagnosis.remarks.end());
-  if (ranks == verify::Ranks::kUnknown)
-    verdict.lines.push_back("no --ranks and no --layout: " + std::string(name_of(problem.layout)) + " on " +
-                            counted(problem.world_size, "rank") +
-                            " only names places; where nothing fits, other rings and tiles are tried");
+  verdict.place = diagnosis.place;
+  verdict.remarks = diagnosis.remarks;
+  if (claim.ranks == verify::Ranks::kUnknown)
+    verdict.remarks.push_back("no --ranks and no --layout: " + std::string(name_of(problem.layout)) + " on " +
+                              counted(problem.world_size, "rank") +
+                              " only names places; where nothing fits, other rings and tiles are tried");
+}
+
+// The right answer, with a bar while it is computed.
+verify::Oracle oracle_of(const ClaimToJudge& claim, const ClaimRule& rule) {
+  Progress bar(1);
+  const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return verify::oracle(claim.problem, claim.stored.inputs,
+                        {.threads = threads, .rounding = rule.rounding, .progress = [&](double share) {
+                           bar.at(share, "computing what is right");
+                         }});
+}
+
+// A remark if the claim is right, or nearly, with its rows in another order.
+void try_other_rows(ClaimVerdict& verdict, const ClaimToJudge& claim, const verify::Oracle& oracle) {
+  constexpr double kNear = 0.02;     // of the scale: more than bfloat16 rounds
+  constexpr double kMost = 1 << 28;  // elements: some seconds
+  const double elements =
+      static_cast<double>(oracle.value.out.extents().elements()) * static_cast<double>(claim.others.size());
+  if (claim.others.empty() || elements > kMost) return;
+  const double worst = verify::compare_exact(claim.answer, oracle, verify::Expect::kPresent).worst;
+  for (const OtherRows& other : claim.others) {
+    const verify::Comparison fit = verify::compare_exact(other.read(), oracle, verify::Expect::kPresent);
+    if (!fit.complaint.empty() || !(fit.worst < kNear) || !(fit.worst < worst / 10)) continue;
+    verdict.remarks.push_back((fit.good ? "right, if you " : "right but for rounding, if you ") +
+                              other.remedy);
+    return;
+  }
 }
 
 }  // namespace
 
-std::string advice_on_shape(const Problem& problem) {
-  const Shape& s = problem.shape;
-  if (s.heads <= s.seqlen || s.heads < 16) return "";
-  return "q has " + counted(s.heads, "head") + " of " + counted(s.seqlen, "token") +
-         ": if that is [batch, seqlen, heads, head_dim], write q.transpose(1, 2).contiguous(), and k, v, "
-         "dout likewise";
-}
-
-ClaimVerdict judge_claim(const Problem& problem, const StoredInputs& stored, verify::Answer claim,
-                         verify::Ranks ranks, const PrecisionOptions& precision, const std::string& title) {
-  require_all_gradients(claim, stored.inputs);
-  const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const ClaimRule rule = rule_for(stored, claim, precision);
-  const verify::Oracle oracle =
-      verify::oracle(problem, stored.inputs, {.threads = threads, .rounding = rule.rounding});
-  ClaimVerdict verdict{false, {title + ", " + described(rule), {}}, {}};
-  const bool no_lse = claim.lse.empty();
-  if (no_lse) claim.lse = converted(oracle.value.lse, DType::kFloat64);
-  const verify::Comparison comparison = compared(claim, problem, oracle, rule.rounding);
-  const std::vector<verify::ErrorMap> maps = verify::error_maps(comparison, problem.sharding());
+ClaimVerdict judge_claim(const ClaimToJudge& claim) {
+  const Problem& problem = claim.problem;
+  const ClaimRule rule = rule_for(claim.stored, claim.answer, claim.precision);
+  verify::Oracle oracle = oracle_of(claim, rule);
+  leave_out_padding(oracle.deviation, claim);
+  Phases phases;
+  phases.begin("comparing");
+  verify::Comparison comparison = compared(claim.answer, problem, oracle, rule.rounding);
+  leave_out_padding(comparison, claim);
+  ClaimVerdict verdict{.good = comparison.good, .rule = described(rule), .not_judged = not_judged(claim)};
+  verdict.report.title = claim.title + ", " + verdict.rule;
+  verdict.half = claim.stored.inputs.has_backward() && claim.answer.dq.empty() && claim.answer.dk.empty() &&
+                 claim.answer.dv.empty();
+  add_rows(verdict, comparison, problem);
+  verdict.summary = verify::described(comparison, problem.sharding());
+  verdict.first = verify::first_wrong(comparison, problem.sharding());
   for (const verify::TensorComparison& tensor : comparison.tensors)
-    verdict.report.rows.push_back(
-        no_lse && tensor.name == "lse"
-            ? verify::ReportRow{.id = "lse",
-                                .claim = "lse is attention's",
-                                .sentence = "the claim has none: write it too, it tells more"}
-            : row_of(tensor, maps, comparison.yardstick));
-  verdict.good = comparison.good;
-  if (!comparison.complaint.empty())
-    verdict.report.rows.push_back({.id = "shapes",
-                                   .claim = "each tensor has the shape that the input gives it",
-                                   .status = verify::Status::kFailed,
-                                   .sentence = comparison.complaint});
-  else
-    verdict.lines.push_back(verify::described(comparison, problem.sharding()));
-  if (no_lse) claim.lse = Buffer();
-  if (!comparison.good && comparison.complaint.empty())
-    diagnose_into(verdict, problem, stored, claim, oracle, comparison, ranks);
-  if (const auto half = hidden_half_type(claim); half && !verdict.good && !is_half(rule.type))
-    verdict.lines.push_back("every number of the claim is a " + std::string(name_of(*half)) +
-                            " number: if it was computed in that type, add --dtype " +
-                            std::string(name_of(*half)));
-  for (const std::string& advice : {advice_on(claim, oracle), advice_on_shape(problem)})
-    if (!advice.empty()) verdict.lines.push_back(advice);
+    verdict.together.insert(verdict.together.end(), tensor.together.begin(), tensor.together.end());
+  if (comparison.good) return verdict;
+  phases.begin("looking for the mistake");
+  diagnose_into(verdict, claim, oracle, comparison);
+  try_other_rows(verdict, claim, oracle);
+  if (const auto half = hidden_half_type(claim.answer); half && !is_half(rule.type))
+    verdict.remarks.push_back("every number of the claim is a " + std::string(name_of(*half)) +
+                              " number: if it was computed in that type, add --dtype " +
+                              std::string(name_of(*half)));
   return verdict;
 }
 

@@ -15,6 +15,11 @@ void MaskOptions::add_to(CLI::App& command) {
   command.add_flag("--causal", causal, "Each query sees itself and what came before");
   command.add_option("--window", window, "Each query sees itself and W tokens before it; implies --causal")
       ->type_name("W");
+  command
+      .add_option("--window-size", window_size,
+                  "As flash-attn counts: each query sees LEFT tokens before it and RIGHT after it; -1 is no "
+                  "limit; with --causal RIGHT is 0")
+      ->type_name("LEFT,RIGHT");
   command.add_option("--cu-seqlens", cu_seqlens, "Borders of packed sequences, from 0 to seqlen: 0,5,24")
       ->type_name("LIST");
   command.add_flag("--per-sequence", per_sequence,
@@ -24,7 +29,8 @@ void MaskOptions::add_to(CLI::App& command) {
 namespace {
 
 // "0,5,24" as numbers; nothing for an empty text.
-std::vector<Position> borders(std::string_view text) {
+std::vector<Position> numbers_of(const char* flag, std::string_view text, const char* example,
+                                 const char* advice) {
   std::vector<Position> result;
   while (!text.empty()) {
     Position border = 0;
@@ -32,12 +38,24 @@ std::vector<Position> borders(std::string_view text) {
     const auto length = static_cast<std::size_t>(end - text.data());
     const bool last = length == text.size();
     if (error != std::errc() || (!last && (text[length] != ',' || length + 1 == text.size())))
-      throw Error("--cu-seqlens", "whole numbers with a comma between two of them, as in 0,5,24",
-                  "'" + shown(text) + "'", "write the borders from 0 to seqlen");
+      throw Error(flag, "whole numbers with a comma between two of them, as in " + std::string(example),
+                  "'" + shown(text) + "'", advice);
     result.push_back(border);
     text.remove_prefix(last ? length : length + 1);
   }
   return result;
+}
+
+// "5,0" as a mask.
+Mask two_sided(const std::string& text) {
+  constexpr const char* kAdvice = "write the tokens before and after a query that it sees, -1 for no limit";
+  const std::vector<Position> sides = numbers_of("--window-size", text, "128,0", kAdvice);
+  if (sides.size() != 2)
+    throw Error("--window-size", "two numbers", counted(sides.size(), "number"), kAdvice);
+  for (const Position side : sides)
+    if (side < -1 || side == kNoLimit)
+      throw Error("--window-size", "numbers from -1 on", std::to_string(side), kAdvice);
+  return {.left = sides[0] < 0 ? kNoLimit : sides[0], .right = sides[1] < 0 ? kNoLimit : sides[1]};
 }
 
 }  // namespace
@@ -50,8 +68,13 @@ Mask MaskOptions::mask() const {
   if (window == kNoLimit)  // what a number that is too long for 64 bits is read as
     throw Error("--window", "less than " + std::to_string(kNoLimit), "this or more",
                 "leave it out and take --causal");
-  Mask mask = window ? window_mask(*window) : causal ? causal_mask() : full_mask();
-  mask.cu_seqlens = borders(cu_seqlens);
+  if (window && !window_size.empty())
+    throw Error(
+        "--window-size", "--window or --window-size", "both",
+        "--window " + std::to_string(*window) + " is --window-size " + std::to_string(*window) + ",0");
+  Mask mask = window ? window_mask(*window) : window_size.empty() ? full_mask() : two_sided(window_size);
+  if (causal) mask.right = 0;
+  mask.cu_seqlens = numbers_of("--cu-seqlens", cu_seqlens, "0,5,24", "write the borders from 0 to seqlen");
   return mask;
 }
 

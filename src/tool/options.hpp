@@ -13,11 +13,12 @@ class App;
 
 namespace ringcraft::tool {
 
-// --causal, --window, --cu-seqlens, --per-sequence
+// --causal, --window, --window-size, --cu-seqlens, --per-sequence
 struct MaskOptions {
   bool causal = false, per_sequence = false;
   std::optional<Position> window;
-  std::string cu_seqlens;  // as typed: "0,5,24"
+  std::string window_size;  // as typed: "5,0"
+  std::string cu_seqlens;   // as typed: "0,5,24"
 
   void add_to(CLI::App& command);
   Mask mask() const;

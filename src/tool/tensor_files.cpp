@@ -9,32 +9,25 @@
 
 namespace ringcraft::tool {
 
-StoredInputs read_inputs(const std::filesystem::path& path, std::optional<DType> storage) {
-  TensorFile file(path);
-  Buffer q = file.read("q");
-  StoredInputs stored{{}, storage.value_or(q.dtype())};
+StoredInputs stored_inputs(verify::Inputs inputs, std::optional<DType> storage) {
+  const DType first = inputs.q.dtype();
+  StoredInputs stored{std::move(inputs), storage.value_or(first)};
   const DType computing = is_half(stored.storage) ? DType::kFloat32 : stored.storage;
-  const auto rounded = [&](const char* name, const Buffer& tensor) {
-    if (!storage && tensor.dtype() != q.dtype())
-      throw Error(name, "the type of q, " + std::string(name_of(q.dtype())),
+  for (const auto& [name, tensor] : verify::named(stored.inputs)) {
+    if (tensor.extents() == Extents{}) continue;
+    if (!storage && tensor.dtype() != first)
+      throw Error(std::string(name), "the type of q, " + std::string(name_of(first)),
                   std::string(name_of(tensor.dtype())), "write them alike");
-    return converted(converted(tensor, stored.storage), computing);
-  };
-  stored.inputs = {rounded("q", q), rounded("k", file.read("k")), rounded("v", file.read("v")),
-                   file.contains("dout") ? rounded("dout", file.read("dout")) : Buffer()};
+    tensor = converted(converted(tensor, stored.storage), computing);
+  }
   return stored;
 }
 
-verify::Answer read_answer(const std::filesystem::path& path, bool gradients) {
+StoredInputs read_inputs(const std::filesystem::path& path, std::optional<DType> storage) {
   TensorFile file(path);
-  verify::Answer answer;
-  answer.out = file.read("out");
-  for (const auto& [name, tensor] : verify::named(answer)) {
-    const std::string key(name);
-    if (key == "out" || !file.contains(key) || (key != "lse" && !gradients)) continue;
-    tensor = file.read(key, key == "lse" ? Dims::kThree : Dims::kFour);
-  }
-  return answer;
+  return stored_inputs(
+      {file.read("q"), file.read("k"), file.read("v"), file.contains("dout") ? file.read("dout") : Buffer()},
+      storage);
 }
 
 void write_answer(const std::filesystem::path& path, const verify::Answer& answer, DType storage) {

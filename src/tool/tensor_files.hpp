@@ -18,9 +18,9 @@ struct StoredInputs {
 // Reads a file's inputs. `storage` (default: the type of q) is what they are rounded to first.
 StoredInputs read_inputs(const std::filesystem::path& path, std::optional<DType> storage);
 
-// Reads out, lse, dq, dk, dv, as far as they are there and wanted: gradients only if `gradients`. At least
-// out.
-verify::Answer read_answer(const std::filesystem::path& path, bool gradients);
+// Inputs of one number type, rounded to `storage` and widened to the computing type. Without `storage` they
+// must have one type. Throws Error otherwise.
+StoredInputs stored_inputs(verify::Inputs inputs, std::optional<DType> storage);
 
 // Writes the tensors of an answer that are not empty, rounded once to the storage type; lse is at least
 // float32.

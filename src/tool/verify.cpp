@@ -1,11 +1,14 @@
 // verify: judges someone's tensors against the oracle, and says where they first go wrong; or proves
 // someone's schedule.
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdio>
 
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
 #include "tool/claim.hpp"
+#include "tool/claims/claim_report.hpp"
+#include "tool/claims/given_claim.hpp"
 #include "tool/commands.hpp"
 #include "tool/options.hpp"
 #include "tool/output.hpp"
@@ -18,12 +21,10 @@ namespace ringcraft::tool {
 namespace {
 
 struct VerifyOptions {
-  std::string input, claim, schedule;
+  std::string input, schedule, json, dtype;
+  ClaimFlags flags;
   MaskOptions mask;
-  RingOptions ring;
-  std::string dtype;
-  bool tf32 = false;
-  verify::Ranks ranks = verify::Ranks::kUnknown;
+  PrecisionOptions precision;
 };
 
 // Proves the schedule of a text; no tensors are needed for it.
@@ -40,23 +41,57 @@ int verify_schedule(const std::string& path) {
   return proof.good() ? 0 : static_cast<int>(Code::kWrongAnswer);
 }
 
+// The problem that a claim answers, in the ring in which it was computed, as far as that is known.
+Problem problem_of(const FormedInputs& formed, const VerifyOptions& options, RingOptions ring) {
+  if (!ring.softmax_scale && formed.widths.key > 0)  // the tensors may be padded to a greater width
+    ring.softmax_scale = 1 / std::sqrt(static_cast<double>(formed.widths.key));
+  const verify::Inputs& in = formed.stored.inputs;
+  return problem_of(in.q, in.k, in.v, in.dout, options.mask, ring);
+}
+
+// The claim with its rows in each other order that its shapes allow.
+std::vector<OtherRows> other_rows(const GivenClaim& given, const ClaimShape& about) {
+  std::vector<OtherRows> others;
+  for (const auto& [remedy, order] : other_orders(given, about.shape.seqlen))
+    others.push_back({remedy, [&given, &about, order = order] {
+                        try {
+                          return read_claim(given.files, order, about).answer;
+                        } catch (const Error&) {  // these rows do not fit that order
+                          return verify::Answer();
+                        }
+                      }});
+  return others;
+}
+
 int verify_claim(const VerifyOptions& options) {
-  if (options.input.empty() || options.claim.empty())
+  if (options.input.empty() || options.flags.claim.empty())
     throw Error("verify", "--input and --claim, or --schedule",
                 options.input.empty() ? "no --input" : "no --claim", "see ./ringcraft verify --help");
-  const StoredInputs stored = read_inputs(options.input, {});
-  const verify::Inputs& inputs = stored.inputs;
-  const Problem problem = problem_of(inputs.q, inputs.k, inputs.v, inputs.dout, options.mask, options.ring);
-  verify::Answer claim = read_answer(options.claim, inputs.has_backward());
-  const std::string title = options.claim + " (" + described(problem.mask) + ", " +
+  for (const std::string& read : {options.input, options.flags.claim})
+    require_other_file("--json", options.json, read);
+  require_writable("--json", options.json);
+  const FormedInputs inputs = read_formed_inputs(options.input, options.mask.mask().cu_seqlens,
+                                                 heads_of_lse(files_of_claim(options.flags.claim)));
+  const Problem whole = problem_of(inputs, options, options.flags.ring);  // refuses what makes no sense
+  const GivenClaim given = given_claim(options.flags, whole.shape.seqlen);
+  for (const auto& file : given.files.paths) require_other_file("--json", options.json, file);
+  const Problem problem = problem_of(inputs, options, given.ring);
+  const ClaimShape about{problem.shape, inputs.widths, inputs.order, problem.mask.cu_seqlens,
+                         inputs.stored.inputs.has_backward()};
+  ReadClaim claim = read_claim(given.files, given.order, about);
+  const std::string title = options.flags.claim + " (" + described(problem.mask) + ", " +
                             counted(problem.world_size, "rank") + ", " +
                             std::string(name_of(problem.layout)) + ")";
-  PrecisionOptions precision{.tf32 = options.tf32};
+  PrecisionOptions precision = options.precision;
   if (!options.dtype.empty()) precision.dtype = dtype_named(options.dtype);
-  const ClaimVerdict verdict =
-      judge_claim(problem, stored, std::move(claim), options.ranks, precision, title);
-  std::fputs(verify::text_of(verdict.report, colour()).c_str(), stdout);
-  for (const std::string& line : verdict.lines) std::printf("%s\n", line.c_str());
+  ClaimVerdict verdict = judge_claim({problem, inputs.stored, std::move(claim.answer),
+                                      std::move(claim.unjudged), inputs.widths.key, inputs.widths.value,
+                                      given.ranks, precision, title, other_rows(given, about)});
+  verdict.files = {given.files.paths.size(), given.files.per_rank, given.rows};
+  verdict.readings = inputs.readings;
+  verdict.readings.insert(verdict.readings.end(), claim.readings.begin(), claim.readings.end());
+  std::fputs(text_of(verdict, colour()).c_str(), stdout);
+  if (!options.json.empty()) write_text("--json", options.json, json_of(verdict));
   return verdict.good ? 0 : static_cast<int>(Code::kWrongAnswer);
 }
 
@@ -68,8 +103,15 @@ void add_verify(CLI::App& app, Action& action) {
   auto options = std::make_shared<VerifyOptions>();
   command->add_option("--input", options->input, "q, k, v and, to judge gradients, dout")->type_name("F");
   command
-      ->add_option("--claim", options->claim, "The claimed out and lse, and dq, dk, dv, rows in global order")
+      ->add_option("--claim", options->flags.claim,
+                   "The claimed out, lse, dq, dk, dv, as far as they are there: one file; or one for each "
+                   "rank, as a folder or a pattern such as 'out_{rank}.safetensors'")
       ->type_name("G");
+  command
+      ->add_option("--claim-layout", options->flags.layout,
+                   "Order of the claim's rows, of rank 0, rank 1, ...: a layout, zigzag:8 over 8 virtual "
+                   "ranks, or a text that lists the position of every row; default: that of the sequence")
+      ->type_name("L");
   CLI::Option* schedule = command->add_option(
       "--schedule", options->schedule,
       "Instead of tensors: a text that says who sends, receives and computes what at which step");
@@ -79,9 +121,10 @@ void add_verify(CLI::App& app, Action& action) {
                    "The type that the claim was computed in, where it is written in a wider one: float64, "
                    "float32, bfloat16 or float16")
       ->type_name("T");
-  command->add_flag("--tf32", options->tf32, "Its products take float32 operands in TF32");
-  options->ring.add_to(*command);
+  command->add_flag("--tf32", options->precision.tf32, "Its products take float32 operands in TF32");
+  options->flags.ring.add_to(*command);
   options->mask.add_to(*command);
+  command->add_option("--json", options->json, "Also write the verdict for programs")->type_name("F");
   for (CLI::Option* other : command->get_options())  // a schedule says all of that itself
     if (other != schedule && other != command->get_help_ptr()) schedule->excludes(other);
   command->footer(
@@ -89,7 +132,8 @@ void add_verify(CLI::App& app, Action& action) {
       "which ring\n"
       "to look for the mistake. Without both, other rings are tried too. See docs/pages/verify.md.\n"
       "Example: ./ringcraft verify --input qkv.safetensors --claim theirs.safetensors --ranks 8 --layout "
-      "zigzag --causal\n\n"
+      "zigzag --causal\n"
+      "Example: ./ringcraft verify --input qkv.safetensors --claim dumps --claim-layout zigzag --causal\n\n"
       "A schedule is a text of its own; # begins a comment:\n"
       "  ranks 3                 also: tokens N, layout L, mask causal | window W, packed 0,5,12\n"
       "  step 0                  pass backward [reversed], costs ring\n"
@@ -98,7 +142,8 @@ void add_verify(CLI::App& app, Action& action) {
       "                          backward also: dK0 travels, add dK0 adds the rank's share to it\n"
       "Example: ./ringcraft verify --schedule src/verify/examples/ring_forward.schedule");
   command->callback([&action, command, options] {
-    if (command->count("--ranks") + command->count("--layout") > 0) options->ranks = verify::Ranks::kKnown;
+    options->flags.ranks_typed = command->count("--ranks") > 0;
+    options->flags.layout_typed = command->count("--layout") > 0;
     action = [options] {
       return options->schedule.empty() ? verify_claim(*options) : verify_schedule(options->schedule);
     };

@@ -117,6 +117,25 @@ GroupResult searched_after(const Evidence& e, const Found& forward, Ranks ranks)
   return searched(e, TensorGroup::kBackward, e.claim, ranks);
 }
 
+// The number type of a claim: that of out, or of a gradient; lse alone is often kept in a wider one.
+DType type_of_claim(const Answer& claim) {
+  for (const Buffer* tensor : {&claim.out, &claim.dq, &claim.dk, &claim.dv})
+    if (!tensor->empty()) return tensor->dtype();
+  return claim.lse.dtype();
+}
+
+// A tensor that a claim does not have speaks against no mistake: it gets the right numbers, and is not looked
+// at.
+void fill_absent(Answer& numbers, const Answer& right, std::array<bool, kAnswerNames.size()>& there) {
+  const auto wanted = named(right);
+  std::size_t t = 0;
+  for (const auto& [name, tensor] : named(numbers)) {
+    there[t] = !tensor.empty();
+    if (!there[t]) tensor = wanted[t].tensor.clone();
+    ++t;
+  }
+}
+
 // Whether no row of out is a number.
 bool all_rows_missing(const Comparison& comparison, Position seqlen) {
   return std::any_of(comparison.tensors.begin(), comparison.tensors.end(), [=](const TensorComparison& t) {
@@ -143,9 +162,8 @@ Diagnosis diagnose(const Problem& problem, const Inputs& inputs, const Answer& c
   if (comparison.good || comparison.tensors.empty()) return result;
   const Inputs in = converted(inputs, DType::kFloat64);
   Answer numbers = converted(claim, DType::kFloat64);
-  const bool has_lse = !claim.lse.empty();
-  if (!has_lse) numbers.lse = oracle.value.lse.clone();
-  const Evidence e{problem, in, numbers, oracle, comparison, claim.out.dtype(), has_lse};
+  Evidence e{problem, in, numbers, oracle, comparison, type_of_claim(claim)};
+  fill_absent(numbers, oracle.value, e.there);
   const bool forward_wrong = any_wrong(comparison, TensorGroup::kForward);
   GroupResult forward, backward;
   if (forward_wrong) {

@@ -30,7 +30,7 @@ struct Diagnosis {
 };
 
 /// The diagnosis of a claim that `comparison` found wrong; empty for a right one. The oracle is that of the
-/// same inputs. A claim without lse is judged by its other tensors.
+/// same inputs. A claim that has not all tensors is judged by those that it has.
 Diagnosis diagnose(const Problem& problem, const Inputs& inputs, const Answer& claim, const Oracle& oracle,
                    const Comparison& comparison, Ranks ranks = Ranks::kKnown);
 

@@ -103,7 +103,7 @@ std::vector<Cause> causes_by_numbers(const Evidence& e, TensorGroup group) {
   if (precision.empty() || worst > 30 * rms || wrong < share * elements) return {};
   std::string sentence = "the errors are of the size of rounding to " + precision + " (RMS " +
                          short_number(rms) + " of the scale): something is kept in it that should not be";
-  if (forward) sentence += "; error: " + growth_of(e);
+  if (forward && e.has("out")) sentence += "; error: " + growth_of(e);
   return {
       {forward ? "RF12" : "BW13", sentence,
        forward

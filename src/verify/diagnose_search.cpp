@@ -90,7 +90,7 @@ Found search(const Evidence& e, TensorGroup group, const Answer& saved, const Ar
       {}, std::make_shared<const TwistedRing>(e.problem, e.inputs, saved, arrangement, e.exponents()), {}};
   found.matches = matches_in(e, *found.ring, suspects_of(group), group);
   const bool clear = !found.matches.empty() && found.matches[0].fit == Fit::kAll;
-  if (group == TensorGroup::kForward && e.has_lse && !clear && !found.matches.empty())
+  if (group == TensorGroup::kForward && e.has("lse") && !clear && !found.matches.empty())
     add_lse_mistakes(e, found);
   return found;
 }

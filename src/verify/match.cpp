@@ -54,9 +54,10 @@ std::vector<Tally> forward_tallies(const Evidence& e, const TwistedRing& ring, c
   for (const RowPlace& row : sample.rows) {
     const Merged value = ring.forward(twist, row);
     const bool no_key = std::isinf(value.lse);
-    count(e, ring.arrangement(), row, e.claim.out, e.oracle.value.out, e.units().out, value.out, no_key,
-          tallies[0]);
-    if (e.has_lse)
+    if (e.has("out"))
+      count(e, ring.arrangement(), row, e.claim.out, e.oracle.value.out, e.units().out, value.out, no_key,
+            tallies[0]);
+    if (e.has("lse"))
       count(e, ring.arrangement(), row, e.claim.lse, e.oracle.value.lse, e.units().lse, {&value.lse, 1},
             no_key, tallies[1]);
     if (tallies[0].hopeless(planned) && (tallies[1].hopeless(planned) || tallies[1].wrong == 0)) break;
@@ -69,17 +70,21 @@ std::vector<Tally> backward_tallies(const Evidence& e, const TwistedRing& ring, 
                                     const Sample& sample) {
   std::vector<Tally> tallies{{"dq"}, {"dk"}, {"dv"}};
   for (const RowPlace& row : sample.rows) {
+    if (!e.has("dq")) break;
     count(e, ring.arrangement(), row, e.claim.dq, e.oracle.value.dq, e.units().dq, ring.dq(twist, row), false,
           tallies[0]);
     if (tallies[0].hopeless(static_cast<Index>(sample.rows.size()))) break;
   }
   const auto planned = static_cast<Index>(sample.kv_rows.size());
   for (const RowPlace& row : sample.kv_rows) {
+    if (!e.has("dk") && !e.has("dv")) break;
     const KvRows value = ring.dkv(twist, row);
-    count(e, ring.arrangement(), row, e.claim.dk, e.oracle.value.dk, e.units().dk, value.dk, false,
-          tallies[1]);
-    count(e, ring.arrangement(), row, e.claim.dv, e.oracle.value.dv, e.units().dv, value.dv, false,
-          tallies[2]);
+    if (e.has("dk"))
+      count(e, ring.arrangement(), row, e.claim.dk, e.oracle.value.dk, e.units().dk, value.dk, false,
+            tallies[1]);
+    if (e.has("dv"))
+      count(e, ring.arrangement(), row, e.claim.dv, e.oracle.value.dv, e.units().dv, value.dv, false,
+            tallies[2]);
     if (tallies[1].hopeless(planned) && (tallies[2].hopeless(planned) || tallies[2].wrong == 0)) break;
     if (tallies[2].hopeless(planned) && tallies[1].wrong == 0) break;
   }

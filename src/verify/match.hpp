@@ -3,7 +3,9 @@
 /// Are the numbers of a claim those of a known mistake? A sample of rows decides which mistakes are worth a
 /// second look, a larger one confirms them.
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "verify/compare.hpp"
@@ -22,11 +24,15 @@ enum class TensorGroup : std::uint8_t {
 struct Evidence {
   const Problem& problem;
   const Inputs& inputs;  ///< float64
-  const Answer& claim;   ///< float64; gradients may be empty
+  const Answer& claim;   ///< float64; gradients may be empty; what is not there has the oracle's numbers
   const Oracle& oracle;  ///< of the same inputs
   const Comparison& comparison;
-  DType precision;      ///< of the claim as it came
-  bool has_lse = true;  ///< whether the claim's lse is to be looked at
+  DType precision;  ///< of the claim as it came
+  std::array<bool, kAnswerNames.size()> there = {true, true, true, true,
+                                                 true};  ///< tensors of the claim to look at
+
+  /// Whether the claim has this tensor; the others of `claim` are the oracle's.
+  bool has(std::string_view name) const;
 
   /// How near two computations of an element are that agree: within unit * its element of units() + relative
   /// * its magnitude.

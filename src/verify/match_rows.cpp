@@ -8,6 +8,11 @@
 
 namespace ringcraft::verify {
 
+bool Evidence::has(std::string_view name) const {
+  const auto known = std::find(kAnswerNames.begin(), kAnswerNames.end(), name);
+  return known != kAnswerNames.end() && there[static_cast<std::size_t>(known - kAnswerNames.begin())];
+}
+
 Evidence::Nearness Evidence::nearness() const {
   switch (precision) {
     case DType::kFloat64:
@@ -89,9 +94,10 @@ std::vector<RowPlace> rows_of(const Evidence& e, const std::vector<std::string>&
 Sample sample_of(const Evidence& e, TensorGroup group, Index wrong, Index right) {
   const Shape& s = e.problem.shape;
   if (group == TensorGroup::kForward)
-    return {rows_of(e, e.has_lse ? std::vector<std::string>{"out", "lse"} : std::vector<std::string>{"out"},
-                    s.heads, wrong, right),
-            {}};
+    return {
+        rows_of(e, e.has("lse") ? std::vector<std::string>{"out", "lse"} : std::vector<std::string>{"out"},
+                s.heads, wrong, right),
+        {}};
   return {rows_of(e, {"dq"}, s.heads, wrong, right), rows_of(e, {"dk", "dv"}, s.kv_heads, wrong, right)};
 }
 

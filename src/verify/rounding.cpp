@@ -69,11 +69,12 @@ Rounding tf32_rounding() {
 
 Rounding tensor_core_rounding(DType type, DType results) {
   Rounding rounding = float32_rounding(false);
-  if (!is_half(type)) return rounding;
-  rounding.products = variance_of(type);
+  const DType narrow = is_half(type) ? type : results;
+  if (!is_half(narrow)) return rounding;
+  if (is_half(type)) rounding.products = variance_of(type);
   rounding.results = variance_of(results);
-  rounding.underflow = underflow_of(type);
-  rounding.unit = unit_roundoff(type);
+  rounding.underflow = underflow_of(narrow);
+  rounding.unit = unit_roundoff(narrow);
   rounding.alike = Rounding{}.alike;
   return rounding;
 }

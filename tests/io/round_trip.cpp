@@ -53,6 +53,21 @@ TEST_CASE("tensors of all three types come back bit for bit") {
   CHECK_FALSE(file.contains("v"));
 }
 
+TEST_CASE("all elements of a tensor are read in the order of the file, whatever its shape") {
+  Scratch folder;
+  Random random(1);
+  const Buffer q = random_normal({2, 3, 5, 7}, DType::kFloat32, random);
+  const Buffer nothing({1, 2, 0, 4}, DType::kFloat32);
+  const std::vector<NamedTensor> tensors{{"q", &q}, {"nothing", &nothing}};
+  write_safetensors(folder / "f", tensors);
+  TensorFile file(folder / "f");
+  const Buffer elements = file.read_elements("q");
+  CHECK(elements.extents() == Extents{1, 1, 1, 210});
+  CHECK(std::ranges::equal(elements.bytes(), q.bytes()));
+  CHECK(file.read_elements("nothing").empty());
+  CHECK_THROWS_AS(file.read_elements("k"), Error);
+}
+
 TEST_CASE("every tensor starts at a multiple of its element size") {
   Scratch folder;
   const Buffer odd({1, 1, 1, 3}, DType::kBFloat16), single({1, 1, 1, 1}, DType::kFloat32);

@@ -62,7 +62,12 @@ TOOL
 
 fake_ninja() {
   fake ninja <<'BODY'
-[ ! -e "$work/slow" ] || { sleep 0.2; echo "ninja ended" >>"$work/calls"; }
+[ ! -e "$work/slow_look" ] || { sleep "$(cat "$work/slow_look")"; echo 'ninja: no work to do.'; exit; }
+if [ -e "$work/slow" ]; then
+  echo '[1/2] Building a.cpp'
+  sleep "$(cat "$work/slow")"
+  echo "ninja ended" >>"$work/calls"
+fi
 if [ -e "$work/broken" ]; then
   printf '%s\n' '[1/2] Building a.cpp' 'FAILED: b.cpp' 'b.cpp:7: error: what is this'
   exit 1

@@ -147,13 +147,36 @@ case_a_moved_or_half_configured_tree_starts_afresh() {
 case_two_launchers_build_one_after_the_other() {
   ready_machine
   launch run
-  touch "$work/slow"
+  echo 0.2 >"$work/slow"
   forget_calls
   PATH=$work/bin "$work/my checkout/ringcraft" run >/dev/null 2>&1 </dev/null &
   launch run
   wait
   [ "$(cut -c 1-9 "$work/calls" | tr '\n' ,)" = 'ninja -C ,ninja end,ninja -C ,ninja end,' ] ||
     fail "builds overlap"
+}
+
+case_launchers_that_build_nothing_are_silent_about_each_other() {
+  ready_machine
+  launch run
+  echo 1.5 >"$work/slow_look"
+  PATH=$work/bin "$work/my checkout/ringcraft" run >/dev/null 2>"$work/first" </dev/null &
+  launch run
+  wait
+  ends_with 7
+  if [ -n "$err" ] || [ -s "$work/first" ]; then fail "expected silence"; fi
+}
+
+case_a_launcher_that_waits_for_a_build_says_so() {
+  ready_machine
+  launch run
+  echo 2 >"$work/slow"
+  PATH=$work/bin "$work/my checkout/ringcraft" run >/dev/null 2>&1 </dev/null &
+  sleep 0.5
+  launch run
+  wait
+  ends_with 7
+  has "$err" 'another ringcraft is building; waiting for it'
 }
 
 case_help_before_the_first_build_builds_nothing() {

@@ -30,6 +30,13 @@ const Call kCalls[] = {
      Layout::kZigzagToken,
      4},
     {"--ranks 7 --cu-seqlens 0,1,29 --window 9", {9, 0, {0, 1, 29}}, Layout::kZigzag, 7},
+    {"--ranks 5 --layout contiguous --window-size 4,3", {4, 3}, Layout::kContiguous, 5},
+    {"--ranks 3 --layout zigzag --window-size -1,2 --schedule forward", {kNoLimit, 2}, Layout::kZigzag, 3},
+    {"--ranks 4 --layout striped --window-size 0,6 --cu-seqlens 0,5,29",
+     {0, 6, {0, 5, 29}},
+     Layout::kStriped,
+     4},
+    {"--ranks 4 --layout zigzag-token --window-size 6,4 --causal", {6, 0}, Layout::kZigzagToken, 4},
 };
 
 verify::Case case_of(const Call& call, Position seqlen = 29) {

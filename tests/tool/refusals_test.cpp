@@ -43,7 +43,7 @@ const Refusal kRefusals[] = {
 #ifdef RINGCRAFT_HAS_EXECUTOR  // else the backend itself is missing (attend_test.cpp)
     {"attend --input IN --output OUT --backend cuda-host --dtype float64", "--backend cuda-host"},
 #endif
-    {"attend --input IN --output OUT --dtype float16", "--dtype"},
+    {"attend --input IN --output OUT --dtype float8", "--dtype"},
     {"attend --input IN --output OUT --trace nowhere/t.json", "--trace: expected a file that can be written"},
     {"attend --input IN --output OUT --trace OUT", "--trace: expected another file than the output"},
     {"attend --input IN --output OUT --trace IN", "--trace: expected another file than the input"},

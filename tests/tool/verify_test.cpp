@@ -123,26 +123,13 @@ TEST_CASE("verify judges a claim without lse by the rest") {
   CHECK(scene.judged().exit_code == 1);
 }
 
-TEST_CASE("verify tells [batch, seqlen, heads, head_dim] from [batch, heads, seqlen, head_dim]") {
-  Scene scene;
-  scene.claim.out = Buffer({1, 25, 4, 8}, DType::kFloat64);
-  std::fill(scene.claim.out.values<double>().begin(), scene.claim.out.values<double>().end(), 0.0);
-  const Ran ran = scene.judged();
-  INFO(ran.out << ran.err);
-  CHECK(ran.exit_code == 1);
-  CHECK(ran.out.find("write out.transpose(1, 2).contiguous()") != std::string::npos);
-  CHECK(ran.out.find("failed   shapes") != std::string::npos);
-  CHECK(ran.out.find("0 passed, 1 failed") != std::string::npos);
-  CHECK(ran.out.find("only names places") == std::string::npos);  // nothing was compared
-}
-
-TEST_CASE("verify refuses a claim of another shape or with half of the gradients") {
+TEST_CASE("verify judges a claim that has some gradients, and refuses one of another shape") {
   Scene scene;
   scene.claim.dv = Buffer();
-  CHECK(scene.judged().exit_code == 2);
+  CHECK(scene.judged().exit_code == 0);
   Scene other;
-  other.claim.lse = Buffer({1, 4, 24, 1}, DType::kFloat64);
-  CHECK(other.judged().exit_code != 0);
+  other.claim.lse = Buffer({1, 4, 23, 1}, DType::kFloat64);
+  CHECK(other.judged().exit_code == 2);
 }
 
 TEST_CASE("verify --schedule proves the schedule of a text, claim by claim") {

@@ -313,4 +313,24 @@ TEST_CASE("lse alone may be wrong, or not there at all") {
   CHECK(first_id(d.forward) == "CM11");
 }
 
+TEST_CASE("a claim of some tensors is diagnosed by them") {
+  Scene scene(small(causal_mask()));
+  const auto of = [&](const Answer& claim) {
+    return diagnose(scene.c.problem, scene.inputs, claim, scene.right,
+                    compare_exact(claim, scene.right, Expect::kPresent));
+  };
+  Answer base2;
+  base2.lse = scene.right.value.lse.clone();
+  for (double& x : base2.lse.values<double>()) x /= std::log(2.0);
+  CHECK(first_id(of(base2).forward) == "LSE-base2");
+  Answer swapped;
+  swapped.dk = scene.right.value.dv.clone();
+  swapped.dv = scene.right.value.dk.clone();
+  CHECK(first_id(of(swapped).backward) == "RB6");
+  Answer unscaled;
+  unscaled.dq = scene.right.value.dq.clone();
+  for (double& x : unscaled.dq.values<double>()) x /= scene.c.problem.softmax_scale;
+  CHECK(first_id(of(unscaled).backward) == "BW7-dq");
+}
+
 }  // namespace ringcraft::verify

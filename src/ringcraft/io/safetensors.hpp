@@ -26,7 +26,8 @@ enum class Dims : std::uint8_t {
 
 /// One tensor as a file's header describes it: any type, any number of dimensions.
 struct TensorInfo {
-  std::string dtype;  ///< The format's own word: "F32", "F64", "BF16", "F16" can be read; "I64", "F8_E4M3", ... cannot.
+  std::string dtype;  ///< The format's own word: "F32", "F64", "BF16", "F16" can be read; "I64", "F8_E4M3",
+                      ///< ... cannot.
   std::vector<Index> shape;  ///< At most 64 extents, none negative.
   Index begin = 0;           ///< Its first byte, counted from the end of the header.
   Index end = 0;             ///< One behind its last byte.
@@ -49,11 +50,17 @@ class TensorFile {
   bool contains(const std::string& name) const { return tensors_.count(name) != 0; }
 
   /// Reads one tensor into a new host buffer [batch, heads, seqlen, width] of the file's number type; an
-  /// extent may be zero. Throws Error if there is no tensor of this name, its type is not F32, F64, BF16 or F16,
-  /// it has another number of dimensions, or the file has shrunk since it was opened.
+  /// extent may be zero. Throws Error if there is no tensor of this name, its type is not F32, F64, BF16 or
+  /// F16, it has another number of dimensions, or the file has shrunk since it was opened.
   Buffer read(const std::string& name, Dims dims = Dims::kFour);
+  /// Reads all elements of one tensor of any number of dimensions, as [1, 1, 1, elements] in the order of the
+  /// file; tensors() has its shape. Throws Error as `read` does, dimensions aside.
+  Buffer read_elements(const std::string& name);
 
  private:
+  Buffer read(const std::string& name, const TensorInfo& tensor, const Extents& extents);
+  const TensorInfo& named(const std::string& name) const;
+
   std::string path_;
   std::ifstream stream_;  // stays open, so that this header never meets the bytes of another file
   Index data_ = 0;        // where the bytes of the tensors start in the file

@@ -93,16 +93,31 @@ TensorFile::TensorFile(const std::filesystem::path& path) : path_(path.string())
   metadata_ = std::move(header.metadata);
 }
 
-Buffer TensorFile::read(const std::string& name, Dims dims) {
+const TensorInfo& TensorFile::named(const std::string& name) const {
   const auto found = tensors_.find(name);
-  const std::string where = place(path_, name);
   if (found == tensors_.end())
-    throw Error(where, "a tensor of this name", names_of(tensors_), "check the names in the file");
-  const TensorInfo& tensor = found->second;
-  const DType type = dtype_from(where, tensor.dtype);
-  Buffer buffer(extents_from(where, tensor.shape, dims), type);
+    throw Error(place(path_, name), "a tensor of this name", names_of(tensors_),
+                "check the names in the file");
+  return found->second;
+}
+
+Buffer TensorFile::read(const std::string& name, const TensorInfo& tensor, const Extents& extents) {
+  Buffer buffer(extents, dtype_from(place(path_, name), tensor.dtype));
   read_bytes(stream_, path_, data_ + tensor.begin, buffer.bytes());
   return buffer;
+}
+
+Buffer TensorFile::read(const std::string& name, Dims dims) {
+  const TensorInfo& tensor = named(name);
+  (void)dtype_from(place(path_, name), tensor.dtype);  // the first thing to mend
+  return read(name, tensor, extents_from(place(path_, name), tensor.shape, dims));
+}
+
+Buffer TensorFile::read_elements(const std::string& name) {
+  const TensorInfo& tensor = named(name);
+  const auto bytes = static_cast<std::size_t>(tensor.end - tensor.begin);
+  return read(name, tensor,
+              {1, 1, 1, static_cast<Index>(bytes / size_of(dtype_from(place(path_, name), tensor.dtype)))});
 }
 
 }  // namespace ringcraft

@@ -1,0 +1,93 @@
+// Flags and files of a claim (see given_claim.hpp).
+#include "tool/claims/given_claim.hpp"
+
+#include "ringcraft/core/error.hpp"
+#include "ringcraft/core/shown.hpp"
+
+namespace ringcraft::tool {
+namespace {
+
+// How many virtual ranks the layout of the dump deals to.
+int virtual_ranks_of(const ClaimLayout& layout, const ClaimFlags& flags, const ClaimFiles& files) {
+  if (layout.virtual_ranks > 0) return layout.virtual_ranks;
+  if (files.per_rank) return static_cast<int>(files.paths.size());
+  if (!flags.ranks_typed)
+    throw Error("--claim-layout", "the number of ranks whose rows stand one after the other",
+                shown(flags.layout), "add --ranks N, or write " + shown(flags.layout) + ":N");
+  return flags.ring.checked_ranks();
+}
+
+RowOrder row_order(const ClaimLayout& layout, const ClaimFlags& flags, const ClaimFiles& files,
+                   Position seqlen) {
+  const std::size_t count = files.paths.size();
+  if (layout.layout) return RowOrder(*layout.layout, seqlen, virtual_ranks_of(layout, flags, files), count);
+  if (!layout.text.empty()) return RowOrder(layout.positions, count);
+  if (count > 1)
+    throw Error("--claim-layout", "the layout of " + counted(count, "file"), "none",
+                "add --claim-layout zigzag (or striped, zigzag-token, contiguous, or a file that lists "
+                "positions)");
+  return RowOrder(seqlen);
+}
+
+void require_ranks(const ClaimLayout& layout, const ClaimFlags& flags, const ClaimFiles& files) {
+  const int count = static_cast<int>(files.paths.size());
+  if (!files.per_rank || !flags.ranks_typed || flags.ring.ranks == count ||
+      flags.ring.ranks == layout.virtual_ranks)
+    return;
+  throw Error("--ranks", "the number of files, " + std::to_string(count), std::to_string(flags.ring.ranks),
+              "leave it out, or dump every rank; rows of virtual ranks are --claim-layout zigzag:8");
+}
+
+// "4 files, one for each rank, in the order of zigzag"; `ranks` are those of the ring.
+std::string words_of(const ClaimLayout& layout, const ClaimFiles& files, int virtual_ranks, int ranks) {
+  const int count = static_cast<int>(files.paths.size());
+  std::string text = files.per_rank ? counted(count, "file") + ", one for each rank" : "";
+  if (layout.text.empty()) return text;
+  text += text.empty() ? "rows in the order of " : ", in the order of ";
+  if (!layout.layout) return text + shown(layout.text);
+  text += name_of(*layout.layout);
+  if (!files.per_rank) return text + " over " + counted(virtual_ranks, "rank");
+  if (virtual_ranks == count) return text;
+  text += " over " + counted(virtual_ranks, "virtual rank") + ", " + std::to_string(virtual_ranks / count) +
+          " in each file";
+  return ranks == virtual_ranks ? text + "; ranks are virtual ones here" : text;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, RowOrder>> other_orders(const GivenClaim& given, Position seqlen) {
+  const int files = static_cast<int>(given.files.paths.size());
+  const std::vector<int> numbers = given.files.per_rank && files > 1
+                                       ? std::vector<int>{files, 2 * files}
+                                       : std::vector<int>{given.ring.ranks, 2, 3, 4, 6, 8};
+  std::vector<std::pair<std::string, RowOrder>> others;
+  for (const int ranks : numbers)
+    for (const Layout layout : kLayouts) {
+      if (files == 1 && (layout == Layout::kContiguous || ranks < 2)) continue;  // the order of the sequence
+      const std::string number = given.files.per_rank && ranks == files ? "" : ":" + std::to_string(ranks);
+      others.emplace_back("write --claim-layout " + std::string(name_of(layout)) + number,
+                          RowOrder(layout, seqlen, ranks, given.files.paths.size()));
+    }
+  if (files == 1) others.emplace_back("leave --claim-layout out", RowOrder(seqlen));
+  if (files > 1)
+    others.emplace_back("write the rows of each rank alone, without the padding at their end",
+                        given.order.padded_in_files());
+  return others;
+}
+
+GivenClaim given_claim(const ClaimFlags& flags, Position seqlen) {
+  const ClaimFiles files = files_of_claim(flags.claim);
+  const ClaimLayout layout = claim_layout_of(flags.layout, seqlen);
+  require_ranks(layout, flags, files);
+  const int count = static_cast<int>(files.paths.size());
+  const int virtual_ranks = layout.layout ? virtual_ranks_of(layout, flags, files) : count;
+  GivenClaim given{files, row_order(layout, flags, files, seqlen), flags.ring, verify::Ranks::kUnknown, ""};
+  const bool ring_of_dump = layout.layout.has_value() || files.per_rank;
+  if (ring_of_dump && !flags.ranks_typed) given.ring.ranks = virtual_ranks;
+  if (layout.layout && !flags.layout_typed) given.ring.layout = name_of(*layout.layout);
+  if (flags.ranks_typed || flags.layout_typed || layout.layout) given.ranks = verify::Ranks::kKnown;
+  given.rows = words_of(layout, files, virtual_ranks, given.ring.ranks);
+  return given;
+}
+
+}  // namespace ringcraft::tool

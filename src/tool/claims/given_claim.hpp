@@ -1,0 +1,36 @@
+#pragma once
+// A claim as --claim, --claim-layout, --ranks and --layout give it: which files, which rows, and the ring in
+// which a mistake is looked for.
+
+#include <string>
+#include <vector>
+
+#include "tool/claims/claim_forms.hpp"
+#include "tool/options.hpp"
+#include "verify/diagnose.hpp"
+
+namespace ringcraft::tool {
+
+// The flags as typed, and whether --ranks and --layout were.
+struct ClaimFlags {
+  std::string claim, layout;  // --claim, --claim-layout
+  RingOptions ring;
+  bool ranks_typed = false, layout_typed = false;
+};
+
+struct GivenClaim {
+  ClaimFiles files;
+  RowOrder order;
+  RingOptions ring;     // that of the dump where the flags name none
+  verify::Ranks ranks;  // whether they say in which ring it was computed
+  std::string rows;     // "4 files in zigzag, a file for each rank"; empty: rows of the whole sequence
+};
+
+// Throws Error where flags contradict each other or the files.
+GivenClaim given_claim(const ClaimFlags& flags, Position seqlen);
+
+// Other orders in which the same files may have their rows, each with what a person has to do about it:
+// "write --claim-layout striped".
+std::vector<std::pair<std::string, RowOrder>> other_orders(const GivenClaim& given, Position seqlen);
+
+}  // namespace ringcraft::tool

@@ -1,0 +1,34 @@
+#pragma once
+// Work that cannot say how far it is: the phase under way and its seconds are shown, on standard error,
+// once two seconds have passed and only on a terminal.
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace ringcraft::tool {
+
+class Phases {
+ public:
+  Phases();
+  ~Phases();  // clears the line
+  Phases(const Phases&) = delete;
+  Phases& operator=(const Phases&) = delete;
+
+  // A phase begins: "comparing with the oracle".
+  void begin(const std::string& what);
+
+ private:
+  void draw();
+
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool over_ = false, drawn_ = false;
+  std::string what_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), phase_ = start_;
+  std::thread thread_;  // last: it uses all of the others
+};
+
+}  // namespace ringcraft::tool
