@@ -1,5 +1,5 @@
 // EN1: leaves the last tile out.
-// Fails: one-tile "lse of row"
+// Fails: one-tile "out of row"
 // Hint: Which tiles lie between the first visible key and the end?
 #include <type_traits>
 

@@ -1,5 +1,5 @@
 // CM6: masks the tiles that are seen whole, and no others.
-// Fails: one-tile "of row 2"
+// Fails: one-tile "out of row 0"
 // Hint: Which tiles need the mask: those of which all is seen, or the others?
 #include <type_traits>
 

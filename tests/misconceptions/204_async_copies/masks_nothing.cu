@@ -1,5 +1,5 @@
 // CM6: masks nothing, and zeros behind the last key vote as scores.
-// Fails: one-tile "of row 2"
+// Fails: one-tile "out of row 0"
 // Hint: A tile has 64 keys and 9 are there: which scores have the others?
 #include <type_traits>
 

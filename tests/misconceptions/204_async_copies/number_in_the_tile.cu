@@ -1,5 +1,5 @@
 // CU22: hands mask() 0 for the first key of every tile.
-// Fails: two-tiles "lse of row"
+// Fails: two-tiles "out of row"
 // Hint: Which key does the second tile begin with, as the mask counts?
 #include <type_traits>
 

@@ -1,5 +1,5 @@
 // AC9: starts this tile once more in place of the next one.
-// Fails: two-tiles "lse of row"
+// Fails: two-tiles "out of row"
 // Hint: Which key does the next tile begin with?
 #include <type_traits>
 

@@ -1,5 +1,5 @@
 // CU18: the scores lack log2(e), and softmax() raises 2 to them.
-// Fails: one-tile "lse of row"
+// Fails: one-tile "out of row"
 // Hint: 2 to the power of what is exp(s)?
 #include <type_traits>
 

@@ -1,5 +1,5 @@
 // BL13: softmax_scale multiplies the scores twice.
-// Fails: one-tile "lse of row"
+// Fails: one-tile "out of row"
 // Hint: Where does the scale stand in the formula, and how often?
 #include <type_traits>
 

@@ -1,5 +1,5 @@
 // RF14: begins a new partial with every tile.
-// Fails: two-tiles "lse of row"
+// Fails: two-tiles "out of row"
 // Hint: What does the partial know of the tiles before?
 #include <type_traits>
 
