@@ -17,7 +17,7 @@ import marks
 COMMANDS = {
     "run": ["./ringcraft", "run"],
     "bench": ["./ringcraft", "bench"],
-    "claims": ["env", "RINGCRAFT_LONG=1", "build/native/bin/test_verify", "[claims]"],
+    "claims": ["build/native/bin/test_verify", "[claims]"],
     "first_ring": ["build/native/bin/first_ring"],
 }
 

@@ -153,7 +153,8 @@ struct Tile {
       pair.var_p = std::max(0.0, pair.var_score * (1 - 2 * pair.p)) + row.var_scores;
     const double lse = row.pairs.empty() ? 0 : h.value.lse(i, 0);
     const double stored = r.lse > 0 ? r.lse * square(lse) + all - single : 0;
-    h.deviation.lse(i, 0) = std::sqrt(single + stored + square(8.0 / 12 * 0x1p-23 * h.scale.lse(i, 0)));
+    h.deviation.lse(i, 0) = std::sqrt(single + stored + 2 * kSingle * square(lse) +
+                                      square(8.0 / 12 * 0x1p-23 * h.scale.lse(i, 0)));
   }
 
   void add_outputs() {
