@@ -48,21 +48,27 @@ BlockProblem whole(const Problem& problem);
 /// below 1.2e-15 of the scale on every input. All tensors are float64; gradients are empty if the inputs have
 /// no dout. A query without a key has out = 0, lse = -inf, dq = 0.
 ///
-/// And, if a Rounding was given, the standard deviation of its errors. With s the scores, r the Rounding, e =
-/// 2^-24 for the arithmetic in float32, n the terms of a sum, delta = dout.out, g = dP - delta, all squares
-/// and products element by element:
-///   var(s_ij) = r.inner s^2 + 4 e^2 c^2 + 2 r.operands softmax_scale^2 q^2.k^2,   R_i = sum_j P^2 var(s) +
-///   e^2 n/3 var(out_i) = sum_j P^2 [var(s) (v - out)^2 + (r.products + r.operands + e^2 n/2) v^2] +
-///   (r.results + e^2 n/3) out^2 var(lse_i) = sum_j P^2 (var(s) less what r.inner adds) + (8/12 2^-23
-///   scale(lse))^2;  with r.lse: + r.lse lse^2 var(delta_i) = r.results dout^2.out^2 + r.inner delta^2 + 4
-///   e^2 (|dout|.|out|)^2 + sum_j P^2 [r.products dP^2 + var(s) g^2] var(P_ij) / P^2 = var(s) (1 - 2P) + R_i
-///   var(dS_ij) = (r.products + r.inner) dS^2 + P^2 [r.inner dP^2 + 4 e^2 (|dout|.|v|)^2 + r.operands (g^2 +
-///   2 dout^2.v^2)] grown(n) = e^2 n/2 + r.sums n / (2 kBlock) var(dq_i) = softmax_scale^2 {sum_j [var(dS) +
-///   P^2 var(s) g^2 + grown dS^2] k^2 + var(delta) (sum_j P k)^2} + (R_i + r.results) dq^2 var(dk_j) =
-///   softmax_scale^2 sum_i [var(dS) + var(P) g^2 + P^2 var(delta) + grown dS^2] q^2 + r.results dk^2
-///   var(dv_j) = sum_i [(r.products + r.operands + grown) P^2 + var(P)] dout^2 + r.results dv^2
-/// and r.underflow for each number that it may have reached. A score's error moves the weights of its whole
-/// row, which is what the terms with R are for.
+/// And, if a Rounding r was given, the standard deviation of its errors, the root of these variances. With S
+/// the scores, e = 2^-24 for the arithmetic in float32, n the terms of a sum, delta = dout.out, g = dP -
+/// delta, t = softmax_scale, and x2 for x^2, all element by element:
+///   var(S) = r.inner S2 + 4 e2 c2 + 2 r.operands t2 q2.k2
+///   R_i = sum_j P2 var(S) + e2 n/3
+///   var(out_i) = sum_j P2 [var(S) (v - out)2 + (r.products + r.operands + e2 n/2) v2]
+///       + (r.results + e2 n/3) out2
+///   var(lse_i) = sum_j P2 (var(S) less r.inner S2) + (8/12 2^-23 scale(lse))2 + 2 e2 lse2
+///       (and, if r.lse: + r.lse lse2 + sum_j P2 r.inner S2)
+///   var(delta_i) = r.results dout2.out2 + r.inner delta2 + 4 e2 (|dout|.|out|)2
+///       + sum_j P2 [r.products dP2 + var(S) g2]
+///   var(P) = P2 [var(S) (1 - 2P) + R_i]
+///   var(dS) = (r.products + r.inner) dS2 + P2 [r.inner dP2 + 4 e2 (|dout|.|v|)2]
+///       + P2 r.operands [g2 + 2 dout2.v2]
+///   grown = e2 n/2 + r.sums n / (2 kBlock)
+///   var(dq_i) = t2 sum_j [var(dS) + P2 var(S) g2 + grown dS2] k2 + t2 var(delta) (sum_j P k)2
+///       + (R_i + r.results) dq2
+///   var(dk_j) = t2 sum_i [var(dS) + var(P) g2 + P2 var(delta) + grown dS2] q2 + r.results dk2
+///   var(dv_j) = sum_i [(r.products + r.operands + grown) P2 + var(P)] dout2 + r.results dv2
+/// and r.underflow for each number that it may have reached. The error of a score moves the weights of its
+/// whole row: the terms with R are for that.
 struct Oracle {
   Answer value, scale;
   Answer deviation = {};  ///< float64; all tensors empty without a Rounding
