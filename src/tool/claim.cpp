@@ -171,7 +171,11 @@ ClaimVerdict judge_claim(const ClaimToJudge& claim) {
   phases.begin("comparing");
   verify::Comparison comparison = compared(claim.answer, problem, oracle, rule.rounding);
   leave_out_padding(comparison, claim);
-  ClaimVerdict verdict{.good = comparison.good, .rule = described(rule), .not_judged = not_judged(claim)};
+  ClaimVerdict verdict{.good = comparison.good,
+                       .wrong = comparison.wrong,
+                       .worst_share = comparison.worst_share,
+                       .rule = described(rule),
+                       .not_judged = not_judged(claim)};
   verdict.report.title = claim.title + ", " + verdict.rule;
   verdict.half = claim.stored.inputs.has_backward() && claim.answer.dq.empty() && claim.answer.dk.empty() &&
                  claim.answer.dv.empty();

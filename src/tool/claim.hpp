@@ -29,6 +29,8 @@ struct ClaimSource {
 // The verdict on a claim.
 struct ClaimVerdict {
   bool good = false;
+  Index wrong = 0;         // elements
+  double worst_share = 0;  // largest error over its bound
   verify::Report report;
   std::string rule;  // by which it was judged
   std::vector<std::string> judged;

@@ -53,22 +53,24 @@ BlockProblem whole(const Problem& problem);
 /// delta, t = softmax_scale, and x2 for x^2, all element by element:
 ///   var(S) = r.inner S2 + 4 e2 c2 + 2 r.operands t2 q2.k2
 ///   R_i = sum_j P2 var(S) + e2 n/3
-///   var(out_i) = sum_j P2 [var(S) (v - out)2 + (r.products + r.operands + e2 n/2) v2]
-///       + (r.results + e2 n/3) out2
-///   var(lse_i) = sum_j P2 (var(S) less r.inner S2) + (8/12 2^-23 scale(lse))2 + 2 e2 lse2
+///   w = e2/2 (of gradients: + r.sums / (2 kBlock)), a = w n/2, b = w + 2 r.partials / n, and s_j for the
+///   sum up to term j
+///   var(out_i) = sum_j { P2 [var(S) (v - out)2 + (r.products + r.operands + a) v2] + b s_j2 }
+///       + (r.results + w n/3) out2
+///   var(lse_i) = sum_j P2 (var(S) less r.inner S2) + (8/12 2^-23 scale(lse))2 + 2 e2 lse2 + r.exponentials
 ///       (and, if r.lse: + r.lse lse2 + sum_j P2 r.inner S2)
 ///   var(delta_i) = r.results dout2.out2 + r.inner delta2 + 4 e2 (|dout|.|out|)2
 ///       + sum_j P2 [r.products dP2 + var(S) g2]
 ///   var(P) = P2 [var(S) (1 - 2P) + R_i]
 ///   var(dS) = (r.products + r.inner) dS2 + P2 [r.inner dP2 + 4 e2 (|dout|.|v|)2]
 ///       + P2 r.operands [g2 + 2 dout2.v2]
-///   grown = e2 n/2 + r.sums n / (2 kBlock)
-///   var(dq_i) = t2 sum_j [var(dS) + P2 var(S) g2 + grown dS2] k2 + t2 var(delta) (sum_j P k)2
+///   var(dq_i) = sum_j { t2 [var(dS) + P2 var(S) g2 + a dS2] k2 + b s_j2 } + t2 var(delta) (sum_j P k)2
 ///       + (R_i + r.results) dq2
-///   var(dk_j) = t2 sum_i [var(dS) + var(P) g2 + P2 var(delta) + grown dS2] q2 + r.results dk2
-///   var(dv_j) = sum_i [(r.products + r.operands + grown) P2 + var(P)] dout2 + r.results dv2
+///   var(dk_j) = sum_i { t2 [var(dS) + var(P) g2 + P2 var(delta) + a dS2] q2 + b s_i2 } + r.results dk2
+///   var(dv_j) = sum_i { [(r.products + r.operands + a) P2 + var(P)] dout2 + b s_i2 } + r.results dv2
 /// and r.underflow for each number that it may have reached. The error of a score moves the weights of its
-/// whole row: the terms with R are for that.
+/// whole row: the terms with R are for that. Partial sums err by what they are, which may be far more than
+/// the terms and the whole: where values drift with the position, they add up before they cancel.
 struct Oracle {
   Answer value, scale;
   Answer deviation = {};  ///< float64; all tensors empty without a Rounding

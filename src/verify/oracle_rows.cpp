@@ -50,24 +50,24 @@ void add(double* value, double* scale, double x, double x_scale, const double* v
     scale[c] += x_scale * std::fabs(vector[c]);
   }
 }
-// And variance += x_variance vector^2
+// And variance += x_variance vector^2 + partial value^2, with the sum as it is by now.
 void add(double* value, double* scale, double* variance, double x, double x_scale, double x_variance,
-         const double* vector, Index n) {
+         double partial, const double* vector, Index n) {
 #pragma omp simd
   for (Index c = 0; c < n; ++c) {
     value[c] += x * vector[c];
     scale[c] += x_scale * std::fabs(vector[c]);
-    variance[c] += x_variance * vector[c] * vector[c];
+    variance[c] += x_variance * vector[c] * vector[c] + partial * value[c] * value[c];
   }
 }
 // And mean += x_mean vector
 void add(double* value, double* scale, double* variance, double* mean, double x, double x_scale,
-         double x_variance, double x_mean, const double* vector, Index n) {
+         double x_variance, double partial, double x_mean, const double* vector, Index n) {
 #pragma omp simd
   for (Index c = 0; c < n; ++c) {
     value[c] += x * vector[c];
     scale[c] += x_scale * std::fabs(vector[c]);
-    variance[c] += x_variance * vector[c] * vector[c];
+    variance[c] += x_variance * vector[c] * vector[c] + partial * value[c] * value[c];
     mean[c] += x_mean * vector[c];
   }
 }
@@ -99,11 +99,16 @@ struct Tile {
   Rows rows;
 
   double scale2() const { return square(terms.softmax_scale); }
-  // Variance of a sum of n terms, relative to the sum of their squares.
-  static double grown(double n) { return kSingle * n / 2; }
-  // The same of a gradient's, which may be added up in the type.
-  double grown_gradient(double n) const {
-    return grown(n) + terms.rounding->sums * n / (2 * Rounding::kBlock);
+  // The variance of a sum of n terms, relative to the sum of their squares, if they come in a random order:
+  // the mean square of a partial sum is then n/2 times as much. Half of it, for half of the code: `sums` is
+  // the Rounding's, for gradients.
+  static double random_order(double n, double sums) {
+    return (kSingle + sums / Rounding::kBlock) / 2 * n / 2;
+  }
+  // What each partial sum adds to it, relative to its own square, in the order of the sequence: the other
+  // half. And two parts of it that are rounded, as a ring has them.
+  double partial_sum(double n, double sums) const {
+    return (kSingle + sums / Rounding::kBlock) / 2 + 2 * terms.rounding->partials / n;
   }
 
   // Calls body(row, its row of q, pair) for all pairs, a chunk of keys at a time.
@@ -153,7 +158,7 @@ struct Tile {
       pair.var_p = std::max(0.0, pair.var_score * (1 - 2 * pair.p)) + row.var_scores;
     const double lse = row.pairs.empty() ? 0 : h.value.lse(i, 0);
     const double stored = r.lse > 0 ? r.lse * square(lse) + all - single : 0;
-    h.deviation.lse(i, 0) = std::sqrt(single + stored + 2 * kSingle * square(lse) +
+    h.deviation.lse(i, 0) = std::sqrt(single + stored + r.exponentials + 2 * kSingle * square(lse) +
                                       square(8.0 / 12 * 0x1p-23 * h.scale.lse(i, 0)));
   }
 
@@ -166,12 +171,12 @@ struct Tile {
         add(value, scale, pair.p, pair.w, v, n);
       } else {
         const Rounding& r = *terms.rounding;
-        const double p2 = square(pair.p), moved = p2 * pair.var_score;
-        const double rounded =
-            p2 * (r.products + r.operands + grown(static_cast<double>(row.pairs.size()))) + r.underflow;
+        const double p2 = square(pair.p), moved = p2 * pair.var_score,
+                     keys = static_cast<double>(row.pairs.size());
+        const double rounded = p2 * (r.products + r.operands + random_order(keys, 0)) + r.underflow;
         row.mean_v.resize(static_cast<std::size_t>(n));
         add(value, scale, h.deviation.out.row(i).data(), row.mean_v.data(), pair.p, pair.w, moved + rounded,
-            moved, v, n);
+            partial_sum(keys, 0), moved, v, n);
       }
       if (h.dout.rows == 0) return;
       const double* dout = h.dout.row(i).data();
@@ -185,7 +190,7 @@ struct Tile {
     const Rounding& r = *terms.rounding;
     double moved = 0;
     for (const Pair& pair : row.pairs) moved += square(pair.p) * pair.var_score;
-    const double own = r.results + kSingle * static_cast<double>(row.pairs.size()) / 3;
+    const double own = r.results + kSingle * static_cast<double>(row.pairs.size()) / 6;
     for (Index c = 0; c < h.v.cols; ++c) {
       const double out = h.value.out(i, c);
       double& deviation = h.deviation.out(i, c);
@@ -219,8 +224,8 @@ struct Tile {
       var_delta += square(pair.p) * (r.products * square(pair.dout_v.plain) +
                                      pair.var_score * square(pair.dout_v.plain - delta));
     row.var_delta = scale2() * var_delta;
-    const double grown_q = grown_gradient(static_cast<double>(row.pairs.size()));
-    const double grown_k = grown_gradient(terms.most_rows);
+    const double added_q = random_order(static_cast<double>(row.pairs.size()), r.sums);
+    const double added_k = random_order(terms.most_rows, r.sums);
     for (Pair& pair : row.pairs) {
       const Dots& dp = pair.dout_v;
       const double p2 = scale2() * square(pair.p), ds2 = square(pair.ds), g2 = square(dp.plain - delta);
@@ -228,15 +233,17 @@ struct Tile {
                          p2 * (r.inner * square(dp.plain) + 4 * kSingle * square(dp.absolute) +
                                2 * r.operands * dp.squares) +
                          scale2() * r.underflow * (2 + g2 + square(dp.plain));
-      pair.spread_q = own + pair.var_score * ds2 + grown_q * ds2;
-      pair.spread_k = own + pair.var_p * ds2 + square(pair.p) * row.var_delta + grown_k * ds2;
-      pair.spread_dout = square(pair.p) * (r.products + r.operands + grown_k + pair.var_p) + r.underflow;
+      pair.spread_q = own + pair.var_score * ds2 + added_q * ds2;
+      pair.spread_k = own + pair.var_p * ds2 + square(pair.p) * row.var_delta + added_k * ds2;
+      pair.spread_dout = square(pair.p) * (r.products + r.operands + added_k + pair.var_p) + r.underflow;
     }
   }
 
   void add_gradients() {
     const Index d = h.q.cols, n = h.dout.cols;
     const HeadAnswer &value = h.value, &scale = h.scale, &deviation = h.deviation;
+    const double sums = terms.rounding ? terms.rounding->sums : 0;
+    const double partial = terms.rounding ? partial_sum(terms.most_rows, sums) : 0;  // of dk, dv
     for_each_pair([&](Row& row, Index i, const Pair& pair) {
       const Index j = pair.key;
       const double *q = h.q.row(i).data(), *k = h.k.row(j).data(), *dout = h.dout.row(i).data();
@@ -248,11 +255,12 @@ struct Tile {
       }
       row.mean_key.resize(static_cast<std::size_t>(d));
       add(value.dq.row(i).data(), scale.dq.row(i).data(), deviation.dq.row(i).data(), row.mean_key.data(),
-          pair.ds, pair.z, pair.spread_q, pair.p, k, d);
+          pair.ds, pair.z, pair.spread_q, partial_sum(static_cast<double>(row.pairs.size()), sums), pair.p, k,
+          d);
       add(value.dk.row(j).data(), scale.dk.row(j).data(), deviation.dk.row(j).data(), pair.ds, pair.z,
-          pair.spread_k, q, d);
+          pair.spread_k, partial, q, d);
       add(value.dv.row(j).data(), scale.dv.row(j).data(), deviation.dv.row(j).data(), pair.p, pair.w,
-          pair.spread_dout, dout, n);
+          pair.spread_dout, partial, dout, n);
     });
   }
 

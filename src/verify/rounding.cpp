@@ -12,6 +12,10 @@ constexpr double kNearest = 0.2;
 // Of cutting off instead: the error has one sign, and up to twice the size.
 constexpr double kCutOff = 4 * kNearest;
 
+// Kernels for half types approximate exp: PyTorch's on CPUs has 15 digits of a binary number (measured: RMS
+// of the error of lse up to 1.25 times this, mostly of one sign; 2.2 times at most).
+constexpr double kApproximateExp = 0x1p-30;
+
 double variance_of(DType type) { return kNearest * unit_roundoff(type) * unit_roundoff(type); }
 
 // Half the spacing of the subnormal numbers of float16 is no small thing; those of the others are.
@@ -53,8 +57,10 @@ Rounding rounding_of(DType type, bool wide_inputs, DType lse) {
           .products = r,
           .inner = r,
           .sums = r,
+          .partials = r,
           .results = r,
           .lse = is_half(lse) ? variance_of(lse) : 0,
+          .exponentials = kApproximateExp,
           .underflow = underflow_of(type),
           .unit = unit_roundoff(type)};
 }

@@ -13,12 +13,14 @@ namespace ringcraft::verify {
 /// Where an implementation rounds. Each figure is the variance of one rounding relative to the square of the
 /// rounded number; 0: that number is not rounded, beside what float32 does to everything.
 struct Rounding {
-  double operands = 0;  ///< q, k, v, dout before they enter a product
-  double products = 0;  ///< P and dS before they enter a product
-  double inner = 0;     ///< all else that is kept between two steps: scores, P and dP in dS, delta
-  double sums = 0;      ///< dq, dk, dv while they are added up, once for every kBlock rows or keys
-  double results = 0;   ///< out, dq, dk, dv, each once, and out before delta is formed from it
-  double lse = 0;       ///< lse
+  double operands = 0;      ///< q, k, v, dout before they enter a product
+  double products = 0;      ///< P and dS before they enter a product
+  double inner = 0;         ///< all else that is kept between two steps: scores, P and dP in dS, delta
+  double sums = 0;          ///< dq, dk, dv while they are added up, once for every kBlock rows or keys
+  double partials = 0;      ///< out, dq, dk, dv of a part of the keys or rows, before parts are put together
+  double results = 0;       ///< out, dq, dk, dv, each once, and out before delta is formed from it
+  double lse = 0;           ///< lse
+  double exponentials = 0;  ///< each exp, the same way in a whole row: nothing of it is left but in lse
   double underflow =
       0;            ///< variance of an error near zero, absolute: spacing of the subnormal numbers^2 / 12
   double unit = 0;  ///< unit roundoff, the largest relative error: of the type that the errors are large in

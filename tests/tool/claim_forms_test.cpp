@@ -176,6 +176,44 @@ TEST_CASE("inputs whose axes could be swapped are taken as documented, and that 
   check_ran(few.judged_whole(""), 1, doubt);
 }
 
+TEST_CASE("where inputs allow two orders, that in which the claim is right is taken") {
+  // As flash-attn has them, with as many key heads as heads, and no lse that tells which axis is which.
+  const auto without_lse = [](ClaimScene& scene) {
+    auto tensors = scene.dump("bshd", "bhs");
+    tensors.erase("lse");
+    return tensors;
+  };
+  const char* const as_read = "q, k, v, dout were read as [batch, seqlen, heads, head_dim]";
+  ClaimScene scene({2, 4, 4, 30, 8});
+  scene.write_input("bshd");
+  scene.write_claim(without_lse(scene));
+  check_ran(scene.judged_whole("--causal"), 0, std::string(as_read) + "\n");
+  scene.spoil("dk");
+  scene.write_claim(without_lse(scene));
+  check_ran(scene.judged_whole("--causal"), 1, "position 13");
+  CHECK(scene.judged_whole("--causal").out.find("passed   out") != std::string::npos);
+
+  const RowsOfFiles rows = dealt(Layout::kContiguous, 3, 3, 0, 30);  // 10 rows each do not fit 30 heads
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    auto tensors = scene.dump("bshd", "bhs", rows[rank]);
+    tensors.erase("lse");
+    write_dump(scene.folder.file("r" + std::to_string(rank)) + ".safetensors", tensors);
+  }
+  check_ran(scene.judged("--causal --claim-layout contiguous --claim '" +
+                         scene.folder.file("r{rank}.safetensors") + "'"),
+            1, "position 13");
+
+  // right in neither: the less wrong one
+  for (double& x : scene.claim.out.values<double>()) x = -x;
+  auto tensors = without_lse(scene);
+  for (const char* name : {"dq", "dk", "dv"}) tensors.erase(name);
+  scene.write_claim(tensors);
+  check_ran(
+      scene.judged_whole("--causal"), 1,
+      "q, k, v, dout were read as [batch, seqlen, heads, head_dim]; [batch, heads, seqlen, head_dim] has "
+      "the same shape");
+}
+
 TEST_CASE("lse in base 2 is not taken for lse") {
   ClaimScene scene;
   scene.write_input();

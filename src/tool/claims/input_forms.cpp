@@ -124,29 +124,31 @@ Index Widths::of(std::string_view tensor) const {
 }
 
 FormedInputs read_formed_inputs(const std::filesystem::path& path, const std::vector<Position>& cu_seqlens,
-                                std::optional<Index> lse_heads) {
+                                std::optional<Index> lse_heads, TakeOrder take) {
   TensorFile file(path);
   for (const char* name : {"q", "k", "v"}) {
     refuse_other_name(path.string(), file.tensors(), name);
     if (!file.contains(name)) file.read(name);  // says which names the file has
   }
   const Shapes shapes = shapes_of(file, path);
-  const auto [code, other] = chosen(shapes, cu_seqlens, lse_heads);
+  auto [code, other] = chosen(shapes, cu_seqlens, lse_heads);
+  if (take == TakeOrder::kOther && !other.empty()) std::swap(code, other);
   FormedInputs result;
   result.order = order_of(code).code;
   result.widths = {shapes[0].second.back(), shapes[2].second.back()};
-  const auto tensor = [&](const char* name) {
+  const auto tensor = [&, code = code](const char* name) {
     return file.contains(name) ? formed(file, name, code, result.widths.padded()) : Buffer();
   };
   result.stored = stored_inputs({tensor("q"), tensor("k"), tensor("v"), tensor("dout")}, {});
   const Extents q = extents_in(code, shapes[0].second);
+  result.doubtful = !other.empty() && (code != "bhsd" || 4 * q.heads > q.rows);
   for (const auto& [name, shape] : shapes) {
     Reading reading{.tensor = name,
                     .shape = shape,
                     .order = described(code, 1),
                     .documented = code == "bhsd",
                     .rows = q.rows};
-    if (!other.empty() && (code != "bhsd" || 4 * q.heads > q.rows)) {
+    if (result.doubtful) {
       // Seldom are there more heads than tokens; and where lse chose the order, it knew.
       reading.likely = code == "bshd" || (code == "bhsd" && q.heads < q.rows);
       reading.other = described(other, 1);

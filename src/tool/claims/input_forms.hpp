@@ -28,7 +28,11 @@ struct FormedInputs {
   Widths widths;
   std::string_view order;  // of their axes: a code of axes.hpp
   std::vector<Reading> readings;
+  bool doubtful = false;  // another order has the same shapes, and is as likely
 };
+
+// Which order to take where shapes allow two.
+enum class TakeOrder { kLikelier, kOther };
 
 // Reads q, k, v and, where it is there, dout, in any order of axes that their shapes allow and `cu_seqlens`
 // (may be empty) does not rule out. Throws Error, with the Python that mends it, where no order or more than
@@ -36,6 +40,6 @@ struct FormedInputs {
 // has if it is [batch, heads, seqlen]: they decide where the documented order would have more heads than
 // tokens.
 FormedInputs read_formed_inputs(const std::filesystem::path& path, const std::vector<Position>& cu_seqlens,
-                                std::optional<Index> lse_heads);
+                                std::optional<Index> lse_heads, TakeOrder take = TakeOrder::kLikelier);
 
 }  // namespace ringcraft::tool
