@@ -52,14 +52,15 @@ BlockProblem whole(const Problem& problem);
 /// the scores, e = 2^-24 for the arithmetic in float32, n the terms of a sum, delta = dout.out, g = dP -
 /// delta, t = softmax_scale, and x2 for x^2, all element by element:
 ///   var(S) = r.inner S2 + 4 e2 c2 + 2 r.operands t2 q2.k2
-///   R_i = sum_j P2 var(S) + e2 n/3
+///   L_i = sum of the P below e: a sum in float32 loses them, one by one, and so it is always too small
+///   R_i = sum_j P2 var(S) + e2 n/3 + L2
 ///   w = e2/2 (of gradients: + r.sums / (2 kBlock)), a = w n/2, b = w + 2 r.partials / n, and s_j for the
 ///   sum up to term j
 ///   var(out_i) = sum_j { P2 [var(S) (v - out)2 + (r.products + r.operands + a) v2] + b s_j2 }
-///       + (r.results + w n/3) out2
-///   var(lse_i) = sum_j P2 (var(S) less r.inner S2) + (8/12 2^-23 scale(lse))2 + 2 e2 lse2 + r.exponentials
-///       (and, if r.lse: + r.lse lse2 + sum_j P2 r.inner S2)
-///   var(delta_i) = r.results dout2.out2 + r.inner delta2 + 4 e2 (|dout|.|out|)2
+///       + (r.results + w n/3 + L2) out2
+///   var(lse_i) = R_i (less r.inner S2 in var(S)) + (8/12 2^-23 scale(lse))2 + 2 e2 lse2
+///       + r.exponentials (and, if r.lse: + r.lse lse2 + sum_j P2 r.inner S2)
+///   var(delta_i) = r.results dout2.out2 + (r.inner + L2) delta2 + 4 e2 (|dout|.|out|)2
 ///       + sum_j P2 [r.products dP2 + var(S) g2]
 ///   var(P) = P2 [var(S) (1 - 2P) + R_i]
 ///   var(dS) = (r.products + r.inner) dS2 + P2 [r.inner dP2 + 4 e2 (|dout|.|v|)2]
@@ -74,6 +75,7 @@ BlockProblem whole(const Problem& problem);
 struct Oracle {
   Answer value, scale;
   Answer deviation = {};  ///< float64; all tensors empty without a Rounding
+  double lost = 0;        ///< the largest L_i: a factor that the numbers of all rows may have in common
 };
 
 /// How an oracle is asked.

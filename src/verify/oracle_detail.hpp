@@ -31,9 +31,9 @@ struct OracleTerms {
 };
 
 /// Adds the query rows [first, first + keys_of_row.size()) of a head, each of which sees these keys, to its
-/// answer.
-void add_rows(const OracleHead& head, const OracleTerms& terms, Index first,
-              const std::vector<std::vector<int>>& keys_of_row);
+/// answer. Returns the largest L of them (see oracle.hpp); 0 without a Rounding.
+double add_rows(const OracleHead& head, const OracleTerms& terms, Index first,
+                const std::vector<std::vector<int>>& keys_of_row);
 
 /// Makes the sums of dk and dv that add_rows has left standard deviations, when all rows are added.
 void finish_variances(const Matrix<double>& deviation, const Matrix<double>& value, const Rounding& rounding);

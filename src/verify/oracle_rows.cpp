@@ -85,6 +85,7 @@ struct Pair {
 
 struct Row {
   std::vector<Pair> pairs;
+  double lost = 0;                       // L
   double var_scores = 0;                 // R
   double var_delta = 0;                  // times softmax_scale^2
   std::vector<double> mean_v, mean_key;  // sum_j P^2 var(s) v, sum_j P k
@@ -153,12 +154,15 @@ struct Tile {
       pair.var_score += r.inner * square(pair.score);
       all += square(pair.p) * pair.var_score;
     }
-    row.var_scores = all + kSingle * static_cast<double>(row.pairs.size()) / 3;
+    for (const Pair& pair : row.pairs)
+      if (pair.p < 0x1p-24) row.lost += pair.p;
+    const double added = kSingle * static_cast<double>(row.pairs.size()) / 3 + square(row.lost);
+    row.var_scores = all + added;
     for (Pair& pair : row.pairs)
       pair.var_p = std::max(0.0, pair.var_score * (1 - 2 * pair.p)) + row.var_scores;
     const double lse = row.pairs.empty() ? 0 : h.value.lse(i, 0);
     const double stored = r.lse > 0 ? r.lse * square(lse) + all - single : 0;
-    h.deviation.lse(i, 0) = std::sqrt(single + stored + r.exponentials + 2 * kSingle * square(lse) +
+    h.deviation.lse(i, 0) = std::sqrt(single + added + stored + r.exponentials + 2 * kSingle * square(lse) +
                                       square(8.0 / 12 * 0x1p-23 * h.scale.lse(i, 0)));
   }
 
@@ -190,7 +194,7 @@ struct Tile {
     const Rounding& r = *terms.rounding;
     double moved = 0;
     for (const Pair& pair : row.pairs) moved += square(pair.p) * pair.var_score;
-    const double own = r.results + kSingle * static_cast<double>(row.pairs.size()) / 6;
+    const double own = r.results + square(row.lost) + kSingle * static_cast<double>(row.pairs.size()) / 6;
     for (Index c = 0; c < h.v.cols; ++c) {
       const double out = h.value.out(i, c);
       double& deviation = h.deviation.out(i, c);
@@ -219,7 +223,8 @@ struct Tile {
   void spread_gradients(Row& row, Index i, double delta) {
     const Rounding& r = *terms.rounding;
     const Dots d = dots_and_squares(h.dout.row(i).data(), h.value.out.row(i).data(), h.dout.cols);
-    double var_delta = r.results * d.squares + r.inner * square(delta) + 4 * kSingle * square(d.absolute);
+    double var_delta = r.results * d.squares + (r.inner + square(row.lost)) * square(delta) +
+                       4 * kSingle * square(d.absolute);
     for (const Pair& pair : row.pairs)
       var_delta += square(pair.p) * (r.products * square(pair.dout_v.plain) +
                                      pair.var_score * square(pair.dout_v.plain - delta));
@@ -292,14 +297,17 @@ struct Tile {
 
 }  // namespace
 
-void add_rows(const OracleHead& head, const OracleTerms& terms, Index first,
-              const std::vector<std::vector<int>>& keys_of_row) {
+double add_rows(const OracleHead& head, const OracleTerms& terms, Index first,
+                const std::vector<std::vector<int>>& keys_of_row) {
   Tile tile{head, terms, first, Rows(keys_of_row.size())};
   for (std::size_t a = 0; a < keys_of_row.size(); ++a) {
     tile.rows[a].pairs.resize(keys_of_row[a].size());
     for (std::size_t n = 0; n < keys_of_row[a].size(); ++n) tile.rows[a].pairs[n].key = keys_of_row[a][n];
   }
   tile.compute();
+  double most_lost = 0;
+  for (const Row& row : tile.rows) most_lost = std::max(most_lost, row.lost);
+  return most_lost;
 }
 
 void finish_variances(const Matrix<double>& deviation, const Matrix<double>& value,

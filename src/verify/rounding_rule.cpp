@@ -25,9 +25,9 @@ double ErrorSums::size() const { return std::sqrt(squares / static_cast<double>(
 double ErrorSums::scale() const { return length > 0 ? along / length : 0; }
 double ErrorSums::shift() const { return sum / static_cast<double>(elements); }
 double ErrorSums::most_size() const { return 2 + 6 / std::sqrt(static_cast<double>(rows)); }
-double ErrorSums::most_scale(const Rounding& rounding) const {
+double ErrorSums::most_scale(const Rounding& rounding, double lost) const {
   const double width = static_cast<double>(elements) / static_cast<double>(rows);
-  return rounding.unit / 4 + rounding.alike * std::sqrt(width / length);
+  return rounding.unit / 4 + lost + rounding.alike * std::sqrt(width / length);
 }
 double ErrorSums::most_shift(const Rounding& rounding) const {
   return 0.1 + rounding.alike / std::sqrt(static_cast<double>(rows));
@@ -40,14 +40,16 @@ constexpr Tolerance kTolerance{.relative = RoundingRule::kElement, .tiny = 1e-30
 // Judges groups of one tensor, and remembers the worst of each kind.
 class Groups {
  public:
-  Groups(TensorComparison& tensor, const Rounding& rounding) : tensor_(tensor), rounding_(rounding) {}
+  Groups(TensorComparison& tensor, const Rounding& rounding, double lost)
+      : tensor_(tensor), rounding_(rounding), lost_(lost) {}
 
   // lse has one number in a row and is near zero nowhere in particular: its size alone says enough.
   void judge(const ErrorSums& sums, const GroupFault& where) {
     if (sums.elements == 0) return;
     judge(GroupFault::Figure::kSize, sums.size(), sums.most_size(), where);
     if (where.group == GroupFault::Group::kRow || tensor_.name == "lse") return;
-    if (sums.length > 0) judge(GroupFault::Figure::kScale, sums.scale(), sums.most_scale(rounding_), where);
+    if (sums.length > 0)
+      judge(GroupFault::Figure::kScale, sums.scale(), sums.most_scale(rounding_, lost_), where);
     judge(GroupFault::Figure::kShift, sums.shift(), sums.most_shift(rounding_), where);
   }
 
@@ -70,6 +72,7 @@ class Groups {
 
   TensorComparison& tensor_;
   const Rounding& rounding_;
+  double lost_;  // Oracle::lost
 };
 
 // One row of a tensor: its sums, and where its largest error is.
@@ -110,8 +113,7 @@ std::vector<int> ranks_of_positions(const Sharding* sharding) {
 
 // All rows of one tensor, by head, rank and together; returns the last.
 ErrorSums judge_groups(TensorComparison& tensor, const Buffer& got, const Buffer& want,
-                       const Buffer& deviation, const std::vector<int>& rank_of, const Rounding& rounding) {
-  Groups groups(tensor, rounding);
+                       const Buffer& deviation, const std::vector<int>& rank_of, Groups groups) {
   const Extents& e = want.extents();
   ErrorSums all;
   std::vector<ErrorSums> ranks(rank_of.empty() ? 0 : *std::max_element(rank_of.begin(), rank_of.end()) + 1u);
@@ -160,11 +162,13 @@ Comparison RoundingRule::add(const Answer& got, const Oracle& oracle, Expect exp
   const auto got_tensors = named(got), wants = named(oracle.value), deviations = named(oracle.deviation);
   for (TensorComparison& tensor : result.tensors) {
     const std::size_t t = index_of(tensor.name);
-    sums_[t] += judge_groups(tensor, ringcraft::converted(got_tensors[t].tensor, DType::kFloat64),
-                             wants[t].tensor, deviations[t].tensor, rank_of, rounding_);
+    sums_[t] +=
+        judge_groups(tensor, ringcraft::converted(got_tensors[t].tensor, DType::kFloat64), wants[t].tensor,
+                     deviations[t].tensor, rank_of, {tensor, rounding_, oracle.lost});
     result.good = result.good && tensor.good();
     result.worst_share = std::max(result.worst_share, tensor.worst_share);
   }
+  lost_ = std::max(lost_, oracle.lost);
   ++cases_;
   if (!result.good) ++broken_;
   worst_share_ = std::max(
@@ -175,7 +179,7 @@ Comparison RoundingRule::add(const Answer& got, const Oracle& oracle, Expect exp
 std::optional<GroupFault> RoundingRule::together() const {
   for (std::size_t t = 0; t < sums_.size(); ++t) {
     TensorComparison tensor{.name = std::string(kAnswerNames[t])};
-    Groups(tensor, rounding_).judge(sums_[t], {.group = GroupFault::Group::kAllCases});
+    Groups(tensor, rounding_, lost_).judge(sums_[t], {.group = GroupFault::Group::kAllCases});
     if (!tensor.together.empty()) return tensor.together.front();
   }
   return {};
@@ -187,7 +191,7 @@ double RoundingRule::worst_share() const {
   double worst = worst_share_;
   for (std::size_t t = 0; t < sums_.size(); ++t) {
     TensorComparison tensor{.name = std::string(kAnswerNames[t])};
-    Groups(tensor, rounding_).judge(sums_[t], {});
+    Groups(tensor, rounding_, lost_).judge(sums_[t], {});
     worst = std::max(worst, tensor.worst_share);
   }
   return worst;

@@ -23,10 +23,10 @@ struct ErrorSums {
   double scale() const;  ///< a of the best fit got = (1 + a) want
   double shift() const;  ///< mean of z
 
-  /// The largest that pass: 2 + 6 / sqrt(rows); unit / 4 + `alike` standard errors of `scale`, if all numbers
-  /// of a row err together; 1/10 + alike / sqrt(rows).
+  /// The largest that pass: 2 + 6 / sqrt(rows); unit / 4 + Oracle::lost + `alike` standard errors of `scale`,
+  /// if all numbers of a row err together; 1/10 + alike / sqrt(rows).
   double most_size() const;
-  double most_scale(const Rounding& rounding) const;
+  double most_scale(const Rounding& rounding, double lost) const;
   double most_shift(const Rounding& rounding) const;
 };
 
@@ -62,7 +62,7 @@ class RoundingRule {
   Rounding rounding_;
   std::array<ErrorSums, kAnswerNames.size()> sums_;
   Index cases_ = 0, broken_ = 0;
-  double worst_share_ = 0;
+  double worst_share_ = 0, lost_ = 0;
 };
 
 }  // namespace ringcraft::verify

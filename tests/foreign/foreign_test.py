@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""foreign_test.py TOOL PROGRAM: what others' attention computes, judged by `verify`.
+"""foreign_test.py TOOL PROGRAM...: what others' attention computes, judged by `verify`.
 
 Each case of cases.py is run on its ranks, its tensors are dumped as the page of verify says, and the verdict must be what
 the case says. Of every right dump wrong ones are made: a tensor times 1.02, half of it zero, a row its neighbour's, two
@@ -12,7 +12,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 import warnings
 from pathlib import Path
 
@@ -191,17 +190,17 @@ def largest_share(found):
 
 
 def main():
-    tool, program = sys.argv[1:]
-    begin = time.monotonic()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        ranks = cases.PROGRAMS[program][0]
-        if ranks == 1:
-            work(0, program, folder)
-        else:
-            torch.multiprocessing.spawn(work, (program, folder), nprocs=ranks)
-        faults = judge(tool, program, folder)
-    print(f"{time.monotonic() - begin:.0f} s")
+    tool, *programs = sys.argv[1:]
+    faults = 0
+    for program in programs:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            ranks = cases.PROGRAMS[program][0]
+            if ranks == 1:
+                work(0, program, folder)
+            else:
+                torch.multiprocessing.spawn(work, (program, folder), nprocs=ranks)
+            faults += judge(tool, program, folder)
     return 1 if faults else 0
 
 
