@@ -91,30 +91,36 @@ struct Work {
   Oracle& to;
 };
 
-// One (batch, kv_head): all its query heads. The only writer of its dk and dv. Returns the largest L of its
+// One (batch, kv_head): all its query heads. The only writer of its dk and dv. Returns the largest C of its
 // rows.
 double compute_group(const Work& work, Index batch, Index kv_head, Progress& progress, bool teller) {
   const BlockProblem& p = work.problem;
   const Index group = p.heads / p.kv_heads, queries = static_cast<Index>(p.queries.size());
-  double lost = 0;
+  std::vector<Repeats> repeats(static_cast<std::size_t>(p.heads));
+  if (work.terms.rounding)
+    for (Index head = kv_head * group; head < (kv_head + 1) * group; ++head)
+      repeats[static_cast<std::size_t>(head)] =
+          repeats_of(head_or_none(work.in.q, batch, head), head_or_none(work.in.k, batch, kv_head));
+  double common = 0;
   for (Index first = 0; first < queries; first += kRowsPerTile) {
     const auto keys = visible_keys(p, first, std::min(kRowsPerTile, queries - first));
     for (Index head = kv_head * group; head < (kv_head + 1) * group; ++head)
-      lost = std::max(
-          lost, add_rows({head_or_none(work.in.q, batch, head), head_or_none(work.in.k, batch, kv_head),
-                          head_or_none(work.in.v, batch, kv_head), head_or_none(work.in.dout, batch, head),
-                          head_answer(work.to.value, batch, head, kv_head),
-                          head_answer(work.to.scale, batch, head, kv_head),
-                          head_answer(work.to.deviation, batch, head, kv_head)},
-                         work.terms, first, keys));
+      common = std::max(
+          common, add_rows({head_or_none(work.in.q, batch, head), head_or_none(work.in.k, batch, kv_head),
+                            head_or_none(work.in.v, batch, kv_head), head_or_none(work.in.dout, batch, head),
+                            head_answer(work.to.value, batch, head, kv_head),
+                            head_answer(work.to.scale, batch, head, kv_head),
+                            head_answer(work.to.deviation, batch, head, kv_head),
+                            &repeats[static_cast<std::size_t>(head)]},
+                           work.terms, first, keys));
     progress.step(teller);
   }
-  if (!work.terms.rounding) return lost;
+  if (!work.terms.rounding) return common;
   const HeadAnswer value = head_answer(work.to.value, batch, 0, kv_head),
                    deviation = head_answer(work.to.deviation, batch, 0, kv_head);
   finish_variances(deviation.dk, value.dk, *work.terms.rounding);
   finish_variances(deviation.dv, value.dv, *work.terms.rounding);
-  return lost;
+  return common;
 }
 
 // A scale that has overflowed would let every answer pass.
@@ -147,13 +153,13 @@ Oracle oracle(const BlockProblem& problem, const Inputs& inputs, const OracleOpt
   Progress progress(options.progress,
                     static_cast<double>(groups * ((queries + kRowsPerTile - 1) / kRowsPerTile)));
   std::atomic<Index> next{0};
-  std::vector<double> lost(static_cast<std::size_t>(groups));
+  std::vector<double> common(static_cast<std::size_t>(groups));
   std::vector<std::exception_ptr> failures(static_cast<std::size_t>(std::max(options.threads, 1)));
   const auto work = [&](std::exception_ptr& failure) {
     try {
       for (Index g = next++; g < groups; g = next++)
-        lost[static_cast<std::size_t>(g)] = compute_group(all, g / problem.kv_heads, g % problem.kv_heads,
-                                                          progress, &failure == failures.data());
+        common[static_cast<std::size_t>(g)] = compute_group(all, g / problem.kv_heads, g % problem.kv_heads,
+                                                            progress, &failure == failures.data());
     } catch (...) {
       failure = std::current_exception();
     }
@@ -165,7 +171,8 @@ Oracle oracle(const BlockProblem& problem, const Inputs& inputs, const OracleOpt
   }
   for (const auto& failure : failures)
     if (failure) std::rethrow_exception(failure);
-  if (groups > 0) result.lost = *std::ranges::max_element(lost);
+  if (groups > 0 && options.rounding)
+    result.alike = {*std::ranges::max_element(common), rows_for_each_unlike(in.q)};
   require_no_overflow(result);
   return result;
 }

@@ -37,6 +37,12 @@ struct BlockProblem {
 /// All queries of a problem against all its keys.
 BlockProblem whole(const Problem& problem);
 
+/// What the errors of many rows have in common.
+struct Alike {
+  double factor = 0;  ///< the largest C_i: a factor of 1 + that may be common to the numbers of all rows
+  double rows = 1;    ///< query rows for each one that has numbers of its own
+};
+
 /// The value of every element, and its scale: the same sum over absolute terms, in which each weight also
 /// carries the condition of its score. With s = |softmax_scale|, P the weights (0 where masked), |x| element
 /// by element:
@@ -53,29 +59,36 @@ BlockProblem whole(const Problem& problem);
 /// delta, t = softmax_scale, and x2 for x^2, all element by element:
 ///   var(S) = r.inner S2 + 4 e2 c2 + 2 r.operands t2 q2.k2
 ///   L_i = sum of the P below e: a sum in float32 loses them, one by one, and so it is always too small
-///   R_i = sum_j P2 var(S) + e2 n/3 + L2
+///   N_ij = keys that row i sees with the numbers of key j, or all of them if the scores of i are equal;
+///   M_i = rows with the numbers of q_i, or all if all keys are equal. What is equal is rounded alike, so
+///   that N errors make one of N times the size. C_i = L_i, or L_i + r.unit + e n/8 where scores are equal
+///   F_i = L2 + e2 (n/6 + 4 lse2), for all numbers of a row; partial results are put together by lse
+///   R_i = sum_j N P2 var(S) + e2 n/3 + F
 ///   w = e2/2 (of gradients: + r.sums / (2 kBlock)), a = w n/2, b = w + 2 r.partials / n, and s_j for the
 ///   sum up to term j
-///   var(out_i) = sum_j { P2 [var(S) (v - out)2 + (r.products + r.operands + a) v2] + b s_j2 }
-///       + (r.results + w n/3 + L2) out2
-///   var(lse_i) = R_i (less r.inner S2 in var(S)) + (8/12 2^-23 scale(lse))2 + 2 e2 lse2
+///   var(out_i) = sum_j { P2 [N var(S) (v - out)2 + (N r.products + N r.operands + a) v2] + b s_j2 }
+///       + (r.results + F) out2
+///   var(lse_i) = R_i (less r.inner S2 in var(S)) + (8/12 2^-23 scale(lse))2
 ///       + r.exponentials (and, if r.lse: + r.lse lse2 + sum_j P2 r.inner S2)
-///   var(delta_i) = r.results dout2.out2 + (r.inner + L2) delta2 + 4 e2 (|dout|.|out|)2
-///       + sum_j P2 [r.products dP2 + var(S) g2]
+///   var(delta_i) = r.results dout2.out2 + (r.inner + F) delta2 + 4 e2 (|dout|.|out|)2
+///       + sum_j N P2 [r.products dP2 + var(S) g2]
 ///   var(P) = P2 [var(S) (1 - 2P) + R_i]
-///   var(dS) = (r.products + r.inner) dS2 + P2 [r.inner dP2 + 4 e2 (|dout|.|v|)2]
-///       + P2 r.operands [g2 + 2 dout2.v2]
-///   var(dq_i) = sum_j { t2 [var(dS) + P2 var(S) g2 + a dS2] k2 + b s_j2 } + t2 var(delta) (sum_j P k)2
+///   var(dS) = (r.products + 3 r.inner) dS2 + P2 [r.inner dP2 + 4 e2 (|dout|.|v|)2]
+///       + P2 r.operands [g2 + 2 dout2.v2]; where scores are rounded, the key with the largest score has the
+///       sum of it over all keys besides: autograd through exp(S - max(S)) adds what they leave of sum_j dS =
+///       0
+///   var(dq_i) = sum_j { t2 [N var(dS) + N P2 var(S) g2 + a dS2] k2 + b s_j2 } + t2 var(delta) (sum_j P k)2
 ///       + (R_i + r.results) dq2
-///   var(dk_j) = sum_i { t2 [var(dS) + var(P) g2 + P2 var(delta) + a dS2] q2 + b s_i2 } + r.results dk2
-///   var(dv_j) = sum_i { [(r.products + r.operands + a) P2 + var(P)] dout2 + b s_i2 } + r.results dv2
+///   var(dk_j) = sum_i { t2 [M (var(dS) + var(P) g2 + P2 var(delta)) + a dS2] q2 + b s_i2 }
+///       + r.results dk2
+///   var(dv_j) = sum_i { [(M r.products + M r.operands + a) P2 + M var(P)] dout2 + b s_i2 } + r.results dv2
 /// and r.underflow for each number that it may have reached. The error of a score moves the weights of its
 /// whole row: the terms with R are for that. Partial sums err by what they are, which may be far more than
 /// the terms and the whole: where values drift with the position, they add up before they cancel.
 struct Oracle {
   Answer value, scale;
   Answer deviation = {};  ///< float64; all tensors empty without a Rounding
-  double lost = 0;        ///< the largest L_i: a factor that the numbers of all rows may have in common
+  Alike alike = {};       ///< what errors have in common besides
 };
 
 /// How an oracle is asked.

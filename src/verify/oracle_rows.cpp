@@ -80,12 +80,14 @@ struct Pair {
   Dots dout_v;
   double ds, z;                                        // softmax_scale P (dout.v - delta), and its scale
   double var_score, var_p;                             // of the score; of P, relative to P^2
+  double same = 1;                                     // N
   double spread_q = 0, spread_k = 0, spread_dout = 0;  // what k^2, q^2, dout^2 are multiplied by
 };
 
 struct Row {
   std::vector<Pair> pairs;
   double lost = 0;                       // L
+  double var_sum = 0;                    // F
   double var_scores = 0;                 // R
   double var_delta = 0;                  // times softmax_scale^2
   std::vector<double> mean_v, mean_key;  // sum_j P^2 var(s) v, sum_j P k
@@ -98,6 +100,7 @@ struct Tile {
   const OracleTerms& terms;
   Index first;
   Rows rows;
+  std::vector<int> counts = {};  // of equal keys
 
   double scale2() const { return square(terms.softmax_scale); }
   // The variance of a sum of n terms, relative to the sum of their squares, if they come in a random order:
@@ -146,24 +149,42 @@ struct Tile {
     if (terms.rounding) spread_weights(row, i);
   }
 
+  // Among the keys that a row sees, how many give the same score as this one.
+  void count_repeats(Row& row, Index i) {
+    const Repeats& repeats = *h.repeats;
+    if (repeats.flat[static_cast<std::size_t>(i)]) {
+      for (Pair& pair : row.pairs) pair.same = static_cast<double>(row.pairs.size());
+    } else if (!repeats.key_class.empty()) {
+      const auto count_of = [&](const Pair& pair) -> int& {
+        return counts[static_cast<std::size_t>(repeats.key_class[static_cast<std::size_t>(pair.key)])];
+      };
+      counts.assign(repeats.key_class.size(), 0);
+      for (const Pair& pair : row.pairs) ++count_of(pair);
+      for (Pair& pair : row.pairs) pair.same = count_of(pair);
+    }
+  }
+
   void spread_weights(Row& row, Index i) {
     const Rounding& r = *terms.rounding;
+    count_repeats(row, i);
     double single = 0, all = 0;
     for (Pair& pair : row.pairs) {
-      single += square(pair.p) * pair.var_score;
+      single += pair.same * square(pair.p) * pair.var_score;
       pair.var_score += r.inner * square(pair.score);
-      all += square(pair.p) * pair.var_score;
+      all += pair.same * square(pair.p) * pair.var_score;
     }
     for (const Pair& pair : row.pairs)
       if (pair.p < 0x1p-24) row.lost += pair.p;
-    const double added = kSingle * static_cast<double>(row.pairs.size()) / 3 + square(row.lost);
+    const double lse = row.pairs.empty() ? 0 : h.value.lse(i, 0);
+    const double n = static_cast<double>(row.pairs.size());
+    row.var_sum = square(row.lost) + kSingle * (n / 6 + 4 * square(lse));
+    const double added = kSingle * n / 3 + row.var_sum;
     row.var_scores = all + added;
     for (Pair& pair : row.pairs)
       pair.var_p = std::max(0.0, pair.var_score * (1 - 2 * pair.p)) + row.var_scores;
-    const double lse = row.pairs.empty() ? 0 : h.value.lse(i, 0);
     const double stored = r.lse > 0 ? r.lse * square(lse) + all - single : 0;
-    h.deviation.lse(i, 0) = std::sqrt(single + added + stored + r.exponentials + 2 * kSingle * square(lse) +
-                                      square(8.0 / 12 * 0x1p-23 * h.scale.lse(i, 0)));
+    h.deviation.lse(i, 0) =
+        std::sqrt(single + added + stored + r.exponentials + square(8.0 / 12 * 0x1p-23 * h.scale.lse(i, 0)));
   }
 
   void add_outputs() {
@@ -175,9 +196,10 @@ struct Tile {
         add(value, scale, pair.p, pair.w, v, n);
       } else {
         const Rounding& r = *terms.rounding;
-        const double p2 = square(pair.p), moved = p2 * pair.var_score,
+        const double p2 = square(pair.p), moved = pair.same * p2 * pair.var_score,
                      keys = static_cast<double>(row.pairs.size());
-        const double rounded = p2 * (r.products + r.operands + random_order(keys, 0)) + r.underflow;
+        const double rounded =
+            p2 * (pair.same * (r.products + r.operands) + random_order(keys, 0)) + r.underflow;
         row.mean_v.resize(static_cast<std::size_t>(n));
         add(value, scale, h.deviation.out.row(i).data(), row.mean_v.data(), pair.p, pair.w, moved + rounded,
             partial_sum(keys, 0), moved, v, n);
@@ -193,8 +215,8 @@ struct Tile {
   void finish_outputs(const Row& row, Index i) {
     const Rounding& r = *terms.rounding;
     double moved = 0;
-    for (const Pair& pair : row.pairs) moved += square(pair.p) * pair.var_score;
-    const double own = r.results + square(row.lost) + kSingle * static_cast<double>(row.pairs.size()) / 6;
+    for (const Pair& pair : row.pairs) moved += pair.same * square(pair.p) * pair.var_score;
+    const double own = r.results + row.var_sum;
     for (Index c = 0; c < h.v.cols; ++c) {
       const double out = h.value.out(i, c);
       double& deviation = h.deviation.out(i, c);
@@ -223,25 +245,34 @@ struct Tile {
   void spread_gradients(Row& row, Index i, double delta) {
     const Rounding& r = *terms.rounding;
     const Dots d = dots_and_squares(h.dout.row(i).data(), h.value.out.row(i).data(), h.dout.cols);
-    double var_delta = r.results * d.squares + (r.inner + square(row.lost)) * square(delta) +
-                       4 * kSingle * square(d.absolute);
+    double var_delta =
+        r.results * d.squares + (r.inner + row.var_sum) * square(delta) + 4 * kSingle * square(d.absolute);
     for (const Pair& pair : row.pairs)
-      var_delta += square(pair.p) * (r.products * square(pair.dout_v.plain) +
-                                     pair.var_score * square(pair.dout_v.plain - delta));
+      var_delta +=
+          pair.same * square(pair.p) *
+          (r.products * square(pair.dout_v.plain) + pair.var_score * square(pair.dout_v.plain - delta));
     row.var_delta = scale2() * var_delta;
     const double added_q = random_order(static_cast<double>(row.pairs.size()), r.sums);
     const double added_k = random_order(terms.most_rows, r.sums);
+    const double same_query = h.repeats->same_query[static_cast<std::size_t>(i)];
+    double all = 0;
     for (Pair& pair : row.pairs) {
       const Dots& dp = pair.dout_v;
       const double p2 = scale2() * square(pair.p), ds2 = square(pair.ds), g2 = square(dp.plain - delta);
-      const double own = (r.products + r.inner + r.operands) * ds2 +
+      const double own = (r.products + 3 * r.inner + r.operands) * ds2 +
                          p2 * (r.inner * square(dp.plain) + 4 * kSingle * square(dp.absolute) +
                                2 * r.operands * dp.squares) +
                          scale2() * r.underflow * (2 + g2 + square(dp.plain));
-      pair.spread_q = own + pair.var_score * ds2 + added_q * ds2;
-      pair.spread_k = own + pair.var_p * ds2 + square(pair.p) * row.var_delta + added_k * ds2;
-      pair.spread_dout = square(pair.p) * (r.products + r.operands + added_k + pair.var_p) + r.underflow;
+      all += own;
+      pair.spread_q = pair.same * (own + pair.var_score * ds2) + added_q * ds2;
+      pair.spread_k = same_query * (own + pair.var_p * ds2 + square(pair.p) * row.var_delta) + added_k * ds2;
+      pair.spread_dout =
+          square(pair.p) * (same_query * (r.products + r.operands + pair.var_p) + added_k) + r.underflow;
     }
+    if (r.inner <= kSingle || row.pairs.empty()) return;
+    Pair& largest = *std::ranges::max_element(row.pairs, {}, &Pair::p);
+    largest.spread_q += all;
+    largest.spread_k += all;
   }
 
   void add_gradients() {
@@ -305,9 +336,13 @@ double add_rows(const OracleHead& head, const OracleTerms& terms, Index first,
     for (std::size_t n = 0; n < keys_of_row[a].size(); ++n) tile.rows[a].pairs[n].key = keys_of_row[a][n];
   }
   tile.compute();
-  double most_lost = 0;
-  for (const Row& row : tile.rows) most_lost = std::max(most_lost, row.lost);
-  return most_lost;
+  double common = 0;
+  for (std::size_t a = 0; terms.rounding && a < tile.rows.size(); ++a) {
+    const bool flat = head.repeats->flat[static_cast<std::size_t>(first) + a];
+    const double same = terms.rounding->unit + 0x1p-24 / 8 * static_cast<double>(tile.rows[a].pairs.size());
+    common = std::max(common, tile.rows[a].lost + (flat ? same : 0));
+  }
+  return common;
 }
 
 void finish_variances(const Matrix<double>& deviation, const Matrix<double>& value,

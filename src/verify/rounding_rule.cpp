@@ -24,13 +24,22 @@ ErrorSums& ErrorSums::operator+=(const ErrorSums& other) {
 double ErrorSums::size() const { return std::sqrt(squares / static_cast<double>(elements)); }
 double ErrorSums::scale() const { return length > 0 ? along / length : 0; }
 double ErrorSums::shift() const { return sum / static_cast<double>(elements); }
-double ErrorSums::most_size() const { return 2 + 6 / std::sqrt(static_cast<double>(rows)); }
-double ErrorSums::most_scale(const Rounding& rounding, double lost) const {
-  const double width = static_cast<double>(elements) / static_cast<double>(rows);
-  return rounding.unit / 4 + lost + rounding.alike * std::sqrt(width / length);
+namespace {
+
+double unlike(Index rows, const Alike& alike) {
+  return std::max(1.0, static_cast<double>(rows) / alike.rows);
 }
-double ErrorSums::most_shift(const Rounding& rounding) const {
-  return 0.1 + rounding.alike / std::sqrt(static_cast<double>(rows));
+
+}  // namespace
+
+double ErrorSums::most_size(const Alike& alike) const { return 2 + 6 / std::sqrt(unlike(rows, alike)); }
+double ErrorSums::most_scale(const Rounding& rounding, const Alike& alike) const {
+  const double all = static_cast<double>(rows), width = static_cast<double>(elements) / all;
+  return rounding.unit / 4 + alike.factor +
+         rounding.alike * std::sqrt(width / length * all / unlike(rows, alike));
+}
+double ErrorSums::most_shift(const Rounding& rounding, const Alike& alike) const {
+  return 0.1 + rounding.alike / std::sqrt(unlike(rows, alike));
 }
 
 namespace {
@@ -40,17 +49,17 @@ constexpr Tolerance kTolerance{.relative = RoundingRule::kElement, .tiny = 1e-30
 // Judges groups of one tensor, and remembers the worst of each kind.
 class Groups {
  public:
-  Groups(TensorComparison& tensor, const Rounding& rounding, double lost)
-      : tensor_(tensor), rounding_(rounding), lost_(lost) {}
+  Groups(TensorComparison& tensor, const Rounding& rounding, const Alike& alike)
+      : tensor_(tensor), rounding_(rounding), alike_(alike) {}
 
   // lse has one number in a row and is near zero nowhere in particular: its size alone says enough.
   void judge(const ErrorSums& sums, const GroupFault& where) {
     if (sums.elements == 0) return;
-    judge(GroupFault::Figure::kSize, sums.size(), sums.most_size(), where);
+    judge(GroupFault::Figure::kSize, sums.size(), sums.most_size(alike_), where);
     if (where.group == GroupFault::Group::kRow || tensor_.name == "lse") return;
     if (sums.length > 0)
-      judge(GroupFault::Figure::kScale, sums.scale(), sums.most_scale(rounding_, lost_), where);
-    judge(GroupFault::Figure::kShift, sums.shift(), sums.most_shift(rounding_), where);
+      judge(GroupFault::Figure::kScale, sums.scale(), sums.most_scale(rounding_, alike_), where);
+    judge(GroupFault::Figure::kShift, sums.shift(), sums.most_shift(rounding_, alike_), where);
   }
 
  private:
@@ -72,7 +81,7 @@ class Groups {
 
   TensorComparison& tensor_;
   const Rounding& rounding_;
-  double lost_;  // Oracle::lost
+  Alike alike_;
 };
 
 // One row of a tensor: its sums, and where its largest error is.
@@ -126,7 +135,7 @@ ErrorSums judge_groups(TensorComparison& tensor, const Buffer& got, const Buffer
         const Row row = row_of(numbers.row(i), wants.row(i), deviations.row(i));
         groups.judge(row.sums,
                      {.group = GroupFault::Group::kRow, .batch = batch, .head = head, .position = i});
-        if (row.sums.elements > 0 && !(row.sums.size() <= row.sums.most_size()))
+        if (row.sums.elements > 0 && !(row.sums.size() <= row.sums.most_size({})))
           tensor.wrong_rows.emplace(
               i, Difference{tensor.name, batch, head, i, static_cast<Index>(row.worst),
                             numbers.row(i)[row.worst], wants.row(i)[row.worst],
@@ -164,11 +173,11 @@ Comparison RoundingRule::add(const Answer& got, const Oracle& oracle, Expect exp
     const std::size_t t = index_of(tensor.name);
     sums_[t] +=
         judge_groups(tensor, ringcraft::converted(got_tensors[t].tensor, DType::kFloat64), wants[t].tensor,
-                     deviations[t].tensor, rank_of, {tensor, rounding_, oracle.lost});
+                     deviations[t].tensor, rank_of, {tensor, rounding_, oracle.alike});
     result.good = result.good && tensor.good();
     result.worst_share = std::max(result.worst_share, tensor.worst_share);
   }
-  lost_ = std::max(lost_, oracle.lost);
+  alike_ = {std::max(alike_.factor, oracle.alike.factor), std::max(alike_.rows, oracle.alike.rows)};
   ++cases_;
   if (!result.good) ++broken_;
   worst_share_ = std::max(
@@ -179,7 +188,7 @@ Comparison RoundingRule::add(const Answer& got, const Oracle& oracle, Expect exp
 std::optional<GroupFault> RoundingRule::together() const {
   for (std::size_t t = 0; t < sums_.size(); ++t) {
     TensorComparison tensor{.name = std::string(kAnswerNames[t])};
-    Groups(tensor, rounding_, lost_).judge(sums_[t], {.group = GroupFault::Group::kAllCases});
+    Groups(tensor, rounding_, alike_).judge(sums_[t], {.group = GroupFault::Group::kAllCases});
     if (!tensor.together.empty()) return tensor.together.front();
   }
   return {};
@@ -191,7 +200,7 @@ double RoundingRule::worst_share() const {
   double worst = worst_share_;
   for (std::size_t t = 0; t < sums_.size(); ++t) {
     TensorComparison tensor{.name = std::string(kAnswerNames[t])};
-    Groups(tensor, rounding_, lost_).judge(sums_[t], {});
+    Groups(tensor, rounding_, alike_).judge(sums_[t], {});
     worst = std::max(worst, tensor.worst_share);
   }
   return worst;

@@ -23,11 +23,12 @@ struct ErrorSums {
   double scale() const;  ///< a of the best fit got = (1 + a) want
   double shift() const;  ///< mean of z
 
-  /// The largest that pass: 2 + 6 / sqrt(rows); unit / 4 + Oracle::lost + `alike` standard errors of `scale`,
-  /// if all numbers of a row err together; 1/10 + alike / sqrt(rows).
-  double most_size() const;
-  double most_scale(const Rounding& rounding, double lost) const;
-  double most_shift(const Rounding& rounding) const;
+  /// The largest that pass, with r rows unlike each other: 2 + 6 / sqrt(r); unit / 4 + alike.factor +
+  /// rounding.alike standard errors of `scale`, if all numbers of a row err together; 1/10 + rounding.alike /
+  /// sqrt(r).
+  double most_size(const Alike& alike) const;
+  double most_scale(const Rounding& rounding, const Alike& alike) const;
+  double most_shift(const Rounding& rounding, const Alike& alike) const;
 };
 
 /// Judges one subject over one or more cases: each element within kElement deviations, each row, head, rank
@@ -62,7 +63,8 @@ class RoundingRule {
   Rounding rounding_;
   std::array<ErrorSums, kAnswerNames.size()> sums_;
   Index cases_ = 0, broken_ = 0;
-  double worst_share_ = 0, lost_ = 0;
+  double worst_share_ = 0;
+  Alike alike_;  // the most of all cases
 };
 
 }  // namespace ringcraft::verify
