@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <thread>
 
 #include "ringcraft/core/error.hpp"
@@ -105,6 +106,19 @@ std::vector<NotJudged> not_judged(const ClaimToJudge& claim) {
   return result;
 }
 
+// "out is bfloat16, dq float32", if the tensors have several types; lse is often kept in a wider one.
+std::string mixed_types(const verify::Answer& answer) {
+  std::string text;
+  std::set<DType> types;
+  for (const auto& [name, tensor] : verify::named(answer)) {
+    if (tensor.empty() || name == "lse") continue;
+    if (types.insert(tensor.dtype()).second)
+      text += (text.empty() ? "" : ", ") + std::string(name) + (text.empty() ? " is " : " ") +
+              std::string(name_of(tensor.dtype()));
+  }
+  return types.size() > 1 ? text : "";
+}
+
 void add_rows(ClaimVerdict& verdict, const verify::Comparison& comparison, const Problem& problem) {
   const std::vector<verify::ErrorMap> maps = verify::error_maps(comparison, problem.sharding());
   for (const verify::TensorComparison& tensor : comparison.tensors) {
@@ -126,7 +140,7 @@ void diagnose_into(ClaimVerdict& verdict, const ClaimToJudge& claim, const verif
   add_causes(verdict.report, {"out", "lse"}, diagnosis.forward, {});
   add_causes(verdict.report, {"dq", "dk", "dv"}, diagnosis.backward, diagnosis.remarks);
   verdict.place = diagnosis.place;
-  verdict.remarks = diagnosis.remarks;
+  verdict.remarks.insert(verdict.remarks.end(), diagnosis.remarks.begin(), diagnosis.remarks.end());
   if (claim.ranks == verify::Ranks::kUnknown)
     verdict.remarks.push_back("no --ranks and no --layout: " + std::string(name_of(problem.layout)) + " on " +
                               counted(problem.world_size, "rank") +
@@ -179,6 +193,10 @@ ClaimVerdict judge_claim(const ClaimToJudge& claim) {
   verdict.report.title = claim.title + ", " + verdict.rule;
   verdict.half = claim.stored.inputs.has_backward() && claim.answer.dq.empty() && claim.answer.dk.empty() &&
                  claim.answer.dv.empty();
+  if (const std::string types = mixed_types(claim.answer); !types.empty())
+    verdict.remarks.push_back(
+        types + ": all are judged as " + std::string(name_of(rule.type)) +
+        ", the narrowest; dump one type, or one tensor at a time, to judge each by its own");
   add_rows(verdict, comparison, problem);
   verdict.summary = verify::described(comparison, problem.sharding());
   verdict.first = verify::first_wrong(comparison, problem.sharding());

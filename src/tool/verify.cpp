@@ -70,6 +70,7 @@ ClaimVerdict judged(const FormedInputs& inputs, const VerifyOptions& options) {
   const Problem whole = problem_of(inputs, options, options.flags.ring);  // refuses what makes no sense
   const GivenClaim given = given_claim(options.flags, whole.shape.seqlen);
   for (const auto& file : given.files.paths) require_other_file("--json", options.json, file);
+  require_other_file("--json", options.json, options.flags.layout);  // which may be a file of positions
   const Problem problem = problem_of(inputs, options, given.ring);
   const ClaimShape about{problem.shape, inputs.widths, inputs.order, problem.mask.cu_seqlens,
                          inputs.stored.inputs.has_backward()};
@@ -90,11 +91,13 @@ ClaimVerdict judged(const FormedInputs& inputs, const VerifyOptions& options) {
 
 // Whether a claim is clearly less wrong in one reading of its inputs than in another.
 bool clearly_better(const ClaimVerdict& one, const ClaimVerdict& other) {
-  return one.good || 10 * one.wrong < 9 * other.wrong || 10 * one.worst_share < other.worst_share;
+  if (one.good || other.good) return one.good;
+  return 10 * one.wrong < 9 * other.wrong || 10 * one.worst_share < other.worst_share;
 }
 
 // Where the shapes of the inputs allow two orders of axes, the claim decides: the second order is taken if
-// the claim cannot be read in the first, or is clearly less wrong in the second.
+// the claim cannot be read in the first, or is clearly less wrong in the second. Right only as more heads
+// than tokens it may be attention over the wrong axis.
 ClaimVerdict judged(const VerifyOptions& options) {
   const auto inputs = [&](TakeOrder take) {
     return read_formed_inputs(options.input, options.mask.mask().cu_seqlens,
@@ -106,7 +109,7 @@ ClaimVerdict judged(const VerifyOptions& options) {
   std::exception_ptr refusal;
   try {
     verdict = judged(likelier, options);
-    if (verdict->good) return *verdict;
+    if (verdict->good && !likelier.many_heads) return *verdict;
   } catch (const Error&) {
     refusal = std::current_exception();
   }
@@ -116,6 +119,7 @@ ClaimVerdict judged(const VerifyOptions& options) {
   } catch (const Error&) {  // then what was said of the first holds
   }
   if (!verdict) std::rethrow_exception(refusal);
+  if (verdict->good) refuse_many_heads(likelier);
   return *verdict;
 }
 

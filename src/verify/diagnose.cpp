@@ -136,8 +136,9 @@ void fill_absent(Answer& numbers, const Answer& right, std::array<bool, kAnswerN
   }
 }
 
-// Whether no row of out is a number.
-bool all_rows_missing(const Comparison& comparison, Position seqlen) {
+// Whether no row of out is a number, or all are zero.
+bool all_rows_missing(const Comparison& comparison, const Buffer& out, Position seqlen) {
+  if (!out.empty() && std::ranges::all_of(out.values<double>(), [](double x) { return x == 0; })) return true;
   return std::any_of(comparison.tensors.begin(), comparison.tensors.end(), [=](const TensorComparison& t) {
     return t.name == "out" && static_cast<Position>(t.wrong_rows.size()) == seqlen &&
            std::none_of(t.wrong_rows.begin(), t.wrong_rows.end(),
@@ -167,7 +168,7 @@ Diagnosis diagnose(const Problem& problem, const Inputs& inputs, const Answer& c
   const bool forward_wrong = any_wrong(comparison, TensorGroup::kForward);
   GroupResult forward, backward;
   if (forward_wrong) {
-    forward = all_rows_missing(comparison, problem.shape.seqlen)
+    forward = all_rows_missing(comparison, numbers.out, problem.shape.seqlen)
                   ? searched_without_numbers(e)
                   : searched(e, TensorGroup::kForward, oracle.value, ranks);
     result.forward = forward.causes;

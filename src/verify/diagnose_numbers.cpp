@@ -67,6 +67,10 @@ std::string precision_of(double rms, double worst, DType claim) {
   return "";
 }
 
+bool all_zero(const Buffer& tensor) {
+  return std::ranges::all_of(tensor.values<double>(), [](double x) { return x == 0; });
+}
+
 }  // namespace
 
 std::vector<Cause> causes_by_numbers(const Evidence& e, TensorGroup group) {
@@ -88,6 +92,8 @@ std::vector<Cause> causes_by_numbers(const Evidence& e, TensorGroup group) {
     }
     const auto t = static_cast<std::size_t>(std::find(kAnswerNames.begin(), kAnswerNames.end(), tensor.name) -
                                             kAnswerNames.begin());
+    if (all_zero(named(e.claim)[t].tensor))
+      return {{"ZERO", tensor.name + " is zero everywhere", "Which buffer was written, and which returned?"}};
     const Errors errors =
         errors_of(named(e.claim)[t].tensor, named(e.oracle.value)[t].tensor, named(e.oracle.scale)[t].tensor);
     squares += errors.squares;
@@ -101,9 +107,11 @@ std::vector<Cause> causes_by_numbers(const Evidence& e, TensorGroup group) {
   // pass.
   const double share = e.precision == DType::kFloat64 ? 0.5 : 0.01;
   if (precision.empty() || worst > 30 * rms || wrong < share * elements) return {};
+  const bool guess = e.precision == DType::kFloat64;  // a small mistake may be as large
   std::string sentence = "the errors are of the size of rounding to " + precision + " (RMS " +
                          short_number(rms) + " of the scale): something is kept in it that should not be";
   if (forward && e.has("out")) sentence += "; error: " + growth_of(e);
+  if (guess) sentence += " (only a guess, by their size)";
   return {
       {forward ? "RF12" : "BW13", sentence,
        forward

@@ -75,6 +75,23 @@ void add_lse_mistakes(const Evidence& e, Found& found) {
   sort_by_fit(found.matches);
 }
 
+// Gradients that are those of the wrong forward pass speak for no mistake of backward, though each mistake
+// that leaves them alone gives them, too.
+void leave_out_what_follows(const Evidence& e, const Twist& forward, Found& found) {
+  const Index rows = rows_to_confirm(e.problem);
+  const Suspect nothing{{}, forward};
+  const std::vector<std::string> follow =
+      match(e, *found.ring, nothing, TensorGroup::kBackward, sample_of(e, TensorGroup::kBackward, rows, rows))
+          .tensors;
+  for (Match& match : found.matches)
+    std::erase_if(match.tensors,
+                  [&](const std::string& name) { return std::ranges::count(follow, name) > 0; });
+  const bool nan_spreads = any_wrong(e.comparison, TensorGroup::kForward);
+  std::erase_if(found.matches, [=](const Match& match) {
+    return match.tensors.empty() || (nan_spreads && match.told == 0);
+  });
+}
+
 }  // namespace
 
 bool any_wrong(const Comparison& comparison, TensorGroup group) {
@@ -89,6 +106,7 @@ Found search(const Evidence& e, TensorGroup group, const Answer& saved, const Ar
   Found found{
       {}, std::make_shared<const TwistedRing>(e.problem, e.inputs, saved, arrangement, e.exponents()), {}};
   found.matches = matches_in(e, *found.ring, suspects_of(group), group);
+  if (group == TensorGroup::kBackward) leave_out_what_follows(e, {}, found);
   const bool clear = !found.matches.empty() && found.matches[0].fit == Fit::kAll;
   if (group == TensorGroup::kForward && e.has("lse") && !clear && !found.matches.empty())
     add_lse_mistakes(e, found);
@@ -109,6 +127,7 @@ Found search_after(const Evidence& e, const Twist& forward, const Arrangement& a
     found.made.push_back({suspect.cause, both});
   }
   found.matches = matches_in(e, *found.ring, found.made, TensorGroup::kBackward);
+  leave_out_what_follows(e, forward, found);
   return found;
 }
 

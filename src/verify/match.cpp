@@ -16,10 +16,13 @@ constexpr double kEnough = 0.9;  // of the rows: mistakes treat the borders of a
 struct Tally {
   std::string name;
   Index wrong = 0, wrong_hits = 0, right = 0, right_hits = 0;
+  Index told = 0, told_hits = 0;            // wrong rows that tell one mistake from another
   std::set<int> wrong_ranks, missed_ranks;  // with a wrong row; with a right row that the twist has wrong
 
+  bool forward() const { return name == "out" || name == "lse"; }
   bool explained() const {
-    return wrong > 0 && static_cast<double>(wrong_hits) >= kEnough * static_cast<double>(wrong);
+    return wrong > 0 && static_cast<double>(told_hits) >= kEnough * static_cast<double>(told) &&
+           static_cast<double>(wrong_hits) >= kEnough * static_cast<double>(wrong);
   }
   bool hopeless(Index planned) const {
     return static_cast<double>(wrong - wrong_hits) > (1 - kEnough) * static_cast<double>(planned);
@@ -32,6 +35,11 @@ struct Tally {
   }
 };
 
+// Whether a row of a claim tells one mistake from another: zeros come from many, and often NaN.
+bool tells(std::span<const double> got, bool nan_tells) {
+  return std::ranges::any_of(got, [=](double x) { return std::isfinite(x) ? x != 0 : nan_tells; });
+}
+
 void count(const Evidence& e, const Arrangement& ranks, const RowPlace& row, const Buffer& claim,
            const Buffer& want, const Buffer& unit, std::span<const double> twisted, bool no_key,
            Tally& tally) {
@@ -43,6 +51,10 @@ void count(const Evidence& e, const Arrangement& ranks, const RowPlace& row, con
   const int rank = ranks.owner[static_cast<std::size_t>(row.position)];
   ++(right ? tally.right : tally.wrong);
   if (hit) ++(right ? tally.right_hits : tally.wrong_hits);
+  if (!right && tells(got, tally.forward() && !no_key)) {
+    ++tally.told;
+    if (hit) ++tally.told_hits;
+  }
   if (!right) tally.wrong_ranks.insert(rank);
   if (right && !hit) tally.missed_ranks.insert(rank);
 }
@@ -98,14 +110,16 @@ Match match(const Evidence& e, const TwistedRing& ring, const Suspect& suspect, 
   const bool forward = group == TensorGroup::kForward;
   const std::vector<Tally> tallies = forward ? forward_tallies(e, ring, suspect.twist, sample)
                                              : backward_tallies(e, ring, suspect.twist, sample);
-  Match result{&suspect, Fit::kAll, {}, {}, 0, 0};
+  Match result{.suspect = &suspect, .fit = Fit::kAll};
   std::set<int> ranks;
   for (const Tally& tally : tallies) ranks.insert(tally.wrong_ranks.begin(), tally.wrong_ranks.end());
   for (const Tally& tally : tallies) {
-    result.hits += tally.wrong_hits + tally.right_hits;
-    result.rows += tally.wrong + tally.right;
-    if (tally.explained() && (tally.keeps_right() || tally.on_other_ranks(ranks)))
+    if (tally.explained() && (tally.keeps_right() || tally.on_other_ranks(ranks))) {
       result.tensors.push_back(tally.name);
+      result.hits += tally.wrong_hits + tally.right_hits;
+      result.rows += tally.wrong + tally.right;
+      result.told += tally.told;
+    }
     const bool kept = (tally.wrong == 0 || tally.explained()) && tally.keeps_right();
     const bool elsewhere = (tally.wrong == 0 || tally.explained()) && tally.on_other_ranks(ranks);
     if (!kept) result.fit = std::min(result.fit, elsewhere ? Fit::kSomeRanks : Fit::kSomeTensors);

@@ -71,6 +71,7 @@ struct Match {
   std::vector<std::string> tensors;  ///< the wrong tensors that it explains
   std::vector<int> ranks;            ///< for kSomeRanks: those that make the mistake
   Index hits = 0, rows = 0;          ///< rows of the sample that it gives, of those looked at
+  Index told = 0;                    ///< wrong ones of them that are more than zeros or NaN
 };
 
 /// Compares what the twist gives with the claim.

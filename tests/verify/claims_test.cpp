@@ -17,9 +17,20 @@ namespace {
 struct Numbers {
   std::string name;
   double factor_of_q = 1;  // which makes scores peaked or flat
-  double drift = 0;  // a wave over the whole sequence in v and dout: partial sums are large, all is near 0
+  double drift = 0;        // of a wave over the sequence in v and dout: partial sums are large, all is near 0
+  Index words = 0;         // tokens repeat so many, if not 0
 };
-const Numbers kOrdinary{}, kPeaked{", peaked", 4}, kFlat{", flat", 0.05}, kDrifting{", drifting", 0.05, 4};
+const Numbers kOrdinary{}, kPeaked{", peaked", 4}, kFlat{", flat", 0.05}, kDrifting{", drifting", 0.05, 4},
+    kUniform{", uniform", 0}, kRepeated{", 8 words", 1, 0, 8};
+
+void repeat_words(Inputs& inputs, Index words) {
+  for (const auto& [name, tensor] : named(inputs))
+    for (Index head = 0; words > 0 && head < tensor.extents().heads; ++head) {
+      const Matrix<double> rows = head_of<double>(tensor, 0, head);
+      for (Index i = words; i < rows.rows; ++i)
+        std::ranges::copy(rows.row(i * i % words), rows.row(i).begin());
+    }
+}
 
 void add_wave(Buffer& tensor, double size) {
   const Extents& e = tensor.extents();
@@ -46,6 +57,7 @@ struct Question {
     for (double& x : inputs.q.values<double>()) x *= numbers.factor_of_q;
     add_wave(inputs.v, numbers.drift);
     add_wave(inputs.dout, numbers.drift);
+    repeat_words(inputs, numbers.words);
     inputs = converted(inputs, type);
     if (type != DType::kFloat64) inputs = converted(inputs, DType::kFloat32);
     OracleOptions options{.threads = 2};
@@ -199,7 +211,7 @@ void judge_small(DType type, Margins& m) {
   const bool all = testing::long_run();
   const std::vector<RoundedSteps> steps = right_steps(type);
   for (const Mask& mask : {full_mask(), causal_mask(), window_mask(40)}) {
-    for (const Numbers& numbers : {kOrdinary, kPeaked, kFlat, kDrifting}) {
+    for (const Numbers& numbers : {kOrdinary, kPeaked, kFlat, kDrifting, kUniform, kRepeated}) {
       judge_right({type, problem_of(64, 32, mask), numbers}, steps, m);
       judge_right({type, problem_of(250, 128, mask), numbers}, steps, m);
       if (all) judge_right({type, problem_of(130, 256, mask, 4, 2), numbers}, steps, m);

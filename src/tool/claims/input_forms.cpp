@@ -123,6 +123,16 @@ Index Widths::of(std::string_view tensor) const {
   return tensor == "lse" ? 1 : tensor == "out" || tensor == "dv" ? value : key;
 }
 
+void refuse_many_heads(const FormedInputs& inputs) {
+  const Reading& q = inputs.readings[0];
+  const Extents& e = inputs.stored.inputs.q.extents();
+  throw Error(
+      "q", "fewer heads than tokens, or an lse that says which axis is which",
+      shape_text(q.shape) + ", right as " + counted(e.heads, "head") + " of " + counted(e.rows, "token"),
+      "write lse, too; if " + q.other +
+          " is meant, the code attended over heads: it needs q.transpose(1, 2)");
+}
+
 FormedInputs read_formed_inputs(const std::filesystem::path& path, const std::vector<Position>& cu_seqlens,
                                 std::optional<Index> lse_heads, TakeOrder take) {
   TensorFile file(path);
@@ -142,6 +152,7 @@ FormedInputs read_formed_inputs(const std::filesystem::path& path, const std::ve
   result.stored = stored_inputs({tensor("q"), tensor("k"), tensor("v"), tensor("dout")}, {});
   const Extents q = extents_in(code, shapes[0].second);
   result.doubtful = !other.empty() && (code != "bhsd" || 4 * q.heads > q.rows);
+  result.many_heads = !other.empty() && q.heads > q.rows && lse_heads != q.heads;
   for (const auto& [name, shape] : shapes) {
     Reading reading{.tensor = name,
                     .shape = shape,

@@ -28,7 +28,8 @@ struct FormedInputs {
   Widths widths;
   std::string_view order;  // of their axes: a code of axes.hpp
   std::vector<Reading> readings;
-  bool doubtful = false;  // another order has the same shapes, and is as likely
+  bool doubtful = false;    // another order has the same shapes, and is as likely
+  bool many_heads = false;  // more heads than tokens, if it is this order, and lse does not say that it is
 };
 
 // Which order to take where shapes allow two.
@@ -41,5 +42,8 @@ enum class TakeOrder { kLikelier, kOther };
 // tokens.
 FormedInputs read_formed_inputs(const std::filesystem::path& path, const std::vector<Position>& cu_seqlens,
                                 std::optional<Index> lse_heads, TakeOrder take = TakeOrder::kLikelier);
+
+// Refuses a claim that is right with inputs of many_heads alone.
+[[noreturn]] void refuse_many_heads(const FormedInputs& inputs);
 
 }  // namespace ringcraft::tool
