@@ -2,6 +2,7 @@
 // number in it is found at its place, and the report says how it was read.
 #include <cmath>
 
+#include "ringcraft/io/safetensors.hpp"
 #include "support/catch.hpp"
 #include "tool/claim_scene.hpp"
 
@@ -212,6 +213,39 @@ TEST_CASE("where inputs allow two orders, that in which the claim is right is ta
       scene.judged_whole("--causal"), 1,
       "q, k, v, dout were read as [batch, seqlen, heads, head_dim]; [batch, heads, seqlen, head_dim] has "
       "the same shape");
+}
+
+TEST_CASE("right as more heads than tokens alone is no verdict") {
+  ClaimScene scene(
+      {1, 25, 25, 7, 8});  // 25 tokens and 7 heads, attended over the wrong axis, or what it seems
+  scene.write_input();
+  auto tensors = scene.dump();
+  tensors.erase("lse");
+  scene.write_claim(tensors);
+  check_ran(scene.judged_whole(), 2,
+            "q: expected fewer heads than tokens, or an lse that says which axis is which");
+}
+
+TEST_CASE("tensors of several types are judged by the narrowest, and that is said") {
+  ClaimScene scene;
+  scene.write_input();
+  scene.write_claim(scene.dump());
+  CHECK(scene.judged_whole().out.find("the narrowest") == std::string::npos);
+  scene.claim.out = converted(scene.claim.out, DType::kBFloat16);
+  const NamedTensor tensors[] = {{"out", &scene.claim.out}, {"dq", &scene.claim.dq}};
+  write_safetensors(scene.folder.file("claim"), tensors);
+  check_ran(scene.judged_whole(), 0,
+            "out is bfloat16, dq float64: all are judged as bfloat16, the narrowest");
+}
+
+TEST_CASE("the verdict is not written over the positions of rows") {
+  ClaimScene scene;
+  scene.write_input();
+  write_ranks(scene, dealt(Layout::kZigzag, 4, 4), "rank#.safetensors");
+  const std::string positions = scene.folder.file("positions.txt");
+  check_ran(scene.judged("--causal --claim '" + scene.folder.file("dumps") + "' --claim-layout '" +
+                         positions + "' --json '" + positions + "'"),
+            2, "--json: expected another file than the input");
 }
 
 TEST_CASE("lse in base 2 is not taken for lse") {
