@@ -79,6 +79,31 @@ std::string may_not_call(const Symbol& symbol, const Names& names, const GateInp
          " does not give you; write that part yourself";
 }
 
+// What compilers call by themselves, and functions of C++, ringcraft's among them.
+bool is_of_language(std::string_view name) {
+  for (const std::string_view family : {"_Z", "__tsan_", "__cxa_", "__gxx_", "_Unwind_", "__stack_chk_"})
+    if (name.starts_with(family)) return true;
+  return name == "_GLOBAL_OFFSET_TABLE_" || name == "__dso_handle" || name == "__tls_get_addr" ||
+         name == "_Exit" || name == "__assert_fail";
+}
+
+// Functions of the C library whose arguments and results are numbers, and what a kernel's host side says;
+// "expf" and "exp" are one.
+bool is_of_numbers(std::string_view name) {
+  static const std::set<std::string_view> kFamilies{
+      "acos",  "acosh",     "asin",   "asinh", "atan",      "atan2",   "atanh",     "cbrt",
+      "ceil",  "copysign",  "cos",    "cosh",  "erf",       "erfc",    "exp",       "exp2",
+      "exp10", "expm1",     "fabs",   "fdim",  "floor",     "fma",     "fmax",      "fmin",
+      "fmod",  "hypot",     "ilogb",  "ldexp", "lgamma",    "llrint",  "llround",   "log",
+      "log10", "log1p",     "log2",   "logb",  "lrint",     "lround",  "nearbyint", "nextafter",
+      "pow",   "remainder", "rint",   "round", "roundeven", "scalbln", "scalbn",    "sin",
+      "sinh",  "sqrt",      "tan",    "tanh",  "tgamma",    "trunc",   "abs",       "labs",
+      "abort", "exit",      "printf", "puts",  "putchar",   "strlen",  "malloc",    "free"};
+  if (kFamilies.contains(name)) return true;
+  if (name.ends_with("f") || name.ends_with("l")) name.remove_suffix(1);
+  return kFamilies.contains(name);
+}
+
 }  // namespace
 
 std::vector<Symbol> parse_nm(std::string_view text) {
@@ -164,6 +189,20 @@ std::string complaint_about_kept(const std::vector<Kept>& variables, bool kernel
                      "constexpr");
   }
   return {};
+}
+
+std::string complaint_about_unseen(const std::vector<Symbol>& student) {
+  bool instrumented = false;
+  for (const Symbol& symbol : student) {
+    if (!symbol.undefined()) continue;
+    instrumented = instrumented || symbol.name == "__tsan_init";
+    if (!is_of_language(symbol.name) && !is_of_numbers(symbol.name))
+      return "your file calls " + readable(symbol.name) +
+             ", and a checked launch does not see what that touches; write the part of it that you need";
+  }
+  return instrumented ? ""
+                      : "your file was compiled so that no check sees what its kernels touch; take the "
+                        "pragma or the attribute away that asks for it";
 }
 
 std::vector<std::string> complaints(const GateInput& input) {
