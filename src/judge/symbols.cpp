@@ -71,6 +71,16 @@ bool is_of_c(const Symbol& symbol) {
          !symbol.name.starts_with("DW.ref.");  // of the compiler's own
 }
 
+// The same for C++: operator new and its like, and whatever is no template or inline function of a header.
+bool is_of_standard_library(const Symbol& symbol) {
+  if (symbol.undefined() || symbol.local()) return false;
+  for (const std::string_view allocator : {"_Znw", "_Zna", "_Zdl", "_Zda"})
+    if (symbol.name.starts_with(allocator)) return true;
+  for (const std::string_view standard : {"_ZSt", "_ZNSt", "_ZNKSt"})
+    if (symbol.name.starts_with(standard)) return !symbol.weak();
+  return false;
+}
+
 std::string may_not_call(const Symbol& symbol, const Names& names, const GateInput& input) {
   if (names.everyones.contains(symbol.name) || names.own_calls.contains(symbol.name) ||
       names.own.contains(symbol.name) || input.allowed.contains(readable(symbol.name)))
@@ -222,6 +232,9 @@ std::vector<std::string> complaints(const GateInput& input) {
     else if (is_of_c(symbol))
       sentence = "your file defines " + symbol.name +
                  " for the whole program, the C library included; make it static, or give it C++ linkage";
+    else if (is_of_standard_library(symbol))
+      sentence = "your file defines " + readable(symbol.name) +
+                 " of the standard library for the whole program; give it a name of your own";
     else if (symbol.kind == 'i')
       sentence = "your file chooses " + readable(symbol.name) + " by an ifunc; write a plain function";
     else if (is_ringcraft(symbol.name) && symbol.undefined())

@@ -27,8 +27,18 @@
 namespace ringcraft::judge {
 namespace {
 
-constexpr std::chrono::seconds kPatience{60};  // for a compiler that does not come back
+constexpr std::chrono::seconds kPatience{60};  // for a tool that does not come back
 constexpr std::size_t kShownText = 3000;       // bytes of the compiler's messages
+
+// What one program may take.
+struct Effort {
+  std::chrono::seconds patience;
+  rlim_t cpu_seconds, address_bytes;
+};
+constexpr Effort kOfTools{kPatience, 60, rlim_t{4} << 30};
+// An exercise takes the compiler less than 2 s and 400 MB.
+constexpr Effort kOfExercise{std::chrono::seconds(18), 12, rlim_t{2} << 30};
+
 const std::string kNotExpanded =
     "the preprocessor does not come to an end with your file: does it include or "
     "expand something endless?";
@@ -42,15 +52,16 @@ std::vector<std::string> tool_environment(const WorkFolder& work) {
 }
 
 Finished run_tool(std::vector<std::string> arguments, const WorkFolder& work,
-                  const std::filesystem::path& working_directory) {
+                  const std::filesystem::path& working_directory, Effort effort = kOfTools) {
   const std::string program = arguments.front();
-  const Limits limits{.cpu_seconds = 60, .address_bytes = rlim_t{4} << 30, .file_bytes = 256 << 20};
+  const Limits limits{
+      .cpu_seconds = effort.cpu_seconds, .address_bytes = effort.address_bytes, .file_bytes = 256 << 20};
   const Finished finished = run_command({.arguments = std::move(arguments),
                                          .environment = tool_environment(work),
                                          .folder = working_directory,
                                          .limits = limits,
                                          .output_limit = std::size_t{16} << 20},
-                                        kPatience);
+                                        effort.patience);
   if (!finished.ending.signalled && finished.ending.number == 127)
     throw Error("judge", "the program " + program, "no such program",
                 "install the compiler that this tree was built with, or build it again", Code::kMissing);
@@ -69,9 +80,18 @@ void require_ended(const Finished& finished, const std::string& tool) {
                 "the machine is overloaded; try again", Code::kMissing);
 }
 
+// Whether the compiler was ended, or broke down, over what a file makes it do: gcc says so for its parts.
+bool broke_down(const Finished& finished) {
+  if (finished.timed_out || finished.ending.signalled) return true;
+  for (const char* sign : {"signal terminated program", "out of memory allocating",
+                           "virtual memory exhausted", "clang frontend command failed"})
+    if (finished.printed.find(sign) != std::string::npos) return true;
+  return false;
+}
+
 // "the first error, and the compiler's text below it"
 std::string compiler_sentence(const Finished& finished, const std::string& file) {
-  if (finished.timed_out || finished.ending.signalled)
+  if (broke_down(finished))
     return "the compiler did not come to an end with " + file +
            "; does it include or compute something endless?";
   const std::string text = cleaned(finished.printed, kShownText);
@@ -131,7 +151,7 @@ std::string complaint_when_expanded(std::vector<std::string> arguments, const st
   arguments.insert(arguments.end(), kExpand.begin(), kExpand.end());
   arguments.insert(arguments.end(), {"-MD", "-MF", read, name, "-o", expanded});
   const Finished finished =
-      run_tool(std::move(arguments), folder, std::filesystem::absolute(file).parent_path());
+      run_tool(std::move(arguments), folder, std::filesystem::absolute(file).parent_path(), kOfExercise);
   if (std::filesystem::exists(read))
     if (std::string sentence = complaint_about_read(read_text(read), file, places); !sentence.empty())
       return sentence;
@@ -182,7 +202,8 @@ BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const
     });
   arguments.insert(arguments.end(), {"-c", name, "-o", folder.path() / "student.o"});
   const Finished finished =
-      run_tool(std::move(arguments), folder, std::filesystem::absolute(file).parent_path());
+      run_tool(std::move(arguments), folder, std::filesystem::absolute(file).parent_path(),
+               device == Device::kGpu ? kOfTools : kOfExercise);
   const std::string sentence = expanded.valid() ? expanded.get() : std::string();
   if (!sentence.empty() && (finished.good() || sentence != kNotExpanded)) return {sentence, ""};
   if (!finished.good()) return {compiler_sentence(finished, name), ""};

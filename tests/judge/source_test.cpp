@@ -73,6 +73,7 @@ TEST_CASE("ordinary sources pass") {
   folder.write("mine/helper.hpp", "#pragma once\n#include <vector>\ninline int two() { return 2; }\n");
   CHECK(folder
             .on("#include <cmath>\n#include \"helper.hpp\"\n#include \"ringcraft/core/error.hpp\"\n"
+                "#if defined(__has_include)\n#if __has_include(<list>)\r\n#endif\n#endif\n"
                 "#define SQUARE(x) ((x) * (x))\n#define NAME(x) x##_name\n#pragma GCC unroll 8\n"
                 "// asm, # 1 \"merge.hpp\" 3\nconst char* kText = \"asm # 1\"; int n = 1'000;\n"
                 "[[nodiscard]] [[gnu::always_inline]] inline int f() { return SQUARE(n); }\n")
@@ -103,6 +104,12 @@ TEST_CASE("line markers, asm and foreign files are refused in the text, in each 
     refused("#include " + std::string(target) + "\n", "own.cpp:1 reaches for");
     refused("\n#if __has_include(" + std::string(target) + ")\n#endif\n", "own.cpp:2 reaches for");
   }
+  refused("\xEF\xBB\xBF# 1 \"x\" 3\n", "says that another line");
+  refused("const char* s = \"a\r\"; asm(\"\");//\"\n", "own.cpp holds a control character");
+  refused("#define ASK __has_include\n#if ASK(\"/etc/passwd\")\n#endif\n",
+          "own.cpp:1 includes what a macro says");
+  folder.write("mine/pastes.hpp", "#define PASTE(a, b) a##b\n");
+  refused("#include \"pastes.hpp\"\n#include <list>\n", "put the includes first");
   refused("#define X \"x\"\n#include X\n", "own.cpp:2 includes what a macro says");
   refused("#define X(a) a##b\n#include <list>\n", "put the includes first");
   refused("#ident \"x\"\n", "writes a text of its own into the object");

@@ -97,6 +97,13 @@ TEST_CASE("nobody stands in for the C library") {
   }
   CHECK(verdict("s.o: prctl t 0 1\ns.o: DW.ref.__gxx_personality_v0 V 0 8\n").empty());
   CHECK(verdict("s.o: _Z4pickv i 0 1\n").size() == 1);
+  for (const char* name : {"_Znwm", "_ZdlPvm", "_ZSt9terminatev", "_ZNSt6threadC1Ev"}) {
+    const auto sentences = verdict(std::string("s.o: ") + name + " T 0 1\n");
+    REQUIRE(sentences.size() == 1);
+    CHECK(testing::contains(sentences[0], "of the standard library for the whole program"));
+    CHECK(verdict(std::string("s.o: ") + name + " U\n").empty());
+  }
+  CHECK(verdict("s.o: _ZNSt6vectorIiSaIiEED1Ev W 0 1\n").empty());
 }
 
 TEST_CASE("a checked kernel is instrumented, and calls what a checker sees") {

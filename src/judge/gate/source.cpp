@@ -78,6 +78,18 @@ bool hides_accesses(const Token& token) {
                              token.text.find("no_address_safety") != token.text.npos);
 }
 
+// Compilers do not agree where lines end at these.
+bool has_odd_character(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool ends_line = text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n';
+    if ((byte < 0x20 && std::string_view("\t\n\v\f").find(text[i]) == std::string_view::npos && !ends_line) ||
+        byte == 0x7F)
+      return true;
+  }
+  return false;
+}
+
 // In the preprocessed text such a line would pass for a line marker.
 bool holds_directive(const Token& token) {
   if (token.kind != Token::Kind::kString || token.text.front() == '"') return false;
@@ -103,8 +115,11 @@ class Reading {
         seen_.size() > kMostHeaders)
       return name + " is no small header of your own: expected are at most " + std::to_string(kMostHeaders) +
              ", each of at most 256 KB; leave it out";
-    const Tokens tokens = tokens_of(read_text(file));
-    Place place{tokens, file, name};
+    const std::string text = read_text(file);
+    if (has_odd_character(text))
+      return name + " holds a control character, which editors show in many ways: save it as plain text";
+    const Tokens tokens = tokens_of(text);
+    const Place place{tokens, file, name};
     for (std::size_t i = 0; i < tokens.size(); ++i)
       if (const std::string sentence = about(place, i); !sentence.empty()) return sentence;
     return {};
@@ -115,7 +130,6 @@ class Reading {
     const Tokens& tokens;
     const fs::path& file;
     const std::string& name;
-    bool pastes = false;  // '##' has been seen
 
     const Token& token(std::size_t i) const {
       static const Token none;
@@ -123,24 +137,38 @@ class Reading {
     }
   };
 
-  std::string about(Place& place, std::size_t i) {
+  std::string about(const Place& place, std::size_t i) {
     const Token& token = place.token(i);
     const std::string where = at(place.name, token.line);
     if (is_asm(token) || makes_asm(token)) return about_asm(where);
     if (places_.checked_kernel && hides_accesses(token)) return about_unseen(where, shown(token.text));
-    if (token.is("##")) place.pastes = true;
+    if (token.is("##")) pastes_ = true;
     if (holds_directive(token))
       return where +
              " has a raw string with a line that begins with #, which looks like the preprocessor's: "
              "write it as several strings";
-    if (token.is_name() && token.text.starts_with("__has_") && place.token(i + 1).is("(") &&
-        (token.text.starts_with("__has_include") || token.is("__has_embed")))
-      return about_header(place, i + 2, where);
+    if (token.is_name() && asks_for_file(token) && !is_asked_for(place, i))
+      return place.token(i + 1).is("(") ? about_header(place, i + 2, where) : about_macro_header(where);
     if (token.is("#") && token.begins_line) return about_directive(place, i + 1, where);
     return {};
   }
 
-  std::string about_directive(Place& place, std::size_t i, const std::string& where) {
+  static bool asks_for_file(const Token& token) {
+    return token.text.starts_with("__has_include") || token.is("__has_embed");
+  }
+
+  // #ifdef __has_include, defined(__has_include)
+  static bool is_asked_for(const Place& place, std::size_t i) {
+    const auto before = [&](std::size_t back) { return i < back ? Token{} : place.token(i - back); };
+    return before(1).is("ifdef") || before(1).is("ifndef") || before(1).is("defined") ||
+           (before(1).is("(") && before(2).is("defined"));
+  }
+
+  static std::string about_macro_header(const std::string& where) {
+    return where + " includes what a macro says: write the header's name there, in <> or \"\"";
+  }
+
+  std::string about_directive(const Place& place, std::size_t i, const std::string& where) {
     const Token& word = place.token(i);
     if (word.begins_line) return {};  // a '#' alone
     if (word.kind == Token::Kind::kNumber || word.is("line"))
@@ -153,7 +181,7 @@ class Reading {
         (place.token(i + 2).is("dependency") || place.token(i + 2).is("pch_preprocess")))
       return where + " asks for a file by a pragma: include a header, or remove the line";
     if (!word.is("include") && !word.is("include_next") && !word.is("import") && !word.is("embed")) return {};
-    if (place.pastes)
+    if (pastes_)
       return where + " includes a header behind a macro that pastes names (##): put the includes first";
     return about_header(place, i + 1, where);
   }
@@ -162,7 +190,7 @@ class Reading {
     const std::string text = place.token(i).text;
     const bool named = text.size() > 2 && ((text.front() == '<' && text.back() == '>') ||
                                            (text.front() == '"' && text.back() == '"'));
-    if (!named) return where + " includes what a macro says: write the header's name there, in <> or \"\"";
+    if (!named) return about_macro_header(where);
     const fs::path target = text.substr(1, text.size() - 2);
     std::error_code none;
     const fs::path beside = place.file.parent_path() / target;
@@ -183,6 +211,7 @@ class Reading {
 
   const Places& places_;
   std::set<fs::path> seen_;
+  bool pastes_ = false;  // '##' has been seen
 };
 
 // ---- the list of files

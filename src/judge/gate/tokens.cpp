@@ -177,6 +177,7 @@ bool is_prefix(const std::string& name) { return name == "u8" || name == "u" || 
 }  // namespace
 
 std::vector<Token> tokens_of(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // the mark of UTF-8 is no part of it
   std::vector<Token> tokens;
   bool begins_line = true;
   for (Walk walk(text); !walk.done();) {
