@@ -68,7 +68,7 @@ std::string may_not_define(const Symbol& symbol, const Names& names) {
 // library.
 bool is_of_c(const Symbol& symbol) {
   return !symbol.undefined() && !symbol.local() && !symbol.name.starts_with("_Z") &&
-         !symbol.name.starts_with("DW.ref.");  // of the compiler's own
+         !symbol.name.starts_with("DW.ref.") && symbol.name != "__clang_call_terminate";  // of compilers' own
 }
 
 // The same for C++: operator new and its like, and whatever is no template or inline function of a header.

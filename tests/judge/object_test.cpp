@@ -24,7 +24,7 @@ void append(Bytes& bytes, const T& value) {
 struct Made {
   std::string name;
   std::uint32_t type;
-  std::uint64_t flags = 0;
+  std::uint64_t flags = 0, bytes = 0;
 };
 
 // An object with these sections and one symbol, "odd".
@@ -41,7 +41,7 @@ Bytes object_with(const std::vector<Made>& sections, unsigned char type = STT_FU
     headers.push_back(header);
     names += made.name + '\0';
   };
-  for (const Made& made : sections) add(made, 0, 0);
+  for (const Made& made : sections) add(made, 0, made.bytes);
   Bytes bytes(sizeof(Elf64_Ehdr));
   add({".symtab", SHT_SYMTAB}, bytes.size(), 2 * sizeof(Elf64_Sym));
   headers.back().sh_entsize = sizeof(Elf64_Sym);
@@ -89,6 +89,7 @@ TEST_CASE("sections of ordinary functions pass") {
                                  {".debug_info", SHT_PROGBITS},
                                  {".group", SHT_GROUP},
                                  {".note.GNU-stack", SHT_PROGBITS},
+                                 {".linker-options", 0x6fff4c01},
                                  {".llvm_addrsig", 0x6fff4c03},
                                  {".eh_frame", 0x70000001}}))
             .empty());
@@ -97,7 +98,7 @@ TEST_CASE("sections of ordinary functions pass") {
 TEST_CASE("sections by which linkers and loaders take orders are refused") {
   const std::vector<Made> wrong{{".deplibs", 0x6fff4c04},
                                 {".rodata", 0x6fff4c04},  // the linker looks at the type
-                                {".linker-options", 0x6fff4c01},
+                                {".linker-options", 0x6fff4c01, 0, 8},
                                 {".interp", SHT_PROGBITS},
                                 {".preinit_array", SHT_PREINIT_ARRAY},
                                 {".text", SHT_PREINIT_ARRAY},

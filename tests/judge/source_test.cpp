@@ -78,7 +78,7 @@ TEST_CASE("ordinary sources pass") {
                 "// asm, # 1 \"merge.hpp\" 3\nconst char* kText = \"asm # 1\"; int n = 1'000;\n"
                 "[[nodiscard]] [[gnu::always_inline]] inline int f() { return SQUARE(n); }\n")
             .empty());
-  CHECK(expanded("[[gnu::always_inline]] inline int f(int (&a)[3]) { return a[[] { return 1; }()]; }\n"
+  CHECK(expanded("[[gnu::always_inline]] inline int f(int (&a)[3]) { return a[(1)]; }\n"
                  "__attribute__((used, aligned(16))) static int section;\n"
                  "[[deprecated(\"asm\")]] int alias();\n#pragma GCC unroll 8\n")
             .empty());
@@ -141,6 +141,7 @@ TEST_CASE("what macros hide is refused in the preprocessed text") {
   }
   refused("#pragma redefine_extname f g\n", "the pragma redefine_extname");
   refused("#pragma weak f = g\n", "the pragma weak");
+  refused("#pragma GCC pch_preprocess \"own.hpp.gch\"\n", "includes a precompiled header");
   refused("__attribute__((no_sanitize(\"thread\"))) void f();\n", "would not see", true);
   refused("int x = __builtin_ia32_crc32qi(1, 2);\n", "would not see", true);
   CHECK(expanded("__attribute__((no_sanitize(\"thread\"))) void f();\n").empty());
@@ -158,7 +159,8 @@ TEST_CASE("of the files that were read each is named that should not be") {
             .empty());
   CHECK(sentence_on("own.cpp " + folder.path("course/merge.cpp").string()) ==
         "own.cpp includes merge.cpp, a source file: include headers, and write the body yourself");
-  for (const char* foreign : {"/etc/passwd", "../foreign.hpp", "/usr/include/../../etc/passwd"})
+  for (const char* foreign :
+       {"/etc/passwd", "../foreign.hpp", "/usr/include/../../etc/passwd", "own.hpp.gch"})
     CHECK(testing::contains(sentence_on("own.cpp " + std::string(foreign)),
                             "which is no header of the course"));
   CHECK(testing::contains(sentence_on("own.cpp " + folder.path("course/CMakeLists").string()),
@@ -181,6 +183,8 @@ TEST_CASE("a file is a student's own, or a link to one") {
         "to_library.cpp is a link to a file outside of your folder: put a file of your own there");
   CHECK(sentence_on("mine/is_library.cpp") ==
         "is_library.cpp is a link to the library's own file: put a file of your own there");
+  folder.write("mine/-w.cpp", "mine\n");
+  CHECK(testing::contains(sentence_on("mine/-w.cpp"), "-w.cpp is no name for a file"));
   CHECK(own_folder("/a/exercises/104_merge/merge.cpp", "104_merge") == "/a/exercises");
   CHECK(own_folder("/a/merge.cpp", "104_merge") == "/a");
 }

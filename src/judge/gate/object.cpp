@@ -72,6 +72,7 @@ bool read_symbols(std::span<const std::byte> bytes, const std::vector<Elf64_Shdr
 // ---- what a compiler writes for ordinary functions
 
 constexpr std::uint32_t kUnwind = 0x70000001;        // SHT_X86_64_UNWIND
+constexpr std::uint32_t kOptions = 0x6fff4c01;       // SHT_LLVM_LINKER_OPTIONS
 constexpr std::uint32_t kAddressTable = 0x6fff4c03;  // SHT_LLVM_ADDRSIG
 constexpr std::uint64_t kLargestNote = 256;          // bytes
 
@@ -112,6 +113,8 @@ bool is_usual(const Section& section) {
       return name == ".note.gnu.property" && section.bytes <= kLargestNote;
     case kUnwind:
       return name == ".eh_frame";
+    case kOptions:  // clang always writes it
+      return name == ".linker-options" && section.bytes == 0;
     case kAddressTable:
       return name == ".llvm_addrsig";
     default:

@@ -283,6 +283,9 @@ std::string about_pragma(const Tokens& tokens, std::size_t i, const std::string&
        {"redefine_extname", "weak", "ident", "comment", "include_alias", "detect_mismatch"})
     if (word(i) == known)
       return where + " has the pragma " + known + ", which speaks to the linker: leave it out";
+  if (word(i) == "GCC" && word(i + 1) == "pch_preprocess")
+    return where +
+           " includes a precompiled header, in which nobody sees what stands: take its .gch file away";
   if (word(i) == "clang" && (word(i + 1) == "section" || word(i + 1) == "attribute"))
     return where + " has the pragma clang " + word(i + 1) + ", which speaks to the linker: leave it out";
   return {};
@@ -307,8 +310,7 @@ std::string about_lines(std::string_view text, const std::string& file, int firs
       sentence = about_attribute(tokens, i + 1, end, where);
     } else if (token.is("[") && next(1) == "[") {
       std::size_t end = i;
-      // A subscript of a lambda's result, a[[] { ... }()], is none: no attribute begins with "]".
-      if (next(2) != "]") sentence = about_attribute(tokens, i, end, where);
+      sentence = about_attribute(tokens, i, end, where);
     } else if (token.is("#") && token.begins_line && next(1) == "pragma") {
       sentence = about_pragma(tokens, i + 2, where);
     }
@@ -326,6 +328,10 @@ fs::path own_folder(const fs::path& file, const std::string& lesson_name) {
 
 std::string complaint_about_file(const fs::path& file, const fs::path& library, const Places& places) {
   const std::string name = shown(file.filename().string());
+  if (name.starts_with("-") || name.starts_with("@"))
+    return name +
+           " is no name for a file, as compilers take it for an option: give it one that begins with a "
+           "letter";
   if (!is_own(file, places))
     return name + " is a link to a file outside of your folder: put a file of your own there";
   std::error_code none;
@@ -349,7 +355,8 @@ std::string complaint_about_read(std::string_view list, const fs::path& file, co
     if (is_source(path))
       return shown(name) + " includes " + shown(path.filename().string()) +
              ", a source file: include headers, and write the body yourself";
-    if (!is_of_course(whole, places) && !is_own(whole, places))
+    const bool own = is_own(whole, places) && path.extension() != ".gch";
+    if (!own && !is_of_course(whole, places))
       return shown(name) + " includes " + shown(word) +
              ", which is no header of the course, of the compiler or of your own folder: include one of "
              "those";
