@@ -28,6 +28,10 @@ extern const std::vector<std::string> kOptimise;
 extern const std::vector<std::string> kKernelCompile;
 /// And what makes such a file show every access, for a checker; with these the precompiled header fits.
 extern const std::vector<std::string> kChecked;
+/// What makes the compiler print the preprocessed text instead.
+extern const std::vector<std::string> kExpand;
+/// The folders where the compiler looks for its own headers and the system's.
+extern const std::vector<std::string> kToolchainHeaders;
 /// nvcc and its flags for a kernel that runs on a GPU; empty where there is none.
 extern const std::vector<std::string> kGpuCompile;
 /// The compiler's flags for linking a worker, in front of the objects.

@@ -68,7 +68,17 @@ std::string may_not_define(const Symbol& symbol, const Names& names) {
 // library.
 bool is_of_c(const Symbol& symbol) {
   return !symbol.undefined() && !symbol.local() && !symbol.name.starts_with("_Z") &&
-         !symbol.name.starts_with("DW.ref.");  // of the compiler's own
+         !symbol.name.starts_with("DW.ref.") && symbol.name != "__clang_call_terminate";  // of compilers' own
+}
+
+// The same for C++: operator new and its like, and whatever is no template or inline function of a header.
+bool is_of_standard_library(const Symbol& symbol) {
+  if (symbol.undefined() || symbol.local()) return false;
+  for (const std::string_view allocator : {"_Znw", "_Zna", "_Zdl", "_Zda"})
+    if (symbol.name.starts_with(allocator)) return true;
+  for (const std::string_view standard : {"_ZSt", "_ZNSt", "_ZNKSt"})
+    if (symbol.name.starts_with(standard)) return !symbol.weak();
+  return false;
 }
 
 std::string may_not_call(const Symbol& symbol, const Names& names, const GateInput& input) {
@@ -77,6 +87,31 @@ std::string may_not_call(const Symbol& symbol, const Names& names, const GateInp
     return {};
   return "your file calls " + readable(symbol.name) + ", which lesson " + std::to_string(input.lesson) +
          " does not give you; write that part yourself";
+}
+
+// What compilers call by themselves, and functions of C++, ringcraft's among them.
+bool is_of_language(std::string_view name) {
+  for (const std::string_view family : {"_Z", "__tsan_", "__cxa_", "__gxx_", "_Unwind_", "__stack_chk_"})
+    if (name.starts_with(family)) return true;
+  return name == "_GLOBAL_OFFSET_TABLE_" || name == "__dso_handle" || name == "__tls_get_addr" ||
+         name == "_Exit" || name == "__assert_fail";
+}
+
+// Functions of the C library whose arguments and results are numbers, and what a kernel's host side says;
+// "expf" and "exp" are one.
+bool is_of_numbers(std::string_view name) {
+  static const std::set<std::string_view> kFamilies{
+      "acos",  "acosh",     "asin",   "asinh", "atan",      "atan2",   "atanh",     "cbrt",
+      "ceil",  "copysign",  "cos",    "cosh",  "erf",       "erfc",    "exp",       "exp2",
+      "exp10", "expm1",     "fabs",   "fdim",  "floor",     "fma",     "fmax",      "fmin",
+      "fmod",  "hypot",     "ilogb",  "ldexp", "lgamma",    "llrint",  "llround",   "log",
+      "log10", "log1p",     "log2",   "logb",  "lrint",     "lround",  "nearbyint", "nextafter",
+      "pow",   "remainder", "rint",   "round", "roundeven", "scalbln", "scalbn",    "sin",
+      "sinh",  "sqrt",      "tan",    "tanh",  "tgamma",    "trunc",   "abs",       "labs",
+      "abort", "exit",      "printf", "puts",  "putchar",   "strlen",  "malloc",    "free"};
+  if (kFamilies.contains(name)) return true;
+  if (name.ends_with("f") || name.ends_with("l")) name.remove_suffix(1);
+  return kFamilies.contains(name);
 }
 
 }  // namespace
@@ -166,6 +201,20 @@ std::string complaint_about_kept(const std::vector<Kept>& variables, bool kernel
   return {};
 }
 
+std::string complaint_about_unseen(const std::vector<Symbol>& student) {
+  bool instrumented = false;
+  for (const Symbol& symbol : student) {
+    if (!symbol.undefined()) continue;
+    instrumented = instrumented || symbol.name == "__tsan_init";
+    if (!is_of_language(symbol.name) && !is_of_numbers(symbol.name))
+      return "your file calls " + readable(symbol.name) +
+             ", and a checked launch does not see what that touches; write the part of it that you need";
+  }
+  return instrumented ? ""
+                      : "your file was compiled so that no check sees what its kernels touch; take the "
+                        "pragma or the attribute away that asks for it";
+}
+
 std::vector<std::string> complaints(const GateInput& input) {
   const Names names = names_of(input);
   std::vector<std::string> sentences;
@@ -183,6 +232,9 @@ std::vector<std::string> complaints(const GateInput& input) {
     else if (is_of_c(symbol))
       sentence = "your file defines " + symbol.name +
                  " for the whole program, the C library included; make it static, or give it C++ linkage";
+    else if (is_of_standard_library(symbol))
+      sentence = "your file defines " + readable(symbol.name) +
+                 " of the standard library for the whole program; give it a name of your own";
     else if (symbol.kind == 'i')
       sentence = "your file chooses " + readable(symbol.name) + " by an ifunc; write a plain function";
     else if (is_ringcraft(symbol.name) && symbol.undefined())

@@ -46,6 +46,10 @@ std::vector<Kept> parse_kept(std::string_view text);
 /// A sentence for the first of these that a lesson's file may not have, or nothing.
 std::string complaint_about_kept(const std::vector<Kept>& variables, bool kernel);
 
+/// A sentence if the object of a checked kernel is not instrumented, or calls what touches memory unseen: of
+/// the C library it may call only functions of numbers.
+std::string complaint_about_unseen(const std::vector<Symbol>& student);
+
 /// What is compared.
 struct GateInput {
   std::vector<Symbol> student;    ///< of the student's object

@@ -3,6 +3,7 @@
 
 #include "judge/config.hpp"
 #include "judge/round.hpp"
+#include "ringcraft/core/shown.hpp"
 
 namespace ringcraft::judge {
 
@@ -90,11 +91,6 @@ std::string name_of_rank(int rank, int world_size) {
   return world_size == 1 ? "your program" : "rank " + std::to_string(rank);
 }
 
-std::string cleaned(std::string_view text, std::size_t limit) {
-  std::string result(text.substr(0, limit));
-  for (char& c : result)
-    if (static_cast<unsigned char>(c) < 32 && c != '\n' && c != '\t') c = '?';
-  return result;
-}
+std::string cleaned(std::string_view text, std::size_t limit) { return shown_lines(text, limit); }
 
 }  // namespace ringcraft::judge

@@ -8,13 +8,17 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <future>
 #include <map>
 #include <set>
+#include <span>
 #include <sstream>
 #include <utility>
 
 #include "judge/child.hpp"
 #include "judge/config.hpp"
+#include "judge/gate/object.hpp"
+#include "judge/gate/source.hpp"
 #include "judge/symbols.hpp"
 #include "judge/team.hpp"
 #include "judge/text_file.hpp"
@@ -23,8 +27,21 @@
 namespace ringcraft::judge {
 namespace {
 
-constexpr std::chrono::seconds kPatience{60};  // for a compiler that does not come back
+constexpr std::chrono::seconds kPatience{60};  // for a tool that does not come back
 constexpr std::size_t kShownText = 3000;       // bytes of the compiler's messages
+
+// What one program may take.
+struct Effort {
+  std::chrono::seconds patience;
+  rlim_t cpu_seconds, address_bytes;
+};
+constexpr Effort kOfTools{kPatience, 60, rlim_t{4} << 30};
+// An exercise takes the compiler less than 2 s and 400 MB.
+constexpr Effort kOfExercise{std::chrono::seconds(18), 12, rlim_t{2} << 30};
+
+const std::string kNotExpanded =
+    "the preprocessor does not come to an end with your file: does it include or "
+    "expand something endless?";
 
 // Compilers look for their parts along PATH and for scratch space in TMPDIR: what one leaves there when it is
 // ended goes with the folder.
@@ -35,15 +52,16 @@ std::vector<std::string> tool_environment(const WorkFolder& work) {
 }
 
 Finished run_tool(std::vector<std::string> arguments, const WorkFolder& work,
-                  const std::filesystem::path& working_directory) {
+                  const std::filesystem::path& working_directory, Effort effort = kOfTools) {
   const std::string program = arguments.front();
-  const Limits limits{.cpu_seconds = 60, .address_bytes = rlim_t{4} << 30, .file_bytes = 256 << 20};
+  const Limits limits{
+      .cpu_seconds = effort.cpu_seconds, .address_bytes = effort.address_bytes, .file_bytes = 256 << 20};
   const Finished finished = run_command({.arguments = std::move(arguments),
                                          .environment = tool_environment(work),
                                          .folder = working_directory,
                                          .limits = limits,
                                          .output_limit = std::size_t{16} << 20},
-                                        kPatience);
+                                        effort.patience);
   if (!finished.ending.signalled && finished.ending.number == 127)
     throw Error("judge", "the program " + program, "no such program",
                 "install the compiler that this tree was built with, or build it again", Code::kMissing);
@@ -62,9 +80,18 @@ void require_ended(const Finished& finished, const std::string& tool) {
                 "the machine is overloaded; try again", Code::kMissing);
 }
 
+// Whether the compiler was ended, or broke down, over what a file makes it do: gcc says so for its parts.
+bool broke_down(const Finished& finished) {
+  if (finished.timed_out || finished.ending.signalled) return true;
+  for (const char* sign : {"signal terminated program", "out of memory allocating",
+                           "virtual memory exhausted", "clang frontend command failed"})
+    if (finished.printed.find(sign) != std::string::npos) return true;
+  return false;
+}
+
 // "the first error, and the compiler's text below it"
 std::string compiler_sentence(const Finished& finished, const std::string& file) {
-  if (finished.timed_out || finished.ending.signalled)
+  if (broke_down(finished))
     return "the compiler did not come to an end with " + file +
            "; does it include or compute something endless?";
   const std::string text = cleaned(finished.printed, kShownText);
@@ -106,16 +133,29 @@ WorkFolder::~WorkFolder() {
 
 namespace {
 
-// The first file that the compiler has read, by its list, that is no header and not the student's own; empty
-// if there is none.
-std::string included_source(const std::string& list, const std::string& own) {
-  std::istringstream words(list);
-  for (std::string word; words >> word;) {
-    const std::filesystem::path path = word;
-    for (const char* ending : {".cpp", ".cc", ".cxx", ".c", ".cu", ".inc", ".txt"})
-      if (path.extension() == ending && word != own) return path.filename().string();
-  }
-  return {};
+Places places_for(const Lesson& lesson, const std::filesystem::path& file, bool checked) {
+  const std::filesystem::path root = kSourceRoot;
+  Places places{own_folder(file, lesson.name),
+                {root / "src/ringcraft", root / "kernels", std::filesystem::path(kWorkRoot).parent_path()},
+                {},
+                checked};
+  places.toolchain.assign(kToolchainHeaders.begin(), kToolchainHeaders.end());
+  return places;
+}
+
+// What the preprocessor makes of the file, and what it reads for that; `arguments` are those of the compiler.
+std::string complaint_when_expanded(std::vector<std::string> arguments, const std::filesystem::path& file,
+                                    const Places& places, const WorkFolder& folder) {
+  const std::string name = file.filename().string();
+  const std::filesystem::path read = folder.path() / "read.txt", expanded = folder.path() / "expanded.ii";
+  arguments.insert(arguments.end(), kExpand.begin(), kExpand.end());
+  arguments.insert(arguments.end(), {"-MD", "-MF", read, name, "-o", expanded});
+  const Finished finished =
+      run_tool(std::move(arguments), folder, std::filesystem::absolute(file).parent_path(), kOfExercise);
+  if (std::filesystem::exists(read))
+    if (std::string sentence = complaint_about_read(read_text(read), file, places); !sentence.empty())
+      return sentence;
+  return finished.good() ? complaint_about_expanded(read_text(expanded), name, places) : kNotExpanded;
 }
 
 // The compiler shows a checker every load and store, and none of these calls: they get names by which it sees
@@ -141,6 +181,11 @@ BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const
                                                               : kCompile;
   const std::string name = file.filename().string();
   const bool checked = lesson.is_kernel() && !lesson.timed && device == Device::kCpu;
+  const Places places = places_for(lesson, file, checked);
+  for (const std::string& sentence :
+       {complaint_about_file(file, std::filesystem::path(kSourceRoot) / lesson.source, places),
+        complaint_about_text(file, places)})
+    if (!sentence.empty()) return {sentence, ""};
   if (checked) arguments.insert(arguments.end(), kChecked.begin(), kChecked.end());
   if (lesson.is_kernel()) {
     if (device == Device::kCpu) arguments.insert(arguments.end(), {"-x", "c++"});
@@ -149,14 +194,19 @@ BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const
   } else if (!kPrecompiled.empty()) {  // it fits the plain flags only
     arguments.insert(arguments.end(), {"-include", std::string(kPrecompiled)});
   }
-  const std::filesystem::path read = folder.path() / "read.txt";
-  arguments.insert(arguments.end(), {"-MMD", "-MF", read, "-c", name, "-o", folder.path() / "student.o"});
+  // Side by side. A file for a GPU has been through this for the CPU.
+  std::future<std::string> expanded;
+  if (device == Device::kCpu)
+    expanded = std::async(std::launch::async, [&, arguments] {
+      return complaint_when_expanded(arguments, file, places, folder);
+    });
+  arguments.insert(arguments.end(), {"-c", name, "-o", folder.path() / "student.o"});
   const Finished finished =
-      run_tool(std::move(arguments), folder, std::filesystem::absolute(file).parent_path());
+      run_tool(std::move(arguments), folder, std::filesystem::absolute(file).parent_path(),
+               device == Device::kGpu ? kOfTools : kOfExercise);
+  const std::string sentence = expanded.valid() ? expanded.get() : std::string();
+  if (!sentence.empty() && (finished.good() || sentence != kNotExpanded)) return {sentence, ""};
   if (!finished.good()) return {compiler_sentence(finished, name), ""};
-  if (const std::string other = included_source(read_text(read), name); !other.empty())
-    return {name + " includes " + other + ", a source file: include headers, and write the body yourself",
-            ""};
   if (checked)
     if (BuildStep shown = show_calls(folder); !shown.sentence.empty()) return shown;
   return {"", cleaned(finished.printed, kShownText)};
@@ -164,6 +214,10 @@ BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const
 
 BuildStep gate(const Lesson& lesson, const WorkFolder& folder) {
   const std::string object = folder.path() / "student.o";
+  const std::string bytes = read_text(object);
+  const auto read = read_object(std::as_bytes(std::span(bytes)));
+  if (!read) return {"the compiled file is no object that can be read; compile one plain source file", ""};
+  if (std::string sentence = complaint_about_object(*read); !sentence.empty()) return {sentence, ""};
   const Finished nm = run_tool({std::string(kNm), "-A", "-P", object}, folder);
   const Finished sections = run_tool({std::string(kNm), "-f", "sysv", object}, folder);
   for (const Finished* finished : {&nm, &sections}) {
@@ -176,6 +230,7 @@ BuildStep gate(const Lesson& lesson, const WorkFolder& folder) {
       {parse_nm(nm.printed), parse_nm(read_text(kLibrarySymbols)), below, lesson.allowed, lesson.number});
   std::string all = complaint_about_kept(parse_kept(sections.printed), lesson.is_kernel());
   for (const std::string& sentence : sentences) all += (all.empty() ? "" : "\n") + sentence;
+  if (all.empty() && lesson.is_kernel() && !lesson.timed) all = complaint_about_unseen(parse_nm(nm.printed));
   return {all, ""};
 }
 

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "ringcraft/core/shown.hpp"
+
 namespace ringcraft::verify {
 
 std::string_view name_of(Status status) {
@@ -59,7 +61,7 @@ std::string text_of(const Figure& figure) {
 void add_lines(std::string& text, std::string_view lines, std::size_t indent) {
   while (!lines.empty()) {
     const std::string_view line = lines.substr(0, lines.find('\n'));
-    text += fmt::format("{:{}}{}\n", "", indent, line);
+    text += fmt::format("{:{}}{}\n", "", indent, shown_lines(line));
     lines.remove_prefix(std::min(lines.size(), line.size() + 1));
   }
 }
@@ -99,7 +101,7 @@ nlohmann::json json_of(const ReportRow& row) {
           {"claim", row.claim},
           {"status", name_of(row.status)},
           {"weight", row.weight},
-          {"sentence", row.sentence},
+          {"sentence", shown_lines(row.sentence)},
           {"hint", row.hint},
           {"figures", figures},
           {"maps", maps},
@@ -116,8 +118,8 @@ std::string text_of(const Report& report, Colour colour) {
   std::string text = report.title + "\n";
   for (const ReportRow& row : report.rows) {
     text += fmt::format("  {}  {:{}}  {}\n",
-                        painted(fmt::format("{:7}", name_of(row.status)), row.status, colour), row.id, width,
-                        row.claim);
+                        painted(fmt::format("{:7}", name_of(row.status)), row.status, colour),
+                        shown_lines(row.id), width, row.claim);
     if (row.status != Status::kPassed) add_lines(text, row.sentence, indent);
     if (row.status == Status::kFailed) add_help(text, row, indent);
     for (const Figure& figure : row.figures) add_lines(text, text_of(figure), indent);

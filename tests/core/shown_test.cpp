@@ -20,6 +20,21 @@ TEST_CASE("what is shown moves no cursor and is UTF-8") {
   CHECK(shown("\xC0\xAF") == "??");  // '/' in two bytes
 }
 
+TEST_CASE("what is shown stands in the order in which it is written") {
+  for (const char* letter : {"\xE2\x80\xAE", "\xE2\x80\xAA", "\xE2\x81\xA6", "\xE2\x81\xA9", "\xE2\x80\x8F",
+                             "\xE2\x80\xA8", "\xEF\xBB\xBF"})
+    CHECK(shown("a" + std::string(letter) + "b") == "a???b");
+  CHECK(shown("\xD8\x9C") == "??");
+  CHECK(shown("\xE2\x80\x9C \xE2\x81\xA5") == "\xE2\x80\x9C \xE2\x81\xA5");  // neighbours of these
+  for (const char* wrong : {"\xE0\x80\xAF", "\xED\xA0\x80"}) CHECK(shown(wrong) == "???");
+  for (const char* wrong : {"\xF0\x80\x80\xAF", "\xF4\x90\x80\x80"}) CHECK(shown(wrong) == "????");
+}
+
+TEST_CASE("lines stay lines, and nothing else gets through") {
+  CHECK(shown_lines("a\n\tb\r\n\x1b[2J\xC2\x9B\xE2\x80\xAE\xFF") == "a\n\tb?\n?[2J??????");
+  CHECK(shown_lines("ab\xC3\xBC", 3) == "ab");
+}
+
 TEST_CASE("what is cut off ends behind a whole letter, with dots") {
   CHECK(shown("abcdef", 6) == "abcdef");
   CHECK(shown("abcdef", 5) == "abcde...");

@@ -97,6 +97,25 @@ TEST_CASE("nobody stands in for the C library") {
   }
   CHECK(verdict("s.o: prctl t 0 1\ns.o: DW.ref.__gxx_personality_v0 V 0 8\n").empty());
   CHECK(verdict("s.o: _Z4pickv i 0 1\n").size() == 1);
+  for (const char* name : {"_Znwm", "_ZdlPvm", "_ZSt9terminatev", "_ZNSt6threadC1Ev"}) {
+    const auto sentences = verdict(std::string("s.o: ") + name + " T 0 1\n");
+    REQUIRE(sentences.size() == 1);
+    CHECK(testing::contains(sentences[0], "of the standard library for the whole program"));
+    CHECK(verdict(std::string("s.o: ") + name + " U\n").empty());
+  }
+  CHECK(verdict("s.o: _ZNSt6vectorIiSaIiEED1Ev W 0 1\n").empty());
+}
+
+TEST_CASE("a checked kernel is instrumented, and calls what a checker sees") {
+  const auto sentence_on = [](const std::string& text) { return complaint_about_unseen(parse_nm(text)); };
+  const std::string usual =
+      "s.o: __tsan_init U\ns.o: __tsan_read4 U\ns.o: expf U\ns.o: fmaxf U\ns.o: _Znwm U\ns.o: strlen U\n"
+      "s.o: __cxa_throw U\ns.o: _Unwind_Resume U\n";
+  CHECK(sentence_on(usual).empty());
+  CHECK(testing::contains(sentence_on("s.o: __tsan_read4 U\n"), "compiled so that no check sees"));
+  for (const char* name : {"wmemcpy", "mempcpy", "qsort", "frexpf", "__memcpy_chk", "memcmp", "sincosf"})
+    CHECK(testing::contains(sentence_on(usual + "s.o: " + name + " U\n"),
+                            std::string("your file calls ") + name));
 }
 
 TEST_CASE("what does not is refused in a sentence") {

@@ -49,6 +49,23 @@ TEST_CASE("other seeds pass as well") {
     }
 }
 
+TEST_CASE("a link to a file of the student's own is judged, one to another file is not") {
+  const Workspace workspace("links");
+  const auto folder = workspace.path() / "104_merge";
+  std::filesystem::create_directories(folder);
+  std::filesystem::copy_file(kRoot / "src/ringcraft/attention/merge.cpp", workspace.path() / "mine.cpp");
+  std::filesystem::create_symlink("../mine.cpp", folder / "own.cpp");
+  std::filesystem::create_symlink(kRoot / "src/ringcraft/attention/merge.cpp", folder / "solution.cpp");
+  std::filesystem::create_symlink("/etc/passwd", folder / "passwords.cpp");
+  CHECK(check_file(104, folder / "own.cpp").good());
+  for (const char* name : {"solution.cpp", "passwords.cpp"}) {
+    const Report report = check_file(104, folder / name);
+    CHECK(failed(report) == std::set<std::string>{"104.compiles"});
+    CHECK(row(report, "104.compiles").sentence ==
+          std::string(name) + " is a link to a file outside of your folder: put a file of your own there");
+  }
+}
+
 TEST_CASE("progress names every step") {
   std::vector<std::string> claims;
   CheckOptions options;

@@ -7,8 +7,18 @@
 
 namespace ringcraft {
 
-/// Bytes of the letter of UTF-8 that the text begins with; 0 if it begins with none, or with a control
-/// character, in one byte or two.
+/// Whether this letter of two or three bytes of UTF-8 changes the order of the letters around it, or ends a
+/// line: a terminal would show another text than what is there.
+inline bool reorders(std::string_view letter) {
+  if (letter == "\xD8\x9C" || letter == "\xEF\xBB\xBF") return true;  // U+061C, U+FEFF
+  if (!letter.starts_with("\xE2")) return false;
+  const auto last = static_cast<unsigned char>(letter.back());
+  return letter[1] == '\x80' ? last == 0x8E || last == 0x8F || (last >= 0xA8 && last <= 0xAE)
+                             : letter[1] == '\x81' && last >= 0xA6 && last <= 0xA9;
+}
+
+/// Bytes of the letter of UTF-8 that the text begins with; 0 if it begins with none, with a control
+/// character, in one byte or two, or with one that reorders().
 inline std::size_t letter_at_front(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   if (byte(0) < 0x80) return byte(0) < 0x20 || byte(0) == 0x7F ? 0 : 1;
@@ -16,17 +26,35 @@ inline std::size_t letter_at_front(std::string_view text) {
   if (byte(0) < 0xC2 || byte(0) > 0xF4 || text.size() < length) return 0;
   for (std::size_t i = 1; i < length; ++i)
     if ((byte(i) & 0xC0) != 0x80) return 0;
-  return byte(0) == 0xC2 && byte(1) < 0xA0 ? 0 : length;
+  // Longer than need be, half of a pair of UTF-16, behind the last letter.
+  if ((byte(0) == 0xE0 && byte(1) < 0xA0) || (byte(0) == 0xED && byte(1) >= 0xA0) ||
+      (byte(0) == 0xF0 && byte(1) < 0x90) || (byte(0) == 0xF4 && byte(1) >= 0x90))
+    return 0;
+  if (byte(0) == 0xC2 && byte(1) < 0xA0) return 0;
+  return reorders(text.substr(0, length)) ? 0 : length;
 }
 
-/// At most `limit` bytes of the text, with "..." behind what was cut; control characters and bytes that are
-/// no UTF-8 are replaced by '?', so that nothing moves the cursor or colours the screen. No letter is cut in
-/// two.
+/// At most `limit` bytes of the text, with "..." behind what was cut; control characters, what reorders() and
+/// bytes that are no UTF-8 are replaced by '?', so that nothing moves the cursor or colours the screen. No
+/// letter is cut in two.
 inline std::string shown(std::string_view text, std::size_t limit = 60) {
   std::string result;
   while (!text.empty()) {
     const std::size_t letter = letter_at_front(text), bytes = letter == 0 ? 1 : letter;
     if (result.size() + bytes > limit) return result + "...";
+    letter == 0 ? result += '?' : result += text.substr(0, letter);
+    text.remove_prefix(bytes);
+  }
+  return result;
+}
+
+/// The same of a text of many lines, which keeps their ends and its tabs; what was cut goes without a word.
+inline std::string shown_lines(std::string_view text, std::size_t limit = std::string_view::npos) {
+  std::string result;
+  while (!text.empty()) {
+    const bool kept = text[0] == '\n' || text[0] == '\t';
+    const std::size_t letter = kept ? 1 : letter_at_front(text), bytes = letter == 0 ? 1 : letter;
+    if (result.size() + bytes > limit) break;
     letter == 0 ? result += '?' : result += text.substr(0, letter);
     text.remove_prefix(bytes);
   }

@@ -1,0 +1,398 @@
+// The rules for a student's source (see source.hpp).
+#include "judge/gate/source.hpp"
+
+#include <algorithm>
+#include <set>
+#include <system_error>
+
+#include "judge/gate/tokens.hpp"
+#include "judge/text_file.hpp"
+#include "ringcraft/core/shown.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+namespace fs = std::filesystem;
+using Tokens = std::vector<Token>;
+
+constexpr std::size_t kMostHeaders = 50;              // of a student's own
+constexpr std::uintmax_t kLargestHeader = 256 << 10;  // bytes
+
+bool is_source(const fs::path& path) {
+  constexpr std::string_view kEndings[] = {".cpp", ".cc", ".cxx", ".c", ".cu", ".inc", ".txt"};
+  return std::ranges::find(kEndings, path.extension().string()) != std::end(kEndings);
+}
+
+bool is_within(const fs::path& path, const fs::path& folder) {
+  const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  return end == folder.end() || (end->empty() && std::next(end) == folder.end());
+}
+
+fs::path real(const fs::path& path) {
+  std::error_code failed;
+  const fs::path found = fs::weakly_canonical(path, failed);
+  return failed ? path.lexically_normal() : found;
+}
+
+bool is_own(const fs::path& path, const Places& places) { return is_within(real(path), real(places.folder)); }
+
+bool is_of_course(const fs::path& path, const Places& places) {
+  constexpr std::string_view kEndings[] = {".hpp", ".cuh", ".h", ".gch"};
+  return std::ranges::find(kEndings, path.extension().string()) != std::end(kEndings) &&
+         std::ranges::any_of(places.headers,
+                             [&](const fs::path& folder) { return is_within(real(path), real(folder)); });
+}
+
+// By its name: what is behind a link in /usr/include is the system's business.
+bool is_of_toolchain(const fs::path& path, const Places& places) {
+  return path.is_absolute() && std::ranges::any_of(places.toolchain, [&](const fs::path& folder) {
+           return is_within(path.lexically_normal(), folder.lexically_normal());
+         });
+}
+
+std::string at(const std::string& file, int line) { return file + ":" + std::to_string(line); }
+
+bool is_asm(const Token& token) {
+  return token.is_name() && (token.is("asm") || token.is("__asm") || token.is("__asm__"));
+}
+
+std::string about_asm(const std::string& where) {
+  return where + " uses asm, which no exercise needs and no check sees through: write it in C++";
+}
+
+std::string about_unseen(const std::string& where, const std::string& word) {
+  return where + " uses " + word +
+         ", by which a checked launch would not see what the kernel touches: take plain loads and stores";
+}
+
+// What the C library's headers make asm of.
+bool makes_asm(const Token& token) {
+  return token.text.starts_with("__REDIRECT") || token.text.starts_with("__LDBL_REDIR") ||
+         token.text.starts_with("__ASMNAME");
+}
+
+// Names that switch the instrumentation of a function off, in the spelling of any compiler.
+bool hides_accesses(const Token& token) {
+  return token.is_name() && (token.text.find("no_sanitize") != token.text.npos ||
+                             token.text.find("disable_sanitizer") != token.text.npos ||
+                             token.text.find("no_address_safety") != token.text.npos);
+}
+
+// Compilers do not agree where lines end at these.
+bool has_odd_character(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool ends_line = text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n';
+    if ((byte < 0x20 && std::string_view("\t\n\v\f").find(text[i]) == std::string_view::npos && !ends_line) ||
+        byte == 0x7F)
+      return true;
+  }
+  return false;
+}
+
+// In the preprocessed text such a line would pass for a line marker.
+bool holds_directive(const Token& token) {
+  if (token.kind != Token::Kind::kString || token.text.front() == '"') return false;
+  for (auto line = token.text.find('\n'); line != token.text.npos; line = token.text.find('\n', line + 1)) {
+    const auto first = token.text.find_first_not_of(" \t\v\f\r", line + 1);
+    if (first != token.text.npos && token.text[first] == '#') return true;
+  }
+  return false;
+}
+
+// ---- the text itself
+
+// One file's text, and what it includes of the student's own.
+class Reading {
+ public:
+  explicit Reading(const Places& places) : places_(places) {}
+
+  std::string of(const fs::path& file) {
+    if (!seen_.insert(real(file)).second) return {};
+    const std::string name = shown(file.filename().string());
+    std::error_code failed;
+    if (!fs::is_regular_file(file, failed) || fs::file_size(file, failed) > kLargestHeader ||
+        seen_.size() > kMostHeaders)
+      return name + " is no small header of your own: expected are at most " + std::to_string(kMostHeaders) +
+             ", each of at most 256 KB; leave it out";
+    const std::string text = read_text(file);
+    if (has_odd_character(text))
+      return name + " holds a control character, which editors show in many ways: save it as plain text";
+    const Tokens tokens = tokens_of(text);
+    const Place place{tokens, file, name};
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+      if (const std::string sentence = about(place, i); !sentence.empty()) return sentence;
+    return {};
+  }
+
+ private:
+  struct Place {
+    const Tokens& tokens;
+    const fs::path& file;
+    const std::string& name;
+
+    const Token& token(std::size_t i) const {
+      static const Token none;
+      return i < tokens.size() ? tokens[i] : none;
+    }
+  };
+
+  std::string about(const Place& place, std::size_t i) {
+    const Token& token = place.token(i);
+    const std::string where = at(place.name, token.line);
+    if (is_asm(token) || makes_asm(token)) return about_asm(where);
+    if (places_.checked_kernel && hides_accesses(token)) return about_unseen(where, shown(token.text));
+    if (token.is("##")) pastes_ = true;
+    if (holds_directive(token))
+      return where +
+             " has a raw string with a line that begins with #, which looks like the preprocessor's: "
+             "write it as several strings";
+    if (token.is_name() && asks_for_file(token) && !is_asked_for(place, i))
+      return place.token(i + 1).is("(") ? about_header(place, i + 2, where) : about_macro_header(where);
+    if (token.is("#") && token.begins_line) return about_directive(place, i + 1, where);
+    return {};
+  }
+
+  static bool asks_for_file(const Token& token) {
+    return token.text.starts_with("__has_include") || token.is("__has_embed");
+  }
+
+  // #ifdef __has_include, defined(__has_include)
+  static bool is_asked_for(const Place& place, std::size_t i) {
+    const auto before = [&](std::size_t back) { return i < back ? Token{} : place.token(i - back); };
+    return before(1).is("ifdef") || before(1).is("ifndef") || before(1).is("defined") ||
+           (before(1).is("(") && before(2).is("defined"));
+  }
+
+  static std::string about_macro_header(const std::string& where) {
+    return where + " includes what a macro says: write the header's name there, in <> or \"\"";
+  }
+
+  std::string about_directive(const Place& place, std::size_t i, const std::string& where) {
+    const Token& word = place.token(i);
+    if (word.begins_line) return {};  // a '#' alone
+    if (word.kind == Token::Kind::kNumber || word.is("line"))
+      return where +
+             " says that another line of another file comes next, which only a preprocessor says: "
+             "remove the line";
+    if (word.is("ident") || word.is("sccs"))
+      return where + " writes a text of its own into the object, which no exercise needs: remove the line";
+    if (word.is("pragma") && place.token(i + 1).is("GCC") &&
+        (place.token(i + 2).is("dependency") || place.token(i + 2).is("pch_preprocess")))
+      return where + " asks for a file by a pragma: include a header, or remove the line";
+    if (!word.is("include") && !word.is("include_next") && !word.is("import") && !word.is("embed")) return {};
+    if (pastes_)
+      return where + " includes a header behind a macro that pastes names (##): put the includes first";
+    return about_header(place, i + 1, where);
+  }
+
+  std::string about_header(const Place& place, std::size_t i, const std::string& where) {
+    const std::string text = place.token(i).text;
+    const bool named = text.size() > 2 && ((text.front() == '<' && text.back() == '>') ||
+                                           (text.front() == '"' && text.back() == '"'));
+    if (!named) return about_macro_header(where);
+    const fs::path target = text.substr(1, text.size() - 2);
+    std::error_code none;
+    const fs::path beside = place.file.parent_path() / target;
+    if (text.front() == '"' && fs::exists(beside, none)) {
+      if (!is_own(beside, places_) && !is_of_course(beside, places_)) return about_place(where, target);
+      if (is_own(beside, places_) && !is_source(target)) return of(beside);
+      return {};  // a source file: the list of what was read says so
+    }
+    if (target.is_absolute() || std::ranges::find(target, fs::path("..")) != target.end())
+      return about_place(where, target);
+    return {};
+  }
+
+  static std::string about_place(const std::string& where, const fs::path& target) {
+    return where + " reaches for " + shown(target.string()) +
+           ", which is no header of the course, of the compiler or of your own folder: include one of those";
+  }
+
+  const Places& places_;
+  std::set<fs::path> seen_;
+  bool pastes_ = false;  // '##' has been seen
+};
+
+// ---- the list of files
+
+// The words of a rule of make, behind its target.
+std::vector<std::string> prerequisites(std::string_view rule) {
+  std::vector<std::string> words(1);
+  for (std::size_t i = std::min(rule.find(": "), rule.size()); i < rule.size(); ++i) {
+    const char c = rule[i], next = i + 1 < rule.size() ? rule[i + 1] : '\0';
+    if (c == '\\' && (next == ' ' || next == '#' || next == '\\')) {
+      words.back() += next, ++i;
+    } else if (c == '$' && next == '$') {
+      words.back() += c, ++i;
+    } else if (c == ' ' || c == '\n' || c == '\t' || (c == '\\' && next == '\n') ||
+               (c == ':' && words.size() == 1 && words.back().empty())) {
+      if (!words.back().empty()) words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  std::erase(words, "");
+  return words;
+}
+
+// ---- the preprocessed text
+
+// What an attribute may say in a string; whatever else takes one speaks to the assembler, or to the linker.
+bool may_quote(const std::string& attribute) {
+  for (const char* known : {"optimize", "target", "deprecated", "nodiscard", "simd", "warning", "error",
+                            "visibility", "no_sanitize"})
+    if (attribute == known) return true;
+  return false;
+}
+
+bool speaks_to_linker(const std::string& attribute) {
+  for (const char* known : {"section", "alias", "ifunc", "weakref", "symver", "naked", "target_clones",
+                            "retain", "destructor", "weak", "no_instrument_function", "copy"})
+    if (attribute == known) return true;
+  return false;
+}
+
+std::string without_underscores(std::string name) {
+  if (name.size() > 4 && name.starts_with("__") && name.ends_with("__"))
+    name = name.substr(2, name.size() - 4);
+  return name;
+}
+
+// `first`: the bracket behind __attribute__, or the first of [[. `end`: the last token that belongs to it.
+std::string about_attribute(const Tokens& tokens, std::size_t first, std::size_t& end,
+                            const std::string& where) {
+  int depth = 0;
+  std::string attribute;
+  for (end = first; end < tokens.size(); ++end) {
+    const Token& token = tokens[end];
+    depth += token.is("(") || token.is("[") ? 1 : token.is(")") || token.is("]") ? -1 : 0;
+    if (depth <= 0) return {};
+    if (token.is_name() && depth == 2) attribute = without_underscores(token.text);
+    const bool quotes = token.kind == Token::Kind::kString && !may_quote(attribute);
+    if (quotes || (depth == 2 && token.is_name() && speaks_to_linker(attribute)))
+      return where + " has the attribute " + shown(attribute) +
+             ", which speaks to assembler or linker: leave it out";
+  }
+  return {};
+}
+
+std::string about_pragma(const Tokens& tokens, std::size_t i, const std::string& where) {
+  const auto word = [&](std::size_t j) { return j < tokens.size() ? tokens[j].text : std::string(); };
+  for (const char* known :
+       {"redefine_extname", "weak", "ident", "comment", "include_alias", "detect_mismatch"})
+    if (word(i) == known)
+      return where + " has the pragma " + known + ", which speaks to the linker: leave it out";
+  if (word(i) == "GCC" && word(i + 1) == "pch_preprocess")
+    return where +
+           " includes a precompiled header, in which nobody sees what stands: take its .gch file away";
+  if (word(i) == "clang" && (word(i + 1) == "section" || word(i + 1) == "attribute"))
+    return where + " has the pragma clang " + word(i + 1) + ", which speaks to the linker: leave it out";
+  return {};
+}
+
+std::string about_lines(std::string_view text, const std::string& file, int first_line,
+                        const Places& places) {
+  const Tokens tokens = tokens_of(text);
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const Token& token = tokens[i];
+    const std::string where = at(file, first_line + token.line - 1);
+    const auto next = [&](std::size_t j) {
+      return i + j < tokens.size() ? tokens[i + j].text : std::string();
+    };
+    std::string sentence;
+    if (is_asm(token)) sentence = about_asm(where);
+    if (places.checked_kernel &&
+        (hides_accesses(token) || token.text.starts_with("__builtin_ia32_") || token.text.starts_with("_mm")))
+      sentence = about_unseen(where, shown(token.text));
+    if ((token.is("__attribute__") || token.is("__attribute")) && next(1) == "(") {
+      std::size_t end = i;
+      sentence = about_attribute(tokens, i + 1, end, where);
+    } else if (token.is("[") && next(1) == "[") {
+      std::size_t end = i;
+      sentence = about_attribute(tokens, i, end, where);
+    } else if (token.is("#") && token.begins_line && next(1) == "pragma") {
+      sentence = about_pragma(tokens, i + 2, where);
+    }
+    if (!sentence.empty()) return sentence;
+  }
+  return {};
+}
+
+}  // namespace
+
+fs::path own_folder(const fs::path& file, const std::string& lesson_name) {
+  const fs::path folder = fs::absolute(file).lexically_normal().parent_path();
+  return folder.filename() == lesson_name ? folder.parent_path() : folder;
+}
+
+std::string complaint_about_file(const fs::path& file, const fs::path& library, const Places& places) {
+  const std::string name = shown(file.filename().string());
+  if (name.starts_with("-") || name.starts_with("@"))
+    return name +
+           " is no name for a file, as compilers take it for an option: give it one that begins with a "
+           "letter";
+  if (!is_own(file, places))
+    return name + " is a link to a file outside of your folder: put a file of your own there";
+  std::error_code none;
+  if (fs::equivalent(file, library, none) && real(file) != real(library))
+    return name + " is a link to the library's own file: put a file of your own there";
+  if (fs::is_symlink(file, none) && real(file) == real(library))
+    return name + " is a link to the library's own file: put a file of your own there";
+  return {};
+}
+
+std::string complaint_about_text(const fs::path& file, const Places& places) {
+  return Reading(places).of(file);
+}
+
+std::string complaint_about_read(std::string_view list, const fs::path& file, const Places& places) {
+  const std::string name = file.filename().string();
+  for (const std::string& word : prerequisites(list)) {
+    const fs::path path = word;
+    if (word == name || is_of_toolchain(path, places)) continue;
+    const fs::path whole = path.is_absolute() ? path : fs::absolute(file).parent_path() / path;
+    if (is_source(path))
+      return shown(name) + " includes " + shown(path.filename().string()) +
+             ", a source file: include headers, and write the body yourself";
+    const bool own = is_own(whole, places) && path.extension() != ".gch";
+    if (!own && !is_of_course(whole, places))
+      return shown(name) + " includes " + shown(word) +
+             ", which is no header of the course, of the compiler or of your own folder: include one of "
+             "those";
+  }
+  return {};
+}
+
+std::string complaint_about_expanded(std::string_view text, const std::string& name, const Places& places) {
+  // Piece by piece, from one line marker, # 12 "merge.cpp" 2, to the next.
+  bool mine = false;
+  std::string file = name;
+  int first_line = 1;
+  for (std::size_t begin = 0; begin < text.size();) {
+    auto end = std::min(text.find("\n# ", begin), text.size());
+    if (text.substr(begin, 2) == "# " && begin + 2 < text.size() && text[begin + 2] >= '0' &&
+        text[begin + 2] <= '9') {
+      const auto line_end = std::min(text.find('\n', begin), text.size());
+      const auto quote = text.find('"', begin), closing = text.rfind('"', line_end);
+      first_line = 0;
+      for (std::size_t i = begin + 2; text[i] >= '0' && text[i] <= '9'; ++i)
+        first_line = 10 * first_line + (text[i] - '0');
+      if (quote < line_end && closing > quote && closing < line_end) {
+        const std::string path(text.substr(quote + 1, closing - quote - 1));
+        mine = !path.starts_with("<") && !is_of_toolchain(path, places);
+        file = shown(fs::path(path).filename().string());
+      }
+      begin = line_end + 1;
+      end = std::min(text.find("\n# ", line_end), text.size());
+    }
+    if (mine && begin < end) {
+      const std::string sentence = about_lines(text.substr(begin, end - begin), file, first_line, places);
+      if (!sentence.empty()) return sentence;
+    }
+    begin = end + 1;
+  }
+  return {};
+}
+
+}  // namespace ringcraft::judge

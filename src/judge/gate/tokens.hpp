@@ -1,0 +1,29 @@
+#pragma once
+/// @file
+/// The tokens of a C++ source, as a preprocessor finds them: lines joined by a backslash, comments left out,
+/// digraphs spelled out. So what stands in a comment or a string is told from what is code, and nothing that
+/// a compiler reads as code hides behind another spelling.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ringcraft::judge {
+
+/// One of them.
+struct Token {
+  enum class Kind : char { kName, kNumber, kString, kPunctuation };
+
+  Kind kind = Kind::kPunctuation;
+  std::string text;          ///< "asm"; of a string or a character, and of a header's name, with its quotes
+  int line = 0;              ///< counted from 1
+  bool begins_line = false;  ///< a '#' here begins a directive
+
+  bool is(std::string_view spelled) const { return text == spelled; }
+  bool is_name() const { return kind == Kind::kName; }
+};
+
+/// All tokens of a text. Whatever is no token by the rules is one character of punctuation.
+std::vector<Token> tokens_of(std::string_view text);
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,4 @@
+// A macro says what is included.
+// Fails: compiles "includes what a macro says"
+#define SOLUTION "ringcraft/attention/merge.cpp"
+#include SOLUTION

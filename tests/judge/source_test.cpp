@@ -1,0 +1,192 @@
+// What a student's source may ask of a compiler: tokens, the text, the list of files, the preprocessed text.
+#include "judge/gate/source.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include "judge/gate/tokens.hpp"
+#include "support/catch.hpp"
+#include "support/errors.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string spelled(const std::string& text) {
+  std::string all;
+  for (const Token& token : tokens_of(text)) all += (all.empty() ? "" : " ") + token.text;
+  return all;
+}
+
+class Folder {  // a student's, beside a foreign one; removes itself
+ public:
+  Folder() : root_(fs::path(RINGCRAFT_BINARY_DIR) / "sources") {
+    fs::remove_all(root_);
+    fs::create_directories(root_ / "mine");
+    write("foreign.hpp", "secret\n");
+  }
+  ~Folder() { fs::remove_all(root_); }
+
+  fs::path write(const std::string& name, const std::string& text) const {
+    std::ofstream(root_ / name) << text;
+    return root_ / name;
+  }
+  fs::path path(const std::string& name) const { return root_ / name; }
+  Places places(bool checked_kernel = false) const {
+    return {root_ / "mine", {root_ / "course"}, {"/usr/include"}, checked_kernel};
+  }
+  std::string on(const std::string& text, bool checked_kernel = false) const {
+    return complaint_about_text(write("mine/own.cpp", text), places(checked_kernel));
+  }
+
+ private:
+  fs::path root_;
+};
+
+std::string expanded(const std::string& text, bool checked_kernel = false) {
+  const Places places{"mine", {}, {"/usr/include"}, checked_kernel};
+  return complaint_about_expanded("# 0 \"own.cpp\"\n# 1 \"own.cpp\"\n" + text, "own.cpp", places);
+}
+
+}  // namespace
+
+TEST_CASE("tokens are those of a preprocessor, whatever the spelling") {
+  CHECK(spelled("a/* asm */b // asm\nc") == "a b c");
+  CHECK(spelled("a // goes on \\\n asm\nb") == "a b");
+  CHECK(spelled("as\\\nm as\\ \t\nm") == "asm asm");
+  CHECK(spelled("%: %:%: <: :> <% %>") == "# ## [ ] { }");
+  CHECK(spelled(R"("as\"m" 'a' L"x" u8'y')") == R"("as\"m" 'a' L"x" u8'y')");
+  CHECK(spelled("R\"x(asm \" )y\" \\\n)x\" b") == "R\"x(asm \" )y\" \\\n)x\" b");
+  CHECK(spelled("1'000'000 0x1p+3 .5e-3f 'a'") == "1'000'000 0x1p+3 .5e-3f 'a'");
+  CHECK(spelled("#include <a/*b>\n#include \"c\\\" d\n// */ e") == "# include <a/*b> # include \"c\\\" d");
+  CHECK(spelled("#error don't\nasm") == "# error don 't asm");
+  const auto tokens = tokens_of("a\n\n /* \n */ # b\n");
+  REQUIRE(tokens.size() == 3);
+  CHECK(tokens[1].line == 4);
+  CHECK(tokens[1].begins_line);
+  CHECK_FALSE(tokens[2].begins_line);
+}
+
+TEST_CASE("ordinary sources pass") {
+  const Folder folder;
+  folder.write("mine/helper.hpp", "#pragma once\n#include <vector>\ninline int two() { return 2; }\n");
+  CHECK(folder
+            .on("#include <cmath>\n#include \"helper.hpp\"\n#include \"ringcraft/core/error.hpp\"\n"
+                "#if defined(__has_include)\n#if __has_include(<list>)\r\n#endif\n#endif\n"
+                "#define SQUARE(x) ((x) * (x))\n#define NAME(x) x##_name\n#pragma GCC unroll 8\n"
+                "// asm, # 1 \"merge.hpp\" 3\nconst char* kText = \"asm # 1\"; int n = 1'000;\n"
+                "[[nodiscard]] [[gnu::always_inline]] inline int f() { return SQUARE(n); }\n")
+            .empty());
+  CHECK(expanded("[[gnu::always_inline]] inline int f(int (&a)[3]) { return a[(1)]; }\n"
+                 "__attribute__((used, aligned(16))) static int section;\n"
+                 "[[deprecated(\"asm\")]] int alias();\n#pragma GCC unroll 8\n")
+            .empty());
+  CHECK(expanded("# 1 \"/usr/include/math.h\" 1 3 4\nint f() __asm__(\"g\");\n# 2 \"own.cpp\" 2\nint a;\n")
+            .empty());
+}
+
+TEST_CASE("line markers, asm and foreign files are refused in the text, in each spelling") {
+  const Folder folder;
+  const auto refused = [&](const std::string& text, const std::string& fragment) {
+    const std::string sentence = folder.on(text);
+    INFO(text << "\n" << sentence);
+    CHECK(testing::contains(sentence, fragment));
+  };
+  for (const char* marker : {"# 1 \"x\" 3\n", "#line 1 \"x\"\n", "%: 1 \"x\"\n", " /* */ # /* */ 1\n",
+                             "#li\\\nne 1\n", "\n\\\n#\\\n1 \"x\"\n", "R\"(x)\";\n# 1 \"x\"\n"})
+    refused(marker, "says that another line of another file comes next");
+  for (const char* code : {"asm(\"\");", "int a; __asm__ volatile(\"\");", "#define A __asm\n",
+                           "a\\\nsm(\"\");", "#if 0\n asm\n#endif"})
+    refused(code, "uses asm");
+  for (const char* target : {"\"/etc/passwd\"", "</etc/passwd>", "\"../foreign.hpp\"", "<../../etc/passwd>",
+                             "\"../../../../../../../etc/passwd\""}) {
+    refused("#include " + std::string(target) + "\n", "own.cpp:1 reaches for");
+    refused("\n#if __has_include(" + std::string(target) + ")\n#endif\n", "own.cpp:2 reaches for");
+  }
+  refused("\xEF\xBB\xBF# 1 \"x\" 3\n", "says that another line");
+  refused("const char* s = \"a\r\"; asm(\"\");//\"\n", "own.cpp holds a control character");
+  refused("#define ASK __has_include\n#if ASK(\"/etc/passwd\")\n#endif\n",
+          "own.cpp:1 includes what a macro says");
+  folder.write("mine/pastes.hpp", "#define PASTE(a, b) a##b\n");
+  refused("#include \"pastes.hpp\"\n#include <list>\n", "put the includes first");
+  refused("#define X \"x\"\n#include X\n", "own.cpp:2 includes what a macro says");
+  refused("#define X(a) a##b\n#include <list>\n", "put the includes first");
+  refused("#ident \"x\"\n", "writes a text of its own into the object");
+  refused("auto s = R\"(\n # 1 \"/usr/include/x.h\"\n)\";\n", "has a raw string");
+  folder.write("mine/helper.hpp", "\nasm(\"\");\n");
+  refused("#include \"helper.hpp\"\n", "helper.hpp:2 uses asm");
+  fs::create_symlink(folder.path("foreign.hpp"), folder.path("mine/link.hpp"));
+  refused("#include \"link.hpp\"\n", "reaches for link.hpp");
+  CHECK(folder.on("void f() __attribute__((no_sanitize_thread));").empty());
+  CHECK(testing::contains(folder.on("#undef no_sanitize_thread\n", true),
+                          "would not see what the kernel touches"));
+}
+
+TEST_CASE("what macros hide is refused in the preprocessed text") {
+  const auto refused = [](const std::string& text, const std::string& fragment, bool checked_kernel = false) {
+    const std::string sentence = expanded(text, checked_kernel);
+    INFO(text << "\n" << sentence);
+    CHECK(testing::contains(sentence, fragment));
+  };
+  refused("\nasm(\"nop\");\n", "own.cpp:2 uses asm");
+  refused("# 1 \"/usr/include/math.h\" 1 3 4\nint a;\n# 9 \"own.cpp\" 2\nint f() __asm__(\"g\");\n",
+          "own.cpp:9 uses asm");
+  for (const char* attribute : {"section(\".interp\")", "alias(\"f\")", "__ifunc__(\"f\")", "weakref(\"f\")",
+                                "symver(\"f@1\")", "weak", "target_clones(\"avx\")", "novel(\"text\")"}) {
+    refused("__attribute__((used, " + std::string(attribute) + ")) int x;\n",
+            "which speaks to assembler or linker");
+    refused("[[gnu::" + std::string(attribute) + "]] int x;\n", "which speaks to assembler or linker");
+    refused("[[using gnu: " + std::string(attribute) + "]] int x;\n", "which speaks to assembler or linker");
+  }
+  refused("#pragma redefine_extname f g\n", "the pragma redefine_extname");
+  refused("#pragma weak f = g\n", "the pragma weak");
+  refused("#pragma GCC pch_preprocess \"own.hpp.gch\"\n", "includes a precompiled header");
+  refused("__attribute__((no_sanitize(\"thread\"))) void f();\n", "would not see", true);
+  refused("int x = __builtin_ia32_crc32qi(1, 2);\n", "would not see", true);
+  CHECK(expanded("__attribute__((no_sanitize(\"thread\"))) void f();\n").empty());
+}
+
+TEST_CASE("of the files that were read each is named that should not be") {
+  const Folder folder;
+  const fs::path file = folder.path("mine/own.cpp");
+  const auto sentence_on = [&](const std::string& list) {
+    return complaint_about_read("own.o: " + list, file, folder.places());
+  };
+  fs::create_directories(folder.path("course/ringcraft"));
+  CHECK(sentence_on("own.cpp /usr/include/math.h \\\n helper.hpp my\\ helper.hpp \\\n " +
+                    folder.path("course/ringcraft/merge.hpp").string() + "\n")
+            .empty());
+  CHECK(sentence_on("own.cpp " + folder.path("course/merge.cpp").string()) ==
+        "own.cpp includes merge.cpp, a source file: include headers, and write the body yourself");
+  for (const char* foreign :
+       {"/etc/passwd", "../foreign.hpp", "/usr/include/../../etc/passwd", "own.hpp.gch"})
+    CHECK(testing::contains(sentence_on("own.cpp " + std::string(foreign)),
+                            "which is no header of the course"));
+  CHECK(testing::contains(sentence_on("own.cpp " + folder.path("course/CMakeLists").string()),
+                          "no header of the course"));
+}
+
+TEST_CASE("a file is a student's own, or a link to one") {
+  const Folder folder;
+  const fs::path library = folder.write("merge.cpp", "solution\n"),
+                 own = folder.write("mine/own.cpp", "mine\n");
+  fs::create_symlink("own.cpp", folder.path("mine/to_own.cpp"));
+  fs::create_symlink("../merge.cpp", folder.path("mine/to_library.cpp"));
+  fs::create_hard_link(library, folder.path("mine/is_library.cpp"));
+  const auto sentence_on = [&](const char* name) {
+    return complaint_about_file(folder.path(name), library, folder.places());
+  };
+  CHECK(sentence_on("mine/own.cpp").empty());
+  CHECK(sentence_on("mine/to_own.cpp").empty());
+  CHECK(sentence_on("mine/to_library.cpp") ==
+        "to_library.cpp is a link to a file outside of your folder: put a file of your own there");
+  CHECK(sentence_on("mine/is_library.cpp") ==
+        "is_library.cpp is a link to the library's own file: put a file of your own there");
+  folder.write("mine/-w.cpp", "mine\n");
+  CHECK(testing::contains(sentence_on("mine/-w.cpp"), "-w.cpp is no name for a file"));
+  CHECK(own_folder("/a/exercises/104_merge/merge.cpp", "104_merge") == "/a/exercises");
+  CHECK(own_folder("/a/merge.cpp", "104_merge") == "/a");
+}
+
+}  // namespace ringcraft::judge
