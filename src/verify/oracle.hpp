@@ -79,9 +79,9 @@ struct Alike {
 ///       0
 ///   var(dq_i) = sum_j { t2 [N var(dS) + N P2 var(S) g2 + a dS2] k2 + b s_j2 } + t2 var(delta) (sum_j P k)2
 ///       + (R_i + r.results) dq2
-///   var(dk_j) = sum_i { t2 [M (var(dS) + var(P) g2 + P2 var(delta)) + a dS2] q2 + b s_i2 }
+///   var(dk_j) = sum_i { t2 M [var(dS) + var(P) g2 + P2 var(delta) + a dS2] q2 + M b s_i2 }
 ///       + r.results dk2
-///   var(dv_j) = sum_i { [(M r.products + M r.operands + a) P2 + M var(P)] dout2 + b s_i2 } + r.results dv2
+///   var(dv_j) = sum_i { M [(r.products + r.operands + a) P2 + var(P)] dout2 + M b s_i2 } + r.results dv2
 /// and r.underflow for each number that it may have reached. The error of a score moves the weights of its
 /// whole row: the terms with R are for that. Partial sums err by what they are, which may be far more than
 /// the terms and the whole: where values drift with the position, they add up before they cancel.

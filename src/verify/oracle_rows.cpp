@@ -265,9 +265,9 @@ struct Tile {
                          scale2() * r.underflow * (2 + g2 + square(dp.plain));
       all += own;
       pair.spread_q = pair.same * (own + pair.var_score * ds2) + added_q * ds2;
-      pair.spread_k = same_query * (own + pair.var_p * ds2 + square(pair.p) * row.var_delta) + added_k * ds2;
+      pair.spread_k = same_query * (own + pair.var_p * ds2 + square(pair.p) * row.var_delta + added_k * ds2);
       pair.spread_dout =
-          square(pair.p) * (same_query * (r.products + r.operands + pair.var_p) + added_k) + r.underflow;
+          square(pair.p) * same_query * (r.products + r.operands + pair.var_p + added_k) + r.underflow;
     }
     if (r.inner <= kSingle || row.pairs.empty()) return;
     Pair& largest = *std::ranges::max_element(row.pairs, {}, &Pair::p);
@@ -279,7 +279,7 @@ struct Tile {
     const Index d = h.q.cols, n = h.dout.cols;
     const HeadAnswer &value = h.value, &scale = h.scale, &deviation = h.deviation;
     const double sums = terms.rounding ? terms.rounding->sums : 0;
-    const double partial = terms.rounding ? partial_sum(terms.most_rows, sums) : 0;  // of dk, dv
+    const double column_sum = terms.rounding ? partial_sum(terms.most_rows, sums) : 0;  // of dk, dv
     for_each_pair([&](Row& row, Index i, const Pair& pair) {
       const Index j = pair.key;
       const double *q = h.q.row(i).data(), *k = h.k.row(j).data(), *dout = h.dout.row(i).data();
@@ -289,6 +289,7 @@ struct Tile {
         add(value.dv.row(j).data(), scale.dv.row(j).data(), pair.p, pair.w, dout, n);
         return;
       }
+      const double partial = column_sum * h.repeats->same_query[static_cast<std::size_t>(i)];
       row.mean_key.resize(static_cast<std::size_t>(d));
       add(value.dq.row(i).data(), scale.dq.row(i).data(), deviation.dq.row(i).data(), row.mean_key.data(),
           pair.ds, pair.z, pair.spread_q, partial_sum(static_cast<double>(row.pairs.size()), sums), pair.p, k,
