@@ -226,11 +226,12 @@ BuildStep gate(const Lesson& lesson, const WorkFolder& folder) {
       return {"nm cannot read the compiled file: " + cleaned(finished->printed, kShownText), ""};
   }
   const std::string below = lesson.source.substr(lesson.source.find('/') + 1);  // "forward/01_naive.cu"
-  const auto sentences = complaints(
-      {parse_nm(nm.printed), parse_nm(read_text(kLibrarySymbols)), below, lesson.allowed, lesson.number});
+  const std::vector<Symbol> student = parse_nm(nm.printed);
+  const auto sentences =
+      complaints({student, parse_nm(read_text(kLibrarySymbols)), below, lesson.allowed, lesson.number});
   std::string all = complaint_about_kept(parse_kept(sections.printed), lesson.is_kernel());
   for (const std::string& sentence : sentences) all += (all.empty() ? "" : "\n") + sentence;
-  if (all.empty() && lesson.is_kernel() && !lesson.timed) all = complaint_about_unseen(parse_nm(nm.printed));
+  if (all.empty() && lesson.is_kernel() && !lesson.timed) all = complaint_about_unseen(student);
   return {all, ""};
 }
 
