@@ -17,7 +17,7 @@ import marks
 COMMANDS = {
     "run": ["./ringcraft", "run"],
     "bench": ["./ringcraft", "bench"],
-    "claims": ["build/native/bin/test_verify", "[claims]"],
+    "claims": ["env", "RINGCRAFT_LONG=1", "build/native/bin/test_verify", "[claims]"],
     "foreign": ["env", "RINGCRAFT_LONG=1", "tests/foreign/foreign.sh", "python3", "build/foreign-venv",
                 "build/native/bin/ringcraft-tool", "torch-ring", "ring-flash-attn", "ring-attention-pytorch",
                 "ring-attention-pytorch-buckets", "torch"],

@@ -61,12 +61,12 @@ struct Alike {
 ///   L_i = sum of the P below e: a sum in float32 loses them, one by one, and so it is always too small
 ///   N_ij = keys that row i sees with the numbers of key j, or all of them if the scores of i are equal;
 ///   M_i = rows with the numbers of q_i, or all if all keys are equal. What is equal is rounded alike, so
-///   that N errors make one of N times the size. C_i = L_i, or L_i + r.unit + e n/8 where scores are equal
-///   F_i = L2 + e2 (n/6 + 4 lse2), for all numbers of a row; partial results are put together by lse
-///   R_i = sum_j N P2 var(S) + e2 n/3 + F
-///   w = e2/2 (of gradients: + r.sums / (2 kBlock)), a = w n/2, b = w + 2 r.partials / n, and s_j for the
-///   sum up to term j
-///   var(out_i) = sum_j { P2 [N var(S) (v - out)2 + (N r.products + N r.operands + a) v2] + b s_j2 }
+///   that N errors make one of N times the size; so do those of adding equal terms to one sum. N_i is the
+///   mean of N_ij, weighted by P. C_i = L_i, or L_i + r.unit + e n/8 where scores are equal F_i = L2 + e2 (n
+///   N_i/6 + 4 lse2), for all numbers of a row; partial results are put together by lse R_i = sum_j N P2
+///   var(S) + e2 n N_i/3 + F w = e2/2 (of gradients: + r.sums / (2 kBlock)), a = w n/2, b = N w + 2
+///   r.partials / n (with M: of M w), and s_j for the sum up to term j var(out_i) = sum_j { P2 [N var(S) (v -
+///   out)2 + N (r.products + r.operands + a) v2] + b s_j2 }
 ///       + (r.results + F) out2
 ///   var(lse_i) = R_i (less r.inner S2 in var(S)) + (8/12 2^-23 scale(lse))2
 ///       + r.exponentials (and, if r.lse: + r.lse lse2 + sum_j P2 r.inner S2)
@@ -77,11 +77,11 @@ struct Alike {
 ///       + P2 r.operands [g2 + 2 dout2.v2]; where scores are rounded, the key with the largest score has the
 ///       sum of it over all keys besides: autograd through exp(S - max(S)) adds what they leave of sum_j dS =
 ///       0
-///   var(dq_i) = sum_j { t2 [N var(dS) + N P2 var(S) g2 + a dS2] k2 + b s_j2 } + t2 var(delta) (sum_j P k)2
+///   var(dq_i) = sum_j { t2 N [var(dS) + P2 var(S) g2 + a dS2] k2 + b s_j2 } + t2 var(delta) (sum_j P k)2
 ///       + (R_i + r.results) dq2
-///   var(dk_j) = sum_i { t2 M [var(dS) + var(P) g2 + P2 var(delta) + a dS2] q2 + M b s_i2 }
+///   var(dk_j) = sum_i { t2 M [var(dS) + var(P) g2 + P2 var(delta) + a dS2] q2 + b s_i2 }
 ///       + r.results dk2
-///   var(dv_j) = sum_i { M [(r.products + r.operands + a) P2 + var(P)] dout2 + M b s_i2 } + r.results dv2
+///   var(dv_j) = sum_i { M [(r.products + r.operands + a) P2 + var(P)] dout2 + b s_i2 } + r.results dv2
 /// and r.underflow for each number that it may have reached. The error of a score moves the weights of its
 /// whole row: the terms with R are for that. Partial sums err by what they are, which may be far more than
 /// the terms and the whole: where values drift with the position, they add up before they cancel.

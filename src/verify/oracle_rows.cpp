@@ -110,9 +110,9 @@ struct Tile {
     return (kSingle + sums / Rounding::kBlock) / 2 * n / 2;
   }
   // What each partial sum adds to it, relative to its own square, in the order of the sequence: the other
-  // half. And two parts of it that are rounded, as a ring has them.
-  double partial_sum(double n, double sums) const {
-    return (kSingle + sums / Rounding::kBlock) / 2 + 2 * terms.rounding->partials / n;
+  // half, if `same` of its terms are equal. And two parts of it that are rounded, as a ring has them.
+  double partial_sum(double n, double sums, double same) const {
+    return same * (kSingle + sums / Rounding::kBlock) / 2 + 2 * terms.rounding->partials / n;
   }
 
   // Calls body(row, its row of q, pair) for all pairs, a chunk of keys at a time.
@@ -176,7 +176,8 @@ struct Tile {
     for (const Pair& pair : row.pairs)
       if (pair.p < 0x1p-24) row.lost += pair.p;
     const double lse = row.pairs.empty() ? 0 : h.value.lse(i, 0);
-    const double n = static_cast<double>(row.pairs.size());
+    double n = 0;  // as if so many errors were each by itself
+    for (const Pair& pair : row.pairs) n += pair.p * pair.same * static_cast<double>(row.pairs.size());
     row.var_sum = square(row.lost) + kSingle * (n / 6 + 4 * square(lse));
     const double added = kSingle * n / 3 + row.var_sum;
     row.var_scores = all + added;
@@ -199,10 +200,10 @@ struct Tile {
         const double p2 = square(pair.p), moved = pair.same * p2 * pair.var_score,
                      keys = static_cast<double>(row.pairs.size());
         const double rounded =
-            p2 * (pair.same * (r.products + r.operands) + random_order(keys, 0)) + r.underflow;
+            p2 * pair.same * (r.products + r.operands + random_order(keys, 0)) + r.underflow;
         row.mean_v.resize(static_cast<std::size_t>(n));
         add(value, scale, h.deviation.out.row(i).data(), row.mean_v.data(), pair.p, pair.w, moved + rounded,
-            partial_sum(keys, 0), moved, v, n);
+            partial_sum(keys, 0, pair.same), moved, v, n);
       }
       if (h.dout.rows == 0) return;
       const double* dout = h.dout.row(i).data();
@@ -264,7 +265,7 @@ struct Tile {
                                2 * r.operands * dp.squares) +
                          scale2() * r.underflow * (2 + g2 + square(dp.plain));
       all += own;
-      pair.spread_q = pair.same * (own + pair.var_score * ds2) + added_q * ds2;
+      pair.spread_q = pair.same * (own + (pair.var_score + added_q) * ds2);
       pair.spread_k = same_query * (own + pair.var_p * ds2 + square(pair.p) * row.var_delta + added_k * ds2);
       pair.spread_dout =
           square(pair.p) * same_query * (r.products + r.operands + pair.var_p + added_k) + r.underflow;
@@ -279,7 +280,6 @@ struct Tile {
     const Index d = h.q.cols, n = h.dout.cols;
     const HeadAnswer &value = h.value, &scale = h.scale, &deviation = h.deviation;
     const double sums = terms.rounding ? terms.rounding->sums : 0;
-    const double column_sum = terms.rounding ? partial_sum(terms.most_rows, sums) : 0;  // of dk, dv
     for_each_pair([&](Row& row, Index i, const Pair& pair) {
       const Index j = pair.key;
       const double *q = h.q.row(i).data(), *k = h.k.row(j).data(), *dout = h.dout.row(i).data();
@@ -289,11 +289,12 @@ struct Tile {
         add(value.dv.row(j).data(), scale.dv.row(j).data(), pair.p, pair.w, dout, n);
         return;
       }
-      const double partial = column_sum * h.repeats->same_query[static_cast<std::size_t>(i)];
+      const double partial =
+          partial_sum(terms.most_rows, sums, h.repeats->same_query[static_cast<std::size_t>(i)]);
       row.mean_key.resize(static_cast<std::size_t>(d));
       add(value.dq.row(i).data(), scale.dq.row(i).data(), deviation.dq.row(i).data(), row.mean_key.data(),
-          pair.ds, pair.z, pair.spread_q, partial_sum(static_cast<double>(row.pairs.size()), sums), pair.p, k,
-          d);
+          pair.ds, pair.z, pair.spread_q, partial_sum(static_cast<double>(row.pairs.size()), sums, pair.same),
+          pair.p, k, d);
       add(value.dk.row(j).data(), scale.dk.row(j).data(), deviation.dk.row(j).data(), pair.ds, pair.z,
           pair.spread_k, partial, q, d);
       add(value.dv.row(j).data(), scale.dv.row(j).data(), deviation.dv.row(j).data(), pair.p, pair.w,

@@ -221,7 +221,8 @@ void judge_small(DType type, Margins& m) {
     if (!testing::tries_fewer()) problems.push_back(problem_of(1024, 64, mask));
     for (const Problem& problem : problems) judge_wrong({type, problem}, mistakes(problem), m);
   }
-  for (const Numbers& numbers : {kPeaked, kDrifting})  // sums in float32 err by more than their terms do
+  // Sums in float32 err by more than their terms do.
+  for (const Numbers& numbers : {kPeaked, kDrifting, kRepeated})
     judge_right({type, problem_of(2000, 32, full_mask(), 1, 1), numbers}, steps, m);
 }
 
