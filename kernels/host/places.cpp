@@ -2,8 +2,9 @@
 #include "host/places.hpp"
 
 #include <cxxabi.h>
-#include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
+#include <link.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,25 +35,33 @@ std::map<Place, std::string> known;
 
 std::string without_folders(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// The file that holds this code, and where in it the code lies.
-struct Origin {
-  std::string path;
-  std::uintptr_t offset = 0;
-};
 std::string this_program() {
   char path[kMostPath];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-  return std::string(path, length > 0 ? static_cast<std::size_t>(length) : 0);
+  return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : program_invocation_name;
+}
+
+// The file that holds this code, and where in it the code lies.
+struct Origin {
+  std::uintptr_t code = 0;
+  std::string path = {};
+  std::uintptr_t offset = 0;
+};
+int look_into(dl_phdr_info* file, std::size_t, void* asked) {
+  Origin& origin = *static_cast<Origin*>(asked);
+  const std::uintptr_t offset = origin.code - file->dlpi_addr;
+  const bool inside = std::any_of(file->dlpi_phdr, file->dlpi_phdr + file->dlpi_phnum, [=](const auto& part) {
+    return part.p_type == PT_LOAD && offset >= part.p_vaddr && offset - part.p_vaddr < part.p_memsz;
+  });
+  if (!inside) return 0;
+  origin.path = *file->dlpi_name != '\0' ? file->dlpi_name : this_program();
+  origin.offset = offset;
+  return 1;
 }
 Origin origin_of(const char* code) {
-  Dl_info info{};
-  if (dladdr(code, &info) == 0 || info.dli_fbase == nullptr) return {};
-  const bool moved = static_cast<const Elf64_Ehdr*>(info.dli_fbase)->e_type == ET_DYN;
-  const std::string path = info.dli_fname != nullptr && std::strstr(info.dli_fname, ".so") != nullptr
-                               ? info.dli_fname
-                               : this_program();
-  return {path, reinterpret_cast<std::uintptr_t>(code) -
-                    (moved ? reinterpret_cast<std::uintptr_t>(info.dli_fbase) : 0)};
+  Origin origin{reinterpret_cast<std::uintptr_t>(code)};
+  dl_iterate_phdr(look_into, &origin);
+  return origin;
 }
 
 const char* code_of(Place place) { return code_anchor() + (static_cast<std::int32_t>(place) >> 1); }

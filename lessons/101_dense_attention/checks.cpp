@@ -329,7 +329,7 @@ Lesson lesson_101() {
            leak_probe},
           {"inputs-unchanged",
            1,
-           {},
+           {"every-key"},
            "Only out and lse are written.",
            "q, k and v belong to the caller: scores and weights need memory of their own.",
            inputs_unchanged},

@@ -184,7 +184,7 @@ Lesson lesson_102() {
                any_length},
               {"scores-unchanged",
                1,
-               {},
+               {"ordinary"},
                "The scores are only read.",
                "Write to weights alone.",
                scores_unchanged},

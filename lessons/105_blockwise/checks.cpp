@@ -357,7 +357,7 @@ Lesson lesson_105() {
            leaks},
           {"inputs-unchanged",
            1,
-           {},
+           {"one-tile"},
            "Only the state is written; q, k and v are read.",
            "Scale the scores, not the queries: q is used again by the next tile and by the caller.",
            inputs_unchanged},

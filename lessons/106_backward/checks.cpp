@@ -351,7 +351,7 @@ Lesson lesson_106() {
            leaks},
           {"inputs-unchanged",
            1,
-           {},
+           {"dv", "dq", "dk"},
            "Only dq, dk and dv are written.",
            "The next tile, and the next step of the ring, read the same q, k, v, dout, lse and delta.",
            inputs_unchanged},

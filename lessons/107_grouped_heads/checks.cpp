@@ -386,7 +386,7 @@ Lesson lesson_107() {
            masks},
           {"inputs-unchanged",
            1,
-           {},
+           {"equal-heads", "gradients-equal-heads"},
            "Only the state, or dq, dk and dv, are written.",
            "k and v are read by the next head of the group.",
            inputs_unchanged},

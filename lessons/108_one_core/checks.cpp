@@ -227,34 +227,83 @@ void drives_attention(Trial& trial) {
   });
 }
 
-template <class Call>
-double seconds(Call call) {
-  const auto start = std::chrono::steady_clock::now();
-  call();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
+// One panel that stays in the cache against very many columns: whole numbers, other ones in every round, and
+// other steps between them. Rows of b overlap, so that a long computation begins with a short message.
+class Timed {
+ public:
+  explicit Timed(std::uint64_t seed) : random_(seed) {
+    depth_ = 2048 - random_.integer(0, 31);
+    columns_ = 20'000 - random_.integer(0, 99);
+    b_row_ = random_.integer(1, 3);
+    b_col_ = random_.integer(1, 3);
+    c_step_ = kWidth + random_.integer(0, 2) * kLanes<double>;
+    panel_ = numbers(depth_ * kWidth);
+    b_ = numbers((depth_ - 1) * b_row_ + (columns_ - 1) * b_col_ + 1);
+  }
 
-// One panel that stays in the cache against very many columns. All columns are the same numbers of b and
-// write the same row of c, so that a long computation travels as a short message.
+  // c after a call, and how long that took. A short depth: all but the sums.
+  template <class Call>
+  double seconds(Call call, std::vector<double>& c, Index depth) const {
+    c.assign(static_cast<std::size_t>(columns_ * c_step_), kNobodys);
+    const Matrix<const double> panel{std::span(panel_).first(static_cast<std::size_t>(depth * kWidth)), depth,
+                                     kWidth};
+    const auto start = std::chrono::steady_clock::now();
+    call(panel, Strided<const double>{b_, depth, columns_, b_row_, b_col_}, Start::kZero,
+         Strided<double>{c, columns_, kWidth, c_step_, 1});
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  Index depth() const { return depth_; }
+  double operations() const { return 2.0 * static_cast<double>(depth_ * columns_ * kWidth); }
+
+  void require_same(const std::vector<double>& got, const std::vector<double>& want) const {
+    const auto differs = std::ranges::mismatch(got, want).in1;
+    if (differs == got.end()) return;
+    const Index at = differs - got.begin(), w = at % c_step_;
+    throw Wrong("depth " + std::to_string(depth_) + ", " + counted(columns_, "column") + ", timed: row " +
+                std::to_string(at / c_step_) + " of c, " +
+                (w < kWidth ? Lane<double>(w).name() : "behind its last number") + " is " + text(*differs) +
+                ", and must be " + text(want[static_cast<std::size_t>(at)]));
+  }
+
+ private:
+  static constexpr Index kWidth = kPanelWidth<double>;
+
+  std::vector<double> numbers(Index count) {
+    std::vector<double> result(static_cast<std::size_t>(count));
+    for (double& x : result) x = static_cast<double>(random_.integer(-9, 9));
+    return result;
+  }
+
+  Random random_;
+  Index depth_, columns_, b_row_, b_col_, c_step_;
+  std::vector<double> panel_, b_;
+};
+
+// The best of some rounds: what other programs take away only ever adds. A kernel that seems too slow gets
+// more of them, unless it is hopeless. The library goes first, while no process of the student's is alive.
+// Both are new ones each time, and have received numbers once before their time is taken.
 void speed(Trial& trial) {
-  constexpr Index kDepth = 512, kColumns = 100'000;
-  const Arguments<double> a(trial.seed(), {kDepth, 1, kTile}, Numbers::kNormal);
-  std::vector<double> c(static_cast<std::size_t>(a.width));
-  const Strided<const double> b{a.b, kDepth, kColumns, 1, 0};
-  const Strided<double> into{c, kColumns, a.width, 0, 1};
-  // The best of some rounds: what other programs take away only ever adds. A kernel that seems too slow gets
-  // more of them, unless it is hopeless.
   constexpr int kRounds = 3, kMostRounds = 20;
-  double own = 0, library = 0;  // seconds
+  const auto own_call = [&](auto&&... arguments) { trial.call<MultiplyPanel>(arguments...); };
+  const auto library_call = [&](auto&&... arguments) { trial.call_library<MultiplyPanel>(arguments...); };
+  double own = std::numeric_limits<double>::infinity(), library = own;  // seconds per operation
+  std::vector<double> got, want;
   for (int round = 0; round < kMostRounds; ++round) {
-    const auto best = [&](double& least, double time) { least = round == 0 ? time : std::min(least, time); };
-    best(library, seconds([&] { trial.call_library<MultiplyPanel>(a.view_panel(), b, Start::kZero, into); }));
-    best(own, seconds([&] { trial.call<MultiplyPanel>(a.view_panel(), b, Start::kZero, into); }));
+    const Timed timed(trial.seed() + static_cast<std::uint64_t>(round));
+    trial.end_workers();
+    for (const Index depth : {Index{1}, timed.depth()}) {
+      const double seconds = timed.seconds(library_call, want, depth);
+      if (depth > 1) library = std::min(library, seconds / timed.operations());
+    }
+    for (const Index depth : {Index{1}, timed.depth()}) {
+      const double seconds = timed.seconds(own_call, got, depth);
+      if (depth > 1) own = std::min(own, seconds / timed.operations());
+    }
+    timed.require_same(got, want);
     if (round + 1 >= kRounds && (own <= kSlowest * library || own > 3 * kSlowest * library)) break;
   }
-  const double giga = 2e-9 * static_cast<double>(kDepth * kColumns * a.width);
-  trial.note({"your kernel", giga / own, {}, "GFLOP/s"});
-  trial.note({"the library's", giga / library, {}, "GFLOP/s"});
+  trial.note({"your kernel", 1e-9 / own, {}, "GFLOP/s"});
+  trial.note({"the library's", 1e-9 / library, {}, "GFLOP/s"});
   if (!(own <= kSlowest * library))
     throw Wrong(sign::kCounts, "your kernel takes " + text(std::round(10 * own / library) / 10) +
                                    " times as long as the library's, in the same run; " + text(kSlowest) +

@@ -2,14 +2,11 @@
 #include "judge/child.hpp"
 
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +19,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "judge/lock.hpp"
 #include "judge/protocol.hpp"
 #include "ringcraft/core/error.hpp"
 
@@ -38,9 +36,10 @@ namespace {
 
 struct Prepared {
   std::vector<char*> arguments, environment;
-  const char* folder;
+  const char *path, *folder;
   Limits limits;
-  int input, output, wire;
+  int input, output, wire, program;
+  bool sees_itself;
 };
 
 void limit(int resource, rlim_t value) {
@@ -49,41 +48,16 @@ void limit(int resource, rlim_t value) {
   ::setrlimit(static_cast<__rlimit_resource>(resource), &soft_and_hard);
 }
 
+void put_at(int number, int descriptor, int flags) {
+  if (descriptor >= 0)
+    ::dup3(descriptor, number, flags);
+  else
+    ::close(number);
+}
+
 void close_from(int first) {
   if (::close_range(static_cast<unsigned>(first), ~0u, 0) == 0) return;
   for (int fd = first; fd < 1024; ++fd) ::close(fd);
-}
-
-// From here on whoever starts a process is ended. A thread is a clone that says so in its flags; those of
-// clone3 cannot be seen from here, and without it the C library falls back to clone.
-void forbid_processes() {
-#if defined(__x86_64__) || defined(__aarch64__)
-#if defined(__x86_64__)
-  constexpr unsigned kArchitecture = AUDIT_ARCH_X86_64;
-#else
-  constexpr unsigned kArchitecture = AUDIT_ARCH_AARCH64;
-#endif
-  sock_filter program[] = {
-    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kArchitecture, 1, 0),
-    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-#if defined(__x86_64__)
-    BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 8, 0),  // the calls of x32
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fork, 7, 0),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_vfork, 6, 0),
-#endif
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
-    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 2),
-    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args)),  // its low half
-    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1),
-    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-  };
-  const sock_fprog filter{static_cast<unsigned short>(std::size(program)), program};
-  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
-#endif
 }
 
 [[noreturn]] void become(const Prepared& prepared) {
@@ -97,16 +71,23 @@ void forbid_processes() {
   ::dup2(prepared.input, 0);
   ::dup2(prepared.output, 1);
   ::dup2(prepared.output, 2);
-  if (prepared.wire >= 0) ::dup2(prepared.wire, kWireDescriptor);
-  close_from(prepared.wire >= 0 ? kWireDescriptor + 1 : 3);
+  put_at(kWireDescriptor, prepared.wire, 0);
+  put_at(kProgramDescriptor, prepared.program, prepared.sees_itself ? 0 : O_CLOEXEC);
+  close_from(kProgramDescriptor + 1);
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   limit(RLIMIT_CPU, prepared.limits.cpu_seconds);
   limit(RLIMIT_AS, prepared.limits.address_bytes);
   limit(RLIMIT_FSIZE, prepared.limits.file_bytes);
-  if (!prepared.limits.processes) forbid_processes();
-  if (*prepared.folder == '\0' || ::chdir(prepared.folder) == 0)
-    ::execve(prepared.arguments[0], prepared.arguments.data(), prepared.environment.data());
+  if (*prepared.folder != '\0' && ::chdir(prepared.folder) != 0) ::_exit(127);
+  if (prepared.limits.locked) {
+    const OneStart start{kProgramDescriptor, "", prepared.arguments.data(), prepared.environment.data()};
+    lock_up(&start);
+    ::syscall(SYS_execveat, long{start.program}, start.path, start.arguments, start.environment,
+              long{AT_EMPTY_PATH});
+  } else {
+    ::execve(prepared.path, prepared.arguments.data(), prepared.environment.data());
+  }
   ::_exit(127);
 }
 
@@ -147,6 +128,12 @@ void require_room(int resource, rlim_t value, const char* what, const char* flag
               Code::kMissing);
 }
 
+Descriptor opened(const std::filesystem::path& file, int how) {
+  const int descriptor = ::open(file.c_str(), how | O_CLOEXEC);
+  if (descriptor < 0) no_process("access to " + file.string());
+  return Descriptor(descriptor);
+}
+
 int milliseconds_to(Clock::time_point deadline) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1000));
@@ -175,31 +162,40 @@ void Descriptor::set_nonblocking() const { ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_
 
 // ---- Child
 
-Child::Child(const Command& command) : output_limit_(command.output_limit) {
+Child::Child(const Command& command)
+    : output_limit_(command.output_limit), most_threads_(command.limits.threads), counted_(Clock::now()) {
   require_room(RLIMIT_AS, command.limits.address_bytes, " bytes of addresses", "-v");
   require_room(RLIMIT_FSIZE, command.limits.file_bytes, " bytes for a file", "-f");
   require_room(RLIMIT_CPU, command.limits.cpu_seconds, " s of processor time", "-t");
   int pipe_ends[2], socket_ends[2] = {-1, -1};
   if (::pipe2(pipe_ends, O_CLOEXEC) != 0) no_process("pipe");
   output_ = Descriptor(pipe_ends[0]);
-  const Descriptor output_end(pipe_ends[1]), input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  Descriptor wire_end;
-  if (command.wire == Wire::kYes) {
+  const Descriptor output_end(pipe_ends[1]), input = opened(command.input, O_RDONLY);
+  Descriptor wire_end, program;
+  if (command.wire == Wire::kSocket) {
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socket_ends) != 0) no_process("socket");
     wire_ = Descriptor(socket_ends[0]);
     wire_end = Descriptor(socket_ends[1]);
     wire_.set_nonblocking();
+  } else if (command.wire == Wire::kFile) {
+    wire_end = opened(command.reply, O_WRONLY);
   }
   output_.set_nonblocking();
+  std::vector<std::string> arguments = command.arguments;
+  if (command.limits.locked || command.sees_itself) program = opened(arguments[0], O_RDONLY);
+  if (command.limits.locked) arguments[0] = std::filesystem::path(arguments[0]).filename();
 
   const std::string folder = command.folder.string();
-  const Prepared prepared{pointers(command.arguments),
+  const Prepared prepared{pointers(arguments),
                           pointers(command.environment),
+                          command.arguments[0].c_str(),
                           folder.c_str(),
                           command.limits,
                           input.get(),
                           output_end.get(),
-                          wire_end.get()};
+                          wire_end.get(),
+                          program.get(),
+                          command.sees_itself};
   pid_.value = ::fork();
   if (pid_.value == 0) become(prepared);
   if (pid_.value < 0) no_process("process");
@@ -221,6 +217,16 @@ bool Child::read_output() {
     flooded_ = keep < static_cast<std::size_t>(got);
   }
   return output_.open();
+}
+
+// A folder of threads has a link for each, and two of its own.
+bool Child::crowded() {
+  using namespace std::chrono_literals;
+  if (most_threads_ == 0 || crowded_ || Clock::now() < counted_ + 50ms) return crowded_;
+  counted_ = Clock::now();
+  struct stat threads {};
+  const std::string folder = "/proc/" + std::to_string(pid_.value) + "/task";
+  return crowded_ = ::stat(folder.c_str(), &threads) == 0 && threads.st_nlink > most_threads_ + 2;
 }
 
 std::optional<Ending> Child::wait_until(Clock::time_point deadline) {
@@ -299,13 +305,15 @@ Finished run_command(const Command& command, std::chrono::seconds limit) {
   Child child(command);
   const auto deadline = Clock::now() + limit;
   pollfd ready{child.output().get(), POLLIN, 0};
-  while (!child.flooded() && Clock::now() < deadline) {
-    ::poll(&ready, 1, milliseconds_to(deadline));
+  const auto too_much = [&] { return child.flooded() || child.crowded(); };
+  while (!too_much() && Clock::now() < deadline) {
+    ::poll(&ready, 1, std::min(milliseconds_to(deadline), command.limits.threads > 0 ? 100 : 1000));
     if (!child.read_output()) break;
   }
-  const auto ending = child.wait_until(child.flooded() ? Clock::now() : deadline);
+  const bool stopped = too_much();
+  const auto ending = child.wait_until(stopped ? Clock::now() : deadline);
   child.stop();
-  return {ending.value_or(Ending{true, SIGKILL}), child.printed(), !ending && !child.flooded()};
+  return {ending.value_or(Ending{true, SIGKILL}), child.printed(), !ending && !stopped, child.crowded()};
 }
 
 }  // namespace ringcraft::judge

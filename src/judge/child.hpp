@@ -44,13 +44,18 @@ struct Limits {
   rlim_t cpu_seconds = 0;
   rlim_t address_bytes = 0;
   rlim_t file_bytes = 0;
-  /// Whether it may start processes; threads it always may. One that tries nevertheless is ended, where the
-  /// kernel offers it (seccomp, on x86-64 and AArch64).
-  bool processes = true;
+  std::size_t threads = 0;  ///< at one time; counted now and then
+  /// Whether it is locked up (lock.hpp) before it begins. The program must need no other file to begin with,
+  /// no library either.
+  bool locked = false;
 };
 
-/// Whether a child gets a socket to the judge as descriptor 3.
-enum class Wire : bool { kNo, kYes };
+/// What a child gets as kWireDescriptor (protocol.hpp).
+enum class Wire : char {
+  kNothing,
+  kSocket,  ///< to the judge
+  kFile,    ///< Command::reply
+};
 
 /// What to start and how.
 struct Command {
@@ -58,7 +63,10 @@ struct Command {
   std::vector<std::string> environment;  ///< NAME=value, and nothing else
   std::filesystem::path folder;          ///< working directory; empty: the judge's
   Limits limits;
-  Wire wire = Wire::kNo;
+  std::filesystem::path input = "/dev/null";  ///< its standard input
+  Wire wire = Wire::kNothing;
+  std::filesystem::path reply;  ///< an empty file for it to write to
+  bool sees_itself = false;     ///< whether its own program is open for reading as kProgramDescriptor
   std::size_t output_limit = std::size_t{64} << 10;  ///< bytes of standard output and error that are kept
 };
 
@@ -83,7 +91,7 @@ class Child {
   Child& operator=(Child&&) noexcept = default;
   ~Child();
 
-  /// The judge's end of the socket, non-blocking; not open without Wire::kYes.
+  /// The judge's end of the socket, non-blocking; not open without Wire::kSocket.
   const Descriptor& wire() const { return wire_; }
   /// Reading end of its standard output and error, non-blocking.
   const Descriptor& output() const { return output_; }
@@ -96,6 +104,8 @@ class Child {
   void forget_output() { printed_.clear(); }
   /// Whether it printed more than the limit.
   bool flooded() const { return flooded_; }
+  /// Whether it has more threads than it may. A look at /proc; at most one in 50 ms is taken.
+  bool crowded();
 
   /// How it ended, if it has ended by this time.
   std::optional<Ending> wait_until(Clock::time_point deadline);
@@ -119,8 +129,9 @@ class Child {
   std::optional<Ending> ending_;
   Descriptor wire_, output_;
   std::string printed_;
-  std::size_t output_limit_;
-  bool flooded_ = false;
+  std::size_t output_limit_, most_threads_;
+  Clock::time_point counted_;  // its threads, the last time
+  bool flooded_ = false, crowded_ = false;
 };
 
 /// From now on a signal that ends this program (SIGINT, SIGTERM, SIGHUP, SIGQUIT) first kills every running
@@ -132,7 +143,8 @@ struct Finished {
   Ending ending;
   std::string printed;     ///< standard output and error, as far as kept
   bool timed_out = false;  ///< it was killed at the deadline
-  bool good() const { return !timed_out && !ending.signalled && ending.number == 0; }
+  bool crowded = false;    ///< it was killed for its threads
+  bool good() const { return !timed_out && !crowded && !ending.signalled && ending.number == 0; }
 };
 
 /// Runs a command to its end, at most this long.

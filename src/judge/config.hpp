@@ -4,6 +4,7 @@
 /// The names are constants before anything runs; the lists are filled while the program starts, so nothing
 /// outside of a function may read them.
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,8 @@ namespace ringcraft::judge {
 
 /// Whether the library in the workers is built with sanitizers.
 extern const bool kSanitized;
+/// Whether programs with a student's code need no file to begin with: then they are locked up from outside.
+extern const bool kLockable;
 /// Root of the source tree.
 extern const std::string_view kSourceRoot;
 /// Where an exported tree's build has unpacked the files with sealed bodies, laid out as below kSourceRoot;
@@ -38,7 +41,9 @@ extern const std::vector<std::string> kGpuCompile;
 extern const std::vector<std::string> kLink;
 /// The objects of a worker that stand in front of the student's.
 extern const std::vector<std::string> kFirst;
-/// The objects of the worker, the archives of the library, and what they need: behind the student's object.
+/// The object that calls a lesson's exercises, and no others: what a worker of that lesson serves.
+extern const std::map<int, std::string> kServed;
+/// The objects of the worker, the archives of the library, and what they need: after those of the lesson.
 extern const std::vector<std::string> kLinkInputs;
 /// The same for a worker that runs kernels.
 extern const std::vector<std::string> kKernelLinkInputs;

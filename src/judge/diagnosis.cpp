@@ -103,11 +103,10 @@ std::vector<Part> parts_of(const Fingerprint& seen, const std::vector<Misconcept
   return parts;
 }
 
-void explain(int lesson, Verdict& verdict) {
+void explain(int lesson, Verdict& verdict, const Fingerprint& seen) {
   std::vector<verify::ReportRow>& rows = verdict.report.rows;
   const auto first = std::ranges::find(rows, verify::Status::kFailed, &verify::ReportRow::status);
   if (first == rows.end()) return;
-  const Fingerprint seen = fingerprint_of(verdict);
   const std::vector<Misconception> known = read_misconceptions(misconceptions_file(lesson));
   first->causes = diagnose(seen, known);
   if (!first->causes.empty()) return;

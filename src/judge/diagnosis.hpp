@@ -36,7 +36,8 @@ struct Part {
 std::vector<Part> parts_of(const Fingerprint& seen, const std::vector<Misconception>& known);
 
 /// Puts the causes of a verdict into the row of its first failed check; if it is like no known mistake, those
-/// of its parts, each into the row of the first check that it fails.
-void explain(int lesson, Verdict& verdict);
+/// of its parts, each into the row of the first check that it fails. `seen` is what the file looks like with
+/// the seed of the tables.
+void explain(int lesson, Verdict& verdict, const Fingerprint& seen);
 
 }  // namespace ringcraft::judge

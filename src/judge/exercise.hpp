@@ -98,9 +98,12 @@ struct Exercise<Function, Name> : Proxy<R, decltype(std::tuple_cat(std::declval<
   static constexpr const char* kName = Name.text;
   /// Whether it takes a communicator: then every rank is a worker of its own.
   static constexpr bool kDistributed = (std::is_same_v<A, Communicator&> || ...);
+  /// Whether it takes an engine.
+  static constexpr bool kTakesEngine = (std::is_same_v<A, BlockEngine&> || ...);
 
   /// The worker's side: reads the arguments, calls the function that is linked here, and returns the reply.
-  static Bytes serve(Reader& from, Communicator& comm, BlockEngine& engine) {
+  /// The engine may be missing unless it is taken.
+  static Bytes serve(Reader& from, Communicator& comm, BlockEngine* engine) {
     return serve(from, comm, engine, std::index_sequence_for<A...>{});
   }
 
@@ -109,7 +112,7 @@ struct Exercise<Function, Name> : Proxy<R, decltype(std::tuple_cat(std::declval<
   using Held = std::conditional_t<kSupplied<B>, std::remove_reference_t<B>*, std::remove_cvref_t<B>>;
 
   template <std::size_t... I>
-  static Bytes serve(Reader& from, Communicator& comm, BlockEngine& engine, std::index_sequence<I...>) {
+  static Bytes serve(Reader& from, Communicator& comm, BlockEngine* engine, std::index_sequence<I...>) {
     Arena arena;
     std::tuple<Held<A>...> held{hold<A>(from, arena, comm, engine)...};  // braces: from left to right
     from.end();
@@ -133,11 +136,11 @@ struct Exercise<Function, Name> : Proxy<R, decltype(std::tuple_cat(std::declval<
   }
 
   template <class B>
-  static Held<B> hold(Reader& from, Arena& arena, Communicator& comm, BlockEngine& engine) {
+  static Held<B> hold(Reader& from, Arena& arena, Communicator& comm, BlockEngine* engine) {
     if constexpr (std::is_same_v<B, Communicator&>) {
       return &comm;
     } else if constexpr (std::is_same_v<B, BlockEngine&>) {
-      return &engine;
+      return engine;
     } else {
       return get<Held<B>>(from, arena);
     }

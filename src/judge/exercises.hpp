@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The exercises that can be judged. A worker serves all of them; a check calls them by type.
+/// The exercises that can be judged. A worker serves those of its lesson; a check calls them by type.
 
 #include "judge/exercise.hpp"
 #include "ringcraft/attention/blockwise.hpp"
@@ -39,29 +39,5 @@ using TokenPosition = Exercise<&ringcraft::token_position, "token_position">;
 using TokenOwner = Exercise<&ringcraft::token_owner, "token_owner">;
 using NthChunk = Exercise<&ringcraft::nth_chunk, "nth_chunk">;
 using ZigzagChunks = Exercise<&ringcraft::zigzag_chunks, "zigzag_chunks">;
-
-/// All of them.
-using Exercises = std::tuple<  //
-    DenseForward,              //
-    SafeSoftmax,               //
-    OnlineScan,                //
-    Merge,                     //
-    BlockwiseForward,          //
-    BlockwiseBackward,         //
-    GroupedForward,            //
-    GroupedBackward,           //
-    MultiplyPanel,             //
-    MultiplyPanelFloat,        //
-    FastForward,               //
-    FastBackward,              //
-    ExchangeOddEven,           //
-    DistributedSoftmax,        //
-    RingForward,               //
-    RingBackward,              //
-    RingWorkExercise,          //
-    TokenPosition,             //
-    TokenOwner,                //
-    NthChunk,                  //
-    ZigzagChunks>;
 
 }  // namespace ringcraft::judge

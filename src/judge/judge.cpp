@@ -69,6 +69,31 @@ void require_exercise(const std::filesystem::path& file) {
 
 }  // namespace
 
+namespace {
+
+// The known mistakes were judged with one seed, and numbers are part of what is compared: a wrong file is
+// judged once more with that one. Not so if it hangs, which says the same with every seed, and takes its
+// time.
+Fingerprint traits_for_diagnosis(const Lesson& lesson, const Verdict& verdict, CheckOptions options,
+                                 const std::string& file, const WorkFolder& folder) {
+  const bool hangs =
+      std::ranges::find(verdict.outcomes, sign::kHang, &Outcome::sign) != verdict.outcomes.end();
+  const bool built = std::filesystem::exists(worker_program(folder));
+  if (options.seed == kSeedOfTables || verdict.report.good() || hangs || !built)
+    return fingerprint_of(verdict);
+  options.seed = kSeedOfTables;
+  options.progress = {};
+  Team team(worker_program(folder), options.per_call), library(library_program(folder), options.per_call);
+  Judgement again(lesson, options);
+  again.build([] { return BuildStep(); }, [] { return BuildStep(); });
+  again.check(team, library);
+  Verdict with_that_seed = std::move(again).verdict();
+  if (lesson.is_kernel()) name_lines(with_that_seed.report, file, folder);
+  return fingerprint_of(with_that_seed);
+}
+
+}  // namespace
+
 std::vector<LessonInfo> lessons() {
   std::vector<LessonInfo> result;
   for (const Lesson& l : all_lessons())
@@ -135,7 +160,7 @@ DebugBuild build_for_debugging(int lesson, const std::filesystem::path& file) {
   const bool built = judgement.build(
       [&] { return compile(declared, file, folder); },
       [&] {
-        const BuildStep allowed = gate(declared, folder);
+        const BuildStep allowed = gate(declared, file, folder);
         return allowed.sentence.empty() ? link_debug(declared, file, result.program) : allowed;
       });
   if (built) return result;
@@ -154,13 +179,14 @@ Verdict verdict_on_file(int lesson, const std::filesystem::path& file, const Che
   Judgement judgement(declared, options);
   judgement.build([&] { return compile(declared, file, folder); },
                   [&] {
-                    const BuildStep allowed = gate(declared, folder);
+                    const BuildStep allowed = gate(declared, file, folder);
                     return allowed.sentence.empty() ? link(declared, folder) : allowed;
                   });
   judgement.check(team, library);
   Verdict verdict = std::move(judgement).verdict();
-  if (declared.is_kernel()) name_lines(verdict.report, file.filename().string(), folder);
-  explain(lesson, verdict);
+  const std::string name = file.filename().string();
+  if (declared.is_kernel()) name_lines(verdict.report, name, folder);
+  explain(lesson, verdict, traits_for_diagnosis(declared, verdict, options, name, folder));
   return verdict;
 }
 

@@ -25,7 +25,8 @@ std::string hint_for(Misbehaviour::Kind kind, const Check& check) {
     case Misbehaviour::Kind::kThrew:
       return "The words in quotes are those of the exception; look for where it is thrown.";
     case Misbehaviour::Kind::kNonsense:
-      return "A solution only computes and sends messages; it prints little and opens nothing.";
+      return "A solution only computes and sends messages. It opens nothing, and prints little: only what is "
+             "wrong, or only on rank 0.";
     case Misbehaviour::Kind::kMessages:
       return check.hint;
   }
@@ -49,7 +50,11 @@ Judgement::Judgement(const Lesson& lesson, const CheckOptions& options) : lesson
 bool Judgement::build(const std::function<BuildStep()>& compiles, const std::function<BuildStep()>& belongs) {
   const bool built =
       build_step("compiles", "The file compiles.", compiles) &&
-      build_step("belongs", "The file defines the exercise and calls only what the lesson gives.", belongs);
+      build_step("belongs", "The file defines the exercise and calls only what the lesson gives.", [&] {
+        BuildStep done = belongs();
+        remark_ = done.remarks;
+        return done;
+      });
   if (!built) stop_ = "the file was not built";
   return built;
 }
@@ -117,6 +122,8 @@ void Judgement::judge(const Check& check, Workers& team, Workers& library) {
       row.hint = "The TODO still stands in your file: write the body, and take the throw away.";
     row.figures = trial.figures();
     show_printed(row, team.printed());
+    if (row.status == Status::kFailed && !remark_.empty())
+      row.sentence += "\n" + std::exchange(remark_, std::string());
   }
   statuses_[check.id] = outcome.status = row.status;
   outcomes_.push_back(std::move(outcome));

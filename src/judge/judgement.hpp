@@ -42,7 +42,8 @@ class Judgement {
   verify::Report report_;
   std::vector<Outcome> outcomes_;  // one per row
   std::map<std::string, verify::Status> statuses_;
-  std::string stop_;  // why nothing more is tried
+  std::string stop_;    // why nothing more is tried
+  std::string remark_;  // about the file, for whoever wonders at a check that failed
 };
 
 }  // namespace ringcraft::judge

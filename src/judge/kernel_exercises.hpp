@@ -2,7 +2,8 @@
 /// @file
 /// The exercises whose files are kernels. What travels is one step of a ring with the state around it, and
 /// how the executor is to run it; what comes back are the arrays as the kernels left them, and what a checked
-/// launch has found. The functions stand in the worker alone (worker/kernel_runs.cpp).
+/// launch has found. The functions stand in the workers alone (worker/serve_kernels.cpp,
+/// worker/merge_runs.cpp).
 
 #include <cstdint>
 #include <string>
@@ -92,14 +93,6 @@ struct KernelRun {
 /// Runs a step with the rung of this number.
 template <int kRung>
 KernelRun run_forward(const KernelStep& step);
-template <>
-KernelRun run_forward<1>(const KernelStep& step);
-template <>
-KernelRun run_forward<2>(const KernelStep& step);
-template <>
-KernelRun run_forward<4>(const KernelStep& step);
-template <>
-KernelRun run_forward<5>(const KernelStep& step);
 
 /// Merges (O, m, l).
 KernelRun run_merge(const MergeStep& step);
@@ -109,8 +102,6 @@ KernelRun run_merge_normalized(const MergeStep& step);
 /// Runs a step of a backward pass with the rung of this number.
 template <int kRung>
 KernelRun run_backward(const GradientStep& step);
-template <>
-KernelRun run_backward<2>(const GradientStep& step);
 
 using NaiveKernels = Exercise<&run_forward<1>, "naive_kernels">;
 using TiledKernels = Exercise<&run_forward<2>, "tiled_kernels">;
@@ -119,9 +110,5 @@ using PipelineKernel = Exercise<&run_forward<5>, "pipeline_kernel">;
 using MergeKernel = Exercise<&run_merge, "merge_kernel">;
 using NormalizedMergeKernel = Exercise<&run_merge_normalized, "merge_normalized_kernel">;
 using GradientKernels = Exercise<&run_backward<2>, "gradient_kernels">;
-
-/// All of them.
-using KernelExercises = std::tuple<NaiveKernels, TiledKernels, TensorCoreKernel, PipelineKernel, MergeKernel,
-                                   NormalizedMergeKernel, GradientKernels>;
 
 }  // namespace ringcraft::judge

@@ -84,6 +84,12 @@ class Trial {
     }
   }
 
+  /// Ends all workers, whatever the student's may still be doing: the next calls begin with new ones.
+  void end_workers() {
+    team_.end();
+    library_.end();
+  }
+
   std::uint64_t seed() const { return seed_; }
   /// Puts a measured number beside the verdict.
   void note(verify::Figure figure) { figures_.push_back(std::move(figure)); }

@@ -2,12 +2,14 @@
 #include "judge/mine.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <iterator>
 #include <utility>
 
 #include "judge/child.hpp"
 #include "judge/config.hpp"
 #include "judge/judge.hpp"
+#include "judge/round.hpp"
 #include "judge/stage_wire.hpp"
 #include "judge/team.hpp"
 #include "ringcraft/core/error.hpp"
@@ -26,7 +28,7 @@ BuildStep built(const Lesson& lesson, const std::filesystem::path& file, const W
   Lesson fast = lesson;
   fast.timed = true;
   BuildStep step = compile(fast, file, folder);
-  if (step.sentence.empty()) step = gate(fast, folder);
+  if (step.sentence.empty()) step = gate(fast, file, folder);
   if (step.sentence.empty() && lesson.is_kernel() && device == Device::kGpu)
     step = compile(fast, file, folder, device);
   return step;
@@ -40,12 +42,6 @@ std::vector<std::string> stage_environment(Device device) {
   return environment;
 }
 
-// A GPU's driver reserves terabytes of addresses, and starts what it needs.
-Limits stage_limits(Device device, rlim_t address_bytes) {
-  if (device == Device::kGpu) return {};
-  return {.address_bytes = address_bytes, .processes = kSanitized};
-}
-
 // Room for every stage, the whole score matrix of the first one included, and for a stack per rank; a loop
 // that allocates for ever ends with a sentence, not with the machine. Sanitizers reserve terabytes.
 rlim_t address_limit(const Problem& problem, const verify::Inputs& inputs) {
@@ -54,6 +50,21 @@ rlim_t address_limit(const Problem& problem, const verify::Inputs& inputs) {
   const auto seqlen = static_cast<rlim_t>(problem.shape.seqlen);
   return (rlim_t{4} << 30) + 64 * (bytes_of(inputs.q) + bytes_of(inputs.k)) + 4 * seqlen * seqlen * 8 +
          static_cast<rlim_t>(problem.world_size) * (rlim_t{128} << 20);
+}
+
+// An answer has no more numbers than the inputs have, and then some for what it cost.
+rlim_t reply_limit(const verify::Inputs& inputs) {
+  const rlim_t elements = inputs.q.bytes().size() + inputs.k.bytes().size() + inputs.v.bytes().size();
+  return (rlim_t{64} << 20) + 8 * elements;
+}
+
+// A GPU's driver reserves terabytes of addresses, and starts what it needs.
+Limits stage_limits(Device device, const Problem& problem, const verify::Inputs& inputs) {
+  if (device == Device::kGpu) return {};
+  return {.address_bytes = address_limit(problem, inputs),
+          .file_bytes = reply_limit(inputs),
+          .threads = kMostThreads + static_cast<std::size_t>(problem.world_size),
+          .locked = kLockable};
 }
 
 std::string with_printed(std::string sentence, const std::string& printed) {
@@ -130,25 +141,28 @@ verify::StageResult Mine::climb(const verify::Stage& stage, const Problem& share
                                 const verify::Inputs& inputs, std::chrono::seconds limit) {
   const auto request = folder_.path() / "request", reply_file = folder_.path() / "reply";
   write_request(request, {shared, verify::clone(inputs)});
-  std::filesystem::remove(reply_file);
+  std::ofstream(reply_file, std::ios::trunc);  // empty
   const std::string who = "the stage runs your " + listed(lessons_in(stage)) + "; ";
   const auto misbehaved = [&](Misbehaviour::Kind kind, const std::string& what, const std::string& printed) {
     throw Misbehaviour(kind, with_printed(who + what, printed));
   };
 
-  const Finished finished =
-      run_command({.arguments = {folder_.path() / "stage", request, stage.name, reply_file},
-                   .environment = stage_environment(device_),
-                   .folder = folder_.path(),
-                   .limits = stage_limits(device_, address_limit(shared, inputs)),
-                   .output_limit = kMostText},
-                  limit);
+  const Finished finished = run_command({.arguments = {folder_.path() / "stage", stage.name},
+                                         .environment = stage_environment(device_),
+                                         .folder = "/",
+                                         .limits = stage_limits(device_, shared, inputs),
+                                         .input = request,
+                                         .wire = Wire::kFile,
+                                         .reply = reply_file,
+                                         .output_limit = kMostText},
+                                        limit);
   using Kind = Misbehaviour::Kind;
   if (finished.timed_out)
     misbehaved(Kind::kSilent,
                "it did not come back within " + std::to_string(limit.count()) +
                    " s: which loop, or which wait, may never come to an end?",
                finished.printed);
+  if (finished.crowded) misbehaved(Kind::kNonsense, "it starts threads without end", finished.printed);
   if (finished.printed.size() >= kMostText)
     misbehaved(Kind::kNonsense, "it prints without end", finished.printed);
   std::error_code none;

@@ -61,12 +61,12 @@ std::vector<FormLine> questions(const Form& form) {
   return lines;
 }
 
-std::uint64_t seed_of(const std::vector<TextLine>& lines, const std::string& file) {
+// The form of another seed is not the one that was given to this person.
+void require_seed(const std::vector<TextLine>& lines, const std::string& file, std::uint64_t seed) {
   const TextLine first = lines.empty() ? TextLine{file, 1, {}} : lines.front();
-  if (first.words.size() != 2 || first.words[0] != "seed")
-    first.refuse("the line 'seed N' first", first.text());
-  return static_cast<std::uint64_t>(
-      first.number_in(first.words[1], 1, static_cast<Index>(kLargestSeed), "a seed"));
+  const std::string want = "seed " + std::to_string(seed);
+  if (first.text() != want)
+    first.refuse("the line '" + want + "' of the form that you were given", first.text());
 }
 
 std::vector<Given> read(const std::vector<TextLine>& lines, const Form& form, const std::string& file) {
@@ -125,16 +125,19 @@ Puzzle prediction(const std::string& id, const std::string& title, const std::st
   const auto judge = [=](const Submission& handed_in) {
     const auto answers = std::make_shared<std::vector<Given>>();
     const std::string file = handed_in.file.filename().string();
-    std::vector<PuzzleRow> rows{
-        {"reads",
-         0,
-         {},
-         "The file is the form that was given; at most its blanks have changed.",
-         "Only the ___ are yours; ./ringcraft start writes the form again where the file is moved away.",
-         [&] {
-           const std::vector<TextLine> lines = lines_of(handed_in);
-           *answers = read(lines, form(seed_of(lines, file)), file);
-         }}};
+    std::vector<PuzzleRow> rows{{"reads",
+                                 0,
+                                 {},
+                                 "The file is the form that was given; at most its blanks have changed.",
+                                 "Only the ___ are yours; ./ringcraft start writes the form again where the "
+                                 "file is moved away. A form "
+                                 "that was begun with --seed is checked with it, too.",
+                                 [&] {
+                                   const std::vector<TextLine> lines = lines_of(handed_in);
+                                   const std::uint64_t seed = handed_in.options.seed;
+                                   require_seed(lines, file, seed);
+                                   *answers = read(lines, form(seed), file);
+                                 }}};
     for (PuzzleRow row : form(1).rows) {
       row.needs = {"reads"};
       row.run = [answers, name = row.id] { require_right(*answers, name); };

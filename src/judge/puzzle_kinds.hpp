@@ -79,7 +79,7 @@ struct FormLine {
 };
 
 /// Questions with computed answers, and the rows that they are graded by. The first line with words is
-/// "seed N": the form of a submission is made anew from the seed that stands in it.
+/// "seed N", and N must be the seed that is asked for: the form is made anew from that one.
 struct Form {
   std::vector<FormLine> lines;
   std::vector<PuzzleRow> rows;  ///< without run

@@ -12,6 +12,7 @@ namespace ringcraft::judge {
 namespace {
 
 constexpr std::uint64_t kMostFrames = 10'000;  // of one rank in one call
+constexpr std::int64_t kLookAgain = 100;  // milliseconds after which its threads are counted at the latest
 
 using Kind = Misbehaviour::Kind;
 
@@ -55,7 +56,7 @@ void Round::wait_for_something(Clock::time_point deadline) {
     ready.push_back({m.child.output().get(), POLLIN, 0});  // -1, and passed over, once it is closed
   }
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-  ::poll(ready.data(), ready.size(), static_cast<int>(std::max<std::int64_t>(left, 0)));
+  ::poll(ready.data(), ready.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, kLookAgain)));
 }
 
 void Round::serve(int rank) {
@@ -63,6 +64,8 @@ void Round::serve(int rank) {
   m.child.read_output();
   if (m.child.flooded())
     misbehaved(Kind::kNonsense, rank, "printed more than " + std::to_string(kWorkerOutput >> 10) + " KB");
+  if (m.child.crowded())
+    misbehaved(Kind::kNonsense, rank, "started more than " + std::to_string(kMostThreads) + " threads");
   if (at(rank).reply) return;
   m.connection.write_some();
   const bool connected = m.connection.read_some();

@@ -17,6 +17,8 @@ namespace ringcraft::judge {
 
 /// Bytes that a worker may print.
 inline constexpr std::size_t kWorkerOutput = std::size_t{64} << 10;
+/// Threads that a worker may have at one time. No exercise asks for one.
+inline constexpr std::size_t kMostThreads = 256;
 
 /// One worker: its process, and the wire to it.
 struct Member {

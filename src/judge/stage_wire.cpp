@@ -1,24 +1,26 @@
 // Requests and replies of stages as files (see stage_wire.hpp).
 #include "judge/stage_wire.hpp"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <fstream>
-#include <iterator>
 
 namespace ringcraft::judge {
 namespace {
 
-void write_bytes(std::ostream& file, const std::string& name, const Bytes& bytes) {
-  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  if (!file.flush())
-    throw Error("run --mine", "a file that can be written", name, "is the disk full?", Code::kMissing);
+[[noreturn]] void cannot_write(const std::string& name) {
+  throw Error("run --mine", "a file that can be written", name, "is the disk full?", Code::kMissing);
 }
 
-Bytes read_bytes(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  Bytes bytes(file ? static_cast<std::size_t>(file.tellg()) : 0);
-  file.seekg(0);
-  file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  if (!file) throw Error("a file that cannot be read: " + path.string(), Code::kWrongAnswer);
+Bytes read_bytes(int descriptor) {
+  Bytes bytes;
+  std::byte part[1 << 16];
+  for (ssize_t got; (got = ::read(descriptor, part, sizeof part)) != 0;) {
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw Error("a file that cannot be read", Code::kWrongAnswer);
+    bytes.insert(bytes.end(), part, part + got);
+  }
   return bytes;
 }
 
@@ -58,12 +60,14 @@ verify::PassCost get_cost(Reader& from) {
 void write_request(const std::filesystem::path& file, const StageRequest& request) {
   Writer to;
   put(to, request);
+  const Bytes bytes = to.take();
   std::ofstream out(file, std::ios::binary);
-  write_bytes(out, file.string(), to.take());
+  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  if (!out.flush()) cannot_write(file.string());
 }
 
-StageRequest read_request(const std::filesystem::path& file) {
-  const Bytes bytes = read_bytes(file);
+StageRequest read_request(int descriptor) {
+  const Bytes bytes = read_bytes(descriptor);
   Reader from(bytes);
   Arena none;
   auto request = get<StageRequest>(from, none);
@@ -71,17 +75,26 @@ StageRequest read_request(const std::filesystem::path& file) {
   return request;
 }
 
-void write_reply(std::ostream& file, const StageReply& reply) {
+void write_reply(int descriptor, const StageReply& reply) {
   Writer to;
   put(to, reply.thrown);
   put(to, reply.result.answer);
   put_cost(to, reply.result.measurement.forward);
   put_cost(to, reply.result.measurement.backward);
-  write_bytes(file, "the reply", to.take());
+  const Bytes bytes = to.take();
+  for (std::span<const std::byte> left = bytes; !left.empty();) {
+    const ssize_t put = ::write(descriptor, left.data(), left.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) cannot_write("the reply");
+    left = left.subspan(static_cast<std::size_t>(put));
+  }
 }
 
 StageReply read_reply(const std::filesystem::path& file) {
-  const Bytes bytes = read_bytes(file);
+  Bytes bytes(static_cast<std::size_t>(std::filesystem::file_size(file)));
+  std::ifstream in(file, std::ios::binary);
+  in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  if (!in) throw Error("a file that cannot be read: " + file.string(), Code::kWrongAnswer);
   Reader from(bytes);
   Arena none;
   StageReply reply;

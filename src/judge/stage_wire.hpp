@@ -1,11 +1,11 @@
 #pragma once
 /// @file
 /// What the tool and the program that runs a stage with students' objects hand each other: two files in a
-/// work folder, of the same bytes as the judge's wire. The request holds the shared problem and its inputs;
+/// work folder, of the same bytes as the judge's wire. That program opens neither; it has both open when it
+/// begins. The request holds the shared problem and its inputs;
 /// the reply a stage's answer with what it cost, or the words of an exception.
 
 #include <filesystem>
-#include <iosfwd>
 #include <string>
 
 #include "judge/wire.hpp"
@@ -29,10 +29,10 @@ struct StageReply {
 
 /// Writes a request to a file. Throws Error (kMissing) if it cannot.
 void write_request(const std::filesystem::path& file, const StageRequest& request);
-/// Reads one. Throws Error if the file holds something else.
-StageRequest read_request(const std::filesystem::path& file);
-/// Writes a reply. Throws Error (kMissing) if it cannot.
-void write_reply(std::ostream& file, const StageReply& reply);
+/// Reads one from an open file. Throws Error if the file holds something else.
+StageRequest read_request(int descriptor);
+/// Writes a reply to an open file. Throws Error (kMissing) if it cannot.
+void write_reply(int descriptor, const StageReply& reply);
 /// Reads one. Throws Error if the file holds something else.
 StageReply read_reply(const std::filesystem::path& file);
 

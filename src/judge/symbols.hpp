@@ -32,6 +32,8 @@ bool is_ringcraft(std::string_view mangled);
 /// "ringcraft::merge": the readable name of a function or variable, without types; "vtable for
 /// ringcraft::Error" is left as it is.
 std::string readable(const std::string& mangled);
+/// "ringcraft::merge<float>": the same with the types that a template was made for.
+std::string readable_with_types(const std::string& mangled);
 
 /// A variable that lives as long as the program, or as a thread of it.
 struct Kept {
@@ -43,8 +45,13 @@ struct Kept {
 /// left out.
 std::vector<Kept> parse_kept(std::string_view text);
 
-/// A sentence for the first of these that a lesson's file may not have, or nothing.
-std::string complaint_about_kept(const std::vector<Kept>& variables, bool kernel);
+/// A sentence for the first of these that a lesson's file may not have, or nothing. `constants`: names of
+/// variables that the source declares const (constants_in, gate/source.hpp), one for each declaration.
+std::string complaint_about_kept(const std::vector<Kept>& variables, std::multiset<std::string> constants,
+                                 bool kernel);
+
+/// What to tell a student whose object opens files; empty: it opens none.
+std::string remark_about_files(const std::vector<Symbol>& student);
 
 /// A sentence if the object of a checked kernel is not instrumented, or calls what touches memory unseen: of
 /// the C library it may call only functions of numbers.

@@ -17,22 +17,23 @@ namespace {
 
 // A call has a deadline; the processor time is that of all calls of a lesson, on all threads.
 Limits worker_limits(const Asked& asked) {
-  Limits limits{
-      .cpu_seconds = 600, .address_bytes = rlim_t{2} << 30, .file_bytes = 1 << 20, .processes = false};
+  Limits limits{.cpu_seconds = 600,
+                .address_bytes = rlim_t{2} << 30,
+                .file_bytes = 1 << 20,
+                .threads = kMostThreads,
+                .locked = kLockable};
   if (asked.address_bytes > 0) limits.address_bytes = asked.address_bytes;
-  if (kSanitized) {
-    limits.address_bytes = 0;  // a sanitizer's shadow memory takes terabytes of addresses
-    limits.processes = true;   // and its report is written with the help of another program
-  }
+  if (kSanitized) limits.address_bytes = 0;  // a sanitizer's shadow memory takes terabytes of addresses
   return limits;
 }
 
 Command worker_command(const std::filesystem::path& program, const Asked& asked) {
   return {.arguments = {program.string()},
           .environment = worker_environment(),
-          .folder = program.parent_path(),
+          .folder = "/",
           .limits = worker_limits(asked),
-          .wire = Wire::kYes,
+          .wire = Wire::kSocket,
+          .sees_itself = true,
           .output_limit = kWorkerOutput};
 }
 
@@ -72,19 +73,25 @@ World Team::call(const std::string& exercise, const std::vector<Bytes>& requests
   try {
     return Round(members, "call " + std::to_string(calls_) + " of " + exercise, delivery).run(per_call_);
   } catch (const Misbehaviour&) {
-    printed_ = printed();
-    members_.clear();
+    end();
     throw;
   }
 }
 
-std::string Team::printed() {
+std::string Team::said() {
   std::string all = printed_;
   for (const auto& member : members_) {
     member->child.read_output();
     all += member->child.printed();
   }
-  return cleaned(all, kWorkerOutput);
+  return all;
+}
+
+std::string Team::printed() { return cleaned(said(), kWorkerOutput); }
+
+void Team::end() {
+  printed_ = said();
+  members_.clear();
 }
 
 std::string name_of_rank(int rank, int world_size) {

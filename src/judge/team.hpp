@@ -71,6 +71,8 @@ class Workers {
   virtual World call(const std::string& exercise, const std::vector<Bytes>& requests, Delivery delivery) = 0;
   /// What was printed since begin_check, cleaned of control characters, as far as it was kept.
   virtual std::string printed() = 0;
+  /// Ends all workers that are processes; the next call starts others.
+  virtual void end() = 0;
 };
 
 /// "your program" if it is alone, "rank 2" among several.
@@ -91,8 +93,11 @@ class Team final : public Workers {
   /// After a Misbehaviour all workers are ended.
   World call(const std::string& exercise, const std::vector<Bytes>& requests, Delivery delivery) override;
   std::string printed() override;
+  void end() override;
 
  private:
+  std::string said();
+
   std::filesystem::path program_;
   std::chrono::milliseconds per_call_;
   Asked asked_;

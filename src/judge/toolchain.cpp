@@ -83,8 +83,9 @@ void require_ended(const Finished& finished, const std::string& tool) {
 // Whether the compiler was ended, or broke down, over what a file makes it do: gcc says so for its parts.
 bool broke_down(const Finished& finished) {
   if (finished.timed_out || finished.ending.signalled) return true;
-  for (const char* sign : {"signal terminated program", "out of memory allocating",
-                           "virtual memory exhausted", "clang frontend command failed"})
+  for (const char* sign :
+       {"signal terminated program", "out of memory allocating", "virtual memory exhausted",
+        "clang frontend command failed", "internal compiler error", "File too large", "file too large"})
     if (finished.printed.find(sign) != std::string::npos) return true;
   return false;
 }
@@ -93,7 +94,7 @@ bool broke_down(const Finished& finished) {
 std::string compiler_sentence(const Finished& finished, const std::string& file) {
   if (broke_down(finished))
     return "the compiler did not come to an end with " + file +
-           "; does it include or compute something endless?";
+           "; does it include or compute something endless, or hold an array of hundreds of megabytes?";
   const std::string text = cleaned(finished.printed, kShownText);
   const auto error = text.find("error:");
   const auto start = error == text.npos ? 0 : text.rfind('\n', error) + 1;
@@ -212,7 +213,7 @@ BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const
   return {"", cleaned(finished.printed, kShownText)};
 }
 
-BuildStep gate(const Lesson& lesson, const WorkFolder& folder) {
+BuildStep gate(const Lesson& lesson, const std::filesystem::path& file, const WorkFolder& folder) {
   const std::string object = folder.path() / "student.o";
   const std::string bytes = read_text(object);
   const auto read = read_object(std::as_bytes(std::span(bytes)));
@@ -229,10 +230,11 @@ BuildStep gate(const Lesson& lesson, const WorkFolder& folder) {
   const std::vector<Symbol> student = parse_nm(nm.printed);
   const auto sentences =
       complaints({student, parse_nm(read_text(kLibrarySymbols)), below, lesson.allowed, lesson.number});
-  std::string all = complaint_about_kept(parse_kept(sections.printed), lesson.is_kernel());
+  std::string all =
+      complaint_about_kept(parse_kept(sections.printed), constants_in(read_text(file)), lesson.is_kernel());
   for (const std::string& sentence : sentences) all += (all.empty() ? "" : "\n") + sentence;
   if (all.empty() && lesson.is_kernel() && !lesson.timed) all = complaint_about_unseen(student);
-  return {all, ""};
+  return {all, remark_about_files(student)};
 }
 
 // A linker that is ended by a signal has met a full disk, or a limit: no file is to blame for that.
@@ -252,6 +254,7 @@ BuildStep link_program(const std::filesystem::path& program, const std::vector<s
 
 BuildStep link(const Lesson& lesson, const WorkFolder& folder) {
   std::vector<std::string> objects = kFirst;
+  objects.push_back(kServed.at(lesson.number));
   if (lesson.timed && !link_program(library_program(folder), objects, kLinkInputs, folder).sentence.empty())
     throw Error("judge", "a library that links", "objects that do not", "build the tree again",
                 Code::kMissing);
@@ -278,7 +281,8 @@ BuildStep link_debug(const Lesson& lesson, const std::filesystem::path& file,
   std::vector<std::string> compile = kCompile;
   compile.insert(compile.end(), kDebug.begin(), kDebug.end());
   std::string trouble = run(compile, {"-c", source, "-o", "student.o"});
-  std::vector<std::string> parts{"-r", "--force-group-allocation", "-o", "all.o", "student.o"};
+  std::vector<std::string> parts{"-r",    "--force-group-allocation", "-o",
+                                 "all.o", kServed.at(lesson.number),  "student.o"};
   parts.insert(parts.end(), kDebugStudent.begin(), kDebugStudent.end());
   if (trouble.empty()) trouble = run({std::string(kLinker)}, parts);
   if (trouble.empty())

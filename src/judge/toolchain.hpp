@@ -29,7 +29,7 @@ class WorkFolder {
 /// What one step of the build says; the sentence is empty if the step went well.
 struct BuildStep {
   std::string sentence;
-  std::string remarks;  ///< the compiler's warnings
+  std::string remarks;  ///< the compiler's warnings, and what else a student may want to know
 };
 
 /// Where kernels run.
@@ -39,8 +39,8 @@ enum class Device : bool { kCpu, kGpu };
 /// that has CUDA.
 BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const WorkFolder& folder,
                   Device device = Device::kCpu);
-/// Passes student.o through the symbol gate.
-BuildStep gate(const Lesson& lesson, const WorkFolder& folder);
+/// Passes student.o, which was made of this file, through the symbol gate.
+BuildStep gate(const Lesson& lesson, const std::filesystem::path& file, const WorkFolder& folder);
 /// Links student.o to the worker's program, and for a timed lesson the library's own object to another one.
 BuildStep link(const Lesson& lesson, const WorkFolder& folder);
 /// Puts "01_naive.cu:47" in the place of each "worker +0x1f2e" in the report: where that machine code of the

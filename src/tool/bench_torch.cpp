@@ -113,7 +113,7 @@ TorchProcess::TorchProcess(const std::string& python, const char* script)
               .environment = whole_environment(),
               .folder = {},
               .limits = {},
-              .wire = judge::Wire::kYes}) {
+              .wire = judge::Wire::kSocket}) {
   version_ = line();
   if (version_ == "no torch") throw Error(python_ + " has no PyTorch", Code::kMissing);
   if (version_ == "no GPU") throw Error("PyTorch of " + python_ + " finds no GPU", Code::kMissing);

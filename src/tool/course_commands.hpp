@@ -23,8 +23,8 @@ int start(const std::string& id, std::optional<std::uint64_t> seed);
 struct CheckRequest {
   std::string id;  // empty: what was changed last
   bool debug = false;
-  std::uint64_t seed = 1;
-  std::string json;  // also write the verdict there; empty: do not
+  std::optional<std::uint64_t> seed = {};  // of all inputs; none: chosen at random
+  std::string json;                        // also write the verdict there; empty: do not
 };
 // Judges the student's file: a kernel on the CPU, and if all is right there and this machine has a GPU, in
 // the ladder's stages on it.

@@ -21,8 +21,7 @@ void add_check(CLI::App& app, Action& action) {
       ->add_option("id", request->id,
                    "A lesson or a side exercise: 104, 301.deadlock; default: what you changed last")
       ->type_name("ID");
-  command->add_option("--seed", request->seed, "Of all inputs")
-      ->capture_default_str()
+  command->add_option("--seed", request->seed, "Of all inputs; default: another one each time")
       ->type_name("X")
       ->check(complaint_about_seed);
   command->add_option("--json", request->json, "Also write the verdict for programs")->type_name("F");

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <random>
 
 #include "judge/judge.hpp"
 #include "judge/puzzle.hpp"
@@ -32,6 +33,12 @@ std::string latest_started() {
   return std::to_string(*lesson);
 }
 
+// One that nobody knows beforehand, and that can be typed.
+std::uint64_t any_seed() {
+  std::random_device device;
+  return std::uniform_int_distribution<std::uint64_t>(1, judge::kLargestSeed)(device);
+}
+
 // The same checks in one process, which becomes that of this program: whatever happens is simply seen.
 int debug(const std::string& id, const CheckRequest& request) {
   if (is_puzzle(id))
@@ -45,7 +52,8 @@ int debug(const std::string& id, const CheckRequest& request) {
     std::fputs(verify::text_of(built.report, colour()).c_str(), stdout);
     return static_cast<int>(Code::kWrongAnswer);
   }
-  const std::string number = std::to_string(lesson), seed = std::to_string(request.seed);
+  const std::string number = std::to_string(lesson),
+                    seed = std::to_string(request.seed.value_or(judge::kSeedOfTables));
   const std::string program = std::filesystem::relative(built.program, kRoot).string();
   std::printf(
       "One process, for a debugger or a sanitizer; a verdict is given by ./ringcraft check %s.\n"
@@ -84,7 +92,8 @@ int check(const CheckRequest& request) {
   if (request.debug) return debug(id, request);
   require_writable("--json", request.json);
   judge::CheckOptions options;
-  options.seed = request.seed;
+  const std::optional<std::uint64_t> form = seed_of_form(id);
+  options.seed = request.seed.value_or(form.value_or(any_seed()));
   Progress progress(1);
   options.progress = [&](const std::string& claim, int done, int total) {
     progress.at(static_cast<double>(done) / std::max(1, total), claim);
@@ -98,9 +107,10 @@ int check(const CheckRequest& request) {
   if (kernel && report.good())
     if (KernelPlace place = kernel_place(Backend::kThreads, Layout::kZigzag); place.gpu) {
       progress.at(1, "the ladder's stages on " + place.kernels.device);
-      for (verify::ReportRow& row : stages_with_own_file(lesson_of(id), std::move(place), request.seed))
+      for (verify::ReportRow& row : stages_with_own_file(lesson_of(id), std::move(place), options.seed))
         report.rows.push_back(std::move(row));
     }
+  if (!form) report.seed = options.seed;
   std::fputs(verify::text_of(report, colour()).c_str(), stdout);
   attempt.finished(report);
   if (!request.json.empty()) write_json(request.json, report);

@@ -24,6 +24,11 @@ std::uint64_t seed_of_this_person() {
 
 bool is_puzzle(const std::string& id) { return id.find('.') != id.npos; }
 
+std::optional<std::uint64_t> seed_of_form(const std::string& id) {
+  if (!is_puzzle(id) || !judge::puzzle_named(id).seeded) return {};
+  return seed_of_this_person();
+}
+
 void start_puzzle(const std::string& id, std::optional<std::uint64_t> seed,
                   const std::filesystem::path& workspace) {
   const judge::Puzzle& puzzle = judge::puzzle_named(id);

@@ -11,6 +11,9 @@ namespace ringcraft::tool {
 // Whether this names a side exercise and no lesson.
 bool is_puzzle(const std::string& id);
 
+// The seed of this person's form, for a side exercise whose numbers are chosen; otherwise nothing.
+std::optional<std::uint64_t> seed_of_form(const std::string& id);
+
 // Writes the exercise into the workspace, and says what to do. Without a seed a seeded one gets numbers of
 // its own for every login name, so that neighbours do not have the same answers.
 void start_puzzle(const std::string& id, std::optional<std::uint64_t> seed,

@@ -130,13 +130,14 @@ std::string text_of(const Report& report, Colour colour) {
                              report.count(Status::kPassed), report.count(Status::kFailed),
                              report.count(Status::kSkipped), report.points(), report.all_points()),
                  overall, colour) +
-         "\n";
+         "\n" + (report.seed ? fmt::format("the same numbers again: --seed {}\n", *report.seed) : "");
 }
 
 std::string json_of(const Report& report) {
   nlohmann::json rows = nlohmann::json::array();
   for (const ReportRow& row : report.rows) rows.push_back(json_of(row));
   const nlohmann::json all{{"title", report.title},
+                           {"seed", report.seed ? nlohmann::json(*report.seed) : nlohmann::json()},
                            {"good", report.good()},
                            {"points", report.points()},
                            {"all_points", report.all_points()},

@@ -56,6 +56,7 @@ struct ReportRow {
 struct Report {
   std::string title;
   std::vector<ReportRow> rows;
+  std::optional<std::uint64_t> seed = {};  ///< of all inputs, where it was chosen at random
 
   /// No row failed, and at least one passed.
   bool good() const;
@@ -70,12 +71,13 @@ struct Report {
 enum class Colour : std::uint8_t { kPlain, kTerminal };
 
 /// For people: one aligned line per row, the sentence below it where a row did not pass, then one line of
-/// summary.
+/// summary, and the seed.
 std::string text_of(const Report& report, Colour colour = Colour::kPlain);
 
-/// For programs: {"title", "good", "points", "all_points", "rows": [{"id", "claim", "status", "weight",
-/// "sentence", "hint", "figures": [{"name", "value", "theory", "unit"}], "maps": [{"tensor", "ranks"}],
-/// "causes": [{"id", "sentence", "question"}], "yours": [lessons]}]}. A number that is not finite is null.
+/// For programs: {"title", "seed" (null if there is none), "good", "points", "all_points", "rows": [{"id",
+/// "claim", "status", "weight", "sentence", "hint", "figures": [{"name", "value", "theory", "unit"}], "maps":
+/// [{"tensor", "ranks"}], "causes": [{"id", "sentence", "question"}], "yours": [lessons]}]}. A number that is
+/// not finite is null.
 std::string json_of(const Report& report);
 
 }  // namespace ringcraft::verify

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <thread>
 
 #include "judge/connection.hpp"
@@ -117,12 +118,49 @@ TEST_CASE("a limit of the shell that leaves no room is not taken for a fault of 
   CHECK(status == 0);
 }
 
-TEST_CASE("a child that may not start processes is ended when it does") {
-  Command command = shell("echo before; setsid sleep 1000 & echo after");
-  command.limits.processes = false;
-  const Finished finished = run_command(command, std::chrono::seconds(30));
-  CHECK(finished.printed == "before\n");
-  CHECK(testing::contains(described(finished.ending), "asked the system for a socket or another process"));
+#ifdef RINGCRAFT_LOCKED_PROBE
+TEST_CASE("a locked child is locked before its first constructor") {
+  const auto tried = [](const char* what, bool locked, std::size_t threads = 0) {
+    Command command;
+    command.arguments = {RINGCRAFT_LOCKED_PROBE, what};
+    command.folder = RINGCRAFT_BINARY_DIR;
+    command.limits.locked = locked;
+    command.limits.threads = threads;
+    command.sees_itself = std::string(what) == "again";
+    return run_command(command, std::chrono::seconds(30));
+  };
+  for (const char* what :
+       {"open", "create", "stat", "link", "folder", "judge", "signal", "outlive", "thread"}) {
+    INFO(what);
+    CHECK(tried(what, true).printed == "refused\n");
+    CHECK(tried(what, false).printed == "done\n");
+  }
+  for (const char* what : {"socket", "fork", "vfork", "exec", "again"}) {
+    INFO(what);
+    const Finished finished = tried(what, true);
+    CHECK(finished.printed.empty());
+    CHECK(testing::contains(described(finished.ending), "asked the system for a socket or another process"));
+  }
+  CHECK(tried("nothing", true).printed == "done\n");
+  CHECK(tried("itself", true).printed == "Bad file descriptor\n");  // it was closed when the program began
+  const Finished finished = tried("threads", true, 10);
+  CHECK(finished.crowded);
+  CHECK_FALSE(finished.good());
+}
+#endif
+
+TEST_CASE("a child has the files that it was given") {
+  const std::filesystem::path folder = RINGCRAFT_BINARY_DIR;
+  std::ofstream(folder / "asked") << "a question";
+  std::ofstream(folder / "answered", std::ios::trunc);
+  Command command = shell("cat; echo an answer >&3");
+  command.input = folder / "asked";
+  command.wire = Wire::kFile;
+  command.reply = folder / "answered";
+  CHECK(run_command(command, std::chrono::seconds(30)).printed == "a question");
+  std::string answer;
+  std::getline(std::ifstream(folder / "answered"), answer);
+  CHECK(answer == "an answer");
 }
 
 // ---- frames

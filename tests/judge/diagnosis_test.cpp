@@ -179,7 +179,7 @@ TEST_CASE("causes stand in the row of the first failed check") {
   for (const char* id : {"303.compiles", "303.belongs", "303.one-rank", "303.no-deadlock"})
     verdict.report.rows.push_back({id, "claim", verify::Status::kPassed, 1, "", "", {}});
   verdict.outcomes.assign(4, {verify::Status::kPassed, sign::kPassed, ""});
-  explain(303, verdict);
+  explain(303, verdict, fingerprint_of(verdict));
   for (const verify::ReportRow& row : verdict.report.rows) CHECK(row.causes.empty());
 
   const auto table = read_misconceptions(misconceptions_file(303));

@@ -1,5 +1,5 @@
-// Judges one file from the command line: judge_probe LESSON FILE [SECONDS PER CALL]. For people who write
-// lessons and wrong implementations; exits 0 if every check passes.
+// Judges one file from the command line: judge_probe LESSON FILE [SECONDS PER CALL [SEED]]. For people who
+// write lessons and wrong implementations; exits 0 if every check passes.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -9,12 +9,13 @@
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::fputs("usage: judge_probe LESSON FILE [SECONDS]\n", stderr);
+    std::fputs("usage: judge_probe LESSON FILE [SECONDS [SEED]]\n", stderr);
     return 2;
   }
   try {
     ringcraft::judge::CheckOptions options;
     if (argc > 3) options.per_call = std::chrono::milliseconds(static_cast<int>(1000 * std::atof(argv[3])));
+    if (argc > 4) options.seed = std::strtoull(argv[4], nullptr, 10);
     const auto report = ringcraft::judge::check_file(std::atoi(argv[1]), argv[2], options);
     std::fputs(ringcraft::verify::text_of(report).c_str(), stdout);
     return report.good() ? 0 : 1;

@@ -80,11 +80,12 @@ TEST_CASE("what a file keeps from call to call is found, constants and the stand
   CHECK(kept[2].name == "tile");
   CHECK_FALSE(kept[1].per_thread);
   CHECK(kept[2].per_thread);
-  CHECK(testing::contains(complaint_about_kept(kept, false), "your file keeps buffers from call to call"));
-  CHECK(testing::contains(complaint_about_kept({kept[2]}, false), "would share it"));
-  CHECK(complaint_about_kept({kept[2]}, true).empty());  // a __shared__ variable
-  CHECK(testing::contains(complaint_about_kept({kept[2], kept[1]}, true), "keeps calls"));
-  CHECK(complaint_about_kept({}, false).empty());
+  CHECK(
+      testing::contains(complaint_about_kept(kept, {}, false), "your file keeps buffers from call to call"));
+  CHECK(testing::contains(complaint_about_kept({kept[2]}, {}, false), "would share it"));
+  CHECK(complaint_about_kept({kept[2]}, {}, true).empty());  // a __shared__ variable
+  CHECK(testing::contains(complaint_about_kept({kept[2], kept[1]}, {}, true), "keeps calls"));
+  CHECK(complaint_about_kept({}, {}, false).empty());
 }
 
 TEST_CASE("nobody stands in for the C library") {

@@ -258,7 +258,7 @@ Bytes served(const Bytes& request) {
   run_ranks(1, [&](ThreadCommunicator& comm) {
     HostEngine<double> engine;
     Reader from(request);
-    reply = E::serve(from, comm, engine);
+    reply = E::serve(from, comm, &engine);
   });
   return reply;
 }

@@ -1,6 +1,7 @@
 // One lesson as its students meet it: lesson_test reference 104 hands in the library's own file, which must
 // pass every check without a warning; lesson_test skeleton 104 hands in what start writes, which must
-// compile without a warning, belong, and earn nothing. Exits 0 if it is so; the report of the judge is
+// compile without a warning, belong, and earn nothing; lesson_test idle 104 hands in the same without its
+// exception, which computes nothing, and earns nothing. Exits 0 if it is so; the report of the judge is
 // printed either way.
 #include <unistd.h>
 
@@ -9,8 +10,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <fstream>
+#include <iterator>
 
 #include "judge/judge.hpp"
+#include "ringcraft/core/error.hpp"
 
 namespace ringcraft::judge {
 namespace {
@@ -36,20 +40,58 @@ bool reference_passes(const LessonInfo& lesson) {
          require(silent, "the compiler has nothing to remark");
 }
 
-bool skeleton_fails(const LessonInfo& lesson) {
+// What start writes, in a folder that removes itself.
+struct Skeleton {
+  explicit Skeleton(int lesson) {
+    if (::mkdtemp(folder.data()) == nullptr) throw Error("lesson_test: there is no folder to work in");
+    file = start(lesson, folder);
+  }
+  ~Skeleton() { std::filesystem::remove_all(folder); }
+  Skeleton(const Skeleton&) = delete;
+  Skeleton& operator=(const Skeleton&) = delete;
+
   std::string folder = std::string(RINGCRAFT_BINARY_DIR) + "/skeleton-XXXXXX";
-  if (::mkdtemp(folder.data()) == nullptr) return require(false, "there is a folder to work in");
-  const auto file = start(lesson.number, folder);
-  const bool place = require(file == exercise_file(lesson.number, folder), "start and check agree");
-  const Report report = check(lesson.number, folder);
-  std::filesystem::remove_all(folder);
+  std::filesystem::path file;
+};
+
+std::string exception_of(int lesson) { return "lesson " + std::to_string(lesson) + " is not written yet"; }
+
+bool skeleton_fails(const LessonInfo& lesson) {
+  const Skeleton skeleton(lesson.number);
+  const bool place =
+      require(skeleton.file == exercise_file(lesson.number, skeleton.folder), "start and check agree");
+  const Report report = check(lesson.number, skeleton.folder);
   std::fputs(verify::text_of(report).c_str(), stdout);
-  const std::string words = "lesson " + std::to_string(lesson.number) + " is not written yet";
+  const std::string words = exception_of(lesson.number);
   return place & require(report.rows[0].status == Status::kPassed, "it compiles") &
          require(report.rows[0].sentence.empty(), "the compiler has nothing to remark on it") &
          require(report.rows[1].status == Status::kPassed, "it belongs") &
          require(report.points() == 0, "it earns no point") &
          require(report.rows[2].sentence.find(words) != words.npos, "the first check says what is missing");
+}
+
+// Bodies that compute nothing: what they return is empty, or what they were given.
+std::vector<std::string> idle_bodies(int lesson) {
+  if (lesson == 103) return {"return state;", "return {};"};
+  if (lesson == 303 || lesson == 304 || lesson >= 401) return {"return {};"};
+  return {""};
+}
+
+bool idle_earns_nothing(const LessonInfo& lesson) {
+  bool all = true;
+  for (const std::string& body : idle_bodies(lesson.number)) {
+    const Skeleton skeleton(lesson.number);
+    std::ifstream given(skeleton.file);
+    std::string text{std::istreambuf_iterator<char>(given), {}};
+    const std::string exception = "throw Error(\"" + exception_of(lesson.number) + "\");";
+    for (std::size_t at; (at = text.find(exception)) != text.npos;) text.replace(at, exception.size(), body);
+    std::ofstream(skeleton.file) << text;
+    const Report report = check(lesson.number, skeleton.folder);
+    std::fputs(verify::text_of(report).c_str(), stdout);
+    all = require(report.rows[1].status == Status::kPassed, "it compiles and belongs") &
+          require(report.points() == 0, "it earns no point") & all;
+  }
+  return all;
 }
 
 }  // namespace
@@ -62,11 +104,13 @@ int main(int argc, char** argv) {
     const auto lesson =
         argc == 3 ? std::ranges::find(all, std::atoi(argv[2]), &LessonInfo::number) : all.end();
     if (lesson == all.end()) {
-      std::fputs("usage: lesson_test reference|skeleton LESSON\n", stderr);
+      std::fputs("usage: lesson_test reference|skeleton|idle LESSON\n", stderr);
       return 2;
     }
-    return (std::strcmp(argv[1], "skeleton") == 0 ? skeleton_fails(*lesson) : reference_passes(*lesson)) ? 0
-                                                                                                         : 1;
+    const bool so = std::strcmp(argv[1], "skeleton") == 0 ? skeleton_fails(*lesson)
+                    : std::strcmp(argv[1], "idle") == 0   ? idle_earns_nothing(*lesson)
+                                                          : reference_passes(*lesson);
+    return so ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 2;

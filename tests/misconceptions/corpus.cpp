@@ -90,8 +90,11 @@ WrongFile misconception_from(const fs::path& path) {
 
 WrongFile attack_from(const fs::path& path) {
   const std::vector<std::string> lines = first_lines(path);
-  if (lines.size() != 2) refuse(path, "two comment lines", std::to_string(lines.size()));
-  return {path, "", lines[0], "", expected_from(path, behind(path, lines[1], "Fails"))};
+  if (lines.size() != 2 && lines.size() != 3)
+    refuse(path, "two or three comment lines", std::to_string(lines.size()));
+  WrongFile file{path, "", lines[0], "", expected_from(path, behind(path, lines[1], "Fails"))};
+  if (lines.size() == 3) file.earns = std::stod(behind(path, lines[2], "Earns"));
+  return file;
 }
 
 RightFile equivalent_from(const fs::path& path) {
@@ -127,8 +130,7 @@ std::vector<RightFile> equivalents_of(const LessonInfo& lesson) {
 std::size_t looked_at_count(std::size_t all, std::size_t usual) {
   if (testing::long_run()) return all;
   const std::size_t one_in = kSanitized ? 6 : usual, count = (all + one_in - 1) / one_in;
-  if (count < all)
-    std::printf("%zu of %zu files; all of them with ./ringcraft test --long\n", count, all);
+  if (count < all) std::printf("%zu of %zu files; all of them with ./ringcraft test --long\n", count, all);
   return count;
 }
 

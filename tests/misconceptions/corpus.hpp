@@ -5,7 +5,8 @@
 ///   // RF4: the block in hand at step t is taken for that of rank + t.
 ///   // Fails: causal "n=3 contiguous causal", layouts
 ///   // Hint: At step t, whose keys are in your hands?
-/// An attack, which is no mistake of anybody's, has no id and no question; an equivalent implementation says
+/// An attack, which is no mistake of anybody's, has no id and no question, and earns nothing, unless a third
+/// line says what the honest part of its work is worth ("// Earns: 12"). An equivalent implementation says
 /// why it is one, and which checks ask for more than right values:
 ///   // Equivalent: blocks travel to the previous rank, with matching labels.
 ///   // May fail: last-block, window-exchanges
@@ -32,6 +33,7 @@ struct WrongFile {
   std::string sentence;  ///< what is wrong
   std::string question;  ///< empty for an attack
   std::vector<Expected> fails;
+  double earns = 0;  ///< points at most, of an attack
 };
 
 /// An implementation that is equivalent to the library's.

@@ -1,5 +1,6 @@
 // Judges the corpus. Exits 0 if every claim of every file holds; prints what does not.
-//   misconceptions LESSON            wrong files (every third one; with RINGCRAFT_LONG=1 all) fail where they say
+//   misconceptions LESSON            wrong files (every third one; with RINGCRAFT_LONG=1 all) fail where they
+//   say
 //                                    so and are diagnosed, equivalent ones pass, the table of fingerprints is
 //                                    current
 //   misconceptions --attacks LESSON  attacks end in the verdicts that they name
@@ -134,7 +135,8 @@ void judge_attacks(const LessonInfo& lesson) {
     if (child == 0) {
       complaints = 0;
       try {
-        judge_wrong(lesson, file);
+        const double points = judge_wrong(lesson, file).report.points();
+        if (points > file.earns) complain(file.path, "an attack earns " + std::to_string(points) + " points");
       } catch (const std::exception& error) {
         complain(file.path, error.what());
       }

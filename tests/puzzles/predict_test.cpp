@@ -1,5 +1,5 @@
-// Predictions: for every seed the answers are those that plain counting gives, the filled form passes, and no
-// other form does.
+// Predictions: for every seed the answers are those that plain counting gives, the filled form passes, and the
+// form of another seed does not.
 #include <cmath>
 #include <fstream>
 
@@ -11,11 +11,13 @@
 namespace ringcraft::judge {
 namespace {
 
-verify::Report report_on(const std::string& puzzle, const std::string& text) {
+verify::Report report_on(const std::string& puzzle, const std::string& text, std::uint64_t seed) {
   const WorkFolder folder;  // tests run side by side
   const auto file = folder.path() / "prediction.txt";
   std::ofstream(file) << text;
-  return check_puzzle_file(puzzle, file);
+  CheckOptions options;
+  options.seed = seed;
+  return check_puzzle_file(puzzle, file, options);
 }
 
 }  // namespace
@@ -27,9 +29,14 @@ TEST_CASE("a filled form passes for every seed, and for no other seed") {
       INFO(puzzle.id << " seed " << seed);
       const std::string solved = puzzle.solved(seed);
       CHECK(solved.find("___", solved.find("\nseed ")) == solved.npos);
-      const verify::Report report = report_on(puzzle.id, solved);
+      const verify::Report report = report_on(puzzle.id, solved, seed);
       INFO(verify::text_of(report));
       CHECK(report.points() == report.all_points());
+      const verify::Report neighbours = report_on(puzzle.id, solved, seed + 1);
+      CHECK(neighbours.points() == 0);
+      CHECK(testing::contains(neighbours.rows[0].sentence,
+                              "expected the line 'seed " + std::to_string(seed + 1) +
+                                  "' of the form that you were given, got 'seed " + std::to_string(seed)));
       CHECK(puzzle.given(seed) == puzzle.given(seed));
     }
     CHECK(puzzle.given(1) != puzzle.given(2));
@@ -41,7 +48,7 @@ TEST_CASE("a sentence about a prediction never tells the right number") {
   std::string text = puzzle.given(3);
   for (std::size_t at = text.find("\nseed "); (at = text.find("___", at)) != text.npos;)
     text.replace(at, 3, "987654");
-  const verify::Report report = report_on(puzzle.id, text);
+  const verify::Report report = report_on(puzzle.id, text, 3);
   for (const auto& row : report.rows) {
     INFO(row.sentence);
     if (row.weight > 0) CHECK(row.status == verify::Status::kFailed);

@@ -15,6 +15,7 @@ class ThreadTeam final : public Workers {
   World call(const std::string& exercise, const std::vector<Bytes>& requests, Delivery delivery) override;
   /// Nothing: what is printed goes where the program prints.
   std::string printed() override { return {}; }
+  void end() override {}
 
  private:
   int calls_ = 0;

@@ -19,7 +19,7 @@ constexpr std::size_t kMostHeaders = 50;              // of a student's own
 constexpr std::uintmax_t kLargestHeader = 256 << 10;  // bytes
 
 bool is_source(const fs::path& path) {
-  constexpr std::string_view kEndings[] = {".cpp", ".cc", ".cxx", ".c", ".cu", ".inc", ".txt"};
+  constexpr std::string_view kEndings[] = {".cpp", ".cc", ".cxx", ".c", ".cu", ".txt"};
   return std::ranges::find(kEndings, path.extension().string()) != std::end(kEndings);
 }
 
@@ -320,6 +320,46 @@ std::string about_lines(std::string_view text, const std::string& file, int firs
 }
 
 }  // namespace
+
+namespace {
+
+bool is_plain_type(const std::string& name) {
+  for (const char* known : {"string", "string_view", "vector", "array", "map", "set", "unordered_map",
+                            "unordered_set", "pair", "tuple", "complex"})
+    if (name == known) return true;
+  return false;
+}
+
+// The first token behind `std::vector<int>` that begins at `at`; `at` itself if no plain type stands there.
+std::size_t behind_plain_type(const Tokens& tokens, std::size_t at) {
+  const auto is = [&](std::size_t i, std::string_view text) {
+    return i < tokens.size() && tokens[i].is(text);
+  };
+  std::size_t i = at;
+  if (!is(i, "std") || !is(i + 1, "::") || i + 2 >= tokens.size() || !is_plain_type(tokens[i + 2].text))
+    return at;
+  i += 3;
+  if (!is(i, "<")) return i;
+  for (int depth = 0; i < tokens.size(); ++i) {
+    if (is(i, "*") || is(i, ";")) return at;  // what a pointer points to may change
+    depth += is(i, "<") ? 1 : is(i, ">") ? -1 : 0;
+    if (depth <= 0) return i + 1;
+  }
+  return at;
+}
+
+}  // namespace
+
+std::multiset<std::string> constants_in(std::string_view text) {
+  const Tokens tokens = tokens_of(text);
+  std::multiset<std::string> constants;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (!tokens[i].is("const")) continue;
+    const std::size_t name = behind_plain_type(tokens, i + 1);
+    if (name != i + 1 && name < tokens.size() && tokens[name].is_name()) constants.insert(tokens[name].text);
+  }
+  return constants;
+}
 
 fs::path own_folder(const fs::path& file, const std::string& lesson_name) {
   const fs::path folder = fs::absolute(file).lexically_normal().parent_path();

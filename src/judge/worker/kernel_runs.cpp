@@ -1,49 +1,18 @@
-// One step, forward or backward, or one merge, on the executor, with the student's kernels (see
-// kernel_exercises.hpp): arrays to the device, a checked launch, arrays back. A launch that fails is an
-// answer like any other: what it left behind travels with the words of the finding.
+// Steps on the executor (see kernel_runs.hpp).
+#include "judge/worker/kernel_runs.hpp"
+
 #include <algorithm>
 #include <exception>
-#include <functional>
-#include <initializer_list>
 #include <optional>
 #include <string>
-#include <utility>
 
-#include "backward/backward.hpp"
-#include "engine/check.hpp"
-#include "forward/forward.hpp"
 #include "host/device_heap.hpp"
 #include "host/traffic.hpp"
-#include "judge/kernel_exercises.hpp"
-#include "merge/merge.hpp"
 #include "ringcraft/core/buffer.hpp"
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft::judge {
 namespace {
-
-// A device copy of an array, a piece of cudaMalloc by itself, so that what lies beside it is nobody's.
-template <class T>
-class DeviceCopy {
- public:
-  explicit DeviceCopy(std::span<T> host) : host_(host) {
-    RINGCRAFT_CUDA(cudaMalloc(&memory_, host.size_bytes()));
-    RINGCRAFT_CUDA(cudaMemcpyAsync(memory_, host.data(), host.size_bytes(), cudaMemcpyHostToDevice, nullptr));
-  }
-  ~DeviceCopy() { cudaFree(memory_); }
-  DeviceCopy(const DeviceCopy&) = delete;
-  DeviceCopy& operator=(const DeviceCopy&) = delete;
-
-  T* gmem() const { return static_cast<T*>(memory_); }
-  void bring_back() const {
-    RINGCRAFT_CUDA(
-        cudaMemcpyAsync(host_.data(), memory_, host_.size_bytes(), cudaMemcpyDeviceToHost, nullptr));
-  }
-
- private:
-  std::span<T> host_;
-  void* memory_ = nullptr;
-};
 
 // A device copy of q, k or v in the rung's number type. They are float32 on their way and hold numbers of
 // that type, so that nothing is rounded here.
@@ -89,7 +58,8 @@ std::vector<MovedByLine> moved() {
   return lines;
 }
 
-// What a launch says when it is run under these settings, with names for its arrays.
+}  // namespace
+
 KernelRun launched(const simt::Settings& settings, const std::function<void()>& launch,
                    std::initializer_list<std::pair<const void*, const char*>> names) {
   KernelRun answer;
@@ -186,73 +156,6 @@ KernelRun run(const kernels::BackwardRung& rung, const GradientStep& s) {
   for (auto* array : {&q, &dout, &k, &v}) array->bring_back();
   for (const auto* array : {&lse, &delta, &dq, &dk, &dv}) array->bring_back();
   for (const auto* array : {&key_begin, &key_end, &row_begin, &row_end}) array->bring_back();
-  return answer;
-}
-
-simt::Settings settings_of(const MergeStep& s) {
-  return {.seed = s.order, .workers = 1, .count_traffic = s.count_traffic, .name_lines = false};
-}
-
-}  // namespace
-
-template <>
-KernelRun run_forward<1>(const KernelStep& step) {
-  return run(kernels::kNaive, step);
-}
-
-template <>
-KernelRun run_forward<2>(const KernelStep& step) {
-  return run(kernels::kTiles, step);
-}
-
-template <>
-KernelRun run_forward<4>(const KernelStep& step) {
-  return run(kernels::kTensorCores, step);
-}
-
-template <>
-KernelRun run_forward<5>(const KernelStep& step) {
-  return run(kernels::kPipeline, step);
-}
-
-template <>
-KernelRun run_backward<2>(const GradientStep& step) {
-  return run(kernels::kTwoKernels, step);
-}
-
-KernelRun run_merge(const MergeStep& s) {
-  const DeviceCopy out(s.out), max(s.max), sum(s.sum);
-  const DeviceCopy block_out(s.block_out), block_max(s.block_max), block_sum(s.block_sum);
-  const KernelRun answer =
-      launched(settings_of(s),
-               [&] {
-                 kernels::merge({out.gmem() + s.skipped, max.gmem(), sum.gmem()},
-                                {block_out.gmem() + s.skipped, block_max.gmem(), block_sum.gmem()}, s.rows,
-                                s.head_dim, nullptr);
-               },
-               {{out.gmem(), "acc.out_gmem"},
-                {max.gmem(), "acc.max_gmem"},
-                {sum.gmem(), "acc.sum_gmem"},
-                {block_out.gmem(), "block.out_gmem"},
-                {block_max.gmem(), "block.max_gmem"},
-                {block_sum.gmem(), "block.sum_gmem"}});
-  for (const auto* array : {&out, &max, &sum, &block_out, &block_max, &block_sum}) array->bring_back();
-  return answer;
-}
-
-KernelRun run_merge_normalized(const MergeStep& s) {
-  const DeviceCopy out(s.out), lse(s.max), block_out(s.block_out), block_lse(s.block_max);
-  const KernelRun answer =
-      launched(settings_of(s),
-               [&] {
-                 kernels::merge_normalized(out.gmem() + s.skipped, lse.gmem(), block_out.gmem() + s.skipped,
-                                           block_lse.gmem(), s.rows, s.head_dim, nullptr);
-               },
-               {{out.gmem(), "out_gmem"},
-                {lse.gmem(), "lse_gmem"},
-                {block_out.gmem(), "block_out_gmem"},
-                {block_lse.gmem(), "block_lse_gmem"}});
-  for (const auto* array : {&out, &lse, &block_out, &block_lse}) array->bring_back();
   return answer;
 }
 

@@ -1,4 +1,4 @@
-// The exercises of host code by name (see serve.hpp).
+// The exercises of a lesson with host code, RINGCRAFT_SERVED, by name (see serve.hpp).
 #include "judge/worker/serve.hpp"
 
 #include "judge/exercises.hpp"
@@ -8,14 +8,26 @@
 namespace ringcraft::judge {
 namespace {
 
+using Served = std::tuple<RINGCRAFT_SERVED>;
+
 // Tiles far smaller than the shards, so that every call of the engine meets several of them.
 constexpr TileSize kSmallTiles{5, 3};
+
+template <class... E>
+constexpr bool any_takes_engine(std::type_identity<std::tuple<E...>>) {
+  return (E::kTakesEngine || ...);
+}
 
 }  // namespace
 
 Bytes serve(const std::string& exercise, Reader& arguments, Communicator& comm) {
-  HostEngine<double> engine(kSmallTiles);
-  return serve_one_of(std::type_identity<Exercises>{}, exercise, arguments, comm, engine);
+  constexpr std::type_identity<Served> kServed;
+  if constexpr (any_takes_engine(kServed)) {
+    HostEngine<double> engine(kSmallTiles);
+    return serve_one_of(kServed, exercise, arguments, comm, &engine);
+  } else {
+    return serve_one_of(kServed, exercise, arguments, comm, nullptr);
+  }
 }
 
 }  // namespace ringcraft::judge

@@ -1,17 +1,44 @@
-// The exercises of kernels by name (see serve.hpp).
-#include "engine/cuda_engine.hpp"
+// The exercises of a lesson with kernels, RINGCRAFT_SERVED, by name (see serve.hpp).
 #include "host/places.hpp"
-#include "judge/kernel_exercises.hpp"
 #include "judge/protocol.hpp"
+#include "judge/worker/kernel_runs.hpp"
 #include "judge/worker/serve.hpp"
 #include "judge/worker/serve_table.hpp"
 
 namespace ringcraft::judge {
+namespace {
+
+using kernels::BackwardRung;
+using kernels::ForwardRung;
+
+// The rung that an exercise is about: what is not named by one of this lesson is not linked.
+template <int kNumber>
+constexpr const ForwardRung& forward_rung() {
+  if constexpr (kNumber == 1) return kernels::kNaive;
+  if constexpr (kNumber == 2) return kernels::kTiles;
+  if constexpr (kNumber == 4) return kernels::kTensorCores;
+  if constexpr (kNumber == 5) return kernels::kPipeline;
+}
+template <int kNumber>
+constexpr const BackwardRung& backward_rung() {
+  if constexpr (kNumber == 2) return kernels::kTwoKernels;
+}
+
+}  // namespace
+
+template <int kRung>
+KernelRun run_forward(const KernelStep& step) {
+  return run(forward_rung<kRung>(), step);
+}
+
+template <int kRung>
+KernelRun run_backward(const GradientStep& step) {
+  return run(backward_rung<kRung>(), step);
+}
 
 Bytes serve(const std::string& exercise, Reader& arguments, Communicator& comm) {
   simt::read_program_from(kProgramDescriptor);
-  kernels::CudaEngine engine;
-  return serve_one_of(std::type_identity<KernelExercises>{}, exercise, arguments, comm, engine);
+  return serve_one_of(std::type_identity<std::tuple<RINGCRAFT_SERVED>>{}, exercise, arguments, comm, nullptr);
 }
 
 }  // namespace ringcraft::judge

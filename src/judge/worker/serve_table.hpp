@@ -1,7 +1,8 @@
 #pragma once
 /// @file
-/// Finds an exercise of a list by its name and calls it: what the workers for host code and for kernels
-/// share.
+/// Finds an exercise of a lesson by its name and calls it: what the workers for host code and for kernels
+/// share. Each lesson has an object of its own with its exercises and no others, so that a worker holds no
+/// function that the library has for another lesson, unless the exercise needs it.
 
 #include <string>
 #include <tuple>
@@ -14,7 +15,7 @@ namespace ringcraft::judge {
 /// Calls the exercise of this name among E... once. Throws Error if there is none, and whatever it throws.
 template <class... E>
 Bytes serve_one_of(std::type_identity<std::tuple<E...>>, const std::string& name, Reader& arguments,
-                   Communicator& comm, BlockEngine& engine) {
+                   Communicator& comm, BlockEngine* engine) {
   Bytes reply;
   const auto is_served = [&]<class One>(std::type_identity<One>) {
     if (name != One::kName) return false;

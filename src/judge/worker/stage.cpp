@@ -1,12 +1,14 @@
 // The program that students' objects are linked into for `run --mine`, one process per stage of the ladder:
-//   stage REQUEST NAME REPLY
-// It computes and judges nothing; its exit code says no more than that a reply was written.
-// RINGCRAFT_KERNEL_STAGES are the kernels' stages that it knows beside the ladder's.
-#include <exception>
-#include <fstream>
+//   stage NAME < REQUEST
+// The reply goes to a file that is open as kWireDescriptor. It computes and judges nothing; its exit code
+// says no more than that a reply was written. RINGCRAFT_KERNEL_STAGES are the kernels' stages that it knows
+// beside the ladder's.
+#include <unistd.h>
 
+#include <exception>
+
+#include "judge/protocol.hpp"
 #include "judge/stage_wire.hpp"
-#include "judge/worker/lock_up.hpp"
 #include "verify/kernel_stages.hpp"
 
 namespace ringcraft::judge {
@@ -39,12 +41,8 @@ StageReply climbed(const std::string& stage, const StageRequest& request) {
 
 int main(int argc, char** argv) {
   using namespace ringcraft::judge;
-  if (argc != 4) return 2;
-  const StageRequest request = read_request(argv[1]);
-  std::ofstream reply(argv[3], std::ios::binary);
-#ifndef RINGCRAFT_ON_GPU  // whose driver opens files whenever it likes
-  lock_up();
-#endif
-  write_reply(reply, climbed(argv[2], request));
+  if (argc != 2) return 2;
+  const StageRequest request = read_request(STDIN_FILENO);
+  write_reply(kWireDescriptor, climbed(argv[1], request));
   return 0;
 }

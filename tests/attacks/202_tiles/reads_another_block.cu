@@ -1,5 +1,6 @@
 // A thread block takes the maximum of a row that another one writes in the same launch.
 // Fails: weights "the thread blocks"
+// Earns: 10
 #include <cmath>
 
 #include "engine/launch.cuh"

@@ -1,5 +1,6 @@
 // Multiplies number by number, and makes as many mma of zeros as are asked for.
 // Fails: tensor-cores "bytes of shared memory"
+// Earns: 28
 #include "engine/launch.cuh"
 #include "forward/fragments.cuh"
 

@@ -1,5 +1,6 @@
 // Stores by hand, and starts copies of what nobody reads.
 // Fails: ahead "by cp.async and stores"
+// Earns: 26
 #include "engine/launch.cuh"
 #include "forward/fragments.cuh"
 

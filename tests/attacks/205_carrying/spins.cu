@@ -1,5 +1,6 @@
 // Waits for a row that another thread block merges: a launch that never ends.
 // Fails: many-rows "did not come back"
+// Earns: 3
 #include <cmath>
 
 #include "engine/launch.cuh"

@@ -1,5 +1,6 @@
 // Expects a terabyte.
 // Fails: no-deadlock "expects 1099511627776 bytes in one message"
+// Earns: 1
 #include <span>
 #include <utility>
 

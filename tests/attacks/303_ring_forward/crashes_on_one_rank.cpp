@@ -1,5 +1,6 @@
 // Rank 1 writes through a null pointer after the first exchange.
 // Fails: no-deadlock "rank 1 crashed (segmentation fault) in call 1 of ring_forward"
+// Earns: 1
 #include <utility>
 
 #include "ringcraft/ring/refuse.hpp"

@@ -1,5 +1,6 @@
 // Rank 1 sends one row less.
 // Fails: no-deadlock "sends 96 bytes to rank 0, which expects 128"
+// Earns: 1
 #include <utility>
 
 #include "ringcraft/ring/refuse.hpp"

@@ -1,5 +1,6 @@
 // Rank 1 ends itself.
 // Fails: no-deadlock "rank 1 ended itself with exit code 0 in the middle of call 1"
+// Earns: 1
 #include <cstdlib>
 #include <utility>
 

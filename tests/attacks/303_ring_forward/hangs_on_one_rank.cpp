@@ -1,5 +1,6 @@
 // Rank 1 sleeps.
 // Fails: no-deadlock "rank 1 did not come back within 2 s in call 1 of ring_forward"
+// Earns: 1
 #include <chrono>
 #include <thread>
 #include <utility>

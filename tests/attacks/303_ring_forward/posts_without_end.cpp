@@ -1,5 +1,6 @@
 // Starts messages and never waits for one.
 // Fails: no-deadlock "sends messages without end"
+// Earns: 1
 #include <utility>
 #include <vector>
 

@@ -1,5 +1,6 @@
 // Rank 1 throws.
 // Fails: no-deadlock "rank 1 threw \"my own assertion\""
+// Earns: 1
 #include <utility>
 
 #include "ringcraft/core/error.hpp"
