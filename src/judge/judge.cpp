@@ -179,8 +179,9 @@ Verdict verdict_on_file(int lesson, const std::filesystem::path& file, const Che
   Judgement judgement(declared, options);
   judgement.build([&] { return compile(declared, file, folder); },
                   [&] {
-                    const BuildStep allowed = gate(declared, file, folder);
-                    return allowed.sentence.empty() ? link(declared, folder) : allowed;
+                    BuildStep step = gate(declared, file, folder);
+                    if (step.sentence.empty()) step.sentence = link(declared, folder).sentence;
+                    return step;
                   });
   judgement.check(team, library);
   Verdict verdict = std::move(judgement).verdict();

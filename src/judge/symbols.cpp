@@ -188,21 +188,20 @@ std::vector<Kept> parse_kept(std::string_view text) {
     if (name.starts_with("_ZGV") || name.starts_with("_ZSt") || name.starts_with("_ZNSt")) continue;
     if (name.starts_with("_ZZN5Eigen8internal20manage_caching_sizes"))
       continue;  // sizes of this processor's caches
-    const std::string whole_name = demangled(name);
+    std::string whole_name = demangled(name);
+    if (const auto tag = whole_name.rfind("[abi:"); tag != whole_name.npos && whole_name.ends_with("]"))
+      whole_name.erase(tag);
     const auto colons = whole_name.rfind("::");
     variables.push_back({colons == whole_name.npos ? whole_name : whole_name.substr(colons + 2), per_thread});
   }
   return variables;
 }
 
-std::string complaint_about_kept(const std::vector<Kept>& variables, std::multiset<std::string> constants,
+std::string complaint_about_kept(const std::vector<Kept>& variables, const std::set<std::string>& constants,
                                  bool kernel) {
   for (const Kept& variable : variables) {
     if (kernel && variable.per_thread) continue;
-    if (const auto constant = constants.find(variable.name); constant != constants.end()) {
-      constants.erase(constant);
-      continue;
-    }
+    if (constants.contains(variable.name)) continue;
     return "your file keeps " + variable.name + " from call to call, as a static or global variable; " +
            (kernel ? "a checked launch does not look there, and a GPU does not reach a plain one: take "
                      "__shared__ variables and the kernel's arguments"

@@ -46,8 +46,8 @@ struct Kept {
 std::vector<Kept> parse_kept(std::string_view text);
 
 /// A sentence for the first of these that a lesson's file may not have, or nothing. `constants`: names of
-/// variables that the source declares const (constants_in, gate/source.hpp), one for each declaration.
-std::string complaint_about_kept(const std::vector<Kept>& variables, std::multiset<std::string> constants,
+/// variables that the source declares const (constants_in, gate/source.hpp).
+std::string complaint_about_kept(const std::vector<Kept>& variables, const std::set<std::string>& constants,
                                  bool kernel);
 
 /// What to tell a student whose object opens files; empty: it opens none.

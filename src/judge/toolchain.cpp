@@ -30,6 +30,8 @@ namespace {
 constexpr std::chrono::seconds kPatience{60};  // for a tool that does not come back
 constexpr std::size_t kShownText = 3000;       // bytes of the compiler's messages
 
+constexpr rlim_t kLargestObject = 256 << 20;  // bytes
+
 // What one program may take.
 struct Effort {
   std::chrono::seconds patience;
@@ -55,7 +57,7 @@ Finished run_tool(std::vector<std::string> arguments, const WorkFolder& work,
                   const std::filesystem::path& working_directory, Effort effort = kOfTools) {
   const std::string program = arguments.front();
   const Limits limits{
-      .cpu_seconds = effort.cpu_seconds, .address_bytes = effort.address_bytes, .file_bytes = 256 << 20};
+      .cpu_seconds = effort.cpu_seconds, .address_bytes = effort.address_bytes, .file_bytes = kLargestObject};
   const Finished finished = run_command({.arguments = std::move(arguments),
                                          .environment = tool_environment(work),
                                          .folder = working_directory,
@@ -85,16 +87,20 @@ bool broke_down(const Finished& finished) {
   if (finished.timed_out || finished.ending.signalled) return true;
   for (const char* sign :
        {"signal terminated program", "out of memory allocating", "virtual memory exhausted",
-        "clang frontend command failed", "internal compiler error", "File too large", "file too large"})
+        "clang frontend command failed", "internal compiler error"})
     if (finished.printed.find(sign) != std::string::npos) return true;
   return false;
 }
 
 // "the first error, and the compiler's text below it"
 std::string compiler_sentence(const Finished& finished, const std::string& file) {
+  for (const char* sign : {"File size limit exceeded", "File too large"})
+    if (finished.printed.find(sign) != std::string::npos)
+      return file + " becomes an object of more than " + std::to_string(kLargestObject >> 20) +
+             " MB; which array is so large? Make it smaller, or fill it when the function is called";
   if (broke_down(finished))
     return "the compiler did not come to an end with " + file +
-           "; does it include or compute something endless, or hold an array of hundreds of megabytes?";
+           "; does it include or compute something endless?";
   const std::string text = cleaned(finished.printed, kShownText);
   const auto error = text.find("error:");
   const auto start = error == text.npos ? 0 : text.rfind('\n', error) + 1;

@@ -174,6 +174,13 @@ TEST_CASE("of the files that were read each is named that should not be") {
                           "no header of the course"));
 }
 
+TEST_CASE("constants are declared const, of a type that points nowhere") {
+  CHECK(constants_in(
+            "static const std::string a = \"x\"; const std::vector<std::pair<int, double>> b{};\n"
+            "static std::string c; const std::vector<int*> d; const int* e; const Own f; std::string g;") ==
+        std::set<std::string>{"a", "b"});
+}
+
 TEST_CASE("a file is a student's own, or a link to one") {
   const Folder folder;
   const fs::path library = folder.write("merge.cpp", "solution\n"),

@@ -350,9 +350,9 @@ std::size_t behind_plain_type(const Tokens& tokens, std::size_t at) {
 
 }  // namespace
 
-std::multiset<std::string> constants_in(std::string_view text) {
+std::set<std::string> constants_in(std::string_view text) {
   const Tokens tokens = tokens_of(text);
-  std::multiset<std::string> constants;
+  std::set<std::string> constants;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (!tokens[i].is("const")) continue;
     const std::size_t name = behind_plain_type(tokens, i + 1);

@@ -30,10 +30,9 @@ std::filesystem::path own_folder(const std::filesystem::path& file, const std::s
 std::string complaint_about_file(const std::filesystem::path& file, const std::filesystem::path& library,
                                  const Places& places);
 
-/// The names of variables that a source declares as `static const std::string name` and the like, once for
-/// each declaration: values of the standard library's plain types, which are made when the program starts and
-/// do not change.
-std::multiset<std::string> constants_in(std::string_view text);
+/// The names of variables that a source declares as `static const std::string name` and the like: values of
+/// the standard library's plain types, which are made when the program starts and do not change.
+std::set<std::string> constants_in(std::string_view text);
 
 /// The file's own text, and that of its own headers: what they include, line markers, asm.
 std::string complaint_about_text(const std::filesystem::path& file, const Places& places);
