@@ -281,7 +281,7 @@ Lesson lesson_301() {
                only_in_is_written},
               {"all-the-way-round",
                1,
-               {},
+               {"received"},
                "As many exchanges as ranks, one after the other, bring every message home.",
                "Each call stands for itself: does yours remember something of the call before?",
                all_the_way_round},

@@ -83,7 +83,8 @@ Fingerprint traits_for_diagnosis(const Lesson& lesson, const Verdict& verdict, C
     return fingerprint_of(verdict);
   options.seed = kSeedOfTables;
   options.progress = {};
-  Team team(worker_program(folder), options.per_call), library(library_program(folder), options.per_call);
+  Team team(worker_program(folder), options.per_call, lesson.is_kernel()),
+      library(library_program(folder), options.per_call);
   Judgement again(lesson, options);
   again.build([] { return BuildStep(); }, [] { return BuildStep(); });
   again.check(team, library);
@@ -175,7 +176,8 @@ Verdict verdict_on_file(int lesson, const std::filesystem::path& file, const Che
   require_judge(declared);
   require_exercise(file);
   const WorkFolder folder;
-  Team team(worker_program(folder), options.per_call), library(library_program(folder), options.per_call);
+  Team team(worker_program(folder), options.per_call, declared.is_kernel()),
+      library(library_program(folder), options.per_call);
   Judgement judgement(declared, options);
   judgement.build([&] { return compile(declared, file, folder); },
                   [&] {

@@ -27,23 +27,23 @@ Limits worker_limits(const Asked& asked) {
   return limits;
 }
 
-Command worker_command(const std::filesystem::path& program, const Asked& asked) {
+Command worker_command(const std::filesystem::path& program, const Asked& asked, bool sees_itself) {
   return {.arguments = {program.string()},
           .environment = worker_environment(),
           .folder = "/",
           .limits = worker_limits(asked),
           .wire = Wire::kSocket,
-          .sees_itself = true,
+          .sees_itself = sees_itself,
           .output_limit = kWorkerOutput};
 }
 
 }  // namespace
 
-Member::Member(const std::filesystem::path& program, const Asked& asked)
-    : child(worker_command(program, asked)), connection(child.wire().get()) {}
+Member::Member(const std::filesystem::path& program, const Asked& asked, bool sees_itself)
+    : child(worker_command(program, asked, sees_itself)), connection(child.wire().get()) {}
 
-Team::Team(std::filesystem::path program, std::chrono::milliseconds per_call)
-    : program_(std::move(program)), per_call_(per_call) {}
+Team::Team(std::filesystem::path program, std::chrono::milliseconds per_call, bool sees_itself)
+    : program_(std::move(program)), per_call_(per_call), sees_itself_(sees_itself) {}
 Team::~Team() = default;
 
 void Team::begin_check(const Asked& asked) {
@@ -59,7 +59,8 @@ void Team::begin_check(const Asked& asked) {
 
 World Team::call(const std::string& exercise, const std::vector<Bytes>& requests, Delivery delivery) {
   ++calls_;
-  while (members_.size() < requests.size()) members_.push_back(std::make_unique<Member>(program_, asked_));
+  while (members_.size() < requests.size())
+    members_.push_back(std::make_unique<Member>(program_, asked_, sees_itself_));
   const auto members = std::span(members_).first(requests.size());
   for (std::size_t rank = 0; rank < requests.size(); ++rank) {
     Writer call;

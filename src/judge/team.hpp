@@ -84,8 +84,9 @@ struct Member;  // one worker (round.hpp)
 /// asks for others.
 class Team final : public Workers {
  public:
-  /// Workers run `program`; a call may take this long.
-  Team(std::filesystem::path program, std::chrono::milliseconds per_call);
+  /// Workers run `program`; a call may take this long. `sees_itself`: they have it open for reading, to tell
+  /// what an address belongs to.
+  Team(std::filesystem::path program, std::chrono::milliseconds per_call, bool sees_itself = false);
   ~Team() override;
 
   /// Ends the workers if the check asks for others.
@@ -100,6 +101,7 @@ class Team final : public Workers {
 
   std::filesystem::path program_;
   std::chrono::milliseconds per_call_;
+  bool sees_itself_;
   Asked asked_;
   std::vector<std::unique_ptr<Member>> members_;
   std::string printed_;
