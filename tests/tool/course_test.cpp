@@ -63,7 +63,7 @@ TEST_CASE("a lesson is here, started, done; and what is next follows the road") 
   CHECK(course.next() == 104);  // the one at hand
   course.progress().add_passed("104", "aa");
   CHECK(course.next() == 105);
-  CHECK(course.next(403) == 102);  // behind the last lesson the road begins again
+  CHECK(course.next(403) == 102);                          // behind the last lesson the road begins again
   CHECK(course.next(tool::after("301.deadlock")) == 301);  // its lesson, which is still to be done
   CHECK(course.next(tool::after("301")) == 302);
   CHECK(course.done() == 2);
@@ -234,4 +234,31 @@ TEST_CASE("several resets keep several texts, and undo with a new text changes p
   (void)tool::undo_reset(course, 104);
   CHECK(contents(file) == "third");
   CHECK(contents(file + ".before-reset") == "first");
+}
+
+TEST_CASE("every check has numbers of its own, and the seed that it names repeats them") {
+  const Folder folder;
+  const std::string command = "check 104 --json '" + folder.file("verdict.json") + "' ";
+  const std::filesystem::path file = judge::exercise_file(104, folder.file("exercises"));
+  std::filesystem::create_directories(file.parent_path());
+  std::string text = contents((tool::source_root() / "src/ringcraft/attention/merge.cpp").string());
+  text.insert(text.find("// BEGIN SOLUTION 104"), "acc.max[0] += T(0.5);\n  ");  // wrong by numbers
+  write(file, text);
+  const auto said = [&](const std::string& more) {
+    const Ran ran = run_command(folder, "RINGCRAFT_WORKSPACE='" + folder.file("exercises") +
+                                            "' '" RINGCRAFT_TOOL "' " + command + more);
+    CHECK(ran.exit_code == 1);
+    return ran.out;
+  };
+  const auto seed_in = [](const std::string& out) {
+    const std::string words = "the same numbers again: --seed ";
+    const auto at = out.find(words);
+    REQUIRE(at != out.npos);
+    return out.substr(at + words.size(), out.find('\n', at) - at - words.size());
+  };
+  const std::string first = said(""), second = said("");
+  CHECK(seed_in(first) != seed_in(second));
+  CHECK(first != second);
+  CHECK(said("--seed " + seed_in(first)) == first);
+  CHECK(has(contents(folder.file("verdict.json")), "\"seed\": " + seed_in(first)));
 }
