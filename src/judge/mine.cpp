@@ -6,12 +6,12 @@
 #include <iterator>
 #include <utility>
 
-#include "judge/child.hpp"
 #include "judge/config.hpp"
 #include "judge/judge.hpp"
 #include "judge/round.hpp"
 #include "judge/stage_wire.hpp"
 #include "judge/team.hpp"
+#include "process/child.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
 
@@ -38,7 +38,8 @@ BuildStep built(const Lesson& lesson, const std::filesystem::path& file, const W
 std::vector<std::string> stage_environment(Device device) {
   std::vector<std::string> environment = worker_environment();
   if (device == Device::kCpu) return environment;
-  inherit(environment, {"PATH", "LD_LIBRARY_PATH", "HOME", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"});
+  process::inherit(environment,
+                   {"PATH", "LD_LIBRARY_PATH", "HOME", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"});
   return environment;
 }
 
@@ -59,7 +60,7 @@ rlim_t reply_limit(const verify::Inputs& inputs) {
 }
 
 // A GPU's driver reserves terabytes of addresses, and starts what it needs.
-Limits stage_limits(Device device, const Problem& problem, const verify::Inputs& inputs) {
+process::Limits stage_limits(Device device, const Problem& problem, const verify::Inputs& inputs) {
   if (device == Device::kGpu) return {};
   return {.address_bytes = address_limit(problem, inputs),
           .file_bytes = reply_limit(inputs),
@@ -147,15 +148,16 @@ verify::StageResult Mine::climb(const verify::Stage& stage, const Problem& share
     throw Misbehaviour(kind, with_printed(who + what, printed));
   };
 
-  const Finished finished = run_command({.arguments = {folder_.path() / "stage", stage.name},
-                                         .environment = stage_environment(device_),
-                                         .folder = "/",
-                                         .limits = stage_limits(device_, shared, inputs),
-                                         .input = request,
-                                         .wire = Wire::kFile,
-                                         .reply = reply_file,
-                                         .output_limit = kMostText},
-                                        limit);
+  const process::Finished finished =
+      process::run_command({.arguments = {folder_.path() / "stage", stage.name},
+                            .environment = stage_environment(device_),
+                            .folder = "/",
+                            .limits = stage_limits(device_, shared, inputs),
+                            .input = request,
+                            .wire = process::Wire::kFile,
+                            .reply = reply_file,
+                            .output_limit = kMostText},
+                           limit);
   using Kind = Misbehaviour::Kind;
   if (finished.timed_out)
     misbehaved(Kind::kSilent,

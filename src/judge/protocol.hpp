@@ -15,11 +15,6 @@
 
 namespace ringcraft::judge {
 
-/// The worker's end of the socket.
-inline constexpr int kWireDescriptor = 3;
-/// A worker's own program, open for reading: its symbols say what an address belongs to.
-inline constexpr int kProgramDescriptor = 4;
-
 /// Sizes that no honest exercise comes near.
 inline constexpr std::uint64_t kLargestFrame = std::uint64_t{64} << 20;  ///< bytes of one frame
 inline constexpr std::uint64_t kLargestMessage = std::uint64_t{16}

@@ -31,9 +31,9 @@ bool Round::all_answered() const {
 }
 
 World Round::run(std::chrono::milliseconds limit) {
-  const auto deadline = Clock::now() + limit;
+  const auto deadline = process::Clock::now() + limit;
   while (!all_answered()) {
-    if (Clock::now() >= deadline) too_late(limit);
+    if (process::Clock::now() >= deadline) too_late(limit);
     wait_for_something(deadline);
     for (int rank = 0; rank < size(); ++rank) serve(rank);
   }
@@ -47,7 +47,7 @@ World Round::run(std::chrono::milliseconds limit) {
   return world;
 }
 
-void Round::wait_for_something(Clock::time_point deadline) {
+void Round::wait_for_something(process::Clock::time_point deadline) {
   std::vector<pollfd> ready;
   for (int rank = 0; rank < size(); ++rank) {
     const Member& m = member(rank);
@@ -55,7 +55,7 @@ void Round::wait_for_something(Clock::time_point deadline) {
     ready.push_back({at(rank).reply ? -1 : m.child.wire().get(), events, 0});
     ready.push_back({m.child.output().get(), POLLIN, 0});  // -1, and passed over, once it is closed
   }
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - process::Clock::now()).count();
   ::poll(ready.data(), ready.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, kLookAgain)));
 }
 
@@ -170,8 +170,8 @@ void Round::throw_if_board_failed() const {
 }
 
 void Round::ended(int rank) {
-  Child& child = member(rank).child;
-  const auto ending = child.wait_until(Clock::now() + std::chrono::seconds(1));
+  process::Child& child = member(rank).child;
+  const auto ending = child.wait_until(process::Clock::now() + std::chrono::seconds(1));
   child.read_output();
   if (!ending) misbehaved(Kind::kEnded, rank, "closed its connection to the judge");
   if (!ending->signalled) misbehaved(Kind::kEnded, rank, described(*ending), " in the middle of ");

@@ -8,9 +8,9 @@
 #include <optional>
 #include <span>
 
-#include "judge/child.hpp"
 #include "judge/connection.hpp"
 #include "judge/team.hpp"
+#include "process/child.hpp"
 #include "ringcraft/comm/switchboard.hpp"
 
 namespace ringcraft::judge {
@@ -25,7 +25,7 @@ struct Member {
   /// Starts the program, limited and with an empty environment.
   Member(const std::filesystem::path& program, const Asked& asked, bool sees_itself);
 
-  Child child;
+  process::Child child;
   Connection connection;
 };
 
@@ -65,7 +65,7 @@ class Round {
   }
 
   bool all_answered() const;
-  void wait_for_something(Clock::time_point deadline);
+  void wait_for_something(process::Clock::time_point deadline);
   void serve(int rank);
   void handle(int rank, Frame frame);
   void post(int rank, Reader from);

@@ -16,23 +16,23 @@ std::vector<std::string> worker_environment() {
 namespace {
 
 // A call has a deadline; the processor time is that of all calls of a lesson, on all threads.
-Limits worker_limits(const Asked& asked) {
-  Limits limits{.cpu_seconds = 600,
-                .address_bytes = rlim_t{2} << 30,
-                .file_bytes = 1 << 20,
-                .threads = kMostThreads,
-                .locked = kLockable};
+process::Limits worker_limits(const Asked& asked) {
+  process::Limits limits{.cpu_seconds = 600,
+                         .address_bytes = rlim_t{2} << 30,
+                         .file_bytes = 1 << 20,
+                         .threads = kMostThreads,
+                         .locked = kLockable};
   if (asked.address_bytes > 0) limits.address_bytes = asked.address_bytes;
   if (kSanitized) limits.address_bytes = 0;  // a sanitizer's shadow memory takes terabytes of addresses
   return limits;
 }
 
-Command worker_command(const std::filesystem::path& program, const Asked& asked, bool sees_itself) {
+process::Command worker_command(const std::filesystem::path& program, const Asked& asked, bool sees_itself) {
   return {.arguments = {program.string()},
           .environment = worker_environment(),
           .folder = "/",
           .limits = worker_limits(asked),
-          .wire = Wire::kSocket,
+          .wire = process::Wire::kSocket,
           .sees_itself = sees_itself,
           .output_limit = kWorkerOutput};
 }

@@ -15,17 +15,19 @@
 #include <sstream>
 #include <utility>
 
-#include "judge/child.hpp"
 #include "judge/config.hpp"
 #include "judge/gate/object.hpp"
 #include "judge/gate/source.hpp"
 #include "judge/symbols.hpp"
 #include "judge/team.hpp"
 #include "judge/text_file.hpp"
+#include "process/child.hpp"
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft::judge {
 namespace {
+
+using process::Finished;
 
 constexpr std::chrono::seconds kPatience{60};  // for a tool that does not come back
 constexpr std::size_t kShownText = 3000;       // bytes of the compiler's messages
@@ -49,21 +51,21 @@ const std::string kNotExpanded =
 // ended goes with the folder.
 std::vector<std::string> tool_environment(const WorkFolder& work) {
   std::vector<std::string> environment{"LC_ALL=C", "TMPDIR=" + work.path().string()};
-  inherit(environment, {"PATH"});
+  process::inherit(environment, {"PATH"});
   return environment;
 }
 
 Finished run_tool(std::vector<std::string> arguments, const WorkFolder& work,
                   const std::filesystem::path& working_directory, Effort effort = kOfTools) {
   const std::string program = arguments.front();
-  const Limits limits{
+  const process::Limits limits{
       .cpu_seconds = effort.cpu_seconds, .address_bytes = effort.address_bytes, .file_bytes = kLargestObject};
-  const Finished finished = run_command({.arguments = std::move(arguments),
-                                         .environment = tool_environment(work),
-                                         .folder = working_directory,
-                                         .limits = limits,
-                                         .output_limit = std::size_t{16} << 20},
-                                        effort.patience);
+  const Finished finished = process::run_command({.arguments = std::move(arguments),
+                                                  .environment = tool_environment(work),
+                                                  .folder = working_directory,
+                                                  .limits = limits,
+                                                  .output_limit = std::size_t{16} << 20},
+                                                 effort.patience);
   if (!finished.ending.signalled && finished.ending.number == 127)
     throw Error("judge", "the program " + program, "no such program",
                 "install the compiler that this tree was built with, or build it again", Code::kMissing);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/check.hpp"
-#include "judge/child.hpp"
+#include "process/child.hpp"
 #include "ringcraft/core/random.hpp"
 #include "timing/peak.hpp"
 #include "timing/timed_step.hpp"
@@ -49,7 +49,7 @@ std::string described(const Device& device) {
 std::string clocks() {
   char bus[32] = {};
   RINGCRAFT_CUDA(cudaDeviceGetPCIBusId(bus, sizeof bus, 0));
-  const judge::Finished said = judge::run_command(
+  const process::Finished said = process::run_command(
       {.arguments = {"/usr/bin/env", "nvidia-smi", "-i", bus,
                      "--query-gpu=clocks.sm,clocks.mem,power.draw,temperature.gpu", "--format=csv,noheader"},
        .environment = whole_environment(),

@@ -113,7 +113,7 @@ TorchProcess::TorchProcess(const std::string& python, const char* script)
               .environment = whole_environment(),
               .folder = {},
               .limits = {},
-              .wire = judge::Wire::kSocket}) {
+              .wire = process::Wire::kSocket}) {
   version_ = line();
   if (version_ == "no torch") throw Error(python_ + " has no PyTorch", Code::kMissing);
   if (version_ == "no GPU") throw Error("PyTorch of " + python_ + " finds no GPU", Code::kMissing);
@@ -154,8 +154,8 @@ std::optional<double> TorchOnGpu::milliseconds(const TorchGpuRun& run) {
 
 std::string TorchProcess::line() {
   std::string text;
-  const auto deadline = judge::Clock::now() + kPatience;
-  while (!text.ends_with('\n') && judge::Clock::now() < deadline) {
+  const auto deadline = process::Clock::now() + kPatience;
+  while (!text.ends_with('\n') && process::Clock::now() < deadline) {
     pollfd ready{child_.wire().get(), POLLIN, 0};
     ::poll(&ready, 1, 1000);
     char letter = 0;  // one at a time: an answer is short
@@ -164,7 +164,7 @@ std::string TorchProcess::line() {
     if (got == 0) break;
   }
   if (text.empty()) {
-    child_.wait_until(judge::Clock::now() + std::chrono::seconds(1));
+    child_.wait_until(process::Clock::now() + std::chrono::seconds(1));
     child_.read_output();
     const std::string said = child_.printed().substr(0, child_.printed().find('\n'));
     throw Error(python_ + " with PyTorch ended or gave no answer" + (said.empty() ? "" : ": " + said),

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "judge/child.hpp"
+#include "process/child.hpp"
 #include "ringcraft/engine/block_engine.hpp"
 
 namespace ringcraft::tool {
@@ -43,7 +43,7 @@ class TorchProcess {
  private:
   std::string line();
 
-  judge::Child child_;
+  process::Child child_;
   std::string version_;
 };
 

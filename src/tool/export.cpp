@@ -8,9 +8,9 @@
 #include <iterator>
 #include <sstream>
 
-#include "judge/child.hpp"
 #include "judge/judge.hpp"
 #include "judge/toolchain.hpp"
+#include "process/child.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
 #include "tool/course_commands.hpp"
@@ -108,11 +108,11 @@ void write_files(const StudentTree& tree, const fs::path& folder) {
 void call(std::vector<std::string> arguments, const fs::path& folder) {
   const char* path = std::getenv("PATH");
   const std::string program = arguments.front();
-  const judge::Finished finished =
-      judge::run_command({.arguments = std::move(arguments),
-                          .environment = {"LC_ALL=C", std::string("PATH=") + (path != nullptr ? path : "")},
-                          .folder = folder},
-                         std::chrono::seconds(300));
+  const process::Finished finished =
+      process::run_command({.arguments = std::move(arguments),
+                            .environment = {"LC_ALL=C", std::string("PATH=") + (path != nullptr ? path : "")},
+                            .folder = folder},
+                           std::chrono::seconds(300));
   if (!finished.good())
     throw Error("export", program + " to end well", shown(finished.printed, 500), "build the tree again",
                 Code::kMissing);

@@ -38,7 +38,8 @@ bool is_network(const fs::path& folder) {
 bool is_source(const fs::path& file) {
   const std::string name = file.filename().string();
   if (name.empty() || name.front() == '.' || name.front() == '#') return false;
-  constexpr std::array<std::string_view, 7> kEndings{".cpp", ".cu", ".hpp", ".cuh", ".h", ".txt", ".schedule"};
+  constexpr std::array<std::string_view, 7> kEndings{".cpp", ".cu",  ".hpp",     ".cuh",
+                                                     ".h",   ".txt", ".schedule"};
   return std::ranges::find(kEndings, file.extension().string()) != kEndings.end();
 }
 
@@ -58,7 +59,7 @@ FileWatch::FileWatch(fs::path workspace, Watching how) : workspace_(std::move(wo
   if (how == Watching::kBest && !is_network(workspace_)) {
     const int fd = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (fd >= 0) {
-      inotify_ = judge::Descriptor(fd);
+      inotify_ = process::Descriptor(fd);
       watch_folders();
     }
   }

@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "judge/child.hpp"
+#include "process/child.hpp"
 
 namespace ringcraft::tool {
 
@@ -44,7 +44,7 @@ class FileWatch {
   std::set<std::filesystem::path> told();
 
   std::filesystem::path workspace_;
-  judge::Descriptor inotify_;
+  process::Descriptor inotify_;
   std::map<int, std::filesystem::path> folders_;  // by watch descriptor
   Stamps known_;
 };

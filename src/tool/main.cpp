@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <new>
 
-#include "judge/child.hpp"
+#include "process/child.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
 #include "tool/command_line.hpp"
@@ -21,7 +21,7 @@ int report(const std::string& sentence, ringcraft::Code code) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  ringcraft::judge::end_children_on_signals();
+  ringcraft::process::end_children_on_signals();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a write that fails, and has a sentence
   try {
     const int code = ringcraft::tool::parse_command_line(argc, argv)();

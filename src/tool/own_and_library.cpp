@@ -6,8 +6,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "judge/child.hpp"
 #include "judge/toolchain.hpp"
+#include "process/child.hpp"
 #include "ringcraft/core/error.hpp"
 #include "tool/output.hpp"
 #include "tool/text_file.hpp"
@@ -59,12 +59,12 @@ std::string diff_text(const Course& course, int lesson, verify::Colour colour) {
   const judge::WorkFolder folder;
   const std::filesystem::path reference = folder.path() / "library";
   write_text("diff", reference.string(), without_marks(read_text_file("diff", library, kLargestFile)));
-  const judge::Finished ran =
-      judge::run_command({.arguments = {"/usr/bin/env", "diff", "-U", "3", "--label", shown_path(own),
-                                        "--label", shown_path(library), own.string(), reference.string()},
-                          .environment = whole_environment(),
-                          .output_limit = 4 * kLargestFile},
-                         std::chrono::seconds(20));
+  const process::Finished ran =
+      process::run_command({.arguments = {"/usr/bin/env", "diff", "-U", "3", "--label", shown_path(own),
+                                          "--label", shown_path(library), own.string(), reference.string()},
+                            .environment = whole_environment(),
+                            .output_limit = 4 * kLargestFile},
+                           std::chrono::seconds(20));
   if (ran.good()) return "Your file is the library's, to the letter.\n";
   if (ran.timed_out || ran.ending.signalled || ran.ending.number != 1)
     throw Error("diff", "the program diff", "none that works", "install diffutils", Code::kMissing);

@@ -13,7 +13,7 @@
 #include <optional>
 #include <sstream>
 
-#include "judge/child.hpp"
+#include "process/child.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/hash.hpp"
 #include "tool/text_file.hpp"
@@ -32,10 +32,10 @@ std::optional<std::string> fact(const std::string& line, std::string_view id, st
 
 // Holds other tools off the folder while a line is added; the lock ends with the descriptor. Where a file
 // system knows no locks, the rename alone keeps the file whole.
-judge::Descriptor locked(const std::filesystem::path& folder) {
+process::Descriptor locked(const std::filesystem::path& folder) {
   const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return {};
-  judge::Descriptor lock(fd);
+  process::Descriptor lock(fd);
   (void)::flock(lock.get(), LOCK_EX);
   return lock;
 }
@@ -129,7 +129,7 @@ void ProgressFile::add_hints(const std::string& id, int shown) {
 void ProgressFile::add(const std::string& line) {
   std::error_code failed;
   std::filesystem::create_directories(path_.parent_path(), failed);
-  const judge::Descriptor lock = locked(path_.parent_path());
+  const process::Descriptor lock = locked(path_.parent_path());
   read();
   if (std::ranges::find(lines_, line) == lines_.end()) lines_.push_back(line);
   std::string text;

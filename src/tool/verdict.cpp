@@ -112,17 +112,17 @@ CheckRun::CheckRun(const std::string& id)
 
 CheckRun::~CheckRun() {
   child_.ask_to_end();
-  (void)child_.wait_until(judge::Clock::now() + kPatience);
+  (void)child_.wait_until(process::Clock::now() + kPatience);
 }
 
 bool CheckRun::ended() {
   if (child_.read_output() && !child_.flooded()) return false;
-  (void)child_.wait_until(judge::Clock::now() + kPatience);
+  (void)child_.wait_until(process::Clock::now() + kPatience);
   return true;
 }
 
 double CheckRun::seconds() const {
-  return std::chrono::duration<double>(judge::Clock::now() - begin_).count();
+  return std::chrono::duration<double>(process::Clock::now() - begin_).count();
 }
 
 std::optional<Report> CheckRun::report() const {

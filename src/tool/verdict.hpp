@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "judge/child.hpp"
 #include "judge/toolchain.hpp"
+#include "process/child.hpp"
 #include "tool/terminal.hpp"
 #include "verify/report.hpp"
 
@@ -32,8 +32,8 @@ class CheckRun {
 
  private:
   judge::WorkFolder folder_;
-  judge::Child child_;
-  judge::Clock::time_point begin_ = judge::Clock::now();
+  process::Child child_;
+  process::Clock::time_point begin_ = process::Clock::now();
 };
 
 // What verify::json_of wrote. Throws Error for anything else.

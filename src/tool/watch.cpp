@@ -29,7 +29,7 @@
 namespace ringcraft::tool {
 namespace {
 
-using Clock = judge::Clock;
+using Clock = process::Clock;
 
 constexpr std::chrono::milliseconds kQuiet{50};  // an editor's save is several steps
 constexpr std::array kKeys{"n next", "h hint", "c check", "a all", "l list", "d diff", "r reset", "q quit"};

@@ -3,21 +3,23 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "judge/child.hpp"
 #include "judge/config.hpp"
 #include "judge/judge.hpp"
+#include "process/child.hpp"
 #include "reports.hpp"
 #include "support/errors.hpp"
 
 namespace ringcraft::judge {
 namespace {
 
+using process::Finished;
+
 // What the program of this file prints, and how it ends.
 Finished debugged(int lesson, const std::filesystem::path& file) {
   const DebugBuild built = build_for_debugging(lesson, file);
   INFO(verify::text_of(built.report));
   REQUIRE_FALSE(built.program.empty());
-  return run_command(
+  return process::run_command(
       {.arguments = {built.program.string(), std::to_string(lesson)}, .environment = {"PATH=/usr/bin:/bin"}},
       std::chrono::seconds(120));
 }

@@ -2,12 +2,12 @@
 // comes first on the linker's command line, and its call into the array that the C library runs first. Where
 // the judge has locked the worker up already, from its first instruction, this is a second lock of the same
 // kind. A sanitizer's reports need files: there is no lock.
-#include "judge/lock.hpp"
+#include "process/lock.hpp"
 
 #ifndef RINGCRAFT_SANITIZED
 namespace {
 
-void lock_up() { ringcraft::judge::lock_up(); }
+void lock_up() { ringcraft::process::lock_up(); }
 
 [[gnu::used, gnu::section(".preinit_array")]] void (*const first)() = lock_up;
 

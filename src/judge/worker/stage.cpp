@@ -1,14 +1,14 @@
 // The program that students' objects are linked into for `run --mine`, one process per stage of the ladder:
 //   stage NAME < REQUEST
-// The reply goes to a file that is open as kWireDescriptor. It computes and judges nothing; its exit code
-// says no more than that a reply was written. RINGCRAFT_KERNEL_STAGES are the kernels' stages that it knows
-// beside the ladder's.
+// The reply goes to a file that is open as process::kWireDescriptor. It computes and judges nothing; its exit
+// code says no more than that a reply was written. RINGCRAFT_KERNEL_STAGES are the kernels' stages that it
+// knows beside the ladder's.
 #include <unistd.h>
 
 #include <exception>
 
-#include "judge/protocol.hpp"
 #include "judge/stage_wire.hpp"
+#include "process/descriptors.hpp"
 #include "verify/kernel_stages.hpp"
 
 namespace ringcraft::judge {
@@ -43,6 +43,6 @@ int main(int argc, char** argv) {
   using namespace ringcraft::judge;
   if (argc != 2) return 2;
   const StageRequest request = read_request(STDIN_FILENO);
-  write_reply(kWireDescriptor, climbed(argv[1], request));
+  write_reply(ringcraft::process::kWireDescriptor, climbed(argv[1], request));
   return 0;
 }

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "process/descriptors.hpp"
+
 namespace ringcraft::judge {
 namespace {
 
@@ -14,7 +16,7 @@ namespace {
 
 void read_all(void* to, std::size_t size) {
   for (auto* at = static_cast<std::byte*>(to); size > 0;) {
-    const ssize_t got = ::read(kWireDescriptor, at, size);
+    const ssize_t got = ::read(process::kWireDescriptor, at, size);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) judge_is_gone();
     at += got;
@@ -24,7 +26,7 @@ void read_all(void* to, std::size_t size) {
 
 void write_all(const void* from, std::size_t size) {
   for (const auto* at = static_cast<const std::byte*>(from); size > 0;) {
-    const ssize_t put = ::send(kWireDescriptor, at, size, MSG_NOSIGNAL);
+    const ssize_t put = ::send(process::kWireDescriptor, at, size, MSG_NOSIGNAL);
     if (put < 0 && errno == EINTR) continue;
     if (put <= 0) judge_is_gone();
     at += put;

@@ -3,7 +3,7 @@
 /// The filter of system calls around a student's code. The judge puts it on before the program with that code
 /// begins (child.hpp), and the program once more before any of the student's code runs (worker/first.cpp).
 
-namespace ringcraft::judge {
+namespace ringcraft::process {
 
 /// The one start of a program that a lock still lets through, execveat(program, path, arguments, environment,
 /// AT_EMPTY_PATH): these very pointers, of which the program that starts knows none.
@@ -21,4 +21,4 @@ struct OneStart {
 /// and nothing else. Where the kernel offers no seccomp (it does on x86-64 and AArch64) nothing changes.
 void lock_up(const OneStart* start = nullptr);
 
-}  // namespace ringcraft::judge
+}  // namespace ringcraft::process

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace ringcraft::judge {
+namespace ringcraft::process {
 
 using Clock = std::chrono::steady_clock;
 
@@ -150,4 +150,4 @@ struct Finished {
 /// Runs a command to its end, at most this long.
 Finished run_command(const Command& command, std::chrono::seconds limit);
 
-}  // namespace ringcraft::judge
+}  // namespace ringcraft::process

@@ -1,5 +1,5 @@
 // The filter of system calls (see lock.hpp).
-#include "judge/lock.hpp"
+#include "process/lock.hpp"
 
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <iterator>
 
-namespace ringcraft::judge {
+namespace ringcraft::process {
 
 #if defined(__x86_64__) || defined(__aarch64__)
 namespace {
@@ -54,7 +54,7 @@ constexpr unsigned kAllowed[] = {
 constexpr unsigned kEnding[] = {
     SYS_socket, SYS_execve, SYS_execveat,
 #if defined(__x86_64__)
-    SYS_fork, SYS_vfork,
+    SYS_fork,   SYS_vfork,
 #endif
 };
 
@@ -136,7 +136,8 @@ void lock_up(const OneStart* start) {
   program.allow_with(SYS_kill, 0, self);
   program.allow_with(SYS_prlimit64, 0, {0u, self[0]});
   program.allow_with(SYS_fcntl, 1, {unsigned{F_GETFD}, unsigned{F_SETFD}, unsigned{F_GETFL}});
-  program.allow_with(SYS_prctl, 0, {unsigned{PR_SET_NO_NEW_PRIVS}, unsigned{PR_SET_SECCOMP}});  // a lock within
+  program.allow_with(SYS_prctl, 0,
+                     {unsigned{PR_SET_NO_NEW_PRIVS}, unsigned{PR_SET_SECCOMP}});  // a lock within
   program.decide(kRefused);
   const sock_fprog filter{static_cast<unsigned short>(program.size), program.lines};
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
@@ -145,4 +146,4 @@ void lock_up(const OneStart* start) {
 void lock_up(const OneStart*) {}
 #endif
 
-}  // namespace ringcraft::judge
+}  // namespace ringcraft::process

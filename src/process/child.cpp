@@ -1,5 +1,5 @@
 // Processes, pipes, limits (see child.hpp).
-#include "judge/child.hpp"
+#include "process/child.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -19,11 +19,11 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "judge/lock.hpp"
-#include "judge/protocol.hpp"
+#include "process/descriptors.hpp"
+#include "process/lock.hpp"
 #include "ringcraft/core/error.hpp"
 
-namespace ringcraft::judge {
+namespace ringcraft::process {
 namespace {
 
 [[noreturn]] void no_process(const std::string& what) {
@@ -316,4 +316,4 @@ Finished run_command(const Command& command, std::chrono::seconds limit) {
   return {ending.value_or(Ending{true, SIGKILL}), child.printed(), !ending && !stopped, child.crowded()};
 }
 
-}  // namespace ringcraft::judge
+}  // namespace ringcraft::process
