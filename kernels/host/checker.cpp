@@ -183,6 +183,9 @@ void Checker::copy_arrives(const void* to, std::size_t bytes) {
 }
 
 void Checker::matrix_row(const void* row, int first_lane, int step, Place place) {
+  if (settings().check && finding_.empty() &&
+      find(reinterpret_cast<std::uintptr_t>(row)).kind == Region::kDevice)
+    found_not_shared(place);
   const bool counting = std::exchange(counts_, false);  // the rows count as a whole
   for (int i = 0; i < 4; ++i)
     access_by(thread_ / 32 * 32 + first_lane + i * step, static_cast<const std::byte*>(row) + 4 * i, 4,

@@ -97,6 +97,7 @@ class Checker {
   std::string memory_of(const Region& region, std::size_t offset);
   std::string in_block(const std::string& sentence) const;
   void found_race(const Seen& seen, std::size_t offset, const Race& race);
+  void found_not_shared(Place place);
   void found_in_flight(const Seen& seen, std::size_t offset, const Touch& copy);
   void suspect_unwritten(const Seen& seen, std::size_t offset);
 

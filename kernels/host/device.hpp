@@ -18,6 +18,7 @@
 #define __global__
 #define __device__
 #define __host__
+#define __constant__ const  // with its values: nobody copies others there
 #define __forceinline__ inline
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __launch_bounds__(...)

@@ -38,12 +38,42 @@ class DeviceHeap {
   /// The living and the lately freed ones, by address.
   std::vector<Piece> pieces() const;
 
+  /// From now on all pieces come from one range of addresses, which can be taken from the host's code
+  /// (WithoutDevice). Before the first allocation.
+  void gather();
+  /// One more, or one less, who takes device memory away, or has it nevertheless.
+  void take(int more);
+  void give(int more);
+
  private:
+  void* block_of(std::size_t whole);
+  void protect() const;
+
+  std::byte *arena_ = nullptr, *top_ = nullptr;
+  std::multimap<std::size_t, void*> unused_;  // blocks of the range, by size
+  int taken_ = 0, given_ = 0;
   mutable std::mutex mutex_;
   std::map<std::uintptr_t, Piece> pieces_;  // by first byte
   std::deque<std::uintptr_t> freed_;        // oldest first
   std::size_t freed_bytes_ = 0;
   int count_ = 0;
+};
+
+/// While this lives, touching device memory is a segmentation fault, as for the host of a GPU: except within
+/// a DeviceAccess, which launches and copies have.
+class WithoutDevice {
+ public:
+  WithoutDevice() { DeviceHeap::get().take(1); }
+  ~WithoutDevice() { DeviceHeap::get().take(-1); }
+  WithoutDevice(const WithoutDevice&) = delete;
+  WithoutDevice& operator=(const WithoutDevice&) = delete;
+};
+class DeviceAccess {
+ public:
+  DeviceAccess() { DeviceHeap::get().give(1); }
+  ~DeviceAccess() { DeviceHeap::get().give(-1); }
+  DeviceAccess(const DeviceAccess&) = delete;
+  DeviceAccess& operator=(const DeviceAccess&) = delete;
 };
 
 }  // namespace ringcraft::simt

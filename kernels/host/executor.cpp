@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "host/checker.hpp"
+#include "host/device_heap.hpp"
 #include "host/thread_block.hpp"
 #include "ringcraft/core/error.hpp"
 
@@ -49,6 +50,7 @@ class Launch {
     }
   }
 
+  bool failed() const { return failed_; }
   void rethrow() const {
     if (failure_) std::rethrow_exception(failure_);
   }
@@ -127,6 +129,11 @@ std::size_t helpers_for(const Grid& grid) {
 
 }  // namespace
 
+int& failed_launches() {
+  static int count = 0;
+  return count;
+}
+
 Settings& settings() {
   static Settings all;
   return all;
@@ -153,11 +160,13 @@ void run(const Grid& grid, const std::function<void()>& thread) {
   else if (left > 0)
     --left;
   Launch launch(grid, thread);
+  const DeviceAccess access;
   if (checks_launches()) {
     static std::mutex one_at_a_time;
     const std::lock_guard lock(one_at_a_time);
     const Checker checker;
     launch.work();
+    if (launch.failed()) ++failed_launches();
     return launch.rethrow();
   }
   static Helpers helpers;

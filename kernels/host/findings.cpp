@@ -88,6 +88,12 @@ void Checker::suspect_unwritten(const Seen& seen, std::size_t offset) {
                           ", which no thread of this block has written before");
 }
 
+void Checker::found_not_shared(Place place) {
+  finding_ =
+      in_block("thread " + std::to_string(thread_) + " hands ldmatrix an address of device memory at " +
+               described(place) + ": it loads from shared memory alone");
+}
+
 void Checker::found_in_flight(const Seen& seen, std::size_t offset, const Touch& copy) {
   finding_ = in_block("thread " + std::to_string(seen.thread) + " " + present(seen.what) + " " +
                       memory_of(seen.region, offset) + " at " + described(seen.place) +

@@ -10,18 +10,27 @@
 #include <string>
 #include <utility>
 
+#include "host/checker.hpp"
 #include "host/cuda_runtime_api.h"
 #include "host/device_heap.hpp"
 #include "host/streams.hpp"
 
 namespace {
 
+using ringcraft::simt::DeviceAccess;
 using ringcraft::simt::DeviceHeap;
 using ringcraft::simt::Streams;
 
 thread_local std::string failed_work;  // what the work that cudaErrorLaunchFailure speaks of said
 
 bool on_device(const void* memory, std::size_t bytes) { return DeviceHeap::get().holds(memory, bytes); }
+
+// A kernel runs on the device, and these are calls of the host.
+void require_host(const char* call) {
+  if (ringcraft::simt::Checker::running != nullptr)
+    throw ringcraft::Error(std::string("a kernel calls ") + call +
+                           ", which only the host can: copy with loads and stores");
+}
 
 cudaError_t valid(bool good) { return good ? cudaSuccess : cudaErrorInvalidValue; }
 
@@ -65,10 +74,12 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int device) {
 }
 
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+  require_host("cudaMalloc");
   *memory = DeviceHeap::get().allocate(bytes);
   return *memory != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 cudaError_t cudaFree(void* memory) {
+  require_host("cudaFree");
   Streams::get().finish_all();
   return valid(memory == nullptr || DeviceHeap::get().free(memory));
 }
@@ -81,21 +92,28 @@ cudaError_t cudaFreeHost(void* memory) {
   return cudaSuccess;
 }
 cudaError_t cudaMemset(void* memory, int byte, std::size_t bytes) {
+  require_host("cudaMemset");
   if (!on_device(memory, bytes)) return cudaErrorInvalidValue;
+  const DeviceAccess access;
   std::memset(memory, byte, bytes);
   return cudaSuccess;
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
+  require_host("cudaMemcpyAsync");
   const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
   const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
   if (on_device(from, bytes) != from_device || on_device(to, bytes) != to_device)
     return cudaErrorInvalidValue;
-  Streams::get().enqueue(stream, [=] { std::memcpy(to, from, bytes); });
+  Streams::get().enqueue(stream, [=] {
+    const DeviceAccess access;
+    std::memcpy(to, from, bytes);
+  });
   return cudaSuccess;
 }
 
 void ringcraftEnqueue(cudaStream_t stream, std::function<void()> work) {
+  require_host("<<< >>>");
   Streams::get().enqueue(stream, std::move(work));
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {

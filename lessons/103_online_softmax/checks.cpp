@@ -64,17 +64,34 @@ void one_score(Trial& trial) {
     const std::vector<double> scores{score};
     require_state("a single score of " + text_of(score), scan(trial, scores), scores);
   }
+  Random random(trial.seed());
+  for (int times = 0; times < 3; ++times) {
+    const std::vector<double> scores{3 * random.normal()};
+    require_state("a single score of " + text_of(scores[0]), scan(trial, scores), scores);
+  }
+}
+
+// Some scores in this order, other ones for each seed.
+ScoreRow sorted_row(const Trial& trial, const std::string& name, bool rising) {
+  Random random(trial.seed());
+  ScoreRow row{name, {}};
+  for (int j = 0; j < 6; ++j) row.scores.push_back(2 * random.normal());
+  std::ranges::sort(row.scores);
+  if (!rising) std::ranges::reverse(row.scores);
+  return row;
 }
 
 void falling(Trial& trial) {
-  require_rows(trial,
-               {{"scores 5, 4, 2, 1, 0.5", {5, 4, 2, 1, 0.5}}, {"the same score four times", {2, 2, 2, 2}}});
+  require_rows(trial, {{"scores 5, 4, 2, 1, 0.5", {5, 4, 2, 1, 0.5}},
+                       {"the same score four times", {2, 2, 2, 2}},
+                       sorted_row(trial, "6 falling scores", false)});
 }
 
 void rising(Trial& trial) {
   require_rows(trial, {{"scores 1, 3", {1, 3}},
                        {"scores 0.5, 1, 2, 4, 5", {0.5, 1, 2, 4, 5}},
-                       {"scores -9, -6, -2", {-9, -6, -2}}});
+                       {"scores -9, -6, -2", {-9, -6, -2}},
+                       sorted_row(trial, "6 rising scores", true)});
 }
 
 void ordinary(Trial& trial) { require_rows(trial, ordinary_rows(trial.seed())); }
@@ -165,7 +182,7 @@ Lesson lesson_103() {
                "A score at or below m leaves m alone and adds exp(s - m) to l.",
                falling},
               {"rising",
-               2,
+               3,
                {"one-score"},
                "When the maximum grows, the sum so far follows it.",
                "Old terms were divided by exp(old maximum): in which currency is l now, and by what must it "
@@ -202,8 +219,8 @@ Lesson lesson_103() {
                "If the first score is -inf, what does your code subtract from it?",
                partly_seen},
               {"nothing-seen",
-               1,
-               {"one-score"},
+               0,
+               {},
                "No score, or nothing but -inf, leaves the state as it was.",
                "What is -inf - (-inf), and which number could be subtracted while m is still -inf?",
                nothing_seen},

@@ -103,8 +103,9 @@ Mask packed(Mask mask, std::vector<Position> borders) {
   return mask;
 }
 
-// What the figures behind the table are tried on: all layouts, windows, packs, ragged and empty shards.
-std::vector<Problem> mixture() {
+// What the figures behind the table are tried on: all layouts, windows, packs, ragged and empty shards; and
+// sizes that are others for each seed.
+std::vector<Problem> mixture(const Trial& trial) {
   std::vector<Problem> problems;
   for (const Layout layout : kLayouts) {
     problems.push_back(make(layout, causal_mask(), 16, 4));
@@ -115,6 +116,10 @@ std::vector<Problem> mixture() {
   problems.push_back(make(Layout::kContiguous, window_mask(6), 20, 5));
   problems.push_back(make(Layout::kContiguous, causal_mask(), 3, 5));
   problems.push_back(make(Layout::kZigzag, full_mask(), 9, 1));
+  Random random(trial.seed());
+  for (const Layout layout : kLayouts)
+    problems.push_back(make(layout, window_mask(random.integer(1, 90)), random.integer(100, 300),
+                            static_cast<int>(random.integer(3, 9))));
   return problems;
 }
 
@@ -123,6 +128,8 @@ std::vector<Problem> mixture() {
 void one_rank(Trial& trial) {
   require_pairs(trial, make(Layout::kContiguous, causal_mask(), 7, 1));
   require_pairs(trial, make(Layout::kZigzag, full_mask(), 5, 1));
+  Random random(trial.seed());
+  require_pairs(trial, make(Layout::kContiguous, causal_mask(), random.integer(900, 1500), 1));
 }
 
 void full_attention(Trial& trial) {
@@ -178,7 +185,7 @@ void any_problem(Trial& trial) {
 }
 
 void sums(Trial& trial) {
-  for (const Problem& problem : mixture()) {
+  for (const Problem& problem : mixture(trial)) {
     const auto got = work_of(trial, problem).by_rank, want = by_rank(counted(problem));
     if (got != want)
       wrong(problem, "by_rank is " + text(got) + ", and the columns of the table add up to " + text(want));
@@ -186,7 +193,7 @@ void sums(Trial& trial) {
 }
 
 void skipped(Trial& trial) {
-  for (const Problem& problem : mixture()) {
+  for (const Problem& problem : mixture(trial)) {
     const int got = work_of(trial, problem).skipped;
     int want = 0;
     for (const auto& step : counted(problem)) want += static_cast<int>(std::ranges::count(step, 0));
@@ -197,7 +204,7 @@ void skipped(Trial& trial) {
 }
 
 void cost(Trial& trial) {
-  for (const Problem& problem : mixture()) {
+  for (const Problem& problem : mixture(trial)) {
     const Index got = work_of(trial, problem).synchronous_cost;
     Index want = 0;
     for (const auto& step : counted(problem)) want += *std::ranges::max_element(step);
@@ -208,7 +215,7 @@ void cost(Trial& trial) {
 }
 
 void imbalance(Trial& trial) {
-  for (const Problem& problem : mixture()) {
+  for (const Problem& problem : mixture(trial)) {
     const double got = work_of(trial, problem).imbalance;
     double total = 0, busiest = 0;
     const std::vector<Index> pairs = by_rank(counted(problem));

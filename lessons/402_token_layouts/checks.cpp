@@ -5,6 +5,7 @@
 
 #include "judge/lesson.hpp"
 #include "judge/ring_trial.hpp"
+#include "ringcraft/core/random.hpp"
 
 namespace ringcraft::judge {
 namespace {
@@ -55,20 +56,50 @@ void require_owners(Trial& trial, Layout layout, int ranks, int rounds) {
     require_owner(trial, layout, ranks, static_cast<Position>(p), owners[p]);
 }
 
+// The same for some tokens of a deal that the seed chooses: of many ranks, or if there is one, of many
+// rounds.
+enum class About : bool { kPositions, kOwners };
+void require_some(Trial& trial, Layout layout, bool alone, int rounds, About asked) {
+  Random random(trial.seed());
+  const int ranks = alone ? 1 : static_cast<int>(random.integer(50, 250));
+  const std::vector<int> owners = dealt(layout, ranks, alone ? 100'000 : rounds);
+  for (int times = 0; times < 10; ++times) {
+    const Position p = random.integer(0, static_cast<Index>(owners.size()) - 1);
+    const int rank = owners[static_cast<std::size_t>(p)];
+    if (asked == About::kPositions)
+      require_position(trial, layout, ranks, rank, p / ranks, p);
+    else
+      require_owner(trial, layout, ranks, p, rank);
+  }
+}
+
 constexpr Layout kTokenLayouts[] = {Layout::kStriped, Layout::kZigzagToken};
 
 // ---- the checks
 
-void striped(Trial& trial) { require_positions(trial, Layout::kStriped, 4, 4); }
-void striped_owner(Trial& trial) { require_owners(trial, Layout::kStriped, 4, 4); }
-void first_rounds(Trial& trial) { require_positions(trial, Layout::kZigzagToken, 4, 2); }
+void striped(Trial& trial) {
+  require_positions(trial, Layout::kStriped, 4, 4);
+  require_some(trial, Layout::kStriped, false, 4, About::kPositions);
+}
+void striped_owner(Trial& trial) {
+  require_owners(trial, Layout::kStriped, 4, 4);
+  require_some(trial, Layout::kStriped, false, 4, About::kOwners);
+}
+void first_rounds(Trial& trial) {
+  require_positions(trial, Layout::kZigzagToken, 4, 2);
+  require_some(trial, Layout::kZigzagToken, false, 2, About::kPositions);
+}
 void zigzag(Trial& trial) { require_positions(trial, Layout::kZigzagToken, 4, 5); }
-void zigzag_owner(Trial& trial) { require_owners(trial, Layout::kZigzagToken, 4, 5); }
+void zigzag_owner(Trial& trial) {
+  require_owners(trial, Layout::kZigzagToken, 4, 5);
+  require_some(trial, Layout::kZigzagToken, false, 5, About::kOwners);
+}
 
 void one_rank(Trial& trial) {
   for (const Layout layout : kTokenLayouts) {
     require_positions(trial, layout, 1, 5);
     require_owners(trial, layout, 1, 5);
+    require_some(trial, layout, true, 0, About::kPositions);
   }
 }
 
@@ -164,14 +195,14 @@ Lesson lesson_402() {
           {"striped",
            1,
            {},
-           "Striped, 4 ranks: row a of rank r is token 4 a + r.",
+           "Striped: row a of rank r is token N a + r, on 4 ranks and on many.",
            "How many tokens have been dealt when round `row` begins, and where in the round does the rank "
            "sit?",
            striped},
           {"striped-owner",
            1,
            {},
-           "Striped, 4 ranks: the owner of every token.",
+           "Striped: the owner of every token, on 4 ranks and on many.",
            "After how many tokens does the deal begin again with rank 0?",
            striped_owner},
           {"there-and-back",
@@ -184,7 +215,7 @@ Lesson lesson_402() {
           {"first-rounds",
            1,
            {},
-           "Token zig-zag, 4 ranks: the second round runs backwards.",
+           "Token zig-zag: the second round runs backwards, on 4 ranks and on many.",
            "Who sits first when the round runs backwards, and who last? There is no rank N.",
            first_rounds},
           {"zigzag",

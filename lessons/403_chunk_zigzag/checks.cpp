@@ -4,6 +4,7 @@
 
 #include "judge/lesson.hpp"
 #include "judge/ring_trial.hpp"
+#include "ringcraft/core/random.hpp"
 
 namespace ringcraft::judge {
 namespace {
@@ -43,6 +44,18 @@ void require_cut(Trial& trial, Position seqlen, int chunks) {
                   trial.call<NthChunk>(seqlen, chunks, g).result, want[static_cast<std::size_t>(g)]);
 }
 
+// The same for some of the chunks.
+void require_some(Trial& trial, Position seqlen, int chunks, Random& random) {
+  const std::vector<Chunk> want = cut(seqlen, chunks);
+  for (int times = 0; times < 10; ++times) {
+    const Index g = random.integer(0, chunks - 1);
+    require_chunk("chunk " + std::to_string(g) + " of " + std::to_string(chunks) + " over " +
+                      std::to_string(seqlen) + " tokens",
+                  trial.call<NthChunk>(seqlen, chunks, static_cast<int>(g)).result,
+                  want[static_cast<std::size_t>(g)]);
+  }
+}
+
 std::string deal(Position seqlen, int ranks) {
   return std::to_string(seqlen) + " tokens on " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks");
 }
@@ -73,10 +86,15 @@ std::vector<ChunkPair> all_pairs(Trial& trial, Position seqlen, int ranks) {
 void even_cut(Trial& trial) {
   require_cut(trial, 12, 4);
   require_cut(trial, 10, 5);
+  Random random(trial.seed());
+  const int chunks = static_cast<int>(random.integer(50, 250));
+  require_some(trial, chunks * random.integer(2, 99), chunks, random);
 }
 
 void one_chunk(Trial& trial) {
   for (const Position seqlen : {1, 7}) require_cut(trial, seqlen, 1);
+  Random random(trial.seed());
+  require_cut(trial, random.integer(1000, 999'999), 1);
 }
 
 void uneven_cut(Trial& trial) {
@@ -90,11 +108,18 @@ void few_tokens(Trial& trial) {
   require_cut(trial, 1, 6);
 }
 
-void first_with_last(Trial& trial) { require_pairs(trial, 16, 4); }
+void first_with_last(Trial& trial) {
+  require_pairs(trial, 16, 4);
+  Random random(trial.seed());
+  const int ranks = static_cast<int>(random.integer(20, 99));
+  require_pairs(trial, 2 * ranks * random.integer(2, 99), ranks);
+}
 
 void one_rank(Trial& trial) {
   require_pairs(trial, 8, 1);
   require_pairs(trial, 2, 1);
+  Random random(trial.seed());
+  require_pairs(trial, 2 * random.integer(1000, 499'999), 1);
 }
 
 void any_ranks(Trial& trial) {
@@ -113,8 +138,10 @@ void empty_chunks(Trial& trial) {
 
 // Every position once, early before late, and no shard more than one token longer than another.
 void everyone_once(Trial& trial) {
-  for (const int ranks : {1, 3, 4})
-    for (const Position seqlen : {4, 9, 14, 21}) {
+  Random random(trial.seed());
+  for (const int ranks : {1, 3, 4, static_cast<int>(random.integer(10, 40))})
+    for (const Position seqlen :
+         {Position{4}, Position{9}, Position{14}, Position{21}, random.integer(100, 999)}) {
       std::vector<int> owners(static_cast<std::size_t>(seqlen), -1);
       const std::vector<ChunkPair> pairs = all_pairs(trial, seqlen, ranks);
       Index least = seqlen, most = 0;
@@ -147,7 +174,8 @@ void everyone_once(Trial& trial) {
 
 // The causal work of a chunk is the sum over its positions of position + 1.
 void balance(Trial& trial) {
-  for (const int ranks : {2, 3, 4}) {
+  Random random(trial.seed());
+  for (const int ranks : {2, 3, 4, static_cast<int>(random.integer(20, 99))}) {
     const Position seqlen = 10 * ranks;
     const Index want = seqlen * (seqlen + 1) / (2 * ranks);
     for (int rank = 0; rank < ranks; ++rank) {
@@ -232,7 +260,7 @@ Lesson lesson_403() {
            2,
            {},
            "16 tokens on 4 ranks: rank 0 has the first and the last of 8 chunks, rank 3 the two in the "
-           "middle.",
+           "middle; and so on many ranks.",
            "There are 2N chunks, numbered from 0: which number has the last, and which the one before it?",
            first_with_last},
           {"one-rank",

@@ -41,6 +41,8 @@ extern const std::vector<std::string> kGpuCompile;
 extern const std::vector<std::string> kLink;
 /// The objects of a worker that stand in front of the student's.
 extern const std::vector<std::string> kFirst;
+/// The same of a worker that runs kernels; empty where there is none.
+extern const std::vector<std::string> kFirstKernels;
 /// The object that calls a lesson's exercises, and no others: what a worker of that lesson serves.
 extern const std::map<int, std::string> kServed;
 /// The objects of the worker, the archives of the library, and what they need: after those of the lesson.

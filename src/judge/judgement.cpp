@@ -120,6 +120,8 @@ void Judgement::judge(const Check& check, Workers& team, Workers& library) {
     }
     if (row.sentence.find("is not written yet") != row.sentence.npos)
       row.hint = "The TODO still stands in your file: write the body, and take the throw away.";
+    constexpr std::size_t kLongest = 4000;  // of a sentence, before what was printed
+    if (row.sentence.size() > kLongest) row.sentence = row.sentence.substr(0, kLongest) + "...";
     row.figures = trial.figures();
     show_printed(row, team.printed());
     if (row.status == Status::kFailed && !remark_.empty())

@@ -10,10 +10,9 @@ namespace ringcraft::judge {
 
 const std::vector<Lesson>& all_lessons() {
   static const std::vector<Lesson> lessons{
-      lesson_101(), lesson_102(), lesson_103(), lesson_104(), lesson_105(), lesson_106(),
-      lesson_107(), lesson_108(), lesson_201(), lesson_202(), lesson_203(), lesson_204(), lesson_205(),
-      lesson_206(), lesson_301(), lesson_302(), lesson_303(), lesson_304(), lesson_401(), lesson_402(),
-      lesson_403()};
+      lesson_101(), lesson_102(), lesson_103(), lesson_104(), lesson_105(), lesson_106(), lesson_107(),
+      lesson_108(), lesson_201(), lesson_202(), lesson_203(), lesson_204(), lesson_205(), lesson_206(),
+      lesson_301(), lesson_302(), lesson_303(), lesson_304(), lesson_401(), lesson_402(), lesson_403()};
   return lessons;
 }
 

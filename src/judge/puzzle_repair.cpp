@@ -1,7 +1,9 @@
 // Find the bug: a lesson's file with a mistake in it, judged by the lesson's own checks (see
 // puzzle_kinds.hpp).
 #include <algorithm>
+#include <utility>
 
+#include "judge/gate/tokens.hpp"
 #include "judge/lesson.hpp"
 #include "judge/puzzle_kinds.hpp"
 #include "ringcraft/core/shown.hpp"
@@ -9,16 +11,13 @@
 namespace ringcraft::judge {
 namespace {
 
-// The lines that a compiler would miss, without blanks.
+// The lines as a compiler sees them, token by token; those without any are left out.
 std::vector<std::string> code_of(std::string_view text) {
   std::vector<std::string> lines;
-  while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    std::string line(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    line.resize(std::min(line.find("//"), line.size()));
-    std::erase_if(line, [](char c) { return c == ' ' || c == '\t' || c == '\r'; });
-    if (!line.empty()) lines.push_back(line);
+  int line = 0;
+  for (const Token& token : tokens_of(text)) {
+    if (std::exchange(line, token.line) != token.line) lines.emplace_back();
+    lines.back() += token.text + " ";
   }
   return lines;
 }

@@ -13,6 +13,9 @@ namespace {
 
 // As it stands if it is no mangled name.
 std::string demangled(const std::string& name) {
+  // Types that stand for earlier ones, again and again, would double with each of them.
+  constexpr std::ptrdiff_t kMostSubstitutions = 40;
+  if (std::ranges::count(name, 'S') > kMostSubstitutions || name.size() > 2000) return name.substr(0, 200);
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> text(
       abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
@@ -225,11 +228,29 @@ std::string remark_about_files(const std::vector<Symbol>& student) {
   return {};
 }
 
+namespace {
+
+// Streams read and write memory out of a checker's sight, descriptors too. (<iostream> alone brings Init.)
+bool is_stream(std::string_view name) {
+  for (const std::string_view part : {"basic_ostream", "basic_istream", "basic_iostream", "basic_streambuf",
+                                      "filebuf", "stringbuf", "stringstream", "fstream"})
+    if (name.find(part) != name.npos) return true;
+  for (const std::string_view begin :
+       {"_ZNSo", "_ZNSi", "_ZNSd", "_ZNKSo", "_ZNKSi", "_ZNKSd", "_ZSt4cout", "_ZSt4cerr"})
+    if (name.starts_with(begin)) return true;
+  return false;
+}
+
+}  // namespace
+
 std::string complaint_about_unseen(const std::vector<Symbol>& student) {
   bool instrumented = false;
   for (const Symbol& symbol : student) {
     if (!symbol.undefined()) continue;
     instrumented = instrumented || symbol.name == "__tsan_init";
+    if (is_stream(symbol.name))
+      return "your file uses a stream (" + readable(symbol.name) +
+             "), and a checked launch does not see what that touches; print with printf";
     if (!is_of_language(symbol.name) && !is_of_numbers(symbol.name))
       return "your file calls " + readable(symbol.name) +
              ", and a checked launch does not see what that touches; write the part of it that you need";
@@ -242,7 +263,7 @@ std::string complaint_about_unseen(const std::vector<Symbol>& student) {
 std::vector<std::string> complaints(const GateInput& input) {
   const Names names = names_of(input);
   std::vector<std::string> sentences;
-  std::set<std::string> defined;
+  std::set<std::string> defined, said;  // once for float and double
   for (const Symbol& symbol : input.student) {
     std::string sentence;
     if (!symbol.undefined()) defined.insert(symbol.name);
@@ -265,9 +286,7 @@ std::vector<std::string> complaints(const GateInput& input) {
       sentence = may_not_call(symbol, names, input);
     else if (is_ringcraft(symbol.name) && !symbol.local())
       sentence = may_not_define(symbol, names);
-    if (!sentence.empty() &&
-        std::ranges::find(sentences, sentence) == sentences.end())  // once for float and double
-      sentences.push_back(std::move(sentence));
+    if (!sentence.empty() && said.insert(sentence).second) sentences.push_back(std::move(sentence));
   }
   for (const std::string& name : names.own_strong) {
     const std::string sentence = "your file no longer defines " + readable_with_types(name) +

@@ -15,6 +15,8 @@ std::vector<std::string> worker_environment() {
 
 namespace {
 
+constexpr int kAllCalls = 3;
+
 // A call has a deadline; the processor time is that of all calls of a lesson, on all threads.
 process::Limits worker_limits(const Asked& asked) {
   process::Limits limits{.cpu_seconds = 600,
@@ -71,8 +73,17 @@ World Team::call(const std::string& exercise, const std::vector<Bytes>& requests
     call.raw(requests[rank].data(), requests[rank].size());
     members[rank]->connection.send(FrameKind::kCall, call.take());
   }
+  const std::string name = "call " + std::to_string(calls_) + " of " + exercise;
+  if (spent_ > kAllCalls * per_call_)
+    throw Misbehaviour(Misbehaviour::Kind::kSilent,
+                       "your program is too slow: before " + name + " its calls have taken " +
+                           std::to_string(std::chrono::duration_cast<std::chrono::seconds>(spent_).count()) +
+                           " s all together");
+  const auto begun = process::Clock::now();
   try {
-    return Round(members, "call " + std::to_string(calls_) + " of " + exercise, delivery).run(per_call_);
+    World world = Round(members, name, delivery).run(per_call_);
+    spent_ += process::Clock::now() - begun;
+    return world;
   } catch (const Misbehaviour&) {
     end();
     throw;

@@ -84,7 +84,8 @@ struct Member;  // one worker (round.hpp)
 /// asks for others.
 class Team final : public Workers {
  public:
-  /// Workers run `program`; a call may take this long. `sees_itself`: they have it open for reading, to tell
+  /// Workers run `program`; a call may take this long, and all together some times as long.
+  /// `sees_itself`: they have it open for reading, to tell
   /// what an address belongs to.
   Team(std::filesystem::path program, std::chrono::milliseconds per_call, bool sees_itself = false);
   ~Team() override;
@@ -106,6 +107,7 @@ class Team final : public Workers {
   std::vector<std::unique_ptr<Member>> members_;
   std::string printed_;
   int calls_ = 0;
+  std::chrono::steady_clock::duration spent_{};  // in all calls
 };
 
 /// The environment of a program with a student's code: nothing, but that a sanitizer leaves crashes to the

@@ -34,6 +34,8 @@ constexpr std::size_t kShownText = 3000;       // bytes of the compiler's messag
 
 constexpr rlim_t kLargestObject = 256 << 20;  // bytes
 
+constexpr std::size_t kMostPrinted = 16 << 20;  // bytes, of a tool
+
 // What one program may take.
 struct Effort {
   std::chrono::seconds patience;
@@ -64,7 +66,7 @@ Finished run_tool(std::vector<std::string> arguments, const WorkFolder& work,
                                                   .environment = tool_environment(work),
                                                   .folder = working_directory,
                                                   .limits = limits,
-                                                  .output_limit = std::size_t{16} << 20},
+                                                  .output_limit = kMostPrinted},
                                                  effort.patience);
   if (!finished.ending.signalled && finished.ending.number == 127)
     throw Error("judge", "the program " + program, "no such program",
@@ -196,11 +198,10 @@ BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const
         complaint_about_text(file, places)})
     if (!sentence.empty()) return {sentence, ""};
   if (checked) arguments.insert(arguments.end(), kChecked.begin(), kChecked.end());
-  if (lesson.is_kernel()) {
-    if (device == Device::kCpu) arguments.insert(arguments.end(), {"-x", "c++"});
-  } else if (lesson.timed) {
+  if (device == Device::kCpu) arguments.insert(arguments.end(), {"-x", "c++"});  // whatever its name says
+  if (lesson.timed && !lesson.is_kernel())
     arguments.insert(arguments.end(), kOptimise.begin(), kOptimise.end());
-  } else if (!kPrecompiled.empty()) {  // it fits the plain flags only
+  else if (!lesson.is_kernel() && !kPrecompiled.empty()) {  // it fits the plain flags only
     arguments.insert(arguments.end(), {"-include", std::string(kPrecompiled)});
   }
   // Side by side. A file for a GPU has been through this for the CPU.
@@ -231,16 +232,24 @@ BuildStep gate(const Lesson& lesson, const std::filesystem::path& file, const Wo
   const Finished sections = run_tool({std::string(kNm), "-f", "sysv", object}, folder);
   for (const Finished* finished : {&nm, &sections}) {
     require_ended(*finished, "nm");
+    if (finished->printed.size() >= kMostPrinted)
+      return {"your file has more symbols than can be looked through: an exercise is one short function", ""};
     if (!finished->good())
       return {"nm cannot read the compiled file: " + cleaned(finished->printed, kShownText), ""};
   }
   const std::string below = lesson.source.substr(lesson.source.find('/') + 1);  // "forward/01_naive.cu"
   const std::vector<Symbol> student = parse_nm(nm.printed);
+  std::set<std::string> allowed = lesson.allowed;
+  if (lesson.is_kernel()) allowed.insert("ringcraft::simt::shared_memory");  // of dynamic_shared()
   const auto sentences =
-      complaints({student, parse_nm(read_text(kLibrarySymbols)), below, lesson.allowed, lesson.number});
+      complaints({student, parse_nm(read_text(kLibrarySymbols)), below, allowed, lesson.number});
   std::string all =
       complaint_about_kept(parse_kept(sections.printed), constants_in(read_text(file)), lesson.is_kernel());
-  for (const std::string& sentence : sentences) all += (all.empty() ? "" : "\n") + sentence;
+  constexpr std::size_t kShown = 5;
+  for (std::size_t i = 0; i < std::min(sentences.size(), kShown); ++i)
+    all += (all.empty() ? "" : "\n") + sentences[i];
+  if (sentences.size() > kShown)
+    all += "\nand " + std::to_string(sentences.size() - kShown) + " more of this kind";
   if (all.empty() && lesson.is_kernel() && !lesson.timed) all = complaint_about_unseen(student);
   return {all, remark_about_files(student)};
 }
@@ -261,7 +270,7 @@ BuildStep link_program(const std::filesystem::path& program, const std::vector<s
 }
 
 BuildStep link(const Lesson& lesson, const WorkFolder& folder) {
-  std::vector<std::string> objects = kFirst;
+  std::vector<std::string> objects = lesson.is_kernel() ? kFirstKernels : kFirst;
   objects.push_back(kServed.at(lesson.number));
   if (lesson.timed && !link_program(library_program(folder), objects, kLinkInputs, folder).sentence.empty())
     throw Error("judge", "a library that links", "objects that do not", "build the tree again",

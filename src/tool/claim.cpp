@@ -157,8 +157,9 @@ verify::Oracle oracle_of(const ClaimToJudge& claim, const ClaimRule& rule) {
                          }});
 }
 
-// A remark if the claim is right, or nearly, with its rows in another order.
-void try_other_rows(ClaimVerdict& verdict, const ClaimToJudge& claim, const verify::Oracle& oracle) {
+// A remark if the claim is right with its rows in another order, or wrong there and ten times less so.
+void try_other_rows(ClaimVerdict& verdict, const ClaimToJudge& claim, const verify::Oracle& oracle,
+                    const std::optional<verify::Rounding>& rounding) {
   constexpr double kNear = 0.02;     // of the scale: more than bfloat16 rounds
   constexpr double kMost = 1 << 28;  // elements: some seconds
   const double elements =
@@ -166,9 +167,12 @@ void try_other_rows(ClaimVerdict& verdict, const ClaimToJudge& claim, const veri
   if (claim.others.empty() || elements > kMost) return;
   const double worst = verify::compare_exact(claim.answer, oracle, verify::Expect::kPresent).worst;
   for (const OtherRows& other : claim.others) {
-    const verify::Comparison fit = verify::compare_exact(other.read(), oracle, verify::Expect::kPresent);
-    if (!fit.complaint.empty() || !(fit.worst < kNear) || !(fit.worst < worst / 10)) continue;
-    verdict.remarks.push_back((fit.good ? "right, if you " : "right but for rounding, if you ") +
+    const verify::Answer answer = other.read();
+    const verify::Comparison fit = verify::compare_exact(answer, oracle, verify::Expect::kPresent);
+    if (fit.total == 0 || !fit.complaint.empty() || !(fit.worst < kNear) || !(fit.worst < worst / 10))
+      continue;
+    const bool good = compared(answer, claim.problem, oracle, rounding).good;
+    verdict.remarks.push_back((good ? "right, if you " : "wrong still, but far less, if you ") +
                               other.remedy);
     return;
   }
@@ -205,7 +209,7 @@ ClaimVerdict judge_claim(const ClaimToJudge& claim) {
   if (comparison.good) return verdict;
   phases.begin("looking for the mistake");
   diagnose_into(verdict, claim, oracle, comparison);
-  try_other_rows(verdict, claim, oracle);
+  try_other_rows(verdict, claim, oracle, rule.rounding);
   if (const auto half = hidden_half_type(claim.answer); half && !is_half(rule.type))
     verdict.remarks.push_back("every number of the claim is a " + std::string(name_of(*half)) +
                               " number: if it was computed in that type, add --dtype " +

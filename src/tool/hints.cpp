@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/core/shown.hpp"
 #include "tool/columns.hpp"
 #include "tool/text_file.hpp"
 
@@ -36,7 +37,7 @@ std::string next_hint(Course& course, const std::string& id, std::size_t width) 
   try {
     course.progress().add_hints(id, shown);
   } catch (const Error& error) {
-    text += std::string("\nThe next call shows this one again: ") + error.what() + "\n";
+    text += std::string("\nThe next call shows this one again: ") + ringcraft::shown(error.what(), 4000) + "\n";
   }
   return text;
 }

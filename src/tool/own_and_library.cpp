@@ -9,6 +9,7 @@
 #include "judge/toolchain.hpp"
 #include "process/child.hpp"
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/core/shown.hpp"
 #include "tool/output.hpp"
 #include "tool/text_file.hpp"
 
@@ -68,7 +69,8 @@ std::string diff_text(const Course& course, int lesson, verify::Colour colour) {
   if (ran.good()) return "Your file is the library's, to the letter.\n";
   if (ran.timed_out || ran.ending.signalled || ran.ending.number != 1)
     throw Error("diff", "the program diff", "none that works", "install diffutils", Code::kMissing);
-  return colour == verify::Colour::kPlain ? ran.printed : coloured(ran.printed);
+  const std::string text = shown_lines(ran.printed);
+  return colour == verify::Colour::kPlain ? text : coloured(text);
 }
 
 }  // namespace ringcraft::tool

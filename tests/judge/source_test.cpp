@@ -174,6 +174,11 @@ TEST_CASE("of the files that were read each is named that should not be") {
                           "no header of the course"));
 }
 
+TEST_CASE("a text of nothing but brackets takes no time") {
+  CHECK(testing::contains(expanded(std::string(1 << 20, '[')), "begins an attribute that does not end"));
+  CHECK(expanded(std::string(1 << 20, '(')).empty());
+}
+
 TEST_CASE("constants are declared const, of a type that points nowhere") {
   CHECK(constants_in(
             "static const std::string a = \"x\"; const std::vector<std::pair<int, double>> b{};\n"

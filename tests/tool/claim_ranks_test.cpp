@@ -67,6 +67,21 @@ TEST_CASE("rows of ranks are judged right, and a wrong number in them is found, 
   }
 }
 
+TEST_CASE("what is wrong in its own layout is not called right in another") {
+  for (const Position tokens : {25, 120, 131})
+    for (const Layout layout : kLayouts) {
+      CAPTURE(tokens, name_of(layout));
+      ClaimScene scene({1, 4, 2, tokens, 8});
+      scene.write_input();
+      for (double& x : scene.claim.out.values<double>()) x *= 1.02;
+      write_ranks(scene, dealt(layout, 4, 4, 0, tokens), "r#.safetensors");
+      const Ran wrong = scene.judged("--causal --claim '" + scene.folder.file("dumps") + "' --claim-layout " +
+                                     std::string(name_of(layout)));
+      CHECK(wrong.exit_code == 1);
+      CHECK(wrong.out.find("if you") == std::string::npos);
+    }
+}
+
 TEST_CASE("rows that are padded on each rank are not those of a padded sequence, and that is said") {
   ClaimScene scene({1, 4, 2, 29, 8});
   scene.write_input();

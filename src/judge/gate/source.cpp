@@ -17,6 +17,8 @@ using Tokens = std::vector<Token>;
 
 constexpr std::size_t kMostHeaders = 50;              // of a student's own
 constexpr std::uintmax_t kLargestHeader = 256 << 10;  // bytes
+constexpr std::size_t kLargestOwnText = 4 << 20;      // bytes of it, preprocessed
+constexpr std::size_t kLongestAttribute = 1000;       // tokens
 
 bool is_source(const fs::path& path) {
   constexpr std::string_view kEndings[] = {".cpp", ".cc", ".cxx", ".c", ".cu", ".txt"};
@@ -100,6 +102,49 @@ bool holds_directive(const Token& token) {
   return false;
 }
 
+// ---- attributes
+
+// What an attribute may say in a string; whatever else takes one speaks to the assembler, or to the linker.
+bool may_quote(const std::string& attribute) {
+  for (const char* known : {"optimize", "target", "deprecated", "nodiscard", "simd", "warning", "error",
+                            "visibility", "no_sanitize"})
+    if (attribute == known) return true;
+  return false;
+}
+
+bool speaks_to_linker(const std::string& attribute) {
+  for (const char* known : {"section", "alias", "ifunc", "weakref", "symver", "naked", "target_clones",
+                            "retain", "destructor", "weak", "no_instrument_function", "copy"})
+    if (attribute == known) return true;
+  return false;
+}
+
+std::string without_underscores(std::string name) {
+  if (name.size() > 4 && name.starts_with("__") && name.ends_with("__"))
+    name = name.substr(2, name.size() - 4);
+  return name;
+}
+
+// `first`: the bracket behind __attribute__, or the first of [[. `end`: the last token that belongs to it.
+std::string about_attribute(const Tokens& tokens, std::size_t first, std::size_t& end,
+                            const std::string& where) {
+  int depth = 0;
+  std::string attribute;
+  for (end = first; end < tokens.size(); ++end) {
+    const Token& token = tokens[end];
+    depth += token.is("(") || token.is("[") ? 1 : token.is(")") || token.is("]") ? -1 : 0;
+    if (depth <= 0) return {};
+    if (end - first > kLongestAttribute)
+      return where + " begins an attribute that does not end: close its brackets";
+    if (token.is_name() && depth == 2) attribute = without_underscores(token.text);
+    const bool quotes = token.kind == Token::Kind::kString && !may_quote(attribute);
+    if (quotes || (depth == 2 && token.is_name() && speaks_to_linker(attribute)))
+      return where + " has the attribute " + shown(attribute) +
+             ", which speaks to assembler or linker: leave it out";
+  }
+  return {};
+}
+
 // ---- the text itself
 
 // One file's text, and what it includes of the student's own.
@@ -142,6 +187,16 @@ class Reading {
     const std::string where = at(place.name, token.line);
     if (is_asm(token) || makes_asm(token)) return about_asm(where);
     if (places_.checked_kernel && hides_accesses(token)) return about_unseen(where, shown(token.text));
+    if ((token.is("__attribute__") || token.is("__attribute")) && place.token(i + 1).is("(")) {
+      std::size_t end = i;  // in a macro, too, which a header of the system may use
+      if (const std::string sentence = about_attribute(place.tokens, i + 1, end, where); !sentence.empty())
+        return sentence;
+    }
+    depth_ += token.is("(") || token.is("[") ? 1 : token.is(")") || token.is("]") ? -1 : 0;
+    if (token.text.find("dependency") != token.text.npos &&
+        (token.kind == Token::Kind::kString || place.token(i == 0 ? 0 : i - 1).is("GCC")) && mentions_pragma_)
+      return where + " asks for a file by a pragma: include a header, or remove the line";
+    mentions_pragma_ = mentions_pragma_ || token.is("_Pragma") || token.is("__pragma");
     if (token.is("##")) pastes_ = true;
     if (holds_directive(token))
       return where +
@@ -175,12 +230,16 @@ class Reading {
       return where +
              " says that another line of another file comes next, which only a preprocessor says: "
              "remove the line";
+    const std::string& defined = place.token(i + 1).text;
+    if (word.is("define") && (defined.starts_with("EIGEN_") || defined.starts_with("BOOST_")))
+      return where + " defines " + shown(defined) + ", by which a library may include files: leave it out";
     if (word.is("ident") || word.is("sccs"))
       return where + " writes a text of its own into the object, which no exercise needs: remove the line";
     if (word.is("pragma") && place.token(i + 1).is("GCC") &&
         (place.token(i + 2).is("dependency") || place.token(i + 2).is("pch_preprocess")))
       return where + " asks for a file by a pragma: include a header, or remove the line";
     if (!word.is("include") && !word.is("include_next") && !word.is("import") && !word.is("embed")) return {};
+    if (depth_ > 0) return where + " includes a header between brackets: put the includes first";
     if (pastes_)
       return where + " includes a header behind a macro that pastes names (##): put the includes first";
     return about_header(place, i + 1, where);
@@ -212,6 +271,8 @@ class Reading {
   const Places& places_;
   std::set<fs::path> seen_;
   bool pastes_ = false;  // '##' has been seen
+  bool mentions_pragma_ = false;
+  int depth_ = 0;  // of brackets
 };
 
 // ---- the list of files
@@ -238,51 +299,14 @@ std::vector<std::string> prerequisites(std::string_view rule) {
 
 // ---- the preprocessed text
 
-// What an attribute may say in a string; whatever else takes one speaks to the assembler, or to the linker.
-bool may_quote(const std::string& attribute) {
-  for (const char* known : {"optimize", "target", "deprecated", "nodiscard", "simd", "warning", "error",
-                            "visibility", "no_sanitize"})
-    if (attribute == known) return true;
-  return false;
-}
-
-bool speaks_to_linker(const std::string& attribute) {
-  for (const char* known : {"section", "alias", "ifunc", "weakref", "symver", "naked", "target_clones",
-                            "retain", "destructor", "weak", "no_instrument_function", "copy"})
-    if (attribute == known) return true;
-  return false;
-}
-
-std::string without_underscores(std::string name) {
-  if (name.size() > 4 && name.starts_with("__") && name.ends_with("__"))
-    name = name.substr(2, name.size() - 4);
-  return name;
-}
-
-// `first`: the bracket behind __attribute__, or the first of [[. `end`: the last token that belongs to it.
-std::string about_attribute(const Tokens& tokens, std::size_t first, std::size_t& end,
-                            const std::string& where) {
-  int depth = 0;
-  std::string attribute;
-  for (end = first; end < tokens.size(); ++end) {
-    const Token& token = tokens[end];
-    depth += token.is("(") || token.is("[") ? 1 : token.is(")") || token.is("]") ? -1 : 0;
-    if (depth <= 0) return {};
-    if (token.is_name() && depth == 2) attribute = without_underscores(token.text);
-    const bool quotes = token.kind == Token::Kind::kString && !may_quote(attribute);
-    if (quotes || (depth == 2 && token.is_name() && speaks_to_linker(attribute)))
-      return where + " has the attribute " + shown(attribute) +
-             ", which speaks to assembler or linker: leave it out";
-  }
-  return {};
-}
-
 std::string about_pragma(const Tokens& tokens, std::size_t i, const std::string& where) {
   const auto word = [&](std::size_t j) { return j < tokens.size() ? tokens[j].text : std::string(); };
   for (const char* known :
        {"redefine_extname", "weak", "ident", "comment", "include_alias", "detect_mismatch"})
     if (word(i) == known)
       return where + " has the pragma " + known + ", which speaks to the linker: leave it out";
+  if (word(i) == "GCC" && word(i + 1) == "dependency")
+    return where + " asks for a file by a pragma: include a header, or remove the line";
   if (word(i) == "GCC" && word(i + 1) == "pch_preprocess")
     return where +
            " includes a precompiled header, in which nobody sees what stands: take its .gch file away";
@@ -361,6 +385,16 @@ std::set<std::string> constants_in(std::string_view text) {
   return constants;
 }
 
+namespace {
+
+// Headers that bring intrinsics under names of their own.
+bool is_of_vectors(const fs::path& path) {
+  return std::ranges::any_of(path, [](const fs::path& part) { return part == "Eigen"; }) ||
+         path.filename().string().starts_with("simd");
+}
+
+}  // namespace
+
 fs::path own_folder(const fs::path& file, const std::string& lesson_name) {
   const fs::path folder = fs::absolute(file).lexically_normal().parent_path();
   return folder.filename() == lesson_name ? folder.parent_path() : folder;
@@ -390,6 +424,9 @@ std::string complaint_about_read(std::string_view list, const fs::path& file, co
   const std::string name = file.filename().string();
   for (const std::string& word : prerequisites(list)) {
     const fs::path path = word;
+    if (places.checked_kernel && is_of_vectors(path))
+      return shown(name) + " includes " + shown(path.filename().string()) +
+             ", whose code takes vectors of this processor, which no check of a kernel sees: leave it out";
     if (word == name || is_of_toolchain(path, places)) continue;
     const fs::path whole = path.is_absolute() ? path : fs::absolute(file).parent_path() / path;
     if (is_source(path))
@@ -407,6 +444,7 @@ std::string complaint_about_read(std::string_view list, const fs::path& file, co
 std::string complaint_about_expanded(std::string_view text, const std::string& name, const Places& places) {
   // Piece by piece, from one line marker, # 12 "merge.cpp" 2, to the next.
   bool mine = false;
+  std::size_t own_text = 0;
   std::string file = name;
   int first_line = 1;
   for (std::size_t begin = 0; begin < text.size();) {
@@ -420,12 +458,16 @@ std::string complaint_about_expanded(std::string_view text, const std::string& n
         first_line = 10 * first_line + (text[i] - '0');
       if (quote < line_end && closing > quote && closing < line_end) {
         const std::string path(text.substr(quote + 1, closing - quote - 1));
-        mine = !path.starts_with("<") && !is_of_toolchain(path, places);
+        mine = path != "<built-in>" && path != "<command-line>" && path != "<stdin>" &&
+               !is_of_toolchain(path, places);
         file = shown(fs::path(path).filename().string());
       }
       begin = line_end + 1;
       end = std::min(text.find("\n# ", line_end), text.size());
     }
+    if (mine && begin < end && (own_text += end - begin) > kLargestOwnText)
+      return shown(name) + " becomes more than " + std::to_string(kLargestOwnText >> 20) +
+             " MB of text when its macros are expanded: write fewer, or smaller ones";
     if (mine && begin < end) {
       const std::string sentence = about_lines(text.substr(begin, end - begin), file, first_line, places);
       if (!sentence.empty()) return sentence;

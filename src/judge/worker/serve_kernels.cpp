@@ -1,9 +1,8 @@
 // The exercises of a lesson with kernels, RINGCRAFT_SERVED, by name (see serve.hpp).
-#include "host/places.hpp"
+#include "host/device_heap.hpp"
 #include "judge/worker/kernel_runs.hpp"
 #include "judge/worker/serve.hpp"
 #include "judge/worker/serve_table.hpp"
-#include "process/descriptors.hpp"
 
 namespace ringcraft::judge {
 namespace {
@@ -37,7 +36,7 @@ KernelRun run_backward(const GradientStep& step) {
 }
 
 Bytes serve(const std::string& exercise, Reader& arguments, Communicator& comm) {
-  simt::read_program_from(process::kProgramDescriptor);
+  simt::DeviceHeap::get().gather();
   return serve_one_of(std::type_identity<std::tuple<RINGCRAFT_SERVED>>{}, exercise, arguments, comm, nullptr);
 }
 

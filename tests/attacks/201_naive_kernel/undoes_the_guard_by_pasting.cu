@@ -1,5 +1,5 @@
 // The same, where no line names the attribute.
-// Fails: compiles "a checked launch would not see what the kernel touches"
+// Fails: compiles "which speaks to assembler or linker"
 #include <cmath>
 
 #include "engine/launch.cuh"

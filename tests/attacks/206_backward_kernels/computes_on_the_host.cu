@@ -1,5 +1,5 @@
 // Computes on the host, and launches nothing.
-// Fails: dq "the first kernel has written nothing"
+// Fails: dq "crashed (segmentation fault)"
 #include <cmath>
 
 #include "backward/backward.hpp"

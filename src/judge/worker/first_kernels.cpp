@@ -1,0 +1,20 @@
+// first.cpp for a worker with kernels: before it locks up it reads from its own program which variables are
+// shared, and closes it, so that nobody else reads there.
+#include <unistd.h>
+
+#include "host/places.hpp"
+#include "process/descriptors.hpp"
+#include "process/lock.hpp"
+
+namespace {
+
+void read_and_lock_up() {
+  ringcraft::simt::read_program_from(ringcraft::process::kProgramDescriptor);
+  (void)ringcraft::simt::static_arrays();
+  ::close(ringcraft::process::kProgramDescriptor);
+  ringcraft::process::lock_up();
+}
+
+[[gnu::used, gnu::section(".preinit_array")]] void (*const first)() = read_and_lock_up;
+
+}  // namespace
