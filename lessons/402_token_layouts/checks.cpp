@@ -60,6 +60,7 @@ void require_owners(Trial& trial, Layout layout, int ranks, int rounds) {
 // rounds.
 enum class About : bool { kPositions, kOwners };
 void require_some(Trial& trial, Layout layout, bool alone, int rounds, About asked) {
+  if (trial.inputs_are_known()) return;
   Random random(trial.seed());
   const int ranks = alone ? 1 : static_cast<int>(random.integer(50, 250));
   const std::vector<int> owners = dealt(layout, ranks, alone ? 100'000 : rounds);
@@ -195,14 +196,14 @@ Lesson lesson_402() {
           {"striped",
            1,
            {},
-           "Striped: row a of rank r is token N a + r, on 4 ranks and on many.",
+           "Striped: row a of rank r is token N a + r.",
            "How many tokens have been dealt when round `row` begins, and where in the round does the rank "
            "sit?",
            striped},
           {"striped-owner",
            1,
            {},
-           "Striped: the owner of every token, on 4 ranks and on many.",
+           "Striped: the owner of every token.",
            "After how many tokens does the deal begin again with rank 0?",
            striped_owner},
           {"there-and-back",
@@ -215,7 +216,7 @@ Lesson lesson_402() {
           {"first-rounds",
            1,
            {},
-           "Token zig-zag: the second round runs backwards, on 4 ranks and on many.",
+           "Token zig-zag: the second round runs backwards.",
            "Who sits first when the round runs backwards, and who last? There is no rank N.",
            first_rounds},
           {"zigzag",

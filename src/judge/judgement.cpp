@@ -102,7 +102,7 @@ void Judgement::judge(const Check& check, Workers& team, Workers& library) {
   row.sentence = obstacle(check);
   if (row.sentence.empty()) {
     team.begin_check(check.workers);
-    Trial trial(team, options_.seed * 1000 + report_.rows.size(), library);
+    Trial trial(team, options_.seed * kSeedsOfChecks + report_.rows.size(), library);
     row.status = Status::kFailed;
     row.hint = check.hint;
     try {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "judge/exercises.hpp"
+#include "judge/judge.hpp"
 #include "judge/outcome.hpp"
 #include "judge/team.hpp"
 #include "verify/report.hpp"
@@ -46,6 +47,9 @@ auto with_label(const std::string& label, Action action) {
 /// Throws Wrong, "WHO changed its argument q, which it may only read", if a bit of `changed` (Answer) is set.
 /// The names are those of the function's arguments, from the first one on.
 void require_unchanged(const std::string& who, std::uint32_t changed, std::span<const char* const> names);
+
+/// So many seeds of checks belong to one of CheckOptions.
+inline constexpr std::uint64_t kSeedsOfChecks = 1000;
 
 /// One run of one check: random numbers of its own, workers that may have served checks before.
 class Trial {
@@ -91,6 +95,9 @@ class Trial {
   }
 
   std::uint64_t seed() const { return seed_; }
+  /// Whether the inputs are those that the known mistakes were judged with: then a check asks no more than its
+  /// claim says, and anybody may have seen the answers.
+  bool inputs_are_known() const { return seed_ / kSeedsOfChecks == kSeedOfTables; }
   /// Puts a measured number beside the verdict.
   void note(verify::Figure figure) { figures_.push_back(std::move(figure)); }
   const std::vector<verify::Figure>& figures() const { return figures_; }

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
-#include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -38,7 +37,7 @@ constexpr unsigned kAllowed[] = {
     // memory
     SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_brk,
     // threads, and their ends
-    SYS_set_robust_list, SYS_rseq, SYS_membarrier,
+    SYS_futex, SYS_set_robust_list, SYS_rseq, SYS_membarrier,
     SYS_set_tid_address, SYS_sched_yield, SYS_getcpu, SYS_exit, SYS_exit_group,
     // signals of its own
     SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_rt_sigsuspend, SYS_sigaltstack, SYS_restart_syscall,
@@ -110,18 +109,6 @@ struct Program {
     decide_if(kThread, SECCOMP_RET_ALLOW);
     decide(kEnds);
   }
-  // Futexes between processes would be messages that nobody counts: only their own threads are woken, and
-  // pthread_join waits as if for another process.
-  void allow_futex() {
-    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_futex, 0, 9));
-    load(low_half(1));
-    add(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, FUTEX_PRIVATE_FLAG, 0, 1));
-    decide(SECCOMP_RET_ALLOW);
-    add(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, static_cast<unsigned>(FUTEX_CMD_MASK)));
-    allow_if(FUTEX_WAIT_BITSET);
-    decide_if(FUTEX_WAIT, SECCOMP_RET_ALLOW);
-    decide(kRefused);
-  }
   void allow_once(const OneStart& start) {
     const std::uint64_t arguments[] = {
         static_cast<unsigned>(start.program), reinterpret_cast<std::uintptr_t>(start.path),
@@ -152,7 +139,6 @@ void lock_up(const OneStart* start) {
 #endif
   for (const unsigned call : kAllowed) program.allow_if(call);
   program.allow_threads();
-  program.allow_futex();
   for (const unsigned call : {SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep})
     program.allow_with(call, 0, kClocks);  // no other process's
   program.allow_with(SYS_madvise, 2, kAdvice);

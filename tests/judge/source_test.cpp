@@ -1,6 +1,8 @@
 // What a student's source may ask of a compiler: tokens, the text, the list of files, the preprocessed text.
 #include "judge/gate/source.hpp"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -21,7 +23,7 @@ std::string spelled(const std::string& text) {
 
 class Folder {  // a student's, beside a foreign one; removes itself
  public:
-  Folder() : root_(fs::path(RINGCRAFT_BINARY_DIR) / "sources") {
+  Folder() : root_(fs::path(RINGCRAFT_BINARY_DIR) / ("sources-" + std::to_string(::getpid()))) {
     fs::remove_all(root_);
     fs::create_directories(root_ / "mine");
     write("foreign.hpp", "secret\n");

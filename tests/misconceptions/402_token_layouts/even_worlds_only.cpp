@@ -1,5 +1,5 @@
 // LY3: turns only where the number of ranks is even.
-// Fails: first-rounds "zigzag-token, "
+// Fails: any-ranks "zigzag-token, 3 ranks: row 1 of rank 2"
 // Hint: What changes in the zig-zag if the number of ranks is odd?
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/problem/deal.hpp"

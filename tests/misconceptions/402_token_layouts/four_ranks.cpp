@@ -1,5 +1,5 @@
 // LY4: there are four ranks.
-// Fails: striped "ranks: row "
+// Fails: any-ranks "striped, 2 ranks: row 1 of rank 0 is put at position 4, and it is token 2"
 // Hint: Which size did you write as a number, and who says that it stays so?
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/problem/deal.hpp"

@@ -1,5 +1,5 @@
 // LY4: there are eight chunks.
-// Fails: first-with-last "early chunk is [0, "
+// Fails: any-ranks "12 tokens on 2 ranks: rank 0, early chunk is [0, 2), and must be [0, 3)"
 // Hint: Which size did you write as a number, and who says that it stays so?
 #include <algorithm>
 
