@@ -127,12 +127,11 @@ std::size_t helpers_for(const Grid& grid) {
   return std::min(grid.blocks.count(), static_cast<std::size_t>(std::max(workers, 1))) - 1;
 }
 
+int launches_that_failed = 0;  // one at a time is checked
+
 }  // namespace
 
-int& failed_launches() {
-  static int count = 0;
-  return count;
-}
+int failed_launches() { return launches_that_failed; }
 
 Settings& settings() {
   static Settings all;
@@ -166,7 +165,7 @@ void run(const Grid& grid, const std::function<void()>& thread) {
     const std::lock_guard lock(one_at_a_time);
     const Checker checker;
     launch.work();
-    if (launch.failed()) ++failed_launches();
+    if (launch.failed()) ++launches_that_failed;
     return launch.rethrow();
   }
   static Helpers helpers;

@@ -68,7 +68,7 @@ struct Settings {
 /// The settings, to be read and changed.
 Settings& settings();
 /// Checked launches of this process that ended with an exception, whoever caught it.
-int& failed_launches();
+int failed_launches();
 
 /// Runs `thread` once for every thread of the grid and returns when all have ended. Throws Error, with who
 /// waits where, if a thread block does not come to an end: threads wait at different barriers, a barrier is

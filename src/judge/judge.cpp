@@ -15,13 +15,12 @@
 #include "judge/text_file.hpp"
 #include "judge/toolchain.hpp"
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/io/text_file.hpp"
 
 namespace ringcraft::judge {
 namespace {
 
 using verify::Report;
-
-constexpr std::uintmax_t kLargestFile = 256 << 10;  // bytes; a solution has about two kilobytes
 
 std::set<int> numbers() {
   std::set<int> result;
@@ -56,20 +55,19 @@ void require_judge(const Lesson& lesson) {
                 "install libboost-context-dev and delete the folder build", Code::kMissing);
 }
 
-// Throws Error unless this is a file of a size that an exercise may have.
-void require_exercise(const std::filesystem::path& file) {
-  std::error_code failed;
-  const std::uintmax_t bytes = std::filesystem::file_size(file, failed);
-  if (failed || !std::filesystem::is_regular_file(file))
-    throw Error("check", "a source file", file.string(), "name a source file that exists");
-  if (bytes > kLargestFile)
-    throw Error("check", "a file of at most " + std::to_string(kLargestFile) + " bytes",
-                std::to_string(bytes), "an exercise is one short function");
+// The checks on what lies in the folder, once `build` has put it there; a kernel's lines have their names.
+Verdict judged(const Lesson& lesson, const CheckOptions& options, const std::string& file,
+               const WorkFolder& folder, const std::function<BuildStep()>& compiles,
+               const std::function<BuildStep()>& belongs) {
+  Team team(worker_program(folder), options.per_call, lesson.is_kernel()),
+      library(library_program(folder), options.per_call);
+  Judgement judgement(lesson, options);
+  judgement.build(compiles, belongs);
+  judgement.check(team, library);
+  Verdict verdict = std::move(judgement).verdict();
+  if (lesson.is_kernel()) name_lines(verdict.report, file, folder);
+  return verdict;
 }
-
-}  // namespace
-
-namespace {
 
 // The known mistakes were judged with one seed, and numbers are part of what is compared: a wrong file is
 // judged once more with that one. Not so if it hangs, which says the same with every seed, and takes its
@@ -83,14 +81,8 @@ Fingerprint traits_for_diagnosis(const Lesson& lesson, const Verdict& verdict, C
     return fingerprint_of(verdict);
   options.seed = kSeedOfTables;
   options.progress = {};
-  Team team(worker_program(folder), options.per_call, lesson.is_kernel()),
-      library(library_program(folder), options.per_call);
-  Judgement again(lesson, options);
-  again.build([] { return BuildStep(); }, [] { return BuildStep(); });
-  again.check(team, library);
-  Verdict with_that_seed = std::move(again).verdict();
-  if (lesson.is_kernel()) name_lines(with_that_seed.report, file, folder);
-  return fingerprint_of(with_that_seed);
+  const auto done = [] { return BuildStep(); };
+  return fingerprint_of(judged(lesson, options, file, folder, done, done));
 }
 
 }  // namespace
@@ -131,7 +123,7 @@ std::filesystem::path start(int lesson, const std::filesystem::path& workspace) 
 }
 
 bool untouched(int lesson, const std::filesystem::path& file) {
-  return read_text(file) == exercise_text(lesson_numbered(lesson));
+  return read_text_file("check", file, kLargestOwnFile) == exercise_text(lesson_numbered(lesson));
 }
 
 Report check(int lesson, const std::filesystem::path& workspace, const CheckOptions& options) {
@@ -152,17 +144,17 @@ DebugBuild build_for_debugging(int lesson, const std::filesystem::path& file) {
     throw Error(
         "check --debug", "a lesson before 201 or after 299", std::to_string(lesson),
         "a checked launch names file, line and thread already: ./ringcraft check " + std::to_string(lesson));
-  require_exercise(file);
+  OwnSource source = take_source(file, declared.name);
   const WorkFolder folder;
   const CheckOptions options;
   Team nobody(worker_program(folder), options.per_call);
   Judgement judgement(declared, options);
   DebugBuild result;
   const bool built = judgement.build(
-      [&] { return compile(declared, file, folder); },
+      [&] { return compile(declared, source, folder); },
       [&] {
-        const BuildStep allowed = gate(declared, file, folder);
-        return allowed.sentence.empty() ? link_debug(declared, file, result.program) : allowed;
+        const BuildStep allowed = gate(declared, source, folder);
+        return allowed.sentence.empty() ? link_debug(declared, source, folder, result.program) : allowed;
       });
   if (built) return result;
   judgement.check(nobody, nobody);  // skips all of them
@@ -174,21 +166,16 @@ DebugBuild build_for_debugging(int lesson, const std::filesystem::path& file) {
 Verdict verdict_on_file(int lesson, const std::filesystem::path& file, const CheckOptions& options) {
   const Lesson& declared = lesson_numbered(lesson);
   require_judge(declared);
-  require_exercise(file);
+  OwnSource source = take_source(file, declared.name);
   const WorkFolder folder;
-  Team team(worker_program(folder), options.per_call, declared.is_kernel()),
-      library(library_program(folder), options.per_call);
-  Judgement judgement(declared, options);
-  judgement.build([&] { return compile(declared, file, folder); },
-                  [&] {
-                    BuildStep step = gate(declared, file, folder);
-                    if (step.sentence.empty()) step.sentence = link(declared, folder).sentence;
-                    return step;
-                  });
-  judgement.check(team, library);
-  Verdict verdict = std::move(judgement).verdict();
-  const std::string name = file.filename().string();
-  if (declared.is_kernel()) name_lines(verdict.report, name, folder);
+  const std::string name = source.name();
+  Verdict verdict = judged(
+      declared, options, name, folder, [&] { return compile(declared, source, folder); },
+      [&] {
+        BuildStep step = gate(declared, source, folder);
+        if (step.sentence.empty()) step.sentence = link(declared, folder).sentence;
+        return step;
+      });
   explain(lesson, verdict, traits_for_diagnosis(declared, verdict, options, name, folder));
   return verdict;
 }

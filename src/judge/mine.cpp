@@ -27,10 +27,11 @@ BuildStep built(const Lesson& lesson, const std::filesystem::path& file, const W
                 Device device) {
   Lesson fast = lesson;
   fast.timed = true;
-  BuildStep step = compile(fast, file, folder);
-  if (step.sentence.empty()) step = gate(fast, file, folder);
+  OwnSource source = take_source(file, lesson.name);
+  BuildStep step = compile(fast, source, folder);
+  if (step.sentence.empty()) step = gate(fast, source, folder);
   if (step.sentence.empty() && lesson.is_kernel() && device == Device::kGpu)
-    step = compile(fast, file, folder, device);
+    step = compile(fast, source, folder, device);
   return step;
 }
 

@@ -11,13 +11,9 @@
 #include "judge/text_file.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
+#include "ringcraft/io/text_file.hpp"
 
 namespace ringcraft::judge {
-namespace {
-
-constexpr std::uintmax_t kLargestFile = 256 << 10;  // bytes
-
-}  // namespace
 
 const std::vector<Puzzle>& puzzles() {
   static const std::vector<Puzzle> all{
@@ -75,15 +71,8 @@ verify::Report check_puzzle(const std::string& id, const std::filesystem::path& 
 verify::Report check_puzzle_file(const std::string& id, const std::filesystem::path& file,
                                  const CheckOptions& options) {
   const Puzzle& puzzle = puzzle_named(id);
-  std::error_code failed;
-  const std::uintmax_t bytes = std::filesystem::file_size(file, failed);
-  if (failed || !std::filesystem::is_regular_file(file))
-    throw Error("check", "a text file", file.string(), "name a file that exists");
-  if (bytes > kLargestFile)
-    throw Error("check", "a file of at most " + std::to_string(kLargestFile) + " bytes",
-                std::to_string(bytes), "a side exercise is one short file");
   return {"Lesson " + id + ", " + puzzle.kind + ": " + puzzle.title,
-          puzzle.judge({file, read_text(file), options})};
+          puzzle.judge({file, read_text_file("check", file, kLargestOwnFile), options})};
 }
 
 }  // namespace ringcraft::judge

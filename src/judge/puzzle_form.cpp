@@ -125,19 +125,19 @@ Puzzle prediction(const std::string& id, const std::string& title, const std::st
   const auto judge = [=](const Submission& handed_in) {
     const auto answers = std::make_shared<std::vector<Given>>();
     const std::string file = handed_in.file.filename().string();
-    std::vector<PuzzleRow> rows{{"reads",
-                                 0,
-                                 {},
-                                 "The file is the form that was given; at most its blanks have changed.",
-                                 "Only the ___ are yours; ./ringcraft start writes the form again where the "
-                                 "file is moved away. A form "
-                                 "that was begun with --seed is checked with it, too.",
-                                 [&] {
-                                   const std::vector<TextLine> lines = lines_of(handed_in);
-                                   const std::uint64_t seed = handed_in.options.seed;
-                                   require_seed(lines, file, seed);
-                                   *answers = read(lines, form(seed), file);
-                                 }}};
+    std::vector<PuzzleRow> rows{
+        {"reads",
+         0,
+         {},
+         "The file is the form that was given; at most its blanks have changed.",
+         "Only the ___ are yours; ./ringcraft start writes the form again where the "
+         "file is moved away. A form that was begun with --seed is checked with it, too.",
+         [&] {
+           const std::vector<TextLine> lines = lines_of(handed_in);
+           const std::uint64_t seed = handed_in.options.seed;
+           require_seed(lines, file, seed);
+           *answers = read(lines, form(seed), file);
+         }}};
     for (PuzzleRow row : form(1).rows) {
       row.needs = {"reads"};
       row.run = [answers, name = row.id] { require_right(*answers, name); };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <initializer_list>
 #include <memory>
 #include <sstream>
 
@@ -214,27 +215,19 @@ std::string complaint_about_kept(const std::vector<Kept>& variables, const std::
   return {};
 }
 
-std::string remark_about_files(const std::vector<Symbol>& student) {
-  for (const Symbol& symbol : student) {
-    const std::string_view name = symbol.name;
-    const bool stream = name.find("basic_ofstream") != name.npos ||
-                        name.find("basic_ifstream") != name.npos || name.find("basic_filebuf") != name.npos ||
-                        name.find("basic_fstream") != name.npos;
-    const bool call = name == "fopen" || name == "open" || name == "fopen64" || name == "open64";
-    if (symbol.undefined() && (stream || call))
-      return "your file opens files, and here none can be opened: print instead, to std::cerr say; what you "
-             "print is shown below a check that failed";
-  }
-  return {};
+namespace {
+
+bool holds_one_of(std::string_view name, std::initializer_list<std::string_view> parts) {
+  return std::ranges::any_of(parts, [=](std::string_view part) { return name.find(part) != name.npos; });
 }
 
-namespace {
+bool is_file_stream(std::string_view name) { return holds_one_of(name, {"fstream", "filebuf"}); }
 
 // Streams read and write memory out of a checker's sight, descriptors too. (<iostream> alone brings Init.)
 bool is_stream(std::string_view name) {
-  for (const std::string_view part : {"basic_ostream", "basic_istream", "basic_iostream", "basic_streambuf",
-                                      "filebuf", "stringbuf", "stringstream", "fstream"})
-    if (name.find(part) != name.npos) return true;
+  if (is_file_stream(name) || holds_one_of(name, {"basic_ostream", "basic_istream", "basic_iostream",
+                                                  "basic_streambuf", "stringbuf", "stringstream"}))
+    return true;
   for (const std::string_view begin :
        {"_ZNSo", "_ZNSi", "_ZNSd", "_ZNKSo", "_ZNKSi", "_ZNKSd", "_ZSt4cout", "_ZSt4cerr"})
     if (name.starts_with(begin)) return true;
@@ -242,6 +235,17 @@ bool is_stream(std::string_view name) {
 }
 
 }  // namespace
+
+std::string remark_about_files(const std::vector<Symbol>& student) {
+  for (const Symbol& symbol : student) {
+    const std::string_view name = symbol.name;
+    const bool call = name == "fopen" || name == "open" || name == "fopen64" || name == "open64";
+    if (symbol.undefined() && (is_file_stream(name) || call))
+      return "your file opens files, and here none can be opened: print instead, to std::cerr say; what you "
+             "print is shown below a check that failed";
+  }
+  return {};
+}
 
 std::string complaint_about_unseen(const std::vector<Symbol>& student) {
   bool instrumented = false;

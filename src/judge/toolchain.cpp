@@ -27,6 +27,7 @@
 namespace ringcraft::judge {
 namespace {
 
+namespace fs = std::filesystem;
 using process::Finished;
 
 constexpr std::chrono::seconds kPatience{60};  // for a tool that does not come back
@@ -50,22 +51,62 @@ const std::string kNotExpanded =
     "expand something endless?";
 
 // Compilers look for their parts along PATH and for scratch space in TMPDIR: what one leaves there when it is
-// ended goes with the folder.
+// ended goes with the folder. A cache of compilers lies in the folder of its user.
 std::vector<std::string> tool_environment(const WorkFolder& work) {
-  std::vector<std::string> environment{"LC_ALL=C", "TMPDIR=" + work.path().string()};
+  std::vector<std::string> environment{"LC_ALL=C", "CCACHE_DISABLE=1", "TMPDIR=" + work.path().string()};
   process::inherit(environment, {"PATH"});
   return environment;
+}
+
+// The folders of the course's headers, and that of those which it has precompiled.
+std::vector<fs::path> course_folders() {
+  const fs::path root = kSourceRoot;
+  return {root / "src/ringcraft", root / "kernels", fs::path(kWorkRoot).parent_path()};
+}
+
+// The headers below a folder, one by one: sources lie beside them.
+void add_headers(std::vector<fs::path>& files, const fs::path& folder) {
+  std::error_code ignored;
+  for (fs::recursive_directory_iterator each(folder, ignored), end; !ignored && each != end;
+       each.increment(ignored))
+    if (is_header(each->path())) files.push_back(each->path());
+}
+
+// Where a compiler has its parts: the folder around that of the program, unless this tree lies there, too.
+fs::path folder_of_parts(const fs::path& program) {
+  std::error_code ignored;
+  const fs::path own = fs::weakly_canonical(program, ignored).parent_path();
+  return is_within(fs::path(kWorkRoot), own.parent_path()) ? own : own.parent_path();
+}
+
+// What a tool may open, whatever a student's file names: the system's programs, libraries and headers, those
+// of the compiler, the course's headers, and what it is told to work on.
+process::Reach reach_of(const std::vector<std::string>& arguments, const WorkFolder& work) {
+  process::Reach reach{{"/usr", "/bin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store", "/etc/ld.so.cache",
+                        "/etc/alternatives", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu",
+                        folder_of_parts(arguments.front())},
+                       {work.path(), "/dev/null"}};
+  reach.reads.insert(reach.reads.end(), kToolchainHeaders.begin(), kToolchainHeaders.end());
+  std::error_code ignored;
+  for (const std::string& argument : arguments)
+    if (argument.starts_with("/") && fs::is_regular_file(argument, ignored))
+      reach.reads.insert(reach.reads.end(), {argument, argument + ".gch"});
+  const std::vector<fs::path> folders = course_folders();
+  for (const fs::path& folder : std::span(folders).first(2)) add_headers(reach.reads, folder);
+  return reach;
 }
 
 Finished run_tool(std::vector<std::string> arguments, const WorkFolder& work,
                   const std::filesystem::path& working_directory, Effort effort = kOfTools) {
   const std::string program = arguments.front();
+  const process::Reach reach = reach_of(arguments, work);
   const process::Limits limits{
       .cpu_seconds = effort.cpu_seconds, .address_bytes = effort.address_bytes, .file_bytes = kLargestObject};
   const Finished finished = process::run_command({.arguments = std::move(arguments),
                                                   .environment = tool_environment(work),
                                                   .folder = working_directory,
                                                   .limits = limits,
+                                                  .reach = reach,
                                                   .output_limit = kMostPrinted},
                                                  effort.patience);
   if (!finished.ending.signalled && finished.ending.number == 127)
@@ -144,27 +185,19 @@ WorkFolder::~WorkFolder() {
 
 namespace {
 
-Places places_for(const Lesson& lesson, const std::filesystem::path& file, bool checked) {
-  const std::filesystem::path root = kSourceRoot;
-  Places places{own_folder(file, lesson.name),
-                {root / "src/ringcraft", root / "kernels", std::filesystem::path(kWorkRoot).parent_path()},
-                {},
-                checked};
-  places.toolchain.assign(kToolchainHeaders.begin(), kToolchainHeaders.end());
-  return places;
-}
+// Where the student's files are, copied: they are written into the folder for each compile.
+fs::path copies_in(const WorkFolder& folder) { return folder.path() / "own"; }
 
 // What the preprocessor makes of the file, and what it reads for that; `arguments` are those of the compiler.
-std::string complaint_when_expanded(std::vector<std::string> arguments, const std::filesystem::path& file,
+std::string complaint_when_expanded(std::vector<std::string> arguments, const fs::path& copy,
                                     const Places& places, const WorkFolder& folder) {
-  const std::string name = file.filename().string();
-  const std::filesystem::path read = folder.path() / "read.txt", expanded = folder.path() / "expanded.ii";
+  const std::string name = copy.filename().string();
+  const fs::path read = folder.path() / "read.txt", expanded = folder.path() / "expanded.ii";
   arguments.insert(arguments.end(), kExpand.begin(), kExpand.end());
   arguments.insert(arguments.end(), {"-MD", "-MF", read, name, "-o", expanded});
-  const Finished finished =
-      run_tool(std::move(arguments), folder, std::filesystem::absolute(file).parent_path(), kOfExercise);
-  if (std::filesystem::exists(read))
-    if (std::string sentence = complaint_about_read(read_text(read), file, places); !sentence.empty())
+  const Finished finished = run_tool(std::move(arguments), folder, copy.parent_path(), kOfExercise);
+  if (fs::exists(read))
+    if (std::string sentence = complaint_about_read(read_text(read), copy, places); !sentence.empty())
       return sentence;
   return finished.good() ? complaint_about_expanded(read_text(expanded), name, places) : kNotExpanded;
 }
@@ -185,35 +218,36 @@ BuildStep show_calls(const WorkFolder& folder) {
 
 }  // namespace
 
-BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const WorkFolder& folder,
-                  Device device) {
+BuildStep compile(const Lesson& lesson, OwnSource& source, const WorkFolder& folder, Device device) {
   std::vector<std::string> arguments = device == Device::kGpu ? kGpuCompile
                                        : lesson.is_kernel()   ? kKernelCompile
                                                               : kCompile;
-  const std::string name = file.filename().string();
+  const std::string name = source.name();
   const bool checked = lesson.is_kernel() && !lesson.timed && device == Device::kCpu;
-  const Places places = places_for(lesson, file, checked);
-  for (const std::string& sentence :
-       {complaint_about_file(file, std::filesystem::path(kSourceRoot) / lesson.source, places),
-        complaint_about_text(file, places)})
+  const Places places{
+      copies_in(folder), course_folders(), {kToolchainHeaders.begin(), kToolchainHeaders.end()}, checked};
+  for (const std::string& sentence : {complaint_about_file(source, fs::path(kSourceRoot) / lesson.source),
+                                      complaint_about_text(source, places)})
     if (!sentence.empty()) return {sentence, ""};
+  fs::remove_all(copies_in(folder));
+  const fs::path copy = source.write_below(copies_in(folder));
   if (checked) arguments.insert(arguments.end(), kChecked.begin(), kChecked.end());
   if (device == Device::kCpu) arguments.insert(arguments.end(), {"-x", "c++"});  // whatever its name says
-  if (lesson.timed && !lesson.is_kernel())
-    arguments.insert(arguments.end(), kOptimise.begin(), kOptimise.end());
-  else if (!lesson.is_kernel() && !kPrecompiled.empty()) {  // it fits the plain flags only
-    arguments.insert(arguments.end(), {"-include", std::string(kPrecompiled)});
+  if (!lesson.is_kernel()) {
+    if (lesson.timed)
+      arguments.insert(arguments.end(), kOptimise.begin(), kOptimise.end());
+    else if (!kPrecompiled.empty())  // it fits the plain flags only
+      arguments.insert(arguments.end(), {"-include", std::string(kPrecompiled)});
   }
   // Side by side. A file for a GPU has been through this for the CPU.
   std::future<std::string> expanded;
   if (device == Device::kCpu)
     expanded = std::async(std::launch::async, [&, arguments] {
-      return complaint_when_expanded(arguments, file, places, folder);
+      return complaint_when_expanded(arguments, copy, places, folder);
     });
   arguments.insert(arguments.end(), {"-c", name, "-o", folder.path() / "student.o"});
-  const Finished finished =
-      run_tool(std::move(arguments), folder, std::filesystem::absolute(file).parent_path(),
-               device == Device::kGpu ? kOfTools : kOfExercise);
+  const Finished finished = run_tool(std::move(arguments), folder, copy.parent_path(),
+                                     device == Device::kGpu ? kOfTools : kOfExercise);
   const std::string sentence = expanded.valid() ? expanded.get() : std::string();
   if (!sentence.empty() && (finished.good() || sentence != kNotExpanded)) return {sentence, ""};
   if (!finished.good()) return {compiler_sentence(finished, name), ""};
@@ -222,7 +256,7 @@ BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const
   return {"", cleaned(finished.printed, kShownText)};
 }
 
-BuildStep gate(const Lesson& lesson, const std::filesystem::path& file, const WorkFolder& folder) {
+BuildStep gate(const Lesson& lesson, const OwnSource& source, const WorkFolder& folder) {
   const std::string object = folder.path() / "student.o";
   const std::string bytes = read_text(object);
   const auto read = read_object(std::as_bytes(std::span(bytes)));
@@ -244,7 +278,7 @@ BuildStep gate(const Lesson& lesson, const std::filesystem::path& file, const Wo
   const auto sentences =
       complaints({student, parse_nm(read_text(kLibrarySymbols)), below, allowed, lesson.number});
   std::string all =
-      complaint_about_kept(parse_kept(sections.printed), constants_in(read_text(file)), lesson.is_kernel());
+      complaint_about_kept(parse_kept(sections.printed), constants_in(source.text()), lesson.is_kernel());
   constexpr std::size_t kShown = 5;
   for (std::size_t i = 0; i < std::min(sentences.size(), kShown); ++i)
     all += (all.empty() ? "" : "\n") + sentences[i];
@@ -285,10 +319,9 @@ BuildStep link(const Lesson& lesson, const WorkFolder& folder) {
 
 // The student's object, the exercises around it and the library's objects that they need become one object of
 // which a single name is seen. So the checks keep the library's own functions, whatever a lesson replaces.
-BuildStep link_debug(const Lesson& lesson, const std::filesystem::path& file,
-                     std::filesystem::path& program) {
-  const WorkFolder work;
-  const std::string source = std::filesystem::absolute(file).string();
+BuildStep link_debug(const Lesson& lesson, const OwnSource& source, const WorkFolder& work,
+                     fs::path& program) {
+  const fs::path own = copies_in(work), copy = own / source.file;
   const auto run = [&](std::vector<std::string> command, const std::vector<std::string>& rest) {
     command.insert(command.end(), rest.begin(), rest.end());
     const Finished finished = run_tool(std::move(command), work);
@@ -297,7 +330,8 @@ BuildStep link_debug(const Lesson& lesson, const std::filesystem::path& file,
   };
   std::vector<std::string> compile = kCompile;
   compile.insert(compile.end(), kDebug.begin(), kDebug.end());
-  std::string trouble = run(compile, {"-c", source, "-o", "student.o"});
+  std::string trouble = run(compile, {"-ffile-prefix-map=" + own.string() + "=" + source.folder.string(),
+                                      "-c", copy, "-o", "student.o"});
   std::vector<std::string> parts{"-r",    "--force-group-allocation", "-o",
                                  "all.o", kServed.at(lesson.number),  "student.o"};
   parts.insert(parts.end(), kDebugStudent.begin(), kDebugStudent.end());
@@ -308,8 +342,9 @@ BuildStep link_debug(const Lesson& lesson, const std::filesystem::path& file,
   all.insert(all.end(), kDebugChecks.begin(), kDebugChecks.end());
   if (trouble.empty()) trouble = run(kDebugLink, all);
   if (!trouble.empty()) return {"your file cannot be built for a debugger:\n" + trouble, ""};
-  program = std::filesystem::path(kWorkRoot) / ("debug-" + std::to_string(lesson.number) + "-" +
-                                                std::to_string(std::hash<std::string>()(source)));
+  program = std::filesystem::path(kWorkRoot) /
+            ("debug-" + std::to_string(lesson.number) + "-" +
+             std::to_string(std::hash<std::string>()(source.folder / source.file)));
   std::filesystem::rename(work.path() / "check", program);
   return {};
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "judge/gate/source.hpp"
 #include "judge/lesson.hpp"
 #include "verify/report.hpp"
 
@@ -35,12 +36,13 @@ struct BuildStep {
 /// Where kernels run.
 enum class Device : bool { kCpu, kGpu };
 
-/// Compiles a student's file for this lesson to student.o in the folder. kGpu: a kernel, by nvcc, in a build
-/// that has CUDA.
-BuildStep compile(const Lesson& lesson, const std::filesystem::path& file, const WorkFolder& folder,
+/// Reads what the student's file includes of their own, and compiles it for this lesson to student.o in the
+/// folder: copies of what was read, by a compiler that can open no other file of theirs. kGpu: a kernel, by
+/// nvcc, in a build that has CUDA.
+BuildStep compile(const Lesson& lesson, OwnSource& source, const WorkFolder& folder,
                   Device device = Device::kCpu);
 /// Passes student.o, which was made of this file, through the symbol gate.
-BuildStep gate(const Lesson& lesson, const std::filesystem::path& file, const WorkFolder& folder);
+BuildStep gate(const Lesson& lesson, const OwnSource& source, const WorkFolder& folder);
 /// Links student.o to the worker's program, and for a timed lesson the library's own object to another one.
 BuildStep link(const Lesson& lesson, const WorkFolder& folder);
 /// Puts "01_naive.cu:47" in the place of each "worker +0x1f2e" in the report: where that machine code of the
@@ -50,9 +52,10 @@ void name_lines(verify::Report& report, const std::string& file, const WorkFolde
 /// linker's text.
 BuildStep link_program(const std::filesystem::path& program, const std::vector<std::string>& objects,
                        const std::vector<std::string>& inputs, const WorkFolder& folder);
-/// Compiles the file once more, for debuggers, and links it with the checks to one program: `program`, which
-/// stays until the next call for this file.
-BuildStep link_debug(const Lesson& lesson, const std::filesystem::path& file, std::filesystem::path& program);
+/// Compiles once more what `compile` has put into the folder, for debuggers, and links it with the checks to
+/// one program: `program`, which stays until the next call for this file.
+BuildStep link_debug(const Lesson& lesson, const OwnSource& source, const WorkFolder& folder,
+                     std::filesystem::path& program);
 /// The worker with the student's function.
 std::filesystem::path worker_program(const WorkFolder& folder);
 /// The worker with the library's own, made for a timed lesson only.

@@ -19,18 +19,12 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "process/descriptors.hpp"
+#include "process/descriptor_numbers.hpp"
 #include "process/lock.hpp"
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft::process {
 namespace {
-
-[[noreturn]] void no_process(const std::string& what) {
-  throw Error(
-      "the system gives no " + what + " (" + std::strerror(errno) + "); close other programs and try again",
-      Code::kMissing);
-}
 
 // ---- the child's side between fork and exec: nothing but system calls
 
@@ -38,7 +32,7 @@ struct Prepared {
   std::vector<char*> arguments, environment;
   const char *path, *folder;
   Limits limits;
-  int input, output, wire, program;
+  int input, output, wire, program, reach;
   bool sees_itself;
 };
 
@@ -71,6 +65,7 @@ void close_from(int first) {
   ::dup2(prepared.input, 0);
   ::dup2(prepared.output, 1);
   ::dup2(prepared.output, 2);
+  if (prepared.reach >= 0 && !hold_to(prepared.reach)) ::_exit(127);
   put_at(kWireDescriptor, prepared.wire, 0);
   put_at(kProgramDescriptor, prepared.program, prepared.sees_itself ? 0 : O_CLOEXEC);
   close_from(kProgramDescriptor + 1);
@@ -130,35 +125,16 @@ void require_room(int resource, rlim_t value, const char* what, const char* flag
 
 Descriptor opened(const std::filesystem::path& file, int how) {
   const int descriptor = ::open(file.c_str(), how | O_CLOEXEC);
-  if (descriptor < 0) no_process("access to " + file.string());
+  if (descriptor < 0) not_given("access to " + file.string());
   return Descriptor(descriptor);
 }
 
-int milliseconds_to(Clock::time_point deadline) {
+int milliseconds_to(Clock::time_point deadline, std::int64_t most) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1000));
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, most));
 }
 
 }  // namespace
-
-// ---- Descriptor
-
-Descriptor::Descriptor(int fd) : fd_(::fcntl(fd, F_DUPFD_CLOEXEC, 10)) {
-  ::close(fd);
-  if (fd_ < 0) no_process("file descriptor");
-}
-Descriptor::Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-Descriptor::~Descriptor() { close(); }
-
-void Descriptor::close() {
-  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-}
-
-void Descriptor::set_nonblocking() const { ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) | O_NONBLOCK); }
 
 // ---- Child
 
@@ -168,12 +144,12 @@ Child::Child(const Command& command)
   require_room(RLIMIT_FSIZE, command.limits.file_bytes, " bytes for a file", "-f");
   require_room(RLIMIT_CPU, command.limits.cpu_seconds, " s of processor time", "-t");
   int pipe_ends[2], socket_ends[2] = {-1, -1};
-  if (::pipe2(pipe_ends, O_CLOEXEC) != 0) no_process("pipe");
+  if (::pipe2(pipe_ends, O_CLOEXEC) != 0) not_given("pipe");
   output_ = Descriptor(pipe_ends[0]);
   const Descriptor output_end(pipe_ends[1]), input = opened(command.input, O_RDONLY);
   Descriptor wire_end, program;
   if (command.wire == Wire::kSocket) {
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socket_ends) != 0) no_process("socket");
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socket_ends) != 0) not_given("socket");
     wire_ = Descriptor(socket_ends[0]);
     wire_end = Descriptor(socket_ends[1]);
     wire_.set_nonblocking();
@@ -185,6 +161,7 @@ Child::Child(const Command& command)
   if (command.limits.locked || command.sees_itself) program = opened(arguments[0], O_RDONLY);
   if (command.limits.locked) arguments[0] = std::filesystem::path(arguments[0]).filename();
 
+  const Descriptor reach = command.reach ? rules_of(*command.reach) : Descriptor();
   const std::string folder = command.folder.string();
   const Prepared prepared{pointers(arguments),
                           pointers(command.environment),
@@ -195,10 +172,11 @@ Child::Child(const Command& command)
                           output_end.get(),
                           wire_end.get(),
                           program.get(),
+                          reach.get(),
                           command.sees_itself};
   pid_.value = ::fork();
   if (pid_.value == 0) become(prepared);
-  if (pid_.value < 0) no_process("process");
+  if (pid_.value < 0) not_given("process");
   ::setpgid(pid_.value, pid_.value);  // both sides do it: whoever comes first
   exchange_running(0, pid_.value);
 }
@@ -307,7 +285,7 @@ Finished run_command(const Command& command, std::chrono::seconds limit) {
   pollfd ready{child.output().get(), POLLIN, 0};
   const auto too_much = [&] { return child.flooded() || child.crowded(); };
   while (!too_much() && Clock::now() < deadline) {
-    ::poll(&ready, 1, std::min(milliseconds_to(deadline), command.limits.threads > 0 ? 100 : 1000));
+    ::poll(&ready, 1, milliseconds_to(deadline, command.limits.threads > 0 ? 100 : 1000));
     if (!child.read_output()) break;
   }
   const bool stopped = too_much();

@@ -16,28 +16,12 @@
 #include <utility>
 #include <vector>
 
+#include "process/descriptor.hpp"
+#include "process/reach.hpp"
+
 namespace ringcraft::process {
 
 using Clock = std::chrono::steady_clock;
-
-/// A file descriptor that closes itself.
-class Descriptor {
- public:
-  Descriptor() = default;
-  /// Takes over `fd` and moves it to a number of 10 or more, closed on exec.
-  explicit Descriptor(int fd);
-  Descriptor(Descriptor&& other) noexcept;
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor();
-
-  int get() const { return fd_; }
-  bool open() const { return fd_ >= 0; }
-  void close();
-  void set_nonblocking() const;
-
- private:
-  int fd_ = -1;
-};
 
 /// What a child may use; 0 means no limit.
 struct Limits {
@@ -50,7 +34,7 @@ struct Limits {
   bool locked = false;
 };
 
-/// What a child gets as kWireDescriptor (protocol.hpp).
+/// What a child gets as kWireDescriptor (descriptor_numbers.hpp).
 enum class Wire : char {
   kNothing,
   kSocket,  ///< to the judge
@@ -63,6 +47,7 @@ struct Command {
   std::vector<std::string> environment;  ///< NAME=value, and nothing else
   std::filesystem::path folder;          ///< working directory; empty: the judge's
   Limits limits;
+  std::optional<Reach> reach;                 ///< the files that it may open by name; without: all
   std::filesystem::path input = "/dev/null";  ///< its standard input
   Wire wire = Wire::kNothing;
   std::filesystem::path reply;  ///< an empty file for it to write to

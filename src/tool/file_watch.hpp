@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "process/child.hpp"
+#include "process/descriptor.hpp"
 
 namespace ringcraft::tool {
 

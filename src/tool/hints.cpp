@@ -8,8 +8,8 @@
 
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
+#include "ringcraft/io/text_file.hpp"
 #include "tool/columns.hpp"
-#include "tool/text_file.hpp"
 
 namespace ringcraft::tool {
 namespace {
@@ -37,7 +37,8 @@ std::string next_hint(Course& course, const std::string& id, std::size_t width) 
   try {
     course.progress().add_hints(id, shown);
   } catch (const Error& error) {
-    text += std::string("\nThe next call shows this one again: ") + ringcraft::shown(error.what(), 4000) + "\n";
+    text +=
+        std::string("\nThe next call shows this one again: ") + ringcraft::shown(error.what(), 4000) + "\n";
   }
   return text;
 }

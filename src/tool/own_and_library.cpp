@@ -10,8 +10,8 @@
 #include "process/child.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
+#include "ringcraft/io/text_file.hpp"
 #include "tool/output.hpp"
-#include "tool/text_file.hpp"
 
 namespace ringcraft::tool {
 namespace {

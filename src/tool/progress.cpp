@@ -13,10 +13,11 @@
 #include <optional>
 #include <sstream>
 
-#include "process/child.hpp"
+#include "judge/text_file.hpp"
+#include "process/descriptor.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/hash.hpp"
-#include "tool/text_file.hpp"
+#include "ringcraft/io/text_file.hpp"
 
 namespace ringcraft::tool {
 namespace {
@@ -70,11 +71,11 @@ std::string fingerprint(std::string_view text) {
 }
 
 std::string fingerprint_of(const std::filesystem::path& file) {
-  std::error_code ignored;  // a pipe or a device would be read for ever
-  if (!std::filesystem::is_regular_file(file, ignored)) return {};
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return {};
-  return fingerprint(std::string{std::istreambuf_iterator<char>(in), {}});
+  try {
+    return fingerprint(read_text_file("progress", file, judge::kLargestOwnFile));
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 ProgressFile::ProgressFile(std::filesystem::path path) : path_(std::move(path)) {

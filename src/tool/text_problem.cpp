@@ -9,7 +9,7 @@
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/matrix.hpp"
 #include "ringcraft/core/random.hpp"
-#include "tool/text_file.hpp"
+#include "ringcraft/io/text_file.hpp"
 
 namespace ringcraft::tool {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
+#include "ringcraft/io/text_file.hpp"
 #include "tool/columns.hpp"
 #include "tool/output.hpp"
-#include "tool/text_file.hpp"
 
 namespace ringcraft::tool {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
+#include "ringcraft/io/text_file.hpp"
 #include "tool/claim.hpp"
 #include "tool/claims/claim_report.hpp"
 #include "tool/claims/given_claim.hpp"
@@ -16,7 +17,6 @@
 #include "tool/options.hpp"
 #include "tool/output.hpp"
 #include "tool/tensor_files.hpp"
-#include "tool/text_file.hpp"
 #include "verify/report.hpp"
 #include "verify/schedule_text.hpp"
 

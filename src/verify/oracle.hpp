@@ -62,11 +62,18 @@ struct Alike {
 ///   N_ij = keys that row i sees with the numbers of key j, or all of them if the scores of i are equal;
 ///   M_i = rows with the numbers of q_i, or all if all keys are equal. What is equal is rounded alike, so
 ///   that N errors make one of N times the size; so do those of adding equal terms to one sum. N_i is the
-///   mean of N_ij, weighted by P. C_i = L_i, or L_i + r.unit + e n/8 where scores are equal F_i = L2 + e2 (n
-///   N_i/6 + 4 lse2), for all numbers of a row; partial results are put together by lse R_i = sum_j N P2
-///   var(S) + e2 n N_i/3 + F w = e2/2 (of gradients: + r.sums / (2 kBlock)), a = w n/2, b = N w + 2
-///   r.partials / n (with M: of M w), and s_j for the sum up to term j var(out_i) = sum_j { P2 [N var(S) (v -
-///   out)2 + N (r.products + r.operands + a) v2] + b s_j2 }
+///   mean of N_ij, weighted by P
+///
+///   C_i = L_i, or L_i + r.unit + e n/8 where scores are equal
+///
+///   F_i = L2 + e2 (n N_i/6 + 4 lse2), for all numbers of a row; partial results are put together by lse
+///
+///   R_i = sum_j N P2 var(S) + e2 n N_i/3 + F
+///
+///   w = e2/2 (of gradients: + r.sums / (2 kBlock)), a = w n/2, b = N w + 2 r.partials / n (with M: of M w),
+///   and s_j for the sum up to term j
+///
+///   var(out_i) = sum_j { P2 [N var(S) (v - out)2 + N (r.products + r.operands + a) v2] + b s_j2 }
 ///       + (r.results + F) out2
 ///   var(lse_i) = R_i (less r.inner S2 in var(S)) + (8/12 2^-23 scale(lse))2
 ///       + r.exponentials (and, if r.lse: + r.lse lse2 + sum_j P2 r.inner S2)

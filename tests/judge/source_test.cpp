@@ -1,6 +1,7 @@
 // What a student's source may ask of a compiler: tokens, the text, the list of files, the preprocessed text.
 #include "judge/gate/source.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -39,7 +40,8 @@ class Folder {  // a student's, beside a foreign one; removes itself
     return {root_ / "mine", {root_ / "course"}, {"/usr/include"}, checked_kernel};
   }
   std::string on(const std::string& text, bool checked_kernel = false) const {
-    return complaint_about_text(write("mine/own.cpp", text), places(checked_kernel));
+    OwnSource source = take_source(write("mine/own.cpp", text), "104_merge");
+    return complaint_about_text(source, places(checked_kernel));
   }
 
  private:
@@ -196,7 +198,7 @@ TEST_CASE("a file is a student's own, or a link to one") {
   fs::create_symlink("../merge.cpp", folder.path("mine/to_library.cpp"));
   fs::create_hard_link(library, folder.path("mine/is_library.cpp"));
   const auto sentence_on = [&](const char* name) {
-    return complaint_about_file(folder.path(name), library, folder.places());
+    return complaint_about_file(take_source(folder.path(name), "104_merge"), library);
   };
   CHECK(sentence_on("mine/own.cpp").empty());
   CHECK(sentence_on("mine/to_own.cpp").empty());
@@ -206,8 +208,44 @@ TEST_CASE("a file is a student's own, or a link to one") {
         "is_library.cpp is a link to the library's own file: put a file of your own there");
   folder.write("mine/-w.cpp", "mine\n");
   CHECK(testing::contains(sentence_on("mine/-w.cpp"), "-w.cpp is no name for a file"));
-  CHECK(own_folder("/a/exercises/104_merge/merge.cpp", "104_merge") == "/a/exercises");
-  CHECK(own_folder("/a/merge.cpp", "104_merge") == "/a");
+  CHECK(take_source(own, "mine").folder == folder.path("mine").parent_path());
+  CHECK(take_source(own, "104_merge").folder == folder.path("mine"));
+}
+
+TEST_CASE("what is judged is what was read, whatever becomes of the files") {
+  const Folder folder;
+  folder.write("mine/more.hpp", "#include \"deep/most.inc\"\n");
+  fs::create_directories(folder.path("mine/deep"));
+  folder.write("mine/deep/most.inc", "int most;\n");
+  OwnSource source = take_source(folder.write("mine/own.cpp", "#include \"more.hpp\"\n"), "104_merge");
+  CHECK(complaint_about_text(source, folder.places()).empty());
+  const auto written = fs::last_write_time(folder.path("mine/own.cpp"));
+  for (const char* name : {"mine/own.cpp", "mine/more.hpp", "mine/deep/most.inc"}) {
+    fs::remove(folder.path(name));
+    fs::create_symlink("../foreign.hpp", folder.path(name));
+  }
+  const fs::path copy = source.write_below(folder.path("copies"));
+  CHECK(copy == folder.path("copies/own.cpp"));
+  const auto text = [&](const char* name) { return read_text_file("test", folder.path(name), 100); };
+  CHECK(text("copies/own.cpp") == "#include \"more.hpp\"\n");
+  CHECK(text("copies/more.hpp") == "#include \"deep/most.inc\"\n");
+  CHECK(text("copies/deep/most.inc") == "int most;\n");
+  CHECK(fs::last_write_time(copy) == written);
+}
+
+TEST_CASE("endless files, pipes and folders are not read") {
+  const Folder folder;
+  const fs::path huge = folder.write("mine/huge.cpp", "");
+  fs::resize_file(huge, std::uintmax_t{1} << 40);
+  testing::check_refused([&] { (void)take_source(huge, "104_merge"); }, "at most 262144 bytes");
+  REQUIRE(::mkfifo(folder.path("mine/pipe.hpp").c_str(), 0600) == 0);
+  testing::check_refused([&] { (void)take_source(folder.path("mine/pipe.hpp"), "104_merge"); },
+                         "a regular file");
+  testing::check_refused([&] { (void)take_source(folder.path("mine"), "104_merge"); }, "a regular file");
+  fs::rename(huge, folder.path("mine/huge.hpp"));
+  for (const char* name : {"huge.hpp", "pipe.hpp"})
+    CHECK(testing::contains(folder.on("#include \"" + std::string(name) + "\"\n"),
+                            "which is no small file of your own"));
 }
 
 }  // namespace ringcraft::judge

@@ -132,6 +132,36 @@ TEST_CASE("a locked child is locked before its first constructor") {
 }
 #endif
 
+TEST_CASE("a child opens by name what is within its reach, and so does all that it starts") {
+  if (!reach_is_held()) {
+    WARN("this kernel has no Landlock: no child is held to its reach");
+    return;
+  }
+  const std::filesystem::path folder = std::filesystem::path(RINGCRAFT_BINARY_DIR) / "reach";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder / "may");
+  std::ofstream(folder / "secret") << "secret";
+  std::ofstream(folder / "given") << "given";
+  const Reach reach{{"/usr", "/bin", "/lib", "/lib64", folder / "given", "/no/such/file"},
+                    {folder / "may", "/dev/null"}};
+  const auto printed = [&](const std::string& script, std::optional<Reach> within) {
+    Command command = shell(script);
+    command.folder = folder;
+    command.reach = std::move(within);
+    return run_command(command, std::chrono::seconds(30)).printed;
+  };
+  CHECK(printed("cat given; cat secret 2> /dev/null || echo no", reach) == "givenno\n");
+  CHECK(printed("cat given secret", std::nullopt) == "givensecret");
+  CHECK(printed("exec /bin/sh -c 'cat secret 2> /dev/null || echo no'", reach) == "no\n");
+  CHECK(printed("ls . 2> /dev/null || echo no", reach) == "no\n");
+  CHECK(printed("echo x > may/new && cat may/new && rm may/new && echo x >> given || echo no", reach)
+            .starts_with("x\n"));
+  CHECK(printed("(echo x > new) 2> /dev/null || echo no; (echo x > given) 2> /dev/null || echo no; "
+                "ln -s ../secret may/link 2> /dev/null || echo no",
+                reach) == "no\nno\nno\n");
+  CHECK(printed("cat given", reach) == "given");
+}
+
 TEST_CASE("a child has the files that it was given") {
   const std::filesystem::path folder = RINGCRAFT_BINARY_DIR;
   std::ofstream(folder / "asked") << "a question";

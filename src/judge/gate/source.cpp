@@ -1,12 +1,18 @@
 // The rules for a student's source (see source.hpp).
 #include "judge/gate/source.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <fstream>
+#include <initializer_list>
 #include <set>
 #include <system_error>
 
 #include "judge/gate/tokens.hpp"
 #include "judge/text_file.hpp"
+#include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
 
 namespace ringcraft::judge {
@@ -15,19 +21,17 @@ namespace {
 namespace fs = std::filesystem;
 using Tokens = std::vector<Token>;
 
-constexpr std::size_t kMostHeaders = 50;              // of a student's own
-constexpr std::uintmax_t kLargestHeader = 256 << 10;  // bytes
-constexpr std::size_t kLargestOwnText = 4 << 20;      // bytes of it, preprocessed
-constexpr std::size_t kLongestAttribute = 1000;       // tokens
+constexpr std::size_t kMostHeaders = 50;          // of a student's own
+constexpr std::size_t kLargestOwnText = 4 << 20;  // bytes of it, preprocessed
+constexpr std::size_t kLongestAttribute = 1000;   // tokens
+
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> known) {
+  return std::ranges::find(known, name) != known.end();
+}
 
 bool is_source(const fs::path& path) {
   constexpr std::string_view kEndings[] = {".cpp", ".cc", ".cxx", ".c", ".cu", ".txt"};
   return std::ranges::find(kEndings, path.extension().string()) != std::end(kEndings);
-}
-
-bool is_within(const fs::path& path, const fs::path& folder) {
-  const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
-  return end == folder.end() || (end->empty() && std::next(end) == folder.end());
 }
 
 fs::path real(const fs::path& path) {
@@ -36,13 +40,12 @@ fs::path real(const fs::path& path) {
   return failed ? path.lexically_normal() : found;
 }
 
-bool is_own(const fs::path& path, const Places& places) { return is_within(real(path), real(places.folder)); }
+bool is_own(const fs::path& path, const fs::path& folder) { return is_within(real(path), real(folder)); }
 
 bool is_of_course(const fs::path& path, const Places& places) {
-  constexpr std::string_view kEndings[] = {".hpp", ".cuh", ".h", ".gch"};
-  return std::ranges::find(kEndings, path.extension().string()) != std::end(kEndings) &&
-         std::ranges::any_of(places.headers,
-                             [&](const fs::path& folder) { return is_within(real(path), real(folder)); });
+  return is_header(path) && std::ranges::any_of(places.headers, [&](const fs::path& folder) {
+           return is_within(real(path), real(folder));
+         });
 }
 
 // By its name: what is behind a link in /usr/include is the system's business.
@@ -60,6 +63,10 @@ bool is_asm(const Token& token) {
 
 std::string about_asm(const std::string& where) {
   return where + " uses asm, which no exercise needs and no check sees through: write it in C++";
+}
+
+std::string about_asking_pragma(const std::string& where) {
+  return where + " asks for a file by a pragma: include a header, or remove the line";
 }
 
 std::string about_unseen(const std::string& where, const std::string& word) {
@@ -102,21 +109,22 @@ bool holds_directive(const Token& token) {
   return false;
 }
 
+std::string about_source(const std::string& where, const fs::path& target) {
+  return where + " includes " + shown(target.filename().string()) +
+         ", a source file: include headers, and write the body yourself";
+}
+
 // ---- attributes
 
 // What an attribute may say in a string; whatever else takes one speaks to the assembler, or to the linker.
 bool may_quote(const std::string& attribute) {
-  for (const char* known : {"optimize", "target", "deprecated", "nodiscard", "simd", "warning", "error",
-                            "visibility", "no_sanitize"})
-    if (attribute == known) return true;
-  return false;
+  return is_one_of(attribute, {"optimize", "target", "deprecated", "nodiscard", "simd", "warning", "error",
+                               "visibility", "no_sanitize"});
 }
 
 bool speaks_to_linker(const std::string& attribute) {
-  for (const char* known : {"section", "alias", "ifunc", "weakref", "symver", "naked", "target_clones",
-                            "retain", "destructor", "weak", "no_instrument_function", "copy"})
-    if (attribute == known) return true;
-  return false;
+  return is_one_of(attribute, {"section", "alias", "ifunc", "weakref", "symver", "naked", "target_clones",
+                               "retain", "destructor", "weak", "no_instrument_function", "copy"});
 }
 
 std::string without_underscores(std::string name) {
@@ -125,16 +133,21 @@ std::string without_underscores(std::string name) {
   return name;
 }
 
-// `first`: the bracket behind __attribute__, or the first of [[. `end`: the last token that belongs to it.
-std::string about_attribute(const Tokens& tokens, std::size_t first, std::size_t& end,
-                            const std::string& where) {
+// Whether __attribute__(( begins here.
+bool begins_attribute(const Tokens& tokens, std::size_t i) {
+  return (tokens[i].is("__attribute__") || tokens[i].is("__attribute")) && i + 1 < tokens.size() &&
+         tokens[i + 1].is("(");
+}
+
+// `first`: the bracket behind __attribute__, or the first of [[.
+std::string about_attribute(const Tokens& tokens, std::size_t first, const std::string& where) {
   int depth = 0;
   std::string attribute;
-  for (end = first; end < tokens.size(); ++end) {
-    const Token& token = tokens[end];
+  for (std::size_t i = first; i < tokens.size(); ++i) {
+    const Token& token = tokens[i];
     depth += token.is("(") || token.is("[") ? 1 : token.is(")") || token.is("]") ? -1 : 0;
     if (depth <= 0) return {};
-    if (end - first > kLongestAttribute)
+    if (i - first > kLongestAttribute)
       return where + " begins an attribute that does not end: close its brackets";
     if (token.is_name() && depth == 2) attribute = without_underscores(token.text);
     const bool quotes = token.kind == Token::Kind::kString && !may_quote(attribute);
@@ -150,17 +163,12 @@ std::string about_attribute(const Tokens& tokens, std::size_t first, std::size_t
 // One file's text, and what it includes of the student's own.
 class Reading {
  public:
-  explicit Reading(const Places& places) : places_(places) {}
+  Reading(OwnSource& source, const Places& places) : source_(source), places_(places) {}
 
+  // `file`: below the student's folder, and read.
   std::string of(const fs::path& file) {
-    if (!seen_.insert(real(file)).second) return {};
     const std::string name = shown(file.filename().string());
-    std::error_code failed;
-    if (!fs::is_regular_file(file, failed) || fs::file_size(file, failed) > kLargestHeader ||
-        seen_.size() > kMostHeaders)
-      return name + " is no small header of your own: expected are at most " + std::to_string(kMostHeaders) +
-             ", each of at most 256 KB; leave it out";
-    const std::string text = read_text(file);
+    const std::string& text = source_.texts.at(file).text;
     if (has_odd_character(text))
       return name + " holds a control character, which editors show in many ways: save it as plain text";
     const Tokens tokens = tokens_of(text);
@@ -187,15 +195,13 @@ class Reading {
     const std::string where = at(place.name, token.line);
     if (is_asm(token) || makes_asm(token)) return about_asm(where);
     if (places_.checked_kernel && hides_accesses(token)) return about_unseen(where, shown(token.text));
-    if ((token.is("__attribute__") || token.is("__attribute")) && place.token(i + 1).is("(")) {
-      std::size_t end = i;  // in a macro, too, which a header of the system may use
-      if (const std::string sentence = about_attribute(place.tokens, i + 1, end, where); !sentence.empty())
+    if (begins_attribute(place.tokens, i))  // in a macro, too, which a header of the system may use
+      if (std::string sentence = about_attribute(place.tokens, i + 1, where); !sentence.empty())
         return sentence;
-    }
     depth_ += token.is("(") || token.is("[") ? 1 : token.is(")") || token.is("]") ? -1 : 0;
     if (token.text.find("dependency") != token.text.npos &&
         (token.kind == Token::Kind::kString || place.token(i == 0 ? 0 : i - 1).is("GCC")) && mentions_pragma_)
-      return where + " asks for a file by a pragma: include a header, or remove the line";
+      return about_asking_pragma(where);
     mentions_pragma_ = mentions_pragma_ || token.is("_Pragma") || token.is("__pragma");
     if (token.is("##")) pastes_ = true;
     if (holds_directive(token))
@@ -237,7 +243,7 @@ class Reading {
       return where + " writes a text of its own into the object, which no exercise needs: remove the line";
     if (word.is("pragma") && place.token(i + 1).is("GCC") &&
         (place.token(i + 2).is("dependency") || place.token(i + 2).is("pch_preprocess")))
-      return where + " asks for a file by a pragma: include a header, or remove the line";
+      return about_asking_pragma(where);
     if (!word.is("include") && !word.is("include_next") && !word.is("import") && !word.is("embed")) return {};
     if (depth_ > 0) return where + " includes a header between brackets: put the includes first";
     if (pastes_)
@@ -251,16 +257,42 @@ class Reading {
                                            (text.front() == '"' && text.back() == '"'));
     if (!named) return about_macro_header(where);
     const fs::path target = text.substr(1, text.size() - 2);
+    const fs::path beside = (place.file.parent_path() / target).lexically_normal();
     std::error_code none;
-    const fs::path beside = place.file.parent_path() / target;
-    if (text.front() == '"' && fs::exists(beside, none)) {
-      if (!is_own(beside, places_) && !is_of_course(beside, places_)) return about_place(where, target);
-      if (is_own(beside, places_) && !is_source(target)) return of(beside);
-      return {};  // a source file: the list of what was read says so
-    }
+    if (text.front() == '"' && fs::exists(source_.folder / beside, none)) return about_own(beside, where);
     if (target.is_absolute() || std::ranges::find(target, fs::path("..")) != target.end())
       return about_place(where, target);
-    return {};
+    if (is_source(target)) return about_source(where, target);
+    const bool is_private = std::ranges::any_of(places_.headers, [&](const fs::path& folder) {
+      const fs::path found = folder.parent_path() / target;
+      return fs::exists(found, none) && !is_of_course(found, places_);
+    });
+    return is_private ? about_place(where, target) : std::string();
+  }
+
+  // `file`: where it lies, as seen from the student's folder.
+  std::string about_own(const fs::path& file, const std::string& where) {
+    if (file.is_absolute() || *file.begin() == "..")
+      return is_of_course(source_.folder / file, places_) ? about_course(where) : about_place(where, file);
+    if (source_.texts.contains(file)) return {};
+    TextFile text;
+    try {
+      text = take_text_file("include", source_.folder / file, kLargestOwnFile);
+    } catch (const Error&) {
+    }
+    if (text.place.empty() || source_.texts.size() > kMostHeaders)
+      return where + " includes " + shown(file.filename().string()) +
+             ", which is no small file of your own: expected are at most " + std::to_string(kMostHeaders) +
+             ", each of at most " + std::to_string(kLargestOwnFile >> 10) + " KB; leave it out";
+    if (!is_own(text.place, source_.folder)) return about_place(where, file);
+    source_.texts.emplace(file, std::move(text));
+    return of(file);
+  }
+
+  static std::string about_course(const std::string& where) {
+    return where +
+           " includes a header of the course by its place: name it as the course does, "
+           "\"ringcraft/core/error.hpp\"";
   }
 
   static std::string about_place(const std::string& where, const fs::path& target) {
@@ -268,8 +300,8 @@ class Reading {
            ", which is no header of the course, of the compiler or of your own folder: include one of those";
   }
 
+  OwnSource& source_;
   const Places& places_;
-  std::set<fs::path> seen_;
   bool pastes_ = false;  // '##' has been seen
   bool mentions_pragma_ = false;
   int depth_ = 0;  // of brackets
@@ -305,8 +337,7 @@ std::string about_pragma(const Tokens& tokens, std::size_t i, const std::string&
        {"redefine_extname", "weak", "ident", "comment", "include_alias", "detect_mismatch"})
     if (word(i) == known)
       return where + " has the pragma " + known + ", which speaks to the linker: leave it out";
-  if (word(i) == "GCC" && word(i + 1) == "dependency")
-    return where + " asks for a file by a pragma: include a header, or remove the line";
+  if (word(i) == "GCC" && word(i + 1) == "dependency") return about_asking_pragma(where);
   if (word(i) == "GCC" && word(i + 1) == "pch_preprocess")
     return where +
            " includes a precompiled header, in which nobody sees what stands: take its .gch file away";
@@ -329,12 +360,10 @@ std::string about_lines(std::string_view text, const std::string& file, int firs
     if (places.checked_kernel &&
         (hides_accesses(token) || token.text.starts_with("__builtin_ia32_") || token.text.starts_with("_mm")))
       sentence = about_unseen(where, shown(token.text));
-    if ((token.is("__attribute__") || token.is("__attribute")) && next(1) == "(") {
-      std::size_t end = i;
-      sentence = about_attribute(tokens, i + 1, end, where);
+    if (begins_attribute(tokens, i)) {
+      sentence = about_attribute(tokens, i + 1, where);
     } else if (token.is("[") && next(1) == "[") {
-      std::size_t end = i;
-      sentence = about_attribute(tokens, i, end, where);
+      sentence = about_attribute(tokens, i, where);
     } else if (token.is("#") && token.begins_line && next(1) == "pragma") {
       sentence = about_pragma(tokens, i + 2, where);
     }
@@ -343,15 +372,9 @@ std::string about_lines(std::string_view text, const std::string& file, int firs
   return {};
 }
 
-}  // namespace
-
-namespace {
-
 bool is_plain_type(const std::string& name) {
-  for (const char* known : {"string", "string_view", "vector", "array", "map", "set", "unordered_map",
-                            "unordered_set", "pair", "tuple", "complex"})
-    if (name == known) return true;
-  return false;
+  return is_one_of(name, {"string", "string_view", "vector", "array", "map", "set", "unordered_map",
+                          "unordered_set", "pair", "tuple", "complex"});
 }
 
 // The first token behind `std::vector<int>` that begins at `at`; `at` itself if no plain type stands there.
@@ -372,6 +395,12 @@ std::size_t behind_plain_type(const Tokens& tokens, std::size_t at) {
   return at;
 }
 
+// Headers that bring intrinsics under names of their own.
+bool is_of_vectors(const fs::path& path) {
+  return std::ranges::any_of(path, [](const fs::path& part) { return part == "Eigen"; }) ||
+         path.filename().string().starts_with("simd");
+}
+
 }  // namespace
 
 std::set<std::string> constants_in(std::string_view text) {
@@ -385,39 +414,61 @@ std::set<std::string> constants_in(std::string_view text) {
   return constants;
 }
 
-namespace {
-
-// Headers that bring intrinsics under names of their own.
-bool is_of_vectors(const fs::path& path) {
-  return std::ranges::any_of(path, [](const fs::path& part) { return part == "Eigen"; }) ||
-         path.filename().string().starts_with("simd");
+bool is_header(const fs::path& path) {
+  return is_one_of(path.extension().string(), {".hpp", ".cuh", ".h", ".gch"});
 }
 
-}  // namespace
-
-fs::path own_folder(const fs::path& file, const std::string& lesson_name) {
-  const fs::path folder = fs::absolute(file).lexically_normal().parent_path();
-  return folder.filename() == lesson_name ? folder.parent_path() : folder;
+bool is_within(const fs::path& path, const fs::path& folder) {
+  const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  return end == folder.end() || (end->empty() && std::next(end) == folder.end());
 }
 
-std::string complaint_about_file(const fs::path& file, const fs::path& library, const Places& places) {
-  const std::string name = shown(file.filename().string());
+fs::path OwnSource::write_below(const fs::path& root) const {
+  for (const auto& [place, read] : texts) {
+    const fs::path copy = root / place;
+    fs::create_directories(copy.parent_path());
+    std::ofstream out(copy, std::ios::binary | std::ios::trunc);
+    out << read.text;
+    out.close();
+    // Compilers take files of one time and text, which are included twice, for the same.
+    const timespec times[] = {read.modified, read.modified};
+    if (!out || ::utimensat(AT_FDCWD, copy.c_str(), times, 0) != 0)
+      throw Error("judge", "room for a copy of your file", copy.string(), "is the disk full?",
+                  Code::kMissing);
+  }
+  return root / file;
+}
+
+OwnSource take_source(const fs::path& file, const std::string& lesson_name) {
+  TextFile text = take_text_file("check", file, kLargestOwnFile);
+  const fs::path whole = fs::absolute(file).lexically_normal();
+  fs::path folder = whole.parent_path();
+  if (folder.filename() == lesson_name) folder = folder.parent_path();
+  OwnSource source{whole.lexically_relative(folder), folder, {}};
+  source.texts.emplace(source.file, std::move(text));
+  return source;
+}
+
+std::string complaint_about_file(const OwnSource& source, const fs::path& library) {
+  const std::string name = shown(source.name());
   if (name.starts_with("-") || name.starts_with("@"))
     return name +
            " is no name for a file, as compilers take it for an option: give it one that begins with a "
            "letter";
-  if (!is_own(file, places))
+  const TextFile& text = source.texts.at(source.file);
+  if (!is_own(text.place, source.folder))
     return name + " is a link to a file outside of your folder: put a file of your own there";
-  std::error_code none;
-  if (fs::equivalent(file, library, none) && real(file) != real(library))
-    return name + " is a link to the library's own file: put a file of your own there";
-  if (fs::is_symlink(file, none) && real(file) == real(library))
+  struct stat own {};
+  const bool is_library =
+      ::stat(library.c_str(), &own) == 0 && own.st_dev == text.device && own.st_ino == text.inode;
+  const fs::path named = source.folder / source.file;
+  if (is_library && real(named.parent_path()) / named.filename() != real(library))
     return name + " is a link to the library's own file: put a file of your own there";
   return {};
 }
 
-std::string complaint_about_text(const fs::path& file, const Places& places) {
-  return Reading(places).of(file);
+std::string complaint_about_text(OwnSource& source, const Places& places) {
+  return Reading(source, places).of(source.file);
 }
 
 std::string complaint_about_read(std::string_view list, const fs::path& file, const Places& places) {
@@ -429,11 +480,9 @@ std::string complaint_about_read(std::string_view list, const fs::path& file, co
              ", whose code takes vectors of this processor, which no check of a kernel sees: leave it out";
     if (word == name || is_of_toolchain(path, places)) continue;
     const fs::path whole = path.is_absolute() ? path : fs::absolute(file).parent_path() / path;
-    if (is_source(path))
-      return shown(name) + " includes " + shown(path.filename().string()) +
-             ", a source file: include headers, and write the body yourself";
-    const bool own = is_own(whole, places) && path.extension() != ".gch";
-    if (!own && !is_of_course(whole, places))
+    if (is_own(whole, places.folder) && path.extension() != ".gch") continue;
+    if (is_source(path)) return about_source(shown(name), path);
+    if (!is_of_course(whole, places))
       return shown(name) + " includes " + shown(word) +
              ", which is no header of the course, of the compiler or of your own folder: include one of "
              "those";

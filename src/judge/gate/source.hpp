@@ -6,10 +6,13 @@
 /// it.
 
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "ringcraft/io/text_file.hpp"
 
 namespace ringcraft::judge {
 
@@ -21,23 +24,43 @@ struct Places {
   bool checked_kernel = false;                   ///< compiled so that a checker sees every access
 };
 
-/// The student's own folder: that of the file, or, where `start` has given each lesson a folder of this name,
-/// the workspace around it.
-std::filesystem::path own_folder(const std::filesystem::path& file, const std::string& lesson_name);
+/// Whether a file is a header by its name, plain or precompiled.
+bool is_header(const std::filesystem::path& path);
 
-/// Whether the file may be read at all: no link out of the student's folder, and not the library's file by
+/// Whether a path, without links, is a folder or lies in it.
+bool is_within(const std::filesystem::path& path, const std::filesystem::path& folder);
+
+/// A student's file and those of their own that it includes, each read once: judged are these bytes, whatever
+/// becomes of the files meanwhile.
+struct OwnSource {
+  std::filesystem::path file;                       ///< below `folder`
+  std::filesystem::path folder;                     ///< the student's own
+  std::map<std::filesystem::path, TextFile> texts;  ///< by their places below `folder`
+
+  std::string name() const { return file.filename().string(); }
+  const std::string& text() const { return texts.at(file).text; }
+  /// Writes all of them below `root`, with their times, and returns where the file is now.
+  std::filesystem::path write_below(const std::filesystem::path& root) const;
+};
+
+/// Reads the file. The student's own folder is that of the file or, where `start` has given each lesson a
+/// folder of this name, the workspace around it. Throws Error unless it is a file of the size that an
+/// exercise may have.
+OwnSource take_source(const std::filesystem::path& file, const std::string& lesson_name);
+
+/// Whether the file may be judged at all: no link out of the student's folder, and not the library's file by
 /// another name.
-std::string complaint_about_file(const std::filesystem::path& file, const std::filesystem::path& library,
-                                 const Places& places);
+std::string complaint_about_file(const OwnSource& source, const std::filesystem::path& library);
 
 /// The names of variables that a source declares as `static const std::string name` and the like: values of
 /// the standard library's plain types, which are made when the program starts and do not change.
 std::set<std::string> constants_in(std::string_view text);
 
-/// The file's own text, and that of its own headers: what they include, line markers, asm.
-std::string complaint_about_text(const std::filesystem::path& file, const Places& places);
+/// The file's own text, and that of what it includes of the student's own, which is read here, once: what
+/// they include, line markers, asm.
+std::string complaint_about_text(OwnSource& source, const Places& places);
 
-/// What the preprocessor has read, as `-MD` lists it for make.
+/// What the preprocessor has read for this file, as `-MD` lists it for make.
 std::string complaint_about_read(std::string_view list, const std::filesystem::path& file,
                                  const Places& places);
 

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "host/places.hpp"
-#include "process/descriptors.hpp"
+#include "process/descriptor_numbers.hpp"
 #include "process/lock.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <exception>
 
 #include "judge/stage_wire.hpp"
-#include "process/descriptors.hpp"
+#include "process/descriptor_numbers.hpp"
 #include "verify/kernel_stages.hpp"
 
 namespace ringcraft::judge {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "process/descriptors.hpp"
+#include "process/descriptor_numbers.hpp"
 
 namespace ringcraft::judge {
 namespace {

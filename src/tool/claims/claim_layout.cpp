@@ -5,8 +5,8 @@
 
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
+#include "ringcraft/io/text_file.hpp"
 #include "tool/claims/row_order.hpp"
-#include "tool/text_file.hpp"
 
 namespace ringcraft::tool {
 namespace {

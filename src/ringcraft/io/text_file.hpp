@@ -1,0 +1,30 @@
+#pragma once
+/// @file
+/// Text that a person hands over, in a file that anybody may change, or replace by a link, a pipe or
+/// something endless, while it is read: it is opened once, and what is asked of it is asked of the open file.
+
+#include <cstdint>
+#include <ctime>
+#include <filesystem>
+#include <string>
+
+namespace ringcraft {
+
+/// A file as it was when it was read.
+struct TextFile {
+  std::string text;
+  std::filesystem::path place;    ///< where it lies, behind all links
+  std::uint64_t device = 0;       ///< of the file system
+  std::uint64_t inode = 0;        ///< its number there
+  struct timespec modified = {};  ///< the last time
+};
+
+/// All of a regular file of at most so many bytes. Throws Error, which begins with `who` asks for it (a
+/// command, a flag), for a folder, a pipe, a device, a file that cannot be read or one that is larger.
+TextFile take_text_file(const std::string& who, const std::filesystem::path& path, std::uintmax_t most_bytes);
+
+/// The same, its text alone.
+std::string read_text_file(const std::string& who, const std::filesystem::path& path,
+                           std::uintmax_t most_bytes);
+
+}  // namespace ringcraft
