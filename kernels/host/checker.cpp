@@ -71,6 +71,7 @@ void Checker::begin_block(const Triple& block, const std::byte* shared, std::siz
   dynamic_bytes_ = bytes;
   dynamic_.reset(bytes);
   static_.reset(static_bytes_);
+  elsewhere_.clear();
 }
 
 void Checker::end_block() {
@@ -135,7 +136,7 @@ void Checker::access_by(int thread, const void* address, std::size_t bytes, Acce
   if (!finding_.empty()) return;
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   const Region region = find(at);
-  if (region.kind == Region::kUnknown) return;
+  if (region.kind == Region::kUnknown) return look_elsewhere(at, bytes, what, place, thread);
   const Seen seen{region, at - region.first, bytes, what, place, thread, whole};
   if (settings().check) {
     if (!within_bounds(seen)) return;
@@ -145,8 +146,25 @@ void Checker::access_by(int thread, const void* address, std::size_t bytes, Acce
     });
   }
   if (counts_)
-    traffic_.add(thread / 32, thread % 32, place, region.kind != Region::kDevice, what != Access::kRead, at,
-                 bytes);
+    for (const bool writes : {false, true})  // an atomic does both
+      if (what == Access::kAtomic || writes == (what == Access::kWrite))
+        traffic_.add(thread / 32, thread % 32, place, region.kind != Region::kDevice, writes, at, bytes);
+}
+
+// A thread's own stack, what the host has given to all, and what no kernel may have: numbers that threads
+// hand to each other beside shared and device memory.
+void Checker::look_elsewhere(std::uintptr_t address, std::size_t bytes, Access what, Place place,
+                             int thread) {
+  if (stack_end_ - address <= kStackBytes || !settings().check) return;
+  if (const int owner = ThreadBlock::current().owner_of_stack(address); owner >= 0 && owner != thread)
+    return found_not_own(what, place, "a variable of thread " + std::to_string(owner) + "'s own");
+  for (std::uintptr_t word = address / 4; word <= (address + bytes - 1) / 4; ++word) {
+    if (what != Access::kRead) elsewhere_[word] = thread;
+    const auto written = elsewhere_.find(word);
+    if (written != elsewhere_.end() && written->second != thread)
+      return found_not_own(
+          what, place, "memory of the host that thread " + std::to_string(written->second) + " has written");
+  }
 }
 
 void Checker::look_at(const Seen& seen, Cell& cell, std::size_t offset) {
@@ -195,6 +213,11 @@ void Checker::matrix_row(const void* row, int first_lane, int step, Place place)
 
 void Checker::count_matrix(const void* const (&rows)[8], Place place) {
   if (counts_) traffic_.add_rows(place, rows);
+}
+
+void Checker::product_takes(const void* operand, Place place) {
+  const Region region = find(reinterpret_cast<std::uintptr_t>(operand));
+  if (settings().check && finding_.empty() && region.kind != Region::kUnknown) found_not_registers(place);
 }
 
 void Checker::count_product(Place place, bool ahead) {

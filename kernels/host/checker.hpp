@@ -4,10 +4,12 @@
 /// read before it is written or before its asynchronous copy has been waited for, misaligned accesses. It
 /// sees every access of kernels that are compiled for it (see instrumented_access.cpp) and knows three kinds
 /// of memory: dynamic shared memory, `__shared__` variables, and what cudaMalloc gave. Everything else, a
-/// thread's own stack above all, is none of its business. The first finding of a launch becomes an Error.
+/// thread's own stack above all, is none of its business, unless threads share it. The first finding of a
+/// launch becomes an Error.
 
 #include <cstddef>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -61,6 +63,8 @@ class Checker {
   void matrix_row(const void* row, int first_lane, int step, Place place);
   /// A warp reads 8 such rows at a time.
   void count_matrix(const void* const (&rows)[8], Place place);
+  /// mma takes an operand from here, which stands for registers.
+  void product_takes(const void* operand, Place place);
   /// A warp multiplies two matrices by mma; `ahead`: while a copy of the running thread is under way.
   void count_product(Place place, bool ahead);
 
@@ -91,6 +95,7 @@ class Checker {
   Region find_piece(std::uintptr_t address);
   const StaticArray* nearest_array(std::size_t offset);
   bool within_bounds(const Seen& seen);
+  void look_elsewhere(std::uintptr_t address, std::size_t bytes, Access what, Place place, int thread);
   void look_at(const Seen& seen, Cell& cell, std::size_t offset);
 
   std::string thread_of(const Touch& touch, bool with_block) const;
@@ -98,6 +103,8 @@ class Checker {
   std::string in_block(const std::string& sentence) const;
   void found_race(const Seen& seen, std::size_t offset, const Race& race);
   void found_not_shared(Place place);
+  void found_not_registers(Place place);
+  void found_not_own(Access what, Place place, const std::string& whose);
   void found_in_flight(const Seen& seen, std::size_t offset, const Touch& copy);
   void suspect_unwritten(const Seen& seen, std::size_t offset);
 
@@ -109,6 +116,8 @@ class Checker {
   std::size_t dynamic_bytes_ = 0, static_bytes_ = 0;
   Shadow dynamic_, static_;
   std::vector<Known> pieces_;  // by address
+  std::unordered_map<std::uintptr_t, int>
+      elsewhere_;  // words of 4 bytes that nobody has given: which thread wrote
   Known* last_piece_ = nullptr;
   const StaticArray* last_array_ = nullptr;
   std::string finding_;

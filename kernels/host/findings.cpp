@@ -94,6 +94,16 @@ void Checker::found_not_shared(Place place) {
                described(place) + ": it loads from shared memory alone");
 }
 
+void Checker::found_not_registers(Place place) {
+  finding_ = in_block("thread " + std::to_string(thread_) + " hands mma an operand in memory at " +
+                      described(place) + ": it takes registers, so load the numbers into variables first");
+}
+
+void Checker::found_not_own(Access what, Place place, const std::string& whose) {
+  finding_ = in_block("thread " + std::to_string(thread_) + " " + present(what) + " " + whose + " at " +
+                      described(place) + ": threads share numbers in shared and in device memory alone");
+}
+
 void Checker::found_in_flight(const Seen& seen, std::size_t offset, const Touch& copy) {
   finding_ = in_block("thread " + std::to_string(seen.thread) + " " + present(seen.what) + " " +
                       memory_of(seen.region, offset) + " at " + described(seen.place) +

@@ -85,6 +85,12 @@ void ThreadBlock::make_lanes(std::size_t count) {
   }
 }
 
+int ThreadBlock::owner_of_stack(std::uintptr_t address) const {
+  for (std::size_t i = 0; i < count_; ++i)
+    if (lanes_[i].stack_end != 0 && lanes_[i].stack_end - address <= kStackBytes) return lanes_[i].number;
+  return -1;
+}
+
 void ThreadBlock::resume(Lane& lane) {
   running_ = &lane;
   if (Checker::running != nullptr) Checker::running->resume(lane.number, lane.stack_end);

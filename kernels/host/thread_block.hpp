@@ -61,6 +61,8 @@ class ThreadBlock {
   std::uint64_t warp(WarpOperation operation, unsigned mask, std::uint64_t value, int source, Site site);
   /// Throws Error, with the thread and the place, unless the address is a multiple of `bytes`.
   void require_aligned(const void* address, std::size_t bytes, const char* what, Site site) const;
+  /// The thread of the block on whose stack this lies; -1: none.
+  int owner_of_stack(std::uintptr_t address) const;
   /// Ends the block. The thread that runs now stays where it is for ever: it must neither go on nor be
   /// unwound.
   void abandon();

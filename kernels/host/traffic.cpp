@@ -53,6 +53,7 @@ void Traffic::add_rows(Place place, const void* const (&rows)[8]) {
   for (std::size_t i = 0; i < 8; ++i) address[i] = reinterpret_cast<std::uintptr_t>(rows[i]);
   line.sum.transfers += passes(address, 8, 16);
   ++line.sum.least_transfers;
+  line.sum.words += 32;
 }
 
 void Traffic::settle(Line& line, const Request& request) {
@@ -64,6 +65,8 @@ void Traffic::settle(Line& line, const Request& request) {
     const std::size_t lanes = bytes <= 4 ? 32 : bytes <= 8 ? 16 : 8;  // at a time
     for (std::size_t first = 0; first < 32; first += lanes) {
       const std::size_t needed = passes(&request.address[first], lanes, bytes);
+      for (std::size_t i = first; i < first + lanes; ++i)
+        sum.words += request.address[i] != 0 ? (bytes + kBankBytes - 1) / kBankBytes : 0;
       sum.transfers += needed;
       sum.least_transfers += needed > 0 ? 1 : 0;
     }
@@ -105,6 +108,7 @@ void Traffic::publish() {
     sum.bytes += one.bytes;
     sum.requests += one.requests;
     sum.transfers += one.transfers;
+    sum.words += one.words;
     sum.least_transfers += one.least_transfers;
     sum.products += one.products;
     sum.products_ahead += one.products_ahead;

@@ -20,13 +20,14 @@ namespace ringcraft::simt {
 struct LineTraffic {
   std::string line;          ///< as described() says it
   bool shared = false;       ///< shared memory, or global
-  bool writes = false;       ///< or reads; atomics write
+  bool writes = false;       ///< or reads; atomics do both
   std::size_t bytes = 0;     ///< asked for by all threads together
   std::size_t requests = 0;  ///< instructions of warps
   /// Shared memory: passes over its 32 banks of 4 bytes; accesses of 16 bytes go a quarter of a warp at a
   /// time, those of 8 half a warp. Global memory: sectors of 32 bytes.
   std::size_t transfers = 0;
   std::size_t least_transfers = 0;  ///< if the same bytes lay best
+  std::size_t words = 0;            ///< of shared memory, that a lane asks for: one pass serves 32 at best
   std::size_t products = 0;         ///< mma of warps, which move nothing
   std::size_t products_ahead = 0;   ///< of these, while a cp.async of the thread that comes last is under way
   std::size_t copied = 0;           ///< of the bytes, by cp.async

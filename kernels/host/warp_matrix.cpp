@@ -64,7 +64,14 @@ void load_together(MatrixLoad* const (&lanes)[32]) {
 }
 
 void multiply_together(MatrixProduct* const (&lanes)[32]) {
-  if (Checker::running != nullptr) Checker::running->count_product(place_of(lanes[0]->site), async_copies().under_way());
+  if (Checker* const checker = Checker::running; checker != nullptr) {
+    const Place place = place_of(lanes[0]->site);
+    for (const MatrixProduct* lane : lanes)
+      for (const void* operand : {static_cast<const void*>(lane->a), static_cast<const void*>(lane->b),
+                                  static_cast<const void*>(lane->c)})
+        checker->product_takes(operand, place);
+    checker->count_product(place, async_copies().under_way());
+  }
   const auto widened = lanes[0]->widened;
   float a[16][16], b[16][8];
   for (int lane = 0; lane < 32; ++lane) {

@@ -168,6 +168,14 @@ void require_table(const Trial& trial, const KernelRung& rung, std::size_t strid
   require_rule(rule);
 }
 
+namespace {
+
+constexpr std::uint64_t kBanks = 32;
+// Times the passes that a kernel needs whose lanes always go together: a few lines are for one lane alone.
+constexpr std::uint64_t kMostDiverged = 2;
+
+}  // namespace
+
 void require_fewest_passes(const std::string& label, const std::vector<MovedByLine>& moved,
                            const std::string& what) {
   for (const MovedByLine& line : moved)
@@ -176,6 +184,14 @@ void require_fewest_passes(const std::string& label, const std::vector<MovedByLi
                                      " shared memory in " + std::to_string(line.transfers) + " passes, and " +
                                      std::to_string(line.least_transfers) + " would do: " + what +
                                      " meet in one bank");
+  // Lanes that go one by one meet nobody.
+  std::uint64_t passes = 0, words = 0;
+  for (const MovedByLine& line : moved)
+    if (line.shared) passes += line.transfers, words += line.words;
+  if (const std::uint64_t enough = words / kBanks; passes > kMostDiverged * enough)
+    throw Wrong(sign::kCounts, label + "the kernel touches shared memory in " + std::to_string(passes) +
+                                   " passes, and " + std::to_string(enough) +
+                                   " would do if the lanes of each warp went together, on one branch");
 }
 
 void require_scores(KernelHead& head) {

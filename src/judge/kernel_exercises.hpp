@@ -73,11 +73,11 @@ struct GradientStep {
 struct MovedByLine {
   std::string line;
   bool shared = false, writes = false;
-  std::uint64_t bytes = 0, requests = 0, transfers = 0, least_transfers = 0, products = 0;
+  std::uint64_t bytes = 0, requests = 0, transfers = 0, least_transfers = 0, words = 0, products = 0;
   std::uint64_t products_ahead = 0, copied = 0;
 
   static auto fields(auto& m) {
-    return std::tie(m.line, m.shared, m.writes, m.bytes, m.requests, m.transfers, m.least_transfers,
+    return std::tie(m.line, m.shared, m.writes, m.bytes, m.requests, m.transfers, m.least_transfers, m.words,
                     m.products, m.products_ahead, m.copied);
   }
 };

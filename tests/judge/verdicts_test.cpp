@@ -88,7 +88,7 @@ TEST_CASE("wrong calls are refused with the next thing to type") {
   testing::check_refused([&] { start(999, w); }, known);
   testing::check_refused([&] { check(999, w); }, known);
   testing::check_refused([&] { check(104, w); }, "./ringcraft start 104");
-  testing::check_refused([&] { check_file(104, w / "nothing.cpp"); }, "a source file that exists");
+  testing::check_refused([&] { check_file(104, w / "nothing.cpp"); }, "a file that can be read");
   const auto file = start(104, w);
   testing::check_refused([&] { start(104, w); }, "go on writing in it");
   std::ofstream(file) << std::string(300 << 10, ' ');

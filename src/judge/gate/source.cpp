@@ -87,6 +87,13 @@ bool hides_accesses(const Token& token) {
                              token.text.find("no_address_safety") != token.text.npos);
 }
 
+// What brings an instruction of this processor, which no function shows to a checker.
+bool is_intrinsic(const Token& token) {
+  constexpr std::string_view kBegins[] = {"__builtin_ia32_", "_mm",    "_directstore", "_movdir", "_enqcmd",
+                                          "_tile_",          "_xsave", "_fxsave",      "_rdrand", "_rdseed"};
+  return std::ranges::any_of(kBegins, [&](std::string_view begin) { return token.text.starts_with(begin); });
+}
+
 // Compilers do not agree where lines end at these.
 bool has_odd_character(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -357,8 +364,7 @@ std::string about_lines(std::string_view text, const std::string& file, int firs
     };
     std::string sentence;
     if (is_asm(token)) sentence = about_asm(where);
-    if (places.checked_kernel &&
-        (hides_accesses(token) || token.text.starts_with("__builtin_ia32_") || token.text.starts_with("_mm")))
+    if (places.checked_kernel && (hides_accesses(token) || is_intrinsic(token)))
       sentence = about_unseen(where, shown(token.text));
     if (begins_attribute(tokens, i)) {
       sentence = about_attribute(tokens, i + 1, where);

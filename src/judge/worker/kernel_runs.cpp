@@ -54,7 +54,7 @@ std::vector<MovedByLine> moved() {
   std::vector<MovedByLine> lines;
   for (const simt::LineTraffic& line : simt::last_traffic())
     lines.push_back({line.line, line.shared, line.writes, line.bytes, line.requests, line.transfers,
-                     line.least_transfers, line.products, line.products_ahead, line.copied});
+                     line.least_transfers, line.words, line.products, line.products_ahead, line.copied});
   return lines;
 }
 
