@@ -208,11 +208,16 @@ void phases(Trial& trial) {
 }
 
 void one_at_a_time(Trial& trial) {
-  for (int n = 2; n <= 7; ++n)
-    if (phases_of(trial, n) < 2)
-      throw Wrong(
-          sign::kCounts,
-          std::to_string(n) + " ranks take a single phase: a send and a receive were under way together");
+  for (int n = 2; n <= 7; ++n) {
+    Ring ring = make_ring(trial, n, kToNext, nine);
+    const std::string label = described(ring, kToNext);
+    const std::vector<int> under_way = run(trial, label, ring).world.under_way;
+    for (int rank = 0; rank < n; ++rank)
+      if (const int most = under_way[static_cast<std::size_t>(rank)]; most > 1)
+        throw Wrong(sign::kCounts,
+                    label + place(rank) + " has " + std::to_string(most) +
+                        " messages under way at once: it must wait for one before it starts another");
+  }
 }
 
 }  // namespace

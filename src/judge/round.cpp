@@ -41,6 +41,7 @@ World Round::run(std::chrono::milliseconds limit) {
   for (int rank = 0; rank < size(); ++rank) {
     world.replies.push_back(std::move(*at(rank).reply));
     world.clocks.push_back(board_.clock(rank));
+    world.under_way.push_back(at(rank).most_under_way);
   }
   for (int from = 0; from < size(); ++from)
     for (int to = 0; to < size(); ++to) world.bytes.push_back(board_.delivered(from, to));
@@ -138,6 +139,9 @@ void Round::post(int rank, Reader from) {
   from.end();
   const auto [place, is_new] = at(rank).posts.emplace(ticket, std::move(posted));
   if (!is_new) throw Violation("used a ticket twice");
+  Rank& self = at(rank);
+  self.under_way += static_cast<int>(place->second.ops.size());
+  self.most_under_way = std::max(self.most_under_way, self.under_way);
   place->second.ticket = board_.post(rank, place->second.ops);
 }
 
@@ -160,6 +164,7 @@ void Round::send_received(int rank, std::uint64_t ticket) {
   for (const Op& op : self.posts.at(ticket).ops)
     if (op.kind == Op::kRecv) bytes.raw(op.bytes.data(), op.bytes.size());
   member(rank).connection.send(FrameKind::kReceived, bytes.take());
+  self.under_way -= static_cast<int>(self.posts.at(ticket).ops.size());
   self.waits_for.reset();
 }
 

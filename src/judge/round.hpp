@@ -53,6 +53,7 @@ class Round {
     std::optional<std::uint64_t> waits_for;
     std::optional<Bytes> reply;
     std::uint64_t frames = 0, bytes = 0;
+    int under_way = 0, most_under_way = 0;  // operations
   };
 
   int size() const { return static_cast<int>(ranks_.size()); }

@@ -59,10 +59,19 @@ void Team::begin_check(const Asked& asked) {
   }
 }
 
+// Ranks that ran the same file would share the pages of its constants, and could signal to each other there.
+std::filesystem::path Team::program_of_next() const {
+  if (members_.empty()) return program_;
+  const std::filesystem::path copy = program_.string() + "." + std::to_string(members_.size());
+  std::filesystem::remove(copy);  // another process may still run it
+  std::filesystem::copy_file(program_, copy);
+  return copy;
+}
+
 World Team::call(const std::string& exercise, const std::vector<Bytes>& requests, Delivery delivery) {
   ++calls_;
   while (members_.size() < requests.size())
-    members_.push_back(std::make_unique<Member>(program_, asked_, sees_itself_));
+    members_.push_back(std::make_unique<Member>(program_of_next(), asked_, sees_itself_));
   const auto members = std::span(members_).first(requests.size());
   for (std::size_t rank = 0; rank < requests.size(); ++rank) {
     Writer call;

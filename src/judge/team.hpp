@@ -47,6 +47,7 @@ struct World {
   std::vector<Bytes> replies;  ///< per rank
   std::vector<Index> bytes;    ///< moved from rank i to rank j: bytes[i * N + j]
   std::vector<double> clocks;  ///< virtual seconds of each rank: only messages cost, as Delivery::link says
+  std::vector<int> under_way;  ///< messages that each rank had started and not waited for, at most
 
   /// Bytes moved from one rank to another.
   Index moved(int from, int to) const {
@@ -99,6 +100,7 @@ class Team final : public Workers {
 
  private:
   std::string said();
+  std::filesystem::path program_of_next() const;
 
   std::filesystem::path program_;
   std::chrono::milliseconds per_call_;

@@ -9,6 +9,7 @@
 #include "judge/config.hpp"
 #include "judge/judge.hpp"
 #include "judge/toolchain.hpp"
+#include "process/child.hpp"
 #include "reports.hpp"
 #include "support/errors.hpp"
 
@@ -123,6 +124,26 @@ TEST_CASE("a worker may start threads and no process") {
   INFO(verify::text_of(processes));
   CHECK(testing::contains(row(processes, "104.two-halves").sentence,
                           "asked the system for a socket or another process"));
+}
+
+TEST_CASE("a worker has the fast kernels only where a lesson is about them") {
+  const WorkFolder folder;
+  for (const auto& [lesson, served] : kServed) {
+    if (lesson / 100 == 2) continue;  // kernels of a GPU
+    std::vector<std::string> command = kLink;
+    command.insert(command.end(), {"-Wl,--trace", "-o", folder.path() / "worker"});
+    command.insert(command.end(), kFirst.begin(), kFirst.end());
+    command.push_back(served);
+    command.insert(command.end(), kLinkInputs.begin(), kLinkInputs.end());
+    const process::Finished linked = process::run_command({.arguments = command,
+                                                           .environment = {"PATH=/usr/bin:/bin", "LC_ALL=C"},
+                                                           .output_limit = std::size_t{1} << 20},
+                                                          std::chrono::seconds(60));
+    INFO(lesson << "\n" << linked.printed);
+    REQUIRE(linked.good());
+    if (lesson == 105) CHECK(testing::contains(linked.printed, "host_engine.cpp.o"));
+    CHECK(testing::contains(linked.printed, "fast_forward.cpp.o") == (lesson == 108));
+  }
 }
 
 }  // namespace ringcraft::judge

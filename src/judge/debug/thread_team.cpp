@@ -18,8 +18,11 @@ struct BoardFailed : Error {
 // A rank of a thread. Its messages travel in memory of their own, as they would between processes.
 class LocalCommunicator final : public HeldCommunicator {
  public:
-  LocalCommunicator(ThreadCommunicator& inner, Sending sending, std::span<Index> sent)
-      : HeldCommunicator(inner.rank(), inner.world_size(), sending), inner_(inner), sent_(sent) {}
+  LocalCommunicator(ThreadCommunicator& inner, Sending sending, std::span<Index> sent, int& most_under_way)
+      : HeldCommunicator(inner.rank(), inner.world_size(), sending),
+        inner_(inner),
+        sent_(sent),
+        most_under_way_(most_under_way) {}
 
  private:
   struct Posted {
@@ -35,6 +38,8 @@ class LocalCommunicator final : public HeldCommunicator {
       copies.push_back({op.kind, op.peer, memory});
       if (op.kind == Op::kSend) sent_[static_cast<std::size_t>(op.peer)] += static_cast<Index>(memory.size());
     }
+    under_way_ += static_cast<int>(ops.size());
+    most_under_way_ = std::max(most_under_way_, under_way_);
     reported([&] { posted.pending = inner_.start(copies); });
   }
 
@@ -43,6 +48,7 @@ class LocalCommunicator final : public HeldCommunicator {
     reported([&] { posted.pending.wait(); });
     for (std::size_t i = 0; i < ops.size(); ++i)
       if (ops[i].kind == Op::kRecv) std::ranges::copy(posted.memory[i], ops[i].bytes.begin());
+    under_way_ -= static_cast<int>(ops.size());
     posted_.erase(ticket);
   }
 
@@ -57,6 +63,8 @@ class LocalCommunicator final : public HeldCommunicator {
 
   ThreadCommunicator& inner_;
   std::span<Index> sent_;  // bytes to each rank
+  int& most_under_way_;
+  int under_way_ = 0;
   std::map<std::uint64_t, Posted> posted_;
 };
 
@@ -65,14 +73,15 @@ class LocalCommunicator final : public HeldCommunicator {
 World ThreadTeam::call(const std::string& exercise, const std::vector<Bytes>& requests, Delivery delivery) {
   const std::string where = " in call " + std::to_string(++calls_) + " of " + exercise;
   const std::size_t size = requests.size();
-  World world{std::vector<Bytes>(size), std::vector<Index>(size * size), {}};
+  World world{std::vector<Bytes>(size), std::vector<Index>(size * size), {}, std::vector<int>(size)};
   const auto threw = [&](int rank, const std::string& what) {
     return Misbehaviour(Misbehaviour::Kind::kThrew, name_of_rank(rank, static_cast<int>(size)) + " threw \"" +
                                                         cleaned(what, 400) + "\"" + where);
   };
   const auto body = [&](ThreadCommunicator& inner) {
     const auto rank = static_cast<std::size_t>(inner.rank());
-    LocalCommunicator comm(inner, delivery.sending, std::span(world.bytes).subspan(rank * size, size));
+    LocalCommunicator comm(inner, delivery.sending, std::span(world.bytes).subspan(rank * size, size),
+                           world.under_way[rank]);
     try {
       ringcraft_serve(exercise.c_str(), requests[rank], comm, world.replies[rank]);
       comm.flush();

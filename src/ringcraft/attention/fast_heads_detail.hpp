@@ -7,6 +7,7 @@
 #include <array>
 #include <vector>
 
+#include "ringcraft/attention/block_kernels_detail.hpp"
 #include "ringcraft/attention/fast_kernels_detail.hpp"
 #include "ringcraft/attention/partial_memory.hpp"
 #include "ringcraft/engine/block_engine.hpp"
@@ -15,7 +16,7 @@ namespace ringcraft {
 
 /// Computes blocks; the memory that this needs is kept from block to block.
 template <class T>
-class FastHeads {
+class FastHeads final : public BlockKernels<T> {
  public:
   /// On so many threads, at least 1, the caller's among them.
   explicit FastHeads(int threads);
@@ -23,12 +24,12 @@ class FastHeads {
   /// Adds a block to the state, as BlockEngine::forward does. The queue holds (head, query block), the
   /// longest blocks first.
   void forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
-               double softmax_scale);
+               double softmax_scale) override;
 
   /// Adds a block's gradients to dq and part, as BlockEngine::backward does. The queue holds (KV head, share
   /// of its keys).
   void backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block, const KeyRanges& ranges,
-                double softmax_scale);
+                double softmax_scale) override;
 
   /// The keys of a block are dealt to at most so many shares, each with a dq of its own: what a thread can do
   /// by itself.

@@ -1,26 +1,58 @@
-// The block engine of a CPU rank (see host_engine.hpp): loops over heads around the kernels of one head.
+// The block engine of a CPU rank (see host_engine.hpp), and its readable kernels: loops over heads around
+// the kernels of one head.
 #include "ringcraft/attention/host_engine.hpp"
 
 #include <algorithm>
-#include <string>
 
-#include "ringcraft/attention/fast_heads_detail.hpp"
+#include "ringcraft/attention/block_kernels_detail.hpp"
 #include "ringcraft/attention/grouped.hpp"
 #include "ringcraft/attention/heads.hpp"
 #include "ringcraft/attention/partial_memory.hpp"
-#include "ringcraft/core/error.hpp"
 
 namespace ringcraft {
+namespace {
+
 template <class T>
-HostEngine<T>::HostEngine(HostOptions options) : tile_(options.tile) {
-  tile_.validate();
-  if (options.threads < 1)
-    throw Error("threads", "at least 1", std::to_string(options.threads), "leave them out to get one");
-  if (options.threads > 1 && options.kernel == Kernel::kReadable)
-    throw Error("threads", "1 with the readable kernels", std::to_string(options.threads),
-                "take the fast kernels, or more ranks");
-  if (options.kernel == Kernel::kFast) fast_ = std::make_unique<FastHeads<T>>(options.threads);
+class ReadableKernels final : public BlockKernels<T> {
+ public:
+  explicit ReadableKernels(TileSize tile) : tile_(tile) { tile_.validate(); }
+
+  void forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
+               double softmax_scale) override {
+    const Extents &e = q.extents(), &kv = block.k.extents();
+    PartialMemory<T> memory;
+    for (Index row = 0; row < e.rows; row += tile_.rows) {
+      const Index rows = std::min(tile_.rows, e.rows - row);
+      const KeyRanges tile = ranges.slice(row, rows);
+      if (tile.pairs() == 0) continue;
+      for_each_head(e, kv.heads, [&](Index b, Index h, Index g) {
+        const Partial<T> partial = memory.identity(rows, e.width);
+        blockwise_forward<T>(head_of<T>(q, b, h).slice(row, rows), head_of<T>(block.k, b, g),
+                             head_of<T>(block.v, b, g), tile, static_cast<T>(softmax_scale), partial, tile_);
+        merge<T>(partial_of<T>(state, b, h).slice(row, rows), partial);
+      });
+    }
+  }
+
+  void backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block, const KeyRanges& ranges,
+                double softmax_scale) override {
+    grouped_backward<T>(saved.q, block, saved.dout, saved.lse, saved.delta, ranges,
+                        static_cast<T>(softmax_scale), dq, part, tile_);
+  }
+
+ private:
+  TileSize tile_;
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<BlockKernels<T>> readable_kernels(TileSize tile) {
+  return std::make_unique<ReadableKernels<T>>(tile);
 }
+
+template <class T>
+HostEngine<T>::HostEngine(TileSize tile) : kernels_(readable_kernels<T>(tile)) {}
 
 template <class T>
 HostEngine<T>::~HostEngine() = default;
@@ -38,28 +70,7 @@ RowState HostEngine<T>::begin(const Buffer& q) {
 template <class T>
 void HostEngine<T>::do_forward(RowState& state, const Buffer& q, const KvBlock& block,
                                const KeyRanges& ranges, double softmax_scale) {
-  if (fast_)
-    fast_->forward(state, q, block, ranges, softmax_scale);
-  else
-    readable_forward(state, q, block, ranges, static_cast<T>(softmax_scale));
-}
-
-template <class T>
-void HostEngine<T>::readable_forward(RowState& state, const Buffer& q, const KvBlock& block,
-                                     const KeyRanges& ranges, T softmax_scale) const {
-  const Extents &e = q.extents(), &kv = block.k.extents();
-  PartialMemory<T> memory;
-  for (Index row = 0; row < e.rows; row += tile_.rows) {
-    const Index rows = std::min(tile_.rows, e.rows - row);
-    const KeyRanges tile = ranges.slice(row, rows);
-    if (tile.pairs() == 0) continue;
-    for_each_head(e, kv.heads, [&](Index b, Index h, Index g) {
-      const Partial<T> partial = memory.identity(rows, e.width);
-      blockwise_forward<T>(head_of<T>(q, b, h).slice(row, rows), head_of<T>(block.k, b, g),
-                           head_of<T>(block.v, b, g), tile, softmax_scale, partial, tile_);
-      merge<T>(partial_of<T>(state, b, h).slice(row, rows), partial);
-    });
-  }
+  kernels_->forward(state, q, block, ranges, softmax_scale);
 }
 
 template <class T>
@@ -83,11 +94,7 @@ Buffer HostEngine<T>::delta(const Buffer& out, const Buffer& dout) {
 template <class T>
 void HostEngine<T>::do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
                                 const KeyRanges& ranges, double softmax_scale) {
-  if (fast_)
-    fast_->backward(dq, part, saved, block, ranges, softmax_scale);
-  else
-    grouped_backward<T>(saved.q, block, saved.dout, saved.lse, saved.delta, ranges,
-                        static_cast<T>(softmax_scale), dq, part, tile_);
+  kernels_->backward(dq, part, saved, block, ranges, softmax_scale);
 }
 
 template <class T>
@@ -107,11 +114,7 @@ void HostEngine<T>::set_zero(Buffer& buffer) {
 
 template class HostEngine<float>;
 template class HostEngine<double>;
-
-std::unique_ptr<BlockEngine> make_host_engine(DType type, HostOptions options) {
-  if (type == DType::kFloat32) return std::make_unique<HostEngine<float>>(options);
-  if (type == DType::kFloat64) return std::make_unique<HostEngine<double>>(options);
-  throw Error("engine", "float32 or float64", std::string(name_of(type)), "bfloat16 is computed in float32");
-}
+template std::unique_ptr<BlockKernels<float>> readable_kernels(TileSize);
+template std::unique_ptr<BlockKernels<double>> readable_kernels(TileSize);
 
 }  // namespace ringcraft

@@ -11,7 +11,7 @@
 namespace ringcraft {
 
 template <class T>
-class FastHeads;
+class BlockKernels;
 
 /// Which kernels a host engine computes with.
 enum class Kernel : std::uint8_t {
@@ -36,7 +36,7 @@ class HostEngine final : public BlockEngine {
   /// readable kernels, or a tile size below 1.
   explicit HostEngine(HostOptions options = {});
   /// An engine with the readable kernels in tiles of this size. Throws Error for a size below 1.
-  explicit HostEngine(TileSize tile) : HostEngine(HostOptions{.kernel = Kernel::kReadable, .tile = tile}) {}
+  explicit HostEngine(TileSize tile);
   ~HostEngine() override;
 
   Space space() const override { return Space::kHost; }
@@ -55,11 +55,7 @@ class HostEngine final : public BlockEngine {
                    const KeyRanges& ranges, double softmax_scale) override;
   void do_add(KvBlock& into, const KvBlock& from) override;
 
-  void readable_forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
-                        T softmax_scale) const;
-
-  TileSize tile_;                       // of the readable kernels
-  std::unique_ptr<FastHeads<T>> fast_;  // none with the readable kernels
+  std::unique_ptr<BlockKernels<T>> kernels_;
 };
 
 /// A HostEngine of this number type. Throws Error for bfloat16, which is a storage type, and for options that

@@ -1,5 +1,5 @@
 // EX1: right bytes in one phase: send and receive are under way together.
-// Fails: one-at-a-time "a single phase"
+// Fails: one-at-a-time "2 messages under way at once"
 // Hint: How many messages may a rank have under way at a time?
 #include "ringcraft/comm/exchange.hpp"
 
