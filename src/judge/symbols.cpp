@@ -98,7 +98,7 @@ bool is_of_language(std::string_view name) {
   for (const std::string_view family : {"_Z", "__tsan_", "__cxa_", "__gxx_", "_Unwind_", "__stack_chk_"})
     if (name.starts_with(family)) return true;
   return name == "_GLOBAL_OFFSET_TABLE_" || name == "__dso_handle" || name == "__tls_get_addr" ||
-         name == "_Exit" || name == "__assert_fail";
+         name == "_Exit" || name == "__assert_fail" || name == "__libc_single_threaded";
 }
 
 // Functions of the C library whose arguments and results are numbers, and what a kernel's host side says;
@@ -173,6 +173,17 @@ std::string readable(const std::string& mangled) {
   return name.find(" for ringcraft::") != name.npos ? name : name.substr(0, name.find('<'));
 }
 
+namespace {
+
+// A variable in namespace std, or in a function there.
+bool is_of_std(std::string_view mangled) {
+  if (!mangled.starts_with("_Z")) return false;
+  mangled.remove_prefix(std::min(mangled.find_first_not_of('Z', 2), mangled.size()));
+  return mangled.starts_with("St") || mangled.starts_with("NSt") || mangled.starts_with("NKSt");
+}
+
+}  // namespace
+
 std::vector<Kept> parse_kept(std::string_view text) {
   std::vector<Kept> variables;
   std::istringstream lines{std::string(text)};
@@ -189,7 +200,7 @@ std::vector<Kept> parse_kept(std::string_view text) {
     const bool constant = section.starts_with(".data.rel");  // addresses, put in when the program starts
     const bool whole = (section.starts_with(".bss") || section.starts_with(".data")) && !constant;
     if (!per_thread && !whole) continue;
-    if (name.starts_with("_ZGV") || name.starts_with("_ZSt") || name.starts_with("_ZNSt")) continue;
+    if (name.starts_with("_ZGV") || name == "__tls_guard" || is_of_std(name)) continue;
     if (name.starts_with("_ZZN5Eigen8internal20manage_caching_sizes"))
       continue;  // sizes of this processor's caches
     std::string whole_name = demangled(name);
@@ -209,8 +220,11 @@ std::string complaint_about_kept(const std::vector<Kept>& variables, const std::
     return "your file keeps " + variable.name + " from call to call, as a static or global variable; " +
            (kernel ? "a checked launch does not look there, and a GPU does not reach a plain one: take "
                      "__shared__ variables and the kernel's arguments"
-                   : "ranks are threads of one process, and would share it: make it a local variable, or "
-                     "constexpr");
+            : variable.per_thread
+                ? "a thread that is called again would find the last call's numbers in it: make it a local "
+                  "variable"
+                : "ranks are threads of one process, and would share it: make it a local variable, or "
+                  "constexpr");
   }
   return {};
 }

@@ -277,8 +277,9 @@ BuildStep gate(const Lesson& lesson, const OwnSource& source, const WorkFolder& 
   if (lesson.is_kernel()) allowed.insert("ringcraft::simt::shared_memory");  // of dynamic_shared()
   const auto sentences =
       complaints({student, parse_nm(read_text(kLibrarySymbols)), below, allowed, lesson.number});
-  std::string all =
-      complaint_about_kept(parse_kept(sections.printed), constants_in(source.text()), lesson.is_kernel());
+  std::set<std::string> constants;
+  for (const auto& [place, file] : source.texts) constants.merge(constants_in(file.text));
+  std::string all = complaint_about_kept(parse_kept(sections.printed), constants, lesson.is_kernel());
   constexpr std::size_t kShown = 5;
   for (std::size_t i = 0; i < std::min(sentences.size(), kShown); ++i)
     all += (all.empty() ? "" : "\n") + sentences[i];

@@ -72,11 +72,14 @@ TEST_CASE("matrices of Eigen may be used") {
 }
 
 TEST_CASE("constants of the standard library's types are no state, variables are") {
-  const std::string include = "#include <string>\n#include <vector>\n";
+  const std::string include = "#include <map>\n#include <string>\n#include <vector>\n";
   check_passes(
       Variant(104)
           .before(include + "static const std::string name = \"a text too long to lie in the object\";\n")
           .first("static const std::vector<double> table{1, 2, 3};\n"
+                 "  static std::map<int, std::string> const names = {{1, name}};\n"
+                 "  static const auto more = std::vector<double>(table);\n"
+                 "  if (names.empty() || more.empty()) return;\n"
                  "  if (name.empty() || table.empty()) return;")
           .judged());
   const Report kept =

@@ -82,7 +82,8 @@ TEST_CASE("what a file keeps from call to call is found, constants and the stand
   CHECK(kept[2].per_thread);
   CHECK(
       testing::contains(complaint_about_kept(kept, {}, false), "your file keeps buffers from call to call"));
-  CHECK(testing::contains(complaint_about_kept({kept[2]}, {}, false), "would share it"));
+  CHECK(testing::contains(complaint_about_kept({kept[2]}, {}, false), "would find the last call's numbers"));
+  CHECK(testing::contains(complaint_about_kept({kept[1]}, {}, false), "would share it"));
   CHECK(complaint_about_kept({kept[2]}, {}, true).empty());  // a __shared__ variable
   CHECK(testing::contains(complaint_about_kept({kept[2], kept[1]}, {}, true), "keeps calls"));
   CHECK(complaint_about_kept({}, {}, false).empty());

@@ -253,8 +253,6 @@ class Reading {
       return about_asking_pragma(where);
     if (!word.is("include") && !word.is("include_next") && !word.is("import") && !word.is("embed")) return {};
     if (depth_ > 0) return where + " includes a header between brackets: put the includes first";
-    if (pastes_)
-      return where + " includes a header behind a macro that pastes names (##): put the includes first";
     return about_header(place, i + 1, where);
   }
 
@@ -267,6 +265,8 @@ class Reading {
     const fs::path beside = (place.file.parent_path() / target).lexically_normal();
     std::error_code none;
     if (text.front() == '"' && fs::exists(source_.folder / beside, none)) return about_own(beside, where);
+    if (pastes_)
+      return where + " includes a header behind a macro that pastes names (##): put the includes first";
     if (target.is_absolute() || std::ranges::find(target, fs::path("..")) != target.end())
       return about_place(where, target);
     if (is_source(target)) return about_source(where, target);
@@ -378,28 +378,69 @@ std::string about_lines(std::string_view text, const std::string& file, int firs
   return {};
 }
 
-bool is_plain_type(const std::string& name) {
-  return is_one_of(name, {"string", "string_view", "vector", "array", "map", "set", "unordered_map",
-                          "unordered_set", "pair", "tuple", "complex"});
+// ---- constants
+
+// Types whose objects may be const, and lead to what is not.
+bool leads_elsewhere(const Token& token) {
+  return token.text.ends_with("_ptr") ||
+         is_one_of(token.text, {"*", "&", "function", "span", "mdspan", "reference_wrapper", "any", "Map",
+                                "Ref", "ref", "make_unique", "make_shared"});
 }
 
-// The first token behind `std::vector<int>` that begins at `at`; `at` itself if no plain type stands there.
-std::size_t behind_plain_type(const Tokens& tokens, std::size_t at) {
-  const auto is = [&](std::size_t i, std::string_view text) {
-    return i < tokens.size() && tokens[i].is(text);
-  };
-  std::size_t i = at;
-  if (!is(i, "std") || !is(i + 1, "::") || i + 2 >= tokens.size() || !is_plain_type(tokens[i + 2].text))
-    return at;
-  i += 3;
-  if (!is(i, "<")) return i;
-  for (int depth = 0; i < tokens.size(); ++i) {
-    if (is(i, "*") || is(i, ";")) return at;  // what a pointer points to may change
-    depth += is(i, "<") ? 1 : is(i, ">") ? -1 : 0;
-    if (depth <= 0) return i + 1;
+// A declaration's tokens up to what it begins the value with: `static const std::map<int, int> kNext` of
+// `static const std::map<int, int> kNext{{1, 2}};`
+class Declaration {
+ public:
+  Declaration(const Tokens& tokens, std::size_t first) : tokens_(tokens), end_(first) {
+    for (int depth = 0; end_ < tokens.size(); ++end_) {
+      const Token& token = tokens[end_];
+      if (depth == 0 && is_one_of(token.text, {"=", "(", ")", "{", "}", ";", "[", ":"})) return;
+      depth += token.is("<") ? 1 : token.is(">") ? -1 : token.is(">>") ? -2 : 0;
+      if (depth < 0) return;
+      const bool points_to_const = depth > 0 && end_ > first && is_pointer_to_const(first);
+      if (token.is("constexpr")) fixed_ = true;
+      if (token.is("const") && depth == 0) constant_ = true;
+      if (token.is("auto")) deduced_ = true;
+      if (leads_elsewhere(token) && !points_to_const) leads_elsewhere_ = true;
+      if (token.is_name() && depth == 0) name_ = token.text;
+    }
   }
-  return at;
-}
+
+  std::size_t end() const { return end_; }
+  // The names that it declares, if they are of objects that do not change.
+  std::vector<std::string> constants() const {
+    if (!fixed_ && (!constant_ || leads_elsewhere_ || (deduced_ && !begins_with_type()))) return {};
+    std::vector<std::string> names{name_};
+    int depth = 0;  // `= "a", kSecond = "b";`
+    for (std::size_t i = end_; i + 1 < tokens_.size() && !(depth == 0 && tokens_[i].is(";")); ++i) {
+      depth += is_one_of(tokens_[i].text, {"(", "{", "["})   ? 1
+               : is_one_of(tokens_[i].text, {")", "}", "]"}) ? -1
+                                                             : 0;
+      if (depth < 0) break;
+      if (depth == 0 && tokens_[i].is(",") && tokens_[i + 1].is_name()) names.push_back(tokens_[i + 1].text);
+    }
+    return names;
+  }
+
+ private:
+  bool is_pointer_to_const(std::size_t first) const {  // <const char*>
+    for (std::size_t i = end_; i > first && !tokens_[i].is("<") && !tokens_[i].is(","); --i)
+      if (tokens_[i].is("const")) return tokens_[end_].is("*");
+    return false;
+  }
+  // `const auto kTable = std::vector<double>{...}`, of a type that leads nowhere else.
+  bool begins_with_type() const {
+    if (end_ + 1 >= tokens_.size() || !tokens_[end_].is("=") || !tokens_[end_ + 1].is("std")) return false;
+    for (std::size_t i = end_ + 1; i < tokens_.size() && !is_one_of(tokens_[i].text, {"{", ";"}); ++i)
+      if (leads_elsewhere(tokens_[i])) return false;
+    return true;
+  }
+
+  const Tokens& tokens_;
+  std::size_t end_;
+  bool fixed_ = false, constant_ = false, deduced_ = false, leads_elsewhere_ = false;
+  std::string name_;
+};
 
 // Headers that bring intrinsics under names of their own.
 bool is_of_vectors(const fs::path& path) {
@@ -412,11 +453,12 @@ bool is_of_vectors(const fs::path& path) {
 std::set<std::string> constants_in(std::string_view text) {
   const Tokens tokens = tokens_of(text);
   std::set<std::string> constants;
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    if (!tokens[i].is("const")) continue;
-    const std::size_t name = behind_plain_type(tokens, i + 1);
-    if (name != i + 1 && name < tokens.size() && tokens[name].is_name()) constants.insert(tokens[name].text);
+  for (std::size_t begin = 0; begin < tokens.size();) {
+    const Declaration declaration(tokens, begin);
+    for (std::string& name : declaration.constants()) constants.insert(std::move(name));
+    begin = std::max(declaration.end(), begin) + 1;
   }
+  constants.erase("");
   return constants;
 }
 

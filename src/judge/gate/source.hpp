@@ -52,8 +52,8 @@ OwnSource take_source(const std::filesystem::path& file, const std::string& less
 /// another name.
 std::string complaint_about_file(const OwnSource& source, const std::filesystem::path& library);
 
-/// The names of variables that a source declares as `static const std::string name` and the like: values of
-/// the standard library's plain types, which are made when the program starts and do not change.
+/// The names of variables that a source declares const, whatever makes their values when the program starts: not
+/// those that lead to something that is not const, by a pointer or the like.
 std::set<std::string> constants_in(std::string_view text);
 
 /// The file's own text, and that of what it includes of the student's own, which is read here, once: what
