@@ -100,20 +100,34 @@ Mine::Mine(const std::filesystem::path& workspace, Device device, std::optional<
   if (files_.empty())
     throw Error("run --mine", "a started exercise in " + workspace.string(), "none",
                 "begin with ./ringcraft start 101");
-  std::vector<std::string> objects;
   for (OwnFile& file : files_) {
     file.obstacle = built(lesson_numbered(file.lesson), file.path, folder_, device).sentence;
-    if (!file.obstacle.empty()) continue;
-    objects.push_back(folder_.path() / (std::to_string(file.lesson) + ".o"));
-    std::filesystem::rename(folder_.path() / "student.o", objects.back());
+    if (file.obstacle.empty()) std::filesystem::rename(folder_.path() / "student.o", object_of(file.lesson));
   }
-  const BuildStep linked =
-      link_program(folder_.path() / "stage", objects,
-                   device == Device::kGpu ? kGpuStageLinkInputs : kStageLinkInputs, folder_);
+}
+
+std::filesystem::path Mine::object_of(int lesson) const {
+  return folder_.path() / (std::to_string(lesson) + ".o");
+}
+
+// Linked once for all stages that run the same files.
+std::filesystem::path Mine::program_of(const verify::Stage& stage) const {
+  std::filesystem::path program = folder_.path() / "stage";
+  std::vector<std::string> objects;
+  for (const int lesson : lessons_in(stage)) {
+    program += "-" + std::to_string(lesson);
+    objects.push_back(object_of(lesson));
+  }
+  if (std::filesystem::exists(program)) return program;
+  const BuildStep linked = link_program(
+      program, objects, device_ == Device::kGpu ? kGpuStageLinkInputs : kStageLinkInputs, folder_);
   if (!linked.sentence.empty())
-    throw Error(
-        "your files compile, but do not link with the library and with each other:\n" + linked.sentence,
-        Code::kWrongAnswer);
+    throw Misbehaviour(Misbehaviour::Kind::kNonsense,
+                       "your " + listed(lessons_in(stage)) +
+                           " compile, but do not link with the library and with "
+                           "each other:\n" +
+                           linked.sentence);
+  return program;
 }
 
 bool Mine::takes_part(int lesson) const {
@@ -141,6 +155,7 @@ std::vector<int> Mine::unused() const {
 
 verify::StageResult Mine::climb(const verify::Stage& stage, const Problem& shared,
                                 const verify::Inputs& inputs, std::chrono::seconds limit) {
+  const std::filesystem::path program = program_of(stage);
   const auto request = folder_.path() / "request", reply_file = folder_.path() / "reply";
   write_request(request, {shared, verify::clone(inputs)});
   std::ofstream(reply_file, std::ios::trunc);  // empty
@@ -149,16 +164,15 @@ verify::StageResult Mine::climb(const verify::Stage& stage, const Problem& share
     throw Misbehaviour(kind, with_printed(who + what, printed));
   };
 
-  const process::Finished finished =
-      process::run_command({.arguments = {folder_.path() / "stage", stage.name},
-                            .environment = stage_environment(device_),
-                            .folder = "/",
-                            .limits = stage_limits(device_, shared, inputs),
-                            .input = request,
-                            .wire = process::Wire::kFile,
-                            .reply = reply_file,
-                            .output_limit = kMostText},
-                           limit);
+  const process::Finished finished = process::run_command({.arguments = {program, stage.name},
+                                                           .environment = stage_environment(device_),
+                                                           .folder = "/",
+                                                           .limits = stage_limits(device_, shared, inputs),
+                                                           .input = request,
+                                                           .wire = process::Wire::kFile,
+                                                           .reply = reply_file,
+                                                           .output_limit = kMostText},
+                                                          limit);
   using Kind = Misbehaviour::Kind;
   if (finished.timed_out)
     misbehaved(Kind::kSilent,

@@ -1,9 +1,9 @@
 #pragma once
 /// @file
 /// Mine: the student's files drive the ladder. Every file that the student has written in is compiled like
-/// the library's own and linked in its place into one program, which runs one stage at a time in a process of
-/// its own: whatever it does there instead of answering becomes a sentence about that stage. Comparing and
-/// printing stay with the caller, who runs no student's code.
+/// the library's own. A stage runs in a process of its own, of a program in which the files that it runs, and
+/// no others, stand for the library's: whatever it does there instead of answering becomes a sentence about
+/// that stage. Comparing and printing stay with the caller, who runs no student's code.
 
 #include <chrono>
 #include <filesystem>
@@ -27,8 +27,8 @@ struct OwnFile {
 /// All started files of a workspace, built and ready.
 class Mine {
  public:
-  /// Compiles and links, with `only` that lesson's file alone. Throws Error if there is no file that the
-  /// student has written in, and (kWrongAnswer) if files that compile alone do not link with each other.
+  /// Compiles, with `only` that lesson's file alone. Throws Error if there is no file that the student has
+  /// written in.
   /// Kernels run on this device. On a GPU the program is free to do what the driver does, and the system
   /// alone guards the machine.
   explicit Mine(const std::filesystem::path& workspace, Device device = Device::kCpu,
@@ -50,6 +50,8 @@ class Mine {
 
  private:
   bool takes_part(int lesson) const;
+  std::filesystem::path object_of(int lesson) const;
+  std::filesystem::path program_of(const verify::Stage& stage) const;
 
   Device device_;
   std::vector<OwnFile> files_;

@@ -227,6 +227,14 @@ TEST_CASE("a crash is a row with a sentence, and the other stages go on") {
   check_exactly(student.climb(), 303, "the stage runs your 303; it crashed (segmentation fault)");
 }
 
+TEST_CASE("what a file does before main touches the stages that run it, and no others") {
+  const Workspace student;
+  student.solve(104, "namespace ringcraft {",
+                "#include <unistd.h>\nstatic const bool kEnded = (_exit(0), true);\nnamespace ringcraft {");
+  student.solve(303);
+  check_exactly(student.climb(), 104, "it ended itself with exit code 0");
+}
+
 TEST_CASE("a deadlock is a row that says who waits for whom") {
   const Workspace student;
   student.start(303,

@@ -7,18 +7,21 @@
 
 namespace ringcraft {
 
-/// Whether this letter of two or three bytes of UTF-8 changes the order of the letters around it, or ends a
-/// line: a terminal would show another text than what is there.
-inline bool reorders(std::string_view letter) {
-  if (letter == "\xD8\x9C" || letter == "\xEF\xBB\xBF") return true;  // U+061C, U+FEFF
+/// Whether this letter of two to four bytes of UTF-8 changes the order of the letters around it, ends a line
+/// or has no width: a terminal would show another text than what is there.
+inline bool misleads(std::string_view letter) {
+  if (letter == "\xC2\xAD" || letter == "\xD8\x9C" || letter == "\xEF\xBB\xBF")
+    return true;  // U+AD, 61C, FEFF
+  if (letter.starts_with("\xF3\xA0\x80") || letter.starts_with("\xF3\xA0\x81"))
+    return true;  // U+E0000 to E007F
   if (!letter.starts_with("\xE2")) return false;
   const auto last = static_cast<unsigned char>(letter.back());
-  return letter[1] == '\x80' ? last == 0x8E || last == 0x8F || (last >= 0xA8 && last <= 0xAE)
-                             : letter[1] == '\x81' && last >= 0xA6 && last <= 0xA9;
+  return letter[1] == '\x80' ? (last >= 0x8B && last <= 0x8F) || (last >= 0xA8 && last <= 0xAE)
+                             : letter[1] == '\x81' && last >= 0xA0 && last <= 0xA9;
 }
 
 /// Bytes of the letter of UTF-8 that the text begins with; 0 if it begins with none, with a control
-/// character, in one byte or two, or with one that reorders().
+/// character, in one byte or two, or with one that misleads().
 inline std::size_t letter_at_front(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   if (byte(0) < 0x80) return byte(0) < 0x20 || byte(0) == 0x7F ? 0 : 1;
@@ -31,10 +34,10 @@ inline std::size_t letter_at_front(std::string_view text) {
       (byte(0) == 0xF0 && byte(1) < 0x90) || (byte(0) == 0xF4 && byte(1) >= 0x90))
     return 0;
   if (byte(0) == 0xC2 && byte(1) < 0xA0) return 0;
-  return reorders(text.substr(0, length)) ? 0 : length;
+  return misleads(text.substr(0, length)) ? 0 : length;
 }
 
-/// At most `limit` bytes of the text, with "..." behind what was cut; control characters, what reorders() and
+/// At most `limit` bytes of the text, with "..." behind what was cut; control characters, what misleads() and
 /// bytes that are no UTF-8 are replaced by '?', so that nothing moves the cursor or colours the screen. No
 /// letter is cut in two.
 inline std::string shown(std::string_view text, std::size_t limit = 60) {
