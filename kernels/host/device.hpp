@@ -128,5 +128,5 @@ T __shfl_up_sync(unsigned mask, T value, unsigned lanes, int width = 32, const c
 
 template <class T>
 T atomicAdd(T* address, T value) {
-  return std::atomic_ref<T>(*address).fetch_add(value, std::memory_order_relaxed);
+  return ringcraft::simt::add_at_once(address, value);
 }

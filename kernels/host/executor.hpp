@@ -102,6 +102,10 @@ int this_lane();
 std::byte* shared_memory();
 /// __syncthreads: returns when all threads of the block that have not ended are here.
 void sync_threads(Site site);
+/// atomicAdd: adds, and returns what was there, as one access. Defined for int, unsigned, unsigned long long,
+/// float and double.
+template <class T>
+T add_at_once(T* address, T value);
 /// A warp operation of the lanes in `mask`: returns when all of them are here. kShuffle gives the `value` of
 /// lane `source` (of this warp), kBallot a bit for every lane with a value that is not 0, kSync nothing. For
 /// kLoadMatrix and kMultiply see warp_matrix.hpp.

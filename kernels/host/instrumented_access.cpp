@@ -2,6 +2,7 @@
 // compiler call a function before every load and store of memory; that is all of it that is used: these are
 // the functions, and ThreadSanitizer's own library is not linked. The checker wants them for addresses that
 // it knows, the others return at once. Names and arguments are the compiler's.
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -23,6 +24,22 @@ inline void seen(const volatile void* address, std::size_t bytes, Access access,
 }  // namespace
 
 #define RETURNS_TO __builtin_return_address(0)
+
+namespace ringcraft::simt {
+
+template <class T>
+T add_at_once(T* address, T value) {
+  seen(address, sizeof(T), Access::kAtomic, RETURNS_TO, true);
+  return std::atomic_ref<T>(*address).fetch_add(value, std::memory_order_relaxed);
+}
+
+template int add_at_once(int*, int);
+template unsigned add_at_once(unsigned*, unsigned);
+template unsigned long long add_at_once(unsigned long long*, unsigned long long);
+template float add_at_once(float*, float);
+template double add_at_once(double*, double);
+
+}  // namespace ringcraft::simt
 
 // "unaligned": of a type that may begin anywhere, which nvcc loads and stores in pieces.
 #define RINGCRAFT_ACCESS(bytes)                                                                    \

@@ -81,7 +81,7 @@ def counted():
             lines.append([f"0{rung}", name, read, written, shared or "", mma or ""])
     return table(["rung", "kernel", "KB asked of global memory", "KB written there", "KB of shared memory", "`mma` of warps"], lines) + \
         f"\nAll kernels of a step together ask global memory for: {'; '.join(f'rung 0{rung}: {total(rung, 0)} KB' for rung in counts())}. "\
-        "What rung 04 writes holds each addition with atomics twice, because it reads a number and writes it.\n"
+        "An addition with atomics counts among both, since it reads a number and writes it.\n"
 
 
 def float32(x):
