@@ -33,7 +33,7 @@ def solution_marks():
 
 
 def skeleton_lines(number):
-    """What `start` says of the bodies of a lesson, in order: 'about N lines' (judge/marks.cpp rounds like this)."""
+    """What `start` says of the bodies of a lesson, in order: 'about N lines' (judge/tree/marks.cpp rounds like this)."""
     counts = []
     for path in sorted(p for folder in ("src", "kernels") for p in (marks.ROOT / folder).rglob("*.c*")):
         for body in re.findall(rf"// BEGIN SOLUTION {number} .*\n((?:.*\n)*?) *// END SOLUTION", path.read_text(encoding="utf-8")):

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "judge/block_trial.hpp"
-#include "judge/row_trial.hpp"
+#include "judge/checks/block_trial.hpp"
+#include "judge/checks/row_trial.hpp"
 #include "ringcraft/core/random.hpp"
 
 namespace ringcraft::judge {

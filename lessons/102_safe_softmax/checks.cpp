@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "judge/block_trial.hpp"
-#include "judge/row_trial.hpp"
+#include "judge/checks/block_trial.hpp"
+#include "judge/checks/row_trial.hpp"
 #include "ringcraft/core/random.hpp"
 #include "ringcraft/core/shown.hpp"
 

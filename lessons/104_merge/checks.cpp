@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "judge/lesson.hpp"
-#include "judge/ring_trial.hpp"
-#include "judge/row_trial.hpp"
+#include "judge/checks/lesson.hpp"
+#include "judge/checks/ring_trial.hpp"
+#include "judge/checks/row_trial.hpp"
 #include "ringcraft/core/random.hpp"
 
 namespace ringcraft::judge {

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <limits>
 
-#include "judge/block_trial.hpp"
-#include "judge/head_trial.hpp"
-#include "judge/lesson.hpp"
-#include "judge/ring_trial.hpp"
+#include "judge/checks/block_trial.hpp"
+#include "judge/checks/head_trial.hpp"
+#include "judge/checks/lesson.hpp"
+#include "judge/checks/ring_trial.hpp"
 
 namespace ringcraft::judge {
 namespace {

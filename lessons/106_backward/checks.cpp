@@ -3,9 +3,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "judge/block_trial.hpp"
-#include "judge/head_trial.hpp"
-#include "judge/lesson.hpp"
+#include "judge/checks/block_trial.hpp"
+#include "judge/checks/head_trial.hpp"
+#include "judge/checks/lesson.hpp"
 
 namespace ringcraft::judge {
 namespace {

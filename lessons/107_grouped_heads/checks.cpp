@@ -5,9 +5,9 @@
 #include <limits>
 #include <numeric>
 
-#include "judge/block_trial.hpp"
-#include "judge/head_trial.hpp"
-#include "judge/lesson.hpp"
+#include "judge/checks/block_trial.hpp"
+#include "judge/checks/head_trial.hpp"
+#include "judge/checks/lesson.hpp"
 
 namespace ringcraft::judge {
 namespace {

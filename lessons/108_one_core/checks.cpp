@@ -7,8 +7,8 @@
 #include <cmath>
 #include <limits>
 
-#include "judge/block_trial.hpp"
-#include "judge/lesson.hpp"
+#include "judge/checks/block_trial.hpp"
+#include "judge/checks/lesson.hpp"
 #include "ringcraft/attention/vector.hpp"
 #include "ringcraft/core/random.hpp"
 #include "ringcraft/core/shown.hpp"

@@ -5,8 +5,8 @@
 #include <numbers>
 #include <vector>
 
-#include "ringcraft/attention/fast_exponentials.hpp"
-#include "ringcraft/attention/panels.hpp"
+#include "ringcraft/attention/fast/fast_exponentials.hpp"
+#include "ringcraft/attention/fast/panels.hpp"
 
 using namespace ringcraft;
 

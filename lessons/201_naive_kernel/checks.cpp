@@ -2,8 +2,8 @@
 // leaves them with a block's keys added. The kernels run on the CPU, one fiber per thread, and every launch
 // is checked. Between the kernels the score matrix is looked at: S after the first, P after the second; what
 // the whole step leaves is compared with the oracle under the rule for float32.
-#include "judge/kernel_checks.hpp"
-#include "judge/lesson.hpp"
+#include "judge/checks/kernel_checks.hpp"
+#include "judge/checks/lesson.hpp"
 
 namespace ringcraft::judge {
 namespace {

@@ -3,8 +3,8 @@
 // different banks. Every launch is checked: a missing barrier is a data race, with both lines.
 #include <algorithm>
 
-#include "judge/kernel_checks.hpp"
-#include "judge/lesson.hpp"
+#include "judge/checks/kernel_checks.hpp"
+#include "judge/checks/lesson.hpp"
 
 namespace ringcraft::judge {
 namespace {

@@ -5,8 +5,8 @@
 #include <functional>
 #include <sstream>
 
-#include "judge/kernel_checks.hpp"
-#include "judge/lesson.hpp"
+#include "judge/checks/kernel_checks.hpp"
+#include "judge/checks/lesson.hpp"
 
 namespace ringcraft::judge {
 namespace {

@@ -5,7 +5,7 @@
 #include "engine/cuda_engine.hpp"
 #include "host/traffic.hpp"
 #include "host/warp_matrix.hpp"
-#include "verify/cases.hpp"
+#include "verify/oracle/cases.hpp"
 
 using namespace ringcraft;
 using namespace ringcraft::kernels;

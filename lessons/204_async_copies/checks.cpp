@@ -3,8 +3,8 @@
 // the values it is counted what is copied, how, and what is multiplied meanwhile.
 #include <algorithm>
 
-#include "judge/kernel_checks.hpp"
-#include "judge/lesson.hpp"
+#include "judge/checks/kernel_checks.hpp"
+#include "judge/checks/lesson.hpp"
 
 namespace ringcraft::judge {
 namespace {

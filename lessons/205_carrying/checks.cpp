@@ -3,9 +3,9 @@
 // lane that writes m while another may not have read it is a data race. It is counted what moves.
 #include <cmath>
 
-#include "judge/kernel_checks.hpp"
-#include "judge/lesson.hpp"
-#include "judge/merge_trial.hpp"
+#include "judge/checks/kernel_checks.hpp"
+#include "judge/checks/lesson.hpp"
+#include "judge/checks/merge_trial.hpp"
 
 namespace ringcraft::judge {
 namespace {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <string>
 
-#include "judge/gradient_trial.hpp"
-#include "judge/kernel_checks.hpp"
-#include "judge/lesson.hpp"
+#include "judge/checks/gradient_trial.hpp"
+#include "judge/checks/kernel_checks.hpp"
+#include "judge/checks/lesson.hpp"
 
 namespace ringcraft::judge {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "judge/lesson.hpp"
+#include "judge/checks/lesson.hpp"
 #include "ringcraft/core/random.hpp"
 
 namespace ringcraft::judge {

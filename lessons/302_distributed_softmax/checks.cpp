@@ -7,7 +7,7 @@
 #include <functional>
 #include <limits>
 
-#include "judge/lesson.hpp"
+#include "judge/checks/lesson.hpp"
 #include "ringcraft/core/random.hpp"
 
 namespace ringcraft::judge {

@@ -3,8 +3,8 @@
 // either side; bytes are counted, messages are not.
 #include <algorithm>
 
-#include "judge/lesson.hpp"
-#include "judge/ring_trial.hpp"
+#include "judge/checks/lesson.hpp"
+#include "judge/checks/ring_trial.hpp"
 
 namespace ringcraft::judge {
 namespace {

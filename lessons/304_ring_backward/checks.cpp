@@ -3,8 +3,8 @@
 // too. From three ranks on the two directions differ.
 #include <algorithm>
 
-#include "judge/lesson.hpp"
-#include "judge/ring_trial.hpp"
+#include "judge/checks/lesson.hpp"
+#include "judge/checks/ring_trial.hpp"
 
 namespace ringcraft::judge {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "ringcraft/comm/exchange.hpp"
 #include "ringcraft/comm/threads.hpp"
-#include "verify/cases.hpp"
-#include "verify/compare.hpp"
-#include "verify/subject.hpp"
+#include "verify/ladder/subject.hpp"
+#include "verify/oracle/cases.hpp"
+#include "verify/oracle/compare.hpp"
 
 using namespace ringcraft;
 constexpr int kRanks = 4;

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstdio>
 
-#include "judge/lesson.hpp"
+#include "judge/checks/lesson.hpp"
 #include "ringcraft/core/random.hpp"
-#include "verify/oracle.hpp"
+#include "verify/oracle/oracle.hpp"
 
 namespace ringcraft::judge {
 namespace {

@@ -2,8 +2,8 @@
 #include <cstdio>
 
 #include "ringcraft/ring/work.hpp"
-#include "verify/cases.hpp"
-#include "verify/subject.hpp"
+#include "verify/ladder/subject.hpp"
+#include "verify/oracle/cases.hpp"
 
 using namespace ringcraft;
 

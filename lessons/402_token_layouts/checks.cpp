@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "judge/lesson.hpp"
-#include "judge/ring_trial.hpp"
+#include "judge/checks/lesson.hpp"
+#include "judge/checks/ring_trial.hpp"
 #include "ringcraft/core/random.hpp"
 
 namespace ringcraft::judge {

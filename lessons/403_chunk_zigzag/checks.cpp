@@ -2,8 +2,8 @@
 // after the other; and the functions then place the rows of real rings.
 #include <algorithm>
 
-#include "judge/lesson.hpp"
-#include "judge/ring_trial.hpp"
+#include "judge/checks/lesson.hpp"
+#include "judge/checks/ring_trial.hpp"
 #include "ringcraft/core/random.hpp"
 
 namespace ringcraft::judge {

@@ -8,7 +8,7 @@
 #include "process/child.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
-#include "tool/command_line.hpp"
+#include "tool/commands/command_line.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // The fast kernels against dense attention: sizes around every tile and panel, all masks, rows without a key;
 // the same bits wherever the tensors lie.
-#include "ringcraft/attention/fast_blockwise.hpp"
+#include "ringcraft/attention/fast/fast_blockwise.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // The fast exponential against the standard library's, over its whole range and at its edges.
-#include "ringcraft/attention/fast_exponentials.hpp"
+#include "ringcraft/attention/fast/fast_exponentials.hpp"
 
 #include <cmath>
 #include <limits>

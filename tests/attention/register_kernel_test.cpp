@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "ringcraft/attention/panels.hpp"
+#include "ringcraft/attention/fast/panels.hpp"
 #include "ringcraft/core/random.hpp"
 #include "support/catch.hpp"
 #include "support/one_head.hpp"

@@ -1,5 +1,5 @@
 // The queue of tasks: each is run once, in order on one thread, and what one throws arrives.
-#include "ringcraft/attention/tasks.hpp"
+#include "ringcraft/attention/fast/tasks.hpp"
 
 #include <atomic>
 #include <mutex>

@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "support/catch.hpp"
-#include "tool/kept_links.hpp"
+#include "tool/export/kept_links.hpp"
 #include "tool/tool_process.hpp"
 
 namespace ringcraft::tests {
@@ -172,7 +172,7 @@ TEST_CASE("an exported tree has what it builds from, skeletons, and alone an AGE
   const auto files = files_of(folder.file("course"));
   for (const char* path :
        {"ringcraft", "CMakeLists.txt", "README.md", "AGENTS.md", ".gitignore", "lessons/104_merge/README.md",
-        "lessons/104_merge/hints/3.md", "src/tool/export.cpp", "docs/pages/instructors.md"})
+        "lessons/104_merge/hints/3.md", "src/tool/export/export.cpp", "docs/pages/instructors.md"})
     CHECK(files.contains(path));
   CHECK(files.at("src/ringcraft/attention/merge.cpp").find("lesson 104 is not written yet") !=
         std::string::npos);

@@ -1,11 +1,11 @@
 // What shows a solution is found before it is exported: in tests, in pages, in copies; lists of lessons.
-#include "tool/seal.hpp"
+#include "tool/export/seal.hpp"
 
 #include <fstream>
 
 #include "ringcraft/core/error.hpp"
 #include "support/catch.hpp"
-#include "tool/lesson_list.hpp"
+#include "tool/course/lesson_list.hpp"
 #include "tool/tool_process.hpp"
 
 namespace ringcraft::tests {

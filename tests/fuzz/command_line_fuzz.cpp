@@ -9,8 +9,8 @@
 
 #include "fuzz/target.hpp"
 #include "ringcraft/io/safetensors.hpp"
-#include "tool/command_line.hpp"
-#include "verify/cases.hpp"
+#include "tool/commands/command_line.hpp"
+#include "verify/oracle/cases.hpp"
 
 namespace ringcraft::fuzz {
 namespace {

@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "fuzz/target.hpp"
-#include "judge/marks.hpp"
+#include "judge/tree/marks.hpp"
 
 namespace ringcraft::fuzz {
 namespace {

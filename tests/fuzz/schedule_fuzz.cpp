@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "fuzz/target.hpp"
-#include "verify/schedule_text.hpp"
+#include "verify/schedule/schedule_text.hpp"
 
 namespace ringcraft::fuzz {
 namespace {

@@ -4,7 +4,7 @@
 /// of the kernels' own; for tools that slow a GPU down, and for the CPU.
 
 #include "runner.hpp"
-#include "verify/cases.hpp"
+#include "verify/oracle/cases.hpp"
 
 namespace ringcraft::kernels {
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "runner.hpp"
-#include "verify/cases.hpp"
-#include "verify/rounding_rule.hpp"
+#include "verify/oracle/cases.hpp"
+#include "verify/oracle/rounding_rule.hpp"
 
 namespace ringcraft::kernels {
 

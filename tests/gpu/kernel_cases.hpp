@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "verify/cases.hpp"
+#include "verify/oracle/cases.hpp"
 
 namespace ringcraft::kernels {
 

@@ -14,7 +14,7 @@
 #include "ringcraft/comm/threads.hpp"
 #include "ringcraft/ring/refuse.hpp"
 #include "subjects.hpp"
-#include "verify/cases.hpp"
+#include "verify/oracle/cases.hpp"
 
 namespace ringcraft::kernels {
 namespace {

@@ -16,7 +16,7 @@
 #include "nccl/nccl_communicator.hpp"
 #include "ringcraft/core/error.hpp"
 #include "subjects.hpp"
-#include "verify/cases.hpp"
+#include "verify/oracle/cases.hpp"
 
 namespace {
 

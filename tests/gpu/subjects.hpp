@@ -11,8 +11,8 @@
 #include "ringcraft/comm/switchboard.hpp"
 #include "ringcraft/problem/key_ranges.hpp"
 #include "ringcraft/ring/ring.hpp"
-#include "verify/oracle.hpp"
-#include "verify/tensors.hpp"
+#include "verify/oracle/oracle.hpp"
+#include "verify/oracle/tensors.hpp"
 
 namespace ringcraft::kernels {
 

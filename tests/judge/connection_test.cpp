@@ -1,5 +1,5 @@
 // Frames from a hostile peer are taken apart without trust.
-#include "judge/connection.hpp"
+#include "judge/wire/connection.hpp"
 
 #include <sys/socket.h>
 #include <unistd.h>

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "judge/config.hpp"
-#include "judge/judge.hpp"
+#include "judge/tree/config.hpp"
+#include "judge/verdict/judge.hpp"
 #include "process/child.hpp"
 #include "reports.hpp"
 #include "support/errors.hpp"

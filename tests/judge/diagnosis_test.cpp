@@ -1,5 +1,5 @@
 // Fingerprints, their tables and what a diagnosis makes of them.
-#include "judge/diagnosis.hpp"
+#include "judge/verdict/diagnosis.hpp"
 
 #include <filesystem>
 #include <fstream>

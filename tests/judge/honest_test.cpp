@@ -3,9 +3,9 @@
 #include <fstream>
 #include <iterator>
 
-#include "judge/config.hpp"
-#include "judge/judge.hpp"
-#include "judge/toolchain.hpp"
+#include "judge/build/toolchain.hpp"
+#include "judge/tree/config.hpp"
+#include "judge/verdict/judge.hpp"
 #include "reports.hpp"
 #include "support/errors.hpp"
 

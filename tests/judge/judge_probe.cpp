@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <exception>
 
-#include "judge/judge.hpp"
+#include "judge/verdict/judge.hpp"
 
 int main(int argc, char** argv) {
   if (argc < 3) {

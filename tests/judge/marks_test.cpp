@@ -1,6 +1,6 @@
 // The parser of marks refuses whatever is not exactly a mark, with file and line, and skeletons keep all but
 // the body.
-#include "judge/marks.hpp"
+#include "judge/tree/marks.hpp"
 
 #include <fstream>
 #include <sstream>

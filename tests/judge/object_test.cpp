@@ -1,5 +1,5 @@
 // Sections and symbols of objects, made byte by byte.
-#include "judge/gate/object.hpp"
+#include "judge/build/gate/object.hpp"
 
 #include <elf.h>
 

@@ -1,12 +1,12 @@
 // Outcomes: the sign and the evidence of a check say how it failed, whatever its sentence is.
-#include "judge/outcome.hpp"
+#include "judge/checks/outcome.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
 
-#include "judge/judge.hpp"
+#include "judge/verdict/judge.hpp"
 #include "support/catch.hpp"
 
 namespace ringcraft::judge {

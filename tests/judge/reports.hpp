@@ -8,7 +8,7 @@
 #include <string>
 
 #include "support/catch.hpp"
-#include "verify/report.hpp"
+#include "verify/report/report.hpp"
 
 namespace ringcraft::judge {
 

@@ -1,5 +1,5 @@
 // What a student's source may ask of a compiler: tokens, the text, the list of files, the preprocessed text.
-#include "judge/gate/source.hpp"
+#include "judge/build/gate/source.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "judge/gate/tokens.hpp"
+#include "judge/build/gate/tokens.hpp"
 #include "support/catch.hpp"
 #include "support/errors.hpp"
 

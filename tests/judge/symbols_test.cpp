@@ -1,5 +1,5 @@
 // The symbol gate, on made-up lists of symbols.
-#include "judge/symbols.hpp"
+#include "judge/build/symbols.hpp"
 
 #include "support/catch.hpp"
 #include "support/errors.hpp"

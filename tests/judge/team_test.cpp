@@ -1,14 +1,14 @@
 // One team serves all checks of a file: workers stay until one misbehaves or a check asks for others, calls
 // are counted and prints are shown check by check, and what a file remembers between checks saves nobody.
-#include "judge/team.hpp"
+#include "judge/run/team.hpp"
 
 #include <fstream>
 #include <set>
 #include <sstream>
 
-#include "judge/config.hpp"
-#include "judge/judge.hpp"
-#include "judge/toolchain.hpp"
+#include "judge/build/toolchain.hpp"
+#include "judge/tree/config.hpp"
+#include "judge/verdict/judge.hpp"
 #include "process/child.hpp"
 #include "reports.hpp"
 #include "support/errors.hpp"

@@ -8,8 +8,8 @@
 #include <iterator>
 #include <set>
 
-#include "judge/config.hpp"
-#include "judge/judge.hpp"
+#include "judge/tree/config.hpp"
+#include "judge/verdict/judge.hpp"
 #include "reports.hpp"
 #include "support/effort.hpp"
 #include "support/errors.hpp"

@@ -1,12 +1,12 @@
 // Values survive the wire bit by bit, and no sequence of bytes makes a reader read or allocate beyond what is
 // there.
-#include "judge/wire.hpp"
+#include "judge/wire/wire.hpp"
 
 #include <array>
 #include <limits>
 #include <random>
 
-#include "judge/exercises.hpp"
+#include "judge/wire/exercises.hpp"
 #include "ringcraft/attention/host_engine.hpp"
 #include "ringcraft/comm/threads.hpp"
 #include "ringcraft/core/random.hpp"

@@ -11,7 +11,7 @@
 
 #include "host/executor.hpp"
 #include "support/catch.hpp"
-#include "verify/cases.hpp"
+#include "verify/oracle/cases.hpp"
 
 namespace ringcraft::testing {
 

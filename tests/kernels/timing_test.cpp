@@ -5,7 +5,7 @@
 #include "support/catch.hpp"
 #include "timing/peak.hpp"
 #include "timing/timed_step.hpp"
-#include "verify/compare.hpp"
+#include "verify/oracle/compare.hpp"
 
 using namespace ringcraft;
 using namespace ringcraft::kernels;

@@ -13,7 +13,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "judge/judge.hpp"
+#include "judge/verdict/judge.hpp"
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft::judge {

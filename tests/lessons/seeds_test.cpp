@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "judge/debug/thread_team.hpp"
-#include "judge/judgement.hpp"
+#include "judge/verdict/judgement.hpp"
 #include "support/effort.hpp"
 
 namespace {

@@ -5,12 +5,12 @@
 #include <set>
 #include <stdexcept>
 
-#include "judge/judge.hpp"
+#include "judge/verdict/judge.hpp"
 #include "support/errors.hpp"
-#include "tool/course_commands.hpp"
+#include "tool/attention/own_files.hpp"
 #include "tool/tool_process.hpp"
-#include "verify/cases.hpp"
-#include "verify/kernel_stages.hpp"
+#include "verify/ladder/kernel_stages.hpp"
+#include "verify/oracle/cases.hpp"
 
 namespace ringcraft::tests {
 namespace {

@@ -7,7 +7,7 @@
 #include <iomanip>
 #include <sstream>
 
-#include "judge/config.hpp"
+#include "judge/tree/config.hpp"
 #include "ringcraft/core/error.hpp"
 #include "support/effort.hpp"
 

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "judge/judge.hpp"
+#include "judge/verdict/judge.hpp"
 
 namespace ringcraft::judge {
 

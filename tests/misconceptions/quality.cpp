@@ -6,7 +6,7 @@
 #include <iterator>
 #include <map>
 
-#include "judge/diagnosis.hpp"
+#include "judge/verdict/diagnosis.hpp"
 
 namespace ringcraft::judge {
 namespace {

@@ -15,8 +15,8 @@
 #include <fstream>
 
 #include "corpus.hpp"
-#include "judge/config.hpp"
-#include "judge/diagnosis.hpp"
+#include "judge/tree/config.hpp"
+#include "judge/verdict/diagnosis.hpp"
 #include "quality.hpp"
 #include "ringcraft/core/error.hpp"
 

@@ -10,9 +10,9 @@
 #include "ringcraft/ring/refuse.hpp"
 #include "support/catch.hpp"
 #include "support/effort.hpp"
-#include "verify/compare.hpp"
-#include "verify/schedule.hpp"
-#include "verify/subject.hpp"
+#include "verify/ladder/subject.hpp"
+#include "verify/oracle/compare.hpp"
+#include "verify/schedule/schedule.hpp"
 
 namespace ringcraft::testing {
 namespace {

@@ -5,7 +5,7 @@
 #include "support/catch.hpp"
 #include "support/errors.hpp"
 #include "tool/tool_process.hpp"
-#include "verify/compare.hpp"
+#include "verify/oracle/compare.hpp"
 
 namespace ringcraft::testing {
 namespace {

@@ -10,8 +10,8 @@
 #include "ringcraft/ring/theory.hpp"
 #include "support/compare.hpp"
 #include "support/predicate.hpp"
-#include "verify/compare.hpp"
-#include "verify/subject.hpp"
+#include "verify/ladder/subject.hpp"
+#include "verify/oracle/compare.hpp"
 
 namespace ringcraft::testing {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "303_ring_forward/puzzles/break_it/rings.hpp"
-#include "judge/config.hpp"
+#include "judge/tree/config.hpp"
 #include "support/catch.hpp"
 
 namespace ringcraft::judge {

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <fstream>
 
-#include "judge/puzzle.hpp"
-#include "judge/toolchain.hpp"
+#include "judge/build/toolchain.hpp"
+#include "judge/puzzle/puzzle.hpp"
 #include "support/catch.hpp"
 #include "support/errors.hpp"
 

@@ -5,10 +5,10 @@
 #include <set>
 #include <sstream>
 
-#include "judge/config.hpp"
-#include "judge/lesson.hpp"
-#include "judge/puzzle.hpp"
-#include "judge/puzzle_kinds.hpp"
+#include "judge/checks/lesson.hpp"
+#include "judge/puzzle/puzzle.hpp"
+#include "judge/puzzle/puzzle_kinds.hpp"
+#include "judge/tree/config.hpp"
 #include "support/catch.hpp"
 #include "support/errors.hpp"
 

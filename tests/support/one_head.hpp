@@ -8,7 +8,7 @@
 
 #include "ringcraft/attention/blockwise.hpp"
 #include "ringcraft/attention/dense.hpp"
-#include "ringcraft/attention/fast_blockwise.hpp"
+#include "ringcraft/attention/fast/fast_blockwise.hpp"
 #include "ringcraft/core/random.hpp"
 #include "support/random_problem.hpp"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "ringcraft/core/random.hpp"
-#include "verify/cases.hpp"
+#include "verify/oracle/cases.hpp"
 
 namespace ringcraft::testing {
 

@@ -5,7 +5,7 @@
 #include "ringcraft/io/safetensors.hpp"
 #include "support/catch.hpp"
 #include "tool/tool_process.hpp"
-#include "verify/rounding_rule.hpp"
+#include "verify/oracle/rounding_rule.hpp"
 
 using namespace ringcraft;
 using namespace ringcraft::tests;

@@ -1,18 +1,18 @@
 // The road with a student on it: states, what is next, hints, the diff behind a pass, and resets.
-#include "tool/course.hpp"
+#include "tool/course/course.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
-#include "judge/puzzle.hpp"
+#include "judge/puzzle/puzzle.hpp"
 #include "ringcraft/core/error.hpp"
 #include "support/catch.hpp"
-#include "tool/columns.hpp"
-#include "tool/hints.hpp"
-#include "tool/own_and_library.hpp"
-#include "tool/reset.hpp"
+#include "tool/course/hints.hpp"
+#include "tool/course/own_and_library.hpp"
+#include "tool/course/reset.hpp"
+#include "tool/terminal/columns.hpp"
 #include "tool/tool_process.hpp"
 
 using namespace ringcraft;

@@ -1,5 +1,5 @@
 // Lessons 201 to 206 in the report of `run`: the kernels, on the first tokens of the shared problem.
-#include "tool/kernel_ladder.hpp"
+#include "tool/attention/kernel_ladder.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -7,9 +7,9 @@
 #include <sstream>
 
 #include "support/catch.hpp"
-#include "tool/ladder_report.hpp"
-#include "verify/cases.hpp"
-#include "verify/oracle.hpp"
+#include "tool/attention/ladder_report.hpp"
+#include "verify/oracle/cases.hpp"
+#include "verify/oracle/oracle.hpp"
 
 using namespace ringcraft;
 

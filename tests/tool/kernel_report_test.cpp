@@ -1,6 +1,6 @@
 // The arithmetic and the tables of bench kernels, of figures that no device has measured, and how it asks
 // PyTorch.
-#include "tool/kernel_report.hpp"
+#include "tool/bench/kernel_report.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -8,7 +8,7 @@
 
 #include "support/catch.hpp"
 #include "support/errors.hpp"
-#include "tool/bench_torch.hpp"
+#include "tool/bench/bench_torch.hpp"
 #include "tool/tool_process.hpp"
 
 using namespace ringcraft;

@@ -1,5 +1,5 @@
 // exercises/progress.txt: facts that no order, no duplicate and no other program loses.
-#include "tool/progress.hpp"
+#include "tool/course/progress.hpp"
 
 #include <sys/stat.h>
 

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/catch.hpp"
-#include "tool/text_problem.hpp"
+#include "tool/ranks/text_problem.hpp"
 #include "tool/tool_process.hpp"
 
 using namespace ringcraft;

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "verify/cases.hpp"
+#include "verify/oracle/cases.hpp"
 
 namespace ringcraft::tests {
 

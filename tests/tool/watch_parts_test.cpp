@@ -6,11 +6,11 @@
 
 #include "ringcraft/core/error.hpp"
 #include "support/catch.hpp"
-#include "tool/columns.hpp"
-#include "tool/file_watch.hpp"
-#include "tool/terminal.hpp"
+#include "tool/course/file_watch.hpp"
+#include "tool/course/verdict.hpp"
+#include "tool/terminal/columns.hpp"
+#include "tool/terminal/terminal.hpp"
 #include "tool/tool_process.hpp"
-#include "tool/verdict.hpp"
 
 using namespace ringcraft;
 using namespace ringcraft::tests;

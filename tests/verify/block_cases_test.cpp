@@ -5,8 +5,8 @@
 #include "ringcraft/attention/host_engine.hpp"
 #include "support.hpp"
 #include "support/catch.hpp"
-#include "verify/compare.hpp"
-#include "verify/plain_dense.hpp"
+#include "verify/oracle/compare.hpp"
+#include "verify/oracle/plain_dense.hpp"
 
 namespace ringcraft::verify {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "support.hpp"
 #include "support/catch.hpp"
-#include "verify/compare.hpp"
-#include "verify/plain_dense.hpp"
-#include "verify/rounding_rule.hpp"
-#include "verify/subject.hpp"
+#include "verify/ladder/subject.hpp"
+#include "verify/oracle/compare.hpp"
+#include "verify/oracle/plain_dense.hpp"
+#include "verify/oracle/rounding_rule.hpp"
 
 namespace ringcraft::verify {
 namespace {

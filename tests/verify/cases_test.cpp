@@ -1,5 +1,5 @@
 // The table of cases keeps its promises: what it covers, and what its numbers are like.
-#include "verify/cases.hpp"
+#include "verify/oracle/cases.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // The picture of a trace: well-formed, its spans nest, every message has two ends, its totals are the
 // counters', and blocks are called by their names.
-#include "verify/chrome_trace.hpp"
+#include "verify/schedule/chrome_trace.hpp"
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -9,8 +9,8 @@
 #include "support/catch.hpp"
 #include "support/effort.hpp"
 #include "support/random_problem.hpp"
-#include "verify/cases.hpp"
-#include "verify/subject.hpp"
+#include "verify/ladder/subject.hpp"
+#include "verify/oracle/cases.hpp"
 
 namespace ringcraft::verify {
 namespace {

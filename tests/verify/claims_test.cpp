@@ -8,7 +8,7 @@
 #include "rounded_attention.hpp"
 #include "support.hpp"
 #include "support/catch.hpp"
-#include "verify/rounding_rule.hpp"
+#include "verify/oracle/rounding_rule.hpp"
 
 namespace ringcraft::verify {
 namespace {

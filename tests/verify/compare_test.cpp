@@ -1,5 +1,5 @@
 // The comparison must see every planted fault, and say where it is.
-#include "verify/compare.hpp"
+#include "verify/oracle/compare.hpp"
 
 #include <algorithm>
 #include <limits>

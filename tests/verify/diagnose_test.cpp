@@ -1,5 +1,5 @@
 // The diagnosis on claims that no simulator made, on right ones, and on ones that nobody knows.
-#include "verify/diagnose.hpp"
+#include "verify/diagnose/diagnose.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +10,8 @@
 #include "support/catch.hpp"
 #include "support/errors.hpp"
 #include "support/random_problem.hpp"
-#include "verify/plain_dense.hpp"
-#include "verify/subject.hpp"
+#include "verify/ladder/subject.hpp"
+#include "verify/oracle/plain_dense.hpp"
 #include "verify/support.hpp"
 #include "verify/suspects_support.hpp"
 

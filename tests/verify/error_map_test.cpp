@@ -1,12 +1,12 @@
 // Pictures of wrong rows.
-#include "verify/error_map.hpp"
+#include "verify/report/error_map.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "support/catch.hpp"
-#include "verify/cases.hpp"
-#include "verify/oracle.hpp"
+#include "verify/oracle/cases.hpp"
+#include "verify/oracle/oracle.hpp"
 
 namespace ringcraft::verify {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "ringcraft/attention/host_engine.hpp"
 #include "support/catch.hpp"
-#include "verify/diagnose.hpp"
+#include "verify/diagnose/diagnose.hpp"
 #include "verify/support.hpp"
 
 namespace ringcraft::verify {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/catch.hpp"
-#include "verify/oracle.hpp"
+#include "verify/oracle/oracle.hpp"
 
 namespace ringcraft::verify {
 namespace {

@@ -1,5 +1,5 @@
 // The ladder: every stage computes the same problem, and stands on one before it.
-#include "verify/ladder.hpp"
+#include "verify/ladder/ladder.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -10,8 +10,8 @@
 #include "ringcraft/core/error.hpp"
 #include "support.hpp"
 #include "support/catch.hpp"
-#include "verify/compare.hpp"
-#include "verify/rounding_rule.hpp"
+#include "verify/oracle/compare.hpp"
+#include "verify/oracle/rounding_rule.hpp"
 
 namespace ringcraft::verify {
 namespace {

@@ -1,6 +1,6 @@
 // The oracle against what it cannot share a mistake with: finite differences, identities, the formulas of the
 // scale written out once more as they stand, and the library's key ranges.
-#include "verify/oracle.hpp"
+#include "verify/oracle/oracle.hpp"
 
 #include <array>
 #include <cmath>

@@ -1,9 +1,9 @@
 // Replays of traces written by hand: what keys and values lie where, and what no ring of the library does.
-#include "verify/replay.hpp"
+#include "verify/schedule/replay.hpp"
 
 #include "support/catch.hpp"
 #include "support/errors.hpp"
-#include "verify/schedule.hpp"
+#include "verify/schedule/schedule.hpp"
 
 namespace ringcraft::verify {
 namespace {

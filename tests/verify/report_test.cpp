@@ -1,5 +1,5 @@
 // One report, two renderings.
-#include "verify/report.hpp"
+#include "verify/report/report.hpp"
 
 #include <limits>
 #include <nlohmann/json.hpp>

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "ringcraft/core/matrix.hpp"
-#include "verify/oracle.hpp"
+#include "verify/oracle/oracle.hpp"
 
 namespace ringcraft::verify {
 namespace {

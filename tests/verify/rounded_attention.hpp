@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "verify/tensors.hpp"
+#include "verify/oracle/tensors.hpp"
 
 namespace ringcraft::verify {
 

@@ -1,5 +1,5 @@
 // The rule for rounded answers: it takes ordinary rounding, and nothing that is wrong, however little.
-#include "verify/rounding_rule.hpp"
+#include "verify/oracle/rounding_rule.hpp"
 
 #include <cmath>
 #include <limits>
@@ -8,7 +8,7 @@
 #include "ringcraft/core/matrix.hpp"
 #include "support.hpp"
 #include "support/catch.hpp"
-#include "verify/plain_dense.hpp"
+#include "verify/oracle/plain_dense.hpp"
 
 namespace ringcraft::verify {
 namespace {

@@ -11,7 +11,7 @@
 #include "support/catch.hpp"
 #include "support/errors.hpp"
 #include "support/tensors.hpp"
-#include "verify/schedule.hpp"
+#include "verify/schedule/schedule.hpp"
 
 namespace ringcraft::verify {
 namespace {

@@ -1,14 +1,14 @@
 // The schedule checker over recorded runs: the rings of the library are right, and cost what they must, on
 // every kind of problem; a trace that lacks any one of its events is wrong.
-#include "verify/schedule.hpp"
+#include "verify/schedule/schedule.hpp"
 
 #include "ringcraft/ring/refuse.hpp"
 #include "support/catch.hpp"
 #include "support/effort.hpp"
 #include "support/errors.hpp"
 #include "support/random_problem.hpp"
-#include "verify/cases.hpp"
-#include "verify/subject.hpp"
+#include "verify/ladder/subject.hpp"
+#include "verify/oracle/cases.hpp"
 
 namespace ringcraft::verify {
 namespace {

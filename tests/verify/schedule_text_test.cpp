@@ -1,6 +1,6 @@
 // Schedules in a text: the examples are what they say, every wrong schedule has its sentence, every malformed
 // line its place.
-#include "verify/schedule_text.hpp"
+#include "verify/schedule/schedule_text.hpp"
 
 #include <fstream>
 #include <sstream>

@@ -1,6 +1,6 @@
 // What subjects do beside answering: they leave the inputs alone, refuse what they cannot do, and measure
 // what theory predicts.
-#include "verify/subject.hpp"
+#include "verify/ladder/subject.hpp"
 
 #include <cstring>
 

@@ -5,7 +5,7 @@
 
 #include "ringcraft/core/matrix.hpp"
 #include "support/effort.hpp"
-#include "verify/cases.hpp"
+#include "verify/oracle/cases.hpp"
 
 namespace ringcraft::verify {
 

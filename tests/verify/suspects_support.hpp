@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "ringcraft/core/matrix.hpp"
-#include "verify/cases.hpp"
-#include "verify/compare.hpp"
-#include "verify/diagnose.hpp"
-#include "verify/twisted_ring.hpp"
+#include "verify/diagnose/diagnose.hpp"
+#include "verify/diagnose/twisted/twisted_ring.hpp"
+#include "verify/oracle/cases.hpp"
+#include "verify/oracle/compare.hpp"
 
 namespace ringcraft::verify {
 

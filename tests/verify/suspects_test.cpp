@@ -1,12 +1,12 @@
 // Every known mistake: its own numbers are diagnosed as itself.
-#include "verify/suspects.hpp"
+#include "verify/diagnose/suspects.hpp"
 
 #include <algorithm>
 #include <set>
 
 #include "support/catch.hpp"
 #include "support/effort.hpp"
-#include "verify/diagnose.hpp"
+#include "verify/diagnose/diagnose.hpp"
 #include "verify/suspects_support.hpp"
 
 namespace ringcraft::verify {

@@ -1,5 +1,5 @@
 // Spans of symbols against a plain array with one entry per byte.
-#include "verify/symbolic_memory.hpp"
+#include "verify/schedule/symbolic_memory.hpp"
 
 #include <array>
 

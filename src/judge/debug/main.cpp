@@ -7,7 +7,7 @@
 #include <exception>
 
 #include "judge/debug/thread_team.hpp"
-#include "judge/judgement.hpp"
+#include "judge/verdict/judgement.hpp"
 
 // Leaks are for another day, and a debugger is in their way.
 extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }

@@ -3,7 +3,7 @@
 /// The seam inside a program that is debugged: the one function by which the checks reach the student's
 /// object, which has a copy of the library around it that nobody else sees.
 
-#include "judge/wire.hpp"
+#include "judge/wire/wire.hpp"
 #include "ringcraft/comm/communicator.hpp"
 
 /// Calls an exercise once on the rank of `comm` and puts its reply into `reply`. Throws what the student's

@@ -4,7 +4,7 @@
 /// go through a Switchboard, buffers under way are as they are in a worker, and exceptions and deadlocks
 /// become the same sentences. Nothing limits time or memory here, and a crash is a crash.
 
-#include "judge/team.hpp"
+#include "judge/run/team.hpp"
 
 namespace ringcraft::judge {
 

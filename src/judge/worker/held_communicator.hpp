@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "judge/protocol.hpp"
+#include "judge/wire/protocol.hpp"
 #include "ringcraft/comm/communicator.hpp"
 
 namespace ringcraft::judge {

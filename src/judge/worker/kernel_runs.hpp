@@ -12,7 +12,7 @@
 #include "engine/check.hpp"
 #include "forward/forward.hpp"
 #include "host/executor.hpp"
-#include "judge/kernel_exercises.hpp"
+#include "judge/wire/kernel_exercises.hpp"
 
 namespace ringcraft::judge {
 

@@ -1,7 +1,7 @@
 // The exercises of a lesson with host code, RINGCRAFT_SERVED, by name (see serve.hpp).
 #include "judge/worker/serve.hpp"
 
-#include "judge/exercises.hpp"
+#include "judge/wire/exercises.hpp"
 #include "judge/worker/serve_table.hpp"
 #include "ringcraft/attention/host_engine.hpp"
 

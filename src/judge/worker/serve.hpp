@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "judge/wire.hpp"
+#include "judge/wire/wire.hpp"
 #include "ringcraft/comm/communicator.hpp"
 
 namespace ringcraft::judge {

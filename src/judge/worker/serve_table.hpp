@@ -8,7 +8,7 @@
 #include <tuple>
 #include <type_traits>
 
-#include "judge/exercise.hpp"
+#include "judge/wire/exercise.hpp"
 
 namespace ringcraft::judge {
 

@@ -7,9 +7,9 @@
 
 #include <exception>
 
-#include "judge/stage_wire.hpp"
+#include "judge/wire/stage_wire.hpp"
 #include "process/descriptor_numbers.hpp"
-#include "verify/kernel_stages.hpp"
+#include "verify/ladder/kernel_stages.hpp"
 
 namespace ringcraft::judge {
 namespace {

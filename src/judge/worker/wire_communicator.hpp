@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "judge/wire.hpp"
+#include "judge/wire/wire.hpp"
 #include "judge/worker/held_communicator.hpp"
 
 namespace ringcraft::judge {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "tool/claims/claim_forms.hpp"
-#include "tool/options.hpp"
-#include "verify/diagnose.hpp"
+#include "tool/commands/options.hpp"
+#include "verify/diagnose/diagnose.hpp"
 
 namespace ringcraft::tool {
 

@@ -7,7 +7,7 @@
 
 #include "tool/claims/axes.hpp"
 #include "tool/claims/reading.hpp"
-#include "tool/tensor_files.hpp"
+#include "tool/ranks/tensor_files.hpp"
 
 namespace ringcraft::tool {
 

@@ -1,3 +1,3 @@
 // Includes a header of the judge.
-// Fails: compiles "judge/config.hpp, which is no header of the course"
-#include "judge/config.hpp"
+// Fails: compiles "judge/tree/config.hpp, which is no header of the course"
+#include "judge/tree/config.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <span>
 
-#include "judge/puzzle_kinds.hpp"
+#include "judge/puzzle/puzzle_kinds.hpp"
 #include "ringcraft/attention/softmax.hpp"
 #include "ringcraft/core/random.hpp"
 

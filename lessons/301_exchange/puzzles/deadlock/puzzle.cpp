@@ -1,5 +1,5 @@
 // Find the bug 301: the file beside this one is right on even rings and stops on odd ones.
-#include "judge/puzzle_kinds.hpp"
+#include "judge/puzzle/puzzle_kinds.hpp"
 
 namespace ringcraft::judge {
 

@@ -3,8 +3,8 @@
 #include <map>
 #include <memory>
 
-#include "judge/lesson.hpp"
-#include "judge/puzzle_kinds.hpp"
+#include "judge/checks/lesson.hpp"
+#include "judge/puzzle/puzzle_kinds.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
 #include "rings.hpp"

@@ -9,7 +9,7 @@
 #include "ringcraft/comm/threads.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/ring/refuse.hpp"
-#include "verify/compare.hpp"
+#include "verify/oracle/compare.hpp"
 
 namespace ringcraft::judge {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ringcraft/ring/ring.hpp"
-#include "verify/cases.hpp"
+#include "verify/oracle/cases.hpp"
 
 namespace ringcraft::judge {
 

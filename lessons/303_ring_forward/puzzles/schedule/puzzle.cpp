@@ -5,12 +5,12 @@
 #include <optional>
 #include <set>
 
-#include "judge/lesson.hpp"
-#include "judge/puzzle_kinds.hpp"
+#include "judge/checks/lesson.hpp"
+#include "judge/puzzle/puzzle_kinds.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
 #include "ringcraft/ring/theory.hpp"
-#include "verify/schedule_text.hpp"
+#include "verify/schedule/schedule_text.hpp"
 
 namespace ringcraft::judge {
 namespace {

@@ -1,5 +1,5 @@
 // Find the bug 304: the file beside this one reuses a buffer that the transport may still be reading.
-#include "judge/puzzle_kinds.hpp"
+#include "judge/puzzle/puzzle_kinds.hpp"
 
 namespace ringcraft::judge {
 

@@ -2,7 +2,7 @@
 // Every answer is computed by the library when it is asked for; the seed chooses the sizes.
 #include <algorithm>
 
-#include "judge/puzzle_kinds.hpp"
+#include "judge/puzzle/puzzle_kinds.hpp"
 #include "ringcraft/core/random.hpp"
 #include "ringcraft/ring/theory.hpp"
 #include "ringcraft/ring/work.hpp"

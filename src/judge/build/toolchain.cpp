@@ -1,0 +1,431 @@
+// Compiler, nm and linker (see toolchain.hpp).
+#include "judge/build/toolchain.hpp"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <future>
+#include <map>
+#include <set>
+#include <span>
+#include <sstream>
+#include <utility>
+
+#include "judge/build/gate/object.hpp"
+#include "judge/build/gate/source.hpp"
+#include "judge/build/symbols.hpp"
+#include "judge/run/team.hpp"
+#include "judge/tree/config.hpp"
+#include "judge/tree/text_file.hpp"
+#include "process/child.hpp"
+#include "ringcraft/core/error.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+namespace fs = std::filesystem;
+using process::Finished;
+
+constexpr std::chrono::seconds kPatience{60};  // for a tool that does not come back
+constexpr std::size_t kShownText = 3000;       // bytes of the compiler's messages
+
+constexpr rlim_t kLargestObject = 256 << 20;  // bytes
+
+constexpr std::size_t kMostPrinted = 16 << 20;  // bytes, of a tool
+
+// What one program may take.
+struct Effort {
+  std::chrono::seconds patience;
+  rlim_t cpu_seconds, address_bytes;
+};
+constexpr Effort kOfTools{kPatience, 60, rlim_t{4} << 30};
+// An exercise takes the compiler less than 2 s and 400 MB.
+constexpr Effort kOfExercise{std::chrono::seconds(18), 12, rlim_t{2} << 30};
+
+const std::string kNotExpanded =
+    "the preprocessor does not come to an end with your file: does it include or "
+    "expand something endless?";
+
+// Compilers look for their parts along PATH and for scratch space in TMPDIR: what one leaves there when it is
+// ended goes with the folder. A cache of compilers lies in the folder of its user.
+std::vector<std::string> tool_environment(const WorkFolder& work) {
+  std::vector<std::string> environment{"LC_ALL=C", "CCACHE_DISABLE=1", "TMPDIR=" + work.path().string()};
+  process::inherit(environment, {"PATH"});
+  return environment;
+}
+
+// The folders of the course's headers, and that of those which it has precompiled.
+std::vector<fs::path> course_folders() {
+  const fs::path root = kSourceRoot;
+  return {root / "src/ringcraft", root / "kernels", fs::path(kWorkRoot).parent_path()};
+}
+
+// The headers below a folder, one by one: sources lie beside them.
+void add_headers(std::vector<fs::path>& files, const fs::path& folder) {
+  std::error_code ignored;
+  for (fs::recursive_directory_iterator each(folder, ignored), end; !ignored && each != end;
+       each.increment(ignored))
+    if (is_header(each->path())) files.push_back(each->path());
+}
+
+// Where a compiler has its parts: the folder around that of the program, unless this tree lies there, too.
+fs::path folder_of_parts(const fs::path& program) {
+  std::error_code ignored;
+  const fs::path own = fs::weakly_canonical(program, ignored).parent_path();
+  return is_within(fs::path(kWorkRoot), own.parent_path()) ? own : own.parent_path();
+}
+
+// What a tool may open, whatever a student's file names: the system's programs, libraries and headers, those
+// of the compiler, the course's headers, and what it is told to work on.
+process::Reach reach_of(const std::vector<std::string>& arguments, const WorkFolder& work) {
+  process::Reach reach{{"/usr", "/bin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store", "/etc/ld.so.cache",
+                        "/etc/alternatives", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu",
+                        folder_of_parts(arguments.front())},
+                       {work.path(), "/dev/null"}};
+  reach.reads.insert(reach.reads.end(), kToolchainHeaders.begin(), kToolchainHeaders.end());
+  std::error_code ignored;
+  for (const std::string& argument : arguments)
+    if (argument.starts_with("/") && fs::is_regular_file(argument, ignored))
+      reach.reads.insert(reach.reads.end(), {argument, argument + ".gch"});
+  const std::vector<fs::path> folders = course_folders();
+  for (const fs::path& folder : std::span(folders).first(2)) add_headers(reach.reads, folder);
+  return reach;
+}
+
+Finished run_tool(std::vector<std::string> arguments, const WorkFolder& work,
+                  const std::filesystem::path& working_directory, Effort effort = kOfTools) {
+  const std::string program = arguments.front();
+  const process::Reach reach = reach_of(arguments, work);
+  const process::Limits limits{
+      .cpu_seconds = effort.cpu_seconds, .address_bytes = effort.address_bytes, .file_bytes = kLargestObject};
+  const Finished finished = process::run_command({.arguments = std::move(arguments),
+                                                  .environment = tool_environment(work),
+                                                  .folder = working_directory,
+                                                  .limits = limits,
+                                                  .reach = reach,
+                                                  .output_limit = kMostPrinted},
+                                                 effort.patience);
+  if (!finished.ending.signalled && finished.ending.number == 127)
+    throw Error("judge", "the program " + program, "no such program",
+                "install the compiler that this tree was built with, or build it again", Code::kMissing);
+  return finished;
+}
+
+Finished run_tool(std::vector<std::string> arguments, const WorkFolder& work) {
+  return run_tool(std::move(arguments), work, work.path());
+}
+
+// nm and the linker work on what the compiler has accepted: if they do not come back, the file is not to
+// blame.
+void require_ended(const Finished& finished, const std::string& tool) {
+  if (finished.timed_out)
+    throw Error("judge", tool + " to end within " + std::to_string(kPatience.count()) + " s", "no end",
+                "the machine is overloaded; try again", Code::kMissing);
+}
+
+// Whether the compiler was ended, or broke down, over what a file makes it do: gcc says so for its parts.
+bool broke_down(const Finished& finished) {
+  if (finished.timed_out || finished.ending.signalled) return true;
+  for (const char* sign :
+       {"signal terminated program", "out of memory allocating", "virtual memory exhausted",
+        "clang frontend command failed", "internal compiler error"})
+    if (finished.printed.find(sign) != std::string::npos) return true;
+  return false;
+}
+
+// "the first error, and the compiler's text below it"
+std::string compiler_sentence(const Finished& finished, const std::string& file) {
+  for (const char* sign : {"File size limit exceeded", "File too large"})
+    if (finished.printed.find(sign) != std::string::npos)
+      return file + " becomes an object of more than " + std::to_string(kLargestObject >> 20) +
+             " MB; which array is so large? Make it smaller, or fill it when the function is called";
+  if (broke_down(finished))
+    return "the compiler did not come to an end with " + file +
+           "; does it include or compute something endless?";
+  const std::string text = cleaned(finished.printed, kShownText);
+  const auto error = text.find("error:");
+  const auto start = error == text.npos ? 0 : text.rfind('\n', error) + 1;
+  return file + " does not compile:\n" + text.substr(start);
+}
+
+}  // namespace
+
+namespace {
+
+// Folders of checks that were killed before they could remove them: check-PID-XXXXXX of no living process.
+void sweep() {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(kWorkRoot, ignored)) {
+    const std::string name = entry.path().filename().string();
+    const long pid = name.starts_with("check-") ? std::atol(name.c_str() + 6) : 0;
+    if (pid > 0 && ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH)
+      std::filesystem::remove_all(entry.path(), ignored);
+  }
+}
+
+}  // namespace
+
+WorkFolder::WorkFolder() {
+  sweep();
+  std::string name = std::string(kWorkRoot) + "/check-" + std::to_string(::getpid()) + "-XXXXXX";
+  if (::mkdtemp(name.data()) == nullptr)
+    throw Error("judge", "a folder to work in below " + std::string(kWorkRoot), std::strerror(errno),
+                "build the tree again", Code::kMissing);
+  path_ = name;
+}
+
+WorkFolder::~WorkFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+namespace {
+
+// Where the student's files are, copied: they are written into the folder for each compile.
+fs::path copies_in(const WorkFolder& folder) { return folder.path() / "own"; }
+
+// What the preprocessor makes of the file, and what it reads for that; `arguments` are those of the compiler.
+std::string complaint_when_expanded(std::vector<std::string> arguments, const fs::path& copy,
+                                    const Places& places, const WorkFolder& folder) {
+  const std::string name = copy.filename().string();
+  const fs::path read = folder.path() / "read.txt", expanded = folder.path() / "expanded.ii";
+  arguments.insert(arguments.end(), kExpand.begin(), kExpand.end());
+  arguments.insert(arguments.end(), {"-MD", "-MF", read, name, "-o", expanded});
+  const Finished finished = run_tool(std::move(arguments), folder, copy.parent_path(), kOfExercise);
+  if (fs::exists(read))
+    if (std::string sentence = complaint_about_read(read_text(read), copy, places); !sentence.empty())
+      return sentence;
+  return finished.good() ? complaint_about_expanded(read_text(expanded), name, places) : kNotExpanded;
+}
+
+// The compiler shows a checker every load and store, and none of these calls: they get names by which it sees
+// them.
+BuildStep show_calls(const WorkFolder& folder) {
+  std::vector<std::string> arguments{std::string(kObjcopy)};
+  for (const std::string name : {"memcpy", "memmove", "memset"})
+    arguments.insert(arguments.end(), {"--redefine-sym", name + "=__tsan_" + name});
+  arguments.push_back(folder.path() / "student.o");
+  const Finished finished = run_tool(std::move(arguments), folder);
+  require_ended(finished, "objcopy");
+  return {finished.good() ? ""
+                          : "objcopy cannot read the compiled file: " + cleaned(finished.printed, kShownText),
+          ""};
+}
+
+}  // namespace
+
+BuildStep compile(const Lesson& lesson, OwnSource& source, const WorkFolder& folder, Device device) {
+  std::vector<std::string> arguments = device == Device::kGpu ? kGpuCompile
+                                       : lesson.is_kernel()   ? kKernelCompile
+                                                              : kCompile;
+  const std::string name = source.name();
+  const bool checked = lesson.is_kernel() && !lesson.timed && device == Device::kCpu;
+  const Places places{
+      copies_in(folder), course_folders(), {kToolchainHeaders.begin(), kToolchainHeaders.end()}, checked};
+  for (const std::string& sentence : {complaint_about_file(source, fs::path(kSourceRoot) / lesson.source),
+                                      complaint_about_text(source, places)})
+    if (!sentence.empty()) return {sentence, ""};
+  fs::remove_all(copies_in(folder));
+  const fs::path copy = source.write_below(copies_in(folder));
+  if (checked) arguments.insert(arguments.end(), kChecked.begin(), kChecked.end());
+  if (device == Device::kCpu) arguments.insert(arguments.end(), {"-x", "c++"});  // whatever its name says
+  if (!lesson.is_kernel()) {
+    if (lesson.timed)
+      arguments.insert(arguments.end(), kOptimise.begin(), kOptimise.end());
+    else if (!kPrecompiled.empty())  // it fits the plain flags only
+      arguments.insert(arguments.end(), {"-include", std::string(kPrecompiled)});
+  }
+  // Side by side. A file for a GPU has been through this for the CPU.
+  std::future<std::string> expanded;
+  if (device == Device::kCpu)
+    expanded = std::async(std::launch::async, [&, arguments] {
+      return complaint_when_expanded(arguments, copy, places, folder);
+    });
+  arguments.insert(arguments.end(), {"-c", name, "-o", folder.path() / "student.o"});
+  const Finished finished = run_tool(std::move(arguments), folder, copy.parent_path(),
+                                     device == Device::kGpu ? kOfTools : kOfExercise);
+  const std::string sentence = expanded.valid() ? expanded.get() : std::string();
+  if (!sentence.empty() && (finished.good() || sentence != kNotExpanded)) return {sentence, ""};
+  if (!finished.good()) return {compiler_sentence(finished, name), ""};
+  if (checked)
+    if (BuildStep shown = show_calls(folder); !shown.sentence.empty()) return shown;
+  return {"", cleaned(finished.printed, kShownText)};
+}
+
+BuildStep gate(const Lesson& lesson, const OwnSource& source, const WorkFolder& folder) {
+  const std::string object = folder.path() / "student.o";
+  const std::string bytes = read_text(object);
+  const auto read = read_object(std::as_bytes(std::span(bytes)));
+  if (!read) return {"the compiled file is no object that can be read; compile one plain source file", ""};
+  if (std::string sentence = complaint_about_object(*read); !sentence.empty()) return {sentence, ""};
+  const Finished nm = run_tool({std::string(kNm), "-A", "-P", object}, folder);
+  const Finished sections = run_tool({std::string(kNm), "-f", "sysv", object}, folder);
+  for (const Finished* finished : {&nm, &sections}) {
+    require_ended(*finished, "nm");
+    if (finished->printed.size() >= kMostPrinted)
+      return {"your file has more symbols than can be looked through: an exercise is one short function", ""};
+    if (!finished->good())
+      return {"nm cannot read the compiled file: " + cleaned(finished->printed, kShownText), ""};
+  }
+  const std::string below = lesson.source.substr(lesson.source.find('/') + 1);  // "forward/01_naive.cu"
+  const std::vector<Symbol> student = parse_nm(nm.printed);
+  std::set<std::string> allowed = lesson.allowed;
+  if (lesson.is_kernel())
+    allowed.merge(std::set<std::string>{"ringcraft::simt::shared_memory", "ringcraft::simt::add_at_once"});
+  const auto sentences =
+      complaints({student, parse_nm(read_text(kLibrarySymbols)), below, allowed, lesson.number});
+  std::set<std::string> constants;
+  for (const auto& [place, file] : source.texts) constants.merge(constants_in(file.text));
+  std::string all = complaint_about_kept(parse_kept(sections.printed), constants, lesson.is_kernel());
+  constexpr std::size_t kShown = 5;
+  for (std::size_t i = 0; i < std::min(sentences.size(), kShown); ++i)
+    all += (all.empty() ? "" : "\n") + sentences[i];
+  if (sentences.size() > kShown)
+    all += "\nand " + std::to_string(sentences.size() - kShown) + " more of this kind";
+  if (all.empty() && lesson.is_kernel() && !lesson.timed) all = complaint_about_unseen(student);
+  return {all, remark_about_files(student)};
+}
+
+// A linker that is ended by a signal has met a full disk, or a limit: no file is to blame for that.
+BuildStep link_program(const std::filesystem::path& program, const std::vector<std::string>& objects,
+                       const std::vector<std::string>& inputs, const WorkFolder& folder) {
+  std::vector<std::string> arguments = kLink;
+  arguments.insert(arguments.end(), {"-o", program});
+  arguments.insert(arguments.end(), objects.begin(), objects.end());
+  arguments.insert(arguments.end(), inputs.begin(), inputs.end());
+  const Finished finished = run_tool(std::move(arguments), folder);
+  require_ended(finished, "the linker");
+  if (finished.ending.signalled)
+    throw Error("judge", "a linker that comes to its end", described(finished.ending),
+                "is the disk full, or memory short?", Code::kMissing);
+  return {finished.good() ? "" : cleaned(finished.printed, kShownText), ""};
+}
+
+BuildStep link(const Lesson& lesson, const WorkFolder& folder) {
+  std::vector<std::string> objects = lesson.is_kernel() ? kFirstKernels : kFirst;
+  objects.push_back(kServed.at(lesson.number));
+  if (lesson.timed && !link_program(library_program(folder), objects, kLinkInputs, folder).sentence.empty())
+    throw Error("judge", "a library that links", "objects that do not", "build the tree again",
+                Code::kMissing);
+  objects.push_back(folder.path() / "student.o");
+  BuildStep done = link_program(worker_program(folder), objects,
+                                lesson.is_kernel() ? kKernelLinkInputs : kLinkInputs, folder);
+  if (!done.sentence.empty())
+    done.sentence = "your file compiles, but does not link with the library:\n" + done.sentence;
+  return done;
+}
+
+// The student's object, the exercises around it and the library's objects that they need become one object of
+// which a single name is seen. So the checks keep the library's own functions, whatever a lesson replaces.
+BuildStep link_debug(const Lesson& lesson, const OwnSource& source, const WorkFolder& work,
+                     fs::path& program) {
+  const fs::path own = copies_in(work), copy = own / source.file;
+  const auto run = [&](std::vector<std::string> command, const std::vector<std::string>& rest) {
+    command.insert(command.end(), rest.begin(), rest.end());
+    const Finished finished = run_tool(std::move(command), work);
+    require_ended(finished, "the debug build");
+    return finished.good() ? std::string() : cleaned(finished.printed, kShownText);
+  };
+  std::vector<std::string> compile = kCompile;
+  compile.insert(compile.end(), kDebug.begin(), kDebug.end());
+  std::string trouble = run(compile, {"-ffile-prefix-map=" + own.string() + "=" + source.folder.string(),
+                                      "-c", copy, "-o", "student.o"});
+  std::vector<std::string> parts{"-r",    "--force-group-allocation", "-o",
+                                 "all.o", kServed.at(lesson.number),  "student.o"};
+  parts.insert(parts.end(), kDebugStudent.begin(), kDebugStudent.end());
+  if (trouble.empty()) trouble = run({std::string(kLinker)}, parts);
+  if (trouble.empty())
+    trouble = run({std::string(kObjcopy), "--keep-global-symbol=ringcraft_serve", "all.o"}, {});
+  std::vector<std::string> all{"-o", "check", "all.o"};
+  all.insert(all.end(), kDebugChecks.begin(), kDebugChecks.end());
+  if (trouble.empty()) trouble = run(kDebugLink, all);
+  if (!trouble.empty()) return {"your file cannot be built for a debugger:\n" + trouble, ""};
+  program = std::filesystem::path(kWorkRoot) /
+            ("debug-" + std::to_string(lesson.number) + "-" +
+             std::to_string(std::hash<std::string>()(source.folder / source.file)));
+  std::filesystem::rename(work.path() / "check", program);
+  return {};
+}
+
+namespace {
+
+constexpr std::string_view kMachineCode = "worker +0x";
+
+// Calls seen(digits) for the digits behind each "worker +0x" of a text, and puts what it returns in the place
+// of both; empty: they stay.
+template <class Seen>
+std::string with_code_replaced(const std::string& text, Seen seen) {
+  std::string result;
+  std::size_t done = 0;
+  for (auto at = text.find(kMachineCode); at != text.npos; at = text.find(kMachineCode, at + 1)) {
+    const auto first = at + kMachineCode.size();
+    const auto last = std::min(text.find_first_not_of("0123456789abcdef", first), text.size());
+    const std::string instead = last - first > 16 ? "" : seen(text.substr(first, last - first));
+    if (instead.empty()) continue;
+    result += text.substr(done, at - done) + instead;
+    done = last;
+  }
+  return result + text.substr(done);
+}
+
+// "01_naive.cu:47": of the functions that were put into one another the innermost of this file, or the
+// outermost of all.
+std::string chosen_line(const std::vector<std::string>& inwards_out, const std::string& file) {
+  for (const std::string& line : inwards_out)
+    if (line.starts_with(file + ":")) return line;
+  return inwards_out.empty() ? "an unknown line" : inwards_out.back();
+}
+
+// addr2line prints "0x1f2e" and then "/path/01_naive.cu:47 (discriminator 3)", from the inside out.
+std::map<std::string, std::string> lines_of(const std::set<std::string>& addresses, const std::string& file,
+                                            const WorkFolder& folder) {
+  std::vector<std::string> arguments{std::string(kAddr2line), "-a", "-i", "-e", worker_program(folder)};
+  for (const std::string& address : addresses) arguments.push_back("0x" + address);
+  std::istringstream printed(run_tool(std::move(arguments), folder).printed);
+  std::map<std::string, std::string> result;
+  std::vector<std::string> frames;
+  auto asked = addresses.begin();
+  const auto settle = [&] {
+    if (asked != addresses.end()) result[*asked++] = chosen_line(frames, file);
+    frames.clear();
+  };
+  bool first = true;
+  for (std::string line; std::getline(printed, line);) {
+    if (line.starts_with("0x")) {
+      if (!std::exchange(first, false)) settle();
+    } else {
+      line.erase(0, line.rfind('/') + 1);
+      frames.push_back(line.substr(0, line.find(' ')));
+    }
+  }
+  if (!first) settle();
+  return result;
+}
+
+}  // namespace
+
+void name_lines(verify::Report& report, const std::string& file, const WorkFolder& folder) {
+  std::set<std::string> addresses;
+  for (const verify::ReportRow& row : report.rows)
+    with_code_replaced(row.sentence, [&](const std::string& digits) {
+      if (!digits.empty()) addresses.insert(digits);
+      return std::string();
+    });
+  if (addresses.empty()) return;
+  const auto lines = lines_of(addresses, file, folder);
+  for (verify::ReportRow& row : report.rows)
+    row.sentence = with_code_replaced(row.sentence, [&](const std::string& digits) {
+      const auto found = lines.find(digits);
+      return found == lines.end() ? std::string() : found->second;
+    });
+}
+
+std::filesystem::path worker_program(const WorkFolder& folder) { return folder.path() / "worker"; }
+
+std::filesystem::path library_program(const WorkFolder& folder) { return folder.path() / "library"; }
+
+}  // namespace ringcraft::judge

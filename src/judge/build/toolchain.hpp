@@ -1,0 +1,64 @@
+#pragma once
+/// @file
+/// From a student's file to a worker program: one compile, the symbol gate, one link, in a folder that is
+/// removed again.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "judge/build/gate/source.hpp"
+#include "judge/checks/lesson.hpp"
+#include "verify/report/report.hpp"
+
+namespace ringcraft::judge {
+
+/// A folder in the build tree that removes itself.
+class WorkFolder {
+ public:
+  /// Throws Error (kMissing) if it cannot be made.
+  WorkFolder();
+  ~WorkFolder();
+  WorkFolder(const WorkFolder&) = delete;
+  WorkFolder& operator=(const WorkFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// What one step of the build says; the sentence is empty if the step went well.
+struct BuildStep {
+  std::string sentence;
+  std::string remarks;  ///< the compiler's warnings, and what else a student may want to know
+};
+
+/// Where kernels run.
+enum class Device : bool { kCpu, kGpu };
+
+/// Reads what the student's file includes of their own, and compiles it for this lesson to student.o in the
+/// folder: copies of what was read, by a compiler that can open no other file of theirs. kGpu: a kernel, by
+/// nvcc, in a build that has CUDA.
+BuildStep compile(const Lesson& lesson, OwnSource& source, const WorkFolder& folder,
+                  Device device = Device::kCpu);
+/// Passes student.o, which was made of this file, through the symbol gate.
+BuildStep gate(const Lesson& lesson, const OwnSource& source, const WorkFolder& folder);
+/// Links student.o to the worker's program, and for a timed lesson the library's own object to another one.
+BuildStep link(const Lesson& lesson, const WorkFolder& folder);
+/// Puts "01_naive.cu:47" in the place of each "worker +0x1f2e" in the report: where that machine code of the
+/// worker, which may ask no other program, comes from in the student's file.
+void name_lines(verify::Report& report, const std::string& file, const WorkFolder& folder);
+/// Links objects in front of `inputs` (kLinkInputs, kStageLinkInputs) to a program; the sentence is the
+/// linker's text.
+BuildStep link_program(const std::filesystem::path& program, const std::vector<std::string>& objects,
+                       const std::vector<std::string>& inputs, const WorkFolder& folder);
+/// Compiles once more what `compile` has put into the folder, for debuggers, and links it with the checks to
+/// one program: `program`, which stays until the next call for this file.
+BuildStep link_debug(const Lesson& lesson, const OwnSource& source, const WorkFolder& folder,
+                     std::filesystem::path& program);
+/// The worker with the student's function.
+std::filesystem::path worker_program(const WorkFolder& folder);
+/// The worker with the library's own, made for a timed lesson only.
+std::filesystem::path library_program(const WorkFolder& folder);
+
+}  // namespace ringcraft::judge

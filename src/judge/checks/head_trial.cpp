@@ -1,0 +1,172 @@
+// One head of a check's own choice (see head_trial.hpp).
+#include "judge/checks/head_trial.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <sstream>
+
+namespace ringcraft::judge {
+namespace {
+
+constexpr Index kPieceRows = 256;
+
+std::vector<Position> positions(Position first, Index count) {
+  std::vector<Position> result(static_cast<std::size_t>(count));
+  std::iota(result.begin(), result.end(), first);
+  return result;
+}
+
+// The rows [first, first + count) of a tensor of one head.
+Buffer rows_of(const Buffer& from, Index first, Index count) {
+  const Extents& e = from.extents();
+  Buffer to({1, 1, count, e.width}, DType::kFloat64);
+  std::ranges::copy(head_of<double>(from, 0, 0).slice(first, count).data, to.values<double>().begin());
+  return to;
+}
+
+// Copies rows of one head into another, from row `first` on.
+void paste(Buffer& to, Index first, const Buffer& rows) {
+  std::ranges::copy(rows.values<double>(),
+                    head_of<double>(to, 0, 0).slice(first, rows.extents().rows).data.begin());
+}
+
+KeyRanges ranges_of(const verify::BlockProblem& p) {
+  const Position seqlen =
+      std::max(p.queries.empty() ? 0 : p.queries.back(), p.keys.empty() ? 0 : p.keys.back()) + 1;
+  return key_ranges(p.mask, seqlen, p.queries, p.keys);
+}
+
+bool among(const std::vector<std::string_view>& only, std::string_view name) {
+  return only.empty() || std::ranges::find(only, name) != only.end();
+}
+
+std::string number(double x) {
+  if (std::isnan(x)) return "NaN";
+  std::ostringstream digits;
+  digits.precision(9);
+  digits << x;
+  return digits.str();
+}
+
+// "dk of batch 1, head 0, key 3, column 2 is 0.5, and must be 0.25 (error 0.25, allowed 1e-13)". Batch and
+// head are left out where there is one.
+std::string text(const verify::Difference& d, const Extents& queries) {
+  const bool of_keys = d.tensor == "dk" || d.tensor == "dv";
+  std::ostringstream text;
+  text << d.tensor << " of ";
+  if (queries.batch > 1) text << "batch " << d.batch << ", ";
+  if (queries.heads > 1) text << (of_keys ? "KV head " : "head ") << d.head << ", ";
+  text << (of_keys ? "key " : "row ") << d.position << ", column " << d.column << " is " << number(d.got)
+       << ", and must be " << number(d.want);
+  text.precision(2);
+  if (std::isfinite(d.got)) text << " (error " << d.error << ", allowed " << d.bound << ")";
+  return text.str();
+}
+
+}  // namespace
+
+void require_comparison(const std::string& label, const verify::Comparison& comparison,
+                        const verify::Oracle& want, const std::vector<std::string_view>& only) {
+  if (comparison.good || (comparison.total == 0 && comparison.complaint.empty())) return;
+  if (!comparison.complaint.empty()) throw Wrong(label + ": " + comparison.complaint);
+  if (!comparison.first)
+    for (const verify::TensorComparison& tensor : comparison.tensors)
+      if (!tensor.together.empty())
+        throw Wrong(label + ": each number is near enough, but together: " +
+                    verify::described(tensor.together.front()));
+  Index total = 0;
+  for (const verify::TensorComparison& tensor : comparison.tensors)
+    total += among(only, tensor.name) ? tensor.total : 0;
+  throw Wrong(label + ": " + text(*comparison.first, want.value.out.extents()) + "; " +
+                  std::to_string(comparison.wrong) + " of " + std::to_string(total) +
+                  (comparison.wrong == 1 ? " elements is wrong" : " elements are wrong"),
+              verify::error_maps(comparison, want.value.out.extents().rows, want.value.dk.extents().rows));
+}
+
+Head make_head(const verify::BlockCase& block) {
+  return {block.name, block.problem, block.ranges, verify::make_inputs(block, DType::kFloat64)};
+}
+
+Head make_head(const Trial& trial, const HeadShape& s, const Mask& mask, verify::Data data) {
+  std::ostringstream name;
+  if (s.heads != 1) name << s.heads << " heads on " << s.kv_heads << ", ";
+  if (s.batch != 1) name << "batch " << s.batch << ", ";
+  name << s.rows << " queries, " << s.keys << " keys, head_dim " << s.head_dim << ", " << described(mask)
+       << ", " << verify::name_of(data);
+  const verify::BlockProblem problem{.batch = s.batch,
+                                     .heads = s.heads,
+                                     .kv_heads = s.kv_heads,
+                                     .head_dim = s.head_dim,
+                                     .mask = mask,
+                                     .queries = positions(s.first_query, s.rows),
+                                     .keys = positions(s.first_key, s.keys),
+                                     .softmax_scale = 1 / std::sqrt(static_cast<double>(s.head_dim))};
+  return make_head({name.str(), problem, ranges_of(problem), data, trial.seed()});
+}
+
+KeyRanges part_of(const KeyRanges& ranges, Index first, Index last) {
+  KeyRanges part;
+  for (std::size_t a = 0; a < ranges.begin.size(); ++a) {
+    part.begin.push_back(static_cast<int>(std::clamp<Index>(ranges.begin[a], first, last) - first));
+    part.end.push_back(static_cast<int>(std::clamp<Index>(ranges.end[a], first, last) - first));
+  }
+  return part;
+}
+
+std::vector<double> plain_delta(Matrix<const double> out, Matrix<const double> dout) {
+  std::vector<double> delta(static_cast<std::size_t>(out.rows), 0.0);
+  for (Index i = 0; i < out.rows; ++i)
+    for (Index j = 0; j < out.cols; ++j) delta[static_cast<std::size_t>(i)] += out(i, j) * dout(i, j);
+  return delta;
+}
+
+void require_head(const std::string& label, const Head& head, const verify::Answer& got,
+                  const std::vector<std::string_view>& only) {
+  const verify::Oracle want = verify::oracle(head.problem, head.in);
+  verify::Answer looked_at = verify::clone(want.value);
+  const auto given = verify::named(got);
+  auto kept = verify::named(looked_at);
+  for (std::size_t t = 0; t < kept.size(); ++t)
+    if (among(only, kept[t].name)) kept[t].tensor = given[t].tensor.clone();
+  require_comparison(label, verify::compare_exact(looked_at, want), want, only);
+}
+
+std::vector<Piece> pieces_of(const Head& whole, Position window) {
+  std::vector<Piece> pieces;
+  const Index seqlen = whole.rows();
+  for (Index first = 0; first < seqlen; first += kPieceRows) {
+    const Index last = std::min(first + kPieceRows, seqlen);
+    const Index queries = std::min(last + window, seqlen) - first;  // all that see a key of the stretch
+    const Index first_key = std::max<Index>(first - window, 0), keys = first + queries - first_key;
+    Piece piece{{whole.name, whole.problem, {}, {}}, {}, first, last, first, first_key};
+    piece.head.problem.queries = positions(first, queries);
+    piece.head.problem.keys = positions(first_key, keys);
+    piece.head.ranges = ranges_of(piece.head.problem);
+    piece.head.in = {rows_of(whole.in.q, first, queries), rows_of(whole.in.k, first_key, keys),
+                     rows_of(whole.in.v, first_key, keys), rows_of(whole.in.dout, first, queries)};
+    piece.want = verify::oracle(piece.head.problem, piece.head.in);
+    pieces.push_back(std::move(piece));
+  }
+  return pieces;
+}
+
+void require_pieces(const std::string& label, const std::vector<Piece>& pieces, const verify::Answer& got,
+                    const std::vector<std::string_view>& only) {
+  for (const Piece& piece : pieces) {
+    verify::Answer looked_at = verify::clone(piece.want.value);
+    const auto given = verify::named(got);
+    auto kept = verify::named(looked_at);
+    for (std::size_t t = 0; t < kept.size(); ++t) {
+      if (!among(only, kept[t].name)) continue;
+      const bool of_keys = kept[t].name == "dk" || kept[t].name == "dv";
+      paste(kept[t].tensor, piece.first - (of_keys ? piece.first_key : piece.first_query),
+            rows_of(given[t].tensor, piece.first, piece.last - piece.first));
+    }
+    require_comparison(
+        label + ", tokens " + std::to_string(piece.first) + " to " + std::to_string(piece.last - 1),
+        verify::compare_exact(looked_at, piece.want), piece.want, only);
+  }
+}
+
+}  // namespace ringcraft::judge

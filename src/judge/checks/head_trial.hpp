@@ -1,0 +1,78 @@
+#pragma once
+/// @file
+/// Heads whose sizes, mask and numbers a check chooses by itself, beside the table of block_trial.hpp: their
+/// right answer by the oracle, parts of their keys, and pieces of a head that is too long for the oracle.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "judge/checks/lesson.hpp"
+#include "ringcraft/core/matrix.hpp"
+#include "verify/oracle/cases.hpp"
+#include "verify/oracle/compare.hpp"
+
+namespace ringcraft::judge {
+
+/// Queries at the positions [first_query, first_query + rows), keys at [first_key, first_key + keys).
+struct HeadShape {
+  Index rows, keys, head_dim;
+  Position first_query = 0, first_key = 0;
+  Index batch = 1, heads = 1, kv_heads = 1;
+};
+
+/// Inputs of attention, float64. The views are those of a single head.
+struct Head {
+  std::string name;  ///< "7 queries, 9 keys, head_dim 5, causal, normal"
+  verify::BlockProblem problem;
+  KeyRanges ranges;
+  verify::Inputs in;
+
+  Index rows() const { return in.q.extents().rows; }
+  Index keys() const { return in.k.extents().rows; }
+  Index head_dim() const { return problem.head_dim; }
+  Matrix<const double> q() const { return head_of<double>(in.q, 0, 0); }
+  Matrix<const double> k() const { return head_of<double>(in.k, 0, 0); }
+  Matrix<const double> v() const { return head_of<double>(in.v, 0, 0); }
+  Matrix<const double> dout() const { return head_of<double>(in.dout, 0, 0); }
+};
+
+/// The inputs of a single block.
+Head make_head(const verify::BlockCase& block);
+/// Random numbers of this kind, decided by the trial's seed.
+Head make_head(const Trial& trial, const HeadShape& shape, const Mask& mask,
+               verify::Data data = verify::Data::kNormal);
+
+/// The ranges of the keys [first, last) alone, counted from `first`.
+KeyRanges part_of(const KeyRanges& ranges, Index first, Index last);
+
+/// delta[i] = sum over columns of out(i, .) * dout(i, .), by a plain loop.
+std::vector<double> plain_delta(Matrix<const double> out, Matrix<const double> dout);
+
+/// Throws Wrong with `label` in front unless the comparison is good. `only` names the tensors that were
+/// looked at; none: all that the oracle has.
+void require_comparison(const std::string& label, const verify::Comparison& comparison,
+                        const verify::Oracle& want, const std::vector<std::string_view>& only = {});
+
+/// Throws Wrong with `label` in front unless `got` is the oracle's answer. `only` names the
+/// tensors that are looked at; none: all that the oracle has.
+void require_head(const std::string& label, const Head& head, const verify::Answer& got,
+                  const std::vector<std::string_view>& only = {});
+
+/// A stretch of rows and keys [first, last) of a long head under a sliding window, with as many neighbours
+/// around it as the window reaches: within the stretch every tensor is what it is in the whole.
+struct Piece {
+  Head head;                     ///< the stretch and its neighbours
+  verify::Oracle want;           ///< of this head
+  Index first, last;             ///< the stretch, counted in the whole
+  Index first_query, first_key;  ///< where the queries and the keys of `head` begin, counted in the whole
+};
+
+/// Cuts a head of equally many rows and keys with window_mask(window) into pieces.
+std::vector<Piece> pieces_of(const Head& whole, Position window);
+
+/// require_head for a whole that was cut, piece by piece. `got` has the whole's extents.
+void require_pieces(const std::string& label, const std::vector<Piece>& pieces, const verify::Answer& got,
+                    const std::vector<std::string_view>& only);
+
+}  // namespace ringcraft::judge

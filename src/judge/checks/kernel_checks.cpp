@@ -1,0 +1,252 @@
+// The checks that forward kernels share (see kernel_checks.hpp).
+#include "judge/checks/kernel_checks.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace ringcraft::judge {
+namespace {
+
+using verify::Data;
+using verify::RoundingRule;
+
+constexpr double kEps = std::numeric_limits<float>::epsilon();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+void require_step(const KernelRung& rung, KernelHead head, RoundingRule& rule, std::uint64_t order = 0) {
+  head.step(rung.call, {.order = order});
+  head.require_attention(rule);
+}
+
+// A score as the formula says, in double, and what its rounding is measured by.
+struct Score {
+  double value = 0, scale = 0;
+};
+Score score(KernelHead& head, Index a, Index b) {
+  const auto q = head_of<float>(head.inputs().q, 0, 0).row(a);
+  const auto k = head_of<float>(head.inputs().k, 0, 0).row(b);
+  Score score;
+  for (std::size_t d = 0; d < q.size(); ++d) {
+    score.value += double{q[d]} * k[d];
+    score.scale += std::fabs(double{q[d]} * k[d]);
+  }
+  const double factor = static_cast<float>(head.problem().softmax_scale);
+  return {factor * score.value, std::fabs(factor) * score.scale};
+}
+
+void require_number(const KernelHead& head, const std::string& what, double got, double want, double bound) {
+  judge::require_near(head.name() + ": " + what, got, want, bound);
+}
+
+std::string at(const std::string& name, Index a, Index b) {
+  return name + " of row " + std::to_string(a) + ", key " + std::to_string(b);
+}
+
+double number_at(std::span<float> numbers, Index i) { return numbers[static_cast<std::size_t>(i)]; }
+
+template <class Look>
+void for_visible(KernelHead& head, Index a, Look look) {
+  const auto row = static_cast<std::size_t>(a);
+  for (Index b = head.ranges().begin[row]; b < head.ranges().end[row]; ++b) look(b);
+}
+
+// The relative error that rounding of scores and sums may leave in a weight.
+double share_of(const KernelHead& head, double scale) {
+  return 4 * (2 + static_cast<double>(head.problem().head_dim)) * kEps * (1 + scale);
+}
+
+}  // namespace
+
+Index score_matrix(const Head& head) {
+  return head.problem.batch * head.problem.heads * head.rows() * (head.keys() + 1);
+}
+
+Index no_workspace(const Head&) { return 0; }
+
+KernelHead kernel_head(const KernelRung& rung, const Head& head) {
+  return {head, rung.workspace(head), rung.dtype};
+}
+
+KernelHead kernel_head(const Trial& trial, const KernelRung& rung, const HeadShape& shape, const Mask& mask,
+                       Data data) {
+  return kernel_head(rung, make_head(trial, shape, mask, data));
+}
+
+void require_shapes(const Trial& trial, const KernelRung& rung, const std::vector<HeadShape>& shapes) {
+  RoundingRule rule(verify::tensor_core_rounding(rung.dtype));
+  std::uint64_t order = 0;
+  for (const HeadShape& shape : shapes)
+    require_step(rung, kernel_head(trial, rung, shape, full_mask()), rule, order++);
+}
+
+void require_scales(const Trial& trial, const KernelRung& rung) {
+  RoundingRule rule(verify::tensor_core_rounding(rung.dtype));
+  for (const double scale : {0.0, -0.7, 1.0}) {
+    Head head = make_head(trial, {6, 8, 4}, full_mask());
+    head.problem.softmax_scale = scale;
+    head.name += ", softmax_scale " + std::to_string(scale);
+    require_step(rung, kernel_head(rung, head), rule);
+  }
+}
+
+void require_masks(const Trial& trial, const KernelRung& rung, Index tokens) {
+  Mask two_sided = window_mask(4), packed = causal_mask();
+  two_sided.right = 2;
+  packed.cu_seqlens = {0, 1, 6, 13, tokens};
+  RoundingRule rule(verify::tensor_core_rounding(rung.dtype));
+  for (const Mask& mask : {causal_mask(), window_mask(3), two_sided, packed})
+    require_step(rung, kernel_head(trial, rung, {tokens, tokens, 3}, mask), rule);
+}
+
+void require_blind_rows(const Trial& trial, const KernelRung& rung, Index factor) {
+  constexpr std::size_t kWidth = 3;
+  const Index rows = 12 * factor, keys = 8 * factor;
+  const HeadShape early{rows, keys, kWidth, 0, 5 * factor}, late{rows, keys, kWidth, 4 * factor, 0},
+      none{rows, keys, kWidth, 40 * factor, 0};
+  for (const auto& [shape, mask] :
+       {std::pair{early, causal_mask()}, {late, window_mask(3)}, {none, window_mask(7)}})
+    for (const bool fresh : {true, false}) {
+      KernelHead head = kernel_head(trial, rung, shape, mask);
+      for (std::size_t i = 0; !fresh && i < head.max().size(); ++i) head.max()[i] = 1, head.sum()[i] = 3;
+      for (std::size_t i = 0; !fresh && i < head.out().size(); ++i) head.out()[i] = static_cast<float>(i);
+      const std::vector<float> out(head.out().begin(), head.out().end());
+      const float max = head.max()[0], sum = head.sum()[0];
+      head.step(rung.call);
+      for (std::size_t a = 0; a < head.max().size(); ++a) {
+        if (head.ranges().begin[a] < head.ranges().end[a]) continue;
+        bool same = head.max()[a] == max && head.sum()[a] == sum;
+        for (std::size_t d = kWidth * a; d < kWidth * (a + 1); ++d) same = same && head.out()[d] == out[d];
+        if (!same)
+          throw Wrong(head.name() + ": row " + std::to_string(a) + " sees no key, and its O, m or l changes");
+      }
+    }
+}
+
+void require_hot_scores(const Trial& trial, const KernelRung& rung) {
+  RoundingRule rule(verify::tensor_core_rounding(rung.dtype));
+  for (const Data data : verify::kAllData) {
+    require_step(rung, kernel_head(trial, rung, {9, 17, 6}, full_mask(), data), rule);
+    require_step(rung, kernel_head(trial, rung, {15, 15, 6}, causal_mask(), data), rule);
+  }
+}
+
+void require_heads(const Trial& trial, const KernelRung& rung) {
+  const auto heads = [](Index batch, Index count, Index kv_heads) {
+    return HeadShape{
+        .rows = 5, .keys = 7, .head_dim = 4, .batch = batch, .heads = count, .kv_heads = kv_heads};
+  };
+  require_shapes(trial, rung,
+                 {heads(1, 3, 3), heads(3, 2, 2), heads(2, 6, 3), heads(1, 8, 2), heads(2, 4, 1)});
+}
+
+void require_state(const Trial& trial, const KernelRung& rung, Index factor) {
+  RoundingRule rule(verify::tensor_core_rounding(rung.dtype));
+  const auto in_order = [&](const Head& whole, const std::string& label,
+                            const std::vector<std::pair<Index, Index>>& parts) {
+    KernelHead head = kernel_head(rung, whole);
+    head.rename(head.name() + ", " + label);
+    for (const auto& [first, last] : parts) head.step(rung.call, factor * first, factor * last);
+    head.require_attention(rule);
+  };
+  for (const Data data : {Data::kPeaked, Data::kHuge}) {  // of the latter the maximum falls by thousands
+    const Head whole =
+        make_head(trial, {10 * factor, 14 * factor, 4, 2 * factor, 0}, window_mask(9 * factor), data);
+    in_order(whole, "the first half of the keys, then the second", {{0, 7}, {7, 14}});
+    in_order(whole, "the second half of the keys, then the first", {{7, 14}, {0, 7}});
+    in_order(whole, "keys in three parts", {{9, 10}, {0, 9}, {10, 14}});
+  }
+}
+
+void require_table(const Trial& trial, const KernelRung& rung, std::size_t stride) {
+  RoundingRule rule(verify::tensor_core_rounding(rung.dtype));
+  std::vector<verify::BlockCase> cases = verify::block_case_table(verify::CaseSet::kBrief);
+  for (std::size_t i = 0; i < cases.size(); i += stride) {
+    cases[i].seed += trial.seed();
+    require_step(rung, kernel_head(rung, make_head(cases[i])), rule, i);
+  }
+  require_rule(rule);
+}
+
+namespace {
+
+constexpr std::uint64_t kBanks = 32;
+// Times the passes that a kernel needs whose lanes always go together: a few lines are for one lane alone.
+constexpr std::uint64_t kMostDiverged = 2;
+
+}  // namespace
+
+void require_fewest_passes(const std::string& label, const std::vector<MovedByLine>& moved,
+                           const std::string& what) {
+  for (const MovedByLine& line : moved)
+    if (line.shared && line.transfers > line.least_transfers)
+      throw Wrong(sign::kCounts, label + cleaned(line.line, 100) + (line.writes ? " writes" : " reads") +
+                                     " shared memory in " + std::to_string(line.transfers) + " passes, and " +
+                                     std::to_string(line.least_transfers) + " would do: " + what +
+                                     " meet in one bank");
+  // Lanes that go one by one meet nobody.
+  std::uint64_t passes = 0, words = 0;
+  for (const MovedByLine& line : moved)
+    if (line.shared) passes += line.transfers, words += line.words;
+  if (const std::uint64_t enough = words / kBanks; passes > kMostDiverged * enough)
+    throw Wrong(sign::kCounts, label + "the kernel touches shared memory in " + std::to_string(passes) +
+                                   " passes, and " + std::to_string(enough) +
+                                   " would do if the lanes of each warp went together, on one branch");
+}
+
+void require_scores(KernelHead& head) {
+  for (Index a = 0; a < head.rows(); ++a)
+    for_visible(head, a, [&](Index b) {
+      const Score want = score(head, a, b);
+      require_number(head, at("S", a, b), number_at(head.workspace(), a * head.keys() + b), want.value,
+                     share_of(head, 0) * want.scale);
+    });
+}
+
+void require_unseen_scores_untouched(KernelHead& head) {
+  for (Index a = 0; a < head.rows(); ++a)
+    for (Index b = 0; b < head.keys(); ++b) {
+      const auto row = static_cast<std::size_t>(a);
+      if (head.ranges().begin[row] <= b && b < head.ranges().end[row]) continue;
+      if (!std::isnan(number_at(head.workspace(), a * head.keys() + b)))  // as it begins
+        throw Wrong(sign::kCounts,
+                    head.name() + ": " + at("S", a, b) +
+                        " is written, and the row does not see the key: nobody may look there");
+    }
+}
+
+void require_weights(KernelHead& head) {
+  for (Index a = 0; a < head.rows(); ++a) {
+    double largest = -kInfinity, scale = 0, sum = 0;
+    for_visible(head, a, [&](Index b) {
+      largest = std::fmax(largest, score(head, a, b).value);
+      scale = std::fmax(scale, score(head, a, b).scale);
+    });
+    if (largest == -kInfinity) continue;
+    const std::string row = " of row " + std::to_string(a);
+    const double share = share_of(head, scale);
+    require_number(head, "m" + row, number_at(head.max(), a), largest, share);
+    for_visible(head, a, [&](Index b) {
+      const double want = std::exp(score(head, a, b).value - largest);
+      sum += want;
+      require_number(head, at("P", a, b), number_at(head.workspace(), a * head.keys() + b), want,
+                     share * want);
+    });
+    require_number(head, "l" + row, number_at(head.sum(), a), sum, share * sum);
+    require_number(head, "the factor of the old O" + row,
+                   number_at(head.workspace(), head.rows() * head.keys() + a), 0, 0);
+  }
+}
+
+void require_single_scores(KernelHead& head) {
+  for (Index a = 0; a < head.rows(); ++a) {
+    const Index b = head.ranges().begin[static_cast<std::size_t>(a)];
+    const Score want = score(head, a, b);
+    require_number(head, at("the score", a, b), number_at(head.max(), a), want.value,
+                   share_of(head, 0) * want.scale);
+    require_number(head, "l of row " + std::to_string(a) + ", which sees one key,", number_at(head.sum(), a),
+                   1, 0);
+  }
+}
+
+}  // namespace ringcraft::judge

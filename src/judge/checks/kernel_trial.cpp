@@ -1,0 +1,154 @@
+// Steps for kernels (see kernel_trial.hpp).
+#include "judge/checks/kernel_trial.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+namespace ringcraft::judge {
+namespace {
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr std::size_t kShownFinding = 1500;  // bytes of a student's program's words
+
+std::vector<float> filled(Index count, float with) {
+  return std::vector<float>(static_cast<std::size_t>(count), with);
+}
+
+// The first number of a tensor that is further from the oracle's than its bound.
+void require_within(const std::string& name, const std::string& tensor, const Buffer& got, const Buffer& want,
+                    const std::vector<double>& bound) {
+  const auto numbers = got.values<float>();
+  const auto wanted = want.values<double>();
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] == wanted[i] || std::fabs(numbers[i] - wanted[i]) <= bound[i]) continue;
+    const auto width = static_cast<std::size_t>(got.extents().width);
+    std::ostringstream text;
+    text << name << ": " << tensor << " of row " << i / width % static_cast<std::size_t>(got.extents().rows)
+         << ", column " << i % width << " is " << numbers[i] << ", and must be " << wanted[i]
+         << ": further than rounding P to bf16, and nothing else, may move it";
+    throw Wrong(text.str());
+  }
+}
+
+// With P rounded to bf16 and everything else in float32, an element of out moves by at most 2^-8 of the sum
+// of its terms without their signs, and lse not at all, beside the rounding of float32.
+void require_only_weights_rounded(const std::string& name, const verify::BlockProblem& problem,
+                                  const verify::Inputs& in, const verify::Answer& got,
+                                  const verify::Oracle& want) {
+  constexpr double kRounding = 0x1p-8, kFloat = 32.0 * std::numeric_limits<float>::epsilon();
+  verify::Inputs absolute{in.q.clone(), in.k.clone(), in.v.clone(), Buffer()};
+  for (float& x : absolute.v.values<float>()) x = std::fabs(x);
+  const verify::Oracle terms = verify::oracle(problem, absolute);
+  std::vector<double> of_out, of_lse;
+  for (std::size_t i = 0; i < terms.value.out.values<double>().size(); ++i)
+    of_out.push_back(kRounding * terms.value.out.values<double>()[i] +
+                     kFloat * want.scale.out.values<double>()[i]);
+  for (const double scale : want.scale.lse.values<double>()) of_lse.push_back(kFloat * scale);
+  require_within(name, "lse", got.lse, want.value.lse, of_lse);
+  require_within(name, "out", got.out, want.value.out, of_out);
+}
+
+}  // namespace
+
+KernelHead::KernelHead(const Head& head, Index workspace, DType dtype)
+    : name_(head.name), dtype_(dtype), problem_(head.problem), ranges_(head.ranges) {
+  verify::Inputs forward{head.in.q.clone(), head.in.k.clone(), head.in.v.clone(), Buffer()};
+  in_ = verify::converted(verify::converted(forward, dtype), DType::kFloat32);
+  const Index all_rows = in_.q.extents().batch * in_.q.extents().heads * rows();
+  out_ = filled(all_rows * problem_.head_dim, 0);
+  max_ = filled(all_rows, -std::numeric_limits<float>::infinity());
+  sum_ = filled(all_rows, 0);
+  workspace_ = filled(workspace, kNaN);
+}
+
+KernelRun KernelHead::step(const KernelCall& call, HowRun how) {
+  return run(call,
+             {.k = in_.k.values<float>(),
+              .v = in_.v.values<float>(),
+              .begin = ranges_.begin,
+              .end = ranges_.end,
+              .keys = static_cast<int>(keys())},
+             how);
+}
+
+KernelRun KernelHead::step(const KernelCall& call, Index first, Index last, HowRun how) {
+  KeyRanges part = part_of(ranges_, first, last);
+  const auto rows_of = [&](Buffer& kv) {
+    return rows_between(kv.values<float>(), first, last, problem_.head_dim);
+  };
+  return run(call,
+             {.k = rows_of(in_.k),
+              .v = rows_of(in_.v),
+              .begin = part.begin,
+              .end = part.end,
+              .keys = static_cast<int>(last - first)},
+             how);
+}
+
+KernelRun KernelHead::run(const KernelCall& call, KernelStep step, const HowRun& how) {
+  step.q = in_.q.values<float>();
+  step.out = out_;
+  step.max = max_;
+  step.sum = sum_;
+  step.workspace = workspace_;
+  step.batch = static_cast<int>(problem_.batch);
+  step.heads = static_cast<int>(problem_.heads);
+  step.kv_heads = static_cast<int>(problem_.kv_heads);
+  step.rows = static_cast<int>(rows());
+  step.head_dim = static_cast<int>(problem_.head_dim);
+  step.softmax_scale = static_cast<float>(problem_.softmax_scale);
+  step.order = how.order;
+  step.launches = how.launches;
+  step.count_traffic = how.count_traffic;
+  const Kept<float> floats[] = {{"q", step.q}, {"k", step.k}, {"v", step.v}};
+  const Kept<int> ints[] = {{"begin", step.begin}, {"end", step.end}};
+  KernelRun answer = call(step);
+  require_no_finding(name_, answer);
+  for (const auto& kept : floats) kept.require_same();
+  for (const auto& kept : ints) kept.require_same();
+  return answer;
+}
+
+void KernelHead::require_attention(verify::RoundingRule& rule) const {
+  verify::BlockProblem problem = problem_;
+  problem.softmax_scale = static_cast<float>(problem.softmax_scale);  // what the kernels have got
+  verify::Answer got;
+  got.out = Buffer(problem.q_extents(), DType::kFloat32);
+  got.lse = Buffer(problem.row_extents(), DType::kFloat32);
+  const auto width = static_cast<std::size_t>(problem.head_dim);
+  for (std::size_t row = 0; row < max_.size(); ++row) {
+    const float l = sum_[row];
+    for (std::size_t d = row * width; d < (row + 1) * width; ++d)
+      got.out.values<float>()[d] = l == 0 ? out_[d] : out_[d] / l;
+    got.lse.values<float>()[row] = l == 0 ? max_[row] : max_[row] + std::log(l);
+  }
+  const verify::Oracle want =
+      verify::oracle(problem, in_, {.rounding = verify::tensor_core_rounding(dtype_)});
+  require_comparison(name_, rule.add(got, want), want);
+  if (dtype_ == DType::kBFloat16) require_only_weights_rounded(name_, problem, in_, got, want);
+}
+
+std::span<float> rows_between(std::span<float> all, Index first, Index last, Index width) {
+  return all.subspan(static_cast<std::size_t>(first * width),
+                     static_cast<std::size_t>((last - first) * width));
+}
+
+void require_no_finding(const std::string& name, const KernelRun& run) {
+  if (!run.finding.empty()) throw Wrong(sign::kFinding, name + ": " + cleaned(run.finding, kShownFinding));
+}
+
+void require_near(const std::string& what, double got, double want, double bound) {
+  if (got == want || std::fabs(got - want) <= bound + 1e-30) return;
+  throw Wrong(std::isnan(got) || (std::isinf(got) && !std::isinf(want)) ? sign::kNoNumber : sign::kValues,
+              what + " is " + (std::isnan(got) ? "NaN" : std::to_string(got)) + ", and must be " +
+                  std::to_string(want));
+}
+
+void require_rule(const verify::RoundingRule& rule) {
+  if (const auto fault = rule.together())
+    throw Wrong("each case is near enough, but together: " + verify::described(*fault));
+}
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,100 @@
+#pragma once
+/// @file
+/// Steps of a ring for kernels, in float32: the state before and after, what the oracle says of it under the
+/// rule for floats, and what is looked at between the kernels of a step.
+
+#include <cstring>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "judge/checks/head_trial.hpp"
+#include "judge/wire/kernel_exercises.hpp"
+#include "verify/oracle/rounding_rule.hpp"
+
+namespace ringcraft::judge {
+
+/// Calls the exercise: trial.call<E>(step).result.
+using KernelCall = std::function<KernelRun(const KernelStep&)>;
+
+/// How a step is run.
+struct HowRun {
+  std::uint64_t order = 0;  ///< see KernelStep, as the next two
+  int launches = -1;
+  bool count_traffic = false;
+};
+
+/// A head, or several, as kernels meet them: the numbers rounded to the rung's type and widened to float32,
+/// the state and the workspace.
+class KernelHead {
+ public:
+  /// The state begins as the identity; the workspace has room for `workspace` numbers, all NaN. q, k and v
+  /// are rounded to `dtype`, the rung's number type.
+  KernelHead(const Head& head, Index workspace, DType dtype = DType::kFloat32);
+
+  /// Runs a step with the keys [first, last) of a single head, or with all keys of all heads. Throws Wrong if
+  /// the launch ends with a finding (sign::kFinding), or if what a kernel may only read has changed.
+  KernelRun step(const KernelCall& call, HowRun how = {});
+  KernelRun step(const KernelCall& call, Index first, Index last, HowRun how = {});  ///< see above
+
+  /// Throws Wrong unless O / l and m + log l are the oracle's attention; the rule, for the rung's number
+  /// type, goes on over several heads. Of a rung for bf16 more is asked: only the weights are rounded to
+  /// bf16.
+  void require_attention(verify::RoundingRule& rule) const;
+
+  const std::string& name() const { return name_; }
+  void rename(const std::string& name) { name_ = name; }  ///< for sentences
+  const verify::BlockProblem& problem() const { return problem_; }
+  const KeyRanges& ranges() const { return ranges_; }
+  verify::Inputs& inputs() { return in_; }             ///< float32, rounded to the rung's type
+  std::span<float> out() { return out_; }              ///< O
+  std::span<float> max() { return max_; }              ///< m
+  std::span<float> sum() { return sum_; }              ///< l
+  std::span<float> workspace() { return workspace_; }  ///< as the kernels left it
+  Index rows() const { return in_.q.extents().rows; }
+  Index keys() const { return in_.k.extents().rows; }
+
+ private:
+  KernelRun run(const KernelCall& call, KernelStep step, const HowRun& how);
+
+  std::string name_;
+  DType dtype_;
+  verify::BlockProblem problem_;
+  KeyRanges ranges_;
+  verify::Inputs in_;
+  std::vector<float> out_, max_, sum_, workspace_;
+};
+
+/// The rows [first, last) of a single head's numbers, `width` to a row.
+std::span<float> rows_between(std::span<float> all, Index first, Index last, Index width);
+
+/// Throws Wrong if a launch ended with a finding (sign::kFinding).
+void require_no_finding(const std::string& name, const KernelRun& run);
+
+/// Throws Wrong, "WHAT is GOT, and must be WANT", unless |got - want| <= bound + 1e-30. Infinite numbers must
+/// be met; a NaN never passes.
+void require_near(const std::string& what, double got, double want, double bound);
+
+/// A copy of what kernels may only read, that says whether it has changed.
+template <class T>
+class Kept {
+ public:
+  Kept(const char* name, std::span<T> array)
+      : name_(name), array_(array), copy_(array.begin(), array.end()) {}
+  /// Throws Wrong (sign::kInput) if a bit of the array is another.
+  void require_same() const {
+    if (!copy_.empty() && std::memcmp(copy_.data(), array_.data(), array_.size_bytes()) != 0)
+      throw Wrong(sign::kInput, std::string("your kernels changed ") + name_ + ", which they may only read");
+  }
+
+ private:
+  const char* name_;
+  std::span<T> array_;
+  std::vector<T> copy_;
+};
+
+/// Throws Wrong if the errors of all cases that the rule has seen are too large or too much alike together.
+void require_rule(const verify::RoundingRule& rule);
+
+}  // namespace ringcraft::judge

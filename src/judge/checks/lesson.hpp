@@ -1,0 +1,172 @@
+#pragma once
+/// @file
+/// A lesson that can be checked: its exercise, and its checks as rows of a table. A check calls the student's
+/// function through a Trial, compares what comes back, and says what is wrong; it never runs the function
+/// itself.
+
+#include <filesystem>
+#include <functional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "judge/checks/outcome.hpp"
+#include "judge/checks/seeds.hpp"
+#include "judge/run/team.hpp"
+#include "judge/wire/exercises.hpp"
+#include "verify/report/report.hpp"
+
+namespace ringcraft::judge {
+
+/// What a check throws to fail: the verdict in one sentence, where values are wrong, and in which way.
+struct Wrong : std::runtime_error {
+  /// Wrong values; the maps say where.
+  explicit Wrong(const std::string& sentence, std::vector<verify::ErrorMap> where = {})
+      : std::runtime_error(sentence), maps(std::move(where)), sign(sign_of(maps)) {}
+  /// Anything else: sign::kCounts, sign::kInput ...
+  Wrong(char how, const std::string& sentence, std::vector<verify::ErrorMap> where = {})
+      : std::runtime_error(sentence), maps(std::move(where)), sign(how) {}
+
+  std::vector<verify::ErrorMap> maps;  ///< empty if there is no picture
+  char sign;                           ///< one of namespace sign
+};
+
+/// Runs `action`; whatever a student's program does wrong in it is told with these words in front.
+template <class Action>
+auto with_label(const std::string& label, Action action) {
+  try {
+    return action();
+  } catch (const Misbehaviour& misbehaviour) {
+    throw Misbehaviour(misbehaviour.kind(), label + misbehaviour.what());
+  } catch (const Wrong& wrong) {
+    throw Wrong(wrong.sign, label + wrong.what(), wrong.maps);
+  }
+}
+
+/// Throws Wrong, "WHO changed its argument q, which it may only read", if a bit of `changed` (Answer) is set.
+/// The names are those of the function's arguments, from the first one on.
+void require_unchanged(const std::string& who, std::uint32_t changed, std::span<const char* const> names);
+
+/// One run of one check: random numbers of its own, workers that may have served checks before.
+class Trial {
+ public:
+  /// The seed decides all inputs of the check. `library` runs the library's own function, for a lesson that
+  /// is timed.
+  Trial(Workers& team, std::uint64_t seed, Workers& library) : team_(team), seed_(seed), library_(library) {}
+
+  /// Calls an exercise that is not distributed. Mutable views among the arguments are overwritten with what
+  /// came back.
+  template <class E, class... A>
+  auto call(A&&... arguments) {
+    return call_on<E>(team_, arguments...);
+  }
+
+  /// The same call of the library's own function, in a worker like the student's: what a time is compared
+  /// with.
+  template <class E, class... A>
+  auto call_library(A&&... arguments) {
+    return call_on<E>(library_, arguments...);
+  }
+
+  /// Calls a distributed exercise with one request per rank (E::request).
+  template <class E>
+  World call_world(const std::vector<Bytes>& requests, Delivery delivery = {}) {
+    return team_.call(E::kName, requests, delivery);
+  }
+
+  /// Runs `action`, which reads a reply: whatever is wrong with the bytes becomes a verdict.
+  template <class Action>
+  static auto read(Action action) {
+    try {
+      return action();
+    } catch (const Error& error) {
+      throw Wrong(sign::kProtocol, std::string("the answer cannot be read: ") + error.what());
+    }
+  }
+
+  /// Ends all workers, whatever the student's may still be doing: the next calls begin with new ones.
+  void end_workers() {
+    team_.end();
+    library_.end();
+  }
+
+  std::uint64_t seed() const { return seed_; }
+  /// Whether the inputs are those that the known mistakes were judged with: then a check asks no more than its
+  /// claim says, and anybody may have seen the answers.
+  bool inputs_are_known() const { return seed_ / kSeedsOfChecks == kSeedOfTables; }
+  /// Puts a measured number beside the verdict.
+  void note(verify::Figure figure) { figures_.push_back(std::move(figure)); }
+  const std::vector<verify::Figure>& figures() const { return figures_; }
+
+ private:
+  template <class E, class... A>
+  static auto call_on(Workers& team, A&&... arguments) {
+    const World world = team.call(E::kName, {E::request(arguments...)}, {});
+    return read([&] { return E::answer(world.replies[0], arguments...); });
+  }
+
+  Workers& team_;
+  std::uint64_t seed_;
+  Workers& library_;
+  std::vector<verify::Figure> figures_;
+};
+
+/// One row of a lesson's table.
+struct Check {
+  std::string id;  ///< "identity"; reports show "104.identity"
+  double weight;   ///< points
+  std::vector<std::string>
+      needs;          ///< ids of earlier checks; if one of them did not pass, this one is skipped
+  std::string claim;  ///< what should hold, as a sentence
+  std::string hint;   ///< the next thing to think of, one sentence, no code
+  std::function<void(Trial&)> run;  ///< returns, or throws Wrong; Misbehaviour passes through
+  Asked workers = {};               ///< what it asks of its workers
+};
+
+/// What a lesson declares.
+struct Lesson {
+  int number;
+  std::string name;  ///< of its folder: "104_merge"
+  std::string title;
+  std::string source;             ///< the library's own file: "src/ringcraft/attention/merge.cpp"
+  std::string function;           ///< the exercise: "merge"
+  std::set<std::string> allowed;  ///< names beyond core and problem that the student may call
+  bool timed = false;             ///< compiled as the library is, for checks that compare times
+  std::vector<Check> checks;
+
+  /// Whether the exercise is a kernel, which runs on the CPU where this build can do that (kKernelCompile).
+  bool is_kernel() const { return source.ends_with(".cu"); }
+  /// Whether it can be judged in this build.
+  bool can_be_judged() const;
+};
+
+/// All lessons that can be checked, by number.
+const std::vector<Lesson>& all_lessons();
+/// The lesson of this number. Throws Error if there is none.
+const Lesson& lesson_numbered(int number);
+
+/// Declared in lessons/NNN_name/checks.cpp.
+Lesson lesson_101();
+Lesson lesson_102();
+Lesson lesson_103();
+Lesson lesson_104();
+Lesson lesson_105();
+Lesson lesson_106();
+Lesson lesson_107();
+Lesson lesson_108();
+Lesson lesson_201();
+Lesson lesson_202();
+Lesson lesson_203();
+Lesson lesson_204();
+Lesson lesson_205();
+Lesson lesson_206();
+Lesson lesson_301();
+Lesson lesson_302();
+Lesson lesson_303();
+Lesson lesson_304();
+Lesson lesson_401();
+Lesson lesson_402();
+Lesson lesson_403();
+
+}  // namespace ringcraft::judge

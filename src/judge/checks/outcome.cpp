@@ -1,0 +1,47 @@
+// Signs and evidence (see outcome.hpp).
+#include "judge/checks/outcome.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+char worst_of(const std::string& rows) {
+  for (const char sign : {sign::kNoNumber, sign::kValues})
+    if (rows.find(sign) != rows.npos) return sign;
+  return sign::kPassed;
+}
+
+}  // namespace
+
+char sign_of(Misbehaviour::Kind kind) {
+  switch (kind) {
+    case Misbehaviour::Kind::kEnded:
+      return sign::kEnded;
+    case Misbehaviour::Kind::kSilent:
+      return sign::kHang;
+    case Misbehaviour::Kind::kMessages:
+      return sign::kMessages;
+    case Misbehaviour::Kind::kThrew:
+      return sign::kThrew;
+    case Misbehaviour::Kind::kNonsense:
+      return sign::kProtocol;
+  }
+  return sign::kProtocol;
+}
+
+char sign_of(const std::vector<verify::ErrorMap>& maps) {
+  for (const verify::ErrorMap& map : maps)
+    for (const std::string& rows : map.ranks)
+      if (worst_of(rows) == sign::kNoNumber) return sign::kNoNumber;
+  return sign::kValues;
+}
+
+std::string evidence_of(const std::vector<verify::ErrorMap>& maps) {
+  std::string words;
+  for (const verify::ErrorMap& map : maps) {
+    words += (words.empty() ? "" : " ") + map.tensor + ":";
+    for (const std::string& rows : map.ranks) words += worst_of(rows);
+  }
+  return words;
+}
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,180 @@
+// A ring of workers (see ring_trial.hpp).
+#include "judge/checks/ring_trial.hpp"
+
+#include <cmath>
+
+#include "verify/oracle/compare.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+void require_extents(const verify::Case& c, int rank, const char* name, const Buffer& got,
+                     const Extents& want) {
+  if (got.extents() != want || got.dtype() != DType::kFloat64)
+    wrong(c, std::string("rank ") + std::to_string(rank) + " returns " + name + " as " +
+                 described(got.extents()) + " " + std::string(name_of(got.dtype())) + ", and it must be " +
+                 described(want) + " float64");
+}
+
+KvBlock kv_of(const verify::Inputs& inputs, const Sharding& sharding, int rank) {
+  return {scatter(inputs.k, sharding, rank), scatter(inputs.v, sharding, rank)};
+}
+
+// The first wrong element in a sentence; for one that is NaN with a remark where NaN comes from.
+void require_good(const verify::Case& c, const verify::Comparison& comparison, const char* where_nan_is) {
+  if (comparison.good) return;
+  const bool nan = comparison.first && std::isnan(comparison.first->got);
+  throw Wrong(c.name + ": " + verify::described(comparison, c.problem.sharding()) + (nan ? where_nan_is : ""),
+              verify::error_maps(comparison, c.problem.sharding()));
+}
+
+int modulo(int r, int n) { return (r % n + n) % n; }
+
+Index block_bytes(const Problem& problem, int rank) {
+  return problem.kv_extents(modulo(rank, problem.world_size)).elements() * 2 * 8;
+}
+
+}  // namespace
+
+void wrong(const verify::Case& c, const std::string& sentence, char how) {
+  throw Wrong(how, c.name + ": " + sentence);
+}
+
+RingRun run_ring(Trial& trial, const verify::Case& c, Delivery delivery) {
+  const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat64);
+  const Sharding sharding = c.problem.sharding();
+  std::vector<Bytes> requests;
+  for (int rank = 0; rank < c.problem.world_size; ++rank)
+    requests.push_back(
+        RingForward::request(c.problem, scatter(inputs.q, sharding, rank), kv_of(inputs, sharding, rank)));
+  RingRun run;
+  with_label(c.name + ": ", [&] {
+    run.world = trial.call_world<RingForward>(requests, delivery);
+    for (const Bytes& reply : run.world.replies)
+      run.answers.push_back(
+          Trial::read([&] { return RingForward::answer(reply, c.problem, Buffer(), KvBlock()); }));
+  });
+  return run;
+}
+
+void require_right(const verify::Case& c, const RingRun& run) {
+  const Problem& p = c.problem;
+  const Shape& s = p.shape;
+  const Sharding sharding = p.sharding();
+  verify::Answer whole;
+  whole.out = Buffer({s.batch, s.heads, s.seqlen, s.head_dim}, DType::kFloat64);
+  whole.lse = Buffer({s.batch, s.heads, s.seqlen, 1}, DType::kFloat64);
+  for (int rank = 0; rank < p.world_size; ++rank) {
+    const Output& output = run.answers[static_cast<std::size_t>(rank)].result.output;
+    require_extents(c, rank, "out", output.out, p.q_extents(rank));
+    require_extents(c, rank, "lse", output.lse, p.row_extents(rank));
+    gather(whole.out, output.out, sharding, rank);
+    gather(whole.lse, output.lse, sharding, rank);
+  }
+  verify::Inputs inputs = verify::make_inputs(c, DType::kFloat64);
+  inputs.dout = Buffer();
+  require_good(c, verify::compare_exact(whole, verify::oracle(p, inputs), verify::Expect::kForward),
+               "; a receive buffer that is read before its wait is full of NaN");
+}
+
+RingRun require_right_ring(Trial& trial, const verify::Case& c, Delivery delivery) {
+  RingRun run = run_ring(trial, c, delivery);
+  require_right(c, run);
+  return run;
+}
+
+std::vector<Index> ring_bytes(const Problem& problem, int steps, int direction) {
+  const int n = problem.world_size;
+  std::vector<Index> bytes(static_cast<std::size_t>(n * n), 0);
+  for (int rank = 0; rank < n; ++rank)
+    for (int t = 0; t < steps; ++t)
+      bytes[static_cast<std::size_t>(rank * n + modulo(rank + direction, n))] +=
+          block_bytes(problem, rank - direction * t);
+  return bytes;
+}
+
+// ---- backward
+
+RingBackwardRun run_ring_backward(Trial& trial, const verify::Case& c, Schedule schedule, Delivery delivery) {
+  const Problem& p = c.problem;
+  const Sharding sharding = p.sharding();
+  const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat64);
+  RingBackwardRun run{c, schedule, verify::oracle(p, inputs), {}, {}};
+  run.c.name += ", schedule " + std::string(schedule == Schedule::kForward ? "forward" : "reversed");
+  const int back = schedule == Schedule::kReversed ? hops(p) : 0;
+  std::vector<Bytes> requests;
+  for (int rank = 0; rank < p.world_size; ++rank) {
+    const Output output{scatter(run.want.value.out, sharding, rank),
+                        scatter(run.want.value.lse, sharding, rank)};
+    requests.push_back(RingBackward::request(p, schedule, scatter(inputs.q, sharding, rank),
+                                             kv_of(inputs, sharding, modulo(rank - back, p.world_size)),
+                                             output, scatter(inputs.dout, sharding, rank)));
+  }
+  with_label(run.c.name + ": ", [&] {
+    run.world = trial.call_world<RingBackward>(requests, delivery);
+    for (const Bytes& reply : run.world.replies)
+      run.answers.push_back(Trial::read(
+          [&] { return RingBackward::answer(reply, p, schedule, Buffer(), KvBlock(), Output(), Buffer()); }));
+  });
+  return run;
+}
+
+void require_right(const RingBackwardRun& run) {
+  const Problem& p = run.c.problem;
+  const Sharding sharding = p.sharding();
+  verify::Answer whole = verify::clone(run.want.value);  // out and lse are given, not judged
+  for (Buffer* gradient : {&whole.dq, &whole.dk, &whole.dv})
+    *gradient = Buffer(gradient->extents(), DType::kFloat64);
+  for (int rank = 0; rank < p.world_size; ++rank) {
+    const RingGradients& got = run.answers[static_cast<std::size_t>(rank)].result;
+    require_extents(run.c, rank, "dq", got.dq, p.q_extents(rank));
+    require_extents(run.c, rank, "dk", got.dkv.k, p.kv_extents(rank));
+    require_extents(run.c, rank, "dv", got.dkv.v, p.kv_extents(rank));
+    gather(whole.dq, got.dq, sharding, rank);
+    gather(whole.dk, got.dkv.k, sharding, rank);
+    gather(whole.dv, got.dkv.v, sharding, rank);
+  }
+  require_good(run.c, verify::compare_exact(whole, run.want),
+               "; new buffers are full of NaN, and so is a receive buffer that is read before its wait");
+}
+
+RingBackwardRun require_right_backward(Trial& trial, const verify::Case& c, Schedule schedule,
+                                       Delivery delivery) {
+  RingBackwardRun run = run_ring_backward(trial, c, schedule, delivery);
+  require_right(run);
+  return run;
+}
+
+std::vector<Index> ring_backward_bytes(const Problem& problem, Schedule schedule, int direction) {
+  const int n = problem.world_size, hops_on = direction * hops(problem);
+  std::vector<Index> bytes(static_cast<std::size_t>(n * n), 0);
+  const auto add = [&](int from, int to, int block, int tensors) {
+    bytes[static_cast<std::size_t>(from * n + modulo(to, n))] += tensors * block_bytes(problem, block);
+  };
+  for (int rank = 0; rank < n; ++rank)
+    for (int t = 0; t != hops_on; t += direction) {  // 2: the block, and the sum of its gradients
+      if (schedule == Schedule::kForward)
+        add(rank, rank + direction, rank - t, 2);
+      else
+        add(rank, rank - direction, rank - hops_on + t, 2);
+    }
+  if (schedule == Schedule::kForward && hops_on != 0)
+    for (int rank = 0; rank < n; ++rank) add(rank, rank - hops_on, rank - hops_on, 1);
+  return bytes;
+}
+
+// ---- sentences
+
+std::string difference(const World& world, const std::vector<Index>& theory) {
+  const int n = static_cast<int>(world.replies.size());
+  for (int from = 0; from < n; ++from)
+    for (int to = 0; to < n; ++to) {
+      const Index got = world.moved(from, to), want = theory[static_cast<std::size_t>(from * n + to)];
+      if (got != want)
+        return "rank " + std::to_string(from) + " sends " + std::to_string(got) + " bytes to rank " +
+               std::to_string(to) + ", and theory says " + std::to_string(want);
+    }
+  return {};
+}
+
+}  // namespace ringcraft::judge

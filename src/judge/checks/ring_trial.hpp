@@ -1,0 +1,72 @@
+#pragma once
+/// @file
+/// A ring of workers: gives every rank its shard, calls ring_forward or ring_backward, and compares what
+/// comes back with the oracle and with the theory of what must travel. Shared by the lessons whose exercise
+/// is, or drives, a ring.
+
+#include <string>
+#include <vector>
+
+#include "judge/checks/lesson.hpp"
+#include "verify/oracle/cases.hpp"
+
+namespace ringcraft::judge {
+
+/// What a ring of workers answered.
+struct RingRun {
+  std::vector<Answer<RingOutput>> answers;  ///< per rank
+  World world;                              ///< what moved, measured by the judge
+};
+
+/// Runs one case, float64, on one worker per rank. Whatever goes wrong on the way is thrown with the case's
+/// name in front.
+RingRun run_ring(Trial& trial, const verify::Case& c, Delivery delivery = {});
+
+/// Throws Wrong unless out and lse have the right extents and, in exact mode, the oracle's values.
+void require_right(const verify::Case& c, const RingRun& run);
+
+/// run_ring and require_right.
+RingRun require_right_ring(Trial& trial, const verify::Case& c, Delivery delivery = {});
+
+/// Bytes that each link carries when KV blocks walk `steps` ranks on, to the next rank (direction 1) or to
+/// the previous one (-1): bytes[from * N + to]. A block is rows x kv_heads x head_dim x batch x 2 x 8 bytes.
+std::vector<Index> ring_bytes(const Problem& problem, int steps, int direction);
+
+// ---- backward
+
+/// What a ring of workers answered to ring_backward.
+struct RingBackwardRun {
+  verify::Case c;  ///< what was asked; its name tells the schedule, too
+  Schedule schedule;
+  verify::Oracle want;                         ///< its out and lse were given to the workers
+  std::vector<Answer<RingGradients>> answers;  ///< per rank
+  World world;                                 ///< what moved, measured by the judge
+};
+
+/// Runs the backward pass of one case, float64, on one worker per rank. Saved are the oracle's out and lse,
+/// and the block that the schedule starts with. Whatever goes wrong on the way is thrown with the case's name
+/// in front.
+RingBackwardRun run_ring_backward(Trial& trial, const verify::Case& c, Schedule schedule,
+                                  Delivery delivery = {});
+
+/// Throws Wrong unless dq, dk and dv have the right extents and, in exact mode, the oracle's values.
+void require_right(const RingBackwardRun& run);
+
+/// run_ring_backward and require_right.
+RingBackwardRun require_right_backward(Trial& trial, const verify::Case& c, Schedule schedule,
+                                       Delivery delivery = {});
+
+/// Bytes that each link carries in the backward pass: every block and the sum of its gradients walk hops(p)
+/// ranks on (kForward) or back (kReversed); the sums of kForward then go straight to their owner. With
+/// direction -1 on and back are exchanged.
+std::vector<Index> ring_backward_bytes(const Problem& problem, Schedule schedule, int direction = 1);
+
+// ---- sentences
+
+/// One link that carried other bytes than theory says, in a sentence; empty if all agree.
+std::string difference(const World& world, const std::vector<Index>& theory);
+
+/// Throws Wrong with the case's name in front of the sentence; `how` is of namespace sign.
+[[noreturn]] void wrong(const verify::Case& c, const std::string& sentence, char how = sign::kValues);
+
+}  // namespace ringcraft::judge

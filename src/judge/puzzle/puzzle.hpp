@@ -1,0 +1,72 @@
+#pragma once
+/// @file
+/// Puzzles: the side exercises of a lesson, beyond writing its body. Find the bug (a plausible, wrong file to
+/// repair), predict (a form with blanks), break it (the smallest case that tells wrong rings from the right
+/// one), design the schedule (a text that the schedule checker judges). Each is one row of one table and ends
+/// in the one Report. Only a repair holds a student's code, and that runs in workers as everywhere.
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "judge/verdict/judge.hpp"
+#include "verify/report/report.hpp"
+
+namespace ringcraft::judge {
+
+/// Seeds of a puzzle are 1 to this.
+inline constexpr std::uint64_t kLargestSeed = 999'999'999;
+
+/// What a student hands in.
+struct Submission {
+  std::filesystem::path file;   ///< where it lies; its name stands in sentences
+  std::string text;             ///< what is in it
+  const CheckOptions& options;  ///< of the check
+};
+
+/// One side exercise.
+struct Puzzle {
+  std::string id;       ///< "301.deadlock": the lesson, and the name of its folder below puzzles/
+  std::string kind;     ///< "find the bug", "predict", "break it" or "design the schedule"
+  std::string title;    ///< "The exchange that stops on odd rings"
+  std::string task;     ///< what to do, in one sentence for the terminal
+  std::string file;     ///< the student's file: "deadlock.cpp"
+  bool seeded = false;  ///< whether its numbers differ from seed to seed
+  /// The text that the student begins with. The seed matters to a seeded puzzle alone.
+  std::function<std::string(std::uint64_t seed)> given;
+  /// The given text with right answers, where they are computed; for tests.
+  std::function<std::string(std::uint64_t seed)> solved = {};
+  /// The rows of the verdict. What is wrong with a submission becomes a row, never an exception.
+  std::function<std::vector<verify::ReportRow>(const Submission&)> judge;
+
+  /// The number in front of the point.
+  int lesson() const { return std::stoi(id.substr(0, 3)); }
+  /// What stands behind it.
+  std::string name() const { return id.substr(4); }
+};
+
+/// All of them, by lesson.
+const std::vector<Puzzle>& puzzles();
+/// The puzzle of this id. Throws Error if there is none.
+const Puzzle& puzzle_named(const std::string& id);
+
+/// The folder of a puzzle in the source tree: README.md, hints, what is given.
+std::filesystem::path puzzle_folder(const Puzzle& puzzle);
+/// Where the student's file lies: WORKSPACE/301_exchange/deadlock.cpp.
+std::filesystem::path puzzle_file(const Puzzle& puzzle, const std::filesystem::path& workspace);
+
+/// Writes the given file into the workspace and returns its path. Throws Error for an unknown id, if the file
+/// is there already, or if it cannot be written.
+std::filesystem::path start_puzzle(const std::string& id, const std::filesystem::path& workspace,
+                                   std::uint64_t seed = 1);
+/// The verdict on the student's file. Throws Error for an unknown id, a puzzle that was not started, and a
+/// missing compiler; never for what the file holds.
+verify::Report check_puzzle(const std::string& id, const std::filesystem::path& workspace,
+                            const CheckOptions& options = {});
+/// The same for a file anywhere.
+verify::Report check_puzzle_file(const std::string& id, const std::filesystem::path& file,
+                                 const CheckOptions& options = {});
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,159 @@
+// Predict: forms with blanks, whose answers are computed (see puzzle_kinds.hpp).
+#include <charconv>
+#include <cmath>
+#include <memory>
+#include <sstream>
+
+#include "judge/checks/lesson.hpp"
+#include "judge/puzzle/puzzle_kinds.hpp"
+#include "ringcraft/core/error.hpp"
+#include "ringcraft/core/shown.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+const std::string kBlank = "___";
+
+std::string text_of(const Form& form) {
+  std::string text;
+  for (const FormLine& line : form.lines) text += line.text + "\n";
+  return text;
+}
+
+// An answer of a row: where it stands, and whether it is there and right.
+struct Given {
+  std::string row, place, line;
+  bool blank, right;
+};
+
+double number_of(const TextLine& line, const std::string& word) {
+  double value = 0;
+  const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (failure != std::errc() || end != word.data() + word.size() || !std::isfinite(value))
+    line.refuse("a number in place of " + kBlank, word);
+  return value;
+}
+
+// Holds a line of the student to the line of the form.
+void read_line(const TextLine& line, const FormLine& asked, std::vector<Given>& answers) {
+  const std::vector<std::string> words = lines_of(asked.text, "form").front().words;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string word = i < line.words.size() ? line.words[i] : "";
+    if (words[i] != kBlank) {
+      if (word != words[i])
+        line.refuse("the line '" + asked.text + "' with numbers for its blanks", line.text());
+      continue;
+    }
+    const Blank& blank = asked.blanks.at(next++);
+    const bool empty = word == kBlank;
+    const bool right = !empty && std::abs(number_of(line, word) - blank.want) <= blank.tolerance;
+    answers.push_back({asked.row, line.place(), line.text(), empty, right});
+  }
+  if (line.words.size() > words.size()) line.refuse("the end of the line", line.words[words.size()]);
+}
+
+// The lines of a form that are more than comments.
+std::vector<FormLine> questions(const Form& form) {
+  std::vector<FormLine> lines;
+  for (const FormLine& line : form.lines)
+    if (!lines_of(line.text, "form").empty()) lines.push_back(line);
+  return lines;
+}
+
+// The form of another seed is not the one that was given to this person.
+void require_seed(const std::vector<TextLine>& lines, const std::string& file, std::uint64_t seed) {
+  const TextLine first = lines.empty() ? TextLine{file, 1, {}} : lines.front();
+  const std::string want = "seed " + std::to_string(seed);
+  if (first.text() != want)
+    first.refuse("the line '" + want + "' of the form that you were given", first.text());
+}
+
+std::vector<Given> read(const std::vector<TextLine>& lines, const Form& form, const std::string& file) {
+  const std::vector<FormLine> asked = questions(form);
+  std::vector<Given> answers;
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    if (i == lines.size())
+      TextLine{file, lines.back().number + 1, {}}.refuse("the line '" + asked[i].text + "'", "");
+    read_line(lines[i], asked[i], answers);
+  }
+  if (lines.size() > asked.size())
+    lines[asked.size()].refuse("the end of the form", lines[asked.size()].text());
+  return answers;
+}
+
+// Throws Wrong unless all answers of the row are right. No sentence tells a right number.
+void require_right(const std::vector<Given>& answers, const std::string& row) {
+  const Given* first_wrong = nullptr;
+  const Given* first_blank = nullptr;
+  int all = 0, wrong = 0;
+  for (const Given& answer : answers) {
+    if (answer.row != row) continue;
+    ++all;
+    wrong += answer.right ? 0 : 1;
+    if (answer.blank && first_blank == nullptr) first_blank = &answer;
+    if (!answer.blank && !answer.right && first_wrong == nullptr) first_wrong = &answer;
+  }
+  if (wrong == 0) return;
+  const std::string count = std::to_string(wrong) + " of " + counted(all, "answer") + " of this row " +
+                            (wrong == 1 ? "is" : "are") + " wrong or blank";
+  if (first_wrong != nullptr)
+    throw Wrong(first_wrong->place + ": not so: '" + first_wrong->line + "'; " + count);
+  throw Wrong(first_blank->place + ": still to be filled in; " + count);
+}
+
+// The form with its blanks filled in.
+std::string filled(const Form& form) {
+  std::string text;
+  for (const FormLine& line : form.lines) {
+    std::string made = line.text;
+    for (const Blank& blank : line.blanks) {
+      std::ostringstream number;
+      number.precision(10);
+      number << blank.want;
+      made.replace(made.find(kBlank), kBlank.size(), number.str());
+    }
+    text += made + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+Puzzle prediction(const std::string& id, const std::string& title, const std::string& task,
+                  std::function<Form(std::uint64_t seed)> form) {
+  const auto judge = [=](const Submission& handed_in) {
+    const auto answers = std::make_shared<std::vector<Given>>();
+    const std::string file = handed_in.file.filename().string();
+    std::vector<PuzzleRow> rows{
+        {"reads",
+         0,
+         {},
+         "The file is the form that was given; at most its blanks have changed.",
+         "Only the ___ are yours; ./ringcraft start writes the form again where the "
+         "file is moved away. A form that was begun with --seed is checked with it, too.",
+         [&] {
+           const std::vector<TextLine> lines = lines_of(handed_in);
+           const std::uint64_t seed = handed_in.options.seed;
+           require_seed(lines, file, seed);
+           *answers = read(lines, form(seed), file);
+         }}};
+    for (PuzzleRow row : form(1).rows) {
+      row.needs = {"reads"};
+      row.run = [answers, name = row.id] { require_right(*answers, name); };
+      rows.push_back(std::move(row));
+    }
+    return judged(id, rows);
+  };
+  return {.id = id,
+          .kind = "predict",
+          .title = title,
+          .task = task,
+          .file = id.substr(4) + ".txt",
+          .seeded = true,
+          .given = [form](std::uint64_t seed) { return text_of(form(seed)); },
+          .solved = [form](std::uint64_t seed) { return filled(form(seed)); },
+          .judge = judge};
+}
+
+}  // namespace ringcraft::judge

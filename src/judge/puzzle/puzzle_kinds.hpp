@@ -1,0 +1,101 @@
+#pragma once
+/// @file
+/// What the puzzles are made of, for those who write one: rows in a table of claims, texts read line by line
+/// with the place of every mistake, and the two kinds that need nothing else, repairs and forms.
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "judge/puzzle/puzzle.hpp"
+
+namespace ringcraft::judge {
+
+// ---- rows
+
+/// One claim about a submission.
+struct PuzzleRow {
+  std::string id;                  ///< "pairs"; reports show "401.predict.pairs"
+  double weight;                   ///< points
+  std::vector<std::string> needs;  ///< ids of earlier rows; if one of them did not pass, this one is skipped
+  std::string claim;               ///< what should hold, as a sentence
+  std::string hint;                ///< the next thing to think of, one sentence
+  std::function<void()> run;       ///< returns, or throws Wrong or Error, whose sentence is the verdict
+};
+
+/// Runs the rows in order.
+std::vector<verify::ReportRow> judged(const std::string& puzzle_id, const std::vector<PuzzleRow>& rows);
+
+// ---- texts
+
+/// A line of a student's text that is more than a comment. `#` begins a comment.
+struct TextLine {
+  std::string file;  ///< its name, for sentences
+  int number = 0;    ///< counts from 1
+  std::vector<std::string> words;
+
+  /// "predict.txt:14"
+  std::string place() const { return file + ":" + std::to_string(number); }
+  /// The words with single blanks between.
+  std::string text() const;
+  /// Throws Error "FILE:LINE: expected ..., got '...'; ...".
+  [[noreturn]] void refuse(const std::string& expected, const std::string& actual) const;
+  /// A whole number from low to high; `what` names it.
+  Index number_in(const std::string& word, Index low, Index high, const std::string& what) const;
+};
+
+/// The lines that say something. Throws Error for a text with more than 1000 lines.
+std::vector<TextLine> lines_of(const Submission& submission);
+/// The same for a text of ours.
+std::vector<TextLine> lines_of(std::string_view text, const std::string& file);
+
+/// A file beside the puzzle's README.
+std::string given_file(const std::string& puzzle_id, const std::string& name);
+
+// ---- find the bug
+
+/// A file of a lesson's exercise with one mistake in it, `file` in the puzzle's folder. It is judged by the
+/// lesson's own checks, and by one more: at most `most_changes` lines differ from what was given.
+Puzzle repair(const std::string& id, const std::string& title, const std::string& task, int most_changes);
+
+/// Lines of `after` that are new or changed, or lines of `before` that are gone, whichever are more.
+/// Comments, empty lines and blanks do not count.
+int changed_lines(std::string_view before, std::string_view after);
+
+// ---- predict
+
+/// A number that the student writes in place of a `___`.
+struct Blank {
+  double want;           ///< the right number
+  double tolerance = 0;  ///< largest error that passes
+};
+
+/// One line of a form: words, of which some are `___`. A line without any is fixed.
+struct FormLine {
+  std::string row;            ///< the row that its blanks belong to; empty: comments and fixed lines
+  std::string text;           ///< as the student gets it
+  std::vector<Blank> blanks;  ///< one for each `___`
+};
+
+/// Questions with computed answers, and the rows that they are graded by. The first line with words is
+/// "seed N", and N must be the seed that is asked for: the form is made anew from that one.
+struct Form {
+  std::vector<FormLine> lines;
+  std::vector<PuzzleRow> rows;  ///< without run
+};
+
+/// A puzzle that is a form, and solved by the same form with its blanks filled in.
+Puzzle prediction(const std::string& id, const std::string& title, const std::string& task,
+                  std::function<Form(std::uint64_t seed)> form);
+
+// ---- declared in lessons/NNN_name/puzzles/NAME/puzzle.cpp
+
+Puzzle puzzle_103_predict();
+Puzzle puzzle_301_deadlock();
+Puzzle puzzle_303_break_it();
+Puzzle puzzle_303_schedule();
+Puzzle puzzle_304_stale();
+Puzzle puzzle_401_predict();
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,70 @@
+// Find the bug: a lesson's file with a mistake in it, judged by the lesson's own checks (see
+// puzzle_kinds.hpp).
+#include <algorithm>
+#include <utility>
+
+#include "judge/build/gate/tokens.hpp"
+#include "judge/checks/lesson.hpp"
+#include "judge/puzzle/puzzle_kinds.hpp"
+#include "ringcraft/core/shown.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+// The lines as a compiler sees them, token by token; those without any are left out.
+std::vector<std::string> code_of(std::string_view text) {
+  std::vector<std::string> lines;
+  int line = 0;
+  for (const Token& token : tokens_of(text)) {
+    if (std::exchange(line, token.line) != token.line) lines.emplace_back();
+    lines.back() += token.text + " ";
+  }
+  return lines;
+}
+
+// Length of the longest common subsequence, a row of the usual table at a time.
+std::size_t common(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  std::vector<std::size_t> before(b.size() + 1, 0), now(b.size() + 1, 0);
+  for (const std::string& line : a) {
+    for (std::size_t j = 0; j < b.size(); ++j)
+      now[j + 1] = line == b[j] ? before[j] + 1 : std::max(before[j + 1], now[j]);
+    before.swap(now);
+  }
+  return before.back();
+}
+
+}  // namespace
+
+int changed_lines(std::string_view before, std::string_view after) {
+  const std::vector<std::string> a = code_of(before), b = code_of(after);
+  return static_cast<int>(std::max(a.size(), b.size()) - common(a, b));
+}
+
+Puzzle repair(const std::string& id, const std::string& title, const std::string& task, int most_changes) {
+  Puzzle puzzle{
+      .id = id, .kind = "find the bug", .title = title, .task = task, .file = "", .given = {}, .judge = {}};
+  puzzle.file = puzzle.name() + ".cpp";
+  const int lesson = puzzle.lesson();
+  const std::string file = puzzle.file;
+  puzzle.given = [=](std::uint64_t) { return given_file(id, file); };
+  puzzle.judge = [=](const Submission& handed_in) {
+    auto rows = check_file(lesson, handed_in.file, handed_in.options).rows;
+    const PuzzleRow kept{
+        "kept",
+        1,
+        {},
+        "It is a repair: at most " + counted(most_changes, "line") + " differ from the file that was given.",
+        "The mistake is small; put the other lines back, and change only what must change.",
+        [&] {
+          const int changes = changed_lines(given_file(id, file), handed_in.text);
+          if (changes > most_changes)
+            throw Wrong(counted(changes, "line") + " differ from the given file, and " +
+                        std::to_string(most_changes) + " are more than enough");
+        }};
+    rows.push_back(judged(id, {kept}).front());
+    return rows;
+  };
+  return puzzle;
+}
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,199 @@
+// The loop that moves the messages of one call (see round.hpp).
+#include "judge/run/round.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "ringcraft/core/error.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+constexpr std::uint64_t kMostFrames = 10'000;  // of one rank in one call
+constexpr std::int64_t kLookAgain = 100;  // milliseconds after which its threads are counted at the latest
+
+using Kind = Misbehaviour::Kind;
+
+// The last line that a program printed; of an assertion of the standard library only what it asserts.
+std::string last_words(std::string_view text) {
+  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  if (const auto start = text.rfind('\n'); start != text.npos) text.remove_prefix(start + 1);
+  if (const auto assertion = text.rfind("Assertion '"); assertion != text.npos) text.remove_prefix(assertion);
+  return cleaned(text, 300);
+}
+
+}  // namespace
+
+bool Round::all_answered() const {
+  return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.reply.has_value(); });
+}
+
+World Round::run(std::chrono::milliseconds limit) {
+  const auto deadline = process::Clock::now() + limit;
+  while (!all_answered()) {
+    if (process::Clock::now() >= deadline) too_late(limit);
+    wait_for_something(deadline);
+    for (int rank = 0; rank < size(); ++rank) serve(rank);
+  }
+  World world;
+  for (int rank = 0; rank < size(); ++rank) {
+    world.replies.push_back(std::move(*at(rank).reply));
+    world.clocks.push_back(board_.clock(rank));
+    world.under_way.push_back(at(rank).most_under_way);
+  }
+  for (int from = 0; from < size(); ++from)
+    for (int to = 0; to < size(); ++to) world.bytes.push_back(board_.delivered(from, to));
+  return world;
+}
+
+void Round::wait_for_something(process::Clock::time_point deadline) {
+  std::vector<pollfd> ready;
+  for (int rank = 0; rank < size(); ++rank) {
+    const Member& m = member(rank);
+    const short events = m.connection.has_output() ? POLLIN | POLLOUT : POLLIN;
+    ready.push_back({at(rank).reply ? -1 : m.child.wire().get(), events, 0});
+    ready.push_back({m.child.output().get(), POLLIN, 0});  // -1, and passed over, once it is closed
+  }
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - process::Clock::now()).count();
+  ::poll(ready.data(), ready.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, kLookAgain)));
+}
+
+void Round::serve(int rank) {
+  Member& m = member(rank);
+  m.child.read_output();
+  if (m.child.flooded())
+    misbehaved(Kind::kNonsense, rank, "printed more than " + std::to_string(kWorkerOutput >> 10) + " KB");
+  if (m.child.crowded())
+    misbehaved(Kind::kNonsense, rank, "started more than " + std::to_string(kMostThreads) + " threads");
+  if (at(rank).reply) return;
+  m.connection.write_some();
+  const bool connected = m.connection.read_some();
+  try {
+    while (auto frame = m.connection.next()) handle(rank, std::move(*frame));
+  } catch (const Violation& violation) {
+    misbehaved(Kind::kNonsense, rank, violation.what());
+  }
+  if (!connected && !at(rank).reply) ended(rank);
+}
+
+// ---- frames
+
+void Round::handle(int rank, Frame frame) {
+  Rank& self = at(rank);
+  if (self.reply || self.waits_for) throw Violation("speaks to the judge out of turn");
+  if (++self.frames > kMostFrames) throw Violation("sends messages without end");
+  charge(self, frame.bytes.size());
+  Arena arena;
+  Reader from(frame.bytes);
+  try {
+    switch (frame.kind) {
+      case FrameKind::kPost:
+        post(rank, from);
+        break;
+      case FrameKind::kWait:
+        wait(rank, from.number<std::uint64_t>());
+        break;
+      case FrameKind::kReply:
+        self.reply = std::move(frame.bytes);
+        board_.finish(rank);
+        break;
+      case FrameKind::kThrew:
+        misbehaved(Kind::kThrew, rank, "threw \"" + cleaned(get_string(from), 400) + "\"");
+      default:
+        throw Violation("wrote bytes of its own to the judge's connection");
+    }
+  } catch (const Error& error) {
+    throw_if_board_failed();
+    throw Violation(std::string("sent the judge a malformed message (") + error.what() + ")");
+  }
+  throw_if_board_failed();
+  wake_all();
+}
+
+void Round::charge(Rank& self, std::uint64_t bytes) const {
+  self.bytes += bytes;
+  if (self.bytes > kLargestFrame)
+    throw Violation("moves more than " + std::to_string(kLargestFrame >> 20) + " MB");
+}
+
+void Round::post(int rank, Reader from) {
+  const auto ticket = from.number<std::uint64_t>();
+  Posted posted;
+  for (std::size_t left = from.count(1); left > 0; --left) {
+    const auto kind = from.number<Op::Kind>();
+    const auto peer = from.number<int>();
+    const auto length = from.number<std::uint64_t>();
+    if ((kind != Op::kSend && kind != Op::kRecv) || peer < 0 || peer >= size() || peer == rank)
+      throw Violation("sent the judge a message for nobody");
+    if (length == 0 || length > kLargestMessage)
+      throw Violation((kind == Op::kSend ? "sends " : "expects ") + std::to_string(length) +
+                      " bytes in one message to or from rank " + std::to_string(peer));
+    charge(at(rank), length);
+    posted.memory.emplace_back(static_cast<std::size_t>(length));
+    posted.ops.push_back({kind, peer, posted.memory.back()});
+  }
+  for (const Op& op : posted.ops)
+    if (op.kind == Op::kSend) std::ranges::copy(from.raw(op.bytes.size()), op.bytes.begin());
+  from.end();
+  const auto [place, is_new] = at(rank).posts.emplace(ticket, std::move(posted));
+  if (!is_new) throw Violation("used a ticket twice");
+  Rank& self = at(rank);
+  self.under_way += static_cast<int>(place->second.ops.size());
+  self.most_under_way = std::max(self.most_under_way, self.under_way);
+  place->second.ticket = board_.post(rank, place->second.ops);
+}
+
+void Round::wait(int rank, std::uint64_t ticket) {
+  Rank& self = at(rank);
+  const auto found = self.posts.find(ticket);
+  if (found == self.posts.end()) throw Violation("waits for something that it has not started");
+  self.waits_for = ticket;
+  if (board_.begin_wait(rank, found->second.ticket)) send_received(rank, ticket);
+}
+
+void Round::wake_all() {
+  for (int rank = 0; rank < size(); ++rank)
+    if (at(rank).waits_for && !board_.is_waiting(rank)) send_received(rank, *at(rank).waits_for);
+}
+
+void Round::send_received(int rank, std::uint64_t ticket) {
+  Rank& self = at(rank);
+  Writer bytes;
+  for (const Op& op : self.posts.at(ticket).ops)
+    if (op.kind == Op::kRecv) bytes.raw(op.bytes.data(), op.bytes.size());
+  member(rank).connection.send(FrameKind::kReceived, bytes.take());
+  self.under_way -= static_cast<int>(self.posts.at(ticket).ops.size());
+  self.waits_for.reset();
+}
+
+// ---- what ends a round early
+
+void Round::throw_if_board_failed() const {
+  if (board_.failure()) throw Misbehaviour(Kind::kMessages, *board_.failure());
+}
+
+void Round::ended(int rank) {
+  process::Child& child = member(rank).child;
+  const auto ending = child.wait_until(process::Clock::now() + std::chrono::seconds(1));
+  child.read_output();
+  if (!ending) misbehaved(Kind::kEnded, rank, "closed its connection to the judge");
+  if (!ending->signalled) misbehaved(Kind::kEnded, rank, described(*ending), " in the middle of ");
+  const std::string words = last_words(child.printed());
+  misbehaved(Kind::kEnded, rank,
+             described(*ending) + (words.empty() ? "" : ", its last words: \"" + words + "\","));
+}
+
+void Round::too_late(std::chrono::milliseconds limit) {
+  std::ostringstream seconds;
+  seconds << std::chrono::duration<double>(limit).count();
+  int silent = 0;  // the first rank that neither has answered nor waits for another one
+  while (silent + 1 < size() && (at(silent).reply || at(silent).waits_for)) ++silent;
+  misbehaved(Kind::kSilent, silent,
+             member(silent).connection.has_half_a_frame()
+                 ? "sent the beginning of a message and not its end"
+                 : "did not come back within " + seconds.str() + " s");
+}
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,87 @@
+#pragma once
+/// @file
+/// Round: one call of an exercise on all ranks of a team. It moves the ranks' messages through a Switchboard
+/// until every rank has answered, and ends with a sentence as soon as one of them does something else.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "judge/run/team.hpp"
+#include "judge/wire/connection.hpp"
+#include "process/child.hpp"
+#include "ringcraft/comm/switchboard.hpp"
+
+namespace ringcraft::judge {
+
+/// Bytes that a worker may print.
+inline constexpr std::size_t kWorkerOutput = std::size_t{64} << 10;
+/// Threads that a worker may have at one time. No exercise asks for one.
+inline constexpr std::size_t kMostThreads = 256;
+
+/// One worker: its process, and the wire to it.
+struct Member {
+  /// Starts the program, limited and with an empty environment.
+  Member(const std::filesystem::path& program, const Asked& asked, bool sees_itself);
+
+  process::Child child;
+  Connection connection;
+};
+
+/// Who has answered, who waits, what is under way.
+class Round {
+ public:
+  /// One member per rank; `call` is "call 3 of merge", for sentences.
+  Round(std::span<const std::unique_ptr<Member>> members, std::string call, Delivery delivery)
+      : members_(members),
+        call_(std::move(call)),
+        board_(static_cast<int>(members.size()), {.delivery_seed = delivery.seed, .link = delivery.link}),
+        ranks_(members.size()) {}
+
+  /// Returns when every rank has answered. Throws Misbehaviour otherwise, at the latest after this time.
+  World run(std::chrono::milliseconds limit);
+
+ private:
+  struct Posted {  // operations of a rank; their bytes live here
+    Switchboard::Ticket ticket = 0;
+    std::vector<Op> ops;
+    std::vector<Bytes> memory;
+  };
+  struct Rank {
+    std::map<std::uint64_t, Posted> posts;  // by the worker's own ticket
+    std::optional<std::uint64_t> waits_for;
+    std::optional<Bytes> reply;
+    std::uint64_t frames = 0, bytes = 0;
+    int under_way = 0, most_under_way = 0;  // operations
+  };
+
+  int size() const { return static_cast<int>(ranks_.size()); }
+  Rank& at(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+  Member& member(int rank) const { return *members_[static_cast<std::size_t>(rank)]; }
+  std::string who(int rank) const { return name_of_rank(rank, size()); }
+  [[noreturn]] void misbehaved(Misbehaviour::Kind kind, int rank, const std::string& what,
+                               const char* when = " in ") const {
+    throw Misbehaviour(kind, who(rank) + " " + what + when + call_);
+  }
+
+  bool all_answered() const;
+  void wait_for_something(process::Clock::time_point deadline);
+  void serve(int rank);
+  void handle(int rank, Frame frame);
+  void post(int rank, Reader from);
+  void wait(int rank, std::uint64_t ticket);
+  void wake_all();
+  void send_received(int rank, std::uint64_t ticket);
+  void charge(Rank& self, std::uint64_t bytes) const;
+  [[noreturn]] void too_late(std::chrono::milliseconds limit);
+  [[noreturn]] void ended(int rank);
+  void throw_if_board_failed() const;
+
+  std::span<const std::unique_ptr<Member>> members_;
+  std::string call_;
+  Switchboard board_;
+  std::vector<Rank> ranks_;
+};
+
+}  // namespace ringcraft::judge

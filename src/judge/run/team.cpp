@@ -1,0 +1,124 @@
+// Workers and their calls (see team.hpp).
+#include "judge/run/team.hpp"
+
+#include "judge/run/round.hpp"
+#include "judge/tree/config.hpp"
+#include "ringcraft/core/shown.hpp"
+
+namespace ringcraft::judge {
+
+std::vector<std::string> worker_environment() {
+  if (!kSanitized) return {};
+  return {"ASAN_OPTIONS=detect_leaks=0:handle_segv=0:handle_sigbus=0",
+          "TSAN_OPTIONS=handle_segv=0:handle_sigbus=0"};
+}
+
+namespace {
+
+constexpr int kAllCalls = 3;
+
+// A call has a deadline; the processor time is that of all calls of a lesson, on all threads.
+process::Limits worker_limits(const Asked& asked) {
+  process::Limits limits{.cpu_seconds = 600,
+                         .address_bytes = rlim_t{2} << 30,
+                         .file_bytes = 1 << 20,
+                         .threads = kMostThreads,
+                         .locked = kLockable};
+  if (asked.address_bytes > 0) limits.address_bytes = asked.address_bytes;
+  if (kSanitized) limits.address_bytes = 0;  // a sanitizer's shadow memory takes terabytes of addresses
+  return limits;
+}
+
+process::Command worker_command(const std::filesystem::path& program, const Asked& asked, bool sees_itself) {
+  return {.arguments = {program.string()},
+          .environment = worker_environment(),
+          .folder = "/",
+          .limits = worker_limits(asked),
+          .wire = process::Wire::kSocket,
+          .sees_itself = sees_itself,
+          .output_limit = kWorkerOutput};
+}
+
+}  // namespace
+
+Member::Member(const std::filesystem::path& program, const Asked& asked, bool sees_itself)
+    : child(worker_command(program, asked, sees_itself)), connection(child.wire().get()) {}
+
+Team::Team(std::filesystem::path program, std::chrono::milliseconds per_call, bool sees_itself)
+    : program_(std::move(program)), per_call_(per_call), sees_itself_(sees_itself) {}
+Team::~Team() = default;
+
+void Team::begin_check(const Asked& asked) {
+  if (asked.fresh || asked.address_bytes != asked_.address_bytes) members_.clear();
+  asked_ = asked;
+  calls_ = 0;
+  printed_.clear();
+  for (const auto& member : members_) {
+    member->child.read_output();
+    member->child.forget_output();
+  }
+}
+
+// Ranks that ran the same file would share the pages of its constants, and could signal to each other there.
+std::filesystem::path Team::program_of_next() const {
+  if (members_.empty()) return program_;
+  const std::filesystem::path copy = program_.string() + "." + std::to_string(members_.size());
+  std::filesystem::remove(copy);  // another process may still run it
+  std::filesystem::copy_file(program_, copy);
+  return copy;
+}
+
+World Team::call(const std::string& exercise, const std::vector<Bytes>& requests, Delivery delivery) {
+  ++calls_;
+  while (members_.size() < requests.size())
+    members_.push_back(std::make_unique<Member>(program_of_next(), asked_, sees_itself_));
+  const auto members = std::span(members_).first(requests.size());
+  for (std::size_t rank = 0; rank < requests.size(); ++rank) {
+    Writer call;
+    put(call, exercise);
+    call.number(static_cast<int>(rank));
+    call.number(static_cast<int>(requests.size()));
+    call.number(delivery.sending);
+    call.raw(requests[rank].data(), requests[rank].size());
+    members[rank]->connection.send(FrameKind::kCall, call.take());
+  }
+  const std::string name = "call " + std::to_string(calls_) + " of " + exercise;
+  if (spent_ > kAllCalls * per_call_)
+    throw Misbehaviour(Misbehaviour::Kind::kSilent,
+                       "your program is too slow: before " + name + " its calls have taken " +
+                           std::to_string(std::chrono::duration_cast<std::chrono::seconds>(spent_).count()) +
+                           " s all together");
+  const auto begun = process::Clock::now();
+  try {
+    World world = Round(members, name, delivery).run(per_call_);
+    spent_ += process::Clock::now() - begun;
+    return world;
+  } catch (const Misbehaviour&) {
+    end();
+    throw;
+  }
+}
+
+std::string Team::said() {
+  std::string all = printed_;
+  for (const auto& member : members_) {
+    member->child.read_output();
+    all += member->child.printed();
+  }
+  return all;
+}
+
+std::string Team::printed() { return cleaned(said(), kWorkerOutput); }
+
+void Team::end() {
+  printed_ = said();
+  members_.clear();
+}
+
+std::string name_of_rank(int rank, int world_size) {
+  return world_size == 1 ? "your program" : "rank " + std::to_string(rank);
+}
+
+std::string cleaned(std::string_view text, std::size_t limit) { return shown_lines(text, limit); }
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,122 @@
+#pragma once
+/// @file
+/// Team: one worker per rank, and the judge in the middle. A call gives every rank its arguments and collects
+/// the replies; every message between ranks passes through a Switchboard here, so bytes, order and deadlock
+/// are measured where a student's program cannot reach. Whatever a worker does instead of answering becomes
+/// one sentence.
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "judge/wire/wire.hpp"
+#include "ringcraft/comm/switchboard.hpp"
+
+namespace ringcraft::judge {
+
+/// A program did something else than answer. what() is the verdict in one sentence.
+class Misbehaviour : public std::runtime_error {
+ public:
+  enum class Kind : std::uint8_t {
+    kEnded,     ///< it crashed, called exit, was killed by a limit
+    kSilent,    ///< it did not come back in time
+    kMessages,  ///< deadlock, lengths that disagree, a rank that ended while another waits for it
+    kThrew,     ///< it threw an exception
+    kNonsense,  ///< it broke the protocol, or flooded a channel
+  };
+
+  Misbehaviour(Kind kind, const std::string& sentence) : std::runtime_error(sentence), kind_(kind) {}
+  Kind kind() const { return kind_; }
+
+ private:
+  Kind kind_;
+};
+
+/// How the messages of a call are delivered. A right program cannot tell.
+struct Delivery {
+  std::uint64_t seed = 0;               ///< of the Switchboard; 0: at once and in order
+  Sending sending = Sending::kAtStart;  ///< when the bytes of a send leave
+  LinkCost link = {};                   ///< what a message costs in virtual time
+};
+
+/// What a call left behind.
+struct World {
+  std::vector<Bytes> replies;  ///< per rank
+  std::vector<Index> bytes;    ///< moved from rank i to rank j: bytes[i * N + j]
+  std::vector<double> clocks;  ///< virtual seconds of each rank: only messages cost, as Delivery::link says
+  std::vector<int> under_way;  ///< messages that each rank had started and not waited for, at most
+
+  /// Bytes moved from one rank to another.
+  Index moved(int from, int to) const {
+    return bytes[static_cast<std::size_t>(from) * replies.size() + static_cast<std::size_t>(to)];
+  }
+};
+
+/// What a check asks of its workers beyond what all get.
+struct Asked {
+  bool fresh = false;               ///< processes that have served no call yet
+  std::uint64_t address_bytes = 0;  ///< memory of each, its code included; 0: as usual
+};
+
+/// Who runs an exercise for a check: processes (Team), or threads of a program that is debugged
+/// (debug/thread_team.hpp).
+class Workers {
+ public:
+  virtual ~Workers() = default;
+  /// A check begins: its calls count from 1, and what was printed before is forgotten.
+  virtual void begin_check(const Asked& asked) = 0;
+  /// Calls an exercise once on requests.size() ranks. Throws Misbehaviour if any rank does not answer.
+  virtual World call(const std::string& exercise, const std::vector<Bytes>& requests, Delivery delivery) = 0;
+  /// What was printed since begin_check, cleaned of control characters, as far as it was kept.
+  virtual std::string printed() = 0;
+  /// Ends all workers that are processes; the next call starts others.
+  virtual void end() = 0;
+};
+
+/// "your program" if it is alone, "rank 2" among several.
+std::string name_of_rank(int rank, int world_size);
+
+struct Member;  // one worker (round.hpp)
+
+/// The workers of a file. They live over all checks: until the team ends, one of them misbehaves, or a check
+/// asks for others.
+class Team final : public Workers {
+ public:
+  /// Workers run `program`; a call may take this long, and all together some times as long.
+  /// `sees_itself`: they have it open for reading, to tell
+  /// what an address belongs to.
+  Team(std::filesystem::path program, std::chrono::milliseconds per_call, bool sees_itself = false);
+  ~Team() override;
+
+  /// Ends the workers if the check asks for others.
+  void begin_check(const Asked& asked) override;
+  /// After a Misbehaviour all workers are ended.
+  World call(const std::string& exercise, const std::vector<Bytes>& requests, Delivery delivery) override;
+  std::string printed() override;
+  void end() override;
+
+ private:
+  std::string said();
+  std::filesystem::path program_of_next() const;
+
+  std::filesystem::path program_;
+  std::chrono::milliseconds per_call_;
+  bool sees_itself_;
+  Asked asked_;
+  std::vector<std::unique_ptr<Member>> members_;
+  std::string printed_;
+  int calls_ = 0;
+  std::chrono::steady_clock::duration spent_{};  // in all calls
+};
+
+/// The environment of a program with a student's code: nothing, but that a sanitizer leaves crashes to the
+/// judge, and does not report what a killed program still holds.
+std::vector<std::string> worker_environment();
+
+/// Text of a student's program for a report: at most `limit` bytes, control characters replaced.
+std::string cleaned(std::string_view text, std::size_t limit);
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,183 @@
+// Start and check (see judge.hpp).
+#include "judge/verdict/judge.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "judge/build/toolchain.hpp"
+#include "judge/checks/lesson.hpp"
+#include "judge/tree/config.hpp"
+#include "judge/tree/marks.hpp"
+#include "judge/tree/text_file.hpp"
+#include "judge/verdict/diagnosis.hpp"
+#include "judge/verdict/judgement.hpp"
+#include "ringcraft/core/error.hpp"
+#include "ringcraft/io/text_file.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+using verify::Report;
+
+std::set<int> numbers() {
+  std::set<int> result;
+  for (const Lesson& lesson : all_lessons()) result.insert(lesson.number);
+  return result;
+}
+
+// In an exported tree the unpacked file stands for the one in the tree, whose body is sealed.
+std::filesystem::path library_file(const Lesson& lesson) {
+  const auto unsealed = std::filesystem::path(kUnsealedRoot) / lesson.source;
+  if (!kUnsealedRoot.empty() && std::filesystem::exists(unsealed)) return unsealed;
+  return std::filesystem::path(kSourceRoot) / lesson.source;
+}
+
+bool has_body(const Lesson& lesson, const std::string& text, const std::string& file) {
+  return std::ranges::any_of(parse_marks(text, file, numbers()),
+                             [&](const Region& region) { return region.lesson == lesson.number; });
+}
+
+// What `start` writes. Where the body is a prebuilt object, the file in the tree is the skeleton already.
+std::string exercise_text(const Lesson& lesson) {
+  const auto file = library_file(lesson);
+  const std::string text = read_text(file);
+  if (!kUnsealedRoot.empty() && !has_body(lesson, text, file.string())) return text;
+  return skeleton(text, file.string(), numbers(), lesson.number);
+}
+
+// Throws Error if this build cannot judge the lesson.
+void require_judge(const Lesson& lesson) {
+  if (!lesson.can_be_judged())
+    throw Error("check", "a build that runs CUDA kernels on the CPU", "one without Boost.Context and g++",
+                "install libboost-context-dev and delete the folder build", Code::kMissing);
+}
+
+// The checks on what lies in the folder, once `build` has put it there; a kernel's lines have their names.
+Verdict judged(const Lesson& lesson, const CheckOptions& options, const std::string& file,
+               const WorkFolder& folder, const std::function<BuildStep()>& compiles,
+               const std::function<BuildStep()>& belongs) {
+  Team team(worker_program(folder), options.per_call, lesson.is_kernel()),
+      library(library_program(folder), options.per_call);
+  Judgement judgement(lesson, options);
+  judgement.build(compiles, belongs);
+  judgement.check(team, library);
+  Verdict verdict = std::move(judgement).verdict();
+  if (lesson.is_kernel()) name_lines(verdict.report, file, folder);
+  return verdict;
+}
+
+// The known mistakes were judged with one seed, and numbers are part of what is compared: a wrong file is
+// judged once more with that one. Not so if it hangs, which says the same with every seed, and takes its
+// time.
+Fingerprint traits_for_diagnosis(const Lesson& lesson, const Verdict& verdict, CheckOptions options,
+                                 const std::string& file, const WorkFolder& folder) {
+  const bool hangs =
+      std::ranges::find(verdict.outcomes, sign::kHang, &Outcome::sign) != verdict.outcomes.end();
+  const bool built = std::filesystem::exists(worker_program(folder));
+  if (options.seed == kSeedOfTables || verdict.report.good() || hangs || !built)
+    return fingerprint_of(verdict);
+  options.seed = kSeedOfTables;
+  options.progress = {};
+  const auto done = [] { return BuildStep(); };
+  return fingerprint_of(judged(lesson, options, file, folder, done, done));
+}
+
+}  // namespace
+
+std::vector<LessonInfo> lessons() {
+  std::vector<LessonInfo> result;
+  for (const Lesson& l : all_lessons())
+    result.push_back({l.number, l.name, l.title, l.source, l.function, l.can_be_judged()});
+  return result;
+}
+
+std::filesystem::path exercise_file(int lesson, const std::filesystem::path& workspace) {
+  const Lesson& declared = lesson_numbered(lesson);
+  return workspace / declared.name / std::filesystem::path(declared.source).filename();
+}
+
+std::filesystem::path original_file(int lesson) {
+  const Lesson& declared = lesson_numbered(lesson);
+  const auto file = library_file(declared);
+  if (!kUnsealedRoot.empty() && !has_body(declared, read_text(file), file.string()))
+    throw Error("lesson " + std::to_string(lesson), "its solution in this tree", "a compiled object only",
+                "ask whoever gave you the tree", Code::kMissing);
+  return file;
+}
+
+std::filesystem::path started_file(int lesson, const std::filesystem::path& workspace) {
+  const std::filesystem::path file = exercise_file(lesson, workspace);
+  if (!std::filesystem::exists(file))
+    throw Error("check", "your file " + file.string(), "none",
+                "type ./ringcraft start " + std::to_string(lesson) + " to get it");
+  return file;
+}
+
+std::filesystem::path start(int lesson, const std::filesystem::path& workspace) {
+  const std::filesystem::path target = exercise_file(lesson, workspace);
+  begin_file(target, exercise_text(lesson_numbered(lesson)), std::to_string(lesson));
+  return target;
+}
+
+bool untouched(int lesson, const std::filesystem::path& file) {
+  return read_text_file("check", file, kLargestOwnFile) == exercise_text(lesson_numbered(lesson));
+}
+
+Report check(int lesson, const std::filesystem::path& workspace, const CheckOptions& options) {
+  return verdict_on(lesson, workspace, options).report;
+}
+
+Report check_file(int lesson, const std::filesystem::path& file, const CheckOptions& options) {
+  return verdict_on_file(lesson, file, options).report;
+}
+
+Verdict verdict_on(int lesson, const std::filesystem::path& workspace, const CheckOptions& options) {
+  return verdict_on_file(lesson, started_file(lesson, workspace), options);
+}
+
+DebugBuild build_for_debugging(int lesson, const std::filesystem::path& file) {
+  const Lesson& declared = lesson_numbered(lesson);
+  if (declared.is_kernel())
+    throw Error(
+        "check --debug", "a lesson before 201 or after 299", std::to_string(lesson),
+        "a checked launch names file, line and thread already: ./ringcraft check " + std::to_string(lesson));
+  OwnSource source = take_source(file, declared.name);
+  const WorkFolder folder;
+  const CheckOptions options;
+  Team nobody(worker_program(folder), options.per_call);
+  Judgement judgement(declared, options);
+  DebugBuild result;
+  const bool built = judgement.build(
+      [&] { return compile(declared, source, folder); },
+      [&] {
+        const BuildStep allowed = gate(declared, source, folder);
+        return allowed.sentence.empty() ? link_debug(declared, source, folder, result.program) : allowed;
+      });
+  if (built) return result;
+  judgement.check(nobody, nobody);  // skips all of them
+  result.program.clear();
+  result.report = std::move(judgement).verdict().report;
+  return result;
+}
+
+Verdict verdict_on_file(int lesson, const std::filesystem::path& file, const CheckOptions& options) {
+  const Lesson& declared = lesson_numbered(lesson);
+  require_judge(declared);
+  OwnSource source = take_source(file, declared.name);
+  const WorkFolder folder;
+  const std::string name = source.name();
+  Verdict verdict = judged(
+      declared, options, name, folder, [&] { return compile(declared, source, folder); },
+      [&] {
+        BuildStep step = gate(declared, source, folder);
+        if (step.sentence.empty()) step.sentence = link(declared, folder).sentence;
+        return step;
+      });
+  explain(lesson, verdict, traits_for_diagnosis(declared, verdict, options, name, folder));
+  return verdict;
+}
+
+}  // namespace ringcraft::judge

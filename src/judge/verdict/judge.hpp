@@ -1,0 +1,95 @@
+#pragma once
+/// @file
+/// The judge's front door: which exercises there are, how one is started, and the verdict on a student's
+/// file. The file is compiled, put in place of the library's own file, and run in processes that know neither
+/// expected values nor the oracle; the verdict is computed here.
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "judge/checks/outcome.hpp"
+#include "judge/checks/seeds.hpp"
+#include "verify/report/report.hpp"
+
+namespace ringcraft::judge {
+
+/// What the road shows of a lesson.
+struct LessonInfo {
+  int number;
+  std::string name;      ///< "104_merge", its folder below lessons and below the workspace
+  std::string title;     ///< "Merging partial results"
+  std::string source;    ///< the library's own file: "src/ringcraft/attention/merge.cpp"
+  std::string function;  ///< "merge"
+  bool checkable;        ///< whether check can judge it: kernels need a build that runs them on the CPU
+};
+
+/// The lessons that have an exercise, by number.
+std::vector<LessonInfo> lessons();
+
+/// Where the student's file of a lesson lies: WORKSPACE/104_merge/merge.cpp. Throws Error for an unknown
+/// lesson.
+std::filesystem::path exercise_file(int lesson, const std::filesystem::path& workspace);
+
+/// The library's own file of a lesson, with the body between its marks: in src, or in an exported tree where
+/// the build has unpacked it. Throws Error for an unknown lesson, and (kMissing) in a tree that has this body
+/// as a prebuilt object only.
+std::filesystem::path original_file(int lesson);
+/// The same, which must be there: throws Error if the lesson was not started.
+std::filesystem::path started_file(int lesson, const std::filesystem::path& workspace);
+
+/// Writes the exercise file: the library's own with the body taken out. Returns its path. Throws Error for an
+/// unknown lesson, if the file is there already, or if it cannot be written.
+std::filesystem::path start(int lesson, const std::filesystem::path& workspace);
+
+/// Whether a started file is still as `start` writes it: the student has written nothing in it. Throws Error
+/// for an unknown lesson and a file that cannot be read.
+bool untouched(int lesson, const std::filesystem::path& file);
+
+/// How a check is made.
+struct CheckOptions {
+  /// Of all inputs; of a side exercise whose numbers are chosen, the one that it was begun with. Where a file
+  /// is judged for points, one that nobody knows beforehand.
+  std::uint64_t seed = kSeedOfTables;
+  std::chrono::milliseconds per_call{5000};  ///< a call that takes longer counts as hanging
+  /// Called before each step with its claim, how many steps are done, and how many there are.
+  std::function<void(const std::string& claim, int done, int total)> progress;
+};
+
+/// Compiles the student's file and runs all checks of the lesson. Rows "104.compiles" and "104.belongs"
+/// (weight 0) come first; a check whose needs did not pass is skipped, and after a call that hangs all others
+/// are. Throws Error for an unknown lesson, a lesson that was not started, and a missing compiler; never for
+/// what the student's file does.
+verify::Report check(int lesson, const std::filesystem::path& workspace, const CheckOptions& options = {});
+
+/// The same for a file anywhere.
+verify::Report check_file(int lesson, const std::filesystem::path& file, const CheckOptions& options = {});
+
+/// A report, and for each of its rows how it ended.
+struct Verdict {
+  verify::Report report;
+  std::vector<Outcome> outcomes;  ///< one per row of the report
+};
+
+/// check, with what a diagnosis needs beside the report.
+Verdict verdict_on(int lesson, const std::filesystem::path& workspace, const CheckOptions& options = {});
+
+/// check_file, with what a diagnosis needs beside the report.
+Verdict verdict_on_file(int lesson, const std::filesystem::path& file, const CheckOptions& options = {});
+
+/// What build_for_debugging leaves.
+struct DebugBuild {
+  std::filesystem::path program;  ///< empty if the file was not built
+  verify::Report report;          ///< then: why
+};
+
+/// Builds the checks and a student's file into one program, for debuggers and sanitizers: compiled with -g
+/// -O0, and with the address and undefined-behaviour sanitizers where the compiler has them. Called with the
+/// number of the lesson and a seed, it runs every rank as a thread, prints the report, and exits 0 if all
+/// passed. It is no verdict: the student's code runs in the same process. Throws Error as check_file does.
+DebugBuild build_for_debugging(int lesson, const std::filesystem::path& file);
+
+}  // namespace ringcraft::judge

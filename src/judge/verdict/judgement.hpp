@@ -1,0 +1,49 @@
+#pragma once
+/// @file
+/// Judgement: a report on one file as it grows, row by row: the steps of the build, then the checks of the
+/// lesson, with the hint that fits what happened. Who runs the file is another's business (Workers).
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "judge/build/toolchain.hpp"
+#include "judge/checks/lesson.hpp"
+#include "judge/verdict/judge.hpp"
+
+namespace ringcraft::judge {
+
+/// One check of one student's file.
+class Judgement {
+ public:
+  /// Both arguments must live as long.
+  Judgement(const Lesson& lesson, const CheckOptions& options);
+
+  /// The rows "compiles" and "belongs": the first step that fails ends the building, and no check is tried.
+  /// True if none does.
+  bool build(const std::function<BuildStep()>& compiles, const std::function<BuildStep()>& belongs);
+
+  /// A row for every check of the lesson. `library` runs the library's own function.
+  void check(Workers& team, Workers& library);
+
+  /// What was found.
+  Verdict verdict() && { return {std::move(report_), std::move(outcomes_)}; }
+
+ private:
+  verify::ReportRow& begin(const std::string& id, const std::string& claim, double weight);
+  bool build_step(const std::string& id, const std::string& claim, const std::function<BuildStep()>& step);
+  std::string obstacle(const Check& check) const;
+  void judge(const Check& check, Workers& team, Workers& library);
+  void misbehaved(const Misbehaviour& misbehaviour, const Check& check, verify::ReportRow& row);
+
+  const Lesson& lesson_;
+  const CheckOptions& options_;
+  verify::Report report_;
+  std::vector<Outcome> outcomes_;  // one per row
+  std::map<std::string, verify::Status> statuses_;
+  std::string stop_;    // why nothing more is tried
+  std::string remark_;  // about the file, for whoever wonders at a check that failed
+};
+
+}  // namespace ringcraft::judge

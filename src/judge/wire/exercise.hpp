@@ -1,0 +1,177 @@
+#pragma once
+/// @file
+/// Exercise: everything that one exercise needs on both sides of the trust boundary, from the type of its
+/// public function alone. Communicator& and BlockEngine& are supplied by the worker; every other argument
+/// travels there. Views whose elements can be written, and mutable references, travel back with the result;
+/// what is constant in an argument does not, but the worker tells in which of them it changed.
+
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "judge/wire/wire.hpp"
+#include "ringcraft/comm/communicator.hpp"
+#include "ringcraft/engine/block_engine.hpp"
+
+namespace ringcraft::judge {
+
+/// What came back from a call, beside the views that were written.
+template <class R>
+struct Answer {
+  R result;
+  std::uint32_t changed = 0;  ///< bit i: something constant in the function's argument i was changed
+};
+template <>
+struct Answer<void> {
+  std::uint32_t changed = 0;
+};
+
+/// An argument that the worker supplies.
+template <class A>
+inline constexpr bool kSupplied = std::is_same_v<A, Communicator&> || std::is_same_v<A, BlockEngine&>;
+
+template <class A>
+inline constexpr bool kMutableReference =
+    std::is_lvalue_reference_v<A> && !std::is_const_v<std::remove_reference_t<A>> && !kSupplied<A>;
+
+/// How the judge's side takes an argument of declared type A.
+template <class A>
+using Taken = std::conditional_t<kMutableReference<A>, A, const std::remove_cvref_t<A>&>;
+
+/// The judge's side of a call with the travelling arguments A...
+template <class R, class A>
+struct Proxy;
+template <class R, class... A>
+struct Proxy<R, std::tuple<std::type_identity<A>...>> {
+  /// The arguments as bytes.
+  static Bytes request(Taken<A>... arguments) {
+    Writer to;
+    (put(to, arguments), ...);
+    return to.take();
+  }
+
+  /// Reads a reply; writes what travelled back into the same arguments. Throws Error if it is no such reply.
+  static Answer<R> answer(std::span<const std::byte> reply, Taken<A>... arguments) {
+    Reader from(reply);
+    Arena arena;
+    Answer<R> answer;
+    answer.changed = from.number<std::uint32_t>();
+    if constexpr (!std::is_void_v<R>) answer.result = get<R>(from, arena);
+    (take_back<A>(from, arena, arguments), ...);
+    from.end();
+    return answer;
+  }
+
+ private:
+  template <class B>
+  static void take_back(Reader& from, Arena& arena, Taken<B> argument) {
+    if constexpr (is_mutable_view<std::remove_cvref_t<B>>()) {
+      get_into(from, argument);
+    } else if constexpr (kMutableReference<B>) {
+      argument = get<std::remove_cvref_t<B>>(from, arena);
+    }
+  }
+};
+
+template <class A>
+using TravellingOrNone = std::conditional_t<kSupplied<A>, std::tuple<>, std::tuple<std::type_identity<A>>>;
+
+/// The name of an exercise, as a template argument.
+struct ExerciseName {
+  template <std::size_t N>
+  consteval ExerciseName(const char (&name)[N]) {  // NOLINT: a literal is what one writes
+    static_assert(N <= sizeof text, "a longer name than any function here has");
+    for (std::size_t i = 0; i < N; ++i) text[i] = name[i];
+  }
+  char text[48] = {};
+};
+
+/// One exercise. `Function` is the library's own, which is also the solution that a lesson compares with;
+/// `Name` is what it is called by over the wire and in sentences.
+template <auto Function, ExerciseName Name>
+struct Exercise;
+
+template <class R, class... A, R (*Function)(A...), ExerciseName Name>
+struct Exercise<Function, Name> : Proxy<R, decltype(std::tuple_cat(std::declval<TravellingOrNone<A>>()...))> {
+  using Result = R;
+  static constexpr const char* kName = Name.text;
+  /// Whether it takes a communicator: then every rank is a worker of its own.
+  static constexpr bool kDistributed = (std::is_same_v<A, Communicator&> || ...);
+  /// Whether it takes an engine.
+  static constexpr bool kTakesEngine = (std::is_same_v<A, BlockEngine&> || ...);
+
+  /// The worker's side: reads the arguments, calls the function that is linked here, and returns the reply.
+  /// The engine may be missing unless it is taken.
+  static Bytes serve(Reader& from, Communicator& comm, BlockEngine* engine) {
+    return serve(from, comm, engine, std::index_sequence_for<A...>{});
+  }
+
+ private:
+  template <class B>
+  using Held = std::conditional_t<kSupplied<B>, std::remove_reference_t<B>*, std::remove_cvref_t<B>>;
+
+  template <std::size_t... I>
+  static Bytes serve(Reader& from, Communicator& comm, BlockEngine* engine, std::index_sequence<I...>) {
+    Arena arena;
+    std::tuple<Held<A>...> held{hold<A>(from, arena, comm, engine)...};  // braces: from left to right
+    from.end();
+    const Bytes before[] = {constant_bytes<A>(std::get<I>(held))...};
+    Writer reply;
+    const auto finish = [&] {
+      std::uint32_t changed = 0;
+      ((changed |= std::uint32_t{constant_bytes<A>(std::get<I>(held)) != before[I]} << I), ...);
+      reply.number(changed);
+    };
+    if constexpr (std::is_void_v<R>) {
+      Function(pass<A>(std::get<I>(held))...);
+      finish();
+    } else {
+      const R result = Function(pass<A>(std::get<I>(held))...);
+      finish();
+      put(reply, result);
+    }
+    (send_back<A>(reply, std::get<I>(held)), ...);
+    return reply.take();
+  }
+
+  template <class B>
+  static Held<B> hold(Reader& from, Arena& arena, Communicator& comm, BlockEngine* engine) {
+    if constexpr (std::is_same_v<B, Communicator&>) {
+      return &comm;
+    } else if constexpr (std::is_same_v<B, BlockEngine&>) {
+      return engine;
+    } else {
+      return get<Held<B>>(from, arena);
+    }
+  }
+
+  template <class B>
+  static B pass(Held<B>& held) {
+    if constexpr (kSupplied<B>) {
+      return *held;
+    } else {
+      return static_cast<B>(held);
+    }
+  }
+
+  template <class B>
+  static Bytes constant_bytes(const Held<B>& held) {
+    Writer to;
+    if constexpr (!kSupplied<B> && !kMutableReference<B>) put_constant(to, held);
+    return to.take();
+  }
+
+  template <class B>
+  static void send_back(Writer& to, const Held<B>& held) {
+    if constexpr (kSupplied<B>) {
+      return;
+    } else if constexpr (is_mutable_view<Held<B>>()) {
+      put_mutable(to, held);
+    } else if constexpr (kMutableReference<B>) {
+      put(to, held);
+    }
+  }
+};
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,208 @@
+// attend: anyone's tensors in, exact ring attention out.
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "ringcraft/comm/trace.hpp"
+#include "ringcraft/core/error.hpp"
+#include "ringcraft/core/shown.hpp"
+#include "ringcraft/ring/recording.hpp"
+#include "ringcraft/ring/ring.hpp"
+#include "tool/commands/commands.hpp"
+#include "tool/commands/options.hpp"
+#include "tool/ranks/ranks.hpp"
+#include "tool/ranks/tensor_files.hpp"
+#include "tool/ranks/workplace.hpp"
+#include "tool/terminal/output.hpp"
+#include "verify/schedule/chrome_trace.hpp"
+#include "verify/schedule/schedule.hpp"
+
+namespace ringcraft::tool {
+namespace {
+
+struct AttendOptions {
+  std::string input, output, method = "ring", schedule = "reversed", backend = "threads", dtype, trace;
+  int ulysses = 0;
+  MaskOptions mask;
+  RingOptions ring;
+};
+
+// What the flags say, checked before anything is read.
+struct Plan {
+  Method method;
+  Schedule schedule;
+  Backend backend;
+  std::optional<DType> dtype;
+};
+
+Plan plan_of(const AttendOptions& options) {
+  if (!options.trace.empty() && backend_named(options.backend) != Backend::kThreads)
+    throw Error("--trace", "--backend threads, whose ranks share one clock", "--backend " + options.backend,
+                "record it with threads; the schedule is the same");
+  if (options.ulysses != 0) throw Error("--ulysses is not part of this version; use --method ring");
+  layout_named(options.ring.layout);
+  return {method_named(options.method), schedule_named(options.schedule), backend_named(options.backend),
+          options.dtype.empty() ? std::nullopt : std::optional(dtype_named(options.dtype))};
+}
+
+// An answer of this problem's shape, to be filled; without gradients if the input has no dout.
+verify::Answer empty_answer(const Problem& problem, DType type, bool gradients) {
+  const Shape& s = problem.shape;
+  const Extents q{s.batch, s.heads, s.seqlen, s.head_dim}, kv{s.batch, s.kv_heads, s.seqlen, s.head_dim};
+  verify::Answer answer{Buffer(q, type), Buffer({s.batch, s.heads, s.seqlen, 1}, type), {}, {}, {}};
+  if (gradients) {
+    answer.dq = Buffer(q, type);
+    answer.dk = Buffer(kv, type);
+    answer.dv = Buffer(kv, type);
+  }
+  return answer;
+}
+
+// One rank's share, gathered into the answer on rank 0. The ring's passes are recorded, the gathering is not.
+void attend_on(Workplace& workplace, const Problem& problem, const Plan& plan, const verify::Inputs& inputs,
+               verify::Answer& answer, RankTrace* trace) {
+  const Sharding sharding = problem.sharding();
+  Communicator& comm = workplace.comm();
+  BlockEngine& engine = workplace.engine();
+  const int rank = comm.rank();
+  refuse(problem, plan.method, plan.schedule, inputs.dout.empty() ? Pass::kForward : Pass::kBackward, comm,
+         engine);
+
+  const auto shard = [&](const Buffer& whole) { return workplace.taken(scatter(whole, sharding, rank)); };
+  const auto hand_in = [&](Buffer& whole, const Buffer& part) {
+    workplace.gather_to_first(whole, part, sharding);
+  };
+  const Buffer q = shard(inputs.q);
+  const KvBlock kv{shard(inputs.k), shard(inputs.v)};
+  hold(trace, rank, kv);
+  const RingOutput forward = [&] {
+    const Recording recording(trace, comm, engine);
+    return ring_forward(comm, engine, problem, q, kv);
+  }();
+  hand_in(answer.out, forward.output.out);
+  hand_in(answer.lse, forward.output.lse);
+  if (inputs.dout.empty()) return;
+
+  const bool own_first = plan.schedule == Schedule::kForward || hops(problem) == 0;
+  const KvBlock& first = own_first ? kv : forward.last;  // where that comes from, the trace knows
+  const Buffer dout = shard(inputs.dout);
+  hold(trace, rank, kv);  // a new pass: steps count from 0 again
+  const RingGradients backward = [&] {
+    const Recording recording(trace, comm, engine);
+    return ring_backward(comm, engine, problem, plan.schedule, q, first, forward.output, dout);
+  }();
+  hand_in(answer.dq, backward.dq);
+  hand_in(answer.dk, backward.dkv.k);
+  hand_in(answer.dv, backward.dkv.v);
+}
+
+// Draws the trace and proves its schedule; false, and sentences, if that is wrong.
+bool write_trace(const std::string& path, const Trace& trace, const Problem& problem, bool backward) {
+  const verify::ScheduleProof proof =
+      verify::prove_schedule(trace, problem, {.backward = backward, .costs = {}});
+  write_text("--trace", path, verify::chrome_json(trace, proof.replay));
+  std::printf("%s: what every rank did when; https://ui.perfetto.dev draws it\n", path.c_str());
+  for (const verify::Violation& violation : proof.violations)
+    std::printf("wrong schedule: %s\n", violation.sentence.c_str());
+  return proof.good();
+}
+
+// Scores beyond the range of the number type leave no attention to write. A row without a key has lse = -inf.
+void require_finite_result(const verify::Answer& answer) {
+  const auto check = [&]<class T>(std::string_view name, std::span<const T> numbers) {
+    for (const T x : numbers)
+      if (!std::isfinite(x) && !(name == "lse" && x == -std::numeric_limits<T>::infinity()))
+        throw Error(std::string(name), "finite numbers", std::isnan(x) ? "NaN" : "infinity",
+                    "the scores leave the range of " + std::string(name_of(dtype_of<T>())) +
+                        "; take a smaller --softmax-scale, or --dtype float64; nothing is written",
+                    Code::kWrongAnswer);
+  };
+  for (const auto& [name, tensor] : verify::named(answer)) {
+    if (tensor.dtype() == DType::kFloat32) check(name, tensor.values<float>());
+    if (tensor.dtype() == DType::kFloat64) check(name, tensor.values<double>());
+  }
+}
+
+int attend(const AttendOptions& options) {
+  const Plan plan = plan_of(options);
+  for (const auto& [flag, name] : {std::pair{"--input", &options.input}, {"--output", &options.output}})
+    if (name->empty())
+      throw Error(flag, "the name of a file", "an empty one", "see ./ringcraft attend --help");
+  require_other_file("--output", options.output, options.input);
+  require_other_file("--trace", options.trace, options.input);
+  if (!options.trace.empty() && options.trace == options.output)
+    throw Error("--trace", "another file than the output", options.trace, "choose two names");
+  return with_ranks(plan.backend, [&](Ranks& ranks) {
+    const StoredInputs stored = read_inputs(options.input, plan.dtype);
+    const verify::Inputs& inputs = stored.inputs;
+    verify::require_finite(inputs);
+    const Problem problem = problem_of(inputs.q, inputs.k, inputs.v, inputs.dout, options.mask, options.ring);
+    verify::Answer answer = empty_answer(problem, inputs.q.dtype(), !inputs.dout.empty());
+    std::optional<Trace> trace;
+    if (!options.trace.empty()) trace.emplace(problem.world_size);
+    ranks.run(problem.world_size, inputs.q.dtype(), [&](Workplace& place) {
+      attend_on(place, problem, plan, inputs, answer, trace ? &trace->rank(place.comm().rank()) : nullptr);
+    });
+    const bool proved = !trace || write_trace(options.trace, *trace, problem, !inputs.dout.empty());
+    if (ranks.speaks()) {
+      require_finite_result(answer);
+      write_answer(options.output, answer, stored.storage);
+      std::printf("%s: %s%s of %s, %s, %s, %s\n", options.output.c_str(), "out, lse",
+                  inputs.dout.empty() ? "" : ", dq, dk, dv", counted(problem.shape.seqlen, "token").c_str(),
+                  described(problem.mask).c_str(), counted(problem.world_size, "rank").c_str(),
+                  std::string(name_of(problem.layout)).c_str());
+    }
+    return proved ? 0 : static_cast<int>(Code::kWrongAnswer);
+  });
+}
+
+}  // namespace
+
+void add_attend(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("attend", "Exact ring attention over the tensors of a safetensors file");
+  auto options = std::make_shared<AttendOptions>();
+  command
+      ->add_option("--input", options->input,
+                   "q, k, v and, for gradients, dout: [batch, heads, seqlen, head_dim]")
+      ->required()
+      ->type_name("F");
+  command
+      ->add_option("--output", options->output, "Gets out and lse, and dq, dk, dv where the input has dout")
+      ->required()
+      ->type_name("G");
+  options->ring.add_to(*command);
+  options->mask.add_to(*command);
+  command->add_option("--method", options->method, "ring")->capture_default_str()->type_name("M");
+  command->add_option("--ulysses", options->ulysses, "Not in this version")->type_name("U");
+  command->add_option("--schedule", options->schedule, "Way of the gradients: forward or reversed")
+      ->capture_default_str()
+      ->type_name("S");
+  command
+      ->add_option("--backend", options->backend,
+                   "threads; mpi under mpirun -n N; cuda: N virtual ranks on one GPU; cuda-host: the same on "
+                   "the CPU; nccl under mpirun -n N: a GPU for each rank")
+      ->capture_default_str()
+      ->type_name("B");
+  command
+      ->add_option("--dtype", options->dtype,
+                   "float32, float64, or bfloat16, float16 (round inputs and outputs, compute in float32); "
+                   "default: the "
+                   "input's")
+      ->type_name("T");
+  command
+      ->add_option("--trace", options->trace,
+                   "Also prove the schedule, and write what every rank did when as JSON that "
+                   "https://ui.perfetto.dev draws")
+      ->type_name("F");
+  command->footer(
+      "Example: ./ringcraft attend --input qkv.safetensors --output out.safetensors --ranks 4 --layout "
+      "zigzag --causal");
+  command->callback([&action, options] { action = [options] { return attend(*options); }; });
+}
+
+}  // namespace ringcraft::tool

@@ -1,0 +1,47 @@
+#pragma once
+// The ladder climbed on one problem: every stage judged against the stage before it and against the oracle,
+// its costs beside what theory says.
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "verify/ladder/ladder.hpp"
+#include "verify/report/report.hpp"
+
+namespace ringcraft::tool {
+
+// What became of a stage that someone else's code runs.
+struct Climbed {
+  verify::StageResult result;
+  std::string obstacle;  // why there is no result; empty if there is one
+  bool silent = false;   // the obstacle: it did not come back in time
+};
+
+// Who runs the stages, if not the library in this process.
+struct Climber {
+  // `oracle_seconds`: the oracle's time on the shared problem.
+  std::function<Climbed(const verify::Stage&, const Problem&, const verify::Inputs&, double oracle_seconds)>
+      climb;
+  std::function<std::vector<int>(const verify::Stage&)>
+      yours;  // lessons of the stage whose files are the student's
+};
+
+// Runs the stages; with `only`, of the rings those in contiguous layout and in this one. A stage is compared
+// with the stage before it, or where that failed with the oracle alone. A stage of a `climber` that does not
+// come to its end is a row that failed; after one that never came back, those that run all of the same
+// lessons are not tried.
+verify::Report climb_ladder(const std::string& title, const Problem& problem, const verify::Inputs& inputs,
+                            std::optional<Layout> only = {}, const Climber& climber = {});
+
+// The same for these stages, the first of which is verify's first, dense attention: what a float32 stage is
+// measured by.
+verify::Report climb_stages(const std::string& title, std::span<const verify::Stage> stages,
+                            const Problem& problem, const verify::Inputs& inputs,
+                            const Climber& climber = {});
+
+// The report as two tables for people: is each stage right, and what does it cost?
+std::string ladder_tables(const verify::Report& report);
+
+}  // namespace ringcraft::tool

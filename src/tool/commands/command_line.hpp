@@ -1,0 +1,12 @@
+#pragma once
+// The whole command line: all commands with their flags.
+
+#include "tool/commands/commands.hpp"
+
+namespace ringcraft::tool {
+
+// What a command line asks for. Nothing is done before the action is called: --help, too, is an action.
+// Throws Error for a call that no command understands.
+Action parse_command_line(int argc, const char* const* argv);
+
+}  // namespace ringcraft::tool

@@ -1,0 +1,260 @@
+// Road, states, what comes next (see course.hpp).
+#include "tool/course/course.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include "judge/puzzle/puzzle.hpp"
+#include "ringcraft/core/error.hpp"
+#include "ringcraft/core/shown.hpp"
+
+namespace ringcraft::tool {
+namespace {
+
+std::vector<RoadLine> read_road() {
+  const auto path = source_root() / "lessons" / "road.csv";
+  std::ifstream file(path);
+  std::vector<RoadLine> lines;
+  std::string text;
+  std::getline(file, text);  // the names of the columns
+  while (std::getline(file, text)) {
+    const auto a = text.find(','), b = text.find(',', a + 1), c = text.find(',', b + 1);
+    lines.push_back({std::stoi(text.substr(0, a)), text.substr(a + 1, b - a - 1),
+                     text.substr(b + 1, c - b - 1), text.substr(c + 1)});
+  }
+  if (lines.empty())
+    throw Error("lessons", "the road in " + path.string(), "nothing", "check the checkout", Code::kMissing);
+  return lines;
+}
+
+std::string painted(std::string_view text, State state, verify::Colour colour) {
+  if (colour == verify::Colour::kPlain || (state != State::kStarted && state != State::kDone))
+    return std::string(text);
+  return fmt::format("\x1b[{}m{}\x1b[0m", state == State::kDone ? 32 : 33, text);
+}
+
+}  // namespace
+
+std::string_view name_of(State state) {
+  switch (state) {
+    case State::kToCome:
+      return "to come";
+    case State::kAbsent:
+      return "absent";
+    case State::kHere:
+      return "here";
+    case State::kStarted:
+      return "started";
+    case State::kDone:
+      return "done";
+  }
+  return "?";
+}
+
+const std::filesystem::path& source_root() {
+  static const std::filesystem::path root = RINGCRAFT_SOURCE_DIR;
+  return root;
+}
+
+std::filesystem::path workspace() {
+  const char* named = std::getenv("RINGCRAFT_WORKSPACE");
+  return named != nullptr && *named != '\0' ? std::filesystem::absolute(named) : source_root() / "exercises";
+}
+
+Course::Course(std::filesystem::path workspace)
+    : workspace_(std::move(workspace)),
+      road_(read_road()),
+      here_(judge::lessons()),
+      progress_(workspace_ / "progress.txt") {
+  std::erase_if(here_, [](const judge::LessonInfo& lesson) { return !lesson.checkable; });
+}
+
+const RoadLine& Course::line(int lesson) const {
+  const auto found = std::ranges::find(road_, lesson, &RoadLine::number);
+  if (found == road_.end())
+    throw Error("lesson", "a number of the road", std::to_string(lesson), "see ./ringcraft lessons");
+  return *found;
+}
+
+const judge::LessonInfo& Course::info(int lesson) const {
+  const auto found = std::ranges::find(here_, lesson, &judge::LessonInfo::number);
+  if (found == here_.end() && state(lesson) == State::kAbsent)
+    throw Error("lesson " + std::to_string(lesson), "a build that runs CUDA kernels on the CPU", "this one",
+                "install libboost-context-dev and delete the folder build", Code::kMissing);
+  if (found == here_.end()) {
+    const auto planned = std::ranges::find(road_, lesson, &RoadLine::number);
+    throw Error(
+        "lesson", "a lesson that is here",
+        std::to_string(lesson) + (planned == road_.end() ? "" : ", which is to come: " + planned->title),
+        "see ./ringcraft lessons");
+  }
+  return *found;
+}
+
+State Course::state(int lesson) const {
+  const auto is_in = [=](const std::vector<judge::LessonInfo>& lessons) {
+    return std::ranges::find(lessons, lesson, &judge::LessonInfo::number) != lessons.end();
+  };
+  if (!is_in(here_)) return is_in(judge::lessons()) ? State::kAbsent : State::kToCome;
+  if (progress_.passed(std::to_string(lesson))) return State::kDone;
+  return std::filesystem::exists(exercise(lesson)) ? State::kStarted : State::kHere;
+}
+
+int Course::here() const { return static_cast<int>(here_.size()); }
+
+int Course::done() const {
+  return static_cast<int>(std::ranges::count_if(
+      here_, [&](const judge::LessonInfo& lesson) { return state(lesson.number) == State::kDone; }));
+}
+
+std::optional<int> Course::next(int after) const {
+  std::optional<int> earlier;
+  for (const RoadLine& each : road_) {
+    const State now = state(each.number);
+    if (now == State::kToCome || now == State::kAbsent || now == State::kDone) continue;
+    if (each.number > after) return each.number;
+    if (!earlier && each.number != after) earlier = each.number;
+  }
+  if (!earlier && after != 0 && state(after) != State::kDone) return after;  // it alone is left
+  return earlier;
+}
+
+std::optional<int> Course::latest() const {
+  std::optional<int> latest;
+  std::filesystem::file_time_type newest;
+  for (const judge::LessonInfo& lesson : here_) {
+    std::error_code missing;
+    const auto time = std::filesystem::last_write_time(exercise(lesson.number), missing);
+    if (missing || (latest && time <= newest)) continue;
+    latest = lesson.number;
+    newest = time;
+  }
+  return latest;
+}
+
+std::filesystem::path Course::exercise(int lesson) const {
+  return judge::exercise_file(info(lesson).number, workspace_);
+}
+
+std::filesystem::path Course::reading(const std::string& id) const {
+  std::filesystem::path folder = source_root() / "lessons" / info(lesson_of(id)).name;
+  if (id.size() > 4) folder = folder / "puzzles" / id.substr(4);
+  if (!std::filesystem::exists(folder / "README.md"))
+    throw Error("lesson", "an exercise that is here", shown(id), "see ./ringcraft lessons");
+  return folder / "README.md";
+}
+
+std::optional<std::string> Course::id_of(const std::filesystem::path& file) const {
+  const auto found =
+      std::ranges::find(here_, file.parent_path().filename().string(), &judge::LessonInfo::name);
+  if (found == here_.end()) return std::nullopt;
+  const std::string lesson = std::to_string(found->number);
+  if (file == exercise(found->number) || file.extension() == ".hpp" || file.extension() == ".cuh" ||
+      file.extension() == ".h")
+    return lesson;
+  const auto side = source_root() / "lessons" / found->name / "puzzles" / file.stem();
+  if (!std::filesystem::exists(side)) return std::nullopt;
+  return lesson + "." + file.stem().string();
+}
+
+int lesson_of(const std::string& id) {
+  const std::string digits = id.substr(0, id.find('.'));
+  if (digits.size() != 3 || digits.find_first_not_of("0123456789") != digits.npos ||
+      id.substr(digits.size()).find('/') != id.npos || id.size() == 4)
+    throw Error("lesson", "a number of the road, such as 104", shown(id), "see ./ringcraft lessons");
+  return std::stoi(digits);
+}
+
+std::string shown_path(const std::filesystem::path& path) {
+  const auto inside = path.lexically_relative(source_root());
+  return shown((inside.empty() || *inside.begin() == ".." ? path : inside).string(), 200);
+}
+
+std::string title_of(const Course& course, const std::string& id) {
+  return id.size() > 3 ? id : id + " " + course.line(lesson_of(id)).title;
+}
+
+std::string lesson_text(const Course& course, int lesson, const std::string& then) {
+  const std::string id = std::to_string(lesson), function = course.info(lesson).function;
+  const bool done = course.state(lesson) == State::kDone;
+  const std::string task = function.empty() ? "" : (done ? ": " : ": write the body of ") + function;
+  return fmt::format("{} ({})\n  {}\n  reading  {}\n  yours    {}{}\n  then     {}\n", title_of(course, id),
+                     name_of(course.state(lesson)), course.line(lesson).line, shown_path(course.reading(id)),
+                     shown_path(course.exercise(lesson)), task, then);
+}
+
+namespace {
+
+// A side exercise, below its lesson.
+std::string puzzle_line(const Course& course, const judge::Puzzle& puzzle, verify::Colour colour) {
+  const State state = course.progress().passed(puzzle.id)                                    ? State::kDone
+                      : std::filesystem::exists(judge::puzzle_file(puzzle, course.folder())) ? State::kStarted
+                                                                                             : State::kHere;
+  return fmt::format("       {}  {:26} {}: {}\n", painted(fmt::format("{:7}", name_of(state)), state, colour),
+                     puzzle.id, puzzle.kind, puzzle.title);
+}
+
+}  // namespace
+
+std::string road_text(const Course& course, verify::Colour colour) {
+  std::string text, chapter;
+  for (const RoadLine& line : course.road()) {
+    if (line.chapter != chapter) text += (chapter.empty() ? "" : "\n") + line.chapter + "\n";
+    chapter = line.chapter;
+    const State state = course.state(line.number);
+    text += fmt::format("  {}  {}  {:26} {}\n", line.number,
+                        painted(fmt::format("{:7}", name_of(state)), state, colour), line.title, line.line);
+    for (const judge::Puzzle& puzzle : judge::puzzles())
+      if (puzzle.lesson() == line.number) text += puzzle_line(course, puzzle, colour);
+  }
+  if (std::ranges::any_of(course.road(),
+                          [&](const RoadLine& line) { return course.state(line.number) == State::kAbsent; }))
+    text +=
+        "\nabsent: this build runs no kernels on the CPU; install libboost-context-dev and delete the folder "
+        "build\n";
+  text += fmt::format("\n{} of {} lessons done.", course.done(), course.here());
+  const auto next = course.next();
+  if (!next) return text + " " + what_next(course, 0);
+  text += fmt::format(" Next: {} (./ringcraft next)\n", title_of(course, std::to_string(*next)));
+  if (course.done() == 0)
+    text += "Begin there or where you like (./ringcraft start N); a reading is lessons/NNN_name/README.md.\n";
+  return text;
+}
+
+int after(const std::string& id) { return lesson_of(id) - (id.size() > 3 ? 1 : 0); }
+
+std::string what_next(const Course& course, int after) {
+  const auto next = course.next(after);
+  if (!next)
+    return fmt::format(
+        "All {} lessons that are here are done. You have built a ring; ./ringcraft run climbs it, and "
+        "docs/pages leads through the rest of the code.\n",
+        course.here());
+  const bool started = course.state(*next) == State::kStarted;
+  const std::string id = std::to_string(*next);
+  return fmt::format("Next: {}\n  reading  {}\n  then     ./ringcraft {} {}\n", title_of(course, id),
+                     shown_path(course.reading(id)), started ? "check" : "start", id);
+}
+
+Attempt::Attempt(std::string id, std::filesystem::path file)
+    : id_(std::move(id)), print_(fingerprint_of(file)), file_(std::move(file)) {}
+
+void Attempt::finished(const verify::Report& report) const {
+  for (const verify::ReportRow& row : report.rows)
+    if (row.status == verify::Status::kPassed && row.id.ends_with(".compiles") && !row.sentence.empty())
+      std::printf("Your file compiles %s\n", row.sentence.c_str());
+  if (!report.good() || report.points() != report.all_points()) return;
+  try {
+    Course course(workspace());
+    course.progress().add_passed(id_, fingerprint_of(file_) == print_ ? print_ : "");
+    std::fputs(what_next(course, after(id_)).c_str(), stdout);
+  } catch (const Error& error) {  // the verdict stands all the same
+    std::fprintf(stderr, "ringcraft: your progress is not saved: %s\n", shown(error.what(), 4000).c_str());
+  }
+}
+
+}  // namespace ringcraft::tool

@@ -1,0 +1,113 @@
+#pragma once
+// The course as the student's tools see it: the road, what is here of it, and how far the student has come.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "judge/verdict/judge.hpp"
+#include "tool/course/progress.hpp"
+#include "verify/report/report.hpp"
+
+namespace ringcraft::tool {
+
+// What the student can do with a lesson, or has done.
+enum class State {
+  kToCome,
+  kAbsent,  // it is there, but this build cannot judge it: a kernel, without the host executor
+  kHere,
+  kStarted,
+  kDone
+};
+
+// "to come", "absent", "here", "started" or "done".
+std::string_view name_of(State state);
+
+// A line of lessons/road.csv.
+struct RoadLine {
+  int number;
+  std::string title, chapter, line;
+};
+
+// The project's folder, and the student's: exercises/ in it, or what RINGCRAFT_WORKSPACE names.
+const std::filesystem::path& source_root();
+std::filesystem::path workspace();
+
+class Course {
+ public:
+  // Reads the road and the progress. Throws Error if the checkout has no road.
+  explicit Course(std::filesystem::path workspace = tool::workspace());
+
+  const std::vector<RoadLine>& road() const { return road_; }
+  // Throws Error for a number that the road does not have.
+  const RoadLine& line(int lesson) const;
+  State state(int lesson) const;
+  // Lessons that are here, and those of them that are done.
+  int here() const;
+  int done() const;
+  // The first lesson that is here and not done, of those behind `after` on the road and then from its
+  // beginning; nothing if all are done.
+  std::optional<int> next(int after) const;
+  // The same from where the student is: the lesson at hand if it is not done.
+  std::optional<int> next() const { return next(latest().value_or(1) - 1); }
+  // The started lesson whose file was changed last; nothing if none is started.
+  std::optional<int> latest() const;
+
+  // Where a lesson that is here lies. Throw Error for any other.
+  const judge::LessonInfo& info(int lesson) const;
+  std::filesystem::path exercise(int lesson) const;  // WORKSPACE/104_merge/merge.cpp
+  // The reading of a lesson ("104") or of one of its side exercises ("301.deadlock"); hints/ lies beside it.
+  std::filesystem::path reading(const std::string& id) const;
+  // What a file of the workspace belongs to: "104" for the exercise and for headers beside it, "301.deadlock"
+  // for a side exercise; nothing for anything else.
+  std::optional<std::string> id_of(const std::filesystem::path& file) const;
+  const std::filesystem::path& folder() const { return workspace_; }
+  ProgressFile& progress() { return progress_; }
+  const ProgressFile& progress() const { return progress_; }
+
+ private:
+  std::filesystem::path workspace_;
+  std::vector<RoadLine> road_;
+  std::vector<judge::LessonInfo> here_;
+  ProgressFile progress_;
+};
+
+// A path as a person types it in the project's folder.
+std::string shown_path(const std::filesystem::path& path);
+
+// The lesson of an id: 301 of "301" and of "301.deadlock". Throws Error for anything else.
+int lesson_of(const std::string& id);
+
+// "104 Merge", or "301.deadlock".
+std::string title_of(const Course& course, const std::string& id);
+
+// A lesson, what it is about, where its reading and the student's file are, and what to do then.
+std::string lesson_text(const Course& course, int lesson, const std::string& then);
+
+// The road with the student's progress, for a terminal.
+std::string road_text(const Course& course, verify::Colour colour);
+
+// What comes after a lesson or one of its side exercises ("301.deadlock": the lesson itself, if it is not
+// done), as a lesson's number for `after`.
+int after(const std::string& id);
+
+// What comes after a lesson: its title, its command and its reading; at the end of the road, a closing word.
+std::string what_next(const Course& course, int after);
+
+// One attempt at an exercise, from before the check to behind it.
+class Attempt {
+ public:
+  // Takes the fingerprint of the file that is going to be judged.
+  Attempt(std::string id, std::filesystem::path file);
+
+  // Prints what the report's text does not say, the warnings of the student's file and what comes next, and
+  // writes full points to the progress.
+  void finished(const verify::Report& report) const;
+
+ private:
+  std::string id_, print_;
+  std::filesystem::path file_;
+};
+
+}  // namespace ringcraft::tool

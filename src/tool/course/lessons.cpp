@@ -1,0 +1,121 @@
+// lessons, start, check: the course from the command line. The student's workspace is exercises/ in the
+// project's folder.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <random>
+
+#include "judge/puzzle/puzzle.hpp"
+#include "judge/verdict/judge.hpp"
+#include "ringcraft/core/error.hpp"
+#include "tool/attention/own_files.hpp"
+#include "tool/commands/course_commands.hpp"
+#include "tool/course/course.hpp"
+#include "tool/course/puzzles.hpp"
+#include "tool/terminal/output.hpp"
+#include "verify/report/report.hpp"
+
+namespace ringcraft::tool {
+namespace {
+
+const std::filesystem::path kRoot = source_root();
+
+// What to check when nothing is named: the exercise whose file was changed last.
+std::string latest_started() {
+  const Course course;
+  const auto lesson = course.latest();
+  std::optional<std::filesystem::file_time_type> newest;
+  if (lesson) newest = std::filesystem::last_write_time(course.exercise(*lesson));
+  if (const auto puzzle = puzzle_newer(newest, workspace())) return *puzzle;
+  if (!lesson) throw Error("check: no exercise is started; begin with ./ringcraft start 101");
+  return std::to_string(*lesson);
+}
+
+// One that nobody knows beforehand, and that can be typed.
+std::uint64_t any_seed() {
+  std::random_device device;
+  return std::uniform_int_distribution<std::uint64_t>(1, judge::kLargestSeed)(device);
+}
+
+// The same checks in one process, which becomes that of this program: whatever happens is simply seen.
+int debug(const std::string& id, const CheckRequest& request) {
+  if (is_puzzle(id))
+    throw Error("check --debug", "a lesson's number", id, "a side exercise is checked without --debug");
+  const int lesson = lesson_of(id);
+  if (!request.json.empty())
+    throw Error("check", "--debug alone", "--json, too",
+                "leave out one: a debugged program gives no verdict");
+  const auto built = judge::build_for_debugging(lesson, judge::started_file(lesson, workspace()));
+  if (built.program.empty()) {
+    std::fputs(verify::text_of(built.report, colour()).c_str(), stdout);
+    return static_cast<int>(Code::kWrongAnswer);
+  }
+  const std::string number = std::to_string(lesson),
+                    seed = std::to_string(request.seed.value_or(judge::kSeedOfTables));
+  const std::string program = std::filesystem::relative(built.program, kRoot).string();
+  std::printf(
+      "One process, for a debugger or a sanitizer; a verdict is given by ./ringcraft check %s.\n"
+      "To look into it: gdb --args %s %s %s\n\n",
+      number.c_str(), program.c_str(), number.c_str(), seed.c_str());
+  std::fflush(stdout);
+  ::execl(built.program.c_str(), built.program.c_str(), number.c_str(), seed.c_str(), nullptr);
+  throw Error("check", "a program that starts", built.program.string(), "build the tree again",
+              Code::kMissing);
+}
+
+}  // namespace
+
+int show_lessons() {
+  std::fputs(road_text(Course(), colour()).c_str(), stdout);
+  return 0;
+}
+
+int start(const std::string& id, std::optional<std::uint64_t> seed) {
+  if (is_puzzle(id)) {
+    start_puzzle(id, seed, workspace());
+    return 0;
+  }
+  if (seed) throw Error("start", "--seed with a side exercise", id, "leave it out");
+  const int lesson = lesson_of(id);
+  const judge::LessonInfo info = Course().info(lesson);
+  const auto file = judge::start(lesson, workspace());
+  std::printf(
+      "%s is yours: write the body of %s.\nReading: lessons/%s/README.md\nThen: ./ringcraft check %d\n",
+      shown_path(file).c_str(), info.function.c_str(), info.name.c_str(), lesson);
+  return 0;
+}
+
+int check(const CheckRequest& request) {
+  const std::string id = request.id.empty() ? latest_started() : request.id;
+  if (request.debug) return debug(id, request);
+  require_writable("--json", request.json);
+  judge::CheckOptions options;
+  const std::optional<std::uint64_t> form = seed_of_form(id);
+  options.seed = request.seed.value_or(form.value_or(any_seed()));
+  Progress progress(1);
+  options.progress = [&](const std::string& claim, int done, int total) {
+    progress.at(static_cast<double>(done) / std::max(1, total), claim);
+  };
+  const bool puzzle = is_puzzle(id);
+  const bool kernel = !puzzle && Course().info(lesson_of(id)).source.ends_with(".cu");
+  const Attempt attempt(id, puzzle ? judge::puzzle_file(judge::puzzle_named(id), workspace())
+                                   : judge::exercise_file(lesson_of(id), workspace()));
+  verify::Report report = puzzle ? judge::check_puzzle(id, workspace(), options)
+                                 : judge::check(lesson_of(id), workspace(), options);
+  if (kernel && report.good())
+    if (KernelPlace place = kernel_place(Backend::kThreads, Layout::kZigzag); place.gpu) {
+      progress.at(1, "the ladder's stages on " + place.kernels.device);
+      for (verify::ReportRow& row : stages_with_own_file(lesson_of(id), std::move(place), options.seed))
+        report.rows.push_back(std::move(row));
+    }
+  if (!form) report.seed = options.seed;
+  std::fputs(verify::text_of(report, colour()).c_str(), stdout);
+  attempt.finished(report);
+  if (!request.json.empty()) write_json(request.json, report);
+  return report.good() ? 0 : static_cast<int>(Code::kWrongAnswer);
+}
+
+}  // namespace ringcraft::tool

@@ -1,0 +1,19 @@
+#pragma once
+// A fresh start for one exercise, and the way back. No text of the student is ever thrown away.
+
+#include <string>
+
+#include "tool/course/course.hpp"
+
+namespace ringcraft::tool {
+
+// Puts the file of the exercise as `start` gives it in place of the student's, which is kept beside it as
+// merge.cpp.before-reset (and .before-reset.2 ... if that is there). Returns a sentence for the student.
+// Throws Error if there is no file.
+std::string reset(const Course& course, int lesson);
+
+// Puts the file that was kept last back. If the student has written something since, both change places.
+// Throws Error if none is kept.
+std::string undo_reset(const Course& course, int lesson);
+
+}  // namespace ringcraft::tool

@@ -1,0 +1,47 @@
+// Virtual ranks on one device (see device_ranks.hpp). Compiled twice, for a GPU and for the CPU;
+// RINGCRAFT_DEVICE_RANKS is the function's name and RINGCRAFT_DEVICE_BACKEND what it is called on the command
+// line.
+#include "tool/ranks/device_ranks.hpp"
+
+#include "engine/loopback.hpp"
+#include "ringcraft/comm/threads.hpp"
+#include "tool/ranks/device_workplace.hpp"
+#include "tool/ranks/tile_file.hpp"
+
+namespace ringcraft::tool {
+namespace {
+
+using namespace kernels;
+
+class LoopbackRanks final : public Ranks {
+ public:
+  bool speaks() const override { return true; }
+  void run(int world_size, DType type, const std::function<void(Workplace&)>& body) override {
+    require_kernel_type(RINGCRAFT_DEVICE_BACKEND, type);
+    Loopback loopback(world_size);
+    const CudaRungs rungs{.tiles = read_tile_table(tile_sizes_file(), use_device().name)};
+    const auto run_rank = [&](ThreadCommunicator& host) {
+      CudaEngine engine(0, rungs);
+      LoopbackCommunicator comm(host, engine.stream(), loopback);
+      DeviceWorkplace place(comm, engine);
+      body(place);
+      engine.stream().synchronize();  // what went wrong late is heard of here
+    };
+    run_ranks(world_size, run_rank, loopback.options());
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Ranks> RINGCRAFT_DEVICE_RANKS() {
+  try {
+    use_device();
+  } catch (const Error& error) {
+    throw Error("--backend " RINGCRAFT_DEVICE_BACKEND " needs a CUDA device (" + std::string(error.what()) +
+                    "); cuda-host runs the same kernels on the CPU",
+                error.code());
+  }
+  return std::make_unique<LoopbackRanks>();
+}
+
+}  // namespace ringcraft::tool

@@ -1,0 +1,19 @@
+#pragma once
+// Ranks that compute with the CUDA kernels. Which of them a build has, its RINGCRAFT_HAS_... say.
+
+#include <functional>
+#include <memory>
+
+#include "tool/ranks/ranks.hpp"
+
+namespace ringcraft::tool {
+
+// Virtual ranks over loopback: on the CPU, and on the first GPU. Throws Error (Code::kMissing) without one.
+std::unique_ptr<Ranks> cuda_host_ranks();
+std::unique_ptr<Ranks> cuda_ranks();
+
+// This process's rank over NCCL, on a GPU of its own. `host`: the communicator of the job's processes, or of
+// one rank. Throws Error (Code::kMissing) without a GPU or NCCL.
+std::unique_ptr<Ranks> nccl_ranks(Communicator& host);
+
+}  // namespace ringcraft::tool

@@ -1,0 +1,130 @@
+// Ranks as threads or as processes of an MPI job (see ranks.hpp).
+#include "tool/ranks/ranks.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "ringcraft/attention/host_engine.hpp"
+#include "ringcraft/comm/threads.hpp"
+#include "ringcraft/core/error.hpp"
+#include "tool/ranks/device_ranks.hpp"
+#ifdef RINGCRAFT_HAS_MPI
+#include "ringcraft/comm/mpi.hpp"
+#endif
+
+namespace ringcraft::tool {
+namespace {
+
+// On the host: tensors are where they are.
+class HostWorkplace final : public Workplace {
+ public:
+  HostWorkplace(DType type, Communicator& comm) : comm_(comm), engine_(make_host_engine(type)) {}
+  Communicator& comm() override { return comm_; }
+  BlockEngine& engine() override { return *engine_; }
+  Buffer taken(Buffer host) override { return host; }
+
+ private:
+  const Memory& memory() const override { return host_memory(); }
+  void put(Buffer& whole, const Buffer& shard, const Sharding& sharding, int rank) override {
+    gather(whole, shard, sharding, rank);
+  }
+
+  Communicator& comm_;
+  std::unique_ptr<BlockEngine> engine_;
+};
+
+#ifdef RINGCRAFT_HAS_MPI
+// Ends the job with the error's exit code. All ranks refuse a wrong call alike, so rank 0 speaks for them;
+// another rank speaks only if rank 0 has not ended the job shortly after.
+[[noreturn]] void end_job(MpiJob& job, const std::string& sentence, Code code) {
+  const int rank = job.world().rank();
+  if (rank != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
+  std::fprintf(stderr, "ringcraft: %s%s\n", rank == 0 ? "" : ("rank " + std::to_string(rank) + ": ").c_str(),
+               sentence.c_str());
+  job.abort(static_cast<int>(code));
+}
+
+class JobRanks final : public Ranks {
+ public:
+  explicit JobRanks(Communicator& comm) : comm_(comm) {}
+  bool speaks() const override { return comm_.rank() == 0; }
+  void run(int world_size, DType type, const std::function<void(Workplace&)>& body) override {
+    require_job_size(comm_, world_size);
+    HostWorkplace place(type, comm_);
+    body(place);
+  }
+
+ private:
+  Communicator& comm_;
+};
+
+int run_in_job([[maybe_unused]] Backend backend, const std::function<int(Ranks&)>& action) {
+  MpiJob job;
+  try {
+#ifdef RINGCRAFT_HAS_NCCL
+    if (backend == Backend::kNccl) return action(*nccl_ranks(job.world()));
+#endif
+    JobRanks ranks(job.world());
+    return action(ranks);
+  } catch (const Error& error) {
+    end_job(job, error.what(), error.code());
+  } catch (const std::exception& error) {
+    end_job(job, error.what(), Code::kWrongAnswer);
+  }
+}
+#endif
+
+class ThreadRanks final : public Ranks {
+ public:
+  bool speaks() const override { return true; }
+  void run(int world_size, DType type, const std::function<void(Workplace&)>& body) override {
+    run_ranks(world_size, [&](ThreadCommunicator& comm) {
+      HostWorkplace place(type, comm);
+      body(place);
+    });
+  }
+};
+
+#ifdef RINGCRAFT_HAS_NCCL
+// Started by itself, a process is the only rank of its job.
+int run_alone(const std::function<int(Ranks&)>& action) {
+  int exit_code = 0;
+  run_ranks(1, [&](ThreadCommunicator& comm) { exit_code = action(*nccl_ranks(comm)); });
+  return exit_code;
+}
+
+bool started_as_job() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"})
+    if (std::getenv(name) != nullptr) return true;
+  return false;
+}
+#endif
+
+}  // namespace
+
+int with_ranks([[maybe_unused]] Backend backend, const std::function<int(Ranks&)>& action) {
+#ifdef RINGCRAFT_HAS_EXECUTOR
+  if (backend == Backend::kCudaHost) return action(*cuda_host_ranks());
+#endif
+#ifdef RINGCRAFT_HAS_CUDA
+  if (backend == Backend::kCuda) return action(*cuda_ranks());
+#endif
+#ifdef RINGCRAFT_HAS_NCCL
+  if (backend == Backend::kNccl && !started_as_job()) return run_alone(action);
+#endif
+#ifdef RINGCRAFT_HAS_MPI
+  if (backend == Backend::kMpi || backend == Backend::kNccl) return run_in_job(backend, action);
+#endif
+  ThreadRanks ranks;
+  return action(ranks);
+}
+
+void require_job_size(const Communicator& job, int world_size) {
+  if (job.world_size() != world_size)
+    throw Error("--ranks", "the size of the MPI job (" + std::to_string(job.world_size()) + ")",
+                std::to_string(world_size), "start it with mpirun -n " + std::to_string(world_size));
+}
+
+}  // namespace ringcraft::tool

@@ -1,0 +1,30 @@
+#pragma once
+// Where ranks live: as threads of this process, or as processes of an MPI job of which this process is one
+// rank.
+
+#include <functional>
+
+#include "tool/commands/options.hpp"
+#include "tool/ranks/workplace.hpp"
+
+namespace ringcraft::tool {
+
+// The ranks of a backend, seen from this process.
+class Ranks {
+ public:
+  virtual ~Ranks() = default;
+  // Whether this process writes and prints: always with threads, rank 0 in a job.
+  virtual bool speaks() const = 0;
+  // Runs the body on every rank that this process holds: all N with threads, its own in a job. Throws Error
+  // if a job has another size than world_size, and if the ranks do not compute in this number type.
+  virtual void run(int world_size, DType type, const std::function<void(Workplace&)>& body) = 0;
+};
+
+// Runs a command's action on a backend and returns its exit code. In an MPI job an exception that leaves a
+// rank ends the job with the error's exit code; a call that all ranks refuse alike is reported once.
+int with_ranks(Backend backend, const std::function<int(Ranks&)>& action);
+
+// Throws Error unless the job has as many processes as --ranks asks for.
+void require_job_size(const Communicator& job, int world_size);
+
+}  // namespace ringcraft::tool

@@ -1,0 +1,78 @@
+// Progress, colour and JSON (see output.hpp).
+#include "tool/terminal/output.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
+#include "ringcraft/core/error.hpp"
+
+namespace ringcraft::tool {
+
+Progress::Progress(double total) : total_(total), terminal_(isatty(STDERR_FILENO) == 1) {}
+Progress::~Progress() { clear(); }
+
+void Progress::at(double done, const std::string& what) {
+  if (!terminal_) return;
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  if (seconds < 2) return;
+  const double share = std::clamp(done / total_, 0.0, 1.0);
+  constexpr int kWidth = 30;
+  const int filled = static_cast<int>(share * kWidth);
+  clear();
+  std::fprintf(stderr, "[%s%s] %3.0f %%", std::string(static_cast<std::size_t>(filled), '#').c_str(),
+               std::string(static_cast<std::size_t>(kWidth - filled), '.').c_str(), 100 * share);
+  if (share > 0) std::fprintf(stderr, ", %.0f s left", seconds * (1 - share) / share);
+  std::fprintf(stderr, "  %s", what.c_str());
+  std::fflush(stderr);
+  shown_ = true;
+}
+
+void Progress::clear() {
+  if (shown_) std::fputs("\r\033[K", stderr);
+  shown_ = false;
+}
+
+verify::Colour colour() {
+  const char* kind = std::getenv("TERM");
+  const bool dumb = kind != nullptr && std::string_view(kind) == "dumb";
+  const bool terminal = isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr && !dumb;
+  return terminal ? verify::Colour::kTerminal : verify::Colour::kPlain;
+}
+
+std::vector<std::string> whole_environment() {
+  std::vector<std::string> all;
+  for (char** variable = environ; *variable != nullptr; ++variable) all.emplace_back(*variable);
+  return all;
+}
+
+void write_text(const std::string& flag, const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  if (!file.flush()) throw Error(flag, "a file that can be written", path, "check the folder");
+}
+
+void require_writable(const std::string& flag, const std::string& path) {
+  if (path.empty()) return;
+  const std::string ending = std::filesystem::path(path).extension();
+  for (const char* source : {".cpp", ".hpp", ".h", ".cu", ".cuh", ".py", ".md"})
+    if (ending == source)
+      throw Error(flag, "a file for results", path,
+                  "choose a name such as result.json; a source file is kept");
+  std::error_code ignored;
+  const bool was_there = std::filesystem::exists(path, ignored);
+  if (!std::ofstream(path, std::ios::app))
+    throw Error(flag, "a file that can be written", path, "check the folder");
+  if (!was_there) std::filesystem::remove(path, ignored);
+}
+
+void write_json(const std::string& path, const verify::Report& report) {
+  write_text("--json", path, verify::json_of(report));
+}
+
+}  // namespace ringcraft::tool

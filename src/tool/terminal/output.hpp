@@ -1,0 +1,45 @@
+#pragma once
+// What tells people and programs how it goes: a progress bar on standard error, which shows once two seconds
+// have passed and only on a terminal, and a report written as JSON.
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "verify/report/report.hpp"
+
+namespace ringcraft::tool {
+
+class Progress {
+ public:
+  // `total` units of work lie ahead; what a unit is is the caller's choice.
+  explicit Progress(double total);
+  ~Progress();
+  // Says what is being done now and how much is done.
+  void at(double done, const std::string& what);
+
+ private:
+  void clear();
+
+  double total_;
+  bool terminal_, shown_ = false;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// Colour if standard output is a terminal that has some (TERM is not dumb) and NO_COLOR is not set.
+verify::Colour colour();
+
+// NAME=value of all that this process was given, for a child process.
+std::vector<std::string> whole_environment();
+
+// Writes the file that `flag` asks for. Throws Error if it cannot be written.
+void write_text(const std::string& flag, const std::string& path, const std::string& text);
+
+// Throws Error if the file that `flag` asks for cannot be written: better before the work than after it. An
+// empty path asks for nothing.
+void require_writable(const std::string& flag, const std::string& path);
+
+// Writes a report for programs, for --json.
+void write_json(const std::string& path, const verify::Report& report);
+
+}  // namespace ringcraft::tool

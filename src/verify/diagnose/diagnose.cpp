@@ -1,0 +1,198 @@
+// Diagnosis of a wrong claim (see diagnose.hpp): by numbers, then by pictures.
+#include "verify/diagnose/diagnose.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ringcraft/core/shown.hpp"
+#include "verify/diagnose/diagnose_detail.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+constexpr std::size_t kMost = 3;
+
+std::string list_of(const std::vector<std::string>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
+  return text;
+}
+
+// A match as a cause, with what it does not say by itself: which tensors, which ranks, where it was found.
+Cause cause_of(const Match& match, const std::string& elsewhere) {
+  Cause cause = match.suspect->cause;
+  if (match.fit == Fit::kSomeTensors) cause.sentence = list_of(match.tensors) + ": " + cause.sentence;
+  if (match.fit == Fit::kSomeRanks) {
+    std::vector<std::string> ranks;
+    for (const int rank : match.ranks) ranks.push_back(std::to_string(rank));
+    cause.sentence +=
+        "; on " + std::string(ranks.size() == 1 ? "rank " : "ranks ") + list_of(ranks) + " only";
+  }
+  if (!elsewhere.empty()) cause.sentence += "; fits " + elsewhere;
+  cause.sentence += " (by its numbers: " + std::to_string(match.hits) + " of " + std::to_string(match.rows) +
+                    " rows looked at)";
+  return cause;
+}
+
+// The three best. Where no mistake explains all tensors, the best for each tensor goes first.
+std::vector<Cause> best_of(const Found& found, const std::string& elsewhere) {
+  std::vector<const Match*> order;
+  const auto take = [&](const Match& match) {
+    if (std::none_of(order.begin(), order.end(),
+                     [&](const Match* known) { return known->suspect->cause.id == match.suspect->cause.id; }))
+      order.push_back(&match);
+  };
+  std::vector<std::string> explained;
+  for (const Match& match : found.matches)
+    if (std::any_of(match.tensors.begin(), match.tensors.end(), [&](const std::string& name) {
+          return std::find(explained.begin(), explained.end(), name) == explained.end();
+        })) {
+      take(match);
+      explained.insert(explained.end(), match.tensors.begin(), match.tensors.end());
+    }
+  for (const Match& match : found.matches)  // what explains a part is of no interest beside what explains all
+    if (match.fit != Fit::kSomeTensors || found.matches[0].fit == Fit::kSomeTensors) take(match);
+  std::vector<Cause> causes;
+  for (const Match* match : order)
+    if (causes.size() < kMost) causes.push_back(cause_of(*match, elsewhere));
+  return causes;
+}
+
+// Searches one group of tensors; where nothing fits wholly, in other arrangements too.
+struct GroupResult {
+  std::vector<Cause> causes;
+  Found found;
+};
+GroupResult searched(const Evidence& e, TensorGroup group, const Answer& saved, Ranks ranks) {
+  Found found = search(e, group, saved, ring_arrangement(e.problem));
+  const bool weak = found.matches.empty() || found.matches[0].fit == Fit::kSomeTensors;
+  if (weak && ranks == Ranks::kUnknown)
+    if (auto other = search_elsewhere(e, group, saved)) {
+      std::vector<Cause> causes = best_of(*other, other->ring->arrangement().words);
+      return {std::move(causes), std::move(*other)};
+    }
+  std::vector<Cause> causes = best_of(found, "");
+  return {std::move(causes), std::move(found)};
+}
+
+// Whether the gradients are those of the wrong forward pass, found or not.
+bool follows(const Evidence& e, const Found& forward) {
+  const TwistedRing ring(e.problem, e.inputs, e.claim,
+                         forward.ring ? forward.ring->arrangement() : ring_arrangement(e.problem),
+                         e.exponents());
+  const Sample sample = sample_of(e, TensorGroup::kBackward, 12, 6);
+  const Suspect right_formulas{};  // of a wrong out and lse
+  if (match(e, ring, right_formulas, TensorGroup::kBackward, sample).fit == Fit::kAll) return true;
+  return !forward.matches.empty() &&
+         match(e, ring, *forward.matches[0].suspect, TensorGroup::kBackward, sample).fit == Fit::kAll;
+}
+
+void append(std::vector<Cause>& causes, const std::vector<Cause>& more) {
+  for (const Cause& cause : more)
+    if (causes.size() < kMost &&
+        std::none_of(causes.begin(), causes.end(), [&](const Cause& c) { return c.id == cause.id; }))
+      causes.push_back(cause);
+}
+
+// What leaves no number anywhere has many causes: the finding goes first, then what leaves none on these
+// very ranks.
+GroupResult searched_without_numbers(const Evidence& e) {
+  Found found = search(e, TensorGroup::kForward, e.oracle.value, ring_arrangement(e.problem));
+  std::erase_if(found.matches, [](const Match& match) { return match.fit != Fit::kAll; });
+  std::vector<Cause> causes = causes_by_numbers(e, TensorGroup::kForward);
+  append(causes, best_of(found, ""));
+  return {std::move(causes), std::move(found)};
+}
+
+// Mistakes of backward where forward is wrong, too.
+GroupResult searched_after(const Evidence& e, const Found& forward, Ranks ranks) {
+  if (!forward.matches.empty() && forward.matches[0].fit == Fit::kAll) {
+    Found found = search_after(e, forward.matches[0].suspect->twist, forward.ring->arrangement());
+    if (!found.matches.empty()) {
+      std::vector<Cause> causes = best_of(found, "");
+      return {std::move(causes), std::move(found)};
+    }
+  }
+  return searched(e, TensorGroup::kBackward, e.claim, ranks);
+}
+
+// The number type of a claim: that of out, or of a gradient; lse alone is often kept in a wider one.
+DType type_of_claim(const Answer& claim) {
+  for (const Buffer* tensor : {&claim.out, &claim.dq, &claim.dk, &claim.dv})
+    if (!tensor->empty()) return tensor->dtype();
+  return claim.lse.dtype();
+}
+
+// A tensor that a claim does not have speaks against no mistake: it gets the right numbers, and is not looked
+// at.
+void fill_absent(Answer& numbers, const Answer& right, std::array<bool, kAnswerNames.size()>& there) {
+  const auto wanted = named(right);
+  std::size_t t = 0;
+  for (const auto& [name, tensor] : named(numbers)) {
+    there[t] = !tensor.empty();
+    if (!there[t]) tensor = wanted[t].tensor.clone();
+    ++t;
+  }
+}
+
+// Whether no row of out is a number, or all are zero.
+bool all_rows_missing(const Comparison& comparison, const Buffer& out, Position seqlen) {
+  if (!out.empty() && std::ranges::all_of(out.values<double>(), [](double x) { return x == 0; })) return true;
+  return std::any_of(comparison.tensors.begin(), comparison.tensors.end(), [=](const TensorComparison& t) {
+    return t.name == "out" && static_cast<Position>(t.wrong_rows.size()) == seqlen &&
+           std::none_of(t.wrong_rows.begin(), t.wrong_rows.end(),
+                        [](const auto& row) { return std::isfinite(row.second.got); });
+  });
+}
+
+}  // namespace
+
+std::vector<Cause> Diagnosis::causes() const {
+  std::vector<Cause> all;
+  for (std::size_t i = 0; i < kMost; ++i) {
+    if (i < forward.size() && all.size() < kMost) all.push_back(forward[i]);
+    if (i < backward.size() && all.size() < kMost) all.push_back(backward[i]);
+  }
+  return all;
+}
+
+Diagnosis diagnose(const Problem& problem, const Inputs& inputs, const Answer& claim, const Oracle& oracle,
+                   const Comparison& comparison, Ranks ranks) {
+  Diagnosis result;
+  if (comparison.good || comparison.tensors.empty()) return result;
+  const Inputs in = converted(inputs, DType::kFloat64);
+  Answer numbers = converted(claim, DType::kFloat64);
+  Evidence e{problem, in, numbers, oracle, comparison, type_of_claim(claim)};
+  fill_absent(numbers, oracle.value, e.there);
+  const bool forward_wrong = any_wrong(comparison, TensorGroup::kForward);
+  GroupResult forward, backward;
+  if (forward_wrong) {
+    forward = all_rows_missing(comparison, numbers.out, problem.shape.seqlen)
+                  ? searched_without_numbers(e)
+                  : searched(e, TensorGroup::kForward, oracle.value, ranks);
+    result.forward = forward.causes;
+    if (result.forward.empty()) append(result.forward, causes_by_numbers(e, TensorGroup::kForward));
+    if (result.forward.empty()) append(result.forward, causes_by_picture(e));
+  }
+  const bool out_wrong =
+      std::any_of(comparison.tensors.begin(), comparison.tensors.end(),
+                  [](const TensorComparison& t) { return t.name == "out" && t.wrong > 0; });
+  if (any_wrong(comparison, TensorGroup::kBackward)) {
+    if (forward_wrong && follows(e, forward.found)) {
+      result.remarks.push_back(
+          "the gradients are those of this wrong forward pass: nothing more is wrong in backward");
+    } else {
+      backward = out_wrong ? searched_after(e, forward.found, ranks)
+                           : searched(e, TensorGroup::kBackward, oracle.value, ranks);
+      result.backward = backward.causes;
+      if (result.backward.empty()) append(result.backward, causes_by_numbers(e, TensorGroup::kBackward));
+      if (result.backward.empty() && !out_wrong) append(result.backward, causes_by_gradients(e));
+    }
+  }
+  if (forward_wrong || backward.found.ring)
+    result.place = place_of(e, forward_wrong ? forward.found : backward.found);
+  return result;
+}
+
+}  // namespace ringcraft::verify

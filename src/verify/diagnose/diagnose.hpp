@@ -1,0 +1,37 @@
+#pragma once
+/// @file
+/// Why is this claim wrong? First by numbers: the claim is compared with what every known mistake gives on
+/// exactly these inputs. What no mistake gives is judged by its picture, by the size of its errors and by
+/// which gradients are wrong, which is weaker evidence and said to be so.
+
+#include <string>
+#include <vector>
+
+#include "verify/oracle/compare.hpp"
+#include "verify/report/report.hpp"
+
+namespace ringcraft::verify {
+
+/// How much a claim says about where it was computed.
+enum class Ranks : std::uint8_t {
+  kKnown,    ///< number of ranks and layout are those of the problem
+  kUnknown,  ///< other numbers, layouts and tiles are tried too
+};
+
+/// What is known about a wrong claim.
+struct Diagnosis {
+  std::vector<Cause> forward;   ///< of out and lse: at most three, the likeliest first
+  std::vector<Cause> backward;  ///< of dq, dk and dv: likewise
+  std::string place;  ///< the first differing rank, step, tensor, chunk, head and row; empty if none
+  std::vector<std::string> remarks;  ///< what else a person should know
+
+  /// At most three of all, the likeliest first.
+  std::vector<Cause> causes() const;
+};
+
+/// The diagnosis of a claim that `comparison` found wrong; empty for a right one. The oracle is that of the
+/// same inputs. A claim that has not all tensors is judged by those that it has.
+Diagnosis diagnose(const Problem& problem, const Inputs& inputs, const Answer& claim, const Oracle& oracle,
+                   const Comparison& comparison, Ranks ranks = Ranks::kKnown);
+
+}  // namespace ringcraft::verify

@@ -1,0 +1,42 @@
+#pragma once
+/// @file
+/// The parts of a diagnosis; not for users of the harness.
+
+#include <memory>
+#include <optional>
+
+#include "verify/diagnose/diagnose.hpp"
+#include "verify/diagnose/match.hpp"
+
+namespace ringcraft::verify {
+
+/// The mistakes whose numbers a claim has, best first, and the ring in which they were found.
+struct Found {
+  std::vector<Match> matches;
+  std::shared_ptr<const TwistedRing> ring;
+  std::vector<Suspect> made;  ///< combinations of mistakes; matches may point into it
+};
+
+/// Whether a tensor of this group is wrong.
+bool any_wrong(const Comparison& comparison, TensorGroup group);
+
+/// Tries every mistake in one arrangement.
+Found search(const Evidence& evidence, TensorGroup group, const Answer& saved,
+             const Arrangement& arrangement);
+/// Mistakes of backward on top of a mistake of forward that backward repeats; it starts from the claimed out
+/// and lse.
+Found search_after(const Evidence& evidence, const Twist& forward, const Arrangement& arrangement);
+/// As search, in other numbers of ranks, other layouts and tiles; nothing if none of them fits wholly.
+std::optional<Found> search_elsewhere(const Evidence& evidence, TensorGroup group, const Answer& saved);
+
+/// What pictures of wrong rows say.
+std::vector<Cause> causes_by_picture(const Evidence& evidence);
+/// What the choice of wrong gradients says.
+std::vector<Cause> causes_by_gradients(const Evidence& evidence);
+/// What the size of the errors, and numbers that are none, say.
+std::vector<Cause> causes_by_numbers(const Evidence& evidence, TensorGroup group);
+
+/// The first wrong row: rank, step, tensor, chunk, head, local row. `found` may hold no match.
+std::string place_of(const Evidence& evidence, const Found& found);
+
+}  // namespace ringcraft::verify

@@ -1,0 +1,122 @@
+// Diagnosis by the size of errors (see diagnose.hpp): rounding in a lower precision, and numbers that are
+// none.
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "ringcraft/core/shown.hpp"
+#include "verify/diagnose/diagnose_detail.hpp"
+#include "verify/diagnose/twisted/twisted_ring_detail.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+std::string short_number(double x) {
+  std::ostringstream text;
+  text.precision(2);
+  text << x;
+  return text.str();
+}
+
+// Root mean square of error / scale of rows of out that meet so many blocks with a visible key.
+std::string growth_of(const Evidence& e) {
+  const Arrangement ring = ring_arrangement(e.problem);
+  std::vector<double> squares(static_cast<std::size_t>(ring.count() + 1)), counts(squares.size());
+  for (Position p = 0; p < e.problem.shape.seqlen; ++p) {
+    std::size_t blocks = 0;
+    for (const auto& block : ring.blocks)
+      blocks +=
+          std::any_of(block.begin(), block.end(), [&](Position k) { return visible(e.problem.mask, p, k); });
+    const auto got = row_of(e.claim.out, 0, 0, p), want = row_of(e.oracle.value.out, 0, 0, p),
+               scale = row_of(e.oracle.scale.out, 0, 0, p);
+    for (std::size_t c = 0; c < got.size(); ++c) {
+      const double error = scale[c] > 0 ? (got[c] - want[c]) / scale[c] : 0;
+      squares[blocks] += error * error;
+      ++counts[blocks];
+    }
+  }
+  std::string text;
+  for (std::size_t n = 1; n < squares.size(); ++n)
+    if (counts[n] > 0)
+      text += (text.empty() ? "" : ", ") + short_number(std::sqrt(squares[n] / counts[n])) +
+              " in rows that meet " + counted(n, "block");
+  return text;
+}
+
+// Errors of one tensor in parts of their elements' scales.
+struct Errors {
+  double squares = 0, worst = 0;  // the sum of all squares, and the largest
+};
+Errors errors_of(const Buffer& claim, const Buffer& want, const Buffer& scale) {
+  Errors errors;
+  const auto got = claim.values<double>(), wants = want.values<double>(), scales = scale.values<double>();
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double error = got[i] == wants[i] ? 0 : std::fabs(got[i] - wants[i]) / (scales[i] + 1e-288);
+    errors.squares += error * error;
+    errors.worst = std::max(errors.worst, error);
+  }
+  return errors;
+}
+
+// The precision whose rounding is about as large; nothing if the errors are smaller or larger than any. The
+// largest error of rounding is some units in the last place: 2^-8 in bfloat16, 2^-11 in the others.
+std::string precision_of(double rms, double worst, DType claim) {
+  if (claim == DType::kFloat64 && rms > 1e-11 && rms < 2e-6) return "float32";
+  if (!is_half(claim) && rms > 3e-6 && rms < 2e-4 && worst < 0x1p-7) return "float16 or TF32";
+  if (rms >= 2e-4 && rms < 2e-2 && worst < 0x1p-4) return "bfloat16";
+  return "";
+}
+
+bool all_zero(const Buffer& tensor) {
+  return std::ranges::all_of(tensor.values<double>(), [](double x) { return x == 0; });
+}
+
+}  // namespace
+
+std::vector<Cause> causes_by_numbers(const Evidence& e, TensorGroup group) {
+  const bool forward = group == TensorGroup::kForward;
+  double squares = 0, elements = 0, wrong = 0, worst = 0;
+  for (const TensorComparison& tensor : e.comparison.tensors) {
+    if ((tensor.name == "out" || tensor.name == "lse") != forward || tensor.wrong == 0) continue;
+    const auto bad = std::find_if(tensor.wrong_rows.begin(), tensor.wrong_rows.end(), [](const auto& row) {
+      return !std::isfinite(row.second.got) && std::isfinite(row.second.want);
+    });
+    if (bad != tensor.wrong_rows.end()) {
+      const Sharding sharding = e.problem.sharding();
+      return {{"NaN",
+               tensor.name + " is no number first at position " + std::to_string(bad->first) + " (rank " +
+                   std::to_string(sharding.owner_of(bad->first)) + ", local row " +
+                   std::to_string(sharding.local_from_global(bad->first)) + ")",
+               "Does this row meet a block without a visible key (-inf - (-inf)), a score that exp cannot "
+               "hold, or memory that nobody wrote?"}};
+    }
+    const auto t = static_cast<std::size_t>(std::find(kAnswerNames.begin(), kAnswerNames.end(), tensor.name) -
+                                            kAnswerNames.begin());
+    if (all_zero(named(e.claim)[t].tensor))
+      return {{"ZERO", tensor.name + " is zero everywhere", "Which buffer was written, and which returned?"}};
+    const Errors errors =
+        errors_of(named(e.claim)[t].tensor, named(e.oracle.value)[t].tensor, named(e.oracle.scale)[t].tensor);
+    squares += errors.squares;
+    elements += static_cast<double>(tensor.total);
+    wrong += static_cast<double>(tensor.wrong);
+    worst = std::max(worst, errors.worst);
+  }
+  const double rms = std::sqrt(squares / std::max(elements, 1.0));
+  const std::string precision = precision_of(rms, worst, e.precision);
+  // Rounding spares few elements in float64, and none of them is far out; in a claim of low precision many
+  // pass.
+  const double share = e.precision == DType::kFloat64 ? 0.5 : 0.01;
+  if (precision.empty() || worst > 30 * rms || wrong < share * elements) return {};
+  const bool guess = e.precision == DType::kFloat64;  // a small mistake may be as large
+  std::string sentence = "the errors are of the size of rounding to " + precision + " (RMS " +
+                         short_number(rms) + " of the scale): something is kept in it that should not be";
+  if (forward && e.has("out")) sentence += "; error: " + growth_of(e);
+  if (guess) sentence += " (only a guess, by their size)";
+  return {
+      {forward ? "RF12" : "BW13", sentence,
+       forward
+           ? "Which quantities travel or add up, and in which precision: the running out, lse, the scores?"
+           : "Where do small numbers meet a large sum: in which precision do dk and dv travel?"}};
+}
+
+}  // namespace ringcraft::verify

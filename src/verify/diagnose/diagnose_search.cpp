@@ -1,0 +1,161 @@
+// Diagnosis by numbers (see diagnose.hpp): which mistake gives what the claim says?
+#include <algorithm>
+
+#include "verify/diagnose/diagnose_detail.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+// Rows of the three looks: enough to rule a mistake out, to suspect it, to be sure of it.
+constexpr Index kGlance = 2, kLook = 12;
+
+// Rows for the last look, so that it stays within some 1e9 multiplications.
+Index rows_to_confirm(const Problem& p) {
+  const double of_one_row = static_cast<double>(p.shape.seqlen) * static_cast<double>(p.shape.head_dim) *
+                            static_cast<double>(p.shape.group()) * 4;
+  return std::clamp<Index>(static_cast<Index>(1e9 / of_one_row), 24, 400);
+}
+
+const std::vector<Suspect>& suspects_of(TensorGroup group) {
+  return group == TensorGroup::kForward ? forward_suspects() : backward_suspects();
+}
+
+// Blocks of other sums cost the square of the sequence.
+bool affordable(const Evidence& e, const Suspect& suspect) {
+  const double s = static_cast<double>(e.problem.shape.seqlen);
+  return !TwistedRing::slow(suspect.twist) ||
+         s * s * static_cast<double>(e.problem.shape.head_dim * e.problem.shape.group()) < 5e9;
+}
+
+void sort_by_fit(std::vector<Match>& matches) {
+  std::stable_sort(matches.begin(), matches.end(), [](const Match& a, const Match& b) {
+    return a.fit != b.fit ? a.fit > b.fit : a.tensors.size() > b.tensors.size();
+  });
+}
+
+// Mistakes of which the sample shows nothing that speaks against them.
+std::vector<Match> matches_in(const Evidence& e, const TwistedRing& ring,
+                              const std::vector<Suspect>& suspects, TensorGroup group) {
+  const Sample glance = sample_of(e, group, kGlance, 0), look = sample_of(e, group, kLook, kLook);
+  const Sample all = sample_of(e, group, rows_to_confirm(e.problem), rows_to_confirm(e.problem));
+  std::vector<Match> matches;
+  for (const bool slow : {false, true}) {
+    for (const Suspect& suspect : suspects) {
+      if (TwistedRing::slow(suspect.twist) != slow || !affordable(e, suspect)) continue;
+      if (match(e, ring, suspect, group, glance).fit == Fit::kNone) continue;
+      if (match(e, ring, suspect, group, look).fit == Fit::kNone) continue;
+      const Match sure = match(e, ring, suspect, group, all);
+      if (sure.fit != Fit::kNone) matches.push_back(sure);
+    }
+    sort_by_fit(matches);
+    const bool clear = !matches.empty() && matches[0].fit == Fit::kAll;
+    if (clear && e.problem.shape.seqlen > 1024) break;
+  }
+  return matches;
+}
+
+// A forward mistake whose lse is wrong in its own way besides.
+void add_lse_mistakes(const Evidence& e, Found& found) {
+  std::vector<Suspect> made;
+  for (const Match& match : found.matches) {
+    if (match.fit != Fit::kSomeTensors || match.tensors != std::vector<std::string>{"out"}) continue;
+    for (const Suspect& lse : forward_suspects()) {
+      if (lse.twist.lse == LseTwist::kRight) continue;
+      Suspect both = *match.suspect;
+      both.twist.lse = lse.twist.lse;
+      both.cause.sentence += "; and " + lse.cause.sentence;
+      made.push_back(both);
+    }
+    if (made.size() > 40) break;
+  }
+  found.made = std::move(made);
+  const std::vector<Match> more = matches_in(e, *found.ring, found.made, TensorGroup::kForward);
+  for (const Match& match : more)
+    if (match.fit == Fit::kAll) found.matches.push_back(match);
+  sort_by_fit(found.matches);
+}
+
+// Gradients that are those of the wrong forward pass speak for no mistake of backward, though each mistake
+// that leaves them alone gives them, too.
+void leave_out_what_follows(const Evidence& e, const Twist& forward, Found& found) {
+  const Index rows = rows_to_confirm(e.problem);
+  const Suspect nothing{{}, forward};
+  const std::vector<std::string> follow =
+      match(e, *found.ring, nothing, TensorGroup::kBackward, sample_of(e, TensorGroup::kBackward, rows, rows))
+          .tensors;
+  for (Match& match : found.matches)
+    std::erase_if(match.tensors,
+                  [&](const std::string& name) { return std::ranges::count(follow, name) > 0; });
+  const bool nan_spreads = any_wrong(e.comparison, TensorGroup::kForward);
+  std::erase_if(found.matches, [=](const Match& match) {
+    return match.tensors.empty() || (nan_spreads && match.told == 0);
+  });
+}
+
+}  // namespace
+
+bool any_wrong(const Comparison& comparison, TensorGroup group) {
+  for (const TensorComparison& tensor : comparison.tensors)
+    if (!tensor.wrong_rows.empty() &&
+        (tensor.name == "out" || tensor.name == "lse") == (group == TensorGroup::kForward))
+      return true;
+  return false;
+}
+
+Found search(const Evidence& e, TensorGroup group, const Answer& saved, const Arrangement& arrangement) {
+  Found found{
+      {}, std::make_shared<const TwistedRing>(e.problem, e.inputs, saved, arrangement, e.exponents()), {}};
+  found.matches = matches_in(e, *found.ring, suspects_of(group), group);
+  if (group == TensorGroup::kBackward) leave_out_what_follows(e, {}, found);
+  const bool clear = !found.matches.empty() && found.matches[0].fit == Fit::kAll;
+  if (group == TensorGroup::kForward && e.has("lse") && !clear && !found.matches.empty())
+    add_lse_mistakes(e, found);
+  return found;
+}
+
+Found search_after(const Evidence& e, const Twist& forward, const Arrangement& arrangement) {
+  Found found{
+      {}, std::make_shared<const TwistedRing>(e.problem, e.inputs, e.claim, arrangement, e.exponents()), {}};
+  for (const Suspect& suspect : backward_suspects()) {
+    const Twist& t = suspect.twist;
+    Twist both = forward;
+    both.weights = t.weights, both.delta = t.delta, both.dout = t.dout, both.dq = t.dq;
+    both.journey = t.journey, both.group = t.group, both.stale = t.stale, both.negated = t.negated;
+    both.swapped = t.swapped, both.dv_turned = t.dv_turned, both.dk_turned = t.dk_turned;
+    both.dq_scales = t.dq_scales, both.dk_scales = t.dk_scales;
+    both.dkv_ranks = t.dkv_ranks, both.dq_ranks = t.dq_ranks;
+    found.made.push_back({suspect.cause, both});
+  }
+  found.matches = matches_in(e, *found.ring, found.made, TensorGroup::kBackward);
+  leave_out_what_follows(e, forward, found);
+  return found;
+}
+
+std::optional<Found> search_elsewhere(const Evidence& e, TensorGroup group, const Answer& saved) {
+  const Position seqlen = e.problem.shape.seqlen;
+  std::vector<Arrangement> places;
+  for (const int n : {2, 3, 4, 6, 8})
+    for (const Layout layout : kLayouts) {
+      if (n > seqlen || (n == e.problem.world_size && layout == e.problem.layout)) continue;
+      Problem other = e.problem;
+      other.world_size = n;
+      other.layout = layout;
+      places.push_back(ring_arrangement(other));
+    }
+  for (const Position tile : {16, 32, 64, 128})
+    if (tile < seqlen) places.push_back(tiled_arrangement(seqlen, tile));
+  const Sample glance = sample_of(e, group, kGlance, 0);
+  for (const Arrangement& place : places) {
+    const TwistedRing ring(e.problem, e.inputs, saved, place, e.exponents());
+    const auto promising = [&](const Suspect& suspect) {
+      return (!TwistedRing::slow(suspect.twist) || seqlen <= 512) &&
+             match(e, ring, suspect, group, glance).fit >= Fit::kSomeRanks;
+    };
+    if (std::none_of(suspects_of(group).begin(), suspects_of(group).end(), promising)) continue;
+    Found found = search(e, group, saved, place);
+    if (!found.matches.empty() && found.matches[0].fit == Fit::kAll) return found;
+  }
+  return {};
+}
+
+}  // namespace ringcraft::verify

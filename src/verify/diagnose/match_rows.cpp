@@ -1,0 +1,104 @@
+// Which rows a match looks at, and when two rows are the same (see match.hpp).
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "verify/diagnose/match.hpp"
+#include "verify/diagnose/twisted/twisted_ring_detail.hpp"
+
+namespace ringcraft::verify {
+
+bool Evidence::has(std::string_view name) const {
+  const auto known = std::find(kAnswerNames.begin(), kAnswerNames.end(), name);
+  return known != kAnswerNames.end() && there[static_cast<std::size_t>(known - kAnswerNames.begin())];
+}
+
+Evidence::Nearness Evidence::nearness() const {
+  switch (precision) {
+    case DType::kFloat64:
+      return {1e-12, 1e-12};
+    case DType::kFloat32:
+      return {64 * 0x1p-23, 64 * 0x1p-23};
+    case DType::kBFloat16:
+    case DType::kFloat16:
+      break;
+  }
+  return {12, 4 * unit_roundoff(precision)};
+}
+
+ExponentRange Evidence::exponents() const {
+  if (precision == DType::kFloat64) return {};
+  return {.low = -103.9, .high = 88.7};
+}
+
+bool same_row(std::span<const double> got, std::span<const double> want, std::span<const double> unit,
+              Evidence::Nearness nearness, bool no_key) {
+  constexpr double kTiny = 1e-290;
+  for (std::size_t c = 0; c < got.size(); ++c) {
+    if (got[c] == want[c]) continue;
+    if (std::isnan(want[c]) || std::isinf(want[c])) {
+      if (std::isnan(got[c]) || (std::isinf(got[c]) && !no_key)) continue;
+      return false;
+    }
+    if (no_key && !std::isfinite(got[c])) continue;
+    if (!(std::fabs(got[c] - want[c]) <=
+          nearness.unit * unit[c] + nearness.relative * std::fabs(want[c]) + kTiny))
+      return false;
+  }
+  return true;
+}
+
+namespace {
+
+// Every n-th so that at most `count` are left, the first and the last among them.
+template <class T>
+std::vector<T> thinned(const std::vector<T>& all, Index count) {
+  const auto size = static_cast<Index>(all.size());
+  if (size <= count) return all;
+  std::vector<T> some;
+  for (Index i = 0; i < count; ++i)
+    some.push_back(all[static_cast<std::size_t>(i * (size - 1) / std::max<Index>(count - 1, 1))]);
+  return some;
+}
+
+// Rows of tensors of one kind: first the wrong ones of those named, then others, each in two heads.
+std::vector<RowPlace> rows_of(const Evidence& e, const std::vector<std::string>& names, Index heads,
+                              Index wrong, Index right) {
+  std::vector<RowPlace> bad;
+  std::set<Position> known;
+  for (const TensorComparison& tensor : e.comparison.tensors) {
+    if (std::find(names.begin(), names.end(), tensor.name) == names.end()) continue;
+    for (const auto& [position, difference] : tensor.wrong_rows)
+      if (known.insert(position).second) bad.push_back({difference.batch, difference.head, position});
+  }
+  std::sort(bad.begin(), bad.end(),
+            [](const RowPlace& a, const RowPlace& b) { return a.position < b.position; });
+  std::vector<RowPlace> good;
+  for (Position p = 0; p < e.problem.shape.seqlen; ++p)
+    if (!known.contains(p)) good.push_back({0, 0, p});
+  std::vector<RowPlace> rows = thinned(bad, wrong);
+  const std::vector<RowPlace> others = thinned(good, right);
+  rows.insert(rows.end(), others.begin(), others.end());
+  const std::size_t count = rows.size();
+  for (std::size_t i = 0; i < count && e.problem.shape.batch * heads > 1; ++i) {  // another head each
+    const Index at =
+        (rows[i].batch * heads + rows[i].head + 1 + static_cast<Index>(i)) % (e.problem.shape.batch * heads);
+    const RowPlace other{at / heads, at % heads, rows[i].position};
+    if (!(other == rows[i])) rows.push_back(other);
+  }
+  return rows;
+}
+
+}  // namespace
+
+Sample sample_of(const Evidence& e, TensorGroup group, Index wrong, Index right) {
+  const Shape& s = e.problem.shape;
+  if (group == TensorGroup::kForward)
+    return {
+        rows_of(e, e.has("lse") ? std::vector<std::string>{"out", "lse"} : std::vector<std::string>{"out"},
+                s.heads, wrong, right),
+        {}};
+  return {rows_of(e, {"dq"}, s.heads, wrong, right), rows_of(e, {"dk", "dv"}, s.kv_heads, wrong, right)};
+}
+
+}  // namespace ringcraft::verify

@@ -1,0 +1,96 @@
+// Mistakes that show in out or lse (see suspects.hpp). Ids of two letters and a number are those of the
+// lessons' misconceptions; words name what is about the dump or the call.
+#include "ringcraft/core/error.hpp"
+#include "verify/diagnose/suspects_detail.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+// What is no mistake of the algorithm: how the tensors were written, or what the flags say.
+std::vector<Suspect> dump_suspects() {
+  return {
+      {{"flags-causal", "the numbers are those of a causal mask: right, if you add --causal",
+        "Which mask does the code that wrote the claim apply?"},
+       {.mask = MaskTwist::kCausalAdded}},
+      {{"rows-layout", "the rows stand rank by rank, in the order of the layout: right otherwise",
+        "Before writing, who brings each row back to its global position?"},
+       {.rows = RowTwist::kLayoutOrder}},
+      {{"ZZ4", "the rows were put back by the permutation instead of its inverse",
+        "Whose row is row 13 now: is what un-permutes the inverse of what permuted?"},
+       {.rows = RowTwist::kInverseOrder}},
+      {{"dump-bshd",
+        "the memory is that of [batch, seqlen, heads, head_dim]: right, once transposed to "
+        "[batch, heads, seqlen, head_dim]",
+        "Was the tensor viewed in another shape where it should have been transposed?"},
+       {.rows = RowTwist::kHeadsInside}},
+  };
+}
+
+std::vector<Suspect> tail_suspects() {
+  std::vector<Suspect> all;
+  for (const int granule : {0, 16, 32, 64, 128}) {
+    const std::string of = granule == 0 ? "blocks of equal length for all ranks"
+                                        : "blocks of " + std::to_string(granule) + " keys";
+    all.push_back({{"BL1", "the keys behind the last whole block are dropped (" + of + ")",
+                    "How many blocks cover 100 keys in steps of 32?"},
+                   {.tail = TailTwist::kDropped, .granule = granule}});
+    all.push_back({{"BL2", "the last block is filled up with keys of zeros, which vote (" + of + ")",
+                    "A key of zeros has score 0, not minus infinity: who votes with it?"},
+                   {.tail = TailTwist::kZeroPadded, .granule = granule}});
+  }
+  return all;
+}
+
+std::vector<Suspect> lse_suspects() {
+  using L = LseTwist;
+  return {
+      {{"LSE-base2", "lse is to the base 2, not e", "Which logarithm does the kernel that wrote lse use?"},
+       {.lse = L::kBase2}},
+      {{"LSE-max", "lse is the row's maximum", "What does lse hold beyond the largest score?"},
+       {.lse = L::kMaximum}},
+      {{"LSE-sum", "lse is l, the sum of exp(score - maximum)",
+        "How do m and l make the logarithm of sum exp(score)?"},
+       {.lse = L::kSum}},
+      {{"LSE-log-sum", "lse is log l: the maximum is not added back",
+        "How do m and l make the logarithm of sum exp(score)?"},
+       {.lse = L::kLogSum}},
+      {{"LSE-exp", "lse is the sum of exp(score): the logarithm is missing",
+        "What does the l of lse stand for?"},
+       {.lse = L::kExp}},
+      {{"LSE-zero", "lse is 0: it was never written", "Does the kernel that you call hand out lse at all?"},
+       {.lse = L::kZero}},
+      {{"LSE-last", "lse is that of the last block alone", "Which keys does the lse of a row sum over?"},
+       {.lse = L::kLastBlock}},
+      {{"LSE-own", "lse is that of the own block alone", "Which keys does the lse of a row sum over?"},
+       {.lse = L::kOwnBlock}},
+      {{"LSE-last-max", "lse takes the maximum of the last block",
+        "To which maximum is l relative at the end?"},
+       {.lse = L::kLastMaximum}},
+      {{"MG11", "lse is the sum of the blocks' lse",
+        "Logarithms add when the numbers are multiplied: are they?"},
+       {.lse = L::kAdded}},
+      {{"LSE-negative", "lse has the wrong sign", "Is it log(sum) or log(1 / sum)?"}, {.lse = L::kNegative}},
+  };
+}
+
+}  // namespace
+
+const std::vector<Suspect>& forward_suspects() {
+  static const std::vector<Suspect> all = [] {
+    std::vector<Suspect> suspects;
+    for (const auto& some : {dump_suspects(), score_suspects(), mask_suspects(), ring_suspects(),
+                             merge_suspects(), lse_suspects(), tail_suspects()})
+      suspects.insert(suspects.end(), some.begin(), some.end());
+    return suspects;
+  }();
+  return all;
+}
+
+const Suspect& suspect_named(const std::string& id) {
+  for (const auto* all : {&forward_suspects(), &backward_suspects()})
+    for (const Suspect& suspect : *all)
+      if (suspect.cause.id == id) return suspect;
+  throw Error("suspect", "an id of the tables", "'" + id + "'", "see suspects_forward.cpp");
+}
+
+}  // namespace ringcraft::verify

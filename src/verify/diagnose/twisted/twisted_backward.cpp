@@ -1,0 +1,244 @@
+// The backward half of a twisted ring (see twisted_ring.hpp): P is computed again from lse, dS = P (dP -
+// delta), and dk, dv are sums over the ranks whose parts a journey brings home.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "verify/diagnose/twisted/twisted_ring_detail.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+constexpr double kNothing = -std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+bool TwistedRing::slow(const Twist& twist) {
+  return twist.weights == WeightTwist::kMaximum || twist.weights == WeightTwist::kBlockLse ||
+         twist.delta == DeltaTwist::kBlockOut || twist.delta == DeltaTwist::kBlockShare ||
+         twist.delta == DeltaTwist::kRawOut;
+}
+
+// Over the right mask and scale: these mistakes are about which sums are used, not about which pairs.
+const TwistedRing::BlockSums& TwistedRing::sums(const Query& query, int block) const {
+  const Index row =
+      (query.batch * problem_.shape.heads + query.head) * problem_.shape.seqlen + query.position;
+  const auto found = sums_.find({row, block});
+  if (found != sums_.end()) return found->second;
+  const BlockPartial part = partial({}, problem_.mask, query, {block, block, block, false}, false);
+  BlockSums result{part.max, part.lse(), 0};
+  if (part.max != kNothing)
+    result.delta = dot(row_of(in_.dout, query.batch, query.head, query.position), part.out) / part.sum;
+  return sums_.emplace(std::pair{row, block}, result).first->second;
+}
+
+double TwistedRing::maximum(const Query& query) const {
+  double largest = kNothing;
+  for (int block = 0; block < arrangement_.count(); ++block)
+    largest = std::max(largest, sums(query, block).max);
+  return largest;
+}
+
+// What is subtracted from a score before exp.
+double TwistedRing::weight_shift(const Twist& twist, const Query& query, int block) const {
+  const double lse = row_of(saved_.lse, query.batch, query.head, query.position)[0];
+  switch (twist.weights) {
+    case WeightTwist::kMaximum:
+      return maximum(query);
+    case WeightTwist::kBlockLse:
+      return sums(query, block).lse;
+    case WeightTwist::kBase2Lse:
+      return lse / std::numbers::ln2;
+    default:
+      return lse;
+  }
+}
+
+Position TwistedRing::dout_row(const Twist& twist, const Query& query) const {
+  return dealt(twist.dout, query.rank, query.local);
+}
+
+double TwistedRing::delta(const Twist& twist, const Query& query, int block) const {
+  const auto rows = [&](Position position) {
+    return dot(row_of(in_.dout, query.batch, query.head, position),
+               row_of(saved_.out, query.batch, query.head, query.position));
+  };
+  const double right = rows(dout_row(twist, query));
+  const double lse = row_of(saved_.lse, query.batch, query.head, query.position)[0];
+  switch (twist.delta) {
+    case DeltaTwist::kNone:
+      return 0;
+    case DeltaTwist::kRawOut:
+      return right * std::exp(lse - maximum(query));
+    case DeltaTwist::kBlockOut:
+      return sums(query, block).delta;
+    case DeltaTwist::kBlockShare: {
+      const BlockSums& block_sums = sums(query, block);
+      return block_sums.max == kNothing ? 0 : block_sums.delta * std::exp(block_sums.lse - lse);
+    }
+    case DeltaTwist::kAdded:
+      return -right;
+    case DeltaTwist::kPlainRows:
+      return rows(dealt(DealTwist::kPlain, query.rank, query.local));
+    case DeltaTwist::kRight:
+      break;
+  }
+  return right;
+}
+
+// P and dS of one visible pair. `block` is the one that the mask took the key for.
+TwistedRing::PairTerms TwistedRing::terms(const Twist& twist, const Query& query, int block, Position key,
+                                          double dout_v) const {
+  const double factor = twist.weights == WeightTwist::kUnscaled ? 1 : scale(twist);
+  const double score =
+      factor * dot(row_of(in_.q, query.batch, query.head, query.position),
+                   row_of(in_.k, kv_batch(twist, query.batch), kv_head(twist, query.head), key));
+  const double shift = weight_shift(twist, query, block);
+  PairTerms result;
+  result.p = shift == kNothing ? 0 : range_.exp(score - shift);
+  result.ds = result.p * (dout_v - delta(twist, query, block));
+  if (twist.negated == Done::kYes) result.ds = -result.ds;
+  return result;
+}
+
+std::vector<double> TwistedRing::dq(const Twist& twist, const RowPlace& row) const {
+  const RowPlace from = source(twist, row, problem_.shape.heads);
+  const Query at = query(from.batch, from.head, from.position);
+  const Mask mask = mask_of(twist);
+  const Index batch = kv_batch(twist, at.batch), head = kv_head(twist, at.head);
+  const std::span<const double> dout = row_of(in_.dout, at.batch, at.head, dout_row(twist, at));
+  std::vector<double> sum(static_cast<std::size_t>(in_.q.extents().width), 0.0);
+  const int count = steps(twist) - (twist.dq == DqTwist::kOneShort ? 1 : 0);
+  for (int step = twist.walk == WalkTwist::kOwnSkipped ? 1 : 0; step < count; ++step) {
+    const View here = view(twist, at.rank, step);
+    const int data = twist.stale == Done::kYes ? at.rank : here.keys;
+    std::vector<double> part(sum.size(), 0.0);
+    bool any = false;
+    for (Index b = 0; arrangement_.at(here.label, b) >= 0; ++b) {
+      const Position key = dealt(twist.keys, data, b),
+                     value = dealt(twist.keys, twist.stale == Done::kYes ? data : here.values, b);
+      if (key < 0 || value < 0) break;
+      if (!sees(twist, mask, at, here.label, b)) continue;
+      any = true;
+      const PairTerms pair = terms(twist, at, here.label, key, dot(dout, row_of(in_.v, batch, head, value)));
+      add(part, pair.ds, row_of(in_.k, batch, head, key));
+    }
+    if (twist.dq == DqTwist::kLastStep || (twist.dq == DqTwist::kLastSeen && any))
+      sum = part;
+    else if (twist.dq != DqTwist::kLastSeen && (twist.dq != DqTwist::kOwnBlock || step == 0))
+      add(sum, 1, part);
+  }
+  const double factor =
+      std::pow(scale(twist), twist.dq_scales) * std::pow(arrangement_.count(), twist.dq_ranks);
+  for (double& x : sum) x *= factor;
+  return sum;
+}
+
+// Whose parts of whose block end on `owner`: pairs of (block, rank that computed the part).
+std::vector<std::pair<int, int>> TwistedRing::journey(const Twist& twist, int owner) const {
+  const int n = arrangement_.count();
+  const auto on = [&](int rank) { return arrangement_.wrapped(rank); };
+  std::vector<std::pair<int, int>> parts;
+  for (int t = 0; t < n; ++t) switch (twist.journey) {
+      case JourneyTwist::kRight:
+        parts.emplace_back(owner, on(owner + t));
+        break;
+      case JourneyTwist::kOneStepShort:
+        if (t + 1 < n) parts.emplace_back(owner, on(owner + t));
+        break;
+      case JourneyTwist::kStay:
+        parts.emplace_back(on(owner - t), owner);
+        break;
+      case JourneyTwist::kOneHopShort:
+        parts.emplace_back(on(owner + 1), on(owner + 1 + t));
+        break;
+      case JourneyTwist::kOneHopLong:
+        parts.emplace_back(on(owner - 1), on(owner - 1 + t));
+        break;
+      case JourneyTwist::kOpposite:
+        parts.emplace_back(on(owner - 2 * t), on(owner - t));
+        break;
+      case JourneyTwist::kOppositeShort:
+        parts.emplace_back(on(owner - 1 - 2 * t), on(owner - 1 - t));
+        break;
+      case JourneyTwist::kReset:
+        if (t + 1 == n) parts.emplace_back(owner, on(owner + t));
+        break;
+      case JourneyTwist::kOwnOnly:
+        if (t == 0) parts.emplace_back(owner, owner);
+        break;
+      case JourneyTwist::kLastRank:
+        if (t == 0) parts.emplace_back(owner, n - 1);
+        break;
+    }
+  return parts;
+}
+
+// What the queries of `rank` give to row b of `block`, of all heads that read this key head.
+void TwistedRing::add_part(const Twist& twist, const Mask& mask, const RowPlace& row, int block, int rank,
+                           KvRows& to) const {
+  const Shape& s = problem_.shape;
+  const Index b = arrangement_.local[static_cast<std::size_t>(row.position)];
+  const int data = twist.stale == Done::kYes ? rank : block;
+  // At step t rank r holds block r - t; the twist of the label is asked at that step.
+  const View here = view(twist, rank, arrangement_.ring ? arrangement_.wrapped(rank - block) : block);
+  const Position key = dealt(twist.keys, data, b), label = arrangement_.at(here.label, b);
+  if (key < 0 || label < 0) return;
+  for (Index head = 0; head < s.heads; ++head) {
+    if (kv_head(twist, head) != row.head) continue;
+    const bool first = head == 0 || kv_head(twist, head - 1) != row.head;
+    const bool last = head + 1 == s.heads || kv_head(twist, head + 1) != row.head;
+    if (twist.group == GroupTwist::kLastHead && !last) continue;
+    if (twist.group == GroupTwist::kFirstHead && !first) continue;
+    const double share = twist.group == GroupTwist::kAverage ? 1.0 / static_cast<double>(s.group()) : 1.0;
+    const std::span<const double> value = row_of(in_.v, row.batch, row.head, key);
+    for (Index a = 0; arrangement_.at(rank, a) >= 0; ++a) {
+      const Query at = query(row.batch, head, arrangement_.at(rank, a));
+      if (!sees(twist, mask, at, here.label, b)) continue;
+      const std::span<const double> dout = row_of(in_.dout, at.batch, at.head, dout_row(twist, at));
+      const PairTerms pair = terms(twist, at, here.label, key, dot(dout, value));
+      add(to.dk, share * pair.ds, row_of(in_.q, at.batch, at.head, at.position));
+      add(to.dv, share * pair.p, dout);
+    }
+  }
+}
+
+// Row `position` of P dout and of dS q, where the transposes belong.
+void TwistedRing::add_turned(const Twist& twist, const Mask& mask, const RowPlace& row, KvRows& to) const {
+  const Shape& s = problem_.shape;
+  for (Index head = 0; head < s.heads; ++head) {
+    if (kv_head(twist, head) != row.head) continue;
+    const Query at = query(row.batch, head, row.position);
+    const std::span<const double> dout = row_of(in_.dout, at.batch, at.head, at.position);
+    for (Position key = 0; key < s.seqlen; ++key) {
+      if (!visible(mask, at.position, key)) continue;
+      const int block = arrangement_.owner[static_cast<std::size_t>(key)];
+      const PairTerms pair = terms(twist, at, block, key, dot(dout, row_of(in_.v, row.batch, row.head, key)));
+      add(to.dk, pair.ds, row_of(in_.q, at.batch, at.head, key));
+      add(to.dv, pair.p, row_of(in_.dout, at.batch, at.head, key));
+    }
+  }
+}
+
+KvRows TwistedRing::dkv(const Twist& twist, const RowPlace& row) const {
+  const RowPlace from = source(twist, row, problem_.shape.kv_heads);
+  const std::vector<double> zero(static_cast<std::size_t>(in_.q.extents().width), 0.0);
+  KvRows sum{zero, zero};
+  const Mask mask = mask_of(twist);
+  const int owner = arrangement_.owner[static_cast<std::size_t>(from.position)];
+  for (const auto& [block, rank] : journey(twist, owner)) add_part(twist, mask, from, block, rank, sum);
+  if (twist.dv_turned == Done::kYes || twist.dk_turned == Done::kYes) {
+    KvRows turned{zero, zero};
+    add_turned(twist, mask, from, turned);
+    if (twist.dv_turned == Done::kYes) sum.dv = turned.dv;
+    if (twist.dk_turned == Done::kYes) sum.dk = turned.dk;
+  }
+  const double ranks = std::pow(arrangement_.count(), twist.dkv_ranks);
+  const double factor = std::pow(scale(twist), twist.dk_scales) * ranks;
+  for (double& x : sum.dk) x *= factor;
+  for (double& x : sum.dv) x *= ranks;
+  if (twist.swapped == Done::kYes) std::swap(sum.dk, sum.dv);
+  return sum;
+}
+
+}  // namespace ringcraft::verify

@@ -1,0 +1,110 @@
+// The forward half of a twisted ring (see twisted_ring.hpp): a row meets one block after another.
+#include <algorithm>
+#include <cmath>
+
+#include "verify/diagnose/twisted/twisted_ring_detail.hpp"
+
+namespace ringcraft::verify {
+
+double dot(std::span<const double> a, std::span<const double> b) {
+  double sum = 0;
+  const double *left = a.data(), *right = b.data();
+  const std::size_t n = a.size();
+#pragma omp simd reduction(+ : sum)
+  for (std::size_t c = 0; c < n; ++c) sum += left[c] * right[c];
+  return sum;
+}
+
+TwistedRing::TwistedRing(const Problem& problem, const Inputs& inputs, const Answer& saved,
+                         Arrangement arrangement, ExponentRange exponent_range)
+    : problem_(problem),
+      in_(inputs),
+      saved_(saved),
+      arrangement_(std::move(arrangement)),
+      range_(exponent_range) {}
+
+// The first position that a twist of the tail drops.
+Position TwistedRing::first_dropped(const Twist& twist) const {
+  const Position seqlen = problem_.shape.seqlen;
+  if (twist.tail != TailTwist::kDropped) return seqlen;
+  const Position granule = twist.granule > 0 ? twist.granule : arrangement_.count();
+  return seqlen - seqlen % granule;
+}
+
+namespace {
+
+// A score and, unless it votes in the sum alone, its value.
+struct Vote {
+  double score;
+  std::span<const double> value;  // empty: none
+};
+
+BlockPartial partial_of(const std::vector<Vote>& votes, Index width) {
+  BlockPartial result;
+  result.out.assign(static_cast<std::size_t>(width), 0.0);
+  for (const Vote& vote : votes) result.max = std::max(result.max, vote.score);
+  for (const Vote& vote : votes) {
+    const double weight = std::exp(vote.score - result.max);
+    result.sum += weight;
+    if (!vote.value.empty()) add(result.out, weight, vote.value);
+  }
+  result.keys = static_cast<int>(votes.size());
+  return result;
+}
+
+}  // namespace
+
+BlockPartial TwistedRing::partial(const Twist& twist, const Mask& mask, const Query& query, const View& view,
+                                  bool last) const {
+  const Index batch = kv_batch(twist, query.batch), head = kv_head(twist, query.head);
+  const std::span<const double> q = row_of(in_.q, query.batch, query.head, query.position);
+  const Buffer &k = view.crossed ? in_.v : in_.k, &v = view.crossed ? in_.k : in_.v;
+  const double factor = scale(twist);
+  const Position dropped = first_dropped(twist);
+  std::vector<Vote> votes;
+  for (Index b = 0;; ++b) {
+    const Position key = dealt(twist.keys, view.keys, b), value = dealt(twist.keys, view.values, b);
+    if (key < 0 || value < 0) break;
+    if (arrangement_.at(view.keys, b) >= dropped) continue;
+    const bool seen = sees(twist, mask, query, view.label, b);
+    if (!seen && twist.masked == MaskedTwist::kRight) continue;
+    const bool zero = !seen && twist.masked == MaskedTwist::kScoreZero;
+    votes.push_back({zero ? 0.0 : factor * dot(q, row_of(k, batch, head, key)),
+                     seen || zero ? row_of(v, batch, head, value) : std::span<const double>{}});
+  }
+  if (twist.tail == TailTwist::kZeroPadded && last) {
+    const Position granule = twist.granule > 0 ? twist.granule : arrangement_.count();
+    const Position seqlen = problem_.shape.seqlen, padding = (granule - seqlen % granule) % granule;
+    for (Position pad = seqlen; pad < seqlen + padding; ++pad)
+      if (visible(mask, query.position, pad)) votes.push_back({0.0, {}});
+  }
+  BlockPartial result = partial_of(votes, in_.v.extents().width);
+  result.source = view.keys;
+  return result;
+}
+
+std::vector<BlockPartial> TwistedRing::partials(const Twist& twist, const RowPlace& row) const {
+  const Mask mask = mask_of(twist);
+  const Query at = query(row.batch, row.head, row.position);
+  std::vector<BlockPartial> result;
+  const int count = steps(twist), last_block = arrangement_.count() - 1;
+  for (int step = twist.walk == WalkTwist::kOwnSkipped ? 1 : 0; step < count; ++step) {
+    const View here = view(twist, at.rank, step);
+    result.push_back(partial(twist, mask, at, here, here.keys == last_block));
+  }
+  return result;
+}
+
+Merged TwistedRing::forward(const Twist& twist, const RowPlace& row, int steps) const {
+  const RowPlace from = source(twist, row, problem_.shape.heads);
+  std::vector<BlockPartial> blocks = partials(twist, from);
+  if (steps >= 0 && static_cast<std::size_t>(steps) < blocks.size())
+    blocks.resize(static_cast<std::size_t>(steps));
+  if (blocks.empty()) return {std::vector<double>(static_cast<std::size_t>(in_.v.extents().width), 0.0)};
+  Merged result = merged(twist.merge, twist.lse, blocks, query(0, 0, from.position).rank, range_);
+  if (twist.scale == ScaleTwist::kAfterSoftmax)
+    for (double& x : result.out) x *= problem_.softmax_scale;
+  return result;
+}
+
+}  // namespace ringcraft::verify

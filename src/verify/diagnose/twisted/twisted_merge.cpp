@@ -1,0 +1,278 @@
+// Right and wrong merges of partial results (see twisted_merge.hpp). Each is a few lines over a running state
+// (O, m, l), over normalised partials with their lse, or over plain sums.
+#include "verify/diagnose/twisted/twisted_merge.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace ringcraft::verify {
+namespace {
+
+constexpr double kNothing = -std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+using Vector = std::vector<double>;
+using Partials = std::vector<BlockPartial>;
+
+// to = a to + b from
+void combine(Vector& to, double a, double b, const Vector& from) {
+  for (std::size_t c = 0; c < to.size(); ++c) to[c] = a * to[c] + b * from[c];
+}
+
+Vector times(Vector v, double x) {
+  for (double& value : v) value *= x;
+  return v;
+}
+
+// The running state (O, m, l).
+struct State {
+  Vector out;
+  double max = kNothing, sum = 0;
+
+  // Adds a block; the factors of the old O and l are given, the new ones are right.
+  template <class Factors>
+  void add(const BlockPartial& block, Factors factors) {
+    const double larger = std::max(max, block.max);
+    const auto [for_out, for_sum] = factors(max == kNothing ? 0.0 : std::exp(max - larger));
+    const double from = std::exp(block.max - larger);
+    combine(out, for_out, from, block.out);
+    sum = for_sum * sum + from * block.sum;
+    max = larger;
+  }
+  Merged finished() const {
+    if (max == kNothing) return {out, kNothing};
+    return {times(out, 1 / sum), max + std::log(sum)};
+  }
+};
+
+State empty_state(const Partials& partials) { return {Vector(partials.at(0).out.size(), 0.0)}; }
+
+struct Factors {
+  double out, sum;
+};
+
+Factors rescaling(MergeTwist merge, double f) {
+  switch (merge) {
+    case MergeTwist::kSumNotRescaled:
+      return {f, 1};
+    case MergeTwist::kOutNotRescaled:
+      return {1, f};
+    case MergeTwist::kNoRescale:
+      return {1, 1};
+    case MergeTwist::kInverseFactor:
+      return {f == 0 ? 0 : 1 / f, f == 0 ? 0 : 1 / f};
+    default:
+      return {f, f};
+  }
+}
+
+Merged running(MergeTwist merge, const Partials& partials) {
+  State state = empty_state(partials);
+  for (const BlockPartial& block : partials) {
+    if (block.max == kNothing) continue;
+    state.add(block, [&](double f) { return rescaling(merge, f); });
+    if (merge == MergeTwist::kDividedEachStep) state.out = times(state.out, 1 / state.sum);
+  }
+  Merged result = state.finished();
+  if (merge == MergeTwist::kDividedEachStep || merge == MergeTwist::kNotDivided) result.out = state.out;
+  return result;
+}
+
+Merged begun_anew(MergeTwist merge, const Partials& partials) {
+  State state = empty_state(partials);
+  for (const BlockPartial& block : partials)
+    if (merge == MergeTwist::kLastStep || block.max != kNothing) {
+      state = empty_state(partials);
+      if (block.max != kNothing) state.add(block, [](double f) { return Factors{f, f}; });
+    }
+  return state.finished();
+}
+
+// Weighted sums of o = O / l over the blocks that see a key.
+Merged weighted(MergeTwist merge, const Partials& partials, const ExponentRange& range) {
+  Merged result{Vector(partials.at(0).out.size(), 0.0), running(MergeTwist::kRight, partials).lse};
+  double total = 0, keys = 0;
+  int seen = 0;
+  for (const BlockPartial& block : partials) {
+    if (block.max == kNothing) continue;
+    const Vector o = times(block.out, 1 / block.sum);
+    double weight = 1;
+    if (merge == MergeTwist::kByCount) weight = block.keys;
+    if (merge == MergeTwist::kUnshifted) weight = range.exp(block.lse());
+    if (merge == MergeTwist::kRunningAverage)
+      combine(result.out, seen == 0 ? 0 : 0.5, seen == 0 ? 1 : 0.5, o);
+    else if (merge == MergeTwist::kRawBlocks)
+      combine(result.out, 1, std::exp(block.lse() - result.lse), block.out);
+    else
+      combine(result.out, 1, weight, o);
+    total += weight;
+    keys += block.keys;
+    ++seen;
+  }
+  if (merge == MergeTwist::kRunningAverage || merge == MergeTwist::kRawBlocks) return result;
+  if (merge == MergeTwist::kAverageOfAll) total = static_cast<double>(partials.size());
+  if (seen > 0) result.out = times(result.out, 1 / total);
+  if (merge == MergeTwist::kUnshifted && seen > 0) result.lse = std::log(total);
+  return result;
+}
+
+// Two normalised results at a time.
+Merged pairwise(MergeTwist merge, const Partials& partials, const ExponentRange& range) {
+  Merged result{Vector(partials.at(0).out.size(), 0.0), kNothing};
+  for (const BlockPartial& block : partials) {
+    if (block.max == kNothing) continue;
+    const Vector o = times(block.out, 1 / block.sum);
+    if (result.lse == kNothing) {
+      result = {o, block.lse()};
+      continue;
+    }
+    const double a = result.lse, b = block.lse(), larger = std::max(a, b);
+    const double right = larger + std::log(std::exp(a - larger) + std::exp(b - larger));
+    const double lse = merge == MergeTwist::kLogOnePlusExp ? a + std::log(1 + range.exp(b - a)) : right;
+    double old_weight = std::exp(a - lse), new_weight = std::exp(b - lse);
+    if (merge == MergeTwist::kSwapped) std::swap(old_weight, new_weight);
+    combine(result.out, old_weight, new_weight, o);
+    result.lse = lse;
+  }
+  return result;
+}
+
+// Sums whose maxima are lost, fixed or taken from one block: O = sum of f O_b, over a divisor.
+Merged summed(MergeTwist merge, const Partials& partials, const ExponentRange& range) {
+  Vector out(partials.at(0).out.size(), 0.0);
+  double largest = kNothing, total = 0, keys = 0, one_sum = 0;
+  for (const BlockPartial& block : partials) largest = std::max(largest, block.max);
+  if (largest == kNothing) return {out, kNothing};
+  double reference = largest;
+  if (merge == MergeTwist::kNoMaximum) reference = 0;
+  if (merge == MergeTwist::kMaximumFromZero) reference = std::max(largest, 0.0);
+  for (const BlockPartial& block : partials) {
+    if (block.max == kNothing) continue;
+    const double factor = merge == MergeTwist::kMaximumLost ? 1 : range.exp(block.max - reference);
+    combine(out, 1, factor, block.out);
+    total += factor * block.sum;
+    keys += block.keys;
+    if (merge != MergeTwist::kFirstSum || one_sum == 0) one_sum = block.sum;
+  }
+  if (merge == MergeTwist::kDividedByCount) return {times(out, 1 / keys), reference + std::log(total)};
+  if (merge == MergeTwist::kFirstSum || merge == MergeTwist::kLastSum) total = one_sum;
+  return {times(out, 1 / total), reference + std::log(total)};
+}
+
+// Running O and l over blocks that were divided by their own l.
+Merged divided_blocks(Partials partials) {
+  const double lse = running(MergeTwist::kRight, partials).lse;
+  State state = empty_state(partials);
+  for (BlockPartial& block : partials) {
+    if (block.max == kNothing) continue;
+    block.out = times(block.out, 1 / block.sum);
+    state.add(block, [](double f) { return Factors{f, f}; });
+  }
+  return {state.finished().out, lse};
+}
+
+Merged with_nan(MergeTwist merge, const Partials& partials) {
+  Merged result = running(MergeTwist::kRight, partials);
+  bool poisoned = false;
+  for (const BlockPartial& block : partials) {
+    poisoned = poisoned || block.max == kNothing;
+    if (merge == MergeTwist::kNanForFirst) break;
+  }
+  if (poisoned) {
+    std::fill(result.out.begin(), result.out.end(), kNan);
+    result.lse = kNan;
+  }
+  return result;
+}
+
+Merged result_of(MergeTwist merge, const Partials& partials, const ExponentRange& range) {
+  switch (merge) {
+    case MergeTwist::kAverage:
+    case MergeTwist::kAverageOfAll:
+    case MergeTwist::kRunningAverage:
+    case MergeTwist::kByCount:
+    case MergeTwist::kUnshifted:
+    case MergeTwist::kRawBlocks:
+      return weighted(merge, partials, range);
+    case MergeTwist::kSwapped:
+    case MergeTwist::kLogOnePlusExp:
+      return pairwise(merge, partials, range);
+    case MergeTwist::kMaximumLost:
+    case MergeTwist::kNoMaximum:
+    case MergeTwist::kMaximumFromZero:
+    case MergeTwist::kDividedByCount:
+    case MergeTwist::kFirstSum:
+    case MergeTwist::kLastSum:
+      return summed(merge, partials, range);
+    case MergeTwist::kDividedBlocks:
+      return divided_blocks(partials);
+    case MergeTwist::kLastSeen:
+    case MergeTwist::kLastStep:
+      return begun_anew(merge, partials);
+    case MergeTwist::kNanForEmpty:
+    case MergeTwist::kNanForFirst:
+      return with_nan(merge, partials);
+    default:
+      return running(merge, partials);
+  }
+}
+
+double twisted_lse(LseTwist twist, const Partials& partials, double lse, int own) {
+  double largest = kNothing, sum_of_lse = 0;
+  const BlockPartial* last = nullptr;
+  for (const BlockPartial& block : partials) {
+    if (block.max == kNothing) continue;
+    largest = std::max(largest, block.max);
+    sum_of_lse += block.lse();
+    last = &block;
+  }
+  if (last == nullptr) return lse;
+  switch (twist) {
+    case LseTwist::kBase2:
+      return lse / std::numbers::ln2;
+    case LseTwist::kMaximum:
+      return largest;
+    case LseTwist::kSum:
+      return std::exp(lse - largest);
+    case LseTwist::kLogSum:
+      return lse - largest;
+    case LseTwist::kExp:
+      return std::exp(lse);
+    case LseTwist::kZero:
+      return 0;
+    case LseTwist::kOwnBlock:
+      for (const BlockPartial& block : partials)
+        if (block.source == own) return block.lse();
+      return lse;
+    case LseTwist::kLastBlock:
+      return last->lse();
+    case LseTwist::kLastMaximum:
+      return last->max + lse - largest;
+    case LseTwist::kAdded:
+      return sum_of_lse;
+    case LseTwist::kNegative:
+      return -lse;
+    case LseTwist::kRight:
+      return lse;
+  }
+  return lse;
+}
+
+}  // namespace
+
+double ExponentRange::exp(double x) const {
+  if (x > high) return std::numeric_limits<double>::infinity();
+  return x < low ? 0.0 : std::exp(x);
+}
+
+double BlockPartial::lse() const { return max == kNothing ? kNothing : max + std::log(sum); }
+
+Merged merged(MergeTwist merge, LseTwist lse, const std::vector<BlockPartial>& partials, int own,
+              const ExponentRange& range) {
+  Merged result = result_of(merge, partials, range);
+  if (lse != LseTwist::kRight) result.lse = twisted_lse(lse, partials, result.lse, own);
+  return result;
+}
+
+}  // namespace ringcraft::verify

@@ -1,0 +1,95 @@
+#pragma once
+/// @file
+/// What a wrong implementation gives: sharded attention in double, row by row, with one Twist. A diagnosis
+/// compares these numbers with a claim. Only the rows that are asked for are computed, each in O(seqlen), so
+/// that a hundred mistakes can be tried on a long sequence.
+
+#include <map>
+#include <vector>
+
+#include "verify/diagnose/twisted/arrangement.hpp"
+#include "verify/diagnose/twisted/twist.hpp"
+#include "verify/diagnose/twisted/twisted_merge.hpp"
+#include "verify/oracle/oracle.hpp"
+
+namespace ringcraft::verify {
+
+/// One row of a tensor. For k and v `head` is a key head.
+struct RowPlace {
+  Index batch = 0, head = 0;
+  Position position = 0;
+
+  friend bool operator==(const RowPlace&, const RowPlace&) = default;
+};
+
+/// Rows of dk and dv.
+struct KvRows {
+  std::vector<double> dk, dv;  ///< [head_dim]
+};
+
+/// Attention of one problem in one arrangement. The inputs are float64 and must outlive it; so must `saved`,
+/// the out and lse that backward starts from (those of the claim, or right ones).
+class TwistedRing {
+ public:
+  /// `exponent_range` is that of exp in the claim's number type.
+  TwistedRing(const Problem& problem, const Inputs& inputs, const Answer& saved, Arrangement arrangement,
+              ExponentRange exponent_range = {});
+
+  const Arrangement& arrangement() const { return arrangement_; }
+  /// out and lse of a row; after the first `steps` steps alone, if that is not negative.
+  Merged forward(const Twist& twist, const RowPlace& row, int steps = -1) const;
+  /// A row of dq.
+  std::vector<double> dq(const Twist& twist, const RowPlace& row) const;
+  /// A row of dk and dv.
+  KvRows dkv(const Twist& twist, const RowPlace& row) const;
+  /// The blocks that a row meets, one after another, each by itself; and whose they are.
+  std::vector<BlockPartial> partials(const Twist& twist, const RowPlace& row) const;
+  /// Whether the rows of this twist need the softmax of single blocks in backward, which costs more.
+  static bool slow(const Twist& twist);
+
+ private:
+  struct View;   // what is in hand at one step
+  struct Query;  // a query row with its place in its shard
+
+  struct BlockSums {  // the softmax of one row over the visible keys of one block
+    double max, lse;  // -inf if there is none
+    double delta;     // dout . out of that block, divided by its own sum
+  };
+  struct PairTerms {
+    double p = 0, ds = 0;  // weight; P (dP - delta)
+  };
+
+  View view(const Twist& twist, int rank, int step) const;
+  int steps(const Twist& twist) const;
+  Query query(Index batch, Index head, Position position) const;
+  RowPlace source(const Twist& twist, const RowPlace& row, Index heads) const;
+  Mask mask_of(const Twist& twist) const;
+  bool sees(const Twist& twist, const Mask& mask, const Query& query, int label, Index b) const;
+  Index kv_head(const Twist& twist, Index head) const;
+  Index kv_batch(const Twist& twist, Index batch) const;
+  double scale(const Twist& twist) const;
+  Position dealt(DealTwist deal, int block, Index row) const;
+  BlockPartial partial(const Twist& twist, const Mask& mask, const Query& query, const View& view,
+                       bool last) const;
+  void add_tail(const Twist& twist, const Mask& mask, const Query& query, BlockPartial& partial) const;
+  Position first_dropped(const Twist& twist) const;
+  const BlockSums& sums(const Query& query, int block) const;
+  double maximum(const Query& query) const;
+  double weight_shift(const Twist& twist, const Query& query, int block) const;
+  double delta(const Twist& twist, const Query& query, int block) const;
+  PairTerms terms(const Twist& twist, const Query& query, int block, Position key, double dout_v) const;
+  Position dout_row(const Twist& twist, const Query& query) const;
+  std::vector<std::pair<int, int>> journey(const Twist& twist, int owner) const;
+  void add_part(const Twist& twist, const Mask& mask, const RowPlace& row, int block, int rank,
+                KvRows& to) const;
+  void add_turned(const Twist& twist, const Mask& mask, const RowPlace& row, KvRows& to) const;
+
+  const Problem& problem_;
+  const Inputs& in_;
+  const Answer& saved_;
+  Arrangement arrangement_;
+  ExponentRange range_;
+  mutable std::map<std::pair<Index, int>, BlockSums> sums_;  // (query row of all, block)
+};
+
+}  // namespace ringcraft::verify

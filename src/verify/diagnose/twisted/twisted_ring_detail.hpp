@@ -1,0 +1,37 @@
+#pragma once
+/// @file
+/// What the forward and the backward half of TwistedRing share; not for users of the harness.
+
+#include "ringcraft/core/matrix.hpp"
+#include "verify/diagnose/twisted/twisted_ring.hpp"
+
+namespace ringcraft::verify {
+
+/// What a rank has in hand at one step.
+struct TwistedRing::View {
+  int keys, values, label;  // whose k, whose v, and whose the mask takes them for
+  bool crossed;             // k and v have changed places
+};
+
+/// A query row and its place.
+struct TwistedRing::Query {
+  Index batch, head;
+  Position position;
+  int rank;     // the block that holds it
+  Index local;  // its row there
+};
+
+/// a . b, summed in any order.
+double dot(std::span<const double> a, std::span<const double> b);
+
+/// to += x v.
+inline void add(std::vector<double>& to, double x, std::span<const double> v) {
+  for (std::size_t c = 0; c < to.size(); ++c) to[c] += x * v[c];
+}
+
+/// A row of a tensor.
+inline std::span<const double> row_of(const Buffer& buffer, Index batch, Index head, Position row) {
+  return head_of<double>(buffer, batch, head).row(row);
+}
+
+}  // namespace ringcraft::verify

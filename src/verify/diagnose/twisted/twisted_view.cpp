@@ -1,0 +1,200 @@
+// What a rank of a twisted ring has in hand, and which keys it takes for visible (see twisted_ring.hpp).
+#include <algorithm>
+#include <cmath>
+
+#include "verify/diagnose/twisted/twisted_ring_detail.hpp"
+
+namespace ringcraft::verify {
+
+int TwistedRing::steps(const Twist& twist) const {
+  const int n = arrangement_.count();
+  switch (twist.walk) {
+    case WalkTwist::kOneShort:
+      return arrangement_.hops;
+    case WalkTwist::kOwnTwice:
+      return n + 1;
+    case WalkTwist::kOwnOnly:
+      return 1;
+    default:
+      return n;
+  }
+}
+
+TwistedRing::View TwistedRing::view(const Twist& twist, int rank, int step) const {
+  const auto on_ring = [&](int block) { return arrangement_.wrapped(block); };
+  // On one device the steps count the blocks themselves.
+  const int here = arrangement_.ring ? on_ring(rank - step) : on_ring(step);
+  View view{here, here, here, twist.walk == WalkTwist::kCrossed && step % 2 == 1};
+  if (twist.walk == WalkTwist::kNothingMoves || twist.walk == WalkTwist::kKeysStay) view.keys = rank;
+  if (twist.walk == WalkTwist::kNothingMoves || twist.walk == WalkTwist::kValuesStay) view.values = rank;
+  switch (twist.label) {
+    case LabelTwist::kRight:
+      break;
+    case LabelTwist::kAhead:
+      view.label = on_ring(rank + step);
+      break;
+    case LabelTwist::kOwn:
+      view.label = rank;
+      break;
+    case LabelTwist::kNext:
+      view.label = on_ring(rank - step - 1);
+      break;
+    case LabelTwist::kLast:
+      view.label = on_ring(rank - step + 1);
+      break;
+  }
+  return view;
+}
+
+TwistedRing::Query TwistedRing::query(Index batch, Index head, Position position) const {
+  const auto p = static_cast<std::size_t>(position);
+  return {batch, head, position, arrangement_.owner[p], arrangement_.local[p]};
+}
+
+namespace {
+
+// The inner borders, moved.
+std::vector<Position> moved(std::vector<Position> borders, Position by, Position seqlen) {
+  for (std::size_t i = 1; i + 1 < borders.size(); ++i)
+    borders[i] = std::clamp<Position>(borders[i] + by, borders[i - 1], seqlen);
+  return borders;
+}
+
+}  // namespace
+
+Mask TwistedRing::mask_of(const Twist& twist) const {
+  Mask mask = problem_.mask;
+  const Position seqlen = problem_.shape.seqlen;
+  switch (twist.mask) {
+    case MaskTwist::kForgotten:
+      return full_mask();
+    case MaskTwist::kCausalAdded:
+      mask.right = 0;
+      break;
+    case MaskTwist::kNoWindow:
+      mask.left = kNoLimit;
+      break;
+    case MaskTwist::kWindowShort:
+      if (mask.left != kNoLimit && mask.left > 0) --mask.left;
+      break;
+    case MaskTwist::kWindowLong:
+      if (mask.left != kNoLimit) ++mask.left;
+      break;
+    case MaskTwist::kNoPacks:
+      mask.cu_seqlens.clear();
+      break;
+    case MaskTwist::kPacksLate:
+      mask.cu_seqlens = moved(mask.cu_seqlens, 1, seqlen);
+      break;
+    case MaskTwist::kPacksEarly:
+      mask.cu_seqlens = moved(mask.cu_seqlens, -1, seqlen);
+      break;
+    case MaskTwist::kFirstPackOnly:
+      if (mask.cu_seqlens.size() > 2) mask.cu_seqlens = {0, mask.cu_seqlens[1], seqlen};
+      break;
+    default:
+      break;
+  }
+  return mask;
+}
+
+bool TwistedRing::sees(const Twist& twist, const Mask& mask, const Query& query, int label, Index b) const {
+  Position q = query.position, k = arrangement_.at(label, b);
+  if (k < 0) return false;
+  if (twist.positions == PositionTwist::kLocal) q = query.local, k = b;
+  if (twist.positions == PositionTwist::kContiguous) {
+    q = arrangement_.offset[static_cast<std::size_t>(query.rank)] + query.local;
+    k = arrangement_.offset[static_cast<std::size_t>(label)] + b;
+  }
+  const bool own = label == query.rank, later = label > query.rank;
+  switch (twist.mask) {
+    case MaskTwist::kWindowUnshifted:
+      if (own) break;
+      return !later && (mask.left == kNoLimit || query.local - b <= mask.left);
+    case MaskTwist::kFlipped:
+      return visible(mask, k, q);
+    case MaskTwist::kStrict:
+      return visible(mask, q, k) && q != k;
+    case MaskTwist::kAhead:
+      return visible(mask, q, k) || (k > 0 && visible(mask, q, k - 1));
+    case MaskTwist::kAheadInOwnBlock:
+      return visible(mask, q, k) || (own && k > 0 && visible(mask, q, k - 1));
+    case MaskTwist::kFutureVisible:
+      return later || visible(mask, q, k);
+    case MaskTwist::kOwnVisible:
+      return own || visible(mask, q, k);
+    case MaskTwist::kLaterSkipped:
+      return !later && visible(mask, q, k);
+    case MaskTwist::kEarlierWhole:
+      return own ? visible(mask, q, k) : !later;
+    case MaskTwist::kPacksInOwnBlock:
+      if (own) break;
+      return visible({mask.left, mask.right, {}}, q, k);
+    default:
+      break;
+  }
+  return visible(mask, q, k);
+}
+
+Index TwistedRing::kv_head(const Twist& twist, Index head) const {
+  const Shape& s = problem_.shape;
+  switch (twist.heads) {
+    case HeadTwist::kModulo:
+      return head % s.kv_heads;
+    case HeadTwist::kByKvHeads:
+      return head / s.kv_heads % s.kv_heads;
+    case HeadTwist::kFirst:
+      return 0;
+    default:
+      return head / s.group();
+  }
+}
+
+Index TwistedRing::kv_batch(const Twist& twist, Index batch) const {
+  return twist.heads == HeadTwist::kFirstBatch ? 0 : batch;
+}
+
+double TwistedRing::scale(const Twist& twist) const {
+  const double right = problem_.softmax_scale;
+  switch (twist.scale) {
+    case ScaleTwist::kNone:
+    case ScaleTwist::kAfterSoftmax:
+      return 1;
+    case ScaleTwist::kSquared:
+      return right * right;
+    case ScaleTwist::kInverse:
+      return 1 / right;
+    case ScaleTwist::kWholeWidth:
+      return right / std::sqrt(static_cast<double>(problem_.shape.heads));
+    case ScaleTwist::kRight:
+      break;
+  }
+  return right;
+}
+
+Position TwistedRing::dealt(DealTwist deal, int block, Index row) const {
+  const Position right = arrangement_.at(block, row);
+  if (deal == DealTwist::kRight || right < 0) return right;
+  if (deal == DealTwist::kPlain) return arrangement_.offset[static_cast<std::size_t>(block)] + row;
+  return arrangement_.order[static_cast<std::size_t>(right)];
+}
+
+RowPlace TwistedRing::source(const Twist& twist, const RowPlace& row, Index heads) const {
+  const auto p = static_cast<std::size_t>(row.position);
+  switch (twist.rows) {
+    case RowTwist::kLayoutOrder:
+      return {row.batch, row.head, arrangement_.order[p]};
+    case RowTwist::kInverseOrder:
+      return {row.batch, row.head,
+              arrangement_.offset[static_cast<std::size_t>(arrangement_.owner[p])] + arrangement_.local[p]};
+    case RowTwist::kHeadsInside: {
+      const Position flat = row.head * problem_.shape.seqlen + row.position;
+      return {row.batch, flat % heads, flat / heads};
+    }
+    case RowTwist::kRight:
+      break;
+  }
+  return row;
+}
+
+}  // namespace ringcraft::verify

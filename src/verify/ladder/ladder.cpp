@@ -1,0 +1,122 @@
+// The stages of the ladder (see ladder.hpp), in the order of the lessons. A new stage is one entry of the
+// table.
+#include "verify/ladder/ladder.hpp"
+
+#include <vector>
+
+#include "ringcraft/core/error.hpp"
+#include "verify/ladder/rows_over_ranks.hpp"
+#include "verify/ladder/rowwise.hpp"
+#include "verify/ladder/single_device_cost.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+using Run = std::function<Answer(const Problem&, const Inputs&, Measurement&)>;
+
+Run on_one_device(Algorithm algorithm) {
+  return [=](const Problem& problem, const Inputs& inputs, Measurement& cost) {
+    return run_single_device(algorithm, problem, inputs, {}, &cost);
+  };
+}
+
+Run row_by_row(RowSoftmax softmax) {
+  return [=](const Problem& problem, const Inputs& inputs, Measurement& cost) {
+    return run_rowwise(softmax, problem, inputs, &cost);
+  };
+}
+
+Run on_a_ring(Schedule schedule = Schedule::kReversed) {
+  return [=](const Problem& problem, const Inputs& inputs, Measurement& cost) {
+    // A visible pair is the unit of virtual time, links are free: the clocks then show balance and nothing
+    // else.
+    return run_ring(problem, inputs, {.schedule = schedule, .seconds_per_pair = 1}, &cost);
+  };
+}
+
+Run rows_over_ranks() {
+  return [](const Problem& problem, const Inputs& inputs, Measurement& cost) {
+    return run_rows_over_ranks(problem, inputs, &cost);
+  };
+}
+
+RingTheory rows_theory(const Problem& problem, RoleBytes bytes) {
+  return distributed_softmax_theory(problem, bytes, kRowsAtOnce);
+}
+
+// And the memory wall: the scores of one head, backward also their gradients.
+Index dense_peak(const Shape& s, bool backward, RoleBytes bytes) {
+  return blockwise_peak(s, backward, bytes) + bytes_of(bytes, 0, (backward ? 2 : 1) * s.seqlen * s.seqlen);
+}
+
+// q, k, v, out, lse.
+Index rowwise_peak(const Shape& s, bool, RoleBytes bytes) {
+  return bytes_of(bytes, q_elements(s) + 2 * kv_elements(s), q_elements(s) + row_elements(s));
+}
+
+// And for one head a second O, two sums and a second maximum.
+Index merge_peak(const Shape& s, bool backward, RoleBytes bytes) {
+  return rowwise_peak(s, backward, bytes) + bytes_of(bytes, 0, s.seqlen * (s.head_dim + 3));
+}
+
+const std::vector<Stage>& stages() {
+  constexpr auto kAll = Expect::kAll, kForward = Expect::kForward;
+  constexpr auto kReversed = Schedule::kReversed, kTravelling = Schedule::kForward;
+  static const std::vector<Stage> all{
+      // clang-format off
+      // name, lesson, predecessor, tensors, layout, schedule of backward, peak on one device, function, lessons whose files it runs
+      {"dense", 101, "", kAll, {}, {}, dense_peak, on_one_device(Algorithm::kDense), {101, 102, 103}},
+      {"safe softmax", 102, "dense", kForward, {}, {}, rowwise_peak, row_by_row(RowSoftmax::kSafe), {102}},
+      {"online softmax", 103, "safe softmax", kForward, {}, {}, rowwise_peak, row_by_row(RowSoftmax::kOnline), {103}},
+      {"merge", 104, "online softmax", kForward, {}, {}, merge_peak, row_by_row(RowSoftmax::kMerged), {103, 104}},
+      {"blockwise forward", 105, "merge", kForward, {}, {}, blockwise_peak, on_one_device(Algorithm::kBlockwise), {105, 107}},
+      {"blockwise backward", 106, "dense", kAll, {}, {}, blockwise_peak, on_one_device(Algorithm::kBlockwise), {105, 106, 107}},
+      {"fast forward", 108, "blockwise forward", kForward, {}, {}, blockwise_peak, on_one_device(Algorithm::kFast), {104, 108}},
+      {"fast backward", 108, "blockwise backward", kAll, {}, {}, blockwise_peak, on_one_device(Algorithm::kFast), {104, 108}},
+      {"distributed softmax", 302, "online softmax", kForward, Layout::kContiguous, {}, nullptr, rows_over_ranks(), {103, 302, 403}, rows_theory},
+      {"ring forward", 303, "fast forward", kForward, Layout::kContiguous, {}, nullptr, on_a_ring(), {104, 108, 303, 403}},
+      {"ring backward, reversed", 304, "fast backward", kAll, Layout::kContiguous, kReversed, nullptr, on_a_ring(), {104, 108, 303, 304, 403}},
+      {"ring backward, forward", 304, "ring backward, reversed", kAll, Layout::kContiguous, kTravelling, nullptr, on_a_ring(kTravelling), {104, 108, 303, 304, 403}},
+      {"striped ring", 402, "ring backward, reversed", kAll, Layout::kStriped, kReversed, nullptr, on_a_ring(), {104, 108, 303, 304, 402}},
+      {"token zig-zag ring", 402, "striped ring", kAll, Layout::kZigzagToken, kReversed, nullptr, on_a_ring(), {104, 108, 303, 304, 402}},
+      {"zig-zag ring", 403, "token zig-zag ring", kAll, Layout::kZigzag, kReversed, nullptr, on_a_ring(), {104, 108, 303, 304, 403}},
+      // clang-format on
+  };
+  return all;
+}
+
+// Without dout: a stage that has no gradients is not charged for them.
+Inputs forward_only(const Inputs& inputs) {
+  return {inputs.q.clone(), inputs.k.clone(), inputs.v.clone(), Buffer()};
+}
+
+}  // namespace
+
+std::span<const Stage> ladder() { return stages(); }
+
+const Stage& stage_named(const std::string& name) {
+  std::string names;
+  for (const Stage& stage : stages()) {
+    if (stage.name == name) return stage;
+    names += (names.empty() ? "" : ", ") + stage.name;
+  }
+  throw Error("stage", "one of: " + names, name, "check the spelling");
+}
+
+Problem problem_of(const Stage& stage, const Problem& shared) {
+  Problem problem = shared;
+  problem.layout = stage.layout.value_or(Layout::kContiguous);
+  if (!stage.layout) problem.world_size = 1;
+  return problem;
+}
+
+StageResult climb(const Stage& stage, const Problem& shared, const Inputs& inputs) {
+  StageResult result;
+  const Problem problem = problem_of(stage, shared);
+  result.answer = stage.expect == Expect::kForward && inputs.has_backward()
+                      ? stage.run(problem, forward_only(inputs), result.measurement)
+                      : stage.run(problem, inputs, result.measurement);
+  return result;
+}
+
+}  // namespace ringcraft::verify

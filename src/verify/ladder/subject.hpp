@@ -1,0 +1,93 @@
+#pragma once
+/// @file
+/// Subjects: whatever answers cases. Those here compute in this process, by the library's own functions; a
+/// worker, a file of claimed tensors or a GPU is one more class. The number type of a subject is that of its
+/// inputs.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ringcraft/attention/host_engine.hpp"
+#include "ringcraft/attention/single_device.hpp"
+#include "ringcraft/comm/threads.hpp"
+#include "ringcraft/comm/trace.hpp"
+#include "ringcraft/ring/ring.hpp"
+#include "verify/oracle/tensors.hpp"
+
+namespace ringcraft::verify {
+
+/// What one pass of a run cost. The lists have one entry per rank (one entry on a single device).
+struct PassCost {
+  std::vector<Traffic> traffic;   ///< bytes and messages
+  std::vector<Index> peak_bytes;  ///< of the tensors that the rank held in this pass, its shards included
+  std::vector<Work> work;         ///< visible pairs and blocks computed, per head
+  std::vector<double> clock;      ///< virtual seconds, if they were asked for, else 0
+  double seconds = 0;             ///< of real time, for all ranks together
+  std::optional<Trace> trace;     ///< if it was asked for
+
+  /// Largest bytes sent, peak bytes and clock of any rank.
+  Index bytes_sent() const;
+  Index peak() const;
+  double longest() const;
+  /// 1 - mean / max of the pairs of all ranks; 0 if there is no work.
+  double imbalance() const;
+};
+
+/// What a whole run cost. A pass that was not made has empty lists.
+struct Measurement {
+  PassCost forward, backward;
+
+  double seconds() const { return forward.seconds + backward.seconds; }
+};
+
+/// Answers cases.
+class Subject {
+ public:
+  virtual ~Subject() = default;
+  /// For tables: "ring reversed".
+  virtual std::string name() const = 0;
+  /// The whole answer; gradients if the inputs have dout. Throws Error for what it cannot do.
+  virtual Answer answer(const Problem& problem, const Inputs& inputs) = 0;
+};
+
+/// One device; `tile` matters to the readable blockwise kernels only.
+std::unique_ptr<Subject> single_device_subject(Algorithm algorithm, TileSize tile = {});
+
+/// Where the ranks of a ring compute, if that is not a HostEngine in host memory.
+class RingPlace {
+ public:
+  virtual ~RingPlace() = default;
+  /// Calls body with the engine of the rank that has `host`, and with a communicator of that engine's memory.
+  /// Returns when all that the body has asked for is done.
+  virtual void on_rank(ThreadCommunicator& host,
+                       const std::function<void(Communicator&, BlockEngine&)>& body) = 0;
+  /// A host tensor in the memory of one of the engines.
+  virtual Buffer taken(const Buffer& host, const BlockEngine& engine) = 0;
+  /// A host copy of such a tensor.
+  virtual Buffer on_host(const Buffer& tensor) = 0;
+};
+
+/// How a ring on threads is run.
+struct RingOptions {
+  Schedule schedule = Schedule::kReversed;  ///< of the backward pass
+  HostOptions engine = {};                  ///< of each rank
+  SwitchboardOptions board = {};            ///< delivery order and the cost of links
+  double seconds_per_pair = 0;  ///< virtual time of a visible pair, forward, on a HostEngine; backward: 2.5x
+  bool trace = false;           ///< record each pass in its PassCost
+  RingPlace* place = nullptr;   ///< computes instead of a HostEngine; it outlives the run
+};
+
+/// A ring of thread ranks.
+std::unique_ptr<Subject> ring_subject(RingOptions options = {});
+
+/// One device as a function, with what it costs. `measurement` may be null.
+Answer run_single_device(Algorithm algorithm, const Problem& problem, const Inputs& inputs,
+                         TileSize tile = {}, Measurement* measurement = nullptr);
+/// A ring of thread ranks as a function, with what it costs. `measurement` may be null.
+Answer run_ring(const Problem& problem, const Inputs& inputs, const RingOptions& options = {},
+                Measurement* measurement = nullptr);
+
+}  // namespace ringcraft::verify

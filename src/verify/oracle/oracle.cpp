@@ -1,0 +1,185 @@
+// The oracle's mask, and its work over heads and threads; oracle_rows.cpp has the arithmetic.
+#include "verify/oracle/oracle.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <limits>
+#include <numeric>
+#include <thread>
+
+#include "ringcraft/core/error.hpp"
+#include "verify/oracle/oracle_detail.hpp"
+
+namespace ringcraft::verify {
+
+bool visible(const Mask& mask, Position q, Position k) {
+  if (mask.left != kNoLimit && q - k > mask.left) return false;
+  if (mask.right != kNoLimit && k - q > mask.right) return false;
+  const auto sequence_of = [&](Position p) {
+    return std::upper_bound(mask.cu_seqlens.begin(), mask.cu_seqlens.end(), p) - mask.cu_seqlens.begin();
+  };
+  return mask.cu_seqlens.empty() || sequence_of(q) == sequence_of(k);
+}
+
+BlockProblem whole(const Problem& problem) {
+  const Shape& s = problem.shape;
+  std::vector<Position> all(static_cast<std::size_t>(s.seqlen));
+  std::iota(all.begin(), all.end(), Position{0});
+  return {s.batch, s.heads, s.kv_heads, s.head_dim, problem.mask, all, all, problem.softmax_scale};
+}
+
+namespace {
+
+constexpr Index kRowsPerTile = 8;  // rows whose vectors stay near while a few keys pass by
+
+// The keys that the rows of a tile see; the same for every head.
+std::vector<std::vector<int>> visible_keys(const BlockProblem& p, Index first, Index count) {
+  std::vector<std::vector<int>> rows(static_cast<std::size_t>(count));
+  for (std::size_t a = 0; a < rows.size(); ++a)
+    for (std::size_t b = 0; b < p.keys.size(); ++b)
+      if (visible(p.mask, p.queries[static_cast<std::size_t>(first) + a], p.keys[b]))
+        rows[a].push_back(static_cast<int>(b));
+  return rows;
+}
+
+Buffer zeros(const Extents& extents) {
+  Buffer buffer(extents, DType::kFloat64);
+  std::fill(buffer.values<double>().begin(), buffer.values<double>().end(), 0.0);
+  return buffer;
+}
+
+Answer zero_answer(const BlockProblem& p, bool backward) {
+  if (!backward) return {zeros(p.q_extents()), zeros(p.row_extents()), Buffer(), Buffer(), Buffer()};
+  return {zeros(p.q_extents()), zeros(p.row_extents()), zeros(p.q_extents()), zeros(p.kv_extents()),
+          zeros(p.kv_extents())};
+}
+
+// The head of a buffer, or an empty matrix if the buffer is empty (no gradients asked for).
+template <class B>
+auto head_or_none(B& buffer, Index batch, Index head) {
+  using T = std::conditional_t<std::is_const_v<B>, const double, double>;
+  return buffer.empty() ? Matrix<T>{} : Matrix<T>(head_of<double>(buffer, batch, head));
+}
+
+HeadAnswer head_answer(Answer& a, Index batch, Index head, Index kv_head) {
+  return {head_or_none(a.out, batch, head), head_or_none(a.lse, batch, head), head_or_none(a.dq, batch, head),
+          head_or_none(a.dk, batch, kv_head), head_or_none(a.dv, batch, kv_head)};
+}
+
+// Counts finished query heads of tiles, from all threads; one of them tells.
+class Progress {
+ public:
+  Progress(const std::function<void(double)>& tell, double all) : tell_(tell), all_(all) {}
+  void step(bool teller) {
+    const double done = static_cast<double>(++done_);
+    if (teller && tell_) tell_(done / all_);
+  }
+
+ private:
+  const std::function<void(double)>& tell_;
+  double all_;
+  std::atomic<Index> done_{0};
+};
+
+// All there is to compute.
+struct Work {
+  const BlockProblem& problem;
+  const Inputs& in;
+  OracleTerms terms;
+  Oracle& to;
+};
+
+// One (batch, kv_head): all its query heads. The only writer of its dk and dv. Returns the largest C of its
+// rows.
+double compute_group(const Work& work, Index batch, Index kv_head, Progress& progress, bool teller) {
+  const BlockProblem& p = work.problem;
+  const Index group = p.heads / p.kv_heads, queries = static_cast<Index>(p.queries.size());
+  std::vector<Repeats> repeats(static_cast<std::size_t>(p.heads));
+  if (work.terms.rounding)
+    for (Index head = kv_head * group; head < (kv_head + 1) * group; ++head)
+      repeats[static_cast<std::size_t>(head)] =
+          repeats_of(head_or_none(work.in.q, batch, head), head_or_none(work.in.k, batch, kv_head));
+  double common = 0;
+  for (Index first = 0; first < queries; first += kRowsPerTile) {
+    const auto keys = visible_keys(p, first, std::min(kRowsPerTile, queries - first));
+    for (Index head = kv_head * group; head < (kv_head + 1) * group; ++head)
+      common = std::max(
+          common, add_rows({head_or_none(work.in.q, batch, head), head_or_none(work.in.k, batch, kv_head),
+                            head_or_none(work.in.v, batch, kv_head), head_or_none(work.in.dout, batch, head),
+                            head_answer(work.to.value, batch, head, kv_head),
+                            head_answer(work.to.scale, batch, head, kv_head),
+                            head_answer(work.to.deviation, batch, head, kv_head),
+                            &repeats[static_cast<std::size_t>(head)]},
+                           work.terms, first, keys));
+    progress.step(teller);
+  }
+  if (!work.terms.rounding) return common;
+  const HeadAnswer value = head_answer(work.to.value, batch, 0, kv_head),
+                   deviation = head_answer(work.to.deviation, batch, 0, kv_head);
+  finish_variances(deviation.dk, value.dk, *work.terms.rounding);
+  finish_variances(deviation.dv, value.dv, *work.terms.rounding);
+  return common;
+}
+
+// A scale that has overflowed would let every answer pass.
+void require_no_overflow(const Oracle& oracle) {
+  for (const Answer* answer : {&oracle.value, &oracle.scale, &oracle.deviation})
+    for (const auto& [name, tensor] : named(*answer)) {
+      if (tensor.empty()) continue;
+      for (const double x : tensor.values<double>())
+        if (!std::isfinite(x) && !(name == "lse" && x == -std::numeric_limits<double>::infinity()))
+          throw Error("inputs", "numbers whose attention can be judged in double",
+                      "an overflow in " + std::string(name), "scale the inputs down");
+    }
+}
+
+}  // namespace
+
+Oracle oracle(const BlockProblem& problem, const Inputs& inputs, const OracleOptions& options) {
+  require_inputs(problem.q_extents(), problem.kv_extents(), inputs);
+  require_finite(inputs);
+  const Inputs in = converted(inputs, DType::kFloat64);
+  const bool backward = in.has_backward();
+  Oracle result{zero_answer(problem, backward), zero_answer(problem, backward)};
+  if (options.rounding) result.deviation = zero_answer(problem, backward);
+  const Index groups = problem.batch * problem.kv_heads, queries = static_cast<Index>(problem.queries.size());
+  const Work all{problem,
+                 in,
+                 {problem.softmax_scale, options.rounding,
+                  static_cast<double>(queries * (problem.heads / problem.kv_heads))},
+                 result};
+  Progress progress(options.progress,
+                    static_cast<double>(groups * ((queries + kRowsPerTile - 1) / kRowsPerTile)));
+  std::atomic<Index> next{0};
+  std::vector<double> common(static_cast<std::size_t>(groups));
+  std::vector<std::exception_ptr> failures(static_cast<std::size_t>(std::max(options.threads, 1)));
+  const auto work = [&](std::exception_ptr& failure) {
+    try {
+      for (Index g = next++; g < groups; g = next++)
+        common[static_cast<std::size_t>(g)] = compute_group(all, g / problem.kv_heads, g % problem.kv_heads,
+                                                            progress, &failure == failures.data());
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (std::size_t t = 1; t < failures.size(); ++t) others.emplace_back(work, std::ref(failures[t]));
+    work(failures[0]);
+  }
+  for (const auto& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+  if (groups > 0 && options.rounding)
+    result.alike = {*std::ranges::max_element(common), rows_for_each_unlike(in.q)};
+  require_no_overflow(result);
+  return result;
+}
+
+Oracle oracle(const Problem& problem, const Inputs& inputs, const OracleOptions& options) {
+  validate(problem);
+  return oracle(whole(problem), inputs, options);
+}
+
+}  // namespace ringcraft::verify

@@ -1,0 +1,149 @@
+// Two renderings of a report (see report.hpp).
+#include "verify/report/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "ringcraft/core/shown.hpp"
+
+namespace ringcraft::verify {
+
+std::string_view name_of(Status status) {
+  switch (status) {
+    case Status::kPassed:
+      return "passed";
+    case Status::kFailed:
+      return "failed";
+    case Status::kSkipped:
+      return "skipped";
+  }
+  return "?";
+}
+
+int Report::count(Status status) const {
+  return static_cast<int>(
+      std::count_if(rows.begin(), rows.end(), [=](const auto& r) { return r.status == status; }));
+}
+
+bool Report::good() const { return count(Status::kFailed) == 0 && count(Status::kPassed) > 0; }
+
+double Report::points() const {
+  double sum = 0;
+  for (const ReportRow& row : rows) sum += row.status == Status::kPassed ? row.weight : 0;
+  return sum;
+}
+
+double Report::all_points() const {
+  double sum = 0;
+  for (const ReportRow& row : rows) sum += row.weight;
+  return sum;
+}
+
+namespace {
+
+std::string painted(std::string_view text, Status status, Colour colour) {
+  if (colour == Colour::kPlain) return std::string(text);
+  const int code = status == Status::kPassed ? 32 : status == Status::kFailed ? 31 : 33;
+  return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+}
+
+std::string text_of(const Figure& figure) {
+  const std::string_view space = figure.unit.empty() ? "" : " ";
+  std::string text = fmt::format("{}: {:.6g}{}{}", figure.name, figure.value, space, figure.unit);
+  if (figure.theory) text += fmt::format(" (theory {:.6g}{}{})", *figure.theory, space, figure.unit);
+  return text;
+}
+
+// Lines below a row, under its claim.
+void add_lines(std::string& text, std::string_view lines, std::size_t indent) {
+  while (!lines.empty()) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    text += fmt::format("{:{}}{}\n", "", indent, shown_lines(line));
+    lines.remove_prefix(std::min(lines.size(), line.size() + 1));
+  }
+}
+
+// Below a row that failed: where, why, and what to think of next.
+void add_help(std::string& text, const ReportRow& row, std::size_t indent) {
+  if (!row.maps.empty()) {
+    const bool shortened = std::ranges::any_of(row.maps, &is_shortened);
+    add_lines(text,
+              std::string("rows of each rank ('.' right, 'x' wrong, 'n' no number") +
+                  (shortened ? "; a sign stands for several rows, and shows the worst):" : "):"),
+              indent);
+    for (const ErrorMap& map : row.maps) add_lines(text, picture_of(map), indent + 2);
+  }
+  for (const Cause& cause : row.causes) {
+    add_lines(text, (&cause == row.causes.data() ? "likely: " : "or:     ") + cause.sentence, indent);
+    add_lines(text, cause.question, indent + 8);
+  }
+  if (!row.hint.empty()) add_lines(text, "hint: " + row.hint, indent);
+}
+
+nlohmann::json json_of(const Figure& figure) {
+  return {{"name", figure.name},
+          {"value", figure.value},
+          {"theory", figure.theory ? nlohmann::json(*figure.theory) : nlohmann::json()},
+          {"unit", figure.unit}};
+}
+
+nlohmann::json json_of(const ReportRow& row) {
+  nlohmann::json figures = nlohmann::json::array();
+  for (const Figure& figure : row.figures) figures.push_back(json_of(figure));
+  nlohmann::json maps = nlohmann::json::array(), causes = nlohmann::json::array();
+  for (const ErrorMap& map : row.maps) maps.push_back({{"tensor", map.tensor}, {"ranks", map.ranks}});
+  for (const Cause& cause : row.causes)
+    causes.push_back({{"id", cause.id}, {"sentence", cause.sentence}, {"question", cause.question}});
+  return {{"id", row.id},
+          {"claim", row.claim},
+          {"status", name_of(row.status)},
+          {"weight", row.weight},
+          {"sentence", shown_lines(row.sentence)},
+          {"hint", row.hint},
+          {"figures", figures},
+          {"maps", maps},
+          {"causes", causes},
+          {"yours", row.yours}};
+}
+
+}  // namespace
+
+std::string text_of(const Report& report, Colour colour) {
+  std::size_t width = 0;
+  for (const ReportRow& row : report.rows) width = std::max(width, row.id.size());
+  const std::size_t indent = 2 + 7 + 2 + width + 2;  // of a claim
+  std::string text = report.title + "\n";
+  for (const ReportRow& row : report.rows) {
+    text += fmt::format("  {}  {:{}}  {}\n",
+                        painted(fmt::format("{:7}", name_of(row.status)), row.status, colour),
+                        shown_lines(row.id), width, row.claim);
+    if (row.status != Status::kPassed) add_lines(text, row.sentence, indent);
+    if (row.status == Status::kFailed) add_help(text, row, indent);
+    for (const Figure& figure : row.figures) add_lines(text, text_of(figure), indent);
+  }
+  const Status overall = report.good() ? Status::kPassed : Status::kFailed;
+  return text +
+         painted(fmt::format("{} passed, {} failed, {} skipped; {:g} of {:g} points",
+                             report.count(Status::kPassed), report.count(Status::kFailed),
+                             report.count(Status::kSkipped), report.points(), report.all_points()),
+                 overall, colour) +
+         "\n" + (report.seed ? fmt::format("the same numbers again: --seed {}\n", *report.seed) : "");
+}
+
+std::string json_of(const Report& report) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const ReportRow& row : report.rows) rows.push_back(json_of(row));
+  const nlohmann::json all{{"title", report.title},
+                           {"seed", report.seed ? nlohmann::json(*report.seed) : nlohmann::json()},
+                           {"good", report.good()},
+                           {"points", report.points()},
+                           {"all_points", report.all_points()},
+                           {"rows", rows}};
+  // What a worker printed may be no UTF-8.
+  return all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace ringcraft::verify

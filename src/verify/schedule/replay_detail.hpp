@@ -1,0 +1,114 @@
+#pragma once
+/// @file
+/// The interpreter behind replay(), shared by its source files; not for users of the harness.
+///   replay.cpp           events one by one, messages and what is under way
+///   replay_blocks.cpp    what is computed on what, and what becomes of gradients
+///   replay_ends.cpp      who is stuck at the end, and what was left over
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "verify/schedule/replay.hpp"
+
+namespace ringcraft::verify {
+
+/// One message, seen from one side.
+struct Half {
+  int rank = 0;
+  std::size_t event = 0, message = 0;
+};
+
+/// "1 byte", "12 bytes".
+std::string bytes_of(Index size);
+
+/// Runs the events of all ranks as far as they go.
+class Replayer {
+ public:
+  /// All arguments must outlive it.
+  Replayer(const Trace& trace, const Problem& problem, const ScheduleNotes& notes);
+  /// The whole replay, once.
+  Replay run();
+
+ private:
+  struct Posted {               // a message after its start
+    std::vector<Piece> pieces;  // of a send: what it carries
+    std::optional<Half> other;  // the other side, once that is there too
+  };
+  struct Rank {
+    std::size_t next = 0;                               // event
+    int computed = 0;                                   // blocks since the last kHolds
+    std::vector<std::size_t> open;                      // starts that are not waited for
+    std::map<std::size_t, std::vector<Posted>> posted;  // by start
+    SymbolicMemory memory;
+    std::vector<TracedBytes> written;            // in this order, by messages and results
+    std::optional<TracedBytes> accumulator;      // where the block before was added: O, or dq
+    TraceEvent::Kind pass = TraceEvent::kHolds;  // of the block before
+  };
+  struct Link {
+    std::deque<Half> sends, recvs;  // posted and without another side
+  };
+
+  const std::vector<TraceEvent>& events(int rank) const { return trace_.rank(rank).events(); }
+  const TraceEvent& event(int rank, std::size_t number) const { return events(rank)[number]; }
+  const TracedMessage& message(const Half& half) const {
+    return event(half.rank, half.event).messages[half.message];
+  }
+  Rank& self(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+  bool stuck(int rank) { return self(rank).next < events(rank).size(); }
+  ReplayedEvent& found(int rank, std::size_t number) {
+    return result_.events[static_cast<std::size_t>(rank)][number];
+  }
+  std::string& label(const Half& half) { return found(half.rank, half.event).labels[half.message]; }
+  std::size_t content(Content content);
+  void put(int rank, TracedBytes bytes, const std::vector<Piece>& pieces);
+
+  // Sentences.
+  const ScheduleNote* note(int rank, std::size_t number) const;
+  std::string claimed(const Half& half) const;
+  std::string place(int rank, std::size_t number);
+  std::string described(const Half& half);
+  std::string named(const std::vector<Piece>& pieces, Index size) const;
+  void violate(ScheduleClaim claim, int rank, std::size_t number, const std::string& what);
+
+  // Events and messages (replay.cpp).
+  bool step(int rank);
+  void hold(int rank, const TraceEvent& event);
+  void start(int rank, std::size_t number);
+  void post(const Half& half);
+  void match(const Half& send, const Half& recv);
+  bool arrived(int rank, std::size_t start);
+  void wait(int rank, std::size_t start);
+  void require_free(const Half& mine);
+  void require_untouched(int rank, std::size_t number);
+
+  // Blocks and gradients (replay_blocks.cpp).
+  const Content* whole(int rank, TracedBytes bytes);
+  std::string holding(int rank, TracedBytes bytes);
+  std::optional<int> block_of(int rank, std::size_t number);
+  void compute(int rank, std::size_t number);
+  void require_ranges(int rank, std::size_t number, int block);
+  void require_claim(int rank, std::size_t number, int block);
+  void require_same_accumulator(int rank, std::size_t number);
+  void write_results(int rank, const TraceEvent& event, std::optional<int> block);
+  void add(int rank, std::size_t number);
+
+  // Ends (replay_ends.cpp).
+  void finish();
+  void list_gradients(int rank);
+  std::vector<Half> missing(int rank);
+  void report_stuck();
+  void report_cycle(const std::vector<Half>& cycle);
+  void report_left_over(const Link& link);
+
+  const Trace& trace_;
+  const Problem& problem_;
+  const ScheduleNotes& notes_;
+  std::vector<Rank> ranks_;
+  std::deque<Content> contents_;  // references stay valid
+  std::map<std::pair<int, int>, Link> links_;
+  Replay result_;
+};
+
+}  // namespace ringcraft::verify

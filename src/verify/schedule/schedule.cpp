@@ -1,0 +1,237 @@
+// What must be true of a whole replay (see schedule.hpp).
+#include "verify/schedule/schedule.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "ringcraft/core/shown.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
+
+// "at steps 0 and 3", "at steps 0, 1, 2, 3 and 40 more".
+std::string steps_of(const std::vector<int>& steps) {
+  constexpr std::size_t kShown = 8;
+  const std::size_t named = steps.size() > kShown ? kShown / 2 : steps.size() - 1;
+  std::string text = "at steps " + std::to_string(steps[0]);
+  for (std::size_t i = 1; i < named; ++i) text += ", " + std::to_string(steps[i]);
+  return text + " and " +
+         (steps.size() > kShown ? std::to_string(steps.size() - named) + " more"
+                                : std::to_string(steps.back()));
+}
+
+class Judgement {
+ public:
+  Judgement(const Trace& trace, const Problem& problem, const ScheduleGoal& goal, ScheduleProof& proof)
+      : trace_(trace), problem_(problem), goal_(goal), proof_(proof) {}
+
+  void run() {
+    proof_.violations = proof_.replay.violations;
+    if (proof_.replay.complete) {
+      if (goal_.forward) require_pairs(false);
+      if (goal_.backward) require_pairs(true);
+      if (goal_.backward) require_gradients();
+      if (goal_.costs) require_costs(*goal_.costs);
+    }
+    std::ranges::stable_sort(proof_.violations, {}, &Violation::claim);
+  }
+
+ private:
+  void violate(ScheduleClaim claim, const std::string& sentence) {
+    proof_.violations.push_back({claim, sentence});
+  }
+
+  // ---- pairs: each rank against each block that it sees, once
+
+  void require_pairs(bool backward) {
+    std::map<std::pair<int, int>, std::vector<int>> steps;  // rank and block: when
+    for (const Computation& c : proof_.replay.computations)
+      if (c.backward == backward) steps[{c.rank, c.block}].push_back(c.step);
+    const std::string pass =
+        goal_.forward && goal_.backward ? backward ? " in the backward pass" : " in the forward pass" : "";
+    for (int rank = 0; rank < problem_.world_size; ++rank)
+      for (int block = 0; block < problem_.world_size; ++block) {
+        const Index pairs = key_ranges(problem_, rank, block).pairs();
+        const std::vector<int>& when = steps[{rank, block}];
+        const std::string what = " its queries against " + block_name(block);
+        if (pairs > 0 && when.empty())
+          violate(ScheduleClaim::kPairs, rank_name(rank) + " never computes" + what + pass +
+                                             ", of which it sees " + counted(pairs, "pair"));
+        if (when.size() > 1)
+          violate(ScheduleClaim::kPairs, rank_name(rank) + " computes" + what + pass + " " +
+                                             std::to_string(when.size()) + " times: " + steps_of(when));
+      }
+  }
+
+  // ---- gradients: on the owner, with every share once
+
+  // What a sum lacks or has too often; empty if it is right.
+  std::string flaw_of(const Content& sum) const {
+    std::string flaw;
+    const auto add = [&](const std::string& what) { flaw += (flaw.empty() ? "" : ", ") + what; };
+    for (int rank = 0; rank < problem_.world_size; ++rank) {
+      const auto found = sum.shares.find(rank);
+      const int count = found == sum.shares.end() ? 0 : found->second;
+      if (key_ranges(problem_, rank, sum.block).pairs() > 0 && count == 0)
+        add("lacks the share of " + rank_name(rank));
+      if (count > 1) add("has the share of " + rank_name(rank) + " " + std::to_string(count) + " times");
+    }
+    return flaw;
+  }
+
+  void require_gradients() {
+    // A schedule in a text does not tell values from keys; elsewhere dv shares the fate of dk, once told.
+    const bool values = std::ranges::any_of(proof_.replay.gradients, [](const HeldGradient& g) {
+      return g.content.kind == Content::kValueGradient;
+    });
+    for (int owner = 0; owner < problem_.world_size; ++owner)
+      if (problem_.sharding().rows(owner) > 0 && require_gradient(owner, Content::kKeyGradient) && values)
+        require_gradient(owner, Content::kValueGradient);
+  }
+
+  // The sum of its own block that the owner wrote last is the one that it keeps.
+  bool require_gradient(int owner, Content::Kind kind) {
+    const HeldGradient* kept = nullptr;
+    const HeldGradient* elsewhere = nullptr;  // a right sum on another rank
+    for (const HeldGradient& g : proof_.replay.gradients) {
+      if (g.content.kind != kind || g.content.block != owner) continue;
+      if (g.rank == owner && (kept == nullptr || g.written > kept->written)) kept = &g;
+      if (g.rank != owner && flaw_of(g.content).empty()) elsewhere = &g;
+    }
+    if (kept != nullptr && flaw_of(kept->content).empty()) return true;
+    const std::string name = name_of({kind, owner, 0, {}}), home = rank_name(owner);
+    violate(ScheduleClaim::kGradients,
+            elsewhere != nullptr
+                ? name + " ends on " + rank_name(elsewhere->rank) + " and not on its owner, " + home
+            : kept != nullptr ? name + " on its owner, " + home + ", " + flaw_of(kept->content)
+                              : name + " never reaches its owner, " + home);
+    return false;
+  }
+
+  // ---- costs
+
+  struct Spent {
+    Index bytes = 0, messages = 0, peak = 0;
+  };
+
+  Spent spent_by(int rank) const {
+    Spent spent;
+    for (const TraceEvent& e : trace_.rank(rank).events()) {
+      spent.peak = std::max(spent.peak, e.live_bytes);
+      for (const TracedMessage& m : e.messages)
+        if (m.kind == Op::kSend) {
+          spent.bytes += m.bytes.size;
+          ++spent.messages;
+        }
+    }
+    return spent;
+  }
+
+  void require_equal(int rank, const char* what, Index got, Index want) {
+    if (got != want)
+      violate(ScheduleClaim::kCosts, rank_name(rank) + " " + what + " " + std::to_string(got) +
+                                         ", and a ring's " + std::to_string(want));
+  }
+
+  void require_costs(const RingCosts& costs) {
+    const RingTheory theory = costs.pass == Pass::kForward
+                                  ? forward_theory(problem_, costs.bytes)
+                                  : backward_theory(problem_, costs.schedule, costs.bytes);
+    for (int rank = 0; rank < problem_.world_size; ++rank) {
+      const auto r = static_cast<std::size_t>(rank);
+      const Spent spent = spent_by(rank);
+      require_equal(rank, "sends bytes:", spent.bytes, theory.bytes_sent[r]);
+      require_equal(rank, "sends messages:", spent.messages,
+                    theory.messages_sent[r] / (costs.one_message_per_block ? 2 : 1));
+      if (spent.peak > 0) require_equal(rank, "holds at most bytes:", spent.peak, theory.peak_bytes[r]);
+    }
+    for (int block = 0; block < problem_.world_size; ++block) {
+      if (problem_.sharding().rows(block) == 0) continue;  // what is empty does not travel
+      require_hops(block_name(block), theory.kv_exchanges);
+      require_hops(name_of({Content::kKeyGradient, block, 0, {}}), theory.dkv_exchanges);
+    }
+  }
+
+  // How often a block moved on, over all ranks.
+  void require_hops(const std::string& name, int want) {
+    Index hops = 0;
+    for (int rank = 0; rank < trace_.world_size(); ++rank) {
+      const auto& events = trace_.rank(rank).events();
+      for (std::size_t number = 0; number < events.size(); ++number) {
+        const auto& labels = proof_.replay.events[static_cast<std::size_t>(rank)][number].labels;
+        for (std::size_t i = 0; i < labels.size(); ++i)
+          hops += events[number].messages[i].kind == Op::kSend && labels[i] == name ? 1 : 0;
+      }
+    }
+    if (hops != want)
+      violate(ScheduleClaim::kCosts,
+              name + " makes " + counted(hops, "hop") + ", and in a ring " + std::to_string(want));
+  }
+
+  const Trace& trace_;
+  const Problem& problem_;
+  const ScheduleGoal& goal_;
+  ScheduleProof& proof_;
+};
+
+struct ClaimText {
+  const char *id, *claim;
+};
+
+ClaimText text_of(ScheduleClaim claim) {
+  switch (claim) {
+    case ScheduleClaim::kMessages:
+      return {"messages", "every send has its receive, of the same length, and brings what it should"};
+    case ScheduleClaim::kProgress:
+      return {"progress", "no rank waits for ever, whatever the timing"};
+    case ScheduleClaim::kMemory:
+      return {"memory", "no buffer is read or overwritten while it is under way"};
+    case ScheduleClaim::kPairs:
+      return {"pairs", "every visible pair is computed exactly once"};
+    case ScheduleClaim::kGradients:
+      return {"gradients", "every gradient ends at its owner, with each rank's share exactly once"};
+    case ScheduleClaim::kCosts:
+      return {"costs", "bytes, messages, hops and memory are those of the ring"};
+  }
+  return {"?", "?"};
+}
+
+}  // namespace
+
+bool ScheduleProof::broken(ScheduleClaim claim) const {
+  return std::ranges::find(violations, claim, &Violation::claim) != violations.end();
+}
+
+ScheduleProof prove_schedule(const Trace& trace, const Problem& problem, const ScheduleGoal& goal,
+                             const ScheduleNotes& notes) {
+  ScheduleProof proof{replay(trace, problem, notes), {}};
+  Judgement(trace, problem, goal, proof).run();
+  return proof;
+}
+
+Report report_of(const ScheduleProof& proof, const ScheduleGoal& goal, const std::string& title) {
+  Report report{title, {}};
+  for (const ScheduleClaim claim : kScheduleClaims) {
+    if (claim == ScheduleClaim::kGradients && !goal.backward) continue;
+    if (claim == ScheduleClaim::kCosts && !goal.costs) continue;
+    ReportRow& row = report.rows.emplace_back();
+    row.id = text_of(claim).id;
+    row.claim = text_of(claim).claim;
+    row.status = Status::kPassed;
+    for (const Violation& violation : proof.violations)
+      if (violation.claim == claim) {
+        row.status = Status::kFailed;
+        row.sentence += (row.sentence.empty() ? "" : "\n") + violation.sentence;
+      }
+    const bool later = claim >= ScheduleClaim::kPairs && row.status == Status::kPassed;
+    if (later && !proof.replay.complete) {
+      row.status = Status::kSkipped;
+      row.sentence = "the ranks are stuck before the end";
+    }
+  }
+  return report;
+}
+
+}  // namespace ringcraft::verify

@@ -1,0 +1,54 @@
+#pragma once
+/// @file
+/// The schedule checker: is this who-sends-what-when a right ring attention? It replays a trace without data
+/// and proves that messages meet, nobody waits for ever, no buffer is touched under way, every visible pair
+/// is computed exactly once and every gradient comes home with each rank's share exactly once; on request
+/// also that it costs what a ring must cost. Since messages are first in first out between two ranks and no
+/// rank ever chooses, one replay stands for every timing. The trace comes from a recorded run or from a text
+/// that a person wrote (schedule_text.hpp).
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ringcraft/ring/theory.hpp"
+#include "verify/report/report.hpp"
+#include "verify/schedule/replay.hpp"
+
+namespace ringcraft::verify {
+
+/// The closed forms that a pass is compared with.
+struct RingCosts {
+  Pass pass = Pass::kForward;
+  Schedule schedule = Schedule::kForward;  ///< of the backward pass
+  RoleBytes bytes{1, 1};                   ///< of the engine that ran it
+  bool one_message_per_block = false;      ///< K and V travel together
+};
+
+/// What a trace must have done.
+struct ScheduleGoal {
+  bool forward = true;             ///< out of every query
+  bool backward = false;           ///< dq of every query, dk and dv of every key
+  std::optional<RingCosts> costs;  ///< and at this price; nothing: at any
+};
+
+/// The verdict.
+struct ScheduleProof {
+  Replay replay;
+  std::vector<Violation> violations;  ///< of the replay and of the goal, in the order of the claims
+
+  /// Nothing is wrong.
+  bool good() const { return violations.empty(); }
+  /// Whether a violation breaks this claim.
+  bool broken(ScheduleClaim claim) const;
+};
+
+/// Checks a trace of `problem` against its goal. After a deadlock pairs, gradients and costs are not looked
+/// at.
+ScheduleProof prove_schedule(const Trace& trace, const Problem& problem, const ScheduleGoal& goal,
+                             const ScheduleNotes& notes = {});
+
+/// One row per claim: the proof for people.
+Report report_of(const ScheduleProof& proof, const ScheduleGoal& goal, const std::string& title);
+
+}  // namespace ringcraft::verify

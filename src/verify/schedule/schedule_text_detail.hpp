@@ -1,0 +1,102 @@
+#pragma once
+/// @file
+/// The parts of the parser of schedules, shared by its source files; not for users of the harness.
+///   schedule_text.cpp   the lines of a text
+///   schedule_head.cpp   what stands before the first step: the problem
+///   schedule_rank.cpp   what one rank does: names of blocks become addresses of made-up memory
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "verify/schedule/schedule_text.hpp"
+
+namespace ringcraft::verify {
+
+/// Words of a line, between blanks.
+using Words = std::vector<std::string>;
+/// Splits a line.
+Words words_of(const std::string& text);
+
+/// Where an error is, and how it is said.
+struct Place {
+  const std::string& file;
+  int line = 0;
+
+  /// Throws Error "FILE:LINE: expected ..., got '...'".
+  [[noreturn]] void refuse(const std::string& expected, const std::string& actual) const;
+  /// A number between low and high, both included; `what` names it.
+  Index number(const std::string& word, Index low, Index high, const std::string& what) const;
+};
+
+/// What stands before the first step.
+struct Head {
+  std::optional<Index> ranks, tokens;
+  Layout layout = Layout::kContiguous;
+  Mask mask;
+  bool backward = false;  ///< pass backward
+  bool reversed = false;  ///< pass backward reversed
+  bool costs = false;     ///< costs ring
+
+  /// Reads one line.
+  void read(const Place& place, const Words& words);
+  /// The problem that the lines describe.
+  Problem problem(const Place& place) const;
+  /// What a schedule with these lines must do.
+  ScheduleGoal goal() const;
+
+ private:
+  void read_mask(const Place& place, const Words& words);
+  void read_pass(const Place& place, const Words& words);
+};
+
+/// Writes what the lines of one rank say into its trace. All references must outlive it.
+class RankWriter {
+ public:
+  /// Begins with the block that the rank holds first.
+  RankWriter(const Problem& problem, const Head& head, int rank, RankTrace& trace,
+             std::vector<ScheduleNote>& notes);
+  /// The operations of one line.
+  void line(const Place& place, int step, const std::string& operations);
+
+ private:
+  struct Open {  // a start that is not waited for
+    std::size_t event;
+    std::vector<std::string> names;
+  };
+
+  void run(const Words& words);
+  int block_of(const std::string& name, const std::string& prefix, const std::string& what);
+  int block_of(const std::string& name);
+  int gradient_block_of(const std::string& name);
+  std::string buffer_named(const std::string& name);
+  TracedBytes bytes(const std::string& buffer, int block);
+  TracedBytes place_of(const std::string& name, int block);
+  void message(Op::Kind kind, const Words& words, const std::string& buffer);
+  void compute(const std::string& query, const std::string& key, const std::string& buffer);
+  void add(const std::string& name);
+  void wait(const std::string& name);
+  void flush();
+  void write(TraceEvent event, const ScheduleNote& note);
+  Index held() const;
+
+  const Problem& problem_;
+  const Head& head_;
+  int rank_;
+  RankTrace& trace_;
+  std::vector<ScheduleNote>& notes_;
+  int hops_;
+  const Place* place_ = nullptr;
+  int step_ = 0;
+  std::map<std::string, std::uintptr_t> addresses_;  // by the name of the memory
+  Index buffers_ = 0;                                // beside the first block's
+  std::map<std::string, std::string> where_;         // by the name of a block: its memory
+  TraceEvent pending_;                               // a row of sends and receives
+  ScheduleNote pending_note_;
+  std::vector<Open> open_;
+  std::string share_;  // memory of the last compute's share of a gradient; empty once it is a sum
+  int share_block_ = 0, shares_begun_ = 0;
+};
+
+}  // namespace ringcraft::verify
