@@ -35,7 +35,7 @@ def signs_of(fingerprint):
 
 def file_of(folder, name):
     """The wrong implementation of this name: a kernel or host code."""
-    found = sorted((marks.ROOT / "tests/misconceptions" / folder.name).glob(f"{name}.c*"))
+    found = sorted((marks.ROOT / "tests/misconceptions" / folder.name).glob(f"{name}.*"))
     return found[0].name if found else f"{name}.cpp"
 
 

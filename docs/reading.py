@@ -43,7 +43,7 @@ def table(block):
     rows = {}  # stem -> files; a header and its source are one row
     for name in names.split():
         rows.setdefault(re.sub(r"\.\w+$", "", name), []).append(name)
-    lines = ["| file | what it is |", "|---|---|"]
+    lines = [f"| `{folder}` | what it is |", "|---|---|"]
     for files in rows.values():
         for name in files:
             if not (marks.ROOT / folder / name).is_file():

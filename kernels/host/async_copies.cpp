@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "host/checker.hpp"
+#include "host/checker/checker.hpp"
 #include "host/thread_block.hpp"
 
 namespace ringcraft::simt {

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "host/checker.hpp"
+#include "host/checker/checker.hpp"
 #include "host/device_heap.hpp"
 #include "host/thread_block.hpp"
 #include "ringcraft/core/error.hpp"

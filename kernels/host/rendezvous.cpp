@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "host/checker.hpp"
+#include "host/checker/checker.hpp"
 #include "host/thread_block.hpp"
 #include "host/warp_matrix.hpp"
 #include "ringcraft/core/error.hpp"

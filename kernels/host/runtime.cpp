@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "host/checker.hpp"
+#include "host/checker/checker.hpp"
 #include "host/cuda_runtime_api.h"
 #include "host/device_heap.hpp"
 #include "host/streams.hpp"

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <random>
 
-#include "host/checker.hpp"
+#include "host/checker/checker.hpp"
 
 namespace ringcraft::simt {
 

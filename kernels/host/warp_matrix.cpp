@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "host/async_copies.hpp"
-#include "host/checker.hpp"
+#include "host/checker/checker.hpp"
 #include "host/thread_block.hpp"
 
 namespace ringcraft::simt {

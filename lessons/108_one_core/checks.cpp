@@ -9,7 +9,7 @@
 
 #include "judge/checks/block_trial.hpp"
 #include "judge/checks/lesson.hpp"
-#include "ringcraft/attention/vector.hpp"
+#include "ringcraft/attention/fast/vector.hpp"
 #include "ringcraft/core/random.hpp"
 #include "ringcraft/core/shown.hpp"
 
@@ -322,7 +322,7 @@ Lesson lesson_108() {
       .number = 108,
       .name = "108_one_core",
       .title = "The speed of one core",
-      .source = "src/ringcraft/attention/register_kernel.cpp",
+      .source = "src/ringcraft/attention/fast/register_kernel.cpp",
       .function = "multiply_panel",
       .allowed = {},
       .timed = true,

@@ -5,7 +5,7 @@
 #include "engine/device_memory.hpp"
 #include "forward/forward.hpp"
 #include "host/executor.hpp"
-#include "host/traffic.hpp"
+#include "host/checker/traffic.hpp"
 #include "ringcraft/core/random.hpp"
 
 using namespace ringcraft;

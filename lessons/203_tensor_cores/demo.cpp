@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "engine/cuda_engine.hpp"
-#include "host/traffic.hpp"
+#include "host/checker/traffic.hpp"
 #include "host/warp_matrix.hpp"
 #include "verify/oracle/cases.hpp"
 

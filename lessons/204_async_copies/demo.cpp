@@ -4,7 +4,7 @@
 
 #include "engine/cuda_engine.hpp"
 #include "host/async_copies.hpp"
-#include "host/traffic.hpp"
+#include "host/checker/traffic.hpp"
 #include "host/warp_matrix.hpp"
 
 using namespace ringcraft;

@@ -4,7 +4,7 @@
 
 #include "engine/cuda_engine.hpp"
 #include "host/executor.hpp"
-#include "host/traffic.hpp"
+#include "host/checker/traffic.hpp"
 #include "ringcraft/core/random.hpp"
 
 using namespace ringcraft;

@@ -1,5 +1,5 @@
 // The register kernel and its panels against plain loops, at every size around the tile.
-#include "ringcraft/attention/register_kernel.hpp"
+#include "ringcraft/attention/fast/register_kernel.hpp"
 
 #include <cmath>
 #include <vector>

@@ -64,7 +64,7 @@ fi
 echo "NCCL: $nccl"
 
 instructions="as expected"
-timeout 100 tests/gpu/sass.sh nvcc "$PWD" >$build/sass.log 2>&1 || { instructions="failed with exit code $?"; passed=false; }
+timeout 100 tests/gpu/sass/sass.sh nvcc "$PWD" >$build/sass.log 2>&1 || { instructions="failed with exit code $?"; passed=false; }
 ! grep -q 'in PTX' $build/sass.log || instructions="$instructions, in PTX"
 cat $build/sass.log
 

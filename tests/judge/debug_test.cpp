@@ -5,6 +5,7 @@
 
 #include "judge/tree/config.hpp"
 #include "judge/verdict/judge.hpp"
+#include "misconceptions/edit.hpp"
 #include "process/child.hpp"
 #include "reports.hpp"
 #include "support/errors.hpp"
@@ -43,8 +44,9 @@ TEST_CASE("in one process right files pass and wrong ones fail with the judge's 
                                  "misconceptions/303_ring_forward/computes_on_arriving",
                                  "misconceptions/402_token_layouts/turned_once"}) {
     const int lesson = std::stoi(name.substr(name.find('/') + 1));
-    const verify::Report report = check_file(lesson, file_of(name));
-    const Finished finished = debugged(lesson, file_of(name));
+    const HandedIn submission(lesson, kRoot / "tests" / name, RINGCRAFT_BINARY_DIR);
+    const verify::Report report = check_file(lesson, submission.file());
+    const Finished finished = debugged(lesson, submission.file());
     INFO(finished.printed);
     CHECK(finished.ending.number == 1);
     for (const verify::ReportRow& row : report.rows) {

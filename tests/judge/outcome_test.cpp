@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "judge/verdict/judge.hpp"
+#include "misconceptions/edit.hpp"
 #include "support/catch.hpp"
 
 namespace ringcraft::judge {
@@ -58,7 +59,8 @@ TEST_CASE("the outcome of a check says how it failed") {
     const std::string number = std::string(each.file).substr(std::string(each.file).find('/') + 1, 3);
     if (file != each.file) {
       file = each.file;
-      verdict = verdict_on_file(std::stoi(number), kTests / (file + ".cpp"));
+      verdict = verdict_on_file(std::stoi(number),
+                                HandedIn(std::stoi(number), kTests / file, RINGCRAFT_BINARY_DIR).file());
     }
     REQUIRE(verdict.outcomes.size() == verdict.report.rows.size());
     const auto found =

@@ -10,6 +10,7 @@
 
 #include "judge/tree/config.hpp"
 #include "judge/verdict/judge.hpp"
+#include "misconceptions/edit.hpp"
 #include "reports.hpp"
 #include "support/effort.hpp"
 #include "support/errors.hpp"
@@ -119,7 +120,7 @@ TEST_CASE("what a checked launch finds names file and line of the student") {
   if (!runs_kernels()) return;
   const std::filesystem::path folder = kRoot / "tests/misconceptions/201_naive_kernel";
   const auto sentence_of = [&](const char* name, const char* check) {
-    return row(check_file(201, folder / (std::string(name) + ".cu")), check).sentence;
+    return row(check_file(201, HandedIn(201, folder / name, RINGCRAFT_BINARY_DIR).file()), check).sentence;
   };
   const std::string bounds = sentence_of("no_guard", "201.scores");
   INFO(bounds);

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "host/checker.hpp"
-#include "host/places.hpp"
+#include "host/checker/checker.hpp"
+#include "host/checker/places.hpp"
 #include "host/thread_block.hpp"
 #include "planted.hpp"
 #include "ptx_checks.hpp"

@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "engine/cuda_engine.hpp"
-#include "host/checker.hpp"
+#include "host/checker/checker.hpp"
 #include "ringcraft/core/random.hpp"
 #include "support/catch.hpp"
 

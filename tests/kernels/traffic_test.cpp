@@ -1,6 +1,6 @@
 // Counted traffic against what is worked out by hand: bank conflicts of padded and unpadded tiles, sectors of
 // scattered reads.
-#include "host/traffic.hpp"
+#include "host/checker/traffic.hpp"
 
 #include <cuda_runtime_api.h>
 

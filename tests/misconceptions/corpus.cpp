@@ -64,8 +64,9 @@ std::vector<fs::path> sources_in(const fs::path& folder) {
   std::vector<fs::path> paths;
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(folder, none)) {
-    if (entry.path().extension() != ".cpp" && entry.path().extension() != ".cu")
-      refuse(entry.path(), "a .cpp or .cu file", "something else");
+    const std::string ending = entry.path().extension();
+    if (ending != ".cpp" && ending != ".cu" && ending != ".edit")
+      refuse(entry.path(), "a .cpp, .cu or .edit file", "something else");
     paths.push_back(entry.path());
   }
   std::ranges::sort(paths);

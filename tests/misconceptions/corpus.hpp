@@ -1,6 +1,7 @@
 #pragma once
 /// @file
-/// The corpus: complete submissions, and what each of them says about itself in its first lines. A wrong one
+/// The corpus: submissions, most of them as edits of the library's file (edit.hpp), and what each of them says about
+/// itself in its first lines. A wrong one
 /// names its mistake, the checks that must fail, and a question that leads on:
 ///   // RF4: the block in hand at step t is taken for that of rank + t.
 ///   // Fails: causal "n=3 contiguous causal", layouts

@@ -15,6 +15,7 @@
 #include <fstream>
 
 #include "corpus.hpp"
+#include "edit.hpp"
 #include "judge/tree/config.hpp"
 #include "judge/verdict/diagnosis.hpp"
 #include "quality.hpp"
@@ -34,7 +35,8 @@ void complain(const std::filesystem::path& path, const std::string& sentence) {
 Verdict verdict_of(int lesson, const std::filesystem::path& path, std::chrono::milliseconds per_call) {
   CheckOptions options;
   options.per_call = per_call;
-  return verdict_on_file(lesson, path, options);
+  const HandedIn submission(lesson, path, RINGCRAFT_BINARY_DIR);
+  return verdict_on_file(lesson, submission.file(), options);
 }
 
 const verify::ReportRow* row_of(const verify::Report& report, int lesson, const std::string& check) {

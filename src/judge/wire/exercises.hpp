@@ -8,7 +8,7 @@
 #include "ringcraft/attention/fast/fast_blockwise.hpp"
 #include "ringcraft/attention/grouped.hpp"
 #include "ringcraft/attention/merge.hpp"
-#include "ringcraft/attention/register_kernel.hpp"
+#include "ringcraft/attention/fast/register_kernel.hpp"
 #include "ringcraft/attention/softmax.hpp"
 #include "ringcraft/comm/exchange.hpp"
 #include "ringcraft/problem/deal.hpp"

@@ -69,7 +69,7 @@ struct GradientStep {
   }
 };
 
-/// What a line of a kernel's source moved: see LineTraffic in kernels/host/traffic.hpp.
+/// What a line of a kernel's source moved: see LineTraffic in kernels/host/checker/traffic.hpp.
 struct MovedByLine {
   std::string line;
   bool shared = false, writes = false;

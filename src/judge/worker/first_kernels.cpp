@@ -2,7 +2,7 @@
 // shared, and closes it, so that nobody else reads there.
 #include <unistd.h>
 
-#include "host/places.hpp"
+#include "host/checker/places.hpp"
 #include "process/descriptor_numbers.hpp"
 #include "process/lock.hpp"
 

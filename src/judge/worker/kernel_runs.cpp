@@ -7,7 +7,7 @@
 #include <string>
 
 #include "host/device_heap.hpp"
-#include "host/traffic.hpp"
+#include "host/checker/traffic.hpp"
 #include "ringcraft/core/buffer.hpp"
 #include "ringcraft/core/error.hpp"
 

@@ -1,7 +1,7 @@
 // Independent multiply-adds (see bench_peak.hpp). The build compiles this file as it compiles the library.
 #include "tool/bench/bench_peak.hpp"
 
-#include "ringcraft/attention/vector.hpp"
+#include "ringcraft/attention/fast/vector.hpp"
 
 namespace ringcraft::tool {
 namespace {

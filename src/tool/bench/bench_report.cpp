@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "ringcraft/attention/vector.hpp"
+#include "ringcraft/attention/fast/vector.hpp"
 #include "ringcraft/core/shown.hpp"
 
 namespace ringcraft::tool {

@@ -2,7 +2,7 @@
 // Fails: one-product "asked the system for a socket or another process"
 #include <unistd.h>
 
-#include "ringcraft/attention/register_kernel.hpp"
+#include "ringcraft/attention/fast/register_kernel.hpp"
 
 namespace ringcraft {
 namespace {

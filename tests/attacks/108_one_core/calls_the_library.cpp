@@ -1,7 +1,7 @@
 // Lets the library's matrix products do the work.
 // Fails: belongs "calls ringcraft::multiply_transposed, which lesson 108 does not give you"
 #include "ringcraft/attention/products.hpp"
-#include "ringcraft/attention/register_kernel.hpp"
+#include "ringcraft/attention/fast/register_kernel.hpp"
 
 namespace ringcraft {
 

@@ -4,8 +4,8 @@
 #include <thread>
 #include <utility>
 
-#include "ringcraft/attention/register_kernel.hpp"
-#include "ringcraft/attention/vector.hpp"
+#include "ringcraft/attention/fast/register_kernel.hpp"
+#include "ringcraft/attention/fast/vector.hpp"
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft {

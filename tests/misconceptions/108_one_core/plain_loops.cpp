@@ -3,8 +3,8 @@
 // Hint: How many sums are under way at the same time in your loops, and how many could be?
 #include <utility>
 
-#include "ringcraft/attention/register_kernel.hpp"
-#include "ringcraft/attention/vector.hpp"
+#include "ringcraft/attention/fast/register_kernel.hpp"
+#include "ringcraft/attention/fast/vector.hpp"
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft {

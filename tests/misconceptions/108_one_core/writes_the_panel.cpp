@@ -3,8 +3,8 @@
 // Hint: Whose memory is it that you write to?
 #include <utility>
 
-#include "ringcraft/attention/register_kernel.hpp"
-#include "ringcraft/attention/vector.hpp"
+#include "ringcraft/attention/fast/register_kernel.hpp"
+#include "ringcraft/attention/fast/vector.hpp"
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft {

@@ -6,7 +6,7 @@
 #include <bit>
 #include <limits>
 
-#include "ringcraft/attention/vector.hpp"
+#include "ringcraft/attention/fast/vector.hpp"
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft {

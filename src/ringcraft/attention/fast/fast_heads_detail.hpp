@@ -7,9 +7,9 @@
 #include <array>
 #include <vector>
 
-#include "ringcraft/attention/block_kernels_detail.hpp"
+#include "ringcraft/attention/detail/block_kernels_detail.hpp"
 #include "ringcraft/attention/fast/fast_kernels_detail.hpp"
-#include "ringcraft/attention/partial_memory.hpp"
+#include "ringcraft/attention/detail/partial_memory.hpp"
 #include "ringcraft/engine/block_engine.hpp"
 
 namespace ringcraft {

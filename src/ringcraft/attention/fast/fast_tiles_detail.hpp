@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "ringcraft/attention/fast/panels.hpp"
-#include "ringcraft/attention/vector.hpp"
+#include "ringcraft/attention/fast/vector.hpp"
 #include "ringcraft/problem/key_ranges.hpp"
 
 namespace ringcraft::fast_detail {

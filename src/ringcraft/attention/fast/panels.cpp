@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "ringcraft/attention/vector.hpp"
+#include "ringcraft/attention/fast/vector.hpp"
 
 namespace ringcraft {
 

@@ -8,7 +8,7 @@
 
 #include <span>
 
-#include "ringcraft/attention/register_kernel.hpp"
+#include "ringcraft/attention/fast/register_kernel.hpp"
 #include "ringcraft/core/scratch.hpp"
 
 namespace ringcraft {

@@ -1,8 +1,8 @@
 // Equivalent: sums from zero always, and adds what c held at the end.
 #include <utility>
 
-#include "ringcraft/attention/register_kernel.hpp"
-#include "ringcraft/attention/vector.hpp"
+#include "ringcraft/attention/fast/register_kernel.hpp"
+#include "ringcraft/attention/fast/vector.hpp"
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft {

@@ -1,8 +1,8 @@
 // Equivalent: a column after the other, each in registers of its own: more loads, and fast enough.
 #include <utility>
 
-#include "ringcraft/attention/register_kernel.hpp"
-#include "ringcraft/attention/vector.hpp"
+#include "ringcraft/attention/fast/register_kernel.hpp"
+#include "ringcraft/attention/fast/vector.hpp"
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <new>
 
-#include "host/race_rule.hpp"
+#include "host/checker/race_rule.hpp"
 
 namespace ringcraft::simt {
 

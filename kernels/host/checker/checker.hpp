@@ -15,10 +15,10 @@
 
 #include "host/device_heap.hpp"
 #include "host/executor.hpp"
-#include "host/places.hpp"
-#include "host/race_rule.hpp"
-#include "host/shadow.hpp"
-#include "host/traffic.hpp"
+#include "host/checker/places.hpp"
+#include "host/checker/race_rule.hpp"
+#include "host/checker/shadow.hpp"
+#include "host/checker/traffic.hpp"
 
 namespace ringcraft::simt {
 

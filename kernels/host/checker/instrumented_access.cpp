@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "host/checker.hpp"
+#include "host/checker/checker.hpp"
 
 using ringcraft::simt::Access;
 using ringcraft::simt::Checker;

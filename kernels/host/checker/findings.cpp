@@ -1,7 +1,7 @@
 // What a checked launch says (see checker.hpp).
 #include <algorithm>
 
-#include "host/checker.hpp"
+#include "host/checker/checker.hpp"
 #include "host/thread_block.hpp"
 
 namespace ringcraft::simt {

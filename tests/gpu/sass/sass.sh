@@ -76,7 +76,7 @@ check() { # FILE ARCH KERNELS PATTERN...
     ! grep -E '(LDL|STL)[. ]' "$work/sass" || fail "$name has local memory in its machine code"
   fi
   if $python; then
-    python3 -B "$root/tests/gpu/sass.py" "$work/sass" >"$work/findings" || fail "$name: its machine code is not what it must be"
+    python3 -B "$root/tests/gpu/sass/sass.py" "$work/sass" >"$work/findings" || fail "$name: its machine code is not what it must be"
     sed 's/^/        /' "$work/findings"
   fi
   for pattern in "$@"; do
@@ -106,10 +106,10 @@ $reads_sass || echo "        instructions looked for in PTX, machine code not re
 # What sass.py must find, and no more.
 if $python; then
   missed=0
-  planted=$root/tests/gpu/planted_sass.cu
+  planted=$root/tests/gpu/sass/planted_sass.cu
   if compile "$planted" 90a "$work/planted.cubin" && nvdisasm -c "$work/planted.cubin" >"$work/sass"; then
     status=0
-    python3 -B "$root/tests/gpu/sass.py" "$work/sass" >"$work/findings" || status=$?
+    python3 -B "$root/tests/gpu/sass/sass.py" "$work/sass" >"$work/findings" || status=$?
     sed -n 's,^// expected: ,,p' "$planted" >"$work/expected"
     while IFS= read -r pattern; do
       grep -Eq "^$pattern$" "$work/findings" || { missed=$((missed + 1)); fail "planted, and not found: $pattern"; }

@@ -2,11 +2,11 @@
 // loaded once, summed over the whole depth and stored once. With AVX2 it is 2 registers wide and 6 columns
 // high: a step of the sum is 2 loads, 6 broadcasts and 12 multiply-adds, and the 12 sums keep two
 // multiply-add units busy for 6 cycles, longer than the 4 that each of them takes.
-#include "ringcraft/attention/register_kernel.hpp"
+#include "ringcraft/attention/fast/register_kernel.hpp"
 
 #include <utility>
 
-#include "ringcraft/attention/vector.hpp"
+#include "ringcraft/attention/fast/vector.hpp"
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "host/places.hpp"
-#include "host/race_rule.hpp"
+#include "host/checker/places.hpp"
+#include "host/checker/race_rule.hpp"
 
 namespace ringcraft::simt {
 

@@ -1,5 +1,5 @@
 // What a launch moves (see traffic.hpp).
-#include "host/traffic.hpp"
+#include "host/checker/traffic.hpp"
 
 #include <algorithm>
 #include <mutex>

@@ -1,5 +1,5 @@
 // Places in a kernel's source (see places.hpp).
-#include "host/places.hpp"
+#include "host/checker/places.hpp"
 
 #include <cxxabi.h>
 #include <elf.h>

@@ -1,5 +1,5 @@
 // What a checked launch looks at (see checker.hpp). The sentences stand in findings.cpp.
-#include "host/checker.hpp"
+#include "host/checker/checker.hpp"
 
 #include <link.h>
 

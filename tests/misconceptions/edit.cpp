@@ -1,0 +1,133 @@
+// Edits of the library's files (see edit.hpp).
+#include "edit.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "judge/verdict/judge.hpp"
+#include "ringcraft/core/error.hpp"
+
+namespace ringcraft::judge {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+struct Hunk {
+  Lines before, after;
+};
+
+Lines lines_of(const std::string& text) {
+  Lines lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string joined(const Lines& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+// An editor may have taken the blank from an empty line.
+void add(Hunk& hunk, const std::string& line) {
+  const std::string rest = line.substr(std::min<std::size_t>(1, line.size()));
+  if (!line.starts_with('+')) hunk.before.push_back(rest);
+  if (!line.starts_with('-')) hunk.after.push_back(rest);
+}
+
+std::size_t place_of(const Hunk& hunk, const Lines& library) {
+  const auto find = [&](auto from) {
+    return std::search(from, library.end(), hunk.before.begin(), hunk.before.end());
+  };
+  const auto found = find(library.begin());
+  const bool twice = found != library.end() && find(std::next(found)) != library.end();
+  if (hunk.before.empty() || found == library.end() || twice)
+    throw Error(
+        "edit", "lines that stand once in the library's file",
+        (twice ? "these, which stand there more than once:\n" : "these, which do not stand there:\n") +
+            joined(hunk.before),
+        "has the library's file changed? Change the edit with it");
+  return static_cast<std::size_t>(found - library.begin());
+}
+
+}  // namespace
+
+namespace {
+
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::filesystem::path with_ending(const std::filesystem::path& place) {
+  for (const char* ending : {"", ".cpp", ".cu", ".edit"})
+    if (const std::filesystem::path path = place.string() + ending; std::filesystem::is_regular_file(path))
+      return path;
+  throw Error("corpus", "a file of a submission", place.string(), "see tests/misconceptions/corpus.hpp");
+}
+
+}  // namespace
+
+HandedIn::HandedIn(int lesson, const std::filesystem::path& place, const std::filesystem::path& folder)
+    : file_(with_ending(place)) {
+  if (file_.extension() != ".edit") return;
+  const std::filesystem::path library = original_file(lesson);
+  std::string text;
+  try {
+    text = applied(contents(file_), contents(library));
+  } catch (const Error& error) {
+    throw Error(file_.string() + ": " + error.what());
+  }
+  std::string name = (folder / "handed-in-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr)
+    throw Error("corpus", "a folder that can be written", folder.string(), "check its permissions");
+  written_ = name;
+  file_ = written_ / file_.stem().concat(library.extension().string());
+  std::ofstream(file_) << text;
+}
+
+HandedIn::~HandedIn() {
+  std::error_code ignored;
+  if (!written_.empty()) std::filesystem::remove_all(written_, ignored);
+}
+
+std::vector<std::string> edited_lines(const std::string& library) {
+  Lines lines = lines_of(library);
+  lines.erase(lines.begin(),
+              std::ranges::find_if(lines, [](const std::string& line) { return !line.starts_with("//"); }));
+  std::erase_if(lines, [](const std::string& line) {
+    return line.find("// BEGIN SOLUTION") != line.npos || line.find("// END SOLUTION") != line.npos;
+  });
+  return lines;
+}
+
+std::string applied(const std::string& edit, const std::string& library) {
+  Lines result = edited_lines(library);
+  std::string first_lines;
+  std::vector<Hunk> hunks;
+  for (const std::string& line : lines_of(edit))
+    if (line == "@@")
+      hunks.emplace_back();
+    else if (hunks.empty())
+      first_lines += line + "\n";
+    else
+      add(hunks.back(), line);
+  std::vector<std::size_t> places;  // before any of them changes the others'
+  for (const Hunk& hunk : hunks) places.push_back(place_of(hunk, result));
+  for (std::size_t i = hunks.size(); i-- > 0;) {
+    if (i + 1 < hunks.size() && places[i] + hunks[i].before.size() > places[i + 1])
+      throw Error("edit", "hunks in the order of the library's file, side by side",
+                  "two that overlap, or stand the other way round", "put them in order");
+    const auto at = result.begin() + static_cast<std::ptrdiff_t>(places[i]);
+    const auto after = result.erase(at, at + static_cast<std::ptrdiff_t>(hunks[i].before.size()));
+    result.insert(after, hunks[i].after.begin(), hunks[i].after.end());
+  }
+  return first_lines + joined(result);
+}
+
+}  // namespace ringcraft::judge
