@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "misconceptions/edit.hpp"
 #include "support/catch.hpp"
 #include "support/errors.hpp"
 
@@ -190,16 +191,17 @@ TEST_CASE("causes stand in the row of the first failed check") {
 
 TEST_CASE("causes do not depend on the seed") {
   const std::filesystem::path corpus = std::filesystem::path(RINGCRAFT_SOURCE_DIR) / "tests/misconceptions";
-  for (const auto& [lesson, file, id] : {std::tuple{104, "104_merge/average.cpp", "MG1"},
-                                         {103, "103_online_softmax/begins_anew.cpp", "ST1"},
-                                         {303, "303_ring_forward/wrong_label.cpp", "RF4"}}) {
+  for (const auto& [lesson, file, id] : {std::tuple{104, "104_merge/average", "MG1"},
+                                         {103, "103_online_softmax/begins_anew", "ST1"},
+                                         {303, "303_ring_forward/wrong_label", "RF4"}}) {
     INFO(file);
+    const HandedIn submission(lesson, corpus / file, RINGCRAFT_BINARY_DIR);
     CheckOptions options;
     std::vector<std::string> known, other;
     const auto causes_of = [&](std::uint64_t seed) {
       options.seed = seed;
       std::vector<std::string> found;
-      for (const verify::ReportRow& row : verdict_on_file(lesson, corpus / file, options).report.rows)
+      for (const verify::ReportRow& row : verdict_on_file(lesson, submission.file(), options).report.rows)
         for (const verify::Cause& cause : row.causes) found.push_back(row.id + " " + cause.id);
       return found;
     };
