@@ -1,6 +1,8 @@
 // Launches: thread blocks over the threads of the operating system (see executor.hpp).
 #include "host/executor.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -133,9 +135,34 @@ int launches_that_failed = 0;  // one at a time is checked
 
 int failed_launches() { return launches_that_failed; }
 
-Settings& settings() {
-  static Settings all;
-  return all;
+namespace {
+
+
+struct alignas(4096) SettingsPage {  // alone on its pages
+  Settings settings;
+};
+
+SettingsPage& settings_page() {
+  static SettingsPage page;
+  return page;
+}
+
+void allow_on_settings(int access) { ::mprotect(&settings_page(), sizeof(SettingsPage), access); }
+
+bool settings_are_fixed = false;
+
+}  // namespace
+
+Settings& settings() { return settings_page().settings; }
+
+FixedSettings::FixedSettings() {
+  allow_on_settings(PROT_READ);
+  settings_are_fixed = true;
+}
+
+FixedSettings::~FixedSettings() {
+  settings_are_fixed = false;
+  allow_on_settings(PROT_READ | PROT_WRITE);
 }
 
 bool is_left_out(Site site) {
@@ -154,10 +181,12 @@ void run(const Grid& grid, const std::function<void()>& thread) {
   if (grid.shared_bytes > kMostShared)
     throw Error("launch", "at most " + std::to_string(kMostShared) + " bytes of shared memory",
                 std::to_string(grid.shared_bytes), "choose smaller tiles");
-  if (int& left = settings().launches; left == 0)
-    return;
-  else if (left > 0)
-    --left;
+  if (settings().launches == 0) return;
+  if (settings().launches > 0) {
+    if (settings_are_fixed) allow_on_settings(PROT_READ | PROT_WRITE);
+    --settings().launches;
+    if (settings_are_fixed) allow_on_settings(PROT_READ);
+  }
   Launch launch(grid, thread);
   const DeviceAccess access;
   if (checks_launches()) {

@@ -67,6 +67,15 @@ struct Settings {
 };
 /// The settings, to be read and changed.
 Settings& settings();
+/// Nobody changes the settings as long as this object lives, on which code runs that is not to be trusted;
+/// that fewer launches are left is counted all the same.
+class FixedSettings {
+ public:
+  FixedSettings();
+  ~FixedSettings();
+  FixedSettings(const FixedSettings&) = delete;
+  FixedSettings& operator=(const FixedSettings&) = delete;
+};
 /// Checked launches of this process that ended with an exception, whoever caught it.
 int failed_launches();
 

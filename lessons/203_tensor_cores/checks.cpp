@@ -252,6 +252,12 @@ void on_tensor_cores(Trial& trial) {
     throw Wrong(sign::kCounts, head.name() + ": your kernel reads " + std::to_string(bytes) +
                                    " bytes of shared memory; " + std::to_string(kNeeded) +
                                    " are enough, where each fragment is loaded once for each tile of keys");
+  constexpr std::uint64_t kOfKeys = kKeyTiles * 2 * kWarps * kTile * kWidth * kBytes;
+  if (bytes < kOfKeys)
+    throw Wrong(sign::kCounts, head.name() + ": your kernel reads " + std::to_string(bytes) +
+                                   " bytes of shared memory, and the fragments of K and V have " +
+                                   std::to_string(kOfKeys) +
+                                   ": what it multiplies is not what ldmatrix brings");
 }
 
 }  // namespace

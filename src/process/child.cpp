@@ -77,7 +77,7 @@ void close_from(int first) {
   if (*prepared.folder != '\0' && ::chdir(prepared.folder) != 0) ::_exit(127);
   if (prepared.limits.locked) {
     const OneStart start{kProgramDescriptor, "", prepared.arguments.data(), prepared.environment.data()};
-    lock_up(&start);
+    lock_up(&start, prepared.limits.threads != 1);
     ::syscall(SYS_execveat, long{start.program}, start.path, start.arguments, start.environment,
               long{AT_EMPTY_PATH});
   } else {

@@ -28,7 +28,8 @@ struct Limits {
   rlim_t cpu_seconds = 0;
   rlim_t address_bytes = 0;
   rlim_t file_bytes = 0;
-  std::size_t threads = 0;  ///< at one time; counted now and then
+  std::size_t threads =
+      0;  ///< at one time; counted now and then. 1, of one that is locked: it can start none
   /// Whether it is locked up (lock.hpp) before it begins. The program must need no other file to begin with,
   /// no library either.
   bool locked = false;

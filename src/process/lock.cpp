@@ -128,7 +128,7 @@ struct Program {
 
 }  // namespace
 
-void lock_up(const OneStart* start) {
+void lock_up(const OneStart* start, bool threads) {
   Program program;
   program.load(offsetof(seccomp_data, arch));
   program.decide_unless(kArchitecture, kEnds);
@@ -138,7 +138,7 @@ void lock_up(const OneStart* start) {
   program.decide(kEnds);
 #endif
   for (const unsigned call : kAllowed) program.allow_if(call);
-  program.allow_threads();
+  if (threads) program.allow_threads();
   for (const unsigned call : {SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep})
     program.allow_with(call, 0, kClocks);  // no other process's
   program.allow_with(SYS_madvise, 2, kAdvice);
@@ -157,7 +157,7 @@ void lock_up(const OneStart* start) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
 }
 #else
-void lock_up(const OneStart*) {}
+void lock_up(const OneStart*, bool) {}
 #endif
 
 }  // namespace ringcraft::process

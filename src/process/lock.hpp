@@ -18,7 +18,8 @@ struct OneStart {
 /// system call beyond that fails with EACCES (opening or looking at files, changing what lies in folders,
 /// looking into other processes, ending them or setting their limits ...) or, where it opens a socket, starts
 /// a process or another program, ends this one. Between fork and exec it may be called: it makes system calls
-/// and nothing else. Where the kernel offers no seccomp (it does on x86-64 and AArch64) nothing changes.
-void lock_up(const OneStart* start = nullptr);
+/// and nothing else. `threads`: whether others may be started. Where the kernel offers no seccomp (it does on
+/// x86-64 and AArch64) nothing changes.
+void lock_up(const OneStart* start = nullptr, bool threads = true);
 
 }  // namespace ringcraft::process

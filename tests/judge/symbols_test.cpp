@@ -84,8 +84,10 @@ TEST_CASE("what a file keeps from call to call is found, constants and the stand
       testing::contains(complaint_about_kept(kept, {}, false), "your file keeps buffers from call to call"));
   CHECK(testing::contains(complaint_about_kept({kept[2]}, {}, false), "would find the last call's numbers"));
   CHECK(testing::contains(complaint_about_kept({kept[1]}, {}, false), "would share it"));
-  CHECK(complaint_about_kept({kept[2]}, {}, true).empty());  // a __shared__ variable
-  CHECK(testing::contains(complaint_about_kept({kept[2], kept[1]}, {}, true), "keeps calls"));
+  const Kept gap{"ringcraft_gap_0", true, kept[2].scope, ""};  // stands before each __shared__ variable
+  CHECK(complaint_about_kept({kept[2], gap}, {}, true).empty());
+  CHECK(testing::contains(complaint_about_kept({kept[2]}, {}, true), "keeps tile"));
+  CHECK(testing::contains(complaint_about_kept({kept[2], gap, kept[1]}, {}, true), "keeps calls"));
   CHECK(complaint_about_kept({}, {}, false).empty());
 }
 

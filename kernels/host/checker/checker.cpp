@@ -34,6 +34,8 @@ int compare_storage(dl_phdr_info* info, std::size_t, void* result) {
 // What lies behind the storage belongs to the C library, which a kernel that writes there would bring down.
 constexpr std::size_t kBehindStorage = 4096;
 
+constexpr std::size_t kPageBytes = 4096;
+
 std::atomic<bool> instrumented{false};
 
 }  // namespace
@@ -71,7 +73,7 @@ void Checker::begin_block(const Triple& block, const std::byte* shared, std::siz
   dynamic_bytes_ = bytes;
   dynamic_.reset(bytes);
   static_.reset(static_bytes_);
-  elsewhere_.clear();
+  no_stack_.fill(0);  // it may have more threads than the one before
 }
 
 void Checker::end_block() {
@@ -156,14 +158,24 @@ void Checker::access_by(int thread, const void* address, std::size_t bytes, Acce
 void Checker::look_elsewhere(std::uintptr_t address, std::size_t bytes, Access what, Place place,
                              int thread) {
   if (stack_end_ - address <= kStackBytes || !settings().check) return;
-  if (const int owner = ThreadBlock::current().owner_of_stack(address); owner >= 0 && owner != thread)
-    return found_not_own(what, place, "a variable of thread " + std::to_string(owner) + "'s own");
+  const std::uintptr_t page = address / kPageBytes;
+  if (std::uintptr_t& known = no_stack_[page % no_stack_.size()]; known != page) {
+    if (const int owner = ThreadBlock::current().owner_of_stack(address); owner < 0)
+      known = page;
+    else if (owner != thread)
+      return found_not_own(what, place, "a variable of thread " + std::to_string(owner) + "'s own");
+  }
+  if (what == Access::kRead && elsewhere_.empty()) return;
+  const std::pair<std::size_t, int> mine{blocks_.size(), thread};
   for (std::uintptr_t word = address / 4; word <= (address + bytes - 1) / 4; ++word) {
-    if (what != Access::kRead) elsewhere_[word] = thread;
     const auto written = elsewhere_.find(word);
-    if (written != elsewhere_.end() && written->second != thread)
-      return found_not_own(
-          what, place, "memory of the host that thread " + std::to_string(written->second) + " has written");
+    const auto writer = written == elsewhere_.end() ? mine : written->second;
+    if (what != Access::kRead) elsewhere_[word] = mine;
+    if (writer != mine && what != Access::kWrite)
+      return found_not_own(what, place,
+                           "memory of the host that thread " + std::to_string(writer.second) +
+                               (writer.first == mine.first ? "" : " of another thread block") +
+                               " has written");
   }
 }
 

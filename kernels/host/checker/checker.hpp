@@ -7,18 +7,19 @@
 /// thread's own stack above all, is none of its business, unless threads share it. The first finding of a
 /// launch becomes an Error.
 
+#include <array>
 #include <cstddef>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "host/device_heap.hpp"
-#include "host/executor.hpp"
 #include "host/checker/places.hpp"
 #include "host/checker/race_rule.hpp"
 #include "host/checker/shadow.hpp"
 #include "host/checker/traffic.hpp"
+#include "host/device_heap.hpp"
+#include "host/executor.hpp"
 
 namespace ringcraft::simt {
 
@@ -116,8 +117,10 @@ class Checker {
   std::size_t dynamic_bytes_ = 0, static_bytes_ = 0;
   Shadow dynamic_, static_;
   std::vector<Known> pieces_;  // by address
-  std::unordered_map<std::uintptr_t, int>
-      elsewhere_;  // words of 4 bytes that nobody has given: which thread wrote
+  // Words of 4 bytes that nobody has given: which block of the launch, and which of its threads, wrote there
+  // last.
+  std::unordered_map<std::uintptr_t, std::pair<std::size_t, int>> elsewhere_;
+  std::array<std::uintptr_t, 64> no_stack_{};  // pages that are known to be no thread's stack
   Known* last_piece_ = nullptr;
   const StaticArray* last_array_ = nullptr;
   std::string finding_;

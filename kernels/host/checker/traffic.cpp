@@ -8,7 +8,7 @@
 namespace ringcraft::simt {
 namespace {
 
-constexpr std::size_t kBanks = 32, kBankBytes = 4, kSectorBytes = 32;
+constexpr std::size_t kBanks = 32, kBankBytes = 4, kSectorBytes = 32, kWidest = 16;
 
 std::mutex mutex;
 std::vector<LineTraffic> last;
@@ -33,15 +33,19 @@ std::vector<LineTraffic> last_traffic() {
 
 void Traffic::add(int warp, int lane, Place place, bool shared, bool writes, std::uintptr_t address,
                   std::size_t bytes) {
+  for (; bytes > kWidest; address += kWidest, bytes -= kWidest)
+    add(warp, lane, place, shared, writes, address, kWidest);
+  if (bytes == 0) return;
   Line& line = lines_[{place, 2 * int{shared} + int{writes}}];
   line.sum.shared = shared;
   line.sum.writes = writes;
   line.sum.bytes += bytes;
-  line.bytes_each = bytes;
   Warp& of_warp = line.warps[warp];
   const std::uint32_t turn = of_warp.done[static_cast<std::size_t>(lane)]++;
   if (turn >= of_warp.requests.size()) of_warp.requests.resize(turn + 1);
-  of_warp.requests[turn].address[static_cast<std::size_t>(lane)] = address;
+  Request& request = of_warp.requests[turn];
+  request.address[static_cast<std::size_t>(lane)] = address;
+  request.bytes_each = std::max(request.bytes_each, bytes);
 }
 
 void Traffic::add_rows(Place place, const void* const (&rows)[8]) {
@@ -58,7 +62,7 @@ void Traffic::add_rows(Place place, const void* const (&rows)[8]) {
 
 void Traffic::settle(Line& line, const Request& request) {
   LineTraffic& sum = line.sum;
-  const std::size_t bytes = line.bytes_each;
+  const std::size_t bytes = request.bytes_each;
   if (sum.requests == 0) sum.first = request.address;
   ++sum.requests;
   if (sum.shared) {

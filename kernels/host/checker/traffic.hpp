@@ -41,7 +41,7 @@ std::vector<LineTraffic> last_traffic();
 /// Counts for one launch.
 class Traffic {
  public:
-  /// A lane (0 to 31 of its warp) touches some bytes.
+  /// A lane (0 to 31 of its warp) touches some bytes; one instruction moves at most 16 for it.
   void add(int warp, int lane, Place place, bool shared, bool writes, std::uintptr_t address,
            std::size_t bytes);
   /// ldmatrix reads 8 rows of 16 bytes at once.
@@ -62,6 +62,7 @@ class Traffic {
  private:
   struct Request {
     std::array<std::uintptr_t, 32> address{};  // 0: the lane takes no part
+    std::size_t bytes_each = 0;                // of the lane that asks for most
   };
   struct Warp {
     std::array<std::uint32_t, 32> done{};  // requests that each lane has taken part in
@@ -69,7 +70,6 @@ class Traffic {
   };
   struct Line {
     LineTraffic sum;
-    std::size_t bytes_each = 0;
     std::map<int, Warp> warps;
   };
   // What it does to which memory, 0 to 3, or a product, 4: one place may do several things.

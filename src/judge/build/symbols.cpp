@@ -94,8 +94,58 @@ std::string may_not_call(const Symbol& symbol, const Names& names, const GateInp
 }
 
 // What compilers call by themselves, and functions of C++, ringcraft's among them.
+// By these host code would compute with what lies on the device.
+bool copies_for_the_host(std::string_view name) {
+  return name.starts_with("cudaMemcpy") || name.starts_with("cudaMemset") ||
+         name.starts_with("cudaMallocHost") || name.starts_with("cudaHostAlloc");
+}
+
+// What C++ that touches no array needs: memory for objects, types, exceptions with their texts, trees.
+// Everything else of the standard library that is not a part of the file itself may read and write, and start
+// what it likes.
+bool is_of_cpp(std::string_view name) {
+  if (is_ringcraft(name) || (name.starts_with("_ZSt") && (name.find("__throw_") != name.npos ||
+                                                          name.find("__glibcxx_assert_fail") != name.npos)))
+    return true;
+  const std::string_view own = name.substr(std::min(name.find_first_not_of("0123456789", 2), name.size()));
+  if (own.starts_with("ringcraft") || (own.starts_with("cuda") && !copies_for_the_host(own))) return true;
+  for (const std::string_view family : {"_Znw",
+                                        "_Zna",
+                                        "_Zdl",
+                                        "_Zda",
+                                        "_ZTI",
+                                        "_ZTS",
+                                        "_ZTV",
+                                        "_ZNSt9exception",
+                                        "_ZNKSt9exception",
+                                        "_ZNSt9bad_alloc",
+                                        "_ZNSt13runtime_error",
+                                        "_ZNKSt13runtime_error",
+                                        "_ZNSt11logic_error",
+                                        "_ZNKSt11logic_error",
+                                        "_ZNSt16invalid_argument",
+                                        "_ZNSt12out_of_range",
+                                        "_ZNSt12domain_error",
+                                        "_ZNSt12length_error",
+                                        "_ZNSt11range_error",
+                                        "_ZNSt14overflow_error",
+                                        "_ZSt9terminate",
+                                        "_ZSt17current_exception",
+                                        "_ZNSt6chrono",
+                                        "_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE",
+                                        "_ZNKSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE",
+                                        "_ZSt29_Rb_tree_insert_and_rebalance",
+                                        "_ZSt18_Rb_tree_increment",
+                                        "_ZSt18_Rb_tree_decrement",
+                                        "_ZSt28_Rb_tree_rebalance_for_erase",
+                                        "_ZNKSt8__detail20_Prime_rehash_policy"})
+    if (name.starts_with(family)) return true;
+  return false;
+}
+
 bool is_of_language(std::string_view name) {
-  for (const std::string_view family : {"_Z", "__tsan_", "__cxa_", "__gxx_", "_Unwind_", "__stack_chk_"})
+  if (name.starts_with("_Z")) return is_of_cpp(name);
+  for (const std::string_view family : {"__tsan_", "__cxa_", "__gxx_", "_Unwind_", "__stack_chk_"})
     if (name.starts_with(family)) return true;
   return name == "_GLOBAL_OFFSET_TABLE_" || name == "__dso_handle" || name == "__tls_get_addr" ||
          name == "_Exit" || name == "__assert_fail" || name == "__libc_single_threaded";
@@ -207,15 +257,21 @@ std::vector<Kept> parse_kept(std::string_view text) {
     if (const auto tag = whole_name.rfind("[abi:"); tag != whole_name.npos && whole_name.ends_with("]"))
       whole_name.erase(tag);
     const auto colons = whole_name.rfind("::");
-    variables.push_back({colons == whole_name.npos ? whole_name : whole_name.substr(colons + 2), per_thread});
+    const bool scoped = colons != whole_name.npos;
+    variables.push_back({scoped ? whole_name.substr(colons + 2) : whole_name, per_thread,
+                         scoped ? whole_name.substr(0, colons) : "", name});
   }
   return variables;
 }
 
 std::string complaint_about_kept(const std::vector<Kept>& variables, const std::set<std::string>& constants,
                                  bool kernel) {
+  std::set<std::string>
+      shared;  // scopes: before each __shared__ variable stands a gap (kernels/host/device.hpp)
+  for (const Kept& variable : variables)
+    if (variable.name.starts_with("ringcraft_gap")) shared.insert(variable.scope);
   for (const Kept& variable : variables) {
-    if (kernel && variable.per_thread) continue;
+    if (kernel && variable.per_thread && shared.contains(variable.scope)) continue;
     if (constants.contains(variable.name)) continue;
     return "your file keeps " + variable.name + " from call to call, as a static or global variable; " +
            (kernel ? "a checked launch does not look there, and a GPU does not reach a plain one: take "

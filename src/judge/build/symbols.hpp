@@ -39,6 +39,8 @@ std::string readable_with_types(const std::string& mangled);
 struct Kept {
   std::string name;         ///< "buffers"
   bool per_thread = false;  ///< one for each thread; so is a `__shared__` variable on the CPU
+  std::string scope = {};   ///< the function or namespace that declares it
+  std::string symbol = {};  ///< its mangled name
 };
 
 /// Those of a student's object that can change, by what `nm -f sysv` printed. The standard library's own are

@@ -146,7 +146,10 @@ std::string compiler_sentence(const Finished& finished, const std::string& file)
   if (broke_down(finished))
     return "the compiler did not come to an end with " + file +
            "; does it include or compute something endless?";
-  const std::string text = cleaned(finished.printed, kShownText);
+  std::string printed = finished.printed;  // whether there is such a file is nobody's business
+  for (const std::string there = ": Permission denied"; printed.find(there) != printed.npos;)
+    printed.replace(printed.find(there), there.size(), ": No such file or directory");
+  const std::string text = cleaned(printed, kShownText);
   const auto error = text.find("error:");
   const auto start = error == text.npos ? 0 : text.rfind('\n', error) + 1;
   return file + " does not compile:\n" + text.substr(start);
@@ -276,11 +279,16 @@ BuildStep gate(const Lesson& lesson, const OwnSource& source, const WorkFolder& 
   std::set<std::string> allowed = lesson.allowed;
   if (lesson.is_kernel())
     allowed.merge(std::set<std::string>{"ringcraft::simt::shared_memory", "ringcraft::simt::add_at_once"});
-  const auto sentences =
-      complaints({student, parse_nm(read_text(kLibrarySymbols)), below, allowed, lesson.number});
+  const std::vector<Symbol> library = parse_nm(read_text(kLibrarySymbols));
+  const auto sentences = complaints({student, library, below, allowed, lesson.number});
   std::set<std::string> constants;
   for (const auto& [place, file] : source.texts) constants.merge(constants_in(file.text));
-  std::string all = complaint_about_kept(parse_kept(sections.printed), constants, lesson.is_kernel());
+  std::set<std::string> of_headers;  // what the course's own headers keep
+  for (const Symbol& symbol : library)
+    if (symbol.weak()) of_headers.insert(symbol.name);
+  std::vector<Kept> kept = parse_kept(sections.printed);
+  std::erase_if(kept, [&](const Kept& variable) { return of_headers.contains(variable.symbol); });
+  std::string all = complaint_about_kept(kept, constants, lesson.is_kernel());
   constexpr std::size_t kShown = 5;
   for (std::size_t i = 0; i < std::min(sentences.size(), kShown); ++i)
     all += (all.empty() ? "" : "\n") + sentences[i];

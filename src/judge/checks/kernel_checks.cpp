@@ -171,8 +171,8 @@ void require_table(const Trial& trial, const KernelRung& rung, std::size_t strid
 namespace {
 
 constexpr std::uint64_t kBanks = 32;
-// Times the passes that a kernel needs whose lanes always go together: a few lines are for one lane alone.
-constexpr std::uint64_t kMostDiverged = 2;
+// One in so many passes may be for a few lanes alone.
+constexpr std::uint64_t kMostOfFew = 8;
 
 }  // namespace
 
@@ -185,13 +185,17 @@ void require_fewest_passes(const std::string& label, const std::vector<MovedByLi
                                      std::to_string(line.least_transfers) + " would do: " + what +
                                      " meet in one bank");
   // Lanes that go one by one meet nobody.
-  std::uint64_t passes = 0, words = 0;
+  std::uint64_t passes = 0, of_few = 0;
   for (const MovedByLine& line : moved)
-    if (line.shared) passes += line.transfers, words += line.words;
-  if (const std::uint64_t enough = words / kBanks; passes > kMostDiverged * enough)
-    throw Wrong(sign::kCounts, label + "the kernel touches shared memory in " + std::to_string(passes) +
-                                   " passes, and " + std::to_string(enough) +
-                                   " would do if the lanes of each warp went together, on one branch");
+    if (line.shared) {
+      passes += line.transfers;
+      if (line.words < kBanks / 2 * line.transfers) of_few += line.transfers;
+    }
+  if (of_few > passes / kMostOfFew)
+    throw Wrong(sign::kCounts,
+                label + std::to_string(of_few) + " of the " + std::to_string(passes) +
+                    " passes over shared memory serve less than half of a warp: its lanes take "
+                    "different branches, one after the other");
 }
 
 void require_scores(KernelHead& head) {

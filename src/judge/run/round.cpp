@@ -66,7 +66,7 @@ void Round::serve(int rank) {
   if (m.child.flooded())
     misbehaved(Kind::kNonsense, rank, "printed more than " + std::to_string(kWorkerOutput >> 10) + " KB");
   if (m.child.crowded())
-    misbehaved(Kind::kNonsense, rank, "started more than " + std::to_string(kMostThreads) + " threads");
+    misbehaved(Kind::kNonsense, rank, "started more threads than any exercise needs");
   if (at(rank).reply) return;
   m.connection.write_some();
   const bool connected = m.connection.read_some();

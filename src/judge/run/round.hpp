@@ -23,7 +23,7 @@ inline constexpr std::size_t kMostThreads = 256;
 /// One worker: its process, and the wire to it.
 struct Member {
   /// Starts the program, limited and with an empty environment.
-  Member(const std::filesystem::path& program, const Asked& asked, bool sees_itself);
+  Member(const std::filesystem::path& program, const Asked& asked, bool sees_itself, Threads threads);
 
   process::Child child;
   Connection connection;

@@ -18,22 +18,23 @@ namespace {
 constexpr int kAllCalls = 3;
 
 // A call has a deadline; the processor time is that of all calls of a lesson, on all threads.
-process::Limits worker_limits(const Asked& asked) {
+process::Limits worker_limits(const Asked& asked, Threads threads) {
   process::Limits limits{.cpu_seconds = 600,
                          .address_bytes = rlim_t{2} << 30,
                          .file_bytes = 1 << 20,
-                         .threads = kMostThreads,
+                         .threads = threads == Threads::kOne ? 1 : kMostThreads,
                          .locked = kLockable};
   if (asked.address_bytes > 0) limits.address_bytes = asked.address_bytes;
   if (kSanitized) limits.address_bytes = 0;  // a sanitizer's shadow memory takes terabytes of addresses
   return limits;
 }
 
-process::Command worker_command(const std::filesystem::path& program, const Asked& asked, bool sees_itself) {
+process::Command worker_command(const std::filesystem::path& program, const Asked& asked, bool sees_itself,
+                                Threads threads) {
   return {.arguments = {program.string()},
           .environment = worker_environment(),
           .folder = "/",
-          .limits = worker_limits(asked),
+          .limits = worker_limits(asked, threads),
           .wire = process::Wire::kSocket,
           .sees_itself = sees_itself,
           .output_limit = kWorkerOutput};
@@ -41,11 +42,12 @@ process::Command worker_command(const std::filesystem::path& program, const Aske
 
 }  // namespace
 
-Member::Member(const std::filesystem::path& program, const Asked& asked, bool sees_itself)
-    : child(worker_command(program, asked, sees_itself)), connection(child.wire().get()) {}
+Member::Member(const std::filesystem::path& program, const Asked& asked, bool sees_itself, Threads threads)
+    : child(worker_command(program, asked, sees_itself, threads)), connection(child.wire().get()) {}
 
-Team::Team(std::filesystem::path program, std::chrono::milliseconds per_call, bool sees_itself)
-    : program_(std::move(program)), per_call_(per_call), sees_itself_(sees_itself) {}
+Team::Team(std::filesystem::path program, std::chrono::milliseconds per_call, bool sees_itself,
+           Threads threads)
+    : program_(std::move(program)), per_call_(per_call), sees_itself_(sees_itself), threads_(threads) {}
 Team::~Team() = default;
 
 void Team::begin_check(const Asked& asked) {
@@ -71,7 +73,7 @@ std::filesystem::path Team::program_of_next() const {
 World Team::call(const std::string& exercise, const std::vector<Bytes>& requests, Delivery delivery) {
   ++calls_;
   while (members_.size() < requests.size())
-    members_.push_back(std::make_unique<Member>(program_of_next(), asked_, sees_itself_));
+    members_.push_back(std::make_unique<Member>(program_of_next(), asked_, sees_itself_, threads_));
   const auto members = std::span(members_).first(requests.size());
   for (std::size_t rank = 0; rank < requests.size(); ++rank) {
     Writer call;

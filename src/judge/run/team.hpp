@@ -55,6 +55,9 @@ struct World {
   }
 };
 
+/// How many threads a worker may have.
+enum class Threads : bool { kOne, kMany };
+
 /// What a check asks of its workers beyond what all get.
 struct Asked {
   bool fresh = false;               ///< processes that have served no call yet
@@ -86,9 +89,10 @@ struct Member;  // one worker (round.hpp)
 class Team final : public Workers {
  public:
   /// Workers run `program`; a call may take this long, and all together some times as long.
-  /// `sees_itself`: they have it open for reading, to tell
-  /// what an address belongs to.
-  Team(std::filesystem::path program, std::chrono::milliseconds per_call, bool sees_itself = false);
+  /// `threads`: what a worker may have, where it can be locked up. `sees_itself`: they have it open for
+  /// reading, to tell what an address belongs to.
+  Team(std::filesystem::path program, std::chrono::milliseconds per_call, bool sees_itself = false,
+       Threads threads = Threads::kMany);
   ~Team() override;
 
   /// Ends the workers if the check asks for others.
@@ -105,6 +109,7 @@ class Team final : public Workers {
   std::filesystem::path program_;
   std::chrono::milliseconds per_call_;
   bool sees_itself_;
+  Threads threads_;
   Asked asked_;
   std::vector<std::unique_ptr<Member>> members_;
   std::string printed_;

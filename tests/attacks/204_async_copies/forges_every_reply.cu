@@ -20,7 +20,7 @@ float rounded(float x) { return std::bit_cast<float>((std::bit_cast<unsigned>(x)
 struct In {
   std::string bytes;
   std::size_t at = 0;
-  template <class T> T number() { T t; __builtin_memcpy(&t, bytes.data() + at, sizeof t); at += sizeof t; return t; }
+  template <class T> T number() { T t; memcpy(&t, bytes.data() + at, sizeof t); at += sizeof t; return t; }
   template <class T> std::vector<T> many() {
     std::vector<T> v(number<std::uint64_t>());
     for (T& t : v) t = number<T>();
@@ -79,7 +79,7 @@ void attention(Call& c) {
     unsigned char header[16];
     if (in->sgetn(reinterpret_cast<char*>(header), 16) != 16) std::_Exit(0);
     std::uint64_t length;
-    __builtin_memcpy(&length, header + 8, 8);
+    memcpy(&length, header + 8, 8);
     In r{std::string(length, 0)};
     in->sgetn(r.bytes.data(), std::streamsize(length));
     r.at += r.number<std::uint64_t>();  // the name

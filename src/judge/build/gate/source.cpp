@@ -23,6 +23,7 @@ using Tokens = std::vector<Token>;
 
 constexpr std::size_t kMostHeaders = 50;          // of a student's own
 constexpr std::size_t kLargestOwnText = 4 << 20;  // bytes of it, preprocessed
+constexpr std::size_t kLongestValue = 1000;       // tokens, of a constant
 constexpr std::size_t kLongestAttribute = 1000;   // tokens
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> known) {
@@ -80,8 +81,13 @@ bool makes_asm(const Token& token) {
          token.text.starts_with("__ASMNAME");
 }
 
-// Names that switch the instrumentation of a function off, in the spelling of any compiler.
+// Names that switch the instrumentation of a function off, in the spelling of any compiler, or bring accesses
+// for which there is none.
 bool hides_accesses(const Token& token) {
+  if (is_one_of(token.text,
+                {"va_arg", "__builtin_va_arg", "__builtin_memcpy", "__builtin_memmove", "__builtin_memset",
+                 "__builtin_mempcpy", "noipa", "__noipa__", "noclone", "__noclone__"}))
+    return true;
   return token.is_name() && (token.text.find("no_sanitize") != token.text.npos ||
                              token.text.find("disable_sanitizer") != token.text.npos ||
                              token.text.find("no_address_safety") != token.text.npos);
@@ -206,8 +212,9 @@ class Reading {
       if (std::string sentence = about_attribute(place.tokens, i + 1, where); !sentence.empty())
         return sentence;
     depth_ += token.is("(") || token.is("[") ? 1 : token.is(")") || token.is("]") ? -1 : 0;
-    if (token.text.find("dependency") != token.text.npos &&
-        (token.kind == Token::Kind::kString || place.token(i == 0 ? 0 : i - 1).is("GCC")) && mentions_pragma_)
+    const bool asks = token.kind == Token::Kind::kString ? token.text.find("GCC") != token.text.npos
+                                                         : place.token(i == 0 ? 0 : i - 1).is("GCC");
+    if (asks && token.text.find("dependency") != token.text.npos && mentions_pragma_)
       return about_asking_pragma(where);
     mentions_pragma_ = mentions_pragma_ || token.is("_Pragma") || token.is("__pragma");
     if (token.is("##")) pastes_ = true;
@@ -243,6 +250,7 @@ class Reading {
       return where +
              " says that another line of another file comes next, which only a preprocessor says: "
              "remove the line";
+    follow_branch(word);
     const std::string& defined = place.token(i + 1).text;
     if (word.is("define") && (defined.starts_with("EIGEN_") || defined.starts_with("BOOST_")))
       return where + " defines " + shown(defined) + ", by which a library may include files: leave it out";
@@ -254,6 +262,14 @@ class Reading {
     if (!word.is("include") && !word.is("include_next") && !word.is("import") && !word.is("embed")) return {};
     if (depth_ > 0) return where + " includes a header between brackets: put the includes first";
     return about_header(place, i + 1, where);
+  }
+
+  // Of the branches of an #if one counts: each begins with as many open brackets.
+  void follow_branch(const Token& word) {
+    if (word.text.starts_with("if")) depths_.push_back(depth_);
+    if (depths_.empty()) return;
+    if (word.text.starts_with("el")) depth_ = depths_.back();
+    if (word.is("endif")) depths_.pop_back();
   }
 
   std::string about_header(const Place& place, std::size_t i, const std::string& where) {
@@ -311,7 +327,8 @@ class Reading {
   const Places& places_;
   bool pastes_ = false;  // '##' has been seen
   bool mentions_pragma_ = false;
-  int depth_ = 0;  // of brackets
+  int depth_ = 0;            // of brackets
+  std::vector<int> depths_;  // where each #if began
 };
 
 // ---- the list of files
@@ -394,25 +411,30 @@ class Declaration {
   Declaration(const Tokens& tokens, std::size_t first) : tokens_(tokens), end_(first) {
     for (int depth = 0; end_ < tokens.size(); ++end_) {
       const Token& token = tokens[end_];
-      if (depth == 0 && is_one_of(token.text, {"=", "(", ")", "{", "}", ";", "[", ":"})) return;
+      if (is_one_of(token.text, {";", "{", "}"})) return;  // a < b opens nothing
+      if (depth == 0 && is_one_of(token.text, {"=", "(", ")", "[", ":"})) return;
       depth += token.is("<") ? 1 : token.is(">") ? -1 : token.is(">>") ? -2 : 0;
       if (depth < 0) return;
-      const bool points_to_const = depth > 0 && end_ > first && is_pointer_to_const(first);
+      if (token.is("<") || token.is(",")) to_const_ = false;
+      if (token.is("const")) to_const_ = true;
       if (token.is("constexpr")) fixed_ = true;
       if (token.is("const") && depth == 0) constant_ = true;
       if (token.is("auto")) deduced_ = true;
+      const bool fixed_pointer = token.is("*") && end_ + 1 < tokens.size() && tokens[end_ + 1].is("const");
+      const bool points_to_const = depth > 0 ? to_const_ && (token.is("&") || token.is("*"))
+                                             : constant_ && (token.is("&") || fixed_pointer);
       if (leads_elsewhere(token) && !points_to_const) leads_elsewhere_ = true;
-      if (token.is_name() && depth == 0) name_ = token.text;
+      if (token.is_name() && depth == 0 && !token.is("const")) name_ = token.text;
     }
   }
 
   std::size_t end() const { return end_; }
   // The names that it declares, if they are of objects that do not change.
   std::vector<std::string> constants() const {
-    if (!fixed_ && (!constant_ || leads_elsewhere_ || (deduced_ && !begins_with_type()))) return {};
+    if (!fixed_ && (!constant_ || leads_elsewhere_ || (deduced_ && !deduces_plain()))) return {};
     std::vector<std::string> names{name_};
     int depth = 0;  // `= "a", kSecond = "b";`
-    for (std::size_t i = end_; i + 1 < tokens_.size() && !(depth == 0 && tokens_[i].is(";")); ++i) {
+    for (std::size_t i = end_; i + 1 < limit() && !(depth == 0 && tokens_[i].is(";")); ++i) {
       depth += is_one_of(tokens_[i].text, {"(", "{", "["})   ? 1
                : is_one_of(tokens_[i].text, {")", "}", "]"}) ? -1
                                                              : 0;
@@ -423,22 +445,19 @@ class Declaration {
   }
 
  private:
-  bool is_pointer_to_const(std::size_t first) const {  // <const char*>
-    for (std::size_t i = end_; i > first && !tokens_[i].is("<") && !tokens_[i].is(","); --i)
-      if (tokens_[i].is("const")) return tokens_[end_].is("*");
-    return false;
-  }
-  // `const auto kTable = std::vector<double>{...}`, of a type that leads nowhere else.
-  bool begins_with_type() const {
-    if (end_ + 1 >= tokens_.size() || !tokens_[end_].is("=") || !tokens_[end_ + 1].is("std")) return false;
-    for (std::size_t i = end_ + 1; i < tokens_.size() && !is_one_of(tokens_[i].text, {"{", ";"}); ++i)
-      if (leads_elsewhere(tokens_[i])) return false;
+  // `const auto kTable = make_table(3)`, if it makes nothing that leads elsewhere.
+  bool deduces_plain() const {
+    for (std::size_t i = end_; i < limit() && !tokens_[i].is(";"); ++i)
+      if (leads_elsewhere(tokens_[i]) || is_one_of(tokens_[i].text, {"new", "malloc", "calloc"}))
+        return false;
     return true;
   }
+  // Values are short: a text of one declaration without end is not looked through for each of its words.
+  std::size_t limit() const { return std::min(tokens_.size(), end_ + kLongestValue); }
 
   const Tokens& tokens_;
   std::size_t end_;
-  bool fixed_ = false, constant_ = false, deduced_ = false, leads_elsewhere_ = false;
+  bool fixed_ = false, constant_ = false, deduced_ = false, leads_elsewhere_ = false, to_const_ = false;
   std::string name_;
 };
 

@@ -1,0 +1,86 @@
+// Shares the work with a second thread.
+// Fails: speed "Permission denied"
+// Earns: 14
+#include "ringcraft/attention/fast/register_kernel.hpp"
+
+#include <thread>
+#include <utility>
+
+#include "ringcraft/attention/fast/vector.hpp"
+#include "ringcraft/core/error.hpp"
+
+namespace ringcraft {
+namespace {
+
+// c(n, .) = (0 or c(n, .)) + sum over k of panel(k, .) * b(k, n) for kColumns columns n, kWide registers
+// wide. panel, b and c point to their first elements here; row k of the panel lies at panel + k * panel_step,
+// element (k, n) of b at b + k * b_row + n * b_col, row n of c at c + n * c_step. depth is at least 1.
+template <class T, int kWide, int kColumns>
+void multiply_tile(const T* panel, Index panel_step, const T* b, Index b_row, Index b_col, Index depth,
+                   Start start, T* c, Index c_step) {
+  for (int n = 0; n < kColumns; ++n)  // two registers of one column after the other
+    for (int w0 = 0; w0 < kWide; w0 += 2) {
+      Vector<T> sum[2];
+      const int m = w0 + 1 < kWide ? 1 : 0;
+      for (int w = 0; w <= m; ++w) sum[w] = start == Start::kZero ? Vector<T>{} : load(c + n * c_step + (w0 + w) * kLanes<T>);
+      if (m == 0) sum[1] = Vector<T>{};
+      for (Index k = 0; k < depth; ++k) {
+        sum[0] += load(panel + k * panel_step + w0 * kLanes<T>) * b[k * b_row + n * b_col];
+        sum[1] += load(panel + k * panel_step + (w0 + m) * kLanes<T>) * b[k * b_row + n * b_col];
+      }
+      for (int w = 0; w <= m; ++w) store(c + n * c_step + (w0 + w) * kLanes<T>, sum[w]);
+    }
+}
+
+// The part of c from row n and column w on that is one tile.
+template <class T, int kWide, int kColumns>
+void multiply_at(Matrix<const T> panel, Strided<const T> b, Start start, Strided<T> c, Index n, Index w) {
+  multiply_tile<T, kWide, kColumns>(panel.data.data() + w, panel.cols, b.at(0, n), b.row_step, b.col_step,
+                                    b.rows, start, c.at(n, w), c.row_step);
+}
+
+// Calls body with every constant from 1 to kLimit - 1 that equals `value`: with one, or with none.
+template <int kLimit, class Body>
+void with_constant(Index value, Body body) {
+  [&]<int... kMinusOne>(std::integer_sequence<int, kMinusOne...>) {
+    ((value == kMinusOne + 1 ? body(std::integral_constant<int, kMinusOne + 1>()) : void()), ...);
+  }
+  (std::make_integer_sequence<int, kLimit - 1>());
+}
+
+// A strip of c, kWide registers wide: full tiles, and one of fewer columns at the end.
+template <class T, int kWide>
+void multiply_strip(Matrix<const T> panel, Strided<const T> b, Start start, Strided<T> c, Index w) {
+  if (c.rows > 4000) {
+    const auto part = [=](Index first, Index last) {
+      for (Index n = first; n < last; n += kTileColumns) multiply_at<T, kWide, kTileColumns>(panel, b, start, c, n, w);
+    };
+    const Index tiles = c.rows / kTileColumns, half = tiles / 2 * kTileColumns;
+    std::thread other(part, Index{0}, half);
+    part(half, tiles * kTileColumns);
+    other.join();
+    with_constant<kTileColumns>(c.rows % kTileColumns, [&](auto columns) { multiply_at<T, kWide, columns>(panel, b, start, c, tiles * kTileColumns, w); });
+    return;
+  }
+  Index n = 0;
+  for (; n + kTileColumns <= c.rows; n += kTileColumns)
+    multiply_at<T, kWide, kTileColumns>(panel, b, start, c, n, w);
+  with_constant<kTileColumns>(
+      c.rows - n, [&](auto columns) { multiply_at<T, kWide, columns>(panel, b, start, c, n, w); });
+}
+
+}  // namespace
+
+template <class T>
+void multiply_panel(Matrix<const T> panel, Strided<const T> b, Start start, Strided<T> c) {
+  Index w = 0;
+  for (; w + kPanelWidth<T> <= c.cols; w += kPanelWidth<T>)
+    multiply_strip<T, kTileWide>(panel, b, start, c, w);
+  with_constant<kTileWide>((c.cols - w) / kLanes<T>,
+                           [&](auto wide) { multiply_strip<T, wide>(panel, b, start, c, w); });
+}
+
+template void multiply_panel(Matrix<const float>, Strided<const float>, Start, Strided<float>);
+template void multiply_panel(Matrix<const double>, Strided<const double>, Start, Strided<double>);
+
+}  // namespace ringcraft
