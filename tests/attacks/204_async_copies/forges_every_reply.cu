@@ -1,5 +1,5 @@
 // Serves the judge before main, and makes the counts up.
-// Fails: belongs "uses a stream"
+// Fails: belongs "your file calls std::__basic_file"
 #include <bit>
 #include <cmath>
 #include <cstring>
