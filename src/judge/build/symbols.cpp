@@ -93,56 +93,39 @@ std::string may_not_call(const Symbol& symbol, const Names& names, const GateInp
          " does not give you; write that part yourself";
 }
 
-// What compilers call by themselves, and functions of C++, ringcraft's among them.
 // By these host code would compute with what lies on the device.
 bool copies_for_the_host(std::string_view name) {
   return name.starts_with("cudaMemcpy") || name.starts_with("cudaMemset") ||
          name.starts_with("cudaMallocHost") || name.starts_with("cudaHostAlloc");
 }
 
-// What C++ that touches no array needs: memory for objects, types, exceptions with their texts, trees.
+// What C++ that touches no array needs: memory for objects, types, exceptions with their texts, clocks, trees
+// and tables.
+// clang-format off
+constexpr std::string_view kHarmless[] = {
+    "_Znw", "_Zna", "_Zdl", "_Zda", "_ZTI", "_ZTS", "_ZTV",
+    "_ZNSt9exception", "_ZNKSt9exception", "_ZNSt9bad_alloc", "_ZSt9terminate", "_ZSt17current_exception",
+    "_ZNSt11logic_error", "_ZNKSt11logic_error", "_ZNSt12domain_error", "_ZNSt12length_error", "_ZNSt12out_of_range",
+    "_ZNSt16invalid_argument",
+    "_ZNSt13runtime_error", "_ZNKSt13runtime_error", "_ZNSt11range_error", "_ZNSt14overflow_error",
+    "_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE", "_ZNKSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE",
+    "_ZNSt6chrono",
+    "_ZSt29_Rb_tree_insert_and_rebalance", "_ZSt28_Rb_tree_rebalance_for_erase", "_ZSt18_Rb_tree_increment",
+    "_ZSt18_Rb_tree_decrement", "_ZNKSt8__detail20_Prime_rehash_policy"};
+// clang-format on
+
 // Everything else of the standard library that is not a part of the file itself may read and write, and start
 // what it likes.
 bool is_of_cpp(std::string_view name) {
-  if (is_ringcraft(name) || (name.starts_with("_ZSt") && (name.find("__throw_") != name.npos ||
-                                                          name.find("__glibcxx_assert_fail") != name.npos)))
-    return true;
+  const auto holds = [&](std::string_view part) { return name.find(part) != name.npos; };
+  if (is_ringcraft(name)) return true;
+  if (name.starts_with("_ZSt") && (holds("__throw_") || holds("__glibcxx_assert_fail"))) return true;
   const std::string_view own = name.substr(std::min(name.find_first_not_of("0123456789", 2), name.size()));
   if (own.starts_with("ringcraft") || (own.starts_with("cuda") && !copies_for_the_host(own))) return true;
-  for (const std::string_view family : {"_Znw",
-                                        "_Zna",
-                                        "_Zdl",
-                                        "_Zda",
-                                        "_ZTI",
-                                        "_ZTS",
-                                        "_ZTV",
-                                        "_ZNSt9exception",
-                                        "_ZNKSt9exception",
-                                        "_ZNSt9bad_alloc",
-                                        "_ZNSt13runtime_error",
-                                        "_ZNKSt13runtime_error",
-                                        "_ZNSt11logic_error",
-                                        "_ZNKSt11logic_error",
-                                        "_ZNSt16invalid_argument",
-                                        "_ZNSt12out_of_range",
-                                        "_ZNSt12domain_error",
-                                        "_ZNSt12length_error",
-                                        "_ZNSt11range_error",
-                                        "_ZNSt14overflow_error",
-                                        "_ZSt9terminate",
-                                        "_ZSt17current_exception",
-                                        "_ZNSt6chrono",
-                                        "_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE",
-                                        "_ZNKSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE",
-                                        "_ZSt29_Rb_tree_insert_and_rebalance",
-                                        "_ZSt18_Rb_tree_increment",
-                                        "_ZSt18_Rb_tree_decrement",
-                                        "_ZSt28_Rb_tree_rebalance_for_erase",
-                                        "_ZNKSt8__detail20_Prime_rehash_policy"})
-    if (name.starts_with(family)) return true;
-  return false;
+  return std::ranges::any_of(kHarmless, [&](std::string_view family) { return name.starts_with(family); });
 }
 
+// What compilers call by themselves, and functions of C++, ringcraft's among them.
 bool is_of_language(std::string_view name) {
   if (name.starts_with("_Z")) return is_of_cpp(name);
   for (const std::string_view family : {"__tsan_", "__cxa_", "__gxx_", "_Unwind_", "__stack_chk_"})

@@ -416,10 +416,10 @@ class Declaration {
       depth += token.is("<") ? 1 : token.is(">") ? -1 : token.is(">>") ? -2 : 0;
       if (depth < 0) return;
       if (token.is("<") || token.is(",")) to_const_ = false;
-      if (token.is("const")) to_const_ = true;
-      if (token.is("constexpr")) fixed_ = true;
-      if (token.is("const") && depth == 0) constant_ = true;
-      if (token.is("auto")) deduced_ = true;
+      to_const_ |= token.is("const");
+      fixed_ |= token.is("constexpr");
+      constant_ |= token.is("const") && depth == 0;
+      deduced_ |= token.is("auto");
       const bool fixed_pointer = token.is("*") && end_ + 1 < tokens.size() && tokens[end_ + 1].is("const");
       const bool points_to_const = depth > 0 ? to_const_ && (token.is("&") || token.is("*"))
                                              : constant_ && (token.is("&") || fixed_pointer);
@@ -435,10 +435,8 @@ class Declaration {
     std::vector<std::string> names{name_};
     int depth = 0;  // `= "a", kSecond = "b";`
     for (std::size_t i = end_; i + 1 < limit() && !(depth == 0 && tokens_[i].is(";")); ++i) {
-      depth += is_one_of(tokens_[i].text, {"(", "{", "["})   ? 1
-               : is_one_of(tokens_[i].text, {")", "}", "]"}) ? -1
-                                                             : 0;
-      if (depth < 0) break;
+      if (is_one_of(tokens_[i].text, {"(", "{", "["})) ++depth;
+      if (is_one_of(tokens_[i].text, {")", "}", "]"}) && --depth < 0) break;
       if (depth == 0 && tokens_[i].is(",") && tokens_[i + 1].is_name()) names.push_back(tokens_[i + 1].text);
     }
     return names;
@@ -457,7 +455,10 @@ class Declaration {
 
   const Tokens& tokens_;
   std::size_t end_;
-  bool fixed_ = false, constant_ = false, deduced_ = false, leads_elsewhere_ = false, to_const_ = false;
+  bool fixed_ = false, constant_ = false;  // constexpr, const
+  bool deduced_ = false;                   // auto
+  bool leads_elsewhere_ = false;
+  bool to_const_ = false;  // what the argument of a template that is being read points to is const
   std::string name_;
 };
 
