@@ -21,6 +21,7 @@ char sign_of(Misbehaviour::Kind kind) {
     case Misbehaviour::Kind::kMessages:
       return sign::kMessages;
     case Misbehaviour::Kind::kThrew:
+    case Misbehaviour::Kind::kMemory:
       return sign::kThrew;
     case Misbehaviour::Kind::kNonsense:
       return sign::kProtocol;

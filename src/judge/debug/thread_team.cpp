@@ -74,9 +74,10 @@ World ThreadTeam::call(const std::string& exercise, const std::vector<Bytes>& re
   const std::string where = " in call " + std::to_string(++calls_) + " of " + exercise;
   const std::size_t size = requests.size();
   World world{std::vector<Bytes>(size), std::vector<Index>(size * size), {}, std::vector<int>(size)};
-  const auto threw = [&](int rank, const std::string& what) {
-    return Misbehaviour(Misbehaviour::Kind::kThrew, name_of_rank(rank, static_cast<int>(size)) + " threw \"" +
-                                                        cleaned(what, 400) + "\"" + where);
+  const auto threw = [&](int rank, const std::string& what, bool memory = false) {
+    return Misbehaviour(
+        memory ? Misbehaviour::Kind::kMemory : Misbehaviour::Kind::kThrew,
+        name_of_rank(rank, static_cast<int>(size)) + " threw \"" + cleaned(what, 400) + "\"" + where);
   };
   const auto body = [&](ThreadCommunicator& inner) {
     const auto rank = static_cast<std::size_t>(inner.rank());
@@ -88,7 +89,7 @@ World ThreadTeam::call(const std::string& exercise, const std::vector<Bytes>& re
     } catch (const BoardFailed&) {
       throw;
     } catch (const std::exception& error) {
-      throw threw(inner.rank(), error.what());
+      throw threw(inner.rank(), error.what(), is_about_memory(error));
     } catch (...) {
       throw threw(inner.rank(), "something that is no std::exception");
     }

@@ -65,8 +65,7 @@ void Round::serve(int rank) {
   m.child.read_output();
   if (m.child.flooded())
     misbehaved(Kind::kNonsense, rank, "printed more than " + std::to_string(kWorkerOutput >> 10) + " KB");
-  if (m.child.crowded())
-    misbehaved(Kind::kNonsense, rank, "started more threads than any exercise needs");
+  if (m.child.crowded()) misbehaved(Kind::kNonsense, rank, "started more threads than any exercise needs");
   if (at(rank).reply) return;
   m.connection.write_some();
   const bool connected = m.connection.read_some();
@@ -99,8 +98,11 @@ void Round::handle(int rank, Frame frame) {
         self.reply = std::move(frame.bytes);
         board_.finish(rank);
         break;
-      case FrameKind::kThrew:
-        misbehaved(Kind::kThrew, rank, "threw \"" + cleaned(get_string(from), 400) + "\"");
+      case FrameKind::kThrew: {
+        const std::string words = cleaned(get_string(from), 400);
+        misbehaved(from.number<std::uint8_t>() == 1 ? Kind::kMemory : Kind::kThrew, rank,
+                   "threw \"" + words + "\"");
+      }
       default:
         throw Violation("wrote bytes of its own to the judge's connection");
     }

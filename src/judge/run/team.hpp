@@ -25,6 +25,7 @@ class Misbehaviour : public std::runtime_error {
     kSilent,    ///< it did not come back in time
     kMessages,  ///< deadlock, lengths that disagree, a rank that ended while another waits for it
     kThrew,     ///< it threw an exception
+    kMemory,    ///< it threw one for want of memory
     kNonsense,  ///< it broke the protocol, or flooded a channel
   };
 

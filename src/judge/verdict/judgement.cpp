@@ -10,9 +10,8 @@ using verify::ReportRow;
 using verify::Status;
 
 bool is_out_of_memory(const Misbehaviour& misbehaviour) {
-  const std::string_view what = misbehaviour.what();
-  return misbehaviour.kind() == Misbehaviour::Kind::kEnded || what.find("bad_alloc") != what.npos ||
-         what.find("out of memory") != what.npos;  // std::vector's words, and Buffer's
+  return misbehaviour.kind() == Misbehaviour::Kind::kEnded ||
+         misbehaviour.kind() == Misbehaviour::Kind::kMemory;
 }
 
 // A program that does not answer says little about the claim of the check.
@@ -23,6 +22,7 @@ std::string hint_for(Misbehaviour::Kind kind, const Check& check) {
     case Misbehaviour::Kind::kSilent:
       return "Which loop, or which wait, may never come to an end?";
     case Misbehaviour::Kind::kThrew:
+    case Misbehaviour::Kind::kMemory:
       return "The words in quotes are those of the exception; look for where it is thrown.";
     case Misbehaviour::Kind::kNonsense:
       return "A solution only computes and sends messages. It opens nothing, and prints little: only what is "

@@ -4,14 +4,22 @@
 /// `length` bytes. The judge trusts nothing that it reads: every length is compared with a limit before
 /// memory is taken for it.
 ///
-///   judge -> worker   kCall      exercise, rank, world_size, Sending, the arguments
-///   worker -> judge   kPost      ticket, operations (kind, peer, length), the bytes of the sends one after
-///   the other worker -> judge   kWait      ticket judge -> worker   kReceived  the bytes of the ticket's
-///   receives one after the other: its wait is over worker -> judge   kReply     changed constant arguments,
-///   the result, the arguments that travel back worker -> judge   kThrew     what()
+/// Judge to worker:
+/// * kCall: exercise, rank, world_size, Sending, the arguments
+/// * kReceived: the bytes of a ticket's receives one after the other: its wait is over
+///
+/// Worker to judge:
+/// * kPost: ticket, operations (kind, peer, length), the bytes of the sends one after the other
+/// * kWait: ticket
+/// * kReply: changed constant arguments, the result, the arguments that travel back
+/// * kThrew: what(), and whether memory was short
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <new>
+
+#include "ringcraft/core/error.hpp"
 
 namespace ringcraft::judge {
 
@@ -37,5 +45,12 @@ enum class Sending : std::uint8_t {
   kAtStart,  ///< at once: what is written into the buffer after start comes too late
   kAtWait,   ///< at its next wait: what is overwritten before that is what arrives
 };
+
+/// Whether an exception says that there is no more memory: the standard library's, and Buffer's.
+inline bool is_about_memory(const std::exception& exception) {
+  const auto* const error = dynamic_cast<const Error*>(&exception);
+  return dynamic_cast<const std::bad_alloc*>(&exception) != nullptr ||
+         (error != nullptr && error->code() == Code::kMissing);
+}
 
 }  // namespace ringcraft::judge

@@ -29,15 +29,18 @@ void reply(FrameKind kind, const Bytes& bytes) {
 
 void answer(const Bytes& call) {
   std::string thrown;
+  bool memory = false;
   try {
     return reply(FrameKind::kReply, serve_call(call));
   } catch (const std::exception& error) {
     thrown = error.what();
+    memory = is_about_memory(error);
   } catch (...) {
     thrown = "something that is no std::exception";
   }
   Writer to;
   put(to, thrown);
+  to.number(std::uint8_t{memory});
   reply(FrameKind::kThrew, to.take());
 }
 
