@@ -289,9 +289,13 @@ TEST_CASE("a hang is one row after some seconds; what runs the same file is not 
 TEST_CASE("a file that does not compile, or calls what it may not, is named; the library's own stands in") {
   const Workspace student;
   student.solve(104, "exp(", "expp(");
+  student.solve(303);
+  std::filesystem::resize_file(judge::exercise_file(303, student.path()), 1 << 30);
   student.solve(402);
   const Report report = student.climb();
-  REQUIRE(report.rows.size() >= stages().size() + 1);
+  REQUIRE(report.rows.size() >= stages().size() + 2);
+  CHECK(report.rows[1].id == "303 your forward.cpp");
+  CHECK(report.rows[1].sentence.find("at most 262144 bytes") != std::string::npos);
   CHECK(report.rows[0].id == "104 your merge.cpp");
   CHECK(report.rows[0].status == Status::kFailed);
   CHECK(report.rows[0].sentence.find("merge.cpp does not compile") != std::string::npos);

@@ -89,10 +89,16 @@ Mine::Mine(const std::filesystem::path& workspace, Device device, std::optional<
     if (only && lesson.number != *only) continue;
     const auto path = exercise_file(lesson.number, workspace);
     if (!std::filesystem::is_regular_file(path)) continue;
-    if (untouched(lesson.number, path))
-      unwritten_.push_back(lesson.number);
-    else
-      files_.push_back({lesson.number, path, ""});
+    OwnFile file{lesson.number, path, ""};
+    try {
+      if (untouched(lesson.number, path)) {
+        unwritten_.push_back(lesson.number);
+        continue;
+      }
+    } catch (const Error& error) {  // too large, or not to be read
+      file.obstacle = error.what();
+    }
+    files_.push_back(std::move(file));
   }
   if (files_.empty() && !unwritten_.empty())
     throw Error("run --mine", "an exercise that you have written in",
@@ -101,6 +107,7 @@ Mine::Mine(const std::filesystem::path& workspace, Device device, std::optional<
     throw Error("run --mine", "a started exercise in " + workspace.string(), "none",
                 "begin with ./ringcraft start 101");
   for (OwnFile& file : files_) {
+    if (!file.obstacle.empty()) continue;
     file.obstacle = built(lesson_numbered(file.lesson), file.path, folder_, device).sentence;
     if (file.obstacle.empty()) std::filesystem::rename(folder_.path() / "student.o", object_of(file.lesson));
   }
