@@ -9,7 +9,7 @@ from pathlib import Path
 HOUSES = ("verify", "judge", "tool")
 MOST_ROOMS = 12
 MOST_FILES = 25
-CORPUS = ("tests/misconceptions", "tests/attacks", "tests/equivalents")
+CORPUS = ("tests/misconceptions", "tests/attacks")
 
 
 def room_of(path):

@@ -44,7 +44,7 @@ TEST_CASE("in one process right files pass and wrong ones fail with the judge's 
                                  "misconceptions/303_ring_forward/computes_on_arriving",
                                  "misconceptions/402_token_layouts/turned_once"}) {
     const int lesson = std::stoi(name.substr(name.find('/') + 1));
-    const HandedIn submission(lesson, kRoot / "tests" / name, RINGCRAFT_BINARY_DIR);
+    const HandedIn submission(lesson, kRoot / "tests" / name);
     const verify::Report report = check_file(lesson, submission.file());
     const Finished finished = debugged(lesson, submission.file());
     INFO(finished.printed);

@@ -195,7 +195,7 @@ TEST_CASE("causes do not depend on the seed") {
                                          {103, "103_online_softmax/begins_anew", "ST1"},
                                          {303, "303_ring_forward/wrong_label", "RF4"}}) {
     INFO(file);
-    const HandedIn submission(lesson, corpus / file, RINGCRAFT_BINARY_DIR);
+    const HandedIn submission(lesson, corpus / file);
     CheckOptions options;
     std::vector<std::string> known, other;
     const auto causes_of = [&](std::uint64_t seed) {

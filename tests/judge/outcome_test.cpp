@@ -59,8 +59,7 @@ TEST_CASE("the outcome of a check says how it failed") {
     const std::string number = std::string(each.file).substr(std::string(each.file).find('/') + 1, 3);
     if (file != each.file) {
       file = each.file;
-      verdict = verdict_on_file(std::stoi(number),
-                                HandedIn(std::stoi(number), kTests / file, RINGCRAFT_BINARY_DIR).file());
+      verdict = verdict_on_file(std::stoi(number), HandedIn(std::stoi(number), kTests / file).file());
     }
     REQUIRE(verdict.outcomes.size() == verdict.report.rows.size());
     const auto found =

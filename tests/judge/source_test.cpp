@@ -114,6 +114,13 @@ TEST_CASE("line markers, asm and foreign files are refused in the text, in each 
           "own.cpp:1 includes what a macro says");
   folder.write("mine/pastes.hpp", "#define PASTE(a, b) a##b\n");
   refused("#include \"pastes.hpp\"\n#include <list>\n", "put the includes first");
+  refused("#if 1\nint a = f(\n#else\n#endif\n#include <list>\n",
+          "own.cpp:5 includes a header between brackets");
+  refused("#if 1\nint a = f(\n#elif 0\n)\n#endif\n#include <list>\n",
+          "own.cpp:6 includes a header between brackets");
+  refused("#if 0\n#else\nint a = f(\n#endif\n#include <list>\n",
+          "own.cpp:5 includes a header between brackets");
+  CHECK(folder.on("#if 1\nint f(\n#else\nint g(\n#endif\n);\n#include <list>\n").empty());
   refused("#define X \"x\"\n#include X\n", "own.cpp:2 includes what a macro says");
   refused("#define X(a) a##b\n#include <list>\n", "put the includes first");
   refused("#ident \"x\"\n", "writes a text of its own into the object");

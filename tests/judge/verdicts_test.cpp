@@ -120,7 +120,7 @@ TEST_CASE("what a checked launch finds names file and line of the student") {
   if (!runs_kernels()) return;
   const std::filesystem::path folder = kRoot / "tests/misconceptions/201_naive_kernel";
   const auto sentence_of = [&](const char* name, const char* check) {
-    return row(check_file(201, HandedIn(201, folder / name, RINGCRAFT_BINARY_DIR).file()), check).sentence;
+    return row(check_file(201, HandedIn(201, folder / name).file()), check).sentence;
   };
   const std::string bounds = sentence_of("no_guard", "201.scores");
   INFO(bounds);

@@ -1,13 +1,12 @@
 // Edits of the library's files (see edit.hpp).
 #include "edit.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 
+#include "judge/tree/marks.hpp"
+#include "judge/tree/text_file.hpp"
 #include "judge/verdict/judge.hpp"
 #include "ringcraft/core/error.hpp"
 
@@ -55,13 +54,11 @@ std::size_t place_of(const Hunk& hunk, const Lines& library) {
   return static_cast<std::size_t>(found - library.begin());
 }
 
-}  // namespace
-
-namespace {
-
-std::string contents(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+Lines edited_lines(const std::string& library) {
+  Lines lines = lines_of(without_marks(library));
+  lines.erase(lines.begin(),
+              std::ranges::find_if(lines, [](const std::string& line) { return !line.starts_with("//"); }));
+  return lines;
 }
 
 std::filesystem::path with_ending(const std::filesystem::path& place) {
@@ -72,39 +69,6 @@ std::filesystem::path with_ending(const std::filesystem::path& place) {
 }
 
 }  // namespace
-
-HandedIn::HandedIn(int lesson, const std::filesystem::path& place, const std::filesystem::path& folder)
-    : file_(with_ending(place)) {
-  if (file_.extension() != ".edit") return;
-  const std::filesystem::path library = original_file(lesson);
-  std::string text;
-  try {
-    text = applied(contents(file_), contents(library));
-  } catch (const Error& error) {
-    throw Error(file_.string() + ": " + error.what());
-  }
-  std::string name = (folder / "handed-in-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr)
-    throw Error("corpus", "a folder that can be written", folder.string(), "check its permissions");
-  written_ = name;
-  file_ = written_ / file_.stem().concat(library.extension().string());
-  std::ofstream(file_) << text;
-}
-
-HandedIn::~HandedIn() {
-  std::error_code ignored;
-  if (!written_.empty()) std::filesystem::remove_all(written_, ignored);
-}
-
-std::vector<std::string> edited_lines(const std::string& library) {
-  Lines lines = lines_of(library);
-  lines.erase(lines.begin(),
-              std::ranges::find_if(lines, [](const std::string& line) { return !line.starts_with("//"); }));
-  std::erase_if(lines, [](const std::string& line) {
-    return line.find("// BEGIN SOLUTION") != line.npos || line.find("// END SOLUTION") != line.npos;
-  });
-  return lines;
-}
 
 std::string applied(const std::string& edit, const std::string& library) {
   Lines result = edited_lines(library);
@@ -128,6 +92,20 @@ std::string applied(const std::string& edit, const std::string& library) {
     result.insert(after, hunks[i].after.begin(), hunks[i].after.end());
   }
   return first_lines + joined(result);
+}
+
+HandedIn::HandedIn(int lesson, const std::filesystem::path& place) : file_(with_ending(place)) {
+  if (file_.extension() != ".edit") return;
+  const std::filesystem::path library = original_file(lesson);
+  std::string text;
+  try {
+    text = applied(read_text(file_), read_text(library));
+  } catch (const Error& error) {
+    throw Error(file_.string() + ": " + error.what());
+  }
+  folder_.emplace();
+  file_ = folder_->path() / file_.stem().concat(library.extension().string());
+  std::ofstream(file_) << text;
 }
 
 }  // namespace ringcraft::judge

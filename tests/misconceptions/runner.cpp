@@ -35,7 +35,7 @@ void complain(const std::filesystem::path& path, const std::string& sentence) {
 Verdict verdict_of(int lesson, const std::filesystem::path& path, std::chrono::milliseconds per_call) {
   CheckOptions options;
   options.per_call = per_call;
-  const HandedIn submission(lesson, path, RINGCRAFT_BINARY_DIR);
+  const HandedIn submission(lesson, path);
   return verdict_on_file(lesson, submission.file(), options);
 }
 

@@ -228,8 +228,9 @@ void Checker::count_matrix(const void* const (&rows)[8], Place place) {
 }
 
 void Checker::product_takes(const void* operand, Place place) {
-  const Region region = find(reinterpret_cast<std::uintptr_t>(operand));
-  if (settings().check && finding_.empty() && region.kind != Region::kUnknown) found_not_registers(place);
+  if (settings().check && finding_.empty() &&
+      find(reinterpret_cast<std::uintptr_t>(operand)).kind != Region::kUnknown)
+    found_not_registers(place);
 }
 
 void Checker::count_product(Place place, bool ahead) {

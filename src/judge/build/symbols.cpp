@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <sstream>
 
 namespace ringcraft::judge {
@@ -22,6 +23,16 @@ std::string demangled(const std::string& name) {
       abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
   return status == 0 ? text.get() : name;
 }
+
+bool holds_one_of(std::string_view name, std::initializer_list<std::string_view> parts) {
+  return std::ranges::any_of(parts, [=](std::string_view part) { return name.find(part) != name.npos; });
+}
+
+bool begins_with_one_of(std::string_view name, std::span<const std::string_view> begins) {
+  return std::ranges::any_of(begins, [=](std::string_view begin) { return name.starts_with(begin); });
+}
+
+constexpr std::string_view kAllocators[] = {"_Znw", "_Zna", "_Zdl", "_Zda"};  // operator new and its like
 
 bool ends_with_path(std::string_view object, const std::string& source) {
   return object.find(source + ".") != object.npos;  // ".../ringcraft/attention/merge.cpp.o"
@@ -78,11 +89,9 @@ bool is_of_c(const Symbol& symbol) {
 // The same for C++: operator new and its like, and whatever is no template or inline function of a header.
 bool is_of_standard_library(const Symbol& symbol) {
   if (symbol.undefined() || symbol.local()) return false;
-  for (const std::string_view allocator : {"_Znw", "_Zna", "_Zdl", "_Zda"})
-    if (symbol.name.starts_with(allocator)) return true;
-  for (const std::string_view standard : {"_ZSt", "_ZNSt", "_ZNKSt"})
-    if (symbol.name.starts_with(standard)) return !symbol.weak();
-  return false;
+  constexpr std::string_view kStandard[] = {"_ZSt", "_ZNSt", "_ZNKSt"};
+  return begins_with_one_of(symbol.name, kAllocators) ||
+         (begins_with_one_of(symbol.name, kStandard) && !symbol.weak());
 }
 
 std::string may_not_call(const Symbol& symbol, const Names& names, const GateInput& input) {
@@ -95,15 +104,15 @@ std::string may_not_call(const Symbol& symbol, const Names& names, const GateInp
 
 // By these host code would compute with what lies on the device.
 bool copies_for_the_host(std::string_view name) {
-  return name.starts_with("cudaMemcpy") || name.starts_with("cudaMemset") ||
-         name.starts_with("cudaMallocHost") || name.starts_with("cudaHostAlloc");
+  constexpr std::string_view kCopies[] = {"cudaMemcpy", "cudaMemset", "cudaMallocHost", "cudaHostAlloc"};
+  return begins_with_one_of(name, kCopies);
 }
 
 // What C++ that touches no array needs: memory for objects, types, exceptions with their texts, clocks, trees
 // and tables.
 // clang-format off
 constexpr std::string_view kHarmless[] = {
-    "_Znw", "_Zna", "_Zdl", "_Zda", "_ZTI", "_ZTS", "_ZTV",
+    "_ZTI", "_ZTS", "_ZTV",
     "_ZNSt9exception", "_ZNKSt9exception", "_ZNSt9bad_alloc", "_ZSt9terminate", "_ZSt17current_exception",
     "_ZNSt11logic_error", "_ZNKSt11logic_error", "_ZNSt12domain_error", "_ZNSt12length_error", "_ZNSt12out_of_range",
     "_ZNSt16invalid_argument",
@@ -117,21 +126,20 @@ constexpr std::string_view kHarmless[] = {
 // Everything else of the standard library that is not a part of the file itself may read and write, and start
 // what it likes.
 bool is_of_cpp(std::string_view name) {
-  const auto holds = [&](std::string_view part) { return name.find(part) != name.npos; };
-  if (is_ringcraft(name)) return true;
-  if (name.starts_with("_ZSt") && (holds("__throw_") || holds("__glibcxx_assert_fail"))) return true;
+  if (is_ringcraft(name) || begins_with_one_of(name, kAllocators) || begins_with_one_of(name, kHarmless))
+    return true;
+  if (name.starts_with("_ZSt") && holds_one_of(name, {"__throw_", "__glibcxx_assert_fail"})) return true;
   const std::string_view own = name.substr(std::min(name.find_first_not_of("0123456789", 2), name.size()));
-  if (own.starts_with("ringcraft") || (own.starts_with("cuda") && !copies_for_the_host(own))) return true;
-  return std::ranges::any_of(kHarmless, [&](std::string_view family) { return name.starts_with(family); });
+  return own.starts_with("ringcraft") || (own.starts_with("cuda") && !copies_for_the_host(own));
 }
 
 // What compilers call by themselves, and functions of C++, ringcraft's among them.
 bool is_of_language(std::string_view name) {
   if (name.starts_with("_Z")) return is_of_cpp(name);
-  for (const std::string_view family : {"__tsan_", "__cxa_", "__gxx_", "_Unwind_", "__stack_chk_"})
-    if (name.starts_with(family)) return true;
-  return name == "_GLOBAL_OFFSET_TABLE_" || name == "__dso_handle" || name == "__tls_get_addr" ||
-         name == "_Exit" || name == "__assert_fail" || name == "__libc_single_threaded";
+  constexpr std::string_view kFamilies[] = {"__tsan_", "__cxa_", "__gxx_", "_Unwind_", "__stack_chk_"};
+  return begins_with_one_of(name, kFamilies) || name == "_GLOBAL_OFFSET_TABLE_" || name == "__dso_handle" ||
+         name == "__tls_get_addr" || name == "_Exit" || name == "__assert_fail" ||
+         name == "__libc_single_threaded";
 }
 
 // Functions of the C library whose arguments and results are numbers, and what a kernel's host side says;
@@ -149,6 +157,13 @@ bool is_of_numbers(std::string_view name) {
   if (kFamilies.contains(name)) return true;
   if (name.ends_with("f") || name.ends_with("l")) name.remove_suffix(1);
   return kFamilies.contains(name);
+}
+
+// A variable in namespace std, or in a function there.
+bool is_of_std(std::string_view mangled) {
+  if (!mangled.starts_with("_Z")) return false;
+  mangled.remove_prefix(std::min(mangled.find_first_not_of('Z', 2), mangled.size()));
+  return mangled.starts_with("St") || mangled.starts_with("NSt") || mangled.starts_with("NKSt");
 }
 
 }  // namespace
@@ -206,17 +221,6 @@ std::string readable(const std::string& mangled) {
   return name.find(" for ringcraft::") != name.npos ? name : name.substr(0, name.find('<'));
 }
 
-namespace {
-
-// A variable in namespace std, or in a function there.
-bool is_of_std(std::string_view mangled) {
-  if (!mangled.starts_with("_Z")) return false;
-  mangled.remove_prefix(std::min(mangled.find_first_not_of('Z', 2), mangled.size()));
-  return mangled.starts_with("St") || mangled.starts_with("NSt") || mangled.starts_with("NKSt");
-}
-
-}  // namespace
-
 std::vector<Kept> parse_kept(std::string_view text) {
   std::vector<Kept> variables;
   std::istringstream lines{std::string(text)};
@@ -249,8 +253,8 @@ std::vector<Kept> parse_kept(std::string_view text) {
 
 std::string complaint_about_kept(const std::vector<Kept>& variables, const std::set<std::string>& constants,
                                  bool kernel) {
-  std::set<std::string>
-      shared;  // scopes: before each __shared__ variable stands a gap (kernels/host/device.hpp)
+  // Scopes: before each __shared__ variable stands a gap (kernels/host/device.hpp).
+  std::set<std::string> shared;
   for (const Kept& variable : variables)
     if (variable.name.starts_with("ringcraft_gap")) shared.insert(variable.scope);
   for (const Kept& variable : variables) {
@@ -270,10 +274,6 @@ std::string complaint_about_kept(const std::vector<Kept>& variables, const std::
 
 namespace {
 
-bool holds_one_of(std::string_view name, std::initializer_list<std::string_view> parts) {
-  return std::ranges::any_of(parts, [=](std::string_view part) { return name.find(part) != name.npos; });
-}
-
 bool is_file_stream(std::string_view name) { return holds_one_of(name, {"fstream", "filebuf"}); }
 
 // Streams read and write memory out of a checker's sight, descriptors too. (<iostream> alone brings Init.)
@@ -281,10 +281,9 @@ bool is_stream(std::string_view name) {
   if (is_file_stream(name) || holds_one_of(name, {"basic_ostream", "basic_istream", "basic_iostream",
                                                   "basic_streambuf", "stringbuf", "stringstream"}))
     return true;
-  for (const std::string_view begin :
-       {"_ZNSo", "_ZNSi", "_ZNSd", "_ZNKSo", "_ZNKSi", "_ZNKSd", "_ZSt4cout", "_ZSt4cerr"})
-    if (name.starts_with(begin)) return true;
-  return false;
+  constexpr std::string_view kBegins[] = {"_ZNSo",  "_ZNSi",  "_ZNSd",     "_ZNKSo",
+                                          "_ZNKSi", "_ZNKSd", "_ZSt4cout", "_ZSt4cerr"};
+  return begins_with_one_of(name, kBegins);
 }
 
 }  // namespace

@@ -37,14 +37,16 @@ constexpr rlim_t kLargestObject = 256 << 20;  // bytes
 
 constexpr std::size_t kMostPrinted = 16 << 20;  // bytes, of a tool
 
-// What one program may take.
+// What one program may take, and whether it reads the course's headers.
 struct Effort {
   std::chrono::seconds patience;
   rlim_t cpu_seconds, address_bytes;
+  bool reads_headers;
 };
-constexpr Effort kOfTools{kPatience, 60, rlim_t{4} << 30};
+constexpr Effort kOfTools{kPatience, 60, rlim_t{4} << 30, false};
+constexpr Effort kOfCompilers{kPatience, 60, rlim_t{4} << 30, true};
 // An exercise takes the compiler less than 2 s and 400 MB.
-constexpr Effort kOfExercise{std::chrono::seconds(18), 12, rlim_t{2} << 30};
+constexpr Effort kOfExercise{std::chrono::seconds(18), 12, rlim_t{2} << 30, true};
 
 const std::string kNotExpanded =
     "the preprocessor does not come to an end with your file: does it include or "
@@ -58,10 +60,10 @@ std::vector<std::string> tool_environment(const WorkFolder& work) {
   return environment;
 }
 
-// The folders of the course's headers, and that of those which it has precompiled.
-std::vector<fs::path> course_folders() {
+// The folders of the course's headers.
+std::vector<fs::path> header_folders() {
   const fs::path root = kSourceRoot;
-  return {root / "src/ringcraft", root / "kernels", fs::path(kWorkRoot).parent_path()};
+  return {root / "src/ringcraft", root / "kernels"};
 }
 
 // The headers below a folder, one by one: sources lie beside them.
@@ -80,26 +82,26 @@ fs::path folder_of_parts(const fs::path& program) {
 }
 
 // What a tool may open, whatever a student's file names: the system's programs, libraries and headers, those
-// of the compiler, the course's headers, and what it is told to work on.
-process::Reach reach_of(const std::vector<std::string>& arguments, const WorkFolder& work) {
+// of the compiler, the course's headers if it reads any, and what it is told to work on.
+process::Reach reach_of(const std::vector<std::string>& arguments, const WorkFolder& work, bool headers) {
   process::Reach reach{{"/usr", "/bin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store", "/etc/ld.so.cache",
                         "/etc/alternatives", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu",
                         folder_of_parts(arguments.front())},
                        {work.path(), "/dev/null"}};
-  reach.reads.insert(reach.reads.end(), kToolchainHeaders.begin(), kToolchainHeaders.end());
   std::error_code ignored;
   for (const std::string& argument : arguments)
     if (argument.starts_with("/") && fs::is_regular_file(argument, ignored))
       reach.reads.insert(reach.reads.end(), {argument, argument + ".gch"});
-  const std::vector<fs::path> folders = course_folders();
-  for (const fs::path& folder : std::span(folders).first(2)) add_headers(reach.reads, folder);
+  if (!headers) return reach;
+  reach.reads.insert(reach.reads.end(), kToolchainHeaders.begin(), kToolchainHeaders.end());
+  for (const fs::path& folder : header_folders()) add_headers(reach.reads, folder);
   return reach;
 }
 
 Finished run_tool(std::vector<std::string> arguments, const WorkFolder& work,
                   const std::filesystem::path& working_directory, Effort effort = kOfTools) {
   const std::string program = arguments.front();
-  const process::Reach reach = reach_of(arguments, work);
+  const process::Reach reach = reach_of(arguments, work, effort.reads_headers);
   const process::Limits limits{
       .cpu_seconds = effort.cpu_seconds, .address_bytes = effort.address_bytes, .file_bytes = kLargestObject};
   const Finished finished = process::run_command({.arguments = std::move(arguments),
@@ -227,8 +229,9 @@ BuildStep compile(const Lesson& lesson, OwnSource& source, const WorkFolder& fol
                                                               : kCompile;
   const std::string name = source.name();
   const bool checked = lesson.is_kernel() && !lesson.timed && device == Device::kCpu;
-  const Places places{
-      copies_in(folder), course_folders(), {kToolchainHeaders.begin(), kToolchainHeaders.end()}, checked};
+  Places places{
+      copies_in(folder), header_folders(), {kToolchainHeaders.begin(), kToolchainHeaders.end()}, checked};
+  places.headers.push_back(fs::path(kWorkRoot).parent_path());  // those that the course has precompiled
   for (const std::string& sentence : {complaint_about_file(source, fs::path(kSourceRoot) / lesson.source),
                                       complaint_about_text(source, places)})
     if (!sentence.empty()) return {sentence, ""};
@@ -250,7 +253,7 @@ BuildStep compile(const Lesson& lesson, OwnSource& source, const WorkFolder& fol
     });
   arguments.insert(arguments.end(), {"-c", name, "-o", folder.path() / "student.o"});
   const Finished finished = run_tool(std::move(arguments), folder, copy.parent_path(),
-                                     device == Device::kGpu ? kOfTools : kOfExercise);
+                                     device == Device::kGpu ? kOfCompilers : kOfExercise);
   const std::string sentence = expanded.valid() ? expanded.get() : std::string();
   if (!sentence.empty() && (finished.good() || sentence != kNotExpanded)) return {sentence, ""};
   if (!finished.good()) return {compiler_sentence(finished, name), ""};
@@ -283,11 +286,11 @@ BuildStep gate(const Lesson& lesson, const OwnSource& source, const WorkFolder& 
   const auto sentences = complaints({student, library, below, allowed, lesson.number});
   std::set<std::string> constants;
   for (const auto& [place, file] : source.texts) constants.merge(constants_in(file.text));
-  std::set<std::string> of_headers;  // what the course's own headers keep
-  for (const Symbol& symbol : library)
-    if (symbol.weak()) of_headers.insert(symbol.name);
   std::vector<Kept> kept = parse_kept(sections.printed);
-  std::erase_if(kept, [&](const Kept& variable) { return of_headers.contains(variable.symbol); });
+  std::erase_if(kept, [&](const Kept& variable) {  // what the course's own headers keep
+    return std::ranges::any_of(
+        library, [&](const Symbol& symbol) { return symbol.weak() && symbol.name == variable.symbol; });
+  });
   std::string all = complaint_about_kept(kept, constants, lesson.is_kernel());
   constexpr std::size_t kShown = 5;
   for (std::size_t i = 0; i < std::min(sentences.size(), kShown); ++i)
@@ -334,7 +337,7 @@ BuildStep link_debug(const Lesson& lesson, const OwnSource& source, const WorkFo
   const fs::path own = copies_in(work), copy = own / source.file;
   const auto run = [&](std::vector<std::string> command, const std::vector<std::string>& rest) {
     command.insert(command.end(), rest.begin(), rest.end());
-    const Finished finished = run_tool(std::move(command), work);
+    const Finished finished = run_tool(std::move(command), work, work.path(), kOfCompilers);
     require_ended(finished, "the debug build");
     return finished.good() ? std::string() : cleaned(finished.printed, kShownText);
   };

@@ -174,4 +174,13 @@ std::string without_bodies(std::string_view text, const std::string& file, const
   return any ? replaced(text, regions, sealed, OtherMarks::kKept) : std::string(text);
 }
 
+std::string without_marks(const std::string& text) {
+  std::istringstream lines(text);
+  std::string result;
+  for (std::string line; std::getline(lines, line);)
+    if (line.find("// BEGIN SOLUTION") == line.npos && line.find("// END SOLUTION") == line.npos)
+      result += line + "\n";
+  return result;
+}
+
 }  // namespace ringcraft::judge

@@ -42,4 +42,7 @@ std::string skeleton(std::string_view text, const std::string& file, const std::
 std::string without_bodies(std::string_view text, const std::string& file, const std::set<int>& lessons,
                            const std::set<int>& sealed);
 
+/// The text without the lines of its marks; its bodies stay.
+std::string without_marks(const std::string& text);
+
 }  // namespace ringcraft::judge

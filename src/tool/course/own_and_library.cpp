@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "judge/build/toolchain.hpp"
+#include "judge/tree/marks.hpp"
 #include "process/child.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
@@ -17,16 +18,6 @@ namespace ringcraft::tool {
 namespace {
 
 constexpr std::uintmax_t kLargestFile = 1 << 20;
-
-// The library's file as the skeleton shows it: without the lines of the marks.
-std::string without_marks(const std::string& source) {
-  std::istringstream lines(source);
-  std::string text;
-  for (std::string line; std::getline(lines, line);)
-    if (line.find("// BEGIN SOLUTION") == line.npos && line.find("// END SOLUTION") == line.npos)
-      text += line + "\n";
-  return text;
-}
 
 std::string coloured(const std::string& text) {
   std::istringstream lines(text);
@@ -59,7 +50,7 @@ std::string diff_text(const Course& course, int lesson, verify::Colour colour) {
   require_passed(course, lesson, own);
   const judge::WorkFolder folder;
   const std::filesystem::path reference = folder.path() / "library";
-  write_text("diff", reference.string(), without_marks(read_text_file("diff", library, kLargestFile)));
+  write_text("diff", reference.string(), judge::without_marks(read_text_file("diff", library, kLargestFile)));
   const process::Finished ran =
       process::run_command({.arguments = {"/usr/bin/env", "diff", "-U", "3", "--label", shown_path(own),
                                           "--label", shown_path(library), own.string(), reference.string()},

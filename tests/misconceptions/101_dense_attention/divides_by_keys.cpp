@@ -1,4 +1,4 @@
-// SS9: the weights are divided by the number of keys in place of their sum.
+// SS9: the weights are divided by the number of keys instead of their sum.
 // Fails: mean-of-ones "and must be 1"
 // Hint: Does a row of your weights add up to 1 for peaked scores?
 #include <algorithm>

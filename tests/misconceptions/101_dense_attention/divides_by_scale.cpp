@@ -1,4 +1,4 @@
-// BL4: divides the scores by softmax_scale in place of multiplying them.
+// BL4: divides the scores by softmax_scale instead of multiplying them.
 // Fails: every-key "out, batch 0"
 // Hint: Should scores shrink or grow with head_dim?
 #include <algorithm>

@@ -1,4 +1,4 @@
-// SS6: subtracts the maximum of the column, over all queries, in place of that of the row.
+// SS6: subtracts the maximum of the column, over all queries, instead of that of the row.
 // Fails: every-key "out, batch 0"
 // Hint: Which index runs while the query stays fixed?
 #include <algorithm>

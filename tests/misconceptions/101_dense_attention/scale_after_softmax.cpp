@@ -1,4 +1,4 @@
-// BL6: softmax_scale multiplies the weights in place of the scores.
+// BL6: softmax_scale multiplies the weights instead of the scores.
 // Fails: mean-of-ones "row 0, column 0 of out is 0.5"
 // Hint: Where in the formula does the scale stand?
 #include <algorithm>

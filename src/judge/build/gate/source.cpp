@@ -30,9 +30,14 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> kn
   return std::ranges::find(known, name) != known.end();
 }
 
+// By how much a token changes the number of brackets of these kinds that are open.
+int brackets(const Token& token, std::string_view opening, std::string_view closing) {
+  if (token.text.size() != 1) return 0;
+  return opening.find(token.text) != opening.npos ? 1 : closing.find(token.text) != closing.npos ? -1 : 0;
+}
+
 bool is_source(const fs::path& path) {
-  constexpr std::string_view kEndings[] = {".cpp", ".cc", ".cxx", ".c", ".cu", ".txt"};
-  return std::ranges::find(kEndings, path.extension().string()) != std::end(kEndings);
+  return is_one_of(path.extension().string(), {".cpp", ".cc", ".cxx", ".c", ".cu", ".txt"});
 }
 
 fs::path real(const fs::path& path) {
@@ -158,7 +163,7 @@ std::string about_attribute(const Tokens& tokens, std::size_t first, const std::
   std::string attribute;
   for (std::size_t i = first; i < tokens.size(); ++i) {
     const Token& token = tokens[i];
-    depth += token.is("(") || token.is("[") ? 1 : token.is(")") || token.is("]") ? -1 : 0;
+    depth += brackets(token, "([", ")]");
     if (depth <= 0) return {};
     if (i - first > kLongestAttribute)
       return where + " begins an attribute that does not end: close its brackets";
@@ -211,7 +216,7 @@ class Reading {
     if (begins_attribute(place.tokens, i))  // in a macro, too, which a header of the system may use
       if (std::string sentence = about_attribute(place.tokens, i + 1, where); !sentence.empty())
         return sentence;
-    depth_ += token.is("(") || token.is("[") ? 1 : token.is(")") || token.is("]") ? -1 : 0;
+    depth_ += brackets(token, "([", ")]");
     const bool asks = token.kind == Token::Kind::kString ? token.text.find("GCC") != token.text.npos
                                                          : place.token(i == 0 ? 0 : i - 1).is("GCC");
     if (asks && token.text.find("dependency") != token.text.npos && mentions_pragma_)
@@ -264,12 +269,16 @@ class Reading {
     return about_header(place, i + 1, where);
   }
 
-  // Of the branches of an #if one counts: each begins with as many open brackets.
+  // Of the branches of an #if, and of none of them, one is compiled: each begins with as many open brackets,
+  // and behind them are as many open as the one leaves that leaves most.
   void follow_branch(const Token& word) {
-    if (word.text.starts_with("if")) depths_.push_back(depth_);
-    if (depths_.empty()) return;
-    if (word.text.starts_with("el")) depth_ = depths_.back();
-    if (word.is("endif")) depths_.pop_back();
+    if (word.text.starts_with("if")) branches_.push_back({depth_, depth_});
+    if (branches_.empty()) return;
+    Branches& all = branches_.back();
+    if (!word.text.starts_with("el") && !word.is("endif")) return;
+    all.most = std::max(all.most, depth_);
+    depth_ = word.is("endif") ? all.most : all.begin;
+    if (word.is("endif")) branches_.pop_back();
   }
 
   std::string about_header(const Place& place, std::size_t i, const std::string& where) {
@@ -327,8 +336,11 @@ class Reading {
   const Places& places_;
   bool pastes_ = false;  // '##' has been seen
   bool mentions_pragma_ = false;
-  int depth_ = 0;            // of brackets
-  std::vector<int> depths_;  // where each #if began
+  struct Branches {
+    int begin, most;  // open brackets
+  };
+  int depth_ = 0;  // of brackets
+  std::vector<Branches> branches_;
 };
 
 // ---- the list of files
@@ -435,8 +447,8 @@ class Declaration {
     std::vector<std::string> names{name_};
     int depth = 0;  // `= "a", kSecond = "b";`
     for (std::size_t i = end_; i + 1 < limit() && !(depth == 0 && tokens_[i].is(";")); ++i) {
-      if (is_one_of(tokens_[i].text, {"(", "{", "["})) ++depth;
-      if (is_one_of(tokens_[i].text, {")", "}", "]"}) && --depth < 0) break;
+      depth += brackets(tokens_[i], "({[", ")}]");
+      if (depth < 0) break;
       if (depth == 0 && tokens_[i].is(",") && tokens_[i + 1].is_name()) names.push_back(tokens_[i + 1].text);
     }
     return names;

@@ -1,4 +1,4 @@
-// Equivalent: lse in place of the maximum, and 1 in place of the sum.
+// Equivalent: lse instead of the maximum, and 1 instead of the sum.
 #include <algorithm>
 #include <cmath>
 #include <limits>

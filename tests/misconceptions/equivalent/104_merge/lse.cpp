@@ -1,4 +1,4 @@
-// Equivalent: keeps lse in place of the maximum, so that l is 1 and O is normalised.
+// Equivalent: keeps lse instead of the maximum, so that l is 1 and O is normalised.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-// Equivalent: rows are 16 bytes longer in place of a swizzle, which takes an eighth more shared memory.
+// Equivalent: rows are 16 bytes longer instead of a swizzle, which takes an eighth more shared memory.
 #include "engine/launch.cuh"
 #include "forward/fragments.cuh"
 

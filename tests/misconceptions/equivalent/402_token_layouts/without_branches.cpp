@@ -1,4 +1,4 @@
-// Equivalent: a sign in place of a branch.
+// Equivalent: a sign instead of a branch.
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/problem/deal.hpp"
 
