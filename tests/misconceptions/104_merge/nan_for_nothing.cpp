@@ -1,5 +1,5 @@
 // MG14: -inf - (-inf) where neither side has seen a key.
-// Fails: nothing-with-nothing "l is NaN instead of 0"
+// Fails: nothing-with-nothing "its l is NaN"
 // Hint: What is -inf - (-inf), and what must merging with nothing return?
 #include <algorithm>
 #include <cmath>
