@@ -52,7 +52,6 @@ class Launch {
     }
   }
 
-  bool failed() const { return failed_; }
   void rethrow() const {
     if (failure_) std::rethrow_exception(failure_);
   }
@@ -129,14 +128,17 @@ std::size_t helpers_for(const Grid& grid) {
   return std::min(grid.blocks.count(), static_cast<std::size_t>(std::max(workers, 1))) - 1;
 }
 
-int launches_that_failed = 0;  // one at a time is checked
+std::exception_ptr first_failure;  // one launch at a time is checked
 
 }  // namespace
 
-int failed_launches() { return launches_that_failed; }
+void forget_failure() { first_failure = nullptr; }
+
+void rethrow_failure() {
+  if (first_failure) std::rethrow_exception(first_failure);
+}
 
 namespace {
-
 
 struct alignas(4096) SettingsPage {  // alone on its pages
   Settings settings;
@@ -194,8 +196,12 @@ void run(const Grid& grid, const std::function<void()>& thread) {
     const std::lock_guard lock(one_at_a_time);
     const Checker checker;
     launch.work();
-    if (launch.failed()) ++launches_that_failed;
-    return launch.rethrow();
+    try {
+      return launch.rethrow();
+    } catch (...) {
+      if (!first_failure) first_failure = std::current_exception();
+      throw;
+    }
   }
   static Helpers helpers;
   helpers.help(launch, helpers_for(grid));

@@ -58,8 +58,8 @@ struct Settings {
   LeftOut left_out = {};
   /// How many more launches are run; what is launched after them is passed over. Below 0: all.
   int launches = -1;
-  /// Whether findings name files and lines, for which another program is asked (addr2line). If not, machine
-  /// code is "PROGRAM +0x1f".
+  /// Whether findings name files and lines, for which another program is asked (addr2line). If not, they say
+  /// where the machine code lies.
   bool name_lines = true;
   /// 0: thread blocks begin by their index. Others: in an order that is drawn. Only sums that thread blocks
   /// add to with atomics can tell.
@@ -76,14 +76,17 @@ class FixedSettings {
   FixedSettings(const FixedSettings&) = delete;
   FixedSettings& operator=(const FixedSettings&) = delete;
 };
-/// Checked launches of this process that ended with an exception, whoever caught it.
-int failed_launches();
+/// Forgets how checked launches of this process ended.
+void forget_failure();
+/// Throws again what the first checked launch since then ended with, whoever has caught it; nothing if all
+/// ended well.
+void rethrow_failure();
 
-/// Runs `thread` once for every thread of the grid and returns when all have ended. Throws Error, with who
-/// waits where, if a thread block does not come to an end: threads wait at different barriers, a barrier is
-/// reached after others have left the kernel, a warp operation names a lane that does not take part; and with
-/// the first thing that a checked launch finds. An
-/// exception of a thread is thrown here. The other thread blocks of a launch that failed are not started.
+/// Runs `thread` once for every thread of the grid and returns when all have ended. Throws LaunchError
+/// (finding.hpp), with who waits where, if a thread block does not come to an end: threads wait at different
+/// barriers, a barrier is reached after others have left the kernel, a warp operation names a lane that does
+/// not take part; and with the first thing that a checked launch finds. Throws Error for a grid that is too
+/// large. An exception of a thread is thrown here. The other thread blocks of a launch that failed are not started.
 void run(const Grid& grid, const std::function<void()>& thread);
 
 /// A place in a kernel's source.

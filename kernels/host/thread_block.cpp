@@ -30,7 +30,7 @@ void ThreadBlock::run(const Grid& grid, const Triple& block, const std::function
           moved = true;
           resume(lanes_[turn]);
         }
-      if (!moved) fail("not all threads go on:");
+      if (!moved) fail(Mistake::kStuck);
     }
   } catch (...) {
     lanes_.clear();  // unwinds those that wait
@@ -101,7 +101,7 @@ void ThreadBlock::resume(Lane& lane) {
 
 void ThreadBlock::abandon() {
   try {
-    fail("a thread cannot go on:");
+    fail(Mistake::kAbandoned);
   } catch (...) {
     thrown_ = std::current_exception();
   }

@@ -11,20 +11,13 @@
 #include "host/async_copies.hpp"
 #include "host/device_heap.hpp"
 #include "host/executor.hpp"
+#include "host/finding.hpp"
 #include "ringcraft/core/scratch.hpp"
 
 namespace ringcraft::simt {
 
 inline constexpr int kWarpLanes = 32;
 inline constexpr std::size_t kStackBytes = std::size_t{128} << 10;  ///< of one CUDA thread
-
-/// Where a thread stands.
-enum class State : std::uint8_t {
-  kReady,    ///< it runs, or may run
-  kBarrier,  ///< it waits at __syncthreads
-  kWarp,     ///< it waits for lanes of its warp
-  kEnded,    ///< it has left the kernel
-};
 
 /// A CUDA thread.
 struct Lane {
@@ -47,7 +40,8 @@ struct Lane {
 /// The fibers of one thread of the operating system. They live over many thread blocks and launches.
 class ThreadBlock {
  public:
-  /// Runs one block of the grid. Throws Error if it does not come to an end, or what a thread threw.
+  /// Runs one block of the grid. Throws LaunchError if it does not come to an end, or what a thread
+  /// threw.
   void run(const Grid& grid, const Triple& block, const std::function<void()>& thread);
 
   /// The block that this thread of the operating system runs now.
@@ -59,7 +53,7 @@ class ThreadBlock {
   /// See sync_threads() and warp_operation().
   void barrier(Site site);
   std::uint64_t warp(WarpOperation operation, unsigned mask, std::uint64_t value, int source, Site site);
-  /// Throws Error, with the thread and the place, unless the address is a multiple of `bytes`.
+  /// Throws LaunchError, with the thread and the place, unless the address is a multiple of `bytes`.
   void require_aligned(const void* address, std::size_t bytes, const char* what, Site site) const;
   /// The thread of the block on whose stack this lies; -1: none.
   int owner_of_stack(std::uintptr_t address) const;
@@ -79,8 +73,11 @@ class ThreadBlock {
   void finish_matrix(const Lane& last);
   template <class Action>
   void for_mask(const Lane& lane, Action action);
-  std::string where_all_are() const;
-  [[noreturn]] void fail(const std::string& what) const;
+  // About a call of a warp operation, or of cp.async.
+  Finding call(Mistake mistake, const Lane& lane, Site site) const;
+  // Throws LaunchError, with where all threads are.
+  [[noreturn]] void fail(Finding finding) const;
+  [[noreturn]] void fail(Mistake mistake) const;
 
   const std::function<void()>* thread_ = nullptr;
   std::deque<Lane> lanes_;  // fibers keep addresses of them

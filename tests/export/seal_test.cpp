@@ -59,7 +59,7 @@ TEST_CASE("a body is taken out, and stays where its lesson is solved") {
   CHECK(tree.sealed == std::vector<std::string>{"src/ringcraft/f.cpp"});
   CHECK(tree.files.at("src/ringcraft/f.cpp") ==
         "#include \"x.hpp\"\nvoid f() {\n  // TODO: write f here, about 5 lines.\n"
-        "  throw Error(\"lesson 104 is not written yet\");\n}\n");
+        "  throw NotWritten(104);\n}\n");
   CHECK(tree.files.at("src/ringcraft/empty.hpp").empty());
   const StudentTree solved = project.exported({105});
   CHECK(solved.sealed.empty());

@@ -192,8 +192,8 @@ class OnBoard {
     while (const auto rank = runnable()) {
       try {
         step(*rank);
-      } catch (const Error& error) {
-        require_failure(error.what(), expected);
+      } catch (const Switchboard::Failed& failed) {
+        require_failure(failed.failure(), expected);
         return;
       }
       if (board_.failure()) return require_failure(*board_.failure(), expected);
@@ -288,18 +288,16 @@ class OnBoard {
         require(t.bytes[i] == byte_of(t.from, t.to, t.n, static_cast<int>(i)), "another byte");
   }
 
-  void require_failure(const std::string& sentence, const Outcome& expected) {
-    require(!expected.ends, "the board fails where the model ends: " + sentence);
-    require(board_.failure() && *board_.failure() == sentence, "a failure that is not kept");
-    require(sentence.starts_with("deadlock: rank ") || sentence.ends_with(", which has already ended") ||
-                sentence.find(", which expects ") != sentence.npos,
-            "an unknown failure: " + sentence);
+  void require_failure(const Switchboard::Failure& failure, const Outcome& expected) {
+    require(!expected.ends, "the board fails where the model ends: " + failure.sentence);
+    require(board_.failure() && board_.failure()->sentence == failure.sentence, "a failure that is not kept");
+    require(failure.why != Switchboard::Failure::Why::kOther, "an unknown failure: " + failure.sentence);
     for (int rank = 0; rank < program_.size(); ++rank) {
       bool thrown = false;
       try {
         board_.begin_wait(rank, 1);
       } catch (const Error& error) {
-        thrown = sentence == error.what();
+        thrown = failure.sentence == error.what();
       }
       require(thrown, "a failed board that goes on");
     }

@@ -98,7 +98,7 @@ TEST_CASE("a skeleton loses the bodies of its lesson and all marks") {
   CHECK(skeleton(kGood, "a.cpp", kLessons, 104) ==
         "int f() {\n"
         "  // TODO: write f here, about 1 line.\n"
-        "  throw Error(\"lesson 104 is not written yet\");\n"
+        "  throw NotWritten(104);\n"
         "}\n"
         "int g() {\n"
         "  int two = 2;\n"

@@ -1,5 +1,5 @@
 // Outcomes: the sign and the evidence of a check say how it failed, whatever its sentence is.
-#include "judge/checks/outcome.hpp"
+#include "judge/outcome/outcome.hpp"
 
 #include <algorithm>
 #include <filesystem>

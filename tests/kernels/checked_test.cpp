@@ -115,19 +115,22 @@ TEST_CASE("more static shared memory than a thread block has is found before any
   CHECK(corner->local);
   CHECK(corner->bytes == 16);
   CHECK(std::ranges::find(arrays, "running", &simt::StaticArray::name) == arrays.end());  // the checker's own
-  CHECK(simt::too_much_shared(arrays).empty());
+  CHECK_FALSE(simt::too_much_shared(arrays));
 
+  const auto said = [](const std::vector<simt::StaticArray>& all) {
+    return simt::sentence_of(simt::too_much_shared(all).value());
+  };
   const std::string scores = "void kernels::(anonymous namespace)::scores<8>(float*)";
   std::vector<simt::StaticArray> tiles{
       {"q", scores, true, 0, 32 << 10},
       {"k", scores, true, 40 << 10, 16 << 10},
       {"k", "void kernels::(anonymous namespace)::scores<16>(float*)", true, 60 << 10, 4}};
-  CHECK(simt::too_much_shared(tiles).empty());
+  CHECK_FALSE(simt::too_much_shared(tiles));
   tiles.push_back({"l", scores, true, 200 << 10, 4});
-  CHECK(contains(simt::too_much_shared(tiles), "the __shared__ variables of scores have 49156 bytes"));
+  CHECK(contains(said(tiles), "the __shared__ variables of scores have 49156 bytes"));
   tiles.back() = {"everyones", "kernels", false, 200 << 10, 4};
-  CHECK(contains(simt::too_much_shared(tiles), "the __shared__ variables of scores have 49156 bytes"));
-  CHECK(contains(simt::too_much_shared({{"all", "", false, 0, 50 << 10}}), "of a kernel have 51200 bytes"));
+  CHECK(contains(said(tiles), "the __shared__ variables of scores have 49156 bytes"));
+  CHECK(contains(said({{"all", "", false, 0, 50 << 10}}), "of a kernel have 51200 bytes"));
 }
 
 TEST_CASE("what is found can be left alone") {

@@ -58,7 +58,7 @@ TEST_CASE("an unswizzled tile costs ldmatrix eight passes, a swizzled one a sing
     for (const auto& [rung, passes] : {std::pair{&kTensorCores, 8u}, {&kPipeline, 1u}}) {
       int lines = 0;
       for (const simt::LineTraffic& line : shared_traffic({.forward = rung}, head_dim, Pass::kForward)) {
-        INFO(rung->name << ", head_dim " << head_dim << ", " << line.line
+        INFO(rung->name << ", head_dim " << head_dim << ", " << line.place.line
                         << (line.writes ? " writes" : " reads"));
         const bool matrices = !line.writes;
         CHECK(line.least_transfers > 0);
@@ -74,7 +74,7 @@ TEST_CASE("no access of the backward rungs on tensor cores to shared memory meet
     for (const BackwardRung* rung : {&kTensorCoresBackward, &kFusedBackward}) {
       int reads = 0, writes = 0;
       for (const simt::LineTraffic& line : shared_traffic(with_forward(*rung), head_dim, Pass::kBackward)) {
-        INFO(rung->name << ", head_dim " << head_dim << ", " << line.line
+        INFO(rung->name << ", head_dim " << head_dim << ", " << line.place.line
                         << (line.writes ? " writes" : " reads"));
         CHECK(line.least_transfers > 0);
         CHECK(line.transfers == line.least_transfers);

@@ -31,8 +31,8 @@ LineTraffic counted(bool shared, bool writes, const std::function<void(const flo
   cudaFree(to);
   LineTraffic sum;
   for (const LineTraffic& line : simt::last_traffic()) {
-    INFO(line.line);
-    CHECK(line.line.rfind("traffic_kernels.cu:", 0) == 0);
+    INFO(line.place.line);
+    CHECK(line.place.line.rfind("traffic_kernels.cu:", 0) == 0);
     if (line.shared != shared || line.writes != writes) continue;
     sum.bytes += line.bytes;
     sum.requests += line.requests;

@@ -1,4 +1,4 @@
-// What a checked launch looks at (see checker.hpp). The sentences stand in findings.cpp.
+// What a checked launch looks at (see checker.hpp). What it finds stands in findings.cpp.
 #include "host/checker/checker.hpp"
 
 #include <link.h>
@@ -49,8 +49,8 @@ void expect_instrumented_kernels() { instrumented = true; }
 
 Checker::Checker() {
   if (settings().check) {
-    static const std::string too_much = too_much_shared(static_arrays());
-    if (!too_much.empty()) throw Error(too_much, Code::kWrongAnswer);
+    static const std::optional<Finding> too_much = too_much_shared(static_arrays());
+    if (too_much) throw LaunchError(*too_much);
   }
   Storage storage;
   dl_iterate_phdr(compare_storage, &storage);
@@ -78,8 +78,7 @@ void Checker::begin_block(const Triple& block, const std::byte* shared, std::siz
 
 void Checker::end_block() {
   if (counts_) traffic_.settle();
-  const std::string& sentence = finding_.empty() ? suspicion_ : finding_;
-  if (!sentence.empty()) throw Error(sentence, Code::kWrongAnswer);
+  if (const auto& found = finding_ ? finding_ : suspicion_) throw LaunchError(*found);
 }
 
 void Checker::sync_block() {
@@ -135,7 +134,7 @@ const StaticArray* Checker::nearest_array(std::size_t offset) {
 
 void Checker::access_by(int thread, const void* address, std::size_t bytes, Access what, Place place,
                         bool whole) {
-  if (!finding_.empty()) return;
+  if (finding_) return;
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   const Region region = find(at);
   if (region.kind == Region::kUnknown) return look_elsewhere(at, bytes, what, place, thread);
@@ -144,7 +143,7 @@ void Checker::access_by(int thread, const void* address, std::size_t bytes, Acce
     if (!within_bounds(seen)) return;
     region.shadow->for_each(seen.offset, bytes, [&](Cell& cell, std::size_t offset) {
       look_at(seen, cell, offset);
-      return finding_.empty();
+      return !finding_;
     });
   }
   if (counts_)
@@ -163,7 +162,7 @@ void Checker::look_elsewhere(std::uintptr_t address, std::size_t bytes, Access w
     if (const int owner = ThreadBlock::current().owner_of_stack(address); owner < 0)
       known = page;
     else if (owner != thread)
-      return found_not_own(what, place, "a variable of thread " + std::to_string(owner) + "'s own");
+      return found_not_own(Mistake::kThreadsOwn, what, place, owner, false);
   }
   if (what == Access::kRead && elsewhere_.empty()) return;
   const std::pair<std::size_t, int> mine{blocks_.size(), thread};
@@ -172,10 +171,7 @@ void Checker::look_elsewhere(std::uintptr_t address, std::size_t bytes, Access w
     const auto writer = written == elsewhere_.end() ? mine : written->second;
     if (what != Access::kRead) elsewhere_[word] = mine;
     if (writer != mine && what != Access::kWrite)
-      return found_not_own(what, place,
-                           "memory of the host that thread " + std::to_string(writer.second) +
-                               (writer.first == mine.first ? "" : " of another thread block") +
-                               " has written");
+      return found_not_own(Mistake::kHostsMemory, what, place, writer.second, writer.first != mine.first);
   }
 }
 
@@ -183,8 +179,9 @@ void Checker::look_at(const Seen& seen, Cell& cell, std::size_t offset) {
   if (cell.writer().in_flight) return found_in_flight(seen, offset, cell.writer());
   const Race race = cell.racing(seen.what, seen.thread, clock_);
   if (race.touch != nullptr) return found_race(seen, offset, race);
-  if (seen.region.kind != Region::kDevice && seen.what != Access::kWrite && cell.writer().when == 0)
-    suspect_unwritten(seen, offset);
+  if (seen.region.kind != Region::kDevice && seen.what != Access::kWrite && cell.writer().when == 0 &&
+      !suspicion_)
+    suspicion_ = about(Mistake::kUnwritten, seen, offset);
   cell.add(seen.what, {clock_.now(), seen.place, static_cast<std::uint16_t>(seen.thread), false}, clock_);
 }
 
@@ -193,7 +190,7 @@ void Checker::copy_starts(const void* to, const void* from, std::size_t bytes, P
   access(to, bytes, Access::kWrite, place);
   const auto at = reinterpret_cast<std::uintptr_t>(to);
   const Region region = find(at);
-  if (!finding_.empty() || region.kind == Region::kUnknown) return;
+  if (finding_ || region.kind == Region::kUnknown) return;
   if (counts_) traffic_.add_copied(place, bytes);
   if (!settings().check) return;
   region.shadow->for_each(at - region.first, bytes, [this](Cell& cell, std::size_t) {
@@ -205,7 +202,7 @@ void Checker::copy_starts(const void* to, const void* from, std::size_t bytes, P
 void Checker::copy_arrives(const void* to, std::size_t bytes) {
   const auto at = reinterpret_cast<std::uintptr_t>(to);
   const Region region = find(at);
-  if (!finding_.empty() || !settings().check || region.kind == Region::kUnknown) return;
+  if (finding_ || !settings().check || region.kind == Region::kUnknown) return;
   region.shadow->for_each(at - region.first, bytes, [this](Cell& cell, std::size_t) {
     cell.arrive(clock_);
     return true;
@@ -213,9 +210,9 @@ void Checker::copy_arrives(const void* to, std::size_t bytes) {
 }
 
 void Checker::matrix_row(const void* row, int first_lane, int step, Place place) {
-  if (settings().check && finding_.empty() &&
+  if (settings().check && !finding_ &&
       find(reinterpret_cast<std::uintptr_t>(row)).kind == Region::kDevice)
-    found_not_shared(place);
+    finding_ = about(Mistake::kNotShared, thread_, Access::kRead, place);
   const bool counting = std::exchange(counts_, false);  // the rows count as a whole
   for (int i = 0; i < 4; ++i)
     access_by(thread_ / 32 * 32 + first_lane + i * step, static_cast<const std::byte*>(row) + 4 * i, 4,
@@ -228,9 +225,9 @@ void Checker::count_matrix(const void* const (&rows)[8], Place place) {
 }
 
 void Checker::product_takes(const void* operand, Place place) {
-  if (settings().check && finding_.empty() &&
+  if (settings().check && !finding_ &&
       find(reinterpret_cast<std::uintptr_t>(operand)).kind != Region::kUnknown)
-    found_not_registers(place);
+    finding_ = about(Mistake::kNotRegisters, thread_, Access::kRead, place);
 }
 
 void Checker::count_product(Place place, bool ahead) {

@@ -4,12 +4,12 @@
 /// read before it is written or before its asynchronous copy has been waited for, misaligned accesses. It
 /// sees every access of kernels that are compiled for it (see instrumented_access.cpp) and knows three kinds
 /// of memory: dynamic shared memory, `__shared__` variables, and what cudaMalloc gave. Everything else, a
-/// thread's own stack above all, is none of its business, unless threads share it. The first finding of a
-/// launch becomes an Error.
+/// thread's own stack above all, is none of its business, unless threads share it. A launch ends with the
+/// first finding.
 
 #include <array>
 #include <cstddef>
-#include <string>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -20,6 +20,7 @@
 #include "host/checker/traffic.hpp"
 #include "host/device_heap.hpp"
 #include "host/executor.hpp"
+#include "host/finding.hpp"
 
 namespace ringcraft::simt {
 
@@ -37,7 +38,7 @@ class Checker {
 
   /// A thread block begins, with this dynamic shared memory.
   void begin_block(const Triple& block, const std::byte* shared, std::size_t bytes);
-  /// It has ended: throws Error if something was found in it.
+  /// It has ended: throws LaunchError if something was found in it.
   void end_block();
   /// Thread `number` of the block runs now, on a stack of kStackBytes that ends here (0: not known yet).
   void resume(int number, std::uintptr_t stack_end) {
@@ -99,15 +100,13 @@ class Checker {
   void look_elsewhere(std::uintptr_t address, std::size_t bytes, Access what, Place place, int thread);
   void look_at(const Seen& seen, Cell& cell, std::size_t offset);
 
-  std::string thread_of(const Touch& touch, bool with_block) const;
-  std::string memory_of(const Region& region, std::size_t offset);
-  std::string in_block(const std::string& sentence) const;
+  FoundMemory memory_of(const Region& region, std::size_t offset);
+  FoundAccess access_of(const Touch& touch, Access what) const;
+  Finding about(Mistake mistake, int thread, Access what, Place place) const;
+  Finding about(Mistake mistake, const Seen& seen, std::size_t offset);
   void found_race(const Seen& seen, std::size_t offset, const Race& race);
-  void found_not_shared(Place place);
-  void found_not_registers(Place place);
-  void found_not_own(Access what, Place place, const std::string& whose);
   void found_in_flight(const Seen& seen, std::size_t offset, const Touch& copy);
-  void suspect_unwritten(const Seen& seen, std::size_t offset);
+  void found_not_own(Mistake mistake, Access what, Place place, int owner, bool other_block);
 
   Clock clock_;
   int thread_ = 0;
@@ -123,8 +122,8 @@ class Checker {
   std::array<std::uintptr_t, 64> no_stack_{};  // pages that are known to be no thread's stack
   Known* last_piece_ = nullptr;
   const StaticArray* last_array_ = nullptr;
-  std::string finding_;
-  std::string suspicion_;  // becomes the finding if nothing clearer comes: a read before the first write
+  std::optional<Finding> finding_;
+  std::optional<Finding> suspicion_;  // becomes the finding if nothing clearer comes: a read before a write
   bool counts_ = settings().count_traffic;
   Traffic traffic_;
 };

@@ -31,7 +31,7 @@ const char* code_anchor() {
 std::mutex mutex;
 std::vector<Site> sites;
 std::map<std::pair<const char*, int>, Place> numbers;
-std::map<Place, std::string> known;
+std::map<Place, CodePlace> known;
 
 std::string without_folders(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -97,7 +97,7 @@ void look_up(const std::vector<Place>& places) {
     std::snprintf(text, sizeof text, " 0x%zx", static_cast<std::size_t>(origin.offset));
     if (command.empty()) command = "addr2line -a -i -e '" + origin.path + "'";
     command += text;
-    known[place] = without_folders(origin.path) + " +" + (text + 1);
+    known[place] = {"", origin.offset};
     asked.push_back(place);
   }
   if (asked.empty() || !settings().name_lines) return;
@@ -112,7 +112,7 @@ void look_up(const std::vector<Place>& places) {
       frames.back().push_back(shortened(line));
   pclose(answer);
   for (std::size_t i = 0; i < frames.size() && i < asked.size(); ++i)
-    if (!frames[i].empty()) known[asked[i]] = chosen(frames[i]);
+    if (!frames[i].empty()) known[asked[i]].line = chosen(frames[i]);
 }
 
 }  // namespace
@@ -129,26 +129,22 @@ Place place_of(Site site) {
   return found->second;
 }
 
-std::string described(const Site& site) {
-  return without_folders(site.file) + ":" + std::to_string(site.line);
+CodePlace code_place(const Site& site) {
+  return {without_folders(site.file) + ":" + std::to_string(site.line)};
 }
 
-std::string described(const Triple& t) {
-  return "(" + std::to_string(t.x) + ", " + std::to_string(t.y) + ", " + std::to_string(t.z) + ")";
-}
+CodePlace resolved(Place place) { return resolved(std::vector{place})[0]; }
 
-std::string described(Place place) { return described(std::vector{place})[0]; }
-
-std::vector<std::string> described(const std::vector<Place>& places) {
+std::vector<CodePlace> resolved(const std::vector<Place>& places) {
   const std::lock_guard lock(mutex);
   std::vector<Place> code;
   for (const Place place : places)
     if (place % 2 == 0) code.push_back(place);
   look_up(code);
-  std::vector<std::string> texts;
+  std::vector<CodePlace> result;
   for (const Place place : places)
-    texts.push_back(place % 2 == 0 ? known[place] : described(sites[place >> 1]));
-  return texts;
+    result.push_back(place % 2 == 0 ? known[place] : code_place(sites[place >> 1]));
+  return result;
 }
 
 namespace {
@@ -227,17 +223,19 @@ const std::vector<StaticArray>& static_arrays() {
   return arrays;
 }
 
-std::string too_much_shared(const std::vector<StaticArray>& arrays) {
+std::optional<Finding> too_much_shared(const std::vector<StaticArray>& arrays) {
   std::size_t everyones = 0;
   std::map<std::string, std::size_t> bytes{{"", 0}};
   for (const StaticArray& array : arrays) (array.local ? bytes[array.scope] : everyones) += array.bytes;
   for (const auto& [function, own] : bytes)
-    if (own + everyones > kUsualShared)
-      return "the __shared__ variables of " + (function.empty() ? "a kernel" : short_name(function)) +
-             " have " + std::to_string(own + everyones) + " bytes; a thread block gets at most " +
-             std::to_string(kUsualShared) +
-             " that way, and no GPU's compiler takes more: smaller tiles, or dynamic shared memory";
-  return "";
+    if (own + everyones > kUsualShared) {
+      Finding finding;
+      finding.mistake = Mistake::kTooMuchShared;
+      finding.name = function.empty() ? "" : short_name(function);
+      finding.bytes = own + everyones;
+      return finding;
+    }
+  return {};
 }
 
 }  // namespace ringcraft::simt

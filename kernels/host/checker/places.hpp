@@ -4,10 +4,12 @@
 /// file and line they are.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "host/executor.hpp"
+#include "host/finding.hpp"
 
 namespace ringcraft::simt {
 
@@ -19,15 +21,13 @@ Place place_of(const void* return_address);
 /// A place that is known already.
 Place place_of(Site site);
 
-/// "03_online_softmax.cu:114", and behind it in brackets the header that the line lies in, if it does.
-/// Machine code needs debug information and the program addr2line (package binutils).
-std::string described(Place place);
-/// "(1, 2, 3)"
-std::string described(const Triple& triple);
-/// Without folders.
-std::string described(const Site& site);
+/// The line, or the machine code if Settings::name_lines is not set. Lines of machine code need debug
+/// information and the program addr2line (package binutils).
+CodePlace resolved(Place place);
 /// Many at once: one call of addr2line.
-std::vector<std::string> described(const std::vector<Place>& places);
+std::vector<CodePlace> resolved(const std::vector<Place>& places);
+/// Without folders.
+CodePlace code_place(const Site& site);
 
 /// A `__shared__` variable.
 struct StaticArray {
@@ -42,8 +42,8 @@ void read_program_from(int descriptor);
 /// All of this program, by where they lie; read once, from its symbol table. A `thread_local` variable is one
 /// if a gap (device.hpp) stands in the same scope.
 const std::vector<StaticArray>& static_arrays();
-/// A sentence about a function whose `__shared__` variables, with those of no function, are more than a
-/// thread block gets; empty: there is none.
-std::string too_much_shared(const std::vector<StaticArray>& arrays);
+/// A function whose `__shared__` variables, with those of no function, are more than a thread block gets, if
+/// there is one.
+std::optional<Finding> too_much_shared(const std::vector<StaticArray>& arrays);
 
 }  // namespace ringcraft::simt

@@ -99,13 +99,13 @@ void Traffic::publish() {
   settle();
   std::vector<Place> places;
   for (const auto& [key, line] : lines_) places.push_back(key.first);
-  const std::vector<std::string> texts = described(places);
+  const std::vector<CodePlace> lines = resolved(places);
   std::map<std::tuple<std::string, bool, bool>, LineTraffic> by_line;
   std::size_t i = 0;
   for (const auto& [key, line] : lines_) {
     const LineTraffic& one = line.sum;
-    LineTraffic& sum = by_line[{texts[i], one.shared, one.writes}];
-    sum.line = texts[i++];
+    LineTraffic& sum = by_line[{text_of(lines[i]), one.shared, one.writes}];
+    sum.place = lines[i++];
     if (sum.requests == 0) sum.first = one.first;
     sum.shared = one.shared;
     sum.writes = one.writes;

@@ -18,7 +18,7 @@ namespace ringcraft::simt {
 
 /// Traffic of one line of source in one launch.
 struct LineTraffic {
-  std::string line;          ///< as described() says it
+  CodePlace place;           ///< in the source
   bool shared = false;       ///< shared memory, or global
   bool writes = false;       ///< or reads; atomics do both
   std::size_t bytes = 0;     ///< asked for by all threads together

@@ -364,25 +364,6 @@ BuildStep link_debug(const Lesson& lesson, const OwnSource& source, const WorkFo
 
 namespace {
 
-constexpr std::string_view kMachineCode = "worker +0x";
-
-// Calls seen(digits) for the digits behind each "worker +0x" of a text, and puts what it returns in the place
-// of both; empty: they stay.
-template <class Seen>
-std::string with_code_replaced(const std::string& text, Seen seen) {
-  std::string result;
-  std::size_t done = 0;
-  for (auto at = text.find(kMachineCode); at != text.npos; at = text.find(kMachineCode, at + 1)) {
-    const auto first = at + kMachineCode.size();
-    const auto last = std::min(text.find_first_not_of("0123456789abcdef", first), text.size());
-    const std::string instead = last - first > 16 ? "" : seen(text.substr(first, last - first));
-    if (instead.empty()) continue;
-    result += text.substr(done, at - done) + instead;
-    done = last;
-  }
-  return result + text.substr(done);
-}
-
 // "01_naive.cu:47": of the functions that were put into one another the innermost of this file, or the
 // outermost of all.
 std::string chosen_line(const std::vector<std::string>& inwards_out, const std::string& file) {
@@ -391,48 +372,31 @@ std::string chosen_line(const std::vector<std::string>& inwards_out, const std::
   return inwards_out.empty() ? "an unknown line" : inwards_out.back();
 }
 
-// addr2line prints "0x1f2e" and then "/path/01_naive.cu:47 (discriminator 3)", from the inside out.
-std::map<std::string, std::string> lines_of(const std::set<std::string>& addresses, const std::string& file,
-                                            const WorkFolder& folder) {
-  std::vector<std::string> arguments{std::string(kAddr2line), "-a", "-i", "-e", worker_program(folder)};
-  for (const std::string& address : addresses) arguments.push_back("0x" + address);
-  std::istringstream printed(run_tool(std::move(arguments), folder).printed);
-  std::map<std::string, std::string> result;
-  std::vector<std::string> frames;
-  auto asked = addresses.begin();
-  const auto settle = [&] {
-    if (asked != addresses.end()) result[*asked++] = chosen_line(frames, file);
-    frames.clear();
-  };
-  bool first = true;
-  for (std::string line; std::getline(printed, line);) {
-    if (line.starts_with("0x")) {
-      if (!std::exchange(first, false)) settle();
-    } else {
-      line.erase(0, line.rfind('/') + 1);
-      frames.push_back(line.substr(0, line.find(' ')));
-    }
-  }
-  if (!first) settle();
-  return result;
-}
-
 }  // namespace
 
-void name_lines(verify::Report& report, const std::string& file, const WorkFolder& folder) {
-  std::set<std::string> addresses;
-  for (const verify::ReportRow& row : report.rows)
-    with_code_replaced(row.sentence, [&](const std::string& digits) {
-      if (!digits.empty()) addresses.insert(digits);
-      return std::string();
-    });
-  if (addresses.empty()) return;
-  const auto lines = lines_of(addresses, file, folder);
-  for (verify::ReportRow& row : report.rows)
-    row.sentence = with_code_replaced(row.sentence, [&](const std::string& digits) {
-      const auto found = lines.find(digits);
-      return found == lines.end() ? std::string() : found->second;
-    });
+// addr2line prints "0x1f2e" and then "/path/01_naive.cu:47 (discriminator 3)", from the inside out.
+void name_lines(const std::vector<simt::CodePlace*>& places, const std::string& file,
+                const WorkFolder& folder) {
+  std::map<std::uint64_t, std::vector<std::string>> frames;  // of each address
+  for (const simt::CodePlace* place : places) frames[place->code];
+  std::vector<std::string> arguments{std::string(kAddr2line), "-a", "-i", "-e", worker_program(folder)};
+  std::ostringstream address;
+  for (const auto& [code, none] : frames) {
+    address.str("");
+    address << "0x" << std::hex << code;
+    arguments.push_back(address.str());
+  }
+  std::istringstream printed(run_tool(std::move(arguments), folder).printed);
+  auto asked = frames.end();
+  for (std::string line; std::getline(printed, line);) {
+    if (line.starts_with("0x")) {
+      asked = frames.find(std::stoull(line, nullptr, 16));
+    } else if (asked != frames.end()) {
+      line.erase(0, line.rfind('/') + 1);
+      asked->second.push_back(line.substr(0, line.find(' ')));
+    }
+  }
+  for (simt::CodePlace* place : places) place->line = chosen_line(frames[place->code], file);
 }
 
 std::filesystem::path worker_program(const WorkFolder& folder) { return folder.path() / "worker"; }

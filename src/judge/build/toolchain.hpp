@@ -45,9 +45,10 @@ BuildStep compile(const Lesson& lesson, OwnSource& source, const WorkFolder& fol
 BuildStep gate(const Lesson& lesson, const OwnSource& source, const WorkFolder& folder);
 /// Links student.o to the worker's program, and for a timed lesson the library's own object to another one.
 BuildStep link(const Lesson& lesson, const WorkFolder& folder);
-/// Puts "01_naive.cu:47" in the place of each "worker +0x1f2e" in the report: where that machine code of the
-/// worker, which may ask no other program, comes from in the student's file.
-void name_lines(verify::Report& report, const std::string& file, const WorkFolder& folder);
+/// Fills in the lines, "01_naive.cu:47", of places in the worker's machine code, as far as they lie in the
+/// student's file; the worker may ask no other program for them.
+void name_lines(const std::vector<simt::CodePlace*>& places, const std::string& file,
+                const WorkFolder& folder);
 /// Links objects in front of `inputs` (kLinkInputs, kStageLinkInputs) to a program; the sentence is the
 /// linker's text.
 BuildStep link_program(const std::filesystem::path& program, const std::vector<std::string>& objects,

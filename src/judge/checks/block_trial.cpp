@@ -7,6 +7,7 @@
 
 #include "judge/wire/exercises.hpp"
 #include "ringcraft/attention/heads.hpp"
+#include "judge/outcome/comparison.hpp"
 #include "verify/oracle/compare.hpp"
 
 namespace ringcraft::judge {
@@ -28,9 +29,10 @@ void require_good(const BlockCase& c, const verify::Comparison& comparison, cons
   if (comparison.good) return;
   const auto rows = static_cast<Position>(c.problem.queries.size());
   const bool nan = comparison.first && std::isnan(comparison.first->got);
-  throw Wrong(
-      c.name + ": " + verify::described(comparison, {Layout::kContiguous, rows, 1}) + (nan ? about_nan : ""),
-      verify::error_maps(comparison, rows, static_cast<Position>(c.problem.keys.size())));
+  throw wrong_values(verify::error_maps(comparison, rows, static_cast<Position>(c.problem.keys.size())),
+                     "{}: {}{}", c.name, verify::described(comparison, {Layout::kContiguous, rows, 1}),
+                     nan ? about_nan : "")
+      .knowing(facts_of(comparison));
 }
 
 }  // namespace

@@ -142,8 +142,10 @@ void GradientHead::require_same_bits(const GradientHead& other, const std::strin
   for (const Gradient g : {kDq, kDk, kDv})
     for (std::size_t i = 0; i < gradients_[g].size(); ++i)
       if (gradients_[g][i] != other.gradients_[g][i])
-        throw Wrong(name_ + ", " + label + ": " + place_of(g, i) + " is " + text_of(gradients_[g][i]) +
-                    ", and was " + text_of(other.gradients_[g][i]) + ": its sum depends on who comes first");
+        throw Wrong(sign_of(gradients_[g][i]), "other-bits",
+                    "{}, {}: {} is {}, and was {}: its sum depends on who comes first", name_, label,
+                    place_of(g, i), text_of(gradients_[g][i]), text_of(other.gradients_[g][i]))
+            .knowing({Name{std::string(kGradientNames[g])}});
 }
 
 void GradientHead::require_unseen_untouched(const std::vector<std::vector<float>>& before) const {
@@ -151,10 +153,9 @@ void GradientHead::require_unseen_untouched(const std::vector<std::vector<float>
   for (const Gradient g : {kDq, kDk, kDv})
     for (std::size_t i = 0; i < gradients_[g].size(); ++i)
       if (!is_seen(g == kDq ? ranges_ : by_key, i) && gradients_[g][i] != before[g][i])
-        throw Wrong(std::isfinite(gradients_[g][i]) ? sign::kValues : sign::kNoNumber,
-                    name_ + ": " + place_of(g, i) + " was " + text_of(before[g][i]) + " and becomes " +
-                        text_of(gradients_[g][i]) + ", though " +
-                        (g == kDq ? "the row sees no key" : "no row sees the key"));
+        throw Wrong(sign_of(gradients_[g][i]), "unseen-touched", "{}: {} was {} and becomes {}, though {}",
+                    name_, place_of(g, i), shown(before[g][i]), shown(gradients_[g][i]),
+                    g == kDq ? "the row sees no key" : "no row sees the key");
 }
 
 std::string GradientHead::place_of(Gradient gradient, std::size_t i) const {

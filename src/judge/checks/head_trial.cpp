@@ -6,6 +6,8 @@
 #include <numeric>
 #include <sstream>
 
+#include "judge/outcome/comparison.hpp"
+
 namespace ringcraft::judge {
 namespace {
 
@@ -69,19 +71,22 @@ std::string text(const verify::Difference& d, const Extents& queries) {
 void require_comparison(const std::string& label, const verify::Comparison& comparison,
                         const verify::Oracle& want, const std::vector<std::string_view>& only) {
   if (comparison.good || (comparison.total == 0 && comparison.complaint.empty())) return;
-  if (!comparison.complaint.empty()) throw Wrong(label + ": " + comparison.complaint);
+  if (!comparison.complaint.empty())
+    throw Wrong(sign::kValues, "not-comparable", "{}: {}", label, comparison.complaint);
   if (!comparison.first)
     for (const verify::TensorComparison& tensor : comparison.tensors)
       if (!tensor.together.empty())
-        throw Wrong(label + ": each number is near enough, but together: " +
-                    verify::described(tensor.together.front()));
+        throw Wrong(sign::kValues, "together", "{}: each number is near enough, but together: {}", label,
+                    verify::described(tensor.together.front()))
+            .knowing(facts_of(tensor.together.front()));
   Index total = 0;
   for (const verify::TensorComparison& tensor : comparison.tensors)
     total += among(only, tensor.name) ? tensor.total : 0;
-  throw Wrong(label + ": " + text(*comparison.first, want.value.out.extents()) + "; " +
-                  std::to_string(comparison.wrong) + " of " + std::to_string(total) +
-                  (comparison.wrong == 1 ? " elements is wrong" : " elements are wrong"),
-              verify::error_maps(comparison, want.value.out.extents().rows, want.value.dk.extents().rows));
+  throw wrong_values(
+            verify::error_maps(comparison, want.value.out.extents().rows, want.value.dk.extents().rows),
+            "{}: {}; {} of {} elements {} wrong", label, text(*comparison.first, want.value.out.extents()),
+            comparison.wrong, total, comparison.wrong == 1 ? "is" : "are")
+      .knowing(facts_of(*comparison.first));
 }
 
 Head make_head(const verify::BlockCase& block) {

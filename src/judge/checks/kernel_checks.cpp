@@ -118,7 +118,8 @@ void require_blind_rows(const Trial& trial, const KernelRung& rung, Index factor
         bool same = head.max()[a] == max && head.sum()[a] == sum;
         for (std::size_t d = kWidth * a; d < kWidth * (a + 1); ++d) same = same && head.out()[d] == out[d];
         if (!same)
-          throw Wrong(head.name() + ": row " + std::to_string(a) + " sees no key, and its O, m or l changes");
+          throw Wrong(sign::kValues, "unseen-touched", "{}: row {} sees no key, and its O, m or l changes",
+                      head.name(), a);
       }
     }
 }
@@ -180,10 +181,9 @@ void require_fewest_passes(const std::string& label, const std::vector<MovedByLi
                            const std::string& what) {
   for (const MovedByLine& line : moved)
     if (line.shared && line.transfers > line.least_transfers)
-      throw Wrong(sign::kCounts, label + cleaned(line.line, 100) + (line.writes ? " writes" : " reads") +
-                                     " shared memory in " + std::to_string(line.transfers) + " passes, and " +
-                                     std::to_string(line.least_transfers) + " would do: " + what +
-                                     " meet in one bank");
+      throw Wrong(sign::kCounts, "bank-conflicts",
+                  "{}{} {} shared memory in {} passes, and {} would do: {} meet in one bank", label, line.place,
+                  line.writes ? Name{"writes"} : Name{"reads"}, line.transfers, line.least_transfers, what);
   // Lanes that go one by one meet nobody.
   std::uint64_t passes = 0, of_few = 0;
   for (const MovedByLine& line : moved)
@@ -192,10 +192,10 @@ void require_fewest_passes(const std::string& label, const std::vector<MovedByLi
       if (line.words < kBanks / 2 * line.transfers) of_few += line.transfers;
     }
   if (of_few > passes / kMostOfFew)
-    throw Wrong(sign::kCounts,
-                label + std::to_string(of_few) + " of the " + std::to_string(passes) +
-                    " passes over shared memory serve less than half of a warp: its lanes take "
-                    "different branches, one after the other");
+    throw Wrong(sign::kCounts, "half-empty-passes",
+                "{}{} of the {} passes over shared memory serve less than half of a warp: its lanes take "
+                "different branches, one after the other",
+                label, of_few, passes);
 }
 
 void require_scores(KernelHead& head) {
@@ -213,9 +213,9 @@ void require_unseen_scores_untouched(KernelHead& head) {
       const auto row = static_cast<std::size_t>(a);
       if (head.ranges().begin[row] <= b && b < head.ranges().end[row]) continue;
       if (!std::isnan(number_at(head.workspace(), a * head.keys() + b)))  // as it begins
-        throw Wrong(sign::kCounts,
-                    head.name() + ": " + at("S", a, b) +
-                        " is written, and the row does not see the key: nobody may look there");
+        throw Wrong(sign::kCounts, "unseen-touched",
+                    "{}: S of row {}, key {} is written, and the row does not see the key: nobody may look there",
+                    head.name(), a, b);
     }
 }
 

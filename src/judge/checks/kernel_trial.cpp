@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <sstream>
+
+#include "judge/outcome/comparison.hpp"
 
 namespace ringcraft::judge {
 namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-constexpr std::size_t kShownFinding = 1500;  // bytes of a student's program's words
+constexpr std::size_t kShownWords = 400;  // bytes of an exception's
 
 std::vector<float> filled(Index count, float with) {
   return std::vector<float>(static_cast<std::size_t>(count), with);
@@ -24,11 +25,11 @@ void require_within(const std::string& name, const std::string& tensor, const Bu
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (numbers[i] == wanted[i] || std::fabs(numbers[i] - wanted[i]) <= bound[i]) continue;
     const auto width = static_cast<std::size_t>(got.extents().width);
-    std::ostringstream text;
-    text << name << ": " << tensor << " of row " << i / width % static_cast<std::size_t>(got.extents().rows)
-         << ", column " << i % width << " is " << numbers[i] << ", and must be " << wanted[i]
-         << ": further than rounding P to bf16, and nothing else, may move it";
-    throw Wrong(text.str());
+    throw Wrong(sign_of(numbers[i]), "bf16-rounding",
+                "{}: {} of row {}, column {} is {}, and must be {}: further than rounding P to bf16, and nothing "
+                "else, may move it",
+                name, Name{tensor}, i / width % static_cast<std::size_t>(got.extents().rows), i % width,
+                numbers[i], wanted[i]);
   }
 }
 
@@ -136,19 +137,25 @@ std::span<float> rows_between(std::span<float> all, Index first, Index last, Ind
 }
 
 void require_no_finding(const std::string& name, const KernelRun& run) {
-  if (!run.finding.empty()) throw Wrong(sign::kFinding, name + ": " + cleaned(run.finding, kShownFinding));
+  for (const simt::Finding& finding : run.findings)
+    throw Wrong(sign::kFinding, "launch", "{}: {}", name, finding);
+  if (!run.thrown.empty())
+    throw Wrong(sign::kFinding, "threw", "{}: your program threw \"{}\"", name,
+                cleaned(run.thrown, kShownWords));
 }
 
 void require_near(const std::string& what, double got, double want, double bound) {
   if (got == want || std::fabs(got - want) <= bound + 1e-30) return;
-  throw Wrong(std::isnan(got) || (std::isinf(got) && !std::isinf(want)) ? sign::kNoNumber : sign::kValues,
-              what + " is " + (std::isnan(got) ? "NaN" : std::to_string(got)) + ", and must be " +
-                  std::to_string(want));
+  const bool no_number = std::isnan(got) || (std::isinf(got) && !std::isinf(want));
+  throw Wrong(no_number ? sign::kNoNumber : sign::kValues, "number", "{} is {}, and must be {}", what,
+              Shown{got, std::isnan(got) ? "NaN" : std::to_string(got)}, Shown{want, std::to_string(want)});
 }
 
 void require_rule(const verify::RoundingRule& rule) {
   if (const auto fault = rule.together())
-    throw Wrong("each case is near enough, but together: " + verify::described(*fault));
+    throw Wrong(sign::kValues, "together", "each case is near enough, but together: {}",
+                verify::described(*fault))
+        .knowing(facts_of(*fault));
 }
 
 }  // namespace ringcraft::judge

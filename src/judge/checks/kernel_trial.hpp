@@ -69,7 +69,7 @@ class KernelHead {
 /// The rows [first, last) of a single head's numbers, `width` to a row.
 std::span<float> rows_between(std::span<float> all, Index first, Index last, Index width);
 
-/// Throws Wrong if a launch ended with a finding (sign::kFinding).
+/// Throws Wrong if a launch ended with a finding (sign::kFinding), or with another exception.
 void require_no_finding(const std::string& name, const KernelRun& run);
 
 /// Throws Wrong, "WHAT is GOT, and must be WANT", unless |got - want| <= bound + 1e-30. Infinite numbers must
@@ -85,7 +85,8 @@ class Kept {
   /// Throws Wrong (sign::kInput) if a bit of the array is another.
   void require_same() const {
     if (!copy_.empty() && std::memcmp(copy_.data(), array_.data(), array_.size_bytes()) != 0)
-      throw Wrong(sign::kInput, std::string("your kernels changed ") + name_ + ", which they may only read");
+      throw Wrong(sign::kInput, "argument-changed", "your kernels changed {}, which they may only read",
+                  Name{name_});
   }
 
  private:

@@ -18,13 +18,6 @@ const std::vector<Lesson>& all_lessons() {
 
 bool Lesson::can_be_judged() const { return !is_kernel() || !kKernelCompile.empty(); }
 
-void require_unchanged(const std::string& who, std::uint32_t changed, std::span<const char* const> names) {
-  for (std::size_t argument = 0; argument < names.size(); ++argument)
-    if ((changed >> argument & 1) != 0)
-      throw Wrong(sign::kInput,
-                  who + " changed its argument " + names[argument] + ", which it may only read");
-}
-
 const Lesson& lesson_numbered(int number) {
   const auto& lessons = all_lessons();
   const auto found = std::ranges::find(lessons, number, &Lesson::number);

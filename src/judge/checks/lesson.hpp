@@ -11,42 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "judge/checks/outcome.hpp"
+#include "judge/outcome/outcome.hpp"
 #include "judge/checks/seeds.hpp"
+#include "judge/outcome/wrong.hpp"
 #include "judge/run/team.hpp"
 #include "judge/wire/exercises.hpp"
 #include "verify/report/report.hpp"
 
 namespace ringcraft::judge {
-
-/// What a check throws to fail: the verdict in one sentence, where values are wrong, and in which way.
-struct Wrong : std::runtime_error {
-  /// Wrong values; the maps say where.
-  explicit Wrong(const std::string& sentence, std::vector<verify::ErrorMap> where = {})
-      : std::runtime_error(sentence), maps(std::move(where)), sign(sign_of(maps)) {}
-  /// Anything else: sign::kCounts, sign::kInput ...
-  Wrong(char how, const std::string& sentence, std::vector<verify::ErrorMap> where = {})
-      : std::runtime_error(sentence), maps(std::move(where)), sign(how) {}
-
-  std::vector<verify::ErrorMap> maps;  ///< empty if there is no picture
-  char sign;                           ///< one of namespace sign
-};
-
-/// Runs `action`; whatever a student's program does wrong in it is told with these words in front.
-template <class Action>
-auto with_label(const std::string& label, Action action) {
-  try {
-    return action();
-  } catch (const Misbehaviour& misbehaviour) {
-    throw Misbehaviour(misbehaviour.kind(), label + misbehaviour.what());
-  } catch (const Wrong& wrong) {
-    throw Wrong(wrong.sign, label + wrong.what(), wrong.maps);
-  }
-}
-
-/// Throws Wrong, "WHO changed its argument q, which it may only read", if a bit of `changed` (Answer) is set.
-/// The names are those of the function's arguments, from the first one on.
-void require_unchanged(const std::string& who, std::uint32_t changed, std::span<const char* const> names);
 
 /// One run of one check: random numbers of its own, workers that may have served checks before.
 class Trial {
@@ -59,6 +31,7 @@ class Trial {
   /// came back.
   template <class E, class... A>
   auto call(A&&... arguments) {
+    ++calls_;
     return call_on<E>(team_, arguments...);
   }
 
@@ -72,6 +45,7 @@ class Trial {
   /// Calls a distributed exercise with one request per rank (E::request).
   template <class E>
   World call_world(const std::vector<Bytes>& requests, Delivery delivery = {}) {
+    ++calls_;
     return team_.call(E::kName, requests, delivery);
   }
 
@@ -81,7 +55,7 @@ class Trial {
     try {
       return action();
     } catch (const Error& error) {
-      throw Wrong(sign::kProtocol, std::string("the answer cannot be read: ") + error.what());
+      throw Wrong(sign::kProtocol, "unreadable-answer", "the answer cannot be read: {}", error.what());
     }
   }
 
@@ -98,6 +72,8 @@ class Trial {
   /// Puts a measured number beside the verdict.
   void note(verify::Figure figure) { figures_.push_back(std::move(figure)); }
   const std::vector<verify::Figure>& figures() const { return figures_; }
+  /// How often the student's function was called.
+  int calls() const { return calls_; }
 
  private:
   template <class E, class... A>
@@ -110,6 +86,7 @@ class Trial {
   std::uint64_t seed_;
   Workers& library_;
   std::vector<verify::Figure> figures_;
+  int calls_ = 0;
 };
 
 /// One row of a lesson's table.

@@ -38,16 +38,17 @@ void unwrap(const std::string& label, const char* name, const std::vector<float>
     if (inside)
       array[i - place(front)] = whole[i];
     else if (whole[i] != kMarker)
-      throw Wrong(label + ": " + name + " is written " +
-                  (i < place(front) ? "in front of its first row" : "behind the last row that is merged"));
+      throw Wrong(sign::kValues, i < place(front) ? "written-before" : "written-after", "{}: {} is written {}",
+                  label, Name{name},
+                  i < place(front) ? "in front of its first row" : "behind the last row that is merged");
   }
 }
 
 // Throws Wrong, "WHAT is GOT, and must be WANT", with all digits, unless both are the same number.
 void require_exact(const std::string& what, float got, float want) {
   if (got == want) return;
-  throw Wrong(std::isfinite(got) || got == kUnseen ? sign::kValues : sign::kNoNumber,
-              what + " is " + text_of(got) + ", and must be " + text_of(want));
+  throw Wrong(got == kUnseen ? sign::kValues : sign_of(got), "number", "{} is {}, and must be {}", what,
+              shown(got), shown(want));
 }
 
 // The weights of the parts of a row, in double, with the relative error that each of them may have.

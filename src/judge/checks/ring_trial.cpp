@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "judge/outcome/comparison.hpp"
 #include "verify/oracle/compare.hpp"
 
 namespace ringcraft::judge {
@@ -11,9 +12,9 @@ namespace {
 void require_extents(const verify::Case& c, int rank, const char* name, const Buffer& got,
                      const Extents& want) {
   if (got.extents() != want || got.dtype() != DType::kFloat64)
-    wrong(c, std::string("rank ") + std::to_string(rank) + " returns " + name + " as " +
-                 described(got.extents()) + " " + std::string(name_of(got.dtype())) + ", and it must be " +
-                 described(want) + " float64");
+    throw Wrong(sign::kValues, "extents", "{}: rank {} returns {} as {} {}, and it must be {} float64",
+                c.name, rank, Name{name}, Name{described(got.extents())},
+                Name{std::string(name_of(got.dtype()))}, described(want));
 }
 
 KvBlock kv_of(const verify::Inputs& inputs, const Sharding& sharding, int rank) {
@@ -24,8 +25,9 @@ KvBlock kv_of(const verify::Inputs& inputs, const Sharding& sharding, int rank) 
 void require_good(const verify::Case& c, const verify::Comparison& comparison, const char* where_nan_is) {
   if (comparison.good) return;
   const bool nan = comparison.first && std::isnan(comparison.first->got);
-  throw Wrong(c.name + ": " + verify::described(comparison, c.problem.sharding()) + (nan ? where_nan_is : ""),
-              verify::error_maps(comparison, c.problem.sharding()));
+  throw wrong_values(verify::error_maps(comparison, c.problem.sharding()), "{}: {}{}", c.name,
+                     verify::described(comparison, c.problem.sharding()), nan ? where_nan_is : "")
+      .knowing(facts_of(comparison));
 }
 
 int modulo(int r, int n) { return (r % n + n) % n; }
@@ -35,10 +37,6 @@ Index block_bytes(const Problem& problem, int rank) {
 }
 
 }  // namespace
-
-void wrong(const verify::Case& c, const std::string& sentence, char how) {
-  throw Wrong(how, c.name + ": " + sentence);
-}
 
 RingRun run_ring(Trial& trial, const verify::Case& c, Delivery delivery) {
   const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat64);
@@ -163,16 +161,16 @@ std::vector<Index> ring_backward_bytes(const Problem& problem, Schedule schedule
   return bytes;
 }
 
-// ---- sentences
+// ---- what moved
 
-std::string difference(const World& world, const std::vector<Index>& theory) {
+std::optional<Wrong> other_bytes(const World& world, const std::vector<Index>& theory) {
   const int n = static_cast<int>(world.replies.size());
   for (int from = 0; from < n; ++from)
     for (int to = 0; to < n; ++to) {
       const Index got = world.moved(from, to), want = theory[static_cast<std::size_t>(from * n + to)];
       if (got != want)
-        return "rank " + std::to_string(from) + " sends " + std::to_string(got) + " bytes to rank " +
-               std::to_string(to) + ", and theory says " + std::to_string(want);
+        return Wrong(sign::kCounts, "bytes", "rank {} sends {} bytes to rank {}, and theory says {}", from,
+                     got, to, want);
     }
   return {};
 }

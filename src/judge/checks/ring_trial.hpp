@@ -4,6 +4,7 @@
 /// comes back with the oracle and with the theory of what must travel. Shared by the lessons whose exercise
 /// is, or drives, a ring.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,12 +62,15 @@ RingBackwardRun require_right_backward(Trial& trial, const verify::Case& c, Sche
 /// direction -1 on and back are exchanged.
 std::vector<Index> ring_backward_bytes(const Problem& problem, Schedule schedule, int direction = 1);
 
-// ---- sentences
+/// The first link that carried other bytes than theory says (sign::kCounts), if there is one.
+std::optional<Wrong> other_bytes(const World& world, const std::vector<Index>& theory);
 
-/// One link that carried other bytes than theory says, in a sentence; empty if all agree.
-std::string difference(const World& world, const std::vector<Index>& theory);
-
-/// Throws Wrong with the case's name in front of the sentence; `how` is of namespace sign.
-[[noreturn]] void wrong(const verify::Case& c, const std::string& sentence, char how = sign::kValues);
+inline std::string difference(const World& w, const std::vector<Index>& t) {  // LEGACY
+  const auto o = other_bytes(w, t);
+  return o ? o->sentence() : "";
+}
+[[noreturn]] inline void wrong(const verify::Case& c, const std::string& s, char how = sign::kValues) {  // LEGACY
+  throw Wrong(how, c.name + ": " + s);
+}
 
 }  // namespace ringcraft::judge

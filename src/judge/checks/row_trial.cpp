@@ -135,8 +135,8 @@ void require_close(const std::string& where, double got, long double want, long 
                                 ? " (an error of " + text_of(static_cast<double>(error / scale)) +
                                       " of its scale; 1e-12 is allowed)"
                                 : "";
-  throw Wrong(std::isfinite(got) ? sign::kValues : sign::kNoNumber,
-              where + " is " + text_of(got) + ", and must be " + text_of(static_cast<double>(want)) + share);
+  throw Wrong(sign_of(got), "number", "{} is {}, and must be {}{}", where, shown(got),
+              shown(static_cast<double>(want)), share);
 }
 
 void require_each(const std::string& tensor, Index rows, const std::function<void(Index)>& look) {
@@ -148,7 +148,7 @@ void require_each(const std::string& tensor, Index rows, const std::function<voi
       signs[static_cast<std::size_t>(row)] = wrong.sign;
       if (!first) first = wrong;
     }
-  if (first) throw Wrong(first->sign, first->what(), {{tensor, {signs}}});
+  if (first) throw first->showing({{tensor, {signs}}});
 }
 
 }  // namespace ringcraft::judge

@@ -10,11 +10,6 @@
 namespace ringcraft::judge {
 namespace {
 
-// The Switchboard has failed: a deadlock, lengths that disagree, another rank that is gone.
-struct BoardFailed : Error {
-  explicit BoardFailed(const Error& reason) : Error(reason.what(), Code::kWrongAnswer) {}
-};
-
 // A rank of a thread. Its messages travel in memory of their own, as they would between processes.
 class LocalCommunicator final : public HeldCommunicator {
  public:
@@ -40,25 +35,16 @@ class LocalCommunicator final : public HeldCommunicator {
     }
     under_way_ += static_cast<int>(ops.size());
     most_under_way_ = std::max(most_under_way_, under_way_);
-    reported([&] { posted.pending = inner_.start(copies); });
+    posted.pending = inner_.start(copies);
   }
 
   void complete(std::uint64_t ticket, const std::vector<Op>& ops) override {
     Posted& posted = posted_.at(ticket);
-    reported([&] { posted.pending.wait(); });
+    posted.pending.wait();
     for (std::size_t i = 0; i < ops.size(); ++i)
       if (ops[i].kind == Op::kRecv) std::ranges::copy(posted.memory[i], ops[i].bytes.begin());
     under_way_ -= static_cast<int>(ops.size());
     posted_.erase(ticket);
-  }
-
-  template <class Action>
-  static void reported(Action action) {
-    try {
-      action();
-    } catch (const Error& error) {
-      throw BoardFailed(error);
-    }
   }
 
   ThreadCommunicator& inner_;
@@ -74,9 +60,9 @@ World ThreadTeam::call(const std::string& exercise, const std::vector<Bytes>& re
   const std::string where = " in call " + std::to_string(++calls_) + " of " + exercise;
   const std::size_t size = requests.size();
   World world{std::vector<Bytes>(size), std::vector<Index>(size * size), {}, std::vector<int>(size)};
-  const auto threw = [&](int rank, const std::string& what, bool memory = false) {
+  const auto threw = [&](int rank, const std::string& what, Thrown thrown = Thrown::kOther) {
     return Misbehaviour(
-        memory ? Misbehaviour::Kind::kMemory : Misbehaviour::Kind::kThrew,
+        kind_of(thrown), "exception",
         name_of_rank(rank, static_cast<int>(size)) + " threw \"" + cleaned(what, 400) + "\"" + where);
   };
   const auto body = [&](ThreadCommunicator& inner) {
@@ -86,10 +72,10 @@ World ThreadTeam::call(const std::string& exercise, const std::vector<Bytes>& re
     try {
       ringcraft_serve(exercise.c_str(), requests[rank], comm, world.replies[rank]);
       comm.flush();
-    } catch (const BoardFailed&) {
+    } catch (const Switchboard::Failed&) {
       throw;
     } catch (const std::exception& error) {
-      throw threw(inner.rank(), error.what(), is_about_memory(error));
+      throw threw(inner.rank(), error.what(), kind_of(error));
     } catch (...) {
       throw threw(inner.rank(), "something that is no std::exception");
     }
@@ -98,10 +84,10 @@ World ThreadTeam::call(const std::string& exercise, const std::vector<Bytes>& re
     world.clocks =
         run_ranks(static_cast<int>(size), body, {.delivery_seed = delivery.seed, .link = delivery.link})
             .clock;
-  } catch (const BoardFailed& report) {
-    throw Misbehaviour(Misbehaviour::Kind::kMessages, report.what());
-  } catch (const Error& report) {  // a rank that ended while another waits for it
-    throw Misbehaviour(Misbehaviour::Kind::kMessages, report.what());
+  } catch (const Switchboard::Failed& report) {
+    throw Misbehaviour(Misbehaviour::Kind::kMessages, code_of(report.failure()), report.what());
+  } catch (const Error& report) {  // the communicator refuses a message
+    throw Misbehaviour(Misbehaviour::Kind::kMessages, "refused", report.what());
   }
   return world;
 }

@@ -2,6 +2,7 @@
 #include "judge/run/round.hpp"
 
 #include <poll.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <sstream>
@@ -22,6 +23,14 @@ std::string last_words(std::string_view text) {
   if (const auto start = text.rfind('\n'); start != text.npos) text.remove_prefix(start + 1);
   if (const auto assertion = text.rfind("Assertion '"); assertion != text.npos) text.remove_prefix(assertion);
   return cleaned(text, 300);
+}
+
+// A write where nothing lies may hit the end of the memory, or be found out by the next free().
+std::string code_of(const process::Ending& ending) {
+  if (!ending.signalled) return "exit-" + std::to_string(ending.number);
+  for (const int crash : {SIGSEGV, SIGBUS, SIGABRT})
+    if (ending.number == crash) return "crash";
+  return "signal-" + std::to_string(ending.number);
 }
 
 }  // namespace
@@ -64,15 +73,15 @@ void Round::serve(int rank) {
   Member& m = member(rank);
   m.child.read_output();
   if (m.child.flooded())
-    misbehaved(Kind::kNonsense, rank, "printed more than " + std::to_string(kWorkerOutput >> 10) + " KB");
-  if (m.child.crowded()) misbehaved(Kind::kNonsense, rank, "started more threads than any exercise needs");
+    misbehaved(Kind::kNonsense, "prints", rank, "printed more than " + std::to_string(kWorkerOutput >> 10) + " KB");
+  if (m.child.crowded()) misbehaved(Kind::kNonsense, "threads", rank, "started more threads than any exercise needs");
   if (at(rank).reply) return;
   m.connection.write_some();
   const bool connected = m.connection.read_some();
   try {
     while (auto frame = m.connection.next()) handle(rank, std::move(*frame));
   } catch (const Violation& violation) {
-    misbehaved(Kind::kNonsense, rank, violation.what());
+    misbehaved(Kind::kNonsense, "protocol", rank, violation.what());
   }
   if (!connected && !at(rank).reply) ended(rank);
 }
@@ -100,8 +109,9 @@ void Round::handle(int rank, Frame frame) {
         break;
       case FrameKind::kThrew: {
         const std::string words = cleaned(get_string(from), 400);
-        misbehaved(from.number<std::uint8_t>() == 1 ? Kind::kMemory : Kind::kThrew, rank,
-                   "threw \"" + words + "\"");
+        const auto thrown = from.number<Thrown>();
+        if (thrown > Thrown::kNotWritten) throw Violation("sent the judge an exception of no kind");
+        misbehaved(kind_of(thrown), "exception", rank, "threw \"" + words + "\"");
       }
       default:
         throw Violation("wrote bytes of its own to the judge's connection");
@@ -173,17 +183,19 @@ void Round::send_received(int rank, std::uint64_t ticket) {
 // ---- what ends a round early
 
 void Round::throw_if_board_failed() const {
-  if (board_.failure()) throw Misbehaviour(Kind::kMessages, *board_.failure());
+  if (board_.failure())
+    throw Misbehaviour(Kind::kMessages, code_of(*board_.failure()), board_.failure()->sentence);
 }
 
 void Round::ended(int rank) {
   process::Child& child = member(rank).child;
   const auto ending = child.wait_until(process::Clock::now() + std::chrono::seconds(1));
   child.read_output();
-  if (!ending) misbehaved(Kind::kEnded, rank, "closed its connection to the judge");
-  if (!ending->signalled) misbehaved(Kind::kEnded, rank, described(*ending), " in the middle of ");
+  if (!ending) misbehaved(Kind::kEnded, "hung-up", rank, "closed its connection to the judge");
+  const std::string code = code_of(*ending);
+  if (!ending->signalled) misbehaved(Kind::kEnded, code, rank, described(*ending), " in the middle of ");
   const std::string words = last_words(child.printed());
-  misbehaved(Kind::kEnded, rank,
+  misbehaved(Kind::kEnded, code, rank,
              described(*ending) + (words.empty() ? "" : ", its last words: \"" + words + "\","));
 }
 
@@ -192,10 +204,9 @@ void Round::too_late(std::chrono::milliseconds limit) {
   seconds << std::chrono::duration<double>(limit).count();
   int silent = 0;  // the first rank that neither has answered nor waits for another one
   while (silent + 1 < size() && (at(silent).reply || at(silent).waits_for)) ++silent;
-  misbehaved(Kind::kSilent, silent,
-             member(silent).connection.has_half_a_frame()
-                 ? "sent the beginning of a message and not its end"
-                 : "did not come back within " + seconds.str() + " s");
+  if (member(silent).connection.has_half_a_frame())
+    misbehaved(Kind::kSilent, "half-a-message", silent, "sent the beginning of a message and not its end");
+  misbehaved(Kind::kSilent, "too-late", silent, "did not come back within " + seconds.str() + " s");
 }
 
 }  // namespace ringcraft::judge

@@ -60,9 +60,9 @@ class Round {
   Rank& at(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
   Member& member(int rank) const { return *members_[static_cast<std::size_t>(rank)]; }
   std::string who(int rank) const { return name_of_rank(rank, size()); }
-  [[noreturn]] void misbehaved(Misbehaviour::Kind kind, int rank, const std::string& what,
-                               const char* when = " in ") const {
-    throw Misbehaviour(kind, who(rank) + " " + what + when + call_);
+  [[noreturn]] void misbehaved(Misbehaviour::Kind kind, const std::string& code, int rank,
+                               const std::string& what, const char* when = " in ") const {
+    throw Misbehaviour(kind, code, who(rank) + " " + what + when + call_);
   }
 
   bool all_answered() const;

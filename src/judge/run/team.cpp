@@ -1,6 +1,9 @@
 // Workers and their calls (see team.hpp).
 #include "judge/run/team.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "judge/run/round.hpp"
 #include "judge/tree/config.hpp"
 #include "ringcraft/core/shown.hpp"
@@ -86,7 +89,7 @@ World Team::call(const std::string& exercise, const std::vector<Bytes>& requests
   }
   const std::string name = "call " + std::to_string(calls_) + " of " + exercise;
   if (spent_ > kAllCalls * per_call_)
-    throw Misbehaviour(Misbehaviour::Kind::kSilent,
+    throw Misbehaviour(Misbehaviour::Kind::kSilent, "too-slow",
                        "your program is too slow: before " + name + " its calls have taken " +
                            std::to_string(std::chrono::duration_cast<std::chrono::seconds>(spent_).count()) +
                            " s all together");
@@ -115,6 +118,38 @@ std::string Team::printed() { return cleaned(said(), kWorkerOutput); }
 void Team::end() {
   printed_ = said();
   members_.clear();
+}
+
+// In a deadlock it tells one mistake from another whether all ranks wait for the same.
+std::string code_of(const Switchboard::Failure& failure) {
+  using Why = Switchboard::Failure::Why;
+  switch (failure.why) {
+    case Why::kDeadlock: {
+      const auto is_send = [](const Switchboard::Waiting& waiting) { return waiting.op == Op::kSend; };
+      const auto sends = std::ranges::count_if(failure.waiting, is_send);
+      if (sends == 0) return "deadlock-of-receives";
+      return sends == std::ssize(failure.waiting) ? "deadlock-of-sends" : "deadlock";
+    }
+    case Why::kLengths:
+      return "lengths";
+    case Why::kEnded:
+      return "peer-ended";
+    case Why::kOther:
+      break;
+  }
+  return "failed";
+}
+
+Misbehaviour::Kind kind_of(Thrown thrown) {
+  switch (thrown) {
+    case Thrown::kMemory:
+      return Misbehaviour::Kind::kMemory;
+    case Thrown::kNotWritten:
+      return Misbehaviour::Kind::kUnwritten;
+    case Thrown::kOther:
+      break;
+  }
+  return Misbehaviour::Kind::kThrew;
 }
 
 std::string name_of_rank(int rank, int world_size) {

@@ -10,8 +10,10 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "judge/wire/protocol.hpp"
 #include "judge/wire/wire.hpp"
 #include "ringcraft/comm/switchboard.hpp"
 
@@ -26,14 +28,21 @@ class Misbehaviour : public std::runtime_error {
     kMessages,  ///< deadlock, lengths that disagree, a rank that ended while another waits for it
     kThrew,     ///< it threw an exception
     kMemory,    ///< it threw one for want of memory
+    kUnwritten,  ///< it threw what a skeleton throws: its body is not written yet
     kNonsense,  ///< it broke the protocol, or flooded a channel
   };
 
-  Misbehaviour(Kind kind, const std::string& sentence) : std::runtime_error(sentence), kind_(kind) {}
+  /// `code` names it among those of its kind, "deadlock", and stays when the wording changes.
+  Misbehaviour(Kind kind, std::string code, const std::string& sentence)
+      : std::runtime_error(sentence), kind_(kind), code_(std::move(code)) {}
   Kind kind() const { return kind_; }
+  const std::string& code() const { return code_; }
+  /// The same with these words in front.
+  Misbehaviour labelled(const std::string& label) const { return {kind_, code_, label + what()}; }
 
  private:
   Kind kind_;
+  std::string code_;
 };
 
 /// How the messages of a call are delivered. A right program cannot tell.
@@ -79,6 +88,11 @@ class Workers {
   /// Ends all workers that are processes; the next call starts others.
   virtual void end() = 0;
 };
+
+/// The code of messages that have failed.
+std::string code_of(const Switchboard::Failure& failure);
+/// What an exception in a student's program amounts to.
+Misbehaviour::Kind kind_of(Thrown thrown);
 
 /// "your program" if it is alone, "rank 2" among several.
 std::string name_of_rank(int rank, int world_size);

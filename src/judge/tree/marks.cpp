@@ -125,8 +125,7 @@ class Parser {
 std::string replacement(const Region& region) {
   const int lines = region.lines() < 10 ? region.lines() : (region.lines() + 2) / 5 * 5;
   return region.indent + "// TODO: write " + region.name + " here, about " + counted(lines, "line") + ".\n" +
-         region.indent + "throw Error(\"lesson " + std::to_string(region.lesson) +
-         " is not written yet\");\n";
+         region.indent + "throw NotWritten(" + std::to_string(region.lesson) + ");\n";
 }
 
 enum class OtherMarks : bool { kDropped, kKept };

@@ -15,10 +15,8 @@ namespace ringcraft::judge {
 struct Trait {
   std::string check;  ///< "causal", without the lesson's number
   char sign;          ///< one of namespace sign
-  /// Which tensors are wrong on which ranks, "out:.xx."; of a finding who does what and where, "6w9r@24".
-  /// May be empty.
-  std::string evidence;
-  std::string digest;  ///< of what the check said, four hexadecimal digits; empty if it said nothing
+  std::string evidence;  ///< see Outcome
+  std::string digest;    ///< of what has failed, and with which facts, four hexadecimal digits; empty if nothing
 
   friend bool operator==(const Trait&, const Trait&) = default;
 };
@@ -29,11 +27,8 @@ using Fingerprint = std::vector<Trait>;
 /// The fingerprint of a verdict. What compiles and belongs is no trait.
 Fingerprint fingerprint_of(const Verdict& verdict);
 
-/// Four hexadecimal digits for the first line of a sentence with this sign. Real numbers count with three
-/// digits, and shares of a tolerance and measured times do not count at all: they depend on the order in
-/// which numbers are added. Of a finding the kind counts, the memory that it is about and what is done there,
-/// not by whom. Where ranks race to be the first that fails, as in a deadlock, only the words count.
-std::string digest_of(char how, std::string_view sentence);
+/// Four hexadecimal digits for Outcome::key.
+std::string digest_of(std::string_view key);
 
 /// "one-rank=. causal=x(out:.xx.)#1f0c layouts=-": the traits, separated by spaces.
 std::string text_of(const Fingerprint& fingerprint);

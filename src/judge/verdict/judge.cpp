@@ -65,9 +65,7 @@ Verdict judged(const Lesson& lesson, const CheckOptions& options, const std::str
   Judgement judgement(lesson, options);
   judgement.build(compiles, belongs);
   judgement.check(team, library);
-  Verdict verdict = std::move(judgement).verdict();
-  if (lesson.is_kernel()) name_lines(verdict.report, file, folder);
-  return verdict;
+  return std::move(judgement).verdict([&](const auto& places) { name_lines(places, file, folder); });
 }
 
 // The known mistakes were judged with one seed, and numbers are part of what is compared: a wrong file is

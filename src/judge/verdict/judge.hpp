@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "judge/checks/outcome.hpp"
+#include "judge/outcome/outcome.hpp"
 #include "judge/checks/seeds.hpp"
 #include "verify/report/report.hpp"
 

@@ -21,6 +21,8 @@ std::string hint_for(Misbehaviour::Kind kind, const Check& check) {
       return "Which index, pointer or call could end a program at this place?";
     case Misbehaviour::Kind::kSilent:
       return "Which loop, or which wait, may never come to an end?";
+    case Misbehaviour::Kind::kUnwritten:
+      return "The TODO still stands in your file: write the body, and take the throw away.";
     case Misbehaviour::Kind::kThrew:
     case Misbehaviour::Kind::kMemory:
       return "The words in quotes are those of the exception; look for where it is thrown.";
@@ -33,12 +35,14 @@ std::string hint_for(Misbehaviour::Kind kind, const Check& check) {
   return check.hint;
 }
 
+// At most so many bytes.
+std::string cut(const std::string& text, std::size_t most) {
+  return text.substr(0, most) + (text.size() > most ? "..." : "");
+}
+
 // What a student's program printed, below the verdict of a check that failed.
-void show_printed(ReportRow& row, const std::string& printed) {
-  constexpr std::size_t kShown = 1000;
-  if (row.status != Status::kFailed || printed.empty()) return;
-  row.sentence +=
-      "\nyour program printed:\n" + printed.substr(0, kShown) + (printed.size() > kShown ? "..." : "");
+std::string shown(const std::string& printed) {
+  return printed.empty() ? "" : "\nyour program printed:\n" + cut(printed, 1000);
 }
 
 }  // namespace
@@ -80,6 +84,7 @@ bool Judgement::build_step(const std::string& id, const std::string& claim,
   const BuildStep done = step();
   row.status = done.sentence.empty() ? Status::kPassed : Status::kFailed;
   row.sentence = done.sentence;
+  below_.emplace_back();
   outcomes_.push_back({row.status, done.sentence.empty() ? sign::kPassed : sign::kNotBuilt});
   if (row.status == Status::kPassed && !done.remarks.empty())
     row.sentence = "with warnings:\n" + done.remarks;
@@ -99,6 +104,7 @@ std::string Judgement::obstacle(const Check& check) const {
 void Judgement::judge(const Check& check, Workers& team, Workers& library) {
   ReportRow& row = begin(check.id, check.claim, check.weight);
   Outcome outcome;
+  std::string& below = below_.emplace_back();
   row.sentence = obstacle(check);
   if (row.sentence.empty()) {
     team.begin_check(check.workers);
@@ -110,25 +116,36 @@ void Judgement::judge(const Check& check, Workers& team, Workers& library) {
       row.status = Status::kPassed;
       outcome.sign = sign::kPassed;
     } catch (const Wrong& wrong) {
-      row.sentence = wrong.what();
+      unspoken_.push_back({report_.rows.size() - 1, wrong});
       row.maps = wrong.maps;
-      outcome.sign = wrong.sign;
-      outcome.evidence = evidence_of(wrong.maps);
+      outcome = outcome_of(wrong, trial.calls());
     } catch (const Misbehaviour& misbehaviour) {
-      outcome.sign = sign_of(misbehaviour.kind());
+      outcome = outcome_of(misbehaviour, trial.calls());
       misbehaved(misbehaviour, check, row);
     }
-    if (row.sentence.find("is not written yet") != row.sentence.npos)
-      row.hint = "The TODO still stands in your file: write the body, and take the throw away.";
-    constexpr std::size_t kLongest = 4000;  // of a sentence, before what was printed
-    if (row.sentence.size() > kLongest) row.sentence = row.sentence.substr(0, kLongest) + "...";
     row.figures = trial.figures();
-    show_printed(row, team.printed());
-    if (row.status == Status::kFailed && !remark_.empty())
-      row.sentence += "\n" + std::exchange(remark_, std::string());
+    if (row.status == Status::kFailed) {
+      below = shown(team.printed());
+      if (!remark_.empty()) below += "\n" + std::exchange(remark_, std::string());
+    }
   }
   statuses_[check.id] = outcome.status = row.status;
   outcomes_.push_back(std::move(outcome));
+}
+
+Verdict Judgement::verdict(const NamePlaces& name_places) && {
+  std::vector<simt::CodePlace*> places;
+  for (Unspoken& each : unspoken_)
+    for (Fact& fact : each.wrong.said.facts)
+      fact.for_each_place([&](simt::CodePlace& place) {
+        if (place.code != 0) places.push_back(&place);
+      });
+  if (name_places && !places.empty()) name_places(places);
+  for (const Unspoken& each : unspoken_) report_.rows[each.row].sentence = each.wrong.sentence();
+  constexpr std::size_t kLongest = 4000;  // of a sentence, before what was printed
+  for (std::size_t row = 0; row < report_.rows.size(); ++row)
+    report_.rows[row].sentence = cut(report_.rows[row].sentence, kLongest) + below_[row];
+  return {std::move(report_), std::move(outcomes_)};
 }
 
 void Judgement::misbehaved(const Misbehaviour& misbehaviour, const Check& check, ReportRow& row) {

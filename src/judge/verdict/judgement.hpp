@@ -27,10 +27,18 @@ class Judgement {
   /// A row for every check of the lesson. `library` runs the library's own function.
   void check(Workers& team, Workers& library);
 
-  /// What was found.
-  Verdict verdict() && { return {std::move(report_), std::move(outcomes_)}; }
+  /// Fills in the lines of places in machine code.
+  using NamePlaces = std::function<void(const std::vector<simt::CodePlace*>&)>;
+  /// What was found: only now it is put into words.
+  Verdict verdict(const NamePlaces& name_places = {}) &&;
 
  private:
+  // The sentence of a row that is still data.
+  struct Unspoken {
+    std::size_t row;
+    Wrong wrong;
+  };
+
   verify::ReportRow& begin(const std::string& id, const std::string& claim, double weight);
   bool build_step(const std::string& id, const std::string& claim, const std::function<BuildStep()>& step);
   std::string obstacle(const Check& check) const;
@@ -40,7 +48,9 @@ class Judgement {
   const Lesson& lesson_;
   const CheckOptions& options_;
   verify::Report report_;
-  std::vector<Outcome> outcomes_;  // one per row
+  std::vector<Outcome> outcomes_;   // one per row
+  std::vector<Unspoken> unspoken_;
+  std::vector<std::string> below_;  // each row's sentence: what was printed, and what was remarked
   std::map<std::string, verify::Status> statuses_;
   std::string stop_;    // why nothing more is tried
   std::string remark_;  // about the file, for whoever wonders at a check that failed

@@ -74,12 +74,11 @@ std::string with_printed(std::string sentence, const std::string& printed) {
   return sentence;
 }
 
-std::string about_exception(const std::string& words, const std::vector<OwnFile>& files) {
-  for (const OwnFile& file : files)
-    if (words.find("lesson " + std::to_string(file.lesson) + " is not written yet") != words.npos)
-      return "your lesson " + std::to_string(file.lesson) +
-             " is not written yet: write its body, and take the throw away";
-  return "it ended with an exception: " + cleaned(words, kShownText);
+std::string about_exception(const StageReply& reply, const std::vector<OwnFile>& files) {
+  if (std::ranges::find(files, reply.not_written, &OwnFile::lesson) != files.end())
+    return "your lesson " + std::to_string(reply.not_written) +
+           " is not written yet: write its body, and take the throw away";
+  return "it ended with an exception: " + cleaned(reply.thrown, kShownText);
 }
 
 }  // namespace
@@ -129,7 +128,7 @@ std::filesystem::path Mine::program_of(const verify::Stage& stage) const {
   const BuildStep linked = link_program(
       program, objects, device_ == Device::kGpu ? kGpuStageLinkInputs : kStageLinkInputs, folder_);
   if (!linked.sentence.empty())
-    throw Misbehaviour(Misbehaviour::Kind::kNonsense,
+    throw Misbehaviour(Misbehaviour::Kind::kNonsense, "not-linked",
                        "your " + listed(lessons_in(stage)) +
                            " compile, but do not link with the library and with "
                            "each other:\n" +
@@ -168,7 +167,7 @@ verify::StageResult Mine::climb(const verify::Stage& stage, const Problem& share
   std::ofstream(reply_file, std::ios::trunc);  // empty
   const std::string who = "the stage runs your " + listed(lessons_in(stage)) + "; ";
   const auto misbehaved = [&](Misbehaviour::Kind kind, const std::string& what, const std::string& printed) {
-    throw Misbehaviour(kind, with_printed(who + what, printed));
+    throw Misbehaviour(kind, "stage", with_printed(who + what, printed));
   };
 
   const process::Finished finished = process::run_command({.arguments = {program, stage.name},
@@ -200,7 +199,7 @@ verify::StageResult Mine::climb(const verify::Stage& stage, const Problem& share
     misbehaved(Kind::kNonsense, std::string("its answer cannot be read: ") + error.what(), finished.printed);
   }
   if (!reply.thrown.empty())
-    misbehaved(Kind::kThrew, about_exception(reply.thrown, files_), finished.printed);
+    misbehaved(Kind::kThrew, about_exception(reply, files_), finished.printed);
   return std::move(reply.result);
 }
 

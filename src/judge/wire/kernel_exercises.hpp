@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "host/finding.hpp"
 #include "judge/wire/exercise.hpp"
 
 namespace ringcraft::judge {
@@ -71,23 +72,24 @@ struct GradientStep {
 
 /// What a line of a kernel's source moved: see LineTraffic in kernels/host/checker/traffic.hpp.
 struct MovedByLine {
-  std::string line;
+  simt::CodePlace place;
   bool shared = false, writes = false;
   std::uint64_t bytes = 0, requests = 0, transfers = 0, least_transfers = 0, words = 0, products = 0;
   std::uint64_t products_ahead = 0, copied = 0;
 
   static auto fields(auto& m) {
-    return std::tie(m.line, m.shared, m.writes, m.bytes, m.requests, m.transfers, m.least_transfers, m.words,
+    return std::tie(m.place, m.shared, m.writes, m.bytes, m.requests, m.transfers, m.least_transfers, m.words,
                     m.products, m.products_ahead, m.copied);
   }
 };
 
 /// What a launch says beside the arrays. These are a student's program's own words: a teaching aid.
 struct KernelRun {
-  std::string finding;             ///< what ended it: the first mistake that the checker saw; empty: nothing
-  std::vector<MovedByLine> moved;  ///< by the last kernel that ran, if it was counted
+  std::vector<simt::Finding> findings;  ///< what ended it: none, or one
+  std::string thrown;                   ///< or what(), not empty, of another exception that did
+  std::vector<MovedByLine> moved;       ///< by the last kernel that ran, if it was counted
 
-  static auto fields(auto& r) { return std::tie(r.finding, r.moved); }
+  static auto fields(auto& r) { return std::tie(r.findings, r.thrown, r.moved); }
 };
 
 /// Runs a step with the rung of this number.

@@ -12,7 +12,7 @@
 /// * kPost: ticket, operations (kind, peer, length), the bytes of the sends one after the other
 /// * kWait: ticket
 /// * kReply: changed constant arguments, the result, the arguments that travel back
-/// * kThrew: what(), and whether memory was short
+/// * kThrew: what(), and Thrown
 
 #include <cstddef>
 #include <cstdint>
@@ -46,11 +46,21 @@ enum class Sending : std::uint8_t {
   kAtWait,   ///< at its next wait: what is overwritten before that is what arrives
 };
 
-/// Whether an exception says that there is no more memory: the standard library's, and Buffer's.
-inline bool is_about_memory(const std::exception& exception) {
+/// What an exception of a student's program is about.
+enum class Thrown : std::uint8_t {
+  kOther,
+  kMemory,      ///< there is no more: the standard library says so, or Buffer
+  kNotWritten,  ///< the exercise is still its skeleton
+};
+
+/// What this one is about.
+inline Thrown kind_of(const std::exception& exception) {
   const auto* const error = dynamic_cast<const Error*>(&exception);
+  if (dynamic_cast<const NotWritten*>(&exception) != nullptr) return Thrown::kNotWritten;
   return dynamic_cast<const std::bad_alloc*>(&exception) != nullptr ||
-         (error != nullptr && error->code() == Code::kMissing);
+                 (error != nullptr && error->code() == Code::kMissing)
+             ? Thrown::kMemory
+             : Thrown::kOther;
 }
 
 }  // namespace ringcraft::judge

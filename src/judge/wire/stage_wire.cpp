@@ -78,6 +78,7 @@ StageRequest read_request(int descriptor) {
 void write_reply(int descriptor, const StageReply& reply) {
   Writer to;
   put(to, reply.thrown);
+  to.number(reply.not_written);
   put(to, reply.result.answer);
   put_cost(to, reply.result.measurement.forward);
   put_cost(to, reply.result.measurement.backward);
@@ -99,6 +100,7 @@ StageReply read_reply(const std::filesystem::path& file) {
   Arena none;
   StageReply reply;
   reply.thrown = get_string(from);
+  reply.not_written = from.number<int>();
   reply.result.answer = get<verify::Answer>(from, none);
   reply.result.measurement.forward = get_cost(from);
   reply.result.measurement.backward = get_cost(from);

@@ -24,6 +24,7 @@ struct StageRequest {
 /// What came of one stage.
 struct StageReply {
   std::string thrown;          ///< what() of the exception that ended it; empty if it came to its end
+  int not_written = 0;         ///< the lesson whose file is still its skeleton, if that ended it; else 0
   verify::StageResult result;  ///< if it did
 };
 

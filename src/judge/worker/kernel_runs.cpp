@@ -40,20 +40,20 @@ class OperandCopy {
   std::optional<DeviceCopy<std::uint16_t>> narrow_;
 };
 
-// "piece 13 of cudaMalloc" is an array that the lesson has a name for.
-void name_array(std::string& finding, const void* gmem, const std::string& name) {
-  for (const simt::Piece& piece : simt::DeviceHeap::get().pieces()) {
-    if (piece.first != reinterpret_cast<std::uintptr_t>(gmem) || piece.freed) continue;
-    const std::string number = "device memory (piece " + std::to_string(piece.number) + " of cudaMalloc, ";
-    if (const auto at = finding.find(number); at != finding.npos)
-      finding.replace(at, number.size(), name + " (");
-  }
+// A piece of device memory may be an array that the lesson has a name for.
+void name_array(simt::FoundMemory& memory,
+                std::initializer_list<std::pair<const void*, const char*>> names) {
+  if (memory.kind != simt::FoundMemory::Kind::kDevice) return;
+  for (const simt::Piece& piece : simt::DeviceHeap::get().pieces())
+    for (const auto& [gmem, name] : names)
+      if (piece.number == memory.piece && !piece.freed && piece.first == reinterpret_cast<std::uintptr_t>(gmem))
+        memory.name = name;
 }
 
 std::vector<MovedByLine> moved() {
   std::vector<MovedByLine> lines;
   for (const simt::LineTraffic& line : simt::last_traffic())
-    lines.push_back({line.line, line.shared, line.writes, line.bytes, line.requests, line.transfers,
+    lines.push_back({line.place, line.shared, line.writes, line.bytes, line.requests, line.transfers,
                      line.least_transfers, line.words, line.products, line.products_ahead, line.copied});
   return lines;
 }
@@ -64,22 +64,24 @@ KernelRun launched(const simt::Settings& settings, const std::function<void()>& 
                    std::initializer_list<std::pair<const void*, const char*>> names) {
   KernelRun answer;
   simt::settings() = settings;
-  const int failed_before = simt::failed_launches();
+  simt::forget_failure();
   try {
     const simt::FixedSettings fixed;  // the student's code
     const simt::WithoutDevice host;
     launch();
-    if (simt::failed_launches() != failed_before)
-      throw Error("the exception of a launch was caught in your file, which ends nothing: let it pass");
+    simt::rethrow_failure();  // of a launch, if the student's file has caught it
     if (settings.count_traffic) answer.moved = moved();
-  } catch (const Error& error) {  // the executor's, and what the library says
-    answer.finding = error.what();
-    if (answer.finding.empty()) answer.finding = "an exception without a word";  // empty: nothing found
+  } catch (const NotWritten&) {
+    simt::settings() = {};
+    throw;
+  } catch (const simt::LaunchError& error) {
+    answer.findings = {error.finding()};
+    name_array(answer.findings[0].memory, names);
   } catch (const std::exception& error) {
-    answer.finding = std::string("your program threw \"") + error.what() + "\"";
+    answer.thrown = error.what();
+    if (answer.thrown.empty()) answer.thrown = "an exception without a word";
   }
   simt::settings() = {};
-  for (const auto& [gmem, name] : names) name_array(answer.finding, gmem, name);
   return answer;
 }
 

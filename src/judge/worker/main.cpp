@@ -28,19 +28,19 @@ void reply(FrameKind kind, const Bytes& bytes) {
 }
 
 void answer(const Bytes& call) {
-  std::string thrown;
-  bool memory = false;
+  std::string words;
+  Thrown thrown = Thrown::kOther;
   try {
     return reply(FrameKind::kReply, serve_call(call));
   } catch (const std::exception& error) {
-    thrown = error.what();
-    memory = is_about_memory(error);
+    words = error.what();
+    thrown = kind_of(error);
   } catch (...) {
-    thrown = "something that is no std::exception";
+    words = "something that is no std::exception";
   }
   Writer to;
-  put(to, thrown);
-  to.number(std::uint8_t{memory});
+  put(to, words);
+  to.number(thrown);
   reply(FrameKind::kThrew, to.take());
 }
 

@@ -27,6 +27,9 @@ StageReply climbed(const std::string& stage, const StageRequest& request) {
   StageReply reply;
   try {
     reply.result = verify::climb(stage_named(stage, request.problem.layout), request.problem, request.inputs);
+  } catch (const NotWritten& error) {
+    reply.thrown = error.what();
+    reply.not_written = error.lesson();
   } catch (const std::exception& error) {
     reply.thrown = error.what();
     if (reply.thrown.empty()) reply.thrown = "an exception without a word";

@@ -9,6 +9,29 @@
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft {
+namespace {
+
+using Failure = Switchboard::Failure;
+using Why = Failure::Why;
+
+std::string text_of(const Switchboard::Waiting& w) {
+  return "rank " + std::to_string(w.rank) + (w.op == Op::kSend ? " waits to send " : " waits to receive ") +
+         std::to_string(w.bytes) + (w.op == Op::kSend ? " bytes to rank " : " bytes from rank ") +
+         std::to_string(w.peer);
+}
+
+Failure deadlock(std::vector<Switchboard::Waiting> cycle) {
+  std::string sentence = "deadlock: ";
+  for (const auto& waiting : cycle) sentence += (&waiting == &cycle.front() ? "" : ", ") + text_of(waiting);
+  return {Why::kDeadlock, std::move(cycle), std::move(sentence)};
+}
+
+Failure peer_ended(int rank, const Op& op) {
+  const Switchboard::Waiting waiting{rank, op.kind, op.peer, op.bytes.size()};
+  return {Why::kEnded, {waiting}, text_of(waiting) + ", which has already ended"};
+}
+
+}  // namespace
 
 Switchboard::Switchboard(int world_size, SwitchboardOptions options)
     : options_(std::move(options)),
@@ -45,9 +68,11 @@ void Switchboard::match(int from, int to) {
   while (!between.sends.empty() && !between.recvs.empty()) {
     const Half send = between.sends.front(), recv = between.recvs.front();
     if (send.bytes.size() != recv.bytes.size())
-      fail_and_throw("rank " + std::to_string(from) + " sends " + std::to_string(send.bytes.size()) +
-                     " bytes to rank " + std::to_string(to) + ", which expects " +
-                     std::to_string(recv.bytes.size()));
+      fail_and_throw({Why::kLengths,
+                      {},
+                      "rank " + std::to_string(from) + " sends " + std::to_string(send.bytes.size()) +
+                          " bytes to rank " + std::to_string(to) + ", which expects " +
+                          std::to_string(recv.bytes.size())});
     between.sends.pop_front();
     between.recvs.pop_front();
     matched(send.ticket, Op::kSend, to);
@@ -137,21 +162,15 @@ bool Switchboard::begin_wait(int rank, Ticket ticket) {
   return !self.waiting_for;
 }
 
-std::string Switchboard::described(const Post& post, const Op& op) const {
-  return "rank " + std::to_string(post.rank) +
-         (op.kind == Op::kSend ? " waits to send " : " waits to receive ") + std::to_string(op.bytes.size()) +
-         (op.kind == Op::kSend ? " bytes to rank " : " bytes from rank ") + std::to_string(op.peer);
-}
-
 // A wait needs all of its operations, so any cycle of waits is a deadlock. A new cycle leads through the rank
 // that has just begun to wait: walk from it along "waits for" until it is met again, or a rank that has
 // ended.
 void Switchboard::find_deadlock(int rank) {
   struct Visit {
     int rank;
-    std::string path;
+    std::vector<Waiting> path;
   };
-  std::vector<Visit> open{{rank, ""}};
+  std::vector<Visit> open{{rank, {}}};
   std::vector<bool> seen(ranks_.size(), false);
   while (!open.empty()) {
     const Visit visit = open.back();
@@ -160,13 +179,13 @@ void Switchboard::find_deadlock(int rank) {
     if (!waiting_for) continue;
     const Post& post = posts_.at(*waiting_for);
     for (const Op& op : post.unmatched) {
-      if (ranks_[static_cast<std::size_t>(op.peer)].finished)
-        fail_and_throw(described(post, op) + ", which has already ended");
-      const std::string path = visit.path + (visit.path.empty() ? "" : ", ") + described(post, op);
-      if (op.peer == rank) fail_and_throw("deadlock: " + path);
+      if (ranks_[static_cast<std::size_t>(op.peer)].finished) fail_and_throw(peer_ended(post.rank, op));
+      std::vector<Waiting> path = visit.path;
+      path.push_back({post.rank, op.kind, op.peer, op.bytes.size()});
+      if (op.peer == rank) fail_and_throw(deadlock(std::move(path)));
       if (seen[static_cast<std::size_t>(op.peer)]) continue;
       seen[static_cast<std::size_t>(op.peer)] = true;
-      open.push_back({op.peer, path});
+      open.push_back({op.peer, std::move(path)});
     }
   }
 }
@@ -179,23 +198,24 @@ void Switchboard::finish(int rank) {
   for (const auto& [ticket, post] : posts_)
     for (const Op& op : post.unmatched)
       if (op.peer == rank && ranks_[static_cast<std::size_t>(post.rank)].waiting_for == ticket)
-        return fail(described(post, op) + ", which has already ended");
+        return fail(peer_ended(post.rank, op));
   deliver_some();
 }
 
-void Switchboard::fail(const std::string& reason) {
-  if (!failure_) failure_ = reason;
+void Switchboard::fail(const std::string& reason) { fail(Failure{Why::kOther, {}, reason}); }
+
+void Switchboard::fail(Failure failure) {
+  if (!failure_) failure_ = std::move(failure);
   flights_.clear();
 }
 
-void Switchboard::fail_and_throw(const std::string& reason) {
-  fail(reason);
-  throw_if_failed();
-  throw Error(reason, Code::kWrongAnswer);  // not reached: the board has failed
+void Switchboard::fail_and_throw(Failure failure) {
+  fail(std::move(failure));
+  throw Failed(*failure_);
 }
 
 void Switchboard::throw_if_failed() const {
-  if (failure_) throw Error(*failure_, Code::kWrongAnswer);
+  if (failure_) throw Failed(*failure_);
 }
 
 Index Switchboard::delivered(int from, int to) const {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "ringcraft/comm/communicator.hpp"
+#include "ringcraft/core/error.hpp"
 
 namespace ringcraft {
 
@@ -54,16 +55,49 @@ class Switchboard {
   /// Names one post of one rank.
   using Ticket = std::uint64_t;
 
+  /// One operation that a rank waits for.
+  struct Waiting {
+    int rank;           ///< that waits
+    Op::Kind op;        ///< for what,
+    int peer;           ///< on whom,
+    std::size_t bytes;  ///< of so many
+  };
+  /// Why a board has failed.
+  struct Failure {
+    /// Which of these.
+    enum class Why : std::uint8_t {
+      kDeadlock,  ///< a cycle of waits
+      kLengths,   ///< a send and a receive of different lengths
+      kEnded,     ///< a rank waits for one that has ended
+      kOther,     ///< whatever fail() was told
+    };
+    Why why = Why::kOther;
+    std::vector<Waiting> waiting = {};  ///< who waits for whom, in the order of the cycle
+    std::string sentence = {};          ///< for a person
+  };
+  /// What posts and waits of a board that has failed throw.
+  class Failed : public Error {
+   public:
+    /// With the sentence of the failure.
+    explicit Failed(Failure failure)
+        : Error(failure.sentence, Code::kWrongAnswer), failure_(std::move(failure)) {}
+    /// Why.
+    const Failure& failure() const { return failure_; }
+
+   private:
+    Failure failure_;
+  };
+
   /// A board on which nothing is posted; all clocks stand at 0.
   explicit Switchboard(int world_size, SwitchboardOptions options = {});
 
   /// Posts operations of a rank at its present virtual time; the spans must stay valid until the ticket
   /// completes or the board fails. Bytes that one post sends to one peer count as one message in virtual
-  /// time. A send and a receive of different lengths fail the board. Throws Error if the board has failed.
+  /// time. A send and a receive of different lengths fail the board. Throws Failed if the board has failed.
   Ticket post(int rank, std::span<const Op> ops);
 
   /// The rank will not go on before this ticket is complete. True: it is complete already, the clock is set.
-  /// False: the rank sleeps until is_waiting(rank) is false or the board has failed. Throws Error if the
+  /// False: the rank sleeps until is_waiting(rank) is false or the board has failed. Throws Failed if the
   /// board has failed or if this call closes a cycle of waits.
   bool begin_wait(int rank, Ticket ticket);
 
@@ -73,11 +107,11 @@ class Switchboard {
   /// The rank has ended and will post nothing more. Fails the board if another rank waits for it.
   void finish(int rank);
 
-  /// Ends the run for all ranks: every later post and wait throws Error with this reason. The first reason
+  /// Ends the run for all ranks: every later post and wait throws Failed with this reason. The first reason
   /// stays.
   void fail(const std::string& reason);
   /// Why the board has failed, if it has.
-  const std::optional<std::string>& failure() const { return failure_; }
+  const std::optional<Failure>& failure() const { return failure_; }
 
   /// Adds computing time to a rank's virtual clock.
   void advance(int rank, double seconds) { ranks_[static_cast<std::size_t>(rank)].clock += seconds; }
@@ -123,9 +157,9 @@ class Switchboard {
   void complete(Ticket ticket);
   bool anyone_runs() const;
   void find_deadlock(int rank);
-  [[noreturn]] void fail_and_throw(const std::string& reason);
+  void fail(Failure failure);
+  [[noreturn]] void fail_and_throw(Failure failure);
   void throw_if_failed() const;
-  std::string described(const Post& post, const Op& op) const;
 
   SwitchboardOptions options_;
   std::mt19937_64 random_;
@@ -135,7 +169,7 @@ class Switchboard {
   std::map<Ticket, double> completed_;  // complete, not yet waited for: when
   std::vector<Flight> flights_;
   Ticket next_ticket_ = 1;
-  std::optional<std::string> failure_;
+  std::optional<Failure> failure_;
 };
 
 }  // namespace ringcraft

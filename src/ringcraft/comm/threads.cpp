@@ -53,7 +53,7 @@ class ThreadRank final : public ThreadCommunicator {
     world_.changed.notify_all();
     world_.changed.wait(wake.lock,
                         [&] { return world_.board.failure() || !world_.board.is_waiting(rank()); });
-    if (world_.board.is_waiting(rank())) throw Error(*world_.board.failure(), Code::kWrongAnswer);
+    if (world_.board.is_waiting(rank())) throw Switchboard::Failed(*world_.board.failure());
   }
 
   void do_give_up() override {
@@ -72,13 +72,19 @@ class ThreadRank final : public ThreadCommunicator {
   World& world_;
 };
 
-std::string reason_of(const std::exception_ptr& failure) {
+struct Reason {
+  std::string words;
+  bool is_report = false;  // that the messages have failed
+};
+Reason reason_of(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
+  } catch (const Switchboard::Failed& report) {
+    return {report.what(), true};
   } catch (const std::exception& error) {
-    return error.what();
+    return {error.what()};
   } catch (...) {
-    return "an exception of an unknown type";
+    return {"an exception of an unknown type"};
   }
 }
 
@@ -93,13 +99,12 @@ void run_rank(World& world, ThreadCommunicator& comm, const std::function<void(T
   if (failure) {
     // A rank that throws with a message under way may cause a deadlock while it unwinds: the other ranks'
     // report of that must not hide the cause.
-    const std::string reason = reason_of(failure);
-    const bool is_report = world.board.failure() == reason;
-    if (!world.first || (world.first_is_report && !is_report)) {
+    const Reason reason = reason_of(failure);
+    if (!world.first || (world.first_is_report && !reason.is_report)) {
       world.first = failure;
-      world.first_is_report = is_report;
+      world.first_is_report = reason.is_report;
     }
-    world.board.fail("rank " + std::to_string(comm.rank()) + " ended with: " + reason);
+    world.board.fail("rank " + std::to_string(comm.rank()) + " ended with: " + reason.words);
   }
   world.board.finish(comm.rank());
   world.changed.notify_all();

@@ -35,4 +35,19 @@ class Error : public std::runtime_error {
   Code code_;
 };
 
+/// The body of an exercise is not written yet: what a skeleton throws.
+class NotWritten : public Error {
+ public:
+  /// "lesson 104 is not written yet"
+  explicit NotWritten(int lesson)
+      : Error("lesson " + std::to_string(lesson) + " is not written yet", Code::kWrongAnswer),
+        lesson_(lesson) {}
+
+  /// The number of the lesson.
+  int lesson() const { return lesson_; }
+
+ private:
+  int lesson_;
+};
+
 }  // namespace ringcraft

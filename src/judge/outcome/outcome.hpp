@@ -32,10 +32,15 @@ inline constexpr char kFinding = 'f';   ///< a checked launch of a kernel found 
 struct Outcome {
   verify::Status status = verify::Status::kSkipped;
   char sign = sign::kSkipped;
-  /// Where values are wrong: for every tensor with a wrong row one sign per rank, "out:.x.x dk:xxxx". Empty
-  /// if the check has no such picture.
+  /// Where values are wrong: for every tensor with a wrong row one sign per rank, "out:.x.x dk:xxxx". Of what
+  /// a launch has found: who does what where, "6w9r@24". Empty if there is neither.
   std::string evidence = {};
+  /// What has failed and which facts it came with: the same in every wording, for the same seed.
+  std::string key = {};
 };
+
+/// How a check ends by a program that did something else than answer, in its call of this number.
+Outcome outcome_of(const Misbehaviour& misbehaviour, int call);
 
 /// The sign of a program that did something else than answer.
 char sign_of(Misbehaviour::Kind kind);

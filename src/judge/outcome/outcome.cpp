@@ -1,5 +1,5 @@
 // Signs and evidence (see outcome.hpp).
-#include "judge/checks/outcome.hpp"
+#include "judge/outcome/outcome.hpp"
 
 namespace ringcraft::judge {
 namespace {
@@ -12,6 +12,13 @@ char worst_of(const std::string& rows) {
 
 }  // namespace
 
+// Where a program that writes beside its arrays comes to its end is chance.
+Outcome outcome_of(const Misbehaviour& misbehaviour, int call) {
+  const bool chance = misbehaviour.kind() == Misbehaviour::Kind::kEnded;
+  return {verify::Status::kFailed, sign_of(misbehaviour.kind()), "",
+          misbehaviour.code() + (chance ? "" : " " + std::to_string(call))};
+}
+
 char sign_of(Misbehaviour::Kind kind) {
   switch (kind) {
     case Misbehaviour::Kind::kEnded:
@@ -22,6 +29,7 @@ char sign_of(Misbehaviour::Kind kind) {
       return sign::kMessages;
     case Misbehaviour::Kind::kThrew:
     case Misbehaviour::Kind::kMemory:
+    case Misbehaviour::Kind::kUnwritten:
       return sign::kThrew;
     case Misbehaviour::Kind::kNonsense:
       return sign::kProtocol;

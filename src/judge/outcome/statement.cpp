@@ -1,0 +1,50 @@
+// Facts and sentences (see statement.hpp).
+#include "judge/outcome/statement.hpp"
+
+#include <fmt/args.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ringcraft::judge {
+namespace {
+
+std::string digits(double number, int precision) {
+  return number == 0 ? "0" : fmt::format("{:.{}g}", number, precision);  // no -0
+}
+
+// Shared variables have a student's names. Of two threads that race either may come first.
+std::string key_of(const simt::Finding& finding) {
+  using Kind = simt::FoundMemory::Kind;
+  std::string key = fmt::format("{}/{}/{}", static_cast<int>(finding.mistake),
+                                static_cast<int>(finding.ordering), static_cast<int>(finding.memory.kind));
+  if (finding.memory.kind == Kind::kDevice) key += "/" + finding.memory.name;
+  auto [one, other] = std::minmax(finding.access.what, finding.earlier.what);
+  return key + fmt::format("/{}/{}", static_cast<int>(one), static_cast<int>(other));
+}
+
+}  // namespace
+
+Fact::Fact(double number) : value_(number), text_(digits(number, 6)) {}
+
+std::string Fact::text() const {
+  if (const auto* const place = std::get_if<simt::CodePlace>(&value_)) return simt::text_of(*place);
+  if (const auto* const found = finding()) return simt::sentence_of(*found);
+  return text_;
+}
+
+std::string Fact::key() const {
+  if (const auto* const whole = std::get_if<std::int64_t>(&value_)) return std::to_string(*whole);
+  if (const auto* const real = std::get_if<double>(&value_)) return digits(*real, 3);
+  if (const auto* const name = std::get_if<std::string>(&value_)) return *name;
+  if (const auto* const found = finding()) return key_of(*found);
+  return {};
+}
+
+std::string Statement::text() const {
+  fmt::dynamic_format_arg_store<fmt::format_context> texts;
+  for (const Fact& fact : facts) texts.push_back(fact.text());
+  return fmt::vformat(words, texts);
+}
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,73 @@
+#pragma once
+/// @file
+/// How a check fails: with a code, with what it saw as data, and with a sentence that is put together last.
+
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "judge/outcome/outcome.hpp"
+#include "judge/outcome/statement.hpp"
+#include "judge/run/team.hpp"
+#include "verify/report/error_map.hpp"
+
+namespace ringcraft::judge {
+
+/// What a check throws to fail.
+class Wrong : public std::exception {
+ public:
+  /// `how` is one of namespace sign; `which` names this way to fail among those of a check, "extra-passes",
+  /// and stays when the wording changes. `words` has a {} for each fact; facts beyond these are data alone.
+  template <class... Facts>
+  Wrong(char how, std::string which, std::string words, Facts&&... facts)
+      : sign(how), code(std::move(which)), said{std::move(words), {Fact(std::forward<Facts>(facts))...}} {}
+
+  explicit Wrong(const std::string& sentence, std::vector<verify::ErrorMap> where = {})  // LEGACY
+      : sign(sign_of(where)), said{"{}", {sentence}}, maps(std::move(where)) {}
+  Wrong(char how, const std::string& sentence, std::vector<verify::ErrorMap> where = {})  // LEGACY
+      : sign(how), said{"{}", {sentence}}, maps(std::move(where)) {}
+
+  /// The same with pictures of where the values are wrong.
+  Wrong showing(std::vector<verify::ErrorMap> where) const;
+  /// The same with more data.
+  Wrong knowing(std::vector<Fact> facts) const;
+  /// The same with these words in front.
+  Wrong labelled(const std::string& label) const;
+
+  /// The verdict in one sentence.
+  std::string sentence() const;
+  const char* what() const noexcept override { return code.c_str(); }  ///< the code
+
+  char sign;                           ///< one of namespace sign
+  std::string code;                    ///< which way to fail: see the constructor
+  std::string label;                   ///< in front of the sentence: the case
+  Statement said;                      ///< the rest of it
+  std::vector<verify::ErrorMap> maps;  ///< empty if there is no picture
+};
+
+/// How a check ends by this, after so many calls.
+Outcome outcome_of(const Wrong& wrong, int calls);
+
+/// kNoNumber if a number is NaN or infinite, otherwise kValues.
+char sign_of(double number);
+
+/// Runs `action`; whatever a student's program does wrong in it is told with these words in front.
+template <class Action>
+auto with_label(const std::string& label, Action action) {
+  try {
+    return action();
+  } catch (const Misbehaviour& misbehaviour) {
+    throw misbehaviour.labelled(label);
+  } catch (const Wrong& wrong) {
+    throw wrong.labelled(label);
+  }
+}
+
+/// Throws Wrong (sign::kInput), "WHO changed its argument q, which it may only read", if a bit of `changed`
+/// (Answer) is set. The names are those of the function's arguments, from the first one on.
+void require_unchanged(const std::string& who, std::uint32_t changed, std::span<const char* const> names);
+
+}  // namespace ringcraft::judge
