@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "judge/wire/exercises.hpp"
 #include "verify/oracle/compare.hpp"
 
 namespace ringcraft::judge {
