@@ -9,11 +9,12 @@ import importlib.util
 import sys
 
 import marks
+import road
 
 
 def folders():
-    """The folders of the lessons that have a page, by number."""
-    return sorted(path.parent for path in marks.ROOT.glob("lessons/[0-9][0-9][0-9]_*/README.md"))
+    """The folders of the lessons that are here, by number."""
+    return [marks.ROOT / "lessons" / lesson["folder"] for lesson in road.lessons() if "source" in lesson]
 
 
 def modules():

@@ -1,4 +1,4 @@
-"""Checks that every lesson is whole: files, headings, demo, figure, formula, hints, questions, length; and every side
+"""Checks that every lesson is whole: declaration, files, headings, demo, figure, formula, hints, questions, length; and every side
 exercise: files, headings, commands, hints, its link in the lesson, its row in the tests.
 
     python3 docs/lint.py --check
@@ -14,7 +14,9 @@ import marks
 import road
 
 HEADINGS = ["Goal", "You need", "Idea", "See it", "Task", "Check", "Hints", "Check yourself", "Look further"]
-FILES = {"README.md", "checks.cpp", "demo.cpp", "demo.txt", "page.py", "misconceptions.csv", "hints", "puzzles"}
+FILES = {"lesson.json", "README.md", "exercise.hpp", "checks.cpp", "demo.cpp", "demo.txt", "page.py", "misconceptions.csv", "hints", "puzzles"}
+DECLARED = ["title", "line", "source", "function", "serves"]  # of a lesson that is here; the first two of one to come
+MAY_DECLARE = {"allowed", "timed", "puzzles"}
 KINDS = {"Find the bug", "Predict", "Break it", "Design the schedule"}
 PUZZLE_HEADINGS = ["What is given", "What to do", "What is judged", "Hints"]
 PUZZLE_WORDS = range(100, 700)
@@ -51,6 +53,25 @@ def sections(text):
 def prose_words(text):
     text = re.sub(r"^(```|~~~).*?^\1$", "", text, flags=re.S | re.M)
     return len(re.sub(r"<!--.*?-->|<[^>]*>|\$[^$]*\$", " ", text).split())
+
+
+def declaration_problems_of(lesson):
+    """What is wrong with a lesson's lesson.json, and with the list at the end of its checks.cpp."""
+    where, folder = f"lessons/{lesson['folder']}", marks.ROOT / "lessons" / lesson["folder"]
+    keys = [key for key in lesson if key not in ("folder", "number", "chapter")]
+    if "source" not in lesson:
+        only = keys == DECLARED[:2] and [path.name for path in folder.iterdir()] == ["lesson.json"]
+        return [] if only else [f"{where}: to come, and has more than a title and a line: name its source, or take the rest away"]
+    found = []
+    if [key for key in keys if key not in MAY_DECLARE] != DECLARED or not all(lesson[key] for key in keys):
+        found.append(f"{where}/lesson.json: expected {', '.join(DECLARED)}, and {' or '.join(sorted(MAY_DECLARE))} where needed; got {', '.join(keys)}")
+    if not (marks.ROOT / lesson["source"]).is_file():
+        found.append(f"{where}/lesson.json: no such file: {lesson['source']}")
+    checks, _, ordered = marks.read(folder / "checks.cpp").partition("checks_of<RINGCRAFT_LESSON>()")
+    declared, listed = re.findall(r"^const Check (k\w+)", checks, re.M), re.findall(r"\bk\w+", ordered)
+    if not listed or sorted(declared) != sorted(listed):
+        found.append(f"{where}/checks.cpp: expected every Check in the list at its end, once: {', '.join(sorted(set(declared) ^ set(listed)))}")
+    return found
 
 
 def problems_of(folder, title, solved):
@@ -134,10 +155,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", required=True)
     parser.parse_args()
-    titles = {row["number"]: row["title"] for row in road.lessons()}
+    lessons = road.lessons()
+    titles = {lesson["folder"]: lesson["title"] for lesson in lessons}
     solved = solution_marks()
     folders = lesson_pages.folders()
-    problems = [line for folder in folders for line in problems_of(folder, titles[folder.name[:3]], solved)]
+    problems = [line for lesson in lessons for line in declaration_problems_of(lesson)]
+    problems += [line for folder in folders for line in problems_of(folder, titles[folder.name], solved)]
     puzzles = sorted(path for path in marks.ROOT.glob("lessons/[0-9]*/puzzles/*") if path.is_dir())
     problems += [line for folder in puzzles for line in puzzle_problems_of(folder)]
     print("\n".join(problems) if problems else f"{len(folders)} lessons and {len(puzzles)} side exercises are whole")

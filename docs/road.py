@@ -1,44 +1,34 @@
-"""Writes the table of lessons, from lessons/road.csv and the lesson folders, into README.md and lessons/README.md.
+"""Writes the table of lessons, from what their folders declare, into README.md and lessons/README.md.
 
-The table stands between `<!-- road -->` and `<!-- /road -->`. A lesson is here when its folder lessons/NNN_* has a page.
+A folder lessons/NNN_name declares a lesson by its lesson.json (src/cmake/RingcraftLessons.cmake says what it holds); one that
+names no source is to come. The table stands between `<!-- road -->` and `<!-- /road -->`.
     python3 docs/road.py --write | --check
 """
-import csv
+import json
 import sys
 
 import marks
 
 
 def lessons():
-    with open(marks.ROOT / "lessons/road.csv", encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    for row in rows:
-        if None in row or None in row.values() or '"' in "".join(row.values()):
-            raise SystemExit(f"lessons/road.csv: {row['number']}: expected four fields without quotes, got {list(row.values())}")
-    numbers = [row["number"] for row in rows]
-    for folder in sorted(marks.ROOT.glob("lessons/[0-9][0-9][0-9]_*")):
-        if folder.name[:3] not in numbers:
-            raise SystemExit(f"lessons/road.csv: no row for {folder.name}")
-    return rows
-
-
-def folder_of(number):
-    found = sorted(marks.ROOT.glob(f"lessons/{number}_*/README.md"))
-    return found[0].parent.name if found else None
+    """What every lesson declares, by number, with its folder, number and chapter."""
+    chapters = json.loads(marks.read(marks.ROOT / "lessons/chapters.json"))
+    folders = sorted(path.parent for path in marks.ROOT.glob("lessons/*/lesson.json"))
+    return [{"folder": folder.name, "number": folder.name[:3], "chapter": chapters[folder.name[0]],
+             **json.loads(marks.read(folder / "lesson.json"))} for folder in folders]
 
 
 def table(prefix):
     """The road as Markdown; links start with `prefix`."""
     lines = ["| | lesson | | what it is about |", "|---|---|---|---|"]
     chapter = None
-    for row in lessons():
-        if row["chapter"] != chapter:
-            chapter = row["chapter"]
-            lines.append(f"| **{row['number'][0]}xx** | **{chapter}** | | |")
-        folder = folder_of(row["number"])
-        title = f"[{row['title']}]({prefix}{folder}/README.md)" if folder else row["title"]
-        state = "**here**" if folder else "to come"
-        lines.append(f"| {row['number']} | {title} | {state} | {row['line']} |")
+    for lesson in lessons():
+        if lesson["chapter"] != chapter:
+            chapter = lesson["chapter"]
+            lines.append(f"| **{lesson['number'][0]}xx** | **{chapter}** | | |")
+        here = "source" in lesson
+        title = f"[{lesson['title']}]({prefix}{lesson['folder']}/README.md)" if here else lesson["title"]
+        lines.append(f"| {lesson['number']} | {title} | {'**here**' if here else 'to come'} | {lesson['line']} |")
     return "\n".join(lines) + "\n"
 
 

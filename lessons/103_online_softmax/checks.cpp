@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "exercise.hpp"
 #include "judge/checks/block_trial.hpp"
 #include "judge/checks/row_trial.hpp"
 #include "ringcraft/core/random.hpp"
@@ -59,17 +60,23 @@ std::vector<ScoreRow> all_rows(std::uint64_t seed) {
 
 // ---- the checks
 
-void one_score(Trial& trial) {
-  for (const double score : {0.0, 2.5, -3.0, 40.0, -40.0}) {
-    const std::vector<double> scores{score};
-    require_state("a single score of " + text_of(score), scan(trial, scores), scores);
-  }
-  Random random(trial.seed());
-  for (int times = 0; times < 3; ++times) {
-    const std::vector<double> scores{3 * random.normal()};
-    require_state("a single score of " + text_of(scores[0]), scan(trial, scores), scores);
-  }
-}
+const Check kOneScore{
+    .claim = "The first score becomes the maximum, with the sum 1.",
+    .id = "one-score",
+    .weight = 1,
+    .hint = "Before the first score m is -inf and l is 0: which rule makes them s and 1?",
+    .run{[](Trial& trial) {
+      for (const double score : {0.0, 2.5, -3.0, 40.0, -40.0}) {
+        const std::vector<double> scores{score};
+        require_state("a single score of " + text_of(score), scan(trial, scores), scores);
+      }
+      Random random(trial.seed());
+      for (int times = 0; times < 3; ++times) {
+        const std::vector<double> scores{3 * random.normal()};
+        require_state("a single score of " + text_of(scores[0]), scan(trial, scores), scores);
+      }
+    }},
+};
 
 // Some scores in this order, other ones for each seed.
 ScoreRow sorted_row(const Trial& trial, const std::string& name, bool rising) {
@@ -81,186 +88,191 @@ ScoreRow sorted_row(const Trial& trial, const std::string& name, bool rising) {
   return row;
 }
 
-void falling(Trial& trial) {
-  require_rows(trial, {{"scores 5, 4, 2, 1, 0.5", {5, 4, 2, 1, 0.5}},
-                       {"the same score four times", {2, 2, 2, 2}},
-                       sorted_row(trial, "6 falling scores", false)});
-}
+const Check kFalling{
+    .claim = "Scores below the maximum only add to the sum.",
+    .id = "falling",
+    .weight = 1,
+    .hint = "A score at or below m leaves m alone and adds exp(s - m) to l.",
+    .run{[](Trial& trial) {
+      require_rows(trial, {{"scores 5, 4, 2, 1, 0.5", {5, 4, 2, 1, 0.5}},
+                           {"the same score four times", {2, 2, 2, 2}},
+                           sorted_row(trial, "6 falling scores", false)});
+    }},
+};
 
-void rising(Trial& trial) {
-  require_rows(trial, {{"scores 1, 3", {1, 3}},
-                       {"scores 0.5, 1, 2, 4, 5", {0.5, 1, 2, 4, 5}},
-                       {"scores -9, -6, -2", {-9, -6, -2}},
-                       sorted_row(trial, "6 rising scores", true)});
-}
+const Check kRising{
+    .claim = "When the maximum grows, the sum so far follows it.",
+    .id = "rising",
+    .weight = 3,
+    .needs = {"one-score"},
+    .hint =
+        "Old terms were divided by exp(old maximum): in which currency is l now, and by what must it be "
+        "multiplied?",
+    .run{[](Trial& trial) {
+      require_rows(trial, {{"scores 1, 3", {1, 3}},
+                           {"scores 0.5, 1, 2, 4, 5", {0.5, 1, 2, 4, 5}},
+                           {"scores -9, -6, -2", {-9, -6, -2}},
+                           sorted_row(trial, "6 rising scores", true)});
+    }},
+};
 
-void ordinary(Trial& trial) { require_rows(trial, ordinary_rows(trial.seed())); }
-void high(Trial& trial) { require_rows(trial, high_rows(trial.seed())); }
-void low(Trial& trial) { require_rows(trial, low_rows(trial.seed())); }
-void gaps(Trial& trial) { require_rows(trial, gap_rows(trial.seed())); }
-void partly_seen(Trial& trial) { require_rows(trial, partly_seen_rows(trial.seed())); }
+const Check kOrdinary{
+    .claim = "Kind scores in any arrangement give the m and l of all of them.",
+    .id = "ordinary",
+    .weight = 1,
+    .needs = {"rising", "falling"},
+    .hint = "Print m and l after each score of a row of three, and compare with pencil and paper.",
+    .run{[](Trial& trial) { require_rows(trial, ordinary_rows(trial.seed())); }},
+};
 
-void nothing_seen(Trial& trial) {
-  const std::vector<double> unseen(5, kNothing);
-  require_nothing("no score at all", scan(trial, {}));
-  require_nothing("five scores of -inf", scan(trial, unseen));
-  const std::vector<double> seen{1, 3, 0, 2};
-  require_state("five scores of -inf after 1, 3, 0, 2", scan(trial, unseen, state_of(seen)), seen);
-  require_state("no score after 1, 3, 0, 2", scan(trial, {}, state_of(seen)), seen);
-}
+const Check kHigh{
+    .claim = "Scores near 800, 20000 and 100000 do not overflow.",
+    .id = "high",
+    .weight = 1,
+    .needs = {"ordinary"},
+    .hint = "Can any of the exponents that you use be positive?",
+    .run{[](Trial& trial) { require_rows(trial, high_rows(trial.seed())); }},
+};
+
+const Check kLow{
+    .claim = "Rows whose every score is near -800, -20000 or -100000 do not vanish.",
+    .id = "low",
+    .weight = 1,
+    .needs = {"ordinary"},
+    .hint = "Which start value is smaller than every score?",
+    .run{[](Trial& trial) { require_rows(trial, low_rows(trial.seed())); }},
+};
+
+const Check kGaps{
+    .claim = "Gaps of 800 and more, upwards and downwards, leave m and l right.",
+    .id = "gaps",
+    .weight = 1,
+    .needs = {"ordinary"},
+    .hint = "Moving to a larger maximum: must old terms become smaller or larger?",
+    .run{[](Trial& trial) { require_rows(trial, gap_rows(trial.seed())); }},
+};
+
+const Check kPartlySeen{
+    .claim = "A score of -inf adds nothing.",
+    .id = "partly-seen",
+    .weight = 1,
+    .needs = {"ordinary"},
+    .hint = "If the first score is -inf, what does your code subtract from it?",
+    .run{[](Trial& trial) { require_rows(trial, partly_seen_rows(trial.seed())); }},
+};
+
+const Check kNothingSeen{
+    .claim = "No score, or nothing but -inf, leaves the state as it was.",
+    .id = "nothing-seen",
+    .weight = 0,
+    .hint = "What is -inf - (-inf), and which number could be subtracted while m is still -inf?",
+    .run{[](Trial& trial) {
+      const std::vector<double> unseen(5, kNothing);
+      require_nothing("no score at all", scan(trial, {}));
+      require_nothing("five scores of -inf", scan(trial, unseen));
+      const std::vector<double> seen{1, 3, 0, 2};
+      require_state("five scores of -inf after 1, 3, 0, 2", scan(trial, unseen, state_of(seen)), seen);
+      require_state("no score after 1, 3, 0, 2", scan(trial, {}, state_of(seen)), seen);
+    }},
+};
 
 // The first part is the judge's, the rest the student's, for every cut of every row.
-void continues(Trial& trial) {
-  for (const ScoreRow& row : all_rows(trial.seed()))
-    for (std::size_t cut = 0; cut <= row.scores.size(); cut += 1 + row.scores.size() / 8) {
-      const Scores all(row.scores);
-      require_state(row.name + ", continued after the first " + std::to_string(cut),
-                    scan(trial, all.subspan(cut), state_of(all.first(cut))), all);
-    }
-}
+const Check kContinues{
+    .claim = "A scan that starts from a state counts what that state has seen.",
+    .id = "continues",
+    .weight = 2,
+    .needs = {"ordinary"},
+    .hint = "Do you begin with state.max and state.sum, or from nothing?",
+    .run{[](Trial& trial) {
+      for (const ScoreRow& row : all_rows(trial.seed()))
+        for (std::size_t cut = 0; cut <= row.scores.size(); cut += 1 + row.scores.size() / 8) {
+          const Scores all(row.scores);
+          require_state(row.name + ", continued after the first " + std::to_string(cut),
+                        scan(trial, all.subspan(cut), state_of(all.first(cut))), all);
+        }
+    }},
+};
 
 // A row in pieces of 3, 1 and 0 scores, each piece continuing from the last state.
-void in_pieces(Trial& trial) {
-  for (const ScoreRow& row : all_rows(trial.seed())) {
-    Scores left(row.scores);
-    State state;
-    for (int piece = 0; !left.empty(); ++piece) {
-      const std::size_t take = std::min<std::size_t>(left.size(), piece % 3 == 0   ? 3
-                                                                  : piece % 3 == 1 ? 1
-                                                                                   : 0);
-      state = scan(trial, left.first(take), state);
-      left = left.subspan(take);
-    }
-    require_state(row.name + ", in pieces of 3, 1 and 0", state, row.scores);
-  }
-}
+const Check kInPieces{
+    .claim = "A row cut into pieces, one scan after another, ends in the same state.",
+    .id = "in-pieces",
+    .weight = 1,
+    .hint = "What you return is what the next scan begins with: are m and l still in one currency?",
+    .run{[](Trial& trial) {
+      for (const ScoreRow& row : all_rows(trial.seed())) {
+        Scores left(row.scores);
+        State state;
+        for (int piece = 0; !left.empty(); ++piece) {
+          const std::size_t take = std::min<std::size_t>(left.size(), piece % 3 == 0   ? 3
+                                                                      : piece % 3 == 1 ? 1
+                                                                                       : 0);
+          state = scan(trial, left.first(take), state);
+          left = left.subspan(take);
+        }
+        require_state(row.name + ", in pieces of 3, 1 and 0", state, row.scores);
+      }
+    }},
+};
 
-void any_order(Trial& trial) {
-  Random random(trial.seed());
-  for (const ScoreRow& row : all_rows(trial.seed()))
-    for (int times = 0; times < 2; ++times) require_rows(trial, {shuffled(row, random)});
-}
+const Check kAnyOrder{
+    .claim = "Shuffled scores end in the same state, beyond rounding.",
+    .id = "any-order",
+    .weight = 1,
+    .hint = "Is the sum rescaled at every score that raises the maximum, or only sometimes?",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      for (const ScoreRow& row : all_rows(trial.seed()))
+        for (int times = 0; times < 2; ++times) require_rows(trial, {shuffled(row, random)});
+    }},
+};
 
-void any_length(Trial& trial) {
-  Random random(trial.seed());
-  for (const std::size_t length : {2u, 31u, 32u, 33u, 100u, 1000u, 20001u}) {
-    ScoreRow row{counted(length, "score"), {}};
-    for (std::size_t j = 0; j < length; ++j) row.scores.push_back(random.normal());
-    require_rows(trial, {row});
-  }
-}
+const Check kAnyLength{
+    .claim = "Rows of any length are scanned to the last score.",
+    .id = "any-length",
+    .weight = 1,
+    .needs = {"ordinary"},
+    .hint = "The sum over many scores must be as exact as the scores: in which type do you add?",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      for (const std::size_t length : {2u, 31u, 32u, 33u, 100u, 1000u, 20001u}) {
+        ScoreRow row{counted(length, "score"), {}};
+        for (std::size_t j = 0; j < length; ++j) row.scores.push_back(random.normal());
+        require_rows(trial, {row});
+      }
+    }},
+};
 
-void scores_unchanged(Trial& trial) {
-  const std::vector<double> scores{1, 3, 0, 2};
-  if ((trial.call<OnlineScan>(Scores(scores), State{}).changed & 1) != 0)
-    throw Wrong(sign::kInput, "your function changed the scores, which it may only read");
-}
+const Check kScoresUnchanged{
+    .claim = "The scores are only read.",
+    .id = "scores-unchanged",
+    .weight = 1,
+    .needs = {"ordinary"},
+    .hint = "Keep m and l in variables of your own.",
+    .run{[](Trial& trial) {
+      const std::vector<double> scores{1, 3, 0, 2};
+      if ((trial.call<OnlineScan>(Scores(scores), State{}).changed & 1) != 0)
+        throw Wrong(sign::kInput, "your function changed the scores, which it may only read");
+    }},
+};
 
 // The library's dense attention takes its lse from online_scan.
-void drives_dense_attention(Trial& trial) { require_dense(trial, some_blocks(trial, 0, 8)); }
+const Check kDrivesDenseAttention{
+    .claim = "The library's dense attention, with the lse of your scan, equals the oracle.",
+    .id = "drives-dense-attention",
+    .weight = 2,
+    .needs = {"gaps", "nothing-seen"},
+    .hint = "lse is m + log l: which of its rows have seen no key at all?",
+    .run{[](Trial& trial) { require_dense(trial, some_blocks(trial, 0, 8)); }},
+};
 
 }  // namespace
 
-Lesson lesson_103() {
-  return {.number = 103,
-          .name = "103_online_softmax",
-          .title = "Online softmax",
-          .source = "src/ringcraft/attention/online_scan.cpp",
-          .function = "online_scan",
-          .allowed = {},
-          .checks = {
-              {"one-score",
-               1,
-               {},
-               "The first score becomes the maximum, with the sum 1.",
-               "Before the first score m is -inf and l is 0: which rule makes them s and 1?",
-               one_score},
-              {"falling",
-               1,
-               {},
-               "Scores below the maximum only add to the sum.",
-               "A score at or below m leaves m alone and adds exp(s - m) to l.",
-               falling},
-              {"rising",
-               3,
-               {"one-score"},
-               "When the maximum grows, the sum so far follows it.",
-               "Old terms were divided by exp(old maximum): in which currency is l now, and by what must it "
-               "be multiplied?",
-               rising},
-              {"ordinary",
-               1,
-               {"rising", "falling"},
-               "Kind scores in any arrangement give the m and l of all of them.",
-               "Print m and l after each score of a row of three, and compare with pencil and paper.",
-               ordinary},
-              {"high",
-               1,
-               {"ordinary"},
-               "Scores near 800, 20000 and 100000 do not overflow.",
-               "Can any of the exponents that you use be positive?",
-               high},
-              {"low",
-               1,
-               {"ordinary"},
-               "Rows whose every score is near -800, -20000 or -100000 do not vanish.",
-               "Which start value is smaller than every score?",
-               low},
-              {"gaps",
-               1,
-               {"ordinary"},
-               "Gaps of 800 and more, upwards and downwards, leave m and l right.",
-               "Moving to a larger maximum: must old terms become smaller or larger?",
-               gaps},
-              {"partly-seen",
-               1,
-               {"ordinary"},
-               "A score of -inf adds nothing.",
-               "If the first score is -inf, what does your code subtract from it?",
-               partly_seen},
-              {"nothing-seen",
-               0,
-               {},
-               "No score, or nothing but -inf, leaves the state as it was.",
-               "What is -inf - (-inf), and which number could be subtracted while m is still -inf?",
-               nothing_seen},
-              {"continues",
-               2,
-               {"ordinary"},
-               "A scan that starts from a state counts what that state has seen.",
-               "Do you begin with state.max and state.sum, or from nothing?",
-               continues},
-              {"in-pieces",
-               1,
-               {},
-               "A row cut into pieces, one scan after another, ends in the same state.",
-               "What you return is what the next scan begins with: are m and l still in one currency?",
-               in_pieces},
-              {"any-order",
-               1,
-               {},
-               "Shuffled scores end in the same state, beyond rounding.",
-               "Is the sum rescaled at every score that raises the maximum, or only sometimes?",
-               any_order},
-              {"any-length",
-               1,
-               {"ordinary"},
-               "Rows of any length are scanned to the last score.",
-               "The sum over many scores must be as exact as the scores: in which type do you add?",
-               any_length},
-              {"scores-unchanged",
-               1,
-               {"ordinary"},
-               "The scores are only read.",
-               "Keep m and l in variables of your own.",
-               scores_unchanged},
-              {"drives-dense-attention",
-               2,
-               {"gaps", "nothing-seen"},
-               "The library's dense attention, with the lse of your scan, equals the oracle.",
-               "lse is m + log l: which of its rows have seen no key at all?",
-               drives_dense_attention},
-          }};
+template <>
+std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
+  return {kOneScore, kFalling,  kRising,     kOrdinary,        kHigh,
+          kLow,      kGaps,     kPartlySeen, kNothingSeen,     kContinues,
+          kInPieces, kAnyOrder, kAnyLength,  kScoresUnchanged, kDrivesDenseAttention};
 }
 
 }  // namespace ringcraft::judge

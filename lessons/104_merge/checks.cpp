@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "exercise.hpp"
 #include "judge/checks/lesson.hpp"
 #include "judge/checks/ring_trial.hpp"
 #include "judge/checks/row_trial.hpp"
@@ -122,203 +123,207 @@ void require_split(Trial& trial, const std::string& label, const Keys& keys, std
 
 // ---- the checks
 
-void two_halves(Trial& trial) {
-  Random random(trial.seed());
-  for (int i = 0; i < 3; ++i) require_split(trial, "16 keys, 8 and 8", random_keys(random, 6, 5, 16), {8});
-}
+const Check kTwoHalves{
+    .claim = "Two halves of the keys, merged, are attention over all of them.",
+    .id = "two-halves",
+    .weight = 5,
+    .hint =
+        "Both sides were summed against their own maximum: bring O and l to one common maximum before you "
+        "add.",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      for (int i = 0; i < 3; ++i)
+        require_split(trial, "16 keys, 8 and 8", random_keys(random, 6, 5, 16), {8});
+    }},
+};
 
-void nothing_with_nothing(Trial& trial) {
-  Part acc(3, 4);
-  merge_into(trial, acc, Part(3, 4));
-  for (Index i = 0; i < 3; ++i) require_nothing("nothing merged with nothing", acc, i);
-}
+const Check kNothingWithNothing{
+    .claim = "Nothing merged with nothing stays (0, -inf, 0), without a NaN.",
+    .id = "nothing-with-nothing",
+    .weight = 0,
+    .hint = "What is exp(-inf - (-inf)), and which maximum could you subtract when neither side has one?",
+    .run{[](Trial& trial) {
+      Part acc(3, 4);
+      merge_into(trial, acc, Part(3, 4));
+      for (Index i = 0; i < 3; ++i) require_nothing("nothing merged with nothing", acc, i);
+    }},
+};
 
-void nothing_on_one_side(Trial& trial) {
-  Random random(trial.seed());
-  const Keys keys = random_keys(random, 4, 3, 7);
-  Part acc = partial(keys, 0, 7);
-  merge_into(trial, acc, Part(4, 3));
-  require_attention("7 keys merged with nothing", acc, keys);
-  Part start(4, 3);
-  merge_into(trial, start, partial(keys, 0, 7));
-  require_attention("nothing merged with 7 keys", start, keys);
-}
+const Check kNothingOnOneSide{
+    .claim = "Merging with nothing, on either side, changes nothing.",
+    .id = "nothing-on-one-side",
+    .weight = 0,
+    .hint = "A side that has seen no key must get the weight 0, and the other one the weight 1.",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      const Keys keys = random_keys(random, 4, 3, 7);
+      Part acc = partial(keys, 0, 7);
+      merge_into(trial, acc, Part(4, 3));
+      require_attention("7 keys merged with nothing", acc, keys);
+      Part start(4, 3);
+      merge_into(trial, start, partial(keys, 0, 7));
+      require_attention("nothing merged with 7 keys", start, keys);
+    }},
+};
 
 // Rows that see both sides, only the first, only the second, none.
-void rows_with_one_side(Trial& trial) {
-  Random random(trial.seed());
-  Keys keys = random_keys(random, 8, 3, 10);
-  for (Index i = 0; i < keys.rows; ++i)
-    for (Index k = 0; k < keys.count; ++k) {
-      const bool first_side = k < 5;
-      if ((i % 4 == 1 && !first_side) || (i % 4 == 2 && first_side) || i % 4 == 3)
-        keys.score(i, k) = -kInfinity;
-    }
-  require_split(trial, "rows that see one side only", keys, {5});
-}
+const Check kOneSidedRows{
+    .claim = "Rows that see keys on one side only, or on none, come out right.",
+    .id = "one-sided-rows",
+    .weight = 1,
+    .needs = {"two-halves"},
+    .hint =
+        "What is exp(-inf - (-inf))? A row may have no key on one side, or on both, while its neighbour has "
+        "keys on each.",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      Keys keys = random_keys(random, 8, 3, 10);
+      for (Index i = 0; i < keys.rows; ++i)
+        for (Index k = 0; k < keys.count; ++k) {
+          const bool first_side = k < 5;
+          if ((i % 4 == 1 && !first_side) || (i % 4 == 2 && first_side) || i % 4 == 3)
+            keys.score(i, k) = -kInfinity;
+        }
+      require_split(trial, "rows that see one side only", keys, {5});
+    }},
+};
 
-void extreme_maxima(Trial& trial) {
-  struct Extreme {
-    const char* label;
-    double first, second;  // added to the scores of the two sides
-  };
-  constexpr Extreme kExtremes[] = {
-      {"all scores near 1000", 1000, 1000},
-      {"all scores near -1000", -1000, -1000},
-      {"all scores near 20000", 2e4, 2e4},
-      {"all scores near -20000", -2e4, -2e4},
-      {"the second side 800 above the first", 0, 800},
-      {"the first side 800 above the second", 800, 0},
-      {"sides at -20000 and 20000", -2e4, 2e4},
-      {"sides at 1000 and -1000", 1000, -1000},
-  };
-  Random random(trial.seed());
-  for (const auto& [label, first, second] : kExtremes) {
-    Keys keys = random_keys(random, 4, 3, 8);
-    for (Index i = 0; i < keys.rows; ++i)
-      for (Index k = 0; k < keys.count; ++k) keys.score(i, k) += k < 4 ? first : second;
-    require_split(trial, label, keys, {4});
-  }
-}
+const Check kExtremeMaxima{
+    .claim = "Maxima of +-1000 and +-20000, and gaps of 800, neither overflow nor vanish.",
+    .id = "extreme-maxima",
+    .weight = 2,
+    .needs = {"two-halves"},
+    .hint =
+        "Which of the exponents in your weights can be positive? With the larger maximum subtracted, none "
+        "is.",
+    .run{[](Trial& trial) {
+      struct Extreme {
+        const char* label;
+        double first, second;  // added to the scores of the two sides
+      };
+      constexpr Extreme kExtremes[] = {
+          {"all scores near 1000", 1000, 1000},
+          {"all scores near -1000", -1000, -1000},
+          {"all scores near 20000", 2e4, 2e4},
+          {"all scores near -20000", -2e4, -2e4},
+          {"the second side 800 above the first", 0, 800},
+          {"the first side 800 above the second", 800, 0},
+          {"sides at -20000 and 20000", -2e4, 2e4},
+          {"sides at 1000 and -1000", 1000, -1000},
+      };
+      Random random(trial.seed());
+      for (const auto& [label, first, second] : kExtremes) {
+        Keys keys = random_keys(random, 4, 3, 8);
+        for (Index i = 0; i < keys.rows; ++i)
+          for (Index k = 0; k < keys.count; ++k) keys.score(i, k) += k < 4 ? first : second;
+        require_split(trial, label, keys, {4});
+      }
+    }},
+};
 
-void either_order(Trial& trial) {
-  Random random(trial.seed());
-  const Keys keys = random_keys(random, 4, 3, 9, 20);
-  Part forth = partial(keys, 0, 3), back = partial(keys, 3, 9);
-  merge_into(trial, forth, partial(keys, 3, 9));
-  require_attention("first side, then second", forth, keys);
-  merge_into(trial, back, partial(keys, 0, 3));
-  require_attention("second side, then first", back, keys);
-}
+const Check kEitherOrder{
+    .claim = "The order of the two sides does not matter.",
+    .id = "either-order",
+    .weight = 1,
+    .hint = "Swap the two sides on paper: does every line of yours stay true?",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      const Keys keys = random_keys(random, 4, 3, 9, 20);
+      Part forth = partial(keys, 0, 3), back = partial(keys, 3, 9);
+      merge_into(trial, forth, partial(keys, 3, 9));
+      require_attention("first side, then second", forth, keys);
+      merge_into(trial, back, partial(keys, 0, 3));
+      require_attention("second side, then first", back, keys);
+    }},
+};
 
-void either_bracket(Trial& trial) {
-  Random random(trial.seed());
-  const Keys keys = random_keys(random, 4, 3, 12, 20);
-  require_split(trial, "(a + b) + c", keys, {3, 7});
-  Part right = partial(keys, 3, 7);
-  merge_into(trial, right, partial(keys, 7, 12));
-  Part all = partial(keys, 0, 3);
-  merge_into(trial, all, right);
-  require_attention("a + (b + c)", all, keys);
-}
+const Check kEitherBracket{
+    .claim = "(a + b) + c and a + (b + c) are the same attention.",
+    .id = "either-bracket",
+    .weight = 1,
+    .hint = "What you leave in acc is merged again: O stays a sum, and is divided by l only at the very end.",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      const Keys keys = random_keys(random, 4, 3, 12, 20);
+      require_split(trial, "(a + b) + c", keys, {3, 7});
+      Part right = partial(keys, 3, 7);
+      merge_into(trial, right, partial(keys, 7, 12));
+      Part all = partial(keys, 0, 3);
+      merge_into(trial, all, right);
+      require_attention("a + (b + c)", all, keys);
+    }},
+};
 
-void uneven_splits(Trial& trial) {
-  Random random(trial.seed());
-  const Keys keys = random_keys(random, 3, 4, 24);
-  require_split(trial, "24 keys, 1 and 23", keys, {1});
-  require_split(trial, "24 keys, 23 and 1", keys, {23});
-  std::vector<Index> one_by_one;
-  for (Index k = 1; k < keys.count; ++k) one_by_one.push_back(k);
-  require_split(trial, "24 keys one by one", keys, one_by_one);
-}
+const Check kUnevenSplits{
+    .claim = "1 and 23 keys, or 24 keys one by one, are as good as two halves.",
+    .id = "uneven-splits",
+    .weight = 1,
+    .hint = "The weight of a side comes from its m and l alone, not from how many keys or blocks it had.",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      const Keys keys = random_keys(random, 3, 4, 24);
+      require_split(trial, "24 keys, 1 and 23", keys, {1});
+      require_split(trial, "24 keys, 23 and 1", keys, {23});
+      std::vector<Index> one_by_one;
+      for (Index k = 1; k < keys.count; ++k) one_by_one.push_back(k);
+      require_split(trial, "24 keys one by one", keys, one_by_one);
+    }},
+};
 
-void odd_sizes(Trial& trial) {
-  Random random(trial.seed());
-  for (const auto& [rows, cols] : {std::pair<Index, Index>{1, 1}, {1, 9}, {7, 1}, {3, 13}, {33, 64}})
-    require_split(trial, std::to_string(rows) + " rows, head_dim " + std::to_string(cols),
-                  random_keys(random, rows, cols, 10), {4});
-}
+const Check kOddSizes{
+    .claim = "Any number of rows and any head_dim is merged to the last element.",
+    .id = "odd-sizes",
+    .weight = 1,
+    .needs = {"two-halves"},
+    .hint =
+        "Take the numbers of rows and columns from acc.out; they need not be equal, even, or larger than 1.",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      for (const auto& [rows, cols] : {std::pair<Index, Index>{1, 1}, {1, 9}, {7, 1}, {3, 13}, {33, 64}})
+        require_split(trial, std::to_string(rows) + " rows, head_dim " + std::to_string(cols),
+                      random_keys(random, rows, cols, 10), {4});
+    }},
+};
 
-void block_unchanged(Trial& trial) {
-  Random random(trial.seed());
-  const Keys keys = random_keys(random, 4, 3, 10);
-  Part acc = partial(keys, 0, 5);
-  if (merge_into(trial, acc, partial(keys, 5, 10)) != 0)
-    throw Wrong(sign::kInput, "your merge changed block, which it may only read");
-}
+const Check kBlockUnchanged{
+    .claim = "Only acc is written; block is read.",
+    .id = "block-unchanged",
+    .weight = 1,
+    .needs = {"two-halves"},
+    .hint = "The block may be merged again elsewhere: leave its O, m and l as they are.",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      const Keys keys = random_keys(random, 4, 3, 10);
+      Part acc = partial(keys, 0, 5);
+      if (merge_into(trial, acc, partial(keys, 5, 10)) != 0)
+        throw Wrong(sign::kInput, "your merge changed block, which it may only read");
+    }},
+};
 
-void drives_the_ring(Trial& trial) {
-  const auto ring = [&](Layout layout, Mask mask, verify::Data data) {
-    const Problem problem = make_problem({1, 4, 2, 31, 6}, std::move(mask), layout, 3);
-    require_right_ring(trial, verify::make_case(problem, data, trial.seed()));
-  };
-  ring(Layout::kContiguous, full_mask(), verify::Data::kNormal);
-  ring(Layout::kZigzag, causal_mask(), verify::Data::kHot);
-  ring(Layout::kContiguous, full_mask(), verify::Data::kHuge);
-}
+const Check kDrivesTheRing{
+    .claim = "The library's ring on 3 ranks, with your merge in it, equals the oracle.",
+    .id = "drives-the-ring",
+    .weight = 2,
+    .needs = {"two-halves"},
+    .hint = "The ring starts from (0, -inf, 0) and meets blocks that some rows do not see at all.",
+    .run{[](Trial& trial) {
+      const auto ring = [&](Layout layout, Mask mask, verify::Data data) {
+        const Problem problem = make_problem({1, 4, 2, 31, 6}, std::move(mask), layout, 3);
+        require_right_ring(trial, verify::make_case(problem, data, trial.seed()));
+      };
+      ring(Layout::kContiguous, full_mask(), verify::Data::kNormal);
+      ring(Layout::kZigzag, causal_mask(), verify::Data::kHot);
+      ring(Layout::kContiguous, full_mask(), verify::Data::kHuge);
+    }},
+};
 
 }  // namespace
 
-Lesson lesson_104() {
-  return {
-      .number = 104,
-      .name = "104_merge",
-      .title = "Merge",
-      .source = "src/ringcraft/attention/merge.cpp",
-      .function = "merge",
-      .allowed = {},
-      .checks = {
-          {"two-halves",
-           5,
-           {},
-           "Two halves of the keys, merged, are attention over all of them.",
-           "Both sides were summed against their own maximum: bring O and l to one common maximum before you "
-           "add.",
-           two_halves},
-          {"nothing-with-nothing",
-           0,
-           {},
-           "Nothing merged with nothing stays (0, -inf, 0), without a NaN.",
-           "What is exp(-inf - (-inf)), and which maximum could you subtract when neither side has one?",
-           nothing_with_nothing},
-          {"nothing-on-one-side",
-           0,
-           {},
-           "Merging with nothing, on either side, changes nothing.",
-           "A side that has seen no key must get the weight 0, and the other one the weight 1.",
-           nothing_on_one_side},
-          {"one-sided-rows",
-           1,
-           {"two-halves"},
-           "Rows that see keys on one side only, or on none, come out right.",
-           "What is exp(-inf - (-inf))? A row may have no key on one side, or on both, while its neighbour "
-           "has keys on each.",
-           rows_with_one_side},
-          {"extreme-maxima",
-           2,
-           {"two-halves"},
-           "Maxima of +-1000 and +-20000, and gaps of 800, neither overflow nor vanish.",
-           "Which of the exponents in your weights can be positive? With the larger maximum subtracted, none "
-           "is.",
-           extreme_maxima},
-          {"either-order",
-           1,
-           {},
-           "The order of the two sides does not matter.",
-           "Swap the two sides on paper: does every line of yours stay true?",
-           either_order},
-          {"either-bracket",
-           1,
-           {},
-           "(a + b) + c and a + (b + c) are the same attention.",
-           "What you leave in acc is merged again: O stays a sum, and is divided by l only at the very end.",
-           either_bracket},
-          {"uneven-splits",
-           1,
-           {},
-           "1 and 23 keys, or 24 keys one by one, are as good as two halves.",
-           "The weight of a side comes from its m and l alone, not from how many keys or blocks it had.",
-           uneven_splits},
-          {"odd-sizes",
-           1,
-           {"two-halves"},
-           "Any number of rows and any head_dim is merged to the last element.",
-           "Take the numbers of rows and columns from acc.out; they need not be equal, even, or larger than "
-           "1.",
-           odd_sizes},
-          {"block-unchanged",
-           1,
-           {"two-halves"},
-           "Only acc is written; block is read.",
-           "The block may be merged again elsewhere: leave its O, m and l as they are.",
-           block_unchanged},
-          {"drives-the-ring",
-           2,
-           {"two-halves"},
-           "The library's ring on 3 ranks, with your merge in it, equals the oracle.",
-           "The ring starts from (0, -inf, 0) and meets blocks that some rows do not see at all.",
-           drives_the_ring},
-      }};
+template <>
+std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
+  return {kTwoHalves,     kNothingWithNothing, kNothingOnOneSide, kOneSidedRows,
+          kExtremeMaxima, kEitherOrder,        kEitherBracket,    kUnevenSplits,
+          kOddSizes,      kBlockUnchanged,     kDrivesTheRing};
 }
 
 }  // namespace ringcraft::judge

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "exercise.hpp"
 #include "judge/checks/block_trial.hpp"
 #include "judge/checks/head_trial.hpp"
 #include "judge/checks/lesson.hpp"
@@ -82,307 +83,322 @@ void require_attention(Trial& trial, const Head& head, TileSize tile) {
 
 // ---- the checks
 
-void one_tile(Trial& trial) {
-  for (const HeadShape& shape : {HeadShape{6, 9, 4}, HeadShape{5, 3, 7}})
-    require_attention(trial, forward_head(trial, shape, full_mask()), {16, 16});
-}
+const Check kOneTile{
+    .claim = "One tile that holds the whole problem gives attention.",
+    .id = "one-tile",
+    .weight = 3,
+    .hint =
+        "With one tile nothing is carried: scores, maximum of the row, weights, their sum into l, weights "
+        "times v into O. You do not divide; finish does.",
+    .run{[](Trial& trial) {
+      for (const HeadShape& shape : {HeadShape{6, 9, 4}, HeadShape{5, 3, 7}})
+        require_attention(trial, forward_head(trial, shape, full_mask()), {16, 16});
+    }},
+};
 
-void rising_maximum(Trial& trial) {
-  // One query of 1, scores of k_j ln 2: rising, the maximum grows in every tile; falling, in the first one
-  // only.
-  for (const double slope : {1.0, -1.0}) {
-    Head head = forward_head(trial, {1, 10, 1}, full_mask());
-    head.name = slope > 0 ? "scores that rise from key to key" : "scores that fall from key to key";
-    head.problem.softmax_scale = std::log(2.0);
-    head.in.q.values<double>()[0] = 1;
-    for (std::size_t j = 0; j < 10; ++j) head.in.k.values<double>()[j] = slope * static_cast<double>(j);
-    require_attention(trial, head, {1, 2});
-  }
-}
+const Check kRisingMaximum{
+    .claim = "The maximum may grow in every tile, or never after the first.",
+    .id = "rising-maximum",
+    .weight = 2,
+    .needs = {"one-tile"},
+    .hint =
+        "What was added to l and O before was measured against the old maximum: which number, at most 1, "
+        "brings both to the new one?",
+    .run{[](Trial& trial) {
+      // One query of 1, scores of k_j ln 2: rising, the maximum grows in every tile; falling, in the first
+      // one only.
+      for (const double slope : {1.0, -1.0}) {
+        Head head = forward_head(trial, {1, 10, 1}, full_mask());
+        head.name = slope > 0 ? "scores that rise from key to key" : "scores that fall from key to key";
+        head.problem.softmax_scale = std::log(2.0);
+        head.in.q.values<double>()[0] = 1;
+        for (std::size_t j = 0; j < 10; ++j) head.in.k.values<double>()[j] = slope * static_cast<double>(j);
+        require_attention(trial, head, {1, 2});
+      }
+    }},
+};
 
-void key_tiles(Trial& trial) {
-  for (const Data data : {Data::kNormal, Data::kPeaked}) {
-    require_attention(trial, forward_head(trial, {6, 12, 4}, full_mask(), data), {16, 3});
-    require_attention(trial, forward_head(trial, {6, 12, 4}, full_mask(), data), {16, 1});
-  }
-}
+const Check kKeyTiles{
+    .claim = "Many tiles of keys, all rows in one tile.",
+    .id = "key-tiles",
+    .weight = 2,
+    .needs = {"one-tile"},
+    .hint = "l and O carry the same factor, row by row; and the division is not yours.",
+    .run{[](Trial& trial) {
+      for (const Data data : {Data::kNormal, Data::kPeaked}) {
+        require_attention(trial, forward_head(trial, {6, 12, 4}, full_mask(), data), {16, 3});
+        require_attention(trial, forward_head(trial, {6, 12, 4}, full_mask(), data), {16, 1});
+      }
+    }},
+};
 
-void row_tiles(Trial& trial) {
-  for (const Index rows : {1, 2, 4})
-    require_attention(trial, forward_head(trial, {8, 5, 3}, full_mask()), {rows, 16});
-}
+const Check kRowTiles{
+    .claim = "Many tiles of rows, all keys in one tile.",
+    .id = "row-tiles",
+    .weight = 1,
+    .needs = {"one-tile"},
+    .hint = "Row i of the tile is row t.row0 + i of q and of the state.",
+    .run{[](Trial& trial) {
+      for (const Index rows : {1, 2, 4})
+        require_attention(trial, forward_head(trial, {8, 5, 3}, full_mask()), {rows, 16});
+    }},
+};
 
-void any_tile(Trial& trial) {
-  const Head head = forward_head(trial, {11, 13, 5}, full_mask(), Data::kPeaked);
-  for (const TileSize tile :
-       {TileSize{1, 1}, {1, 64}, {64, 1}, {4, 5}, {5, 4}, {7, 3}, {10, 12}, {11, 13}, {12, 14}, {256, 256}})
-    require_attention(trial, head, tile);
-}
+const Check kAnyTile{
+    .claim = "Tiles of 1 x 1, tiles that do not divide the sizes, tiles larger than the problem.",
+    .id = "any-tile",
+    .weight = 2,
+    .needs = {"key-tiles", "row-tiles"},
+    .hint =
+        "The last tile of a row or column is smaller: t.rows() and t.keys() know, the tile size does not.",
+    .run{[](Trial& trial) {
+      const Head head = forward_head(trial, {11, 13, 5}, full_mask(), Data::kPeaked);
+      constexpr TileSize kTiles[] = {{1, 1}, {1, 64},  {64, 1},  {4, 5},   {5, 4},
+                                     {7, 3}, {10, 12}, {11, 13}, {12, 14}, {256, 256}};
+      for (const TileSize tile : kTiles) require_attention(trial, head, tile);
+    }},
+};
 
-void masks(Trial& trial) {
-  Mask two_sided = window_mask(4), packed = causal_mask();
-  two_sided.right = 2;
-  packed.cu_seqlens = {0, 1, 6, 13, 17};
-  for (const Mask& mask : {causal_mask(), window_mask(3), two_sided, packed})
-    for (const TileSize tile : {TileSize{4, 4}, {3, 5}, {5, 2}, {32, 32}})
-      require_attention(trial, forward_head(trial, {17, 17, 3}, mask), tile);
-}
+const Check kMasks{
+    .claim = "Causal, windowed, two-sided and packed masks.",
+    .id = "masks",
+    .weight = 2,
+    .needs = {"any-tile"},
+    .hint =
+        "A score that is not visible has weight 0, not exp(0): which span does visible_scores give you, and "
+        "what does it write into the others?",
+    .run{[](Trial& trial) {
+      Mask two_sided = window_mask(4), packed = causal_mask();
+      two_sided.right = 2;
+      packed.cu_seqlens = {0, 1, 6, 13, 17};
+      for (const Mask& mask : {causal_mask(), window_mask(3), two_sided, packed})
+        for (const TileSize tile : {TileSize{4, 4}, {3, 5}, {5, 2}, {32, 32}})
+          require_attention(trial, forward_head(trial, {17, 17, 3}, mask), tile);
+    }},
+};
 
 // Rows before the first key, rows behind the last one, and a block that nobody sees; from the identity and
 // into a state that has seen other keys before.
-void blind_rows(Trial& trial) {
-  const HeadShape early{12, 8, 3, 0, 5}, late{12, 8, 3, 4, 0}, none{6, 5, 3, 40, 0};
-  for (const auto& [shape, mask] :
-       {std::pair{early, causal_mask()}, {late, window_mask(3)}, {none, window_mask(7)}}) {
-    const Head head = forward_head(trial, shape, mask);
-    State state = attended(trial, head, {4, 3});
-    for (Index i = 0; i < head.rows(); ++i) {
-      const auto a = static_cast<std::size_t>(i);
-      if (head.ranges.begin[a] < head.ranges.end[a]) continue;
-      if (state.view().sum[a] != 0)
-        throw Wrong(head.name + ": row " + std::to_string(i) + " sees no key, and its l is " +
-                    std::to_string(state.view().sum[a]) + " in place of 0");
-    }
-    require_head(head.name, head, ended(std::move(state)));
-  }
-  // A state that has seen eight keys, and then eight that lie far outside of a window.
-  const Head before = forward_head(trial, {12, 8, 3, 4, 0}, full_mask());
-  const Head blind = forward_head(trial, {12, 8, 3, 60, 0}, window_mask(3));
-  State state = attended(trial, before, {4, 3});
-  add_keys(trial, blind, state, 0, blind.keys(), {4, 3});
-  require_head("a state of " + before.name + ", and then 8 keys that no row sees", before,
-               ended(std::move(state)));
-}
+const Check kBlindRows{
+    .claim = "Rows that see no key of a tile, or none at all, stay as they were, without a NaN.",
+    .id = "blind-rows",
+    .weight = 2,
+    .needs = {"any-tile"},
+    .hint = "An empty span has no maximum: what must happen to m, l and O of that row?",
+    .run{[](Trial& trial) {
+      const HeadShape early{12, 8, 3, 0, 5}, late{12, 8, 3, 4, 0}, none{6, 5, 3, 40, 0};
+      for (const auto& [shape, mask] :
+           {std::pair{early, causal_mask()}, {late, window_mask(3)}, {none, window_mask(7)}}) {
+        const Head head = forward_head(trial, shape, mask);
+        State state = attended(trial, head, {4, 3});
+        for (Index i = 0; i < head.rows(); ++i) {
+          const auto a = static_cast<std::size_t>(i);
+          if (head.ranges.begin[a] < head.ranges.end[a]) continue;
+          if (state.view().sum[a] != 0)
+            throw Wrong(head.name + ": row " + std::to_string(i) + " sees no key, and its l is " +
+                        std::to_string(state.view().sum[a]) + " in place of 0");
+        }
+        require_head(head.name, head, ended(std::move(state)));
+      }
+      // A state that has seen eight keys, and then eight that lie far outside of a window.
+      const Head before = forward_head(trial, {12, 8, 3, 4, 0}, full_mask());
+      const Head blind = forward_head(trial, {12, 8, 3, 60, 0}, window_mask(3));
+      State state = attended(trial, before, {4, 3});
+      add_keys(trial, blind, state, 0, blind.keys(), {4, 3});
+      require_head("a state of " + before.name + ", and then 8 keys that no row sees", before,
+                   ended(std::move(state)));
+    }},
+};
 
-void hot_scores(Trial& trial) {
-  for (const Data data : verify::kAllData) {
-    require_attention(trial, forward_head(trial, {9, 17, 6}, full_mask(), data), {4, 3});
-    require_attention(trial, forward_head(trial, {15, 15, 6}, causal_mask(), data), {4, 4});
-  }
-}
+const Check kHotScores{
+    .claim = "Scores of hundreds and of +-20000, above and below zero, neither overflow nor vanish.",
+    .id = "hot-scores",
+    .weight = 2,
+    .needs = {"any-tile"},
+    .hint =
+        "Each row has a maximum of its own, over all keys that it has seen so far, and no exponent is "
+        "positive.",
+    .run{[](Trial& trial) {
+      for (const Data data : verify::kAllData) {
+        require_attention(trial, forward_head(trial, {9, 17, 6}, full_mask(), data), {4, 3});
+        require_attention(trial, forward_head(trial, {15, 15, 6}, causal_mask(), data), {4, 4});
+      }
+    }},
+};
 
-void adds_to_the_state(Trial& trial) {
-  const Head head = forward_head(trial, {10, 14, 4, 2, 0}, window_mask(9), Data::kPeaked);
-  const auto in_order = [&](const std::string& label, const std::vector<std::pair<Index, Index>>& parts) {
-    State state(head.rows(), head.head_dim());
-    for (const auto& [first, last] : parts) add_keys(trial, head, state, first, last, {3, 4});
-    require_head(head.name + ", " + label, head, ended(std::move(state)));
-  };
-  in_order("keys 0 to 6, then 7 to 13", {{0, 7}, {7, 14}});
-  in_order("keys 7 to 13, then 0 to 6", {{7, 14}, {0, 7}});
-  in_order("keys in parts of 1, 9 and 4", {{9, 10}, {0, 9}, {10, 14}});
-}
+const Check kAddsToTheState{
+    .claim = "Keys that come in several calls, in any order, give what one call gives.",
+    .id = "adds-to-the-state",
+    .weight = 2,
+    .needs = {"any-tile"},
+    .hint = "The state that you get may have seen other keys already: continue from its m, l and O.",
+    .run{[](Trial& trial) {
+      const Head head = forward_head(trial, {10, 14, 4, 2, 0}, window_mask(9), Data::kPeaked);
+      const auto in_order = [&](const std::string& label, const std::vector<std::pair<Index, Index>>& parts) {
+        State state(head.rows(), head.head_dim());
+        for (const auto& [first, last] : parts) add_keys(trial, head, state, first, last, {3, 4});
+        require_head(head.name + ", " + label, head, ended(std::move(state)));
+      };
+      in_order("keys 0 to 6, then 7 to 13", {{0, 7}, {7, 14}});
+      in_order("keys 7 to 13, then 0 to 6", {{7, 14}, {0, 7}});
+      in_order("keys in parts of 1, 9 and 4", {{9, 10}, {0, 9}, {10, 14}});
+    }},
+};
 
-void odd_sizes(Trial& trial) {
-  for (const HeadShape& shape :
-       {HeadShape{1, 1, 1}, {1, 9, 2}, {7, 1, 3}, {3, 13, 1}, {33, 21, 65}, {0, 5, 4}, {4, 0, 4}})
-    for (const TileSize tile : {TileSize{2, 3}, {256, 256}})
-      require_attention(trial, forward_head(trial, shape, full_mask()), tile);
-  for (const double scale : {0.0, -0.7, 1.0}) {
-    Head head = forward_head(trial, {6, 8, 4}, full_mask());
-    head.problem.softmax_scale = scale;
-    head.name += ", softmax_scale " + std::to_string(scale);
-    require_attention(trial, head, {3, 3});
-  }
-}
+const Check kOddSizes{
+    .claim = "Any number of rows, keys and columns, 0 and 1 included, and any softmax_scale.",
+    .id = "odd-sizes",
+    .weight = 1,
+    .needs = {"any-tile"},
+    .hint =
+        "Take rows from q, keys from k, columns from q; none of them need be equal, even, or larger than 1.",
+    .run{[](Trial& trial) {
+      for (const HeadShape& shape :
+           {HeadShape{1, 1, 1}, {1, 9, 2}, {7, 1, 3}, {3, 13, 1}, {33, 21, 65}, {0, 5, 4}, {4, 0, 4}})
+        for (const TileSize tile : {TileSize{2, 3}, {256, 256}})
+          require_attention(trial, forward_head(trial, shape, full_mask()), tile);
+      for (const double scale : {0.0, -0.7, 1.0}) {
+        Head head = forward_head(trial, {6, 8, 4}, full_mask());
+        head.problem.softmax_scale = scale;
+        head.name += ", softmax_scale " + std::to_string(scale);
+        require_attention(trial, head, {3, 3});
+      }
+    }},
+};
 
 // out is a weighted mean of the rows of v, and the weights do not depend on v.
-void mean_of_values(Trial& trial) {
-  Head head = forward_head(trial, {9, 11, 3}, causal_mask());
-  std::ranges::fill(head.in.v.values<double>(), 1.0);
-  head.name += ", all values 1";
-  const verify::Answer answer = ended(attended(trial, head, {2, 3}));
-  for (const double x : answer.out.values<double>())
-    if (!(std::fabs(x - 1) <= 1e-13))
-      throw Wrong(head.name + ": out holds " + std::to_string(x) + " in place of 1");
-  for (std::size_t j = 0; j < 11; ++j)
-    for (std::size_t c = 0; c < 3; ++c)
-      head.in.v.values<double>()[3 * j + c] = std::pow(10.0, static_cast<double>(c)) * static_cast<double>(j);
-  head.name = "values of j, 10 j and 100 j";
-  require_attention(trial, head, {2, 3});
-}
+const Check kMeanOfValues{
+    .claim = "Values of 1 give an out of 1: out is a weighted mean of the values.",
+    .id = "mean-of-values",
+    .weight = 1,
+    .needs = {"key-tiles"},
+    .hint =
+        "With v = 1 every column of O is l itself: which of the two did you forget to rescale, or to add to?",
+    .run{[](Trial& trial) {
+      Head head = forward_head(trial, {9, 11, 3}, causal_mask());
+      std::ranges::fill(head.in.v.values<double>(), 1.0);
+      head.name += ", all values 1";
+      const verify::Answer answer = ended(attended(trial, head, {2, 3}));
+      for (const double x : answer.out.values<double>())
+        if (!(std::fabs(x - 1) <= 1e-13))
+          throw Wrong(head.name + ": out holds " + std::to_string(x) + " in place of 1");
+      for (std::size_t j = 0; j < 11; ++j)
+        for (std::size_t c = 0; c < 3; ++c)
+          head.in.v.values<double>()[3 * j + c] =
+              std::pow(10.0, static_cast<double>(c)) * static_cast<double>(j);
+      head.name = "values of j, 10 j and 100 j";
+      require_attention(trial, head, {2, 3});
+    }},
+};
 
 // What a row does not see must not change it, and what it sees must.
-void leaks(Trial& trial) {
-  const HeadShape shape{13, 13, 4};
-  for (const Mask& mask : {causal_mask(), window_mask(4)})
-    for (const Index key : {0, 5, 12}) {
-      Head head = forward_head(trial, shape, mask);
-      const verify::Answer before = ended(attended(trial, head, {4, 5}));
-      for (double& x : head_of<double>(head.in.k, 0, 0).row(key)) x += 0.5;
-      for (double& x : head_of<double>(head.in.v, 0, 0).row(key)) x -= 0.25;
-      const verify::Answer after = ended(attended(trial, head, {4, 5}));
-      for (Index i = 0; i < shape.rows; ++i) {
-        const auto a = static_cast<std::size_t>(i);
-        const bool sees = head.ranges.begin[a] <= key && key < head.ranges.end[a];
-        const bool same = before.lse.values<double>()[a] == after.lse.values<double>()[a] &&
-                          std::ranges::equal(head_of<double>(before.out, 0, 0).row(i),
-                                             head_of<double>(after.out, 0, 0).row(i));
-        if (sees == same)
-          throw Wrong(head.name + ": key " + std::to_string(key) + " was changed, and row " +
-                      std::to_string(i) +
-                      (sees ? ", which sees it, stays as it was" : ", which does not see it, changes"));
-      }
-    }
-}
+const Check kLeaks{
+    .claim = "Changing a key changes exactly the rows that see it.",
+    .id = "leaks",
+    .weight = 1,
+    .needs = {"masks"},
+    .hint = "Does a score outside of the visible span get into the maximum, into l, or into O?",
+    .run{[](Trial& trial) {
+      const HeadShape shape{13, 13, 4};
+      for (const Mask& mask : {causal_mask(), window_mask(4)})
+        for (const Index key : {0, 5, 12}) {
+          Head head = forward_head(trial, shape, mask);
+          const verify::Answer before = ended(attended(trial, head, {4, 5}));
+          for (double& x : head_of<double>(head.in.k, 0, 0).row(key)) x += 0.5;
+          for (double& x : head_of<double>(head.in.v, 0, 0).row(key)) x -= 0.25;
+          const verify::Answer after = ended(attended(trial, head, {4, 5}));
+          for (Index i = 0; i < shape.rows; ++i) {
+            const auto a = static_cast<std::size_t>(i);
+            const bool sees = head.ranges.begin[a] <= key && key < head.ranges.end[a];
+            const bool same = before.lse.values<double>()[a] == after.lse.values<double>()[a] &&
+                              std::ranges::equal(head_of<double>(before.out, 0, 0).row(i),
+                                                 head_of<double>(after.out, 0, 0).row(i));
+            if (sees == same)
+              throw Wrong(head.name + ": key " + std::to_string(key) + " was changed, and row " +
+                          std::to_string(i) +
+                          (sees ? ", which sees it, stays as it was" : ", which does not see it, changes"));
+          }
+        }
+    }},
+};
 
-void inputs_unchanged(Trial& trial) {
-  constexpr const char* kNames[] = {"q", "k", "v", "ranges"};
-  const Head head = forward_head(trial, {7, 9, 4}, causal_mask());
-  State state(head.rows(), head.head_dim());
-  const std::uint32_t changed = add_keys(trial, head, state, 0, head.keys(), {3, 4});
-  require_unchanged("your function", changed, kNames);
-}
+const Check kInputsUnchanged{
+    .claim = "Only the state is written; q, k and v are read.",
+    .id = "inputs-unchanged",
+    .weight = 1,
+    .needs = {"one-tile"},
+    .hint = "Scale the scores, not the queries: q is used again by the next tile and by the caller.",
+    .run{[](Trial& trial) {
+      constexpr const char* kNames[] = {"q", "k", "v", "ranges"};
+      const Head head = forward_head(trial, {7, 9, 4}, causal_mask());
+      State state(head.rows(), head.head_dim());
+      const std::uint32_t changed = add_keys(trial, head, state, 0, head.keys(), {3, 4});
+      require_unchanged("your function", changed, kNames);
+    }},
+};
 
-void case_table(Trial& trial) {
-  for (const TileSize tile : {TileSize{5, 3}, TileSize{}})
-    require_forward(some_blocks(trial, tile.rows == 5 ? 0 : 1, 6), [&](const HeadForward& h) {
-      std::vector<double> sum(static_cast<std::size_t>(h.q.rows), 0.0);
-      std::ranges::fill(h.out.data, 0.0);
-      std::ranges::fill(h.lse, -kInfinity);
-      const Partial<double> acc{h.out, h.lse, sum};
-      trial.call<BlockwiseForward>(h.q, h.k, h.v, h.ranges, h.softmax_scale, acc, tile);
-      end(acc);
-    });
-}
+const Check kCaseTable{
+    .claim =
+        "Blocks of the harness's table: shards against foreign blocks, every mask, layout and kind of data.",
+    .id = "case-table",
+    .weight = 2,
+    .needs = {"masks", "blind-rows"},
+    .hint = "Look at the case's name: which of its words does your function not handle?",
+    .run{[](Trial& trial) {
+      for (const TileSize tile : {TileSize{5, 3}, TileSize{}})
+        require_forward(some_blocks(trial, tile.rows == 5 ? 0 : 1, 6), [&](const HeadForward& h) {
+          std::vector<double> sum(static_cast<std::size_t>(h.q.rows), 0.0);
+          std::ranges::fill(h.out.data, 0.0);
+          std::ranges::fill(h.lse, -kInfinity);
+          const Partial<double> acc{h.out, h.lse, sum};
+          trial.call<BlockwiseForward>(h.q, h.k, h.v, h.ranges, h.softmax_scale, acc, tile);
+          end(acc);
+        });
+    }},
+};
 
 constexpr std::uint64_t kLittleMemory = 192 << 20;  // no 8000 x 8000 numbers, not even of float
 
-void long_sequence(Trial& trial) {
-  constexpr Index kTokens = 8'000;
-  constexpr Position kWindow = 12;
-  const Head head = make_head(trial, {kTokens, kTokens, 2}, window_mask(kWindow));
-  const verify::Answer got = ended(attended(trial, head, {64, 64}));
-  require_pieces(head.name, pieces_of(head, kWindow), got, {"out", "lse"});
-}
+const Check kLongSequence{
+    .claim = "8000 tokens under a window in a process of 192 MB: their score matrix would take 512 MB.",
+    .id = "long-sequence",
+    .weight = 2,
+    .needs = {"masks"},
+    .hint =
+        "What do you allocate? A tile of scores is all that may grow with rows times keys, and it is given.",
+    .workers = {.address_bytes = kLittleMemory},
+    .run{[](Trial& trial) {
+      constexpr Index kTokens = 8'000;
+      constexpr Position kWindow = 12;
+      const Head head = make_head(trial, {kTokens, kTokens, 2}, window_mask(kWindow));
+      const verify::Answer got = ended(attended(trial, head, {64, 64}));
+      require_pieces(head.name, pieces_of(head, kWindow), got, {"out", "lse"});
+    }},
+};
 
-void drives_the_ring(Trial& trial) {
-  const auto ring = [&](Layout layout, Mask mask, Data data) {
-    const Problem problem = make_problem({1, 4, 2, 31, 6}, std::move(mask), layout, 3);
-    require_right_ring(trial, verify::make_case(problem, data, trial.seed()));
-  };
-  ring(Layout::kContiguous, causal_mask(), Data::kNormal);
-  ring(Layout::kZigzag, window_mask(7), Data::kHot);
-}
+const Check kDrivesTheRing{
+    .claim = "The library's ring on 3 ranks, with your function in it, equals the oracle.",
+    .id = "drives-the-ring",
+    .weight = 2,
+    .needs = {"any-tile"},
+    .hint = "Every step of the ring calls your function with another block and other key ranges.",
+    .run{[](Trial& trial) {
+      const auto ring = [&](Layout layout, Mask mask, Data data) {
+        const Problem problem = make_problem({1, 4, 2, 31, 6}, std::move(mask), layout, 3);
+        require_right_ring(trial, verify::make_case(problem, data, trial.seed()));
+      };
+      ring(Layout::kContiguous, causal_mask(), Data::kNormal);
+      ring(Layout::kZigzag, window_mask(7), Data::kHot);
+    }},
+};
 
 }  // namespace
 
-Lesson lesson_105() {
-  return {
-      .number = 105,
-      .name = "105_blockwise",
-      .title = "Blockwise attention",
-      .source = "src/ringcraft/attention/blockwise_forward.cpp",
-      .function = "blockwise_forward",
-      .allowed = {"ringcraft::merge", "ringcraft::merged", "ringcraft::online_scan",
-                  "ringcraft::set_identity"},  // lessons 103 and 104 wrote the first three
-      .checks = {
-          {"one-tile",
-           3,
-           {},
-           "One tile that holds the whole problem gives attention.",
-           "With one tile nothing is carried: scores, maximum of the row, weights, their sum into l, weights "
-           "times v into O. You do not divide; finish does.",
-           one_tile},
-          {"rising-maximum",
-           2,
-           {"one-tile"},
-           "The maximum may grow in every tile, or never after the first.",
-           "What was added to l and O before was measured against the old maximum: which number, at most 1, "
-           "brings both to the new one?",
-           rising_maximum},
-          {"key-tiles",
-           2,
-           {"one-tile"},
-           "Many tiles of keys, all rows in one tile.",
-           "l and O carry the same factor, row by row; and the division is not yours.",
-           key_tiles},
-          {"row-tiles",
-           1,
-           {"one-tile"},
-           "Many tiles of rows, all keys in one tile.",
-           "Row i of the tile is row t.row0 + i of q and of the state.",
-           row_tiles},
-          {"any-tile",
-           2,
-           {"key-tiles", "row-tiles"},
-           "Tiles of 1 x 1, tiles that do not divide the sizes, tiles larger than the problem.",
-           "The last tile of a row or column is smaller: t.rows() and t.keys() know, the tile size does not.",
-           any_tile},
-          {"masks",
-           2,
-           {"any-tile"},
-           "Causal, windowed, two-sided and packed masks.",
-           "A score that is not visible has weight 0, not exp(0): which span does visible_scores give you, "
-           "and what does it write into the others?",
-           masks},
-          {"blind-rows",
-           2,
-           {"any-tile"},
-           "Rows that see no key of a tile, or none at all, stay as they were, without a NaN.",
-           "An empty span has no maximum: what must happen to m, l and O of that row?",
-           blind_rows},
-          {"hot-scores",
-           2,
-           {"any-tile"},
-           "Scores of hundreds and of +-20000, above and below zero, neither overflow nor vanish.",
-           "Each row has a maximum of its own, over all keys that it has seen so far, and no exponent is "
-           "positive.",
-           hot_scores},
-          {"adds-to-the-state",
-           2,
-           {"any-tile"},
-           "Keys that come in several calls, in any order, give what one call gives.",
-           "The state that you get may have seen other keys already: continue from its m, l and O.",
-           adds_to_the_state},
-          {"odd-sizes",
-           1,
-           {"any-tile"},
-           "Any number of rows, keys and columns, 0 and 1 included, and any softmax_scale.",
-           "Take rows from q, keys from k, columns from q; none of them need be equal, even, or larger than "
-           "1.",
-           odd_sizes},
-          {"mean-of-values",
-           1,
-           {"key-tiles"},
-           "Values of 1 give an out of 1: out is a weighted mean of the values.",
-           "With v = 1 every column of O is l itself: which of the two did you forget to rescale, or to add "
-           "to?",
-           mean_of_values},
-          {"leaks",
-           1,
-           {"masks"},
-           "Changing a key changes exactly the rows that see it.",
-           "Does a score outside of the visible span get into the maximum, into l, or into O?",
-           leaks},
-          {"inputs-unchanged",
-           1,
-           {"one-tile"},
-           "Only the state is written; q, k and v are read.",
-           "Scale the scores, not the queries: q is used again by the next tile and by the caller.",
-           inputs_unchanged},
-          {"case-table",
-           2,
-           {"masks", "blind-rows"},
-           "Blocks of the harness's table: shards against foreign blocks, every mask, layout and kind of "
-           "data.",
-           "Look at the case's name: which of its words does your function not handle?",
-           case_table},
-          {"long-sequence",
-           2,
-           {"masks"},
-           "8000 tokens under a window in a process of 192 MB: their score matrix would take 512 MB.",
-           "What do you allocate? A tile of scores is all that may grow with rows times keys, and it is "
-           "given.",
-           long_sequence,
-           {.address_bytes = kLittleMemory}},
-          {"drives-the-ring",
-           2,
-           {"any-tile"},
-           "The library's ring on 3 ranks, with your function in it, equals the oracle.",
-           "Every step of the ring calls your function with another block and other key ranges.",
-           drives_the_ring},
-      }};
+template <>
+std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
+  return {kOneTile,         kRisingMaximum, kKeyTiles,       kRowTiles,     kAnyTile,      kMasks,
+          kBlindRows,       kHotScores,     kAddsToTheState, kOddSizes,     kMeanOfValues, kLeaks,
+          kInputsUnchanged, kCaseTable,     kLongSequence,   kDrivesTheRing};
 }
 
 }  // namespace ringcraft::judge

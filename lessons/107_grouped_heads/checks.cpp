@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "exercise.hpp"
 #include "judge/checks/block_trial.hpp"
 #include "judge/checks/head_trial.hpp"
 #include "judge/checks/lesson.hpp"
@@ -145,61 +146,131 @@ void require_backward(Trial& trial, const Head& head,
 
 // ---- forward
 
-void equal_heads(Trial& trial) { require_forward(trial, heads(trial, 3, 3)); }
+const Check kEqualHeads{
+    .claim = "Forward, as many KV heads as heads: head h reads KV head h.",
+    .id = "equal-heads",
+    .weight = 1,
+    .hint = "head_of gives the matrix of one head of one batch entry: which ones belong together?",
+    .run{[](Trial& trial) { require_forward(trial, heads(trial, 3, 3)); }},
+};
 
-void grouped(Trial& trial) {
-  for (const auto& [count, kv_heads] : {std::pair<Index, Index>{8, 2}, {6, 3}, {6, 2}})
-    require_forward(trial, heads(trial, count, kv_heads));
-}
+const Check kGrouped{
+    .claim = "Forward, 8 heads on 2, 6 on 3 and 6 on 2: neighbours share a KV head.",
+    .id = "grouped",
+    .weight = 3,
+    .needs = {"equal-heads"},
+    .hint = "How many query heads share one KV head, and are they neighbours or every so many-th?",
+    .run{[](Trial& trial) {
+      for (const auto& [count, kv_heads] : {std::pair<Index, Index>{8, 2}, {6, 3}, {6, 2}})
+        require_forward(trial, heads(trial, count, kv_heads));
+    }},
+};
 
-void one_kv_head(Trial& trial) { require_forward(trial, heads(trial, 4, 1)); }
+const Check kOneKvHead{
+    .claim = "Forward, 4 heads on 1: all read the same KV head.",
+    .id = "one-kv-head",
+    .weight = 1,
+    .needs = {"equal-heads"},
+    .hint = "What is the group when there is one KV head, and what do your divisions give then?",
+    .run{[](Trial& trial) { require_forward(trial, heads(trial, 4, 1)); }},
+};
 
-void batch(Trial& trial) {
-  require_forward(trial, heads(trial, 2, 2, 3));
-  require_forward(trial, heads(trial, 3, 3, 2));
-}
+const Check kBatch{
+    .claim = "Forward, several batch entries: each has its own keys and values.",
+    .id = "batch",
+    .weight = 2,
+    .needs = {"equal-heads"},
+    .hint = "A batch entry is a sequence of its own: do all five tensors of a head come from the same one?",
+    .run{[](Trial& trial) {
+      require_forward(trial, heads(trial, 2, 2, 3));
+      require_forward(trial, heads(trial, 3, 3, 2));
+    }},
+};
 
-void adds_to_the_state(Trial& trial) {
-  const Head head = heads(trial, 6, 3, 2, full_mask());
-  RowState state = identity(head);
-  add_keys(trial, head, state, 4, 7);
-  add_keys(trial, head, state, 0, 4);
-  require_head(head.name + ", keys 4 to 6, then 0 to 3", head, ended(std::move(state)), {"out", "lse"});
-}
+const Check kAddsToTheState{
+    .claim = "Forward adds to the state that it gets.",
+    .id = "adds-to-the-state",
+    .weight = 1,
+    .needs = {"grouped", "batch"},
+    .hint = "The state may have seen other keys: it is not yours to begin or to end.",
+    .run{[](Trial& trial) {
+      const Head head = heads(trial, 6, 3, 2, full_mask());
+      RowState state = identity(head);
+      add_keys(trial, head, state, 4, 7);
+      add_keys(trial, head, state, 0, 4);
+      require_head(head.name + ", keys 4 to 6, then 0 to 3", head, ended(std::move(state)), {"out", "lse"});
+    }},
+};
 
 // ---- backward
 
-void gradients_equal_heads(Trial& trial) { require_backward(trial, heads(trial, 3, 3)); }
+const Check kGradientsEqualHeads{
+    .claim = "Backward, as many KV heads as heads.",
+    .id = "gradients-equal-heads",
+    .weight = 1,
+    .hint = "q, dout, lse, delta and dq belong to the query head; k, v, dk and dv to the KV head.",
+    .run{[](Trial& trial) { require_backward(trial, heads(trial, 3, 3)); }},
+};
 
-void gradients_of_queries(Trial& trial) {
-  for (const auto& [count, kv_heads] : {std::pair<Index, Index>{8, 2}, {6, 3}, {4, 1}})
-    require_backward(trial, heads(trial, count, kv_heads), {"dq"});
-}
+const Check kGradientsOfQueries{
+    .claim = "Backward, grouped: dq of every query head.",
+    .id = "gradients-of-queries",
+    .weight = 2,
+    .needs = {"gradients-equal-heads"},
+    .hint = "dq of a head comes from this head alone; is it read with the right KV head?",
+    .run{[](Trial& trial) {
+      for (const auto& [count, kv_heads] : {std::pair<Index, Index>{8, 2}, {6, 3}, {4, 1}})
+        require_backward(trial, heads(trial, count, kv_heads), {"dq"});
+    }},
+};
 
-void gradients_of_keys(Trial& trial) {
-  for (const auto& [count, kv_heads] : {std::pair<Index, Index>{8, 2}, {6, 3}, {6, 2}, {4, 1}})
-    require_backward(trial, heads(trial, count, kv_heads), {"dk", "dv"});
-}
+const Check kGradientsOfKeys{
+    .claim = "Backward, grouped: dk and dv are sums over the heads of the group.",
+    .id = "gradients-of-keys",
+    .weight = 3,
+    .needs = {"gradients-equal-heads"},
+    .hint =
+        "Each KV head was read by the whole group: what do the heads of the group do to its dk and dv, one "
+        "after the other?",
+    .run{[](Trial& trial) {
+      for (const auto& [count, kv_heads] : {std::pair<Index, Index>{8, 2}, {6, 3}, {6, 2}, {4, 1}})
+        require_backward(trial, heads(trial, count, kv_heads), {"dk", "dv"});
+    }},
+};
 
-void gradients_of_a_batch(Trial& trial) {
-  require_backward(trial, heads(trial, 2, 2, 3));
-  require_backward(trial, heads(trial, 3, 3, 2));
-}
+const Check kGradientsOfABatch{
+    .claim = "Backward, several batch entries.",
+    .id = "gradients-of-a-batch",
+    .weight = 2,
+    .needs = {"gradients-equal-heads"},
+    .hint = "Sequences of a batch share no keys, so they share no gradients.",
+    .run{[](Trial& trial) {
+      require_backward(trial, heads(trial, 2, 2, 3));
+      require_backward(trial, heads(trial, 3, 3, 2));
+    }},
+};
 
-void adds_gradients(Trial& trial) {
-  const Head head = heads(trial, 6, 2, 2);
-  const Gradients from_0 = gradients_from(trial, head, 0), from_1 = gradients_from(trial, head, 1);
-  const auto require_one_more = [&](const char* name, const Buffer& more, const Buffer& less) {
-    for (std::size_t i = 0; i < more.values<double>().size(); ++i)
-      if (!(std::fabs(more.values<double>()[i] - less.values<double>()[i] - 1) <= 1e-12))
-        throw Wrong(head.name + ": " + name + " held 1, and element " + std::to_string(i) + " becomes " +
-                    std::to_string(more.values<double>()[i]) + "; it becomes " +
-                    std::to_string(less.values<double>()[i]) + " from 0");
-  };
-  require_one_more("dq", from_1.dq, from_0.dq);
-  require_one_more("dk", from_1.dkv.k, from_0.dkv.k);
-  require_one_more("dv", from_1.dkv.v, from_0.dkv.v);
-}
+const Check kAddsGradients{
+    .claim = "Backward adds to what dq, dk and dv hold.",
+    .id = "adds-gradients",
+    .weight = 1,
+    .needs = {"gradients-of-queries", "gradients-of-keys"},
+    .hint = "Who has set dq and dk to zero, and would your function notice if nobody had?",
+    .run{[](Trial& trial) {
+      const Head head = heads(trial, 6, 2, 2);
+      const Gradients from_0 = gradients_from(trial, head, 0), from_1 = gradients_from(trial, head, 1);
+      const auto require_one_more = [&](const char* name, const Buffer& more, const Buffer& less) {
+        for (std::size_t i = 0; i < more.values<double>().size(); ++i)
+          if (!(std::fabs(more.values<double>()[i] - less.values<double>()[i] - 1) <= 1e-12))
+            throw Wrong(head.name + ": " + name + " held 1, and element " + std::to_string(i) + " becomes " +
+                        std::to_string(more.values<double>()[i]) + "; it becomes " +
+                        std::to_string(less.values<double>()[i]) + " from 0");
+      };
+      require_one_more("dq", from_1.dq, from_0.dq);
+      require_one_more("dk", from_1.dkv.k, from_0.dkv.k);
+      require_one_more("dv", from_1.dkv.v, from_0.dkv.v);
+    }},
+};
 
 // ---- properties
 
@@ -212,199 +283,155 @@ std::string named(const char* what, Index batch, Index head) {
 }
 
 // Changing a KV head changes out of exactly its group.
-void who_reads_whom(Trial& trial) {
-  for (const auto& [count, kv_heads] : {std::pair<Index, Index>{8, 2}, {6, 3}})
-    for (Index g = 0; g < kv_heads; ++g) {
-      Head head = heads(trial, count, kv_heads, 2);
-      const verify::Answer before = attended(trial, head);
-      for (double& x : head_of<double>(head.in.v, 1, g).data) x += 0.5;
-      const verify::Answer after = attended(trial, head);
-      for (Index b = 0; b < 2; ++b)
-        for (Index h = 0; h < count; ++h)
-          if (same(before.out, after.out, b, h) != (b == 0 || h / (count / kv_heads) != g))
-            throw Wrong(head.name + ": " + named("KV head", 1, g) + " was changed, and " +
-                        named("query head", b, h) +
-                        (same(before.out, after.out, b, h) ? " stays as it was" : " changes"));
-    }
-}
+const Check kWhoReadsWhom{
+    .claim = "Changing a KV head changes the out of exactly its group.",
+    .id = "who-reads-whom",
+    .weight = 1,
+    .needs = {"equal-heads"},
+    .hint = "Write down, for 8 heads on 2, the KV head of each query head.",
+    .run{[](Trial& trial) {
+      for (const auto& [count, kv_heads] : {std::pair<Index, Index>{8, 2}, {6, 3}})
+        for (Index g = 0; g < kv_heads; ++g) {
+          Head head = heads(trial, count, kv_heads, 2);
+          const verify::Answer before = attended(trial, head);
+          for (double& x : head_of<double>(head.in.v, 1, g).data) x += 0.5;
+          const verify::Answer after = attended(trial, head);
+          for (Index b = 0; b < 2; ++b)
+            for (Index h = 0; h < count; ++h)
+              if (same(before.out, after.out, b, h) != (b == 0 || h / (count / kv_heads) != g))
+                throw Wrong(head.name + ": " + named("KV head", 1, g) + " was changed, and " +
+                            named("query head", b, h) +
+                            (same(before.out, after.out, b, h) ? " stays as it was" : " changes"));
+        }
+    }},
+};
 
 // Changing dout of a query head changes dk and dv of its KV head, and dq of no other head.
-void who_gives_to_whom(Trial& trial) {
-  for (const auto& [count, kv_heads] : {std::pair<Index, Index>{8, 2}, {6, 3}})
-    for (const Index changed : {Index{0}, Index{3}, count - 1}) {
-      Head head = heads(trial, count, kv_heads, 2);
-      const Gradients before = gradients_from(trial, head, 0);
-      for (double& x : head_of<double>(head.in.dout, 0, changed).data) x *= 2;
-      const Gradients after = gradients_from(trial, head, 0);
-      const std::string start =
-          head.name + ": dout of " + named("query head", 0, changed) + " was doubled, and ";
-      for (Index b = 0; b < 2; ++b) {
-        for (Index h = 0; h < count; ++h)
-          if (same(before.dq, after.dq, b, h) == (b == 0 && h == changed))
-            throw Wrong(start + "dq of " + named("query head", b, h) +
-                        (h == changed ? " stays as it was" : " changes"));
-        for (Index g = 0; g < kv_heads; ++g) {
-          const bool own = b == 0 && changed / (count / kv_heads) == g;
-          if (same(before.dkv.k, after.dkv.k, b, g) == own || same(before.dkv.v, after.dkv.v, b, g) == own)
-            throw Wrong(start + "dk or dv of " + named("KV head", b, g) +
-                        (own ? " stays as it was" : " changes"));
+const Check kWhoGivesToWhom{
+    .claim = "Changing dout of a query head changes dk and dv of exactly its KV head.",
+    .id = "who-gives-to-whom",
+    .weight = 1,
+    .needs = {"gradients-equal-heads"},
+    .hint = "The way back is the way forth: a head gives its gradients to the KV head that it has read.",
+    .run{[](Trial& trial) {
+      for (const auto& [count, kv_heads] : {std::pair<Index, Index>{8, 2}, {6, 3}})
+        for (const Index changed : {Index{0}, Index{3}, count - 1}) {
+          Head head = heads(trial, count, kv_heads, 2);
+          const Gradients before = gradients_from(trial, head, 0);
+          for (double& x : head_of<double>(head.in.dout, 0, changed).data) x *= 2;
+          const Gradients after = gradients_from(trial, head, 0);
+          const std::string start =
+              head.name + ": dout of " + named("query head", 0, changed) + " was doubled, and ";
+          for (Index b = 0; b < 2; ++b) {
+            for (Index h = 0; h < count; ++h)
+              if (same(before.dq, after.dq, b, h) == (b == 0 && h == changed))
+                throw Wrong(start + "dq of " + named("query head", b, h) +
+                            (h == changed ? " stays as it was" : " changes"));
+            for (Index g = 0; g < kv_heads; ++g) {
+              const bool own = b == 0 && changed / (count / kv_heads) == g;
+              if (same(before.dkv.k, after.dkv.k, b, g) == own ||
+                  same(before.dkv.v, after.dkv.v, b, g) == own)
+                throw Wrong(start + "dk or dv of " + named("KV head", b, g) +
+                            (own ? " stays as it was" : " changes"));
+            }
+          }
         }
+    }},
+};
+
+const Check kMasks{
+    .claim = "Masks, rows without a key, and other numbers of queries than of keys.",
+    .id = "masks",
+    .weight = 1,
+    .needs = {"grouped", "batch", "gradients-of-queries", "gradients-of-keys", "gradients-of-a-batch"},
+    .hint = "One KeyRanges holds for all heads and batch entries: pass it on as it is.",
+    .run{[](Trial& trial) {
+      const Mask window = window_mask(3);
+      for (const Head& head : {make_head(trial, {12, 8, 3, 4, 0, 2, 4, 2}, window),
+                               make_head(trial, {5, 9, 4, 2, 0, 1, 6, 2}, causal_mask()),
+                               make_head(trial, {9, 6, 2, 0, 4, 2, 3, 1}, causal_mask())}) {
+        require_forward(trial, head);
+        require_backward(trial, head);
       }
-    }
-}
+    }},
+};
 
-void masks(Trial& trial) {
-  const Mask window = window_mask(3);
-  for (const Head& head : {make_head(trial, {12, 8, 3, 4, 0, 2, 4, 2}, window),
-                           make_head(trial, {5, 9, 4, 2, 0, 1, 6, 2}, causal_mask()),
-                           make_head(trial, {9, 6, 2, 0, 4, 2, 3, 1}, causal_mask())}) {
-    require_forward(trial, head);
-    require_backward(trial, head);
-  }
-}
+const Check kInputsUnchanged{
+    .claim = "Only the state, or dq, dk and dv, are written.",
+    .id = "inputs-unchanged",
+    .weight = 1,
+    .needs = {"equal-heads", "gradients-equal-heads"},
+    .hint = "k and v are read by the next head of the group.",
+    .run{[](Trial& trial) {
+      const Head head = heads(trial, 4, 2);
+      const auto require = [&](std::uint32_t changed, const char* function,
+                               const std::vector<const char*>& names) {
+        require_unchanged(function, changed, names);
+      };
+      RowState state = identity(head);
+      require(add_keys(trial, head, state, 0, head.keys()), "grouped_forward", {"q", "kv", "ranges"});
+      Gradients gradients{filled(head.problem.q_extents(), 0),
+                          {filled(head.problem.kv_extents(), 0), filled(head.problem.kv_extents(), 0)}};
+      require(add_gradients(trial, head, gradients), "grouped_backward",
+              {"q", "kv", "dout", "lse", "delta", "ranges"});
+    }},
+};
 
-void inputs_unchanged(Trial& trial) {
-  const Head head = heads(trial, 4, 2);
-  const auto require = [&](std::uint32_t changed, const char* function,
-                           const std::vector<const char*>& names) {
-    require_unchanged(function, changed, names);
-  };
-  RowState state = identity(head);
-  require(add_keys(trial, head, state, 0, head.keys()), "grouped_forward", {"q", "kv", "ranges"});
-  Gradients gradients{filled(head.problem.q_extents(), 0),
-                      {filled(head.problem.kv_extents(), 0), filled(head.problem.kv_extents(), 0)}};
-  require(add_gradients(trial, head, gradients), "grouped_backward",
-          {"q", "kv", "dout", "lse", "delta", "ranges"});
-}
-
-void case_table(Trial& trial) {
-  for (const verify::BlockCase& block : some_blocks(trial, 0, 4)) {
-    const Head head = make_head(block);
-    require_forward(trial, head);
-    require_backward(trial, head);
-  }
-}
+const Check kCaseTable{
+    .claim = "Blocks of the harness's table, forward and backward.",
+    .id = "case-table",
+    .weight = 2,
+    .needs = {"equal-heads"},
+    .hint = "Look at the case's name: h=8/2 means 8 heads on 2 KV heads.",
+    .run{[](Trial& trial) {
+      for (const verify::BlockCase& block : some_blocks(trial, 0, 4)) {
+        const Head head = make_head(block);
+        require_forward(trial, head);
+        require_backward(trial, head);
+      }
+    }},
+};
 
 constexpr std::uint64_t kLittleMemory = 128 << 20;
 
 // One row of many heads: few scores, and a KV head that is long enough to be felt.
-void kv_heads_once(Trial& trial) {
-  require_forward(
-      trial,
-      make_head(trial, {.rows = 1, .keys = 10'000, .head_dim = 16, .heads = 64, .kv_heads = 1}, full_mask()));
-}
+const Check kKvHeadsOnce{
+    .claim =
+        "Forward, 64 heads on 1 in a process of 128 MB: K repeated for every head would take 82 MB, and so "
+        "would V.",
+    .id = "kv-heads-once",
+    .weight = 1,
+    .needs = {"one-kv-head", "batch"},
+    .hint =
+        "What is saved by sharing is spent by copying: which KV head can a query head read where it lies?",
+    .workers = {.address_bytes = kLittleMemory},
+    .run{[](Trial& trial) {
+      require_forward(
+          trial, make_head(trial, {.rows = 1, .keys = 10'000, .head_dim = 16, .heads = 64, .kv_heads = 1},
+                           full_mask()));
+    }},
+};
 
 }  // namespace
 
-Lesson lesson_107() {
-  return {
-      .number = 107,
-      .name = "107_grouped_heads",
-      .title = "Grouped heads",
-      .source = "src/ringcraft/attention/grouped.cpp",
-      .function = "grouped_forward and grouped_backward",
-      .allowed = {"ringcraft::merge", "ringcraft::set_identity"},
-      .checks = {
-          {"equal-heads",
-           1,
-           {},
-           "Forward, as many KV heads as heads: head h reads KV head h.",
-           "head_of gives the matrix of one head of one batch entry: which ones belong together?",
-           equal_heads},
-          {"grouped",
-           3,
-           {"equal-heads"},
-           "Forward, 8 heads on 2, 6 on 3 and 6 on 2: neighbours share a KV head.",
-           "How many query heads share one KV head, and are they neighbours or every so many-th?",
-           grouped},
-          {"one-kv-head",
-           1,
-           {"equal-heads"},
-           "Forward, 4 heads on 1: all read the same KV head.",
-           "What is the group when there is one KV head, and what do your divisions give then?",
-           one_kv_head},
-          {"batch",
-           2,
-           {"equal-heads"},
-           "Forward, several batch entries: each has its own keys and values.",
-           "A batch entry is a sequence of its own: do all five tensors of a head come from the same one?",
-           batch},
-          {"adds-to-the-state",
-           1,
-           {"grouped", "batch"},
-           "Forward adds to the state that it gets.",
-           "The state may have seen other keys: it is not yours to begin or to end.",
-           adds_to_the_state},
-          {"gradients-equal-heads",
-           1,
-           {},
-           "Backward, as many KV heads as heads.",
-           "q, dout, lse, delta and dq belong to the query head; k, v, dk and dv to the KV head.",
-           gradients_equal_heads},
-          {"gradients-of-queries",
-           2,
-           {"gradients-equal-heads"},
-           "Backward, grouped: dq of every query head.",
-           "dq of a head comes from this head alone; is it read with the right KV head?",
-           gradients_of_queries},
-          {"gradients-of-keys",
-           3,
-           {"gradients-equal-heads"},
-           "Backward, grouped: dk and dv are sums over the heads of the group.",
-           "Each KV head was read by the whole group: what do the heads of the group do to its dk and dv, "
-           "one after the other?",
-           gradients_of_keys},
-          {"gradients-of-a-batch",
-           2,
-           {"gradients-equal-heads"},
-           "Backward, several batch entries.",
-           "Sequences of a batch share no keys, so they share no gradients.",
-           gradients_of_a_batch},
-          {"adds-gradients",
-           1,
-           {"gradients-of-queries", "gradients-of-keys"},
-           "Backward adds to what dq, dk and dv hold.",
-           "Who has set dq and dk to zero, and would your function notice if nobody had?",
-           adds_gradients},
-          {"who-reads-whom",
-           1,
-           {"equal-heads"},
-           "Changing a KV head changes the out of exactly its group.",
-           "Write down, for 8 heads on 2, the KV head of each query head.",
-           who_reads_whom},
-          {"who-gives-to-whom",
-           1,
-           {"gradients-equal-heads"},
-           "Changing dout of a query head changes dk and dv of exactly its KV head.",
-           "The way back is the way forth: a head gives its gradients to the KV head that it has read.",
-           who_gives_to_whom},
-          {"masks",
-           1,
-           {"grouped", "batch", "gradients-of-queries", "gradients-of-keys", "gradients-of-a-batch"},
-           "Masks, rows without a key, and other numbers of queries than of keys.",
-           "One KeyRanges holds for all heads and batch entries: pass it on as it is.",
-           masks},
-          {"inputs-unchanged",
-           1,
-           {"equal-heads", "gradients-equal-heads"},
-           "Only the state, or dq, dk and dv, are written.",
-           "k and v are read by the next head of the group.",
-           inputs_unchanged},
-          {"case-table",
-           2,
-           {"equal-heads"},
-           "Blocks of the harness's table, forward and backward.",
-           "Look at the case's name: h=8/2 means 8 heads on 2 KV heads.",
-           case_table},
-          {"kv-heads-once",
-           1,
-           {"one-kv-head", "batch"},
-           "Forward, 64 heads on 1 in a process of 128 MB: K repeated for every head would take 82 MB, and "
-           "so would V.",
-           "What is saved by sharing is spent by copying: which KV head can a query head read where it lies?",
-           kv_heads_once,
-           {.address_bytes = kLittleMemory}},
-      }};
+template <>
+std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
+  return {kEqualHeads,
+          kGrouped,
+          kOneKvHead,
+          kBatch,
+          kAddsToTheState,
+          kGradientsEqualHeads,
+          kGradientsOfQueries,
+          kGradientsOfKeys,
+          kGradientsOfABatch,
+          kAddsGradients,
+          kWhoReadsWhom,
+          kWhoGivesToWhom,
+          kMasks,
+          kInputsUnchanged,
+          kCaseTable,
+          kKvHeadsOnce};
 }
 
 }  // namespace ringcraft::judge

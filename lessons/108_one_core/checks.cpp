@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "exercise.hpp"
 #include "judge/checks/block_trial.hpp"
 #include "judge/checks/lesson.hpp"
 #include "ringcraft/attention/fast/vector.hpp"
@@ -158,74 +159,158 @@ std::uint32_t require_product(Trial& trial, const Product& product, Numbers numb
 
 // ---- the checks
 
-void one_product(Trial& trial) { require_product<double>(trial, {1, kTileColumns, kTile}); }
+const Check kOneProduct{
+    .claim = "One full tile, one step: every number of the panel's row times every number of b's row.",
+    .id = "one-product",
+    .weight = 2,
+    .hint = "Column n of the tile belongs to row n of c; which number of b multiplies all of it?",
+    .run{[](Trial& trial) {
+      require_product<double>(trial, {1, kTileColumns, kTile});
+    }},
+};
 
-void a_sum(Trial& trial) {
-  for (const Index depth : {2, 3, 5, 64}) require_product<double>(trial, {depth, kTileColumns, kTile});
-}
+const Check kASum{
+    .claim = "The products of all steps are added up.",
+    .id = "a-sum",
+    .weight = 2,
+    .needs = {"one-product"},
+    .hint = "After each step the panel moves on by panel_step, b by b_row, and c by nothing.",
+    .run{[](Trial& trial) {
+      for (const Index depth : {2, 3, 5, 64}) require_product<double>(trial, {depth, kTileColumns, kTile});
+    }},
+};
 
-void any_columns(Trial& trial) {
-  for (Index columns = 0; columns <= 2 * kTileColumns + 1; ++columns)
-    require_product<double>(trial, {7, columns, kTile});
-}
+const Check kAnyColumns{
+    .claim = "Any number of columns, 0 and 1 among them.",
+    .id = "any-columns",
+    .weight = 1,
+    .needs = {"a-sum"},
+    .hint = "The tile at the end has fewer columns: take their number from kColumns, not from kTileColumns.",
+    .run{[](Trial& trial) {
+      for (Index columns = 0; columns <= 2 * kTileColumns + 1; ++columns)
+        require_product<double>(trial, {7, columns, kTile});
+    }},
+};
 
-void any_width(Trial& trial) {
-  for (Index registers = 1; registers <= 2 * kTileWide + 1; ++registers)
-    require_product<double>(trial, {5, 8, {registers / kTileWide, registers % kTileWide}});
-}
+const Check kAnyWidth{
+    .claim = "Any width of whole registers.",
+    .id = "any-width",
+    .weight = 1,
+    .needs = {"a-sum"},
+    .hint = "The tile at the end is narrower: take its width from kWide, not from kTileWide.",
+    .run{[](Trial& trial) {
+      for (Index registers = 1; registers <= 2 * kTileWide + 1; ++registers)
+        require_product<double>(trial, {5, 8, {registers / kTileWide, registers % kTileWide}});
+    }},
+};
 
-void keeps(Trial& trial) {
-  for (const Index columns : {1, 6, 13}) require_product<double>(trial, {4, columns, {1, 1}, Start::kKeep});
-}
+const Check kKeeps{
+    .claim = "With kKeep the product is added to c, with kZero what c held is forgotten.",
+    .id = "keeps",
+    .weight = 1,
+    .needs = {"a-sum"},
+    .hint = "With which number does each sum start? c may hold NaN when it is to be forgotten.",
+    .run{[](Trial& trial) {
+      for (const Index columns : {1, 6, 13})
+        require_product<double>(trial, {4, columns, {1, 1}, Start::kKeep});
+    }},
+};
 
-void strides(Trial& trial) {
-  require_product<double>(trial, {6, 7, kTile, Start::kZero, 0, 0, true});
-  require_product<double>(trial, {6, 7, kTile, Start::kZero, 3, 0, false});
-  require_product<double>(trial, {6, 13, kTile, Start::kKeep, 2, 0, true});
-}
+const Check kStrides{
+    .claim = "b may lie transposed, or with gaps between its rows.",
+    .id = "strides",
+    .weight = 1,
+    .needs = {"a-sum"},
+    .hint = "Element (k, n) of b lies b_row * k + b_col * n behind the first one.",
+    .run{[](Trial& trial) {
+      require_product<double>(trial, {6, 7, kTile, Start::kZero, 0, 0, true});
+      require_product<double>(trial, {6, 7, kTile, Start::kZero, 3, 0, false});
+      require_product<double>(trial, {6, 13, kTile, Start::kKeep, 2, 0, true});
+    }},
+};
 
-void gaps(Trial& trial) {
-  require_product<double>(trial, {6, 7, kTile, Start::kZero, 0, 5, false});
-  require_product<double>(trial, {3, 6, kRegister, Start::kKeep, 0, kPanelWidth<double> + 1, false});
-}
+const Check kGaps{
+    .claim = "Elements between the rows of c stay what they are.",
+    .id = "gaps",
+    .weight = 1,
+    .needs = {"a-sum"},
+    .hint =
+        "Row n of c begins c_step * n behind the first one, and the tile is kWide registers wide, no more.",
+    .run{[](Trial& trial) {
+      require_product<double>(trial, {6, 7, kTile, Start::kZero, 0, 5, false});
+      require_product<double>(trial, {3, 6, kRegister, Start::kKeep, 0, kPanelWidth<double> + 1, false});
+    }},
+};
 
-void real_numbers(Trial& trial) {
-  for (const Index depth : {1, 33, 257}) require_product<double>(trial, {depth, 11, kTile}, Numbers::kNormal);
-}
+const Check kRealNumbers{
+    .claim = "Long sums of real numbers keep the precision of T.",
+    .id = "real-numbers",
+    .weight = 1,
+    .needs = {"a-sum"},
+    .hint = "Sum in Vector<T>, all the way.",
+    .run{[](Trial& trial) {
+      for (const Index depth : {1, 33, 257})
+        require_product<double>(trial, {depth, 11, kTile}, Numbers::kNormal);
+    }},
+};
 
-void floats(Trial& trial) {
-  require_product<float>(trial, {9, 13, kTile});
-  require_product<float>(trial, {9, 5, {1, 1}, Start::kKeep, 0, 3, true});
-  require_product<float>(trial, {65, 6, kTile}, Numbers::kNormal);
-}
+const Check kFloats{
+    .claim = "float as well as double.",
+    .id = "floats",
+    .weight = 1,
+    .needs = {"any-columns", "any-width"},
+    .hint = "The lanes differ: kLanes<T>.",
+    .run{[](Trial& trial) {
+      require_product<float>(trial, {9, 13, kTile});
+      require_product<float>(trial, {9, 5, {1, 1}, Start::kKeep, 0, 3, true});
+      require_product<float>(trial, {65, 6, kTile}, Numbers::kNormal);
+    }},
+};
 
-void inputs_unchanged(Trial& trial) {
-  constexpr const char* kNames[] = {"panel", "b", "start", "c's extents"};
-  const std::uint32_t changed = require_product<double>(trial, {5, kTileColumns, kTile});
-  for (std::size_t i = 0; i < std::size(kNames); ++i)
-    if ((changed >> i & 1) != 0)
-      throw Wrong(sign::kInput, std::string("your kernel changed ") + kNames[i] + ", which it may only read");
-}
+const Check kInputsUnchanged{
+    .claim = "Neither the panel nor b is written.",
+    .id = "inputs-unchanged",
+    .weight = 1,
+    .needs = {"one-product"},
+    .hint = "Move copies of the pointers, never what they point to.",
+    .run{[](Trial& trial) {
+      constexpr const char* kNames[] = {"panel", "b", "start", "c's extents"};
+      const std::uint32_t changed = require_product<double>(trial, {5, kTileColumns, kTile});
+      for (std::size_t i = 0; i < std::size(kNames); ++i)
+        if ((changed >> i & 1) != 0)
+          throw Wrong(sign::kInput,
+                      std::string("your kernel changed ") + kNames[i] + ", which it may only read");
+    }},
+};
 
-void drives_attention(Trial& trial) {
-  require_forward(some_blocks(trial, 0, 4), [&](const HeadForward& head) {
-    std::vector<double> sum(static_cast<std::size_t>(head.q.rows), 0.0);
-    std::ranges::fill(head.out.data, 0.0);
-    std::ranges::fill(head.lse, -std::numeric_limits<double>::infinity());
-    trial.call<FastForward>(head.q, head.k, head.v, head.ranges, head.softmax_scale,
-                            Partial<double>{head.out, head.lse, sum});
-    for (Index i = 0; i < head.out.rows; ++i) {  // (O, m, l) becomes (out, lse)
-      const double l = sum[static_cast<std::size_t>(i)];
-      if (l == 0) continue;
-      for (double& x : head.out.row(i)) x /= l;
-      head.lse[static_cast<std::size_t>(i)] += std::log(l);
-    }
-  });
-  require_backward(some_blocks(trial, 1, 6), [&](const HeadBackward& head) {
-    trial.call<FastBackward>(head.q, head.k, head.v, head.dout, head.lse, head.delta, head.ranges,
-                             head.softmax_scale, head.dq, head.dk, head.dv);
-  });
-}
+const Check kDrivesAttention{
+    .claim = "The library's fast attention, forward and backward, with your kernel in it, equals the oracle.",
+    .id = "drives-attention",
+    .weight = 2,
+    .needs = {"any-columns", "any-width", "keeps", "strides", "gaps"},
+    .hint =
+        "It multiplies tiles of every size, transposed and not, into sums that go on: which of the checks "
+        "above is closest?",
+    .run{[](Trial& trial) {
+      require_forward(some_blocks(trial, 0, 4), [&](const HeadForward& head) {
+        std::vector<double> sum(static_cast<std::size_t>(head.q.rows), 0.0);
+        std::ranges::fill(head.out.data, 0.0);
+        std::ranges::fill(head.lse, -std::numeric_limits<double>::infinity());
+        trial.call<FastForward>(head.q, head.k, head.v, head.ranges, head.softmax_scale,
+                                Partial<double>{head.out, head.lse, sum});
+        for (Index i = 0; i < head.out.rows; ++i) {  // (O, m, l) becomes (out, lse)
+          const double l = sum[static_cast<std::size_t>(i)];
+          if (l == 0) continue;
+          for (double& x : head.out.row(i)) x /= l;
+          head.lse[static_cast<std::size_t>(i)] += std::log(l);
+        }
+      });
+      require_backward(some_blocks(trial, 1, 6), [&](const HeadBackward& head) {
+        trial.call<FastBackward>(head.q, head.k, head.v, head.dout, head.lse, head.delta, head.ranges,
+                                 head.softmax_scale, head.dq, head.dk, head.dv);
+      });
+    }},
+};
 
 // One panel that stays in the cache against very many columns: other numbers in every round, and other steps
 // between them. Rows of b overlap, so that a long computation begins with a short message.
@@ -287,122 +372,49 @@ class Timed {
 // The best of some rounds: what other programs take away only ever adds. A kernel that seems too slow gets
 // more of them, unless it is hopeless. The library goes first, while no process of the student's is alive.
 // Both are new ones each time, and have received numbers once before their time is taken.
-void speed(Trial& trial) {
-  constexpr int kRounds = 3, kMostRounds = 20;
-  const auto own_call = [&](auto&&... arguments) { trial.call<MultiplyPanel>(arguments...); };
-  const auto library_call = [&](auto&&... arguments) { trial.call_library<MultiplyPanel>(arguments...); };
-  double own = std::numeric_limits<double>::infinity(), library = own;  // seconds per operation
-  std::vector<double> got, want;
-  for (int round = 0; round < kMostRounds; ++round) {
-    const Timed timed(trial.seed() + static_cast<std::uint64_t>(round));
-    trial.end_workers();
-    for (const Index depth : {Index{1}, timed.depth()}) {
-      const double seconds = timed.seconds(library_call, want, depth);
-      if (depth > 1) library = std::min(library, seconds / timed.operations());
-    }
-    for (const Index depth : {Index{1}, timed.depth()}) {
-      const double seconds = timed.seconds(own_call, got, depth);
-      if (depth > 1) own = std::min(own, seconds / timed.operations());
-    }
-    timed.require_same(got, want);
-    if (round + 1 >= kRounds && (own <= kSlowest * library || own > 3 * kSlowest * library)) break;
-  }
-  trial.note({"your kernel", 1e-9 / own, {}, "GFLOP/s"});
-  trial.note({"the library's", 1e-9 / library, {}, "GFLOP/s"});
-  if (!(own <= kSlowest * library))
-    throw Wrong(sign::kCounts, "your kernel takes " + text(std::round(10 * own / library) / 10) +
-                                   " times as long as the library's, in the same run; " + text(kSlowest) +
-                                   " times is allowed");
-}
+const Check kSpeed{
+    .claim = "At most twice the time of the library's kernel, measured in the same run.",
+    .id = "speed",
+    .weight = 4,
+    .needs = {"real-numbers"},
+    .hint =
+        "Are all sums in registers while the depth runs? Loops with constant bounds become registers only "
+        "when they are unrolled.",
+    .run{[](Trial& trial) {
+      constexpr int kRounds = 3, kMostRounds = 20;
+      const auto own_call = [&](auto&&... arguments) { trial.call<MultiplyPanel>(arguments...); };
+      const auto library_call = [&](auto&&... arguments) { trial.call_library<MultiplyPanel>(arguments...); };
+      double own = std::numeric_limits<double>::infinity(), library = own;  // seconds per operation
+      std::vector<double> got, want;
+      for (int round = 0; round < kMostRounds; ++round) {
+        const Timed timed(trial.seed() + static_cast<std::uint64_t>(round));
+        trial.end_workers();
+        for (const Index depth : {Index{1}, timed.depth()}) {
+          const double seconds = timed.seconds(library_call, want, depth);
+          if (depth > 1) library = std::min(library, seconds / timed.operations());
+        }
+        for (const Index depth : {Index{1}, timed.depth()}) {
+          const double seconds = timed.seconds(own_call, got, depth);
+          if (depth > 1) own = std::min(own, seconds / timed.operations());
+        }
+        timed.require_same(got, want);
+        if (round + 1 >= kRounds && (own <= kSlowest * library || own > 3 * kSlowest * library)) break;
+      }
+      trial.note({"your kernel", 1e-9 / own, {}, "GFLOP/s"});
+      trial.note({"the library's", 1e-9 / library, {}, "GFLOP/s"});
+      if (!(own <= kSlowest * library))
+        throw Wrong(sign::kCounts, "your kernel takes " + text(std::round(10 * own / library) / 10) +
+                                       " times as long as the library's, in the same run; " + text(kSlowest) +
+                                       " times is allowed");
+    }},
+};
 
 }  // namespace
 
-Lesson lesson_108() {
-  return {
-      .number = 108,
-      .name = "108_one_core",
-      .title = "The speed of one core",
-      .source = "src/ringcraft/attention/fast/register_kernel.cpp",
-      .function = "multiply_panel",
-      .allowed = {},
-      .timed = true,
-      .checks = {
-          {"one-product",
-           2,
-           {},
-           "One full tile, one step: every number of the panel's row times every number of b's row.",
-           "Column n of the tile belongs to row n of c; which number of b multiplies all of it?",
-           one_product},
-          {"a-sum",
-           2,
-           {"one-product"},
-           "The products of all steps are added up.",
-           "After each step the panel moves on by panel_step, b by b_row, and c by nothing.",
-           a_sum},
-          {"any-columns",
-           1,
-           {"a-sum"},
-           "Any number of columns, 0 and 1 among them.",
-           "The tile at the end has fewer columns: take their number from kColumns, not from kTileColumns.",
-           any_columns},
-          {"any-width",
-           1,
-           {"a-sum"},
-           "Any width of whole registers.",
-           "The tile at the end is narrower: take its width from kWide, not from kTileWide.",
-           any_width},
-          {"keeps",
-           1,
-           {"a-sum"},
-           "With kKeep the product is added to c, with kZero what c held is forgotten.",
-           "With which number does each sum start? c may hold NaN when it is to be forgotten.",
-           keeps},
-          {"strides",
-           1,
-           {"a-sum"},
-           "b may lie transposed, or with gaps between its rows.",
-           "Element (k, n) of b lies b_row * k + b_col * n behind the first one.",
-           strides},
-          {"gaps",
-           1,
-           {"a-sum"},
-           "Elements between the rows of c stay what they are.",
-           "Row n of c begins c_step * n behind the first one, and the tile is kWide registers wide, no "
-           "more.",
-           gaps},
-          {"real-numbers",
-           1,
-           {"a-sum"},
-           "Long sums of real numbers keep the precision of T.",
-           "Sum in Vector<T>, all the way.",
-           real_numbers},
-          {"floats",
-           1,
-           {"any-columns", "any-width"},
-           "float as well as double.",
-           "The lanes differ: kLanes<T>.",
-           floats},
-          {"inputs-unchanged",
-           1,
-           {"one-product"},
-           "Neither the panel nor b is written.",
-           "Move copies of the pointers, never what they point to.",
-           inputs_unchanged},
-          {"drives-attention",
-           2,
-           {"any-columns", "any-width", "keeps", "strides", "gaps"},
-           "The library's fast attention, forward and backward, with your kernel in it, equals the oracle.",
-           "It multiplies tiles of every size, transposed and not, into sums that go on: which of the checks "
-           "above is closest?",
-           drives_attention},
-          {"speed",
-           4,
-           {"real-numbers"},
-           "At most twice the time of the library's kernel, measured in the same run.",
-           "Are all sums in registers while the depth runs? Loops with constant bounds become registers only "
-           "when they are unrolled.",
-           speed},
-      }};
+template <>
+std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
+  return {kOneProduct, kASum,        kAnyColumns, kAnyWidth,        kKeeps,           kStrides,
+          kGaps,       kRealNumbers, kFloats,     kInputsUnchanged, kDrivesAttention, kSpeed};
 }
 
 }  // namespace ringcraft::judge

@@ -39,150 +39,164 @@ Moved moved_by_scores(Trial& trial) {
 
 // ---- the checks
 
-void one_tile(Trial& trial) {
-  require_after(trial, 1, {{32, 32, 32}, {32, 32, 16}, {20, 32, 32}, {32, 9, 32}, {6, 5, 3}}, require_scores);
-}
+const Check kOneTile{
+    .claim = "The first kernel computes S where one tile of each operand is enough.",
+    .id = "one-tile",
+    .weight = 3,
+    .hint = "Fetch, barrier, multiply. Which element of k_smem does a lane need at column d of the product?",
+    .run{[](Trial& trial) {
+      require_after(trial, 1, {{32, 32, 32}, {32, 32, 16}, {20, 32, 32}, {32, 9, 32}, {6, 5, 3}},
+                    require_scores);
+    }},
+};
 
-void many_tiles(Trial& trial) {
-  require_after(trial, 1, {{32, 32, 64}, {64, 32, 32}, {32, 64, 32}, {70, 45, 33}, {33, 65, 100}},
-                require_scores);
-}
+const Check kManyTiles{
+    .claim = "Many tiles of rows, of keys and of columns, and tiles that reach behind the borders.",
+    .id = "many-tiles",
+    .weight = 3,
+    .needs = {"one-tile"},
+    .hint = "A fast warp is already fetching the next tiles: what must all have done before it may?",
+    .run{[](Trial& trial) {
+      require_after(trial, 1, {{32, 32, 64}, {64, 32, 32}, {32, 64, 32}, {70, 45, 33}, {33, 65, 100}},
+                    require_scores);
+    }},
+};
 
-void weights(Trial& trial) {
-  require_after(trial, 2, {{3, 5, 4}, {8, 31, 4}, {9, 32, 4}, {7, 33, 4}, {12, 100, 4}}, require_weights);
-}
+const Check kWeights{
+    .claim = "The second kernel gives each row to a warp: P, m, l and the factor, for rows of any length.",
+    .id = "weights",
+    .weight = 3,
+    .needs = {"one-tile"},
+    .hint = "Each lane has looked at every 32nd score only. Who knows the maximum of all, and who needs it?",
+    .run{[](Trial& trial) {
+      require_after(trial, 2, {{3, 5, 4}, {8, 31, 4}, {9, 32, 4}, {7, 33, 4}, {12, 100, 4}}, require_weights);
+    }},
+};
 
-void values(Trial& trial) { require_shapes(trial, tiled(trial), {{32, 32, 32}, {6, 9, 4}, {40, 70, 40}}); }
+const Check kValues{
+    .claim = "With the third kernel, which is given, the step is attention.",
+    .id = "values",
+    .weight = 2,
+    .needs = {"many-tiles", "weights"},
+    .hint = "Only your two kernels are new: look at what they leave in S, in the factor, in m and in l.",
+    .run{[](Trial& trial) {
+      require_shapes(trial, tiled(trial), {{32, 32, 32}, {6, 9, 4}, {40, 70, 40}});
+    }},
+};
 
-void any_size(Trial& trial) {
-  require_shapes(trial, tiled(trial),
-                 {{1, 1, 1}, {1, 65, 2}, {65, 1, 1}, {5, 3, 128}, {31, 33, 127}, {33, 31, 65}});
-  require_scales(trial, tiled(trial));
-}
+const Check kAnySize{
+    .claim = "Any number of rows, keys and columns, 1 and 65 included, and any softmax_scale.",
+    .id = "any-size",
+    .weight = 2,
+    .needs = {"values"},
+    .hint = "What stands in a tile where the matrix has ended, and what does it add to a dot product?",
+    .run{[](Trial& trial) {
+      require_shapes(trial, tiled(trial),
+                     {{1, 1, 1}, {1, 65, 2}, {65, 1, 1}, {5, 3, 128}, {31, 33, 127}, {33, 31, 65}});
+      require_scales(trial, tiled(trial));
+    }},
+};
 
-void masks(Trial& trial) { require_masks(trial, tiled(trial), 40); }
-void blind_rows(Trial& trial) { require_blind_rows(trial, tiled(trial), 3); }
-void hot_scores(Trial& trial) { require_hot_scores(trial, tiled(trial)); }
-void heads_and_batch(Trial& trial) { require_heads(trial, tiled(trial)); }
-void adds_to_the_state(Trial& trial) { require_state(trial, tiled(trial), 3); }
-void case_table(Trial& trial) { require_table(trial, tiled(trial), 14); }
+const Check kMasks{
+    .claim = "Causal, windowed, two-sided and packed masks.",
+    .id = "masks",
+    .weight = 2,
+    .needs = {"values"},
+    .hint = "A tile may be skipped if no pair of it is visible: which two rows decide?",
+    .run{[](Trial& trial) { require_masks(trial, tiled(trial), 40); }},
+};
 
-void fetched_once(Trial& trial) {
-  const Moved moved = moved_by_scores(trial);
-  double bytes = 0;
-  for (const MovedByLine& line : moved.lines)
-    if (!line.shared && !line.writes) bytes += static_cast<double>(line.bytes);
-  const Index tiles = moved.rows / kTile * (moved.keys / kTile);
-  const auto needed = static_cast<double>(tiles * 2 * kTile * moved.head_dim * 4);
-  trial.note(
-      {"bytes that the threads of the first kernel ask of global memory, the mask beside theory's tiles",
-       bytes, needed, "B"});
-  if (!(bytes <= 2 * needed))  // begin and end are read as well
-    throw Wrong(sign::kCounts, "the threads of the first kernel read " +
-                                   std::to_string(static_cast<long>(bytes)) + " bytes of global memory; " +
-                                   std::to_string(static_cast<long>(needed)) +
-                                   " for the tiles, and some for begin and end, are enough");
-}
+const Check kBlindRows{
+    .claim = "A row that sees no key of the block keeps O, m and l to the bit.",
+    .id = "blind-rows",
+    .weight = 2,
+    .needs = {"values"},
+    .hint = "If begin[a] is not below end[a], the whole warp has nothing to do.",
+    .run{[](Trial& trial) { require_blind_rows(trial, tiled(trial), 3); }},
+};
 
-void banks(Trial& trial) {
-  const std::vector<MovedByLine> lines = moved_by_scores(trial).lines;
-  require_fewest_passes("", lines, "lanes of a warp");
-  if (std::ranges::none_of(lines, &MovedByLine::shared))
-    throw Wrong(sign::kCounts, "the first kernel touches no shared memory");
-}
+const Check kHotScores{
+    .claim = "Scores of hundreds and of +-20000 neither overflow nor vanish.",
+    .id = "hot-scores",
+    .weight = 2,
+    .needs = {"values"},
+    .hint = "The maximum of a row begins at the old m, and all 32 lanes must subtract the same one.",
+    .run{[](Trial& trial) { require_hot_scores(trial, tiled(trial)); }},
+};
+
+const Check kHeadsAndBatch{
+    .claim = "Many heads, many batch entries, and query heads that share a KV head.",
+    .id = "heads-and-batch",
+    .weight = 2,
+    .needs = {"values"},
+    .hint = "blockIdx.x counts the tiles of one head; this_head() and its friends know the rest.",
+    .run{[](Trial& trial) { require_heads(trial, tiled(trial)); }},
+};
+
+const Check kAddsToTheState{
+    .claim = "Keys that come in several steps, in any order, give what one step gives.",
+    .id = "adds-to-the-state",
+    .weight = 2,
+    .needs = {"values"},
+    .hint = "The state that you find may have seen other keys: l and O are rescaled by the same factor.",
+    .run{[](Trial& trial) { require_state(trial, tiled(trial), 3); }},
+};
+
+const Check kCaseTable{
+    .claim =
+        "Blocks of the harness's table: shards against foreign blocks, every mask, layout and kind of data.",
+    .id = "case-table",
+    .weight = 2,
+    .needs = {"values"},
+    .hint = "Look at the case's name: which of its words do your kernels not handle?",
+    .run{[](Trial& trial) { require_table(trial, tiled(trial), 14); }},
+};
+
+const Check kFetchedOnce{
+    .claim = "Each thread block of the first kernel fetches the tiles that it needs once.",
+    .id = "fetched-once",
+    .weight = 2,
+    .needs = {"many-tiles"},
+    .hint = "What does one thread read from global memory, and who else needs the same number?",
+    .run{[](Trial& trial) {
+      const Moved moved = moved_by_scores(trial);
+      double bytes = 0;
+      for (const MovedByLine& line : moved.lines)
+        if (!line.shared && !line.writes) bytes += static_cast<double>(line.bytes);
+      const Index tiles = moved.rows / kTile * (moved.keys / kTile);
+      const auto needed = static_cast<double>(tiles * 2 * kTile * moved.head_dim * 4);
+      trial.note(
+          {"bytes that the threads of the first kernel ask of global memory, the mask beside theory's tiles",
+           bytes, needed, "B"});
+      if (!(bytes <= 2 * needed))  // begin and end are read as well
+        throw Wrong(sign::kCounts,
+                    "the threads of the first kernel read " + std::to_string(static_cast<long>(bytes)) +
+                        " bytes of global memory; " + std::to_string(static_cast<long>(needed)) +
+                        " for the tiles, and some for begin and end, are enough");
+    }},
+};
+
+const Check kBanks{
+    .claim = "Lanes that touch shared memory together meet different banks.",
+    .id = "banks",
+    .weight = 2,
+    .needs = {"many-tiles"},
+    .hint =
+        "Bank of an element: its index modulo 32. Which indices do 32 lanes have that walk down a column?",
+    .run{[](Trial& trial) {
+      const std::vector<MovedByLine> lines = moved_by_scores(trial).lines;
+      require_fewest_passes("", lines, "lanes of a warp");
+      if (std::ranges::none_of(lines, &MovedByLine::shared))
+        throw Wrong(sign::kCounts, "the first kernel touches no shared memory");
+    }},
+};
 
 }  // namespace
 
-Lesson lesson_202() {
-  return {
-      .number = 202,
-      .name = "202_tiles",
-      .title = "Tiles and online softmax",
-      .source = "kernels/forward/02_tiles.cu",
-      .function = "load_tile, scores and softmax",
-      .allowed = {"ringcraft::simt::sync_threads", "ringcraft::simt::warp_operation",
-                  "ringcraft::simt::this_lane"},
-      .checks = {
-          {"one-tile",
-           3,
-           {},
-           "The first kernel computes S where one tile of each operand is enough.",
-           "Fetch, barrier, multiply. Which element of k_smem does a lane need at column d of the product?",
-           one_tile},
-          {"many-tiles",
-           3,
-           {"one-tile"},
-           "Many tiles of rows, of keys and of columns, and tiles that reach behind the borders.",
-           "A fast warp is already fetching the next tiles: what must all have done before it may?",
-           many_tiles},
-          {"weights",
-           3,
-           {"one-tile"},
-           "The second kernel gives each row to a warp: P, m, l and the factor, for rows of any length.",
-           "Each lane has looked at every 32nd score only. Who knows the maximum of all, and who needs it?",
-           weights},
-          {"values",
-           2,
-           {"many-tiles", "weights"},
-           "With the third kernel, which is given, the step is attention.",
-           "Only your two kernels are new: look at what they leave in S, in the factor, in m and in l.",
-           values},
-          {"any-size",
-           2,
-           {"values"},
-           "Any number of rows, keys and columns, 1 and 65 included, and any softmax_scale.",
-           "What stands in a tile where the matrix has ended, and what does it add to a dot product?",
-           any_size},
-          {"masks",
-           2,
-           {"values"},
-           "Causal, windowed, two-sided and packed masks.",
-           "A tile may be skipped if no pair of it is visible: which two rows decide?",
-           masks},
-          {"blind-rows",
-           2,
-           {"values"},
-           "A row that sees no key of the block keeps O, m and l to the bit.",
-           "If begin[a] is not below end[a], the whole warp has nothing to do.",
-           blind_rows},
-          {"hot-scores",
-           2,
-           {"values"},
-           "Scores of hundreds and of +-20000 neither overflow nor vanish.",
-           "The maximum of a row begins at the old m, and all 32 lanes must subtract the same one.",
-           hot_scores},
-          {"heads-and-batch",
-           2,
-           {"values"},
-           "Many heads, many batch entries, and query heads that share a KV head.",
-           "blockIdx.x counts the tiles of one head; this_head() and its friends know the rest.",
-           heads_and_batch},
-          {"adds-to-the-state",
-           2,
-           {"values"},
-           "Keys that come in several steps, in any order, give what one step gives.",
-           "The state that you find may have seen other keys: l and O are rescaled by the same factor.",
-           adds_to_the_state},
-          {"fetched-once",
-           2,
-           {"many-tiles"},
-           "Each thread block of the first kernel fetches the tiles that it needs once.",
-           "What does one thread read from global memory, and who else needs the same number?",
-           fetched_once},
-          {"banks",
-           2,
-           {"many-tiles"},
-           "Lanes that touch shared memory together meet different banks.",
-           "Bank of an element: its index modulo 32. Which indices do 32 lanes have that walk down a column?",
-           banks},
-          {"case-table",
-           2,
-           {"values"},
-           "Blocks of the harness's table: shards against foreign blocks, every mask, layout and kind of "
-           "data.",
-           "Look at the case's name: which of its words do your kernels not handle?",
-           case_table},
-      }};
+template <>
+std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
+  return {kOneTile,   kManyTiles,     kWeights,        kValues,      kAnySize, kMasks,    kBlindRows,
+          kHotScores, kHeadsAndBatch, kAddsToTheState, kFetchedOnce, kBanks,   kCaseTable};
 }
 
 }  // namespace ringcraft::judge

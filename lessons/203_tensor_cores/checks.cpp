@@ -100,58 +100,79 @@ Index column_of(Index row) {
   return ((r ^ r / 2) + 5 + 3 * (row / 16)) % kColumns;
 }
 
-void scores(Trial& trial) {
-  const auto set = [](Head& head) {
-    head.problem.softmax_scale = 1;
-    fill(head.in.q, [](Index a, Index d) { return d == column_of(a) ? 1.0 : 0.0; });
-    fill(head.in.k, named);
-  };
-  for_turns(trial, set, [](KernelHead& run, Index a, Index b) {
-    const std::string got = whose("k", run.max()[static_cast<std::size_t>(a)]),
-                      want = whose("k", named(b, column_of(a)));
-    if (got != want)
-      throw Wrong(run.name() + ": S of " + place(a, "key", b) + " is " + got + ", and must be " + want +
-                  ": row " + std::to_string(a) + " of q is 1 in column " + std::to_string(column_of(a)) +
-                  " and 0 elsewhere");
-  });
-}
+const Check kScores{
+    .claim = "Every element of S of one tile with 16 columns is the one that its row and key say.",
+    .id = "scores",
+    .weight = 3,
+    .hint = "Which 8 x 8 matrix does lane 17 name a row of, and in which register does that matrix arrive?",
+    .run{[](Trial& trial) {
+      const auto set = [](Head& head) {
+        head.problem.softmax_scale = 1;
+        fill(head.in.q, [](Index a, Index d) { return d == column_of(a) ? 1.0 : 0.0; });
+        fill(head.in.k, named);
+      };
+      for_turns(trial, set, [](KernelHead& run, Index a, Index b) {
+        const std::string got = whose("k", run.max()[static_cast<std::size_t>(a)]),
+                          want = whose("k", named(b, column_of(a)));
+        if (got != want)
+          throw Wrong(run.name() + ": S of " + place(a, "key", b) + " is " + got + ", and must be " + want +
+                      ": row " + std::to_string(a) + " of q is 1 in column " + std::to_string(column_of(a)) +
+                      " and 0 elsewhere");
+      });
+    }},
+};
 
-void all_columns(Trial& trial) {
-  std::uint64_t order = 0;
-  for (const HeadShape& shape :
-       {HeadShape{64, 64, 64}, {64, 64, 128}, {20, 9, 40}, {70, 150, 64}, {130, 140, 104}}) {
-    const Index rows = shape.rows, keys = shape.keys;
-    const auto key = [=](Index a) { return rows == 1 ? 0 : a * (keys - 1) / (rows - 1); };
-    KernelHead run =
-        after_step(trial, head_that_sees(trial, shape, "each row sees one key", single(key)), order++);
-    require_single_scores(run);
-  }
-}
+const Check kAllColumns{
+    .claim = "S is a sum over all columns, in float32, for many tiles of rows and of keys.",
+    .id = "all-columns",
+    .weight = 3,
+    .needs = {"scores"},
+    .hint = "Each step of 16 columns needs its own fragments and adds to the same accumulators.",
+    .run{[](Trial& trial) {
+      std::uint64_t order = 0;
+      for (const HeadShape& shape :
+           {HeadShape{64, 64, 64}, {64, 64, 128}, {20, 9, 40}, {70, 150, 64}, {130, 140, 104}}) {
+        const Index rows = shape.rows, keys = shape.keys;
+        const auto key = [=](Index a) { return rows == 1 ? 0 : a * (keys - 1) / (rows - 1); };
+        KernelHead run =
+            after_step(trial, head_that_sees(trial, shape, "each row sees one key", single(key)), order++);
+        require_single_scores(run);
+      }
+    }},
+};
 
-void values(Trial& trial) {
-  const auto set = [](Head& head) { fill(head.in.v, named); };
-  for_turns(trial, set, [](KernelHead& run, Index a, Index b) {
-    for (Index d = 0; d < kColumns; ++d) {
-      const double got = run.out()[static_cast<std::size_t>(a * kColumns + d)];
-      if (got != named(b, d))
-        throw Wrong(run.name() + ": O of " + place(a, "column", d) + " is " + whose("v", got) +
-                    ", and must be " + whose("v", named(b, d)) + ": row " + std::to_string(a) + " sees key " +
-                    std::to_string(b) + " alone");
-    }
-  });
-  for (const HeadShape& shape : {HeadShape{64, 64, 64}, {70, 150, 128}, {20, 9, 40}}) {
-    const Index width = shape.head_dim;
-    const auto key = [&](Index a) { return a * (shape.keys - 1) / (shape.rows - 1); };
-    KernelHead run = after_step(trial, head_that_sees(trial, shape, "each row sees one key", single(key)), 1);
-    const auto v = head_of<float>(run.inputs().v, 0, 0);
-    for (Index i = 0; i < shape.rows * width; ++i)
-      if (run.out()[static_cast<std::size_t>(i)] != v(key(i / width), i % width))
-        throw Wrong(run.name() + ": O of " + place(i / width, "column", i % width) + " is " +
-                    std::to_string(run.out()[static_cast<std::size_t>(i)]) + ", and must be " +
-                    std::to_string(v(key(i / width), i % width)) + ", that of v's row " +
-                    std::to_string(key(i / width)));
-  }
-}
+const Check kValues{
+    .claim = "A row that sees one key has that key's row of v as its O, to the bit.",
+    .id = "values",
+    .weight = 3,
+    .needs = {"scores"},
+    .hint = "A B whose columns are columns in memory: which of the two ldmatrix gives a lane one of them?",
+    .run{[](Trial& trial) {
+      const auto set = [](Head& head) { fill(head.in.v, named); };
+      for_turns(trial, set, [](KernelHead& run, Index a, Index b) {
+        for (Index d = 0; d < kColumns; ++d) {
+          const double got = run.out()[static_cast<std::size_t>(a * kColumns + d)];
+          if (got != named(b, d))
+            throw Wrong(run.name() + ": O of " + place(a, "column", d) + " is " + whose("v", got) +
+                        ", and must be " + whose("v", named(b, d)) + ": row " + std::to_string(a) +
+                        " sees key " + std::to_string(b) + " alone");
+        }
+      });
+      for (const HeadShape& shape : {HeadShape{64, 64, 64}, {70, 150, 128}, {20, 9, 40}}) {
+        const Index width = shape.head_dim;
+        const auto key = [&](Index a) { return a * (shape.keys - 1) / (shape.rows - 1); };
+        KernelHead run =
+            after_step(trial, head_that_sees(trial, shape, "each row sees one key", single(key)), 1);
+        const auto v = head_of<float>(run.inputs().v, 0, 0);
+        for (Index i = 0; i < shape.rows * width; ++i)
+          if (run.out()[static_cast<std::size_t>(i)] != v(key(i / width), i % width))
+            throw Wrong(run.name() + ": O of " + place(i / width, "column", i % width) + " is " +
+                        std::to_string(run.out()[static_cast<std::size_t>(i)]) + ", and must be " +
+                        std::to_string(v(key(i / width), i % width)) + ", that of v's row " +
+                        std::to_string(key(i / width)));
+      }
+    }},
+};
 
 // A key's weight is 2^-n but for a factor of 0.9987, or 1 over it, where one of two keys is `near`: bf16,
 // rounded to nearest, has 2^-n for all of them, and cut off it has not. Only in a single tile: when the
@@ -193,166 +214,157 @@ void require_powers(Trial& trial, const HeadShape& shape, const Seen& seen) {
   }
 }
 
-void weights(Trial& trial) {
-  require_powers(trial, {kTile, kTile, kColumns},
-                 [](Index a) { return std::pair(a / 2, std::min<Index>(a + 4, kTile)); });
-  require_powers(trial, {40, 150, 72}, [](Index a) { return std::pair(3 * a, 3 * a + 30); });
-}
+const Check kWeights{
+    .claim = "Known weights of neighbouring keys meet their rows of v, rounded to the nearest bf16.",
+    .id = "weights",
+    .weight = 3,
+    .needs = {"values"},
+    .hint = "Of C a register holds one number, of A two: which two of P go together, and in which order?",
+    .run{[](Trial& trial) {
+      require_powers(trial, {kTile, kTile, kColumns},
+                     [](Index a) { return std::pair(a / 2, std::min<Index>(a + 4, kTile)); });
+      require_powers(trial, {40, 150, 72}, [](Index a) { return std::pair(3 * a, 3 * a + 30); });
+    }},
+};
 
-void float32_sums(Trial& trial) {
-  constexpr Index kRows = 3, kKeys = 600;
-  constexpr double kValue = 1.0078125;  // 1 + 2^-7: exact in bf16
-  Head head = head_that_sees(trial, {kRows, kKeys, 8}, "equal weights",
-                             [](Index) { return std::pair(Index{0}, Index{kKeys}); });
-  fill(head.in.q, [](Index, Index) { return 0.0; });
-  fill(head.in.v, [](Index, Index) { return kValue; });
-  KernelHead run = after_step(trial, head);
-  for (const float got : run.out())
-    if (got != kKeys * kValue)
-      throw Wrong(run.name() + ": O, the sum of " + std::to_string(kKeys) + " times " +
-                  std::to_string(kValue) + ", is " + std::to_string(got) + ", and float32 has " +
-                  std::to_string(kKeys * kValue) + " exactly");
-}
+const Check kFloat32Sums{
+    .claim = "O is added up in float32, over hundreds of keys.",
+    .id = "float32-sums",
+    .weight = 2,
+    .needs = {"values"},
+    .hint = "Only operands are bf16. What does 256 + 1 give where a number has 8 bits?",
+    .run{[](Trial& trial) {
+      constexpr Index kRows = 3, kKeys = 600;
+      constexpr double kValue = 1.0078125;  // 1 + 2^-7: exact in bf16
+      Head head = head_that_sees(trial, {kRows, kKeys, 8}, "equal weights",
+                                 [](Index) { return std::pair(Index{0}, Index{kKeys}); });
+      fill(head.in.q, [](Index, Index) { return 0.0; });
+      fill(head.in.v, [](Index, Index) { return kValue; });
+      KernelHead run = after_step(trial, head);
+      for (const float got : run.out())
+        if (got != kKeys * kValue)
+          throw Wrong(run.name() + ": O, the sum of " + std::to_string(kKeys) + " times " +
+                      std::to_string(kValue) + ", is " + std::to_string(got) + ", and float32 has " +
+                      std::to_string(kKeys * kValue) + " exactly");
+    }},
+};
 
-void any_size(Trial& trial) {
-  require_shapes(
-      trial, tensor_cores(trial),
-      {{1, 1, 1}, {5, 3, 8}, {20, 9, 15}, {33, 31, 17}, {64, 64, 64}, {31, 65, 65}, {17, 70, 128}});
-  require_scales(trial, tensor_cores(trial));
-}
+const Check kAnySize{
+    .claim = "Any number of rows and keys, and any head_dim from 1 to 128.",
+    .id = "any-size",
+    .weight = 2,
+    .needs = {"all-columns", "weights"},
+    .hint = "The tile in shared memory has kHeadDim columns and kTile rows, whatever the matrix has.",
+    .run{[](Trial& trial) {
+      require_shapes(
+          trial, tensor_cores(trial),
+          {{1, 1, 1}, {5, 3, 8}, {20, 9, 15}, {33, 31, 17}, {64, 64, 64}, {31, 65, 65}, {17, 70, 128}});
+      require_scales(trial, tensor_cores(trial));
+    }},
+};
 
-void masks(Trial& trial) { require_masks(trial, tensor_cores(trial), 90); }
-void blind_rows(Trial& trial) { require_blind_rows(trial, tensor_cores(trial), 8); }
-void hot_scores(Trial& trial) { require_hot_scores(trial, tensor_cores(trial)); }
-void heads_and_batch(Trial& trial) { require_heads(trial, tensor_cores(trial)); }
-void adds_to_the_state(Trial& trial) { require_state(trial, tensor_cores(trial), 5); }
-void case_table(Trial& trial) { require_table(trial, tensor_cores(trial), 25); }
+const Check kMasks{
+    .claim = "Causal, windowed, two-sided and packed masks.",
+    .id = "masks",
+    .weight = 2,
+    .needs = {"all-columns", "weights"},
+    .hint = "mask() looks for the score of a row and a key where the accumulators of C are to have it.",
+    .run{[](Trial& trial) { require_masks(trial, tensor_cores(trial), 90); }},
+};
 
-void on_tensor_cores(Trial& trial) {
-  constexpr Index kWarps = kTile / 16, kKeyTiles = 2, kWidth = 64, kBytes = 2;
-  KernelHead head = kernel_head(trial, tensor_cores(trial), {kTile, kKeyTiles * kTile, kWidth}, full_mask());
-  std::uint64_t products = 0, bytes = 0;
-  for (const MovedByLine& line : head.step(tensor_cores(trial).call, {.count_traffic = true}).moved) {
-    products += line.products;
-    if (line.shared && !line.writes) bytes += line.bytes;
-  }
-  // S and O, in steps of 16 x 8 x 16; q once by its own warp, K and V by all of them.
-  constexpr std::uint64_t kProducts = 2 * kTile * kKeyTiles * kTile * kWidth / (16 * 8 * 16);
-  constexpr std::uint64_t kNeeded = kKeyTiles * (1 + 2 * kWarps) * kTile * kWidth * kBytes;
-  trial.note({"mma of the kernel", static_cast<double>(products), static_cast<double>(kProducts), ""});
-  trial.note({"bytes that it reads of shared memory", static_cast<double>(bytes),
-              static_cast<double>(kNeeded), "B"});
-  if (products != kProducts)
-    throw Wrong(sign::kCounts, head.name() + ": the two products take " + std::to_string(kProducts) +
-                                   " mma of a warp, 16 x 8 x 16 each, and your kernel makes " +
-                                   std::to_string(products) +
-                                   (products < kProducts ? ": the rest is multiplied without tensor cores"
-                                                         : ": some are made twice"));
-  if (bytes > kNeeded)
-    throw Wrong(sign::kCounts, head.name() + ": your kernel reads " + std::to_string(bytes) +
-                                   " bytes of shared memory; " + std::to_string(kNeeded) +
-                                   " are enough, where each fragment is loaded once for each tile of keys");
-  constexpr std::uint64_t kOfKeys = kKeyTiles * 2 * kWarps * kTile * kWidth * kBytes;
-  if (bytes < kOfKeys)
-    throw Wrong(sign::kCounts, head.name() + ": your kernel reads " + std::to_string(bytes) +
-                                   " bytes of shared memory, and the fragments of K and V have " +
-                                   std::to_string(kOfKeys) +
-                                   ": what it multiplies is not what ldmatrix brings");
-}
+const Check kBlindRows{
+    .claim = "A row that sees no key of the block keeps O, m and l to the bit.",
+    .id = "blind-rows",
+    .weight = 2,
+    .needs = {"all-columns", "weights"},
+    .hint = "What do the rows of your warp that see nothing bring to the product?",
+    .run{[](Trial& trial) { require_blind_rows(trial, tensor_cores(trial), 8); }},
+};
+
+const Check kHotScores{
+    .claim = "Scores of hundreds and of +-20000 neither overflow nor vanish.",
+    .id = "hot-scores",
+    .weight = 2,
+    .needs = {"all-columns", "weights"},
+    .hint = "q and k are exact in bf16, and their products in float32. Is S rounded anywhere?",
+    .run{[](Trial& trial) { require_hot_scores(trial, tensor_cores(trial)); }},
+};
+
+const Check kHeadsAndBatch{
+    .claim = "Many heads, many batch entries, and query heads that share a KV head.",
+    .id = "heads-and-batch",
+    .weight = 2,
+    .needs = {"all-columns", "weights"},
+    .hint = "QueryTile knows where the rows and keys of this head begin; your products need not.",
+    .run{[](Trial& trial) { require_heads(trial, tensor_cores(trial)); }},
+};
+
+const Check kAddsToTheState{
+    .claim = "Keys that come in several steps, in any order, give what one step gives.",
+    .id = "adds-to-the-state",
+    .weight = 2,
+    .needs = {"all-columns", "weights"},
+    .hint = "softmax() has rescaled O when P v is added to it: what must your product do with what it finds?",
+    .run{[](Trial& trial) { require_state(trial, tensor_cores(trial), 5); }},
+};
+
+const Check kCaseTable{
+    .claim =
+        "Blocks of the harness's table: shards against foreign blocks, every mask, layout and kind of data.",
+    .id = "case-table",
+    .weight = 2,
+    .needs = {"all-columns", "weights"},
+    .hint = "Look at the case's name: which of its words do your products not handle?",
+    .run{[](Trial& trial) { require_table(trial, tensor_cores(trial), 25); }},
+};
+
+const Check kTensorCores{
+    .claim = "The products are made by mma, and each fragment is loaded once for each tile of keys.",
+    .id = "tensor-cores",
+    .weight = 2,
+    .needs = {"all-columns", "weights"},
+    .hint = "How many multiply-adds does one mma make, and which loads does the inner loop repeat?",
+    .run{[](Trial& trial) {
+      constexpr Index kWarps = kTile / 16, kKeyTiles = 2, kWidth = 64, kBytes = 2;
+      KernelHead head =
+          kernel_head(trial, tensor_cores(trial), {kTile, kKeyTiles * kTile, kWidth}, full_mask());
+      std::uint64_t products = 0, bytes = 0;
+      for (const MovedByLine& line : head.step(tensor_cores(trial).call, {.count_traffic = true}).moved) {
+        products += line.products;
+        if (line.shared && !line.writes) bytes += line.bytes;
+      }
+      // S and O, in steps of 16 x 8 x 16; q once by its own warp, K and V by all of them.
+      constexpr std::uint64_t kProducts = 2 * kTile * kKeyTiles * kTile * kWidth / (16 * 8 * 16);
+      constexpr std::uint64_t kNeeded = kKeyTiles * (1 + 2 * kWarps) * kTile * kWidth * kBytes;
+      trial.note({"mma of the kernel", static_cast<double>(products), static_cast<double>(kProducts), ""});
+      trial.note({"bytes that it reads of shared memory", static_cast<double>(bytes),
+                  static_cast<double>(kNeeded), "B"});
+      if (products != kProducts)
+        throw Wrong(sign::kCounts, head.name() + ": the two products take " + std::to_string(kProducts) +
+                                       " mma of a warp, 16 x 8 x 16 each, and your kernel makes " +
+                                       std::to_string(products) +
+                                       (products < kProducts ? ": the rest is multiplied without tensor cores"
+                                                             : ": some are made twice"));
+      if (bytes > kNeeded)
+        throw Wrong(sign::kCounts,
+                    head.name() + ": your kernel reads " + std::to_string(bytes) +
+                        " bytes of shared memory; " + std::to_string(kNeeded) +
+                        " are enough, where each fragment is loaded once for each tile of keys");
+      constexpr std::uint64_t kOfKeys = kKeyTiles * 2 * kWarps * kTile * kWidth * kBytes;
+      if (bytes < kOfKeys)
+        throw Wrong(sign::kCounts, head.name() + ": your kernel reads " + std::to_string(bytes) +
+                                       " bytes of shared memory, and the fragments of K and V have " +
+                                       std::to_string(kOfKeys) +
+                                       ": what it multiplies is not what ldmatrix brings");
+    }},
+};
 
 }  // namespace
 
-Lesson lesson_203() {
-  return {
-      .number = 203,
-      .name = "203_tensor_cores",
-      .title = "Tensor cores",
-      .source = "kernels/forward/04_tensor_cores.cu",
-      .function = "multiply_q_k and multiply_p_v",
-      .allowed = {"ringcraft::simt::sync_threads", "ringcraft::simt::warp_operation",
-                  "ringcraft::simt::this_lane", "ringcraft::simt::load_matrices",
-                  "ringcraft::simt::multiply_matrices"},
-      .checks = {
-          {"scores",
-           3,
-           {},
-           "Every element of S of one tile with 16 columns is the one that its row and key say.",
-           "Which 8 x 8 matrix does lane 17 name a row of, and in which register does that matrix arrive?",
-           scores},
-          {"all-columns",
-           3,
-           {"scores"},
-           "S is a sum over all columns, in float32, for many tiles of rows and of keys.",
-           "Each step of 16 columns needs its own fragments and adds to the same accumulators.",
-           all_columns},
-          {"values",
-           3,
-           {"scores"},
-           "A row that sees one key has that key's row of v as its O, to the bit.",
-           "A B whose columns are columns in memory: which of the two ldmatrix gives a lane one of them?",
-           values},
-          {"weights",
-           3,
-           {"values"},
-           "Known weights of neighbouring keys meet their rows of v, rounded to the nearest bf16.",
-           "Of C a register holds one number, of A two: which two of P go together, and in which order?",
-           weights},
-          {"float32-sums",
-           2,
-           {"values"},
-           "O is added up in float32, over hundreds of keys.",
-           "Only operands are bf16. What does 256 + 1 give where a number has 8 bits?",
-           float32_sums},
-          {"any-size",
-           2,
-           {"all-columns", "weights"},
-           "Any number of rows and keys, and any head_dim from 1 to 128.",
-           "The tile in shared memory has kHeadDim columns and kTile rows, whatever the matrix has.",
-           any_size},
-          {"masks",
-           2,
-           {"all-columns", "weights"},
-           "Causal, windowed, two-sided and packed masks.",
-           "mask() looks for the score of a row and a key where the accumulators of C are to have it.",
-           masks},
-          {"blind-rows",
-           2,
-           {"all-columns", "weights"},
-           "A row that sees no key of the block keeps O, m and l to the bit.",
-           "What do the rows of your warp that see nothing bring to the product?",
-           blind_rows},
-          {"hot-scores",
-           2,
-           {"all-columns", "weights"},
-           "Scores of hundreds and of +-20000 neither overflow nor vanish.",
-           "q and k are exact in bf16, and their products in float32. Is S rounded anywhere?",
-           hot_scores},
-          {"heads-and-batch",
-           2,
-           {"all-columns", "weights"},
-           "Many heads, many batch entries, and query heads that share a KV head.",
-           "QueryTile knows where the rows and keys of this head begin; your products need not.",
-           heads_and_batch},
-          {"adds-to-the-state",
-           2,
-           {"all-columns", "weights"},
-           "Keys that come in several steps, in any order, give what one step gives.",
-           "softmax() has rescaled O when P v is added to it: what must your product do with what it finds?",
-           adds_to_the_state},
-          {"tensor-cores",
-           2,
-           {"all-columns", "weights"},
-           "The products are made by mma, and each fragment is loaded once for each tile of keys.",
-           "How many multiply-adds does one mma make, and which loads does the inner loop repeat?",
-           on_tensor_cores},
-          {"case-table",
-           2,
-           {"all-columns", "weights"},
-           "Blocks of the harness's table: shards against foreign blocks, every mask, layout and kind of "
-           "data.",
-           "Look at the case's name: which of its words do your products not handle?",
-           case_table},
-      }};
+template <>
+std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
+  return {kScores,    kAllColumns, kValues,        kWeights,        kFloat32Sums, kAnySize,  kMasks,
+          kBlindRows, kHotScores,  kHeadsAndBatch, kAddsToTheState, kTensorCores, kCaseTable};
 }
 
 }  // namespace ringcraft::judge

@@ -85,68 +85,162 @@ Head head_with_a_gap(Trial& trial, Index width) {
 
 // ---- the checks
 
-void one_tile(Trial& trial) {
-  require_shapes(trial, pipeline(trial), {{64, 64, 64}, {16, 64, 64}, {64, 64, 128}, {20, 9, 64}});
-}
-void two_tiles(Trial& trial) {
-  require_shapes(trial, pipeline(trial), {{64, 128, 64}, {33, 100, 64}, {64, 65, 128}});
-}
-void many_tiles(Trial& trial) {
-  require_shapes(trial, pipeline(trial), {{64, 192, 64}, {17, 320, 64}, {70, 250, 128}});
-}
-void any_size(Trial& trial) {
-  require_shapes(
-      trial, pipeline(trial),
-      {{1, 1, 1}, {5, 3, 8}, {70, 66, 20}, {33, 31, 40}, {31, 65, 65}, {17, 130, 104}, {64, 64, 4}});
-  require_scales(trial, pipeline(trial));
-}
+const Check kOneTile{
+    .claim = "One tile of keys arrives whole before it is multiplied, with zeros behind the border.",
+    .id = "one-tile",
+    .weight = 3,
+    .hint =
+        "Copy, commit, wait, barrier: which of them orders a thread's own copies, and which those of others?",
+    .run{[](Trial& trial) {
+      require_shapes(trial, pipeline(trial), {{64, 64, 64}, {16, 64, 64}, {64, 64, 128}, {20, 9, 64}});
+    }},
+};
 
-void masks(Trial& trial) {
-  require_masks(trial, pipeline(trial), 90);
-  verify::RoundingRule rule(verify::tensor_core_rounding(DType::kBFloat16));
-  for (const Head& head : {head_with_a_gap(trial, 8), make_head(trial, {160, 160, 8}, window_mask(20))}) {
-    KernelHead stepped =
-        kernel_head(pipeline(trial), head);  // of the second no row sees key 0 in its last tile
-    stepped.step(pipeline(trial).call);
-    stepped.require_attention(rule);
-  }
-}
+const Check kTwoTiles{
+    .claim = "The second tile is copied into the other stage while the first is multiplied.",
+    .id = "two-tiles",
+    .weight = 3,
+    .needs = {"one-tile"},
+    .hint = "Who may still read the stage that you copy into, and which line says that nobody does?",
+    .run{[](Trial& trial) {
+      require_shapes(trial, pipeline(trial), {{64, 128, 64}, {33, 100, 64}, {64, 65, 128}});
+    }},
+};
 
-void blind_rows(Trial& trial) { require_blind_rows(trial, pipeline(trial), 8); }
-void hot_scores(Trial& trial) { require_hot_scores(trial, pipeline(trial)); }
-void heads_and_batch(Trial& trial) { require_heads(trial, pipeline(trial)); }
-void adds_to_the_state(Trial& trial) { require_state(trial, pipeline(trial), 5); }
-void case_table(Trial& trial) { require_table(trial, pipeline(trial), 14); }
+const Check kManyTiles{
+    .claim = "The tiles of keys take turns in two stages, for as many tiles as there are.",
+    .id = "many-tiles",
+    .weight = 3,
+    .needs = {"two-tiles"},
+    .hint = "In which stage lies tile 2, and when did the last warp finish reading tile 0?",
+    .run{[](Trial& trial) {
+      require_shapes(trial, pipeline(trial), {{64, 192, 64}, {17, 320, 64}, {70, 250, 128}});
+    }},
+};
 
-void ahead(Trial& trial) {
-  constexpr Index kWidth = 64, kKeyTiles = 3;
-  KernelHead head = kernel_head(trial, pipeline(trial), {kTile, kKeyTiles * kTile, kWidth}, full_mask());
-  const Work work = counted(trial, head), want = needed(head.ranges(), kWidth);
-  const std::uint64_t want_ahead = want.products / kKeyTiles * (kKeyTiles - 1);
-  trial.note({"bytes by cp.async", static_cast<double>(work.copied), static_cast<double>(want.copied), "B"});
-  trial.note({"mma while a copy is under way", static_cast<double>(work.ahead),
-              static_cast<double>(want_ahead), ""});
-  if (work.copied < want.copied || work.stored > 0)
-    throw Wrong(sign::kCounts, head.name() + ": of the " + std::to_string(want.copied) +
-                                   " bytes of q, K and V your kernel brings " + std::to_string(work.copied) +
-                                   " into shared memory by cp.async and stores " +
-                                   std::to_string(work.stored) +
-                                   ", for which a thread must wait until it has them in registers");
-  if (work.ahead < want_ahead)
-    throw Wrong(sign::kCounts, head.name() + ": all mma but those of the last tile of keys, " +
-                                   std::to_string(want_ahead) +
-                                   ", can be made while the next tile is copied, and yours makes " +
-                                   std::to_string(work.ahead) +
-                                   " of them while a copy is under way: start it before you multiply");
-}
+const Check kAnySize{
+    .claim = "Any number of rows and keys, and any head_dim from 1 to 128, also where rows are not aligned.",
+    .id = "any-size",
+    .weight = 2,
+    .needs = {"many-tiles"},
+    .hint = "cp.async copies 16 bytes or writes 16 bytes of 0. What if row 1 begins 40 bytes behind row 0?",
+    .run{[](Trial& trial) {
+      require_shapes(
+          trial, pipeline(trial),
+          {{1, 1, 1}, {5, 3, 8}, {70, 66, 20}, {33, 31, 40}, {31, 65, 65}, {17, 130, 104}, {64, 64, 4}});
+      require_scales(trial, pipeline(trial));
+    }},
+};
 
-void banks(Trial& trial) {
-  for (const Index width : {Index{64}, Index{128}}) {
-    KernelHead head = kernel_head(trial, pipeline(trial), {kTile, kTile, width}, full_mask());
-    require_fewest_passes(head.name() + ": ", head.step(pipeline(trial).call, {.count_traffic = true}).moved,
-                          "pieces of 16 bytes");
-  }
-}
+const Check kMasks{
+    .claim = "Causal, windowed, two-sided and packed masks, also with tiles in between that nobody sees.",
+    .id = "masks",
+    .weight = 2,
+    .needs = {"many-tiles"},
+    .hint = "A warp that skips a tile still waits, copies and turns to the other stage, as all others do.",
+    .run{[](Trial& trial) {
+      require_masks(trial, pipeline(trial), 90);
+      verify::RoundingRule rule(verify::tensor_core_rounding(DType::kBFloat16));
+      for (const Head& head : {head_with_a_gap(trial, 8), make_head(trial, {160, 160, 8}, window_mask(20))}) {
+        KernelHead stepped =
+            kernel_head(pipeline(trial), head);  // of the second no row sees key 0 in its last tile
+        stepped.step(pipeline(trial).call);
+        stepped.require_attention(rule);
+      }
+    }},
+};
+
+const Check kBlindRows{
+    .claim = "A row that sees no key of the block keeps O, m and l to the bit.",
+    .id = "blind-rows",
+    .weight = 2,
+    .needs = {"many-tiles"},
+    .hint = "A row that sees no key has begin = end; what does mask() do with its scores?",
+    .run{[](Trial& trial) { require_blind_rows(trial, pipeline(trial), 8); }},
+};
+
+const Check kHotScores{
+    .claim = "Scores of hundreds and of +-20000 neither overflow nor vanish.",
+    .id = "hot-scores",
+    .weight = 2,
+    .needs = {"many-tiles"},
+    .hint = "softmax() is given: what must the scores be multiplied by before it?",
+    .run{[](Trial& trial) { require_hot_scores(trial, pipeline(trial)); }},
+};
+
+const Check kHeadsAndBatch{
+    .claim = "Many heads, many batch entries, and query heads that share a KV head.",
+    .id = "heads-and-batch",
+    .weight = 2,
+    .needs = {"many-tiles"},
+    .hint = "tile.first_row and tile.first_key count rows of all heads: which of the two does K begin at?",
+    .run{[](Trial& trial) { require_heads(trial, pipeline(trial)); }},
+};
+
+const Check kAddsToTheState{
+    .claim = "Keys that come in several steps, in any order, give what one step gives.",
+    .id = "adds-to-the-state",
+    .weight = 2,
+    .needs = {"many-tiles"},
+    .hint = "merge_into() is given; the partial that you fill belongs to this block's keys alone.",
+    .run{[](Trial& trial) { require_state(trial, pipeline(trial), 5); }},
+};
+
+const Check kCaseTable{
+    .claim =
+        "Blocks of the harness's table: shards against foreign blocks, every mask, layout and kind of data.",
+    .id = "case-table",
+    .weight = 2,
+    .needs = {"many-tiles"},
+    .hint = "Look at the case's name: which of its words does your kernel not handle?",
+    .run{[](Trial& trial) { require_table(trial, pipeline(trial), 14); }},
+};
+
+const Check kAhead{
+    .claim = "q, K and V come by cp.async, and the next tile is under way while this one is multiplied.",
+    .id = "ahead",
+    .weight = 3,
+    .needs = {"many-tiles"},
+    .hint = "Between the barrier and the product: what could already be started there?",
+    .run{[](Trial& trial) {
+      constexpr Index kWidth = 64, kKeyTiles = 3;
+      KernelHead head = kernel_head(trial, pipeline(trial), {kTile, kKeyTiles * kTile, kWidth}, full_mask());
+      const Work work = counted(trial, head), want = needed(head.ranges(), kWidth);
+      const std::uint64_t want_ahead = want.products / kKeyTiles * (kKeyTiles - 1);
+      trial.note(
+          {"bytes by cp.async", static_cast<double>(work.copied), static_cast<double>(want.copied), "B"});
+      trial.note({"mma while a copy is under way", static_cast<double>(work.ahead),
+                  static_cast<double>(want_ahead), ""});
+      if (work.copied < want.copied || work.stored > 0)
+        throw Wrong(sign::kCounts,
+                    head.name() + ": of the " + std::to_string(want.copied) +
+                        " bytes of q, K and V your kernel brings " + std::to_string(work.copied) +
+                        " into shared memory by cp.async and stores " + std::to_string(work.stored) +
+                        ", for which a thread must wait until it has them in registers");
+      if (work.ahead < want_ahead)
+        throw Wrong(sign::kCounts, head.name() + ": all mma but those of the last tile of keys, " +
+                                       std::to_string(want_ahead) +
+                                       ", can be made while the next tile is copied, and yours makes " +
+                                       std::to_string(work.ahead) +
+                                       " of them while a copy is under way: start it before you multiply");
+    }},
+};
+
+const Check kBanks{
+    .claim = "Copies and ldmatrix meet no bank twice, for tiles of 64 and of 128 columns.",
+    .id = "banks",
+    .weight = 3,
+    .needs = {"one-tile"},
+    .hint = "Of eight neighbouring rows ldmatrix reads the same piece. In which eight places can it lie?",
+    .run{[](Trial& trial) {
+      for (const Index width : {Index{64}, Index{128}}) {
+        KernelHead head = kernel_head(trial, pipeline(trial), {kTile, kTile, width}, full_mask());
+        require_fewest_passes(head.name() + ": ",
+                              head.step(pipeline(trial).call, {.count_traffic = true}).moved,
+                              "pieces of 16 bytes");
+      }
+    }},
+};
 
 void require_no_more(Trial& trial, KernelHead head) {
   const Work work = counted(trial, head), want = needed(head.ranges(), head.problem().head_dim);
@@ -162,113 +256,31 @@ void require_no_more(Trial& trial, KernelHead head) {
                                    " are those of warps with a row that sees a key of the tile");
 }
 
-void skipped(Trial& trial) {
-  constexpr Index kWidth = 64, kTokens = 160;
-  Mask packed = causal_mask();
-  packed.cu_seqlens = {0, 70, 75, kTokens};
-  for (const Mask& mask : {causal_mask(), window_mask(20), packed})
-    require_no_more(trial, kernel_head(trial, pipeline(trial), {kTokens, kTokens, kWidth}, mask));
-  require_no_more(trial, kernel_head(pipeline(trial), head_with_a_gap(trial, kWidth)));
-}
+const Check kSkipped{
+    .claim =
+        "No tile is copied that lies outside of what the thread block sees, and no warp multiplies a tile "
+        "that none of its rows sees.",
+    .id = "skipped",
+    .weight = 2,
+    .needs = {"masks"},
+    .hint =
+        "tile.first_visible() and tile.end_last bound the copies; visible.meets() knows two rows of a warp.",
+    .run{[](Trial& trial) {
+      constexpr Index kWidth = 64, kTokens = 160;
+      Mask packed = causal_mask();
+      packed.cu_seqlens = {0, 70, 75, kTokens};
+      for (const Mask& mask : {causal_mask(), window_mask(20), packed})
+        require_no_more(trial, kernel_head(trial, pipeline(trial), {kTokens, kTokens, kWidth}, mask));
+      require_no_more(trial, kernel_head(pipeline(trial), head_with_a_gap(trial, kWidth)));
+    }},
+};
 
 }  // namespace
 
-Lesson lesson_204() {
-  return {
-      .number = 204,
-      .name = "204_async_copies",
-      .title = "Asynchronous copies",
-      .source = "kernels/forward/05_pipeline.cu",
-      .function = "at, start_rows and attend",
-      .allowed = {"ringcraft::simt::sync_threads", "ringcraft::simt::warp_operation",
-                  "ringcraft::simt::this_lane", "ringcraft::simt::load_matrices",
-                  "ringcraft::simt::multiply_matrices", "ringcraft::simt::async_copies",
-                  "ringcraft::simt::AsyncCopies::start", "ringcraft::simt::AsyncCopies::commit",
-                  "ringcraft::simt::AsyncCopies::wait"},
-      .checks = {
-          {"one-tile",
-           3,
-           {},
-           "One tile of keys arrives whole before it is multiplied, with zeros behind the border.",
-           "Copy, commit, wait, barrier: which of them orders a thread's own copies, and which those of "
-           "others?",
-           one_tile},
-          {"two-tiles",
-           3,
-           {"one-tile"},
-           "The second tile is copied into the other stage while the first is multiplied.",
-           "Who may still read the stage that you copy into, and which line says that nobody does?",
-           two_tiles},
-          {"many-tiles",
-           3,
-           {"two-tiles"},
-           "The tiles of keys take turns in two stages, for as many tiles as there are.",
-           "In which stage lies tile 2, and when did the last warp finish reading tile 0?",
-           many_tiles},
-          {"any-size",
-           2,
-           {"many-tiles"},
-           "Any number of rows and keys, and any head_dim from 1 to 128, also where rows are not aligned.",
-           "cp.async copies 16 bytes or writes 16 bytes of 0. What if row 1 begins 40 bytes behind row 0?",
-           any_size},
-          {"masks",
-           2,
-           {"many-tiles"},
-           "Causal, windowed, two-sided and packed masks, also with tiles in between that nobody sees.",
-           "A warp that skips a tile still waits, copies and turns to the other stage, as all others do.",
-           masks},
-          {"blind-rows",
-           2,
-           {"many-tiles"},
-           "A row that sees no key of the block keeps O, m and l to the bit.",
-           "A row that sees no key has begin = end; what does mask() do with its scores?",
-           blind_rows},
-          {"hot-scores",
-           2,
-           {"many-tiles"},
-           "Scores of hundreds and of +-20000 neither overflow nor vanish.",
-           "softmax() is given: what must the scores be multiplied by before it?",
-           hot_scores},
-          {"heads-and-batch",
-           2,
-           {"many-tiles"},
-           "Many heads, many batch entries, and query heads that share a KV head.",
-           "tile.first_row and tile.first_key count rows of all heads: which of the two does K begin at?",
-           heads_and_batch},
-          {"adds-to-the-state",
-           2,
-           {"many-tiles"},
-           "Keys that come in several steps, in any order, give what one step gives.",
-           "merge_into() is given; the partial that you fill belongs to this block's keys alone.",
-           adds_to_the_state},
-          {"ahead",
-           3,
-           {"many-tiles"},
-           "q, K and V come by cp.async, and the next tile is under way while this one is multiplied.",
-           "Between the barrier and the product: what could already be started there?",
-           ahead},
-          {"banks",
-           3,
-           {"one-tile"},
-           "Copies and ldmatrix meet no bank twice, for tiles of 64 and of 128 columns.",
-           "Of eight neighbouring rows ldmatrix reads the same piece. In which eight places can it lie?",
-           banks},
-          {"skipped",
-           2,
-           {"masks"},
-           "No tile is copied that lies outside of what the thread block sees, and no warp multiplies a tile "
-           "that none of its rows sees.",
-           "tile.first_visible() and tile.end_last bound the copies; visible.meets() knows two rows of a "
-           "warp.",
-           skipped},
-          {"case-table",
-           2,
-           {"many-tiles"},
-           "Blocks of the harness's table: shards against foreign blocks, every mask, layout and kind of "
-           "data.",
-           "Look at the case's name: which of its words does your kernel not handle?",
-           case_table},
-      }};
+template <>
+std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
+  return {kOneTile,       kTwoTiles,       kManyTiles, kAnySize, kMasks,   kBlindRows, kHotScores,
+          kHeadsAndBatch, kAddsToTheState, kAhead,     kBanks,   kSkipped, kCaseTable};
 }
 
 }  // namespace ringcraft::judge

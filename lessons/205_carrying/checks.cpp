@@ -166,181 +166,188 @@ std::string whole(double number) { return std::to_string(std::lround(number)); }
 
 // ---- the checks
 
-void one_row(Trial& trial) {
-  Random random(trial.seed());
-  for (const Levels levels : {Levels{0, 0}, {0, 3}, {3, 0}})
-    require_merge(partials(trial), random, {1, 64}, {}, levels);
-}
+const Check kOneRow{
+    .claim = "Two partial results (O, m, l) of one row become one.",
+    .id = "one-row",
+    .weight = 3,
+    .hint = "16 lanes share the row: which columns of O has each of them, and who writes m and l?",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      for (const Levels levels : {Levels{0, 0}, {0, 3}, {3, 0}})
+        require_merge(partials(trial), random, {1, 64}, {}, levels);
+    }},
+};
 
-void many_rows(Trial& trial) {
-  Random random(trial.seed());
-  require_sizes(partials(trial), random, {{2, 64}, {15, 64}, {16, 64}, {17, 64}, {33, 64}, {70, 64}});
-}
+const Check kManyRows{
+    .claim = "Any number of rows, also where the last warp has only one.",
+    .id = "many-rows",
+    .weight = 3,
+    .needs = {"one-row"},
+    .hint = "Two rows to a warp. What do the lanes of a row do that is not there?",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      require_sizes(partials(trial), random, {{2, 64}, {15, 64}, {16, 64}, {17, 64}, {33, 64}, {70, 64}});
+    }},
+};
 
-void any_size(Trial& trial) {
-  Random random(trial.seed());
-  require_sizes(partials(trial), random,
-                {{3, 1}, {17, 3}, {5, 4}, {2, 65}, {3, 66}, {5, 100}, {3, 128}, {1, 200}});
-  require_sizes(partials(trial), random, {{3, 64}, {2, 128}, {5, 7}}, 1);
-  require_sizes(partials(trial), random, {{3, 64}}, 2);
-  require_merge(partials(trial), random, {13, 20}, {.rows_left = 4});
-}
+const Check kAnySize{
+    .claim =
+        "Any head_dim, rows that begin where four numbers cannot be read at once, and rows of others behind "
+        "them.",
+    .id = "any-size",
+    .weight = 2,
+    .needs = {"many-rows"},
+    .hint = "A lane takes every 16th group of four columns: which is its first, and which is its last?",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      require_sizes(partials(trial), random,
+                    {{3, 1}, {17, 3}, {5, 4}, {2, 65}, {3, 66}, {5, 100}, {3, 128}, {1, 200}});
+      require_sizes(partials(trial), random, {{3, 64}, {2, 128}, {5, 7}}, 1);
+      require_sizes(partials(trial), random, {{3, 64}}, 2);
+      require_merge(partials(trial), random, {13, 20}, {.rows_left = 4});
+    }},
+};
 
-void extreme_maxima(Trial& trial) {
-  Random random(trial.seed());
-  require_levels(partials(trial), random);
-}
+const Check kExtremeMaxima{
+    .claim = "Maxima of +-20000, and gaps of 90 and of 40000, neither overflow nor vanish.",
+    .id = "extreme-maxima",
+    .weight = 2,
+    .needs = {"one-row"},
+    .hint = "No exponent is positive when the larger of both maxima is subtracted from each.",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      require_levels(partials(trial), random);
+    }},
+};
 
-void empty_block(Trial& trial) {
-  Random random(trial.seed());
-  require_unseen(partials(trial), random, Unseen::kBlock);
-}
+const Check kEmptyBlock{
+    .claim = "A row that sees no key of the block keeps O, m and l to the bit.",
+    .id = "empty-block",
+    .weight = 2,
+    .needs = {"one-row"},
+    .hint = "What is the weight of a side whose m is -inf, and what is that of the other?",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      require_unseen(partials(trial), random, Unseen::kBlock);
+    }},
+};
 
-void empty_state(Trial& trial) {
-  Random random(trial.seed());
-  require_unseen(partials(trial), random, Unseen::kState);
-}
+const Check kEmptyState{
+    .claim = "A row that has seen no key before takes O, m and l of the block to the bit.",
+    .id = "empty-state",
+    .weight = 2,
+    .needs = {"one-row"},
+    .hint = "Merging with (0, -inf, 0) on the left is what the first step of a ring does.",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      require_unseen(partials(trial), random, Unseen::kState);
+    }},
+};
 
-void both_empty(Trial& trial) {
-  Random random(trial.seed());
-  require_unseen(partials(trial), random, Unseen::kBoth);
-}
+const Check kBothEmpty{
+    .claim = "A row without a key on either side stays (0, -inf, 0), without a NaN.",
+    .id = "both-empty",
+    .weight = 1,
+    .needs = {"one-row"},
+    .hint =
+        "What is -inf - (-inf)? Which weight has a side that has seen nothing, whatever the other one is?",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      require_unseen(partials(trial), random, Unseen::kBoth);
+    }},
+};
 
-void any_order(Trial& trial) {
-  Random random(trial.seed());
-  require_orders(partials(trial), random);
-}
+const Check kAnyOrder{
+    .claim = "Six blocks in any order and with any brackets are the same, but for rounding.",
+    .id = "any-order",
+    .weight = 2,
+    .needs = {"one-row"},
+    .hint =
+        "What you leave is merged again: m is the larger one, and O and l are counted in units of exp(m).",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      require_orders(partials(trial), random);
+    }},
+};
 
-void normalized_rows(Trial& trial) {
-  Random random(trial.seed());
-  require_sizes(normalized(trial), random, {{1, 64}, {17, 64}, {33, 20}, {3, 1}, {5, 65}, {2, 128}});
-  require_sizes(normalized(trial), random, {{3, 64}, {5, 7}}, 1);
-  require_merge(normalized(trial), random, {13, 20}, {.rows_left = 4});
-  require_levels(normalized(trial), random);
-  require_orders(normalized(trial), random);
-}
+const Check kNormalized{
+    .claim = "The other kernel does the same for (out, lse), for any size, level and order.",
+    .id = "normalized",
+    .weight = 3,
+    .needs = {"many-rows"},
+    .hint = "out is divided already: by which number must the sum of two weighted outs be divided again?",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      require_sizes(normalized(trial), random, {{1, 64}, {17, 64}, {33, 20}, {3, 1}, {5, 65}, {2, 128}});
+      require_sizes(normalized(trial), random, {{3, 64}, {5, 7}}, 1);
+      require_merge(normalized(trial), random, {13, 20}, {.rows_left = 4});
+      require_levels(normalized(trial), random);
+      require_orders(normalized(trial), random);
+    }},
+};
 
-void normalized_empty(Trial& trial) {
-  Random random(trial.seed());
-  for (const Unseen unseen : {Unseen::kBlock, Unseen::kState, Unseen::kBoth})
-    require_unseen(normalized(trial), random, unseen);
-}
+const Check kNormalizedEmpty{
+    .claim = "There, too, a side that has seen no key leaves every bit of the other.",
+    .id = "normalized-empty",
+    .weight = 2,
+    .needs = {"normalized"},
+    .hint = "If the block's lse is -inf, there is nothing to do; and if only yours is?",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      for (const Unseen unseen : {Unseen::kBlock, Unseen::kState, Unseen::kBoth})
+        require_unseen(normalized(trial), random, unseen);
+    }},
+};
 
-void moved_once(Trial& trial) {
-  Random random(trial.seed());
-  for (const MergeKernelCall& kernel : {partials(trial), normalized(trial)}) {
-    const Moved moved = moved_by(kernel, random);
-    const std::string who = kernel.form == MergeForm::kPartials ? "merge" : "merge_normalized";
-    trial.note({"bytes that " + who + " asks for or writes, those of rows beside theory's of O", moved.bytes,
-                moved.of_o, "B"});
-    if (!(moved.bytes <= 1.25 * moved.of_o))  // m and l as well
-      throw Wrong(sign::kCounts, who + " asks for and writes " + whole(moved.bytes) + " bytes; " +
-                                     whole(moved.of_o) + " for O, and some for m and l, are enough");
-    if (!(moved.sectors <= 1.1 * moved.fewest))
-      throw Wrong(sign::kCounts, who + " moves " + whole(moved.sectors) + " sectors of 32 bytes, and " +
-                                     whole(moved.fewest) +
-                                     " would do: neighbouring lanes are not at neighbouring places");
-  }
-}
+const Check kMovedOnce{
+    .claim = "Each number of O moves once, and neighbouring lanes are at neighbouring places.",
+    .id = "moved-once",
+    .weight = 2,
+    .needs = {"normalized"},
+    .hint = "Two reads and one write for each number of O. Where is lane n + 1 when lane n reads a float4?",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      for (const MergeKernelCall& kernel : {partials(trial), normalized(trial)}) {
+        const Moved moved = moved_by(kernel, random);
+        const std::string who = kernel.form == MergeForm::kPartials ? "merge" : "merge_normalized";
+        trial.note({"bytes that " + who + " asks for or writes, those of rows beside theory's of O",
+                    moved.bytes, moved.of_o, "B"});
+        if (!(moved.bytes <= 1.25 * moved.of_o))  // m and l as well
+          throw Wrong(sign::kCounts, who + " asks for and writes " + whole(moved.bytes) + " bytes; " +
+                                         whole(moved.of_o) + " for O, and some for m and l, are enough");
+        if (!(moved.sectors <= 1.1 * moved.fewest))
+          throw Wrong(sign::kCounts, who + " moves " + whole(moved.sectors) + " sectors of 32 bytes, and " +
+                                         whole(moved.fewest) +
+                                         " would do: neighbouring lanes are not at neighbouring places");
+      }
+    }},
+};
 
-void whole_ring(Trial& trial) {
-  std::vector<verify::BlockCase> cases = verify::block_case_table(verify::CaseSet::kBrief);
-  for (const MergeKernelCall& kernel : {partials(trial), normalized(trial)}) {
-    verify::RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
-    for (std::size_t i = 0; i < cases.size(); i += 9) {
-      cases[i].seed += trial.seed();
-      require_ring(kernel, make_head(cases[i]), static_cast<Index>(i), rule);
-    }
-    require_rule(rule);
-  }
-}
+const Check kWholeRing{
+    .claim = "Blocks of the harness's table, the keys in four parts, merged by either kernel, are attention.",
+    .id = "whole-ring",
+    .weight = 2,
+    .needs = {"normalized"},
+    .hint = "Look at the case's name: which of its words does your merge not handle?",
+    .run{[](Trial& trial) {
+      std::vector<verify::BlockCase> cases = verify::block_case_table(verify::CaseSet::kBrief);
+      for (const MergeKernelCall& kernel : {partials(trial), normalized(trial)}) {
+        verify::RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
+        for (std::size_t i = 0; i < cases.size(); i += 9) {
+          cases[i].seed += trial.seed();
+          require_ring(kernel, make_head(cases[i]), static_cast<Index>(i), rule);
+        }
+        require_rule(rule);
+      }
+    }},
+};
 
 }  // namespace
 
-Lesson lesson_205() {
-  return {
-      .number = 205,
-      .name = "205_carrying",
-      .title = "Carrying the state",
-      .source = "kernels/merge/01_merge.cu",
-      .function = "weight, add_weighted, merge and merge_normalized",
-      .allowed = {"ringcraft::simt::sync_threads", "ringcraft::simt::warp_operation",
-                  "ringcraft::simt::this_lane"},
-      .checks = {
-          {"one-row",
-           3,
-           {},
-           "Two partial results (O, m, l) of one row become one.",
-           "16 lanes share the row: which columns of O has each of them, and who writes m and l?",
-           one_row},
-          {"many-rows",
-           3,
-           {"one-row"},
-           "Any number of rows, also where the last warp has only one.",
-           "Two rows to a warp. What do the lanes of a row do that is not there?",
-           many_rows},
-          {"any-size",
-           2,
-           {"many-rows"},
-           "Any head_dim, rows that begin where four numbers cannot be read at once, and rows of others "
-           "behind them.",
-           "A lane takes every 16th group of four columns: which is its first, and which is its last?",
-           any_size},
-          {"extreme-maxima",
-           2,
-           {"one-row"},
-           "Maxima of +-20000, and gaps of 90 and of 40000, neither overflow nor vanish.",
-           "No exponent is positive when the larger of both maxima is subtracted from each.",
-           extreme_maxima},
-          {"empty-block",
-           2,
-           {"one-row"},
-           "A row that sees no key of the block keeps O, m and l to the bit.",
-           "What is the weight of a side whose m is -inf, and what is that of the other?",
-           empty_block},
-          {"empty-state",
-           2,
-           {"one-row"},
-           "A row that has seen no key before takes O, m and l of the block to the bit.",
-           "Merging with (0, -inf, 0) on the left is what the first step of a ring does.",
-           empty_state},
-          {"both-empty",
-           1,
-           {"one-row"},
-           "A row without a key on either side stays (0, -inf, 0), without a NaN.",
-           "What is -inf - (-inf)? Which weight has a side that has seen nothing, whatever the other one is?",
-           both_empty},
-          {"any-order",
-           2,
-           {"one-row"},
-           "Six blocks in any order and with any brackets are the same, but for rounding.",
-           "What you leave is merged again: m is the larger one, and O and l are counted in units of exp(m).",
-           any_order},
-          {"normalized",
-           3,
-           {"many-rows"},
-           "The other kernel does the same for (out, lse), for any size, level and order.",
-           "out is divided already: by which number must the sum of two weighted outs be divided again?",
-           normalized_rows},
-          {"normalized-empty",
-           2,
-           {"normalized"},
-           "There, too, a side that has seen no key leaves every bit of the other.",
-           "If the block's lse is -inf, there is nothing to do; and if only yours is?",
-           normalized_empty},
-          {"moved-once",
-           2,
-           {"normalized"},
-           "Each number of O moves once, and neighbouring lanes are at neighbouring places.",
-           "Two reads and one write for each number of O. Where is lane n + 1 when lane n reads a float4?",
-           moved_once},
-          {"whole-ring",
-           2,
-           {"normalized"},
-           "Blocks of the harness's table, the keys in four parts, merged by either kernel, are attention.",
-           "Look at the case's name: which of its words does your merge not handle?",
-           whole_ring},
-      }};
+template <>
+std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
+  return {kOneRow,    kManyRows, kAnySize,    kExtremeMaxima,   kEmptyBlock, kEmptyState,
+          kBothEmpty, kAnyOrder, kNormalized, kNormalizedEmpty, kMovedOnce,  kWholeRing};
 }
 
 }  // namespace ringcraft::judge

@@ -151,221 +151,232 @@ void require_products(Trial& trial, Which kernel) {
 
 // ---- the checks
 
-void only_dq(Trial& trial) {
-  RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
-  GradientHead counted(make_head(trial, {20, 9, 64}, full_mask()));
-  const Work work = moved_by(trial, counted, Which::kDq);
-  counted.require_gradients(rule, {"dq"});
-  if (work.written == 0)
-    throw Wrong(sign::kCounts, counted.name() + ": dq is there, and the first kernel has written nothing");
-  require_sizes(trial, {{32, 32, 64}, {5, 9, 40}, {32, 32, 128}}, {.order = 1, .launches = 1}, {"dq"});
-}
+const Check kOnlyDq{
+    .claim = "The first kernel, alone, adds dq of one tile of rows and one tile of keys.",
+    .id = "dq",
+    .weight = 3,
+    .hint =
+        "P comes from lse, and dS from P, dP and delta: which of these four belong to a row, and where does "
+        "the scale stand?",
+    .run{[](Trial& trial) {
+      RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
+      GradientHead counted(make_head(trial, {20, 9, 64}, full_mask()));
+      const Work work = moved_by(trial, counted, Which::kDq);
+      counted.require_gradients(rule, {"dq"});
+      if (work.written == 0)
+        throw Wrong(sign::kCounts,
+                    counted.name() + ": dq is there, and the first kernel has written nothing");
+      require_sizes(trial, {{32, 32, 64}, {5, 9, 40}, {32, 32, 128}}, {.order = 1, .launches = 1}, {"dq"});
+    }},
+};
 
-void only_dk_dv(Trial& trial) {
-  require_sizes(trial, {{32, 32, 64}, {5, 9, 40}, {32, 32, 128}}, {}, {"dk", "dv"});
-}
+const Check kOnlyDkDv{
+    .claim = "The second kernel adds dk and dv of one tile of keys and one tile of rows.",
+    .id = "dk-dv",
+    .weight = 3,
+    .needs = {"dq"},
+    .hint =
+        "Now keys are the own rows: whose lse is it in column j of a tile of weights, and which of the two "
+        "tiles of weights meets dout?",
+    .run{[](Trial& trial) {
+      require_sizes(trial, {{32, 32, 64}, {5, 9, 40}, {32, 32, 128}}, {}, {"dk", "dv"});
+    }},
+};
 
-void many_tiles(Trial& trial) {
-  require_sizes(trial, {{32, 96, 64}, {96, 32, 64}, {5, 33, 128}}, {.order = 1});
-}
+const Check kManyTiles{
+    .claim = "Many tiles of rows and of keys, of 64 and of 128 columns.",
+    .id = "many-tiles",
+    .weight = 3,
+    .needs = {"dk-dv"},
+    .hint = "Who may still read the tile that you are about to overwrite, and what must outlive it?",
+    .run{[](Trial& trial) {
+      require_sizes(trial, {{32, 96, 64}, {96, 32, 64}, {5, 33, 128}}, {.order = 1});
+    }},
+};
 
-void any_size(Trial& trial) {
-  require_sizes(trial, {{1, 1, 1}, {1, 40, 2}, {37, 1, 3}, {5, 31, 65}, {7, 4, 127}});
-  RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
-  for (const double scale : {0.0, -0.7, 1.0}) {
-    Head head = make_head(trial, {6, 8, 4}, full_mask());
-    head.problem.softmax_scale = scale;
-    head.name += ", softmax_scale " + std::to_string(scale);
-    require_step(trial, GradientHead(head), rule);
-  }
-}
+const Check kAnySize{
+    .claim = "Any number of rows and keys, any head_dim from 1 to 128, any softmax_scale.",
+    .id = "any-size",
+    .weight = 2,
+    .needs = {"many-tiles"},
+    .hint = "What do the own rows do that are not there, and where do their numbers come from?",
+    .run{[](Trial& trial) {
+      require_sizes(trial, {{1, 1, 1}, {1, 40, 2}, {37, 1, 3}, {5, 31, 65}, {7, 4, 127}});
+      RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
+      for (const double scale : {0.0, -0.7, 1.0}) {
+        Head head = make_head(trial, {6, 8, 4}, full_mask());
+        head.problem.softmax_scale = scale;
+        head.name += ", softmax_scale " + std::to_string(scale);
+        require_step(trial, GradientHead(head), rule);
+      }
+    }},
+};
 
-void masks(Trial& trial) {
-  RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
-  for (const Mask& mask : all_masks(60))
-    require_step(trial, GradientHead(make_head(trial, {60, 60, 3}, mask)), rule, {.order = 1});
-}
+const Check kMasks{
+    .claim = "Causal, windowed, two-sided and packed masks.",
+    .id = "masks",
+    .weight = 2,
+    .needs = {"many-tiles"},
+    .hint = "visible(i, other) asks for the number of the other row in its head, not in its tile.",
+    .run{[](Trial& trial) {
+      RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
+      for (const Mask& mask : all_masks(60))
+        require_step(trial, GradientHead(make_head(trial, {60, 60, 3}, mask)), rule, {.order = 1});
+    }},
+};
 
 // Rows in front of the first key and behind the last one, keys that no row sees, a block that nobody sees.
-void blind_rows(Trial& trial) {
-  const HeadShape early{40, 20, 3, 0, 25}, late{40, 20, 3, 20, 0}, none{40, 20, 3, 200, 0};
-  RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
-  Random random(trial.seed());
-  for (const auto& [shape, mask] :
-       {std::pair{early, causal_mask()}, {late, window_mask(15)}, {none, window_mask(35)}}) {
-    const Head head = make_head(trial, shape, mask);
-    GradientHead begun(head);
-    const auto before = begun.begin_with(random);
-    begun.step(two_kernels(trial), {.order = 2});
-    begun.require_unseen_untouched(before);
-    require_step(trial, GradientHead(head), rule);
-  }
-}
+const Check kBlindRows{
+    .claim =
+        "Rows without a key and keys without a row give nothing and get nothing, whatever lse and delta hold "
+        "there.",
+    .id = "blind-rows",
+    .weight = 2,
+    .needs = {"many-tiles"},
+    .hint = "NaN times 0 is NaN: what must a pair that is not seen never be multiplied with?",
+    .run{[](Trial& trial) {
+      const HeadShape early{40, 20, 3, 0, 25}, late{40, 20, 3, 20, 0}, none{40, 20, 3, 200, 0};
+      RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
+      Random random(trial.seed());
+      for (const auto& [shape, mask] :
+           {std::pair{early, causal_mask()}, {late, window_mask(15)}, {none, window_mask(35)}}) {
+        const Head head = make_head(trial, shape, mask);
+        GradientHead begun(head);
+        const auto before = begun.begin_with(random);
+        begun.step(two_kernels(trial), {.order = 2});
+        begun.require_unseen_untouched(before);
+        require_step(trial, GradientHead(head), rule);
+      }
+    }},
+};
 
-void hot_scores(Trial& trial) {
-  RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
-  for (const Data data : verify::kAllData) {
-    require_step(trial, GradientHead(make_head(trial, {9, 17, 6, 6}, causal_mask(), data)), rule);
-  }
-}
+const Check kHotScores{
+    .claim = "Scores of hundreds and of +-20000 neither overflow nor vanish.",
+    .id = "hot-scores",
+    .weight = 2,
+    .needs = {"many-tiles"},
+    .hint = "Subtract lse from the score before you take the exponential, not after.",
+    .run{[](Trial& trial) {
+      RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
+      for (const Data data : verify::kAllData) {
+        require_step(trial, GradientHead(make_head(trial, {9, 17, 6, 6}, causal_mask(), data)), rule);
+      }
+    }},
+};
 
-void groups(Trial& trial) {
-  const auto heads = [](Index batch, Index count, Index kv_heads) {
-    return HeadShape{
-        .rows = 5, .keys = 7, .head_dim = 4, .batch = batch, .heads = count, .kv_heads = kv_heads};
-  };
-  require_sizes(trial, {heads(2, 2, 2), heads(1, 6, 3), heads(1, 8, 2), heads(2, 4, 2)}, {.order = 1});
-}
+const Check kGroups{
+    .claim = "Many heads, many batch entries; dk and dv are sums over the query heads of their group.",
+    .id = "groups",
+    .weight = 3,
+    .needs = {"many-tiles"},
+    .hint =
+        "Which query heads read KV head 1 if 8 heads share 2, and in which rows of q, lse and delta do they "
+        "lie?",
+    .run{[](Trial& trial) {
+      const auto heads = [](Index batch, Index count, Index kv_heads) {
+        return HeadShape{
+            .rows = 5, .keys = 7, .head_dim = 4, .batch = batch, .heads = count, .kv_heads = kv_heads};
+      };
+      require_sizes(trial, {heads(2, 2, 2), heads(1, 6, 3), heads(1, 8, 2), heads(2, 4, 2)}, {.order = 1});
+    }},
+};
 
-void adds(Trial& trial) {
-  Random random(trial.seed());
-  const Head small = make_head(trial, {20, 40, 4, 10, 0}, causal_mask());
-  GradientHead from_zero(small), grown(small);
-  const auto before = grown.begin_with(random);
-  from_zero.step(two_kernels(trial));
-  grown.step(two_kernels(trial));
-  grown.require_grown(before, from_zero);
+const Check kAdds{
+    .claim =
+        "Gradients are added to what is there, and keys that come in several steps give what one step gives, "
+        "with the lse and the delta of the whole row.",
+    .id = "adds",
+    .weight = 3,
+    .needs = {"many-tiles"},
+    .hint = "A step of a ring knows a part of the keys: which numbers can it not compute itself?",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      const Head small = make_head(trial, {20, 40, 4, 10, 0}, causal_mask());
+      GradientHead from_zero(small), grown(small);
+      const auto before = grown.begin_with(random);
+      from_zero.step(two_kernels(trial));
+      grown.step(two_kernels(trial));
+      grown.require_grown(before, from_zero);
 
-  RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
-  const Head whole = make_head(trial, {20, 70, 4, 50, 0}, window_mask(45), Data::kPeaked);
-  GradientHead head(whole);
-  head.rename(head.name() + ", the keys in 3 steps");
-  for (const auto& [first, last] : {std::pair<Index, Index>{45, 50}, {0, 45}, {50, 70}})
-    head.step(two_kernels(trial), first, last);
-  head.require_gradients(rule);
-}
+      RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
+      const Head whole = make_head(trial, {20, 70, 4, 50, 0}, window_mask(45), Data::kPeaked);
+      GradientHead head(whole);
+      head.rename(head.name() + ", the keys in 3 steps");
+      for (const auto& [first, last] : {std::pair<Index, Index>{45, 50}, {0, 45}, {50, 70}})
+        head.step(two_kernels(trial), first, last);
+      head.require_gradients(rule);
+    }},
+};
 
-void same_bits(Trial& trial) {
-  const Head head =
-      make_head(trial, {.rows = 20, .keys = 70, .head_dim = 8, .heads = 3, .kv_heads = 1}, full_mask());
-  RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
-  GradientHead first(head);
-  first.step(two_kernels(trial));
-  first.require_gradients(rule);
-  GradientHead again(head);
-  again.step(two_kernels(trial), {.order = 1 + trial.seed()});
-  again.require_same_bits(first, "in another order of threads and thread blocks");
-}
+const Check kSameBits{
+    .claim = "Every order of threads and thread blocks gives the same bits.",
+    .id = "same-bits",
+    .weight = 2,
+    .needs = {"groups"},
+    .hint = "How many threads add to one number of dk, and who decides which of them comes first?",
+    .run{[](Trial& trial) {
+      const Head head =
+          make_head(trial, {.rows = 20, .keys = 70, .head_dim = 8, .heads = 3, .kv_heads = 1}, full_mask());
+      RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
+      GradientHead first(head);
+      first.step(two_kernels(trial));
+      first.require_gradients(rule);
+      GradientHead again(head);
+      again.step(two_kernels(trial), {.order = 1 + trial.seed()});
+      again.require_same_bits(first, "in another order of threads and thread blocks");
+    }},
+};
 
-void moved_once(Trial& trial) {
-  for (const Which kernel : {Which::kDq, Which::kDkDv}) {
-    require_moved(trial, kernel, 2 * kTile, causal_mask());
-    require_moved(trial, kernel, 4 * kTile, window_mask(kTile));  // ends of ranges are ends of tiles
-  }
-}
+const Check kMovedOnce{
+    .claim =
+        "Own tiles are read once, other ones each time that they pass by and none that nobody sees, and each "
+        "number of a gradient is written once.",
+    .id = "moved-once",
+    .weight = 2,
+    .needs = {"groups"},
+    .hint = "What stays where it is while the other tiles pass by?",
+    .run{[](Trial& trial) {
+      for (const Which kernel : {Which::kDq, Which::kDkDv}) {
+        require_moved(trial, kernel, 2 * kTile, causal_mask());
+        require_moved(trial, kernel, 4 * kTile, window_mask(kTile));  // ends of ranges are ends of tiles
+      }
+    }},
+};
 
-void seven_products(Trial& trial) {
-  for (const Which kernel : {Which::kDq, Which::kDkDv}) require_products(trial, kernel);
-}
+const Check kSevenProducts{
+    .claim = "Three products of tiles for dq, four for dk and dv, and no bank is met twice.",
+    .id = "seven-products",
+    .weight = 2,
+    .needs = {"groups"},
+    .hint = "S and dP serve dk as well as dv. Which element of a tile of weights do 32 lanes write together?",
+    .run{[](Trial& trial) {
+      for (const Which kernel : {Which::kDq, Which::kDkDv}) require_products(trial, kernel);
+    }},
+};
 
-void case_table(Trial& trial) {
-  RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
-  std::vector<verify::BlockCase> cases = verify::block_case_table(verify::CaseSet::kBrief);
-  for (std::size_t i = 1; i < cases.size(); i += 17) {
-    cases[i].seed += trial.seed();
-    require_step(trial, GradientHead(make_head(cases[i])), rule, {.order = i});
-  }
-}
+const Check kCaseTable{
+    .claim =
+        "Blocks of the harness's table: shards against foreign blocks, every mask, layout and kind of data.",
+    .id = "case-table",
+    .weight = 2,
+    .needs = {"masks", "groups"},
+    .hint = "Look at the case's name: which of its words do your kernels not handle?",
+    .run{[](Trial& trial) {
+      RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
+      std::vector<verify::BlockCase> cases = verify::block_case_table(verify::CaseSet::kBrief);
+      for (std::size_t i = 1; i < cases.size(); i += 17) {
+        cases[i].seed += trial.seed();
+        require_step(trial, GradientHead(make_head(cases[i])), rule, {.order = i});
+      }
+    }},
+};
 
 }  // namespace
 
-Lesson lesson_206() {
-  return {
-      .number = 206,
-      .name = "206_backward_kernels",
-      .title = "Backward kernels",
-      .source = "kernels/backward/02_two_kernels.cu",
-      .function = "dq_kernel and dkdv_kernel",
-      .allowed = {"ringcraft::simt::sync_threads", "ringcraft::simt::warp_operation",
-                  "ringcraft::simt::this_lane"},
-      .checks = {
-          {"dq",
-           3,
-           {},
-           "The first kernel, alone, adds dq of one tile of rows and one tile of keys.",
-           "P comes from lse, and dS from P, dP and delta: which of these four belong to a row, and where "
-           "does the scale stand?",
-           only_dq},
-          {"dk-dv",
-           3,
-           {"dq"},
-           "The second kernel adds dk and dv of one tile of keys and one tile of rows.",
-           "Now keys are the own rows: whose lse is it in column j of a tile of weights, and which of the "
-           "two "
-           "tiles of weights meets dout?",
-           only_dk_dv},
-          {"many-tiles",
-           3,
-           {"dk-dv"},
-           "Many tiles of rows and of keys, of 64 and of 128 columns.",
-           "Who may still read the tile that you are about to overwrite, and what must outlive it?",
-           many_tiles},
-          {"any-size",
-           2,
-           {"many-tiles"},
-           "Any number of rows and keys, any head_dim from 1 to 128, any softmax_scale.",
-           "What do the own rows do that are not there, and where do their numbers come from?",
-           any_size},
-          {"masks",
-           2,
-           {"many-tiles"},
-           "Causal, windowed, two-sided and packed masks.",
-           "visible(i, other) asks for the number of the other row in its head, not in its tile.",
-           masks},
-          {"blind-rows",
-           2,
-           {"many-tiles"},
-           "Rows without a key and keys without a row give nothing and get nothing, whatever lse and delta "
-           "hold there.",
-           "NaN times 0 is NaN: what must a pair that is not seen never be multiplied with?",
-           blind_rows},
-          {"hot-scores",
-           2,
-           {"many-tiles"},
-           "Scores of hundreds and of +-20000 neither overflow nor vanish.",
-           "Subtract lse from the score before you take the exponential, not after.",
-           hot_scores},
-          {"groups",
-           3,
-           {"many-tiles"},
-           "Many heads, many batch entries; dk and dv are sums over the query heads of their group.",
-           "Which query heads read KV head 1 if 8 heads share 2, and in which rows of q, lse and delta do "
-           "they lie?",
-           groups},
-          {"adds",
-           3,
-           {"many-tiles"},
-           "Gradients are added to what is there, and keys that come in several steps give what one step "
-           "gives, with the lse and the delta of the whole row.",
-           "A step of a ring knows a part of the keys: which numbers can it not compute itself?",
-           adds},
-          {"same-bits",
-           2,
-           {"groups"},
-           "Every order of threads and thread blocks gives the same bits.",
-           "How many threads add to one number of dk, and who decides which of them comes first?",
-           same_bits},
-          {"moved-once",
-           2,
-           {"groups"},
-           "Own tiles are read once, other ones each time that they pass by and none that nobody sees, and "
-           "each number of a gradient is written once.",
-           "What stays where it is while the other tiles pass by?",
-           moved_once},
-          {"seven-products",
-           2,
-           {"groups"},
-           "Three products of tiles for dq, four for dk and dv, and no bank is met twice.",
-           "S and dP serve dk as well as dv. Which element of a tile of weights do 32 lanes write together?",
-           seven_products},
-          {"case-table",
-           2,
-           {"masks", "groups"},
-           "Blocks of the harness's table: shards against foreign blocks, every mask, layout and kind of "
-           "data.",
-           "Look at the case's name: which of its words do your kernels not handle?",
-           case_table},
-      }};
+template <>
+std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
+  return {kOnlyDq, kOnlyDkDv, kManyTiles, kAnySize,   kMasks,         kBlindRows, kHotScores,
+          kGroups, kAdds,     kSameBits,  kMovedOnce, kSevenProducts, kCaseTable};
 }
 
 }  // namespace ringcraft::judge

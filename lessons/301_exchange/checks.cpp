@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "exercise.hpp"
 #include "judge/checks/lesson.hpp"
 #include "ringcraft/core/random.hpp"
 
@@ -100,93 +101,164 @@ void require_exchange(Trial& trial, int n, Direction direction, const std::funct
 
 // ---- the checks
 
-void no_deadlock(Trial& trial) {
-  for (const int n : {2, 3, 4, 5}) {
-    Ring ring = make_ring(trial, n, kToNext, [](int) { return std::size_t{1}; });
-    run(trial, described(ring, kToNext), ring);
-  }
-}
-
-void received(Trial& trial) {
-  for (int n = 2; n <= 7; ++n) require_exchange(trial, n, kToNext, nine);
-}
-
-void other_direction(Trial& trial) {
-  for (int n = 2; n <= 7; ++n) require_exchange(trial, n, kToPrevious, nine);
-}
-
-void one_rank(Trial& trial) {
-  Ring ring = make_ring(trial, 1, kToNext, nine);
-  run(trial, "1 rank: ", ring);
-  if (ring[0].in != Bytes(9, kUntouched))
-    throw Wrong("1 rank: in was written, and with one rank nothing arrives");
-}
-
-void uneven_lengths(Trial& trial) {
-  const auto length = [](int rank) { return static_cast<std::size_t>(1 + rank * 5 % 7); };
-  for (const int n : {2, 3, 4, 5})
-    for (const Direction direction : {kToNext, kToPrevious}) require_exchange(trial, n, direction, length);
-  require_exchange(trial, 3, kToNext, [](int rank) { return rank == 1 ? std::size_t{300'000} : 8; });
-}
-
-void empty_messages(Trial& trial) {
-  for (const int n : {2, 3, 4, 5, 6}) {
-    require_exchange(trial, n, kToNext, [](int) { return std::size_t{0}; });
-    for (const int empty : {0, 1, n - 1})
-      require_exchange(trial, n, kToNext, [=](int rank) { return rank == empty ? std::size_t{0} : 5; });
-  }
-}
-
-void any_delivery(Trial& trial) {
-  for (const Sending sending : {Sending::kAtStart, Sending::kAtWait})
-    for (const std::uint64_t seed : {1, 2, 3})
-      for (const int n : {3, 4})
-        require_exchange(trial, n, kToNext, nine, {.seed = seed, .sending = sending},
-                         sending == Sending::kAtWait ? "bytes leave at wait: " : "bytes leave at start: ");
-}
-
-void exact_bytes(Trial& trial) {
-  for (int n = 2; n <= 7; ++n) {
-    Ring ring = make_ring(trial, n, kToNext, [](int rank) { return static_cast<std::size_t>(3 + rank); });
-    const std::string label = described(ring, kToNext);
-    const World world = run(trial, label, ring).world;
-    for (int from = 0; from < n; ++from)
-      for (int to = 0; to < n; ++to) {
-        const Index want = to == (from + 1) % n ? 3 + from : 0;
-        if (world.moved(from, to) != want)
-          throw Wrong(sign::kCounts, label + place(from) + " sends " + std::to_string(world.moved(from, to)) +
-                                         " bytes to " + place(to) + ", and its message there has " +
-                                         std::to_string(want));
+const Check kNoDeadlock{
+    .claim = "The exchange comes to an end on 2 to 5 ranks, with messages of one byte.",
+    .id = "no-deadlock",
+    .weight = 0,
+    .hint = "Follow the sentence around the circle: who of them should have listened first?",
+    .run{[](Trial& trial) {
+      for (const int n : {2, 3, 4, 5}) {
+        Ring ring = make_ring(trial, n, kToNext, [](int) { return std::size_t{1}; });
+        run(trial, described(ring, kToNext), ring);
       }
-  }
-}
+    }},
+};
 
-void only_in_is_written(Trial& trial) {
-  for (const int n : {2, 3}) {
-    Ring ring = make_ring(trial, n, kToNext, nine);
-    const std::string label = described(ring, kToNext);
-    const Run done = run(trial, label, ring);
-    for (int rank = 0; rank < n; ++rank)
-      if (done.changed[static_cast<std::size_t>(rank)] != 0)
-        throw Wrong(sign::kInput, label + place(rank) + " changed what it hands on, which it may only read");
-  }
-}
+const Check kReceived{
+    .claim = "On 2 to 7 ranks everybody gets the message of its neighbour.",
+    .id = "received",
+    .weight = 7,
+    .needs = {"no-deadlock"},
+    .hint = "What arrives belongs into in, and comes from recv_rank.",
+    .run{[](Trial& trial) {
+      for (int n = 2; n <= 7; ++n) require_exchange(trial, n, kToNext, nine);
+    }},
+};
+
+const Check kOtherDirection{
+    .claim = "The same around the ring the other way.",
+    .id = "other-direction",
+    .weight = 1,
+    .needs = {"no-deadlock"},
+    .hint = "The message says who the neighbours are: take send_rank and recv_rank, do not compute them.",
+    .run{[](Trial& trial) {
+      for (int n = 2; n <= 7; ++n) require_exchange(trial, n, kToPrevious, nine);
+    }},
+};
+
+const Check kOneRank{
+    .claim = "One rank sends nothing and receives nothing.",
+    .id = "one-rank",
+    .weight = 1,
+    .needs = {"received"},
+    .hint = "With one rank both neighbours are the rank itself, and a rank does not message itself.",
+    .run{[](Trial& trial) {
+      Ring ring = make_ring(trial, 1, kToNext, nine);
+      run(trial, "1 rank: ", ring);
+      if (ring[0].in != Bytes(9, kUntouched))
+        throw Wrong("1 rank: in was written, and with one rank nothing arrives");
+    }},
+};
+
+const Check kUnevenLengths{
+    .claim = "Every rank may hand on another number of bytes, up to hundreds of thousands.",
+    .id = "uneven-lengths",
+    .weight = 1,
+    .needs = {"received"},
+    .hint = "What you send has the length of out, what you receive that of in; they need not be equal.",
+    .run{[](Trial& trial) {
+      const auto length = [](int rank) { return static_cast<std::size_t>(1 + rank * 5 % 7); };
+      for (const int n : {2, 3, 4, 5})
+        for (const Direction direction : {kToNext, kToPrevious})
+          require_exchange(trial, n, direction, length);
+      require_exchange(trial, 3, kToNext, [](int rank) { return rank == 1 ? std::size_t{300'000} : 8; });
+    }},
+};
+
+const Check kEmptyMessages{
+    .claim = "Some of the messages, or all of them, may be empty.",
+    .id = "empty-messages",
+    .weight = 1,
+    .needs = {"received"},
+    .hint = "An empty message vanishes by itself; let the order depend on nothing that only you know.",
+    .run{[](Trial& trial) {
+      for (const int n : {2, 3, 4, 5, 6}) {
+        require_exchange(trial, n, kToNext, [](int) { return std::size_t{0}; });
+        for (const int empty : {0, 1, n - 1})
+          require_exchange(trial, n, kToNext, [=](int rank) { return rank == empty ? std::size_t{0} : 5; });
+      }
+    }},
+};
+
+const Check kAnyDelivery{
+    .claim = "Right whenever messages leave and arrive.",
+    .id = "any-delivery",
+    .weight = 2,
+    .hint = "A blocking message is complete when send or recv returns, and not before.",
+    .run{[](Trial& trial) {
+      for (const Sending sending : {Sending::kAtStart, Sending::kAtWait})
+        for (const std::uint64_t seed : {1, 2, 3})
+          for (const int n : {3, 4})
+            require_exchange(
+                trial, n, kToNext, nine, {.seed = seed, .sending = sending},
+                sending == Sending::kAtWait ? "bytes leave at wait: " : "bytes leave at start: ");
+    }},
+};
+
+const Check kExactBytes{
+    .claim = "Every link carries its one message and nothing else.",
+    .id = "exact-bytes",
+    .weight = 1,
+    .needs = {"received"},
+    .hint = "One send and one receive for each rank: which of yours is one too many?",
+    .run{[](Trial& trial) {
+      for (int n = 2; n <= 7; ++n) {
+        Ring ring = make_ring(trial, n, kToNext, [](int rank) { return static_cast<std::size_t>(3 + rank); });
+        const std::string label = described(ring, kToNext);
+        const World world = run(trial, label, ring).world;
+        for (int from = 0; from < n; ++from)
+          for (int to = 0; to < n; ++to) {
+            const Index want = to == (from + 1) % n ? 3 + from : 0;
+            if (world.moved(from, to) != want)
+              throw Wrong(sign::kCounts, label + place(from) + " sends " +
+                                             std::to_string(world.moved(from, to)) + " bytes to " +
+                                             place(to) + ", and its message there has " +
+                                             std::to_string(want));
+          }
+      }
+    }},
+};
+
+const Check kOnlyInIsWritten{
+    .claim = "What is handed on is only read.",
+    .id = "only-in-is-written",
+    .weight = 1,
+    .needs = {"received"},
+    .hint = "The caller still computes with out: receive into in.",
+    .run{[](Trial& trial) {
+      for (const int n : {2, 3}) {
+        Ring ring = make_ring(trial, n, kToNext, nine);
+        const std::string label = described(ring, kToNext);
+        const Run done = run(trial, label, ring);
+        for (int rank = 0; rank < n; ++rank)
+          if (done.changed[static_cast<std::size_t>(rank)] != 0)
+            throw Wrong(sign::kInput,
+                        label + place(rank) + " changed what it hands on, which it may only read");
+      }
+    }},
+};
 
 // After n exchanges every message has been everywhere, and is back at its owner.
-void all_the_way_round(Trial& trial) {
-  for (const int n : {3, 4}) {
-    Ring ring = make_ring(trial, n, kToNext, nine);
-    const Ring first = ring;
-    for (int turn = 0; turn < n; ++turn) {
-      run(trial, described(ring, kToNext), ring);
-      for (Side& side : ring) side.out = side.in;
-    }
-    for (int rank = 0; rank < n; ++rank)
-      if (ring[static_cast<std::size_t>(rank)].out != first[static_cast<std::size_t>(rank)].out)
-        throw Wrong(described(ring, kToNext) + "after " + std::to_string(n) + " exchanges in a row " +
-                    place(rank) + " does not have its own message back");
-  }
-}
+const Check kAllTheWayRound{
+    .claim = "As many exchanges as ranks, one after the other, bring every message home.",
+    .id = "all-the-way-round",
+    .weight = 0,
+    .hint = "Each call stands for itself: does yours remember something of the call before?",
+    .run{[](Trial& trial) {
+      for (const int n : {3, 4}) {
+        Ring ring = make_ring(trial, n, kToNext, nine);
+        const Ring first = ring;
+        for (int turn = 0; turn < n; ++turn) {
+          run(trial, described(ring, kToNext), ring);
+          for (Side& side : ring) side.out = side.in;
+        }
+        for (int rank = 0; rank < n; ++rank)
+          if (ring[static_cast<std::size_t>(rank)].out != first[static_cast<std::size_t>(rank)].out)
+            throw Wrong(described(ring, kToNext) + "after " + std::to_string(n) + " exchanges in a row " +
+                        place(rank) + " does not have its own message back");
+      }
+    }},
+};
 
 // Every message takes one second, however long it is, and computing is free: the latest clock counts the
 // messages that had to wait for each other.
@@ -196,114 +268,52 @@ int phases_of(Trial& trial, int n) {
   return static_cast<int>(std::ranges::max(world.clocks));
 }
 
-void phases(Trial& trial) {
-  for (int n = 2; n <= 7; ++n) {
-    const int got = phases_of(trial, n), want = n % 2 == 0 ? 2 : 3;
-    trial.note(
-        {"phases, " + std::to_string(n) + " ranks", static_cast<double>(got), static_cast<double>(want), ""});
-    if (got > want)
-      throw Wrong(sign::kCounts, std::to_string(n) + " ranks take " + std::to_string(got) + " phases, and " +
-                                     std::to_string(want) + " are enough");
-  }
-}
+const Check kPhases{
+    .claim = "2 phases for an even number of ranks, 3 for an odd one.",
+    .id = "phases",
+    .weight = 2,
+    .needs = {"received"},
+    .hint =
+        "If only one rank begins with a receive, the messages start one after the other, like dominoes: how "
+        "many ranks can begin with it?",
+    .run{[](Trial& trial) {
+      for (int n = 2; n <= 7; ++n) {
+        const int got = phases_of(trial, n), want = n % 2 == 0 ? 2 : 3;
+        trial.note({"phases, " + std::to_string(n) + " ranks", static_cast<double>(got),
+                    static_cast<double>(want), ""});
+        if (got > want)
+          throw Wrong(sign::kCounts, std::to_string(n) + " ranks take " + std::to_string(got) +
+                                         " phases, and " + std::to_string(want) + " are enough");
+      }
+    }},
+};
 
-void one_at_a_time(Trial& trial) {
-  for (int n = 2; n <= 7; ++n) {
-    Ring ring = make_ring(trial, n, kToNext, nine);
-    const std::string label = described(ring, kToNext);
-    const std::vector<int> under_way = run(trial, label, ring).world.under_way;
-    for (int rank = 0; rank < n; ++rank)
-      if (const int most = under_way[static_cast<std::size_t>(rank)]; most > 1)
-        throw Wrong(sign::kCounts,
-                    label + place(rank) + " has " + std::to_string(most) +
-                        " messages under way at once: it must wait for one before it starts another");
-  }
-}
+const Check kOneAtATime{
+    .claim = "No rank has more than one message under way.",
+    .id = "one-at-a-time",
+    .weight = 1,
+    .needs = {"received"},
+    .hint = "Only send and recv here; the form that starts both at once is exchange_send_recv.",
+    .run{[](Trial& trial) {
+      for (int n = 2; n <= 7; ++n) {
+        Ring ring = make_ring(trial, n, kToNext, nine);
+        const std::string label = described(ring, kToNext);
+        const std::vector<int> under_way = run(trial, label, ring).world.under_way;
+        for (int rank = 0; rank < n; ++rank)
+          if (const int most = under_way[static_cast<std::size_t>(rank)]; most > 1)
+            throw Wrong(sign::kCounts,
+                        label + place(rank) + " has " + std::to_string(most) +
+                            " messages under way at once: it must wait for one before it starts another");
+      }
+    }},
+};
 
 }  // namespace
 
-Lesson lesson_301() {
-  return {.number = 301,
-          .name = "301_exchange",
-          .title = "Exchange without deadlock",
-          .source = "src/ringcraft/comm/exchange_odd_even.cpp",
-          .function = "exchange_odd_even",
-          .allowed = {},
-          .checks = {
-              {"no-deadlock",
-               0,
-               {},
-               "The exchange comes to an end on 2 to 5 ranks, with messages of one byte.",
-               "Follow the sentence around the circle: who of them should have listened first?",
-               no_deadlock},
-              {"received",
-               7,
-               {"no-deadlock"},
-               "On 2 to 7 ranks everybody gets the message of its neighbour.",
-               "What arrives belongs into in, and comes from recv_rank.",
-               received},
-              {"other-direction",
-               1,
-               {"no-deadlock"},
-               "The same around the ring the other way.",
-               "The message says who the neighbours are: take send_rank and recv_rank, do not compute them.",
-               other_direction},
-              {"one-rank",
-               1,
-               {"received"},
-               "One rank sends nothing and receives nothing.",
-               "With one rank both neighbours are the rank itself, and a rank does not message itself.",
-               one_rank},
-              {"uneven-lengths",
-               1,
-               {"received"},
-               "Every rank may hand on another number of bytes, up to hundreds of thousands.",
-               "What you send has the length of out, what you receive that of in; they need not be equal.",
-               uneven_lengths},
-              {"empty-messages",
-               1,
-               {"received"},
-               "Some of the messages, or all of them, may be empty.",
-               "An empty message vanishes by itself; let the order depend on nothing that only you know.",
-               empty_messages},
-              {"any-delivery",
-               2,
-               {},
-               "Right whenever messages leave and arrive.",
-               "A blocking message is complete when send or recv returns, and not before.",
-               any_delivery},
-              {"exact-bytes",
-               1,
-               {"received"},
-               "Every link carries its one message and nothing else.",
-               "One send and one receive for each rank: which of yours is one too many?",
-               exact_bytes},
-              {"only-in-is-written",
-               1,
-               {"received"},
-               "What is handed on is only read.",
-               "The caller still computes with out: receive into in.",
-               only_in_is_written},
-              {"all-the-way-round",
-               0,
-               {},
-               "As many exchanges as ranks, one after the other, bring every message home.",
-               "Each call stands for itself: does yours remember something of the call before?",
-               all_the_way_round},
-              {"phases",
-               2,
-               {"received"},
-               "2 phases for an even number of ranks, 3 for an odd one.",
-               "If only one rank begins with a receive, the messages start one after the other, like "
-               "dominoes: how many ranks can begin with it?",
-               phases},
-              {"one-at-a-time",
-               1,
-               {"received"},
-               "No rank has more than one message under way.",
-               "Only send and recv here; the form that starts both at once is exchange_send_recv.",
-               one_at_a_time},
-          }};
+template <>
+std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
+  return {kNoDeadlock,  kReceived,   kOtherDirection,  kOneRank,        kUnevenLengths, kEmptyMessages,
+          kAnyDelivery, kExactBytes, kOnlyInIsWritten, kAllTheWayRound, kPhases,        kOneAtATime};
 }
 
 }  // namespace ringcraft::judge

@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 
+#include "exercise.hpp"
 #include "judge/checks/lesson.hpp"
 #include "ringcraft/core/random.hpp"
 
@@ -152,127 +153,211 @@ Run require_right(Trial& trial, const Dealt& dealt, Delivery delivery = {}, cons
 
 // ---- the checks
 
-void one_rank(Trial& trial) {
-  Random random(trial.seed());
-  const Dealt dealt = deal(random, 3, {7});
-  require_right(trial, dealt);
-}
+const Check kOneRank{
+    .claim = "On one rank it is an ordinary softmax of each row.",
+    .id = "one-rank",
+    .weight = 1,
+    .hint = "With one rank the state of your columns is the state of the row.",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      const Dealt dealt = deal(random, 3, {7});
+      require_right(trial, dealt);
+    }},
+};
 
-void no_deadlock(Trial& trial) {
-  Random random(trial.seed());
-  for (const auto& columns : {std::vector<Index>{2, 2}, {2, 2, 2}, {1, 2, 3, 4}, {2, 2, 2, 2, 2}}) {
-    const Dealt dealt = deal(random, 2, columns);
-    run(trial, described(dealt), dealt);
-  }
-}
-
-void weights(Trial& trial) {
-  Random random(trial.seed());
-  for (const auto& columns : {std::vector<Index>{4, 4}, {4, 4, 4}, {3, 3, 3, 3}, {2, 2, 2, 2, 2}}) {
-    const Dealt dealt = deal(random, 5, columns);
-    const std::string label = described(dealt);
-    require_weights(label, dealt, run(trial, label, dealt));
-  }
-}
-
-void states(Trial& trial) {
-  Random random(trial.seed());
-  for (const auto& columns : {std::vector<Index>{4, 4}, {4, 4, 4}, {3, 3, 3, 3}, {2, 2, 2, 2, 2}}) {
-    const Dealt dealt = deal(random, 4, columns);
-    const std::string label = described(dealt);
-    require_states(label, dealt, run(trial, label, dealt));
-  }
-}
-
-void uneven(Trial& trial) {
-  Random random(trial.seed());
-  for (const auto& columns : {std::vector<Index>{1, 6}, {5, 0}, {0, 0, 9}, {3, 0, 1, 7}, {0, 2, 0, 2, 1}})
-    require_right(trial, deal(random, 4, columns));
-}
-
-void hidden(Trial& trial) {
-  Random random(trial.seed());
-  Dealt dealt = deal(random, 6, {3, 2, 4});
-  for (std::size_t r = 0; r < dealt.size(); ++r)
-    for (Index i = 0; i < 6; ++i)
-      for (Index j = 0; j < dealt[r].cols; ++j) {
-        const bool everywhere = i == 1, on_the_first = i == 2 && r == 0, on_all_but_one = i == 3 && r != 1;
-        if (everywhere || on_the_first || on_all_but_one || (i == 4 && j == 0))
-          dealt[r].score(i, j) = kHidden;
+const Check kNoDeadlock{
+    .claim = "It comes to an end on 2 to 5 ranks.",
+    .id = "no-deadlock",
+    .weight = 0,
+    .hint = "Every rank makes the same exchanges, in the same order, whatever its scores are.",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      for (const auto& columns : {std::vector<Index>{2, 2}, {2, 2, 2}, {1, 2, 3, 4}, {2, 2, 2, 2, 2}}) {
+        const Dealt dealt = deal(random, 2, columns);
+        run(trial, described(dealt), dealt);
       }
-  require_right(trial, dealt);
-  require_right(trial, deal(random, 3, {0, 0, 0}));
-}
+    }},
+};
 
-void extreme(Trial& trial) {
-  Random random(trial.seed());
-  for (const auto& [first, others] : {std::pair{1000.0, 1000.0},
-                                      {-1000.0, -1000.0},
-                                      {2e4, 2e4},
-                                      {-2e4, -2e4},
-                                      {800.0, 0.0},
-                                      {0.0, 800.0},
-                                      {-2e4, 2e4}}) {
-    Dealt dealt = deal(random, 3, {3, 3, 3});
-    for (std::size_t r = 0; r < dealt.size(); ++r)
-      for (Index i = 0; i < 2; ++i)  // the last row stays ordinary: each row has a maximum of its own
-        for (Index j = 0; j < 3; ++j) dealt[r].score(i, j) += r == 0 ? first : others;
-    require_right(trial, dealt, {}, "scores near " + text(first) + " and " + text(others) + ": ");
-  }
-}
+const Check kWeights{
+    .claim = "Each rank gets the weights of its own columns in the softmax of the whole row.",
+    .id = "weights",
+    .weight = 5,
+    .needs = {"no-deadlock"},
+    .hint = "Sums that were taken against different maxima cannot be added as they are.",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      for (const auto& columns : {std::vector<Index>{4, 4}, {4, 4, 4}, {3, 3, 3, 3}, {2, 2, 2, 2, 2}}) {
+        const Dealt dealt = deal(random, 5, columns);
+        const std::string label = described(dealt);
+        require_weights(label, dealt, run(trial, label, dealt));
+      }
+    }},
+};
 
-void many_rows(Trial& trial) {
-  Random random(trial.seed());
-  for (const Index rows : {0, 1, 2, 33}) require_right(trial, deal(random, rows, {3, 2, 4}));
-}
+const Check kStates{
+    .claim = "Every rank returns the state of the whole row.",
+    .id = "states",
+    .weight = 2,
+    .needs = {"no-deadlock"},
+    .hint = "The state travels: is it complete on every rank, or only on the last one?",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      for (const auto& columns : {std::vector<Index>{4, 4}, {4, 4, 4}, {3, 3, 3, 3}, {2, 2, 2, 2, 2}}) {
+        const Dealt dealt = deal(random, 4, columns);
+        const std::string label = described(dealt);
+        require_states(label, dealt, run(trial, label, dealt));
+      }
+    }},
+};
+
+const Check kUneven{
+    .claim = "Any number of columns on a rank, none included.",
+    .id = "uneven",
+    .weight = 2,
+    .needs = {"weights"},
+    .hint = "A rank without a column has the state (-inf, 0) and takes its turn like the others.",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      for (const auto& columns : {std::vector<Index>{1, 6}, {5, 0}, {0, 0, 9}, {3, 0, 1, 7}, {0, 2, 0, 2, 1}})
+        require_right(trial, deal(random, 4, columns));
+    }},
+};
+
+const Check kHiddenScores{
+    .claim = "Scores of -inf, on some ranks or on all of them, get weight 0 and no NaN.",
+    .id = "hidden",
+    .weight = 2,
+    .needs = {"weights"},
+    .hint = "What is exp(-inf - (-inf)), and what could you subtract from a row without any score?",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      Dealt dealt = deal(random, 6, {3, 2, 4});
+      for (std::size_t r = 0; r < dealt.size(); ++r)
+        for (Index i = 0; i < 6; ++i)
+          for (Index j = 0; j < dealt[r].cols; ++j) {
+            const bool everywhere = i == 1, on_the_first = i == 2 && r == 0,
+                       on_all_but_one = i == 3 && r != 1;
+            if (everywhere || on_the_first || on_all_but_one || (i == 4 && j == 0))
+              dealt[r].score(i, j) = kHidden;
+          }
+      require_right(trial, dealt);
+      require_right(trial, deal(random, 3, {0, 0, 0}));
+    }},
+};
+
+const Check kExtreme{
+    .claim = "Scores of +-1000 and +-20000, and gaps of 800 between ranks.",
+    .id = "extreme",
+    .weight = 2,
+    .needs = {"weights"},
+    .hint = "Which exponents can be positive? And whose maximum does a row use?",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      for (const auto& [first, others] : {std::pair{1000.0, 1000.0},
+                                          {-1000.0, -1000.0},
+                                          {2e4, 2e4},
+                                          {-2e4, -2e4},
+                                          {800.0, 0.0},
+                                          {0.0, 800.0},
+                                          {-2e4, 2e4}}) {
+        Dealt dealt = deal(random, 3, {3, 3, 3});
+        for (std::size_t r = 0; r < dealt.size(); ++r)
+          for (Index i = 0; i < 2; ++i)  // the last row stays ordinary: each row has a maximum of its own
+            for (Index j = 0; j < 3; ++j) dealt[r].score(i, j) += r == 0 ? first : others;
+        require_right(trial, dealt, {}, "scores near " + text(first) + " and " + text(others) + ": ");
+      }
+    }},
+};
+
+const Check kManyRows{
+    .claim = "0, 1, 2 and 33 rows.",
+    .id = "many-rows",
+    .weight = 1,
+    .needs = {"weights"},
+    .hint = "Every row has a state of its own; the number of rows is that of scores, not of ranks.",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      for (const Index rows : {0, 1, 2, 33}) require_right(trial, deal(random, rows, {3, 2, 4}));
+    }},
+};
 
 // Who owns which columns does not matter: the shards of two ranks, exchanged, give the same weights there.
-void any_owner(Trial& trial) {
-  Random random(trial.seed());
-  const Dealt dealt = deal(random, 4, {3, 5, 2, 4});
-  const Run before = require_right(trial, dealt);
-  Dealt turned = dealt;
-  std::rotate(turned.begin(), turned.begin() + 1, turned.end());
-  const Run after = require_right(trial, turned);
-  for (std::size_t r = 0; r < dealt.size(); ++r)
-    for (std::size_t at = 0; at < before.weights[r].size(); ++at)
-      require_close(described(turned) + "the weight of the same score on another rank",
-                    after.weights[(r + dealt.size() - 1) % dealt.size()][at], before.weights[r][at],
-                    10 * std::fabs(before.weights[r][at]));
-}
+const Check kAnyOwner{
+    .claim = "It does not matter which rank owns which columns.",
+    .id = "any-owner",
+    .weight = 1,
+    .needs = {"no-deadlock"},
+    .hint = "The merge of states is commutative: does any line of yours single out a rank?",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      const Dealt dealt = deal(random, 4, {3, 5, 2, 4});
+      const Run before = require_right(trial, dealt);
+      Dealt turned = dealt;
+      std::rotate(turned.begin(), turned.begin() + 1, turned.end());
+      const Run after = require_right(trial, turned);
+      for (std::size_t r = 0; r < dealt.size(); ++r)
+        for (std::size_t at = 0; at < before.weights[r].size(); ++at)
+          require_close(described(turned) + "the weight of the same score on another rank",
+                        after.weights[(r + dealt.size() - 1) % dealt.size()][at], before.weights[r][at],
+                        10 * std::fabs(before.weights[r][at]));
+    }},
+};
 
-void same_bits(Trial& trial) {
-  Random random(trial.seed());
-  for (const auto& columns : {std::vector<Index>{3, 3, 3}, {2, 3, 4, 5}, {4, 1, 3, 2, 5}}) {
-    const Dealt dealt = deal(random, 40, columns, 3);
-    const std::string label = described(dealt);
-    const Run result = run(trial, label, dealt);
-    for (std::size_t r = 1; r < dealt.size(); ++r)
-      for (std::size_t i = 0; i < 40; ++i) {
-        const State &a = result.answers[0].result[i], &b = result.answers[r].result[i];
-        if (std::memcmp(&a, &b, sizeof a) != 0)
-          throw Wrong(label + "row " + std::to_string(i) + " has another state on rank 0 than on " +
-                      place(r) + ": their sums differ by " + text(std::fabs(a.sum - b.sum)));
+const Check kSameBits{
+    .claim = "All ranks return the same state, bit for bit.",
+    .id = "same-bits",
+    .weight = 2,
+    .needs = {"states"},
+    .hint = "Sums depend on their order in the last digit: which order can all ranks agree upon?",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      for (const auto& columns : {std::vector<Index>{3, 3, 3}, {2, 3, 4, 5}, {4, 1, 3, 2, 5}}) {
+        const Dealt dealt = deal(random, 40, columns, 3);
+        const std::string label = described(dealt);
+        const Run result = run(trial, label, dealt);
+        for (std::size_t r = 1; r < dealt.size(); ++r)
+          for (std::size_t i = 0; i < 40; ++i) {
+            const State &a = result.answers[0].result[i], &b = result.answers[r].result[i];
+            if (std::memcmp(&a, &b, sizeof a) != 0)
+              throw Wrong(label + "row " + std::to_string(i) + " has another state on rank 0 than on " +
+                          place(r) + ": their sums differ by " + text(std::fabs(a.sum - b.sum)));
+          }
       }
-  }
-}
+    }},
+};
 
-void any_delivery(Trial& trial) {
-  Random random(trial.seed());
-  for (const Sending sending : {Sending::kAtStart, Sending::kAtWait})
-    for (const std::uint64_t seed : {1, 2, 3})
-      require_right(trial, deal(random, 4, {3, 2, 4, 1}), {.seed = seed, .sending = sending},
-                    sending == Sending::kAtWait ? "bytes leave at wait: " : "bytes leave at start: ");
-}
+const Check kAnyDelivery{
+    .claim = "Right whenever messages leave and arrive.",
+    .id = "any-delivery",
+    .weight = 2,
+    .needs = {"no-deadlock"},
+    .hint = "Between start and wait the network owns the buffers.",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      for (const Sending sending : {Sending::kAtStart, Sending::kAtWait})
+        for (const std::uint64_t seed : {1, 2, 3})
+          require_right(trial, deal(random, 4, {3, 2, 4, 1}), {.seed = seed, .sending = sending},
+                        sending == Sending::kAtWait ? "bytes leave at wait: " : "bytes leave at start: ");
+    }},
+};
 
-void scores_unchanged(Trial& trial) {
-  Random random(trial.seed());
-  const Dealt dealt = deal(random, 4, {3, 2, 4});
-  const Run result = run(trial, described(dealt), dealt);
-  for (std::size_t r = 0; r < dealt.size(); ++r)
-    if (result.answers[r].changed != 0)
-      throw Wrong(sign::kInput, described(dealt) + place(r) + " changed its scores, which it may only read");
-}
+const Check kScoresUnchanged{
+    .claim = "Scores are only read.",
+    .id = "scores-unchanged",
+    .weight = 1,
+    .needs = {"weights"},
+    .hint = "Write into weights; scores belong to the caller.",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      const Dealt dealt = deal(random, 4, {3, 2, 4});
+      const Run result = run(trial, described(dealt), dealt);
+      for (std::size_t r = 0; r < dealt.size(); ++r)
+        if (result.answers[r].changed != 0)
+          throw Wrong(sign::kInput,
+                      described(dealt) + place(r) + " changed its scores, which it may only read");
+    }},
+};
 
 Index most_sent(const World& world) {
   const auto n = static_cast<int>(world.replies.size());
@@ -285,139 +370,62 @@ Index most_sent(const World& world) {
   return most;
 }
 
-void only_states(Trial& trial) {
-  Random random(trial.seed());
-  constexpr Index kRows = 3, kRanks = 4, kState = 2 * 8;
-  const auto sent = [&](Index cols) {
-    const Dealt dealt = deal(random, kRows, std::vector<Index>(kRanks, cols));
-    return most_sent(run(trial, described(dealt), dealt).world);
-  };
-  const Index few = sent(2), many = sent(60), most = 2 * (kRanks - 1) * kRows * kState;
-  trial.note({"bytes sent by the busiest of 4 ranks, 3 rows", static_cast<double>(few),
-              static_cast<double>((kRanks - 1) * kRows * kState), "B"});
-  if (many != few)
-    throw Wrong(sign::kCounts, "with 60 columns a rank sends " + std::to_string(many) +
-                                   " bytes, with 2 columns " + std::to_string(few) +
-                                   "; a state has two numbers, however many columns it stands for");
-  if (few > most)
-    throw Wrong(sign::kCounts, "a rank sends " + std::to_string(few) + " bytes for 3 rows on 4 ranks, and " +
-                                   std::to_string(most) + " are enough for every way of doing it");
-}
+const Check kOnlyStates{
+    .claim = "What travels does not grow with the number of columns.",
+    .id = "only-states",
+    .weight = 2,
+    .needs = {"weights"},
+    .hint = "What does another rank need to know of your scores, apart from two numbers for each row?",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      constexpr Index kRows = 3, kRanks = 4, kState = 2 * 8;
+      const auto sent = [&](Index cols) {
+        const Dealt dealt = deal(random, kRows, std::vector<Index>(kRanks, cols));
+        return most_sent(run(trial, described(dealt), dealt).world);
+      };
+      const Index few = sent(2), many = sent(60), most = 2 * (kRanks - 1) * kRows * kState;
+      trial.note({"bytes sent by the busiest of 4 ranks, 3 rows", static_cast<double>(few),
+                  static_cast<double>((kRanks - 1) * kRows * kState), "B"});
+      if (many != few)
+        throw Wrong(sign::kCounts, "with 60 columns a rank sends " + std::to_string(many) +
+                                       " bytes, with 2 columns " + std::to_string(few) +
+                                       "; a state has two numbers, however many columns it stands for");
+      if (few > most)
+        throw Wrong(sign::kCounts, "a rank sends " + std::to_string(few) +
+                                       " bytes for 3 rows on 4 ranks, and " + std::to_string(most) +
+                                       " are enough for every way of doing it");
+    }},
+};
 
 // Every message takes one second: the latest clock counts the messages that wait for each other.
-void together(Trial& trial) {
-  Random random(trial.seed());
-  const auto phases = [&](Index rows) {
-    const Dealt dealt = deal(random, rows, {2, 2, 2, 2});
-    const Run result = run(trial, described(dealt), dealt, {.link = {.alpha = 1}});
-    return static_cast<int>(std::ranges::max(result.world.clocks));
-  };
-  const int one = phases(1), many = phases(20);
-  trial.note({"phases, 4 ranks", static_cast<double>(one), 2.0, ""});
-  if (many > one)
-    throw Wrong(sign::kCounts, "1 row takes " + std::to_string(one) + " phases, 20 rows take " +
-                                   std::to_string(many) + "; the states of all rows fit into one message");
-}
+const Check kTogether{
+    .claim = "The states of all rows travel together.",
+    .id = "together",
+    .weight = 1,
+    .needs = {"weights"},
+    .hint = "A message costs its latency, however short it is: how many messages do 20 rows need?",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      const auto phases = [&](Index rows) {
+        const Dealt dealt = deal(random, rows, {2, 2, 2, 2});
+        const Run result = run(trial, described(dealt), dealt, {.link = {.alpha = 1}});
+        return static_cast<int>(std::ranges::max(result.world.clocks));
+      };
+      const int one = phases(1), many = phases(20);
+      trial.note({"phases, 4 ranks", static_cast<double>(one), 2.0, ""});
+      if (many > one)
+        throw Wrong(sign::kCounts, "1 row takes " + std::to_string(one) + " phases, 20 rows take " +
+                                       std::to_string(many) +
+                                       "; the states of all rows fit into one message");
+    }},
+};
 
 }  // namespace
 
-Lesson lesson_302() {
-  return {.number = 302,
-          .name = "302_distributed_softmax",
-          .title = "Distributed softmax",
-          .source = "src/ringcraft/ring/distributed_softmax.cpp",
-          .function = "distributed_softmax",
-          .allowed = {"ringcraft::Communicator::start", "ringcraft::Pending::wait",
-                      "ringcraft::Pending::~Pending",
-                      "ringcraft::Pending::operator=", "ringcraft::exchange_all_send_first",
-                      "ringcraft::exchange_odd_even",  // lesson 301 wrote them
-                      "ringcraft::exchange_send_recv", "ringcraft::start_exchange"},
-          .checks = {
-              {"one-rank",
-               1,
-               {},
-               "On one rank it is an ordinary softmax of each row.",
-               "With one rank the state of your columns is the state of the row.",
-               one_rank},
-              {"no-deadlock",
-               0,
-               {},
-               "It comes to an end on 2 to 5 ranks.",
-               "Every rank makes the same exchanges, in the same order, whatever its scores are.",
-               no_deadlock},
-              {"weights",
-               5,
-               {"no-deadlock"},
-               "Each rank gets the weights of its own columns in the softmax of the whole row.",
-               "Sums that were taken against different maxima cannot be added as they are.",
-               weights},
-              {"states",
-               2,
-               {"no-deadlock"},
-               "Every rank returns the state of the whole row.",
-               "The state travels: is it complete on every rank, or only on the last one?",
-               states},
-              {"uneven",
-               2,
-               {"weights"},
-               "Any number of columns on a rank, none included.",
-               "A rank without a column has the state (-inf, 0) and takes its turn like the others.",
-               uneven},
-              {"hidden",
-               2,
-               {"weights"},
-               "Scores of -inf, on some ranks or on all of them, get weight 0 and no NaN.",
-               "What is exp(-inf - (-inf)), and what could you subtract from a row without any score?",
-               hidden},
-              {"extreme",
-               2,
-               {"weights"},
-               "Scores of +-1000 and +-20000, and gaps of 800 between ranks.",
-               "Which exponents can be positive? And whose maximum does a row use?",
-               extreme},
-              {"many-rows",
-               1,
-               {"weights"},
-               "0, 1, 2 and 33 rows.",
-               "Every row has a state of its own; the number of rows is that of scores, not of ranks.",
-               many_rows},
-              {"any-owner",
-               1,
-               {"no-deadlock"},
-               "It does not matter which rank owns which columns.",
-               "The merge of states is commutative: does any line of yours single out a rank?",
-               any_owner},
-              {"same-bits",
-               2,
-               {"states"},
-               "All ranks return the same state, bit for bit.",
-               "Sums depend on their order in the last digit: which order can all ranks agree upon?",
-               same_bits},
-              {"any-delivery",
-               2,
-               {"no-deadlock"},
-               "Right whenever messages leave and arrive.",
-               "Between start and wait the network owns the buffers.",
-               any_delivery},
-              {"scores-unchanged",
-               1,
-               {"weights"},
-               "Scores are only read.",
-               "Write into weights; scores belong to the caller.",
-               scores_unchanged},
-              {"only-states",
-               2,
-               {"weights"},
-               "What travels does not grow with the number of columns.",
-               "What does another rank need to know of your scores, apart from two numbers for each row?",
-               only_states},
-              {"together",
-               1,
-               {"weights"},
-               "The states of all rows travel together.",
-               "A message costs its latency, however short it is: how many messages do 20 rows need?",
-               together},
-          }};
+template <>
+std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
+  return {kOneRank,  kNoDeadlock, kWeights,  kStates,      kUneven,          kHiddenScores, kExtreme,
+          kManyRows, kAnyOwner,   kSameBits, kAnyDelivery, kScoresUnchanged, kOnlyStates,   kTogether};
 }
 
 }  // namespace ringcraft::judge

@@ -34,83 +34,188 @@ Mask packed_mask(std::vector<Position> borders, Position right = 0) {
 
 // ---- does it come to an end, and to the right values?
 
-void one_rank(Trial& trial) {
-  require_right_ring(trial, make(trial, 1, full_mask()));
-  require_right_ring(trial, make(trial, 1, causal_mask()));
-}
+const Check kOneRank{
+    .claim = "One rank computes alone and sends nothing.",
+    .id = "one-rank",
+    .weight = 1,
+    .hint = "With one rank there is no neighbour: how many exchanges are left?",
+    .run{[](Trial& trial) {
+      require_right_ring(trial, make(trial, 1, full_mask()));
+      require_right_ring(trial, make(trial, 1, causal_mask()));
+    }},
+};
 
-void no_deadlock(Trial& trial) {
-  for (const int ranks : {2, 3, 5}) run_ring(trial, make(trial, ranks, full_mask(), with_seqlen(4 * ranks)));
-  run_ring(trial, make(trial, 4, causal_mask()));
-  run_ring(trial, make(trial, 4, window_mask(5)));
-}
+const Check kNoDeadlock{
+    .claim = "The ring comes to an end on 2 to 5 ranks, whatever is masked.",
+    .id = "no-deadlock",
+    .weight = 0,
+    .hint =
+        "Who is listening while everyone talks? And a rank that has nothing to compute still has to pass "
+        "blocks on.",
+    .run{[](Trial& trial) {
+      for (const int ranks : {2, 3, 5})
+        run_ring(trial, make(trial, ranks, full_mask(), with_seqlen(4 * ranks)));
+      run_ring(trial, make(trial, 4, causal_mask()));
+      run_ring(trial, make(trial, 4, window_mask(5)));
+    }},
+};
 
-void full_two(Trial& trial) { require_right_ring(trial, make(trial, 2, full_mask())); }
+const Check kFullTwo{
+    .claim = "Two ranks, full attention: every row sees both blocks.",
+    .id = "full-two",
+    .weight = 5,
+    .needs = {"no-deadlock"},
+    .hint =
+        "How many blocks are there, how many did you compute with, and was each complete and in its own "
+        "buffer?",
+    .run{[](Trial& trial) { require_right_ring(trial, make(trial, 2, full_mask())); }},
+};
 
-void full_more(Trial& trial) {
-  for (const int ranks : {3, 4}) require_right_ring(trial, make(trial, ranks, full_mask(), with_seqlen(12)));
-}
+const Check kFullMore{
+    .claim = "Three and four ranks, full attention.",
+    .id = "full-more",
+    .weight = 2,
+    .needs = {"full-two"},
+    .hint = "Follow one block around the ring: does every rank meet every block exactly once?",
+    .run{[](Trial& trial) {
+      for (const int ranks : {3, 4})
+        require_right_ring(trial, make(trial, ranks, full_mask(), with_seqlen(12)));
+    }},
+};
 
-void causal(Trial& trial) {
-  for (const int ranks : {2, 3, 4})
-    require_right_ring(trial, make(trial, ranks, causal_mask(), with_seqlen(24)));
-}
+const Check kCausal{
+    .claim = "Causal attention, contiguous shards.",
+    .id = "causal",
+    .weight = 3,
+    .needs = {"full-more"},
+    .hint =
+        "At step t, whose keys are in your hands? Full attention forgives a wrong answer, a causal mask does "
+        "not.",
+    .run{[](Trial& trial) {
+      for (const int ranks : {2, 3, 4})
+        require_right_ring(trial, make(trial, ranks, causal_mask(), with_seqlen(24)));
+    }},
+};
 
-void layouts(Trial& trial) {
-  for (const Layout layout : {Layout::kStriped, Layout::kZigzag, Layout::kZigzagToken})
-    require_right_ring(trial, make(trial, 4, causal_mask(), kSmall, layout));
-}
+const Check kLayouts{
+    .claim = "Striped, zig-zag and token zig-zag layouts.",
+    .id = "layouts",
+    .weight = 2,
+    .needs = {"causal"},
+    .hint =
+        "A rank's rows need not be neighbours: ask the problem for the key ranges, do not compute them from "
+        "rank numbers.",
+    .run{[](Trial& trial) {
+      for (const Layout layout : {Layout::kStriped, Layout::kZigzag, Layout::kZigzagToken})
+        require_right_ring(trial, make(trial, 4, causal_mask(), kSmall, layout));
+    }},
+};
 
-void ragged(Trial& trial) {
-  require_right_ring(trial, make(trial, 3, full_mask(), with_seqlen(17)));
-  require_right_ring(trial, make(trial, 4, causal_mask(), with_seqlen(23), Layout::kZigzag));
-  require_right_ring(trial, make(trial, 5, causal_mask(), with_seqlen(3)));
-  require_right_ring(trial, make(trial, 3, full_mask(), with_seqlen(1)));
-}
+const Check kRagged{
+    .claim = "Lengths that the ranks do not divide, and shards without a row.",
+    .id = "ragged",
+    .weight = 2,
+    .needs = {"full-more"},
+    .hint =
+        "The block that arrives may be longer or shorter than yours: whose number of rows must the buffer "
+        "have?",
+    .run{[](Trial& trial) {
+      require_right_ring(trial, make(trial, 3, full_mask(), with_seqlen(17)));
+      require_right_ring(trial, make(trial, 4, causal_mask(), with_seqlen(23), Layout::kZigzag));
+      require_right_ring(trial, make(trial, 5, causal_mask(), with_seqlen(3)));
+      require_right_ring(trial, make(trial, 3, full_mask(), with_seqlen(1)));
+    }},
+};
 
-void windows(Trial& trial) {
-  for (const Position window : {0, 3, 6, 9, 23})
-    require_right_ring(trial, make(trial, 4, window_mask(window), with_seqlen(20)));
-  require_right_ring(trial, make(trial, 3, window_mask(5), with_seqlen(24), Layout::kZigzag));
-}
+const Check kWindows{
+    .claim = "Sliding windows, the borders of shards included.",
+    .id = "windows",
+    .weight = 2,
+    .needs = {"causal"},
+    .hint = "How many shards can a window reach back into? The problem knows the number of hops.",
+    .run{[](Trial& trial) {
+      for (const Position window : {0, 3, 6, 9, 23})
+        require_right_ring(trial, make(trial, 4, window_mask(window), with_seqlen(20)));
+      require_right_ring(trial, make(trial, 3, window_mask(5), with_seqlen(24), Layout::kZigzag));
+    }},
+};
 
-void packed(Trial& trial) {
-  const std::vector<Position> borders{0, 5, 24, 25, 36, 48};
-  require_right_ring(trial, make(trial, 4, packed_mask(borders), with_seqlen(48)));
-  require_right_ring(trial,
-                     make(trial, 3, packed_mask(borders, kNoLimit), with_seqlen(48), Layout::kStriped));
-}
+const Check kPacked{
+    .claim = "Packed sequences whose borders are not those of the shards.",
+    .id = "packed",
+    .weight = 2,
+    .needs = {"causal"},
+    .hint =
+        "The mask knows the sequences already: hand the engine the key ranges of your rank and the block's "
+        "owner.",
+    .run{[](Trial& trial) {
+      const std::vector<Position> borders{0, 5, 24, 25, 36, 48};
+      require_right_ring(trial, make(trial, 4, packed_mask(borders), with_seqlen(48)));
+      require_right_ring(trial,
+                         make(trial, 3, packed_mask(borders, kNoLimit), with_seqlen(48), Layout::kStriped));
+    }},
+};
 
-void grouped(Trial& trial) {
-  require_right_ring(trial, make(trial, 3, causal_mask(), {2, 8, 2, 15, 4}));
-  require_right_ring(trial, make(trial, 2, full_mask(), {1, 6, 3, 10, 5}));
-}
+const Check kGroupedHeads{
+    .claim = "Grouped heads (8 on 2, 6 on 3) and a batch of two.",
+    .id = "grouped-heads",
+    .weight = 1,
+    .needs = {"full-two"},
+    .hint = "A KV block has kv_heads heads, fewer than q: take its extents from kv, not from q.",
+    .run{[](Trial& trial) {
+      require_right_ring(trial, make(trial, 3, causal_mask(), {2, 8, 2, 15, 4}));
+      require_right_ring(trial, make(trial, 2, full_mask(), {1, 6, 3, 10, 5}));
+    }},
+};
 
-void hot(Trial& trial) {
-  for (const Data data : {Data::kHot, Data::kNegative, Data::kGap, Data::kHuge})
-    require_right_ring(trial, make(trial, 3, causal_mask(), with_seqlen(15), Layout::kContiguous, data));
-}
+const Check kHot{
+    .claim = "Scores of hundreds and of +-20000, above and below zero.",
+    .id = "hot",
+    .weight = 1,
+    .needs = {"full-two"},
+    .hint = "The state (O, m, l) lives through all steps: begin it once, finish it once.",
+    .run{[](Trial& trial) {
+      for (const Data data : {Data::kHot, Data::kNegative, Data::kGap, Data::kHuge})
+        require_right_ring(trial, make(trial, 3, causal_mask(), with_seqlen(15), Layout::kContiguous, data));
+    }},
+};
 
 // ---- does it touch only what it may, when it may?
 
-void inputs_unchanged(Trial& trial) {
-  constexpr const char* kNames[] = {"comm", "engine", "problem", "q", "kv"};
-  for (const int ranks : {2, 3}) {
-    const Case c = make(trial, ranks, full_mask(), with_seqlen(12));
-    const RingRun run = run_ring(trial, c);
-    for (std::size_t rank = 0; rank < run.answers.size(); ++rank)
-      require_unchanged(c.name + ": rank " + std::to_string(rank), run.answers[rank].changed, kNames);
-  }
-}
+const Check kInputsUnchanged{
+    .claim = "Neither q nor the rank's own KV block is written.",
+    .id = "inputs-unchanged",
+    .weight = 1,
+    .needs = {"full-two"},
+    .hint = "Receive into buffers of your own; the caller needs its block for the backward pass.",
+    .run{[](Trial& trial) {
+      constexpr const char* kNames[] = {"comm", "engine", "problem", "q", "kv"};
+      for (const int ranks : {2, 3}) {
+        const Case c = make(trial, ranks, full_mask(), with_seqlen(12));
+        const RingRun run = run_ring(trial, c);
+        for (std::size_t rank = 0; rank < run.answers.size(); ++rank)
+          require_unchanged(c.name + ": rank " + std::to_string(rank), run.answers[rank].changed, kNames);
+      }
+    }},
+};
 
-void any_delivery(Trial& trial) {
-  for (const Sending sending : {Sending::kAtStart, Sending::kAtWait})
-    for (const std::uint64_t seed : {1, 2, 3}) {
-      Case c = make(trial, seed == 3 ? 5 : 3, causal_mask(), with_seqlen(30), Layout::kZigzag);
-      c.name += sending == Sending::kAtWait ? ", bytes leave at wait" : ", bytes leave at start";
-      require_right_ring(trial, c, {.seed = seed, .sending = sending});
-    }
-}
+const Check kAnyDelivery{
+    .claim = "Right whenever messages leave and arrive: no buffer is touched while under way.",
+    .id = "any-delivery",
+    .weight = 3,
+    .needs = {"full-more"},
+    .hint =
+        "Between start and wait the network owns both buffers: when may you write into the one that you "
+        "sent?",
+    .run{[](Trial& trial) {
+      for (const Sending sending : {Sending::kAtStart, Sending::kAtWait})
+        for (const std::uint64_t seed : {1, 2, 3}) {
+          Case c = make(trial, seed == 3 ? 5 : 3, causal_mask(), with_seqlen(30), Layout::kZigzag);
+          c.name += sending == Sending::kAtWait ? ", bytes leave at wait" : ", bytes leave at start";
+          require_right_ring(trial, c, {.seed = seed, .sending = sending});
+        }
+    }},
+};
 
 // ---- does it move what theory says?
 
@@ -131,157 +236,72 @@ void require_bytes(Trial& trial, const Case& c) {
         sign::kCounts);
 }
 
-void exact_bytes(Trial& trial) {
-  require_bytes(trial, make(trial, 2, full_mask()));
-  require_bytes(trial, make(trial, 4, causal_mask(), {1, 4, 2, 16, 4}));
-  require_bytes(trial, make(trial, 5, full_mask(), with_seqlen(17)));
-}
+const Check kExactBytes{
+    .claim = "Every rank moves exactly what theory says, and no exchange more.",
+    .id = "exact-bytes",
+    .weight = 3,
+    .needs = {"ragged"},
+    .hint = "How many hops are needed after the last use of a block, and how many bytes has a block?",
+    .run{[](Trial& trial) {
+      require_bytes(trial, make(trial, 2, full_mask()));
+      require_bytes(trial, make(trial, 4, causal_mask(), {1, 4, 2, 16, 4}));
+      require_bytes(trial, make(trial, 5, full_mask(), with_seqlen(17)));
+    }},
+};
 
-void window_exchanges(Trial& trial) {
-  for (const Position window : {0, 3, 6})
-    require_bytes(trial, make(trial, 4, window_mask(window), with_seqlen(20)));
-}
+const Check kWindowExchanges{
+    .claim = "A window costs only the exchanges that it reaches back.",
+    .id = "window-exchanges",
+    .weight = 1,
+    .needs = {"windows"},
+    .hint = "Every rank makes hops(problem) exchanges, not N - 1: which blocks does nobody need?",
+    .run{[](Trial& trial) {
+      for (const Position window : {0, 3, 6})
+        require_bytes(trial, make(trial, 4, window_mask(window), with_seqlen(20)));
+    }},
+};
 
-void last_block(Trial& trial) {
-  const auto same = [](const Buffer& a, const Buffer& b) { return std::ranges::equal(a.bytes(), b.bytes()); };
-  for (const Mask& mask : {full_mask(), window_mask(6), window_mask(0)}) {
-    const Case c = make(trial, 4, mask, with_seqlen(20));
-    const RingRun run = run_ring(trial, c);
-    const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat64);
-    const int n = c.problem.world_size, exchanges = hops(c.problem);
-    for (int rank = 0; rank < n; ++rank) {
-      const KvBlock& last = run.answers[static_cast<std::size_t>(rank)].result.last;
-      const std::string who = "rank " + std::to_string(rank);
-      if (exchanges == 0) {
-        if (!last.k.empty() || !last.v.empty())
-          wrong(c, who + " returns a last block, and nothing was exchanged");
-        continue;
+const Check kLastBlock{
+    .claim = "The block held last is handed out for the backward pass.",
+    .id = "last-block",
+    .weight = 1,
+    .needs = {"full-more"},
+    .hint =
+        "After the last exchange a rank holds the block of rank (r - hops) mod N; with none, it hands out an "
+        "empty one.",
+    .run{[](Trial& trial) {
+      const auto same = [](const Buffer& a, const Buffer& b) {
+        return std::ranges::equal(a.bytes(), b.bytes());
+      };
+      for (const Mask& mask : {full_mask(), window_mask(6), window_mask(0)}) {
+        const Case c = make(trial, 4, mask, with_seqlen(20));
+        const RingRun run = run_ring(trial, c);
+        const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat64);
+        const int n = c.problem.world_size, exchanges = hops(c.problem);
+        for (int rank = 0; rank < n; ++rank) {
+          const KvBlock& last = run.answers[static_cast<std::size_t>(rank)].result.last;
+          const std::string who = "rank " + std::to_string(rank);
+          if (exchanges == 0) {
+            if (!last.k.empty() || !last.v.empty())
+              wrong(c, who + " returns a last block, and nothing was exchanged");
+            continue;
+          }
+          const int owner = (rank - exchanges + n) % n;
+          if (!same(last.k, scatter(inputs.k, c.problem.sharding(), owner)) ||
+              !same(last.v, scatter(inputs.v, c.problem.sharding(), owner)))
+            wrong(c, who + " must return the block of rank " + std::to_string(owner) + " as its last one");
+        }
       }
-      const int owner = (rank - exchanges + n) % n;
-      if (!same(last.k, scatter(inputs.k, c.problem.sharding(), owner)) ||
-          !same(last.v, scatter(inputs.v, c.problem.sharding(), owner)))
-        wrong(c, who + " must return the block of rank " + std::to_string(owner) + " as its last one");
-    }
-  }
-}
+    }},
+};
 
 }  // namespace
 
-Lesson lesson_303() {
-  return {.number = 303,
-          .name = "303_ring_forward",
-          .title = "Ring attention forward",
-          .source = "src/ringcraft/ring/forward.cpp",
-          .function = "ring_forward",
-          .allowed = {"ringcraft::exchange_all_send_first",
-                      "ringcraft::exchange_odd_even",  // lesson 301 wrote them
-                      "ringcraft::exchange_send_recv", "ringcraft::start_exchange"},
-          .checks = {
-              {"one-rank",
-               1,
-               {},
-               "One rank computes alone and sends nothing.",
-               "With one rank there is no neighbour: how many exchanges are left?",
-               one_rank},
-              {"no-deadlock",
-               0,
-               {},
-               "The ring comes to an end on 2 to 5 ranks, whatever is masked.",
-               "Who is listening while everyone talks? And a rank that has nothing to compute still has to "
-               "pass blocks on.",
-               no_deadlock},
-              {"full-two",
-               5,
-               {"no-deadlock"},
-               "Two ranks, full attention: every row sees both blocks.",
-               "How many blocks are there, how many did you compute with, and was each complete and in its "
-               "own buffer?",
-               full_two},
-              {"full-more",
-               2,
-               {"full-two"},
-               "Three and four ranks, full attention.",
-               "Follow one block around the ring: does every rank meet every block exactly once?",
-               full_more},
-              {"causal",
-               3,
-               {"full-more"},
-               "Causal attention, contiguous shards.",
-               "At step t, whose keys are in your hands? Full attention forgives a wrong answer, a causal "
-               "mask does not.",
-               causal},
-              {"layouts",
-               2,
-               {"causal"},
-               "Striped, zig-zag and token zig-zag layouts.",
-               "A rank's rows need not be neighbours: ask the problem for the key ranges, do not compute "
-               "them from rank numbers.",
-               layouts},
-              {"ragged",
-               2,
-               {"full-more"},
-               "Lengths that the ranks do not divide, and shards without a row.",
-               "The block that arrives may be longer or shorter than yours: whose number of rows must the "
-               "buffer have?",
-               ragged},
-              {"windows",
-               2,
-               {"causal"},
-               "Sliding windows, the borders of shards included.",
-               "How many shards can a window reach back into? The problem knows the number of hops.",
-               windows},
-              {"packed",
-               2,
-               {"causal"},
-               "Packed sequences whose borders are not those of the shards.",
-               "The mask knows the sequences already: hand the engine the key ranges of your rank and the "
-               "block's owner.",
-               packed},
-              {"grouped-heads",
-               1,
-               {"full-two"},
-               "Grouped heads (8 on 2, 6 on 3) and a batch of two.",
-               "A KV block has kv_heads heads, fewer than q: take its extents from kv, not from q.",
-               grouped},
-              {"hot",
-               1,
-               {"full-two"},
-               "Scores of hundreds and of +-20000, above and below zero.",
-               "The state (O, m, l) lives through all steps: begin it once, finish it once.",
-               hot},
-              {"inputs-unchanged",
-               1,
-               {"full-two"},
-               "Neither q nor the rank's own KV block is written.",
-               "Receive into buffers of your own; the caller needs its block for the backward pass.",
-               inputs_unchanged},
-              {"any-delivery",
-               3,
-               {"full-more"},
-               "Right whenever messages leave and arrive: no buffer is touched while under way.",
-               "Between start and wait the network owns both buffers: when may you write into the one that "
-               "you sent?",
-               any_delivery},
-              {"exact-bytes",
-               3,
-               {"ragged"},
-               "Every rank moves exactly what theory says, and no exchange more.",
-               "How many hops are needed after the last use of a block, and how many bytes has a block?",
-               exact_bytes},
-              {"window-exchanges",
-               1,
-               {"windows"},
-               "A window costs only the exchanges that it reaches back.",
-               "Every rank makes hops(problem) exchanges, not N - 1: which blocks does nobody need?",
-               window_exchanges},
-              {"last-block",
-               1,
-               {"full-more"},
-               "The block held last is handed out for the backward pass.",
-               "After the last exchange a rank holds the block of rank (r - hops) mod N; with none, it hands "
-               "out an empty one.",
-               last_block},
-          }};
+template <>
+std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
+  return {kOneRank,     kNoDeadlock, kFullTwo,         kFullMore,     kCausal, kLayouts,
+          kRagged,      kWindows,    kPacked,          kGroupedHeads, kHot,    kInputsUnchanged,
+          kAnyDelivery, kExactBytes, kWindowExchanges, kLastBlock};
 }
 
 }  // namespace ringcraft::judge

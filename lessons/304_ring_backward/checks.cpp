@@ -38,104 +38,225 @@ void require_both(Trial& trial, const Case& c, Delivery delivery = {}) {
 
 // ---- does it come to an end, and to the right values?
 
-void one_rank(Trial& trial) {
-  require_both(trial, make(trial, 1, full_mask()));
-  require_both(trial, make(trial, 1, causal_mask()));
-}
+const Check kOneRank{
+    .claim = "One rank computes alone and sends nothing, in both schedules.",
+    .id = "one-rank",
+    .weight = 1,
+    .hint = "With one rank there is one block: its part is the whole gradient.",
+    .run{[](Trial& trial) {
+      require_both(trial, make(trial, 1, full_mask()));
+      require_both(trial, make(trial, 1, causal_mask()));
+    }},
+};
 
-void no_deadlock(Trial& trial) {
-  for (const Schedule schedule : kBoth) {
-    for (const int ranks : {2, 3, 5})
-      run_ring_backward(trial, make(trial, ranks, full_mask(), with_seqlen(2 * ranks)), schedule);
-    run_ring_backward(trial, make(trial, 4, causal_mask()), schedule);
-    run_ring_backward(trial, make(trial, 4, window_mask(4)), schedule);
-  }
-}
-
-void query_gradients(Trial& trial) {
-  for (const Schedule schedule : kBoth)
-    for (const int ranks : {2, 3}) {
-      RingBackwardRun run = run_ring_backward(trial, make(trial, ranks, causal_mask()), schedule);
-      const Sharding sharding = run.c.problem.sharding();
-      for (int rank = 0; rank < ranks; ++rank) {  // dk and dv are not judged here
-        KvBlock& dkv = run.answers[static_cast<std::size_t>(rank)].result.dkv;
-        dkv = {scatter(run.want.value.dk, sharding, rank), scatter(run.want.value.dv, sharding, rank)};
+const Check kNoDeadlock{
+    .claim = "Both schedules come to an end on 2 to 5 ranks, whatever is masked.",
+    .id = "no-deadlock",
+    .weight = 0,
+    .hint =
+        "Every rank takes its turn in every exchange, of blocks and of gradients, also where it has nothing "
+        "to compute.",
+    .run{[](Trial& trial) {
+      for (const Schedule schedule : kBoth) {
+        for (const int ranks : {2, 3, 5})
+          run_ring_backward(trial, make(trial, ranks, full_mask(), with_seqlen(2 * ranks)), schedule);
+        run_ring_backward(trial, make(trial, 4, causal_mask()), schedule);
+        run_ring_backward(trial, make(trial, 4, window_mask(4)), schedule);
       }
-      require_right(run);
-    }
-}
+    }},
+};
 
-void two_ranks(Trial& trial) { require_both(trial, make(trial, 2, full_mask())); }
+const Check kQueryGradients{
+    .claim = "dq is right: it needs every block once and no message of its own.",
+    .id = "query-gradients",
+    .weight = 3,
+    .needs = {"no-deadlock"},
+    .hint =
+        "dq adds up over the steps: is it zero before the first, and does each step use the mask of the "
+        "block in hand?",
+    .run{[](Trial& trial) {
+      for (const Schedule schedule : kBoth)
+        for (const int ranks : {2, 3}) {
+          RingBackwardRun run = run_ring_backward(trial, make(trial, ranks, causal_mask()), schedule);
+          const Sharding sharding = run.c.problem.sharding();
+          for (int rank = 0; rank < ranks; ++rank) {  // dk and dv are not judged here
+            KvBlock& dkv = run.answers[static_cast<std::size_t>(rank)].result.dkv;
+            dkv = {scatter(run.want.value.dk, sharding, rank), scatter(run.want.value.dv, sharding, rank)};
+          }
+          require_right(run);
+        }
+    }},
+};
+
+const Check kTwoRanks{
+    .claim = "Two ranks: dk and dv hold the parts of both ranks, at the owner of the keys.",
+    .id = "two-ranks",
+    .weight = 4,
+    .needs = {"query-gradients"},
+    .hint = "Your part of the gradients of a foreign block belongs to its owner: how does it get there?",
+    .run{[](Trial& trial) { require_both(trial, make(trial, 2, full_mask())); }},
+};
 
 void full(Trial& trial, Schedule schedule) {
   for (const int ranks : {3, 4, 5})
     require_right_backward(trial, make(trial, ranks, full_mask(), with_seqlen(3 * ranks)), schedule);
 }
-void full_forward(Trial& trial) { full(trial, Schedule::kForward); }
-void full_reversed(Trial& trial) { full(trial, Schedule::kReversed); }
 
-void causal(Trial& trial) {
-  for (const int ranks : {2, 3, 4}) require_both(trial, make(trial, ranks, causal_mask(), with_seqlen(24)));
-}
+const Check kFullForward{
+    .claim = "Schedule forward on three, four and five ranks.",
+    .id = "full-forward",
+    .weight = 3,
+    .needs = {"two-ranks"},
+    .hint =
+        "Follow block 2 and the sum of its gradients with two fingers: are they on the same rank at every "
+        "step, and is the sum at home at the end?",
+    .run{[](Trial& trial) { full(trial, Schedule::kForward); }},
+};
 
-void layouts(Trial& trial) {
-  for (const Layout layout : {Layout::kStriped, Layout::kZigzag, Layout::kZigzagToken})
-    require_both(trial, make(trial, 4, causal_mask(), with_seqlen(16), layout));
-}
+const Check kFullReversed{
+    .claim = "Schedule reversed on three, four and five ranks.",
+    .id = "full-reversed",
+    .weight = 3,
+    .needs = {"two-ranks"},
+    .hint =
+        "It begins with the block that the forward pass held last, and everything moves to the previous "
+        "rank: whose block comes at step s?",
+    .run{[](Trial& trial) { full(trial, Schedule::kReversed); }},
+};
 
-void ragged(Trial& trial) {
-  require_both(trial, make(trial, 3, full_mask(), with_seqlen(17)));
-  require_both(trial, make(trial, 4, causal_mask(), with_seqlen(23), Layout::kZigzag));
-  require_both(trial, make(trial, 5, causal_mask(), with_seqlen(3)));
-  require_both(trial, make(trial, 3, full_mask(), with_seqlen(1)));
-}
+const Check kCausal{
+    .claim = "Causal attention, contiguous shards.",
+    .id = "causal",
+    .weight = 2,
+    .needs = {"full-forward", "full-reversed"},
+    .hint = "A block that you do not see still passes through you, and so does the sum of its gradients.",
+    .run{[](Trial& trial) {
+      for (const int ranks : {2, 3, 4})
+        require_both(trial, make(trial, ranks, causal_mask(), with_seqlen(24)));
+    }},
+};
 
-void windows(Trial& trial) {
-  for (const Position window : {0, 3, 6, 9, 23})
-    require_both(trial, make(trial, 4, window_mask(window), with_seqlen(20)));
-  require_both(trial, make(trial, 3, window_mask(5), with_seqlen(24), Layout::kZigzag));
-  require_both(trial, make(trial, 4, packed_mask({0, 5, 24, 25, 36, 48}), with_seqlen(48)));
-}
+const Check kLayouts{
+    .claim = "Striped, zig-zag and token zig-zag layouts.",
+    .id = "layouts",
+    .weight = 2,
+    .needs = {"causal"},
+    .hint = "Ask the problem for the key ranges of your rank and the owner of the block in your hands.",
+    .run{[](Trial& trial) {
+      for (const Layout layout : {Layout::kStriped, Layout::kZigzag, Layout::kZigzagToken})
+        require_both(trial, make(trial, 4, causal_mask(), with_seqlen(16), layout));
+    }},
+};
 
-void grouped(Trial& trial) {
-  require_both(trial, make(trial, 3, causal_mask(), {2, 8, 2, 15, 4}));
-  require_both(trial, make(trial, 2, full_mask(), {1, 6, 3, 10, 5}));
-}
+const Check kRagged{
+    .claim = "Lengths that the ranks do not divide, and shards without a row.",
+    .id = "ragged",
+    .weight = 2,
+    .needs = {"full-forward", "full-reversed"},
+    .hint = "A sum of gradients has as many rows as its block: which block's sum is arriving?",
+    .run{[](Trial& trial) {
+      require_both(trial, make(trial, 3, full_mask(), with_seqlen(17)));
+      require_both(trial, make(trial, 4, causal_mask(), with_seqlen(23), Layout::kZigzag));
+      require_both(trial, make(trial, 5, causal_mask(), with_seqlen(3)));
+      require_both(trial, make(trial, 3, full_mask(), with_seqlen(1)));
+    }},
+};
 
-void hot(Trial& trial) {
-  for (const Data data : {Data::kHot, Data::kNegative, Data::kGap, Data::kHuge})
-    require_both(trial, make(trial, 3, causal_mask(), with_seqlen(15), Layout::kContiguous, data));
-}
+const Check kWindows{
+    .claim = "Sliding windows and packed sequences, the borders of shards included.",
+    .id = "windows",
+    .weight = 2,
+    .needs = {"causal"},
+    .hint =
+        "With fewer hops than N - 1 the last rank to hold a block is not the owner's neighbour: where is its "
+        "owner then?",
+    .run{[](Trial& trial) {
+      for (const Position window : {0, 3, 6, 9, 23})
+        require_both(trial, make(trial, 4, window_mask(window), with_seqlen(20)));
+      require_both(trial, make(trial, 3, window_mask(5), with_seqlen(24), Layout::kZigzag));
+      require_both(trial, make(trial, 4, packed_mask({0, 5, 24, 25, 36, 48}), with_seqlen(48)));
+    }},
+};
+
+const Check kGroupedHeads{
+    .claim = "Grouped heads (8 on 2, 6 on 3) and a batch of two.",
+    .id = "grouped-heads",
+    .weight = 1,
+    .needs = {"two-ranks"},
+    .hint = "dk and dv have kv_heads heads; the engine adds up the heads of a group.",
+    .run{[](Trial& trial) {
+      require_both(trial, make(trial, 3, causal_mask(), {2, 8, 2, 15, 4}));
+      require_both(trial, make(trial, 2, full_mask(), {1, 6, 3, 10, 5}));
+    }},
+};
+
+const Check kHot{
+    .claim = "Scores of hundreds and of +-20000, above and below zero.",
+    .id = "hot",
+    .weight = 1,
+    .needs = {"two-ranks"},
+    .hint = "lse and delta come from the whole row: pass on what was saved, compute nothing per block.",
+    .run{[](Trial& trial) {
+      for (const Data data : {Data::kHot, Data::kNegative, Data::kGap, Data::kHuge})
+        require_both(trial, make(trial, 3, causal_mask(), with_seqlen(15), Layout::kContiguous, data));
+    }},
+};
 
 // ---- does it touch only what it may, when it may?
 
-void inputs_unchanged(Trial& trial) {
-  constexpr const char* kNames[] = {"comm", "engine", "problem", "schedule", "q", "first", "output", "dout"};
-  for (const Schedule schedule : kBoth)
-    for (const int ranks : {2, 3, 4}) {
-      const RingBackwardRun run = run_ring_backward(trial, make(trial, ranks, full_mask()), schedule);
-      for (std::size_t rank = 0; rank < run.answers.size(); ++rank)
-        require_unchanged(run.c.name + ": rank " + std::to_string(rank), run.answers[rank].changed, kNames);
-    }
-}
+const Check kInputsUnchanged{
+    .claim = "No argument is written.",
+    .id = "inputs-unchanged",
+    .weight = 1,
+    .needs = {"two-ranks"},
+    .hint = "Receive into buffers of your own; the block that the schedule starts with is the caller's.",
+    .run{[](Trial& trial) {
+      constexpr const char* kNames[] = {"comm", "engine", "problem", "schedule",
+                                        "q",    "first",  "output",  "dout"};
+      for (const Schedule schedule : kBoth)
+        for (const int ranks : {2, 3, 4}) {
+          const RingBackwardRun run = run_ring_backward(trial, make(trial, ranks, full_mask()), schedule);
+          for (std::size_t rank = 0; rank < run.answers.size(); ++rank)
+            require_unchanged(run.c.name + ": rank " + std::to_string(rank), run.answers[rank].changed,
+                              kNames);
+        }
+    }},
+};
 
-void repeatable(Trial& trial) {
-  for (const Schedule schedule : kBoth) {
-    const Case c = make(trial, 3, causal_mask());
-    const RingBackwardRun once = require_right_backward(trial, c, schedule);
-    if (run_ring_backward(trial, c, schedule).world.replies != once.world.replies)
-      wrong(once.c, "a second call with the same arguments gives other gradients");
-  }
-}
+const Check kRepeatable{
+    .claim = "A second call with the same arguments gives the same bits.",
+    .id = "repeatable",
+    .weight = 1,
+    .needs = {"two-ranks"},
+    .hint = "What does a call leave behind that the next one finds?",
+    .workers = {.fresh = true},
+    .run{[](Trial& trial) {
+      for (const Schedule schedule : kBoth) {
+        const Case c = make(trial, 3, causal_mask());
+        const RingBackwardRun once = require_right_backward(trial, c, schedule);
+        if (run_ring_backward(trial, c, schedule).world.replies != once.world.replies)
+          wrong(once.c, "a second call with the same arguments gives other gradients");
+      }
+    }},
+};
 
-void any_delivery(Trial& trial) {
-  for (const Sending sending : {Sending::kAtStart, Sending::kAtWait})
-    for (const std::uint64_t seed : {1, 2, 3}) {
-      Case c = make(trial, seed == 3 ? 5 : 3, causal_mask(), with_seqlen(30), Layout::kZigzag);
-      c.name += sending == Sending::kAtWait ? ", bytes leave at wait" : ", bytes leave at start";
-      require_both(trial, c, {.seed = seed, .sending = sending});
-    }
-}
+const Check kAnyDelivery{
+    .claim = "Right whenever messages leave and arrive: no buffer is touched while under way.",
+    .id = "any-delivery",
+    .weight = 3,
+    .needs = {"full-forward", "full-reversed"},
+    .hint =
+        "Three places for gradients: the part being computed, the sum that leaves, the sum that arrives. "
+        "Which wait frees which?",
+    .run{[](Trial& trial) {
+      for (const Sending sending : {Sending::kAtStart, Sending::kAtWait})
+        for (const std::uint64_t seed : {1, 2, 3}) {
+          Case c = make(trial, seed == 3 ? 5 : 3, causal_mask(), with_seqlen(30), Layout::kZigzag);
+          c.name += sending == Sending::kAtWait ? ", bytes leave at wait" : ", bytes leave at start";
+          require_both(trial, c, {.seed = seed, .sending = sending});
+        }
+    }},
+};
 
 // ---- does it move what theory says?
 
@@ -166,141 +287,39 @@ void require_bytes(Trial& trial, const Case& c) {
   }
 }
 
-void exact_bytes(Trial& trial) {
-  require_bytes(trial, make(trial, 2, full_mask()));
-  require_bytes(trial, make(trial, 4, causal_mask(), {1, 4, 2, 16, 4}));
-  require_bytes(trial, make(trial, 5, full_mask(), with_seqlen(17)));
-}
+const Check kExactBytes{
+    .claim = "Every link carries exactly what theory says.",
+    .id = "exact-bytes",
+    .weight = 3,
+    .needs = {"ragged"},
+    .hint =
+        "What is the last step at which anybody needs a block, and which gradients have to travel further?",
+    .run{[](Trial& trial) {
+      require_bytes(trial, make(trial, 2, full_mask()));
+      require_bytes(trial, make(trial, 4, causal_mask(), {1, 4, 2, 16, 4}));
+      require_bytes(trial, make(trial, 5, full_mask(), with_seqlen(17)));
+    }},
+};
 
-void window_bytes(Trial& trial) {
-  for (const Position window : {0, 3, 6})
-    require_bytes(trial, make(trial, 5, window_mask(window), with_seqlen(25)));
-}
+const Check kWindowBytes{
+    .claim = "A window costs only the hops that it reaches back, and one message home.",
+    .id = "window-bytes",
+    .weight = 1,
+    .needs = {"windows"},
+    .hint = "hops(problem) exchanges, not N - 1; then the sum need not go around: the owner's rank is known.",
+    .run{[](Trial& trial) {
+      for (const Position window : {0, 3, 6})
+        require_bytes(trial, make(trial, 5, window_mask(window), with_seqlen(25)));
+    }},
+};
 
 }  // namespace
 
-Lesson lesson_304() {
-  return {
-      .number = 304,
-      .name = "304_ring_backward",
-      .title = "Ring attention backward",
-      .source = "src/ringcraft/ring/backward.cpp",
-      .function = "ring_backward",
-      .allowed = {"ringcraft::exchange_all_send_first",
-                  "ringcraft::exchange_odd_even",  // lesson 301 wrote them
-                  "ringcraft::exchange_send_recv", "ringcraft::start_exchange"},
-      .checks = {
-          {"one-rank",
-           1,
-           {},
-           "One rank computes alone and sends nothing, in both schedules.",
-           "With one rank there is one block: its part is the whole gradient.",
-           one_rank},
-          {"no-deadlock",
-           0,
-           {},
-           "Both schedules come to an end on 2 to 5 ranks, whatever is masked.",
-           "Every rank takes its turn in every exchange, of blocks and of gradients, also where it has "
-           "nothing to compute.",
-           no_deadlock},
-          {"query-gradients",
-           3,
-           {"no-deadlock"},
-           "dq is right: it needs every block once and no message of its own.",
-           "dq adds up over the steps: is it zero before the first, and does each step use the mask of the "
-           "block in hand?",
-           query_gradients},
-          {"two-ranks",
-           4,
-           {"query-gradients"},
-           "Two ranks: dk and dv hold the parts of both ranks, at the owner of the keys.",
-           "Your part of the gradients of a foreign block belongs to its owner: how does it get there?",
-           two_ranks},
-          {"full-forward",
-           3,
-           {"two-ranks"},
-           "Schedule forward on three, four and five ranks.",
-           "Follow block 2 and the sum of its gradients with two fingers: are they on the same rank at every "
-           "step, and is the sum at home at the end?",
-           full_forward},
-          {"full-reversed",
-           3,
-           {"two-ranks"},
-           "Schedule reversed on three, four and five ranks.",
-           "It begins with the block that the forward pass held last, and everything moves to the previous "
-           "rank: whose block comes at step s?",
-           full_reversed},
-          {"causal",
-           2,
-           {"full-forward", "full-reversed"},
-           "Causal attention, contiguous shards.",
-           "A block that you do not see still passes through you, and so does the sum of its gradients.",
-           causal},
-          {"layouts",
-           2,
-           {"causal"},
-           "Striped, zig-zag and token zig-zag layouts.",
-           "Ask the problem for the key ranges of your rank and the owner of the block in your hands.",
-           layouts},
-          {"ragged",
-           2,
-           {"full-forward", "full-reversed"},
-           "Lengths that the ranks do not divide, and shards without a row.",
-           "A sum of gradients has as many rows as its block: which block's sum is arriving?",
-           ragged},
-          {"windows",
-           2,
-           {"causal"},
-           "Sliding windows and packed sequences, the borders of shards included.",
-           "With fewer hops than N - 1 the last rank to hold a block is not the owner's neighbour: where is "
-           "its owner then?",
-           windows},
-          {"grouped-heads",
-           1,
-           {"two-ranks"},
-           "Grouped heads (8 on 2, 6 on 3) and a batch of two.",
-           "dk and dv have kv_heads heads; the engine adds up the heads of a group.",
-           grouped},
-          {"hot",
-           1,
-           {"two-ranks"},
-           "Scores of hundreds and of +-20000, above and below zero.",
-           "lse and delta come from the whole row: pass on what was saved, compute nothing per block.",
-           hot},
-          {"inputs-unchanged",
-           1,
-           {"two-ranks"},
-           "No argument is written.",
-           "Receive into buffers of your own; the block that the schedule starts with is the caller's.",
-           inputs_unchanged},
-          {"repeatable",
-           1,
-           {"two-ranks"},
-           "A second call with the same arguments gives the same bits.",
-           "What does a call leave behind that the next one finds?",
-           repeatable,
-           {.fresh = true}},
-          {"any-delivery",
-           3,
-           {"full-forward", "full-reversed"},
-           "Right whenever messages leave and arrive: no buffer is touched while under way.",
-           "Three places for gradients: the part being computed, the sum that leaves, the sum that arrives. "
-           "Which wait frees which?",
-           any_delivery},
-          {"exact-bytes",
-           3,
-           {"ragged"},
-           "Every link carries exactly what theory says.",
-           "What is the last step at which anybody needs a block, and which gradients have to travel "
-           "further?",
-           exact_bytes},
-          {"window-bytes",
-           1,
-           {"windows"},
-           "A window costs only the hops that it reaches back, and one message home.",
-           "hops(problem) exchanges, not N - 1; then the sum need not go around: the owner's rank is known.",
-           window_bytes},
-      }};
+template <>
+std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
+  return {kOneRank,         kNoDeadlock, kQueryGradients, kTwoRanks,   kFullForward,  kFullReversed,
+          kCausal,          kLayouts,    kRagged,         kWindows,    kGroupedHeads, kHot,
+          kInputsUnchanged, kRepeatable, kAnyDelivery,    kExactBytes, kWindowBytes};
 }
 
 }  // namespace ringcraft::judge

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "exercise.hpp"
 #include "judge/checks/lesson.hpp"
 #include "ringcraft/core/random.hpp"
 #include "verify/oracle/oracle.hpp"
@@ -125,239 +126,250 @@ std::vector<Problem> mixture(const Trial& trial) {
 
 // ---- the checks
 
-void one_rank(Trial& trial) {
-  require_pairs(trial, make(Layout::kContiguous, causal_mask(), 7, 1));
-  require_pairs(trial, make(Layout::kZigzag, full_mask(), 5, 1));
-  Random random(trial.seed());
-  require_pairs(trial, make(Layout::kContiguous, causal_mask(), random.integer(900, 1500), 1));
-}
+const Check kOneRank{
+    .claim = "One rank has one step, and all pairs in it.",
+    .id = "one-rank",
+    .weight = 1,
+    .hint = "hops(problem) is 0 for one rank, and a ring makes one step more than it makes hops.",
+    .run{[](Trial& trial) {
+      require_pairs(trial, make(Layout::kContiguous, causal_mask(), 7, 1));
+      require_pairs(trial, make(Layout::kZigzag, full_mask(), 5, 1));
+      Random random(trial.seed());
+      require_pairs(trial, make(Layout::kContiguous, causal_mask(), random.integer(900, 1500), 1));
+    }},
+};
 
-void full_attention(Trial& trial) {
-  for (const int ranks : {2, 3, 4}) require_pairs(trial, make(Layout::kContiguous, full_mask(), 12, ranks));
-}
+const Check kFull{
+    .claim = "Full attention: every rank has the same work in each of N steps.",
+    .id = "full",
+    .weight = 2,
+    .needs = {"one-rank"},
+    .hint = "A ring over N ranks makes hops(problem) + 1 steps: is the last one in your table?",
+    .run{[](Trial& trial) {
+      for (const int ranks : {2, 3, 4})
+        require_pairs(trial, make(Layout::kContiguous, full_mask(), 12, ranks));
+    }},
+};
 
-void causal_contiguous(Trial& trial) {
-  require_pairs(trial, make(Layout::kContiguous, causal_mask(), 16, 4));
-  for (int ranks = 2; ranks <= 8; ++ranks)
-    require_pairs(trial, make(Layout::kContiguous, causal_mask(), 3 * ranks, ranks));
-}
+const Check kCausal{
+    .claim = "Causal, contiguous shards, 2 to 8 ranks: a triangle at step 0, then whole blocks or nothing.",
+    .id = "causal",
+    .weight = 3,
+    .needs = {"full"},
+    .hint =
+        "At step t rank i holds the block of rank (i - t) mod N: in C++ that needs a number that is never "
+        "negative.",
+    .run{[](Trial& trial) {
+      require_pairs(trial, make(Layout::kContiguous, causal_mask(), 16, 4));
+      for (int ranks = 2; ranks <= 8; ++ranks)
+        require_pairs(trial, make(Layout::kContiguous, causal_mask(), 3 * ranks, ranks));
+    }},
+};
 
-void other_layouts(Trial& trial) {
-  for (const Layout layout : {Layout::kStriped, Layout::kZigzag, Layout::kZigzagToken})
-    for (const int ranks : {3, 4}) require_pairs(trial, make(layout, causal_mask(), 24, ranks));
-}
+const Check kOtherLayouts{
+    .claim = "Striped and zig-zag layouts.",
+    .id = "layouts",
+    .weight = 2,
+    .needs = {"causal"},
+    .hint =
+        "Whether a block is skipped is a question about positions, not about rank numbers: ask the key "
+        "ranges.",
+    .run{[](Trial& trial) {
+      for (const Layout layout : {Layout::kStriped, Layout::kZigzag, Layout::kZigzagToken})
+        for (const int ranks : {3, 4}) require_pairs(trial, make(layout, causal_mask(), 24, ranks));
+    }},
+};
 
-void ragged(Trial& trial) {
-  for (const Layout layout : kLayouts)
-    for (const Position seqlen : {13, 17, 22}) require_pairs(trial, make(layout, causal_mask(), seqlen, 5));
-}
+const Check kRagged{
+    .claim = "Lengths that the ranks do not divide.",
+    .id = "ragged",
+    .weight = 1,
+    .needs = {"causal"},
+    .hint = "Shards differ by one row: does your count take any length for granted?",
+    .run{[](Trial& trial) {
+      for (const Layout layout : kLayouts)
+        for (const Position seqlen : {13, 17, 22})
+          require_pairs(trial, make(layout, causal_mask(), seqlen, 5));
+    }},
+};
 
-void empty_shards(Trial& trial) {
-  for (const Layout layout : kLayouts) {
-    require_pairs(trial, make(layout, causal_mask(), 3, 5));
-    require_pairs(trial, make(layout, full_mask(), 1, 4));
-  }
-}
+const Check kEmptyShards{
+    .claim = "Fewer tokens than ranks: some ranks own nothing.",
+    .id = "empty-shards",
+    .weight = 1,
+    .needs = {"causal"},
+    .hint = "A rank without rows, or a block without keys, has 0 pairs like any other that is skipped.",
+    .run{[](Trial& trial) {
+      for (const Layout layout : kLayouts) {
+        require_pairs(trial, make(layout, causal_mask(), 3, 5));
+        require_pairs(trial, make(layout, full_mask(), 1, 4));
+      }
+    }},
+};
 
-void windows(Trial& trial) {
-  for (const Position window : {0, 3, 4, 5, 8, 100})
-    require_pairs(trial, make(Layout::kContiguous, window_mask(window), 20, 5));
-  for (const Layout layout : kLayouts) require_pairs(trial, make(layout, window_mask(5), 22, 4));
-}
+const Check kWindows{
+    .claim = "Sliding windows: the table ends with the last step that anybody needs.",
+    .id = "windows",
+    .weight = 2,
+    .needs = {"causal"},
+    .hint = "A window reaches back over few shards; hops(problem) says over how many.",
+    .run{[](Trial& trial) {
+      for (const Position window : {0, 3, 4, 5, 8, 100})
+        require_pairs(trial, make(Layout::kContiguous, window_mask(window), 20, 5));
+      for (const Layout layout : kLayouts) require_pairs(trial, make(layout, window_mask(5), 22, 4));
+    }},
+};
 
-void packs(Trial& trial) {
-  for (const Layout layout : kLayouts) {
-    require_pairs(trial, make(layout, packed(causal_mask(), {0, 5, 24, 25, 36}), 36, 4));
-    require_pairs(trial, make(layout, packed(full_mask(), {0, 12, 24, 36}), 36, 3));
-  }
-}
+const Check kPacked{
+    .claim = "Packed sequences.",
+    .id = "packed",
+    .weight = 1,
+    .needs = {"causal"},
+    .hint = "The mask of the problem knows the borders; nothing about them belongs into your function.",
+    .run{[](Trial& trial) {
+      for (const Layout layout : kLayouts) {
+        require_pairs(trial, make(layout, packed(causal_mask(), {0, 5, 24, 25, 36}), 36, 4));
+        require_pairs(trial, make(layout, packed(full_mask(), {0, 12, 24, 36}), 36, 3));
+      }
+    }},
+};
 
-void any_problem(Trial& trial) {
-  Random random(trial.seed());
-  for (int i = 0; i < 60; ++i) {
-    const Position seqlen = random.integer(1, 30);
-    Mask mask{.left = random.integer(0, 2) > 0 ? kNoLimit : random.integer(0, seqlen),
-              .right = random.integer(0, 3) > 0 ? 0 : random.integer(0, seqlen)};
-    if (seqlen > 1 && random.integer(0, 1) == 1) mask.cu_seqlens = {0, random.integer(1, seqlen - 1), seqlen};
-    require_pairs(trial,
-                  make(kLayouts[random.integer(0, 3)], mask, seqlen, static_cast<int>(random.integer(1, 8))));
-  }
-}
+const Check kAnyProblem{
+    .claim = "Sixty random problems on 1 to 8 ranks.",
+    .id = "any-problem",
+    .weight = 2,
+    .needs = {"layouts", "ragged", "windows", "packed"},
+    .hint = "Look at the smallest problem that fails, and count one of its blocks by hand.",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      for (int i = 0; i < 60; ++i) {
+        const Position seqlen = random.integer(1, 30);
+        Mask mask{.left = random.integer(0, 2) > 0 ? kNoLimit : random.integer(0, seqlen),
+                  .right = random.integer(0, 3) > 0 ? 0 : random.integer(0, seqlen)};
+        if (seqlen > 1 && random.integer(0, 1) == 1)
+          mask.cu_seqlens = {0, random.integer(1, seqlen - 1), seqlen};
+        require_pairs(trial, make(kLayouts[random.integer(0, 3)], mask, seqlen,
+                                  static_cast<int>(random.integer(1, 8))));
+      }
+    }},
+};
 
-void sums(Trial& trial) {
-  for (const Problem& problem : mixture(trial)) {
-    const auto got = work_of(trial, problem).by_rank, want = by_rank(counted(problem));
-    if (got != want)
-      wrong(problem, "by_rank is " + text(got) + ", and the columns of the table add up to " + text(want));
-  }
-}
+const Check kByRank{
+    .claim = "by_rank adds up the columns of the table.",
+    .id = "by-rank",
+    .weight = 1,
+    .hint = "A rank's work is the sum over the steps, one number for each rank.",
+    .run{[](Trial& trial) {
+      for (const Problem& problem : mixture(trial)) {
+        const auto got = work_of(trial, problem).by_rank, want = by_rank(counted(problem));
+        if (got != want)
+          wrong(problem,
+                "by_rank is " + text(got) + ", and the columns of the table add up to " + text(want));
+      }
+    }},
+};
 
-void skipped(Trial& trial) {
-  for (const Problem& problem : mixture(trial)) {
-    const int got = work_of(trial, problem).skipped;
-    int want = 0;
-    for (const auto& step : counted(problem)) want += static_cast<int>(std::ranges::count(step, 0));
-    if (got != want)
-      wrong(problem, "skipped is " + std::to_string(got) + ", and " + std::to_string(want) +
-                         " entries of the table are 0");
-  }
-}
+const Check kSkipped{
+    .claim = "skipped counts the blocks that no row of a rank sees.",
+    .id = "skipped",
+    .weight = 2,
+    .hint = "A block from a later rank can hold keys of the past: count zeros of your table, nothing else.",
+    .run{[](Trial& trial) {
+      for (const Problem& problem : mixture(trial)) {
+        const int got = work_of(trial, problem).skipped;
+        int want = 0;
+        for (const auto& step : counted(problem)) want += static_cast<int>(std::ranges::count(step, 0));
+        if (got != want)
+          wrong(problem, "skipped is " + std::to_string(got) + ", and " + std::to_string(want) +
+                             " entries of the table are 0");
+      }
+    }},
+};
 
-void cost(Trial& trial) {
-  for (const Problem& problem : mixture(trial)) {
-    const Index got = work_of(trial, problem).synchronous_cost;
-    Index want = 0;
-    for (const auto& step : counted(problem)) want += *std::ranges::max_element(step);
-    if (got != want)
-      wrong(problem, "synchronous_cost is " + std::to_string(got) +
-                         ", and the largest entries of the steps add up to " + std::to_string(want));
-  }
-}
+const Check kCost{
+    .claim = "synchronous_cost is the sum over the steps of the slowest rank's pairs.",
+    .id = "cost",
+    .weight = 2,
+    .hint = "In each step all wait for the slowest, and that need not be the same rank every time.",
+    .run{[](Trial& trial) {
+      for (const Problem& problem : mixture(trial)) {
+        const Index got = work_of(trial, problem).synchronous_cost;
+        Index want = 0;
+        for (const auto& step : counted(problem)) want += *std::ranges::max_element(step);
+        if (got != want)
+          wrong(problem, "synchronous_cost is " + std::to_string(got) +
+                             ", and the largest entries of the steps add up to " + std::to_string(want));
+      }
+    }},
+};
 
-void imbalance(Trial& trial) {
-  for (const Problem& problem : mixture(trial)) {
-    const double got = work_of(trial, problem).imbalance;
-    double total = 0, busiest = 0;
-    const std::vector<Index> pairs = by_rank(counted(problem));
-    for (const Index rank : pairs) {
-      total += static_cast<double>(rank);
-      busiest = std::max(busiest, static_cast<double>(rank));
-    }
-    const double want = 1 - total / static_cast<double>(pairs.size()) / busiest;
-    if (!(std::fabs(got - want) <= 1e-12))  // NaN fails
-      wrong(problem,
-            "imbalance is " + text(got) + ", and 1 - mean / max of " + text(pairs) + " is " + text(want));
-  }
-}
+const Check kImbalance{
+    .claim = "imbalance is 1 - mean / max of the ranks' work.",
+    .id = "imbalance",
+    .weight = 2,
+    .hint = "Divide as numbers with a fraction, and divide the mean by the maximum.",
+    .run{[](Trial& trial) {
+      for (const Problem& problem : mixture(trial)) {
+        const double got = work_of(trial, problem).imbalance;
+        double total = 0, busiest = 0;
+        const std::vector<Index> pairs = by_rank(counted(problem));
+        for (const Index rank : pairs) {
+          total += static_cast<double>(rank);
+          busiest = std::max(busiest, static_cast<double>(rank));
+        }
+        const double want = 1 - total / static_cast<double>(pairs.size()) / busiest;
+        if (!(std::fabs(got - want) <= 1e-12))  // NaN fails
+          wrong(problem,
+                "imbalance is " + text(got) + ", and 1 - mean / max of " + text(pairs) + " is " + text(want));
+      }
+    }},
+};
 
-void heads(Trial& trial) {
-  const Problem problem = make_problem({2, 8, 2, 15, 4}, causal_mask(), Layout::kContiguous, 3);
-  require_pairs(trial, problem);
-  if (const Answer<RingWork> answer = trial.call<RingWorkExercise>(problem); answer.changed != 0)
-    wrong(problem, "your function changed the problem, which it may only read", sign::kInput);
-}
+const Check kOneHead{
+    .claim = "Pairs are counted for one head: batch and heads do not matter.",
+    .id = "one-head",
+    .weight = 1,
+    .needs = {"causal"},
+    .hint = "All heads have the same mask; the table is about one of them.",
+    .run{[](Trial& trial) {
+      const Problem problem = make_problem({2, 8, 2, 15, 4}, causal_mask(), Layout::kContiguous, 3);
+      require_pairs(trial, problem);
+      if (const Answer<RingWork> answer = trial.call<RingWorkExercise>(problem); answer.changed != 0)
+        wrong(problem, "your function changed the problem, which it may only read", sign::kInput);
+    }},
+};
 
 // Closed forms: c (c + 1) / 2 pairs on the diagonal, c^2 below it.
-void long_sequences(Trial& trial) {
-  const Index c = 60000, triangle = c * (c + 1) / 2;
-  const Problem problem = make(Layout::kContiguous, causal_mask(), 2 * c, 2);
-  const RingWork work = work_of(trial, problem);
-  if (work.pairs != Steps{{triangle, triangle}, {0, c * c}})
-    wrong(problem, "the table must be [" + text({triangle, triangle}) + ", " + text({0, c * c}) + "]");
-  if (work.by_rank != std::vector{triangle, triangle + c * c} || work.synchronous_cost != triangle + c * c)
-    wrong(problem, "rank 1 has " + std::to_string(triangle + c * c) +
-                       " pairs, which are also the cost; you return " + text(work.by_rank) + " and " +
-                       std::to_string(work.synchronous_cost));
-  if (const double want = 1 - (2.0 * static_cast<double>(triangle) + static_cast<double>(c * c)) / 2 /
-                                  static_cast<double>(triangle + c * c);
-      !(std::fabs(work.imbalance - want) <= 1e-12))
-    wrong(problem, "imbalance is " + text(work.imbalance) + ", and must be " + text(want));
-}
+const Check kLong{
+    .claim = "120000 tokens: counts beyond 32 bits.",
+    .id = "long",
+    .weight = 1,
+    .needs = {"causal"},
+    .hint = "Which type do the sums have? Index has 64 bits, int has 32.",
+    .run{[](Trial& trial) {
+      const Index c = 60000, triangle = c * (c + 1) / 2;
+      const Problem problem = make(Layout::kContiguous, causal_mask(), 2 * c, 2);
+      const RingWork work = work_of(trial, problem);
+      if (work.pairs != Steps{{triangle, triangle}, {0, c * c}})
+        wrong(problem, "the table must be [" + text({triangle, triangle}) + ", " + text({0, c * c}) + "]");
+      if (work.by_rank != std::vector{triangle, triangle + c * c} ||
+          work.synchronous_cost != triangle + c * c)
+        wrong(problem, "rank 1 has " + std::to_string(triangle + c * c) +
+                           " pairs, which are also the cost; you return " + text(work.by_rank) + " and " +
+                           std::to_string(work.synchronous_cost));
+      if (const double want = 1 - (2.0 * static_cast<double>(triangle) + static_cast<double>(c * c)) / 2 /
+                                      static_cast<double>(triangle + c * c);
+          !(std::fabs(work.imbalance - want) <= 1e-12))
+        wrong(problem, "imbalance is " + text(work.imbalance) + ", and must be " + text(want));
+    }},
+};
 
 }  // namespace
 
-Lesson lesson_401() {
-  return {
-      .number = 401,
-      .name = "401_causal_skipping",
-      .title = "Causal skipping",
-      .source = "src/ringcraft/ring/work.cpp",
-      .function = "ring_work",
-      .allowed = {},
-      .checks = {
-          {"one-rank",
-           1,
-           {},
-           "One rank has one step, and all pairs in it.",
-           "hops(problem) is 0 for one rank, and a ring makes one step more than it makes hops.",
-           one_rank},
-          {"full",
-           2,
-           {"one-rank"},
-           "Full attention: every rank has the same work in each of N steps.",
-           "A ring over N ranks makes hops(problem) + 1 steps: is the last one in your table?",
-           full_attention},
-          {"causal",
-           3,
-           {"full"},
-           "Causal, contiguous shards, 2 to 8 ranks: a triangle at step 0, then whole blocks or nothing.",
-           "At step t rank i holds the block of rank (i - t) mod N: in C++ that needs a number that is never "
-           "negative.",
-           causal_contiguous},
-          {"layouts",
-           2,
-           {"causal"},
-           "Striped and zig-zag layouts.",
-           "Whether a block is skipped is a question about positions, not about rank numbers: ask the key "
-           "ranges.",
-           other_layouts},
-          {"ragged",
-           1,
-           {"causal"},
-           "Lengths that the ranks do not divide.",
-           "Shards differ by one row: does your count take any length for granted?",
-           ragged},
-          {"empty-shards",
-           1,
-           {"causal"},
-           "Fewer tokens than ranks: some ranks own nothing.",
-           "A rank without rows, or a block without keys, has 0 pairs like any other that is skipped.",
-           empty_shards},
-          {"windows",
-           2,
-           {"causal"},
-           "Sliding windows: the table ends with the last step that anybody needs.",
-           "A window reaches back over few shards; hops(problem) says over how many.",
-           windows},
-          {"packed",
-           1,
-           {"causal"},
-           "Packed sequences.",
-           "The mask of the problem knows the borders; nothing about them belongs into your function.",
-           packs},
-          {"any-problem",
-           2,
-           {"layouts", "ragged", "windows", "packed"},
-           "Sixty random problems on 1 to 8 ranks.",
-           "Look at the smallest problem that fails, and count one of its blocks by hand.",
-           any_problem},
-          {"by-rank",
-           1,
-           {},
-           "by_rank adds up the columns of the table.",
-           "A rank's work is the sum over the steps, one number for each rank.",
-           sums},
-          {"skipped",
-           2,
-           {},
-           "skipped counts the blocks that no row of a rank sees.",
-           "A block from a later rank can hold keys of the past: count zeros of your table, nothing else.",
-           skipped},
-          {"cost",
-           2,
-           {},
-           "synchronous_cost is the sum over the steps of the slowest rank's pairs.",
-           "In each step all wait for the slowest, and that need not be the same rank every time.",
-           cost},
-          {"imbalance",
-           2,
-           {},
-           "imbalance is 1 - mean / max of the ranks' work.",
-           "Divide as numbers with a fraction, and divide the mean by the maximum.",
-           imbalance},
-          {"one-head",
-           1,
-           {"causal"},
-           "Pairs are counted for one head: batch and heads do not matter.",
-           "All heads have the same mask; the table is about one of them.",
-           heads},
-          {"long",
-           1,
-           {"causal"},
-           "120000 tokens: counts beyond 32 bits.",
-           "Which type do the sums have? Index has 64 bits, int has 32.",
-           long_sequences},
-      }};
+template <>
+std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
+  return {kOneRank,    kFull,   kCausal,  kOtherLayouts, kRagged,    kEmptyShards, kWindows, kPacked,
+          kAnyProblem, kByRank, kSkipped, kCost,         kImbalance, kOneHead,     kLong};
 }
 
 }  // namespace ringcraft::judge

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "exercise.hpp"
 #include "judge/checks/lesson.hpp"
 #include "judge/checks/ring_trial.hpp"
 #include "ringcraft/core/random.hpp"
@@ -78,204 +79,213 @@ constexpr Layout kTokenLayouts[] = {Layout::kStriped, Layout::kZigzagToken};
 
 // ---- the checks
 
-void striped(Trial& trial) {
-  require_positions(trial, Layout::kStriped, 4, 4);
-  require_some(trial, Layout::kStriped, false, 4, About::kPositions);
-}
-void striped_owner(Trial& trial) {
-  require_owners(trial, Layout::kStriped, 4, 4);
-  require_some(trial, Layout::kStriped, false, 4, About::kOwners);
-}
-void first_rounds(Trial& trial) {
-  require_positions(trial, Layout::kZigzagToken, 4, 2);
-  require_some(trial, Layout::kZigzagToken, false, 2, About::kPositions);
-}
-void zigzag(Trial& trial) { require_positions(trial, Layout::kZigzagToken, 4, 5); }
-void zigzag_owner(Trial& trial) {
-  require_owners(trial, Layout::kZigzagToken, 4, 5);
-  require_some(trial, Layout::kZigzagToken, false, 5, About::kOwners);
-}
+const Check kStriped{
+    .claim = "Striped: row a of rank r is token N a + r.",
+    .id = "striped",
+    .weight = 1,
+    .hint =
+        "How many tokens have been dealt when round `row` begins, and where in the round does the rank sit?",
+    .run{[](Trial& trial) {
+      require_positions(trial, Layout::kStriped, 4, 4);
+      require_some(trial, Layout::kStriped, false, 4, About::kPositions);
+    }},
+};
 
-void one_rank(Trial& trial) {
-  for (const Layout layout : kTokenLayouts) {
-    require_positions(trial, layout, 1, 5);
-    require_owners(trial, layout, 1, 5);
-    require_some(trial, layout, true, 0, About::kPositions);
-  }
-}
+const Check kStripedOwner{
+    .claim = "Striped: the owner of every token.",
+    .id = "striped-owner",
+    .weight = 1,
+    .hint = "After how many tokens does the deal begin again with rank 0?",
+    .run{[](Trial& trial) {
+      require_owners(trial, Layout::kStriped, 4, 4);
+      require_some(trial, Layout::kStriped, false, 4, About::kOwners);
+    }},
+};
 
-void any_ranks(Trial& trial) {
-  for (const Layout layout : kTokenLayouts)
-    for (const int ranks : {2, 3, 5, 7, 8}) {
-      require_positions(trial, layout, ranks, 4);
-      require_owners(trial, layout, ranks, 4);
-    }
-}
+const Check kFirstRounds{
+    .claim = "Token zig-zag: the second round runs backwards.",
+    .id = "first-rounds",
+    .weight = 1,
+    .hint = "Who sits first when the round runs backwards, and who last? There is no rank N.",
+    .run{[](Trial& trial) {
+      require_positions(trial, Layout::kZigzagToken, 4, 2);
+      require_some(trial, Layout::kZigzagToken, false, 2, About::kPositions);
+    }},
+};
 
-void there_and_back(Trial& trial) {
-  for (const Layout layout : kTokenLayouts)
-    for (const Position p : {29, 30, 31, 1000, 1001, 12345}) {
-      const int owner = trial.call<TokenOwner>(layout, 6, p).result;
-      const Position back = trial.call<TokenPosition>(layout, 6, owner, p / 6).result;
-      if (back != p)
-        throw Wrong(place(layout, 6) + ": you give position " + std::to_string(p) + " to rank " +
-                    std::to_string(owner) + ", and there row " + std::to_string(p / 6) + " is position " +
-                    std::to_string(back));
-    }
-}
+const Check kZigzag{
+    .claim = "Token zig-zag: the third round runs forwards again, and so on.",
+    .id = "zigzag",
+    .weight = 2,
+    .needs = {"first-rounds"},
+    .hint = "Every second round is turned, counted from the first: which property of the row says so?",
+    .run{[](Trial& trial) { require_positions(trial, Layout::kZigzagToken, 4, 5); }},
+};
+
+const Check kZigzagOwner{
+    .claim = "Token zig-zag: the owner of every token.",
+    .id = "zigzag-owner",
+    .weight = 2,
+    .hint = "Two questions, one after the other: in which round is the token, and at which seat of it?",
+    .run{[](Trial& trial) {
+      require_owners(trial, Layout::kZigzagToken, 4, 5);
+      require_some(trial, Layout::kZigzagToken, false, 5, About::kOwners);
+    }},
+};
+
+const Check kOneRank{
+    .claim = "One rank gets every token in order.",
+    .id = "one-rank",
+    .weight = 1,
+    .hint = "With one rank a turned round is the same round.",
+    .run{[](Trial& trial) {
+      for (const Layout layout : kTokenLayouts) {
+        require_positions(trial, layout, 1, 5);
+        require_owners(trial, layout, 1, 5);
+        require_some(trial, layout, true, 0, About::kPositions);
+      }
+    }},
+};
+
+const Check kAnyRanks{
+    .claim = "2, 3, 5, 7 and 8 ranks.",
+    .id = "any-ranks",
+    .weight = 2,
+    .needs = {"zigzag", "zigzag-owner", "striped", "striped-owner"},
+    .hint = "Is there a 4 in your code, or a test whether the number of ranks is even?",
+    .run{[](Trial& trial) {
+      for (const Layout layout : kTokenLayouts)
+        for (const int ranks : {2, 3, 5, 7, 8}) {
+          require_positions(trial, layout, ranks, 4);
+          require_owners(trial, layout, ranks, 4);
+        }
+    }},
+};
+
+const Check kThereAndBack{
+    .claim = "token_owner undoes token_position.",
+    .id = "there-and-back",
+    .weight = 1,
+    .needs = {"striped", "striped-owner"},
+    .hint =
+        "A token of round f is row f of its owner; which of your two functions turns a round that the other "
+        "does not?",
+    .run{[](Trial& trial) {
+      for (const Layout layout : kTokenLayouts)
+        for (const Position p : {29, 30, 31, 1000, 1001, 12345}) {
+          const int owner = trial.call<TokenOwner>(layout, 6, p).result;
+          const Position back = trial.call<TokenPosition>(layout, 6, owner, p / 6).result;
+          if (back != p)
+            throw Wrong(place(layout, 6) + ": you give position " + std::to_string(p) + " to rank " +
+                        std::to_string(owner) + ", and there row " + std::to_string(p / 6) + " is position " +
+                        std::to_string(back));
+        }
+    }},
+};
 
 // The causal work of a rank is the sum over its rows of position + 1.
-void balance(Trial& trial) {
-  for (const int ranks : {3, 4})
-    for (const Index rounds : {4, 5}) {
-      std::vector<Index> work;
-      for (int rank = 0; rank < ranks; ++rank) {
-        work.push_back(0);
-        for (Index row = 0; row < rounds; ++row)
-          work.back() += 1 + trial.call<TokenPosition>(Layout::kZigzagToken, ranks, rank, row).result;
-      }
-      const Index apart = *std::ranges::max_element(work) - *std::ranges::min_element(work);
-      const Index want = rounds % 2 == 0 ? 0 : ranks - 1;
-      if (apart != want)
-        throw Wrong(place(Layout::kZigzagToken, ranks) + ", " + std::to_string(rounds) +
-                    " rounds: under a causal mask the busiest rank has " + std::to_string(apart) +
-                    " pairs more than the idlest, and it must be " + std::to_string(want));
-    }
-}
+const Check kBalance{
+    .claim = "Token zig-zag: even rounds give every rank equal causal work, odd ones differ by N - 1 pairs.",
+    .id = "balance",
+    .weight = 2,
+    .needs = {"one-rank"},
+    .hint =
+        "Row a of rank r sees all tokens up to itself: what do two neighbouring rounds add up to for each "
+        "rank?",
+    .run{[](Trial& trial) {
+      for (const int ranks : {3, 4})
+        for (const Index rounds : {4, 5}) {
+          std::vector<Index> work;
+          for (int rank = 0; rank < ranks; ++rank) {
+            work.push_back(0);
+            for (Index row = 0; row < rounds; ++row)
+              work.back() += 1 + trial.call<TokenPosition>(Layout::kZigzagToken, ranks, rank, row).result;
+          }
+          const Index apart = *std::ranges::max_element(work) - *std::ranges::min_element(work);
+          const Index want = rounds % 2 == 0 ? 0 : ranks - 1;
+          if (apart != want)
+            throw Wrong(place(Layout::kZigzagToken, ranks) + ", " + std::to_string(rounds) +
+                        " rounds: under a causal mask the busiest rank has " + std::to_string(apart) +
+                        " pairs more than the idlest, and it must be " + std::to_string(want));
+        }
+    }},
+};
 
 // Rows that cannot be counted in 32 bits, and positions that cannot.
-void far_away(Trial& trial) {
-  const Index round = 12345678900;  // an even one, and no multiple of 2^32
-  for (const Layout layout : kTokenLayouts) {
-    require_position(trial, layout, 7, 2, round, 7 * round + 2);
-    require_owner(trial, layout, 7, 7 * round + 2, 2);
-    const int turned = layout == Layout::kZigzagToken ? 4 : 2;
-    require_position(trial, layout, 7, 2, round + 1, 7 * round + 7 + turned);
-    require_owner(trial, layout, 7, 7 * round + 7 + turned, 2);
-  }
-}
+const Check kFarAway{
+    .claim = "Rows and positions beyond 32 bits.",
+    .id = "far-away",
+    .weight = 1,
+    .needs = {"zigzag", "zigzag-owner"},
+    .hint = "Where does your code put a row or a position into an int?",
+    .run{[](Trial& trial) {
+      const Index round = 12345678900;  // an even one, and no multiple of 2^32
+      for (const Layout layout : kTokenLayouts) {
+        require_position(trial, layout, 7, 2, round, 7 * round + 2);
+        require_owner(trial, layout, 7, 7 * round + 2, 2);
+        const int turned = layout == Layout::kZigzagToken ? 4 : 2;
+        require_position(trial, layout, 7, 2, round + 1, 7 * round + 7 + turned);
+        require_owner(trial, layout, 7, 7 * round + 7 + turned, 2);
+      }
+    }},
+};
 
 void ring(Trial& trial, Layout layout, int ranks, Mask mask, Position seqlen) {
   const Problem problem = make_problem({1, 2, 1, seqlen, 4}, std::move(mask), layout, ranks);
   require_right_ring(trial, verify::make_case(problem, verify::Data::kNormal, trial.seed()));
 }
 
-void drives_striped(Trial& trial) {
-  ring(trial, Layout::kStriped, 3, causal_mask(), 17);
-  ring(trial, Layout::kStriped, 4, window_mask(5), 22);
-}
+const Check kDrivesStriped{
+    .claim = "The library's ring, dealt by your functions, equals the oracle: striped.",
+    .id = "drives-striped",
+    .weight = 2,
+    .needs = {"striped"},
+    .hint = "Each row's mask follows from its position: all ranks must agree on who owns what.",
+    .run{[](Trial& trial) {
+      ring(trial, Layout::kStriped, 3, causal_mask(), 17);
+      ring(trial, Layout::kStriped, 4, window_mask(5), 22);
+    }},
+};
 
-void drives_zigzag(Trial& trial) {
-  ring(trial, Layout::kZigzagToken, 3, causal_mask(), 17);
-  ring(trial, Layout::kZigzagToken, 4, causal_mask(), 24);
-  Mask packed = window_mask(6);
-  packed.cu_seqlens = {0, 5, 6, 26};
-  ring(trial, Layout::kZigzagToken, 4, packed, 26);
-}
+const Check kDrivesZigzag{
+    .claim = "The same for the token zig-zag, with windows and packed sequences.",
+    .id = "drives-zigzag",
+    .weight = 2,
+    .needs = {"zigzag"},
+    .hint = "Each row's mask follows from its position: all ranks must agree on who owns what.",
+    .run{[](Trial& trial) {
+      ring(trial, Layout::kZigzagToken, 3, causal_mask(), 17);
+      ring(trial, Layout::kZigzagToken, 4, causal_mask(), 24);
+      Mask packed = window_mask(6);
+      packed.cu_seqlens = {0, 5, 6, 26};
+      ring(trial, Layout::kZigzagToken, 4, packed, 26);
+    }},
+};
 
 // The last round is not complete; with fewer tokens than ranks not even the first is.
-void ragged(Trial& trial) {
-  for (const Layout layout : kTokenLayouts) {
-    ring(trial, layout, 5, causal_mask(), 13);
-    ring(trial, layout, 4, causal_mask(), 11);
-    ring(trial, layout, 5, causal_mask(), 3);
-  }
-}
+const Check kRagged{
+    .claim = "Rings whose last round is not complete, and shards without a row.",
+    .id = "ragged",
+    .weight = 2,
+    .needs = {"striped"},
+    .hint =
+        "The library counts a rank's rows by asking where its next one would stand: at seqlen or behind it, "
+        "there is none.",
+    .run{[](Trial& trial) {
+      for (const Layout layout : kTokenLayouts) {
+        ring(trial, layout, 5, causal_mask(), 13);
+        ring(trial, layout, 4, causal_mask(), 11);
+        ring(trial, layout, 5, causal_mask(), 3);
+      }
+    }},
+};
 
 }  // namespace
 
-Lesson lesson_402() {
-  return {
-      .number = 402,
-      .name = "402_token_layouts",
-      .title = "Striped and token zig-zag",
-      .source = "src/ringcraft/problem/token_layouts.cpp",
-      .function = "token_position",
-      .allowed = {},
-      .checks = {
-          {"striped",
-           1,
-           {},
-           "Striped: row a of rank r is token N a + r.",
-           "How many tokens have been dealt when round `row` begins, and where in the round does the rank "
-           "sit?",
-           striped},
-          {"striped-owner",
-           1,
-           {},
-           "Striped: the owner of every token.",
-           "After how many tokens does the deal begin again with rank 0?",
-           striped_owner},
-          {"there-and-back",
-           1,
-           {"striped", "striped-owner"},
-           "token_owner undoes token_position.",
-           "A token of round f is row f of its owner; which of your two functions turns a round that the "
-           "other does not?",
-           there_and_back},
-          {"first-rounds",
-           1,
-           {},
-           "Token zig-zag: the second round runs backwards.",
-           "Who sits first when the round runs backwards, and who last? There is no rank N.",
-           first_rounds},
-          {"zigzag",
-           2,
-           {"first-rounds"},
-           "Token zig-zag: the third round runs forwards again, and so on.",
-           "Every second round is turned, counted from the first: which property of the row says so?",
-           zigzag},
-          {"zigzag-owner",
-           2,
-           {},
-           "Token zig-zag: the owner of every token.",
-           "Two questions, one after the other: in which round is the token, and at which seat of it?",
-           zigzag_owner},
-          {"one-rank",
-           1,
-           {},
-           "One rank gets every token in order.",
-           "With one rank a turned round is the same round.",
-           one_rank},
-          {"any-ranks",
-           2,
-           {"zigzag", "zigzag-owner", "striped", "striped-owner"},
-           "2, 3, 5, 7 and 8 ranks.",
-           "Is there a 4 in your code, or a test whether the number of ranks is even?",
-           any_ranks},
-          {"balance",
-           2,
-           {"one-rank"},
-           "Token zig-zag: even rounds give every rank equal causal work, odd ones differ by N - 1 pairs.",
-           "Row a of rank r sees all tokens up to itself: what do two neighbouring rounds add up to for each "
-           "rank?",
-           balance},
-          {"far-away",
-           1,
-           {"zigzag", "zigzag-owner"},
-           "Rows and positions beyond 32 bits.",
-           "Where does your code put a row or a position into an int?",
-           far_away},
-          {"drives-striped",
-           2,
-           {"striped"},
-           "The library's ring, dealt by your functions, equals the oracle: striped.",
-           "Each row's mask follows from its position: all ranks must agree on who owns what.",
-           drives_striped},
-          {"drives-zigzag",
-           2,
-           {"zigzag"},
-           "The same for the token zig-zag, with windows and packed sequences.",
-           "Each row's mask follows from its position: all ranks must agree on who owns what.",
-           drives_zigzag},
-          {"ragged",
-           2,
-           {"striped"},
-           "Rings whose last round is not complete, and shards without a row.",
-           "The library counts a rank's rows by asking where its next one would stand: at seqlen or behind "
-           "it, there is none.",
-           ragged},
-      }};
+template <>
+std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
+  return {kStriped,  kStripedOwner, kThereAndBack, kFirstRounds,   kZigzag,       kZigzagOwner, kOneRank,
+          kAnyRanks, kBalance,      kFarAway,      kDrivesStriped, kDrivesZigzag, kRagged};
 }
 
 }  // namespace ringcraft::judge

@@ -2,6 +2,7 @@
 // after the other; and the functions then place the rows of real rings.
 #include <algorithm>
 
+#include "exercise.hpp"
 #include "judge/checks/lesson.hpp"
 #include "judge/checks/ring_trial.hpp"
 #include "ringcraft/core/random.hpp"
@@ -83,243 +84,248 @@ std::vector<ChunkPair> all_pairs(Trial& trial, Position seqlen, int ranks) {
 
 // ---- the checks
 
-void even_cut(Trial& trial) {
-  require_cut(trial, 12, 4);
-  require_cut(trial, 10, 5);
-  Random random(trial.seed());
-  const int chunks = static_cast<int>(random.integer(50, 250));
-  require_some(trial, chunks * random.integer(2, 99), chunks, random);
-}
+const Check kEvenCut{
+    .claim = "A sequence that the number of chunks divides is cut into equal chunks.",
+    .id = "even-cut",
+    .weight = 1,
+    .hint =
+        "Where does chunk g begin if every chunk before it has seqlen / chunks tokens? It ends where the "
+        "next one begins.",
+    .run{[](Trial& trial) {
+      require_cut(trial, 12, 4);
+      require_cut(trial, 10, 5);
+      Random random(trial.seed());
+      const int chunks = static_cast<int>(random.integer(50, 250));
+      require_some(trial, chunks * random.integer(2, 99), chunks, random);
+    }},
+};
 
-void one_chunk(Trial& trial) {
-  for (const Position seqlen : {1, 7}) require_cut(trial, seqlen, 1);
-  Random random(trial.seed());
-  require_cut(trial, random.integer(1000, 999'999), 1);
-}
+const Check kOneChunk{
+    .claim = "One chunk is the whole sequence.",
+    .id = "one-chunk",
+    .weight = 1,
+    .hint = "Neither the first chunk nor the last one is a special case.",
+    .run{[](Trial& trial) {
+      for (const Position seqlen : {1, 7}) require_cut(trial, seqlen, 1);
+      Random random(trial.seed());
+      require_cut(trial, random.integer(1000, 999'999), 1);
+    }},
+};
 
-void uneven_cut(Trial& trial) {
-  for (const Position seqlen : {7, 8, 11, 13, 14}) require_cut(trial, seqlen, 3);
-  require_cut(trial, 23, 8);
-  require_cut(trial, 24, 10);
-}
+const Check kUnevenCut{
+    .claim = "What is left over goes to the first chunks, one token each.",
+    .id = "uneven-cut",
+    .weight = 2,
+    .needs = {"even-cut"},
+    .hint =
+        "How many of the chunks before chunk g are longer? At most g, and at most as many as there are at "
+        "all.",
+    .run{[](Trial& trial) {
+      for (const Position seqlen : {7, 8, 11, 13, 14}) require_cut(trial, seqlen, 3);
+      require_cut(trial, 23, 8);
+      require_cut(trial, 24, 10);
+    }},
+};
 
-void few_tokens(Trial& trial) {
-  require_cut(trial, 2, 4);
-  require_cut(trial, 1, 6);
-}
+const Check kFewTokens{
+    .claim = "With fewer tokens than chunks the last chunks are empty.",
+    .id = "few-tokens",
+    .weight = 1,
+    .needs = {"even-cut"},
+    .hint = "An empty chunk begins where it ends; no division by the number of its tokens may happen.",
+    .run{[](Trial& trial) {
+      require_cut(trial, 2, 4);
+      require_cut(trial, 1, 6);
+    }},
+};
 
-void first_with_last(Trial& trial) {
-  require_pairs(trial, 16, 4);
-  if (trial.inputs_are_known()) return;
-  Random random(trial.seed());
-  const int ranks = static_cast<int>(random.integer(20, 99));
-  require_pairs(trial, 2 * ranks * random.integer(2, 99), ranks);
-}
+const Check kFirstWithLast{
+    .claim =
+        "16 tokens on 4 ranks: rank 0 has the first and the last of 8 chunks, rank 3 the two in the middle.",
+    .id = "first-with-last",
+    .weight = 2,
+    .hint = "There are 2N chunks, numbered from 0: which number has the last, and which the one before it?",
+    .run{[](Trial& trial) {
+      require_pairs(trial, 16, 4);
+      if (trial.inputs_are_known()) return;
+      Random random(trial.seed());
+      const int ranks = static_cast<int>(random.integer(20, 99));
+      require_pairs(trial, 2 * ranks * random.integer(2, 99), ranks);
+    }},
+};
 
-void one_rank(Trial& trial) {
-  require_pairs(trial, 8, 1);
-  require_pairs(trial, 2, 1);
-  Random random(trial.seed());
-  require_pairs(trial, 2 * random.integer(1000, 499'999), 1);
-}
+const Check kOneRank{
+    .claim = "One rank has both of two chunks.",
+    .id = "one-rank",
+    .weight = 1,
+    .hint = "With one rank there are still two chunks.",
+    .run{[](Trial& trial) {
+      require_pairs(trial, 8, 1);
+      require_pairs(trial, 2, 1);
+      Random random(trial.seed());
+      require_pairs(trial, 2 * random.integer(1000, 499'999), 1);
+    }},
+};
 
-void any_ranks(Trial& trial) {
-  for (const int ranks : {2, 3, 5, 6, 7, 8}) require_pairs(trial, 6 * ranks, ranks);
-}
+const Check kAnyRanks{
+    .claim = "2, 3, 5, 6, 7 and 8 ranks.",
+    .id = "any-ranks",
+    .weight = 2,
+    .needs = {"first-with-last"},
+    .hint = "Is there an 8 or a 7 in your code that should be 2N or 2N - 1?",
+    .run{[](Trial& trial) {
+      for (const int ranks : {2, 3, 5, 6, 7, 8}) require_pairs(trial, 6 * ranks, ranks);
+    }},
+};
 
-void uneven_pairs(Trial& trial) {
-  for (const int ranks : {2, 3, 4, 5})
-    for (const Position seqlen : {11, 17, 18, 23}) require_pairs(trial, seqlen, ranks);
-}
+const Check kUnevenPairs{
+    .claim = "Lengths that 2N does not divide.",
+    .id = "uneven-pairs",
+    .weight = 2,
+    .needs = {"uneven-cut", "any-ranks"},
+    .hint = "The two chunks of a rank may differ in length; cut first, then choose.",
+    .run{[](Trial& trial) {
+      for (const int ranks : {2, 3, 4, 5})
+        for (const Position seqlen : {11, 17, 18, 23}) require_pairs(trial, seqlen, ranks);
+    }},
+};
 
-void empty_chunks(Trial& trial) {
-  require_pairs(trial, 5, 4);
-  require_pairs(trial, 1, 3);
-}
+const Check kEmptyChunks{
+    .claim = "Fewer tokens than chunks, or than ranks.",
+    .id = "empty-chunks",
+    .weight = 1,
+    .needs = {"few-tokens", "any-ranks"},
+    .hint = "Late chunks run out of tokens first: a rank may have an early chunk only, or nothing.",
+    .run{[](Trial& trial) {
+      require_pairs(trial, 5, 4);
+      require_pairs(trial, 1, 3);
+    }},
+};
 
 // Every position once, early before late, and no shard more than one token longer than another.
-void everyone_once(Trial& trial) {
-  Random random(trial.seed());
-  for (const int ranks : {1, 3, 4, static_cast<int>(random.integer(10, 40))})
-    for (const Position seqlen :
-         {Position{4}, Position{9}, Position{14}, Position{21}, random.integer(100, 999)}) {
-      std::vector<int> owners(static_cast<std::size_t>(seqlen), -1);
-      const std::vector<ChunkPair> pairs = all_pairs(trial, seqlen, ranks);
-      Index least = seqlen, most = 0;
-      for (int rank = 0; rank < ranks; ++rank) {
-        const ChunkPair& pair = pairs[static_cast<std::size_t>(rank)];
-        if (pair.early.end > pair.late.begin && pair.early.rows() > 0 && pair.late.rows() > 0)
-          throw Wrong(owner(seqlen, ranks, rank) + " has the late chunk " + text(pair.late) +
-                      " before the early one " + text(pair.early));
-        for (const Chunk& chunk : {pair.early, pair.late})
-          for (Position p = chunk.begin; p < chunk.end; ++p) {
-            if (p < 0 || p >= seqlen)
-              throw Wrong(owner(seqlen, ranks, rank) + " owns position " + std::to_string(p));
-            int& holder = owners[static_cast<std::size_t>(p)];
-            if (holder >= 0)
-              throw Wrong(owner(seqlen, ranks, rank) + " owns position " + std::to_string(p) +
-                          ", and so does rank " + std::to_string(holder));
-            holder = rank;
+const Check kEveryoneOnce{
+    .claim = "Every position has one owner, and shards differ by at most one token.",
+    .id = "everyone-once",
+    .weight = 2,
+    .hint = "Write down the chunk numbers of all ranks: is each of 0 to 2N - 1 there once?",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      for (const int ranks : {1, 3, 4, static_cast<int>(random.integer(10, 40))})
+        for (const Position seqlen :
+             {Position{4}, Position{9}, Position{14}, Position{21}, random.integer(100, 999)}) {
+          std::vector<int> owners(static_cast<std::size_t>(seqlen), -1);
+          const std::vector<ChunkPair> pairs = all_pairs(trial, seqlen, ranks);
+          Index least = seqlen, most = 0;
+          for (int rank = 0; rank < ranks; ++rank) {
+            const ChunkPair& pair = pairs[static_cast<std::size_t>(rank)];
+            if (pair.early.end > pair.late.begin && pair.early.rows() > 0 && pair.late.rows() > 0)
+              throw Wrong(owner(seqlen, ranks, rank) + " has the late chunk " + text(pair.late) +
+                          " before the early one " + text(pair.early));
+            for (const Chunk& chunk : {pair.early, pair.late})
+              for (Position p = chunk.begin; p < chunk.end; ++p) {
+                if (p < 0 || p >= seqlen)
+                  throw Wrong(owner(seqlen, ranks, rank) + " owns position " + std::to_string(p));
+                int& holder = owners[static_cast<std::size_t>(p)];
+                if (holder >= 0)
+                  throw Wrong(owner(seqlen, ranks, rank) + " owns position " + std::to_string(p) +
+                              ", and so does rank " + std::to_string(holder));
+                holder = rank;
+              }
+            least = std::min(least, pair.early.rows() + pair.late.rows());
+            most = std::max(most, pair.early.rows() + pair.late.rows());
           }
-        least = std::min(least, pair.early.rows() + pair.late.rows());
-        most = std::max(most, pair.early.rows() + pair.late.rows());
-      }
-      if (const auto nobody = std::ranges::find(owners, -1); nobody != owners.end())
-        throw Wrong(deal(seqlen, ranks) + ": nobody owns position " +
-                    std::to_string(nobody - owners.begin()));
-      if (most > least + 1)
-        throw Wrong(deal(seqlen, ranks) + ": shards of " + std::to_string(least) + " and of " +
-                    std::to_string(most) + " tokens");
-    }
-}
+          if (const auto nobody = std::ranges::find(owners, -1); nobody != owners.end())
+            throw Wrong(deal(seqlen, ranks) + ": nobody owns position " +
+                        std::to_string(nobody - owners.begin()));
+          if (most > least + 1)
+            throw Wrong(deal(seqlen, ranks) + ": shards of " + std::to_string(least) + " and of " +
+                        std::to_string(most) + " tokens");
+        }
+    }},
+};
 
 // The causal work of a chunk is the sum over its positions of position + 1.
-void balance(Trial& trial) {
-  Random random(trial.seed());
-  for (const int ranks : {2, 3, 4, static_cast<int>(random.integer(20, 99))}) {
-    const Position seqlen = 10 * ranks;
-    const Index want = seqlen * (seqlen + 1) / (2 * ranks);
-    for (int rank = 0; rank < ranks; ++rank) {
-      const ChunkPair pair = trial.call<ZigzagChunks>(seqlen, ranks, rank).result;
-      Index work = 0;
-      for (const Chunk& chunk : {pair.early, pair.late})
-        for (Position p = std::max<Position>(chunk.begin, 0); p < std::min(chunk.end, seqlen); ++p)
-          work += p + 1;
-      if (work != want)
-        throw Wrong(owner(seqlen, ranks, rank) + " has " + std::to_string(work) +
-                    " pairs under a causal mask, and an equal share is " + std::to_string(want));
-    }
-  }
-}
+const Check kBalance{
+    .claim = "Under a causal mask all ranks have equal work when 2N divides the length.",
+    .id = "balance",
+    .weight = 2,
+    .hint =
+        "Early chunks see little and late ones much: what do the numbers of a rank's two chunks add up to?",
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      for (const int ranks : {2, 3, 4, static_cast<int>(random.integer(20, 99))}) {
+        const Position seqlen = 10 * ranks;
+        const Index want = seqlen * (seqlen + 1) / (2 * ranks);
+        for (int rank = 0; rank < ranks; ++rank) {
+          const ChunkPair pair = trial.call<ZigzagChunks>(seqlen, ranks, rank).result;
+          Index work = 0;
+          for (const Chunk& chunk : {pair.early, pair.late})
+            for (Position p = std::max<Position>(chunk.begin, 0); p < std::min(chunk.end, seqlen); ++p)
+              work += p + 1;
+          if (work != want)
+            throw Wrong(owner(seqlen, ranks, rank) + " has " + std::to_string(work) +
+                        " pairs under a causal mask, and an equal share is " + std::to_string(want));
+        }
+      }
+    }},
+};
 
-void far_away(Trial& trial) {
-  const Position rows = Position{5} << 32;
-  require_chunk("the last of 6 chunks of a sequence of 2^32 * 30 + 1 tokens",
-                trial.call<NthChunk>(6 * rows + 1, 6, 5).result, {5 * rows + 1, 6 * rows + 1});
-  const ChunkPair got = trial.call<ZigzagChunks>(6 * rows + 1, 3, 0).result;
-  require_chunk("its early chunk on rank 0 of 3", got.early, {0, rows + 1});
-  require_chunk("its late chunk on rank 0 of 3", got.late, {5 * rows + 1, 6 * rows + 1});
-}
+const Check kFarAway{
+    .claim = "Positions beyond 32 bits.",
+    .id = "far-away",
+    .weight = 1,
+    .needs = {"uneven-cut", "any-ranks"},
+    .hint = "Where does your code put a position or a product of them into an int?",
+    .run{[](Trial& trial) {
+      const Position rows = Position{5} << 32;
+      require_chunk("the last of 6 chunks of a sequence of 2^32 * 30 + 1 tokens",
+                    trial.call<NthChunk>(6 * rows + 1, 6, 5).result, {5 * rows + 1, 6 * rows + 1});
+      const ChunkPair got = trial.call<ZigzagChunks>(6 * rows + 1, 3, 0).result;
+      require_chunk("its early chunk on rank 0 of 3", got.early, {0, rows + 1});
+      require_chunk("its late chunk on rank 0 of 3", got.late, {5 * rows + 1, 6 * rows + 1});
+    }},
+};
 
 void ring(Trial& trial, Layout layout, int ranks, Mask mask, Position seqlen) {
   const Problem problem = make_problem({1, 2, 1, seqlen, 4}, std::move(mask), layout, ranks);
   require_right_ring(trial, verify::make_case(problem, verify::Data::kNormal, trial.seed()));
 }
 
-void drives_contiguous(Trial& trial) {
-  ring(trial, Layout::kContiguous, 3, causal_mask(), 17);
-  ring(trial, Layout::kContiguous, 4, window_mask(5), 22);
-}
+const Check kDrivesContiguous{
+    .claim = "The library's contiguous ring, cut by your nth_chunk, equals the oracle.",
+    .id = "drives-contiguous",
+    .weight = 1,
+    .needs = {"even-cut"},
+    .hint = "All ranks must agree on where each shard begins and ends.",
+    .run{[](Trial& trial) {
+      ring(trial, Layout::kContiguous, 3, causal_mask(), 17);
+      ring(trial, Layout::kContiguous, 4, window_mask(5), 22);
+    }},
+};
 
-void drives_zigzag(Trial& trial) {
-  ring(trial, Layout::kZigzag, 3, causal_mask(), 24);
-  ring(trial, Layout::kZigzag, 4, causal_mask(), 23);
-  ring(trial, Layout::kZigzag, 5, causal_mask(), 4);
-  Mask packed = window_mask(6);
-  packed.cu_seqlens = {0, 5, 6, 26};
-  ring(trial, Layout::kZigzag, 4, packed, 26);
-}
+const Check kDrivesZigzag{
+    .claim = "The library's zig-zag ring, dealt by your functions, equals the oracle.",
+    .id = "drives-zigzag",
+    .weight = 3,
+    .needs = {"first-with-last"},
+    .hint = "All ranks must agree on who owns which chunk, and where it begins.",
+    .run{[](Trial& trial) {
+      ring(trial, Layout::kZigzag, 3, causal_mask(), 24);
+      ring(trial, Layout::kZigzag, 4, causal_mask(), 23);
+      ring(trial, Layout::kZigzag, 5, causal_mask(), 4);
+      Mask packed = window_mask(6);
+      packed.cu_seqlens = {0, 5, 6, 26};
+      ring(trial, Layout::kZigzag, 4, packed, 26);
+    }},
+};
 
 }  // namespace
 
-Lesson lesson_403() {
-  return {
-      .number = 403,
-      .name = "403_chunk_zigzag",
-      .title = "Chunk zig-zag",
-      .source = "src/ringcraft/problem/chunk_layouts.cpp",
-      .function = "zigzag_chunks",
-      .allowed = {},
-      .checks = {
-          {"even-cut",
-           1,
-           {},
-           "A sequence that the number of chunks divides is cut into equal chunks.",
-           "Where does chunk g begin if every chunk before it has seqlen / chunks tokens? It ends where the "
-           "next one begins.",
-           even_cut},
-          {"one-chunk",
-           1,
-           {},
-           "One chunk is the whole sequence.",
-           "Neither the first chunk nor the last one is a special case.",
-           one_chunk},
-          {"uneven-cut",
-           2,
-           {"even-cut"},
-           "What is left over goes to the first chunks, one token each.",
-           "How many of the chunks before chunk g are longer? At most g, and at most as many as there are at "
-           "all.",
-           uneven_cut},
-          {"few-tokens",
-           1,
-           {"even-cut"},
-           "With fewer tokens than chunks the last chunks are empty.",
-           "An empty chunk begins where it ends; no division by the number of its tokens may happen.",
-           few_tokens},
-          {"first-with-last",
-           2,
-           {},
-           "16 tokens on 4 ranks: rank 0 has the first and the last of 8 chunks, rank 3 the two in the "
-           "middle.",
-           "There are 2N chunks, numbered from 0: which number has the last, and which the one before it?",
-           first_with_last},
-          {"one-rank",
-           1,
-           {},
-           "One rank has both of two chunks.",
-           "With one rank there are still two chunks.",
-           one_rank},
-          {"any-ranks",
-           2,
-           {"first-with-last"},
-           "2, 3, 5, 6, 7 and 8 ranks.",
-           "Is there an 8 or a 7 in your code that should be 2N or 2N - 1?",
-           any_ranks},
-          {"uneven-pairs",
-           2,
-           {"uneven-cut", "any-ranks"},
-           "Lengths that 2N does not divide.",
-           "The two chunks of a rank may differ in length; cut first, then choose.",
-           uneven_pairs},
-          {"empty-chunks",
-           1,
-           {"few-tokens", "any-ranks"},
-           "Fewer tokens than chunks, or than ranks.",
-           "Late chunks run out of tokens first: a rank may have an early chunk only, or nothing.",
-           empty_chunks},
-          {"everyone-once",
-           2,
-           {},
-           "Every position has one owner, and shards differ by at most one token.",
-           "Write down the chunk numbers of all ranks: is each of 0 to 2N - 1 there once?",
-           everyone_once},
-          {"balance",
-           2,
-           {},
-           "Under a causal mask all ranks have equal work when 2N divides the length.",
-           "Early chunks see little and late ones much: what do the numbers of a rank's two chunks add up "
-           "to?",
-           balance},
-          {"far-away",
-           1,
-           {"uneven-cut", "any-ranks"},
-           "Positions beyond 32 bits.",
-           "Where does your code put a position or a product of them into an int?",
-           far_away},
-          {"drives-contiguous",
-           1,
-           {"even-cut"},
-           "The library's contiguous ring, cut by your nth_chunk, equals the oracle.",
-           "All ranks must agree on where each shard begins and ends.",
-           drives_contiguous},
-          {"drives-zigzag",
-           3,
-           {"first-with-last"},
-           "The library's zig-zag ring, dealt by your functions, equals the oracle.",
-           "All ranks must agree on who owns which chunk, and where it begins.",
-           drives_zigzag},
-      }};
+template <>
+std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
+  return {kEvenCut, kOneChunk, kUnevenCut,        kFewTokens,   kFirstWithLast,
+          kOneRank, kAnyRanks, kUnevenPairs,      kEmptyChunks, kEveryoneOnce,
+          kBalance, kFarAway,  kDrivesContiguous, kDrivesZigzag};
 }
 
 }  // namespace ringcraft::judge

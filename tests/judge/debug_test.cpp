@@ -45,7 +45,7 @@ TEST_CASE("in one process right files pass and wrong ones fail with the judge's 
                                  "misconceptions/402_token_layouts/turned_once"}) {
     const int lesson = std::stoi(name.substr(name.find('/') + 1));
     const HandedIn submission(lesson, kRoot / "tests" / name);
-    const verify::Report report = check_file(lesson, submission.file());
+    const verify::Report report = check(lesson, submission.file()).report;
     const Finished finished = debugged(lesson, submission.file());
     INFO(finished.printed);
     CHECK(finished.ending.number == 1);

@@ -149,7 +149,7 @@ TEST_CASE("causes do not depend on the seed") {
     const auto causes_of = [&](std::uint64_t seed) {
       options.seed = seed;
       std::vector<std::string> found;
-      for (const verify::ReportRow& row : verdict_on_file(lesson, submission.file(), options).report.rows)
+      for (const verify::ReportRow& row : check(lesson, submission.file(), options).report.rows)
         for (const verify::Cause& cause : row.causes) found.push_back(row.id + " " + cause.id);
       return found;
     };

@@ -44,7 +44,7 @@ struct Variant {
     const auto file = folder.path() / original_file(lesson).filename();
     std::ofstream(file) << text;
     for (const auto& [name, words] : beside) std::ofstream(folder.path() / name) << words;
-    return check_file(lesson, file);
+    return check(lesson, file).report;
   }
 
   int lesson;

@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
     ringcraft::judge::CheckOptions options;
     if (argc > 3) options.per_call = std::chrono::milliseconds(static_cast<int>(1000 * std::atof(argv[3])));
     if (argc > 4) options.seed = std::strtoull(argv[4], nullptr, 10);
-    const auto report = ringcraft::judge::check_file(std::atoi(argv[1]), argv[2], options);
+    const auto report = ringcraft::judge::check(std::atoi(argv[1]), argv[2], options).report;
     std::fputs(ringcraft::verify::text_of(report).c_str(), stdout);
     return report.good() ? 0 : 1;
   } catch (const std::exception& error) {

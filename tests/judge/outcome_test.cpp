@@ -59,7 +59,7 @@ TEST_CASE("the outcome of a check says how it failed") {
     const std::string number = std::string(each.file).substr(std::string(each.file).find('/') + 1, 3);
     if (file != each.file) {
       file = each.file;
-      verdict = verdict_on_file(std::stoi(number), HandedIn(std::stoi(number), kTests / file).file());
+      verdict = check(std::stoi(number), HandedIn(std::stoi(number), kTests / file).file());
     }
     REQUIRE(verdict.outcomes.size() == verdict.report.rows.size());
     const auto found =
@@ -75,7 +75,7 @@ TEST_CASE("the outcome of a check says how it failed") {
 TEST_CASE("a hang has a sign of its own") {
   CheckOptions options;
   options.per_call = std::chrono::milliseconds(300);
-  const Verdict verdict = verdict_on_file(104, kTests / "attacks/104_merge/hangs.cpp", options);
+  const Verdict verdict = check(104, kTests / "attacks/104_merge/hangs.cpp", options);
   CHECK(verdict.outcomes[2].sign == sign::kHang);
   CHECK(verdict.outcomes[3].sign == sign::kSkipped);
 }

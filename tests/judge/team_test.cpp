@@ -35,7 +35,7 @@ Report with_lines(const std::string& lines) {
   const WorkFolder folder;  // tests run side by side
   const auto file = folder.path() / "merge.cpp";
   std::ofstream(file) << source;
-  return check_file(104, file);
+  return check(104, file).report;
 }
 
 // Lines that count the calls of a process, which a variable of the file may not do.

@@ -44,7 +44,7 @@ TEST_CASE("other seeds pass as well") {
         continue;  // a verdict takes ten times as long there
       CheckOptions options;
       options.seed = seed;
-      const Report report = check_file(lesson.number, kRoot / lesson.source, options);
+      const Report report = check(lesson.number, kRoot / lesson.source, options).report;
       INFO(verify::text_of(report));
       CHECK(report.good());
     }
@@ -58,9 +58,9 @@ TEST_CASE("a link to a file of the student's own is judged, one to another file 
   std::filesystem::create_symlink("../mine.cpp", folder / "own.cpp");
   std::filesystem::create_symlink(kRoot / "src/ringcraft/attention/merge.cpp", folder / "solution.cpp");
   std::filesystem::create_symlink("/etc/passwd", folder / "passwords.cpp");
-  CHECK(check_file(104, folder / "own.cpp").good());
+  CHECK(check(104, folder / "own.cpp").report.good());
   for (const char* name : {"solution.cpp", "passwords.cpp"}) {
-    const Report report = check_file(104, folder / name);
+    const Report report = check(104, folder / name).report;
     CHECK(failed(report) == std::set<std::string>{"104.compiles"});
     CHECK(row(report, "104.compiles").sentence ==
           std::string(name) + " is a link to a file outside of your folder: put a file of your own there");
@@ -75,7 +75,7 @@ TEST_CASE("progress names every step") {
     claims.push_back(claim);
     CHECK(done < total);
   };
-  const Report report = check_file(104, kAttacks / "syntax_error.cpp", options);
+  const Report report = check(104, kAttacks / "syntax_error.cpp", options).report;
   CHECK(claims.size() == 12);  // two steps of the build, of which one is tried, and eleven checks
   CHECK(report.rows.size() == claims.size());
 }
@@ -88,12 +88,12 @@ TEST_CASE("wrong calls are refused with the next thing to type") {
     known += std::to_string(lesson.number) + (lesson.number == lessons().back().number ? ", got 999" : ", ");
   testing::check_refused([&] { start(999, w); }, known);
   testing::check_refused([&] { check(999, w); }, known);
-  testing::check_refused([&] { check(104, w); }, "./ringcraft start 104");
-  testing::check_refused([&] { check_file(104, w / "nothing.cpp"); }, "a file that can be read");
+  testing::check_refused([&] { started_file(104, w); }, "./ringcraft start 104");
+  testing::check_refused([&] { check(104, w / "nothing.cpp"); }, "a file that can be read");
   const auto file = start(104, w);
   testing::check_refused([&] { start(104, w); }, "go on writing in it");
   std::ofstream(file) << std::string(300 << 10, ' ');
-  testing::check_refused([&] { check(104, w); }, "at most 262144 bytes");
+  testing::check_refused([&] { check(104, file); }, "at most 262144 bytes");
 }
 
 // ---- kernels
@@ -110,17 +110,17 @@ bool runs_kernels() {
 TEST_CASE("without an executor a kernel is not judged, and says what is missing") {
   const std::filesystem::path file = kRoot / "kernels/forward/01_naive.cu";
   if (runs_kernels())
-    CHECK(check_file(201, file).good());
+    CHECK(check(201, file).report.good());
   else
-    testing::check_refused([&] { check_file(201, file); }, "libboost-context-dev", Code::kMissing);
+    testing::check_refused([&] { check(201, file); }, "libboost-context-dev", Code::kMissing);
   testing::check_refused([&] { build_for_debugging(201, file); }, "./ringcraft check 201");
 }
 
 TEST_CASE("what a checked launch finds names file and line of the student") {
   if (!runs_kernels()) return;
   const std::filesystem::path folder = kRoot / "tests/misconceptions/201_naive_kernel";
-  const auto sentence_of = [&](const char* name, const char* check) {
-    return row(check_file(201, HandedIn(201, folder / name).file()), check).sentence;
+  const auto sentence_of = [&](const char* name, const char* id) {
+    return row(check(201, HandedIn(201, folder / name).file()).report, id).sentence;
   };
   const std::string bounds = sentence_of("no_guard", "201.scores");
   INFO(bounds);
@@ -147,7 +147,7 @@ TEST_CASE("as long as a kernel is not written the checks of those before it are 
   const auto end = text.find("}", text.find("throw Error", todo));
   text.replace(todo, end - todo, solution.substr(begin, solution.find("  // END SOLUTION [scores]") - begin));
   std::ofstream(file) << text;
-  const Report report = check(201, workspace.path());
+  const Report report = check(201, file).report;
   INFO(verify::text_of(report));
   CHECK(row(report, "201.scores").status == Status::kPassed);
   CHECK(testing::contains(row(report, "201.weights").sentence, "lesson 201 is not written yet"));
@@ -166,16 +166,16 @@ TEST_CASE("every lesson has known wrong and equivalent files") {
 
 TEST_CASE("a first version with two mistakes gets the cause of each") {
   const Workspace workspace("two_mistakes");
-  const auto causes_in = [&](int lesson, const char* body, const std::string& check) {
+  const auto causes_in = [&](int lesson, const char* body, const std::string& id) {
     std::filesystem::create_directories(workspace.path());
     const auto file = workspace.path() / "first_version.cpp";
     std::ofstream(file) << "#include <algorithm>\n#include <cmath>\n#include <limits>\n"
                            "#include \"ringcraft/attention/softmax.hpp\"\nnamespace ringcraft {\n"
                         << body << "}\n";
-    const Report report = check_file(lesson, file);
+    const Report report = check(lesson, file).report;
     INFO(verify::text_of(report));
     std::set<std::string> ids;
-    for (const verify::Cause& cause : row(report, check).causes) ids.insert(cause.id);
+    for (const verify::Cause& cause : row(report, id).causes) ids.insert(cause.id);
     return ids;
   };
   // The sum does not follow the maximum, and a row without a key is not thought of.
@@ -212,7 +212,7 @@ TEST_CASE("after a hang nothing more is tried") {
   const auto begun = std::chrono::steady_clock::now();
   CheckOptions options;
   options.per_call = std::chrono::milliseconds(500);
-  const Report report = check_file(104, kAttacks / "hangs.cpp", options);
+  const Report report = check(104, kAttacks / "hangs.cpp", options).report;
   CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(10));
   CHECK(failed(report) == std::set<std::string>{"104.two-halves"});
   CHECK(testing::contains(row(report, "104.nothing-with-nothing").sentence,

@@ -8,8 +8,13 @@
 
 #include "judge/wire/exercises.hpp"
 #include "ringcraft/attention/host_engine.hpp"
+#include "ringcraft/attention/merge.hpp"
+#include "ringcraft/attention/softmax.hpp"
+#include "ringcraft/comm/exchange.hpp"
 #include "ringcraft/comm/threads.hpp"
 #include "ringcraft/core/random.hpp"
+#include "ringcraft/problem/deal.hpp"
+#include "ringcraft/ring/work.hpp"
 #include "support/catch.hpp"
 #include "support/errors.hpp"
 

@@ -36,7 +36,7 @@ Verdict verdict_of(int lesson, const std::filesystem::path& path, std::chrono::m
   CheckOptions options;
   options.per_call = per_call;
   const HandedIn submission(lesson, path);
-  return verdict_on_file(lesson, submission.file(), options);
+  return check(lesson, submission.file(), options);
 }
 
 const verify::ReportRow* row_of(const verify::Report& report, int lesson, const std::string& check) {

@@ -82,7 +82,7 @@ TEST_CASE("at the end of the road nothing is next, and a word says so") {
   const Folder folder;
   Course course(folder.file(""));
   int last = 0;
-  for (const auto& line : course.road())
+  for (const auto& line : judge::road())
     if (course.state(line.number) == State::kHere) {
       if (last != 0) course.progress().add_passed(std::to_string(last), "");
       last = line.number;

@@ -1,4 +1,4 @@
-// The table of lessons (see lesson.hpp).
+// Lessons by number, and what their checks share (see lesson.hpp).
 #include "judge/checks/lesson.hpp"
 
 #include <algorithm>
@@ -7,14 +7,6 @@
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft::judge {
-
-const std::vector<Lesson>& all_lessons() {
-  static const std::vector<Lesson> lessons{
-      lesson_101(), lesson_102(), lesson_103(), lesson_104(), lesson_105(), lesson_106(), lesson_107(),
-      lesson_108(), lesson_201(), lesson_202(), lesson_203(), lesson_204(), lesson_205(), lesson_206(),
-      lesson_301(), lesson_302(), lesson_303(), lesson_304(), lesson_401(), lesson_402(), lesson_403()};
-  return lessons;
-}
 
 bool Lesson::can_be_judged() const { return !is_kernel() || !kKernelCompile.empty(); }
 

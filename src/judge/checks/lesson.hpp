@@ -1,8 +1,7 @@
 #pragma once
 /// @file
-/// A lesson that can be checked: its exercise, and its checks as rows of a table. A check calls the student's
-/// function through a Trial, compares what comes back, and says what is wrong; it never runs the function
-/// itself.
+/// A lesson that can be checked: its exercise, and its checks. A check calls the student's function through a
+/// Trial, compares what comes back, and says what is wrong; it never runs the function itself.
 
 #include <filesystem>
 #include <functional>
@@ -15,7 +14,7 @@
 #include "judge/checks/seeds.hpp"
 #include "judge/outcome/wrong.hpp"
 #include "judge/run/team.hpp"
-#include "judge/wire/exercises.hpp"
+#include "judge/wire/exercise.hpp"
 #include "verify/report/report.hpp"
 
 namespace ringcraft::judge {
@@ -66,8 +65,8 @@ class Trial {
   }
 
   std::uint64_t seed() const { return seed_; }
-  /// Whether the inputs are those that the known mistakes were judged with: then a check asks no more than its
-  /// claim says, and anybody may have seen the answers.
+  /// Whether the inputs are those that the known mistakes were judged with: then a check asks no more than
+  /// its claim says, and anybody may have seen the answers.
   bool inputs_are_known() const { return seed_ / kSeedsOfChecks == kSeedOfTables; }
   /// Puts a measured number beside the verdict.
   void note(verify::Figure figure) { figures_.push_back(std::move(figure)); }
@@ -89,19 +88,23 @@ class Trial {
   int calls_ = 0;
 };
 
-/// One row of a lesson's table.
+/// One thing that a lesson asks for: what it claims, and how that is tried.
 struct Check {
-  std::string id;  ///< "identity"; reports show "104.identity"
-  double weight;   ///< points
-  std::vector<std::string>
-      needs;          ///< ids of earlier checks; if one of them did not pass, this one is skipped
-  std::string claim;  ///< what should hold, as a sentence
-  std::string hint;   ///< the next thing to think of, one sentence, no code
-  std::function<void(Trial&)> run;  ///< returns, or throws Wrong; Misbehaviour passes through
-  Asked workers = {};               ///< what it asks of its workers
+  std::string claim;                    ///< what should hold, as a sentence
+  std::string id;                       ///< "identity"; reports show "104.identity"
+  double weight;                        ///< points
+  std::vector<std::string> needs = {};  ///< ids of earlier checks; unless all of them pass, this is skipped
+  std::string hint;                     ///< the next thing to think of, one sentence, no code
+  Asked workers = {};                   ///< what it asks of its workers
+  std::function<void(Trial&)> run;      ///< returns, or throws Wrong; Misbehaviour passes through
 };
 
-/// What a lesson declares.
+/// The checks of a lesson, in the order in which they run. Defined in lessons/NNN_name/checks.cpp, which is
+/// compiled with its folder's number.
+template <int kNumber>
+std::vector<Check> checks_of();
+
+/// What a lesson declares: its folder's name, lesson.json and checks.cpp.
 struct Lesson {
   int number;
   std::string name;  ///< of its folder: "104_merge"
@@ -110,7 +113,7 @@ struct Lesson {
   std::string function;           ///< the exercise: "merge"
   std::set<std::string> allowed;  ///< names beyond core and problem that the student may call
   bool timed = false;             ///< compiled as the library is, for checks that compare times
-  std::vector<Check> checks;
+  std::vector<Check> checks;      ///< in the order in which they run
 
   /// Whether the exercise is a kernel, which runs on the CPU where this build can do that (kKernelCompile).
   bool is_kernel() const { return source.ends_with(".cu"); }
@@ -122,28 +125,5 @@ struct Lesson {
 const std::vector<Lesson>& all_lessons();
 /// The lesson of this number. Throws Error if there is none.
 const Lesson& lesson_numbered(int number);
-
-/// Declared in lessons/NNN_name/checks.cpp.
-Lesson lesson_101();
-Lesson lesson_102();
-Lesson lesson_103();
-Lesson lesson_104();
-Lesson lesson_105();
-Lesson lesson_106();
-Lesson lesson_107();
-Lesson lesson_108();
-Lesson lesson_201();
-Lesson lesson_202();
-Lesson lesson_203();
-Lesson lesson_204();
-Lesson lesson_205();
-Lesson lesson_206();
-Lesson lesson_301();
-Lesson lesson_302();
-Lesson lesson_303();
-Lesson lesson_304();
-Lesson lesson_401();
-Lesson lesson_402();
-Lesson lesson_403();
 
 }  // namespace ringcraft::judge

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "judge/outcome/comparison.hpp"
+#include "judge/wire/exercises.hpp"
 #include "verify/oracle/compare.hpp"
 
 namespace ringcraft::judge {

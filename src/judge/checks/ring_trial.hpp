@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "judge/checks/lesson.hpp"
+#include "ringcraft/ring/ring.hpp"
 #include "verify/oracle/cases.hpp"
 
 namespace ringcraft::judge {

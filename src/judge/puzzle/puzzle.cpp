@@ -1,4 +1,4 @@
-// The table of puzzles; start and check (see puzzle.hpp).
+// Puzzles by their id, start and check (see puzzle.hpp).
 #include "judge/puzzle/puzzle.hpp"
 
 #include <algorithm>
@@ -14,14 +14,6 @@
 #include "ringcraft/io/text_file.hpp"
 
 namespace ringcraft::judge {
-
-const std::vector<Puzzle>& puzzles() {
-  static const std::vector<Puzzle> all{
-      puzzle_103_predict(),  puzzle_301_deadlock(), puzzle_303_break_it(),
-      puzzle_303_schedule(), puzzle_304_stale(),    puzzle_401_predict(),
-  };
-  return all;
-}
 
 const Puzzle& puzzle_named(const std::string& id) {
   const auto found = std::ranges::find(puzzles(), id, &Puzzle::id);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "judge/puzzle/puzzle.hpp"
+#include "judge/wire/exercise.hpp"
 
 namespace ringcraft::judge {
 
@@ -89,13 +90,11 @@ struct Form {
 Puzzle prediction(const std::string& id, const std::string& title, const std::string& task,
                   std::function<Form(std::uint64_t seed)> form);
 
-// ---- declared in lessons/NNN_name/puzzles/NAME/puzzle.cpp
+// ---- where puzzles stand
 
-Puzzle puzzle_103_predict();
-Puzzle puzzle_301_deadlock();
-Puzzle puzzle_303_break_it();
-Puzzle puzzle_303_schedule();
-Puzzle puzzle_304_stale();
-Puzzle puzzle_401_predict();
+/// The puzzle of this id. Defined in lessons/NNN_name/puzzles/NAME/puzzle.cpp, which is compiled with its id
+/// from the folder's name.
+template <ExerciseName kId>
+Puzzle puzzle_of();
 
 }  // namespace ringcraft::judge

@@ -48,7 +48,7 @@ Puzzle repair(const std::string& id, const std::string& title, const std::string
   const std::string file = puzzle.file;
   puzzle.given = [=](std::uint64_t) { return given_file(id, file); };
   puzzle.judge = [=](const Submission& handed_in) {
-    auto rows = check_file(lesson, handed_in.file, handed_in.options).rows;
+    auto rows = check(lesson, handed_in.file, handed_in.options).report.rows;
     const PuzzleRow kept{
         "kept",
         1,

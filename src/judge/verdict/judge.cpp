@@ -20,8 +20,6 @@
 namespace ringcraft::judge {
 namespace {
 
-using verify::Report;
-
 std::set<int> numbers() {
   std::set<int> result;
   for (const Lesson& lesson : all_lessons()) result.insert(lesson.number);
@@ -89,7 +87,7 @@ Fingerprint traits_for_diagnosis(const Lesson& lesson, const Verdict& verdict, C
 std::vector<LessonInfo> lessons() {
   std::vector<LessonInfo> result;
   for (const Lesson& l : all_lessons())
-    result.push_back({l.number, l.name, l.title, l.source, l.function, l.can_be_judged()});
+    result.push_back({l.number, l.name, l.source, l.function, l.can_be_judged()});
   return result;
 }
 
@@ -125,18 +123,6 @@ bool untouched(int lesson, const std::filesystem::path& file) {
   return read_text_file("check", file, kLargestOwnFile) == exercise_text(lesson_numbered(lesson));
 }
 
-Report check(int lesson, const std::filesystem::path& workspace, const CheckOptions& options) {
-  return verdict_on(lesson, workspace, options).report;
-}
-
-Report check_file(int lesson, const std::filesystem::path& file, const CheckOptions& options) {
-  return verdict_on_file(lesson, file, options).report;
-}
-
-Verdict verdict_on(int lesson, const std::filesystem::path& workspace, const CheckOptions& options) {
-  return verdict_on_file(lesson, started_file(lesson, workspace), options);
-}
-
 DebugBuild build_for_debugging(int lesson, const std::filesystem::path& file) {
   const Lesson& declared = lesson_numbered(lesson);
   if (declared.is_kernel())
@@ -162,7 +148,7 @@ DebugBuild build_for_debugging(int lesson, const std::filesystem::path& file) {
   return result;
 }
 
-Verdict verdict_on_file(int lesson, const std::filesystem::path& file, const CheckOptions& options) {
+Verdict check(int lesson, const std::filesystem::path& file, const CheckOptions& options) {
   const Lesson& declared = lesson_numbered(lesson);
   require_judge(declared);
   OwnSource source = take_source(file, declared.name);

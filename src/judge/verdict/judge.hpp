@@ -21,7 +21,6 @@ namespace ringcraft::judge {
 struct LessonInfo {
   int number;
   std::string name;      ///< "104_merge", its folder below lessons and below the workspace
-  std::string title;     ///< "Merging partial results"
   std::string source;    ///< the library's own file: "src/ringcraft/attention/merge.cpp"
   std::string function;  ///< "merge"
   bool checkable;        ///< whether check can judge it: kernels need a build that runs them on the CPU
@@ -59,26 +58,17 @@ struct CheckOptions {
   std::function<void(const std::string& claim, int done, int total)> progress;
 };
 
-/// Compiles the student's file and runs all checks of the lesson. Rows "104.compiles" and "104.belongs"
-/// (weight 0) come first; a check whose needs did not pass is skipped, and after a call that hangs all others
-/// are. Throws Error for an unknown lesson, a lesson that was not started, and a missing compiler; never for
-/// what the student's file does.
-verify::Report check(int lesson, const std::filesystem::path& workspace, const CheckOptions& options = {});
-
-/// The same for a file anywhere.
-verify::Report check_file(int lesson, const std::filesystem::path& file, const CheckOptions& options = {});
-
-/// A report, and for each of its rows how it ended.
+/// A report, and for each of its rows how it ended, which a diagnosis needs.
 struct Verdict {
   verify::Report report;
   std::vector<Outcome> outcomes;  ///< one per row of the report
 };
 
-/// check, with what a diagnosis needs beside the report.
-Verdict verdict_on(int lesson, const std::filesystem::path& workspace, const CheckOptions& options = {});
-
-/// check_file, with what a diagnosis needs beside the report.
-Verdict verdict_on_file(int lesson, const std::filesystem::path& file, const CheckOptions& options = {});
+/// Compiles a file, a student's (started_file) or any other, and runs all checks of the lesson. Rows
+/// "104.compiles" and "104.belongs" (weight 0) come first; a check whose needs did not pass is skipped, and
+/// after a call that hangs all others are. Throws Error for an unknown lesson, a file that cannot be read,
+/// and a missing compiler; never for what the file does.
+Verdict check(int lesson, const std::filesystem::path& file, const CheckOptions& options = {});
 
 /// What build_for_debugging leaves.
 struct DebugBuild {
@@ -89,7 +79,7 @@ struct DebugBuild {
 /// Builds the checks and a student's file into one program, for debuggers and sanitizers: compiled with -g
 /// -O0, and with the address and undefined-behaviour sanitizers where the compiler has them. Called with the
 /// number of the lesson and a seed, it runs every rank as a thread, prints the report, and exits 0 if all
-/// passed. It is no verdict: the student's code runs in the same process. Throws Error as check_file does.
+/// passed. It is no verdict: the student's code runs in the same process. Throws Error as check does.
 DebugBuild build_for_debugging(int lesson, const std::filesystem::path& file);
 
 }  // namespace ringcraft::judge

@@ -4,6 +4,9 @@
 #include "judge/wire/exercises.hpp"
 #include "judge/worker/serve_table.hpp"
 #include "ringcraft/attention/host_engine.hpp"
+#ifdef RINGCRAFT_OWN_EXERCISES  // lessons/NNN_name/exercise.hpp, of a lesson that has one
+#include RINGCRAFT_OWN_EXERCISES
+#endif
 
 namespace ringcraft::judge {
 namespace {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 
 #include "judge/puzzle/puzzle.hpp"
 #include "ringcraft/core/error.hpp"
@@ -14,22 +13,6 @@
 
 namespace ringcraft::tool {
 namespace {
-
-std::vector<RoadLine> read_road() {
-  const auto path = source_root() / "lessons" / "road.csv";
-  std::ifstream file(path);
-  std::vector<RoadLine> lines;
-  std::string text;
-  std::getline(file, text);  // the names of the columns
-  while (std::getline(file, text)) {
-    const auto a = text.find(','), b = text.find(',', a + 1), c = text.find(',', b + 1);
-    lines.push_back({std::stoi(text.substr(0, a)), text.substr(a + 1, b - a - 1),
-                     text.substr(b + 1, c - b - 1), text.substr(c + 1)});
-  }
-  if (lines.empty())
-    throw Error("lessons", "the road in " + path.string(), "nothing", "check the checkout", Code::kMissing);
-  return lines;
-}
 
 std::string painted(std::string_view text, State state, verify::Colour colour) {
   if (colour == verify::Colour::kPlain || (state != State::kStarted && state != State::kDone))
@@ -66,16 +49,13 @@ std::filesystem::path workspace() {
 }
 
 Course::Course(std::filesystem::path workspace)
-    : workspace_(std::move(workspace)),
-      road_(read_road()),
-      here_(judge::lessons()),
-      progress_(workspace_ / "progress.txt") {
+    : workspace_(std::move(workspace)), here_(judge::lessons()), progress_(workspace_ / "progress.txt") {
   std::erase_if(here_, [](const judge::LessonInfo& lesson) { return !lesson.checkable; });
 }
 
-const RoadLine& Course::line(int lesson) const {
-  const auto found = std::ranges::find(road_, lesson, &RoadLine::number);
-  if (found == road_.end())
+const judge::RoadLine& Course::line(int lesson) const {
+  const auto found = std::ranges::find(judge::road(), lesson, &judge::RoadLine::number);
+  if (found == judge::road().end())
     throw Error("lesson", "a number of the road", std::to_string(lesson), "see ./ringcraft lessons");
   return *found;
 }
@@ -86,11 +66,11 @@ const judge::LessonInfo& Course::info(int lesson) const {
     throw Error("lesson " + std::to_string(lesson), "a build that runs CUDA kernels on the CPU", "this one",
                 "install libboost-context-dev and delete the folder build", Code::kMissing);
   if (found == here_.end()) {
-    const auto planned = std::ranges::find(road_, lesson, &RoadLine::number);
-    throw Error(
-        "lesson", "a lesson that is here",
-        std::to_string(lesson) + (planned == road_.end() ? "" : ", which is to come: " + planned->title),
-        "see ./ringcraft lessons");
+    const auto planned = std::ranges::find(judge::road(), lesson, &judge::RoadLine::number);
+    throw Error("lesson", "a lesson that is here",
+                std::to_string(lesson) +
+                    (planned == judge::road().end() ? "" : ", which is to come: " + planned->title),
+                "see ./ringcraft lessons");
   }
   return *found;
 }
@@ -113,7 +93,7 @@ int Course::done() const {
 
 std::optional<int> Course::next(int after) const {
   std::optional<int> earlier;
-  for (const RoadLine& each : road_) {
+  for (const judge::RoadLine& each : judge::road()) {
     const State now = state(each.number);
     if (now == State::kToCome || now == State::kAbsent || now == State::kDone) continue;
     if (each.number > after) return each.number;
@@ -202,7 +182,7 @@ std::string puzzle_line(const Course& course, const judge::Puzzle& puzzle, verif
 
 std::string road_text(const Course& course, verify::Colour colour) {
   std::string text, chapter;
-  for (const RoadLine& line : course.road()) {
+  for (const judge::RoadLine& line : judge::road()) {
     if (line.chapter != chapter) text += (chapter.empty() ? "" : "\n") + line.chapter + "\n";
     chapter = line.chapter;
     const State state = course.state(line.number);
@@ -211,8 +191,9 @@ std::string road_text(const Course& course, verify::Colour colour) {
     for (const judge::Puzzle& puzzle : judge::puzzles())
       if (puzzle.lesson() == line.number) text += puzzle_line(course, puzzle, colour);
   }
-  if (std::ranges::any_of(course.road(),
-                          [&](const RoadLine& line) { return course.state(line.number) == State::kAbsent; }))
+  if (std::ranges::any_of(judge::road(), [&](const judge::RoadLine& line) {
+        return course.state(line.number) == State::kAbsent;
+      }))
     text +=
         "\nabsent: this build runs no kernels on the CPU; install libboost-context-dev and delete the folder "
         "build\n";

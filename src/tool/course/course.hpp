@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "judge/checks/road.hpp"
 #include "judge/verdict/judge.hpp"
 #include "tool/course/progress.hpp"
 #include "verify/report/report.hpp"
@@ -24,24 +25,17 @@ enum class State {
 // "to come", "absent", "here", "started" or "done".
 std::string_view name_of(State state);
 
-// A line of lessons/road.csv.
-struct RoadLine {
-  int number;
-  std::string title, chapter, line;
-};
-
 // The project's folder, and the student's: exercises/ in it, or what RINGCRAFT_WORKSPACE names.
 const std::filesystem::path& source_root();
 std::filesystem::path workspace();
 
 class Course {
  public:
-  // Reads the road and the progress. Throws Error if the checkout has no road.
+  // Reads the progress.
   explicit Course(std::filesystem::path workspace = tool::workspace());
 
-  const std::vector<RoadLine>& road() const { return road_; }
   // Throws Error for a number that the road does not have.
-  const RoadLine& line(int lesson) const;
+  const judge::RoadLine& line(int lesson) const;
   State state(int lesson) const;
   // Lessons that are here, and those of them that are done.
   int here() const;
@@ -68,7 +62,6 @@ class Course {
 
  private:
   std::filesystem::path workspace_;
-  std::vector<RoadLine> road_;
   std::vector<judge::LessonInfo> here_;
   ProgressFile progress_;
 };

@@ -103,8 +103,9 @@ int check(const CheckRequest& request) {
   const bool kernel = !puzzle && Course().info(lesson_of(id)).source.ends_with(".cu");
   const Attempt attempt(id, puzzle ? judge::puzzle_file(judge::puzzle_named(id), workspace())
                                    : judge::exercise_file(lesson_of(id), workspace()));
-  verify::Report report = puzzle ? judge::check_puzzle(id, workspace(), options)
-                                 : judge::check(lesson_of(id), workspace(), options);
+  verify::Report report =
+      puzzle ? judge::check_puzzle(id, workspace(), options)
+             : judge::check(lesson_of(id), judge::started_file(lesson_of(id), workspace()), options).report;
   if (kernel && report.good())
     if (KernelPlace place = kernel_place(Backend::kThreads, Layout::kZigzag); place.gpu) {
       progress.at(1, "the ladder's stages on " + place.kernels.device);

@@ -90,7 +90,7 @@ class Watch {
 
   void welcome() {
     const Course course;
-    current_ = course.latest().value_or(course.next().value_or(course.road().front().number));
+    current_ = course.latest().value_or(course.next().value_or(judge::road().front().number));
     id_ = std::to_string(current_);
     say(fmt::format("ringcraft: {} of {} lessons done. Every save is checked.\n\n", course.done(),
                     course.here()));

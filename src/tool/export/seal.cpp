@@ -45,19 +45,6 @@ constexpr const char* kExported[] = {".clang-format",
                                      "tests/tool/tool_process.hpp",
                                      "tests/tool/tool_process.cpp"};
 
-// Files of side exercises that are most of a lesson's solution. While that lesson is sealed they are left
-// out; what the judge is built from comes out of the seal.
-struct Showing {
-  int lesson;
-  const char* path;
-  bool is_built;
-};
-constexpr Showing kShowing[] = {
-    {301, "lessons/301_exchange/puzzles/deadlock/deadlock.cpp", false},
-    {303, "lessons/303_ring_forward/puzzles/break_it/rings.cpp", true},
-    {304, "lessons/304_ring_backward/puzzles/stale/stale.cpp", false},
-};
-
 constexpr std::size_t kTelling = 20;  // letters of a line that says something
 
 // Scraps of editors and interpreters.
@@ -185,6 +172,23 @@ void leave_out_what_shows(StudentTree& tree, const std::set<std::string>& lines)
   for (const std::string& path : tree.left_out) tree.files.erase(path);
 }
 
+// Whether this is code of a side exercise of a sealed lesson, beside its puzzle.cpp: most of the solution.
+bool shows_by_puzzle(const fs::path& path, const std::set<int>& sealed) {
+  const fs::path puzzles = path.parent_path().parent_path();
+  return puzzles.filename() == "puzzles" && path.extension() == ".cpp" && path.stem() != "puzzle" &&
+         sealed.contains(std::stoi(puzzles.parent_path().filename().string()));
+}
+
+// Such code is left out. NAME.cpp in the folder NAME is what a student begins with; anything else is what the
+// judge is built from, and comes out of the seal.
+void seal_puzzles(StudentTree& tree, const std::set<int>& sealed) {
+  for (const auto& [name, text] : tree.files)
+    if (const fs::path path = name;
+        shows_by_puzzle(path, sealed) && path.stem() != path.parent_path().filename())
+      tree.sealed.push_back(name);
+  std::erase_if(tree.files, [&](const auto& file) { return shows_by_puzzle(file.first, sealed); });
+}
+
 }  // namespace
 
 StudentTree student_tree(const fs::path& root, const std::set<int>& sealed, const std::set<int>& known) {
@@ -198,9 +202,7 @@ StudentTree student_tree(const fs::path& root, const std::set<int>& sealed, cons
     tree.sealed.push_back(path);
     text = judge::without_bodies(text, path, known, sealed);
   }
-  for (const Showing& file : kShowing)
-    if (sealed.contains(file.lesson) && tree.files.erase(file.path) == 1 && file.is_built)
-      tree.sealed.emplace_back(file.path);
+  seal_puzzles(tree, sealed);
   refuse_copies(tree.files, bodies);
   leave_out_what_shows(tree, distinctive(tree.files, bodies));
   const auto is_there = [&](const std::string& path) {  // a file, or a folder with one

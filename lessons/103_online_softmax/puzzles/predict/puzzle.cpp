@@ -133,8 +133,9 @@ Form form(std::uint64_t seed) {
 
 }  // namespace
 
-Puzzle puzzle_103_predict() {
-  return prediction("103.predict", "Six scores, three blocks",
+template <>
+Puzzle puzzle_of<RINGCRAFT_PUZZLE>() {
+  return prediction(RINGCRAFT_PUZZLE, "Six scores, three blocks",
                     "fill in the states by hand; exp(-1) to exp(-5) are given", form);
 }
 

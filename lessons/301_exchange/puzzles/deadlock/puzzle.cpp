@@ -3,8 +3,9 @@
 
 namespace ringcraft::judge {
 
-Puzzle puzzle_301_deadlock() {
-  return repair("301.deadlock", "The exchange that stops on odd rings",
+template <>
+Puzzle puzzle_of<RINGCRAFT_PUZZLE>() {
+  return repair(RINGCRAFT_PUZZLE, "The exchange that stops on odd rings",
                 "it passes on 2, 4 and 6 ranks: find what is wrong on 3, and repair it with few lines", 5);
 }
 

@@ -148,18 +148,19 @@ std::vector<verify::ReportRow> judge(const Submission& handed_in) {
                                "One line for each case, with all seven words in their order.",
                                [&] { *cases = read_cases(lines_of(handed_in)); }}};
   for (PuzzleRow& row : rows_of(cases)) rows.push_back(std::move(row));
-  return judged("303.break_it", rows);
+  return judged(RINGCRAFT_PUZZLE, rows);
 }
 
 }  // namespace
 
-Puzzle puzzle_303_break_it() {
-  return {.id = "303.break_it",
+template <>
+Puzzle puzzle_of<RINGCRAFT_PUZZLE>() {
+  return {.id = RINGCRAFT_PUZZLE,
           .kind = "break it",
           .title = "Five wrong rings",
           .task = "write for each wrong ring the smallest case that tells it from the right one",
           .file = "break_it.txt",
-          .given = [](std::uint64_t) { return given_file("303.break_it", "break_it.txt"); },
+          .given = [](std::uint64_t) { return given_file(RINGCRAFT_PUZZLE, "break_it.txt"); },
           .judge = judge};
 }
 

@@ -162,18 +162,19 @@ std::vector<verify::ReportRow> judge(const Submission& handed_in) {
        "No rank has memory for more than three blocks.",
        "Two pieces of memory that take turns, A and B, are enough beside the own block.",
        [=] { require_little_memory(**proved); }}};
-  return judged("303.schedule", rows);
+  return judged(RINGCRAFT_PUZZLE, rows);
 }
 
 }  // namespace
 
-Puzzle puzzle_303_schedule() {
-  return {.id = "303.schedule",
+template <>
+Puzzle puzzle_of<RINGCRAFT_PUZZLE>() {
+  return {.id = RINGCRAFT_PUZZLE,
           .kind = "design the schedule",
           .title = "Half of the bytes",
           .task = "write who sends what to whom, so that a causal ring sends no block in vain",
           .file = "schedule.txt",
-          .given = [](std::uint64_t) { return given_file("303.schedule", "schedule.txt"); },
+          .given = [](std::uint64_t) { return given_file(RINGCRAFT_PUZZLE, "schedule.txt"); },
           .judge = judge};
 }
 

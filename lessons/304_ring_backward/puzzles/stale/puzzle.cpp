@@ -3,9 +3,10 @@
 
 namespace ringcraft::judge {
 
-Puzzle puzzle_304_stale() {
+template <>
+Puzzle puzzle_of<RINGCRAFT_PUZZLE>() {
   return repair(
-      "304.stale", "The ring that saves a buffer",
+      RINGCRAFT_PUZZLE, "The ring that saves a buffer",
       "it is right on every quick network: find what is wrong on a slow one, and repair it with few lines",
       8);
 }

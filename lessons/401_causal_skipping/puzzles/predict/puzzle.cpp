@@ -164,7 +164,7 @@ std::vector<PuzzleRow> rows() {
 Form form(std::uint64_t seed) {
   const Sizes sizes = sizes_of(seed);
   Sheet sheet;
-  sheet.say("401.predict: put a number in place of each ___ and leave all other words as they are.");
+  sheet.say(RINGCRAFT_PUZZLE ": put a number in place of each ___ and leave all other words as they are.");
   sheet.say("What you write behind a # is yours. Then: ./ringcraft check 401.predict");
   sheet.fixed("seed " + std::to_string(seed));
   sheet.gap();
@@ -181,8 +181,9 @@ Form form(std::uint64_t seed) {
 
 }  // namespace
 
-Puzzle puzzle_401_predict() {
-  return prediction("401.predict", "Who computes how much",
+template <>
+Puzzle puzzle_of<RINGCRAFT_PUZZLE>() {
+  return prediction(RINGCRAFT_PUZZLE, "Who computes how much",
                     "fill in the numbers, by hand, before anything runs", form);
 }
 

@@ -1,0 +1,12 @@
+#pragma once
+/// @file
+/// The exercise of this lesson: two partial results become one.
+
+#include "judge/wire/exercise.hpp"
+#include "ringcraft/attention/merge.hpp"
+
+namespace ringcraft::judge {
+
+using Merge = Exercise<&ringcraft::merge<double>, "merge">;
+
+}  // namespace ringcraft::judge

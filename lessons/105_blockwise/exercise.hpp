@@ -1,0 +1,12 @@
+#pragma once
+/// @file
+/// The exercise of this lesson: one head, tile after tile.
+
+#include "judge/wire/exercise.hpp"
+#include "ringcraft/attention/blockwise.hpp"
+
+namespace ringcraft::judge {
+
+using BlockwiseForward = Exercise<&ringcraft::blockwise_forward<double>, "blockwise_forward">;
+
+}  // namespace ringcraft::judge

@@ -1,0 +1,12 @@
+#pragma once
+/// @file
+/// The exercise of this lesson: the softmax of rows that lie on many ranks.
+
+#include "judge/wire/exercise.hpp"
+#include "ringcraft/ring/distributed_softmax.hpp"
+
+namespace ringcraft::judge {
+
+using DistributedSoftmax = Exercise<&ringcraft::distributed_softmax<double>, "distributed_softmax">;
+
+}  // namespace ringcraft::judge

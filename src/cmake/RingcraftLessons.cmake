@@ -1,0 +1,53 @@
+# The lessons, each declared by its folder, lessons/NNN_name: number and name are the folder's, and what is not code stands in
+# its lesson.json. A lesson to come has a title and a line alone.
+#   title, line   what the road shows
+#   source        the library's file that a student's stands in place of: below src/ringcraft, or a kernel below kernels
+#   function      the exercise, as sentences name it
+#   serves        the exercises (exercise.hpp beside it, src/judge/wire) that a worker of the lesson serves
+#   allowed       names beyond core and problem that the student may call; absent if there are none
+#   timed         true where checks compare times: the file is compiled as the library is
+#   puzzles       the sources below its folder puzzles that judge its side exercises, NAME/puzzle.cpp for each; absent if none
+# Chapters are hundreds, and have their titles in lessons/chapters.json. Sets
+#   RINGCRAFT_ROAD      the folders of all lessons, by number
+#   RINGCRAFT_LESSONS   those that are here
+#   RINGCRAFT_JUDGED    those that this build judges: kernels need ringcraft_kernels_checked
+
+# ringcraft_lesson(VARIABLE FOLDER KEY): what the lesson declares, a list for a list; empty if it declares nothing.
+function(ringcraft_lesson variable folder key)
+  file(READ ${PROJECT_SOURCE_DIR}/lessons/${folder}/lesson.json text)
+  string(JSON type ERROR_VARIABLE absent TYPE "${text}" ${key})
+  set(value "")
+  if(type STREQUAL "ARRAY")
+    string(JSON count LENGTH "${text}" ${key})
+    foreach(at RANGE 1 ${count})
+      math(EXPR at "${at} - 1")
+      string(JSON element GET "${text}" ${key} ${at})
+      list(APPEND value ${element})
+    endforeach()
+  elseif(NOT absent)
+    string(JSON value GET "${text}" ${key})
+  endif()
+  set(${variable} "${value}" PARENT_SCOPE)
+endfunction()
+
+file(GLOB declarations CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lessons/*/lesson.json)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${declarations} ${PROJECT_SOURCE_DIR}/lessons/chapters.json)
+set(RINGCRAFT_ROAD "")
+set(RINGCRAFT_LESSONS "")
+set(RINGCRAFT_JUDGED "")
+foreach(declaration IN LISTS declarations)
+  get_filename_component(folder ${declaration} DIRECTORY)
+  get_filename_component(folder ${folder} NAME)
+  string(SUBSTRING ${folder} 0 3 number)
+  if(NOT folder MATCHES "^[1-9][0-9][0-9]_[a-z0-9_]+$" OR RINGCRAFT_ROAD MATCHES "(^|;)${number}_")
+    message(FATAL_ERROR "lessons/${folder}: expected a folder NNN_name with a number that no other lesson has")
+  endif()
+  list(APPEND RINGCRAFT_ROAD ${folder})
+  ringcraft_lesson(source ${folder} source)
+  if(source)
+    list(APPEND RINGCRAFT_LESSONS ${folder})
+    if(NOT source MATCHES "\\.cu$" OR TARGET ringcraft_kernels_checked)
+      list(APPEND RINGCRAFT_JUDGED ${folder})
+    endif()
+  endif()
+endforeach()
