@@ -4,7 +4,8 @@
 #   source        the library's file that a student's stands in place of: below src/ringcraft, or a kernel below kernels
 #   function      the exercise, as sentences name it
 #   serves        the exercises (exercise.hpp beside it, src/judge/wire) that a worker of the lesson serves
-#   allowed       names beyond core and problem that the student may call; absent if there are none
+#   allowed       names beyond core and problem that the student may call: what earlier lessons wrote, a kernel's barriers,
+#                 shuffles and copies; absent if there are none
 #   timed         true where checks compare times: the file is compiled as the library is
 #   puzzles       the sources below its folder puzzles that judge its side exercises, NAME/puzzle.cpp for each; absent if none
 # Chapters are hundreds, and have their titles in lessons/chapters.json. Sets
@@ -19,8 +20,8 @@ function(ringcraft_lesson variable folder key)
   set(value "")
   if(type STREQUAL "ARRAY")
     string(JSON count LENGTH "${text}" ${key})
-    foreach(at RANGE 1 ${count})
-      math(EXPR at "${at} - 1")
+    math(EXPR last "${count} - 1")
+    foreach(at RANGE ${last})
       string(JSON element GET "${text}" ${key} ${at})
       list(APPEND value ${element})
     endforeach()
@@ -41,6 +42,10 @@ foreach(declaration IN LISTS declarations)
   string(SUBSTRING ${folder} 0 3 number)
   if(NOT folder MATCHES "^[1-9][0-9][0-9]_[a-z0-9_]+$" OR RINGCRAFT_ROAD MATCHES "(^|;)${number}_")
     message(FATAL_ERROR "lessons/${folder}: expected a folder NNN_name with a number that no other lesson has")
+  endif()
+  ringcraft_lesson(title ${folder} title)
+  if(NOT title)
+    message(FATAL_ERROR "${declaration}: expected an object of JSON with a title")
   endif()
   list(APPEND RINGCRAFT_ROAD ${folder})
   ringcraft_lesson(source ${folder} source)
