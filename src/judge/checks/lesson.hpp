@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "judge/outcome/outcome.hpp"
 #include "judge/checks/seeds.hpp"
+#include "judge/outcome/outcome.hpp"
 #include "judge/outcome/wrong.hpp"
 #include "judge/run/team.hpp"
 #include "judge/wire/exercise.hpp"
@@ -106,9 +106,9 @@ std::vector<Check> checks_of();
 
 /// What a lesson declares: its folder's name, lesson.json and checks.cpp.
 struct Lesson {
-  int number;
-  std::string name;  ///< of its folder: "104_merge"
-  std::string title;
+  int number;                     ///< 104
+  std::string name;               ///< of its folder: "104_merge"
+  std::string title;              ///< "Merge"
   std::string source;             ///< the library's own file: "src/ringcraft/attention/merge.cpp"
   std::string function;           ///< the exercise: "merge"
   std::set<std::string> allowed;  ///< names beyond core and problem that the student may call

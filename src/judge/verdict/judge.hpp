@@ -11,34 +11,34 @@
 #include <string>
 #include <vector>
 
-#include "judge/outcome/outcome.hpp"
 #include "judge/checks/seeds.hpp"
+#include "judge/outcome/outcome.hpp"
 #include "verify/report/report.hpp"
 
 namespace ringcraft::judge {
 
-/// What the road shows of a lesson.
+/// A lesson that has an exercise.
 struct LessonInfo {
-  int number;
+  int number;            ///< 104
   std::string name;      ///< "104_merge", its folder below lessons and below the workspace
   std::string source;    ///< the library's own file: "src/ringcraft/attention/merge.cpp"
   std::string function;  ///< "merge"
   bool checkable;        ///< whether check can judge it: kernels need a build that runs them on the CPU
 };
 
-/// The lessons that have an exercise, by number.
+/// All of them, by number.
 std::vector<LessonInfo> lessons();
 
 /// Where the student's file of a lesson lies: WORKSPACE/104_merge/merge.cpp. Throws Error for an unknown
 /// lesson.
 std::filesystem::path exercise_file(int lesson, const std::filesystem::path& workspace);
+/// The same, which must be there: throws Error if the lesson was not started.
+std::filesystem::path started_file(int lesson, const std::filesystem::path& workspace);
 
 /// The library's own file of a lesson, with the body between its marks: in src, or in an exported tree where
 /// the build has unpacked it. Throws Error for an unknown lesson, and (kMissing) in a tree that has this body
 /// as a prebuilt object only.
 std::filesystem::path original_file(int lesson);
-/// The same, which must be there: throws Error if the lesson was not started.
-std::filesystem::path started_file(int lesson, const std::filesystem::path& workspace);
 
 /// Writes the exercise file: the library's own with the body taken out. Returns its path. Throws Error for an
 /// unknown lesson, if the file is there already, or if it cannot be written.
