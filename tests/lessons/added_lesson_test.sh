@@ -112,5 +112,5 @@ expect 0 "sealed     101-109, " $tool export "$work/course"
 for file in lesson.json README.md checks.cpp hints/3.md; do
   [ -e "$work/course/$lesson/$file" ] || fail "the export has $file"
 done
-expect 0 "lesson 109 is not written yet" cat "$work/course/src/ringcraft/attention/merge_again.cpp"
+expect 0 "throw NotWritten(109)" cat "$work/course/src/ringcraft/attention/merge_again.cpp"
 expect 0 "src/ringcraft/attention/merge_again.cpp" cat "$work/course/src/sealed.txt"

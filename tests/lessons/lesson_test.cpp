@@ -75,8 +75,9 @@ Report report_with(const LessonInfo& lesson, const std::string& body) {
   const Skeleton skeleton(lesson.number);
   std::ifstream given(skeleton.file);
   std::string text{std::istreambuf_iterator<char>(given), {}};
-  const std::string exception = "throw Error(\"" + exception_of(lesson.number) + "\");";
-  for (std::size_t at; (at = text.find(exception)) != text.npos;) text.replace(at, exception.size(), body);
+  const std::string missing = "throw NotWritten(" + std::to_string(lesson.number) + ");";
+  if (text.find(missing) == text.npos) throw Error("lesson_test: the skeleton does not say " + missing);
+  for (std::size_t at; (at = text.find(missing)) != text.npos;) text.replace(at, missing.size(), body);
   std::ofstream(skeleton.file) << text;
   return check(lesson.number, skeleton.file).report;
 }
