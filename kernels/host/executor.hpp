@@ -86,7 +86,8 @@ void rethrow_failure();
 /// (finding.hpp), with who waits where, if a thread block does not come to an end: threads wait at different
 /// barriers, a barrier is reached after others have left the kernel, a warp operation names a lane that does
 /// not take part; and with the first thing that a checked launch finds. Throws Error for a grid that is too
-/// large. An exception of a thread is thrown here. The other thread blocks of a launch that failed are not started.
+/// large. An exception of a thread is thrown here. The other thread blocks of a launch that failed are not
+/// started.
 void run(const Grid& grid, const std::function<void()>& thread);
 
 /// A place in a kernel's source.

@@ -147,8 +147,8 @@ std::string about(const Finding& f) {
     case Mistake::kFreed:
       return address() + ", which has been freed";
     case Mistake::kMisaligned:
-      return address() + ": an access of " + bytes + " bytes at once needs an address that is a multiple of " +
-             bytes;
+      return address() + ": an access of " + bytes +
+             " bytes at once needs an address that is a multiple of " + bytes;
     case Mistake::kUnwritten:
       return does + text_of(f.memory) + place + ", which no thread of this block has written before";
     case Mistake::kInFlight:

@@ -116,7 +116,7 @@ struct Finding {
                         ///< owner
   FoundMemory memory;
   std::uint64_t bytes = 0;  ///< of the access; that an address should be a multiple of; of shared memory
-  Ordering ordering = Ordering::kNothing;  ///< of a race
+  Ordering ordering = Ordering::kNothing;          ///< of a race
   WarpOperation operation = WarpOperation::kSync;  ///< of a warp, that went wrong
   std::uint32_t mask = 0;                          ///< that it was called with
   int lane = 0;                                    ///< that it asked

@@ -56,8 +56,7 @@ std::uint64_t ThreadBlock::warp(WarpOperation operation, unsigned mask, std::uin
   lane.value = value;
   lane.source = source;
   lane.site = site;
-  if ((mask >> (lane.number % kWarpLanes) & 1) == 0)
-    fail(call(Mistake::kLeftOut, lane, site));
+  if ((mask >> (lane.number % kWarpLanes) & 1) == 0) fail(call(Mistake::kLeftOut, lane, site));
   bool complete = true;
   for_mask(lane, [&](const Lane& other, int) {
     const bool meets = &other == &lane ||

@@ -318,9 +318,8 @@ const Check kLeakProbe{
           bool moved = after.lse[row] != before.lse[row];
           for (Index j = 0; j < after.cols; ++j) moved = moved || after.result(i, j) != before.result(i, j);
           if (moved != sees)
-            throw Wrong("key " + std::to_string(key) + " and its value were changed, and row " +
-                        std::to_string(i) +
-                        (sees ? ", which sees it, did not move" : ", which does not see it, moved"));
+            throw Wrong(sign::kValues, "visibility", "key {} and its value were changed, and row {}{}", key,
+                        i, sees ? ", which sees it, did not move" : ", which does not see it, moved");
         }
       }
     }},
@@ -338,7 +337,7 @@ const Check kInputsUnchanged{
       constexpr const char* kArguments[] = {"q", "k", "v", "ranges"};
       for (std::size_t i = 0; i < std::size(kArguments); ++i)
         if ((head.changed >> i & 1) != 0)
-          throw Wrong(sign::kInput, std::string("your function changed ") + kArguments[i]);
+          throw Wrong(sign::kInput, "argument-changed", "your function changed {}", Name{kArguments[i]});
     }},
 };
 

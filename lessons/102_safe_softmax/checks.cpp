@@ -35,8 +35,8 @@ void require_row(Trial& trial, const ScoreRow& row) {
     const std::string where =
         row.name + ": weight " + std::to_string(j) + " of score " + text_of(row.scores[j]);
     if (row.scores[j] == kNothing && got[j] != 0)
-      throw Wrong(std::isfinite(got[j]) ? sign::kValues : sign::kNoNumber,
-                  where + " is " + text_of(got[j]) + ", and must be exactly 0");
+      throw Wrong(sign_of(got[j]), "masked-weight", "{} is {}, and must be exactly 0", where,
+                  digits_of(got[j]));
     require_close(where, got[j], want.weights[j], want.scales[j]);
   });
 }
@@ -126,8 +126,8 @@ const Check kNothingSeen{
       for (const std::size_t length : {0, 1, 2, 7})
         for (const double weight : softmax(trial, std::vector<double>(length, kNothing)).weights)
           if (weight != 0)
-            throw Wrong(counted(length, "score") + " of -inf: a weight is " + text_of(weight) +
-                        ", and must be 0");
+            throw Wrong(sign::kValues, "weight-of-nothing", "{} of -inf: a weight is {}, and must be 0",
+                        Shown{static_cast<double>(length), counted(length, "score")}, digits_of(weight));
     }},
 };
 
@@ -185,7 +185,8 @@ const Check kScoresUnchanged{
     .hint = "Write to weights alone.",
     .run{[](Trial& trial) {
       if (softmax(trial, {1, 3, 0, 2}).scores_changed)
-        throw Wrong(sign::kInput, "your function changed the scores, which it may only read");
+        throw Wrong(sign::kInput, "argument-changed",
+                    "your function changed the scores, which it may only read");
     }},
 };
 

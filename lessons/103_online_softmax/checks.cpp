@@ -33,8 +33,8 @@ void require_nothing(const std::string& label, State got) {
   const std::string where = label + ": no score has been seen, and ";
   const auto require = [&](const char* name, double number, double want) {
     if (number != want)
-      throw Wrong(std::isnan(number) ? sign::kNoNumber : sign::kValues,
-                  where + name + " is " + text_of(number) + " in place of " + text_of(want));
+      throw Wrong(std::isnan(number) ? sign::kNoNumber : sign::kValues, "state-of-nothing",
+                  "{}{} is {} instead of {}", where, Name{name}, digits_of(number), digits_of(want));
   };
   require("m", got.max, kNothing);
   require("l", got.sum, 0);
@@ -252,7 +252,8 @@ const Check kScoresUnchanged{
     .run{[](Trial& trial) {
       const std::vector<double> scores{1, 3, 0, 2};
       if ((trial.call<OnlineScan>(Scores(scores), State{}).changed & 1) != 0)
-        throw Wrong(sign::kInput, "your function changed the scores, which it may only read");
+        throw Wrong(sign::kInput, "argument-changed",
+                    "your function changed the scores, which it may only read");
     }},
 };
 

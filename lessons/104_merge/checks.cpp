@@ -68,8 +68,8 @@ void require_nothing(const std::string& label, Part& got, Index i) {
   const std::string where = label + ": row " + std::to_string(i) + " has seen no key, and its ";
   const auto require = [&](const char* name, double number, double want) {
     if (number != want)
-      throw Wrong(std::isnan(number) ? sign::kNoNumber : sign::kValues,
-                  where + name + " is " + text_of(number) + " in place of " + text_of(want));
+      throw Wrong(std::isnan(number) ? sign::kNoNumber : sign::kValues, "state-of-nothing",
+                  "{}{} is {} instead of {}", where, Name{name}, digits_of(number), digits_of(want));
   };
   require("m", got.max[row], -kInfinity);
   require("l", got.sum[row], 0);
@@ -296,7 +296,7 @@ const Check kBlockUnchanged{
       const Keys keys = random_keys(random, 4, 3, 10);
       Part acc = partial(keys, 0, 5);
       if (merge_into(trial, acc, partial(keys, 5, 10)) != 0)
-        throw Wrong(sign::kInput, "your merge changed block, which it may only read");
+        throw Wrong(sign::kInput, "argument-changed", "your merge changed block, which it may only read");
     }},
 };
 

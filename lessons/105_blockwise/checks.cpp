@@ -195,8 +195,9 @@ const Check kBlindRows{
           const auto a = static_cast<std::size_t>(i);
           if (head.ranges.begin[a] < head.ranges.end[a]) continue;
           if (state.view().sum[a] != 0)
-            throw Wrong(head.name + ": row " + std::to_string(i) + " sees no key, and its l is " +
-                        std::to_string(state.view().sum[a]) + " in place of 0");
+            throw Wrong(sign::kValues, "sum-of-nothing",
+                        "{}: row {} sees no key, and its l is {} instead of 0", head.name, i,
+                        state.view().sum[a]);
         }
         require_head(head.name, head, ended(std::move(state)));
       }
@@ -281,7 +282,7 @@ const Check kMeanOfValues{
       const verify::Answer answer = ended(attended(trial, head, {2, 3}));
       for (const double x : answer.out.values<double>())
         if (!(std::fabs(x - 1) <= 1e-13))
-          throw Wrong(head.name + ": out holds " + std::to_string(x) + " in place of 1");
+          throw Wrong(sign::kValues, "not-one", "{}: out holds {} instead of 1", head.name, x);
       for (std::size_t j = 0; j < 11; ++j)
         for (std::size_t c = 0; c < 3; ++c)
           head.in.v.values<double>()[3 * j + c] =
@@ -314,9 +315,8 @@ const Check kLeaks{
                               std::ranges::equal(head_of<double>(before.out, 0, 0).row(i),
                                                  head_of<double>(after.out, 0, 0).row(i));
             if (sees == same)
-              throw Wrong(head.name + ": key " + std::to_string(key) + " was changed, and row " +
-                          std::to_string(i) +
-                          (sees ? ", which sees it, stays as it was" : ", which does not see it, changes"));
+              throw Wrong(sign::kValues, "visibility", "{}: key {} was changed, and row {}{}", head.name, key,
+                          i, sees ? ", which sees it, stays as it was" : ", which does not see it, changes");
           }
         }
     }},

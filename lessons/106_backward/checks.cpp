@@ -179,9 +179,9 @@ const Check kAdds{
         for (std::size_t i = 0; i < got.values<double>().size(); ++i) {
           const double start = static_cast<double>(i + 1), grown = got.values<double>()[i] - start;
           if (!(std::fabs(grown - gradient.values<double>()[i]) <= 1e-11))  // of numbers up to 40
-            throw Wrong(head.name + ": element " + std::to_string(i) + " of " + name + " held " +
-                        std::to_string(start) + " and grew by " + std::to_string(grown) +
-                        "; it must grow by " + std::to_string(gradient.values<double>()[i]));
+            throw Wrong(sign::kValues, "not-added",
+                        "{}: element {} of {} held {} and grew by {}; it must grow by {}", head.name, i,
+                        Name{name}, start, grown, gradient.values<double>()[i]);
         }
       };
       require_grown("dq", answer.dq, want.value.dq);
@@ -232,11 +232,12 @@ const Check kSums{
         }
         for (Index i = 0; i < 9; ++i) dout += head.dout()(i, c);
         if (!(std::fabs(dv - dout) <= 1e-12))
-          throw Wrong("column " + std::to_string(c) + " of dv sums to " + std::to_string(dv) +
-                      " over the keys, and of dout to " + std::to_string(dout) + " over the rows");
+          throw Wrong(sign::kValues, "sum-of-dv",
+                      "column {} of dv sums to {} over the keys, and of dout to {} over the rows", c, dv,
+                      dout);
         if (!(std::fabs(dk) <= 1e-12))
-          throw Wrong("column " + std::to_string(c) + " of dk sums to " + std::to_string(dk) +
-                      " over the keys, in place of 0");
+          throw Wrong(sign::kValues, "sum-of-dk", "column {} of dk sums to {} over the keys, instead of 0", c,
+                      dk);
       }
     }},
 };
@@ -306,15 +307,16 @@ const Check kLeaks{
           const std::string start = head.name + ": row " + std::to_string(row) + " of dout was changed, and ";
           for (Index i = 0; i < 13; ++i)
             if (i != row && !same(before.dq, after.dq, i))
-              throw Wrong(start + "dq of row " + std::to_string(i) + " changes");
+              throw Wrong(sign::kValues, "visibility-of-dq", "{}dq of row {} changes", start, i);
           const auto a = static_cast<std::size_t>(row);
           for (Index j = 0; j < 13; ++j) {
             const bool seen = head.ranges.begin[a] <= j && j < head.ranges.end[a];
             if (seen == same(before.dv, after.dv, j))
-              throw Wrong(start + "dv of key " + std::to_string(j) +
-                          (seen ? ", which the row sees, stays" : ", which the row does not see, changes"));
+              throw Wrong(sign::kValues, "visibility-of-dv", "{}dv of key {}{}", start, j,
+                          seen ? ", which the row sees, stays" : ", which the row does not see, changes");
             if (!seen && !same(before.dk, after.dk, j))
-              throw Wrong(start + "dk of key " + std::to_string(j) + ", which the row does not see, changes");
+              throw Wrong(sign::kValues, "visibility-of-dk",
+                          "{}dk of key {}, which the row does not see, changes", start, j);
           }
         }
     }},

@@ -23,8 +23,8 @@ std::string text(const Extents& e) {
 // What came back may be anything.
 void require_extents(const Head& head, const char* name, const Buffer& got, const Extents& want) {
   if (got.extents() != want || got.dtype() != DType::kFloat64)
-    throw Wrong(head.name + ": " + name + " comes back as " + text(got.extents()) + " " +
-                std::string(name_of(got.dtype())) + ", and it was " + text(want) + " float64");
+    throw Wrong(sign::kValues, "extents", "{}: {} comes back as {} {}, and it was {} float64", head.name,
+                Name{name}, Name{text(got.extents())}, Name{std::string(name_of(got.dtype()))}, text(want));
 }
 
 Buffer filled(const Extents& extents, double value) {
@@ -262,9 +262,9 @@ const Check kAddsGradients{
       const auto require_one_more = [&](const char* name, const Buffer& more, const Buffer& less) {
         for (std::size_t i = 0; i < more.values<double>().size(); ++i)
           if (!(std::fabs(more.values<double>()[i] - less.values<double>()[i] - 1) <= 1e-12))
-            throw Wrong(head.name + ": " + name + " held 1, and element " + std::to_string(i) + " becomes " +
-                        std::to_string(more.values<double>()[i]) + "; it becomes " +
-                        std::to_string(less.values<double>()[i]) + " from 0");
+            throw Wrong(sign::kValues, "not-added",
+                        "{}: {} held 1, and element {} becomes {}; it becomes {} from 0", head.name,
+                        Name{name}, i, more.values<double>()[i], less.values<double>()[i]);
       };
       require_one_more("dq", from_1.dq, from_0.dq);
       require_one_more("dk", from_1.dkv.k, from_0.dkv.k);
@@ -299,9 +299,9 @@ const Check kWhoReadsWhom{
           for (Index b = 0; b < 2; ++b)
             for (Index h = 0; h < count; ++h)
               if (same(before.out, after.out, b, h) != (b == 0 || h / (count / kv_heads) != g))
-                throw Wrong(head.name + ": " + named("KV head", 1, g) + " was changed, and " +
-                            named("query head", b, h) +
-                            (same(before.out, after.out, b, h) ? " stays as it was" : " changes"));
+                throw Wrong(sign::kValues, "visibility", "{}: {} was changed, and {}{}", head.name,
+                            Name{named("KV head", 1, g)}, Name{named("query head", b, h)},
+                            same(before.out, after.out, b, h) ? " stays as it was" : " changes");
         }
     }},
 };
@@ -325,14 +325,14 @@ const Check kWhoGivesToWhom{
           for (Index b = 0; b < 2; ++b) {
             for (Index h = 0; h < count; ++h)
               if (same(before.dq, after.dq, b, h) == (b == 0 && h == changed))
-                throw Wrong(start + "dq of " + named("query head", b, h) +
-                            (h == changed ? " stays as it was" : " changes"));
+                throw Wrong(sign::kValues, "visibility-of-dq", "{}dq of {}{}", start,
+                            Name{named("query head", b, h)}, h == changed ? " stays as it was" : " changes");
             for (Index g = 0; g < kv_heads; ++g) {
               const bool own = b == 0 && changed / (count / kv_heads) == g;
               if (same(before.dkv.k, after.dkv.k, b, g) == own ||
                   same(before.dkv.v, after.dkv.v, b, g) == own)
-                throw Wrong(start + "dk or dv of " + named("KV head", b, g) +
-                            (own ? " stays as it was" : " changes"));
+                throw Wrong(sign::kValues, "visibility-of-dkv", "{}dk or dv of {}{}", start,
+                            Name{named("KV head", b, g)}, own ? " stays as it was" : " changes");
             }
           }
         }

@@ -115,12 +115,6 @@ struct Arguments {
 template <class T>
 using KernelOf = std::conditional_t<std::is_same_v<T, double>, MultiplyPanel, MultiplyPanelFloat>;
 
-std::string text(double number) {
-  char digits[32];
-  std::snprintf(digits, sizeof digits, "%.9g", number);
-  return std::isnan(number) ? "NaN" : digits;
-}
-
 // Calls the student's kernel and compares every element of c, the gaps included.
 template <class T>
 std::uint32_t require_product(Trial& trial, const Product& product, Numbers numbers = Numbers::kWhole) {
@@ -129,15 +123,17 @@ std::uint32_t require_product(Trial& trial, const Product& product, Numbers numb
   const long double tolerance = std::is_same_v<T, double> ? 1e-12L : 1e-5L;
   const auto first_behind = a.c.begin() + product.columns * (a.width + product.c_gap);
   if (std::any_of(first_behind, a.c.end(), [](T x) { return x != static_cast<T>(kNobodys); }))
-    throw Wrong(product.name() + ": you wrote behind the last row of c, where nothing of it lies");
+    throw Wrong(sign::kValues, "after-the-last-row",
+                "{}: you wrote behind the last row of c, where nothing of it lies", product.name());
   for (Index n = 0; n < product.columns; ++n)
     for (Index w = 0; w < a.width + product.c_gap; ++w) {
       const std::string where = product.name() + ": row " + std::to_string(n) + " of c, ";
       const double got = static_cast<double>(a.at_c(n, w));
       if (w >= a.width) {
         if (got != kNobodys)
-          throw Wrong(where + std::to_string(w - a.width + 1) + " behind its last number: that belongs to " +
-                      "nobody, and you wrote there (here " + text(got) + ")");
+          throw Wrong(sign::kValues, "after-the-last-number",
+                      "{}{} behind its last number: that belongs to nobody, and you wrote there (here {})",
+                      where, w - a.width + 1, text_of(got));
         continue;
       }
       long double want = product.start == Start::kKeep ? before.at_c(n, w) : T(0), scale = std::fabs(want);
@@ -148,11 +144,11 @@ std::uint32_t require_product(Trial& trial, const Product& product, Numbers numb
       }
       const long double allowed = numbers == Numbers::kWhole ? 0 : tolerance * scale;
       if (std::isnan(got))
-        throw Wrong(where + Lane<T>(w).half() + " is NaN (here " + Lane<T>(w).name() + ", which must be " +
-                    text(static_cast<double>(want)) + ")");
+        throw Wrong(sign::kValues, "no-number", "{}{} is NaN (here {}, which must be {})", where,
+                    Name{Lane<T>(w).half()}, Lane<T>(w).name(), text_of(static_cast<double>(want)));
       if (!(std::fabs(got - want) <= allowed))
-        throw Wrong(where + Lane<T>(w).name() + " is " + text(got) + ", and must be " +
-                    text(static_cast<double>(want)));
+        throw Wrong(sign::kValues, "number", "{}{} is {}, and must be {}", where, Lane<T>(w).name(),
+                    digits_of(got), digits_of(static_cast<double>(want)));
     }
   return answer.changed;
 }
@@ -278,8 +274,8 @@ const Check kInputsUnchanged{
       const std::uint32_t changed = require_product<double>(trial, {5, kTileColumns, kTile});
       for (std::size_t i = 0; i < std::size(kNames); ++i)
         if ((changed >> i & 1) != 0)
-          throw Wrong(sign::kInput,
-                      std::string("your kernel changed ") + kNames[i] + ", which it may only read");
+          throw Wrong(sign::kInput, "argument-changed", "your kernel changed {}, which it may only read",
+                      Name{kNames[i]});
     }},
 };
 
@@ -349,10 +345,10 @@ class Timed {
         std::ranges::mismatch(got, want, [=](double a, double b) { return std::fabs(a - b) <= allowed; }).in1;
     if (differs == got.end()) return;
     const Index at = differs - got.begin(), w = at % c_step_;
-    throw Wrong("depth " + std::to_string(depth_) + ", " + counted(columns_, "column") + ", timed: row " +
-                std::to_string(at / c_step_) + " of c, " +
-                (w < kWidth ? Lane<double>(w).name() : "behind its last number") + " is " + text(*differs) +
-                ", and must be " + text(want[static_cast<std::size_t>(at)]));
+    throw Wrong(sign::kValues, "timed-number", "depth {}, {}, timed: row {} of c, {} is {}, and must be {}",
+                depth_, Shown{static_cast<double>(columns_), counted(columns_, "column")}, at / c_step_,
+                w < kWidth ? Lane<double>(w).name() : "behind its last number", digits_of(*differs),
+                digits_of(want[static_cast<std::size_t>(at)]));
   }
 
  private:
@@ -403,9 +399,10 @@ const Check kSpeed{
       trial.note({"your kernel", 1e-9 / own, {}, "GFLOP/s"});
       trial.note({"the library's", 1e-9 / library, {}, "GFLOP/s"});
       if (!(own <= kSlowest * library))
-        throw Wrong(sign::kCounts, "your kernel takes " + text(std::round(10 * own / library) / 10) +
-                                       " times as long as the library's, in the same run; " + text(kSlowest) +
-                                       " times is allowed");
+        throw Wrong(
+            sign::kCounts, "too-slow",
+            "your kernel takes {} times as long as the library's, in the same run; {} times is allowed",
+            text_of(std::round(10 * own / library) / 10), text_of(kSlowest));
     }},
 };
 

@@ -169,10 +169,10 @@ const Check kFetchedOnce{
           {"bytes that the threads of the first kernel ask of global memory, the mask beside theory's tiles",
            bytes, needed, "B"});
       if (!(bytes <= 2 * needed))  // begin and end are read as well
-        throw Wrong(sign::kCounts,
-                    "the threads of the first kernel read " + std::to_string(static_cast<long>(bytes)) +
-                        " bytes of global memory; " + std::to_string(static_cast<long>(needed)) +
-                        " for the tiles, and some for begin and end, are enough");
+        throw Wrong(sign::kCounts, "too-many-bytes",
+                    "the threads of the first kernel read {} bytes of global memory; {} for the tiles, and "
+                    "some for begin and end, are enough",
+                    static_cast<long>(bytes), static_cast<long>(needed));
     }},
 };
 
@@ -187,7 +187,7 @@ const Check kBanks{
       const std::vector<MovedByLine> lines = moved_by_scores(trial).lines;
       require_fewest_passes("", lines, "lanes of a warp");
       if (std::ranges::none_of(lines, &MovedByLine::shared))
-        throw Wrong(sign::kCounts, "the first kernel touches no shared memory");
+        throw Wrong(sign::kCounts, "no-shared-memory", "the first kernel touches no shared memory");
     }},
 };
 

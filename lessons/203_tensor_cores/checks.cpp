@@ -115,9 +115,10 @@ const Check kScores{
         const std::string got = whose("k", run.max()[static_cast<std::size_t>(a)]),
                           want = whose("k", named(b, column_of(a)));
         if (got != want)
-          throw Wrong(run.name() + ": S of " + place(a, "key", b) + " is " + got + ", and must be " + want +
-                      ": row " + std::to_string(a) + " of q is 1 in column " + std::to_string(column_of(a)) +
-                      " and 0 elsewhere");
+          throw Wrong(sign::kValues, "place-of-score",
+                      "{}: S of {} is {}, and must be {}: row {} of q is 1 in column {} and 0 elsewhere",
+                      run.name(), place(a, "key", b), Name{got}, want, a, column_of(a))
+              .knowing({b});
       });
     }},
 };
@@ -153,9 +154,10 @@ const Check kValues{
         for (Index d = 0; d < kColumns; ++d) {
           const double got = run.out()[static_cast<std::size_t>(a * kColumns + d)];
           if (got != named(b, d))
-            throw Wrong(run.name() + ": O of " + place(a, "column", d) + " is " + whose("v", got) +
-                        ", and must be " + whose("v", named(b, d)) + ": row " + std::to_string(a) +
-                        " sees key " + std::to_string(b) + " alone");
+            throw Wrong(sign::kValues, "place-of-output",
+                        "{}: O of {} is {}, and must be {}: row {} sees key {} alone", run.name(),
+                        place(a, "column", d), Name{whose("v", got)}, whose("v", named(b, d)), a, b)
+                .knowing({d});
         }
       });
       for (const HeadShape& shape : {HeadShape{64, 64, 64}, {70, 150, 128}, {20, 9, 40}}) {
@@ -166,10 +168,11 @@ const Check kValues{
         const auto v = head_of<float>(run.inputs().v, 0, 0);
         for (Index i = 0; i < shape.rows * width; ++i)
           if (run.out()[static_cast<std::size_t>(i)] != v(key(i / width), i % width))
-            throw Wrong(run.name() + ": O of " + place(i / width, "column", i % width) + " is " +
-                        std::to_string(run.out()[static_cast<std::size_t>(i)]) + ", and must be " +
-                        std::to_string(v(key(i / width), i % width)) + ", that of v's row " +
-                        std::to_string(key(i / width)));
+            throw Wrong(sign::kValues, "row-of-output",
+                        "{}: O of {} is {}, and must be {}, that of v's row {}", run.name(),
+                        place(i / width, "column", i % width), run.out()[static_cast<std::size_t>(i)],
+                        v(key(i / width), i % width), key(i / width))
+                .knowing({i / width, i % width});
       }
     }},
 };
@@ -205,11 +208,10 @@ void require_powers(Trial& trial, const HeadShape& shape, const Seen& seen) {
         want += std::ldexp(head.v()(b, d), largest - power(b, shape.keys).n);
       const double got = run.out()[static_cast<std::size_t>(a * shape.head_dim + d)];
       if (!(std::fabs(got - want) <= 1e-3))
-        throw Wrong(std::isfinite(got) ? sign::kValues : sign::kNoNumber,
-                    run.name() + ": O of " + place(a, "column", d) + " is " + std::to_string(got) +
-                        ", and must be " + std::to_string(want) + ": the weights of keys " +
-                        std::to_string(first) + " to " + std::to_string(last - 1) +
-                        ", rounded to bf16, are powers of two");
+        throw Wrong(sign_of(got), "powers-of-two",
+                    "{}: O of {} is {}, and must be {}: the weights of keys {} to {}, rounded to bf16, are "
+                    "powers of two",
+                    run.name(), place(a, "column", d), got, want, first, last - 1);
     }
   }
 }
@@ -243,9 +245,9 @@ const Check kFloat32Sums{
       KernelHead run = after_step(trial, head);
       for (const float got : run.out())
         if (got != kKeys * kValue)
-          throw Wrong(run.name() + ": O, the sum of " + std::to_string(kKeys) + " times " +
-                      std::to_string(kValue) + ", is " + std::to_string(got) + ", and float32 has " +
-                      std::to_string(kKeys * kValue) + " exactly");
+          throw Wrong(sign::kValues, "not-exact",
+                      "{}: O, the sum of {} times {}, is {}, and float32 has {} exactly", run.name(), kKeys,
+                      kValue, got, kKeys * kValue);
     }},
 };
 
@@ -340,22 +342,22 @@ const Check kTensorCores{
       trial.note({"bytes that it reads of shared memory", static_cast<double>(bytes),
                   static_cast<double>(kNeeded), "B"});
       if (products != kProducts)
-        throw Wrong(sign::kCounts, head.name() + ": the two products take " + std::to_string(kProducts) +
-                                       " mma of a warp, 16 x 8 x 16 each, and your kernel makes " +
-                                       std::to_string(products) +
-                                       (products < kProducts ? ": the rest is multiplied without tensor cores"
-                                                             : ": some are made twice"));
+        throw Wrong(
+            sign::kCounts, "products",
+            "{}: the two products take {} mma of a warp, 16 x 8 x 16 each, and your kernel makes {}{}",
+            head.name(), kProducts, products,
+            products < kProducts ? ": the rest is multiplied without tensor cores" : ": some are made twice");
       if (bytes > kNeeded)
-        throw Wrong(sign::kCounts,
-                    head.name() + ": your kernel reads " + std::to_string(bytes) +
-                        " bytes of shared memory; " + std::to_string(kNeeded) +
-                        " are enough, where each fragment is loaded once for each tile of keys");
+        throw Wrong(sign::kCounts, "too-many-bytes",
+                    "{}: your kernel reads {} bytes of shared memory; {} are enough, where each fragment is "
+                    "loaded once for each tile of keys",
+                    head.name(), bytes, kNeeded);
       constexpr std::uint64_t kOfKeys = kKeyTiles * 2 * kWarps * kTile * kWidth * kBytes;
       if (bytes < kOfKeys)
-        throw Wrong(sign::kCounts, head.name() + ": your kernel reads " + std::to_string(bytes) +
-                                       " bytes of shared memory, and the fragments of K and V have " +
-                                       std::to_string(kOfKeys) +
-                                       ": what it multiplies is not what ldmatrix brings");
+        throw Wrong(sign::kCounts, "too-few-bytes",
+                    "{}: your kernel reads {} bytes of shared memory, and the fragments of K and V have {}: "
+                    "what it multiplies is not what ldmatrix brings",
+                    head.name(), bytes, kOfKeys);
     }},
 };
 

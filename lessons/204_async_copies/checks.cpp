@@ -212,17 +212,16 @@ const Check kAhead{
       trial.note({"mma while a copy is under way", static_cast<double>(work.ahead),
                   static_cast<double>(want_ahead), ""});
       if (work.copied < want.copied || work.stored > 0)
-        throw Wrong(sign::kCounts,
-                    head.name() + ": of the " + std::to_string(want.copied) +
-                        " bytes of q, K and V your kernel brings " + std::to_string(work.copied) +
-                        " into shared memory by cp.async and stores " + std::to_string(work.stored) +
-                        ", for which a thread must wait until it has them in registers");
+        throw Wrong(sign::kCounts, "not-copied",
+                    "{}: of the {} bytes of q, K and V your kernel brings {} into shared memory by cp.async "
+                    "and stores {}, for which a thread must wait until it has them in registers",
+                    head.name(), want.copied, work.copied, work.stored);
       if (work.ahead < want_ahead)
-        throw Wrong(sign::kCounts, head.name() + ": all mma but those of the last tile of keys, " +
-                                       std::to_string(want_ahead) +
-                                       ", can be made while the next tile is copied, and yours makes " +
-                                       std::to_string(work.ahead) +
-                                       " of them while a copy is under way: start it before you multiply");
+        throw Wrong(
+            sign::kCounts, "not-ahead",
+            "{}: all mma but those of the last tile of keys, {}, can be made while the next tile is copied, "
+            "and yours makes {} of them while a copy is under way: start it before you multiply",
+            head.name(), want_ahead, work.ahead);
     }},
 };
 
@@ -245,15 +244,15 @@ const Check kBanks{
 void require_no_more(Trial& trial, KernelHead head) {
   const Work work = counted(trial, head), want = needed(head.ranges(), head.problem().head_dim);
   if (work.copied + work.stored > want.copied)
-    throw Wrong(sign::kCounts, head.name() + ": your kernel brings " +
-                                   std::to_string(work.copied + work.stored) + " bytes into shared memory; " +
-                                   std::to_string(want.copied) +
-                                   " are q and the tiles from the first to the last key that a row of the "
-                                   "thread block sees");
+    throw Wrong(sign::kCounts, "too-many-bytes",
+                "{}: your kernel brings {} bytes into shared memory; {} are q and the tiles from the first "
+                "to the last key that a row of the thread block sees",
+                head.name(), work.copied + work.stored, want.copied);
   if (work.products > want.products)
-    throw Wrong(sign::kCounts, head.name() + ": your kernel makes " + std::to_string(work.products) +
-                                   " mma, and " + std::to_string(want.products) +
-                                   " are those of warps with a row that sees a key of the tile");
+    throw Wrong(
+        sign::kCounts, "too-many-products",
+        "{}: your kernel makes {} mma, and {} are those of warps with a row that sees a key of the tile",
+        head.name(), work.products, want.products);
 }
 
 const Check kSkipped{

@@ -313,12 +313,14 @@ const Check kMovedOnce{
         trial.note({"bytes that " + who + " asks for or writes, those of rows beside theory's of O",
                     moved.bytes, moved.of_o, "B"});
         if (!(moved.bytes <= 1.25 * moved.of_o))  // m and l as well
-          throw Wrong(sign::kCounts, who + " asks for and writes " + whole(moved.bytes) + " bytes; " +
-                                         whole(moved.of_o) + " for O, and some for m and l, are enough");
+          throw Wrong(sign::kCounts, "too-many-bytes",
+                      "{} asks for and writes {} bytes; {} for O, and some for m and l, are enough",
+                      Name{who}, Shown{moved.bytes, whole(moved.bytes)}, whole(moved.of_o));
         if (!(moved.sectors <= 1.1 * moved.fewest))
-          throw Wrong(sign::kCounts, who + " moves " + whole(moved.sectors) + " sectors of 32 bytes, and " +
-                                         whole(moved.fewest) +
-                                         " would do: neighbouring lanes are not at neighbouring places");
+          throw Wrong(sign::kCounts, "scattered",
+                      "{} moves {} sectors of 32 bytes, and {} would do: neighbouring lanes are not at "
+                      "neighbouring places",
+                      Name{who}, Shown{moved.sectors, whole(moved.sectors)}, whole(moved.fewest));
       }
     }},
 };

@@ -116,17 +116,18 @@ void require_moved(Trial& trial, Which kernel, Index tokens, const Mask& mask) {
                   described(mask) + "), lse, delta and the mask beside theory's tiles and gradients",
               static_cast<double>(work.read), static_cast<double>(want.read), "B"});
   if (work.written != want.written)
-    throw Wrong(sign::kCounts, who + " writes " + std::to_string(work.written) +
-                                   " bytes of global memory, and " + std::to_string(want.written) +
-                                   " are its gradients, each number once");
+    throw Wrong(sign::kCounts, "bytes-written",
+                "{} writes {} bytes of global memory, and {} are its gradients, each number once", who,
+                work.written, want.written);
   if (work.read > want.read + want.of_rows)
-    throw Wrong(sign::kCounts, who + " reads " + std::to_string(work.read) + " bytes of global memory; " +
-                                   std::to_string(want.read) + " are the own tiles once, the other ones " +
-                                   "that are seen each time that they pass by, and the gradients, and " +
-                                   std::to_string(want.of_rows) + " will do for lse, delta and the mask");
+    throw Wrong(sign::kCounts, "too-many-bytes",
+                "{} reads {} bytes of global memory; {} are the own tiles once, the other ones that are seen "
+                "each time that they pass by, and the gradients, and {} will do for lse, delta and the mask",
+                who, work.read, want.read, want.of_rows);
   if (work.read < want.read)
-    throw Wrong(sign::kCounts, who + " reads " + std::to_string(work.read) + " bytes of global memory, and " +
-                                   std::to_string(want.read) + " are needed: who has read the rest?");
+    throw Wrong(sign::kCounts, "too-few-bytes",
+                "{} reads {} bytes of global memory, and {} are needed: who has read the rest?", who,
+                work.read, want.read);
 }
 
 void require_products(Trial& trial, Which kernel) {
@@ -140,12 +141,11 @@ void require_products(Trial& trial, Which kernel) {
   const std::string who = head.name() + ": " + kKernelNames[static_cast<int>(kernel)];
   trial.note({std::string("bytes of shared memory that ") + kKernelNames[static_cast<int>(kernel)] + " reads",
               static_cast<double>(read), static_cast<double>(want), "B"});
-  if (read == 0) throw Wrong(sign::kCounts, who + " reads no shared memory");
+  if (read == 0) throw Wrong(sign::kCounts, "no-shared-memory", "{} reads no shared memory", who);
   if (read > want * 21 / 20)
-    throw Wrong(sign::kCounts, who + " reads " + std::to_string(read) + " bytes of shared memory; " +
-                                   std::to_string(want) + " are enough for " +
-                                   (kernel == Which::kDq ? "three" : "four") +
-                                   " products of each pair of tiles");
+    throw Wrong(sign::kCounts, "too-many-shared-bytes",
+                "{} reads {} bytes of shared memory; {} are enough for {} products of each pair of tiles",
+                who, read, want, kernel == Which::kDq ? "three" : "four");
   require_fewest_passes(who + ": ", moved, "lanes of a warp");
 }
 
@@ -164,8 +164,8 @@ const Check kOnlyDq{
       const Work work = moved_by(trial, counted, Which::kDq);
       counted.require_gradients(rule, {"dq"});
       if (work.written == 0)
-        throw Wrong(sign::kCounts,
-                    counted.name() + ": dq is there, and the first kernel has written nothing");
+        throw Wrong(sign::kCounts, "nothing-written",
+                    "{}: dq is there, and the first kernel has written nothing", counted.name());
       require_sizes(trial, {{32, 32, 64}, {5, 9, 40}, {32, 32, 128}}, {.order = 1, .launches = 1}, {"dq"});
     }},
 };

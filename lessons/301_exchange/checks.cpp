@@ -70,24 +70,35 @@ Run run(Trial& trial, const std::string& label, Ring& ring, Delivery delivery = 
 
 std::string place(int rank) { return "rank " + std::to_string(rank); }
 
-// What rank `rank` holds instead of the message of `from`.
-std::string instead(const Ring& ring, int rank, const Bytes& want) {
-  const Bytes& in = ring[static_cast<std::size_t>(rank)].in;
+// What rank `rank` holds instead of the message that it must hold.
+Wrong instead(const Ring& ring, int rank, const Bytes& want) {
+  const Side& side = ring[static_cast<std::size_t>(rank)];
+  const Bytes& in = side.in;
   for (std::size_t other = 0; other < ring.size(); ++other)
-    if (!in.empty() && in == ring[other].out) return "holds the message of " + place(static_cast<int>(other));
+    if (!in.empty() && in == ring[other].out)
+      return {sign::kValues,
+              "other-message",
+              "rank {} holds the message of rank {}, and must hold the message of rank {}",
+              rank,
+              other,
+              side.recv_rank};
   const auto differs = std::ranges::mismatch(in, want).in1;
   const auto at = static_cast<std::size_t>(differs - in.begin());
-  return "has a wrong byte " + std::to_string(at) + " of " + std::to_string(in.size()) +
-         (*differs == kUntouched ? " (it was never written)" : "");
+  return {sign::kValues,
+          "wrong-byte",
+          "rank {} has a wrong byte {} of {}{}, and must hold the message of rank {}",
+          rank,
+          at,
+          in.size(),
+          *differs == kUntouched ? Name{" (it was never written)"} : Name{""},
+          side.recv_rank};
 }
 
 void require_received(const std::string& label, const Ring& ring) {
   for (int rank = 0; rank < static_cast<int>(ring.size()); ++rank) {
     const Side& side = ring[static_cast<std::size_t>(rank)];
     const Bytes& want = ring[static_cast<std::size_t>(side.recv_rank)].out;
-    if (side.in != want)
-      throw Wrong(label + place(rank) + " " + instead(ring, rank, want) + ", and must hold the message of " +
-                  place(side.recv_rank));
+    if (side.in != want) throw instead(ring, rank, want).labelled(label);
   }
 }
 
@@ -146,7 +157,8 @@ const Check kOneRank{
       Ring ring = make_ring(trial, 1, kToNext, nine);
       run(trial, "1 rank: ", ring);
       if (ring[0].in != Bytes(9, kUntouched))
-        throw Wrong("1 rank: in was written, and with one rank nothing arrives");
+        throw Wrong(sign::kValues, "written-alone",
+                    "1 rank: in was written, and with one rank nothing arrives");
     }},
 };
 
@@ -210,10 +222,8 @@ const Check kExactBytes{
           for (int to = 0; to < n; ++to) {
             const Index want = to == (from + 1) % n ? 3 + from : 0;
             if (world.moved(from, to) != want)
-              throw Wrong(sign::kCounts, label + place(from) + " sends " +
-                                             std::to_string(world.moved(from, to)) + " bytes to " +
-                                             place(to) + ", and its message there has " +
-                                             std::to_string(want));
+              throw Wrong(sign::kCounts, "bytes", "{}{} sends {} bytes to {}, and its message there has {}",
+                          label, place(from), world.moved(from, to), place(to), want);
           }
       }
     }},
@@ -232,8 +242,8 @@ const Check kOnlyInIsWritten{
         const Run done = run(trial, label, ring);
         for (int rank = 0; rank < n; ++rank)
           if (done.changed[static_cast<std::size_t>(rank)] != 0)
-            throw Wrong(sign::kInput,
-                        label + place(rank) + " changed what it hands on, which it may only read");
+            throw Wrong(sign::kInput, "argument-changed",
+                        "{}{} changed what it hands on, which it may only read", label, place(rank));
       }
     }},
 };
@@ -254,8 +264,9 @@ const Check kAllTheWayRound{
         }
         for (int rank = 0; rank < n; ++rank)
           if (ring[static_cast<std::size_t>(rank)].out != first[static_cast<std::size_t>(rank)].out)
-            throw Wrong(described(ring, kToNext) + "after " + std::to_string(n) + " exchanges in a row " +
-                        place(rank) + " does not have its own message back");
+            throw Wrong(sign::kValues, "not-back",
+                        "{}after {} exchanges in a row {} does not have its own message back",
+                        described(ring, kToNext), n, place(rank));
       }
     }},
 };
@@ -282,8 +293,7 @@ const Check kPhases{
         trial.note({"phases, " + std::to_string(n) + " ranks", static_cast<double>(got),
                     static_cast<double>(want), ""});
         if (got > want)
-          throw Wrong(sign::kCounts, std::to_string(n) + " ranks take " + std::to_string(got) +
-                                         " phases, and " + std::to_string(want) + " are enough");
+          throw Wrong(sign::kCounts, "phases", "{} ranks take {} phases, and {} are enough", n, got, want);
       }
     }},
 };
@@ -301,9 +311,10 @@ const Check kOneAtATime{
         const std::vector<int> under_way = run(trial, label, ring).world.under_way;
         for (int rank = 0; rank < n; ++rank)
           if (const int most = under_way[static_cast<std::size_t>(rank)]; most > 1)
-            throw Wrong(sign::kCounts,
-                        label + place(rank) + " has " + std::to_string(most) +
-                            " messages under way at once: it must wait for one before it starts another");
+            throw Wrong(
+                sign::kCounts, "at-once",
+                "{}{} has {} messages under way at once: it must wait for one before it starts another",
+                label, place(rank), most);
       }
     }},
 };

@@ -3,7 +3,6 @@
 // at as it ends, m + log l, so any running maximum that leaves the same softmax is right.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <functional>
 #include <limits>
 
@@ -73,24 +72,17 @@ Run run(Trial& trial, const std::string& label, const Dealt& dealt, Delivery del
   });
   for (std::size_t r = 0; r < dealt.size(); ++r)
     if (run.answers[r].result.size() != static_cast<std::size_t>(dealt[r].rows))
-      throw Wrong(label + place(r) + " returns " + std::to_string(run.answers[r].result.size()) +
-                  " states, one for each of " + std::to_string(dealt[r].rows) + " rows is asked for");
+      throw Wrong(sign::kValues, "states", "{}{} returns {} states, one for each of {} rows is asked for",
+                  label, place(r), run.answers[r].result.size(), dealt[r].rows);
   return run;
-}
-
-std::string text(double number) {
-  if (std::isnan(number)) return "NaN";
-  char digits[32];
-  std::snprintf(digits, sizeof digits, "%.10g", number);
-  return digits;
 }
 
 void require_close(const std::string& where, double got, long double want, long double scale) {
   const long double error = std::fabs(static_cast<long double>(got) - want);
   if (got == static_cast<double>(want) || error <= kTolerance * scale) return;  // NaN fails both
-  throw Wrong(std::isfinite(got) ? sign::kValues : sign::kNoNumber,
-              where + " is " + text(got) + ", and must be " + text(static_cast<double>(want)) +
-                  (std::isnan(got) ? " (weights are full of NaN until you write them)" : ""));
+  throw Wrong(sign_of(got), "number", "{} is {}, and must be {}{}", where, digits_of(got),
+              digits_of(static_cast<double>(want)),
+              std::isnan(got) ? " (weights are full of NaN until you write them)" : "");
 }
 
 // Softmax of row i over the columns of all ranks. The scale of a weight carries the condition of its score.
@@ -133,8 +125,9 @@ void require_states(const std::string& label, const Dealt& dealt, const Run& run
       const std::string where = label + place(r) + ", row " + std::to_string(i) + ": ";
       if (row.max == kHidden) {
         if (state.max != kHidden || state.sum != 0)
-          throw Wrong(where + "nobody has a score, and the state is (" + text(state.max) + ", " +
-                      text(state.sum) + ") in place of (-inf, 0)");
+          throw Wrong(sign::kValues, "state-of-nothing",
+                      "{}nobody has a score, and the state is ({}, {}) instead of (-inf, 0)", where,
+                      digits_of(state.max), digits_of(state.sum));
         continue;
       }
       require_close(where + "m + log l", state.max + std::log(state.sum), row.max + std::log(row.sum),
@@ -265,7 +258,7 @@ const Check kExtreme{
         for (std::size_t r = 0; r < dealt.size(); ++r)
           for (Index i = 0; i < 2; ++i)  // the last row stays ordinary: each row has a maximum of its own
             for (Index j = 0; j < 3; ++j) dealt[r].score(i, j) += r == 0 ? first : others;
-        require_right(trial, dealt, {}, "scores near " + text(first) + " and " + text(others) + ": ");
+        require_right(trial, dealt, {}, "scores near " + text_of(first) + " and " + text_of(others) + ": ");
       }
     }},
 };
@@ -320,8 +313,9 @@ const Check kSameBits{
           for (std::size_t i = 0; i < 40; ++i) {
             const State &a = result.answers[0].result[i], &b = result.answers[r].result[i];
             if (std::memcmp(&a, &b, sizeof a) != 0)
-              throw Wrong(label + "row " + std::to_string(i) + " has another state on rank 0 than on " +
-                          place(r) + ": their sums differ by " + text(std::fabs(a.sum - b.sum)));
+              throw Wrong(sign::kValues, "states-differ",
+                          "{}row {} has another state on rank 0 than on {}: their sums differ by {}", label,
+                          i, place(r), digits_of(std::fabs(a.sum - b.sum)));
           }
       }
     }},
@@ -354,8 +348,8 @@ const Check kScoresUnchanged{
       const Run result = run(trial, described(dealt), dealt);
       for (std::size_t r = 0; r < dealt.size(); ++r)
         if (result.answers[r].changed != 0)
-          throw Wrong(sign::kInput,
-                      described(dealt) + place(r) + " changed its scores, which it may only read");
+          throw Wrong(sign::kInput, "argument-changed", "{}{} changed its scores, which it may only read",
+                      described(dealt), place(r));
     }},
 };
 
@@ -387,13 +381,15 @@ const Check kOnlyStates{
       trial.note({"bytes sent by the busiest of 4 ranks, 3 rows", static_cast<double>(few),
                   static_cast<double>((kRanks - 1) * kRows * kState), "B"});
       if (many != few)
-        throw Wrong(sign::kCounts, "with 60 columns a rank sends " + std::to_string(many) +
-                                       " bytes, with 2 columns " + std::to_string(few) +
-                                       "; a state has two numbers, however many columns it stands for");
+        throw Wrong(sign::kCounts, "bytes-by-columns",
+                    "with 60 columns a rank sends {} bytes, with 2 columns {}; a state has two numbers, "
+                    "however many columns it stands for",
+                    many, few);
       if (few > most)
-        throw Wrong(sign::kCounts, "a rank sends " + std::to_string(few) +
-                                       " bytes for 3 rows on 4 ranks, and " + std::to_string(most) +
-                                       " are enough for every way of doing it");
+        throw Wrong(
+            sign::kCounts, "too-many-bytes",
+            "a rank sends {} bytes for 3 rows on 4 ranks, and {} are enough for every way of doing it", few,
+            most);
     }},
 };
 
@@ -414,9 +410,9 @@ const Check kTogether{
       const int one = phases(1), many = phases(20);
       trial.note({"phases, 4 ranks", static_cast<double>(one), 2.0, ""});
       if (many > one)
-        throw Wrong(sign::kCounts, "1 row takes " + std::to_string(one) + " phases, 20 rows take " +
-                                       std::to_string(many) +
-                                       "; the states of all rows fit into one message");
+        throw Wrong(sign::kCounts, "phases",
+                    "1 row takes {} phases, 20 rows take {}; the states of all rows fit into one message",
+                    one, many);
     }},
 };
 

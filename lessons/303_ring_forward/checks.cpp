@@ -223,7 +223,7 @@ void require_bytes(Trial& trial, const Case& c) {
   const int exchanges = hops(c.problem);
   const RingRun run = run_ring(trial, c);
   const auto theory = ring_bytes(c.problem, exchanges, 1);
-  const std::string sentence = difference(run.world, theory);
+  const std::optional<Wrong> other = other_bytes(run.world, theory);
   const auto n = static_cast<std::size_t>(c.problem.world_size);
   const auto sent = [&](const std::vector<Index>& bytes) {
     Index sum = 0;
@@ -231,9 +231,9 @@ void require_bytes(Trial& trial, const Case& c) {
     return static_cast<double>(sum);
   };
   trial.note({"bytes sent by rank 0, " + c.name, sent(run.world.bytes), sent(theory), "B"});
-  if (sentence.empty() || difference(run.world, ring_bytes(c.problem, exchanges, -1)).empty()) return;
-  wrong(c, sentence + " (exchanges of one KV block of float64: " + std::to_string(exchanges) + ")",
-        sign::kCounts);
+  if (!other || !other_bytes(run.world, ring_bytes(c.problem, exchanges, -1))) return;
+  throw other->labelled(c.name + ": ")
+      .followed_by(" (exchanges of one KV block of float64: " + std::to_string(exchanges) + ")");
 }
 
 const Check kExactBytes{
@@ -280,16 +280,17 @@ const Check kLastBlock{
         const int n = c.problem.world_size, exchanges = hops(c.problem);
         for (int rank = 0; rank < n; ++rank) {
           const KvBlock& last = run.answers[static_cast<std::size_t>(rank)].result.last;
-          const std::string who = "rank " + std::to_string(rank);
           if (exchanges == 0) {
             if (!last.k.empty() || !last.v.empty())
-              wrong(c, who + " returns a last block, and nothing was exchanged");
+              throw Wrong(sign::kValues, "last-of-none",
+                          "{}: rank {} returns a last block, and nothing was exchanged", c.name, rank);
             continue;
           }
           const int owner = (rank - exchanges + n) % n;
           if (!same(last.k, scatter(inputs.k, c.problem.sharding(), owner)) ||
               !same(last.v, scatter(inputs.v, c.problem.sharding(), owner)))
-            wrong(c, who + " must return the block of rank " + std::to_string(owner) + " as its last one");
+            throw Wrong(sign::kValues, "other-last",
+                        "{}: rank {} must return the block of rank {} as its last one", c.name, rank, owner);
         }
       }
     }},

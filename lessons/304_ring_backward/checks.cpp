@@ -235,7 +235,8 @@ const Check kRepeatable{
         const Case c = make(trial, 3, causal_mask());
         const RingBackwardRun once = require_right_backward(trial, c, schedule);
         if (run_ring_backward(trial, c, schedule).world.replies != once.world.replies)
-          wrong(once.c, "a second call with the same arguments gives other gradients");
+          throw Wrong(sign::kValues, "other-bits",
+                      "{}: a second call with the same arguments gives other gradients", once.c.name);
       }
     }},
 };
@@ -271,19 +272,19 @@ void require_bytes(Trial& trial, const Case& c) {
   for (const Schedule schedule : kBoth) {
     const RingBackwardRun run = run_ring_backward(trial, c, schedule);
     const std::vector<Index> theory = ring_backward_bytes(c.problem, schedule);
-    const std::string sentence = difference(run.world, theory);
+    const std::optional<Wrong> other = other_bytes(run.world, theory);
     trial.note({"bytes sent by rank 0, " + run.c.name,
                 static_cast<double>(sent_by_rank_0(run.world.bytes, n)),
                 static_cast<double>(sent_by_rank_0(theory, n)), "B"});
     // With the own block first, either direction is as good as the other.
-    if (sentence.empty() || (schedule == Schedule::kForward &&
-                             difference(run.world, ring_backward_bytes(c.problem, schedule, -1)).empty()))
+    if (!other || (schedule == Schedule::kForward &&
+                   !other_bytes(run.world, ring_backward_bytes(c.problem, schedule, -1))))
       continue;
-    wrong(run.c,
-          sentence + " (hops of a KV block of float64: " + std::to_string(hops(c.problem)) +
-              ", of its gradients: " + std::to_string(hops(c.problem)) +
-              (schedule == Schedule::kForward && hops(c.problem) > 0 ? " and one message home)" : ")"),
-          sign::kCounts);
+    throw other->labelled(run.c.name + ": ")
+        .followed_by(
+            " (hops of a KV block of float64: " + std::to_string(hops(c.problem)) +
+            ", of its gradients: " + std::to_string(hops(c.problem)) +
+            (schedule == Schedule::kForward && hops(c.problem) > 0 ? " and one message home)" : ")"));
   }
 }
 

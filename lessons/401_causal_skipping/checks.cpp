@@ -2,7 +2,6 @@
 // the oracle's mask predicate, over all N steps of a ring; nothing is taken from key ranges.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "exercise.hpp"
 #include "judge/checks/lesson.hpp"
@@ -51,12 +50,6 @@ std::vector<Index> by_rank(const Steps& steps) {
 
 // ---- the comparisons
 
-std::string text(double number) {
-  char digits[32];
-  std::snprintf(digits, sizeof digits, "%.10g", number);
-  return digits;
-}
-
 std::string text(const std::vector<Index>& list) {
   std::string result;
   for (const Index number : list) result += (result.empty() ? "" : ", ") + std::to_string(number);
@@ -68,8 +61,10 @@ std::string name_of_problem(const Problem& p) {
          described(p.mask) + " s=" + std::to_string(p.shape.seqlen);
 }
 
-[[noreturn]] void wrong(const Problem& problem, const std::string& sentence, char how = sign::kValues) {
-  throw Wrong(how, name_of_problem(problem) + ": " + sentence);
+template <class... Facts>
+[[noreturn]] void wrong(const Problem& problem, const char* code, const char* words, Facts&&... facts) {
+  throw Wrong(sign::kValues, code, words, std::forward<Facts>(facts)...)
+      .labelled(name_of_problem(problem) + ": ");
 }
 
 RingWork work_of(Trial& trial, const Problem& problem) {
@@ -79,17 +74,16 @@ RingWork work_of(Trial& trial, const Problem& problem) {
 void require_pairs(Trial& trial, const Problem& problem) {
   const Steps got = work_of(trial, problem).pairs, want = counted(problem);
   if (got.size() != want.size())
-    wrong(problem, "pairs has " + std::to_string(got.size()) + " steps, and a ring over this problem makes " +
-                       std::to_string(want.size()));
+    wrong(problem, "steps", "pairs has {} steps, and a ring over this problem makes {}", got.size(),
+          want.size());
   for (std::size_t t = 0; t < want.size(); ++t) {
-    const std::string where = "step " + std::to_string(t);
     if (got[t].size() != want[t].size())
-      wrong(problem, where + " has " + std::to_string(got[t].size()) + " entries, and there are " +
-                         std::to_string(want[t].size()) + " ranks");
+      wrong(problem, "entries", "step {} has {} entries, and there are {} ranks", t, got[t].size(),
+            want[t].size());
     for (std::size_t rank = 0; rank < want[t].size(); ++rank)
       if (got[t][rank] != want[t][rank])
-        wrong(problem, where + ", rank " + std::to_string(rank) + ": " + std::to_string(got[t][rank]) +
-                           " pairs, and counting one by one gives " + std::to_string(want[t][rank]));
+        wrong(problem, "pairs", "step {}, rank {}: {} pairs, and counting one by one gives {}", t, rank,
+              got[t][rank], want[t][rank]);
   }
 }
 
@@ -263,8 +257,8 @@ const Check kByRank{
       for (const Problem& problem : mixture(trial)) {
         const auto got = work_of(trial, problem).by_rank, want = by_rank(counted(problem));
         if (got != want)
-          wrong(problem,
-                "by_rank is " + text(got) + ", and the columns of the table add up to " + text(want));
+          wrong(problem, "by-rank", "by_rank is {}, and the columns of the table add up to {}",
+                Name{text(got)}, Name{text(want)});
       }
     }},
 };
@@ -280,8 +274,7 @@ const Check kSkipped{
         int want = 0;
         for (const auto& step : counted(problem)) want += static_cast<int>(std::ranges::count(step, 0));
         if (got != want)
-          wrong(problem, "skipped is " + std::to_string(got) + ", and " + std::to_string(want) +
-                             " entries of the table are 0");
+          wrong(problem, "skipped", "skipped is {}, and {} entries of the table are 0", got, want);
       }
     }},
 };
@@ -297,8 +290,8 @@ const Check kCost{
         Index want = 0;
         for (const auto& step : counted(problem)) want += *std::ranges::max_element(step);
         if (got != want)
-          wrong(problem, "synchronous_cost is " + std::to_string(got) +
-                             ", and the largest entries of the steps add up to " + std::to_string(want));
+          wrong(problem, "cost", "synchronous_cost is {}, and the largest entries of the steps add up to {}",
+                got, want);
       }
     }},
 };
@@ -319,8 +312,8 @@ const Check kImbalance{
         }
         const double want = 1 - total / static_cast<double>(pairs.size()) / busiest;
         if (!(std::fabs(got - want) <= 1e-12))  // NaN fails
-          wrong(problem,
-                "imbalance is " + text(got) + ", and 1 - mean / max of " + text(pairs) + " is " + text(want));
+          wrong(problem, "imbalance", "imbalance is {}, and 1 - mean / max of {} is {}", digits_of(got),
+                Name{text(pairs)}, digits_of(want));
       }
     }},
 };
@@ -335,7 +328,9 @@ const Check kOneHead{
       const Problem problem = make_problem({2, 8, 2, 15, 4}, causal_mask(), Layout::kContiguous, 3);
       require_pairs(trial, problem);
       if (const Answer<RingWork> answer = trial.call<RingWorkExercise>(problem); answer.changed != 0)
-        wrong(problem, "your function changed the problem, which it may only read", sign::kInput);
+        throw Wrong(sign::kInput, "argument-changed",
+                    "{}: your function changed the problem, which it may only read",
+                    name_of_problem(problem));
     }},
 };
 
@@ -351,16 +346,16 @@ const Check kLong{
       const Problem problem = make(Layout::kContiguous, causal_mask(), 2 * c, 2);
       const RingWork work = work_of(trial, problem);
       if (work.pairs != Steps{{triangle, triangle}, {0, c * c}})
-        wrong(problem, "the table must be [" + text({triangle, triangle}) + ", " + text({0, c * c}) + "]");
+        wrong(problem, "table", "the table must be [{}, {}]", text({triangle, triangle}), text({0, c * c}));
       if (work.by_rank != std::vector{triangle, triangle + c * c} ||
           work.synchronous_cost != triangle + c * c)
-        wrong(problem, "rank 1 has " + std::to_string(triangle + c * c) +
-                           " pairs, which are also the cost; you return " + text(work.by_rank) + " and " +
-                           std::to_string(work.synchronous_cost));
+        wrong(problem, "sums", "rank 1 has {} pairs, which are also the cost; you return {} and {}",
+              triangle + c * c, Name{text(work.by_rank)}, work.synchronous_cost);
       if (const double want = 1 - (2.0 * static_cast<double>(triangle) + static_cast<double>(c * c)) / 2 /
                                       static_cast<double>(triangle + c * c);
           !(std::fabs(work.imbalance - want) <= 1e-12))
-        wrong(problem, "imbalance is " + text(work.imbalance) + ", and must be " + text(want));
+        wrong(problem, "imbalance", "imbalance is {}, and must be {}", digits_of(work.imbalance),
+              digits_of(want));
     }},
 };
 

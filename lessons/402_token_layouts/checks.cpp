@@ -33,15 +33,15 @@ std::string place(Layout layout, int ranks) {
 void require_position(Trial& trial, Layout layout, int ranks, int rank, Index row, Position want) {
   const Position got = trial.call<TokenPosition>(layout, ranks, rank, row).result;
   if (got != want)
-    throw Wrong(place(layout, ranks) + ": row " + std::to_string(row) + " of rank " + std::to_string(rank) +
-                " is put at position " + std::to_string(got) + ", and it is token " + std::to_string(want));
+    throw Wrong(sign::kValues, "position", "{}: row {} of rank {} is put at position {}, and it is token {}",
+                place(layout, ranks), row, rank, got, want);
 }
 
 void require_owner(Trial& trial, Layout layout, int ranks, Position position, int want) {
   const int got = trial.call<TokenOwner>(layout, ranks, position).result;
   if (got != want)
-    throw Wrong(place(layout, ranks) + ": position " + std::to_string(position) + " is given to rank " +
-                std::to_string(got) + ", and rank " + std::to_string(want) + " gets it");
+    throw Wrong(sign::kValues, "owner", "{}: position {} is given to rank {}, and rank {} gets it",
+                place(layout, ranks), position, got, want);
 }
 
 void require_positions(Trial& trial, Layout layout, int ranks, int rounds) {
@@ -176,9 +176,9 @@ const Check kThereAndBack{
           const int owner = trial.call<TokenOwner>(layout, 6, p).result;
           const Position back = trial.call<TokenPosition>(layout, 6, owner, p / 6).result;
           if (back != p)
-            throw Wrong(place(layout, 6) + ": you give position " + std::to_string(p) + " to rank " +
-                        std::to_string(owner) + ", and there row " + std::to_string(p / 6) + " is position " +
-                        std::to_string(back));
+            throw Wrong(sign::kValues, "round-trip",
+                        "{}: you give position {} to rank {}, and there row {} is position {}",
+                        place(layout, 6), p, owner, p / 6, back);
         }
     }},
 };
@@ -204,9 +204,10 @@ const Check kBalance{
           const Index apart = *std::ranges::max_element(work) - *std::ranges::min_element(work);
           const Index want = rounds % 2 == 0 ? 0 : ranks - 1;
           if (apart != want)
-            throw Wrong(place(Layout::kZigzagToken, ranks) + ", " + std::to_string(rounds) +
-                        " rounds: under a causal mask the busiest rank has " + std::to_string(apart) +
-                        " pairs more than the idlest, and it must be " + std::to_string(want));
+            throw Wrong(sign::kValues, "balance",
+                        "{}, {} rounds: under a causal mask the busiest rank has {} pairs more than the "
+                        "idlest, and it must be {}",
+                        place(Layout::kZigzagToken, ranks), rounds, apart, want);
         }
     }},
 };

@@ -34,7 +34,8 @@ std::string text(const Chunk& chunk) {
 
 void require_chunk(const std::string& where, const Chunk& got, const Chunk& want) {
   if (want.rows() == 0 && got.rows() == 0) return;  // an empty chunk is nowhere
-  if (got != want) throw Wrong(where + " is " + text(got) + ", and must be " + text(want));
+  if (got != want)
+    throw Wrong(sign::kValues, "chunk", "{} is {}, and must be {}", where, Name{text(got)}, Name{text(want)});
 }
 
 void require_cut(Trial& trial, Position seqlen, int chunks) {
@@ -219,27 +220,27 @@ const Check kEveryoneOnce{
           for (int rank = 0; rank < ranks; ++rank) {
             const ChunkPair& pair = pairs[static_cast<std::size_t>(rank)];
             if (pair.early.end > pair.late.begin && pair.early.rows() > 0 && pair.late.rows() > 0)
-              throw Wrong(owner(seqlen, ranks, rank) + " has the late chunk " + text(pair.late) +
-                          " before the early one " + text(pair.early));
+              throw Wrong(sign::kValues, "order", "{} has the late chunk {} before the early one {}",
+                          owner(seqlen, ranks, rank), Name{text(pair.late)}, Name{text(pair.early)});
             for (const Chunk& chunk : {pair.early, pair.late})
               for (Position p = chunk.begin; p < chunk.end; ++p) {
                 if (p < 0 || p >= seqlen)
-                  throw Wrong(owner(seqlen, ranks, rank) + " owns position " + std::to_string(p));
+                  throw Wrong(sign::kValues, "outside", "{} owns position {}", owner(seqlen, ranks, rank), p);
                 int& holder = owners[static_cast<std::size_t>(p)];
                 if (holder >= 0)
-                  throw Wrong(owner(seqlen, ranks, rank) + " owns position " + std::to_string(p) +
-                              ", and so does rank " + std::to_string(holder));
+                  throw Wrong(sign::kValues, "owned-twice", "{} owns position {}, and so does rank {}",
+                              owner(seqlen, ranks, rank), p, holder);
                 holder = rank;
               }
             least = std::min(least, pair.early.rows() + pair.late.rows());
             most = std::max(most, pair.early.rows() + pair.late.rows());
           }
           if (const auto nobody = std::ranges::find(owners, -1); nobody != owners.end())
-            throw Wrong(deal(seqlen, ranks) + ": nobody owns position " +
-                        std::to_string(nobody - owners.begin()));
+            throw Wrong(sign::kValues, "nobody", "{}: nobody owns position {}", deal(seqlen, ranks),
+                        nobody - owners.begin());
           if (most > least + 1)
-            throw Wrong(deal(seqlen, ranks) + ": shards of " + std::to_string(least) + " and of " +
-                        std::to_string(most) + " tokens");
+            throw Wrong(sign::kValues, "shard-sizes", "{}: shards of {} and of {} tokens",
+                        deal(seqlen, ranks), least, most);
         }
     }},
 };
@@ -263,8 +264,9 @@ const Check kBalance{
             for (Position p = std::max<Position>(chunk.begin, 0); p < std::min(chunk.end, seqlen); ++p)
               work += p + 1;
           if (work != want)
-            throw Wrong(owner(seqlen, ranks, rank) + " has " + std::to_string(work) +
-                        " pairs under a causal mask, and an equal share is " + std::to_string(want));
+            throw Wrong(sign::kValues, "causal-share",
+                        "{} has {} pairs under a causal mask, and an equal share is {}",
+                        owner(seqlen, ranks, rank), work, want);
         }
       }
     }},

@@ -210,8 +210,7 @@ void Checker::copy_arrives(const void* to, std::size_t bytes) {
 }
 
 void Checker::matrix_row(const void* row, int first_lane, int step, Place place) {
-  if (settings().check && !finding_ &&
-      find(reinterpret_cast<std::uintptr_t>(row)).kind == Region::kDevice)
+  if (settings().check && !finding_ && find(reinterpret_cast<std::uintptr_t>(row)).kind == Region::kDevice)
     finding_ = about(Mistake::kNotShared, thread_, Access::kRead, place);
   const bool counting = std::exchange(counts_, false);  // the rows count as a whole
   for (int i = 0; i < 4; ++i)

@@ -154,7 +154,7 @@ void GradientHead::require_unseen_untouched(const std::vector<std::vector<float>
     for (std::size_t i = 0; i < gradients_[g].size(); ++i)
       if (!is_seen(g == kDq ? ranges_ : by_key, i) && gradients_[g][i] != before[g][i])
         throw Wrong(sign_of(gradients_[g][i]), "unseen-touched", "{}: {} was {} and becomes {}, though {}",
-                    name_, place_of(g, i), shown(before[g][i]), shown(gradients_[g][i]),
+                    name_, place_of(g, i), digits_of(before[g][i]), digits_of(gradients_[g][i]),
                     g == kDq ? "the row sees no key" : "no row sees the key");
 }
 

@@ -38,8 +38,8 @@ void unwrap(const std::string& label, const char* name, const std::vector<float>
     if (inside)
       array[i - place(front)] = whole[i];
     else if (whole[i] != kMarker)
-      throw Wrong(sign::kValues, i < place(front) ? "written-before" : "written-after", "{}: {} is written {}",
-                  label, Name{name},
+      throw Wrong(sign::kValues, i < place(front) ? "written-before" : "written-after",
+                  "{}: {} is written {}", label, Name{name},
                   i < place(front) ? "in front of its first row" : "behind the last row that is merged");
   }
 }
@@ -48,7 +48,7 @@ void unwrap(const std::string& label, const char* name, const std::vector<float>
 void require_exact(const std::string& what, float got, float want) {
   if (got == want) return;
   throw Wrong(got == kUnseen ? sign::kValues : sign_of(got), "number", "{} is {}, and must be {}", what,
-              shown(got), shown(want));
+              digits_of(got), digits_of(want));
 }
 
 // The weights of the parts of a row, in double, with the relative error that each of them may have.

@@ -66,12 +66,4 @@ std::vector<Index> ring_backward_bytes(const Problem& problem, Schedule schedule
 /// The first link that carried other bytes than theory says (sign::kCounts), if there is one.
 std::optional<Wrong> other_bytes(const World& world, const std::vector<Index>& theory);
 
-inline std::string difference(const World& w, const std::vector<Index>& t) {  // LEGACY
-  const auto o = other_bytes(w, t);
-  return o ? o->sentence() : "";
-}
-[[noreturn]] inline void wrong(const verify::Case& c, const std::string& s, char how = sign::kValues) {  // LEGACY
-  throw Wrong(how, c.name + ": " + s);
-}
-
 }  // namespace ringcraft::judge

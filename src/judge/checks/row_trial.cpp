@@ -121,13 +121,6 @@ ScoreRow shuffled(ScoreRow row, Random& random) {
   return row;
 }
 
-std::string text_of(double number) {
-  if (std::isnan(number)) return "NaN";
-  char digits[32];
-  std::snprintf(digits, sizeof digits, "%.10g", number);
-  return digits;
-}
-
 void require_close(const std::string& where, double got, long double want, long double scale) {
   const long double error = std::fabs(static_cast<long double>(got) - want);
   if (static_cast<double>(want) == got || error <= kTolerance * scale + kTiny) return;  // NaN fails both
@@ -135,8 +128,8 @@ void require_close(const std::string& where, double got, long double want, long 
                                 ? " (an error of " + text_of(static_cast<double>(error / scale)) +
                                       " of its scale; 1e-12 is allowed)"
                                 : "";
-  throw Wrong(sign_of(got), "number", "{} is {}, and must be {}{}", where, shown(got),
-              shown(static_cast<double>(want)), share);
+  throw Wrong(sign_of(got), "number", "{} is {}, and must be {}{}", where, digits_of(got),
+              digits_of(static_cast<double>(want)), share);
 }
 
 void require_each(const std::string& tensor, Index rows, const std::function<void(Index)>& look) {

@@ -44,11 +44,6 @@ std::vector<ScoreRow> partly_seen_rows(std::uint64_t seed);
 /// The same scores in another order.
 ScoreRow shuffled(ScoreRow row, Random& random);
 
-/// "NaN", or ten digits.
-std::string text_of(double number);
-/// The number, as text_of() says it.
-inline Shown shown(double number) { return {number, text_of(number)}; }
-
 /// Throws Wrong, "WHERE is GOT, and must be WANT", unless |got - want| <= 1e-12 of the scale. Correct code
 /// stays below 1.2e-15 of it. -inf is met by -inf alone; a NaN never passes.
 void require_close(const std::string& where, double got, long double want, long double scale);

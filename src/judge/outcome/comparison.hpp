@@ -14,7 +14,7 @@ namespace ringcraft::judge {
 /// What programs compare of a wrong element, of numbers that are wrong together, and of a comparison that is
 /// not good: its first wrong element, or how many there are, or what is wrong together.
 std::vector<Fact> facts_of(const verify::Difference& difference);
-std::vector<Fact> facts_of(const verify::GroupFault& fault);     ///< see above
+std::vector<Fact> facts_of(const verify::GroupFault& fault);       ///< see above
 std::vector<Fact> facts_of(const verify::Comparison& comparison);  ///< see above
 
 /// Wrong values with pictures of where they are; their facts come with facts_of().

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace ringcraft::judge {
 namespace {
@@ -24,6 +25,8 @@ std::string key_of(const simt::Finding& finding) {
 }
 
 }  // namespace
+
+std::string text_of(double number) { return std::isnan(number) ? "NaN" : fmt::format("{:.10g}", number); }
 
 Fact::Fact(double number) : value_(number), text_(digits(number, 6)) {}
 

@@ -26,18 +26,23 @@ struct Shown {
   std::string text;
 };
 
+/// "NaN", or ten digits.
+std::string text_of(double number);
+/// The number, as text_of() says it.
+inline Shown digits_of(double number) { return {number, text_of(number)}; }
+
 /// What stands in a sentence: a fact, or words that are none (a string).
 class Fact {
  public:
-  Fact(std::string words) : text_(std::move(words)) {}                           // NOLINT: arguments of Statement
-  Fact(const char* words) : text_(words) {}                                      // NOLINT
-  Fact(Name name) : value_(name.text), text_(std::move(name.text)) {}            // NOLINT
-  Fact(Shown shown) : value_(shown.number), text_(std::move(shown.text)) {}      // NOLINT
-  Fact(simt::CodePlace place) : value_(std::move(place)) {}                      // NOLINT
-  Fact(simt::Finding finding) : value_(std::move(finding)) {}                    // NOLINT
+  Fact(std::string words) : text_(std::move(words)) {}                       // NOLINT: arguments of Statement
+  Fact(const char* words) : text_(words) {}                                  // NOLINT
+  Fact(Name name) : value_(name.text), text_(std::move(name.text)) {}        // NOLINT
+  Fact(Shown shown) : value_(shown.number), text_(std::move(shown.text)) {}  // NOLINT
+  Fact(simt::CodePlace place) : value_(std::move(place)) {}                  // NOLINT
+  Fact(simt::Finding finding) : value_(std::move(finding)) {}                // NOLINT
   template <class T, std::enable_if_t<std::is_integral_v<T> || std::is_enum_v<T>, int> = 0>
   Fact(T number) : value_(static_cast<std::int64_t>(number)), text_(std::to_string(number)) {}  // NOLINT
-  Fact(double number);                                                           // NOLINT: six digits
+  Fact(double number);  // NOLINT: six digits
 
   /// As it reads.
   std::string text() const;

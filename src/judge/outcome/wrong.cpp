@@ -24,6 +24,13 @@ Wrong Wrong::labelled(const std::string& front) const {
   return wrong;
 }
 
+Wrong Wrong::followed_by(const std::string& end) const {
+  Wrong wrong = *this;
+  wrong.said.words += "{}";
+  wrong.said.facts.emplace_back(end);
+  return wrong;
+}
+
 std::string Wrong::sentence() const { return label + said.text(); }
 
 namespace {

@@ -25,17 +25,13 @@ class Wrong : public std::exception {
   Wrong(char how, std::string which, std::string words, Facts&&... facts)
       : sign(how), code(std::move(which)), said{std::move(words), {Fact(std::forward<Facts>(facts))...}} {}
 
-  explicit Wrong(const std::string& sentence, std::vector<verify::ErrorMap> where = {})  // LEGACY
-      : sign(sign_of(where)), said{"{}", {sentence}}, maps(std::move(where)) {}
-  Wrong(char how, const std::string& sentence, std::vector<verify::ErrorMap> where = {})  // LEGACY
-      : sign(how), said{"{}", {sentence}}, maps(std::move(where)) {}
-
   /// The same with pictures of where the values are wrong.
   Wrong showing(std::vector<verify::ErrorMap> where) const;
   /// The same with more data.
   Wrong knowing(std::vector<Fact> facts) const;
-  /// The same with these words in front.
-  Wrong labelled(const std::string& label) const;
+  /// The same with these words in front, or at the end.
+  Wrong labelled(const std::string& front) const;
+  Wrong followed_by(const std::string& end) const;  ///< see above
 
   /// The verdict in one sentence.
   std::string sentence() const;

@@ -98,8 +98,9 @@ void require_right(const std::vector<Given>& answers, const std::string& row) {
   const std::string count = std::to_string(wrong) + " of " + counted(all, "answer") + " of this row " +
                             (wrong == 1 ? "is" : "are") + " wrong or blank";
   if (first_wrong != nullptr)
-    throw Wrong(first_wrong->place + ": not so: '" + first_wrong->line + "'; " + count);
-  throw Wrong(first_blank->place + ": still to be filled in; " + count);
+    throw Wrong(sign::kValues, "wrong-answer", "{}: not so: '{}'; {}", first_wrong->place, first_wrong->line,
+                count);
+  throw Wrong(sign::kValues, "blank", "{}: still to be filled in; {}", first_blank->place, count);
 }
 
 // The form with its blanks filled in.

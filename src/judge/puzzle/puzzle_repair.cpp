@@ -58,8 +58,9 @@ Puzzle repair(const std::string& id, const std::string& title, const std::string
         [&] {
           const int changes = changed_lines(given_file(id, file), handed_in.text);
           if (changes > most_changes)
-            throw Wrong(counted(changes, "line") + " differ from the given file, and " +
-                        std::to_string(most_changes) + " are more than enough");
+            throw Wrong(sign::kValues, "too-many-lines",
+                        "{} differ from the given file, and {} are more than enough",
+                        Shown{static_cast<double>(changes), counted(changes, "line")}, most_changes);
         }};
     rows.push_back(judged(id, {kept}).front());
     return rows;

@@ -43,7 +43,7 @@ std::vector<ReportRow> judged(const std::string& puzzle_id, const std::vector<Pu
         row.run();
         made.status = Status::kPassed;
       } catch (const Wrong& wrong) {
-        made.sentence = wrong.what();
+        made.sentence = wrong.sentence();
       } catch (const Error& error) {
         made.sentence = error.what();
       }

@@ -96,12 +96,14 @@ void require_told_apart(const WrongRing& ring, const Case& c) {
   if (const std::string flaw = flaw_of({}, c); !flaw.empty())
     throw Error("the right ring is wrong on " + c.name + ": " + flaw);  // never: a test says so
   if (flaw_of(ring.habit, c).empty())
-    throw Wrong("ring " + ring.name + " survives " + c.name + ": every element is that of the right ring");
+    throw Wrong(sign::kValues, "survives", "ring {} survives {}: every element is that of the right ring",
+                ring.name, c.name);
 }
 
 void require_small(const Case& c, Index smallest) {
   if (size_of(c) > smallest)
-    throw Wrong("ranks x tokens x heads is " + std::to_string(size_of(c)) + "; a smaller case does it");
+    throw Wrong(sign::kValues, "too-large", "ranks x tokens x heads is {}; a smaller case does it",
+                size_of(c));
 }
 
 std::vector<PuzzleRow> rows_of(const std::shared_ptr<Cases>& cases) {

@@ -33,18 +33,18 @@ void require_asked(const WrittenSchedule& written) {
   const Problem& got = written.problem;
   if (got.shape != want.shape || got.mask != want.mask || got.layout != want.layout ||
       got.world_size != want.world_size || written.goal.backward)
-    throw Wrong(
-        "the problem is another one: keep the lines 'ranks 4', 'tokens 8' and 'mask causal', and no others "
-        "above step 0");
+    throw Wrong(sign::kValues, "other-problem",
+                "the problem is another one: keep the lines 'ranks 4', 'tokens 8' and 'mask causal', and no "
+                "others above step 0");
 }
 
 void require_claim(const Proved& proved, ScheduleClaim claim) {
   std::string sentence;
   for (const verify::Violation& violation : proved.proof.violations)
     if (violation.claim == claim) sentence += (sentence.empty() ? "" : "\n") + violation.sentence;
-  if (!sentence.empty()) throw Wrong(sentence);
+  if (!sentence.empty()) throw Wrong(sign::kValues, "schedule", "{}", sentence);
   if (claim == ScheduleClaim::kPairs && !proved.proof.replay.complete)
-    throw Wrong("the ranks do not come to the end");
+    throw Wrong(sign::kValues, "no-end", "the ranks do not come to the end");
 }
 
 // What arrives on all ranks, in elements.
@@ -76,8 +76,8 @@ Index ring_moves(const Problem& problem) {
 void require_few_bytes(const Proved& proved) {
   const Index moved = moved_by(proved.written.trace), least = needed(asked()), ring = ring_moves(asked());
   if (moved > least)
-    throw Wrong("the ranks send " + counted(moved, "number") + ", a closed ring sends " +
-                std::to_string(ring) + ", and " + std::to_string(least) + " are enough");
+    throw Wrong(sign::kValues, "numbers", "the ranks send {}, a closed ring sends {}, and {} are enough",
+                Shown{static_cast<double>(moved), counted(moved, "number")}, ring, least);
 }
 
 void require_few_steps(const Proved& proved) {
@@ -85,8 +85,8 @@ void require_few_steps(const Proved& proved) {
   for (const auto& rank : proved.written.notes)
     for (const verify::ScheduleNote& note : rank) last = std::max(last, note.step);
   if (last + 1 > asked().world_size)
-    throw Wrong("it takes " + counted(last + 1, "step") + ", and " + std::to_string(asked().world_size) +
-                " are enough");
+    throw Wrong(sign::kValues, "steps", "it takes {}, and {} are enough",
+                Shown{static_cast<double>(last + 1), counted(last + 1, "step")}, asked().world_size);
 }
 
 void require_little_memory(const Proved& proved) {
@@ -100,8 +100,9 @@ void require_little_memory(const Proved& proved) {
         for (const TracedTensor& tensor : event.tensors) places.insert(tensor.bytes.address);
     }
     if (static_cast<int>(places.size()) > kMostBlocks)
-      throw Wrong("rank " + std::to_string(rank) + " has memory for " + std::to_string(places.size()) +
-                  " blocks, its own included, and " + std::to_string(kMostBlocks) + " are enough");
+      throw Wrong(sign::kValues, "memory",
+                  "rank {} has memory for {} blocks, its own included, and {} are enough", rank,
+                  places.size(), kMostBlocks);
   }
 }
 
