@@ -174,7 +174,7 @@ TEST_CASE("an exported tree has what it builds from, skeletons, and alone an AGE
        {"ringcraft", "CMakeLists.txt", "README.md", "AGENTS.md", ".gitignore", "lessons/104_merge/README.md",
         "lessons/104_merge/hints/3.md", "src/tool/export/export.cpp", "docs/pages/instructors.md"})
     CHECK(files.contains(path));
-  CHECK(files.at("src/ringcraft/attention/merge.cpp").find("lesson 104 is not written yet") !=
+  CHECK(files.at("src/ringcraft/attention/merge.cpp").find("throw NotWritten(104)") !=
         std::string::npos);
   CHECK((fs::status(folder.file("course/ringcraft")).permissions() & fs::perms::owner_exec) !=
         fs::perms::none);

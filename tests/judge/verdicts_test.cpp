@@ -144,7 +144,7 @@ TEST_CASE("as long as a kernel is not written the checks of those before it are 
   const auto begin = solution.find("  const Index i = thread_of_this_head();");
   const auto todo = text.find("  // TODO: write scores");
   REQUIRE(todo != text.npos);
-  const auto end = text.find("}", text.find("throw Error", todo));
+  const auto end = text.find("}", text.find("throw NotWritten", todo));
   text.replace(todo, end - todo, solution.substr(begin, solution.find("  // END SOLUTION [scores]") - begin));
   std::ofstream(file) << text;
   const Report report = check(201, file).report;

@@ -31,7 +31,7 @@ class Workspace {
     start(lesson);
     const auto file = judge::exercise_file(lesson, path());
     std::string text = contents(file);
-    for (std::size_t at; (at = text.find("throw Error(")) != text.npos;)
+    for (std::size_t at; (at = text.find("throw NotWritten(")) != text.npos;)
       text.replace(at, text.find('\n', at) - at, body);
     std::ofstream(file) << text;
   }
