@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "ringcraft/core/shown.hpp"
-#include "ringcraft/ring/theory.hpp"
 #include "tool/terminal/output.hpp"
 #include "verify/oracle/compare.hpp"
 #include "verify/oracle/rounding_rule.hpp"
@@ -70,14 +69,15 @@ Cost predicted(const Stage& stage, const Problem& shared, DType type, bool backw
   if (stage.peak_bytes != nullptr)
     return {.peak_bytes = static_cast<double>(stage.peak_bytes(shared.shape, backward, bytes))};
   const Problem problem = verify::problem_of(stage, shared);
-  std::vector<RingTheory> passes{stage.theory(problem, bytes)};
-  if (backward) passes.push_back(backward_theory(problem, *stage.schedule, bytes));
+  const auto& [layout, method, options] = *stage.over_ranks;
+  std::vector<Theory> passes{method->theory(problem, options, Pass::kForward, bytes)};
+  if (backward) passes.push_back(method->theory(problem, options, Pass::kBackward, bytes));
   Cost cost;
-  for (const RingTheory& pass : passes) {
+  for (const Theory& pass : passes) {
     cost.peak_bytes = std::max(cost.peak_bytes, static_cast<double>(largest(pass.peak_bytes)));
     cost.bytes_sent += static_cast<double>(largest(pass.bytes_sent));
     cost.exchanges += static_cast<double>(largest(pass.messages_sent)) / 2;
-    cost.imbalance = std::max(cost.imbalance, pass.imbalance);
+    cost.imbalance = std::max(cost.imbalance, pass.imbalance());
   }
   return cost;
 }
@@ -190,7 +190,7 @@ class Climb {
     row.figures.push_back({kSeconds, result.measurement.seconds(), {}, "s"});
     const bool backward = stage.expect == verify::Expect::kAll && inputs_.has_backward();
     const Cost theory = predicted(stage, problem_, type, backward);
-    for (const Figure& figure : cost_figures(measured(result.measurement), theory, stage.layout.has_value()))
+    for (const Figure& figure : cost_figures(measured(result.measurement), theory, stage.over_ranks.has_value()))
       row.figures.push_back(figure);
     if (verdict.good) answers_.emplace(stage.name, std::move(result.answer));
   }
@@ -235,7 +235,8 @@ verify::Report climb_ladder(const std::string& title, const Problem& problem, co
                             std::optional<Layout> only, const Climber& climber) {
   std::vector<Stage> stages;
   for (const Stage& stage : verify::ladder())
-    if (!only || !stage.layout || stage.layout == Layout::kContiguous || stage.layout == only)
+    if (!only || !stage.over_ranks || stage.over_ranks->layout == Layout::kContiguous ||
+        stage.over_ranks->layout == only)
       stages.push_back(stage);
   return climb_stages(title, stages, problem, inputs, climber);
 }

@@ -23,7 +23,7 @@ struct RunOptions {
   Position tokens = 4096;
   bool mine = false;
   MaskOptions mask;
-  RingOptions ring{.layout = ""};
+  DealOptions ring{.layout = ""};
 };
 
 // The layout that --layout asks for; without it the ladder climbs through all of them.
@@ -38,8 +38,8 @@ struct Shared {
   verify::Inputs inputs;
 };
 
-RingOptions ring_of(const RunOptions& options) {
-  RingOptions ring = options.ring;
+DealOptions ring_of(const RunOptions& options) {
+  DealOptions ring = options.ring;
   if (ring.layout.empty()) ring.layout = name_of(Layout::kZigzag);  // where the climb ends
   return ring;
 }

@@ -45,7 +45,7 @@ int verify_schedule(const std::string& path) {
 }
 
 // The problem that a claim answers, in the ring in which it was computed, as far as that is known.
-Problem problem_of(const FormedInputs& formed, const VerifyOptions& options, RingOptions ring) {
+Problem problem_of(const FormedInputs& formed, const VerifyOptions& options, DealOptions ring) {
   if (!ring.softmax_scale && formed.widths.key > 0)  // the tensors may be padded to a greater width
     ring.softmax_scale = 1 / std::sqrt(static_cast<double>(formed.widths.key));
   const verify::Inputs& in = formed.stored.inputs;

@@ -78,7 +78,7 @@ Mask MaskOptions::mask() const {
   return mask;
 }
 
-void RingOptions::add_to(CLI::App& command) {
+void DealOptions::add_to(CLI::App& command) {
   command.add_option("--ranks", ranks, "Number of ranks")->capture_default_str()->type_name("N");
   command.add_option("--layout", layout, "contiguous, striped, zigzag or zigzag-token")
       ->capture_default_str()
@@ -87,7 +87,7 @@ void RingOptions::add_to(CLI::App& command) {
       ->type_name("X");
 }
 
-int RingOptions::checked_ranks() const {
+int DealOptions::checked_ranks() const {
   constexpr int kMost = 4096;
   if (ranks > kMost)
     throw Error("--ranks", "at most " + std::to_string(kMost), std::to_string(ranks), "use fewer ranks");
@@ -116,12 +116,13 @@ Layout layout_named(const std::string& name) {
               "check the spelling");
 }
 
-Method method_named(const std::string& name) {
-  return named<Method>("--method", name,
-                       {{"ring", Method::kRing},
-                        {"all-gather", Method::kAllGather},
-                        {"ulysses", Method::kUlysses},
-                        {"hybrid", Method::kHybrid}});
+const Method& method_named(const std::string& name) {
+  std::string names;
+  for (const Method* const method : kMethods) {
+    if (name == method->name) return *method;
+    names += (names.empty() ? "" : ", ") + std::string(method->name);
+  }
+  throw Error("--method", names, shown(name), "no other method is part of this version");
 }
 
 Schedule schedule_named(const std::string& name) {
@@ -220,7 +221,7 @@ void require_like(const char* name, const Buffer& tensor, const char* other_name
 }  // namespace
 
 Problem problem_of(const Buffer& q, const Buffer& k, const Buffer& v, const Buffer& dout,
-                   const MaskOptions& mask, const RingOptions& ring) {
+                   const MaskOptions& mask, const DealOptions& ring) {
   const Extents &e = q.extents(), &kv = k.extents();
   Extents expected = e;
   expected.heads = kv.heads;
