@@ -73,8 +73,7 @@ verify::Answer ring_over(const Connect& connect, SwitchboardOptions options, Cud
     CudaEngine engine(0, rungs);
     const std::unique_ptr<Communicator> comm = connect(host, engine);
     DevicePlace place(*comm, engine);
-    WholeResult result =
-        run_method(kRing, place, problem, {.schedule = schedule}, verify::whole(inputs));
+    WholeResult result = run_method(kRing, place, problem, {.schedule = schedule}, verify::whole(inputs));
     if (host.rank() == 0) answer = verify::answer_of(std::move(result));
   };
   run_ranks(problem.world_size, rank_body, std::move(options));

@@ -19,8 +19,8 @@ struct AllGathered {
 inline std::vector<KvBlock> blocks_of(BlockEngine& engine, const Problem& problem, Role role) {
   std::vector<KvBlock> blocks;
   for (int rank = 0; rank < problem.world_size; ++rank)
-    blocks.push_back({engine.allocate(problem.kv_extents(rank), role),
-                      engine.allocate(problem.kv_extents(rank), role)});
+    blocks.push_back(
+        {engine.allocate(problem.kv_extents(rank), role), engine.allocate(problem.kv_extents(rank), role)});
   return blocks;
 }
 

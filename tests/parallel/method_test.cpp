@@ -57,8 +57,7 @@ TEST_CASE("an all-gather is one value: exact, and as dear as its theory says") {
           verify::Measurement cost;
           const verify::Answer answer =
               verify::run_over_ranks(problem, inputs, {.method = &kAllGather}, &cost);
-          const verify::Comparison verdict =
-              verify::compare_exact(answer, verify::oracle(problem, inputs));
+          const verify::Comparison verdict = verify::compare_exact(answer, verify::oracle(problem, inputs));
           INFO(verify::described(verdict, problem.sharding()));
           CHECK(verdict.good);
           check_cost(cost.forward, kAllGather.theory(problem, {}, Pass::kForward, {8, 8}));
@@ -90,14 +89,14 @@ TEST_CASE("what a method cannot do is refused on every rank, with one sentence a
       throw Error("layout", "contiguous", std::string(name_of(problem.layout)), "use the ring");
   };
   const Method forward_only{"half", nullptr, kAllGather.forward, nullptr, kAllGather.theory};
-  const Method contiguous_only{"rows", no_zigzag, kAllGather.forward, kAllGather.backward,
-                               kAllGather.theory};
+  const Method contiguous_only{"rows", no_zigzag, kAllGather.forward, kAllGather.backward, kAllGather.theory};
   for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
     CHECK(refusal(kRing, pass) == "nothing thrown");
     CHECK(contains(refusal(contiguous_only, pass), "layout: expected contiguous, got zigzag; use the ring"));
   }
   CHECK(refusal(forward_only, Pass::kForward) == "nothing thrown");
-  CHECK(contains(refusal(forward_only, Pass::kBackward), "method: expected one with a backward pass, got half"));
+  CHECK(contains(refusal(forward_only, Pass::kBackward),
+                 "method: expected one with a backward pass, got half"));
   // Before the forward pass, not after it.
   const Problem problem = make_problem({.seqlen = 10, .head_dim = 4}, causal_mask(), Layout::kZigzag, 3);
   const verify::Inputs inputs =

@@ -26,8 +26,9 @@ Schedule schedule_of(const Recipe& recipe) {
 Inputs inputs_of(const Recipe& recipe) { return verify::make_inputs(case_of(recipe), DType::kFloat64); }
 
 Answer ring(const Recipe& recipe, const Inputs& inputs) {
-  return verify::run_over_ranks(problem_of(recipe), inputs,
-                          {.options = {.schedule = schedule_of(recipe)}, .board = {.delivery_seed = recipe.seed % 3}});
+  return verify::run_over_ranks(
+      problem_of(recipe), inputs,
+      {.options = {.schedule = schedule_of(recipe)}, .board = {.delivery_seed = recipe.seed % 3}});
 }
 
 // Two answers agree as well as an exact one agrees with the oracle.

@@ -68,8 +68,7 @@ TEST_CASE("hops, steps and pairs of both passes are those of the work") {
     const Problem p = random_problem(random, 7, 30);
     INFO(described(p));
     const RingWork work = ring_work(p);
-    for (const Theory& theory :
-         {forward_theory(p, {1, 1}), backward_theory(p, Schedule::kForward, {1, 1})}) {
+    for (const Theory& theory : {forward_theory(p, {1, 1}), backward_theory(p, Schedule::kForward, {1, 1})}) {
       CHECK(theory.steps == static_cast<int>(work.pairs.size()));
       CHECK(theory.steps == hops(p) + 1);
       CHECK(theory.pairs == work.by_rank);

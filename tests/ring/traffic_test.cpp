@@ -119,7 +119,7 @@ TEST_CASE("a whole training step holds no more than its passes") {
       ring_backward(comm, engine, p, Schedule::kReversed, a.q, a.kv, forward.output, dout);
     });
     const Theory forward = forward_theory(p, step.bytes),
-                     backward = backward_theory(p, Schedule::kReversed, step.bytes);
+                 backward = backward_theory(p, Schedule::kReversed, step.bytes);
     for (std::size_t r = 0; r < forward.pairs.size(); ++r) {
       CHECK(step.report.peak_bytes[r] == std::max(forward.peak_bytes[r], backward.peak_bytes[r]));
       CHECK(step.report.traffic[r].bytes_sent == forward.bytes_sent[r] + backward.bytes_sent[r]);

@@ -33,11 +33,11 @@ std::vector<std::unique_ptr<Subject>> subjects() {
   all.push_back(ranks_subject({.options = {.schedule = Schedule::kReversed}}));
   all.push_back(ranks_subject({.options = {.schedule = Schedule::kForward}, .engine = {.threads = 3}}));
   all.push_back(ranks_subject({.options = {.schedule = Schedule::kReversed},
-                              .engine = {.kernel = Kernel::kReadable, .tile = {4, 7}},
-                              .board = {.delivery_seed = 11}}));
+                               .engine = {.kernel = Kernel::kReadable, .tile = {4, 7}},
+                               .board = {.delivery_seed = 11}}));
   all.push_back(ranks_subject({.options = {.schedule = Schedule::kForward},
-                              .engine = {.kernel = Kernel::kReadable, .tile = {3, 2}},
-                              .board = {.delivery_seed = 12}}));
+                               .engine = {.kernel = Kernel::kReadable, .tile = {3, 2}},
+                               .board = {.delivery_seed = 12}}));
   return all;
 }
 

@@ -61,9 +61,10 @@ TEST_CASE("what a ring costs is what theory says") {
         for (const Schedule schedule : {Schedule::kForward, Schedule::kReversed}) {
           const Case c = small_case({2, 4, 2, 30, 4}, mask, layout, n);
           Measurement cost;
-          run_over_ranks(c.problem, make_inputs(c, DType::kFloat32), {.options = {.schedule = schedule}}, &cost);
+          run_over_ranks(c.problem, make_inputs(c, DType::kFloat32), {.options = {.schedule = schedule}},
+                         &cost);
           const Theory forward = forward_theory(c.problem, {4, 4}),
-                           backward = backward_theory(c.problem, schedule, {4, 4});
+                       backward = backward_theory(c.problem, schedule, {4, 4});
           INFO(c.name << (schedule == Schedule::kForward ? " forward" : " reversed"));
           CHECK(cost.forward.peak_bytes == forward.peak_bytes);
           CHECK(cost.backward.peak_bytes == backward.peak_bytes);
@@ -80,7 +81,8 @@ TEST_CASE("what a ring costs is what theory says") {
 TEST_CASE("peak memory and virtual clocks of known problems") {
   const Problem p = make_problem({1, 8, 2, 16, 4}, causal_mask(), Layout::kZigzag, 4);
   Measurement cost;
-  run_over_ranks(p, make_inputs(make_case(p, Data::kNormal, 1), DType::kFloat32), {.seconds_per_pair = 1}, &cost);
+  run_over_ranks(p, make_inputs(make_case(p, Data::kNormal, 1), DType::kFloat32), {.seconds_per_pair = 1},
+                 &cost);
   CHECK(cost.forward.peak() == 4 * 512);
   CHECK(cost.backward.peak() == 4 * 960);
   CHECK(cost.forward.clock == std::vector<double>{34, 34, 34, 34});
@@ -89,8 +91,8 @@ TEST_CASE("peak memory and virtual clocks of known problems") {
 
   Problem contiguous = p;
   contiguous.layout = Layout::kContiguous;
-  run_over_ranks(contiguous, make_inputs(make_case(p, Data::kNormal, 1), DType::kFloat32), {.seconds_per_pair = 1},
-           &cost);
+  run_over_ranks(contiguous, make_inputs(make_case(p, Data::kNormal, 1), DType::kFloat32),
+                 {.seconds_per_pair = 1}, &cost);
   CHECK(cost.forward.clock == std::vector<double>{26, 26, 42, 58});
   CHECK(cost.forward.imbalance() == Approx(0.4138).epsilon(1e-3));
 }

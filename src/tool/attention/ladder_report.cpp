@@ -190,7 +190,8 @@ class Climb {
     row.figures.push_back({kSeconds, result.measurement.seconds(), {}, "s"});
     const bool backward = stage.expect == verify::Expect::kAll && inputs_.has_backward();
     const Cost theory = predicted(stage, problem_, type, backward);
-    for (const Figure& figure : cost_figures(measured(result.measurement), theory, stage.over_ranks.has_value()))
+    for (const Figure& figure :
+         cost_figures(measured(result.measurement), theory, stage.over_ranks.has_value()))
       row.figures.push_back(figure);
     if (verdict.good) answers_.emplace(stage.name, std::move(result.answer));
   }

@@ -19,8 +19,7 @@ class Ranks {
   // Runs the body at the place of every rank that this process holds: all N with threads, its own in a job.
   // What they do is recorded in `trace`, unless that is null. Throws Error if a job has another size than
   // world_size, and if the ranks do not compute in this number type.
-  virtual void run(int world_size, DType type, Trace* trace,
-                   const std::function<void(RankPlace&)>& body) = 0;
+  virtual void run(int world_size, DType type, Trace* trace, const std::function<void(RankPlace&)>& body) = 0;
 };
 
 // Runs a command's action on a backend and returns its exit code. In an MPI job an exception that leaves a

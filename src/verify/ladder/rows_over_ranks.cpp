@@ -165,8 +165,7 @@ Theory theory(const Problem& problem, const MethodOptions&, Pass, RoleBytes byte
     const auto r = static_cast<std::size_t>(rank);
     const Index q = problem.q_extents(rank).elements(), kv = 2 * problem.kv_extents(rank).elements(),
                 rows = problem.row_extents(rank).elements();
-    theory.bytes_sent[r] =
-        (n - 1) * q * element + ((n - 1) * 2 * all_rows + all_q - q) * accumulator;
+    theory.bytes_sent[r] = (n - 1) * q * element + ((n - 1) * 2 * all_rows + all_q - q) * accumulator;
     theory.messages_sent[r] = (n - 1) * turns[r] + all_turns * gather_phases(n) + all_turns - turns[r];
     theory.peak_bytes[r] = (q + kv) * element + (q + rows) * accumulator;
     for (int owner = 0; owner < n; ++owner) theory.pairs[r] += key_ranges(problem, owner, rank).pairs();

@@ -63,13 +63,13 @@ using AtPlace = std::function<void(ThreadCommunicator& host, RankTrace* trace,
 
 /// What thread ranks run, and how.
 struct RanksOptions {
-  MethodOptions options = {};      ///< of the method
-  HostOptions engine = {};         ///< of each rank
-  SwitchboardOptions board = {};   ///< delivery order and the cost of links
-  double seconds_per_pair = 0;     ///< virtual time of a visible pair, forward, on a HostEngine; backward: 2.5x
-  bool trace = false;              ///< record each pass in its PassCost
-  const Method* method = &kRing;   ///< what is run
-  AtPlace at_place = {};           ///< where the ranks compute; by default each on a HostEngine
+  MethodOptions options = {};     ///< of the method
+  HostOptions engine = {};        ///< of each rank
+  SwitchboardOptions board = {};  ///< delivery order and the cost of links
+  double seconds_per_pair = 0;  ///< virtual time of a visible pair, forward, on a HostEngine; backward: 2.5x
+  bool trace = false;           ///< record each pass in its PassCost
+  const Method* method = &kRing;  ///< what is run
+  AtPlace at_place = {};          ///< where the ranks compute; by default each on a HostEngine
 };
 
 /// A method on thread ranks.

@@ -137,8 +137,8 @@ class Judgement {
 
   void require_costs(const RingCosts& costs) {
     const Theory theory = costs.pass == Pass::kForward
-                                  ? forward_theory(problem_, costs.bytes)
-                                  : backward_theory(problem_, costs.schedule, costs.bytes);
+                              ? forward_theory(problem_, costs.bytes)
+                              : backward_theory(problem_, costs.schedule, costs.bytes);
     for (int rank = 0; rank < problem_.world_size; ++rank) {
       const auto r = static_cast<std::size_t>(rank);
       const Spent spent = spent_by(rank);

@@ -26,7 +26,8 @@ Recorded recorded(const Problem& problem, Schedule schedule, RanksOptions option
   options.options.schedule = schedule;
   options.trace = true;
   Recorded run{problem, {}};
-  run_over_ranks(problem, make_inputs(make_case(problem, Data::kNormal, 3), DType::kFloat64), options, &run.cost);
+  run_over_ranks(problem, make_inputs(make_case(problem, Data::kNormal, 3), DType::kFloat64), options,
+                 &run.cost);
   return run;
 }
 

@@ -17,7 +17,7 @@ Measurement recorded(const Problem& problem, Schedule schedule, std::uint64_t se
                      DType type = DType::kFloat64) {
   Measurement cost;
   run_over_ranks(problem, make_inputs(make_case(problem, Data::kNormal, 3), type),
-           {.options = {.schedule = schedule}, .board = {.delivery_seed = seed}, .trace = true}, &cost);
+                 {.options = {.schedule = schedule}, .board = {.delivery_seed = seed}, .trace = true}, &cost);
   return cost;
 }
 
