@@ -31,6 +31,9 @@ class Recording {
   RankPlace& place_;
 };
 
+/// One rank's part of a trace, which may be null, and then so is this.
+inline RankTrace* part_of(Trace* trace, int rank) { return trace == nullptr ? nullptr : &trace->rank(rank); }
+
 /// Says that `block` is that of rank `owner`, for those who read the trace; null: says nothing.
 inline void hold(RankTrace* trace, int owner, const KvBlock& block) {
   if (trace == nullptr) return;

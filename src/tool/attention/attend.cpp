@@ -27,7 +27,7 @@ struct AttendOptions {
   std::string input, output, method = "ring", schedule = "reversed", backend = "threads", dtype, trace;
   int ulysses = 0;
   MaskOptions mask;
-  DealOptions ring;
+  DealOptions deal;
 };
 
 // What the flags say, checked before anything is read.
@@ -43,7 +43,7 @@ Plan plan_of(const AttendOptions& options) {
     throw Error("--trace", "--backend threads, whose ranks share one clock", "--backend " + options.backend,
                 "record it with threads; the schedule is the same");
   if (options.ulysses != 0) throw Error("--ulysses is not part of this version; use --method ring");
-  layout_named(options.ring.layout);
+  layout_named(options.deal.layout);
   return {method_named(options.method),
           {.schedule = schedule_named(options.schedule)},
           backend_named(options.backend),
@@ -90,7 +90,7 @@ int attend(const AttendOptions& options) {
     const StoredInputs stored = read_inputs(options.input, plan.dtype);
     const verify::Inputs& inputs = stored.inputs;
     verify::require_finite(inputs);
-    const Problem problem = problem_of(inputs.q, inputs.k, inputs.v, inputs.dout, options.mask, options.ring);
+    const Problem problem = problem_of(inputs.q, inputs.k, inputs.v, inputs.dout, options.mask, options.deal);
     verify::Answer answer;
     std::optional<Trace> trace;
     if (!options.trace.empty()) trace.emplace(problem.world_size);
@@ -126,7 +126,7 @@ void add_attend(CLI::App& app, Action& action) {
       ->add_option("--output", options->output, "Gets out and lse, and dq, dk, dv where the input has dout")
       ->required()
       ->type_name("G");
-  options->ring.add_to(*command);
+  options->deal.add_to(*command);
   options->mask.add_to(*command);
   command->add_option("--method", options->method, "ring")->capture_default_str()->type_name("M");
   command->add_option("--ulysses", options->ulysses, "Not in this version")->type_name("U");

@@ -221,7 +221,7 @@ void require_like(const char* name, const Buffer& tensor, const char* other_name
 }  // namespace
 
 Problem problem_of(const Buffer& q, const Buffer& k, const Buffer& v, const Buffer& dout,
-                   const MaskOptions& mask, const DealOptions& ring) {
+                   const MaskOptions& mask, const DealOptions& deal) {
   const Extents &e = q.extents(), &kv = k.extents();
   Extents expected = e;
   expected.heads = kv.heads;
@@ -230,8 +230,8 @@ Problem problem_of(const Buffer& q, const Buffer& k, const Buffer& v, const Buff
                 "tensors are [batch, heads, seqlen, head_dim]; only the number of heads may differ");
   require_like("v", v, "k", k);
   if (!dout.empty()) require_like("dout", dout, "q", q);
-  return make_problem({e.batch, e.heads, kv.heads, e.rows, e.width}, mask.mask(), layout_named(ring.layout),
-                      ring.checked_ranks(), ring.softmax_scale);
+  return make_problem({e.batch, e.heads, kv.heads, e.rows, e.width}, mask.mask(), layout_named(deal.layout),
+                      deal.checked_ranks(), deal.softmax_scale);
 }
 
 }  // namespace ringcraft::tool

@@ -53,6 +53,6 @@ Backend backend_named(const std::string& name);
 // The problem of these tensors: q [batch, heads, seqlen, head_dim], k and v [batch, kv_heads, seqlen,
 // head_dim], dout as q or empty. Throws Error where shapes or types do not fit together.
 Problem problem_of(const Buffer& q, const Buffer& k, const Buffer& v, const Buffer& dout,
-                   const MaskOptions& mask, const DealOptions& ring);
+                   const MaskOptions& mask, const DealOptions& deal);
 
 }  // namespace ringcraft::tool

@@ -4,8 +4,7 @@
 
 #include <functional>
 
-#include "ringcraft/comm/trace.hpp"
-#include "ringcraft/parallel/rank_place.hpp"
+#include "ringcraft/parallel/recording.hpp"
 #include "tool/commands/options.hpp"
 
 namespace ringcraft::tool {
@@ -28,8 +27,5 @@ int with_ranks(Backend backend, const std::function<int(Ranks&)>& action);
 
 // Throws Error unless the job has as many processes as --ranks asks for.
 void require_job_size(const Communicator& job, int world_size);
-
-// The rank's own part of a trace, which may be null.
-inline RankTrace* part_of(Trace* trace, int rank) { return trace == nullptr ? nullptr : &trace->rank(rank); }
 
 }  // namespace ringcraft::tool

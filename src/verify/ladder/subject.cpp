@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/parallel/recording.hpp"
 #include "ringcraft/ring/refuse.hpp"
 #include "verify/ladder/clocked_engine.hpp"
 #include "verify/ladder/single_device_cost.hpp"
@@ -92,7 +93,7 @@ class ThreadRun {
     const auto run_rank = [&](ThreadCommunicator& host) {
       Rank& rank = ranks_[static_cast<std::size_t>(host.rank())];
       const MeterScope scope(rank.meter);
-      RankTrace* const own = trace == nullptr ? nullptr : &trace->rank(host.rank());
+      RankTrace* const own = part_of(trace, host.rank());
       const auto at = [&](RankPlace& place) { body(rank, place); };
       if (options_.at_place) return options_.at_place(host, own, at);
       ClockedEngine engine(make_host_engine(inputs_.q.dtype(), options_.engine), host, seconds_per_pair);
