@@ -128,7 +128,7 @@ void add_attend(CLI::App& app, Action& action) {
       ->type_name("G");
   options->deal.add_to(*command);
   options->mask.add_to(*command);
-  command->add_option("--method", options->method, "ring")->capture_default_str()->type_name("M");
+  command->add_option("--method", options->method, method_names())->capture_default_str()->type_name("M");
   command->add_option("--ulysses", options->ulysses, "Not in this version")->type_name("U");
   command->add_option("--schedule", options->schedule, "Way of the gradients: forward or reversed")
       ->capture_default_str()

@@ -116,13 +116,17 @@ Layout layout_named(const std::string& name) {
               "check the spelling");
 }
 
-const Method& method_named(const std::string& name) {
+std::string method_names() {
   std::string names;
-  for (const Method* const method : kMethods) {
-    if (name == method->name) return *method;
+  for (const Method* const method : kMethods)
     names += (names.empty() ? "" : ", ") + std::string(method->name);
-  }
-  throw Error("--method", names, shown(name), "no other method is part of this version");
+  return names;
+}
+
+const Method& method_named(const std::string& name) {
+  for (const Method* const method : kMethods)
+    if (name == method->name) return *method;
+  throw Error("--method", method_names(), shown(name), "no other method is part of this version");
 }
 
 Schedule schedule_named(const std::string& name) {

@@ -36,6 +36,8 @@ struct DealOptions {
 };
 
 Layout layout_named(const std::string& name);
+// "ring": all that method_named knows, with commas.
+std::string method_names();
 const Method& method_named(const std::string& name);
 Schedule schedule_named(const std::string& name);
 DType dtype_named(const std::string& name);
