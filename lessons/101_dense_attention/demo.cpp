@@ -41,7 +41,7 @@ long measured_peak(Algorithm algorithm, Index tokens) {
 // GiB of each of these ranks: 32 heads of 128 numbers in two bytes, accumulators in four.
 double ring_peak(Index tokens, int ranks) {
   const Problem problem = make_problem({1, 32, 32, tokens, 128}, causal_mask(), Layout::kContiguous, ranks);
-  const RingTheory theory = forward_theory(problem, {2, 4});
+  const Theory theory = forward_theory(problem, {2, 4});
   return static_cast<double>(theory.peak_bytes[0]) * 0x1p-30;
 }
 

@@ -59,10 +59,14 @@ def softmax_forms():
 def softmax_beside_ring():
     seqlen, heads, kv_heads, head_dim, size = 4096, 8, 2, 64, 4
     ring = (RANKS - 1) * 2 * kv_heads * (seqlen // RANKS) * head_dim * size
-    shares = lambda queries: (RANKS - 1) * queries * heads * (2 + head_dim) * size
-    return table(["a rank sends, in bytes", "K and V walk (ring)", "$(m, l)$ and shares of out are added up"], [
-        [f"{seqlen} queries, {seqlen} keys", f"**{ring:,}**", f"{shares(seqlen):,}"],
-        [f"1 query, {seqlen} keys", f"{ring:,}", f"**{shares(1):,}**"],
+
+    def queries_travel(queries):
+        own = math.ceil(queries / RANKS)
+        return heads * size * ((RANKS - 1) * (own * head_dim + 2 * queries) + (queries - own) * head_dim)
+
+    return table(["a rank sends at most, in bytes", "K and V walk (ring)", "queries, $(m, l)$ and shares of out travel"], [
+        [f"{seqlen} queries, {seqlen} keys", f"**{ring:,}**", f"{queries_travel(seqlen):,}"],
+        [f"1 query, {seqlen} keys", f"{ring:,}", f"**{queries_travel(1):,}**"],
     ])
 
 

@@ -43,8 +43,8 @@ int main() {
   std::puts("ring_forward: hop takes, it takes, theory says, bytes sent by a rank, as the oracle");
   for (const double hop : {0, 1, 3, 5}) {
     verify::Measurement cost;
-    const verify::RingOptions options{.board = {.link = {.alpha = hop}}, .seconds_per_pair = kCompute / 16};
-    const verify::Answer got = run_ring(problem, inputs, options, &cost);
+    const verify::RanksOptions options{.board = {.link = {.alpha = hop}}, .seconds_per_pair = kCompute / 16};
+    const verify::Answer got = run_over_ranks(problem, inputs, options, &cost);
     const bool right = compare_exact(got, oracle(problem, inputs), verify::Expect::kForward).good;
     std::printf("%g %g %g %g %s\n", hop, cost.forward.longest(),
                 forward_time(hops(problem), {kCompute, hop, 0}), double(cost.forward.bytes_sent()),

@@ -51,8 +51,9 @@ int main() {
   std::puts("schedule, bytes sent by a rank, virtual time, largest error below 1e-12 of its scale");
   for (const Schedule schedule : {Schedule::kForward, Schedule::kReversed}) {
     verify::Measurement cost;
-    const verify::RingOptions options{schedule, {}, {.link = {.beta = 2 * 4 * 4 * 8}}, 3 / 2.5 / 16};
-    const bool right = compare_exact(run_ring(problem, inputs, options, &cost), oracle(problem, inputs)).good;
+    const verify::RanksOptions options{{schedule}, {}, {.link = {.beta = 2 * 4 * 4 * 8}}, 3 / 2.5 / 16};
+    const bool right =
+        compare_exact(run_over_ranks(problem, inputs, options, &cost), oracle(problem, inputs)).good;
     std::printf("%s %g %g %s\n", schedule == Schedule::kForward ? "forward" : "reversed",
                 double(cost.backward.bytes_sent()), cost.backward.longest(), right ? "yes" : "no");
   }

@@ -17,7 +17,7 @@ void print_clocks(const char* name, const Problem& problem) {
       verify::make_inputs(verify::make_case(problem, verify::Data::kNormal, 1), DType::kFloat64);
   inputs.dout = Buffer();  // the forward pass only
   verify::Measurement run;
-  verify::run_ring(problem, inputs, {.seconds_per_pair = 1}, &run);
+  verify::run_over_ranks(problem, inputs, {.seconds_per_pair = 1}, &run);
   const auto& at = run.forward.clock;
   std::printf("%-16s %5.0f %5.0f %5.0f %5.0f\n", name, at[0], at[1], at[2], at[3]);
 }

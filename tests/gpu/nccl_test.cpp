@@ -1,5 +1,5 @@
-// The ring over NCCL against the ring over loopback, bit for bit. One process is one rank: each computes all
-// ranks by itself over loopback, and compares its own shard.
+// The ring over NCCL against the ring over loopback, bit for bit. One process is one rank; rank 0 gathers the
+// results, computes all ranks by itself over loopback, and compares.
 //   test_nccl [RANK WORLD_SIZE ID_FILE]      alone: one rank. Rank 0 writes the job's id into ID_FILE.
 // All processes use device 0 of those that they see; tests/gpu/nccl.sh sets up several on one GPU. Exit code:
 // 0 the same bits, 1 others, or no answer within a minute, 2 a wrong call, 77 no device or no NCCL (ctest
@@ -13,9 +13,11 @@
 #include <string>
 #include <thread>
 
+#include "engine/device_place.hpp"
 #include "nccl/nccl_communicator.hpp"
 #include "ringcraft/core/error.hpp"
 #include "subjects.hpp"
+#include "verify/ladder/whole.hpp"
 #include "verify/oracle/cases.hpp"
 
 namespace {
@@ -61,11 +63,13 @@ NcclId id_of(const Job& job) {
   return id;
 }
 
-void require_same(const char* name, const Buffer& got, const Buffer& want, const CudaEngine& engine) {
-  const Buffer host = copied_to_host(got, engine.stream());
-  if (host.bytes().size() != want.bytes().size() ||
-      std::memcmp(host.bytes().data(), want.bytes().data(), want.bytes().size()) != 0)
-    throw Error(std::string(name) + " has other bits than over loopback", Code::kWrongAnswer);
+void require_same(const verify::Answer& got, const verify::Answer& want) {
+  const auto tensors = verify::named(got), wanted = verify::named(want);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const auto bytes = tensors[i].tensor.bytes(), expected = wanted[i].tensor.bytes();
+    if (bytes.size() != expected.size() || std::memcmp(bytes.data(), expected.data(), bytes.size()) != 0)
+      throw Error(std::string(wanted[i].name) + " has other bits than over loopback", Code::kWrongAnswer);
+  }
 }
 
 void compare(const Job& job, const NcclId& id) {
@@ -74,25 +78,14 @@ void compare(const Job& job, const NcclId& id) {
       verify::make_case(make_problem({1, 4, 2, 517, 64}, causal_mask(), Layout::kZigzag, job.world_size),
                         verify::Data::kNormal, 3);
   const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat32);
-  const verify::Answer want = ring_answer({}, c.problem, inputs, schedule);
-  const Sharding sharding = c.problem.sharding();
-
   CudaEngine engine;
   NcclCommunicator comm(job.rank, job.world_size, id, engine.stream(), {.timeout = std::chrono::minutes(1)});
-  const auto shard = [&](const Buffer& whole) { return scatter(whole, sharding, job.rank); };
-  const auto taken = [&](const Buffer& whole) { return copied_to_device(shard(whole), engine.stream()); };
-  const Buffer q = taken(inputs.q), dout = taken(inputs.dout);
-  const KvBlock kv{taken(inputs.k), taken(inputs.v)};
-  const RingOutput forward = ring_forward(comm, engine, c.problem, q, kv);
-  const RingGradients backward = ring_backward(
-      comm, engine, c.problem, schedule, q, hops(c.problem) == 0 ? kv : forward.last, forward.output, dout);
+  DevicePlace place(comm, engine);
+  WholeResult result = run_method(kRing, place, c.problem, {.schedule = schedule}, verify::whole(inputs));
   engine.stream().synchronize();
   comm.throw_if_aborted();
-  require_same("out", forward.output.out, shard(want.out), engine);
-  require_same("lse", forward.output.lse, shard(want.lse), engine);
-  require_same("dq", backward.dq, shard(want.dq), engine);
-  require_same("dk", backward.dkv.k, shard(want.dk), engine);
-  require_same("dv", backward.dkv.v, shard(want.dv), engine);
+  if (job.rank == 0)
+    require_same(verify::answer_of(std::move(result)), ring_answer({}, c.problem, inputs, schedule));
 }
 
 int run(const Job& job) {
@@ -107,7 +100,8 @@ int run(const Job& job) {
     return kSkipped;
   }
   compare(job, id);
-  std::printf("rank %d of %d over NCCL: the bits of the ring over loopback\n", job.rank, job.world_size);
+  std::printf("rank %d of %d over NCCL: %s\n", job.rank, job.world_size,
+              job.rank == 0 ? "the bits of the ring over loopback" : "its shards are rank 0's to compare");
   return 0;
 }
 

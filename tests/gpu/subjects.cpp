@@ -2,15 +2,13 @@
 #include "subjects.hpp"
 
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
-#include "engine/cuda_engine.hpp"
-#include "engine/loopback.hpp"
+#include "engine/device_place.hpp"
 #include "ringcraft/comm/threads.hpp"
-#include "ringcraft/ring/ring.hpp"
 #include "staged_communicator.hpp"
+#include "verify/ladder/whole.hpp"
 
 namespace ringcraft::kernels {
 namespace {
@@ -70,30 +68,13 @@ KvBlock zeros_like(const KvBlock& block, CudaEngine& engine) {
 
 verify::Answer ring_over(const Connect& connect, SwitchboardOptions options, CudaRungs rungs,
                          const Problem& problem, const verify::Inputs& inputs, Schedule schedule) {
-  verify::Answer answer = unwritten(inputs);
-  const Sharding sharding = problem.sharding();
-  std::mutex gathering;
+  verify::Answer answer;
   const auto rank_body = [&](ThreadCommunicator& host) {
     CudaEngine engine(0, rungs);
-    const std::unique_ptr<Communicator> connected = connect(host, engine);
-    Communicator& comm = *connected;
-    const int rank = comm.rank();
-    const Gathering gathered{answer, sharding, engine.stream()};
-    const Buffer q = shard(inputs.q, sharding, rank, engine.stream());
-    const KvBlock kv = kv_shard(inputs, sharding, rank, engine.stream());
-    const RingOutput result = ring_forward(comm, engine, problem, q, kv);
-    {
-      const std::lock_guard lock(gathering);
-      gathered.output(result.output, rank);
-    }
-    if (!inputs.has_backward()) return;
-    const Buffer dout = shard(inputs.dout, sharding, rank, engine.stream());
-    const bool own_first = schedule == Schedule::kForward || hops(problem) == 0;
-    const RingGradients gradients =
-        ring_backward(comm, engine, problem, schedule, q, own_first ? kv : result.last, result.output, dout);
-    const std::lock_guard lock(gathering);
-    gathered.put(answer.dq, gradients.dq, rank);
-    gathered.kv_gradients(gradients.dkv, rank);
+    const std::unique_ptr<Communicator> comm = connect(host, engine);
+    DevicePlace place(*comm, engine);
+    WholeResult result = run_method(kRing, place, problem, {.schedule = schedule}, verify::whole(inputs));
+    if (host.rank() == 0) answer = verify::answer_of(std::move(result));
   };
   run_ranks(problem.world_size, rank_body, std::move(options));
   return answer;

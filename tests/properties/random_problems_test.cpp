@@ -48,13 +48,13 @@ enum class Delivery : std::uint8_t { kAtOnce, kBySeed };
 std::optional<std::string> wrong(const Recipe& recipe, Schedule schedule, const verify::Inputs& inputs,
                                  const verify::Oracle& want, Delivery delivery) {
   const Problem problem = problem_of(recipe);
-  const verify::RingOptions options{
-      .schedule = schedule,
+  const verify::RanksOptions options{
+      .options = {.schedule = schedule},
       .board = {.delivery_seed = delivery == Delivery::kBySeed ? recipe.seed : 0},
       .trace = true};
   try {
     Measurement cost;
-    const verify::Answer answer = verify::run_ring(problem, inputs, options, &cost);
+    const verify::Answer answer = verify::run_over_ranks(problem, inputs, options, &cost);
     const verify::Comparison comparison = verify::compare_exact(answer, want);
     if (!comparison.good) return described(comparison, problem.sharding());
     if (const auto forward = wrong_schedule(cost.forward, problem, Pass::kForward, schedule)) return forward;

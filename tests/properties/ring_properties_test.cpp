@@ -26,8 +26,9 @@ Schedule schedule_of(const Recipe& recipe) {
 Inputs inputs_of(const Recipe& recipe) { return verify::make_inputs(case_of(recipe), DType::kFloat64); }
 
 Answer ring(const Recipe& recipe, const Inputs& inputs) {
-  return verify::run_ring(problem_of(recipe), inputs,
-                          {.schedule = schedule_of(recipe), .board = {.delivery_seed = recipe.seed % 3}});
+  return verify::run_over_ranks(
+      problem_of(recipe), inputs,
+      {.options = {.schedule = schedule_of(recipe)}, .board = {.delivery_seed = recipe.seed % 3}});
 }
 
 // Two answers agree as well as an exact one agrees with the oracle.
@@ -52,9 +53,10 @@ TEST_CASE("property: number of ranks, layout and schedule do not matter") {
     other.ranks = *rc::gen::inRange(1, 9);
     other.layout = *rc::gen::elementOf(std::vector<Layout>(std::begin(kLayouts), std::end(kLayouts)));
     const Inputs inputs = inputs_of(recipe);
-    const Answer theirs = verify::run_ring(
+    const Answer theirs = verify::run_over_ranks(
         problem_of(other), inputs,
-        {.schedule = schedule_of(recipe) == Schedule::kForward ? Schedule::kReversed : Schedule::kForward});
+        {.options = {.schedule = schedule_of(recipe) == Schedule::kForward ? Schedule::kReversed
+                                                                           : Schedule::kForward}});
     require_close(ring(recipe, inputs), theirs, problem_of(recipe), inputs);
   });
 }
@@ -186,7 +188,7 @@ TEST_CASE("property: pairs, hops, bytes and messages are what counting gives") {
     const Sharding sharding = p.sharding();
     const int n = p.world_size;
     verify::Measurement cost;
-    verify::run_ring(p, inputs_of(recipe), {.schedule = schedule_of(recipe)}, &cost);
+    verify::run_over_ranks(p, inputs_of(recipe), {.options = {.schedule = schedule_of(recipe)}}, &cost);
     const auto pairs = counted_pairs(p.mask, sharding);
     const int hops_counted = counted_hops(pairs);
     RC_ASSERT(hops(p) == hops_counted);

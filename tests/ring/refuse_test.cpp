@@ -66,23 +66,7 @@ TEST_CASE("everything that both passes refuse about problem, communicator and en
       [](Call& c, ThreadCommunicator& comm) { c.engine = std::make_unique<NarrowEngine>(comm, Cost{}); });
 }
 
-TEST_CASE("methods other than the ring are refused by name") {
-  run_ranks(1, [](ThreadCommunicator& comm) {
-    const CostEngine engine(comm, {});
-    refuse(problem_of(kShape, 1), Method::kRing, Schedule::kReversed, Pass::kBackward, comm, engine);
-  });
-  for (const auto& [method, name] : {std::pair{Method::kAllGather, "all-gather"},
-                                     {Method::kUlysses, "ulysses"},
-                                     {Method::kHybrid, "hybrid"}}) {
-    const Outcome outcome = outcome_of([&, m = method] {
-      run_ranks(2, [&](ThreadCommunicator& comm) {
-        const CostEngine engine(comm, {});
-        refuse(problem_of(kShape, 2), m, Schedule::kForward, Pass::kForward, comm, engine);
-      });
-    });
-    CHECK(contains(outcome.sentence, "method: expected ring, got " + std::string(name)));
-    CHECK(name_of(method) == name);
-  }
+TEST_CASE("schedules have the names of the command line") {
   CHECK(name_of(Schedule::kForward) == "forward");
   CHECK(name_of(Schedule::kReversed) == "reversed");
 }

@@ -62,7 +62,7 @@ Measured measure_backward(const Problem& p, Schedule schedule, const EngineMaker
   });
 }
 
-void check_equal(const Measured& measured, const RingTheory& theory) {
+void check_equal(const Measured& measured, const Theory& theory) {
   Index sent = 0, received = 0;
   for (std::size_t r = 0; r < theory.pairs.size(); ++r) {
     CAPTURE(r);
@@ -118,8 +118,8 @@ TEST_CASE("a whole training step holds no more than its passes") {
       const Buffer dout = engine.allocate(p.q_extents(comm.rank()), Role::kElement);
       ring_backward(comm, engine, p, Schedule::kReversed, a.q, a.kv, forward.output, dout);
     });
-    const RingTheory forward = forward_theory(p, step.bytes),
-                     backward = backward_theory(p, Schedule::kReversed, step.bytes);
+    const Theory forward = forward_theory(p, step.bytes),
+                 backward = backward_theory(p, Schedule::kReversed, step.bytes);
     for (std::size_t r = 0; r < forward.pairs.size(); ++r) {
       CHECK(step.report.peak_bytes[r] == std::max(forward.peak_bytes[r], backward.peak_bytes[r]));
       CHECK(step.report.traffic[r].bytes_sent == forward.bytes_sent[r] + backward.bytes_sent[r]);

@@ -34,8 +34,8 @@ TEST_CASE("attend --trace draws every rank, and its messages are those of theory
       }
       if (e["ph"] == "X" && e["cat"] == "forward") pairs[rank] += e["args"]["pairs"].get<Index>();
     }
-    const RingTheory forward = forward_theory(problem, {4, 4}),
-                     backward = backward_theory(problem, schedule, {4, 4});
+    const Theory forward = forward_theory(problem, {4, 4}),
+                 backward = backward_theory(problem, schedule, {4, 4});
     for (std::size_t rank = 0; rank < 3; ++rank) {
       CHECK(bytes[rank] == forward.bytes_sent[rank] + backward.bytes_sent[rank]);
       CHECK(messages[rank] == forward.messages_sent[rank] + backward.messages_sent[rank]);

@@ -30,14 +30,14 @@ std::vector<std::unique_ptr<Subject>> subjects() {
   for (const TileSize tile : {TileSize{1, 1}, TileSize{5, 3}, TileSize{16, 8}, TileSize{}})
     all.push_back(single_device_subject(Algorithm::kBlockwise, tile));
   all.push_back(single_device_subject(Algorithm::kFast));
-  all.push_back(ring_subject({.schedule = Schedule::kReversed}));
-  all.push_back(ring_subject({.schedule = Schedule::kForward, .engine = {.threads = 3}}));
-  all.push_back(ring_subject({.schedule = Schedule::kReversed,
-                              .engine = {.kernel = Kernel::kReadable, .tile = {4, 7}},
-                              .board = {.delivery_seed = 11}}));
-  all.push_back(ring_subject({.schedule = Schedule::kForward,
-                              .engine = {.kernel = Kernel::kReadable, .tile = {3, 2}},
-                              .board = {.delivery_seed = 12}}));
+  all.push_back(ranks_subject({.options = {.schedule = Schedule::kReversed}}));
+  all.push_back(ranks_subject({.options = {.schedule = Schedule::kForward}, .engine = {.threads = 3}}));
+  all.push_back(ranks_subject({.options = {.schedule = Schedule::kReversed},
+                               .engine = {.kernel = Kernel::kReadable, .tile = {4, 7}},
+                               .board = {.delivery_seed = 11}}));
+  all.push_back(ranks_subject({.options = {.schedule = Schedule::kForward},
+                               .engine = {.kernel = Kernel::kReadable, .tile = {3, 2}},
+                               .board = {.delivery_seed = 12}}));
   return all;
 }
 

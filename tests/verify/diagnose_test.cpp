@@ -73,7 +73,7 @@ TEST_CASE("right claims are never accused: 200 random problems, three ways to co
     const Case c = make_case(p, Data::kNormal, static_cast<std::uint64_t>(i));
     const Inputs inputs = make_inputs(c, DType::kFloat64);
     const Oracle right = oracle(p, inputs);
-    const Answer claim = i % 2 == 0 ? plain_dense<double>(p, inputs) : run_ring(p, inputs);
+    const Answer claim = i % 2 == 0 ? plain_dense<double>(p, inputs) : run_over_ranks(p, inputs);
     const Diagnosis d = diagnose(p, inputs, claim, right, compare_exact(claim, right));
     INFO(testing::described(p));
     CHECK(d.causes().empty());

@@ -20,12 +20,6 @@ enum class Algorithm : std::uint8_t {
 Output attention_forward(Algorithm algorithm, const Buffer& q, const KvBlock& kv, const KeyRanges& ranges,
                          double softmax_scale, TileSize tile = {});
 
-/// What the backward pass gives.
-struct Gradients {
-  Buffer dq;    ///< [batch, heads, rows, head_dim]
-  KvBlock dkv;  ///< dk and dv [batch, kv_heads, keys, head_dim], summed over the query heads of each group
-};
-
 /// The gradients of sum(out * dout) with respect to q, k and v.
 Gradients attention_backward(Algorithm algorithm, const Buffer& q, const KvBlock& kv, const Output& output,
                              const Buffer& dout, const KeyRanges& ranges, double softmax_scale,

@@ -71,7 +71,7 @@ class Switchboard {
       kEnded,     ///< a rank waits for one that has ended
       kOther,     ///< whatever fail() was told
     };
-    Why why = Why::kOther;
+    Why why = Why::kOther;              ///< which of these
     std::vector<Waiting> waiting = {};  ///< who waits for whom, in the order of the cycle
     std::string sentence = {};          ///< for a person
   };

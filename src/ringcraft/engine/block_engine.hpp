@@ -47,6 +47,14 @@ struct Output {
   static auto fields(auto& self) { return std::tie(self.out, self.lse); }
 };
 
+/// What the backward pass gives: the gradients of sum(out * dout).
+struct Gradients {
+  Buffer dq;    ///< [batch, heads, rows, head_dim]
+  KvBlock dkv;  ///< dk and dv [batch, kv_heads, rows, head_dim], summed over the query heads of each group
+
+  static auto fields(auto& self) { return std::tie(self.dq, self.dkv); }
+};
+
 /// What the backward pass of one shard reads, all of it unchanged: q, out, lse, dout and delta = rowsum(dout
 /// * out).
 struct Saved {
@@ -107,6 +115,9 @@ class BlockEngine {
   /// Sets every element to zero.
   virtual void set_zero(Buffer& buffer) = 0;
 
+  /// Adds one block to the work: those of forward and backward are, this is for whoever computes one without
+  /// the engine. Returns whether it has a visible pair.
+  bool count(const KeyRanges& ranges);
   /// The work done so far.
   const Work& work() const { return work_; }
   /// Records every forward, backward and add from here on (comm/trace.hpp); null: no longer. The trace must
@@ -119,7 +130,6 @@ class BlockEngine {
   virtual void do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
                            const KeyRanges& ranges, double softmax_scale) = 0;
   virtual void do_add(KvBlock& into, const KvBlock& from) = 0;
-  bool count(const KeyRanges& ranges);
 
   Work work_;
   RankTrace* trace_ = nullptr;

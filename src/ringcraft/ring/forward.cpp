@@ -11,7 +11,7 @@ namespace ringcraft {
 
 RingOutput ring_forward(Communicator& comm, BlockEngine& engine, const Problem& problem, const Buffer& q,
                         const KvBlock& kv) {
-  refuse(problem, Method::kRing, Schedule::kForward, Pass::kForward, comm, engine);
+  refuse(problem, Pass::kForward, comm, engine);
   require_shard(problem, comm.rank(), engine, q, kv);
   // BEGIN SOLUTION 303 [ring_forward]
   const int n = comm.world_size(), rank = comm.rank(), exchanges = hops(problem);

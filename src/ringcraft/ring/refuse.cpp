@@ -7,30 +7,12 @@
 
 namespace ringcraft {
 
-std::string_view name_of(Method method) {
-  switch (method) {
-    case Method::kRing:
-      return "ring";
-    case Method::kAllGather:
-      return "all-gather";
-    case Method::kUlysses:
-      return "ulysses";
-    case Method::kHybrid:
-      return "hybrid";
-  }
-  return "?";
-}
-
 std::string_view name_of(Schedule schedule) {
   return schedule == Schedule::kForward ? "forward" : "reversed";
 }
 
-void refuse(const Problem& problem, Method method, Schedule /*every schedule serves every problem*/,
-            Pass pass, const Communicator& comm, const BlockEngine& engine) {
+void refuse(const Problem& problem, Pass pass, const Communicator& comm, const BlockEngine& engine) {
   validate(problem);
-  if (method != Method::kRing)
-    throw Error("method", "ring", std::string(name_of(method)),
-                "the other methods are not part of this version");
   if (problem.world_size != comm.world_size())
     throw Error("ranks", "as many as the communicator has (" + std::to_string(comm.world_size()) + ")",
                 std::to_string(problem.world_size), "build the problem with the communicator's world_size");

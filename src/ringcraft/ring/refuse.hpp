@@ -1,7 +1,8 @@
 #pragma once
 /// @file
 /// The one place where a distributed call is validated. It uses only what every rank knows, so all ranks
-/// refuse the same call with the same words, before the first message; nothing is ever silently ignored.
+/// refuse the same call with the same words, before the first message; nothing is ever silently ignored. What
+/// one method alone cannot do, it says itself (parallel/method.hpp).
 
 #include <string_view>
 
@@ -11,17 +12,11 @@
 
 namespace ringcraft {
 
-/// How a sequence is attended to by several ranks. Only the ring is here; the others are refused by name.
-enum class Method : std::uint8_t { kRing, kAllGather, kUlysses, kHybrid };
-
-/// The name as the command line spells it.
-std::string_view name_of(Method method);
 /// The name as the command line spells it.
 std::string_view name_of(Schedule schedule);
 
-/// Throws Error unless this method can do this pass of this problem with this communicator and engine.
-void refuse(const Problem& problem, Method method, Schedule schedule, Pass pass, const Communicator& comm,
-            const BlockEngine& engine);
+/// Throws Error unless the problem is valid, and this communicator and engine can do this pass of it.
+void refuse(const Problem& problem, Pass pass, const Communicator& comm, const BlockEngine& engine);
 
 /// Throws Error unless q and kv are this rank's shards, of the engine's element type and space.
 void require_shard(const Problem& problem, int rank, const BlockEngine& engine, const Buffer& q,

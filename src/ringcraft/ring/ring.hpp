@@ -20,12 +20,7 @@ struct RingOutput {
 };
 
 /// What the backward ring leaves on a rank: the gradients of its own q, k and v.
-struct RingGradients {
-  Buffer dq;    ///< problem.q_extents(rank)
-  KvBlock dkv;  ///< dk and dv, problem.kv_extents(rank)
-
-  static auto fields(auto& self) { return std::tie(self.dq, self.dkv); }
-};
+using RingGradients = Gradients;
 
 /// Which way blocks travel in the backward pass. Gradients always travel with their block.
 enum class Schedule : std::uint8_t {

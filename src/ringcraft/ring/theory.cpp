@@ -2,7 +2,6 @@
 #include "ringcraft/ring/theory.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 
 #include "ringcraft/comm/collectives.hpp"
@@ -32,42 +31,30 @@ ShardElements of_rank(const Problem& problem, int rank) {
 ShardElements largest(const Problem& problem) { return {problem.shape, problem.sharding().largest_rows()}; }
 
 // Adds what a rank sends when it hands on the block (or its gradients) of rank `source`.
-void add_block(RingTheory& theory, std::size_t rank, const Problem& problem, int source, Index number_bytes) {
+void add_block(Theory& theory, std::size_t rank, const Problem& problem, int source, Index number_bytes) {
   const Index elements = of_rank(problem, source).kv;
   theory.bytes_sent[rank] += elements * number_bytes;
   theory.messages_sent[rank] += elements > 0 ? 2 : 0;
 }
 
-RingTheory empty(int world_size) {
-  const auto ranks = static_cast<std::size_t>(world_size);
-  RingTheory theory;
-  theory.bytes_sent.assign(ranks, 0);
-  theory.messages_sent.assign(ranks, 0);
-  theory.peak_bytes.assign(ranks, 0);
-  return theory;
-}
-
-RingTheory common(const Problem& problem) {
-  RingTheory theory = empty(problem.world_size);
-  theory.hops = hops(problem);
-  theory.steps = theory.hops + 1;
-  theory.kv_exchanges = theory.hops;
-  const RingWork work = ring_work(problem);
-  theory.pairs = work.by_rank;
-  theory.imbalance = work.imbalance;
+Theory common(const Problem& problem) {
+  Theory theory(problem.world_size);
+  theory.steps = hops(problem) + 1;
+  theory.pairs = ring_work(problem).by_rank;
   return theory;
 }
 
 }  // namespace
 
-RoleBytes role_bytes(const BlockEngine& engine) {
-  return {size_of(engine.dtype(Role::kElement)), size_of(engine.dtype(Role::kAccumulator))};
+int dkv_exchanges(const Problem& problem, Schedule schedule) {
+  const int c = hops(problem);
+  return schedule == Schedule::kReversed || c == 0 ? c : c + 1;
 }
 
-RingTheory forward_theory(const Problem& problem, RoleBytes bytes) {
+Theory forward_theory(const Problem& problem, RoleBytes bytes) {
   const auto element = static_cast<Index>(bytes.element), accumulator = static_cast<Index>(bytes.accumulator);
-  RingTheory theory = common(problem);
-  const Index c = theory.hops, ring = std::min<Index>(c, 2) * largest(problem).kv;
+  Theory theory = common(problem);
+  const Index c = hops(problem), ring = std::min<Index>(c, 2) * largest(problem).kv;
   for (int rank = 0; rank < problem.world_size; ++rank) {
     const auto r = static_cast<std::size_t>(rank);
     for (int t = 0; t < c; ++t) add_block(theory, r, problem, rank - t, element);
@@ -77,52 +64,24 @@ RingTheory forward_theory(const Problem& problem, RoleBytes bytes) {
   return theory;
 }
 
-RingTheory backward_theory(const Problem& problem, Schedule schedule, RoleBytes bytes) {
+Theory backward_theory(const Problem& problem, Schedule schedule, RoleBytes bytes) {
   const auto element = static_cast<Index>(bytes.element), accumulator = static_cast<Index>(bytes.accumulator);
   const bool reversed = schedule == Schedule::kReversed;
-  RingTheory theory = common(problem);
-  const int c = theory.hops;
-  theory.dkv_exchanges = reversed || c == 0 ? c : c + 1;
+  Theory theory = common(problem);
+  const int c = hops(problem);
   const Index ring = std::min<Index>(c, 2) * largest(problem).kv,
               gradients = (c == 0 ? 1 : 3) * largest(problem).kv;
   for (int rank = 0; rank < problem.world_size; ++rank) {
     const auto r = static_cast<std::size_t>(rank);
     for (int step = 0; step < c; ++step)
       add_block(theory, r, problem, reversed ? rank - c + step : rank - step, element);
-    for (int step = 0; step < theory.dkv_exchanges; ++step)
+    for (int step = 0; step < dkv_exchanges(problem, schedule); ++step)
       add_block(theory, r, problem, reversed ? rank - c + step : rank - step, accumulator);
     const ShardElements own = of_rank(problem, rank);
     const Index first = reversed && c > 0 ? largest(problem).kv : own.kv;
     theory.peak_bytes[r] =
         (2 * own.q + first + ring) * element + (2 * own.q + 2 * own.row + gradients) * accumulator;
   }
-  return theory;
-}
-
-RingTheory distributed_softmax_theory(const Problem& problem, RoleBytes bytes, Index rows_at_once) {
-  const auto element = static_cast<Index>(bytes.element), accumulator = static_cast<Index>(bytes.accumulator);
-  const int n = problem.world_size;
-  const Shape& s = problem.shape;
-  const ShardElements whole(s, s.seqlen);
-  const Index turns = s.batch * s.heads * ((s.seqlen + rows_at_once - 1) / rows_at_once);
-  const KeyRanges seen_by =
-      key_ranges(problem.mask, s.seqlen).transposed(static_cast<int>(s.seqlen));  // the rows that see a key
-  RingTheory theory = empty(n);
-  theory.steps = 1;
-  for (int rank = 0; rank < n; ++rank) {
-    const auto r = static_cast<std::size_t>(rank);
-    theory.bytes_sent[r] = (n - 1) * (2 * whole.row + whole.q) * accumulator;
-    theory.messages_sent[r] = 2 * turns * gather_phases(n);  // (m, l), and the shares of out
-    theory.peak_bytes[r] =
-        (whole.q + of_rank(problem, rank).kv) * element + (whole.q + whole.row) * accumulator;
-    theory.pairs.push_back(0);
-    for (const Position key : problem.sharding().positions(rank))
-      theory.pairs.back() +=
-          seen_by.end[static_cast<std::size_t>(key)] - seen_by.begin[static_cast<std::size_t>(key)];
-  }
-  const Index total = std::accumulate(theory.pairs.begin(), theory.pairs.end(), Index{0});
-  const Index busiest = *std::max_element(theory.pairs.begin(), theory.pairs.end());
-  theory.imbalance = 1 - static_cast<double>(total) / n / static_cast<double>(busiest);
   return theory;
 }
 

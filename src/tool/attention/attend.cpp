@@ -10,14 +10,13 @@
 #include "ringcraft/comm/trace.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
-#include "ringcraft/ring/recording.hpp"
-#include "ringcraft/ring/ring.hpp"
+#include "ringcraft/parallel/run.hpp"
 #include "tool/commands/commands.hpp"
 #include "tool/commands/options.hpp"
 #include "tool/ranks/ranks.hpp"
 #include "tool/ranks/tensor_files.hpp"
-#include "tool/ranks/workplace.hpp"
 #include "tool/terminal/output.hpp"
+#include "verify/ladder/whole.hpp"
 #include "verify/schedule/chrome_trace.hpp"
 #include "verify/schedule/schedule.hpp"
 
@@ -28,13 +27,13 @@ struct AttendOptions {
   std::string input, output, method = "ring", schedule = "reversed", backend = "threads", dtype, trace;
   int ulysses = 0;
   MaskOptions mask;
-  RingOptions ring;
+  DealOptions deal;
 };
 
 // What the flags say, checked before anything is read.
 struct Plan {
-  Method method;
-  Schedule schedule;
+  const Method& method;
+  MethodOptions options;
   Backend backend;
   std::optional<DType> dtype;
 };
@@ -44,60 +43,11 @@ Plan plan_of(const AttendOptions& options) {
     throw Error("--trace", "--backend threads, whose ranks share one clock", "--backend " + options.backend,
                 "record it with threads; the schedule is the same");
   if (options.ulysses != 0) throw Error("--ulysses is not part of this version; use --method ring");
-  layout_named(options.ring.layout);
-  return {method_named(options.method), schedule_named(options.schedule), backend_named(options.backend),
+  layout_named(options.deal.layout);
+  return {method_named(options.method),
+          {.schedule = schedule_named(options.schedule)},
+          backend_named(options.backend),
           options.dtype.empty() ? std::nullopt : std::optional(dtype_named(options.dtype))};
-}
-
-// An answer of this problem's shape, to be filled; without gradients if the input has no dout.
-verify::Answer empty_answer(const Problem& problem, DType type, bool gradients) {
-  const Shape& s = problem.shape;
-  const Extents q{s.batch, s.heads, s.seqlen, s.head_dim}, kv{s.batch, s.kv_heads, s.seqlen, s.head_dim};
-  verify::Answer answer{Buffer(q, type), Buffer({s.batch, s.heads, s.seqlen, 1}, type), {}, {}, {}};
-  if (gradients) {
-    answer.dq = Buffer(q, type);
-    answer.dk = Buffer(kv, type);
-    answer.dv = Buffer(kv, type);
-  }
-  return answer;
-}
-
-// One rank's share, gathered into the answer on rank 0. The ring's passes are recorded, the gathering is not.
-void attend_on(Workplace& workplace, const Problem& problem, const Plan& plan, const verify::Inputs& inputs,
-               verify::Answer& answer, RankTrace* trace) {
-  const Sharding sharding = problem.sharding();
-  Communicator& comm = workplace.comm();
-  BlockEngine& engine = workplace.engine();
-  const int rank = comm.rank();
-  refuse(problem, plan.method, plan.schedule, inputs.dout.empty() ? Pass::kForward : Pass::kBackward, comm,
-         engine);
-
-  const auto shard = [&](const Buffer& whole) { return workplace.taken(scatter(whole, sharding, rank)); };
-  const auto hand_in = [&](Buffer& whole, const Buffer& part) {
-    workplace.gather_to_first(whole, part, sharding);
-  };
-  const Buffer q = shard(inputs.q);
-  const KvBlock kv{shard(inputs.k), shard(inputs.v)};
-  hold(trace, rank, kv);
-  const RingOutput forward = [&] {
-    const Recording recording(trace, comm, engine);
-    return ring_forward(comm, engine, problem, q, kv);
-  }();
-  hand_in(answer.out, forward.output.out);
-  hand_in(answer.lse, forward.output.lse);
-  if (inputs.dout.empty()) return;
-
-  const bool own_first = plan.schedule == Schedule::kForward || hops(problem) == 0;
-  const KvBlock& first = own_first ? kv : forward.last;  // where that comes from, the trace knows
-  const Buffer dout = shard(inputs.dout);
-  hold(trace, rank, kv);  // a new pass: steps count from 0 again
-  const RingGradients backward = [&] {
-    const Recording recording(trace, comm, engine);
-    return ring_backward(comm, engine, problem, plan.schedule, q, first, forward.output, dout);
-  }();
-  hand_in(answer.dq, backward.dq);
-  hand_in(answer.dk, backward.dkv.k);
-  hand_in(answer.dv, backward.dkv.v);
 }
 
 // Draws the trace and proves its schedule; false, and sentences, if that is wrong.
@@ -140,12 +90,13 @@ int attend(const AttendOptions& options) {
     const StoredInputs stored = read_inputs(options.input, plan.dtype);
     const verify::Inputs& inputs = stored.inputs;
     verify::require_finite(inputs);
-    const Problem problem = problem_of(inputs.q, inputs.k, inputs.v, inputs.dout, options.mask, options.ring);
-    verify::Answer answer = empty_answer(problem, inputs.q.dtype(), !inputs.dout.empty());
+    const Problem problem = problem_of(inputs.q, inputs.k, inputs.v, inputs.dout, options.mask, options.deal);
+    verify::Answer answer;
     std::optional<Trace> trace;
     if (!options.trace.empty()) trace.emplace(problem.world_size);
-    ranks.run(problem.world_size, inputs.q.dtype(), [&](Workplace& place) {
-      attend_on(place, problem, plan, inputs, answer, trace ? &trace->rank(place.comm().rank()) : nullptr);
+    ranks.run(problem.world_size, inputs.q.dtype(), trace ? &*trace : nullptr, [&](RankPlace& place) {
+      WholeResult result = run_method(plan.method, place, problem, plan.options, verify::whole(inputs));
+      if (place.comm().rank() == 0) answer = verify::answer_of(std::move(result));
     });
     const bool proved = !trace || write_trace(options.trace, *trace, problem, !inputs.dout.empty());
     if (ranks.speaks()) {
@@ -175,9 +126,9 @@ void add_attend(CLI::App& app, Action& action) {
       ->add_option("--output", options->output, "Gets out and lse, and dq, dk, dv where the input has dout")
       ->required()
       ->type_name("G");
-  options->ring.add_to(*command);
+  options->deal.add_to(*command);
   options->mask.add_to(*command);
-  command->add_option("--method", options->method, "ring")->capture_default_str()->type_name("M");
+  command->add_option("--method", options->method, method_names())->capture_default_str()->type_name("M");
   command->add_option("--ulysses", options->ulysses, "Not in this version")->type_name("U");
   command->add_option("--schedule", options->schedule, "Way of the gradients: forward or reversed")
       ->capture_default_str()

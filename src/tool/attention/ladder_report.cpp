@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "ringcraft/core/shown.hpp"
-#include "ringcraft/ring/theory.hpp"
 #include "tool/terminal/output.hpp"
 #include "verify/oracle/compare.hpp"
 #include "verify/oracle/rounding_rule.hpp"
@@ -43,7 +42,7 @@ double largest_error(const Answer& got, const Answer& want, Oracle& oracle, veri
 // ---- costs
 
 struct Cost {
-  double peak_bytes = 0, bytes_sent = 0, exchanges = 0, imbalance = 0;
+  double peak_bytes = 0, bytes_sent = 0, messages = 0, imbalance = 0;
 };
 
 Index largest(const std::vector<Index>& values) {
@@ -58,7 +57,7 @@ Cost measured(const Measurement& measurement) {
     cost.bytes_sent += static_cast<double>(pass->bytes_sent());
     Index messages = 0;
     for (const Traffic& traffic : pass->traffic) messages = std::max(messages, traffic.messages_sent);
-    cost.exchanges += static_cast<double>(messages) / 2;  // K and V are two messages
+    cost.messages += static_cast<double>(messages);
     cost.imbalance = std::max(cost.imbalance, pass->imbalance());
   }
   return cost;
@@ -70,14 +69,15 @@ Cost predicted(const Stage& stage, const Problem& shared, DType type, bool backw
   if (stage.peak_bytes != nullptr)
     return {.peak_bytes = static_cast<double>(stage.peak_bytes(shared.shape, backward, bytes))};
   const Problem problem = verify::problem_of(stage, shared);
-  std::vector<RingTheory> passes{stage.theory(problem, bytes)};
-  if (backward) passes.push_back(backward_theory(problem, *stage.schedule, bytes));
+  const auto& [layout, method, options] = *stage.over_ranks;
+  std::vector<Theory> passes{method->theory(problem, options, Pass::kForward, bytes)};
+  if (backward) passes.push_back(method->theory(problem, options, Pass::kBackward, bytes));
   Cost cost;
-  for (const RingTheory& pass : passes) {
+  for (const Theory& pass : passes) {
     cost.peak_bytes = std::max(cost.peak_bytes, static_cast<double>(largest(pass.peak_bytes)));
     cost.bytes_sent += static_cast<double>(largest(pass.bytes_sent));
-    cost.exchanges += static_cast<double>(largest(pass.messages_sent)) / 2;
-    cost.imbalance = std::max(cost.imbalance, pass.imbalance);
+    cost.messages += static_cast<double>(largest(pass.messages_sent));
+    cost.imbalance = std::max(cost.imbalance, pass.imbalance());
   }
   return cost;
 }
@@ -88,7 +88,7 @@ constexpr const char* kAgainstOracle = "error against the oracle / scale";
 constexpr const char* kSeconds = "time";
 constexpr const char* kPeakBytes = "peak bytes of a rank";
 constexpr const char* kBytes = "bytes sent by a rank";
-constexpr const char* kExchanges = "exchanges";
+constexpr const char* kMessages = "messages sent by a rank";
 constexpr const char* kImbalance = "imbalance";
 
 // Measured beside theory. A stage on one device sends nothing and has nothing to balance.
@@ -96,7 +96,7 @@ std::vector<Figure> cost_figures(const Cost& got, const Cost& theory, bool distr
   std::vector<Figure> figures{{kPeakBytes, got.peak_bytes, theory.peak_bytes, "B"}};
   if (!distributed) return figures;
   figures.push_back({kBytes, got.bytes_sent, theory.bytes_sent, "B"});
-  figures.push_back({kExchanges, got.exchanges, theory.exchanges, ""});
+  figures.push_back({kMessages, got.messages, theory.messages, ""});
   figures.push_back({kImbalance, got.imbalance, theory.imbalance, ""});
   return figures;
 }
@@ -190,7 +190,8 @@ class Climb {
     row.figures.push_back({kSeconds, result.measurement.seconds(), {}, "s"});
     const bool backward = stage.expect == verify::Expect::kAll && inputs_.has_backward();
     const Cost theory = predicted(stage, problem_, type, backward);
-    for (const Figure& figure : cost_figures(measured(result.measurement), theory, stage.layout.has_value()))
+    for (const Figure& figure :
+         cost_figures(measured(result.measurement), theory, stage.over_ranks.has_value()))
       row.figures.push_back(figure);
     if (verdict.good) answers_.emplace(stage.name, std::move(result.answer));
   }
@@ -235,7 +236,8 @@ verify::Report climb_ladder(const std::string& title, const Problem& problem, co
                             std::optional<Layout> only, const Climber& climber) {
   std::vector<Stage> stages;
   for (const Stage& stage : verify::ladder())
-    if (!only || !stage.layout || stage.layout == Layout::kContiguous || stage.layout == only)
+    if (!only || !stage.over_ranks || stage.over_ranks->layout == Layout::kContiguous ||
+        stage.over_ranks->layout == only)
       stages.push_back(stage);
   return climb_stages(title, stages, problem, inputs, climber);
 }
@@ -330,12 +332,12 @@ std::string ladder_tables(const verify::Report& report) {
                         error_text(row, kAgainstPrevious), error_text(row, kAgainstOracle), seconds_text(row),
                         verdict_text(row, mine));
   text += fmt::format("\n{:<28} {:>22} {:>22} {:>10} {:>13}\n", "stage", "peak of a rank", "sent by a rank",
-                      "exchanges", "imbalance");
+                      "messages", "imbalance");
   for (const auto& row : report.rows | std::views::filter(is_stage))
     text += fmt::format(
         "{:<28} {:>22} {:>22} {:>10} {:>13}\n", row.id, beside_theory(row, kPeakBytes, bytes_text),
         beside_theory(row, kBytes, bytes_text),
-        beside_theory(row, kExchanges, [](double x) { return fmt::format("{:.0f}", x); }),
+        beside_theory(row, kMessages, [](double x) { return fmt::format("{:.0f}", x); }),
         beside_theory(row, kImbalance, [](double x) { return fmt::format("{:.2f} %", 100 * x); }));
   text +=
       "\nError: largest difference of any element of any tensor from the stage before, and from the oracle, "

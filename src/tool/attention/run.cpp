@@ -23,12 +23,12 @@ struct RunOptions {
   Position tokens = 4096;
   bool mine = false;
   MaskOptions mask;
-  RingOptions ring{.layout = ""};
+  DealOptions deal{.layout = ""};
 };
 
 // The layout that --layout asks for; without it the ladder climbs through all of them.
 std::optional<Layout> asked_layout(const RunOptions& options) {
-  return options.ring.layout.empty() ? std::nullopt : std::optional(layout_named(options.ring.layout));
+  return options.deal.layout.empty() ? std::nullopt : std::optional(layout_named(options.deal.layout));
 }
 
 // The shared problem and its inputs: the user's tensors, the user's text, or the lessons' own text.
@@ -38,16 +38,16 @@ struct Shared {
   verify::Inputs inputs;
 };
 
-RingOptions ring_of(const RunOptions& options) {
-  RingOptions ring = options.ring;
-  if (ring.layout.empty()) ring.layout = name_of(Layout::kZigzag);  // where the climb ends
-  return ring;
+DealOptions deal_of(const RunOptions& options) {
+  DealOptions deal = options.deal;
+  if (deal.layout.empty()) deal.layout = name_of(Layout::kZigzag);  // where the climb ends
+  return deal;
 }
 
 Shared from_file(const RunOptions& options) {
   verify::Inputs inputs = read_inputs(options.input, {}).inputs;
   const Problem problem =
-      problem_of(inputs.q, inputs.k, inputs.v, inputs.dout, options.mask, ring_of(options));
+      problem_of(inputs.q, inputs.k, inputs.v, inputs.dout, options.mask, deal_of(options));
   return {options.input, problem, std::move(inputs)};
 }
 
@@ -55,8 +55,8 @@ Shared from_text(const RunOptions& options) {
   const Shape shape{.batch = 1, .heads = 8, .kv_heads = 2, .seqlen = options.tokens, .head_dim = 64};
   MaskOptions mask = options.mask;
   mask.causal = true;  // text is read from left to right
-  const Problem problem = make_problem(shape, mask.mask(), layout_named(ring_of(options).layout),
-                                       options.ring.checked_ranks(), options.ring.softmax_scale);
+  const Problem problem = make_problem(shape, mask.mask(), layout_named(deal_of(options).layout),
+                                       options.deal.checked_ranks(), options.deal.softmax_scale);
   const std::filesystem::path path = options.text.empty()
                                          ? std::filesystem::path(RINGCRAFT_SOURCE_DIR) / "lessons"
                                          : std::filesystem::path(options.text);
@@ -115,7 +115,7 @@ void add_run(CLI::App& app, Action& action) {
       ->capture_default_str()
       ->type_name("S")
       ->excludes(input);
-  options->ring.add_to(*command);
+  options->deal.add_to(*command);
   options->mask.add_to(*command);
   command
       ->add_option("--backend", options->backend,

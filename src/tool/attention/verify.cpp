@@ -45,11 +45,11 @@ int verify_schedule(const std::string& path) {
 }
 
 // The problem that a claim answers, in the ring in which it was computed, as far as that is known.
-Problem problem_of(const FormedInputs& formed, const VerifyOptions& options, RingOptions ring) {
-  if (!ring.softmax_scale && formed.widths.key > 0)  // the tensors may be padded to a greater width
-    ring.softmax_scale = 1 / std::sqrt(static_cast<double>(formed.widths.key));
+Problem problem_of(const FormedInputs& formed, const VerifyOptions& options, DealOptions deal) {
+  if (!deal.softmax_scale && formed.widths.key > 0)  // the tensors may be padded to a greater width
+    deal.softmax_scale = 1 / std::sqrt(static_cast<double>(formed.widths.key));
   const verify::Inputs& in = formed.stored.inputs;
-  return problem_of(in.q, in.k, in.v, in.dout, options.mask, ring);
+  return problem_of(in.q, in.k, in.v, in.dout, options.mask, deal);
 }
 
 // The claim with its rows in each other order that its shapes allow.
@@ -67,11 +67,11 @@ std::vector<OtherRows> other_rows(const GivenClaim& given, const ClaimShape& abo
 }
 
 ClaimVerdict judged(const FormedInputs& inputs, const VerifyOptions& options) {
-  const Problem whole = problem_of(inputs, options, options.flags.ring);  // refuses what makes no sense
+  const Problem whole = problem_of(inputs, options, options.flags.deal);  // refuses what makes no sense
   const GivenClaim given = given_claim(options.flags, whole.shape.seqlen);
   for (const auto& file : given.files.paths) require_other_file("--json", options.json, file);
   require_other_file("--json", options.json, options.flags.layout);  // which may be a file of positions
-  const Problem problem = problem_of(inputs, options, given.ring);
+  const Problem problem = problem_of(inputs, options, given.deal);
   const ClaimShape about{problem.shape, inputs.widths, inputs.order, problem.mask.cu_seqlens,
                          inputs.stored.inputs.has_backward()};
   ReadClaim claim = read_claim(given.files, given.order, about);
@@ -163,7 +163,7 @@ void add_verify(CLI::App& app, Action& action) {
                    "float32, bfloat16 or float16")
       ->type_name("T");
   command->add_flag("--tf32", options->precision.tf32, "Its products take float32 operands in TF32");
-  options->flags.ring.add_to(*command);
+  options->flags.deal.add_to(*command);
   options->mask.add_to(*command);
   command->add_option("--json", options->json, "Also write the verdict for programs")->type_name("F");
   for (CLI::Option* other : command->get_options())  // a schedule says all of that itself

@@ -9,7 +9,7 @@
 #include "ringcraft/attention/products.hpp"
 #include "ringcraft/comm/threads.hpp"
 #include "ringcraft/core/random.hpp"
-#include "ringcraft/ring/ring.hpp"
+#include "ringcraft/parallel/run.hpp"
 #include "tool/bench/bench_peak.hpp"
 
 namespace ringcraft::tool {
@@ -74,33 +74,27 @@ class Ring {
   explicit Ring(std::shared_ptr<const Inputs> inputs)
       : inputs_(std::move(inputs)), problem_(inputs_->problem) {
     problem_.world_size = kRanks;
-    const Sharding sharding = problem_.sharding();
     for (int r = 0; r < kRanks; ++r)
-      ranks_.push_back({scatter(inputs_->q, sharding, r),
-                        scatter(inputs_->dout, sharding, r),
-                        {scatter(inputs_->kv.k, sharding, r), scatter(inputs_->kv.v, sharding, r)},
-                        std::make_unique<HostEngine<float>>(),
-                        {}});
+      ranks_.push_back({std::make_unique<HostEngine<float>>(), {kRing, problem_}});
     run(Pass::kForward);
   }
 
   void run(Pass pass) {
+    const WholeInputs whole{inputs_->q, inputs_->kv.k, inputs_->kv.v, inputs_->dout};
     run_ranks(kRanks, [&](ThreadCommunicator& comm) {
       Rank& rank = ranks_[static_cast<std::size_t>(comm.rank())];
+      HostPlace place(comm, *rank.engine);
       if (pass == Pass::kForward)
-        rank.left = ring_forward(comm, *rank.engine, problem_, rank.q, rank.kv);
+        rank.run.forward(place, whole);
       else
-        ring_backward(comm, *rank.engine, problem_, Schedule::kReversed, rank.q, rank.left.last,
-                      rank.left.output, rank.dout);
+        rank.run.backward(place, whole);
     });
   }
 
  private:
   struct Rank {
-    Buffer q, dout;
-    KvBlock kv;
-    std::unique_ptr<HostEngine<float>> engine;
-    RingOutput left;
+    std::unique_ptr<HostEngine<float>> engine;  // keeps its memory from pass to pass
+    RankRun run;
   };
 
   std::shared_ptr<const Inputs> inputs_;

@@ -14,7 +14,7 @@ int virtual_ranks_of(const ClaimLayout& layout, const ClaimFlags& flags, const C
   if (!flags.ranks_typed)
     throw Error("--claim-layout", "the number of ranks whose rows stand one after the other",
                 shown(flags.layout), "add --ranks N, or write " + shown(flags.layout) + ":N");
-  return flags.ring.checked_ranks();
+  return flags.deal.checked_ranks();
 }
 
 RowOrder row_order(const ClaimLayout& layout, const ClaimFlags& flags, const ClaimFiles& files,
@@ -31,10 +31,10 @@ RowOrder row_order(const ClaimLayout& layout, const ClaimFlags& flags, const Cla
 
 void require_ranks(const ClaimLayout& layout, const ClaimFlags& flags, const ClaimFiles& files) {
   const int count = static_cast<int>(files.paths.size());
-  if (!files.per_rank || !flags.ranks_typed || flags.ring.ranks == count ||
-      flags.ring.ranks == layout.virtual_ranks)
+  if (!files.per_rank || !flags.ranks_typed || flags.deal.ranks == count ||
+      flags.deal.ranks == layout.virtual_ranks)
     return;
-  throw Error("--ranks", "the number of files, " + std::to_string(count), std::to_string(flags.ring.ranks),
+  throw Error("--ranks", "the number of files, " + std::to_string(count), std::to_string(flags.deal.ranks),
               "leave it out, or dump every rank; rows of virtual ranks are --claim-layout zigzag:8");
 }
 
@@ -59,7 +59,7 @@ std::vector<std::pair<std::string, RowOrder>> other_orders(const GivenClaim& giv
   const int files = static_cast<int>(given.files.paths.size());
   const std::vector<int> numbers = given.files.per_rank && files > 1
                                        ? std::vector<int>{files, 2 * files}
-                                       : std::vector<int>{given.ring.ranks, 2, 3, 4, 6, 8};
+                                       : std::vector<int>{given.deal.ranks, 2, 3, 4, 6, 8};
   std::vector<std::pair<std::string, RowOrder>> others;
   for (const int ranks : numbers)
     for (const Layout layout : kLayouts) {
@@ -81,12 +81,12 @@ GivenClaim given_claim(const ClaimFlags& flags, Position seqlen) {
   require_ranks(layout, flags, files);
   const int count = static_cast<int>(files.paths.size());
   const int virtual_ranks = layout.layout ? virtual_ranks_of(layout, flags, files) : count;
-  GivenClaim given{files, row_order(layout, flags, files, seqlen), flags.ring, verify::Ranks::kUnknown, ""};
+  GivenClaim given{files, row_order(layout, flags, files, seqlen), flags.deal, verify::Ranks::kUnknown, ""};
   const bool ring_of_dump = layout.layout.has_value() || files.per_rank;
-  if (ring_of_dump && !flags.ranks_typed) given.ring.ranks = virtual_ranks;
-  if (layout.layout && !flags.layout_typed) given.ring.layout = name_of(*layout.layout);
+  if (ring_of_dump && !flags.ranks_typed) given.deal.ranks = virtual_ranks;
+  if (layout.layout && !flags.layout_typed) given.deal.layout = name_of(*layout.layout);
   if (flags.ranks_typed || flags.layout_typed || layout.layout) given.ranks = verify::Ranks::kKnown;
-  given.rows = words_of(layout, files, virtual_ranks, given.ring.ranks);
+  given.rows = words_of(layout, files, virtual_ranks, given.deal.ranks);
   return given;
 }
 

@@ -14,14 +14,14 @@ namespace ringcraft::tool {
 // The flags as typed, and whether --ranks and --layout were.
 struct ClaimFlags {
   std::string claim, layout;  // --claim, --claim-layout
-  RingOptions ring;
+  DealOptions deal;
   bool ranks_typed = false, layout_typed = false;
 };
 
 struct GivenClaim {
   ClaimFiles files;
   RowOrder order;
-  RingOptions ring;     // that of the dump where the flags name none
+  DealOptions deal;     // that of the dump where the flags name none
   verify::Ranks ranks;  // whether they say in which ring it was computed
   std::string rows;     // "4 files in zigzag, a file for each rank"; empty: rows of the whole sequence
 };

@@ -78,7 +78,7 @@ Mask MaskOptions::mask() const {
   return mask;
 }
 
-void RingOptions::add_to(CLI::App& command) {
+void DealOptions::add_to(CLI::App& command) {
   command.add_option("--ranks", ranks, "Number of ranks")->capture_default_str()->type_name("N");
   command.add_option("--layout", layout, "contiguous, striped, zigzag or zigzag-token")
       ->capture_default_str()
@@ -87,7 +87,7 @@ void RingOptions::add_to(CLI::App& command) {
       ->type_name("X");
 }
 
-int RingOptions::checked_ranks() const {
+int DealOptions::checked_ranks() const {
   constexpr int kMost = 4096;
   if (ranks > kMost)
     throw Error("--ranks", "at most " + std::to_string(kMost), std::to_string(ranks), "use fewer ranks");
@@ -116,12 +116,17 @@ Layout layout_named(const std::string& name) {
               "check the spelling");
 }
 
-Method method_named(const std::string& name) {
-  return named<Method>("--method", name,
-                       {{"ring", Method::kRing},
-                        {"all-gather", Method::kAllGather},
-                        {"ulysses", Method::kUlysses},
-                        {"hybrid", Method::kHybrid}});
+std::string method_names() {
+  std::string names;
+  for (const Method* const method : kMethods)
+    names += (names.empty() ? "" : ", ") + std::string(method->name);
+  return names;
+}
+
+const Method& method_named(const std::string& name) {
+  for (const Method* const method : kMethods)
+    if (name == method->name) return *method;
+  throw Error("--method", method_names(), shown(name), "no other method is part of this version");
 }
 
 Schedule schedule_named(const std::string& name) {
@@ -220,7 +225,7 @@ void require_like(const char* name, const Buffer& tensor, const char* other_name
 }  // namespace
 
 Problem problem_of(const Buffer& q, const Buffer& k, const Buffer& v, const Buffer& dout,
-                   const MaskOptions& mask, const RingOptions& ring) {
+                   const MaskOptions& mask, const DealOptions& deal) {
   const Extents &e = q.extents(), &kv = k.extents();
   Extents expected = e;
   expected.heads = kv.heads;
@@ -229,8 +234,8 @@ Problem problem_of(const Buffer& q, const Buffer& k, const Buffer& v, const Buff
                 "tensors are [batch, heads, seqlen, head_dim]; only the number of heads may differ");
   require_like("v", v, "k", k);
   if (!dout.empty()) require_like("dout", dout, "q", q);
-  return make_problem({e.batch, e.heads, kv.heads, e.rows, e.width}, mask.mask(), layout_named(ring.layout),
-                      ring.checked_ranks(), ring.softmax_scale);
+  return make_problem({e.batch, e.heads, kv.heads, e.rows, e.width}, mask.mask(), layout_named(deal.layout),
+                      deal.checked_ranks(), deal.softmax_scale);
 }
 
 }  // namespace ringcraft::tool

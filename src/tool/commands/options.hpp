@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "ringcraft/parallel/method.hpp"
 #include "ringcraft/problem/problem.hpp"
-#include "ringcraft/ring/refuse.hpp"
 
 namespace CLI {
 class App;
@@ -24,8 +24,8 @@ struct MaskOptions {
   Mask mask() const;
 };
 
-// --ranks, --layout, --softmax-scale
-struct RingOptions {
+// --ranks, --layout, --softmax-scale: how a problem is dealt.
+struct DealOptions {
   int ranks = 4;
   std::string layout = "zigzag";
   std::optional<double> softmax_scale;
@@ -36,7 +36,9 @@ struct RingOptions {
 };
 
 Layout layout_named(const std::string& name);
-Method method_named(const std::string& name);
+// "ring": all that method_named knows, with commas.
+std::string method_names();
+const Method& method_named(const std::string& name);
 Schedule schedule_named(const std::string& name);
 DType dtype_named(const std::string& name);
 
@@ -53,6 +55,6 @@ Backend backend_named(const std::string& name);
 // The problem of these tensors: q [batch, heads, seqlen, head_dim], k and v [batch, kv_heads, seqlen,
 // head_dim], dout as q or empty. Throws Error where shapes or types do not fit together.
 Problem problem_of(const Buffer& q, const Buffer& k, const Buffer& v, const Buffer& dout,
-                   const MaskOptions& mask, const RingOptions& ring);
+                   const MaskOptions& mask, const DealOptions& deal);
 
 }  // namespace ringcraft::tool

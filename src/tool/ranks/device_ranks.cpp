@@ -3,9 +3,9 @@
 // line.
 #include "tool/ranks/device_ranks.hpp"
 
-#include "engine/loopback.hpp"
+#include "engine/device_place.hpp"
 #include "ringcraft/comm/threads.hpp"
-#include "tool/ranks/device_workplace.hpp"
+#include "ringcraft/core/error.hpp"
 #include "tool/ranks/tile_file.hpp"
 
 namespace ringcraft::tool {
@@ -16,16 +16,12 @@ using namespace kernels;
 class LoopbackRanks final : public Ranks {
  public:
   bool speaks() const override { return true; }
-  void run(int world_size, DType type, const std::function<void(Workplace&)>& body) override {
+  void run(int world_size, DType type, Trace* trace, const std::function<void(RankPlace&)>& body) override {
     require_kernel_type(RINGCRAFT_DEVICE_BACKEND, type);
     Loopback loopback(world_size);
     const CudaRungs rungs{.tiles = read_tile_table(tile_sizes_file(), use_device().name)};
     const auto run_rank = [&](ThreadCommunicator& host) {
-      CudaEngine engine(0, rungs);
-      LoopbackCommunicator comm(host, engine.stream(), loopback);
-      DeviceWorkplace place(comm, engine);
-      body(place);
-      engine.stream().synchronize();  // what went wrong late is heard of here
+      at_loopback(loopback, host, rungs, part_of(trace, host.rank()), body);
     };
     run_ranks(world_size, run_rank, loopback.options());
   }

@@ -16,4 +16,7 @@ std::unique_ptr<Ranks> cuda_ranks();
 // one rank. Throws Error (Code::kMissing) without a GPU or NCCL.
 std::unique_ptr<Ranks> nccl_ranks(Communicator& host);
 
+// Throws Error unless the kernels of both passes take this type.
+void require_kernel_type(const char* backend, DType type);
+
 }  // namespace ringcraft::tool

@@ -1,9 +1,10 @@
 // A process's rank over NCCL (see device_ranks.hpp).
 #include <cstdlib>
 
+#include "engine/device_place.hpp"
 #include "nccl/nccl_communicator.hpp"
+#include "ringcraft/core/error.hpp"
 #include "tool/ranks/device_ranks.hpp"
-#include "tool/ranks/device_workplace.hpp"
 #include "tool/ranks/tile_file.hpp"
 
 namespace ringcraft::tool {
@@ -34,14 +35,14 @@ class NcclRanks final : public Ranks {
 
   bool speaks() const override { return host_.rank() == 0; }
 
-  void run(int world_size, DType type, const std::function<void(Workplace&)>& body) override {
+  void run(int world_size, DType type, Trace* trace, const std::function<void(RankPlace&)>& body) override {
     require_kernel_type("nccl", type);
     require_job_size(host_, world_size);
     CudaEngine engine(options_.device,
                       {.tiles = read_tile_table(tile_sizes_file(), use_device(options_.device).name)});
     NcclCommunicator comm(host_.rank(), world_size, agreed_nccl_id(host_, options_), engine.stream(),
                           options_);
-    DeviceWorkplace place(comm, engine);
+    DevicePlace place(comm, engine, part_of(trace, comm.rank()));
     body(place);
     engine.stream().synchronize();
     comm.throw_if_aborted();

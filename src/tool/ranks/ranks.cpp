@@ -17,23 +17,11 @@
 namespace ringcraft::tool {
 namespace {
 
-// On the host: tensors are where they are.
-class HostWorkplace final : public Workplace {
- public:
-  HostWorkplace(DType type, Communicator& comm) : comm_(comm), engine_(make_host_engine(type)) {}
-  Communicator& comm() override { return comm_; }
-  BlockEngine& engine() override { return *engine_; }
-  Buffer taken(Buffer host) override { return host; }
-
- private:
-  const Memory& memory() const override { return host_memory(); }
-  void put(Buffer& whole, const Buffer& shard, const Sharding& sharding, int rank) override {
-    gather(whole, shard, sharding, rank);
-  }
-
-  Communicator& comm_;
-  std::unique_ptr<BlockEngine> engine_;
-};
+void at_host(DType type, Communicator& comm, Trace* trace, const std::function<void(RankPlace&)>& body) {
+  const std::unique_ptr<BlockEngine> engine = make_host_engine(type);
+  HostPlace place(comm, *engine, part_of(trace, comm.rank()));
+  body(place);
+}
 
 #ifdef RINGCRAFT_HAS_MPI
 // Ends the job with the error's exit code. All ranks refuse a wrong call alike, so rank 0 speaks for them;
@@ -50,10 +38,9 @@ class JobRanks final : public Ranks {
  public:
   explicit JobRanks(Communicator& comm) : comm_(comm) {}
   bool speaks() const override { return comm_.rank() == 0; }
-  void run(int world_size, DType type, const std::function<void(Workplace&)>& body) override {
+  void run(int world_size, DType type, Trace* trace, const std::function<void(RankPlace&)>& body) override {
     require_job_size(comm_, world_size);
-    HostWorkplace place(type, comm_);
-    body(place);
+    at_host(type, comm_, trace, body);
   }
 
  private:
@@ -79,11 +66,8 @@ int run_in_job([[maybe_unused]] Backend backend, const std::function<int(Ranks&)
 class ThreadRanks final : public Ranks {
  public:
   bool speaks() const override { return true; }
-  void run(int world_size, DType type, const std::function<void(Workplace&)>& body) override {
-    run_ranks(world_size, [&](ThreadCommunicator& comm) {
-      HostWorkplace place(type, comm);
-      body(place);
-    });
+  void run(int world_size, DType type, Trace* trace, const std::function<void(RankPlace&)>& body) override {
+    run_ranks(world_size, [&](ThreadCommunicator& comm) { at_host(type, comm, trace, body); });
   }
 };
 
@@ -125,6 +109,12 @@ void require_job_size(const Communicator& job, int world_size) {
   if (job.world_size() != world_size)
     throw Error("--ranks", "the size of the MPI job (" + std::to_string(job.world_size()) + ")",
                 std::to_string(world_size), "start it with mpirun -n " + std::to_string(world_size));
+}
+
+void require_kernel_type(const char* backend, DType type) {
+  if (type != DType::kFloat32)
+    throw Error(std::string("--backend ") + backend, "float32", std::string(name_of(type)),
+                "add --dtype float32");
 }
 
 }  // namespace ringcraft::tool

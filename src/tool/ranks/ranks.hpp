@@ -4,8 +4,8 @@
 
 #include <functional>
 
+#include "ringcraft/parallel/recording.hpp"
 #include "tool/commands/options.hpp"
-#include "tool/ranks/workplace.hpp"
 
 namespace ringcraft::tool {
 
@@ -15,9 +15,10 @@ class Ranks {
   virtual ~Ranks() = default;
   // Whether this process writes and prints: always with threads, rank 0 in a job.
   virtual bool speaks() const = 0;
-  // Runs the body on every rank that this process holds: all N with threads, its own in a job. Throws Error
-  // if a job has another size than world_size, and if the ranks do not compute in this number type.
-  virtual void run(int world_size, DType type, const std::function<void(Workplace&)>& body) = 0;
+  // Runs the body at the place of every rank that this process holds: all N with threads, its own in a job.
+  // What they do is recorded in `trace`, unless that is null. Throws Error if a job has another size than
+  // world_size, and if the ranks do not compute in this number type.
+  virtual void run(int world_size, DType type, Trace* trace, const std::function<void(RankPlace&)>& body) = 0;
 };
 
 // Runs a command's action on a backend and returns its exit code. In an MPI job an exception that leaves a

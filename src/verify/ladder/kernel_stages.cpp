@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/cuda_engine.hpp"
-#include "engine/loopback.hpp"
+#include "engine/device_place.hpp"
 #include "merge/merge.hpp"
 #include "ringcraft/comm/threads.hpp"
 #include "ringcraft/core/error.hpp"
@@ -89,33 +89,13 @@ Answer run_merge_kernel(const Problem& problem, const Inputs& inputs, Measuremen
 
 // ---- a ring
 
-// Virtual ranks on one device.
-class LoopbackPlace final : public RingPlace {
- public:
-  explicit LoopbackPlace(int world_size) : loopback_(world_size) {}
-  SwitchboardOptions board() { return loopback_.options(); }
-
-  void on_rank(ThreadCommunicator& host,
-               const std::function<void(Communicator&, BlockEngine&)>& body) override {
-    CudaEngine engine;
-    kernels::LoopbackCommunicator comm(host, engine.stream(), loopback_);
-    body(comm, engine);
-    engine.stream().synchronize();
-  }
-  Buffer taken(const Buffer& host, const BlockEngine& engine) override {
-    return copied_to_device(host, static_cast<const CudaEngine&>(engine).stream());
-  }
-  Buffer on_host(const Buffer& tensor) override { return copied_to_host(tensor, stream_); }
-
- private:
-  kernels::Loopback loopback_;
-  kernels::Stream stream_;
-};
-
-// The library's ring, forward and (reversed) backward, on ranks that compute with kernels.
+// The library's ring, forward and (reversed) backward, on virtual ranks of one device.
 Answer run_kernel_ring(const Problem& problem, const Inputs& inputs, Measurement& cost) {
-  LoopbackPlace place(problem.world_size);
-  return run_ring(problem, inputs, {.board = place.board(), .place = &place}, &cost);
+  kernels::Loopback loopback(problem.world_size);
+  const auto at_place = [&](ThreadCommunicator& host, RankTrace* trace, const auto& body) {
+    kernels::at_loopback(loopback, host, {}, trace, body);
+  };
+  return run_over_ranks(problem, inputs, {.board = loopback.options(), .at_place = at_place}, &cost);
 }
 
 // ---- what one device must hold, in bytes
@@ -156,21 +136,20 @@ std::vector<int> with_layout(std::vector<int> lessons, Layout layout) {
 
 std::vector<Stage> stages(Layout layout) {
   constexpr auto kAll = Expect::kAll, kForward = Expect::kForward;
-  constexpr auto kReversed = Schedule::kReversed;
   return {
       // clang-format off
-      {"naive kernels", 201, "dense", kForward, {}, {}, scores_peak, with({.forward = &kernels::kNaive}), {201}},
-      {"tiled kernels", 202, "naive kernels", kForward, {}, {}, scores_peak, with({.forward = &kernels::kTiles}), {202}},
-      {"fused kernel", 202, "tiled kernels", kForward, {}, {}, blockwise_peak, with({.forward = &kernels::kOnlineSoftmax}), {}},
-      in_bfloat16({"tensor-core kernel", 203, "fused kernel", kForward, {}, {}, blockwise_peak, with({.forward = &kernels::kTensorCores}), {203}}),
-      in_bfloat16({"pipelined kernel", 204, "tensor-core kernel", kForward, {}, {}, blockwise_peak, with({.forward = &kernels::kPipeline}), {204}}),
-      {"merge kernel", 205, "fused kernel", kForward, {}, {}, merge_peak, run_merge_kernel, {205}},
-      {"ring that carries", 205, "merge kernel", kForward, layout, {}, nullptr, run_kernel_ring, with_layout({303}, layout)},
-      {"naive gradients", 206, "dense", kAll, {}, {}, gradients_peak, with({.backward = &kernels::kNaiveBackward}), {}},
-      {"tiled gradients", 206, "naive gradients", kAll, {}, {}, blockwise_peak, with({.backward = &kernels::kTwoKernels}), {206}},
-      in_bfloat16({"tensor-core gradients", 206, "tiled gradients", kAll, {}, {}, blockwise_peak, with(kernels::with_forward(kernels::kTensorCoresBackward)), {204}}),
-      in_bfloat16({"fused gradients", 206, "tensor-core gradients", kAll, {}, {}, blockwise_peak, with(kernels::with_forward(kernels::kFusedBackward)), {204}}),
-      {"ring of kernels", 206, "tiled gradients", kAll, layout, kReversed, nullptr, run_kernel_ring, with_layout({206, 303, 304}, layout)},
+      {"naive kernels", 201, "dense", kForward, {}, scores_peak, with({.forward = &kernels::kNaive}), {201}},
+      {"tiled kernels", 202, "naive kernels", kForward, {}, scores_peak, with({.forward = &kernels::kTiles}), {202}},
+      {"fused kernel", 202, "tiled kernels", kForward, {}, blockwise_peak, with({.forward = &kernels::kOnlineSoftmax}), {}},
+      in_bfloat16({"tensor-core kernel", 203, "fused kernel", kForward, {}, blockwise_peak, with({.forward = &kernels::kTensorCores}), {203}}),
+      in_bfloat16({"pipelined kernel", 204, "tensor-core kernel", kForward, {}, blockwise_peak, with({.forward = &kernels::kPipeline}), {204}}),
+      {"merge kernel", 205, "fused kernel", kForward, {}, merge_peak, run_merge_kernel, {205}},
+      {"ring that carries", 205, "merge kernel", kForward, OverRanks{layout}, nullptr, run_kernel_ring, with_layout({303}, layout)},
+      {"naive gradients", 206, "dense", kAll, {}, gradients_peak, with({.backward = &kernels::kNaiveBackward}), {}},
+      {"tiled gradients", 206, "naive gradients", kAll, {}, blockwise_peak, with({.backward = &kernels::kTwoKernels}), {206}},
+      in_bfloat16({"tensor-core gradients", 206, "tiled gradients", kAll, {}, blockwise_peak, with(kernels::with_forward(kernels::kTensorCoresBackward)), {204}}),
+      in_bfloat16({"fused gradients", 206, "tensor-core gradients", kAll, {}, blockwise_peak, with(kernels::with_forward(kernels::kFusedBackward)), {204}}),
+      {"ring of kernels", 206, "tiled gradients", kAll, OverRanks{layout}, nullptr, run_kernel_ring, with_layout({206, 303, 304}, layout)},
       // clang-format on
   };
 }

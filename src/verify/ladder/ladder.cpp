@@ -26,22 +26,15 @@ Run row_by_row(RowSoftmax softmax) {
   };
 }
 
-Run on_a_ring(Schedule schedule = Schedule::kReversed) {
-  return [=](const Problem& problem, const Inputs& inputs, Measurement& cost) {
-    // A visible pair is the unit of virtual time, links are free: the clocks then show balance and nothing
-    // else.
-    return run_ring(problem, inputs, {.schedule = schedule, .seconds_per_pair = 1}, &cost);
+Stage over_ranks(const char* name, int lesson, const char* predecessor, Expect expect, const OverRanks& how,
+                 std::vector<int> lessons) {
+  // A visible pair is the unit of virtual time, links are free: the clocks then show balance and nothing
+  // else.
+  const RanksOptions options{.options = how.options, .seconds_per_pair = 1, .method = how.method};
+  const Run run = [=](const Problem& problem, const Inputs& inputs, Measurement& cost) {
+    return run_over_ranks(problem, inputs, options, &cost);
   };
-}
-
-Run rows_over_ranks() {
-  return [](const Problem& problem, const Inputs& inputs, Measurement& cost) {
-    return run_rows_over_ranks(problem, inputs, &cost);
-  };
-}
-
-RingTheory rows_theory(const Problem& problem, RoleBytes bytes) {
-  return distributed_softmax_theory(problem, bytes, kRowsAtOnce);
+  return {name, lesson, predecessor, expect, how, nullptr, run, std::move(lessons)};
 }
 
 // And the memory wall: the scores of one head, backward also their gradients.
@@ -61,25 +54,26 @@ Index merge_peak(const Shape& s, bool backward, RoleBytes bytes) {
 
 const std::vector<Stage>& stages() {
   constexpr auto kAll = Expect::kAll, kForward = Expect::kForward;
-  constexpr auto kReversed = Schedule::kReversed, kTravelling = Schedule::kForward;
+  constexpr auto kContiguous = Layout::kContiguous;
+  const MethodOptions travelling{.schedule = Schedule::kForward};
   static const std::vector<Stage> all{
       // clang-format off
-      // name, lesson, predecessor, tensors, layout, schedule of backward, peak on one device, function, lessons whose files it runs
-      {"dense", 101, "", kAll, {}, {}, dense_peak, on_one_device(Algorithm::kDense), {101, 102, 103}},
-      {"safe softmax", 102, "dense", kForward, {}, {}, rowwise_peak, row_by_row(RowSoftmax::kSafe), {102}},
-      {"online softmax", 103, "safe softmax", kForward, {}, {}, rowwise_peak, row_by_row(RowSoftmax::kOnline), {103}},
-      {"merge", 104, "online softmax", kForward, {}, {}, merge_peak, row_by_row(RowSoftmax::kMerged), {103, 104}},
-      {"blockwise forward", 105, "merge", kForward, {}, {}, blockwise_peak, on_one_device(Algorithm::kBlockwise), {105, 107}},
-      {"blockwise backward", 106, "dense", kAll, {}, {}, blockwise_peak, on_one_device(Algorithm::kBlockwise), {105, 106, 107}},
-      {"fast forward", 108, "blockwise forward", kForward, {}, {}, blockwise_peak, on_one_device(Algorithm::kFast), {104, 108}},
-      {"fast backward", 108, "blockwise backward", kAll, {}, {}, blockwise_peak, on_one_device(Algorithm::kFast), {104, 108}},
-      {"distributed softmax", 302, "online softmax", kForward, Layout::kContiguous, {}, nullptr, rows_over_ranks(), {103, 302, 403}, rows_theory},
-      {"ring forward", 303, "fast forward", kForward, Layout::kContiguous, {}, nullptr, on_a_ring(), {104, 108, 303, 403}},
-      {"ring backward, reversed", 304, "fast backward", kAll, Layout::kContiguous, kReversed, nullptr, on_a_ring(), {104, 108, 303, 304, 403}},
-      {"ring backward, forward", 304, "ring backward, reversed", kAll, Layout::kContiguous, kTravelling, nullptr, on_a_ring(kTravelling), {104, 108, 303, 304, 403}},
-      {"striped ring", 402, "ring backward, reversed", kAll, Layout::kStriped, kReversed, nullptr, on_a_ring(), {104, 108, 303, 304, 402}},
-      {"token zig-zag ring", 402, "striped ring", kAll, Layout::kZigzagToken, kReversed, nullptr, on_a_ring(), {104, 108, 303, 304, 402}},
-      {"zig-zag ring", 403, "token zig-zag ring", kAll, Layout::kZigzag, kReversed, nullptr, on_a_ring(), {104, 108, 303, 304, 403}},
+      // name, lesson, predecessor, tensors, over ranks, peak on one device, function, lessons whose files it runs
+      {"dense", 101, "", kAll, {}, dense_peak, on_one_device(Algorithm::kDense), {101, 102, 103}},
+      {"safe softmax", 102, "dense", kForward, {}, rowwise_peak, row_by_row(RowSoftmax::kSafe), {102}},
+      {"online softmax", 103, "safe softmax", kForward, {}, rowwise_peak, row_by_row(RowSoftmax::kOnline), {103}},
+      {"merge", 104, "online softmax", kForward, {}, merge_peak, row_by_row(RowSoftmax::kMerged), {103, 104}},
+      {"blockwise forward", 105, "merge", kForward, {}, blockwise_peak, on_one_device(Algorithm::kBlockwise), {105, 107}},
+      {"blockwise backward", 106, "dense", kAll, {}, blockwise_peak, on_one_device(Algorithm::kBlockwise), {105, 106, 107}},
+      {"fast forward", 108, "blockwise forward", kForward, {}, blockwise_peak, on_one_device(Algorithm::kFast), {104, 108}},
+      {"fast backward", 108, "blockwise backward", kAll, {}, blockwise_peak, on_one_device(Algorithm::kFast), {104, 108}},
+      over_ranks("distributed softmax", 302, "online softmax", kForward, {kContiguous, &kRowsOverRanks}, {103, 302, 403}),
+      over_ranks("ring forward", 303, "fast forward", kForward, {kContiguous}, {104, 108, 303, 403}),
+      over_ranks("ring backward, reversed", 304, "fast backward", kAll, {kContiguous}, {104, 108, 303, 304, 403}),
+      over_ranks("ring backward, forward", 304, "ring backward, reversed", kAll, {kContiguous, &kRing, travelling}, {104, 108, 303, 304, 403}),
+      over_ranks("striped ring", 402, "ring backward, reversed", kAll, {Layout::kStriped}, {104, 108, 303, 304, 402}),
+      over_ranks("token zig-zag ring", 402, "striped ring", kAll, {Layout::kZigzagToken}, {104, 108, 303, 304, 402}),
+      over_ranks("zig-zag ring", 403, "token zig-zag ring", kAll, {Layout::kZigzag}, {104, 108, 303, 304, 403}),
       // clang-format on
   };
   return all;
@@ -105,8 +99,8 @@ const Stage& stage_named(const std::string& name) {
 
 Problem problem_of(const Stage& stage, const Problem& shared) {
   Problem problem = shared;
-  problem.layout = stage.layout.value_or(Layout::kContiguous);
-  if (!stage.layout) problem.world_size = 1;
+  problem.layout = stage.over_ranks ? stage.over_ranks->layout : Layout::kContiguous;
+  if (!stage.over_ranks) problem.world_size = 1;
   return problem;
 }
 

@@ -10,28 +10,31 @@
 #include <string>
 #include <vector>
 
-#include "ringcraft/ring/theory.hpp"
 #include "verify/ladder/subject.hpp"
 #include "verify/oracle/compare.hpp"
 
 namespace ringcraft::verify {
 
+/// How a stage over ranks goes about it.
+struct OverRanks {
+  Layout layout;                  ///< of its tokens
+  const Method* method = &kRing;  ///< what it runs
+  MethodOptions options = {};     ///< of the method
+};
+
 /// One stage.
 struct Stage {
-  std::string name;                  ///< "ring backward, reversed"
-  int lesson;                        ///< 304
-  std::string predecessor;           ///< name of the stage that it is compared with; empty for the first
-  Expect expect;                     ///< kForward: the stage has no gradients
-  std::optional<Layout> layout;      ///< of a distributed stage; none: one device
-  std::optional<Schedule> schedule;  ///< of its backward pass, if it has one
+  std::string name;                     ///< "ring backward, reversed"
+  int lesson;                           ///< 304
+  std::string predecessor;              ///< name of the stage that it is compared with; empty for the first
+  Expect expect;                        ///< kForward: the stage has no gradients
+  std::optional<OverRanks> over_ranks;  ///< none: one device
   /// Bytes that a stage on one device holds at most, inputs included; with gradients if `backward`. None for
-  /// a distributed stage, whose `theory` knows that.
+  /// a stage over ranks, whose method has a theory.
   Index (*peak_bytes)(const Shape& shape, bool backward, RoleBytes bytes);
   /// Computes it: the problem as problem_of gives it, the inputs whole. Fills in what it cost.
   std::function<Answer(const Problem&, const Inputs&, Measurement&)> run;
   std::vector<int> lessons;  ///< whose files it runs, its own among them
-  /// What the forward pass of a distributed stage must cost; of a ring, unless another one is named.
-  RingTheory (*theory)(const Problem& problem, RoleBytes bytes) = forward_theory;
   /// Of its elements, where they are not the inputs' own; it rounds these itself.
   std::optional<DType> dtype = {};
 };

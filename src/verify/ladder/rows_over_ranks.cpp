@@ -2,9 +2,9 @@
 #include "verify/ladder/rows_over_ranks.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "ringcraft/attention/heads.hpp"
 #include "ringcraft/attention/products.hpp"
@@ -16,49 +16,73 @@
 namespace ringcraft::verify {
 namespace {
 
-// One rank: all queries, its own keys, and what each query sees of them.
+// What only the owner of some rows has: the rows of q, and where out and lse go.
 template <class T>
-class Rank {
- public:
-  Rank(Communicator& comm, const Buffer& q, const KvBlock& kv, const KeyRanges& ranges, double softmax_scale)
-      : comm_(comm), q_(q), kv_(kv), ranges_(ranges), softmax_scale_(static_cast<T>(softmax_scale)) {
-    const Extents& e = q.extents();
-    const auto rows = static_cast<std::size_t>(std::min(kRowsAtOnce, e.rows));
-    scores_.resize(rows * static_cast<std::size_t>(kv.k.extents().rows));
-    shares_.resize(rows * static_cast<std::size_t>(e.width * comm.world_size()));
-  }
+struct Owned {
+  Matrix<const T> q;
+  Matrix<T> out;
+  std::span<T> lse;
+};
 
-  Output attend() {
-    const Extents& e = q_.extents();
-    Output output{Buffer(e, dtype_of<T>()), Buffer({e.batch, e.heads, e.rows, 1}, dtype_of<T>())};
-    for_each_head(e, kv_.k.extents().heads, [&](Index b, Index h, Index g) {
-      const auto q = head_of<T>(q_, b, h), k = head_of<T>(kv_.k, b, g), v = head_of<T>(kv_.v, b, g);
-      for (Index row = 0; row < e.rows; row += kRowsAtOnce) {
-        const Index count = std::min(kRowsAtOnce, e.rows - row);
-        rows(q.slice(row, count), k, v, ranges_.slice(row, count),
-             head_of<T>(output.out, b, h).slice(row, count),
-             head_of<T>(output.lse, b, h).slice(row, count).data);
-      }
-    });
-    return output;
+// Some query rows of one head, on all ranks at once.
+template <class T>
+class Turn {
+ public:
+  Turn(Communicator& comm, const Problem& problem, Index keys)
+      : comm_(comm),
+        head_dim_(problem.shape.head_dim),
+        softmax_scale_(static_cast<T>(problem.softmax_scale)),
+        queries_(elements(head_dim_)),
+        scores_(elements(keys)),
+        shares_(elements(head_dim_) * static_cast<std::size_t>(comm.world_size())) {}
+
+  // k and v are this rank's, and `ranges` what the owner's rows see of them. `own` is empty elsewhere.
+  void attend(int owner, Matrix<const T> k, Matrix<const T> v, const KeyRanges& ranges, const Owned<T>& own) {
+    const auto rows = static_cast<Index>(ranges.begin.size());
+    const Matrix<T> q{std::span(queries_).first(static_cast<std::size_t>(rows * head_dim_)), rows, head_dim_};
+    if (comm_.rank() == owner) std::ranges::copy(own.q.data, q.data.begin());
+    send_round(owner, q.data);
+
+    // Neither end of the visible range ever moves left: these keys hold those of every row.
+    const Index first = ranges.begin.front(), keys = ranges.end.back() - first;
+    const Matrix<T> scores{std::span(scores_).first(static_cast<std::size_t>(rows * keys)), rows, keys};
+    if (keys > 0) multiply_transposed<T>(q, k.slice(first, keys), softmax_scale_, scores);
+    for (Index i = 0; i < rows; ++i) hide(scores.row(i), ranges, i, first);
+    const auto states = distributed_softmax<T>(comm_, scores, scores);
+
+    const Matrix<T> share{of_rank(comm_.rank(), q.data.size()), rows, head_dim_};
+    std::ranges::fill(share.data, T(0));
+    if (keys > 0) multiply_add<T>(scores, v.slice(first, keys), T(1), share);
+    send_home(owner, share.data);
+    if (comm_.rank() != owner) return;
+    add_shares(own.out.data);
+    for (std::size_t i = 0; i < states.size(); ++i)
+      own.lse[i] = states[i].sum == T(0) ? states[i].max : states[i].max + std::log(states[i].sum);
   }
 
  private:
-  // Some rows of one head, on all ranks at once.
-  void rows(Matrix<const T> q, Matrix<const T> k, Matrix<const T> v, const KeyRanges& ranges, Matrix<T> out,
-            std::span<T> lse) {
-    // Neither end of the visible range ever moves left: these keys hold those of every row.
-    const Index first = ranges.begin.front(), keys = ranges.end.back() - first;
-    const Matrix<T> scores{std::span(scores_).first(static_cast<std::size_t>(q.rows * keys)), q.rows, keys};
-    if (keys > 0) multiply_transposed<T>(q, k.slice(first, keys), softmax_scale_, scores);
-    for (Index i = 0; i < q.rows; ++i) hide(scores.row(i), ranges, i, first);
+  static std::size_t elements(Index width) { return static_cast<std::size_t>(kRowsAtOnce * width); }
+  std::span<T> of_rank(int rank, std::size_t size) {
+    return std::span(shares_).subspan(static_cast<std::size_t>(rank) * size, size);
+  }
 
-    const auto states = distributed_softmax<T>(comm_, scores, scores);
-    std::ranges::fill(out.data, T(0));
-    if (keys > 0) multiply_add<T>(scores, v.slice(first, keys), T(1), out);
-    add_shares(out);
-    for (std::size_t i = 0; i < states.size(); ++i)
-      lse[i] = states[i].sum == T(0) ? states[i].max : states[i].max + std::log(states[i].sum);
+  // The owner's numbers, on every rank.
+  void send_round(int owner, std::span<T> numbers) {
+    std::vector<Op> ops;
+    for (int peer = 0; peer < comm_.world_size(); ++peer)
+      if (comm_.rank() == owner && peer != owner) ops.push_back(send_to(peer, std::as_bytes(numbers)));
+    if (comm_.rank() != owner) ops.push_back(recv_from(owner, std::as_writable_bytes(numbers)));
+    comm_.start(ops).wait();
+  }
+
+  // The shares of all ranks, on the owner.
+  void send_home(int owner, std::span<T> own) {
+    std::vector<Op> ops;
+    for (int peer = 0; peer < comm_.world_size(); ++peer)
+      if (comm_.rank() == owner && peer != owner)
+        ops.push_back(recv_from(peer, std::as_writable_bytes(of_rank(peer, own.size()))));
+    if (comm_.rank() != owner) ops.push_back(send_to(owner, std::as_bytes(own)));
+    comm_.start(ops).wait();
   }
 
   // A key that row i does not see scores -inf.
@@ -70,54 +94,87 @@ class Rank {
     std::fill(to, scores.end(), -std::numeric_limits<T>::infinity());
   }
 
-  // out becomes the sum over ranks, added in their order.
-  void add_shares(Matrix<T> out) {
-    const std::size_t size = out.data.size();
-    const std::span<T> shares = std::span(shares_).first(size * static_cast<std::size_t>(comm_.world_size()));
-    all_gather(comm_, std::as_bytes(out.data), std::as_writable_bytes(shares));
-    std::ranges::fill(out.data, T(0));
-    for (std::size_t at = 0; at < shares.size(); ++at) out.data[at % size] += shares[at];
+  // In the order of the ranks.
+  void add_shares(std::span<T> out) {
+    std::ranges::fill(out, T(0));
+    for (int rank = 0; rank < comm_.world_size(); ++rank) {
+      const std::span<const T> share = of_rank(rank, out.size());
+      for (std::size_t at = 0; at < out.size(); ++at) out[at] += share[at];
+    }
   }
 
   Communicator& comm_;
-  const Buffer& q_;
-  const KvBlock& kv_;
-  const KeyRanges& ranges_;
+  Index head_dim_;
   T softmax_scale_;
-  Scratch<T> scores_, shares_;
+  Scratch<T> queries_, scores_, shares_;
 };
+
+template <class T>
+Output attend(RankPlace& place, const Problem& problem, const Buffer& q, const KvBlock& kv) {
+  Communicator& comm = place.comm();
+  Turn<T> turn(comm, problem, kv.k.extents().rows);
+  Output output{place.engine().allocate(q.extents(), Role::kAccumulator),
+                place.engine().allocate(problem.row_extents(comm.rank()), Role::kAccumulator)};
+  for (int owner = 0; owner < comm.world_size(); ++owner) {
+    const KeyRanges ranges = key_ranges(problem, owner, comm.rank());
+    place.engine().count(ranges);
+    const bool own = owner == comm.rank();
+    const Extents rows = problem.q_extents(owner);
+    for_each_head(rows, problem.shape.kv_heads, [&](Index b, Index h, Index g) {
+      const auto k = head_of<T>(kv.k, b, g), v = head_of<T>(kv.v, b, g);
+      for (Index row = 0; row < rows.rows; row += kRowsAtOnce) {
+        const Index count = std::min(kRowsAtOnce, rows.rows - row);
+        const auto slice = [&](auto head) { return own ? head.slice(row, count) : decltype(head){}; };
+        turn.attend(owner, k, v, ranges.slice(row, count),
+                    {slice(head_of<T>(q, b, h)), slice(head_of<T>(output.out, b, h)),
+                     slice(head_of<T>(output.lse, b, h)).data});
+      }
+    });
+  }
+  return output;
+}
+
+void refuse(const Problem&, const MethodOptions&, Pass, const Communicator&, const BlockEngine& engine) {
+  if (engine.space() != Space::kHost || is_half(engine.dtype(Role::kElement)))
+    throw Error("distributed softmax", "an engine of float32 or float64 on the host", "another one",
+                "compute with threads or mpi");
+}
+
+Forward forward(RankPlace& place, const Problem& problem, const MethodOptions&, Buffer q, KvBlock kv) {
+  return {q.dtype() == DType::kFloat32 ? attend<float>(place, problem, q, kv)
+                                       : attend<double>(place, problem, q, kv),
+          {}};
+}
+
+// q goes to all others, (m, l) of every row too, and each share of out to the rank of its queries. Peak: the
+// shards of q, k and v, of out and of lse.
+Theory theory(const Problem& problem, const MethodOptions&, Pass, RoleBytes bytes) {
+  const auto element = static_cast<Index>(bytes.element), accumulator = static_cast<Index>(bytes.accumulator);
+  const int n = problem.world_size;
+  Theory theory(n);
+  std::vector<Index> turns;  // by the rank whose rows they are
+  Index all_rows = 0, all_q = 0, all_turns = 0;
+  for (int rank = 0; rank < n; ++rank) {
+    const Extents q = problem.q_extents(rank);
+    turns.push_back(q.batch * q.heads * ((q.rows + kRowsAtOnce - 1) / kRowsAtOnce));
+    all_rows += problem.row_extents(rank).elements();
+    all_q += q.elements();
+    all_turns += turns.back();
+  }
+  for (int rank = 0; rank < n; ++rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    const Index q = problem.q_extents(rank).elements(), kv = 2 * problem.kv_extents(rank).elements(),
+                rows = problem.row_extents(rank).elements();
+    theory.bytes_sent[r] = (n - 1) * q * element + ((n - 1) * 2 * all_rows + all_q - q) * accumulator;
+    theory.messages_sent[r] = (n - 1) * turns[r] + all_turns * gather_phases(n) + all_turns - turns[r];
+    theory.peak_bytes[r] = (q + kv) * element + (q + rows) * accumulator;
+    for (int owner = 0; owner < n; ++owner) theory.pairs[r] += key_ranges(problem, owner, rank).pairs();
+  }
+  return theory;
+}
 
 }  // namespace
 
-Answer run_rows_over_ranks(const Problem& problem, const Inputs& inputs, Measurement* measurement) {
-  validate(problem);
-  require_inputs(problem, inputs);
-  if (is_half(inputs.q.dtype()))
-    throw Error("attention", "float32 or float64", std::string(name_of(inputs.q.dtype())),
-                "convert the inputs to float32 first");
-  const auto ranks = static_cast<std::size_t>(problem.world_size);
-  const Sharding sharding = problem.sharding(), whole{Layout::kContiguous, problem.shape.seqlen, 1};
-  std::vector<Output> outputs(ranks);
-  PassCost cost;
-  cost.work.resize(ranks);
-  const auto start = std::chrono::steady_clock::now();
-  RanksReport report = run_ranks(problem.world_size, [&](ThreadCommunicator& comm) {
-    const auto r = static_cast<std::size_t>(comm.rank());
-    const Buffer q = inputs.q.clone();
-    const KvBlock kv{scatter(inputs.k, sharding, comm.rank()), scatter(inputs.v, sharding, comm.rank())};
-    const KeyRanges ranges =
-        key_ranges(problem.mask, problem.shape.seqlen, whole.positions(0), sharding.positions(comm.rank()));
-    cost.work[r] = {ranges.pairs(), ranges.pairs() > 0 ? 1 : 0};
-    outputs[r] = inputs.q.dtype() == DType::kFloat32
-                     ? Rank<float>(comm, q, kv, ranges, problem.softmax_scale).attend()
-                     : Rank<double>(comm, q, kv, ranges, problem.softmax_scale).attend();
-  });
-  cost.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  cost.traffic = std::move(report.traffic);
-  cost.clock = std::move(report.clock);
-  cost.peak_bytes = std::move(report.peak_bytes);
-  if (measurement != nullptr) *measurement = {std::move(cost), {}};
-  return {std::move(outputs[0].out), std::move(outputs[0].lse), Buffer(), Buffer(), Buffer()};
-}
+constinit const Method kRowsOverRanks{"distributed softmax", refuse, forward, nullptr, theory};
 
 }  // namespace ringcraft::verify

@@ -1,18 +1,18 @@
 #pragma once
 /// @file
-/// Attention whose rows of scores lie on N ranks, forward only: the stage of the ladder between one device
-/// and the ring. Every rank holds all queries, and its own shard of keys and values. A distributed softmax
-/// gives it the weights of its own keys; the ranks' shares of out are added up.
+/// Attention whose rows of scores lie on N ranks, as a method (forward only): the stage of the ladder between
+/// one device and the ring. Keys and values stay where they are and the queries come to them, some rows of
+/// one head at a time: a distributed softmax (lesson 302) gives every rank the weights of its own keys, and
+/// the ranks' shares of out go back to the rank of the queries, which adds them up.
 
-#include "verify/ladder/subject.hpp"
+#include "ringcraft/parallel/method.hpp"
 
 namespace ringcraft::verify {
 
 /// Rows of one head that travel together.
 inline constexpr Index kRowsAtOnce = 64;
 
-/// out and lse of the whole problem on problem.world_size thread ranks, for float32 or float64 inputs. Every
-/// rank ends with the whole answer; that of rank 0 is returned. Throws Error for bfloat16.
-Answer run_rows_over_ranks(const Problem& problem, const Inputs& inputs, Measurement* measurement = nullptr);
+/// For float32 and float64 in host memory.
+extern const Method kRowsOverRanks;
 
 }  // namespace ringcraft::verify

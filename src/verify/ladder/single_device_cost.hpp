@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "ringcraft/ring/theory.hpp"
+#include "ringcraft/engine/theory.hpp"
 #include "verify/ladder/subject.hpp"
 
 namespace ringcraft::verify {

@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "ringcraft/core/error.hpp"
-#include "ringcraft/ring/recording.hpp"
+#include "ringcraft/parallel/recording.hpp"
+#include "ringcraft/ring/refuse.hpp"
 #include "verify/ladder/clocked_engine.hpp"
 #include "verify/ladder/single_device_cost.hpp"
+#include "verify/ladder/whole.hpp"
 
 namespace ringcraft::verify {
 
@@ -25,14 +27,9 @@ Index PassCost::peak() const {
 double PassCost::longest() const { return clock.empty() ? 0 : *std::max_element(clock.begin(), clock.end()); }
 
 double PassCost::imbalance() const {
-  Index most = 0, sum = 0;
-  for (const Work& w : work) {
-    most = std::max(most, w.pairs);
-    sum += w.pairs;
-  }
-  return most == 0
-             ? 0
-             : 1 - static_cast<double>(sum) / static_cast<double>(work.size()) / static_cast<double>(most);
+  std::vector<Index> pairs;
+  for (const Work& w : work) pairs.push_back(w.pairs);
+  return ringcraft::imbalance(pairs);
 }
 
 namespace {
@@ -41,111 +38,75 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// What a rank keeps between its two passes.
-struct RankState {
-  std::shared_ptr<MemoryMeter> meter = std::make_shared<MemoryMeter>();
-  Buffer q;
-  KvBlock kv;  // its own; after the forward pass, where the backward pass starts
-  Output output;
-  RingGradients gradients;
-};
-
-// The ring of one answer: its ranks, their state, and how each pass is run.
-class RingRun {
+// A run on thread ranks: a switchboard for each pass, so that both begin at virtual time 0.
+class ThreadRun {
  public:
-  RingRun(const Problem& problem, const Inputs& inputs, const RingOptions& options)
-      : problem_(problem),
-        inputs_(inputs),
-        options_(options),
-        ranks_(static_cast<std::size_t>(problem.world_size)) {}
+  ThreadRun(const Problem& problem, const Inputs& inputs, const RanksOptions& options)
+      : problem_(problem), inputs_(inputs), options_(options) {
+    for (int rank = 0; rank < problem.world_size; ++rank)
+      ranks_.push_back({{*options.method, problem, options.options}, std::make_shared<MemoryMeter>()});
+  }
 
   PassCost forward() {
-    return run(options_.seconds_per_pair,
-               [&](Communicator& comm, BlockEngine& engine, RankState& rank, RankTrace* trace) {
-                 rank.q = shard(inputs_.q, comm, engine);
-                 rank.kv = {shard(inputs_.k, comm, engine), shard(inputs_.v, comm, engine)};
-                 hold(trace, comm.rank(), rank.kv);
-                 auto [output, last] = ring_forward(comm, engine, problem_, rank.q, rank.kv);
-                 rank.output = std::move(output);
-                 if (options_.schedule == Schedule::kReversed && last.k.extents() != Extents{})
-                   rank.kv = std::move(last);
-               });
+    return measured(options_.seconds_per_pair,
+                    [&](RankRun& run, RankPlace& place) { run.forward(place, whole(inputs_)); });
   }
-
   PassCost backward() {
-    const int n = problem_.world_size, back = options_.schedule == Schedule::kReversed ? hops(problem_) : 0;
-    return run(2.5 * options_.seconds_per_pair,
-               [&](Communicator& comm, BlockEngine& engine, RankState& rank, RankTrace* trace) {
-                 const Buffer dout = shard(inputs_.dout, comm, engine);
-                 hold(trace, (comm.rank() - back + n) % n, rank.kv);
-                 rank.gradients = ring_backward(comm, engine, problem_, options_.schedule, rank.q, rank.kv,
-                                                rank.output, dout);
-               });
+    return measured(2.5 * options_.seconds_per_pair,
+                    [&](RankRun& run, RankPlace& place) { run.backward(place, whole(inputs_)); });
   }
-
-  Answer gathered() const {
-    Answer whole;
-    collect(whole.out, [](const RankState& r) -> const Buffer& { return r.output.out; });
-    collect(whole.lse, [](const RankState& r) -> const Buffer& { return r.output.lse; });
-    if (!inputs_.has_backward()) return whole;
-    collect(whole.dq, [](const RankState& r) -> const Buffer& { return r.gradients.dq; });
-    collect(whole.dk, [](const RankState& r) -> const Buffer& { return r.gradients.dkv.k; });
-    collect(whole.dv, [](const RankState& r) -> const Buffer& { return r.gradients.dkv.v; });
-    return whole;
+  Answer gathered() {
+    Answer answer;
+    on_ranks(0, nullptr, [&](Rank& rank, RankPlace& place) {
+      WholeResult result = rank.run.gathered(place);
+      if (place.comm().rank() == 0) answer = answer_of(std::move(result));
+    });
+    return answer;
   }
 
  private:
-  Buffer shard(const Buffer& whole, const Communicator& comm, const BlockEngine& engine) const {
-    Buffer part = scatter(whole, problem_.sharding(), comm.rank());
-    return options_.place == nullptr ? std::move(part) : options_.place->taken(part, engine);
-  }
+  struct Rank {
+    RankRun run;
+    std::shared_ptr<MemoryMeter> meter;  // of both passes: what the first leaves is held in the second
+  };
 
-  // One pass on all ranks. The meters live on: what the forward pass left is held in the backward pass.
-  template <class Body>
-  PassCost run(double seconds_per_pair, Body body) {
+  template <class Pass>
+  PassCost measured(double seconds_per_pair, Pass pass) {
     PassCost cost;
     cost.work.resize(ranks_.size());
     if (options_.trace) cost.trace.emplace(problem_.world_size);
     const auto start = std::chrono::steady_clock::now();
-    const auto on_rank = [&](Communicator& comm, BlockEngine& engine) {
-      const auto r = static_cast<std::size_t>(comm.rank());
-      RankTrace* trace = cost.trace ? &cost.trace->rank(comm.rank()) : nullptr;
-      const Recording recording(trace, comm, engine);
-      body(comm, engine, ranks_[r], trace);
-      cost.work[r] = engine.work();
+    const auto on_rank = [&](Rank& rank, RankPlace& place) {
+      pass(rank.run, place);
+      cost.work[static_cast<std::size_t>(place.comm().rank())] = place.engine().work();
     };
-    const auto run_rank = [&](ThreadCommunicator& host) {
-      const MeterScope scope(ranks_[static_cast<std::size_t>(host.rank())].meter);
-      if (options_.place != nullptr) return options_.place->on_rank(host, on_rank);
-      ClockedEngine engine(make_host_engine(inputs_.q.dtype(), options_.engine), host, seconds_per_pair);
-      on_rank(host, engine);
-    };
-    RanksReport report = run_ranks(problem_.world_size, run_rank, options_.board);
+    RanksReport report = on_ranks(seconds_per_pair, cost.trace ? &*cost.trace : nullptr, on_rank);
     cost.seconds = seconds_since(start);
     cost.traffic = std::move(report.traffic);
     cost.clock = std::move(report.clock);
-    for (const RankState& rank : ranks_) cost.peak_bytes.push_back(rank.meter->peak());
+    for (const Rank& rank : ranks_) cost.peak_bytes.push_back(rank.meter->peak());
     return cost;
   }
 
-  template <class Part>
-  void collect(Buffer& whole, Part part) const {
-    Extents extents = part(ranks_[0]).extents();
-    extents.rows = problem_.shape.seqlen;
-    whole = Buffer(extents, inputs_.q.dtype());
-    for (int r = 0; r < problem_.world_size; ++r) {
-      const Buffer& rows = part(ranks_[static_cast<std::size_t>(r)]);
-      if (options_.place == nullptr)
-        gather(whole, rows, problem_.sharding(), r);
-      else
-        gather(whole, options_.place->on_host(rows), problem_.sharding(), r);
-    }
+  template <class Body>
+  RanksReport on_ranks(double seconds_per_pair, Trace* trace, Body body) {
+    const auto run_rank = [&](ThreadCommunicator& host) {
+      Rank& rank = ranks_[static_cast<std::size_t>(host.rank())];
+      const MeterScope scope(rank.meter);
+      RankTrace* const own = part_of(trace, host.rank());
+      const auto at = [&](RankPlace& place) { body(rank, place); };
+      if (options_.at_place) return options_.at_place(host, own, at);
+      ClockedEngine engine(make_host_engine(inputs_.q.dtype(), options_.engine), host, seconds_per_pair);
+      HostPlace place(host, engine, own);
+      at(place);
+    };
+    return run_ranks(problem_.world_size, run_rank, options_.board);
   }
 
   const Problem& problem_;
   const Inputs& inputs_;
-  const RingOptions& options_;
-  std::vector<RankState> ranks_;
+  const RanksOptions& options_;
+  std::vector<Rank> ranks_;
 };
 
 // "256x256"
@@ -175,21 +136,21 @@ class SingleDeviceSubject final : public Subject {
   TileSize tile_;
 };
 
-class RingSubject final : public Subject {
+class RanksSubject final : public Subject {
  public:
-  explicit RingSubject(RingOptions options) : options_(options) {}
+  explicit RanksSubject(RanksOptions options) : options_(std::move(options)) {}
 
   std::string name() const override {
     const bool fast = options_.engine.kernel == Kernel::kFast;
-    return "ring " + std::string(options_.schedule == Schedule::kForward ? "forward" : "reversed") + " " +
+    return std::string(options_.method->name) + " " + std::string(name_of(options_.options.schedule)) + " " +
            (fast ? "fast" : text_of(options_.engine.tile));
   }
   Answer answer(const Problem& problem, const Inputs& inputs) override {
-    return run_ring(problem, inputs, options_);
+    return run_over_ranks(problem, inputs, options_);
   }
 
  private:
-  RingOptions options_;
+  RanksOptions options_;
 };
 
 }  // namespace
@@ -216,26 +177,27 @@ Answer run_single_device(Algorithm algorithm, const Problem& problem, const Inpu
       gradients = attention_backward(algorithm, q, kv, output, dout, ranges, problem.softmax_scale, tile);
     });
   if (measurement != nullptr) *measurement = std::move(cost);
-  return {std::move(output.out), std::move(output.lse), std::move(gradients.dq), std::move(gradients.dkv.k),
-          std::move(gradients.dkv.v)};
+  return answer_of({std::move(output), std::move(gradients)});
 }
 
-Answer run_ring(const Problem& problem, const Inputs& inputs, const RingOptions& options,
-                Measurement* measurement) {
+Answer run_over_ranks(const Problem& problem, const Inputs& inputs, const RanksOptions& options,
+                      Measurement* measurement) {
   validate(problem);
   require_inputs(problem, inputs);
-  RingRun ring(problem, inputs, options);
+  ThreadRun run(problem, inputs, options);
   Measurement cost;
-  cost.forward = ring.forward();
-  if (inputs.has_backward()) cost.backward = ring.backward();
+  cost.forward = run.forward();
+  if (inputs.has_backward()) cost.backward = run.backward();
   if (measurement != nullptr) *measurement = std::move(cost);
-  return ring.gathered();
+  return run.gathered();
 }
 
 std::unique_ptr<Subject> single_device_subject(Algorithm algorithm, TileSize tile) {
   return std::make_unique<SingleDeviceSubject>(algorithm, tile);
 }
 
-std::unique_ptr<Subject> ring_subject(RingOptions options) { return std::make_unique<RingSubject>(options); }
+std::unique_ptr<Subject> ranks_subject(RanksOptions options) {
+  return std::make_unique<RanksSubject>(std::move(options));
+}
 
 }  // namespace ringcraft::verify

@@ -14,7 +14,7 @@
 #include "ringcraft/attention/single_device.hpp"
 #include "ringcraft/comm/threads.hpp"
 #include "ringcraft/comm/trace.hpp"
-#include "ringcraft/ring/ring.hpp"
+#include "ringcraft/parallel/run.hpp"
 #include "verify/oracle/tensors.hpp"
 
 namespace ringcraft::verify {
@@ -56,38 +56,30 @@ class Subject {
 /// One device; `tile` matters to the readable blockwise kernels only.
 std::unique_ptr<Subject> single_device_subject(Algorithm algorithm, TileSize tile = {});
 
-/// Where the ranks of a ring compute, if that is not a HostEngine in host memory.
-class RingPlace {
- public:
-  virtual ~RingPlace() = default;
-  /// Calls body with the engine of the rank that has `host`, and with a communicator of that engine's memory.
-  /// Returns when all that the body has asked for is done.
-  virtual void on_rank(ThreadCommunicator& host,
-                       const std::function<void(Communicator&, BlockEngine&)>& body) = 0;
-  /// A host tensor in the memory of one of the engines.
-  virtual Buffer taken(const Buffer& host, const BlockEngine& engine) = 0;
-  /// A host copy of such a tensor.
-  virtual Buffer on_host(const Buffer& tensor) = 0;
-};
+/// Calls `body` with the place of the rank that has `host`, and returns when all that the body has asked for
+/// is done. The place records in `trace`, or nothing if that is null.
+using AtPlace = std::function<void(ThreadCommunicator& host, RankTrace* trace,
+                                   const std::function<void(RankPlace&)>& body)>;
 
-/// How a ring on threads is run.
-struct RingOptions {
-  Schedule schedule = Schedule::kReversed;  ///< of the backward pass
-  HostOptions engine = {};                  ///< of each rank
-  SwitchboardOptions board = {};            ///< delivery order and the cost of links
+/// What thread ranks run, and how.
+struct RanksOptions {
+  MethodOptions options = {};     ///< of the method
+  HostOptions engine = {};        ///< of each rank
+  SwitchboardOptions board = {};  ///< delivery order and the cost of links
   double seconds_per_pair = 0;  ///< virtual time of a visible pair, forward, on a HostEngine; backward: 2.5x
   bool trace = false;           ///< record each pass in its PassCost
-  RingPlace* place = nullptr;   ///< computes instead of a HostEngine; it outlives the run
+  const Method* method = &kRing;  ///< what is run
+  AtPlace at_place = {};          ///< where the ranks compute; by default each on a HostEngine
 };
 
-/// A ring of thread ranks.
-std::unique_ptr<Subject> ring_subject(RingOptions options = {});
+/// A method on thread ranks.
+std::unique_ptr<Subject> ranks_subject(RanksOptions options = {});
 
 /// One device as a function, with what it costs. `measurement` may be null.
 Answer run_single_device(Algorithm algorithm, const Problem& problem, const Inputs& inputs,
                          TileSize tile = {}, Measurement* measurement = nullptr);
-/// A ring of thread ranks as a function, with what it costs. `measurement` may be null.
-Answer run_ring(const Problem& problem, const Inputs& inputs, const RingOptions& options = {},
-                Measurement* measurement = nullptr);
+/// A method on thread ranks as a function, with what it costs. `measurement` may be null.
+Answer run_over_ranks(const Problem& problem, const Inputs& inputs, const RanksOptions& options = {},
+                      Measurement* measurement = nullptr);
 
 }  // namespace ringcraft::verify

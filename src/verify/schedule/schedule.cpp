@@ -136,9 +136,9 @@ class Judgement {
   }
 
   void require_costs(const RingCosts& costs) {
-    const RingTheory theory = costs.pass == Pass::kForward
-                                  ? forward_theory(problem_, costs.bytes)
-                                  : backward_theory(problem_, costs.schedule, costs.bytes);
+    const Theory theory = costs.pass == Pass::kForward
+                              ? forward_theory(problem_, costs.bytes)
+                              : backward_theory(problem_, costs.schedule, costs.bytes);
     for (int rank = 0; rank < problem_.world_size; ++rank) {
       const auto r = static_cast<std::size_t>(rank);
       const Spent spent = spent_by(rank);
@@ -149,8 +149,9 @@ class Judgement {
     }
     for (int block = 0; block < problem_.world_size; ++block) {
       if (problem_.sharding().rows(block) == 0) continue;  // what is empty does not travel
-      require_hops(block_name(block), theory.kv_exchanges);
-      require_hops(name_of({Content::kKeyGradient, block, 0, {}}), theory.dkv_exchanges);
+      require_hops(block_name(block), hops(problem_));
+      require_hops(name_of({Content::kKeyGradient, block, 0, {}}),
+                   costs.pass == Pass::kForward ? 0 : dkv_exchanges(problem_, costs.schedule));
     }
   }
 

@@ -19,7 +19,7 @@ void exchange(Communicator& comm, int next, int previous, const Buffer& k, const
 
 RingOutput ring_forward(Communicator& comm, BlockEngine& engine, const Problem& problem, const Buffer& q,
                         const KvBlock& kv) {
-  refuse(problem, Method::kRing, Schedule::kForward, Pass::kForward, comm, engine);
+  refuse(problem, Pass::kForward, comm, engine);
   require_shard(problem, comm.rank(), engine, q, kv);
   const int n = comm.world_size(), rank = comm.rank(), exchanges = hops(problem);
   const int next = (rank + 1) % n, previous = (rank + n - 1) % n;

@@ -22,11 +22,12 @@ struct Recorded {
   Measurement cost;
 };
 
-Recorded recorded(const Problem& problem, Schedule schedule, RingOptions options = {}) {
-  options.schedule = schedule;
+Recorded recorded(const Problem& problem, Schedule schedule, RanksOptions options = {}) {
+  options.options.schedule = schedule;
   options.trace = true;
   Recorded run{problem, {}};
-  run_ring(problem, make_inputs(make_case(problem, Data::kNormal, 3), DType::kFloat64), options, &run.cost);
+  run_over_ranks(problem, make_inputs(make_case(problem, Data::kNormal, 3), DType::kFloat64), options,
+                 &run.cost);
   return run;
 }
 

@@ -6,7 +6,7 @@
 #include "ringcraft/attention/host_engine.hpp"
 #include "ringcraft/comm/exchange.hpp"
 #include "ringcraft/comm/threads.hpp"
-#include "ringcraft/ring/recording.hpp"
+#include "ringcraft/parallel/recording.hpp"
 #include "ringcraft/ring/refuse.hpp"
 #include "support/catch.hpp"
 #include "support/errors.hpp"
@@ -173,7 +173,8 @@ ScheduleProof forward_proof(Fault fault, const Problem& p) {
       HostEngine<double> engine;
       const Tensors mine = testing::shard_of(whole, p, comm.rank());
       hold(&trace.rank(comm.rank()), comm.rank(), mine.kv);
-      const Recording recording(&trace.rank(comm.rank()), comm, engine);
+      HostPlace place(comm, engine, &trace.rank(comm.rank()));
+      const Recording recording(place);
       faulty_forward(fault, comm, engine, p, mine.q, mine.kv);
     });
   } catch (const Error&) {
@@ -198,7 +199,8 @@ ScheduleProof backward_proof(Fault fault, const Problem& p) {
         lse(p.row_extents(comm.rank()), DType::kFloat64);
     const Buffer delta = engine.delta(out, mine.dout);
     hold(&trace.rank(comm.rank()), comm.rank(), mine.kv);
-    const Recording recording(&trace.rank(comm.rank()), comm, engine);
+    HostPlace place(comm, engine, &trace.rank(comm.rank()));
+    const Recording recording(place);
     faulty_backward(fault, comm, engine, p, {mine.q, out, lse, mine.dout, delta}, mine.kv);
   });
   return prove_schedule(trace, p, {.forward = false, .backward = true, .costs = {}});

@@ -16,8 +16,8 @@ namespace {
 Measurement recorded(const Problem& problem, Schedule schedule, std::uint64_t seed = 0,
                      DType type = DType::kFloat64) {
   Measurement cost;
-  run_ring(problem, make_inputs(make_case(problem, Data::kNormal, 3), type),
-           {.schedule = schedule, .board = {.delivery_seed = seed}, .trace = true}, &cost);
+  run_over_ranks(problem, make_inputs(make_case(problem, Data::kNormal, 3), type),
+                 {.options = {.schedule = schedule}, .board = {.delivery_seed = seed}, .trace = true}, &cost);
   return cost;
 }
 

@@ -12,7 +12,7 @@ namespace ringcraft {
 RingGradients ring_backward(Communicator& comm, BlockEngine& engine, const Problem& problem,
                             Schedule schedule, const Buffer& q, const KvBlock& first, const Output& output,
                             const Buffer& dout) {
-  refuse(problem, Method::kRing, schedule, Pass::kBackward, comm, engine);
+  refuse(problem, Pass::kBackward, comm, engine);
   require_shard(problem, comm.rank(), engine, q, first, schedule, output, dout);
   const int n = comm.world_size(), rank = comm.rank(), exchanges = hops(problem);
   const int direction = schedule == Schedule::kForward ? 1 : -1;

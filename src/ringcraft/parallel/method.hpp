@@ -1,0 +1,59 @@
+#pragma once
+/// @file
+/// Method: one way to attend over ranks, as data. Tools, the harness and the tests run methods through one
+/// function (run.hpp) and know of no method by itself: another one is another value. What all methods refuse
+/// stands in ring/refuse.hpp; a value adds what it alone cannot do, masks and layouts included.
+
+#include <memory>
+#include <string_view>
+
+#include "ringcraft/engine/theory.hpp"
+#include "ringcraft/parallel/rank_place.hpp"
+#include "ringcraft/problem/problem.hpp"
+#include "ringcraft/ring/ring.hpp"
+
+namespace ringcraft {
+
+/// How a method goes about it, where it leaves a choice.
+struct MethodOptions {
+  Schedule schedule = Schedule::kReversed;  ///< of the backward pass of a ring
+};
+
+/// What the forward pass of a method leaves on a rank.
+struct Forward {
+  Output output;  ///< out and lse of the rank's rows
+  /// What the method's own backward pass wants to find again (q and a KV block, say); nobody else looks into
+  /// it. It is all that is left of the arguments.
+  std::shared_ptr<const void> saved;
+};
+
+/// One way to attend over ranks. Each function is called on every rank with the same problem and options.
+struct Method {
+  std::string_view name;  ///< as the command line spells it: "ring"
+
+  /// Throws Error for what this method alone cannot do, from what every rank knows. Null: nothing.
+  void (*refuse)(const Problem& problem, const MethodOptions& options, Pass pass, const Communicator& comm,
+                 const BlockEngine& engine);
+  /// The rank's rows of the result, from its shards, which are given up.
+  Forward (*forward)(RankPlace& place, const Problem& problem, const MethodOptions& options, Buffer q,
+                     KvBlock kv);
+  /// The gradients of sum(out * dout) with respect to the rank's shards. Writes no argument, so the call can
+  /// be repeated. Null: the method has a forward pass only.
+  Gradients (*backward)(RankPlace& place, const Problem& problem, const MethodOptions& options,
+                        const Forward& forward, const Buffer& dout);
+  /// What a pass must cost.
+  Theory (*theory)(const Problem& problem, const MethodOptions& options, Pass pass, RoleBytes bytes);
+};
+
+/// Ring attention (ring/ring.hpp).
+extern const Method kRing;
+
+/// The methods that a user can ask for by name.
+inline constexpr const Method* kMethods[] = {&kRing};
+
+/// Throws Error unless this method can do this pass of this problem with this communicator and engine: on
+/// every rank, with the same words, before the first message.
+void refuse(const Method& method, const Problem& problem, const MethodOptions& options, Pass pass,
+            const Communicator& comm, const BlockEngine& engine);
+
+}  // namespace ringcraft

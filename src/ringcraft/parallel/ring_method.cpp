@@ -1,0 +1,44 @@
+// The ring as a method (see method.hpp). Its backward pass starts from the KV block that the schedule begins
+// with: the rank's own, or for kReversed the one that the forward pass held last. The other one is given up.
+#include <utility>
+
+#include "ringcraft/parallel/method.hpp"
+#include "ringcraft/parallel/recording.hpp"
+#include "ringcraft/ring/theory.hpp"
+
+namespace ringcraft {
+namespace {
+
+struct Saved {
+  Buffer q;
+  KvBlock first;
+  int owner;  // whose block `first` is
+};
+
+Forward forward(RankPlace& place, const Problem& problem, const MethodOptions& options, Buffer q,
+                KvBlock kv) {
+  const int n = problem.world_size, rank = place.comm().rank();
+  auto [output, last] = ring_forward(place.comm(), place.engine(), problem, q, kv);
+  const int back = options.schedule == Schedule::kReversed ? hops(problem) : 0;
+  Saved saved{std::move(q), std::move(back > 0 ? last : kv), (rank - back + n) % n};
+  return {std::move(output), std::make_shared<Saved>(std::move(saved))};
+}
+
+Gradients backward(RankPlace& place, const Problem& problem, const MethodOptions& options,
+                   const Forward& forward, const Buffer& dout) {
+  const Saved& saved = *static_cast<const Saved*>(forward.saved.get());
+  hold(place.trace(), saved.owner, saved.first);
+  return ring_backward(place.comm(), place.engine(), problem, options.schedule, saved.q, saved.first,
+                       forward.output, dout);
+}
+
+Theory theory(const Problem& problem, const MethodOptions& options, Pass pass, RoleBytes bytes) {
+  return pass == Pass::kForward ? forward_theory(problem, bytes)
+                                : backward_theory(problem, options.schedule, bytes);
+}
+
+}  // namespace
+
+constinit const Method kRing{"ring", nullptr, forward, backward, theory};
+
+}  // namespace ringcraft

@@ -1,0 +1,51 @@
+// One run of a method (see run.hpp).
+#include "ringcraft/parallel/run.hpp"
+
+#include <utility>
+
+#include "ringcraft/parallel/recording.hpp"
+
+namespace ringcraft {
+namespace {
+
+Buffer shard(RankPlace& place, const Buffer& whole, const Problem& problem) {
+  return place.taken(scatter(whole, problem.sharding(), place.comm().rank()));
+}
+
+}  // namespace
+
+void RankRun::forward(RankPlace& place, const WholeInputs& whole) {
+  refuse(*method_, *problem_, options_, whole.last_pass(), place.comm(), place.engine());
+  Buffer q = shard(place, whole.q, *problem_);
+  KvBlock kv{shard(place, whole.k, *problem_), shard(place, whole.v, *problem_)};
+  hold(place.trace(), place.comm().rank(), kv);
+  const Recording recording(place);
+  forward_ = method_->forward(place, *problem_, options_, std::move(q), std::move(kv));
+}
+
+void RankRun::backward(RankPlace& place, const WholeInputs& whole) {
+  const Buffer dout = shard(place, whole.dout, *problem_);
+  const Recording recording(place);
+  gradients_ = method_->backward(place, *problem_, options_, forward_, dout);
+}
+
+WholeResult RankRun::gathered(RankPlace& place) {
+  const auto together = [&](Buffer& part) {
+    return part.extents() == Extents{} ? Buffer()
+                                       : gather_to_first(place, std::move(part), problem_->sharding());
+  };
+  forward_.saved.reset();
+  Output output{together(forward_.output.out), together(forward_.output.lse)};
+  Buffer dq = together(gradients_.dq), dk = together(gradients_.dkv.k), dv = together(gradients_.dkv.v);
+  return {std::move(output), {std::move(dq), {std::move(dk), std::move(dv)}}};
+}
+
+WholeResult run_method(const Method& method, RankPlace& place, const Problem& problem,
+                       const MethodOptions& options, const WholeInputs& whole) {
+  RankRun run(method, problem, options);
+  run.forward(place, whole);
+  if (whole.last_pass() == Pass::kBackward) run.backward(place, whole);
+  return run.gathered(place);
+}
+
+}  // namespace ringcraft
