@@ -24,6 +24,7 @@ find_program(RINGCRAFT_NVCC nvcc HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_
   DOC "CUDA compiler, 12.4 or newer")
 if(NOT RINGCRAFT_NVCC)
   message(STATUS "ringcraft: CUDA not found: no kernels")
+  ringcraft_absent(/usr/local/cuda/bin/nvcc)
   return()
 endif()
 

@@ -39,6 +39,22 @@ foreach(flag IN LISTS warnings)
 endforeach()
 target_link_libraries(ringcraft_warnings INTERFACE ringcraft_flags)
 
+# ringcraft_absent(SIGN...): what was looked for and is not there; a SIGN is a header, or a program's path. When one of them has
+# come, the launcher configures again (build.sh).
+function(ringcraft_absent)
+  foreach(sign IN LISTS ARGN)
+    set(places ${sign})
+    if(NOT IS_ABSOLUTE ${sign})
+      set(places /usr/include/${sign} /usr/local/include/${sign})
+    endif()
+    foreach(place IN LISTS places)
+      if(NOT EXISTS ${place})
+        set_property(GLOBAL APPEND_STRING PROPERTY RINGCRAFT_ABSENT "${place}\n")
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
+
 # ringcraft_compile_quickly(TARGET [SOURCE...]): for code that is not hot (tests, flags, tables): the whole target, or these
 # sources of it. Sanitizers make optimisation three times as slow, and tests no faster.
 function(ringcraft_compile_quickly target)

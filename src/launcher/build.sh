@@ -46,6 +46,15 @@ configure() {
   return 1
 }
 
+# newly_installed PRESET: whether something is there that was not when it was configured.
+newly_installed() {
+  local sign
+  while read -r sign; do
+    [ -e "$sign" ] && return
+  done <"$root/build/$1/absent.txt"
+  return 1
+} 2>/dev/null
+
 # build PRESET WHAT [TARGET...]: brings the targets up to date (without any: all). Says nothing; see
 # build_errors.
 build() {

@@ -282,7 +282,9 @@ BuildStep gate(const Lesson& lesson, const OwnSource& source, const WorkFolder& 
   std::set<std::string> allowed = lesson.allowed;
   if (lesson.is_kernel())
     allowed.merge(std::set<std::string>{"ringcraft::simt::shared_memory", "ringcraft::simt::add_at_once"});
-  const std::vector<Symbol> library = parse_nm(read_text(kLibrarySymbols));
+  std::string symbols = read_text(kLibrarySymbols);
+  if (lesson.is_kernel()) symbols += read_text(kKernelSymbols);
+  const std::vector<Symbol> library = parse_nm(symbols);
   const auto sentences = complaints({student, library, below, allowed, lesson.number});
   std::set<std::string> constants;
   for (const auto& [place, file] : source.texts) constants.merge(constants_in(file.text));
@@ -352,6 +354,7 @@ BuildStep link_debug(const Lesson& lesson, const OwnSource& source, const WorkFo
   if (trouble.empty())
     trouble = run({std::string(kObjcopy), "--keep-global-symbol=ringcraft_serve", "all.o"}, {});
   std::vector<std::string> all{"-o", "check", "all.o"};
+  all.insert(all.end(), kChecks.at(lesson.number).begin(), kChecks.at(lesson.number).end());
   all.insert(all.end(), kDebugChecks.begin(), kDebugChecks.end());
   if (trouble.empty()) trouble = run(kDebugLink, all);
   if (!trouble.empty()) return {"your file cannot be built for a debugger:\n" + trouble, ""};

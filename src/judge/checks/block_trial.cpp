@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "judge/outcome/comparison.hpp"
 #include "judge/wire/exercises.hpp"
 #include "ringcraft/attention/heads.hpp"
-#include "judge/outcome/comparison.hpp"
 #include "verify/oracle/compare.hpp"
 
 namespace ringcraft::judge {

@@ -83,9 +83,9 @@ void require_comparison(const std::string& label, const verify::Comparison& comp
   for (const verify::TensorComparison& tensor : comparison.tensors)
     total += among(only, tensor.name) ? tensor.total : 0;
   throw wrong_values(
-            verify::error_maps(comparison, want.value.out.extents().rows, want.value.dk.extents().rows),
-            "{}: {}; {} of {} elements {} wrong", label, text(*comparison.first, want.value.out.extents()),
-            comparison.wrong, total, comparison.wrong == 1 ? "is" : "are")
+      verify::error_maps(comparison, want.value.out.extents().rows, want.value.dk.extents().rows),
+      "{}: {}; {} of {} elements {} wrong", label, text(*comparison.first, want.value.out.extents()),
+      comparison.wrong, total, comparison.wrong == 1 ? "is" : "are")
       .knowing(facts_of(*comparison.first));
 }
 

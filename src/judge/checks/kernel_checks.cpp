@@ -182,8 +182,9 @@ void require_fewest_passes(const std::string& label, const std::vector<MovedByLi
   for (const MovedByLine& line : moved)
     if (line.shared && line.transfers > line.least_transfers)
       throw Wrong(sign::kCounts, "bank-conflicts",
-                  "{}{} {} shared memory in {} passes, and {} would do: {} meet in one bank", label, line.place,
-                  line.writes ? Name{"writes"} : Name{"reads"}, line.transfers, line.least_transfers, what);
+                  "{}{} {} shared memory in {} passes, and {} would do: {} meet in one bank", label,
+                  line.place, line.writes ? Name{"writes"} : Name{"reads"}, line.transfers,
+                  line.least_transfers, what);
   // Lanes that go one by one meet nobody.
   std::uint64_t passes = 0, of_few = 0;
   for (const MovedByLine& line : moved)
@@ -213,9 +214,10 @@ void require_unseen_scores_untouched(KernelHead& head) {
       const auto row = static_cast<std::size_t>(a);
       if (head.ranges().begin[row] <= b && b < head.ranges().end[row]) continue;
       if (!std::isnan(number_at(head.workspace(), a * head.keys() + b)))  // as it begins
-        throw Wrong(sign::kCounts, "unseen-touched",
-                    "{}: S of row {}, key {} is written, and the row does not see the key: nobody may look there",
-                    head.name(), a, b);
+        throw Wrong(
+            sign::kCounts, "unseen-touched",
+            "{}: S of row {}, key {} is written, and the row does not see the key: nobody may look there",
+            head.name(), a, b);
     }
 }
 

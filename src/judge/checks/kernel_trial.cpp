@@ -25,11 +25,12 @@ void require_within(const std::string& name, const std::string& tensor, const Bu
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (numbers[i] == wanted[i] || std::fabs(numbers[i] - wanted[i]) <= bound[i]) continue;
     const auto width = static_cast<std::size_t>(got.extents().width);
-    throw Wrong(sign_of(numbers[i]), "bf16-rounding",
-                "{}: {} of row {}, column {} is {}, and must be {}: further than rounding P to bf16, and nothing "
-                "else, may move it",
-                name, Name{tensor}, i / width % static_cast<std::size_t>(got.extents().rows), i % width,
-                numbers[i], wanted[i]);
+    throw Wrong(
+        sign_of(numbers[i]), "bf16-rounding",
+        "{}: {} of row {}, column {} is {}, and must be {}: further than rounding P to bf16, and nothing "
+        "else, may move it",
+        name, Name{tensor}, i / width % static_cast<std::size_t>(got.extents().rows), i % width, numbers[i],
+        wanted[i]);
   }
 }
 

@@ -10,6 +10,12 @@ namespace ringcraft::judge {
 
 bool Lesson::can_be_judged() const { return !is_kernel() || !kKernelCompile.empty(); }
 
+const std::vector<Check>& checks_of(const Lesson& lesson) {
+  if (const auto* const checks = checks_in_program(lesson.number)) return *checks;
+  throw Error("lesson " + std::to_string(lesson.number), "a program with its checks", "one without",
+              "call ./ringcraft check " + std::to_string(lesson.number), Code::kMissing);
+}
+
 const Lesson& lesson_numbered(int number) {
   const auto& lessons = all_lessons();
   const auto found = std::ranges::find(lessons, number, &Lesson::number);

@@ -104,7 +104,7 @@ struct Check {
 template <int kNumber>
 std::vector<Check> checks_of();
 
-/// What a lesson declares: its folder's name, lesson.json and checks.cpp.
+/// What a lesson declares: its folder's name and lesson.json.
 struct Lesson {
   int number;                     ///< 104
   std::string name;               ///< of its folder: "104_merge"
@@ -113,13 +113,18 @@ struct Lesson {
   std::string function;           ///< the exercise: "merge"
   std::set<std::string> allowed;  ///< names beyond core and problem that the student may call
   bool timed = false;             ///< compiled as the library is, for checks that compare times
-  std::vector<Check> checks;      ///< in the order in which they run
 
   /// Whether the exercise is a kernel, which runs on the CPU where this build can do that (kKernelCompile).
   bool is_kernel() const { return source.ends_with(".cu"); }
   /// Whether it can be judged in this build.
   bool can_be_judged() const;
 };
+
+/// The checks of a lesson that this program is built with, or null: a program has those of one lesson, of
+/// all, or of none.
+const std::vector<Check>* checks_in_program(int lesson);
+/// The checks of a lesson. Throws Error if this program is not built with them.
+const std::vector<Check>& checks_of(const Lesson& lesson);
 
 /// All lessons that can be checked, by number.
 const std::vector<Lesson>& all_lessons();

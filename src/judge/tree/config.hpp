@@ -55,15 +55,18 @@ extern const std::vector<std::string> kStageLinkInputs;
 extern const std::vector<std::string> kGpuStageLinkInputs;
 /// The programs nm and addr2line.
 extern const std::string_view kNm, kAddr2line;
-/// A file with nm's list of the symbols of all objects of the library, each line with its object in front.
-extern const std::string_view kLibrarySymbols;
+/// Files with nm's list of the symbols of all objects of the library, and of its kernels for the CPU, each
+/// line with its object in front; the latter is empty where there are none.
+extern const std::string_view kLibrarySymbols, kKernelSymbols;
 /// Further flags for a file that is debugged: no optimisation, the sanitizers that the compiler has.
 extern const std::vector<std::string> kDebug;
 /// The compiler's flags for linking a program that is debugged, in front of the objects.
 extern const std::vector<std::string> kDebugLink;
 /// The objects around a student's object that is debugged, and the archives of the library.
 extern const std::vector<std::string> kDebugStudent;
-/// The objects of the checks that it is judged by, and the archives that they need.
+/// The objects of a lesson's checks.
+extern const std::map<int, std::vector<std::string>> kChecks;
+/// The objects around these in a program that is debugged, and the archives that they need.
 extern const std::vector<std::string> kDebugChecks;
 /// The programs ld and objcopy.
 extern const std::string_view kLinker, kObjcopy;

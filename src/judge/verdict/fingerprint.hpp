@@ -13,10 +13,11 @@ namespace ringcraft::judge {
 
 /// How one check ended.
 struct Trait {
-  std::string check;  ///< "causal", without the lesson's number
-  char sign;          ///< one of namespace sign
+  std::string check;     ///< "causal", without the lesson's number
+  char sign;             ///< one of namespace sign
   std::string evidence;  ///< see Outcome
-  std::string digest;    ///< of what has failed, and with which facts, four hexadecimal digits; empty if nothing
+  std::string
+      digest;  ///< of what has failed, and with which facts, four hexadecimal digits; empty if nothing
 
   friend bool operator==(const Trait&, const Trait&) = default;
 };

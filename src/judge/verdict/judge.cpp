@@ -50,7 +50,7 @@ std::string exercise_text(const Lesson& lesson) {
 void require_judge(const Lesson& lesson) {
   if (!lesson.can_be_judged())
     throw Error("check", "a build that runs CUDA kernels on the CPU", "one without Boost.Context and g++",
-                "install libboost-context-dev and delete the folder build", Code::kMissing);
+                "install libboost-context-dev", Code::kMissing);
 }
 
 // The checks on what lies in the folder, once `build` has put it there; a kernel's lines have their names.
@@ -147,6 +147,8 @@ DebugBuild build_for_debugging(int lesson, const std::filesystem::path& file) {
   result.report = std::move(judgement).verdict().report;
   return result;
 }
+
+bool has_checks(int lesson) { return checks_in_program(lesson_numbered(lesson).number) != nullptr; }
 
 Verdict check(int lesson, const std::filesystem::path& file, const CheckOptions& options) {
   const Lesson& declared = lesson_numbered(lesson);

@@ -48,6 +48,9 @@ std::filesystem::path start(int lesson, const std::filesystem::path& workspace);
 /// for an unknown lesson and a file that cannot be read.
 bool untouched(int lesson, const std::filesystem::path& file);
 
+/// Whether this program is built with the checks of a lesson. Throws Error for an unknown lesson.
+bool has_checks(int lesson);
+
 /// How a check is made.
 struct CheckOptions {
   /// Of all inputs; of a side exercise whose numbers are chosen, the one that it was begun with. Where a file

@@ -64,13 +64,13 @@ bool Judgement::build(const std::function<BuildStep()>& compiles, const std::fun
 }
 
 void Judgement::check(Workers& team, Workers& library) {
-  for (const Check& check : lesson_.checks) judge(check, team, library);
+  for (const Check& check : checks_of(lesson_)) judge(check, team, library);
 }
 
 ReportRow& Judgement::begin(const std::string& id, const std::string& claim, double weight) {
   if (options_.progress)
     options_.progress(claim, static_cast<int>(report_.rows.size()),
-                      static_cast<int>(lesson_.checks.size()) + 2);
+                      static_cast<int>(checks_of(lesson_).size()) + 2);
   ReportRow& row = report_.rows.emplace_back();
   row.id = std::to_string(lesson_.number) + "." + id;
   row.claim = claim;

@@ -48,7 +48,7 @@ class Judgement {
   const Lesson& lesson_;
   const CheckOptions& options_;
   verify::Report report_;
-  std::vector<Outcome> outcomes_;   // one per row
+  std::vector<Outcome> outcomes_;  // one per row
   std::vector<Unspoken> unspoken_;
   std::vector<std::string> below_;  // each row's sentence: what was printed, and what was remarked
   std::map<std::string, verify::Status> statuses_;

@@ -198,8 +198,7 @@ verify::StageResult Mine::climb(const verify::Stage& stage, const Problem& share
   } catch (const Error& error) {
     misbehaved(Kind::kNonsense, std::string("its answer cannot be read: ") + error.what(), finished.printed);
   }
-  if (!reply.thrown.empty())
-    misbehaved(Kind::kThrew, about_exception(reply, files_), finished.printed);
+  if (!reply.thrown.empty()) misbehaved(Kind::kThrew, about_exception(reply, files_), finished.printed);
   return std::move(reply.result);
 }
 

@@ -38,7 +38,7 @@ std::vector<verify::ReportRow> kernel_rows(KernelPlace place, const Problem& pro
                                            const verify::Inputs& inputs, const Climber& climber) {
   if (place.kernels.device.empty())
     return {not_tried(
-        "this build runs no kernels on the CPU; install libboost-context-dev and delete the folder build")};
+        "this build runs no kernels on the CPU; install libboost-context-dev")};
   if (problem.shape.head_dim > place.kernels.largest_head_dim)
     return {not_tried("the kernels take a head_dim of at most " +
                       std::to_string(place.kernels.largest_head_dim) + ", this is " +

@@ -172,13 +172,11 @@ const char* missing_for(Backend backend) {
       break;
     case Backend::kMpi:
       if (!kHasMpi)
-        return "needs MPI, which was not found when this was built; install libopenmpi-dev and openmpi-bin "
-               "and delete the folder build";
+        return "needs MPI, which was not found when this was built; install libopenmpi-dev and openmpi-bin";
       break;
     case Backend::kCudaHost:
       if (!kHasExecutor)
-        return "needs Boost.Context and a build without sanitizers; install libboost-context-dev and delete "
-               "the folder build";
+        return "needs Boost.Context and a build without sanitizers; install libboost-context-dev";
       break;
     case Backend::kCuda:
       if (!kHasCuda)
@@ -188,7 +186,7 @@ const char* missing_for(Backend backend) {
     case Backend::kNccl:
       if (!kHasNccl)
         return "needs nvcc 12.4 or newer, MPI and nccl.h, which were not all found when this was built; "
-               "install libnccl-dev and delete the folder build, or use mpi";
+               "install libnccl-dev, or use mpi";
       break;
   }
   return nullptr;

@@ -64,7 +64,7 @@ const judge::LessonInfo& Course::info(int lesson) const {
   const auto found = std::ranges::find(here_, lesson, &judge::LessonInfo::number);
   if (found == here_.end() && state(lesson) == State::kAbsent)
     throw Error("lesson " + std::to_string(lesson), "a build that runs CUDA kernels on the CPU", "this one",
-                "install libboost-context-dev and delete the folder build", Code::kMissing);
+                "install libboost-context-dev", Code::kMissing);
   if (found == here_.end()) {
     const auto planned = std::ranges::find(judge::road(), lesson, &judge::RoadLine::number);
     throw Error("lesson", "a lesson that is here",
@@ -194,9 +194,7 @@ std::string road_text(const Course& course, verify::Colour colour) {
   if (std::ranges::any_of(judge::road(), [&](const judge::RoadLine& line) {
         return course.state(line.number) == State::kAbsent;
       }))
-    text +=
-        "\nabsent: this build runs no kernels on the CPU; install libboost-context-dev and delete the folder "
-        "build\n";
+    text += "\nabsent: this build runs no kernels on the CPU; install libboost-context-dev\n";
   text += fmt::format("\n{} of {} lessons done.", course.done(), course.here());
   const auto next = course.next();
   if (!next) return text + " " + what_next(course, 0);

@@ -13,6 +13,7 @@
 #include "ringcraft/core/error.hpp"
 #include "tool/attention/own_files.hpp"
 #include "tool/commands/course_commands.hpp"
+#include "tool/course/checker.hpp"
 #include "tool/course/course.hpp"
 #include "tool/course/puzzles.hpp"
 #include "tool/terminal/output.hpp"
@@ -90,6 +91,8 @@ int start(const std::string& id, std::optional<std::uint64_t> seed) {
 
 int check(const CheckRequest& request) {
   const std::string id = request.id.empty() ? latest_started() : request.id;
+  if (!is_puzzle(id)) (void)judge::started_file(lesson_of(id), workspace());
+  become_checker(lesson_of(id));
   if (request.debug) return debug(id, request);
   require_writable("--json", request.json);
   judge::CheckOptions options;

@@ -1,0 +1,59 @@
+// Becoming the program that checks a lesson (see checker.hpp).
+#include "tool/course/checker.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "judge/verdict/judge.hpp"
+#include "ringcraft/core/error.hpp"
+#include "tool/course/course.hpp"
+
+namespace ringcraft::tool {
+namespace {
+
+// This process's own, without the program's name.
+std::vector<std::string> arguments() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> result;
+  for (std::string argument; std::getline(file, argument, '\0');) result.push_back(argument);
+  if (!result.empty()) result.erase(result.begin());
+  return result;
+}
+
+// Where it cannot, the judge says why.
+bool can_be_judged(int lesson) {
+  const std::vector<judge::LessonInfo> lessons = judge::lessons();
+  return std::ranges::find(lessons, lesson, &judge::LessonInfo::number)->checkable;
+}
+
+void become(const std::filesystem::path& program, const std::vector<std::string>& with) {
+  std::vector<std::string> all{program};
+  all.insert(all.end(), with.begin(), with.end());
+  std::vector<char*> pointers;
+  for (std::string& argument : all) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  ::execv(program.c_str(), pointers.data());
+}
+
+}  // namespace
+
+void become_checker(int lesson) {
+  if (judge::has_checks(lesson) || !can_be_judged(lesson)) return;
+  const std::string number = std::to_string(lesson);
+  const auto beside =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / ("ringcraft-check-" + number);
+  const std::vector<std::string> given = arguments();
+  if (std::filesystem::exists(beside)) become(beside, given);
+  std::vector<std::string> through{"--lesson", number};
+  through.insert(through.end(), given.begin(), given.end());
+  become(source_root() / "ringcraft", through);
+  throw Error("check", "the launcher " + (source_root() / "ringcraft").string(), "none that starts",
+              "build the target ringcraft_check_" + number, Code::kMissing);
+}
+
+}  // namespace ringcraft::tool
