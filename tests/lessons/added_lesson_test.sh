@@ -77,10 +77,13 @@ if [ "$kind" = declared ]; then
   expect 0 "Generating done" "$cmake" -G Ninja -S . -B "$work/build"
   in_order "$work/build/src/judge/checks/lessons.cpp" '{108, R"(The speed' '{109, R"(Merge again)", R"(one device)"' '{201, R"(A naive' \
     '.number = 108,' '.number = 109, .name = "109_merge_again"' '.number = 201,'
-  expect 0 "checks_of<109>()" grep -F '.source = "src/ringcraft/attention/merge_again.cpp", .function = R"(merge_again)"' \
+  expect 0 "109" grep -F '.source = "src/ringcraft/attention/merge_again.cpp", .function = R"(merge_again)"' \
     "$work/build/src/judge/checks/lessons.cpp"
+  for program in all_checks checks_of_109; do
+    expect 0 "" grep -F 'checks_of<109>()' "$work/build/src/judge/checks/ringcraft_$program.cpp"
+  done
   (cd "$work/build" && ninja -t targets all) >"$work/targets"
-  for target in ringcraft_served_109 demo_109 attention/merge_again.cpp.o; do
+  for target in ringcraft_served_109 ringcraft_check_109 demo_109 attention/merge_again.cpp.o; do
     grep -qF "$target" "$work/targets" || fail "nothing builds $target"
   done
   grep -rhoF -e "lessons: 109 reference passes" -e "misconceptions: 109_merge_again" -e "demo 109 prints" "$work/build" \
@@ -103,7 +106,7 @@ tool=build/native/bin/ringcraft-tool mine=exercises/109_merge_again/merge_again.
 expect 0 "109  here     Merge again" $tool lessons
 in_order "$work/log" "  108  " "  109  " "  201  "
 expect 0 "merge_again.cpp is yours" $tool start 109
-expect 1 "is not written yet" $tool check 109
+expect 1 "is not written yet" $tool check 109 # the launcher builds its checks
 cp src/ringcraft/attention/merge_again.cpp $mine
 expect 0 "0 failed" $tool check 109
 sed -i 's/block_weight \* block_l/block_l/' $mine

@@ -6,11 +6,11 @@
 
 #include "ringcraft/core/error.hpp"
 #include "support/catch.hpp"
-#include "tool/course/file_watch.hpp"
-#include "tool/course/verdict.hpp"
 #include "tool/terminal/columns.hpp"
 #include "tool/terminal/terminal.hpp"
 #include "tool/tool_process.hpp"
+#include "tool/watch/file_watch.hpp"
+#include "tool/watch/verdict.hpp"
 
 using namespace ringcraft;
 using namespace ringcraft::tests;

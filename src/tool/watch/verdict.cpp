@@ -1,5 +1,5 @@
 // A child that checks, and the short form of what it found (see verdict.hpp).
-#include "tool/course/verdict.hpp"
+#include "tool/watch/verdict.hpp"
 
 #include <fmt/format.h>
 

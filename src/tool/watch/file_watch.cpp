@@ -1,5 +1,5 @@
 // inotify, and stamps of files (see file_watch.hpp).
-#include "tool/course/file_watch.hpp"
+#include "tool/watch/file_watch.hpp"
 
 #include <sys/inotify.h>
 #include <sys/stat.h>

@@ -17,14 +17,14 @@
 #include "ringcraft/core/shown.hpp"
 #include "tool/commands/course_commands.hpp"
 #include "tool/course/course.hpp"
-#include "tool/course/file_watch.hpp"
 #include "tool/course/hints.hpp"
 #include "tool/course/own_and_library.hpp"
 #include "tool/course/reset.hpp"
-#include "tool/course/verdict.hpp"
 #include "tool/terminal/columns.hpp"
 #include "tool/terminal/output.hpp"
 #include "tool/terminal/terminal.hpp"
+#include "tool/watch/file_watch.hpp"
+#include "tool/watch/verdict.hpp"
 
 namespace ringcraft::tool {
 namespace {
