@@ -1,13 +1,13 @@
 // Reading a claim (see claim_forms.hpp).
-#include "tool/claims/claim_forms.hpp"
+#include "verify/claims/forms/claim_forms.hpp"
 
 #include <algorithm>
 
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
-#include "tool/claims/tensor_names.hpp"
+#include "verify/claims/forms/tensor_names.hpp"
 
-namespace ringcraft::tool {
+namespace ringcraft::verify {
 namespace {
 
 using Headers = std::vector<std::map<std::string, TensorInfo>>;  // of each file
@@ -26,7 +26,7 @@ std::string listed_names(const std::vector<std::string>& names) {
 
 std::vector<std::string> names_in(const std::map<std::string, TensorInfo>& header) {
   std::vector<std::string> names;
-  for (const std::string_view name : verify::kAnswerNames)
+  for (const std::string_view name : kAnswerNames)
     if (header.contains(std::string(name))) names.emplace_back(name);
   return names;
 }
@@ -34,7 +34,7 @@ std::vector<std::string> names_in(const std::map<std::string, TensorInfo>& heade
 // The tensors that the files have, the same in all of them.
 std::vector<std::string> common_names(const ClaimFiles& files, const Headers& headers) {
   for (std::size_t i = 0; i < headers.size(); ++i)
-    for (const std::string_view name : verify::kAnswerNames)
+    for (const std::string_view name : kAnswerNames)
       refuse_other_name(place_of_file(files, i), headers[i], std::string(name));
   const std::vector<std::string> names = names_in(headers[0]);
   for (std::size_t i = 1; i < headers.size(); ++i)
@@ -88,12 +88,12 @@ Reading reading_of(const StoredTensor& tensor, const std::vector<Form>& forms) {
   const Form& form = forms[0];
   Reading reading{.tensor = tensor.name,
                   .shape = tensor.shapes[0],
-                  .order = described(form.order.code, tensor.want.batch),
+                  .order = axes_text(form.order.code, tensor.want.batch),
                   .documented = form.order.python.empty(),
                   .rows = tensor.want.rows + form.padding,
                   .padding = form.padding};
   if (forms.size() > 1) {
-    reading.other = described(forms[1].order.code, tensor.want.batch);
+    reading.other = axes_text(forms[1].order.code, tensor.want.batch);
     const AxisOrder& turned = forms[1].order.python.empty() ? form.order : forms[1].order;  // bshd and bhsd
     reading.other_python = python_line(turned, tensor.name, tensor.want.batch, tensor.want.heads);
   }
@@ -141,7 +141,7 @@ ReadClaim read_claim(const ClaimFiles& files, const RowOrder& order, const Claim
     if (forms.empty()) refuse_form(tensor, place, order, about);
     if (!clear(forms, about)) refuse_forms(tensor, place, forms[0], forms[1]);
     counts = rows_of_files(forms[0]);
-    for (const auto& [known, buffer] : verify::named(claim.answer))
+    for (const auto& [known, buffer] : named(claim.answer))
       if (known == name) buffer = gathered(tensor, forms[0], files, about);
     claim.readings.push_back(reading_of(tensor, forms));
   }
@@ -151,4 +151,4 @@ ReadClaim read_claim(const ClaimFiles& files, const RowOrder& order, const Claim
   return claim;
 }
 
-}  // namespace ringcraft::tool
+}  // namespace ringcraft::verify

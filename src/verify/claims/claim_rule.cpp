@@ -1,11 +1,11 @@
 // The choice of a rule (see claim_rule.hpp).
-#include "tool/attention/claim_rule.hpp"
+#include "verify/claims/claim_rule.hpp"
 
 #include <algorithm>
 
 #include "ringcraft/core/error.hpp"
 
-namespace ringcraft::tool {
+namespace ringcraft::verify {
 namespace {
 
 // Whether every number of a tensor has no more digits than the type.
@@ -18,11 +18,10 @@ bool fits(const Buffer& tensor, DType type) {
 }
 
 // The narrowest type among the tensors; that of lse, which code keeps in a wider one, only where it is alone.
-DType narrowest(const verify::Answer& claim) {
+DType narrowest(const Answer& claim) {
   std::optional<DType> type;
-  for (const auto& [name, tensor] : verify::named(claim))
-    if (name != "lse" && !tensor.empty() &&
-        (!type || verify::unit_roundoff(tensor.dtype()) > verify::unit_roundoff(*type)))
+  for (const auto& [name, tensor] : named(claim))
+    if (name != "lse" && !tensor.empty() && (!type || unit_roundoff(tensor.dtype()) > unit_roundoff(*type)))
       type = tensor.dtype();
   return type.value_or(claim.lse.empty() ? DType::kFloat64 : claim.lse.dtype());
 }
@@ -30,7 +29,7 @@ DType narrowest(const verify::Answer& claim) {
 DType said_type(const PrecisionOptions& options, DType written) {
   if (!options.dtype) return written;
   const DType said = *options.dtype;
-  if (verify::unit_roundoff(said) < verify::unit_roundoff(written))
+  if (unit_roundoff(said) < unit_roundoff(written))
     throw Error("--dtype",
                 std::string(name_of(written)) + ", which the claim is written in, or a narrower type",
                 std::string(name_of(said)), "write the claim in that, or leave the flag out");
@@ -39,20 +38,20 @@ DType said_type(const PrecisionOptions& options, DType written) {
 
 }  // namespace
 
-ClaimRule rule_for(const StoredInputs& inputs, const verify::Answer& claim, const PrecisionOptions& options) {
+ClaimRule rule_for(const StoredInputs& inputs, const Answer& claim, const PrecisionOptions& options) {
   ClaimRule rule{.type = said_type(options, narrowest(claim)), .tf32 = options.tf32};
   if (rule.tf32 && rule.type != DType::kFloat32)
     throw Error("--tf32", "a claim in float32", "one in " + std::string(name_of(rule.type)),
                 rule.type == DType::kFloat64 ? "add --dtype float32" : "leave the flag out");
   if (rule.type == DType::kFloat64) return rule;
-  for (const auto& [name, tensor] : verify::named(inputs.inputs))
+  for (const auto& [name, tensor] : named(inputs.inputs))
     rule.wide_inputs = rule.wide_inputs || (!tensor.empty() && !fits(tensor, rule.type));
   const DType lse = claim.lse.empty() ? DType::kFloat32 : claim.lse.dtype();
-  rule.rounding = rule.tf32 ? verify::tf32_rounding() : verify::rounding_of(rule.type, rule.wide_inputs, lse);
+  rule.rounding = rule.tf32 ? tf32_rounding() : rounding_of(rule.type, rule.wide_inputs, lse);
   return rule;
 }
 
-std::string described(const ClaimRule& rule) {
+std::string sentence_of(const ClaimRule& rule) {
   if (!rule.rounding) return "float64: exact to 1e-12 of each element's scale";
   std::string text(name_of(rule.type));
   if (rule.tf32) text += " with products in TF32";
@@ -60,10 +59,10 @@ std::string described(const ClaimRule& rule) {
   return text + ": within what rounding can do, one by one and together";
 }
 
-std::optional<DType> hidden_half_type(const verify::Answer& claim) {
+std::optional<DType> hidden_half_type(const Answer& claim) {
   for (const DType type : {DType::kBFloat16, DType::kFloat16}) {
     bool any = false, all = true;
-    for (const auto& [name, tensor] : verify::named(claim)) {
+    for (const auto& [name, tensor] : named(claim)) {
       if (name == "lse" || tensor.empty() || is_half(tensor.dtype())) continue;
       any = true;
       all = all && fits(tensor, type);
@@ -73,4 +72,4 @@ std::optional<DType> hidden_half_type(const verify::Answer& claim) {
   return {};
 }
 
-}  // namespace ringcraft::tool
+}  // namespace ringcraft::verify

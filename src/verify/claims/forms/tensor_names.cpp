@@ -1,11 +1,11 @@
 // Other names of tensors (see tensor_names.hpp).
-#include "tool/claims/tensor_names.hpp"
+#include "verify/claims/forms/tensor_names.hpp"
 
 #include <vector>
 
 #include "ringcraft/core/error.hpp"
 
-namespace ringcraft::tool {
+namespace ringcraft::verify {
 namespace {
 
 const std::map<std::string, std::vector<std::string>> kOtherNames{
@@ -31,4 +31,4 @@ void refuse_other_name(const std::string& place, const std::map<std::string, Ten
                   "rename it: tensors[\"" + name + "\"] = tensors.pop(\"" + other + "\") before save_file");
 }
 
-}  // namespace ringcraft::tool
+}  // namespace ringcraft::verify

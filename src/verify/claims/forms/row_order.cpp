@@ -1,5 +1,5 @@
 // Which row of a claim is which token (see row_order.hpp).
-#include "tool/claims/row_order.hpp"
+#include "verify/claims/forms/row_order.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -7,7 +7,7 @@
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
 
-namespace ringcraft::tool {
+namespace ringcraft::verify {
 namespace {
 
 std::vector<Index> counts_of(const Places& places) {
@@ -128,4 +128,4 @@ std::string RowOrder::advice(const std::vector<Index>& counts) const {
          "as --claim-layout, or dump the gathered rows of the whole sequence";
 }
 
-}  // namespace ringcraft::tool
+}  // namespace ringcraft::verify

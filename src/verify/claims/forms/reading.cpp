@@ -1,9 +1,9 @@
 // Sentences about how tensors were read (see reading.hpp).
-#include "tool/claims/reading.hpp"
+#include "verify/claims/forms/reading.hpp"
 
 #include "ringcraft/core/shown.hpp"
 
-namespace ringcraft::tool {
+namespace ringcraft::verify {
 namespace {
 
 bool doubted(const Reading& r, Doubt doubt) {
@@ -27,7 +27,7 @@ bool alike(const Reading& a, const Reading& b) {
 
 std::string shape_text(const std::vector<Index>& shape) { return "[" + listed(shape) + "]"; }
 
-std::vector<std::string> described(const std::vector<Reading>& readings, Doubt doubt) {
+std::vector<std::string> sentences_of(const std::vector<Reading>& readings, Doubt doubt) {
   std::vector<std::string> lines;
   std::vector<bool> said(readings.size());
   for (std::size_t i = 0; i < readings.size(); ++i) {
@@ -45,4 +45,4 @@ std::vector<std::string> described(const std::vector<Reading>& readings, Doubt d
   return lines;
 }
 
-}  // namespace ringcraft::tool
+}  // namespace ringcraft::verify

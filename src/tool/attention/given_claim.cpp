@@ -1,5 +1,5 @@
 // Flags and files of a claim (see given_claim.hpp).
-#include "tool/claims/given_claim.hpp"
+#include "tool/attention/given_claim.hpp"
 
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
@@ -8,7 +8,8 @@ namespace ringcraft::tool {
 namespace {
 
 // How many virtual ranks the layout of the dump deals to.
-int virtual_ranks_of(const ClaimLayout& layout, const ClaimFlags& flags, const ClaimFiles& files) {
+int virtual_ranks_of(const verify::ClaimLayout& layout, const ClaimFlags& flags,
+                     const verify::ClaimFiles& files) {
   if (layout.virtual_ranks > 0) return layout.virtual_ranks;
   if (files.per_rank) return static_cast<int>(files.paths.size());
   if (!flags.ranks_typed)
@@ -17,19 +18,21 @@ int virtual_ranks_of(const ClaimLayout& layout, const ClaimFlags& flags, const C
   return flags.deal.checked_ranks();
 }
 
-RowOrder row_order(const ClaimLayout& layout, const ClaimFlags& flags, const ClaimFiles& files,
-                   Position seqlen) {
+verify::RowOrder row_order(const verify::ClaimLayout& layout, const ClaimFlags& flags,
+                           const verify::ClaimFiles& files, Position seqlen) {
   const std::size_t count = files.paths.size();
-  if (layout.layout) return RowOrder(*layout.layout, seqlen, virtual_ranks_of(layout, flags, files), count);
-  if (!layout.text.empty()) return RowOrder(layout.positions, count);
+  if (layout.layout)
+    return verify::RowOrder(*layout.layout, seqlen, virtual_ranks_of(layout, flags, files), count);
+  if (!layout.text.empty()) return verify::RowOrder(layout.positions, count);
   if (count > 1)
     throw Error("--claim-layout", "the layout of " + counted(count, "file"), "none",
                 "add --claim-layout zigzag (or striped, zigzag-token, contiguous, or a file that lists "
                 "positions)");
-  return RowOrder(seqlen);
+  return verify::RowOrder(seqlen);
 }
 
-void require_ranks(const ClaimLayout& layout, const ClaimFlags& flags, const ClaimFiles& files) {
+void require_ranks(const verify::ClaimLayout& layout, const ClaimFlags& flags,
+                   const verify::ClaimFiles& files) {
   const int count = static_cast<int>(files.paths.size());
   if (!files.per_rank || !flags.ranks_typed || flags.deal.ranks == count ||
       flags.deal.ranks == layout.virtual_ranks)
@@ -39,7 +42,8 @@ void require_ranks(const ClaimLayout& layout, const ClaimFlags& flags, const Cla
 }
 
 // "4 files, one for each rank, in the order of zigzag"; `ranks` are those of the ring.
-std::string words_of(const ClaimLayout& layout, const ClaimFiles& files, int virtual_ranks, int ranks) {
+std::string words_of(const verify::ClaimLayout& layout, const verify::ClaimFiles& files, int virtual_ranks,
+                     int ranks) {
   const int count = static_cast<int>(files.paths.size());
   std::string text = files.per_rank ? counted(count, "file") + ", one for each rank" : "";
   if (layout.text.empty()) return text;
@@ -55,29 +59,9 @@ std::string words_of(const ClaimLayout& layout, const ClaimFiles& files, int vir
 
 }  // namespace
 
-std::vector<std::pair<std::string, RowOrder>> other_orders(const GivenClaim& given, Position seqlen) {
-  const int files = static_cast<int>(given.files.paths.size());
-  const std::vector<int> numbers = given.files.per_rank && files > 1
-                                       ? std::vector<int>{files, 2 * files}
-                                       : std::vector<int>{given.deal.ranks, 2, 3, 4, 6, 8};
-  std::vector<std::pair<std::string, RowOrder>> others;
-  for (const int ranks : numbers)
-    for (const Layout layout : kLayouts) {
-      if (files == 1 && (layout == Layout::kContiguous || ranks < 2)) continue;  // the order of the sequence
-      const std::string number = given.files.per_rank && ranks == files ? "" : ":" + std::to_string(ranks);
-      others.emplace_back("write --claim-layout " + std::string(name_of(layout)) + number,
-                          RowOrder(layout, seqlen, ranks, given.files.paths.size()));
-    }
-  if (files == 1) others.emplace_back("leave --claim-layout out", RowOrder(seqlen));
-  if (files > 1)
-    others.emplace_back("write the rows of each rank alone, without the padding at their end",
-                        given.order.padded_in_files());
-  return others;
-}
-
 GivenClaim given_claim(const ClaimFlags& flags, Position seqlen) {
-  const ClaimFiles files = files_of_claim(flags.claim);
-  const ClaimLayout layout = claim_layout_of(flags.layout, seqlen);
+  const verify::ClaimFiles files = verify::files_of_claim(flags.claim);
+  const verify::ClaimLayout layout = verify::claim_layout_of(flags.layout, seqlen);
   require_ranks(layout, flags, files);
   const int count = static_cast<int>(files.paths.size());
   const int virtual_ranks = layout.layout ? virtual_ranks_of(layout, flags, files) : count;

@@ -1,5 +1,5 @@
 // Which file is which rank's (see claim_files.hpp).
-#include "tool/claims/claim_files.hpp"
+#include "verify/claims/forms/claim_files.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -10,7 +10,7 @@
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
 
-namespace ringcraft::tool {
+namespace ringcraft::verify {
 namespace {
 
 namespace fs = std::filesystem;
@@ -136,4 +136,4 @@ std::string place_of_file(const ClaimFiles& files, std::size_t index) {
   return "rank " + std::to_string(index) + " (" + shown_name(files.paths[index]) + ")";
 }
 
-}  // namespace ringcraft::tool
+}  // namespace ringcraft::verify

@@ -1,12 +1,12 @@
 // Orders of axes (see axes.hpp).
-#include "tool/claims/axes.hpp"
+#include "verify/claims/forms/axes.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 #include "ringcraft/core/error.hpp"
 
-namespace ringcraft::tool {
+namespace ringcraft::verify {
 namespace {
 
 constexpr AxisOrder kWide[] = {
@@ -74,7 +74,7 @@ const AxisOrder& wide_order(std::string_view code) {
   return *std::ranges::find(kWide, code, &AxisOrder::code);
 }
 
-std::string described(std::string_view code, Index batch) {
+std::string axes_text(std::string_view code, Index batch) {
   std::string text;
   for (const std::string_view dimension : dimensions_of(code)) {
     std::string words;
@@ -151,4 +151,4 @@ Buffer zeros(const Extents& extents, DType type) {
   return buffer;
 }
 
-}  // namespace ringcraft::tool
+}  // namespace ringcraft::verify

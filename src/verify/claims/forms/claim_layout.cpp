@@ -6,9 +6,9 @@
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
 #include "ringcraft/io/text_file.hpp"
-#include "tool/claims/row_order.hpp"
+#include "verify/claims/forms/row_order.hpp"
 
-namespace ringcraft::tool {
+namespace ringcraft::verify {
 namespace {
 
 constexpr const char* kPositionsLine = "numpy.savetxt(\"positions.txt\", positions, fmt=\"%d\") writes them";
@@ -83,4 +83,4 @@ ClaimLayout claim_layout_of(const std::string& text, Position seqlen) {
   return result;
 }
 
-}  // namespace ringcraft::tool
+}  // namespace ringcraft::verify

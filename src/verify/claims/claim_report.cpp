@@ -1,9 +1,9 @@
 // Two renderings of a verdict on a claim (see claim_report.hpp).
-#include "tool/attention/claim_report.hpp"
+#include "verify/claims/claim_report.hpp"
 
 #include <nlohmann/json.hpp>
 
-namespace ringcraft::tool {
+namespace ringcraft::verify {
 namespace {
 
 using nlohmann::json;
@@ -27,14 +27,14 @@ json json_of(const Reading& r) {
           {"other", r.other},   {"rows", r.rows},   {"padding", r.padding}};
 }
 
-json json_of(const verify::FirstWrong& first) {
-  const verify::Difference& d = first.difference;
+json json_of(const FirstWrong& first) {
+  const Difference& d = first.difference;
   return {{"tensor", d.tensor}, {"batch", d.batch},   {"head", d.head},   {"position", d.position},
           {"column", d.column}, {"rank", first.rank}, {"row", first.row}, {"got", d.got},
           {"want", d.want},     {"bound", d.bound}};
 }
 
-json json_of(const verify::GroupFault& fault) {
+json json_of(const GroupFault& fault) {
   static constexpr const char* kGroups[] = {"row", "head", "rank", "tensor", "all cases"};
   static constexpr const char* kFigures[] = {"size", "scale", "shift"};
   return {{"tensor", fault.tensor},
@@ -50,23 +50,23 @@ json json_of(const verify::GroupFault& fault) {
 
 }  // namespace
 
-std::string text_of(const ClaimVerdict& verdict, verify::Colour colour) {
+std::string text_of(const ClaimVerdict& verdict, Colour colour) {
   std::vector<std::string> lines;
   if (!verdict.files.rows.empty()) lines.push_back("read: " + verdict.files.rows);
-  for (std::string& line : described(verdict.readings, verdict.good ? Doubt::kUnlikely : Doubt::kAll))
+  for (std::string& line : sentences_of(verdict.readings, verdict.good ? Doubt::kUnlikely : Doubt::kAll))
     lines.push_back(std::move(line));
   lines.push_back(judged_line(verdict));
   lines.push_back(verdict.summary);
   lines.push_back(verdict.place);
   lines.insert(lines.end(), verdict.remarks.begin(), verdict.remarks.end());
-  std::string text = verify::text_of(verdict.report, colour);
+  std::string text = text_of(verdict.report, colour);
   for (const std::string& line : lines)
     if (!line.empty()) text += line + "\n";
   return text;
 }
 
 std::string json_of(const ClaimVerdict& verdict) {
-  json all = json::parse(verify::json_of(verdict.report));
+  json all = json::parse(json_of(verdict.report));
   all["rule"] = verdict.rule;
   all["judged"] = verdict.judged;
   all["not_judged"] = json::array();
@@ -78,10 +78,10 @@ std::string json_of(const ClaimVerdict& verdict) {
       {"count", verdict.files.count}, {"per_rank", verdict.files.per_rank}, {"rows", verdict.files.rows}};
   all["first"] = verdict.first ? json_of(*verdict.first) : json();
   all["together"] = json::array();
-  for (const verify::GroupFault& fault : verdict.together) all["together"].push_back(json_of(fault));
+  for (const GroupFault& fault : verdict.together) all["together"].push_back(json_of(fault));
   all["place"] = verdict.place;
   all["remarks"] = verdict.remarks;
   return all.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace ringcraft::tool
+}  // namespace ringcraft::verify

@@ -1,14 +1,14 @@
 // Inputs in other forms (see input_forms.hpp).
-#include "tool/claims/input_forms.hpp"
+#include "verify/claims/forms/input_forms.hpp"
 
 #include <algorithm>
 #include <numeric>
 
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
-#include "tool/claims/tensor_names.hpp"
+#include "verify/claims/forms/tensor_names.hpp"
 
-namespace ringcraft::tool {
+namespace ringcraft::verify {
 namespace {
 
 using Shapes = std::vector<std::pair<std::string, std::vector<Index>>>;  // of q, k, v and maybe dout
@@ -59,8 +59,8 @@ std::string python_of(std::string_view code) {
 
 [[noreturn]] void refuse_two(const std::vector<Index>& q, std::string_view a, std::string_view b) {
   throw Error("q", "a shape that says which axis is which", shape_text(q),
-              "write " + python_of(a) + " if it is " + described(a, 1) + ", " + python_of(b) + " if it is " +
-                  described(b, 1) + ", and k, v, dout likewise");
+              "write " + python_of(a) + " if it is " + axes_text(a, 1) + ", " + python_of(b) + " if it is " +
+                  axes_text(b, 1) + ", and k, v, dout likewise");
 }
 
 [[noreturn]] void refuse_all(const Shapes& shapes, std::string_view documented) {
@@ -68,7 +68,7 @@ std::string python_of(std::string_view code) {
   std::string got;
   for (const auto& [name, shape] : shapes) got += (got.empty() ? "" : ", ") + name + " " + shape_text(shape);
   throw Error(found.tensor, found.expected, got,
-              "tensors are " + described(documented, 1) +
+              "tensors are " + axes_text(documented, 1) +
                   "; only the heads of k and v, and the head_dim of v and dout, may differ from those of q");
 }
 
@@ -156,13 +156,13 @@ FormedInputs read_formed_inputs(const std::filesystem::path& path, const std::ve
   for (const auto& [name, shape] : shapes) {
     Reading reading{.tensor = name,
                     .shape = shape,
-                    .order = described(code, 1),
+                    .order = axes_text(code, 1),
                     .documented = code == "bhsd",
                     .rows = q.rows};
     if (result.doubtful) {
       // Seldom are there more heads than tokens; and where lse chose the order, it knew.
       reading.likely = code == "bshd" || (code == "bhsd" && q.heads < q.rows);
-      reading.other = described(other, 1);
+      reading.other = axes_text(other, 1);
       reading.other_python = python_of(other == "bhsd" ? code : other) + ", and all others likewise";
     }
     result.readings.push_back(std::move(reading));
@@ -170,4 +170,4 @@ FormedInputs read_formed_inputs(const std::filesystem::path& path, const std::ve
   return result;
 }
 
-}  // namespace ringcraft::tool
+}  // namespace ringcraft::verify

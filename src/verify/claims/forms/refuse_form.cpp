@@ -4,9 +4,9 @@
 
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
-#include "tool/claims/claim_forms.hpp"
+#include "verify/claims/forms/claim_forms.hpp"
 
-namespace ringcraft::tool {
+namespace ringcraft::verify {
 namespace {
 
 std::vector<Index> documented_shape(const StoredTensor& tensor, Index rows) {
@@ -16,7 +16,7 @@ std::vector<Index> documented_shape(const StoredTensor& tensor, Index rows) {
 }
 
 std::string documented_order(const StoredTensor& tensor) {
-  return described(tensor.name == "lse" ? "bhs" : "bhsd", 1);
+  return axes_text(tensor.name == "lse" ? "bhs" : "bhsd", 1);
 }
 
 // "dk has a head for each query head: dk.unflatten(1, (2, -1)).sum(2)"; empty if that is not so.
@@ -126,10 +126,10 @@ void refuse_forms(const StoredTensor& tensor, const std::string& place, const Fo
                 "cut them to the rows that this rank has: " + tensor.name + "[..., :out.shape[2]]");
   const auto line = [&](const Form& form) {
     return "write " + python_line(form.order, tensor.name, e.batch, e.heads) + " if it is " +
-           described(form.order.code, e.batch);
+           axes_text(form.order.code, e.batch);
   };
   throw Error(place + ": " + tensor.name, "a shape that says which axis is which", shapes_text(tensor),
               line(a) + ", or " + line(b));
 }
 
-}  // namespace ringcraft::tool
+}  // namespace ringcraft::verify

@@ -1,9 +1,9 @@
 // Which forms a tensor of a claim can have (see claim_forms.hpp).
 #include <algorithm>
 
-#include "tool/claims/claim_forms.hpp"
+#include "verify/claims/forms/claim_forms.hpp"
 
-namespace ringcraft::tool {
+namespace ringcraft::verify {
 namespace {
 
 // The tensor of every file in this order; nothing if one of them does not fit.
@@ -115,4 +115,4 @@ std::vector<Form> forms_of(const StoredTensor& tensor, const RowOrder& order, co
   return forms;
 }
 
-}  // namespace ringcraft::tool
+}  // namespace ringcraft::verify

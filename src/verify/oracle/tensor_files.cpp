@@ -1,5 +1,5 @@
 // Inputs and answers in safetensors files (see tensor_files.hpp).
-#include "tool/ranks/tensor_files.hpp"
+#include "verify/oracle/tensor_files.hpp"
 
 #include <string>
 #include <vector>
@@ -7,13 +7,13 @@
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/io/safetensors.hpp"
 
-namespace ringcraft::tool {
+namespace ringcraft::verify {
 
-StoredInputs stored_inputs(verify::Inputs inputs, std::optional<DType> storage) {
+StoredInputs stored_inputs(Inputs inputs, std::optional<DType> storage) {
   const DType first = inputs.q.dtype();
   StoredInputs stored{std::move(inputs), storage.value_or(first)};
   const DType computing = is_half(stored.storage) ? DType::kFloat32 : stored.storage;
-  for (const auto& [name, tensor] : verify::named(stored.inputs)) {
+  for (const auto& [name, tensor] : named(stored.inputs)) {
     if (tensor.extents() == Extents{}) continue;
     if (!storage && tensor.dtype() != first)
       throw Error(std::string(name), "the type of q, " + std::string(name_of(first)),
@@ -30,10 +30,10 @@ StoredInputs read_inputs(const std::filesystem::path& path, std::optional<DType>
       storage);
 }
 
-void write_answer(const std::filesystem::path& path, const verify::Answer& answer, DType storage) {
+void write_answer(const std::filesystem::path& path, const Answer& answer, DType storage) {
   std::vector<Buffer> rounded;
   std::vector<NamedTensor> tensors;
-  for (const auto& [name, tensor] : verify::named(answer)) {
+  for (const auto& [name, tensor] : named(answer)) {
     if (tensor.empty()) continue;
     const bool lse = name == "lse";
     rounded.push_back(converted(tensor, lse ? tensor.dtype() : storage));
@@ -43,12 +43,4 @@ void write_answer(const std::filesystem::path& path, const verify::Answer& answe
   write_safetensors(path, tensors);
 }
 
-void require_other_file(const std::string& flag, const std::filesystem::path& written,
-                        const std::filesystem::path& read) {
-  std::error_code unknown;  // a file that is not there is no other file's
-  if (std::filesystem::equivalent(written, read, unknown))
-    throw Error(flag, "another file than the input", written.string(),
-                "choose a new name; the input is kept");
-}
-
-}  // namespace ringcraft::tool
+}  // namespace ringcraft::verify

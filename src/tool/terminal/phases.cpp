@@ -1,5 +1,5 @@
 // Seconds of the phase under way (see phases.hpp).
-#include "tool/claims/phases.hpp"
+#include "tool/terminal/phases.hpp"
 
 #include <unistd.h>
 

@@ -3,10 +3,10 @@
 // which a mistake is looked for.
 
 #include <string>
-#include <vector>
 
-#include "tool/claims/claim_forms.hpp"
 #include "tool/commands/options.hpp"
+#include "verify/claims/forms/claim_files.hpp"
+#include "verify/claims/forms/row_order.hpp"
 #include "verify/diagnose/diagnose.hpp"
 
 namespace ringcraft::tool {
@@ -19,8 +19,8 @@ struct ClaimFlags {
 };
 
 struct GivenClaim {
-  ClaimFiles files;
-  RowOrder order;
+  verify::ClaimFiles files;
+  verify::RowOrder order;
   DealOptions deal;     // that of the dump where the flags name none
   verify::Ranks ranks;  // whether they say in which ring it was computed
   std::string rows;     // "4 files in zigzag, a file for each rank"; empty: rows of the whole sequence
@@ -28,9 +28,5 @@ struct GivenClaim {
 
 // Throws Error where flags contradict each other or the files.
 GivenClaim given_claim(const ClaimFlags& flags, Position seqlen);
-
-// Other orders in which the same files may have their rows, each with what a person has to do about it:
-// "write --claim-layout striped".
-std::vector<std::pair<std::string, RowOrder>> other_orders(const GivenClaim& given, Position seqlen);
 
 }  // namespace ringcraft::tool
