@@ -16,7 +16,7 @@ struct Dumped {
 };
 
 // Rows `rows` of a tensor [batch, heads, seqlen, width], its axes in the order of `code` ("bshd", "[bs]hd",
-// "bhs1"; see src/tool/claims/axes.hpp) and its first `width` columns. Row -1 is padding: it holds 777.
+// "bhs1"; see src/verify/claims/forms/axes.hpp) and its first `width` columns. Row -1 is padding: it holds 777.
 Dumped dumped(const Buffer& tensor, const std::string& code, const std::vector<Position>& rows, Index width);
 
 void write_dump(const std::string& path, const std::map<std::string, Dumped>& tensors);

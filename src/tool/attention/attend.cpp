@@ -14,9 +14,9 @@
 #include "tool/commands/commands.hpp"
 #include "tool/commands/options.hpp"
 #include "tool/ranks/ranks.hpp"
-#include "tool/ranks/tensor_files.hpp"
 #include "tool/terminal/output.hpp"
 #include "verify/ladder/whole.hpp"
+#include "verify/oracle/tensor_files.hpp"
 #include "verify/schedule/chrome_trace.hpp"
 #include "verify/schedule/schedule.hpp"
 
@@ -87,7 +87,7 @@ int attend(const AttendOptions& options) {
   if (!options.trace.empty() && options.trace == options.output)
     throw Error("--trace", "another file than the output", options.trace, "choose two names");
   return with_ranks(plan.backend, [&](Ranks& ranks) {
-    const StoredInputs stored = read_inputs(options.input, plan.dtype);
+    const verify::StoredInputs stored = verify::read_inputs(options.input, plan.dtype);
     const verify::Inputs& inputs = stored.inputs;
     verify::require_finite(inputs);
     const Problem problem = problem_of(inputs.q, inputs.k, inputs.v, inputs.dout, options.mask, options.deal);
@@ -101,7 +101,7 @@ int attend(const AttendOptions& options) {
     const bool proved = !trace || write_trace(options.trace, *trace, problem, !inputs.dout.empty());
     if (ranks.speaks()) {
       require_finite_result(answer);
-      write_answer(options.output, answer, stored.storage);
+      verify::write_answer(options.output, answer, stored.storage);
       std::printf("%s: %s%s of %s, %s, %s, %s\n", options.output.c_str(), "out, lse",
                   inputs.dout.empty() ? "" : ", dq, dk, dv", counted(problem.shape.seqlen, "token").c_str(),
                   described(problem.mask).c_str(), counted(problem.world_size, "rank").c_str(),

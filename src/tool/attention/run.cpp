@@ -11,9 +11,9 @@
 #include "tool/attention/own_files.hpp"
 #include "tool/commands/commands.hpp"
 #include "tool/commands/options.hpp"
-#include "tool/ranks/tensor_files.hpp"
 #include "tool/ranks/text_problem.hpp"
 #include "tool/terminal/output.hpp"
+#include "verify/oracle/tensor_files.hpp"
 
 namespace ringcraft::tool {
 namespace {
@@ -45,7 +45,7 @@ DealOptions deal_of(const RunOptions& options) {
 }
 
 Shared from_file(const RunOptions& options) {
-  verify::Inputs inputs = read_inputs(options.input, {}).inputs;
+  verify::Inputs inputs = verify::read_inputs(options.input, {}).inputs;
   const Problem problem =
       problem_of(inputs.q, inputs.k, inputs.v, inputs.dout, options.mask, deal_of(options));
   return {options.input, problem, std::move(inputs)};

@@ -1,22 +1,22 @@
 // verify: judges someone's tensors against the oracle, and says where they first go wrong; or proves
 // someone's schedule.
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <exception>
 #include <optional>
 
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
 #include "ringcraft/io/text_file.hpp"
-#include "tool/attention/claim.hpp"
-#include "tool/attention/claim_report.hpp"
-#include "tool/claims/given_claim.hpp"
+#include "tool/attention/given_claim.hpp"
 #include "tool/commands/commands.hpp"
 #include "tool/commands/options.hpp"
-#include "tool/ranks/tensor_files.hpp"
 #include "tool/terminal/output.hpp"
+#include "tool/terminal/phases.hpp"
+#include "verify/claims/claim.hpp"
+#include "verify/claims/claim_report.hpp"
+#include "verify/claims/either_order.hpp"
+#include "verify/claims/other_rows.hpp"
 #include "verify/report/report.hpp"
 #include "verify/schedule/schedule_text.hpp"
 
@@ -27,7 +27,7 @@ struct VerifyOptions {
   std::string input, schedule, json, dtype;
   ClaimFlags flags;
   MaskOptions mask;
-  PrecisionOptions precision;
+  verify::PrecisionOptions precision;
 };
 
 // Proves the schedule of a text; no tensors are needed for it.
@@ -45,82 +45,70 @@ int verify_schedule(const std::string& path) {
 }
 
 // The problem that a claim answers, in the ring in which it was computed, as far as that is known.
-Problem problem_of(const FormedInputs& formed, const VerifyOptions& options, DealOptions deal) {
+Problem problem_of(const verify::FormedInputs& formed, const VerifyOptions& options, DealOptions deal) {
   if (!deal.softmax_scale && formed.widths.key > 0)  // the tensors may be padded to a greater width
     deal.softmax_scale = 1 / std::sqrt(static_cast<double>(formed.widths.key));
   const verify::Inputs& in = formed.stored.inputs;
   return problem_of(in.q, in.k, in.v, in.dout, options.mask, deal);
 }
 
-// The claim with its rows in each other order that its shapes allow.
-std::vector<OtherRows> other_rows(const GivenClaim& given, const ClaimShape& about) {
-  std::vector<OtherRows> others;
-  for (const auto& [remedy, order] : other_orders(given, about.shape.seqlen))
-    others.push_back({remedy, [&given, &about, order = order] {
-                        try {
-                          return read_claim(given.files, order, about).answer;
-                        } catch (const Error&) {  // these rows do not fit that order
-                          return verify::Answer();
-                        }
-                      }});
-  return others;
-}
+// Shows on a terminal how far a judgement is.
+class JudgingShown {
+ public:
+  void at(verify::JudgingPhase phase, double share) {
+    if (phase == verify::JudgingPhase::kOracle) {
+      if (!bar_) bar_.emplace(1);
+      return bar_->at(share, "computing what is right");
+    }
+    bar_.reset();
+    if (!phases_) phases_.emplace();
+    phases_->begin(phase == verify::JudgingPhase::kComparing ? "comparing" : "looking for the mistake");
+  }
 
-ClaimVerdict judged(const FormedInputs& inputs, const VerifyOptions& options) {
+ private:
+  std::optional<Progress> bar_;
+  std::optional<Phases> phases_;
+};
+
+verify::ClaimVerdict judged(const verify::FormedInputs& inputs, const VerifyOptions& options) {
   const Problem whole = problem_of(inputs, options, options.flags.deal);  // refuses what makes no sense
   const GivenClaim given = given_claim(options.flags, whole.shape.seqlen);
   for (const auto& file : given.files.paths) require_other_file("--json", options.json, file);
   require_other_file("--json", options.json, options.flags.layout);  // which may be a file of positions
   const Problem problem = problem_of(inputs, options, given.deal);
-  const ClaimShape about{problem.shape, inputs.widths, inputs.order, problem.mask.cu_seqlens,
-                         inputs.stored.inputs.has_backward()};
-  ReadClaim claim = read_claim(given.files, given.order, about);
-  const std::string title = options.flags.claim + " (" + described(problem.mask) + ", " +
-                            counted(problem.world_size, "rank") + ", " +
-                            std::string(name_of(problem.layout)) + ")";
-  PrecisionOptions precision = options.precision;
+  const verify::ClaimShape about{problem.shape, inputs.widths, inputs.order, problem.mask.cu_seqlens,
+                                 inputs.stored.inputs.has_backward()};
+  verify::ReadClaim claim = verify::read_claim(given.files, given.order, about);
+  verify::PrecisionOptions precision = options.precision;
   if (!options.dtype.empty()) precision.dtype = dtype_named(options.dtype);
-  ClaimVerdict verdict = judge_claim({problem, inputs.stored, std::move(claim.answer),
-                                      std::move(claim.unjudged), inputs.widths.key, inputs.widths.value,
-                                      given.ranks, precision, title, other_rows(given, about)});
+  JudgingShown shown;
+  verify::ClaimVerdict verdict = verify::judge_claim(
+      {.problem = problem,
+       .stored = inputs.stored,
+       .answer = std::move(claim.answer),
+       .unjudged = std::move(claim.unjudged),
+       .key_width = inputs.widths.key,
+       .value_width = inputs.widths.value,
+       .ranks = given.ranks,
+       .precision = precision,
+       .title = options.flags.claim + " (" + described(problem.mask) + ", " +
+                counted(problem.world_size, "rank") + ", " + std::string(name_of(problem.layout)) + ")",
+       .others = verify::other_rows(given.files, given.order, given.deal.ranks, about),
+       .progress = [&](verify::JudgingPhase phase, double share) { shown.at(phase, share); }});
   verdict.files = {given.files.paths.size(), given.files.per_rank, given.rows};
   verdict.readings = inputs.readings;
   verdict.readings.insert(verdict.readings.end(), claim.readings.begin(), claim.readings.end());
   return verdict;
 }
 
-// Whether a claim is clearly less wrong in one reading of its inputs than in another.
-bool clearly_better(const ClaimVerdict& one, const ClaimVerdict& other) {
-  if (one.good || other.good) return one.good;
-  return 10 * one.wrong < 9 * other.wrong || 10 * one.worst_share < other.worst_share;
-}
-
-// Where the shapes of the inputs allow two orders of axes, the claim decides: the second order is taken if
-// the claim cannot be read in the first, or is clearly less wrong in the second. Right only as more heads
-// than tokens it may be attention over the wrong axis.
-ClaimVerdict judged(const VerifyOptions& options) {
-  const auto inputs = [&](TakeOrder take) {
-    return read_formed_inputs(options.input, options.mask.mask().cu_seqlens,
-                              heads_of_lse(files_of_claim(options.flags.claim)), take);
-  };
-  const FormedInputs likelier = inputs(TakeOrder::kLikelier);
-  if (!likelier.doubtful) return judged(likelier, options);
-  std::optional<ClaimVerdict> verdict;
-  std::exception_ptr refusal;
-  try {
-    verdict = judged(likelier, options);
-    if (verdict->good && !likelier.many_heads) return *verdict;
-  } catch (const Error&) {
-    refusal = std::current_exception();
-  }
-  try {
-    ClaimVerdict other = judged(inputs(TakeOrder::kOther), options);
-    if (!verdict || clearly_better(other, *verdict)) return other;
-  } catch (const Error&) {  // then what was said of the first holds
-  }
-  if (!verdict) std::rethrow_exception(refusal);
-  if (verdict->good) refuse_many_heads(likelier);
-  return *verdict;
+verify::ClaimVerdict judged(const VerifyOptions& options) {
+  return verify::judge_in_either_order(
+      [&](verify::TakeOrder take) {
+        const verify::ClaimFiles files = verify::files_of_claim(options.flags.claim);
+        return verify::read_formed_inputs(options.input, options.mask.mask().cu_seqlens,
+                                          verify::heads_of_lse(files), take);
+      },
+      [&](const verify::FormedInputs& inputs) { return judged(inputs, options); });
 }
 
 int verify_claim(const VerifyOptions& options) {
@@ -130,9 +118,9 @@ int verify_claim(const VerifyOptions& options) {
   for (const std::string& read : {options.input, options.flags.claim})
     require_other_file("--json", options.json, read);
   require_writable("--json", options.json);
-  const ClaimVerdict verdict = judged(options);
-  std::fputs(text_of(verdict, colour()).c_str(), stdout);
-  if (!options.json.empty()) write_text("--json", options.json, json_of(verdict));
+  const verify::ClaimVerdict verdict = judged(options);
+  std::fputs(verify::text_of(verdict, colour()).c_str(), stdout);
+  if (!options.json.empty()) write_text("--json", options.json, verify::json_of(verdict));
   return verdict.good ? 0 : static_cast<int>(Code::kWrongAnswer);
 }
 

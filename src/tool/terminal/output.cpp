@@ -71,6 +71,14 @@ void require_writable(const std::string& flag, const std::string& path) {
   if (!was_there) std::filesystem::remove(path, ignored);
 }
 
+void require_other_file(const std::string& flag, const std::filesystem::path& written,
+                        const std::filesystem::path& read) {
+  std::error_code unknown;  // a file that is not there is no other file's
+  if (std::filesystem::equivalent(written, read, unknown))
+    throw Error(flag, "another file than the input", written.string(),
+                "choose a new name; the input is kept");
+}
+
 void write_json(const std::string& path, const verify::Report& report) {
   write_text("--json", path, verify::json_of(report));
 }

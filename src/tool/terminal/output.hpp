@@ -3,6 +3,7 @@
 // have passed and only on a terminal, and a report written as JSON.
 
 #include <chrono>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,11 @@ void write_text(const std::string& flag, const std::string& path, const std::str
 // Throws Error if the file that `flag` asks for cannot be written: better before the work than after it. An
 // empty path asks for nothing.
 void require_writable(const std::string& flag, const std::string& path);
+
+// Throws Error if `written`, the value of `flag`, is the file that the call reads: nothing of the user's is
+// overwritten.
+void require_other_file(const std::string& flag, const std::filesystem::path& written,
+                        const std::filesystem::path& read);
 
 // Writes a report for programs, for --json.
 void write_json(const std::string& path, const verify::Report& report);

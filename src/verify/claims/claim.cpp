@@ -1,0 +1,218 @@
+// A claim, judged and diagnosed (see claim.hpp).
+#include "verify/claims/claim.hpp"
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "ringcraft/core/error.hpp"
+#include "ringcraft/core/shown.hpp"
+#include "verify/oracle/rounding_rule.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+constexpr const char* kNothing = "nothing that I know gives these numbers";
+
+// A claim in float64 must be exact; in any other type it may round.
+Comparison compared(const Answer& claim, const Problem& problem, const Oracle& oracle,
+                    const std::optional<Rounding>& rounding) {
+  constexpr auto expect = Expect::kPresent;
+  if (!rounding) return compare_exact(claim, oracle, expect);
+  const Sharding sharding = problem.sharding();
+  return RoundingRule(*rounding).add(claim, oracle, expect, &sharding);
+}
+
+std::string fault_of(const TensorComparison& tensor) {
+  std::string text;
+  if (tensor.wrong > 0)
+    text = std::to_string(tensor.wrong) + " of " + std::to_string(tensor.total) + " elements wrong";
+  for (const GroupFault& fault : tensor.together)
+    if (tensor.wrong == 0) text += (text.empty() ? "" : "\n") + described(fault);
+  return text;
+}
+
+std::string measured_in(Yardstick yardstick) {
+  return yardstick == Yardstick::kScale ? "largest error / scale"
+                                        : "largest error / standard deviation of rounding";
+}
+
+ReportRow row_of(const TensorComparison& tensor, const std::vector<ErrorMap>& maps, Yardstick yardstick) {
+  const bool good = tensor.good();
+  ReportRow row{.id = tensor.name,
+                .claim = tensor.name + " is attention's",
+                .status = good ? Status::kPassed : Status::kFailed,
+                .sentence = good ? "" : fault_of(tensor),
+                .figures = {{measured_in(yardstick), tensor.worst, {}, ""},
+                            {"largest share of a bound", tensor.worst_share, {}, ""}}};
+  for (const ErrorMap& map : maps)
+    if (map.tensor == tensor.name) row.maps.push_back(map);
+  return row;
+}
+
+// Puts causes into the first failed row of their tensors, and says so where there is none.
+void add_causes(Report& report, const std::vector<std::string>& names, const std::vector<Cause>& causes,
+                const std::vector<std::string>& remarks) {
+  for (ReportRow& row : report.rows) {
+    if (row.status != Status::kFailed || std::find(names.begin(), names.end(), row.id) == names.end())
+      continue;
+    row.causes = causes;
+    if (causes.empty() && remarks.empty()) row.sentence += "; " + std::string(kNothing);
+    return;
+  }
+}
+
+// Columns that no file has (see Widths in input_forms.hpp) are zeros on both sides. No rounding
+// reaches them.
+void leave_out_padding(Answer& deviation, const ClaimToJudge& claim) {
+  for (const auto& [name, tensor] : named(deviation)) {
+    const Index width = name == "lse" || tensor.empty() ? 1 : tensor.extents().width;
+    const Index own = name == "lse" ? 1 : name == "out" || name == "dv" ? claim.value_width : claim.key_width;
+    const auto numbers = tensor.empty() ? std::span<double>() : tensor.values<double>();
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      if (static_cast<Index>(i) % width >= own) numbers[i] = 0;
+  }
+}
+
+// Nor are they counted.
+void leave_out_padding(Comparison& comparison, const ClaimToJudge& claim) {
+  const Index padded = claim.problem.shape.head_dim;
+  for (TensorComparison& tensor : comparison.tensors) {
+    if (tensor.name == "lse") continue;
+    const bool value = tensor.name == "out" || tensor.name == "dv";
+    const Index total = tensor.total / padded * (value ? claim.value_width : claim.key_width);
+    comparison.total -= tensor.total - total;
+    tensor.total = total;
+  }
+}
+
+// The tensors that were not judged, and why.
+std::vector<NotJudged> not_judged(const ClaimToJudge& claim) {
+  std::vector<NotJudged> result;
+  for (const auto& [name, tensor] : named(claim.answer)) {
+    const bool gradient = name[0] == 'd';
+    if (!tensor.empty() || (gradient && !claim.stored.inputs.has_backward())) continue;
+    result.push_back({std::string(name), gradient
+                                             ? "the input has dout, the claim has no " + std::string(name) +
+                                                   ": write " + std::string(name.substr(1)) + ".grad, too"
+                                             : "the claim has none: write it too, it tells more"});
+  }
+  for (const std::string& name : claim.unjudged)
+    result.push_back({name, "the input has no dout to judge it by: write dout beside q, k, v"});
+  return result;
+}
+
+// "out is bfloat16, dq float32", if the tensors have several types; lse is often kept in a wider one.
+std::string mixed_types(const Answer& answer) {
+  std::string text;
+  std::set<DType> types;
+  for (const auto& [name, tensor] : named(answer)) {
+    if (tensor.empty() || name == "lse") continue;
+    if (types.insert(tensor.dtype()).second)
+      text += (text.empty() ? "" : ", ") + std::string(name) + (text.empty() ? " is " : " ") +
+              std::string(name_of(tensor.dtype()));
+  }
+  return types.size() > 1 ? text : "";
+}
+
+void add_rows(ClaimVerdict& verdict, const Comparison& comparison, const Problem& problem) {
+  const std::vector<ErrorMap> maps = error_maps(comparison, problem.sharding());
+  for (const TensorComparison& tensor : comparison.tensors) {
+    verdict.report.rows.push_back(row_of(tensor, maps, comparison.yardstick));
+    verdict.judged.push_back(tensor.name);
+  }
+  for (const NotJudged& each : verdict.not_judged)
+    verdict.report.rows.push_back({.id = each.tensor,
+                                   .claim = each.tensor + " is attention's",
+                                   .weight = 0,  // neither for nor against the claim
+                                   .sentence = each.reason});
+}
+
+void diagnose_into(ClaimVerdict& verdict, const ClaimToJudge& claim, const Oracle& oracle,
+                   const Comparison& comparison) {
+  const Problem& problem = claim.problem;
+  const Diagnosis diagnosis =
+      diagnose(problem, claim.stored.inputs, claim.answer, oracle, comparison, claim.ranks);
+  add_causes(verdict.report, {"out", "lse"}, diagnosis.forward, {});
+  add_causes(verdict.report, {"dq", "dk", "dv"}, diagnosis.backward, diagnosis.remarks);
+  verdict.place = diagnosis.place;
+  verdict.remarks.insert(verdict.remarks.end(), diagnosis.remarks.begin(), diagnosis.remarks.end());
+  if (claim.ranks == Ranks::kUnknown)
+    verdict.remarks.push_back("no --ranks and no --layout: " + std::string(name_of(problem.layout)) + " on " +
+                              counted(problem.world_size, "rank") +
+                              " only names places; where nothing fits, other rings and tiles are tried");
+}
+
+void tell(const ClaimToJudge& claim, JudgingPhase phase, double share = 0) {
+  if (claim.progress) claim.progress(phase, share);
+}
+
+Oracle oracle_of(const ClaimToJudge& claim, const ClaimRule& rule) {
+  const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return oracle(claim.problem, claim.stored.inputs,
+                {.threads = threads, .rounding = rule.rounding, .progress = [&](double share) {
+                   tell(claim, JudgingPhase::kOracle, share);
+                 }});
+}
+
+// A remark if the claim is right with its rows in another order, or wrong there and ten times less so.
+void try_other_rows(ClaimVerdict& verdict, const ClaimToJudge& claim, const Oracle& oracle,
+                    const std::optional<Rounding>& rounding) {
+  constexpr double kNear = 0.02;     // of the scale: more than bfloat16 rounds
+  constexpr double kMost = 1 << 28;  // elements: some seconds
+  const double elements =
+      static_cast<double>(oracle.value.out.extents().elements()) * static_cast<double>(claim.others.size());
+  if (claim.others.empty() || elements > kMost) return;
+  const double worst = compare_exact(claim.answer, oracle, Expect::kPresent).worst;
+  for (const OtherRows& other : claim.others) {
+    const Answer answer = other.read();
+    const Comparison fit = compare_exact(answer, oracle, Expect::kPresent);
+    if (fit.total == 0 || !fit.complaint.empty() || !(fit.worst < kNear) || !(fit.worst < worst / 10))
+      continue;
+    const bool good = compared(answer, claim.problem, oracle, rounding).good;
+    verdict.remarks.push_back((good ? "right, if you " : "wrong still, but far less, if you ") +
+                              other.remedy);
+    return;
+  }
+}
+
+}  // namespace
+
+ClaimVerdict judge_claim(const ClaimToJudge& claim) {
+  const Problem& problem = claim.problem;
+  const ClaimRule rule = rule_for(claim.stored, claim.answer, claim.precision);
+  tell(claim, JudgingPhase::kOracle);
+  Oracle oracle = oracle_of(claim, rule);
+  leave_out_padding(oracle.deviation, claim);
+  tell(claim, JudgingPhase::kComparing);
+  Comparison comparison = compared(claim.answer, problem, oracle, rule.rounding);
+  leave_out_padding(comparison, claim);
+  ClaimVerdict verdict{.good = comparison.good,
+                       .wrong = comparison.wrong,
+                       .worst_share = comparison.worst_share,
+                       .rule = sentence_of(rule),
+                       .not_judged = not_judged(claim)};
+  verdict.report.title = claim.title + ", " + verdict.rule;
+  verdict.half = claim.stored.inputs.has_backward() && claim.answer.dq.empty() && claim.answer.dk.empty() &&
+                 claim.answer.dv.empty();
+  if (const std::string types = mixed_types(claim.answer); !types.empty())
+    verdict.remarks.push_back(
+        types + ": all are judged as " + std::string(name_of(rule.type)) +
+        ", the narrowest; dump one type, or one tensor at a time, to judge each by its own");
+  add_rows(verdict, comparison, problem);
+  verdict.summary = described(comparison, problem.sharding());
+  verdict.first = first_wrong(comparison, problem.sharding());
+  for (const TensorComparison& tensor : comparison.tensors)
+    verdict.together.insert(verdict.together.end(), tensor.together.begin(), tensor.together.end());
+  if (comparison.good) return verdict;
+  tell(claim, JudgingPhase::kDiagnosing);
+  diagnose_into(verdict, claim, oracle, comparison);
+  try_other_rows(verdict, claim, oracle, rule.rounding);
+  if (const auto half = hidden_half_type(claim.answer); half && !is_half(rule.type))
+    verdict.remarks.push_back("every number of the claim is a " + std::string(name_of(*half)) +
+                              " number: if it was computed in that type, add --dtype " +
+                              std::string(name_of(*half)));
+  return verdict;
+}
+
+}  // namespace ringcraft::verify

@@ -1,0 +1,69 @@
+#pragma once
+/// @file
+/// The tensors of a claim in the forms in which people have them: other orders of axes, padded rows, rows of
+/// one rank for each file. A tensor that can be read in one way only is read so, and that is said; any other
+/// is refused with the Python that mends it.
+
+#include <vector>
+
+#include "verify/claims/forms/claim_files.hpp"
+#include "verify/claims/forms/input_forms.hpp"
+#include "verify/claims/forms/row_order.hpp"
+
+namespace ringcraft::verify {
+
+/// The problem that a claim answers.
+struct ClaimShape {
+  Shape shape;                       ///< of the problem; its head_dim is widths.padded()
+  Widths widths;                     ///< that the files have
+  std::string_view order;            ///< of the inputs: where two orders are possible, that one is meant
+  std::vector<Position> cu_seqlens;  ///< of packed sequences; else empty
+  bool gradients = true;             ///< whether there is a dout to judge them by
+};
+
+/// The tensors of a claim, read.
+struct ReadClaim {
+  Answer answer;                      ///< what the claim has of it; widths padded with zeros
+  std::vector<Reading> readings;      ///< how each was read
+  std::vector<std::string> unjudged;  ///< gradients that are there, without a dout to judge them by
+};
+
+/// Reads out, lse, dq, dk, dv, as far as they are there; at least one must be.
+ReadClaim read_claim(const ClaimFiles& files, const RowOrder& order, const ClaimShape& about);
+
+/// The heads of the claim's lse, if it is [batch, heads, seqlen]; nothing if it has no lse of three
+/// dimensions.
+std::optional<Index> heads_of_lse(const ClaimFiles& files);
+
+/// One way to read one tensor of all files.
+struct Form {
+  AxisOrder order;             ///< of its axes
+  std::vector<Stored> stored;  ///< for each file
+  Places places;               ///< where the rows of each file belong
+  Index padding = 0;           ///< rows that belong nowhere
+
+  /// Whether elements land in the same places.
+  bool same_as(const Form& other) const { return stored == other.stored && places == other.places; }
+};
+
+/// One tensor in all files.
+struct StoredTensor {
+  std::string name;                        ///< "out"
+  std::vector<std::vector<Index>> shapes;  ///< for each file
+  Extents want;                            ///< of the whole; width as in the file
+};
+
+/// All ways to read it, the likeliest first: those without padding, if there are any; among them the
+/// documented order, or that of the inputs. `others`, if known, are the rows that the other tensors have in
+/// each file: lse has the same, or more.
+std::vector<Form> forms_of(const StoredTensor& tensor, const RowOrder& order, const ClaimShape& about,
+                           const std::optional<std::vector<Index>>& others);
+
+/// Refuses a tensor that has no form.
+[[noreturn]] void refuse_form(const StoredTensor& tensor, const std::string& place, const RowOrder& order,
+                              const ClaimShape& about);
+/// Refuses a tensor that has two forms, none of which is documented.
+[[noreturn]] void refuse_forms(const StoredTensor& tensor, const std::string& place, const Form& a,
+                               const Form& b);
+
+}  // namespace ringcraft::verify

@@ -1,0 +1,65 @@
+#pragma once
+/// @file
+/// In which order the rows of a claim stand, and which file has which of them: --claim-layout.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ringcraft/problem/layout.hpp"
+
+namespace ringcraft::verify {
+
+/// --claim-layout as typed: "zigzag", "zigzag:8" (over 8 virtual ranks), or the name of a file that lists the
+/// position of every row.
+struct ClaimLayout {
+  std::optional<Layout> layout;     ///< nothing if a file lists positions
+  int virtual_ranks = 0;            ///< 0: as many as there are ranks
+  std::vector<Position> positions;  ///< of all rows, if a file lists them
+  std::string text;                 ///< as typed; empty: none
+};
+
+/// Reads the value of --claim-layout. Throws Error for a word that is no layout and names no file, and for a
+/// file that does not list every position of the sequence once.
+ClaimLayout claim_layout_of(const std::string& text, Position seqlen);
+
+/// Positions of the rows of each file; those beyond the sequence are padding.
+using Places = std::vector<std::vector<Position>>;
+
+/// Where the rows of `files` files belong.
+class RowOrder {
+ public:
+  /// Rows of one file in the order of the sequence.
+  explicit RowOrder(Position seqlen) : RowOrder(Layout::kContiguous, seqlen, 1, 1) { whole_ = true; }
+  /// Rank 0's rows, rank 1's, ... of a layout, dealt to files: file f has those of virtual_ranks / files
+  /// neighbouring ranks. Throws Error if the ranks cannot be dealt evenly.
+  RowOrder(Layout layout, Position seqlen, int virtual_ranks, std::size_t files);
+  /// Rows at listed positions, one file after the other.
+  RowOrder(std::vector<Position> positions, std::size_t files);
+
+  /// How many rows each file has; nothing if that follows from the files alone.
+  std::optional<std::vector<Index>> counts() const;
+  /// Where rows of these numbers belong; nothing if they do not fit.
+  std::optional<Places> places(const std::vector<Index>& counts) const;
+  /// The same if all files have the same number of rows because the sequence was padded at its end, or each
+  /// file.
+  std::optional<Places> padded_places(const std::vector<Index>& counts) const;
+  /// The same order, but each file padded at its own end.
+  RowOrder padded_in_files() const;
+  /// The counts that would fit: "7, 6, 6, 6 rows (zigzag over 4 ranks, 25 tokens)".
+  std::string expected() const;
+  /// Advice for counts that do not fit: another layout, if one fits; else a list of positions.
+  std::string advice(const std::vector<Index>& counts) const;
+
+ private:
+  Places dealt(Position seqlen) const;
+
+  std::optional<Layout> layout_;
+  Position seqlen_;
+  int virtual_ranks_ = 1;
+  std::size_t files_;
+  bool whole_ = false, padded_in_files_ = false;
+  std::vector<Position> positions_;
+};
+
+}  // namespace ringcraft::verify
