@@ -13,21 +13,8 @@ trap 'rm -rf "$work"' EXIT
 course=$work/course
 merge=$course/exercises/104_merge/merge.cpp
 
-fail() {
-  printf 'FAILED: %s\n' "$1"
-  [ ! -e "$work/log" ] || tail -n 30 "$work/log"
-  exit 1
-}
-
-# expect CODE WORDS COMMAND...: the command ends with CODE and says WORDS.
-expect() {
-  local code=$1 words=$2 status
-  shift 2
-  "$@" >"$work/log" 2>&1 </dev/null
-  status=$?
-  [ "$status" -eq "$code" ] || fail "expected exit code $code, got $status: $*"
-  grep -qF -e "$words" "$work/log" || fail "expected to read '$words': $*"
-}
+# shellcheck source=/dev/null
+. "$(dirname "$0")/../support/expect.sh"
 
 options=()
 [ "$kind" = compressed ] || options=(--objects)

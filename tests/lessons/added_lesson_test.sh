@@ -13,21 +13,8 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 tree=$work/tree lesson=lessons/109_merge_again
 
-fail() {
-  printf 'FAILED: %s\n' "$1"
-  [ ! -e "$work/log" ] || tail -n 30 "$work/log"
-  exit 1
-}
-
-# expect CODE WORDS COMMAND...: the command ends with CODE and says WORDS.
-expect() {
-  local code=$1 words=$2 status
-  shift 2
-  "$@" >"$work/log" 2>&1 </dev/null
-  status=$?
-  [ "$status" -eq "$code" ] || fail "expected exit code $code, got $status: $*"
-  grep -qF -e "$words" "$work/log" || fail "expected to read '$words': $*"
-}
+# shellcheck source=/dev/null
+. "$(dirname "$0")/../support/expect.sh"
 
 # in_order FILE WORDS...: lines of FILE hold these words, one after the other.
 in_order() {

@@ -37,8 +37,7 @@ verify::ReportRow not_tried(const std::string& reason) {
 std::vector<verify::ReportRow> kernel_rows(KernelPlace place, const Problem& problem,
                                            const verify::Inputs& inputs, const Climber& climber) {
   if (place.kernels.device.empty())
-    return {not_tried(
-        "this build runs no kernels on the CPU; install libboost-context-dev")};
+    return {not_tried("this build runs no kernels on the CPU; install libboost-context-dev")};
   if (problem.shape.head_dim > place.kernels.largest_head_dim)
     return {not_tried("the kernels take a head_dim of at most " +
                       std::to_string(place.kernels.largest_head_dim) + ", this is " +
@@ -49,8 +48,10 @@ std::vector<verify::ReportRow> kernel_rows(KernelPlace place, const Problem& pro
   stages.insert(stages.begin(), verify::stage_named("dense"));  // what the first of them is compared with
   std::vector<verify::ReportRow> rows = climb_stages("", stages, small, small_inputs, climber).rows;
   rows.erase(rows.begin());
-  const std::string where = place.gpu ? place.kernels.device : std::to_string(small.shape.seqlen) + " tokens";
-  for (verify::ReportRow& row : rows) row.claim += ", " + where;
+  for (verify::ReportRow& row : rows) {
+    row.claim += ", " + (place.gpu ? place.kernels.device : std::to_string(small.shape.seqlen) + " tokens");
+    if (!place.gpu) row.figures.push_back({kFirstTokens, static_cast<double>(small.shape.seqlen), {}, ""});
+  }
   return rows;
 }
 

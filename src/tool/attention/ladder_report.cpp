@@ -345,7 +345,9 @@ std::string ladder_tables(const verify::Report& report) {
       "units of the\nelement's scale (bfloat16 rounds at 4e-03, float32 at 6e-08, float64 at 1e-16). Costs "
       "are "
       "forward and backward together;\n\"=\" means: exactly what theory says.\n";
-  if (std::ranges::any_of(report.rows, [](const auto& row) { return row.claim.ends_with(" tokens"); }))
+  const auto is_of_few = [](const Figure& figure) { return figure.name == kFirstTokens; };
+  if (std::ranges::any_of(report.rows,
+                          [&](const auto& row) { return std::ranges::any_of(row.figures, is_of_few); }))
     text +=
         "Kernels run on the CPU here, on the first tokens alone: their times and bytes are for themselves.\n";
   for (const auto& [stages, sentence] : complaints(report))

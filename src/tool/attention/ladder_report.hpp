@@ -12,6 +12,9 @@
 
 namespace ringcraft::tool {
 
+// The figure of a row that is about so many tokens alone, the first ones.
+inline constexpr const char* kFirstTokens = "first tokens";
+
 // What became of a stage that someone else's code runs.
 struct Climbed {
   verify::StageResult result;
