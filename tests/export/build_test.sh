@@ -25,7 +25,8 @@ expect 0 "sealed" "$tool" export "$course" --solved 101-103 ${options[@]+"${opti
 expect 0 "an exported tree" "$cmake" -G Ninja -S "$course" -B "$course/build/native" -DRINGCRAFT_TESTS=OFF \
   "-DCMAKE_CXX_FLAGS_RELEASE=${RINGCRAFT_EXPORT_OPTIMISATION--O1 -DNDEBUG}" ${RINGCRAFT_EXPORT_FLAGS-}
 begin=$SECONDS
-expect 0 "" "$cmake" --build "$course/build/native" --target ringcraft_tool
+build() { expect 0 "" "$cmake" --build "$course/build/native" --target "$@"; }
+build ringcraft_tool ringcraft_check_104 ringcraft_judging_stages
 echo "built in $((SECONDS - begin)) s"
 mine=$course/build/native/bin/ringcraft-tool
 
@@ -47,6 +48,7 @@ expect 3 "exported itself" "$mine" export "$work/again"
 # A kernel is judged as well, where kernels run on the CPU.
 if ! "$mine" lessons | grep -q '^  201  absent'; then
   kernel=$course/exercises/201_naive_kernel/01_naive.cu
+  build ringcraft_check_201
   expect 0 "01_naive.cu is yours" "$mine" start 201
   expect 1 "is not written yet" "$mine" check 201
   cp "$source/kernels/forward/01_naive.cu" "$kernel"
