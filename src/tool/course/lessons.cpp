@@ -49,7 +49,9 @@ int debug(const std::string& id, const CheckRequest& request) {
   if (!request.json.empty())
     throw Error("check", "--debug alone", "--json, too",
                 "leave out one: a debugged program gives no verdict");
-  const auto built = judge::build_for_debugging(lesson, judge::started_file(lesson, workspace()));
+  const auto file = judge::started_file(lesson, workspace());
+  become_checker(lesson);
+  const auto built = judge::build_for_debugging(lesson, file);
   if (built.program.empty()) {
     std::fputs(verify::text_of(built.report, colour()).c_str(), stdout);
     return static_cast<int>(Code::kWrongAnswer);
@@ -91,10 +93,13 @@ int start(const std::string& id, std::optional<std::uint64_t> seed) {
 
 int check(const CheckRequest& request) {
   const std::string id = request.id.empty() ? latest_started() : request.id;
-  if (!is_puzzle(id)) (void)judge::started_file(lesson_of(id), workspace());
-  become_checker(lesson_of(id));
   if (request.debug) return debug(id, request);
   require_writable("--json", request.json);
+  const bool puzzle = is_puzzle(id);
+  const bool kernel = !puzzle && Course().info(lesson_of(id)).source.ends_with(".cu");
+  const auto file = puzzle ? judge::puzzle_file(judge::puzzle_named(id), workspace())
+                           : judge::started_file(lesson_of(id), workspace());
+  become_checker(lesson_of(id));
   judge::CheckOptions options;
   const std::optional<std::uint64_t> form = seed_of_form(id);
   options.seed = request.seed.value_or(form.value_or(any_seed()));
@@ -102,13 +107,9 @@ int check(const CheckRequest& request) {
   options.progress = [&](const std::string& claim, int done, int total) {
     progress.at(static_cast<double>(done) / std::max(1, total), claim);
   };
-  const bool puzzle = is_puzzle(id);
-  const bool kernel = !puzzle && Course().info(lesson_of(id)).source.ends_with(".cu");
-  const Attempt attempt(id, puzzle ? judge::puzzle_file(judge::puzzle_named(id), workspace())
-                                   : judge::exercise_file(lesson_of(id), workspace()));
-  verify::Report report =
-      puzzle ? judge::check_puzzle(id, workspace(), options)
-             : judge::check(lesson_of(id), judge::started_file(lesson_of(id), workspace()), options).report;
+  const Attempt attempt(id, file);
+  verify::Report report = puzzle ? judge::check_puzzle(id, workspace(), options)
+                                 : judge::check(lesson_of(id), file, options).report;
   if (kernel && report.good())
     if (KernelPlace place = kernel_place(Backend::kThreads, Layout::kZigzag); place.gpu) {
       progress.at(1, "the ladder's stages on " + place.kernels.device);
