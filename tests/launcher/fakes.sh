@@ -44,11 +44,11 @@ echo rules >"build/$2/build.ninja"
 BODY
 }
 
-# fake_tool FOLDER: both programs; each shows its arguments, each in brackets, and ends with 7.
+# fake_tool FOLDER: the programs; each shows its arguments, each in brackets, and ends with 7.
 fake_tool() {
   local program
   mkdir -p "$1"
-  for program in tool attention; do
+  for program in tool attention gpu check-104; do
     cat >"$1/ringcraft-$program" <<TOOL
 #!/usr/bin/env bash
 printf '$program'
@@ -139,7 +139,7 @@ testing_machine() {
   cp "$source/CMakePresets.json" "$work/my checkout/"
   {
     printf '%s\n' 'cmake_minimum_required(VERSION 3.22)' 'project(standin NONE)' 'enable_testing()'
-    printf 'foreach(name core problem comm attention ring write_ups io verify boundary properties random_problems\n'
+    printf 'foreach(name core problem comm attention ring parallel write_ups io verify boundary properties random_problems\n'
     printf '    fuzz interleavings)\n  add_custom_target(test_${name})\nendforeach()\n'
     printf 'get_filename_component(stage ${CMAKE_BINARY_DIR} NAME)\n'
     cat

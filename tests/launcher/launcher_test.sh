@@ -68,13 +68,13 @@ case_each_command_gets_its_program() {
   launch run --ranks 3 --mine
   has "$out" 'tool [run] [--ranks] [3] [--mine]'
   launch bench --tune kernels
-  has "$out" 'tool [bench] [--tune] [kernels]'
+  has "$out" 'gpu [bench] [--tune] [kernels]'
   local backend
   for backend in cuda nccl; do
     launch attend --input f --backend $backend
-    has "$out" "tool [attend] [--input] [f] [--backend] [$backend]"
+    has "$out" "gpu [attend] [--input] [f] [--backend] [$backend]"
     launch attend --backend=$backend
-    has "$out" "tool [attend] [--backend=$backend]"
+    has "$out" "gpu [attend] [--backend=$backend]"
   done
   launch attend --backend cuda-host --output cuda
   has "$out" 'attention [attend] [--backend] [cuda-host] [--output] [cuda]'
@@ -83,6 +83,38 @@ case_each_command_gets_its_program() {
   rm "$work/my checkout/build/native/bin/ringcraft-tool"
   launch check --help
   has "$out" 'attention [check] [--help]'
+}
+
+# The tool asks for the checks of a lesson; the launcher keeps those current that were asked for before.
+case_a_lesson_is_built_when_it_is_checked() {
+  builds() { grep -qE "^ninja .* $1\$" "$work/calls" || fail "expected a build of $1"; }
+  ready_machine
+  mkdir -p "$work/my checkout/lessons/104_merge"
+  launch --lesson 104 check 104 --json -
+  has "$out" 'check-104 [check] [104] [--json] [-]'
+  builds 'ringcraft_tool ringcraft_check_104'
+  forget_calls
+  launch check 105
+  builds 'ringcraft_tool ringcraft_check_104'
+  forget_calls
+  launch run
+  ! grep -q ringcraft_check_104 "$work/calls" || fail 'run needs no checks'
+  launch run --mine
+  builds 'ringcraft_tool ringcraft_judging_stages'
+  launch check 104 --debug
+  builds 'ringcraft_tool ringcraft_check_104 ringcraft_debugging'
+}
+
+case_a_package_that_came_later_is_found() {
+  ready_machine
+  launch run
+  echo "$work/later.hpp" >"$work/my checkout/build/native/absent.txt"
+  forget_calls
+  launch run
+  never_called cmake
+  touch "$work/later.hpp"
+  launch run
+  called 'cmake --preset native'
 }
 
 case_it_works_from_anywhere() {
