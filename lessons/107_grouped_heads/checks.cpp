@@ -300,8 +300,9 @@ const Check kWhoReadsWhom{
             for (Index h = 0; h < count; ++h)
               if (same(before.out, after.out, b, h) != (b == 0 || h / (count / kv_heads) != g))
                 throw Wrong(sign::kValues, "visibility", "{}: {} was changed, and {}{}", head.name,
-                            Name{named("KV head", 1, g)}, Name{named("query head", b, h)},
-                            same(before.out, after.out, b, h) ? " stays as it was" : " changes");
+                            named("KV head", 1, g), named("query head", b, h),
+                            same(before.out, after.out, b, h) ? " stays as it was" : " changes")
+                    .knowing({g, b, h});
         }
     }},
 };
@@ -326,13 +327,15 @@ const Check kWhoGivesToWhom{
             for (Index h = 0; h < count; ++h)
               if (same(before.dq, after.dq, b, h) == (b == 0 && h == changed))
                 throw Wrong(sign::kValues, "visibility-of-dq", "{}dq of {}{}", start,
-                            Name{named("query head", b, h)}, h == changed ? " stays as it was" : " changes");
+                            named("query head", b, h), h == changed ? " stays as it was" : " changes")
+                    .knowing({b, h});
             for (Index g = 0; g < kv_heads; ++g) {
               const bool own = b == 0 && changed / (count / kv_heads) == g;
               if (same(before.dkv.k, after.dkv.k, b, g) == own ||
                   same(before.dkv.v, after.dkv.v, b, g) == own)
                 throw Wrong(sign::kValues, "visibility-of-dkv", "{}dk or dv of {}{}", start,
-                            Name{named("KV head", b, g)}, own ? " stays as it was" : " changes");
+                            named("KV head", b, g), own ? " stays as it was" : " changes")
+                    .knowing({b, g});
             }
           }
         }

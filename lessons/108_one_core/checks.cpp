@@ -145,7 +145,8 @@ std::uint32_t require_product(Trial& trial, const Product& product, Numbers numb
       const long double allowed = numbers == Numbers::kWhole ? 0 : tolerance * scale;
       if (std::isnan(got))
         throw Wrong(sign::kValues, "no-number", "{}{} is NaN (here {}, which must be {})", where,
-                    Name{Lane<T>(w).half()}, Lane<T>(w).name(), text_of(static_cast<double>(want)));
+                    Lane<T>(w).half(), Lane<T>(w).name(), text_of(static_cast<double>(want)))
+            .knowing({2 * w / a.width});
       if (!(std::fabs(got - want) <= allowed))
         throw Wrong(sign::kValues, "number", "{}{} is {}, and must be {}", where, Lane<T>(w).name(),
                     digits_of(got), digits_of(static_cast<double>(want)));

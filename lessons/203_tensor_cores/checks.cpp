@@ -117,8 +117,8 @@ const Check kScores{
         if (got != want)
           throw Wrong(sign::kValues, "place-of-score",
                       "{}: S of {} is {}, and must be {}: row {} of q is 1 in column {} and 0 elsewhere",
-                      run.name(), place(a, "key", b), Name{got}, want, a, column_of(a))
-              .knowing({b});
+                      run.name(), place(a, "key", b), got, want, a, column_of(a))
+              .knowing({b, run.max()[static_cast<std::size_t>(a)]});
       });
     }},
 };
@@ -156,8 +156,8 @@ const Check kValues{
           if (got != named(b, d))
             throw Wrong(sign::kValues, "place-of-output",
                         "{}: O of {} is {}, and must be {}: row {} sees key {} alone", run.name(),
-                        place(a, "column", d), Name{whose("v", got)}, whose("v", named(b, d)), a, b)
-                .knowing({d});
+                        place(a, "column", d), whose("v", got), whose("v", named(b, d)), a, b)
+                .knowing({d, got});
         }
       });
       for (const HeadShape& shape : {HeadShape{64, 64, 64}, {70, 150, 128}, {20, 9, 40}}) {

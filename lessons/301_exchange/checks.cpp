@@ -90,8 +90,9 @@ Wrong instead(const Ring& ring, int rank, const Bytes& want) {
           rank,
           at,
           in.size(),
-          *differs == kUntouched ? Name{" (it was never written)"} : Name{""},
-          side.recv_rank};
+          *differs == kUntouched ? " (it was never written)" : "",
+          side.recv_rank,
+          *differs == kUntouched};
 }
 
 void require_received(const std::string& label, const Ring& ring) {

@@ -183,8 +183,8 @@ void require_fewest_passes(const std::string& label, const std::vector<MovedByLi
     if (line.shared && line.transfers > line.least_transfers)
       throw Wrong(sign::kCounts, "bank-conflicts",
                   "{}{} {} shared memory in {} passes, and {} would do: {} meet in one bank", label,
-                  line.place, line.writes ? Name{"writes"} : Name{"reads"}, line.transfers,
-                  line.least_transfers, what);
+                  line.place, line.writes ? "writes" : "reads", line.transfers, line.least_transfers, what)
+          .knowing({line.writes});
   // Lanes that go one by one meet nobody.
   std::uint64_t passes = 0, of_few = 0;
   for (const MovedByLine& line : moved)

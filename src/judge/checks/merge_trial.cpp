@@ -193,8 +193,7 @@ KernelRun merge_rows(const MergeKernelCall& kernel, const std::string& label, Pa
   const auto narrow = [&](const std::vector<float>& rows) { return surrounded(rows, 0, left); };
   auto out = wide(acc.out), max = narrow(acc.max), sum = narrow(acc.sum);
   auto block_out = wide(block.out), block_max = narrow(block.max), block_sum = narrow(block.sum);
-  const Kept<float> kept[] = {
-      {"O of the block", block_out}, {"m of the block", block_max}, {"l of the block", block_sum}};
+  const Kept<float> kept[] = {{"block.out", block_out}, {"block.max", block_max}, {"block.sum", block_sum}};
   KernelRun answer = kernel.call({.out = out,
                                   .max = max,
                                   .sum = sum,
