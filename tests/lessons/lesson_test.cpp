@@ -70,7 +70,7 @@ bool skeleton_fails(const LessonInfo& lesson) {
          require(report.rows[2].sentence.find(words) != words.npos, "the first check says what is missing");
 }
 
-// The report on the skeleton with this in place of each body that is missing.
+// The report on the skeleton with this body for each missing one.
 Report report_with(const LessonInfo& lesson, const std::string& body) {
   const Skeleton skeleton(lesson.number);
   std::ifstream given(skeleton.file);

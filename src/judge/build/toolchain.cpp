@@ -82,7 +82,7 @@ fs::path folder_of_parts(const fs::path& program) {
 }
 
 // What a tool may open, whatever a student's file names: the system's programs, libraries and headers, those
-// of the compiler, the course's headers if it reads any, and what it is told to work on.
+// of the compiler, the course's headers if it reads any, and its own arguments.
 process::Reach reach_of(const std::vector<std::string>& arguments, const WorkFolder& work, bool headers) {
   process::Reach reach{{"/usr", "/bin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store", "/etc/ld.so.cache",
                         "/etc/alternatives", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu",

@@ -50,7 +50,7 @@ Outcome outcome_of(const Wrong& wrong, int calls);
 /// kNoNumber if a number is NaN or infinite, otherwise kValues.
 char sign_of(double number);
 
-/// Runs `action`; whatever a student's program does wrong in it is told with these words in front.
+/// Runs `action`; the label stands in front of whatever sentence it fails with.
 template <class Action>
 auto with_label(const std::string& label, Action action) {
   try {

@@ -41,14 +41,23 @@ class OperandCopy {
 };
 
 // A piece of device memory may be an array that the lesson has a name for.
-void name_array(simt::FoundMemory& memory,
-                std::initializer_list<std::pair<const void*, const char*>> names) {
+void name_array(simt::FoundMemory& memory, std::initializer_list<std::pair<const void*, const char*>> names) {
   if (memory.kind != simt::FoundMemory::Kind::kDevice) return;
   for (const simt::Piece& piece : simt::DeviceHeap::get().pieces())
     for (const auto& [gmem, name] : names)
-      if (piece.number == memory.piece && !piece.freed && piece.first == reinterpret_cast<std::uintptr_t>(gmem))
+      if (piece.number == memory.piece && !piece.freed &&
+          piece.first == reinterpret_cast<std::uintptr_t>(gmem))
         memory.name = name;
 }
+
+// The settings of a launch, for the life of this object.
+class UnderSettings {
+ public:
+  explicit UnderSettings(const simt::Settings& settings) { simt::settings() = settings; }
+  ~UnderSettings() { simt::settings() = {}; }
+  UnderSettings(const UnderSettings&) = delete;
+  UnderSettings& operator=(const UnderSettings&) = delete;
+};
 
 std::vector<MovedByLine> moved() {
   std::vector<MovedByLine> lines;
@@ -63,7 +72,7 @@ std::vector<MovedByLine> moved() {
 KernelRun launched(const simt::Settings& settings, const std::function<void()>& launch,
                    std::initializer_list<std::pair<const void*, const char*>> names) {
   KernelRun answer;
-  simt::settings() = settings;
+  const UnderSettings under(settings);
   simt::forget_failure();
   try {
     const simt::FixedSettings fixed;  // the student's code
@@ -72,8 +81,7 @@ KernelRun launched(const simt::Settings& settings, const std::function<void()>& 
     simt::rethrow_failure();  // of a launch, if the student's file has caught it
     if (settings.count_traffic) answer.moved = moved();
   } catch (const NotWritten&) {
-    simt::settings() = {};
-    throw;
+    throw;  // the worker says that
   } catch (const simt::LaunchError& error) {
     answer.findings = {error.finding()};
     name_array(answer.findings[0].memory, names);
@@ -81,7 +89,6 @@ KernelRun launched(const simt::Settings& settings, const std::function<void()>& 
     answer.thrown = error.what();
     if (answer.thrown.empty()) answer.thrown = "an exception without a word";
   }
-  simt::settings() = {};
   return answer;
 }
 
