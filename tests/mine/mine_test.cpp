@@ -1,11 +1,13 @@
 // The student's files drive the ladder: right ones, wrong ones, and those that do something else than answer.
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <set>
 #include <stdexcept>
 
 #include "judge/verdict/judge.hpp"
+#include "support/effort.hpp"
 #include "support/errors.hpp"
 #include "tool/attention/own_files.hpp"
 #include "tool/tool_process.hpp"
@@ -119,7 +121,11 @@ TEST_CASE("a wrong merge is wrong in exactly the stages that run it, and the nex
 }
 
 TEST_CASE("every stage names the lessons whose files it runs") {
-  for (const judge::LessonInfo& lesson : judge::lessons()) {
+  const auto lessons = judge::lessons();
+  const std::size_t step = testing::long_run() ? 1 : 3;
+  if (step > 1) std::printf("every third lesson; all of them with ./ringcraft test --long\n");
+  for (std::size_t at = 0; at < lessons.size(); at += step) {
+    const judge::LessonInfo& lesson = lessons[at];
     INFO(lesson.name);
     const Workspace student;
     student.start(lesson.number, "throw std::runtime_error(\"as planned\");");

@@ -51,15 +51,15 @@ std::vector<WrongFile> attacks_of(const LessonInfo& lesson);
 /// The same for tests/misconceptions/equivalent/NNN_name.
 std::vector<RightFile> equivalents_of(const LessonInfo& lesson);
 
-/// How many of these files a run looks at: one in `usual`, and the count is printed; under sanitizers, which
-/// make a verdict ten times as slow and judge nothing else than the library around the student's file, one in
+/// How many of these files a run looks at: at most `most`, and the count is printed; under sanitizers, which
+/// make a verdict ten times as slow and judge nothing else than the library around the student's file, at most
 /// six. A long run: all.
-std::size_t looked_at_count(std::size_t all, std::size_t usual);
+std::size_t looked_at_count(std::size_t all, std::size_t most);
 
 /// looked_at_count of these, spread evenly.
 template <class File>
-std::vector<File> looked_at(const std::vector<File>& all, std::size_t usual) {
-  const std::size_t count = looked_at_count(all.size(), usual);
+std::vector<File> looked_at(const std::vector<File>& all, std::size_t most) {
+  const std::size_t count = looked_at_count(all.size(), most);
   std::vector<File> some;
   for (std::size_t i = 0; i < count; ++i) some.push_back(all[i * all.size() / count]);
   return some;

@@ -2,6 +2,7 @@
 #include "judge/checks/lesson.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "judge/tree/config.hpp"
 #include "ringcraft/core/error.hpp"
@@ -11,7 +12,9 @@ namespace ringcraft::judge {
 bool Lesson::can_be_judged() const { return !is_kernel() || !kKernelCompile.empty(); }
 
 const std::vector<Check>& checks_of(const Lesson& lesson) {
-  if (const auto* const checks = checks_in_program(lesson.number)) return *checks;
+  static std::map<int, std::vector<Check>> made;
+  if (const auto found = made.find(lesson.number); found != made.end()) return found->second;
+  if (const auto make = checks_in_program(lesson.number)) return made[lesson.number] = make();
   throw Error("lesson " + std::to_string(lesson.number), "a program with its checks", "one without",
               "call ./ringcraft check " + std::to_string(lesson.number), Code::kMissing);
 }

@@ -120,10 +120,10 @@ struct Lesson {
   bool can_be_judged() const;
 };
 
-/// The checks of a lesson that this program is built with, or null: a program has those of one lesson, of
-/// all, or of none.
-const std::vector<Check>* checks_in_program(int lesson);
-/// The checks of a lesson. Throws Error if this program is not built with them.
+/// How to make the checks of a lesson that this program is built with, or null: a program has those of one
+/// lesson, of all, or of none.
+std::vector<Check> (*checks_in_program(int lesson))();
+/// The checks of a lesson, made once. Throws Error if this program is not built with them.
 const std::vector<Check>& checks_of(const Lesson& lesson);
 
 /// All lessons that can be checked, by number.
