@@ -55,15 +55,17 @@ std::string named(TileSize tile) {
 }
 
 // A head without dout: gradients are lesson 106's.
-Head forward_head(const Trial& trial, const HeadShape& shape, const Mask& mask, Data data = Data::kNormal) {
-  Head head = make_head(trial, shape, mask, data);
+HeadCase forward_head(const Trial& trial, const HeadShape& shape, const Mask& mask,
+                      Data data = Data::kNormal) {
+  HeadCase head = make_head(trial, shape, mask, data);
   head.in.dout = Buffer();
   return head;
 }
 
 // The student's function adds the keys [first, last) of a head to a state. Returns which of its constant
 // arguments it changed.
-std::uint32_t add_keys(Trial& trial, const Head& head, State& state, Index first, Index last, TileSize tile) {
+std::uint32_t add_keys(Trial& trial, const HeadCase& head, State& state, Index first, Index last,
+                       TileSize tile) {
   return trial
       .call<BlockwiseForward>(head.q(), head.k().slice(first, last - first),
                               head.v().slice(first, last - first), part_of(head.ranges, first, last),
@@ -71,13 +73,13 @@ std::uint32_t add_keys(Trial& trial, const Head& head, State& state, Index first
       .changed;
 }
 
-State attended(Trial& trial, const Head& head, TileSize tile) {
+State attended(Trial& trial, const HeadCase& head, TileSize tile) {
   State state(head.rows(), head.head_dim());
   add_keys(trial, head, state, 0, head.keys(), tile);
   return state;
 }
 
-void require_attention(Trial& trial, const Head& head, TileSize tile) {
+void require_attention(Trial& trial, const HeadCase& head, TileSize tile) {
   require_head(head.name + ", " + named(tile), head, ended(attended(trial, head, tile)));
 }
 
@@ -108,7 +110,7 @@ const Check kRisingMaximum{
       // One query of 1, scores of k_j ln 2: rising, the maximum grows in every tile; falling, in the first
       // one only.
       for (const double slope : {1.0, -1.0}) {
-        Head head = forward_head(trial, {1, 10, 1}, full_mask());
+        HeadCase head = forward_head(trial, {1, 10, 1}, full_mask());
         head.name = slope > 0 ? "scores that rise from key to key" : "scores that fall from key to key";
         head.problem.softmax_scale = std::log(2.0);
         head.in.q.values<double>()[0] = 1;
@@ -152,7 +154,7 @@ const Check kAnyTile{
     .hint =
         "The last tile of a row or column is smaller: t.rows() and t.keys() know, the tile size does not.",
     .run{[](Trial& trial) {
-      const Head head = forward_head(trial, {11, 13, 5}, full_mask(), Data::kPeaked);
+      const HeadCase head = forward_head(trial, {11, 13, 5}, full_mask(), Data::kPeaked);
       constexpr TileSize kTiles[] = {{1, 1}, {1, 64},  {64, 1},  {4, 5},   {5, 4},
                                      {7, 3}, {10, 12}, {11, 13}, {12, 14}, {256, 256}};
       for (const TileSize tile : kTiles) require_attention(trial, head, tile);
@@ -189,7 +191,7 @@ const Check kBlindRows{
       const HeadShape early{12, 8, 3, 0, 5}, late{12, 8, 3, 4, 0}, none{6, 5, 3, 40, 0};
       for (const auto& [shape, mask] :
            {std::pair{early, causal_mask()}, {late, window_mask(3)}, {none, window_mask(7)}}) {
-        const Head head = forward_head(trial, shape, mask);
+        const HeadCase head = forward_head(trial, shape, mask);
         State state = attended(trial, head, {4, 3});
         for (Index i = 0; i < head.rows(); ++i) {
           const auto a = static_cast<std::size_t>(i);
@@ -202,8 +204,8 @@ const Check kBlindRows{
         require_head(head.name, head, ended(std::move(state)));
       }
       // A state that has seen eight keys, and then eight that lie far outside of a window.
-      const Head before = forward_head(trial, {12, 8, 3, 4, 0}, full_mask());
-      const Head blind = forward_head(trial, {12, 8, 3, 60, 0}, window_mask(3));
+      const HeadCase before = forward_head(trial, {12, 8, 3, 4, 0}, full_mask());
+      const HeadCase blind = forward_head(trial, {12, 8, 3, 60, 0}, window_mask(3));
       State state = attended(trial, before, {4, 3});
       add_keys(trial, blind, state, 0, blind.keys(), {4, 3});
       require_head("a state of " + before.name + ", and then 8 keys that no row sees", before,
@@ -234,7 +236,7 @@ const Check kAddsToTheState{
     .needs = {"any-tile"},
     .hint = "The state that you get may have seen other keys already: continue from its m, l and O.",
     .run{[](Trial& trial) {
-      const Head head = forward_head(trial, {10, 14, 4, 2, 0}, window_mask(9), Data::kPeaked);
+      const HeadCase head = forward_head(trial, {10, 14, 4, 2, 0}, window_mask(9), Data::kPeaked);
       const auto in_order = [&](const std::string& label, const std::vector<std::pair<Index, Index>>& parts) {
         State state(head.rows(), head.head_dim());
         for (const auto& [first, last] : parts) add_keys(trial, head, state, first, last, {3, 4});
@@ -259,7 +261,7 @@ const Check kOddSizes{
         for (const TileSize tile : {TileSize{2, 3}, {256, 256}})
           require_attention(trial, forward_head(trial, shape, full_mask()), tile);
       for (const double scale : {0.0, -0.7, 1.0}) {
-        Head head = forward_head(trial, {6, 8, 4}, full_mask());
+        HeadCase head = forward_head(trial, {6, 8, 4}, full_mask());
         head.problem.softmax_scale = scale;
         head.name += ", softmax_scale " + std::to_string(scale);
         require_attention(trial, head, {3, 3});
@@ -276,7 +278,7 @@ const Check kMeanOfValues{
     .hint =
         "With v = 1 every column of O is l itself: which of the two did you forget to rescale, or to add to?",
     .run{[](Trial& trial) {
-      Head head = forward_head(trial, {9, 11, 3}, causal_mask());
+      HeadCase head = forward_head(trial, {9, 11, 3}, causal_mask());
       std::ranges::fill(head.in.v.values<double>(), 1.0);
       head.name += ", all values 1";
       const verify::Answer answer = ended(attended(trial, head, {2, 3}));
@@ -303,7 +305,7 @@ const Check kLeaks{
       const HeadShape shape{13, 13, 4};
       for (const Mask& mask : {causal_mask(), window_mask(4)})
         for (const Index key : {0, 5, 12}) {
-          Head head = forward_head(trial, shape, mask);
+          HeadCase head = forward_head(trial, shape, mask);
           const verify::Answer before = ended(attended(trial, head, {4, 5}));
           for (double& x : head_of<double>(head.in.k, 0, 0).row(key)) x += 0.5;
           for (double& x : head_of<double>(head.in.v, 0, 0).row(key)) x -= 0.25;
@@ -330,7 +332,7 @@ const Check kInputsUnchanged{
     .hint = "Scale the scores, not the queries: q is used again by the next tile and by the caller.",
     .run{[](Trial& trial) {
       constexpr const char* kNames[] = {"q", "k", "v", "ranges"};
-      const Head head = forward_head(trial, {7, 9, 4}, causal_mask());
+      const HeadCase head = forward_head(trial, {7, 9, 4}, causal_mask());
       State state(head.rows(), head.head_dim());
       const std::uint32_t changed = add_keys(trial, head, state, 0, head.keys(), {3, 4});
       require_unchanged("your function", changed, kNames);
@@ -370,7 +372,7 @@ const Check kLongSequence{
     .run{[](Trial& trial) {
       constexpr Index kTokens = 8'000;
       constexpr Position kWindow = 12;
-      const Head head = make_head(trial, {kTokens, kTokens, 2}, window_mask(kWindow));
+      const HeadCase head = make_head(trial, {kTokens, kTokens, 2}, window_mask(kWindow));
       const verify::Answer got = ended(attended(trial, head, {64, 64}));
       require_pieces(head.name, pieces_of(head, kWindow), got, {"out", "lse"});
     }},

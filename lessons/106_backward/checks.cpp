@@ -28,7 +28,7 @@ struct Saved {
   std::vector<double> lse, delta;
 };
 
-Saved saved_by_forward(const Head& head) {
+Saved saved_by_forward(const HeadCase& head) {
   verify::Inputs in = verify::clone(head.in);
   in.dout = Buffer();
   const verify::Oracle forward = verify::oracle(head.problem, in);
@@ -36,7 +36,7 @@ Saved saved_by_forward(const Head& head) {
   return {{lse.begin(), lse.end()}, plain_delta(head_of<double>(forward.value.out, 0, 0), head.dout())};
 }
 
-verify::Answer no_gradients(const Head& head) {
+verify::Answer no_gradients(const HeadCase& head) {
   verify::Answer answer;
   answer.dq = zeros(head.problem.q_extents());
   answer.dk = zeros(head.problem.kv_extents());
@@ -46,7 +46,7 @@ verify::Answer no_gradients(const Head& head) {
 
 // The student's function adds the gradients of the keys [first, last) of a head. Returns which of its
 // constant arguments it changed.
-std::uint32_t add_gradients(Trial& trial, const Head& head, const Saved& saved, verify::Answer& answer,
+std::uint32_t add_gradients(Trial& trial, const HeadCase& head, const Saved& saved, verify::Answer& answer,
                             Index first, Index last, TileSize tile) {
   const Index count = last - first;
   return trial
@@ -58,7 +58,7 @@ std::uint32_t add_gradients(Trial& trial, const Head& head, const Saved& saved, 
       .changed;
 }
 
-verify::Answer gradients(Trial& trial, const Head& head, TileSize tile) {
+verify::Answer gradients(Trial& trial, const HeadCase& head, TileSize tile) {
   verify::Answer answer = no_gradients(head);
   add_gradients(trial, head, saved_by_forward(head), answer, 0, head.keys(), tile);
   return answer;
@@ -66,7 +66,7 @@ verify::Answer gradients(Trial& trial, const Head& head, TileSize tile) {
 
 const std::vector<std::string_view> kGradients{"dq", "dk", "dv"};
 
-void require_gradients(Trial& trial, const Head& head, TileSize tile,
+void require_gradients(Trial& trial, const HeadCase& head, TileSize tile,
                        const std::vector<std::string_view>& only = kGradients) {
   require_head(head.name + ", " + named(tile), head, gradients(trial, head, tile), only);
 }
@@ -118,7 +118,7 @@ const Check kAnyTile{
         "A tile knows a part of its rows and a part of its keys: what adds up over the tiles of a row, what "
         "over those of a column, and which numbers belong to the whole row?",
     .run{[](Trial& trial) {
-      const Head head = make_head(trial, {11, 13, 5}, full_mask());
+      const HeadCase head = make_head(trial, {11, 13, 5}, full_mask());
       constexpr TileSize kTiles[] = {{16, 4}, {4, 16}, {1, 1},   {1, 64},  {64, 1},
                                      {4, 5},  {7, 3},  {10, 12}, {12, 14}, {256, 256}};
       for (const TileSize tile : kTiles) require_gradients(trial, head, tile);
@@ -169,7 +169,7 @@ const Check kAdds{
         "The next block of keys comes with the same dq, the next head of the group with the same dk and dv: "
         "what must not be lost?",
     .run{[](Trial& trial) {
-      const Head head = make_head(trial, {8, 10, 4}, full_mask());
+      const HeadCase head = make_head(trial, {8, 10, 4}, full_mask());
       verify::Answer answer = no_gradients(head);
       for (Buffer* gradient : {&answer.dq, &answer.dk, &answer.dv})
         std::iota(gradient->values<double>().begin(), gradient->values<double>().end(), 1.0);
@@ -200,7 +200,7 @@ const Check kWholeRow{
         "A block cannot know the sum over keys that it does not hold: use the lse and the delta that you are "
         "given.",
     .run{[](Trial& trial) {
-      const Head head = make_head(trial, {10, 14, 4}, full_mask());
+      const HeadCase head = make_head(trial, {10, 14, 4}, full_mask());
       const Saved saved = saved_by_forward(head);
       using Parts = std::vector<std::pair<Index, Index>>;
       for (const Parts& parts : {Parts{{0, 7}, {7, 14}}, Parts{{9, 10}, {0, 9}, {10, 14}}}) {
@@ -222,7 +222,7 @@ const Check kSums{
     .needs = {"dv"},
     .hint = "The weights of a row sum to 1, and its dS to 0.",
     .run{[](Trial& trial) {
-      const Head head = make_head(trial, {9, 12, 3}, full_mask());
+      const HeadCase head = make_head(trial, {9, 12, 3}, full_mask());
       const verify::Answer answer = gradients(trial, head, {4, 5});
       for (Index c = 0; c < 3; ++c) {
         double dv = 0, dk = 0, dout = 0;
@@ -265,7 +265,7 @@ const Check kAnyScale{
     .hint = "The scale stands once in the scores, hence once in dq and once in dk; dv does not know it.",
     .run{[](Trial& trial) {
       for (const double scale : {1.0, 0.3, -0.7, 0.0}) {
-        Head head = make_head(trial, {6, 8, 4}, causal_mask());
+        HeadCase head = make_head(trial, {6, 8, 4}, causal_mask());
         head.problem.softmax_scale = scale;
         head.name += ", softmax_scale " + std::to_string(scale);
         require_gradients(trial, head, {3, 3});
@@ -300,7 +300,7 @@ const Check kLeaks{
       };
       for (const Mask& mask : {causal_mask(), window_mask(4)})
         for (const Index row : {0, 6, 12}) {
-          Head head = make_head(trial, {13, 13, 4}, mask);
+          HeadCase head = make_head(trial, {13, 13, 4}, mask);
           const verify::Answer before = gradients(trial, head, {4, 5});
           for (double& x : head_of<double>(head.in.dout, 0, 0).row(row)) x += 0.5;
           const verify::Answer after = gradients(trial, head, {4, 5});
@@ -330,7 +330,7 @@ const Check kInputsUnchanged{
     .hint = "The next tile, and the next step of the ring, read the same q, k, v, dout, lse and delta.",
     .run{[](Trial& trial) {
       constexpr const char* kNames[] = {"q", "k", "v", "dout", "lse", "delta", "ranges"};
-      const Head head = make_head(trial, {7, 9, 4}, causal_mask());
+      const HeadCase head = make_head(trial, {7, 9, 4}, causal_mask());
       verify::Answer answer = no_gradients(head);
       const std::uint32_t changed =
           add_gradients(trial, head, saved_by_forward(head), answer, 0, head.keys(), {3, 4});
@@ -365,7 +365,7 @@ const Check kLongSequence{
     .run{[](Trial& trial) {
       constexpr Index kTokens = 8'000;
       constexpr Position kWindow = 12;
-      const Head head = make_head(trial, {kTokens, kTokens, 2}, window_mask(kWindow));
+      const HeadCase head = make_head(trial, {kTokens, kTokens, 2}, window_mask(kWindow));
       const std::vector<Piece> pieces = pieces_of(head, kWindow);
       Saved saved;
       for (const Piece& piece : pieces) {

@@ -21,7 +21,7 @@ std::string text(const Extents& e) {
 }
 
 // What came back may be anything.
-void require_extents(const Head& head, const char* name, const Buffer& got, const Extents& want) {
+void require_extents(const HeadCase& head, const char* name, const Buffer& got, const Extents& want) {
   if (got.extents() != want || got.dtype() != DType::kFloat64)
     throw Wrong(sign::kValues, "extents", "{}: {} comes back as {} {}, and it was {} float64", head.name,
                 Name{name}, Name{text(got.extents())}, Name{std::string(name_of(got.dtype()))}, text(want));
@@ -33,13 +33,13 @@ Buffer filled(const Extents& extents, double value) {
   return buffer;
 }
 
-Head heads(const Trial& trial, Index count, Index kv_heads, Index batch = 1,
-           const Mask& mask = causal_mask()) {
+HeadCase heads(const Trial& trial, Index count, Index kv_heads, Index batch = 1,
+               const Mask& mask = causal_mask()) {
   return make_head(trial, {7, 7, 3, 0, 0, batch, count, kv_heads}, mask);
 }
 
 // The keys [first, last) of every KV head.
-KvBlock keys_of(const Head& head, Index first, Index last) {
+KvBlock keys_of(const HeadCase& head, Index first, Index last) {
   const Extents& e = head.in.k.extents();
   KvBlock part{Buffer({e.batch, e.heads, last - first, e.width}, DType::kFloat64),
                Buffer({e.batch, e.heads, last - first, e.width}, DType::kFloat64)};
@@ -53,7 +53,7 @@ KvBlock keys_of(const Head& head, Index first, Index last) {
   return part;
 }
 
-RowState identity(const Head& head) {
+RowState identity(const HeadCase& head) {
   return {filled(head.problem.q_extents(), 0),
           filled(head.problem.row_extents(), -std::numeric_limits<double>::infinity()),
           filled(head.problem.row_extents(), 0)};
@@ -61,7 +61,7 @@ RowState identity(const Head& head) {
 
 // The student's forward function adds the keys [first, last) to a state. Returns which of its constant
 // arguments it changed.
-std::uint32_t add_keys(Trial& trial, const Head& head, RowState& state, Index first, Index last) {
+std::uint32_t add_keys(Trial& trial, const HeadCase& head, RowState& state, Index first, Index last) {
   const auto answer =
       trial.call<GroupedForward>(head.in.q, keys_of(head, first, last), part_of(head.ranges, first, last),
                                  head.problem.softmax_scale, state, kTile);
@@ -88,13 +88,13 @@ verify::Answer ended(RowState state) {
   return answer;
 }
 
-verify::Answer attended(Trial& trial, const Head& head) {
+verify::Answer attended(Trial& trial, const HeadCase& head) {
   RowState state = identity(head);
   add_keys(trial, head, state, 0, head.keys());
   return ended(std::move(state));
 }
 
-void require_forward(Trial& trial, const Head& head) {
+void require_forward(Trial& trial, const HeadCase& head) {
   require_head(head.name, head, attended(trial, head), {"out", "lse"});
 }
 
@@ -115,7 +115,7 @@ struct Gradients {
 };
 
 // The student's backward function adds the gradients of a head to what is there.
-std::uint32_t add_gradients(Trial& trial, const Head& head, Gradients& gradients) {
+std::uint32_t add_gradients(Trial& trial, const HeadCase& head, Gradients& gradients) {
   const verify::Oracle forward = verify::oracle(head.problem, head.in);
   const auto answer =
       trial.call<GroupedBackward>(head.in.q, keys_of(head, 0, head.keys()), head.in.dout, forward.value.lse,
@@ -127,14 +127,14 @@ std::uint32_t add_gradients(Trial& trial, const Head& head, Gradients& gradients
   return answer.changed;
 }
 
-Gradients gradients_from(Trial& trial, const Head& head, double start) {
+Gradients gradients_from(Trial& trial, const HeadCase& head, double start) {
   Gradients gradients{filled(head.problem.q_extents(), start),
                       {filled(head.problem.kv_extents(), start), filled(head.problem.kv_extents(), start)}};
   add_gradients(trial, head, gradients);
   return gradients;
 }
 
-void require_backward(Trial& trial, const Head& head,
+void require_backward(Trial& trial, const HeadCase& head,
                       const std::vector<std::string_view>& only = {"dq", "dk", "dv"}) {
   Gradients gradients = gradients_from(trial, head, 0);
   verify::Answer answer;
@@ -194,7 +194,7 @@ const Check kAddsToTheState{
     .needs = {"grouped", "batch"},
     .hint = "The state may have seen other keys: it is not yours to begin or to end.",
     .run{[](Trial& trial) {
-      const Head head = heads(trial, 6, 3, 2, full_mask());
+      const HeadCase head = heads(trial, 6, 3, 2, full_mask());
       RowState state = identity(head);
       add_keys(trial, head, state, 4, 7);
       add_keys(trial, head, state, 0, 4);
@@ -257,7 +257,7 @@ const Check kAddsGradients{
     .needs = {"gradients-of-queries", "gradients-of-keys"},
     .hint = "Who has set dq and dk to zero, and would your function notice if nobody had?",
     .run{[](Trial& trial) {
-      const Head head = heads(trial, 6, 2, 2);
+      const HeadCase head = heads(trial, 6, 2, 2);
       const Gradients from_0 = gradients_from(trial, head, 0), from_1 = gradients_from(trial, head, 1);
       const auto require_one_more = [&](const char* name, const Buffer& more, const Buffer& less) {
         for (std::size_t i = 0; i < more.values<double>().size(); ++i)
@@ -292,7 +292,7 @@ const Check kWhoReadsWhom{
     .run{[](Trial& trial) {
       for (const auto& [count, kv_heads] : {std::pair<Index, Index>{8, 2}, {6, 3}})
         for (Index g = 0; g < kv_heads; ++g) {
-          Head head = heads(trial, count, kv_heads, 2);
+          HeadCase head = heads(trial, count, kv_heads, 2);
           const verify::Answer before = attended(trial, head);
           for (double& x : head_of<double>(head.in.v, 1, g).data) x += 0.5;
           const verify::Answer after = attended(trial, head);
@@ -317,7 +317,7 @@ const Check kWhoGivesToWhom{
     .run{[](Trial& trial) {
       for (const auto& [count, kv_heads] : {std::pair<Index, Index>{8, 2}, {6, 3}})
         for (const Index changed : {Index{0}, Index{3}, count - 1}) {
-          Head head = heads(trial, count, kv_heads, 2);
+          HeadCase head = heads(trial, count, kv_heads, 2);
           const Gradients before = gradients_from(trial, head, 0);
           for (double& x : head_of<double>(head.in.dout, 0, changed).data) x *= 2;
           const Gradients after = gradients_from(trial, head, 0);
@@ -350,9 +350,9 @@ const Check kMasks{
     .hint = "One KeyRanges holds for all heads and batch entries: pass it on as it is.",
     .run{[](Trial& trial) {
       const Mask window = window_mask(3);
-      for (const Head& head : {make_head(trial, {12, 8, 3, 4, 0, 2, 4, 2}, window),
-                               make_head(trial, {5, 9, 4, 2, 0, 1, 6, 2}, causal_mask()),
-                               make_head(trial, {9, 6, 2, 0, 4, 2, 3, 1}, causal_mask())}) {
+      for (const HeadCase& head : {make_head(trial, {12, 8, 3, 4, 0, 2, 4, 2}, window),
+                                   make_head(trial, {5, 9, 4, 2, 0, 1, 6, 2}, causal_mask()),
+                                   make_head(trial, {9, 6, 2, 0, 4, 2, 3, 1}, causal_mask())}) {
         require_forward(trial, head);
         require_backward(trial, head);
       }
@@ -366,7 +366,7 @@ const Check kInputsUnchanged{
     .needs = {"equal-heads", "gradients-equal-heads"},
     .hint = "k and v are read by the next head of the group.",
     .run{[](Trial& trial) {
-      const Head head = heads(trial, 4, 2);
+      const HeadCase head = heads(trial, 4, 2);
       const auto require = [&](std::uint32_t changed, const char* function,
                                const std::vector<const char*>& names) {
         require_unchanged(function, changed, names);
@@ -388,7 +388,7 @@ const Check kCaseTable{
     .hint = "Look at the case's name: h=8/2 means 8 heads on 2 KV heads.",
     .run{[](Trial& trial) {
       for (const verify::BlockCase& block : some_blocks(trial, 0, 4)) {
-        const Head head = make_head(block);
+        const HeadCase head = make_head(block);
         require_forward(trial, head);
         require_backward(trial, head);
       }

@@ -26,8 +26,8 @@ Seen single(const std::function<Index(Index row)>& key) {
 }
 
 // A head in which every row sees what `seen` says.
-Head head_that_sees(Trial& trial, const HeadShape& shape, const std::string& what, const Seen& seen) {
-  Head head = make_head(trial, shape, full_mask());
+HeadCase head_that_sees(Trial& trial, const HeadShape& shape, const std::string& what, const Seen& seen) {
+  HeadCase head = make_head(trial, shape, full_mask());
   head.name = std::to_string(shape.rows) + " queries, " + std::to_string(shape.keys) + " keys, head_dim " +
               std::to_string(shape.head_dim) + ", " + what;
   for (Index a = 0; a < shape.rows; ++a) {
@@ -43,7 +43,7 @@ void fill(Buffer& tensor, const std::function<double(Index row, Index column)>& 
     for (Index j = 0; j < matrix.cols; ++j) matrix(i, j) = number(i, j);
 }
 
-KernelHead after_step(Trial& trial, const Head& head, std::uint64_t order = 0) {
+KernelHead after_step(Trial& trial, const HeadCase& head, std::uint64_t order = 0) {
   KernelHead run = kernel_head(tensor_cores(trial), head);
   run.step(tensor_cores(trial).call, {.order = order});
   return run;
@@ -80,11 +80,11 @@ constexpr Index kTurns = 20;
 Index key_in_turn(Index turn, Index a) { return turn < 16 ? a / 16 * 16 + turn : 21 * (turn - 16); }
 
 // Looks at every row, and the key that it has seen, after a step of each turn; `set` writes q, k or v.
-void for_turns(Trial& trial, const std::function<void(Head&)>& set,
+void for_turns(Trial& trial, const std::function<void(HeadCase&)>& set,
                const std::function<void(KernelHead&, Index row, Index key)>& look) {
   for (Index turn = 0; turn < kTurns; ++turn) {
     const auto key = [turn](Index a) { return key_in_turn(turn, a); };
-    Head head = head_that_sees(trial, {kTile, kTile, kColumns}, "each row sees one key", single(key));
+    HeadCase head = head_that_sees(trial, {kTile, kTile, kColumns}, "each row sees one key", single(key));
     set(head);
     KernelHead run = after_step(trial, head, static_cast<std::uint64_t>(turn));
     for (Index a = 0; a < kTile; ++a) look(run, a, key(a));
@@ -106,7 +106,7 @@ const Check kScores{
     .weight = 3,
     .hint = "Which 8 x 8 matrix does lane 17 name a row of, and in which register does that matrix arrive?",
     .run{[](Trial& trial) {
-      const auto set = [](Head& head) {
+      const auto set = [](HeadCase& head) {
         head.problem.softmax_scale = 1;
         fill(head.in.q, [](Index a, Index d) { return d == column_of(a) ? 1.0 : 0.0; });
         fill(head.in.k, named);
@@ -149,7 +149,7 @@ const Check kValues{
     .needs = {"scores"},
     .hint = "A B whose columns are columns in memory: which of the two ldmatrix gives a lane one of them?",
     .run{[](Trial& trial) {
-      const auto set = [](Head& head) { fill(head.in.v, named); };
+      const auto set = [](HeadCase& head) { fill(head.in.v, named); };
       for_turns(trial, set, [](KernelHead& run, Index a, Index b) {
         for (Index d = 0; d < kColumns; ++d) {
           const double got = run.out()[static_cast<std::size_t>(a * kColumns + d)];
@@ -187,7 +187,7 @@ struct Power {
 Power power(Index key, Index keys) { return {static_cast<int>(key % 4), keys <= kTile && key % 3 == 1}; }
 
 void require_powers(Trial& trial, const HeadShape& shape, const Seen& seen) {
-  Head head = head_that_sees(trial, shape, "weights 1, 1/2, 1/4 and 1/8", seen);
+  HeadCase head = head_that_sees(trial, shape, "weights 1, 1/2, 1/4 and 1/8", seen);
   head.problem.softmax_scale = std::log(2.0);
   fill(head.in.q, [](Index, Index d) { return d < 2 ? 1.0 : 0.0; });
   fill(head.in.k, [&](Index b, Index d) {
@@ -238,8 +238,8 @@ const Check kFloat32Sums{
     .run{[](Trial& trial) {
       constexpr Index kRows = 3, kKeys = 600;
       constexpr double kValue = 1.0078125;  // 1 + 2^-7: exact in bf16
-      Head head = head_that_sees(trial, {kRows, kKeys, 8}, "equal weights",
-                                 [](Index) { return std::pair(Index{0}, Index{kKeys}); });
+      HeadCase head = head_that_sees(trial, {kRows, kKeys, 8}, "equal weights",
+                                     [](Index) { return std::pair(Index{0}, Index{kKeys}); });
       fill(head.in.q, [](Index, Index) { return 0.0; });
       fill(head.in.v, [](Index, Index) { return kValue; });
       KernelHead run = after_step(trial, head);

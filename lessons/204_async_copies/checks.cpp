@@ -67,11 +67,11 @@ Work needed(const KeyRanges& ranges, Index width) {
 }
 
 // The last 32 rows of two packed sequences; between their keys lie two tiles that no row sees.
-Head head_with_a_gap(Trial& trial, Index width) {
+HeadCase head_with_a_gap(Trial& trial, Index width) {
   constexpr Index kRows = 64, kHalf = 32;
   Mask packed;
   packed.cu_seqlens = {0, 70, 250, 5 * kTile};
-  Head head = make_head(trial, {kRows, 5 * kTile, width}, packed);
+  HeadCase head = make_head(trial, {kRows, 5 * kTile, width}, packed);
   head.name = "64 queries, 320 keys, head_dim " + std::to_string(width) +
               ", rows 0 to 31 see keys 0 to 69, the others keys 250 to 319";
   for (Index a = 0; a < kRows; ++a) {
@@ -141,7 +141,8 @@ const Check kMasks{
     .run{[](Trial& trial) {
       require_masks(trial, pipeline(trial), 90);
       verify::RoundingRule rule(verify::tensor_core_rounding(DType::kBFloat16));
-      for (const Head& head : {head_with_a_gap(trial, 8), make_head(trial, {160, 160, 8}, window_mask(20))}) {
+      for (const HeadCase& head :
+           {head_with_a_gap(trial, 8), make_head(trial, {160, 160, 8}, window_mask(20))}) {
         KernelHead stepped =
             kernel_head(pipeline(trial), head);  // of the second no row sees key 0 in its last tile
         stepped.step(pipeline(trial).call);

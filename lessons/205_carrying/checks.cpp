@@ -124,7 +124,7 @@ void require_orders(const MergeKernelCall& kernel, Random& random) {
 }
 
 // The keys of a head in four parts, as four ring steps bring them.
-void require_ring(const MergeKernelCall& kernel, const Head& head, Index first_part,
+void require_ring(const MergeKernelCall& kernel, const HeadCase& head, Index first_part,
                   verify::RoundingRule& rule) {
   KernelHead state(head, 0);
   state.rename(state.name() + ", the keys in four parts");

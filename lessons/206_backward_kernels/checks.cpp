@@ -204,7 +204,7 @@ const Check kAnySize{
       require_sizes(trial, {{1, 1, 1}, {1, 40, 2}, {37, 1, 3}, {5, 31, 65}, {7, 4, 127}});
       RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
       for (const double scale : {0.0, -0.7, 1.0}) {
-        Head head = make_head(trial, {6, 8, 4}, full_mask());
+        HeadCase head = make_head(trial, {6, 8, 4}, full_mask());
         head.problem.softmax_scale = scale;
         head.name += ", softmax_scale " + std::to_string(scale);
         require_step(trial, GradientHead(head), rule);
@@ -240,7 +240,7 @@ const Check kBlindRows{
       Random random(trial.seed());
       for (const auto& [shape, mask] :
            {std::pair{early, causal_mask()}, {late, window_mask(15)}, {none, window_mask(35)}}) {
-        const Head head = make_head(trial, shape, mask);
+        const HeadCase head = make_head(trial, shape, mask);
         GradientHead begun(head);
         const auto before = begun.begin_with(random);
         begun.step(two_kernels(trial), {.order = 2});
@@ -291,7 +291,7 @@ const Check kAdds{
     .hint = "A step of a ring knows a part of the keys: which numbers can it not compute itself?",
     .run{[](Trial& trial) {
       Random random(trial.seed());
-      const Head small = make_head(trial, {20, 40, 4, 10, 0}, causal_mask());
+      const HeadCase small = make_head(trial, {20, 40, 4, 10, 0}, causal_mask());
       GradientHead from_zero(small), grown(small);
       const auto before = grown.begin_with(random);
       from_zero.step(two_kernels(trial));
@@ -299,7 +299,7 @@ const Check kAdds{
       grown.require_grown(before, from_zero);
 
       RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
-      const Head whole = make_head(trial, {20, 70, 4, 50, 0}, window_mask(45), Data::kPeaked);
+      const HeadCase whole = make_head(trial, {20, 70, 4, 50, 0}, window_mask(45), Data::kPeaked);
       GradientHead head(whole);
       head.rename(head.name() + ", the keys in 3 steps");
       for (const auto& [first, last] : {std::pair<Index, Index>{45, 50}, {0, 45}, {50, 70}})
@@ -315,7 +315,7 @@ const Check kSameBits{
     .needs = {"groups"},
     .hint = "How many threads add to one number of dk, and who decides which of them comes first?",
     .run{[](Trial& trial) {
-      const Head head =
+      const HeadCase head =
           make_head(trial, {.rows = 20, .keys = 70, .head_dim = 8, .heads = 3, .kv_heads = 1}, full_mask());
       RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
       GradientHead first(head);

@@ -50,20 +50,20 @@ std::string described(const Ring& ring, Direction direction) {
 
 // What a call left behind beside the bytes in ring[..].in.
 struct Run {
-  World world;
+  CallRecord record;
   std::vector<std::uint32_t> changed;  // per rank
 };
 
 // The student's exchange, once on every rank; what goes wrong on the way is told with the label in front.
-Run run(Trial& trial, const std::string& label, Ring& ring, Delivery delivery = {}) {
+Run run(Trial& trial, const std::string& label, Ring& ring, DeliveryOptions delivery = {}) {
   std::vector<Bytes> requests;
   for (Side& side : ring) requests.push_back(ExchangeOddEven::request(side.message()));
   Run run;
   with_label(label, [&] {
-    run.world = trial.call_world<ExchangeOddEven>(requests, delivery);
+    run.record = trial.call_ranks<ExchangeOddEven>(requests, delivery);
     for (std::size_t rank = 0; rank < ring.size(); ++rank)
       run.changed.push_back(Trial::read(
-          [&] { return ExchangeOddEven::answer(run.world.replies[rank], ring[rank].message()).changed; }));
+          [&] { return ExchangeOddEven::answer(run.record.replies[rank], ring[rank].message()).changed; }));
   });
   return run;
 }
@@ -104,7 +104,7 @@ void require_received(const std::string& label, const Ring& ring) {
 }
 
 void require_exchange(Trial& trial, int n, Direction direction, const std::function<std::size_t(int)>& length,
-                      Delivery delivery = {}, const std::string& remark = "") {
+                      DeliveryOptions delivery = {}, const std::string& remark = "") {
   Ring ring = make_ring(trial, n, direction, length);
   const std::string label = described(ring, direction) + remark;
   run(trial, label, ring, delivery);
@@ -218,13 +218,13 @@ const Check kExactBytes{
       for (int n = 2; n <= 7; ++n) {
         Ring ring = make_ring(trial, n, kToNext, [](int rank) { return static_cast<std::size_t>(3 + rank); });
         const std::string label = described(ring, kToNext);
-        const World world = run(trial, label, ring).world;
+        const CallRecord record = run(trial, label, ring).record;
         for (int from = 0; from < n; ++from)
           for (int to = 0; to < n; ++to) {
             const Index want = to == (from + 1) % n ? 3 + from : 0;
-            if (world.moved(from, to) != want)
+            if (record.moved(from, to) != want)
               throw Wrong(sign::kCounts, "bytes", "{}{} sends {} bytes to {}, and its message there has {}",
-                          label, place(from), world.moved(from, to), place(to), want);
+                          label, place(from), record.moved(from, to), place(to), want);
           }
       }
     }},
@@ -276,8 +276,8 @@ const Check kAllTheWayRound{
 // messages that had to wait for each other.
 int phases_of(Trial& trial, int n) {
   Ring ring = make_ring(trial, n, kToNext, nine);
-  const World world = run(trial, described(ring, kToNext), ring, {.link = {.alpha = 1}}).world;
-  return static_cast<int>(std::ranges::max(world.clocks));
+  const CallRecord record = run(trial, described(ring, kToNext), ring, {.link = {.alpha = 1}}).record;
+  return static_cast<int>(std::ranges::max(record.clocks));
 }
 
 const Check kPhases{
@@ -309,7 +309,7 @@ const Check kOneAtATime{
       for (int n = 2; n <= 7; ++n) {
         Ring ring = make_ring(trial, n, kToNext, nine);
         const std::string label = described(ring, kToNext);
-        const std::vector<int> under_way = run(trial, label, ring).world.under_way;
+        const std::vector<int> under_way = run(trial, label, ring).record.under_way;
         for (int rank = 0; rank < n; ++rank)
           if (const int most = under_way[static_cast<std::size_t>(rank)]; most > 1)
             throw Wrong(

@@ -40,7 +40,7 @@ Dealt deal(Random& random, Index rows, const std::vector<Index>& columns, double
 
 // What the ranks answered.
 struct Run {
-  World world;
+  CallRecord record;
   std::vector<std::vector<double>> weights;  // per rank, [rows, cols]
   std::vector<Answer<std::vector<State>>> answers;
 };
@@ -54,7 +54,7 @@ std::string described(const Dealt& dealt) {
 }
 
 // The student's function, once on every rank; what goes wrong on the way is told with the label in front.
-Run run(Trial& trial, const std::string& label, const Dealt& dealt, Delivery delivery = {}) {
+Run run(Trial& trial, const std::string& label, const Dealt& dealt, DeliveryOptions delivery = {}) {
   Run run;
   std::vector<Bytes> requests;
   std::vector<Matrix<double>> views;
@@ -65,10 +65,10 @@ Run run(Trial& trial, const std::string& label, const Dealt& dealt, Delivery del
     requests.push_back(DistributedSoftmax::request(scores(shard), views.back()));
   }
   with_label(label, [&] {
-    run.world = trial.call_world<DistributedSoftmax>(requests, delivery);
+    run.record = trial.call_ranks<DistributedSoftmax>(requests, delivery);
     for (std::size_t r = 0; r < dealt.size(); ++r)
       run.answers.push_back(Trial::read(
-          [&] { return DistributedSoftmax::answer(run.world.replies[r], scores(dealt[r]), views[r]); }));
+          [&] { return DistributedSoftmax::answer(run.record.replies[r], scores(dealt[r]), views[r]); }));
   });
   for (std::size_t r = 0; r < dealt.size(); ++r)
     if (run.answers[r].result.size() != static_cast<std::size_t>(dealt[r].rows))
@@ -136,7 +136,8 @@ void require_states(const std::string& label, const Dealt& dealt, const Run& run
   }
 }
 
-Run require_right(Trial& trial, const Dealt& dealt, Delivery delivery = {}, const std::string& remark = "") {
+Run require_right(Trial& trial, const Dealt& dealt, DeliveryOptions delivery = {},
+                  const std::string& remark = "") {
   const std::string label = described(dealt) + remark;
   Run result = run(trial, label, dealt, delivery);
   require_weights(label, dealt, result);
@@ -353,12 +354,12 @@ const Check kScoresUnchanged{
     }},
 };
 
-Index most_sent(const World& world) {
-  const auto n = static_cast<int>(world.replies.size());
+Index most_sent(const CallRecord& record) {
+  const auto n = static_cast<int>(record.replies.size());
   Index most = 0;
   for (int from = 0; from < n; ++from) {
     Index sent = 0;
-    for (int to = 0; to < n; ++to) sent += world.moved(from, to);
+    for (int to = 0; to < n; ++to) sent += record.moved(from, to);
     most = std::max(most, sent);
   }
   return most;
@@ -375,7 +376,7 @@ const Check kOnlyStates{
       constexpr Index kRows = 3, kRanks = 4, kState = 2 * 8;
       const auto sent = [&](Index cols) {
         const Dealt dealt = deal(random, kRows, std::vector<Index>(kRanks, cols));
-        return most_sent(run(trial, described(dealt), dealt).world);
+        return most_sent(run(trial, described(dealt), dealt).record);
       };
       const Index few = sent(2), many = sent(60), most = 2 * (kRanks - 1) * kRows * kState;
       trial.note({"bytes sent by the busiest of 4 ranks, 3 rows", static_cast<double>(few),
@@ -405,7 +406,7 @@ const Check kTogether{
       const auto phases = [&](Index rows) {
         const Dealt dealt = deal(random, rows, {2, 2, 2, 2});
         const Run result = run(trial, described(dealt), dealt, {.link = {.alpha = 1}});
-        return static_cast<int>(std::ranges::max(result.world.clocks));
+        return static_cast<int>(std::ranges::max(result.record.clocks));
       };
       const int one = phases(1), many = phases(20);
       trial.note({"phases, 4 ranks", static_cast<double>(one), 2.0, ""});

@@ -223,15 +223,15 @@ void require_bytes(Trial& trial, const Case& c) {
   const int exchanges = hops(c.problem);
   const RingRun run = run_ring(trial, c);
   const auto theory = ring_bytes(c.problem, exchanges, 1);
-  const std::optional<Wrong> other = other_bytes(run.world, theory);
+  const std::optional<Wrong> other = other_bytes(run.record, theory);
   const auto n = static_cast<std::size_t>(c.problem.world_size);
   const auto sent = [&](const std::vector<Index>& bytes) {
     Index sum = 0;
     for (std::size_t to = 0; to < n; ++to) sum += bytes[to];
     return static_cast<double>(sum);
   };
-  trial.note({"bytes sent by rank 0, " + c.name, sent(run.world.bytes), sent(theory), "B"});
-  if (!other || !other_bytes(run.world, ring_bytes(c.problem, exchanges, -1))) return;
+  trial.note({"bytes sent by rank 0, " + c.name, sent(run.record.bytes), sent(theory), "B"});
+  if (!other || !other_bytes(run.record, ring_bytes(c.problem, exchanges, -1))) return;
   throw other->labelled(c.name + ": ")
       .followed_by(" (exchanges of one KV block of float64: " + std::to_string(exchanges) + ")");
 }

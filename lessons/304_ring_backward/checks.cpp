@@ -32,7 +32,7 @@ Mask packed_mask(std::vector<Position> borders) {
   return mask;
 }
 
-void require_both(Trial& trial, const Case& c, Delivery delivery = {}) {
+void require_both(Trial& trial, const Case& c, DeliveryOptions delivery = {}) {
   for (const Schedule schedule : kBoth) require_right_backward(trial, c, schedule, delivery);
 }
 
@@ -234,7 +234,7 @@ const Check kRepeatable{
       for (const Schedule schedule : kBoth) {
         const Case c = make(trial, 3, causal_mask());
         const RingBackwardRun once = require_right_backward(trial, c, schedule);
-        if (run_ring_backward(trial, c, schedule).world.replies != once.world.replies)
+        if (run_ring_backward(trial, c, schedule).record.replies != once.record.replies)
           throw Wrong(sign::kValues, "other-bits",
                       "{}: a second call with the same arguments gives other gradients", once.c.name);
       }
@@ -272,13 +272,13 @@ void require_bytes(Trial& trial, const Case& c) {
   for (const Schedule schedule : kBoth) {
     const RingBackwardRun run = run_ring_backward(trial, c, schedule);
     const std::vector<Index> theory = ring_backward_bytes(c.problem, schedule);
-    const std::optional<Wrong> other = other_bytes(run.world, theory);
+    const std::optional<Wrong> other = other_bytes(run.record, theory);
     trial.note({"bytes sent by rank 0, " + run.c.name,
-                static_cast<double>(sent_by_rank_0(run.world.bytes, n)),
+                static_cast<double>(sent_by_rank_0(run.record.bytes, n)),
                 static_cast<double>(sent_by_rank_0(theory, n)), "B"});
     // With the own block first, either direction is as good as the other.
     if (!other || (schedule == Schedule::kForward &&
-                   !other_bytes(run.world, ring_backward_bytes(c.problem, schedule, -1))))
+                   !other_bytes(run.record, ring_backward_bytes(c.problem, schedule, -1))))
       continue;
     throw other->labelled(run.c.name + ": ")
         .followed_by(

@@ -11,6 +11,7 @@
 # Chapters are hundreds, and have their titles in lessons/chapters.json. Sets
 #   RINGCRAFT_ROAD      the folders of all lessons, by number
 #   RINGCRAFT_LESSONS   those that are here
+#   RINGCRAFT_KERNEL_LESSONS  of these, those whose exercise is a kernel
 #   RINGCRAFT_JUDGED    those that this build judges: kernels need ringcraft_kernels_checked
 
 # ringcraft_lesson(VARIABLE FOLDER KEY): what the lesson declares, a list for a list; empty if it declares nothing.
@@ -35,6 +36,7 @@ file(GLOB declarations CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lessons/*/lesson.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${declarations} ${PROJECT_SOURCE_DIR}/lessons/chapters.json)
 set(RINGCRAFT_ROAD "")
 set(RINGCRAFT_LESSONS "")
+set(RINGCRAFT_KERNEL_LESSONS "")
 set(RINGCRAFT_JUDGED "")
 foreach(declaration IN LISTS declarations)
   get_filename_component(folder ${declaration} DIRECTORY)
@@ -51,6 +53,9 @@ foreach(declaration IN LISTS declarations)
   ringcraft_lesson(source ${folder} source)
   if(source)
     list(APPEND RINGCRAFT_LESSONS ${folder})
+    if(source MATCHES "\\.cu$")
+      list(APPEND RINGCRAFT_KERNEL_LESSONS ${folder})
+    endif()
     if(NOT source MATCHES "\\.cu$" OR TARGET ringcraft_kernels_checked)
       list(APPEND RINGCRAFT_JUDGED ${folder})
     endif()

@@ -42,16 +42,15 @@ std::optional<std::string> wrong_schedule(const verify::PassCost& cost, const Pr
 }
 
 // How messages are delivered: at once, or late and out of order as the recipe's seed decides.
-enum class Delivery : std::uint8_t { kAtOnce, kBySeed };
+enum class Timing : std::uint8_t { kAtOnce, kBySeed };
 
 // What is wrong with a recipe under one schedule.
 std::optional<std::string> wrong(const Recipe& recipe, Schedule schedule, const verify::Inputs& inputs,
-                                 const verify::Oracle& want, Delivery delivery) {
+                                 const verify::Oracle& want, Timing timing) {
   const Problem problem = problem_of(recipe);
-  const verify::RanksOptions options{
-      .options = {.schedule = schedule},
-      .board = {.delivery_seed = delivery == Delivery::kBySeed ? recipe.seed : 0},
-      .trace = true};
+  const verify::RanksOptions options{.options = {.schedule = schedule},
+                                     .board = {.delivery_seed = timing == Timing::kBySeed ? recipe.seed : 0},
+                                     .trace = true};
   try {
     Measurement cost;
     const verify::Answer answer = verify::run_over_ranks(problem, inputs, options, &cost);
@@ -64,21 +63,20 @@ std::optional<std::string> wrong(const Recipe& recipe, Schedule schedule, const 
   }
 }
 
-std::optional<std::string> wrong(const Recipe& recipe, Schedule schedule, Delivery delivery) {
+std::optional<std::string> wrong(const Recipe& recipe, Schedule schedule, Timing timing) {
   const verify::Inputs inputs = verify::make_inputs(case_of(recipe), DType::kFloat64);
-  return wrong(recipe, schedule, inputs, verify::oracle(problem_of(recipe), inputs), delivery);
+  return wrong(recipe, schedule, inputs, verify::oracle(problem_of(recipe), inputs), timing);
 }
 
 // Shrinks a failure and says how to see it again. What fails only under late delivery is left to this test,
 // since `attend` delivers at once.
 void tell(const Recipe& recipe, Schedule schedule, std::uint64_t seed_of_all) {
-  const Delivery delivery =
-      wrong(recipe, schedule, Delivery::kAtOnce) ? Delivery::kAtOnce : Delivery::kBySeed;
-  const Recipe small = shrunk(recipe, [&](const Recipe& r) { return wrong(r, schedule, delivery); });
-  const std::string text = report(small, wrong(small, schedule, delivery).value_or("(it fails now and then)"),
+  const Timing timing = wrong(recipe, schedule, Timing::kAtOnce) ? Timing::kAtOnce : Timing::kBySeed;
+  const Recipe small = shrunk(recipe, [&](const Recipe& r) { return wrong(r, schedule, timing); });
+  const std::string text = report(small, wrong(small, schedule, timing).value_or("(it fails now and then)"),
                                   reproduction(small, schedule, "failing"));
   std::printf("%s", text.c_str());  // Catch2 would break the commands into lines
-  if (delivery == Delivery::kBySeed)
+  if (timing == Timing::kBySeed)
     std::printf(
         "it fails only when messages come late: RINGCRAFT_SEED=%llu ./ringcraft test random_problems\n",
         static_cast<unsigned long long>(seed_of_all));
@@ -98,8 +96,8 @@ TEST_CASE("random problems are computed exactly, and by right schedules") {
     const verify::Inputs inputs = verify::make_inputs(case_of(recipe), DType::kFloat64);
     const verify::Oracle want = verify::oracle(problem_of(recipe), inputs);
     for (const Schedule schedule : {Schedule::kForward, Schedule::kReversed}) {
-      const Delivery delivery = i % 4 == 0 ? Delivery::kAtOnce : Delivery::kBySeed;
-      if (!wrong(recipe, schedule, inputs, want, delivery)) continue;
+      const Timing timing = i % 4 == 0 ? Timing::kAtOnce : Timing::kBySeed;
+      if (!wrong(recipe, schedule, inputs, want, timing)) continue;
       tell(recipe, schedule, seed);
       FAIL("problem " << i << " fails; what to type stands above");
     }

@@ -46,7 +46,7 @@ void poison(std::vector<float>& lse, std::vector<float>& delta, const KeyRanges&
 
 }  // namespace
 
-GradientHead::GradientHead(const Head& head)
+GradientHead::GradientHead(const HeadCase& head)
     : name_(head.name),
       problem_(with_float_scale(head.problem)),
       ranges_(head.ranges),

@@ -22,7 +22,7 @@ using GradientCall = std::function<KernelRun(const GradientStep&)>;
 class GradientHead {
  public:
   /// The gradients begin as 0.
-  explicit GradientHead(const Head& head);
+  explicit GradientHead(const HeadCase& head);
 
   /// Runs a step with the keys [first, last) of a single head, or with all keys of all heads. Throws Wrong if
   /// the launch ends with a finding (sign::kFinding), or if what a kernel may only read has changed.

@@ -89,11 +89,11 @@ void require_comparison(const std::string& label, const verify::Comparison& comp
       .knowing(facts_of(*comparison.first));
 }
 
-Head make_head(const verify::BlockCase& block) {
+HeadCase make_head(const verify::BlockCase& block) {
   return {block.name, block.problem, block.ranges, verify::make_inputs(block, DType::kFloat64)};
 }
 
-Head make_head(const Trial& trial, const HeadShape& s, const Mask& mask, verify::Data data) {
+HeadCase make_head(const Trial& trial, const HeadShape& s, const Mask& mask, verify::Data data) {
   std::ostringstream name;
   if (s.heads != 1) name << s.heads << " heads on " << s.kv_heads << ", ";
   if (s.batch != 1) name << "batch " << s.batch << ", ";
@@ -126,7 +126,7 @@ std::vector<double> plain_delta(Matrix<const double> out, Matrix<const double> d
   return delta;
 }
 
-void require_head(const std::string& label, const Head& head, const verify::Answer& got,
+void require_head(const std::string& label, const HeadCase& head, const verify::Answer& got,
                   const std::vector<std::string_view>& only) {
   const verify::Oracle want = verify::oracle(head.problem, head.in);
   verify::Answer looked_at = verify::clone(want.value);
@@ -137,7 +137,7 @@ void require_head(const std::string& label, const Head& head, const verify::Answ
   require_comparison(label, verify::compare_exact(looked_at, want), want, only);
 }
 
-std::vector<Piece> pieces_of(const Head& whole, Position window) {
+std::vector<Piece> pieces_of(const HeadCase& whole, Position window) {
   std::vector<Piece> pieces;
   const Index seqlen = whole.rows();
   for (Index first = 0; first < seqlen; first += kPieceRows) {

@@ -22,7 +22,7 @@ struct HeadShape {
 };
 
 /// Inputs of attention, float64. The views are those of a single head.
-struct Head {
+struct HeadCase {
   std::string name;  ///< "7 queries, 9 keys, head_dim 5, causal, normal"
   verify::BlockProblem problem;
   KeyRanges ranges;
@@ -38,10 +38,10 @@ struct Head {
 };
 
 /// The inputs of a single block.
-Head make_head(const verify::BlockCase& block);
+HeadCase make_head(const verify::BlockCase& block);
 /// Random numbers of this kind, decided by the trial's seed.
-Head make_head(const Trial& trial, const HeadShape& shape, const Mask& mask,
-               verify::Data data = verify::Data::kNormal);
+HeadCase make_head(const Trial& trial, const HeadShape& shape, const Mask& mask,
+                   verify::Data data = verify::Data::kNormal);
 
 /// The ranges of the keys [first, last) alone, counted from `first`.
 KeyRanges part_of(const KeyRanges& ranges, Index first, Index last);
@@ -56,20 +56,20 @@ void require_comparison(const std::string& label, const verify::Comparison& comp
 
 /// Throws Wrong with `label` in front unless `got` is the oracle's answer. `only` names the
 /// tensors that are looked at; none: all that the oracle has.
-void require_head(const std::string& label, const Head& head, const verify::Answer& got,
+void require_head(const std::string& label, const HeadCase& head, const verify::Answer& got,
                   const std::vector<std::string_view>& only = {});
 
 /// A stretch of rows and keys [first, last) of a long head under a sliding window, with as many neighbours
 /// around it as the window reaches: within the stretch every tensor is what it is in the whole.
 struct Piece {
-  Head head;                     ///< the stretch and its neighbours
+  HeadCase head;                 ///< the stretch and its neighbours
   verify::Oracle want;           ///< of this head
   Index first, last;             ///< the stretch, counted in the whole
   Index first_query, first_key;  ///< where the queries and the keys of `head` begin, counted in the whole
 };
 
 /// Cuts a head of equally many rows and keys with window_mask(window) into pieces.
-std::vector<Piece> pieces_of(const Head& whole, Position window);
+std::vector<Piece> pieces_of(const HeadCase& whole, Position window);
 
 /// require_head for a whole that was cut, piece by piece. `got` has the whole's extents.
 void require_pieces(const std::string& label, const std::vector<Piece>& pieces, const verify::Answer& got,

@@ -58,13 +58,13 @@ double share_of(const KernelHead& head, double scale) {
 
 }  // namespace
 
-Index score_matrix(const Head& head) {
+Index score_matrix(const HeadCase& head) {
   return head.problem.batch * head.problem.heads * head.rows() * (head.keys() + 1);
 }
 
-Index no_workspace(const Head&) { return 0; }
+Index no_workspace(const HeadCase&) { return 0; }
 
-KernelHead kernel_head(const KernelRung& rung, const Head& head) {
+KernelHead kernel_head(const KernelRung& rung, const HeadCase& head) {
   return {head, rung.workspace(head), rung.dtype};
 }
 
@@ -83,7 +83,7 @@ void require_shapes(const Trial& trial, const KernelRung& rung, const std::vecto
 void require_scales(const Trial& trial, const KernelRung& rung) {
   RoundingRule rule(verify::tensor_core_rounding(rung.dtype));
   for (const double scale : {0.0, -0.7, 1.0}) {
-    Head head = make_head(trial, {6, 8, 4}, full_mask());
+    HeadCase head = make_head(trial, {6, 8, 4}, full_mask());
     head.problem.softmax_scale = scale;
     head.name += ", softmax_scale " + std::to_string(scale);
     require_step(rung, kernel_head(rung, head), rule);
@@ -143,7 +143,7 @@ void require_heads(const Trial& trial, const KernelRung& rung) {
 
 void require_state(const Trial& trial, const KernelRung& rung, Index factor) {
   RoundingRule rule(verify::tensor_core_rounding(rung.dtype));
-  const auto in_order = [&](const Head& whole, const std::string& label,
+  const auto in_order = [&](const HeadCase& whole, const std::string& label,
                             const std::vector<std::pair<Index, Index>>& parts) {
     KernelHead head = kernel_head(rung, whole);
     head.rename(head.name() + ", " + label);
@@ -151,7 +151,7 @@ void require_state(const Trial& trial, const KernelRung& rung, Index factor) {
     head.require_attention(rule);
   };
   for (const Data data : {Data::kPeaked, Data::kHuge}) {  // of the latter the maximum falls by thousands
-    const Head whole =
+    const HeadCase whole =
         make_head(trial, {10 * factor, 14 * factor, 4, 2 * factor, 0}, window_mask(9 * factor), data);
     in_order(whole, "the first half of the keys, then the second", {{0, 7}, {7, 14}});
     in_order(whole, "the second half of the keys, then the first", {{7, 14}, {0, 7}});

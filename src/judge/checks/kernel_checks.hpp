@@ -12,18 +12,18 @@ namespace ringcraft::judge {
 /// A rung under check.
 struct KernelRung {
   KernelCall call;
-  std::function<Index(const Head&)> workspace;  ///< numbers that it needs for this head, or heads
-  DType dtype = DType::kFloat32;                ///< of q, k and v
+  std::function<Index(const HeadCase&)> workspace;  ///< numbers that it needs for this head, or heads
+  DType dtype = DType::kFloat32;                    ///< of q, k and v
 };
 
 /// How many numbers the score matrix of rungs 01 and 02 takes, with a factor per row.
-Index score_matrix(const Head& head);
+Index score_matrix(const HeadCase& head);
 
 /// For a rung that needs no workspace: 0.
-Index no_workspace(const Head& head);
+Index no_workspace(const HeadCase& head);
 
 /// A head with what the rung needs.
-KernelHead kernel_head(const KernelRung& rung, const Head& head);
+KernelHead kernel_head(const KernelRung& rung, const HeadCase& head);
 /// The same with random numbers, decided by the trial's seed.
 KernelHead kernel_head(const Trial& trial, const KernelRung& rung, const HeadShape& shape, const Mask& mask,
                        verify::Data data = verify::Data::kNormal);

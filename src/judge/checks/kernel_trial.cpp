@@ -54,7 +54,7 @@ void require_only_weights_rounded(const std::string& name, const verify::BlockPr
 
 }  // namespace
 
-KernelHead::KernelHead(const Head& head, Index workspace, DType dtype)
+KernelHead::KernelHead(const HeadCase& head, Index workspace, DType dtype)
     : name_(head.name), dtype_(dtype), problem_(head.problem), ranges_(head.ranges) {
   verify::Inputs forward{head.in.q.clone(), head.in.k.clone(), head.in.v.clone(), Buffer()};
   in_ = verify::converted(verify::converted(forward, dtype), DType::kFloat32);

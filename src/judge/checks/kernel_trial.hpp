@@ -31,7 +31,7 @@ class KernelHead {
  public:
   /// The state begins as the identity; the workspace has room for `workspace` numbers, all NaN. q, k and v
   /// are rounded to `dtype`, the rung's number type.
-  KernelHead(const Head& head, Index workspace, DType dtype = DType::kFloat32);
+  KernelHead(const HeadCase& head, Index workspace, DType dtype = DType::kFloat32);
 
   /// Runs a step with the keys [first, last) of a single head, or with all keys of all heads. Throws Wrong if
   /// the launch ends with a finding (sign::kFinding), or if what a kernel may only read has changed.

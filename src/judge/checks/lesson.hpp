@@ -43,7 +43,7 @@ class Trial {
 
   /// Calls a distributed exercise with one request per rank (E::request).
   template <class E>
-  World call_world(const std::vector<Bytes>& requests, Delivery delivery = {}) {
+  CallRecord call_ranks(const std::vector<Bytes>& requests, DeliveryOptions delivery = {}) {
     ++calls_;
     return team_.call(E::kName, requests, delivery);
   }
@@ -77,8 +77,8 @@ class Trial {
  private:
   template <class E, class... A>
   static auto call_on(Workers& team, A&&... arguments) {
-    const World world = team.call(E::kName, {E::request(arguments...)}, {});
-    return read([&] { return E::answer(world.replies[0], arguments...); });
+    const CallRecord record = team.call(E::kName, {E::request(arguments...)}, {});
+    return read([&] { return E::answer(record.replies[0], arguments...); });
   }
 
   Workers& team_;

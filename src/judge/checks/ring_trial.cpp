@@ -39,7 +39,7 @@ Index block_bytes(const Problem& problem, int rank) {
 
 }  // namespace
 
-RingRun run_ring(Trial& trial, const verify::Case& c, Delivery delivery) {
+RingRun run_ring(Trial& trial, const verify::Case& c, DeliveryOptions delivery) {
   const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat64);
   const Sharding sharding = c.problem.sharding();
   std::vector<Bytes> requests;
@@ -48,8 +48,8 @@ RingRun run_ring(Trial& trial, const verify::Case& c, Delivery delivery) {
         RingForward::request(c.problem, scatter(inputs.q, sharding, rank), kv_of(inputs, sharding, rank)));
   RingRun run;
   with_label(c.name + ": ", [&] {
-    run.world = trial.call_world<RingForward>(requests, delivery);
-    for (const Bytes& reply : run.world.replies)
+    run.record = trial.call_ranks<RingForward>(requests, delivery);
+    for (const Bytes& reply : run.record.replies)
       run.answers.push_back(
           Trial::read([&] { return RingForward::answer(reply, c.problem, Buffer(), KvBlock()); }));
   });
@@ -76,7 +76,7 @@ void require_right(const verify::Case& c, const RingRun& run) {
                "; a receive buffer that is read before its wait is full of NaN");
 }
 
-RingRun require_right_ring(Trial& trial, const verify::Case& c, Delivery delivery) {
+RingRun require_right_ring(Trial& trial, const verify::Case& c, DeliveryOptions delivery) {
   RingRun run = run_ring(trial, c, delivery);
   require_right(c, run);
   return run;
@@ -94,7 +94,8 @@ std::vector<Index> ring_bytes(const Problem& problem, int steps, int direction) 
 
 // ---- backward
 
-RingBackwardRun run_ring_backward(Trial& trial, const verify::Case& c, Schedule schedule, Delivery delivery) {
+RingBackwardRun run_ring_backward(Trial& trial, const verify::Case& c, Schedule schedule,
+                                  DeliveryOptions delivery) {
   const Problem& p = c.problem;
   const Sharding sharding = p.sharding();
   const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat64);
@@ -110,8 +111,8 @@ RingBackwardRun run_ring_backward(Trial& trial, const verify::Case& c, Schedule 
                                              output, scatter(inputs.dout, sharding, rank)));
   }
   with_label(run.c.name + ": ", [&] {
-    run.world = trial.call_world<RingBackward>(requests, delivery);
-    for (const Bytes& reply : run.world.replies)
+    run.record = trial.call_ranks<RingBackward>(requests, delivery);
+    for (const Bytes& reply : run.record.replies)
       run.answers.push_back(Trial::read(
           [&] { return RingBackward::answer(reply, p, schedule, Buffer(), KvBlock(), Output(), Buffer()); }));
   });
@@ -138,7 +139,7 @@ void require_right(const RingBackwardRun& run) {
 }
 
 RingBackwardRun require_right_backward(Trial& trial, const verify::Case& c, Schedule schedule,
-                                       Delivery delivery) {
+                                       DeliveryOptions delivery) {
   RingBackwardRun run = run_ring_backward(trial, c, schedule, delivery);
   require_right(run);
   return run;
@@ -164,11 +165,11 @@ std::vector<Index> ring_backward_bytes(const Problem& problem, Schedule schedule
 
 // ---- what moved
 
-std::optional<Wrong> other_bytes(const World& world, const std::vector<Index>& theory) {
-  const int n = static_cast<int>(world.replies.size());
+std::optional<Wrong> other_bytes(const CallRecord& record, const std::vector<Index>& theory) {
+  const int n = static_cast<int>(record.replies.size());
   for (int from = 0; from < n; ++from)
     for (int to = 0; to < n; ++to) {
-      const Index got = world.moved(from, to), want = theory[static_cast<std::size_t>(from * n + to)];
+      const Index got = record.moved(from, to), want = theory[static_cast<std::size_t>(from * n + to)];
       if (got != want)
         return Wrong(sign::kCounts, "bytes", "rank {} sends {} bytes to rank {}, and theory says {}", from,
                      got, to, want);

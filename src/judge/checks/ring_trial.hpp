@@ -17,18 +17,18 @@ namespace ringcraft::judge {
 /// What a ring of workers answered.
 struct RingRun {
   std::vector<Answer<RingOutput>> answers;  ///< per rank
-  World world;                              ///< what moved, measured by the judge
+  CallRecord record;                        ///< what moved, measured by the judge
 };
 
 /// Runs one case, float64, on one worker per rank. Whatever goes wrong on the way is thrown with the case's
 /// name in front.
-RingRun run_ring(Trial& trial, const verify::Case& c, Delivery delivery = {});
+RingRun run_ring(Trial& trial, const verify::Case& c, DeliveryOptions delivery = {});
 
 /// Throws Wrong unless out and lse have the right extents and, in exact mode, the oracle's values.
 void require_right(const verify::Case& c, const RingRun& run);
 
 /// run_ring and require_right.
-RingRun require_right_ring(Trial& trial, const verify::Case& c, Delivery delivery = {});
+RingRun require_right_ring(Trial& trial, const verify::Case& c, DeliveryOptions delivery = {});
 
 /// Bytes that each link carries when KV blocks walk `steps` ranks on, to the next rank (direction 1) or to
 /// the previous one (-1): bytes[from * N + to]. A block is rows x kv_heads x head_dim x batch x 2 x 8 bytes.
@@ -42,21 +42,21 @@ struct RingBackwardRun {
   Schedule schedule;
   verify::Oracle want;                         ///< its out and lse were given to the workers
   std::vector<Answer<RingGradients>> answers;  ///< per rank
-  World world;                                 ///< what moved, measured by the judge
+  CallRecord record;                           ///< what moved, measured by the judge
 };
 
 /// Runs the backward pass of one case, float64, on one worker per rank. Saved are the oracle's out and lse,
 /// and the block that the schedule starts with. Whatever goes wrong on the way is thrown with the case's name
 /// in front.
 RingBackwardRun run_ring_backward(Trial& trial, const verify::Case& c, Schedule schedule,
-                                  Delivery delivery = {});
+                                  DeliveryOptions delivery = {});
 
 /// Throws Wrong unless dq, dk and dv have the right extents and, in exact mode, the oracle's values.
 void require_right(const RingBackwardRun& run);
 
 /// run_ring_backward and require_right.
 RingBackwardRun require_right_backward(Trial& trial, const verify::Case& c, Schedule schedule,
-                                       Delivery delivery = {});
+                                       DeliveryOptions delivery = {});
 
 /// Bytes that each link carries in the backward pass: every block and the sum of its gradients walk hops(p)
 /// ranks on (kForward) or back (kReversed); the sums of kForward then go straight to their owner. With
@@ -64,6 +64,6 @@ RingBackwardRun require_right_backward(Trial& trial, const verify::Case& c, Sche
 std::vector<Index> ring_backward_bytes(const Problem& problem, Schedule schedule, int direction = 1);
 
 /// The first link that carried other bytes than theory says (sign::kCounts), if there is one.
-std::optional<Wrong> other_bytes(const World& world, const std::vector<Index>& theory);
+std::optional<Wrong> other_bytes(const CallRecord& record, const std::vector<Index>& theory);
 
 }  // namespace ringcraft::judge

@@ -56,10 +56,11 @@ class LocalCommunicator final : public HeldCommunicator {
 
 }  // namespace
 
-World ThreadTeam::call(const std::string& exercise, const std::vector<Bytes>& requests, Delivery delivery) {
+CallRecord ThreadTeam::call(const std::string& exercise, const std::vector<Bytes>& requests,
+                            DeliveryOptions delivery) {
   const std::string where = " in call " + std::to_string(++calls_) + " of " + exercise;
   const std::size_t size = requests.size();
-  World world{std::vector<Bytes>(size), std::vector<Index>(size * size), {}, std::vector<int>(size)};
+  CallRecord record{std::vector<Bytes>(size), std::vector<Index>(size * size), {}, std::vector<int>(size)};
   const auto threw = [&](int rank, const std::string& what, Thrown thrown = Thrown::kOther) {
     return Misbehaviour(
         kind_of(thrown), "exception",
@@ -67,10 +68,10 @@ World ThreadTeam::call(const std::string& exercise, const std::vector<Bytes>& re
   };
   const auto body = [&](ThreadCommunicator& inner) {
     const auto rank = static_cast<std::size_t>(inner.rank());
-    LocalCommunicator comm(inner, delivery.sending, std::span(world.bytes).subspan(rank * size, size),
-                           world.under_way[rank]);
+    LocalCommunicator comm(inner, delivery.sending, std::span(record.bytes).subspan(rank * size, size),
+                           record.under_way[rank]);
     try {
-      ringcraft_serve(exercise.c_str(), requests[rank], comm, world.replies[rank]);
+      ringcraft_serve(exercise.c_str(), requests[rank], comm, record.replies[rank]);
       comm.flush();
     } catch (const Switchboard::Failed&) {
       throw;
@@ -81,7 +82,7 @@ World ThreadTeam::call(const std::string& exercise, const std::vector<Bytes>& re
     }
   };
   try {
-    world.clocks =
+    record.clocks =
         run_ranks(static_cast<int>(size), body, {.delivery_seed = delivery.seed, .link = delivery.link})
             .clock;
   } catch (const Switchboard::Failed& report) {
@@ -89,7 +90,7 @@ World ThreadTeam::call(const std::string& exercise, const std::vector<Bytes>& re
   } catch (const Error& report) {  // the communicator refuses a message
     throw Misbehaviour(Misbehaviour::Kind::kMessages, "refused", report.what());
   }
-  return world;
+  return record;
 }
 
 }  // namespace ringcraft::judge

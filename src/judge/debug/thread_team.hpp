@@ -12,7 +12,8 @@ namespace ringcraft::judge {
 class ThreadTeam final : public Workers {
  public:
   void begin_check(const Asked&) override { calls_ = 0; }
-  World call(const std::string& exercise, const std::vector<Bytes>& requests, Delivery delivery) override;
+  CallRecord call(const std::string& exercise, const std::vector<Bytes>& requests,
+                  DeliveryOptions delivery) override;
   /// Nothing: what is printed goes where the program prints.
   std::string printed() override { return {}; }
   void end() override {}

@@ -39,22 +39,22 @@ bool Round::all_answered() const {
   return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.reply.has_value(); });
 }
 
-World Round::run(std::chrono::milliseconds limit) {
+CallRecord Round::run(std::chrono::milliseconds limit) {
   const auto deadline = process::Clock::now() + limit;
   while (!all_answered()) {
     if (process::Clock::now() >= deadline) too_late(limit);
     wait_for_something(deadline);
     for (int rank = 0; rank < size(); ++rank) serve(rank);
   }
-  World world;
+  CallRecord record;
   for (int rank = 0; rank < size(); ++rank) {
-    world.replies.push_back(std::move(*at(rank).reply));
-    world.clocks.push_back(board_.clock(rank));
-    world.under_way.push_back(at(rank).most_under_way);
+    record.replies.push_back(std::move(*at(rank).reply));
+    record.clocks.push_back(board_.clock(rank));
+    record.under_way.push_back(at(rank).most_under_way);
   }
   for (int from = 0; from < size(); ++from)
-    for (int to = 0; to < size(); ++to) world.bytes.push_back(board_.delivered(from, to));
-  return world;
+    for (int to = 0; to < size(); ++to) record.bytes.push_back(board_.delivered(from, to));
+  return record;
 }
 
 void Round::wait_for_something(process::Clock::time_point deadline) {
@@ -73,8 +73,10 @@ void Round::serve(int rank) {
   Member& m = member(rank);
   m.child.read_output();
   if (m.child.flooded())
-    misbehaved(Kind::kNonsense, "prints", rank, "printed more than " + std::to_string(kWorkerOutput >> 10) + " KB");
-  if (m.child.crowded()) misbehaved(Kind::kNonsense, "threads", rank, "started more threads than any exercise needs");
+    misbehaved(Kind::kNonsense, "prints", rank,
+               "printed more than " + std::to_string(kWorkerOutput >> 10) + " KB");
+  if (m.child.crowded())
+    misbehaved(Kind::kNonsense, "threads", rank, "started more threads than any exercise needs");
   if (at(rank).reply) return;
   m.connection.write_some();
   const bool connected = m.connection.read_some();

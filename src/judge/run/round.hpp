@@ -33,14 +33,14 @@ struct Member {
 class Round {
  public:
   /// One member per rank; `call` is "call 3 of merge", for sentences.
-  Round(std::span<const std::unique_ptr<Member>> members, std::string call, Delivery delivery)
+  Round(std::span<const std::unique_ptr<Member>> members, std::string call, DeliveryOptions delivery)
       : members_(members),
         call_(std::move(call)),
         board_(static_cast<int>(members.size()), {.delivery_seed = delivery.seed, .link = delivery.link}),
         ranks_(members.size()) {}
 
   /// Returns when every rank has answered. Throws Misbehaviour otherwise, at the latest after this time.
-  World run(std::chrono::milliseconds limit);
+  CallRecord run(std::chrono::milliseconds limit);
 
  private:
   struct Posted {  // operations of a rank; their bytes live here

@@ -73,7 +73,8 @@ std::filesystem::path Team::program_of_next() const {
   return copy;
 }
 
-World Team::call(const std::string& exercise, const std::vector<Bytes>& requests, Delivery delivery) {
+CallRecord Team::call(const std::string& exercise, const std::vector<Bytes>& requests,
+                      DeliveryOptions delivery) {
   ++calls_;
   while (members_.size() < requests.size())
     members_.push_back(std::make_unique<Member>(program_of_next(), asked_, sees_itself_, threads_));
@@ -95,9 +96,9 @@ World Team::call(const std::string& exercise, const std::vector<Bytes>& requests
                            " s all together");
   const auto begun = process::Clock::now();
   try {
-    World world = Round(members, name, delivery).run(per_call_);
+    CallRecord record = Round(members, name, delivery).run(per_call_);
     spent_ += process::Clock::now() - begun;
-    return world;
+    return record;
   } catch (const Misbehaviour&) {
     end();
     throw;

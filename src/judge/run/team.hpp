@@ -23,13 +23,13 @@ namespace ringcraft::judge {
 class Misbehaviour : public std::runtime_error {
  public:
   enum class Kind : std::uint8_t {
-    kEnded,     ///< it crashed, called exit, was killed by a limit
-    kSilent,    ///< it did not come back in time
-    kMessages,  ///< deadlock, lengths that disagree, a rank that ended while another waits for it
-    kThrew,     ///< it threw an exception
-    kMemory,    ///< it threw one for want of memory
+    kEnded,      ///< it crashed, called exit, was killed by a limit
+    kSilent,     ///< it did not come back in time
+    kMessages,   ///< deadlock, lengths that disagree, a rank that ended while another waits for it
+    kThrew,      ///< it threw an exception
+    kMemory,     ///< it threw one for want of memory
     kUnwritten,  ///< it threw what a skeleton throws: its body is not written yet
-    kNonsense,  ///< it broke the protocol, or flooded a channel
+    kNonsense,   ///< it broke the protocol, or flooded a channel
   };
 
   /// `code` names it among those of its kind, "deadlock", and stays when the wording changes.
@@ -46,17 +46,18 @@ class Misbehaviour : public std::runtime_error {
 };
 
 /// How the messages of a call are delivered. A right program cannot tell.
-struct Delivery {
+struct DeliveryOptions {
   std::uint64_t seed = 0;               ///< of the Switchboard; 0: at once and in order
   Sending sending = Sending::kAtStart;  ///< when the bytes of a send leave
   LinkCost link = {};                   ///< what a message costs in virtual time
 };
 
 /// What a call left behind.
-struct World {
+struct CallRecord {
   std::vector<Bytes> replies;  ///< per rank
   std::vector<Index> bytes;    ///< moved from rank i to rank j: bytes[i * N + j]
-  std::vector<double> clocks;  ///< virtual seconds of each rank: only messages cost, as Delivery::link says
+  std::vector<double>
+      clocks;  ///< virtual seconds of each rank: only messages cost, as DeliveryOptions::link says
   std::vector<int> under_way;  ///< messages that each rank had started and not waited for, at most
 
   /// Bytes moved from one rank to another.
@@ -82,7 +83,8 @@ class Workers {
   /// A check begins: its calls count from 1, and what was printed before is forgotten.
   virtual void begin_check(const Asked& asked) = 0;
   /// Calls an exercise once on requests.size() ranks. Throws Misbehaviour if any rank does not answer.
-  virtual World call(const std::string& exercise, const std::vector<Bytes>& requests, Delivery delivery) = 0;
+  virtual CallRecord call(const std::string& exercise, const std::vector<Bytes>& requests,
+                          DeliveryOptions delivery) = 0;
   /// What was printed since begin_check, cleaned of control characters, as far as it was kept.
   virtual std::string printed() = 0;
   /// Ends all workers that are processes; the next call starts others.
@@ -113,7 +115,8 @@ class Team final : public Workers {
   /// Ends the workers if the check asks for others.
   void begin_check(const Asked& asked) override;
   /// After a Misbehaviour all workers are ended.
-  World call(const std::string& exercise, const std::vector<Bytes>& requests, Delivery delivery) override;
+  CallRecord call(const std::string& exercise, const std::vector<Bytes>& requests,
+                  DeliveryOptions delivery) override;
   std::string printed() override;
   void end() override;
 

@@ -22,9 +22,9 @@ std::string steps_of(const std::vector<int>& steps) {
                                 : std::to_string(steps.back()));
 }
 
-class Judgement {
+class ScheduleProver {
  public:
-  Judgement(const Trace& trace, const Problem& problem, const ScheduleGoal& goal, ScheduleProof& proof)
+  ScheduleProver(const Trace& trace, const Problem& problem, const ScheduleGoal& goal, ScheduleProof& proof)
       : trace_(trace), problem_(problem), goal_(goal), proof_(proof) {}
 
   void run() {
@@ -208,7 +208,7 @@ bool ScheduleProof::broken(ScheduleClaim claim) const {
 ScheduleProof prove_schedule(const Trace& trace, const Problem& problem, const ScheduleGoal& goal,
                              const ScheduleNotes& notes) {
   ScheduleProof proof{replay(trace, problem, notes), {}};
-  Judgement(trace, problem, goal, proof).run();
+  ScheduleProver(trace, problem, goal, proof).run();
   return proof;
 }
 

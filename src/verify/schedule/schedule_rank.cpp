@@ -14,7 +14,7 @@ constexpr std::uintptr_t kNowhere = 1u << 20, kFirstAddress = 1u << 30, kApart =
 
 }  // namespace
 
-RankWriter::RankWriter(const Problem& problem, const Head& head, int rank, RankTrace& trace,
+RankWriter::RankWriter(const Problem& problem, const ScheduleHeader& head, int rank, RankTrace& trace,
                        std::vector<ScheduleNote>& notes)
     : problem_(problem), head_(head), rank_(rank), trace_(trace), notes_(notes), hops_(hops(problem)) {
   const int n = problem.world_size, first = head.reversed ? (rank + n - hops_) % n : rank;

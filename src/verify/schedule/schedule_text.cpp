@@ -67,7 +67,7 @@ class Parser {
   }
 
   Place place_;
-  Head head_;
+  ScheduleHeader head_;
   std::optional<WrittenSchedule> result_;
   std::vector<RankWriter> ranks_;
   int step_ = -1;

@@ -2,7 +2,7 @@
 /// @file
 /// The parts of the parser of schedules, shared by its source files; not for users of the harness.
 ///   schedule_text.cpp   the lines of a text
-///   schedule_head.cpp   what stands before the first step: the problem
+///   schedule_header.cpp   what stands before the first step: the problem
 ///   schedule_rank.cpp   what one rank does: names of blocks become addresses of made-up memory
 
 #include <map>
@@ -31,7 +31,7 @@ struct Place {
 };
 
 /// What stands before the first step.
-struct Head {
+struct ScheduleHeader {
   std::optional<Index> ranks, tokens;
   Layout layout = Layout::kContiguous;
   Mask mask;
@@ -55,7 +55,7 @@ struct Head {
 class RankWriter {
  public:
   /// Begins with the block that the rank holds first.
-  RankWriter(const Problem& problem, const Head& head, int rank, RankTrace& trace,
+  RankWriter(const Problem& problem, const ScheduleHeader& head, int rank, RankTrace& trace,
              std::vector<ScheduleNote>& notes);
   /// The operations of one line.
   void line(const Place& place, int step, const std::string& operations);
@@ -82,7 +82,7 @@ class RankWriter {
   Index held() const;
 
   const Problem& problem_;
-  const Head& head_;
+  const ScheduleHeader& head_;
   int rank_;
   RankTrace& trace_;
   std::vector<ScheduleNote>& notes_;

@@ -53,7 +53,7 @@ Index Place::number(const std::string& word, Index low, Index high, const std::s
   return value;
 }
 
-void Head::read(const Place& place, const Words& words) {
+void ScheduleHeader::read(const Place& place, const Words& words) {
   const std::string& key = words[0];
   const std::string value = second(words);
   std::size_t most = 2;  // words of this line
@@ -82,7 +82,7 @@ void Head::read(const Place& place, const Words& words) {
   if (words.size() > most) place.refuse("the end of the line", words[most]);
 }
 
-void Head::read_mask(const Place& place, const Words& words) {
+void ScheduleHeader::read_mask(const Place& place, const Words& words) {
   const std::string kind = second(words);
   const std::vector<Position> packed = std::move(mask.cu_seqlens);
   if (kind == "window") {
@@ -95,14 +95,14 @@ void Head::read_mask(const Place& place, const Words& words) {
   mask.cu_seqlens = packed;
 }
 
-void Head::read_pass(const Place& place, const Words& words) {
+void ScheduleHeader::read_pass(const Place& place, const Words& words) {
   const std::string pass = second(words), way = third(words);
   if (pass != "forward" && pass != "backward") place.refuse("forward, backward or backward reversed", pass);
   backward = pass == "backward";
   reversed = backward && way == "reversed";
 }
 
-Problem Head::problem(const Place& place) const {
+Problem ScheduleHeader::problem(const Place& place) const {
   if (!ranks) place.refuse("'ranks N' first", "step");
   try {
     return make_problem({.seqlen = tokens.value_or(*ranks), .head_dim = 1}, mask, layout,
@@ -112,7 +112,7 @@ Problem Head::problem(const Place& place) const {
   }
 }
 
-ScheduleGoal Head::goal() const {
+ScheduleGoal ScheduleHeader::goal() const {
   ScheduleGoal goal{.forward = !backward, .backward = backward, .costs = {}};
   if (costs)
     goal.costs = {.pass = backward ? Pass::kBackward : Pass::kForward,
