@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// The corpus: submissions, most of them as edits of the library's file (edit.hpp), and what each of them says about
-/// itself in its first lines. A wrong one
-/// names its mistake, the checks that must fail, and a question that leads on:
+/// The corpus: submissions, most of them as edits of the library's file (edit.hpp), and what each of them
+/// says about itself in its first lines. A wrong one names its mistake, the checks that must fail, and a
+/// question that leads on:
 ///   // RF4: the block in hand at step t is taken for that of rank + t.
 ///   // Fails: causal "n=3 contiguous causal", layouts
 ///   // Hint: At step t, whose keys are in your hands?
@@ -51,15 +51,15 @@ std::vector<WrongFile> attacks_of(const LessonInfo& lesson);
 /// The same for tests/misconceptions/equivalent/NNN_name.
 std::vector<RightFile> equivalents_of(const LessonInfo& lesson);
 
-/// How many of these files a run looks at: at most `most`, and the count is printed; under sanitizers, which
-/// make a verdict ten times as slow and judge nothing else than the library around the student's file, at most
-/// six. A long run: all.
-std::size_t looked_at_count(std::size_t all, std::size_t most);
+/// How many of these files a run looks at, which is printed unless it is all of them: a third, at most eight;
+/// under sanitizers, which make a verdict ten times as slow and judge nothing else than the library around
+/// the student's file, at most four. A long run: all.
+std::size_t looked_at_count(std::size_t all);
 
 /// looked_at_count of these, spread evenly.
 template <class File>
-std::vector<File> looked_at(const std::vector<File>& all, std::size_t most) {
-  const std::size_t count = looked_at_count(all.size(), most);
+std::vector<File> looked_at(const std::vector<File>& all) {
+  const std::size_t count = looked_at_count(all.size());
   std::vector<File> some;
   for (std::size_t i = 0; i < count; ++i) some.push_back(all[i * all.size() / count]);
   return some;
