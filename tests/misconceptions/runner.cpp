@@ -1,8 +1,7 @@
 // Judges the corpus. Exits 0 if every claim of every file holds; prints what does not.
-//   misconceptions LESSON            wrong files (every third, at most eight; with RINGCRAFT_LONG=1 all) fail
-//   where they
-//                                    say so and are diagnosed, equivalent ones pass, the table of
-//                                    fingerprints is current
+//   misconceptions LESSON            wrong files fail where they say so and are diagnosed (every third, at
+//                                    most eight; with RINGCRAFT_LONG=1 all), equivalent ones pass, the table
+//                                    of fingerprints is current
 //   misconceptions --attacks LESSON  attacks end in the verdicts that they name
 //   misconceptions --write [LESSON]  writes lessons/NNN_name/misconceptions.csv
 //   misconceptions --diagnosis       how good the diagnosis is, from the tables alone
