@@ -30,8 +30,8 @@ namespace {
 namespace fs = std::filesystem;
 using process::Finished;
 
-constexpr std::chrono::seconds kPatience{60};  // for a tool that does not come back
-constexpr std::size_t kShownText = 3000;       // bytes of the compiler's messages
+constexpr std::chrono::seconds kPatience{120};  // of the clock, for a tool that gets no processor
+constexpr std::size_t kShownText = 3000;        // bytes of the compiler's messages
 
 constexpr rlim_t kLargestObject = 256 << 20;  // bytes
 
@@ -39,14 +39,13 @@ constexpr std::size_t kMostPrinted = 16 << 20;  // bytes, of a tool
 
 // What one program may take, and whether it reads the course's headers.
 struct Effort {
-  std::chrono::seconds patience;
   rlim_t cpu_seconds, address_bytes;
   bool reads_headers;
 };
-constexpr Effort kOfTools{kPatience, 60, rlim_t{4} << 30, false};
-constexpr Effort kOfCompilers{kPatience, 60, rlim_t{4} << 30, true};
+constexpr Effort kOfTools{60, rlim_t{4} << 30, false};
+constexpr Effort kOfCompilers{60, rlim_t{4} << 30, true};
 // An exercise takes the compiler less than 2 s and 400 MB.
-constexpr Effort kOfExercise{std::chrono::seconds(18), 12, rlim_t{2} << 30, true};
+constexpr Effort kOfExercise{12, rlim_t{2} << 30, true};
 
 const std::string kNotExpanded =
     "the preprocessor does not come to an end with your file: does it include or "
@@ -110,10 +109,14 @@ Finished run_tool(std::vector<std::string> arguments, const WorkFolder& work,
                                                   .limits = limits,
                                                   .reach = reach,
                                                   .output_limit = kMostPrinted},
-                                                 effort.patience);
+                                                 kPatience);
   if (!finished.ending.signalled && finished.ending.number == 127)
     throw Error("judge", "the program " + program, "no such program",
                 "install the compiler that this tree was built with, or build it again", Code::kMissing);
+  // Its processor time is limited as well: no file is to blame for what takes longer than that by the clock.
+  if (finished.timed_out)
+    throw Error("judge", program + " to end within " + std::to_string(kPatience.count()) + " s", "no end",
+                "the machine is overloaded; try again", Code::kMissing);
   return finished;
 }
 
@@ -121,17 +124,9 @@ Finished run_tool(std::vector<std::string> arguments, const WorkFolder& work) {
   return run_tool(std::move(arguments), work, work.path());
 }
 
-// nm and the linker work on what the compiler has accepted: if they do not come back, the file is not to
-// blame.
-void require_ended(const Finished& finished, const std::string& tool) {
-  if (finished.timed_out)
-    throw Error("judge", tool + " to end within " + std::to_string(kPatience.count()) + " s", "no end",
-                "the machine is overloaded; try again", Code::kMissing);
-}
-
 // Whether the compiler was ended, or broke down, over what a file makes it do: gcc says so for its parts.
 bool broke_down(const Finished& finished) {
-  if (finished.timed_out || finished.ending.signalled) return true;
+  if (finished.ending.signalled) return true;
   for (const char* sign :
        {"signal terminated program", "out of memory allocating", "virtual memory exhausted",
         "clang frontend command failed", "internal compiler error"})
@@ -215,7 +210,6 @@ BuildStep show_calls(const WorkFolder& folder) {
     arguments.insert(arguments.end(), {"--redefine-sym", name + "=__tsan_" + name});
   arguments.push_back(folder.path() / "student.o");
   const Finished finished = run_tool(std::move(arguments), folder);
-  require_ended(finished, "objcopy");
   return {finished.good() ? ""
                           : "objcopy cannot read the compiled file: " + cleaned(finished.printed, kShownText),
           ""};
@@ -271,7 +265,6 @@ BuildStep gate(const Lesson& lesson, const OwnSource& source, const WorkFolder& 
   const Finished nm = run_tool({std::string(kNm), "-A", "-P", object}, folder);
   const Finished sections = run_tool({std::string(kNm), "-f", "sysv", object}, folder);
   for (const Finished* finished : {&nm, &sections}) {
-    require_ended(*finished, "nm");
     if (finished->printed.size() >= kMostPrinted)
       return {"your file has more symbols than can be looked through: an exercise is one short function", ""};
     if (!finished->good())
@@ -311,7 +304,6 @@ BuildStep link_program(const std::filesystem::path& program, const std::vector<s
   arguments.insert(arguments.end(), objects.begin(), objects.end());
   arguments.insert(arguments.end(), inputs.begin(), inputs.end());
   const Finished finished = run_tool(std::move(arguments), folder);
-  require_ended(finished, "the linker");
   if (finished.ending.signalled)
     throw Error("judge", "a linker that comes to its end", described(finished.ending),
                 "is the disk full, or memory short?", Code::kMissing);
@@ -340,7 +332,6 @@ BuildStep link_debug(const Lesson& lesson, const OwnSource& source, const WorkFo
   const auto run = [&](std::vector<std::string> command, const std::vector<std::string>& rest) {
     command.insert(command.end(), rest.begin(), rest.end());
     const Finished finished = run_tool(std::move(command), work, work.path(), kOfCompilers);
-    require_ended(finished, "the debug build");
     return finished.good() ? std::string() : cleaned(finished.printed, kShownText);
   };
   std::vector<std::string> compile = kCompile;
