@@ -48,6 +48,27 @@ TEST_CASE("a fact is added once, and lines that say nothing known stay as they s
   CHECK(ProgressFile(path).hints("301.deadlock") == 2);
 }
 
+TEST_CASE("what has passed is done until a file of it fails, and again with one that has passed") {
+  const Folder folder;
+  const std::string path = folder.file("progress.txt");
+  ProgressFile progress(path);
+  progress.add_failed("104", "aa");  // no news of what never passed
+  CHECK_FALSE(std::filesystem::exists(path));
+  CHECK_FALSE(progress.done("104", "aa"));
+  progress.add_passed("104", "aa");
+  progress.add_failed("104", "bb");
+  progress.add_failed("104", "bb");
+  progress.add_failed("104", "");
+  CHECK(contents(path) == "104 passed aa\n104 failed bb\n");
+  CHECK(progress.done("104", "aa"));
+  CHECK_FALSE(progress.done("104", "bb"));
+  CHECK(progress.done("104", "cc"));  // not checked yet
+  CHECK(progress.done("104", ""));    // no file
+  CHECK(progress.passed("104"));
+  progress.add_passed("104", "bb");
+  CHECK(progress.done("104", "bb"));
+}
+
 TEST_CASE("two programs that add to one progress lose nothing of each other") {
   const Folder folder;
   const std::string path = folder.file("progress.txt");

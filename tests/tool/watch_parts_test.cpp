@@ -181,8 +181,12 @@ TEST_CASE("a screen holds a report: the first failure whole, the others as a lin
   CHECK(widest(text) <= 80);
 
   for (int i = 0; i < 100; ++i) report.rows[4].sentence += "\nline of a compiler " + std::to_string(i);
-  report.rows[0] = {
-      "104.compiles", "The file compiles.", verify::Status::kPassed, 0, "with warnings:\nunused x", "", {}};
+  report.rows[0] = {.id = "104.compiles",
+                    .claim = "The file compiles.",
+                    .status = verify::Status::kPassed,
+                    .weight = 0,
+                    .figures = {},
+                    .remark = "with warnings:\nunused x"};
   for (const std::size_t lines : {24u, 50u}) {
     const std::string cut = tool::brief_text(report, verify::Colour::kTerminal, {60, lines});
     CHECK(tool::lines_of(cut) + 2 <= lines);  // and the lines around it

@@ -57,6 +57,44 @@ TEST_CASE("the text is aligned and explains what did not pass") {
   CHECK(text_of(sample(), Colour::kTerminal).find("\x1b[31mfailed") != std::string::npos);
 }
 
+TEST_CASE("in brief, the first failure is whole, and every other row is a name or a line") {
+  Report report = sample();
+  report.rows[0].remark = "with warnings:\n1\n2\n3\n4\n5\n6";
+  report.rows.push_back({"104.order", "either order", Status::kFailed, 1, "row 1: got 2", "Swap them.", {}});
+  report.seed = 7;
+  const BriefText brief = brief_text_of(report);
+  CHECK(brief.first ==
+        "lesson 104\n"
+        "  passed   104.identity  merging with the identity changes nothing\n"
+        "                         with warnings:\n"
+        "                         1\n"
+        "                         2\n"
+        "                         3\n"
+        "                         4\n"
+        "                         5\n"
+        "                         ...\n"
+        "  failed   104.rescale   both sides follow the larger maximum\n"
+        "                         row 2: got 0.5,\n"
+        "                         expected 0.25\n"
+        "                         hint: Which maximum was l summed against?\n"
+        "                         largest error: 0.25\n"
+        "                         bytes: 64 B (theory 64 B)\n");
+  CHECK(brief.others == "  failed   104.order     either order\n");
+  CHECK(brief.rest ==
+        "  skipped  gpu\n"
+        "  passed   identity\n"
+        "1 passed, 2 failed, 1 skipped; 2 of 7 points\n"
+        "the same numbers again: --seed 7\n");
+  std::erase_if(report.rows, [](const ReportRow& row) { return row.status == Status::kFailed; });
+  report.rows.front().remark.clear();
+  CHECK(brief_text_of(report).first == "lesson 104\n");
+  CHECK(brief_text_of(report).rest ==
+        "  skipped  gpu\n"
+        "  passed   identity\n"
+        "1 passed, 0 failed, 1 skipped; 2 of 3 points\n"
+        "the same numbers again: --seed 7\n");
+}
+
 TEST_CASE("the JSON holds everything, whatever bytes a sentence has") {
   Report report = sample();
   report.rows[1].sentence = "printed \xff\xfe";

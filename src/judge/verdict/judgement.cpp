@@ -86,8 +86,7 @@ bool Judgement::build_step(const std::string& id, const std::string& claim,
   row.sentence = done.sentence;
   below_.emplace_back();
   outcomes_.push_back({row.status, done.sentence.empty() ? sign::kPassed : sign::kNotBuilt});
-  if (row.status == Status::kPassed && !done.remarks.empty())
-    row.sentence = "with warnings:\n" + done.remarks;
+  if (row.status == Status::kPassed && !done.remarks.empty()) row.remark = "with warnings:\n" + done.remarks;
   statuses_[id] = row.status;
   return row.status == Status::kPassed;
 }

@@ -19,6 +19,7 @@ int start(const std::string& id, std::optional<std::uint64_t> seed);
 struct CheckRequest {
   std::string id;  // empty: what was changed last
   bool debug = false;
+  bool all = false;                        // every row whole, not only the first that failed
   std::optional<std::uint64_t> seed = {};  // of all inputs; none: chosen at random
   std::string json;                        // also write the verdict there; empty: do not
 };

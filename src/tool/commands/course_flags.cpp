@@ -25,6 +25,7 @@ void add_check(CLI::App& app, Action& action) {
       ->type_name("X")
       ->check(complaint_about_seed);
   command->add_option("--json", request->json, "Also write the verdict for programs")->type_name("F");
+  command->add_flag("--all", request->all, "Show every check whole, not only the first that failed");
   command->add_flag("--debug", request->debug, "Run the checks in one process that a debugger can look into");
   command->footer("Example: ./ringcraft check 104");
   command->callback([&action, request] { action = [request] { return check(*request); }; });

@@ -80,7 +80,7 @@ State Course::state(int lesson) const {
     return std::ranges::find(lessons, lesson, &judge::LessonInfo::number) != lessons.end();
   };
   if (!is_in(here_)) return is_in(judge::lessons()) ? State::kAbsent : State::kToCome;
-  if (progress_.passed(std::to_string(lesson))) return State::kDone;
+  if (progress_.done(std::to_string(lesson), fingerprint_of(exercise(lesson)))) return State::kDone;
   return std::filesystem::exists(exercise(lesson)) ? State::kStarted : State::kHere;
 }
 
@@ -171,9 +171,10 @@ namespace {
 
 // A side exercise, below its lesson.
 std::string puzzle_line(const Course& course, const judge::Puzzle& puzzle, verify::Colour colour) {
-  const State state = course.progress().passed(puzzle.id)                                    ? State::kDone
-                      : std::filesystem::exists(judge::puzzle_file(puzzle, course.folder())) ? State::kStarted
-                                                                                             : State::kHere;
+  const auto file = judge::puzzle_file(puzzle, course.folder());
+  const State state = course.progress().done(puzzle.id, fingerprint_of(file)) ? State::kDone
+                      : std::filesystem::exists(file)                         ? State::kStarted
+                                                                              : State::kHere;
   return fmt::format("       {}  {:26} {}: {}\n", painted(fmt::format("{:7}", name_of(state)), state, colour),
                      puzzle.id, puzzle.kind, puzzle.title);
 }
@@ -223,13 +224,14 @@ Attempt::Attempt(std::string id, std::filesystem::path file)
     : id_(std::move(id)), print_(fingerprint_of(file)), file_(std::move(file)) {}
 
 void Attempt::finished(const verify::Report& report) const {
-  for (const verify::ReportRow& row : report.rows)
-    if (row.status == verify::Status::kPassed && row.id.ends_with(".compiles") && !row.sentence.empty())
-      std::printf("Your file compiles %s\n", row.sentence.c_str());
-  if (!report.good() || report.points() != report.all_points()) return;
+  const bool unchanged = fingerprint_of(file_) == print_;
   try {
     Course course(workspace());
-    course.progress().add_passed(id_, fingerprint_of(file_) == print_ ? print_ : "");
+    if (!report.good() || report.points() != report.all_points()) {
+      if (unchanged) course.progress().add_failed(id_, print_);
+      return;
+    }
+    course.progress().add_passed(id_, unchanged ? print_ : "");
     std::fputs(what_next(course, after(id_)).c_str(), stdout);
   } catch (const Error& error) {  // the verdict stands all the same
     std::fprintf(stderr, "ringcraft: your progress is not saved: %s\n", shown(error.what(), 4000).c_str());

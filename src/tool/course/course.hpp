@@ -94,8 +94,7 @@ class Attempt {
   // Takes the fingerprint of the file that is going to be judged.
   Attempt(std::string id, std::filesystem::path file);
 
-  // Prints what the report's text does not say, the warnings of the student's file and what comes next, and
-  // writes full points to the progress.
+  // Writes to the progress what became of the file; prints what comes next after full points.
   void finished(const verify::Report& report) const;
 
  private:

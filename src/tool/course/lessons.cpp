@@ -91,6 +91,16 @@ int start(const std::string& id, std::optional<std::uint64_t> seed) {
   return 0;
 }
 
+namespace {
+
+std::string shown_verdict(const verify::Report& report, const std::string& id, bool all) {
+  if (all || report.count(verify::Status::kFailed) == 0) return verify::text_of(report, colour());
+  const verify::BriefText brief = verify::brief_text_of(report, colour());
+  return brief.first + brief.others + brief.rest + "each check whole: ./ringcraft check " + id + " --all\n";
+}
+
+}  // namespace
+
 int check(const CheckRequest& request) {
   const std::string id = request.id.empty() ? latest_started() : request.id;
   if (request.debug) return debug(id, request);
@@ -117,7 +127,7 @@ int check(const CheckRequest& request) {
         report.rows.push_back(std::move(row));
     }
   if (!form) report.seed = options.seed;
-  std::fputs(verify::text_of(report, colour()).c_str(), stdout);
+  std::fputs(shown_verdict(report, id, request.all).c_str(), stdout);
   attempt.finished(report);
   if (!request.json.empty()) write_json(request.json, report);
   return report.good() ? 0 : static_cast<int>(Code::kWrongAnswer);

@@ -101,10 +101,18 @@ bool ProgressFile::passed(std::string_view id) const {
                              [&](const std::string& line) { return fact(line, id, "passed").has_value(); });
 }
 
-bool ProgressFile::passed_with(std::string_view id, std::string_view print) const {
+bool ProgressFile::has(std::string_view id, std::string_view word, std::string_view print) const {
   return !print.empty() && std::ranges::any_of(lines_, [&](const std::string& line) {
-    return fact(line, id, "passed") == std::string(print);
+    return fact(line, id, word) == std::string(print);
   });
+}
+
+bool ProgressFile::passed_with(std::string_view id, std::string_view print) const {
+  return has(id, "passed", print);
+}
+
+bool ProgressFile::done(std::string_view id, std::string_view print) const {
+  return passed(id) && (!has(id, "failed", print) || passed_with(id, print));
 }
 
 int ProgressFile::hints(std::string_view id) const {
@@ -121,6 +129,10 @@ int ProgressFile::hints(std::string_view id) const {
 void ProgressFile::add_passed(const std::string& id, const std::string& print) {
   if (print.empty() ? passed(id) : passed_with(id, print)) return;
   add(id + " passed" + (print.empty() ? "" : " " + print));
+}
+
+void ProgressFile::add_failed(const std::string& id, const std::string& print) {
+  if (passed(id) && !print.empty() && !has(id, "failed", print)) add(id + " failed " + print);
 }
 
 void ProgressFile::add_hints(const std::string& id, int shown) {

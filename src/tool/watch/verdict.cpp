@@ -45,37 +45,8 @@ ReportRow row_of(const nlohmann::json& json) {
   for (const auto& each : json.at("maps")) row.maps.push_back({each.at("tensor"), each.at("ranks")});
   for (const auto& each : json.at("causes"))
     row.causes.push_back({each.at("id"), each.at("sentence"), each.at("question")});
+  row.remark = json.at("remark");
   return row;
-}
-
-// The warnings of a file that compiles, at most this many lines.
-std::string warnings_of(const Report& report, std::size_t most_lines) {
-  for (const ReportRow& row : report.rows) {
-    if (row.status != Status::kPassed || row.sentence.empty() || !row.id.ends_with(".compiles")) continue;
-    std::string text;
-    std::size_t at = 0;
-    for (std::size_t i = 0; i < most_lines && at < row.sentence.size(); ++i) {
-      const auto end = std::min(row.sentence.find('\n', at), row.sentence.size());
-      text += "  " + row.sentence.substr(at, end - at) + "\n";
-      at = end + 1;
-    }
-    return text + (at < row.sentence.size() ? "  ...\n" : "");
-  }
-  return {};
-}
-
-// "  passed   compiles, belongs, identity"
-std::string names_of(const Report& report, Status status) {
-  std::string names;
-  for (const ReportRow& row : report.rows)
-    if (row.status == status) names += (names.empty() ? "" : ", ") + row.id.substr(row.id.rfind('.') + 1);
-  return names.empty() ? "" : fmt::format("  {:7}  {}\n", verify::name_of(status), names);
-}
-
-std::string last_line(const std::string& text) { return text.substr(text.rfind('\n', text.size() - 2) + 1); }
-
-std::string without_last_line(const std::string& text) {
-  return text.substr(0, text.size() - last_line(text).size());
 }
 
 // The first lines of a text, each with its line end.
@@ -85,21 +56,14 @@ std::string first_lines(const std::string& text, std::size_t count) {
   return text.substr(0, at);
 }
 
-// The title, the first failure whole, and every other one as a line.
-std::string failures(const Report& report, verify::Colour colour, std::size_t width) {
-  Report first{report.title, {}}, others;
-  for (const ReportRow& row : report.rows) {
-    if (row.status != Status::kFailed) continue;
-    if (first.rows.empty())
-      first.rows.push_back(row);
-    else
-      others.rows.push_back({.id = row.id, .claim = row.claim, .status = row.status, .figures = {}});
+// Each line cut to the window.
+std::string cut_lines(std::string_view lines, std::size_t width) {
+  std::string text;
+  while (!lines.empty()) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    text += cut(line, width) + "\n";
+    lines.remove_prefix(std::min(lines.size(), line.size() + 1));
   }
-  if (first.rows.empty()) return report.title + "\n";
-  std::string text = folded(without_last_line(verify::text_of(first, colour)), width);
-  const std::string lines = without_last_line(verify::text_of(others, colour));
-  for (auto at = lines.find('\n') + 1; at < lines.size(); at = lines.find('\n', at) + 1)
-    text += cut(std::string_view(lines).substr(at, lines.find('\n', at) - at), width) + "\n";
   return text;
 }
 
@@ -143,16 +107,14 @@ Report report_of_json(const std::string& json) {
 }
 
 std::string brief_text(const Report& report, verify::Colour colour, WindowSize window) {
-  const std::string warnings = folded(warnings_of(report, 6), window.columns);
-  const std::string rest = folded(names_of(report, Status::kSkipped) + names_of(report, Status::kPassed) +
-                                      last_line(verify::text_of(report, colour)),
-                                  window.columns);
-  std::string text = failures(report, colour, window.columns);
-  const std::size_t taken = lines_of(warnings) + lines_of(rest) + 3;  // the line above, the line below, keys
+  const verify::BriefText brief = verify::brief_text_of(report, colour);
+  const std::string rest = folded(brief.rest, window.columns);
+  std::string text = folded(brief.first, window.columns) + cut_lines(brief.others, window.columns);
+  const std::size_t taken = lines_of(rest) + 3;  // the line above, the line below, keys
   const std::size_t room = std::max<std::size_t>(window.lines, taken + 8) - taken;
   const bool fits = lines_of(text) <= room;
   if (!fits) text = first_lines(text, room);
-  return text + warnings + rest + (fits ? "" : "(cut to the window; a shows all)\n");
+  return text + rest + (fits ? "" : "(cut to the window; a shows all)\n");
 }
 
 }  // namespace ringcraft::tool

@@ -70,8 +70,10 @@ void add_lines(std::string& text, std::string_view lines, std::size_t indent) {
 void add_help(std::string& text, const ReportRow& row, std::size_t indent) {
   if (!row.maps.empty()) {
     const bool shortened = std::ranges::any_of(row.maps, &is_shortened);
+    const bool ranks =
+        std::ranges::any_of(row.maps, [](const ErrorMap& map) { return map.ranks.size() > 1; });
     add_lines(text,
-              std::string("rows of each rank ('.' right, 'x' wrong, 'n' no number") +
+              std::string(ranks ? "rows of each rank" : "rows") + " ('.' right, 'x' wrong, 'n' no number" +
                   (shortened ? "; a sign stands for several rows, and shows the worst):" : "):"),
               indent);
     for (const ErrorMap& map : row.maps) add_lines(text, picture_of(map), indent + 2);
@@ -106,31 +108,89 @@ nlohmann::json json_of(const ReportRow& row) {
           {"figures", figures},
           {"maps", maps},
           {"causes", causes},
-          {"yours", row.yours}};
+          {"yours", row.yours},
+          {"remark", shown_lines(row.remark)}};
+}
+
+std::size_t width_of_ids(const Report& report) {
+  std::size_t width = 0;
+  for (const ReportRow& row : report.rows) width = std::max(width, row.id.size());
+  return width;
+}
+
+std::string painted_name(Status status, Colour colour) {
+  return painted(fmt::format("{:7}", name_of(status)), status, colour);
+}
+
+// "  failed   104.identity  merging with the identity changes nothing"
+std::string line_of(const ReportRow& row, std::size_t width, Colour colour) {
+  return fmt::format("  {}  {:{}}  {}\n", painted_name(row.status, colour), shown_lines(row.id), width,
+                     row.claim);
+}
+
+std::string whole_row(const ReportRow& row, std::size_t width, Colour colour) {
+  const std::size_t indent = 2 + 7 + 2 + width + 2;  // of a claim
+  std::string text = line_of(row, width, colour);
+  add_lines(text, row.remark, indent);
+  if (row.status != Status::kPassed) add_lines(text, row.sentence, indent);
+  if (row.status == Status::kFailed) add_help(text, row, indent);
+  for (const Figure& figure : row.figures) add_lines(text, text_of(figure), indent);
+  return text;
+}
+
+std::string summary(const Report& report, Colour colour) {
+  return painted(fmt::format("{} passed, {} failed, {} skipped; {:g} of {:g} points",
+                             report.count(Status::kPassed), report.count(Status::kFailed),
+                             report.count(Status::kSkipped), report.points(), report.all_points()),
+                 report.good() ? Status::kPassed : Status::kFailed, colour) +
+         "\n" + (report.seed ? fmt::format("the same numbers again: --seed {}\n", *report.seed) : "");
+}
+
+// "  passed   compiles, belongs, identity"
+std::string names_of(const Report& report, Status status, Colour colour) {
+  std::string names;
+  for (const ReportRow& row : report.rows)
+    if (row.status == status) names += (names.empty() ? "" : ", ") + row.id.substr(row.id.rfind('.') + 1);
+  return names.empty() ? "" : fmt::format("  {}  {}\n", painted_name(status, colour), shown_lines(names));
+}
+
+// The first lines of a remark.
+std::string beginning(const std::string& remark) {
+  constexpr int kLines = 6;
+  std::size_t at = 0;
+  for (int i = 0; i < kLines; ++i) {
+    at = remark.find('\n', at);
+    if (at == remark.npos) return remark;
+    ++at;
+  }
+  return remark.substr(0, at) + "...";
 }
 
 }  // namespace
 
 std::string text_of(const Report& report, Colour colour) {
-  std::size_t width = 0;
-  for (const ReportRow& row : report.rows) width = std::max(width, row.id.size());
-  const std::size_t indent = 2 + 7 + 2 + width + 2;  // of a claim
+  const std::size_t width = width_of_ids(report);
   std::string text = report.title + "\n";
-  for (const ReportRow& row : report.rows) {
-    text += fmt::format("  {}  {:{}}  {}\n",
-                        painted(fmt::format("{:7}", name_of(row.status)), row.status, colour),
-                        shown_lines(row.id), width, row.claim);
-    if (row.status != Status::kPassed) add_lines(text, row.sentence, indent);
-    if (row.status == Status::kFailed) add_help(text, row, indent);
-    for (const Figure& figure : row.figures) add_lines(text, text_of(figure), indent);
+  for (const ReportRow& row : report.rows) text += whole_row(row, width, colour);
+  return text + summary(report, colour);
+}
+
+BriefText brief_text_of(const Report& report, Colour colour) {
+  const auto first = std::ranges::find(report.rows, Status::kFailed, &ReportRow::status);
+  const std::size_t width = width_of_ids(report);
+  BriefText text{report.title + "\n", "",
+                 names_of(report, Status::kSkipped, colour) + names_of(report, Status::kPassed, colour) +
+                     summary(report, colour)};
+  for (ReportRow row : report.rows) {
+    if (row.status != Status::kPassed || row.remark.empty()) continue;
+    row.remark = beginning(row.remark);
+    text.first += whole_row(row, width, colour);
   }
-  const Status overall = report.good() ? Status::kPassed : Status::kFailed;
-  return text +
-         painted(fmt::format("{} passed, {} failed, {} skipped; {:g} of {:g} points",
-                             report.count(Status::kPassed), report.count(Status::kFailed),
-                             report.count(Status::kSkipped), report.points(), report.all_points()),
-                 overall, colour) +
-         "\n" + (report.seed ? fmt::format("the same numbers again: --seed {}\n", *report.seed) : "");
+  if (first == report.rows.end()) return text;
+  text.first += whole_row(*first, width, colour);
+  for (auto row = first + 1; row != report.rows.end(); ++row)
+    if (row->status == Status::kFailed) text.others += line_of(*row, width, colour);
+  return text;
 }
 
 std::string json_of(const Report& report) {

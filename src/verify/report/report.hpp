@@ -50,6 +50,7 @@ struct ReportRow {
   std::vector<ErrorMap> maps = {};  ///< where the values are wrong; shown if the row failed
   std::vector<Cause> causes = {};   ///< at most three, the likeliest first; shown if the row failed
   std::vector<int> yours = {};      ///< lessons whose files are the student's, in a row of the ladder
+  std::string remark = {};          ///< worth knowing although it passed: the warnings of a compiler
 };
 
 /// All claims about one thing.
@@ -74,10 +75,18 @@ enum class Colour : std::uint8_t { kPlain, kTerminal };
 /// summary, and the seed.
 std::string text_of(const Report& report, Colour colour = Colour::kPlain);
 
+/// The same for whoever mends one thing at a time, in parts, so that a window can cut them.
+struct BriefText {
+  std::string first;   ///< the title, the beginning of remarks, and the first row that failed, whole
+  std::string others;  ///< a line for each other row that failed: its id and its claim
+  std::string rest;    ///< the names of the rows that were skipped and that passed, the counts, the seed
+};
+BriefText brief_text_of(const Report& report, Colour colour = Colour::kPlain);
+
 /// For programs: {"title", "seed" (null if there is none), "good", "points", "all_points", "rows": [{"id",
 /// "claim", "status", "weight", "sentence", "hint", "figures": [{"name", "value", "theory", "unit"}], "maps":
-/// [{"tensor", "ranks"}], "causes": [{"id", "sentence", "question"}], "yours": [lessons]}]}. A number that is
-/// not finite is null.
+/// [{"tensor", "ranks"}], "causes": [{"id", "sentence", "question"}], "yours": [lessons], "remark"}]}. A
+/// number that is not finite is null.
 std::string json_of(const Report& report);
 
 }  // namespace ringcraft::verify
