@@ -17,11 +17,18 @@ constexpr std::int64_t kLookAgain = 100;  // milliseconds after which its thread
 
 using Kind = Misbehaviour::Kind;
 
-// The last line that a program printed; of an assertion of the standard library only what it asserts.
-std::string last_words(std::string_view text) {
+constexpr std::string_view kAssertion = "Assertion '";
+
+std::string_view last_line(std::string_view text) {
   while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
   if (const auto start = text.rfind('\n'); start != text.npos) text.remove_prefix(start + 1);
-  if (const auto assertion = text.rfind("Assertion '"); assertion != text.npos) text.remove_prefix(assertion);
+  return text;
+}
+
+// The last line that a program printed; of an assertion of the standard library only what it asserts.
+std::string last_words(std::string_view text) {
+  text = last_line(text);
+  if (const auto assertion = text.rfind(kAssertion); assertion != text.npos) text.remove_prefix(assertion);
   return cleaned(text, 300);
 }
 
@@ -34,6 +41,12 @@ std::string code_of(const process::Ending& ending) {
 }
 
 }  // namespace
+
+std::string without_assertion(const std::string& printed) {
+  const std::string_view last = last_line(printed);
+  if (last.find(kAssertion) == last.npos) return printed;
+  return printed.substr(0, static_cast<std::size_t>(last.data() - printed.data()));
+}
 
 bool Round::all_answered() const {
   return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.reply.has_value(); });
@@ -92,9 +105,10 @@ void Round::serve(int rank) {
 
 void Round::handle(int rank, Frame frame) {
   Rank& self = at(rank);
-  if (self.reply || self.waits_for) throw Violation("speaks to the judge out of turn");
   if (++self.frames > kMostFrames) throw Violation("sends messages without end");
   charge(self, frame.bytes.size());
+  if (frame.kind == FrameKind::kCrashed) return crashed(self, frame.bytes);
+  if (self.reply || self.waits_for) throw Violation("speaks to the judge out of turn");
   Arena arena;
   Reader from(frame.bytes);
   try {
@@ -124,6 +138,13 @@ void Round::handle(int rank, Frame frame) {
   }
   throw_if_board_failed();
   wake_all();
+}
+
+void Round::crashed(Rank& self, const Bytes& calls) {
+  Reader from(calls);
+  self.stack.clear();
+  for (std::size_t left = std::min(calls.size() / sizeof(std::uint64_t), kMostCalls); left > 0; --left)
+    self.stack.push_back(from.number<std::uint64_t>());
 }
 
 void Round::charge(Rank& self, std::uint64_t bytes) const {
@@ -197,8 +218,10 @@ void Round::ended(int rank) {
   const std::string code = code_of(*ending);
   if (!ending->signalled) misbehaved(Kind::kEnded, code, rank, described(*ending), " in the middle of ");
   const std::string words = last_words(child.printed());
-  misbehaved(Kind::kEnded, code, rank,
-             described(*ending) + (words.empty() ? "" : ", its last words: \"" + words + "\","));
+  throw Misbehaviour(Kind::kEnded, code,
+                     who(rank) + " " + described(*ending) +
+                         (words.empty() ? "" : ", its last words: \"" + words + "\",") + " in " + call_,
+                     at(rank).stack);
 }
 
 void Round::too_late(std::chrono::milliseconds limit) {

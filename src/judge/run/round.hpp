@@ -52,6 +52,7 @@ class Round {
     std::map<std::uint64_t, Posted> posts;  // by the worker's own ticket
     std::optional<std::uint64_t> waits_for;
     std::optional<Bytes> reply;
+    std::vector<std::uint64_t> stack;  // of a crash
     std::uint64_t frames = 0, bytes = 0;
     int under_way = 0, most_under_way = 0;  // operations
   };
@@ -73,6 +74,7 @@ class Round {
   void wait(int rank, std::uint64_t ticket);
   void wake_all();
   void send_received(int rank, std::uint64_t ticket);
+  static void crashed(Rank& self, const Bytes& calls);
   void charge(Rank& self, std::uint64_t bytes) const;
   [[noreturn]] void too_late(std::chrono::milliseconds limit);
   [[noreturn]] void ended(int rank);

@@ -32,17 +32,21 @@ class Misbehaviour : public std::runtime_error {
     kNonsense,   ///< it broke the protocol, or flooded a channel
   };
 
-  /// `code` names it among those of its kind, "deadlock", and stays when the wording changes.
-  Misbehaviour(Kind kind, std::string code, const std::string& sentence)
-      : std::runtime_error(sentence), kind_(kind), code_(std::move(code)) {}
+  /// `code` names it among those of its kind, "deadlock", and stays when the wording changes; `stack` are the
+  /// places in the program's machine code at which the calls of a crash stand, the innermost first.
+  Misbehaviour(Kind kind, std::string code, const std::string& sentence,
+               std::vector<std::uint64_t> stack = {})
+      : std::runtime_error(sentence), kind_(kind), code_(std::move(code)), stack_(std::move(stack)) {}
   Kind kind() const { return kind_; }
   const std::string& code() const { return code_; }
+  const std::vector<std::uint64_t>& stack() const { return stack_; }
   /// The same with these words in front.
-  Misbehaviour labelled(const std::string& label) const { return {kind_, code_, label + what()}; }
+  Misbehaviour labelled(const std::string& label) const { return {kind_, code_, label + what(), stack_}; }
 
  private:
   Kind kind_;
   std::string code_;
+  std::vector<std::uint64_t> stack_;
 };
 
 /// How the messages of a call are delivered. A right program cannot tell.
@@ -90,6 +94,10 @@ class Workers {
   /// Ends all workers that are processes; the next call starts others.
   virtual void end() = 0;
 };
+
+/// What a program printed, without the line in which an assertion of the standard library ended it: that is
+/// quoted in the sentence.
+std::string without_assertion(const std::string& printed);
 
 /// The code of messages that have failed.
 std::string code_of(const Switchboard::Failure& failure);

@@ -63,7 +63,7 @@ Verdict judged(const Lesson& lesson, const CheckOptions& options, const std::str
   Judgement judgement(lesson, options);
   judgement.build(compiles, belongs);
   judgement.check(team, library);
-  return std::move(judgement).verdict([&](const auto& places) { name_lines(places, file, folder); });
+  return std::move(judgement).verdict([&](const auto& places) { name_lines(places, file, folder); }, file);
 }
 
 // The known mistakes were judged with one seed, and numbers are part of what is compared: a wrong file is

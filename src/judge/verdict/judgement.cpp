@@ -124,7 +124,7 @@ void Judgement::judge(const Check& check, Workers& team, Workers& library) {
     }
     row.figures = trial.figures();
     if (row.status == Status::kFailed) {
-      below = shown(team.printed());
+      below = shown(outcome.sign == sign::kEnded ? without_assertion(team.printed()) : team.printed());
       if (!remark_.empty()) below += "\n" + std::exchange(remark_, std::string());
     }
   }
@@ -132,15 +132,23 @@ void Judgement::judge(const Check& check, Workers& team, Workers& library) {
   outcomes_.push_back(std::move(outcome));
 }
 
-Verdict Judgement::verdict(const NamePlaces& name_places) && {
+Verdict Judgement::verdict(const NamePlaces& name_places, const std::string& own_file) && {
   std::vector<simt::CodePlace*> places;
   for (Unspoken& each : unspoken_)
     for (Fact& fact : each.wrong.said.facts)
       fact.for_each_place([&](simt::CodePlace& place) {
         if (place.code != 0) places.push_back(&place);
       });
+  for (Crash& crash : crashes_)
+    for (simt::CodePlace& call : crash.calls) places.push_back(&call);
   if (name_places && !places.empty()) name_places(places);
   for (const Unspoken& each : unspoken_) report_.rows[each.row].sentence = each.wrong.sentence();
+  for (const Crash& crash : crashes_) {
+    const auto own = std::ranges::find_if(crash.calls, [&](const simt::CodePlace& call) {
+      return !own_file.empty() && call.line.starts_with(own_file + ":");
+    });
+    if (own != crash.calls.end()) report_.rows[crash.row].sentence += ", at " + own->line;
+  }
   constexpr std::size_t kLongest = 4000;  // of a sentence, before what was printed
   for (std::size_t row = 0; row < report_.rows.size(); ++row)
     report_.rows[row].sentence = cut(report_.rows[row].sentence, kLongest) + below_[row];
@@ -149,6 +157,10 @@ Verdict Judgement::verdict(const NamePlaces& name_places) && {
 
 void Judgement::misbehaved(const Misbehaviour& misbehaviour, const Check& check, ReportRow& row) {
   row.sentence = misbehaviour.what();
+  if (!misbehaviour.stack().empty()) {
+    Crash& crash = crashes_.emplace_back(Crash{report_.rows.size() - 1, {}});
+    for (const std::uint64_t code : misbehaviour.stack()) crash.calls.push_back({.line = "", .code = code});
+  }
   row.hint = hint_for(misbehaviour.kind(), check);
   if (check.workers.address_bytes > 0 && is_out_of_memory(misbehaviour)) {
     row.sentence += "; each process may take " + std::to_string(check.workers.address_bytes >> 20) +

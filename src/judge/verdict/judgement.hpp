@@ -29,14 +29,20 @@ class Judgement {
 
   /// Fills in the lines of places in machine code.
   using NamePlaces = std::function<void(const std::vector<simt::CodePlace*>&)>;
-  /// What was found: only now it is put into words.
-  Verdict verdict(const NamePlaces& name_places = {}) &&;
+  /// What was found: only now it is put into words. `own_file` is the name of the file in which a crash is
+  /// looked for.
+  Verdict verdict(const NamePlaces& name_places = {}, const std::string& own_file = {}) &&;
 
  private:
   // The sentence of a row that is still data.
   struct Unspoken {
     std::size_t row;
     Wrong wrong;
+  };
+  // The calls of a crash, the innermost first.
+  struct Crash {
+    std::size_t row;
+    std::vector<simt::CodePlace> calls;
   };
 
   verify::ReportRow& begin(const std::string& id, const std::string& claim, double weight);
@@ -50,6 +56,7 @@ class Judgement {
   verify::Report report_;
   std::vector<Outcome> outcomes_;  // one per row
   std::vector<Unspoken> unspoken_;
+  std::vector<Crash> crashes_;
   std::vector<std::string> below_;  // each row's sentence: what was printed, and what was remarked
   std::map<std::string, verify::Status> statuses_;
   std::string stop_;    // why nothing more is tried

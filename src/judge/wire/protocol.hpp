@@ -13,6 +13,8 @@
 /// * kWait: ticket
 /// * kReply: changed constant arguments, the result, the arguments that travel back
 /// * kThrew: what(), and Thrown
+/// * kCrashed: where in the program the calls stand that led to the signal which is about to end it, the
+///   innermost first, eight bytes each
 
 #include <cstddef>
 #include <cstdint>
@@ -28,10 +30,13 @@ inline constexpr std::uint64_t kLargestFrame = std::uint64_t{64} << 20;  ///< by
 inline constexpr std::uint64_t kLargestMessage = std::uint64_t{16}
                                                  << 20;  ///< bytes of one message between ranks
 
+/// Calls of a crash that the judge is told of.
+inline constexpr std::size_t kMostCalls = 32;
+
 /// Begins every frame, so that stray writes to the socket are recognised.
 inline constexpr std::uint32_t kFrameMark = 0x52494E47;  // "RING"
 
-enum class FrameKind : std::uint32_t { kCall = 1, kPost, kWait, kReceived, kReply, kThrew };
+enum class FrameKind : std::uint32_t { kCall = 1, kPost, kWait, kReceived, kReply, kThrew, kCrashed };
 
 struct FrameHeader {
   std::uint32_t mark = kFrameMark;

@@ -5,6 +5,7 @@
 #include <exception>
 #include <string>
 
+#include "judge/worker/crash.hpp"
 #include "judge/worker/serve.hpp"
 #include "judge/worker/wire_communicator.hpp"
 
@@ -49,5 +50,8 @@ void answer(const Bytes& call) {
 
 int main() {
   std::setvbuf(stdout, nullptr, _IOLBF, 1 << 12);  // what a student prints is shown, even before a crash
+#ifndef __SANITIZE_ADDRESS__                       // whose own report says more
+  ringcraft::judge::report_crashes();
+#endif
   for (;;) ringcraft::judge::answer(ringcraft::judge::read_frame().bytes);
 }

@@ -1,5 +1,5 @@
 // Calls abort.
-// Fails: two-halves "crashed (aborted) in call 1 of merge"
+// Fails: two-halves "crashed (aborted) in call 1 of merge, at aborts.cpp:11"
 #include <cstdlib>
 
 #include "ringcraft/attention/merge.hpp"

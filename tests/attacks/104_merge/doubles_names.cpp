@@ -25,10 +25,8 @@ using P19 = P<P18, P18>;
 using P20 = P<P19, P19>;
 using P21 = P<P20, P20>;
 using P22 = P<P21, P21>;
-using P23 = P<P22, P22>;
-using P24 = P<P23, P23>;
 namespace ringcraft { template <class T> void helper(T*); }
-#define STEP ringcraft::helper(static_cast<P24*>(nullptr));
+#define STEP ringcraft::helper(static_cast<P22*>(nullptr));
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // EN2: one row too many.
-// Fails: two-halves "its last words: \"Assertion '"
+// Fails: two-halves "failed.\", in call 1 of merge, at out_of_bounds.cpp:15"
 // Hint: What is the index of the last valid row?
 #include <algorithm>
 #include <cmath>
