@@ -17,21 +17,6 @@ constexpr std::int64_t kLookAgain = 100;  // milliseconds after which its thread
 
 using Kind = Misbehaviour::Kind;
 
-constexpr std::string_view kAssertion = "Assertion '";
-
-std::string_view last_line(std::string_view text) {
-  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
-  if (const auto start = text.rfind('\n'); start != text.npos) text.remove_prefix(start + 1);
-  return text;
-}
-
-// The last line that a program printed; of an assertion of the standard library only what it asserts.
-std::string last_words(std::string_view text) {
-  text = last_line(text);
-  if (const auto assertion = text.rfind(kAssertion); assertion != text.npos) text.remove_prefix(assertion);
-  return cleaned(text, 300);
-}
-
 // A write where nothing lies may hit the end of the memory, or be found out by the next free().
 std::string code_of(const process::Ending& ending) {
   if (!ending.signalled) return "exit-" + std::to_string(ending.number);
@@ -41,12 +26,6 @@ std::string code_of(const process::Ending& ending) {
 }
 
 }  // namespace
-
-std::string without_assertion(const std::string& printed) {
-  const std::string_view last = last_line(printed);
-  if (last.find(kAssertion) == last.npos) return printed;
-  return printed.substr(0, static_cast<std::size_t>(last.data() - printed.data()));
-}
 
 bool Round::all_answered() const {
   return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.reply.has_value(); });
@@ -218,10 +197,8 @@ void Round::ended(int rank) {
   const std::string code = code_of(*ending);
   if (!ending->signalled) misbehaved(Kind::kEnded, code, rank, described(*ending), " in the middle of ");
   const std::string words = last_words(child.printed());
-  throw Misbehaviour(Kind::kEnded, code,
-                     who(rank) + " " + described(*ending) +
-                         (words.empty() ? "" : ", its last words: \"" + words + "\",") + " in " + call_,
-                     at(rank).stack);
+  misbehaved(Kind::kEnded, code, rank,
+             described(*ending) + (words.empty() ? "" : ", its last words: \"" + words + "\","));
 }
 
 void Round::too_late(std::chrono::milliseconds limit) {

@@ -63,7 +63,8 @@ class Round {
   std::string who(int rank) const { return name_of_rank(rank, size()); }
   [[noreturn]] void misbehaved(Misbehaviour::Kind kind, const std::string& code, int rank,
                                const std::string& what, const char* when = " in ") const {
-    throw Misbehaviour(kind, code, who(rank) + " " + what + when + call_);
+    throw Misbehaviour(kind, code, who(rank) + " " + what + when + call_,
+                       ranks_[static_cast<std::size_t>(rank)].stack);
   }
 
   bool all_answered() const;

@@ -19,6 +19,13 @@ std::vector<std::string> worker_environment() {
 namespace {
 
 constexpr int kAllCalls = 3;
+constexpr std::string_view kAssertion = "Assertion '";
+
+std::string_view last_line(std::string_view text) {
+  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  if (const auto start = text.rfind('\n'); start != text.npos) text.remove_prefix(start + 1);
+  return text;
+}
 
 // A call has a deadline; the processor time is that of all calls of a lesson, on all threads.
 process::Limits worker_limits(const Asked& asked, Threads threads) {
@@ -44,6 +51,18 @@ process::Command worker_command(const std::filesystem::path& program, const Aske
 }
 
 }  // namespace
+
+std::string last_words(std::string_view text) {
+  text = last_line(text);
+  if (const auto assertion = text.rfind(kAssertion); assertion != text.npos) text.remove_prefix(assertion);
+  return cleaned(text, 300);
+}
+
+std::string without_assertion(const std::string& printed) {
+  const std::string_view last = last_line(printed);
+  if (last.find(kAssertion) == last.npos) return printed;
+  return printed.substr(0, static_cast<std::size_t>(last.data() - printed.data()));
+}
 
 Member::Member(const std::filesystem::path& program, const Asked& asked, bool sees_itself, Threads threads)
     : child(worker_command(program, asked, sees_itself, threads)), connection(child.wire().get()) {}

@@ -10,6 +10,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -95,6 +96,8 @@ class Workers {
   virtual void end() = 0;
 };
 
+/// The last line that a program printed; of an assertion of the standard library only what it asserts.
+std::string last_words(std::string_view text);
 /// What a program printed, without the line in which an assertion of the standard library ended it: that is
 /// quoted in the sentence.
 std::string without_assertion(const std::string& printed);

@@ -64,6 +64,14 @@ inline std::string shown_lines(std::string_view text, std::size_t limit = std::s
   return result;
 }
 
+/// The first lines of a text, each with its line end; all of it if it has no more.
+inline std::string first_lines(std::string_view text, std::size_t count) {
+  std::size_t end = 0;
+  for (std::size_t i = 0; i < count && end < text.size(); ++i)
+    end = std::min(text.find('\n', end), text.size() - 1) + 1;
+  return std::string(text.substr(0, end));
+}
+
 /// "1 token", "3 tokens": for things whose plural ends in s.
 template <class Count>
 std::string counted(Count count, std::string_view thing) {

@@ -80,8 +80,12 @@ State Course::state(int lesson) const {
     return std::ranges::find(lessons, lesson, &judge::LessonInfo::number) != lessons.end();
   };
   if (!is_in(here_)) return is_in(judge::lessons()) ? State::kAbsent : State::kToCome;
-  if (progress_.done(std::to_string(lesson), fingerprint_of(exercise(lesson)))) return State::kDone;
-  return std::filesystem::exists(exercise(lesson)) ? State::kStarted : State::kHere;
+  return state(std::to_string(lesson), exercise(lesson));
+}
+
+State Course::state(const std::string& id, const std::filesystem::path& file) const {
+  if (progress_.done(id, fingerprint_of(file))) return State::kDone;
+  return std::filesystem::exists(file) ? State::kStarted : State::kHere;
 }
 
 int Course::here() const { return static_cast<int>(here_.size()); }
@@ -171,10 +175,7 @@ namespace {
 
 // A side exercise, below its lesson.
 std::string puzzle_line(const Course& course, const judge::Puzzle& puzzle, verify::Colour colour) {
-  const auto file = judge::puzzle_file(puzzle, course.folder());
-  const State state = course.progress().done(puzzle.id, fingerprint_of(file)) ? State::kDone
-                      : std::filesystem::exists(file)                         ? State::kStarted
-                                                                              : State::kHere;
+  const State state = course.state(puzzle.id, judge::puzzle_file(puzzle, course.folder()));
   return fmt::format("       {}  {:26} {}: {}\n", painted(fmt::format("{:7}", name_of(state)), state, colour),
                      puzzle.id, puzzle.kind, puzzle.title);
 }

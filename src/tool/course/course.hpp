@@ -37,6 +37,8 @@ class Course {
   // Throws Error for a number that the road does not have.
   const judge::RoadLine& line(int lesson) const;
   State state(int lesson) const;
+  // The same of an exercise that can be judged, with the student's file of it.
+  State state(const std::string& id, const std::filesystem::path& file) const;
   // Lessons that are here, and those of them that are done.
   int here() const;
   int done() const;

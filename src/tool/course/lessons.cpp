@@ -41,6 +41,12 @@ std::uint64_t any_seed() {
   return std::uniform_int_distribution<std::uint64_t>(1, judge::kLargestSeed)(device);
 }
 
+std::string shown_verdict(const verify::Report& report, const std::string& id, bool all) {
+  if (all || report.count(verify::Status::kFailed) == 0) return verify::text_of(report, colour());
+  const verify::BriefText brief = verify::brief_text_of(report, colour());
+  return brief.first + brief.others + brief.rest + "each check whole: ./ringcraft check " + id + " --all\n";
+}
+
 // The same checks in one process, which becomes that of this program: whatever happens is simply seen.
 int debug(const std::string& id, const CheckRequest& request) {
   if (is_puzzle(id))
@@ -90,16 +96,6 @@ int start(const std::string& id, std::optional<std::uint64_t> seed) {
       shown_path(file).c_str(), info.function.c_str(), info.name.c_str(), lesson);
   return 0;
 }
-
-namespace {
-
-std::string shown_verdict(const verify::Report& report, const std::string& id, bool all) {
-  if (all || report.count(verify::Status::kFailed) == 0) return verify::text_of(report, colour());
-  const verify::BriefText brief = verify::brief_text_of(report, colour());
-  return brief.first + brief.others + brief.rest + "each check whole: ./ringcraft check " + id + " --all\n";
-}
-
-}  // namespace
 
 int check(const CheckRequest& request) {
   const std::string id = request.id.empty() ? latest_started() : request.id;

@@ -49,13 +49,6 @@ ReportRow row_of(const nlohmann::json& json) {
   return row;
 }
 
-// The first lines of a text, each with its line end.
-std::string first_lines(const std::string& text, std::size_t count) {
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < count && at < text.size(); ++i) at = text.find('\n', at) + 1;
-  return text.substr(0, at);
-}
-
 // Each line cut to the window.
 std::string cut_lines(std::string_view lines, std::size_t width) {
   std::string text;

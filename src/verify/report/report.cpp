@@ -154,16 +154,10 @@ std::string names_of(const Report& report, Status status, Colour colour) {
   return names.empty() ? "" : fmt::format("  {}  {}\n", painted_name(status, colour), shown_lines(names));
 }
 
-// The first lines of a remark.
 std::string beginning(const std::string& remark) {
-  constexpr int kLines = 6;
-  std::size_t at = 0;
-  for (int i = 0; i < kLines; ++i) {
-    at = remark.find('\n', at);
-    if (at == remark.npos) return remark;
-    ++at;
-  }
-  return remark.substr(0, at) + "...";
+  constexpr std::size_t kLines = 6;
+  const std::string first = first_lines(remark, kLines);
+  return first.size() < remark.size() ? first + "..." : first;
 }
 
 }  // namespace
