@@ -80,7 +80,7 @@ State attended(Trial& trial, const HeadCase& head, TileSize tile) {
 }
 
 void require_attention(Trial& trial, const HeadCase& head, TileSize tile) {
-  require_head(head.name + ", " + named(tile), head, ended(attended(trial, head, tile)));
+  require_head(head.name + ", " + named(tile), head, ended(attended(trial, head, tile)), {}, tile.keys);
 }
 
 // ---- the checks

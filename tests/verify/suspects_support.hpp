@@ -27,7 +27,7 @@ struct Scene {
 
 inline void put(Buffer& buffer, const RowPlace& row, const std::vector<double>& values) {
   std::copy(values.begin(), values.end(),
-            head_of<double>(buffer, row.batch, row.head).row(row.position).begin());
+            head_of<double>(buffer, row.batch, row.head).row(row.row).begin());
 }
 
 template <class Body>
@@ -40,7 +40,7 @@ void for_each_row(const Extents& e, Body body) {
 // Wrong out and lse beside the right gradients of `right`.
 inline Answer twisted_forward(const Problem& problem, const Inputs& inputs, const Answer& right,
                               const Twist& twist, const Arrangement& arrangement) {
-  const TwistedRing ring(problem, inputs, right, arrangement);
+  const TwistedRing ring(whole(problem), inputs, right, arrangement);
   Answer answer = clone(right);
   for_each_row(answer.out.extents(), [&](const RowPlace& row) {
     const Merged value = ring.forward(twist, row);
@@ -58,7 +58,7 @@ inline Answer twisted_forward(const Problem& problem, const Inputs& inputs, cons
 // Wrong gradients beside the right out and lse of `right`.
 inline Answer twisted_backward(const Problem& problem, const Inputs& inputs, const Answer& right,
                                const Twist& twist) {
-  const TwistedRing ring(problem, inputs, right, ring_arrangement(problem));
+  const TwistedRing ring(whole(problem), inputs, right, ring_arrangement(problem));
   Answer answer = clone(right);
   for_each_row(answer.dq.extents(), [&](const RowPlace& row) { put(answer.dq, row, ring.dq(twist, row)); });
   for_each_row(answer.dk.extents(), [&](const RowPlace& row) {

@@ -108,7 +108,7 @@ TEST_CASE("tiles of one device are tried where nobody says what computed the cla
   const Inputs inputs = make_inputs(c, DType::kFloat64);
   const Oracle right = oracle(c.problem, inputs);
   const Answer claim =
-      twisted_forward(c.problem, inputs, right.value, suspect_named("OS8").twist, tiled_arrangement(80, 16));
+      twisted_forward(c.problem, inputs, right.value, suspect_named("OS8").twist, tiled_arrangement(80, 80, 16));
   const Comparison comparison = compare_exact(claim, right);
   REQUIRE_FALSE(comparison.good);
   const std::vector<Cause> causes =

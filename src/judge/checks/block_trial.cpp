@@ -25,14 +25,17 @@ Buffer filled(const Extents& extents, double value) {
 
 // Names what the student sees, which is a block of one head: its rows count from 0. `about_nan` says where a
 // NaN may come from.
-void require_good(const BlockCase& c, const verify::Comparison& comparison, const char* about_nan = "") {
+void require_good(const BlockCase& c, const verify::Inputs& inputs, const verify::Answer& got,
+                  const verify::Comparison& comparison, const char* about_nan = "") {
   if (comparison.good) return;
   const auto rows = static_cast<Position>(c.problem.queries.size());
   const bool nan = comparison.first && std::isnan(comparison.first->got);
   throw wrong_values(verify::error_maps(comparison, rows, static_cast<Position>(c.problem.keys.size())),
                      "{}: {}{}", c.name, verify::described(comparison, {Layout::kContiguous, rows, 1}),
                      nan ? about_nan : "")
-      .knowing(facts_of(comparison));
+      .knowing(facts_of(comparison))
+      .exhibiting({c.problem, verify::one_block(c.problem), {}, verify::clone(inputs), verify::clone(got),
+                   comparison});
 }
 
 }  // namespace
@@ -52,7 +55,7 @@ void require_forward(const std::vector<BlockCase>& cases,
                   head_of<double>(got.out, b, h), head_of<double>(got.lse, b, h).data});
       });
     });
-    require_good(c, verify::compare_exact(got, verify::oracle(c.problem, in), verify::Expect::kForward),
+    require_good(c, in, got, verify::compare_exact(got, verify::oracle(c.problem, in), verify::Expect::kForward),
                  "; a NaN is computed, by -inf - (-inf) or 0 * inf, or stands where nothing was written: the "
                  "results are full of NaN before your function writes them");
   }
@@ -77,7 +80,7 @@ void require_backward(const std::vector<BlockCase>& cases,
                   head_of<double>(got.dv, b, g)});
       });
     });
-    require_good(c, verify::compare_exact(got, want));
+    require_good(c, in, got, verify::compare_exact(got, want));
   }
 }
 

@@ -117,7 +117,19 @@ void GradientHead::require_gradients(verify::RoundingRule& rule,
   }
   const verify::Oracle want =
       verify::oracle(problem_, in_, {.rounding = verify::tensor_core_rounding(DType::kFloat32)});
-  require_comparison(name_, rule.add(got, want), want, only);
+  const verify::Comparison comparison = rule.add(got, want);
+  exhibiting(
+      [&] {
+        return verify::AttentionExhibit{problem_,
+                                        verify::one_block(problem_),
+                                        {},
+                                        verify::clone(in_),
+                                        std::move(got),
+                                        comparison,
+                                        verify::tensor_core_rounding(DType::kFloat32),
+                                        DType::kFloat32};
+      },
+      [&] { require_comparison(name_, comparison, want, only); });
 }
 
 std::vector<std::vector<float>> GradientHead::begin_with(Random& random) {

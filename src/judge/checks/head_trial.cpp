@@ -127,14 +127,25 @@ std::vector<double> plain_delta(Matrix<const double> out, Matrix<const double> d
 }
 
 void require_head(const std::string& label, const HeadCase& head, const verify::Answer& got,
-                  const std::vector<std::string_view>& only) {
+                  const std::vector<std::string_view>& only, Index tile) {
   const verify::Oracle want = verify::oracle(head.problem, head.in);
   verify::Answer looked_at = verify::clone(want.value);
   const auto given = verify::named(got);
   auto kept = verify::named(looked_at);
   for (std::size_t t = 0; t < kept.size(); ++t)
     if (among(only, kept[t].name)) kept[t].tensor = given[t].tensor.clone();
-  require_comparison(label, verify::compare_exact(looked_at, want), want, only);
+  const verify::Comparison comparison = verify::compare_exact(looked_at, want);
+  const Index keys_at_once = std::max<Index>(tile > 0 ? tile : head.keys(), 1);
+  exhibiting(
+      [&] {
+        return verify::AttentionExhibit{head.problem,
+                                        verify::tiled_arrangement(head.rows(), head.keys(), keys_at_once),
+                                        {},
+                                        verify::clone(head.in),
+                                        std::move(looked_at),
+                                        comparison};
+      },
+      [&] { require_comparison(label, comparison, want, only); });
 }
 
 std::vector<Piece> pieces_of(const HeadCase& whole, Position window) {

@@ -55,9 +55,10 @@ void require_comparison(const std::string& label, const verify::Comparison& comp
                         const verify::Oracle& want, const std::vector<std::string_view>& only = {});
 
 /// Throws Wrong with `label` in front unless `got` is the oracle's answer. `only` names the
-/// tensors that are looked at; none: all that the oracle has.
+/// tensors that are looked at; none: all that the oracle has. `tile` says in tiles of how many keys it was
+/// computed; 0: in one.
 void require_head(const std::string& label, const HeadCase& head, const verify::Answer& got,
-                  const std::vector<std::string_view>& only = {});
+                  const std::vector<std::string_view>& only = {}, Index tile = 0);
 
 /// A stretch of rows and keys [first, last) of a long head under a sliding window, with as many neighbours
 /// around it as the window reaches: within the stretch every tensor is what it is in the whole.

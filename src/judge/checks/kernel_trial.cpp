@@ -128,7 +128,19 @@ void KernelHead::require_attention(verify::RoundingRule& rule) const {
   }
   const verify::Oracle want =
       verify::oracle(problem, in_, {.rounding = verify::tensor_core_rounding(dtype_)});
-  require_comparison(name_, rule.add(got, want), want);
+  const verify::Comparison comparison = rule.add(got, want);
+  exhibiting(
+      [&] {
+        return verify::AttentionExhibit{problem,
+                                        verify::one_block(problem),
+                                        {},
+                                        verify::clone(in_),
+                                        std::move(got),
+                                        comparison,
+                                        verify::tensor_core_rounding(dtype_),
+                                        dtype_};
+      },
+      [&] { require_comparison(name_, comparison, want); });
   if (dtype_ == DType::kBFloat16) require_only_weights_rounded(name_, problem, in_, got, want);
 }
 

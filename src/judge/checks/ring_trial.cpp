@@ -23,12 +23,15 @@ KvBlock kv_of(const verify::Inputs& inputs, const Sharding& sharding, int rank) 
 }
 
 // The first wrong element in a sentence; for one that is NaN with a remark where NaN comes from.
-void require_good(const verify::Case& c, const verify::Comparison& comparison, const char* where_nan_is) {
+void require_good(const verify::Case& c, const verify::Inputs& inputs, const verify::Answer& got,
+                  const verify::Comparison& comparison, const char* where_nan_is) {
   if (comparison.good) return;
   const bool nan = comparison.first && std::isnan(comparison.first->got);
   throw wrong_values(verify::error_maps(comparison, c.problem.sharding()), "{}: {}{}", c.name,
                      verify::described(comparison, c.problem.sharding()), nan ? where_nan_is : "")
-      .knowing(facts_of(comparison));
+      .knowing(facts_of(comparison))
+      .exhibiting({verify::whole(c.problem), verify::ring_arrangement(c.problem), c.problem,
+                   verify::clone(inputs), verify::clone(got), comparison});
 }
 
 int modulo(int r, int n) { return (r % n + n) % n; }
@@ -72,7 +75,8 @@ void require_right(const verify::Case& c, const RingRun& run) {
   }
   verify::Inputs inputs = verify::make_inputs(c, DType::kFloat64);
   inputs.dout = Buffer();
-  require_good(c, verify::compare_exact(whole, verify::oracle(p, inputs), verify::Expect::kForward),
+  require_good(c, inputs, whole,
+               verify::compare_exact(whole, verify::oracle(p, inputs), verify::Expect::kForward),
                "; a receive buffer that is read before its wait is full of NaN");
 }
 
@@ -134,7 +138,8 @@ void require_right(const RingBackwardRun& run) {
     gather(whole.dk, got.dkv.k, sharding, rank);
     gather(whole.dv, got.dkv.v, sharding, rank);
   }
-  require_good(run.c, verify::compare_exact(whole, run.want),
+  require_good(run.c, verify::make_inputs(run.c, DType::kFloat64), whole,
+               verify::compare_exact(whole, run.want),
                "; new buffers are full of NaN, and so is a receive buffer that is read before its wait");
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "judge/run/team.hpp"
+#include "verify/diagnose/exhibit.hpp"
 #include "verify/report/report.hpp"
 
 namespace ringcraft::judge {
@@ -37,6 +38,8 @@ struct Outcome {
   std::string evidence = {};
   /// What has failed and which facts it came with: the same in every wording, for the same seed.
   std::string key = {};
+  /// What was asked and what came, where a diagnosis can say more; else null.
+  verify::Exhibit exhibit = {};
 };
 
 /// How a check ends by a program that did something else than answer, in its call of this number.

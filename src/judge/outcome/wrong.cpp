@@ -18,6 +18,12 @@ Wrong Wrong::knowing(std::vector<Fact> facts) const {
   return wrong;
 }
 
+Wrong Wrong::exhibiting(verify::AttentionExhibit what) const {
+  Wrong wrong = *this;
+  wrong.exhibit = std::make_shared<const verify::AttentionExhibit>(std::move(what));
+  return wrong;
+}
+
 Wrong Wrong::labelled(const std::string& front) const {
   Wrong wrong = *this;
   wrong.label = front + label;
@@ -91,7 +97,7 @@ std::string evidence_of(const simt::Finding& finding) {
 }  // namespace
 
 Outcome outcome_of(const Wrong& wrong, int calls) {
-  Outcome outcome{verify::Status::kFailed, wrong.sign, evidence_of(wrong.maps), wrong.code};
+  Outcome outcome{verify::Status::kFailed, wrong.sign, evidence_of(wrong.maps), wrong.code, wrong.exhibit};
   // In another order, or with arrays at other places, a launch finds the same in another call.
   if (wrong.sign != sign::kFinding) outcome.key += " " + std::to_string(calls);
   for (const Fact& fact : wrong.said.facts) {

@@ -12,6 +12,7 @@
 #include "judge/outcome/outcome.hpp"
 #include "judge/outcome/statement.hpp"
 #include "judge/run/team.hpp"
+#include "verify/diagnose/exhibit.hpp"
 #include "verify/report/error_map.hpp"
 
 namespace ringcraft::judge {
@@ -29,6 +30,8 @@ class Wrong : public std::exception {
   Wrong showing(std::vector<verify::ErrorMap> where) const;
   /// The same with more data.
   Wrong knowing(std::vector<Fact> facts) const;
+  /// The same with what was asked and what came, for a diagnosis.
+  Wrong exhibiting(verify::AttentionExhibit what) const;
   /// The same with these words in front, or at the end.
   Wrong labelled(const std::string& front) const;
   Wrong followed_by(const std::string& end) const;  ///< see above
@@ -42,6 +45,7 @@ class Wrong : public std::exception {
   std::string label;                   ///< in front of the sentence: the case
   Statement said;                      ///< the rest of it
   std::vector<verify::ErrorMap> maps;  ///< empty if there is no picture
+  verify::Exhibit exhibit;             ///< null if there is none
 };
 
 /// How a check ends by this, after so many calls.
@@ -59,6 +63,16 @@ auto with_label(const std::string& label, Action action) {
     throw misbehaviour.labelled(label);
   } catch (const Wrong& wrong) {
     throw wrong.labelled(label);
+  }
+}
+
+/// Runs `action`; what it throws shows exhibit().
+template <class Exhibit, class Action>
+void exhibiting(Exhibit exhibit, Action action) {
+  try {
+    action();
+  } catch (const Wrong& wrong) {
+    throw wrong.exhibiting(exhibit());
   }
 }
 

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "verify/diagnose/diagnose.hpp"
+
 namespace ringcraft::judge {
 namespace {
 
@@ -103,10 +105,40 @@ std::vector<Part> parts_of(const Fingerprint& seen, const std::vector<Misconcept
   return parts;
 }
 
+namespace {
+
+// What gives the numbers of the failed checks: what explains more of them goes first.
+std::vector<verify::Cause> causes_of(const std::vector<Outcome>& outcomes) {
+  struct Held {
+    verify::Cause cause;
+    int checks;
+  };
+  std::vector<Held> all;
+  for (const Outcome& outcome : outcomes) {
+    if (!outcome.exhibit) continue;
+    for (const verify::Cause& cause : verify::diagnose(*outcome.exhibit).causes(100)) {
+      const auto known = std::ranges::find(all, cause.id, [](const Held& held) { return held.cause.id; });
+      if (known == all.end())
+        all.push_back({cause, 1});
+      else
+        ++known->checks;
+    }
+  }
+  std::ranges::stable_sort(all, std::ranges::greater(), &Held::checks);
+  std::vector<verify::Cause> causes;
+  for (const Held& held : all)
+    if (held.checks == all.front().checks && causes.size() < kMostCauses) causes.push_back(held.cause);
+  return causes;
+}
+
+}  // namespace
+
 void explain(int lesson, Verdict& verdict, const Fingerprint& seen) {
   std::vector<verify::ReportRow>& rows = verdict.report.rows;
   const auto first = std::ranges::find(rows, verify::Status::kFailed, &verify::ReportRow::status);
   if (first == rows.end()) return;
+  first->causes = causes_of(verdict.outcomes);
+  if (!first->causes.empty()) return;
   const std::vector<Misconception> known = read_misconceptions(misconceptions_file(lesson));
   first->causes = diagnose(seen, known);
   if (!first->causes.empty()) return;

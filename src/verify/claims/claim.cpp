@@ -128,13 +128,19 @@ void add_rows(ClaimVerdict& verdict, const Comparison& comparison, const Problem
                                    .sentence = each.reason});
 }
 
+// As many as a person reads.
+std::vector<Cause> first_of(std::vector<Cause> causes) {
+  causes.resize(std::min<std::size_t>(causes.size(), 3));
+  return causes;
+}
+
 void diagnose_into(ClaimVerdict& verdict, const ClaimToJudge& claim, const Oracle& oracle,
                    const Comparison& comparison) {
   const Problem& problem = claim.problem;
   const Diagnosis diagnosis =
       diagnose(problem, claim.stored.inputs, claim.answer, oracle, comparison, claim.ranks);
-  add_causes(verdict.report, {"out", "lse"}, diagnosis.forward, {});
-  add_causes(verdict.report, {"dq", "dk", "dv"}, diagnosis.backward, diagnosis.remarks);
+  add_causes(verdict.report, {"out", "lse"}, first_of(diagnosis.forward), {});
+  add_causes(verdict.report, {"dq", "dk", "dv"}, first_of(diagnosis.backward), diagnosis.remarks);
   verdict.place = diagnosis.place;
   verdict.remarks.insert(verdict.remarks.end(), diagnosis.remarks.begin(), diagnosis.remarks.end());
   if (claim.ranks == Ranks::kUnknown)

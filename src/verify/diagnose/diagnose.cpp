@@ -1,4 +1,4 @@
-// Diagnosis of a wrong claim (see diagnose.hpp): by numbers, then by pictures.
+// Diagnosis of a wrong claim (see diagnose.hpp).
 #include "verify/diagnose/diagnose.hpp"
 
 #include <algorithm>
@@ -6,11 +6,12 @@
 
 #include "ringcraft/core/shown.hpp"
 #include "verify/diagnose/diagnose_detail.hpp"
+#include "verify/diagnose/solve/solve.hpp"
 
 namespace ringcraft::verify {
 namespace {
 
-constexpr std::size_t kMost = 3;
+constexpr std::size_t kMost = 12;  // for a caller who compares several answers
 
 std::string list_of(const std::vector<std::string>& words) {
   std::string text;
@@ -35,7 +36,7 @@ Cause cause_of(const Match& match, const std::string& elsewhere) {
   return cause;
 }
 
-// The three best. Where no mistake explains all tensors, the best for each tensor goes first.
+// The best. Where no mistake explains all tensors, the best for each tensor goes first.
 std::vector<Cause> best_of(const Found& found, const std::string& elsewhere) {
   std::vector<const Match*> order;
   const auto take = [&](const Match& match) {
@@ -65,11 +66,11 @@ struct GroupResult {
   Found found;
 };
 GroupResult searched(const Evidence& e, TensorGroup group, const Answer& saved, Ranks ranks) {
-  Found found = search(e, group, saved, ring_arrangement(e.problem));
+  Found found = search(e, group, saved, e.place);
   const bool weak = found.matches.empty() || found.matches[0].fit == Fit::kSomeTensors;
-  if (weak && ranks == Ranks::kUnknown)
+  if (weak && (e.ring == nullptr || ranks == Ranks::kUnknown))
     if (auto other = search_elsewhere(e, group, saved)) {
-      std::vector<Cause> causes = best_of(*other, other->ring->arrangement().words);
+      std::vector<Cause> causes = best_of(*other, e.ring == nullptr ? "" : other->ring->arrangement().words);
       return {std::move(causes), std::move(*other)};
     }
   std::vector<Cause> causes = best_of(found, "");
@@ -79,7 +80,7 @@ GroupResult searched(const Evidence& e, TensorGroup group, const Answer& saved, 
 // Whether the gradients are those of the wrong forward pass, found or not.
 bool follows(const Evidence& e, const Found& forward) {
   const TwistedRing ring(e.problem, e.inputs, e.claim,
-                         forward.ring ? forward.ring->arrangement() : ring_arrangement(e.problem),
+                         forward.ring ? forward.ring->arrangement() : e.place,
                          e.exponents());
   const Sample sample = sample_of(e, TensorGroup::kBackward, 12, 6);
   const Suspect right_formulas{};  // of a wrong out and lse
@@ -98,7 +99,7 @@ void append(std::vector<Cause>& causes, const std::vector<Cause>& more) {
 // What leaves no number anywhere has many causes: the finding goes first, then what leaves none on these
 // very ranks.
 GroupResult searched_without_numbers(const Evidence& e) {
-  Found found = search(e, TensorGroup::kForward, e.oracle.value, ring_arrangement(e.problem));
+  Found found = search(e, TensorGroup::kForward, e.oracle.value, e.place);
   std::erase_if(found.matches, [](const Match& match) { return match.fit != Fit::kAll; });
   std::vector<Cause> causes = causes_by_numbers(e, TensorGroup::kForward);
   append(causes, best_of(found, ""));
@@ -137,10 +138,10 @@ void fill_absent(Answer& numbers, const Answer& right, std::array<bool, kAnswerN
 }
 
 // Whether no row of out is a number, or all are zero.
-bool all_rows_missing(const Comparison& comparison, const Buffer& out, Position seqlen) {
+bool all_rows_missing(const Comparison& comparison, const Buffer& out) {
   if (!out.empty() && std::ranges::all_of(out.values<double>(), [](double x) { return x == 0; })) return true;
-  return std::any_of(comparison.tensors.begin(), comparison.tensors.end(), [=](const TensorComparison& t) {
-    return t.name == "out" && static_cast<Position>(t.wrong_rows.size()) == seqlen &&
+  return std::any_of(comparison.tensors.begin(), comparison.tensors.end(), [&](const TensorComparison& t) {
+    return t.name == "out" && static_cast<Index>(t.wrong_rows.size()) == out.extents().rows &&
            std::none_of(t.wrong_rows.begin(), t.wrong_rows.end(),
                         [](const auto& row) { return std::isfinite(row.second.got); });
   });
@@ -148,32 +149,106 @@ bool all_rows_missing(const Comparison& comparison, const Buffer& out, Position 
 
 }  // namespace
 
-std::vector<Cause> Diagnosis::causes() const {
+std::vector<Cause> Diagnosis::causes(std::size_t most) const {
   std::vector<Cause> all;
-  for (std::size_t i = 0; i < kMost; ++i) {
-    if (i < forward.size() && all.size() < kMost) all.push_back(forward[i]);
-    if (i < backward.size() && all.size() < kMost) all.push_back(backward[i]);
+  for (std::size_t i = 0; i < most; ++i) {
+    if (i < forward.size() && all.size() < most) all.push_back(forward[i]);
+    if (i < backward.size() && all.size() < most) all.push_back(backward[i]);
   }
   return all;
 }
 
-Diagnosis diagnose(const Problem& problem, const Inputs& inputs, const Answer& claim, const Oracle& oracle,
-                   const Comparison& comparison, Ranks ranks) {
+namespace {
+
+bool explains_all(const Found& found) {
+  return !found.matches.empty() && found.matches[0].fit >= Fit::kSomeRanks;
+}
+
+// Whether there is something to solve for: no NaN, no infinity (but lse of a row without a key), not all zero.
+bool are_numbers(const Evidence& e, TensorGroup group) {
+  const auto fine = [](const Buffer& tensor, bool of_lse) {
+    const auto values = tensor.values<double>();
+    return std::ranges::none_of(values, [=](double x) { return std::isnan(x) || (std::isinf(x) && !(of_lse && x < 0)); }) &&
+           std::ranges::any_of(values, [](double x) { return x != 0 && std::isfinite(x); });
+  };
+  if (group == TensorGroup::kForward) return fine(e.claim.out, false) && fine(e.claim.lse, true);
+  return fine(e.claim.dq, false) && fine(e.claim.dk, false) && fine(e.claim.dv, false);
+}
+
+// Whether every wrong tensor of a group has a mistake that gives it.
+bool explains_each(const Found& found, const Comparison& comparison, TensorGroup group) {
+  return std::ranges::all_of(comparison.tensors, [&](const TensorComparison& t) {
+    const bool forward = t.name == "out" || t.name == "lse";
+    if (t.wrong_rows.empty() || forward != (group == TensorGroup::kForward)) return true;
+    return std::ranges::any_of(found.matches,
+                               [&](const Match& m) { return std::ranges::count(m.tensors, t.name) > 0; });
+  });
+}
+
+// Each wrong gradient by itself; what is said of several is said once.
+void solve_gradients(const Evidence& e, const Setting& forward, Diagnosis& result) {
+  struct Held {
+    Cause cause;
+    std::vector<std::string> tensors;
+  };
+  std::vector<Held> all;
+  std::vector<std::string> follow;
+  for (const GradientName name : {GradientName::kDq, GradientName::kDk, GradientName::kDv}) {
+    const std::string_view word = kAnswerNames[2 + static_cast<std::size_t>(name)];
+    const bool wrong = std::ranges::any_of(e.comparison.tensors, [&](const TensorComparison& t) {
+      return t.name == word && !t.wrong_rows.empty();
+    });
+    if (!wrong) continue;
+    SolvedPass solved = solve_gradient(e, name, forward);
+    if (!solved.solved) continue;
+    std::erase_if(solved.causes, [&](const Cause& cause) {
+      return std::ranges::find(result.forward, cause.id, &Cause::id) != result.forward.end();
+    });
+    if (solved.causes.empty()) follow.emplace_back(word);
+    for (Cause& cause : solved.causes) {
+      const auto known =
+          std::ranges::find(all, cause.sentence, [](const Held& held) { return held.cause.sentence; });
+      if (known == all.end())
+        all.push_back({std::move(cause), {std::string(word)}});
+      else
+        known->tensors.emplace_back(word);
+    }
+  }
+  std::vector<Cause> causes;
+  for (Held& held : all) {
+    held.cause.sentence = list_of(held.tensors) + ": " + held.cause.sentence;
+    causes.push_back(std::move(held.cause));
+  }
+  if (!causes.empty()) result.backward = std::move(causes);
+  if (!follow.empty())
+    result.remarks.push_back(list_of(follow) + (follow.size() == 1 ? " is that" : " are those") +
+                             " of this wrong forward pass");
+}
+
+// With e.claim completed by the oracle's numbers.
+Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
   Diagnosis result;
-  if (comparison.good || comparison.tensors.empty()) return result;
-  const Inputs in = converted(inputs, DType::kFloat64);
-  Answer numbers = converted(claim, DType::kFloat64);
-  Evidence e{problem, in, numbers, oracle, comparison, type_of_claim(claim)};
-  fill_absent(numbers, oracle.value, e.there);
+  const Answer& numbers = e.claim;
+  const Comparison& comparison = e.comparison;
   const bool forward_wrong = any_wrong(comparison, TensorGroup::kForward);
   GroupResult forward, backward;
+  Setting setting{.scale = e.problem.softmax_scale};
   if (forward_wrong) {
-    forward = all_rows_missing(comparison, numbers.out, problem.shape.seqlen)
+    forward = all_rows_missing(comparison, numbers.out)
                   ? searched_without_numbers(e)
-                  : searched(e, TensorGroup::kForward, oracle.value, ranks);
+                  : searched(e, TensorGroup::kForward, e.oracle.value, ranks);
     result.forward = forward.causes;
+    if (!explains_all(forward.found) && are_numbers(e, TensorGroup::kForward)) {
+      SolvedPass solved = solve_forward(e);
+      if (!solved.solved) solved = solve_rows(e);
+      if (solved.solved) {
+        setting = solved.setting;
+        result.forward = std::move(solved.causes);
+      } else if (!explains_each(forward.found, e.comparison, TensorGroup::kForward)) {
+        result.forward.clear();  // what explains a part of one pass may explain it by chance
+      }
+    }
     if (result.forward.empty()) append(result.forward, causes_by_numbers(e, TensorGroup::kForward));
-    if (result.forward.empty()) append(result.forward, causes_by_picture(e));
   }
   const bool out_wrong =
       std::any_of(comparison.tensors.begin(), comparison.tensors.end(),
@@ -184,15 +259,39 @@ Diagnosis diagnose(const Problem& problem, const Inputs& inputs, const Answer& c
           "the gradients are those of this wrong forward pass: nothing more is wrong in backward");
     } else {
       backward = out_wrong ? searched_after(e, forward.found, ranks)
-                           : searched(e, TensorGroup::kBackward, oracle.value, ranks);
+                           : searched(e, TensorGroup::kBackward, e.oracle.value, ranks);
       result.backward = backward.causes;
+      if (!explains_all(backward.found) && are_numbers(e, TensorGroup::kBackward)) solve_gradients(e, setting, result);
       if (result.backward.empty()) append(result.backward, causes_by_numbers(e, TensorGroup::kBackward));
-      if (result.backward.empty() && !out_wrong) append(result.backward, causes_by_gradients(e));
     }
   }
   if (forward_wrong || backward.found.ring)
     result.place = place_of(e, forward_wrong ? forward.found : backward.found);
   return result;
+}
+
+}  // namespace
+
+Diagnosis diagnose(const Problem& problem, const Inputs& inputs, const Answer& claim, const Oracle& oracle,
+                   const Comparison& comparison, Ranks ranks) {
+  if (comparison.good || comparison.tensors.empty()) return {};
+  const Inputs in = converted(inputs, DType::kFloat64);
+  Answer numbers = converted(claim, DType::kFloat64);
+  const BlockProblem block = whole(problem);
+  const Arrangement place = ring_arrangement(problem);
+  Evidence e{block, place, &problem, in, numbers, oracle, comparison, type_of_claim(claim)};
+  fill_absent(numbers, oracle.value, e.there);
+  return diagnosed(e, ranks);
+}
+
+Diagnosis diagnose(const AttentionExhibit& x) {
+  if (x.comparison.good || x.comparison.tensors.empty()) return {};
+  const Inputs in = converted(x.inputs, DType::kFloat64);
+  const Oracle right = oracle(x.problem, in, {.rounding = x.rounding});
+  Answer numbers = converted(x.claim, DType::kFloat64);
+  Evidence e{x.problem, x.place, x.ring ? &*x.ring : nullptr, in, numbers, right, x.comparison, x.precision};
+  fill_absent(numbers, right.value, e.there);
+  return diagnosed(e, Ranks::kKnown);
 }
 
 }  // namespace ringcraft::verify

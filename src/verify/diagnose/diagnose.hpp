@@ -1,12 +1,12 @@
 #pragma once
 /// @file
-/// Why is this claim wrong? First by numbers: the claim is compared with what every known mistake gives on
-/// exactly these inputs. What no mistake gives is judged by its picture, by the size of its errors and by
-/// which gradients are wrong, which is weaker evidence and said to be so.
+/// Why is this answer wrong? It is compared with what every known mistake gives on exactly these inputs: a
+/// cause is named because its numbers are those of the answer. Where no mistake gives them, there is none.
 
 #include <string>
 #include <vector>
 
+#include "verify/diagnose/exhibit.hpp"
 #include "verify/oracle/compare.hpp"
 #include "verify/report/report.hpp"
 
@@ -20,18 +20,21 @@ enum class Ranks : std::uint8_t {
 
 /// What is known about a wrong claim.
 struct Diagnosis {
-  std::vector<Cause> forward;   ///< of out and lse: at most three, the likeliest first
+  std::vector<Cause> forward;   ///< of out and lse: the likeliest first
   std::vector<Cause> backward;  ///< of dq, dk and dv: likewise
   std::string place;  ///< the first differing rank, step, tensor, chunk, head and row; empty if none
   std::vector<std::string> remarks;  ///< what else a person should know
 
-  /// At most three of all, the likeliest first.
-  std::vector<Cause> causes() const;
+  /// At most so many of all, the likeliest first.
+  std::vector<Cause> causes(std::size_t most = 3) const;
 };
 
 /// The diagnosis of a claim that `comparison` found wrong; empty for a right one. The oracle is that of the
 /// same inputs. A claim that has not all tensors is judged by those that it has.
 Diagnosis diagnose(const Problem& problem, const Inputs& inputs, const Answer& claim, const Oracle& oracle,
                    const Comparison& comparison, Ranks ranks = Ranks::kKnown);
+
+/// The same for the answer of an exercise.
+Diagnosis diagnose(const AttentionExhibit& exhibit);
 
 }  // namespace ringcraft::verify

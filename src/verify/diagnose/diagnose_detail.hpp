@@ -29,10 +29,6 @@ Found search_after(const Evidence& evidence, const Twist& forward, const Arrange
 /// As search, in other numbers of ranks, other layouts and tiles; nothing if none of them fits wholly.
 std::optional<Found> search_elsewhere(const Evidence& evidence, TensorGroup group, const Answer& saved);
 
-/// What pictures of wrong rows say.
-std::vector<Cause> causes_by_picture(const Evidence& evidence);
-/// What the choice of wrong gradients says.
-std::vector<Cause> causes_by_gradients(const Evidence& evidence);
 /// What the size of the errors, and numbers that are none, say.
 std::vector<Cause> causes_by_numbers(const Evidence& evidence, TensorGroup group);
 

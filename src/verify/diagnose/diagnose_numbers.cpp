@@ -20,15 +20,16 @@ std::string short_number(double x) {
 
 // Root mean square of error / scale of rows of out that meet so many blocks with a visible key.
 std::string growth_of(const Evidence& e) {
-  const Arrangement ring = ring_arrangement(e.problem);
-  std::vector<double> squares(static_cast<std::size_t>(ring.count() + 1)), counts(squares.size());
-  for (Position p = 0; p < e.problem.shape.seqlen; ++p) {
+  std::vector<double> squares(static_cast<std::size_t>(e.place.count() + 1)), counts(squares.size());
+  for (Index row = 0; row < e.claim.out.extents().rows; ++row) {
+    const Position position = e.problem.queries[static_cast<std::size_t>(row)];
     std::size_t blocks = 0;
-    for (const auto& block : ring.blocks)
-      blocks +=
-          std::any_of(block.begin(), block.end(), [&](Position k) { return visible(e.problem.mask, p, k); });
-    const auto got = row_of(e.claim.out, 0, 0, p), want = row_of(e.oracle.value.out, 0, 0, p),
-               scale = row_of(e.oracle.scale.out, 0, 0, p);
+    for (const auto& block : e.place.blocks)
+      blocks += std::any_of(block.begin(), block.end(), [&](Index key) {
+        return visible(e.problem.mask, position, e.problem.keys[static_cast<std::size_t>(key)]);
+      });
+    const auto got = row_of(e.claim.out, 0, 0, row), want = row_of(e.oracle.value.out, 0, 0, row),
+               scale = row_of(e.oracle.scale.out, 0, 0, row);
     for (std::size_t c = 0; c < got.size(); ++c) {
       const double error = scale[c] > 0 ? (got[c] - want[c]) / scale[c] : 0;
       squares[blocks] += error * error;
@@ -46,16 +47,50 @@ std::string growth_of(const Evidence& e) {
 // Errors of one tensor in parts of their elements' scales.
 struct Errors {
   double squares = 0, worst = 0;  // the sum of all squares, and the largest
+  double balance = 0;             // how many are above zero, less how many are below, in parts of all
+  double alike = 0;               // cosine of errors and values: errors of rounding know no direction
+  double large = 0;               // how many values are large, on which this cosine rests
 };
 Errors errors_of(const Buffer& claim, const Buffer& want, const Buffer& scale) {
   Errors errors;
+  double product = 0, values = 0, fourth = 0, plain = 0, count = 0;
   const auto got = claim.values<double>(), wants = want.values<double>(), scales = scale.values<double>();
   for (std::size_t i = 0; i < got.size(); ++i) {
-    const double error = got[i] == wants[i] ? 0 : std::fabs(got[i] - wants[i]) / (scales[i] + 1e-288);
-    errors.squares += error * error;
-    errors.worst = std::max(errors.worst, error);
+    const double error = got[i] == wants[i] ? 0 : got[i] - wants[i];
+    const double share = error / (scales[i] + 1e-288);
+    errors.squares += share * share;
+    errors.worst = std::max(errors.worst, std::fabs(share));
+    errors.balance += error > 0 ? 1 : error < 0 ? -1 : 0;
+    count += error != 0;
+    product += error * wants[i];
+    const double square = wants[i] * wants[i];
+    values += square;
+    fourth += square * square;
+    plain += error * error;
   }
+  errors.balance /= std::max(count, 1.0);
+  errors.large = values * values / std::max(fourth, 1e-300);
+  errors.alike = product / std::max(std::sqrt(values * plain), 1e-300);
   return errors;
+}
+
+// Whether errors point one way more than random ones do.
+bool has_direction(const Errors& errors, Index elements) {
+  return std::fabs(errors.balance) > 0.2 + 4 / std::sqrt(static_cast<double>(elements)) ||
+         std::fabs(errors.alike) > 0.1 + 4 / std::sqrt(errors.large);
+}
+
+// A type narrower than the claim's that holds every value of this tensor; empty if there is none.
+std::string rounded_to(const Buffer& tensor, DType claim) {
+  const auto values = tensor.values<double>();
+  const auto all = [&](auto rounded) {
+    return std::ranges::all_of(values, [&](double x) { return !std::isfinite(x) || double{rounded(x)} == x; });
+  };
+  if (is_half(claim) || std::ranges::all_of(values, [](double x) { return x == 0; })) return "";
+  if (all([](double x) { return float_from_bfloat16(bfloat16_from(x)); })) return "bfloat16";
+  if (all([](double x) { return float_from_float16(float16_from(x)); })) return "float16";
+  if (claim == DType::kFloat64 && all([](double x) { return static_cast<float>(x); })) return "float32";
+  return "";
 }
 
 // The precision whose rounding is about as large; nothing if the errors are smaller or larger than any. The
@@ -67,6 +102,13 @@ std::string precision_of(double rms, double worst, DType claim) {
   return "";
 }
 
+std::string place_words(const Evidence& e, Position row) {
+  if (e.ring == nullptr) return "row " + std::to_string(row);
+  const Sharding sharding = e.ring->sharding();
+  return "position " + std::to_string(row) + " (rank " + std::to_string(sharding.owner_of(row)) +
+         ", local row " + std::to_string(sharding.local_from_global(row)) + ")";
+}
+
 bool all_zero(const Buffer& tensor) {
   return std::ranges::all_of(tensor.values<double>(), [](double x) { return x == 0; });
 }
@@ -76,17 +118,15 @@ bool all_zero(const Buffer& tensor) {
 std::vector<Cause> causes_by_numbers(const Evidence& e, TensorGroup group) {
   const bool forward = group == TensorGroup::kForward;
   double squares = 0, elements = 0, wrong = 0, worst = 0;
+  bool directed = false;
+  std::string narrow;
   for (const TensorComparison& tensor : e.comparison.tensors) {
     if ((tensor.name == "out" || tensor.name == "lse") != forward || tensor.wrong == 0) continue;
     const auto bad = std::find_if(tensor.wrong_rows.begin(), tensor.wrong_rows.end(), [](const auto& row) {
       return !std::isfinite(row.second.got) && std::isfinite(row.second.want);
     });
     if (bad != tensor.wrong_rows.end()) {
-      const Sharding sharding = e.problem.sharding();
-      return {{"NaN",
-               tensor.name + " is no number first at position " + std::to_string(bad->first) + " (rank " +
-                   std::to_string(sharding.owner_of(bad->first)) + ", local row " +
-                   std::to_string(sharding.local_from_global(bad->first)) + ")",
+      return {{"NaN", tensor.name + " is no number first at " + place_words(e, bad->first),
                "Does this row meet a block without a visible key (-inf - (-inf)), a score that exp cannot "
                "hold, or memory that nobody wrote?"}};
     }
@@ -96,20 +136,25 @@ std::vector<Cause> causes_by_numbers(const Evidence& e, TensorGroup group) {
       return {{"ZERO", tensor.name + " is zero everywhere", "Which buffer was written, and which returned?"}};
     const Errors errors =
         errors_of(named(e.claim)[t].tensor, named(e.oracle.value)[t].tensor, named(e.oracle.scale)[t].tensor);
+    directed = directed || has_direction(errors, tensor.total);
+    if (narrow.empty()) narrow = rounded_to(named(e.claim)[t].tensor, e.precision);
     squares += errors.squares;
     elements += static_cast<double>(tensor.total);
     wrong += static_cast<double>(tensor.wrong);
     worst = std::max(worst, errors.worst);
   }
   const double rms = std::sqrt(squares / std::max(elements, 1.0));
-  const std::string precision = precision_of(rms, worst, e.precision);
+  const std::string by_size = precision_of(rms, worst, e.precision);
+  const std::string precision = by_size.empty() || narrow.empty() ? by_size : narrow;
   // Rounding spares few elements in float64, and none of them is far out; in a claim of low precision many
   // pass.
   const double share = e.precision == DType::kFloat64 ? 0.5 : 0.01;
-  if (precision.empty() || worst > 30 * rms || wrong < share * elements) return {};
-  const bool guess = e.precision == DType::kFloat64;  // a small mistake may be as large
-  std::string sentence = "the errors are of the size of rounding to " + precision + " (RMS " +
-                         short_number(rms) + " of the scale): something is kept in it that should not be";
+  if (precision.empty() || (narrow.empty() && (directed || worst > 30 * rms || wrong < share * elements))) return {};
+  const bool guess = narrow.empty() && e.precision == DType::kFloat64;  // a small mistake may be as large
+  std::string sentence = narrow.empty() ? "the errors are of the size of rounding to " + precision + " (RMS " +
+                                              short_number(rms) + " of the scale)"
+                                        : "every number fits into " + precision;
+  sentence += ": something is kept in it that should not be";
   if (forward && e.has("out")) sentence += "; error: " + growth_of(e);
   if (guess) sentence += " (only a guess, by their size)";
   return {

@@ -21,8 +21,8 @@ bool far(const Merged& a, const Merged& b) {
 // "step 2, with the block of rank 1 in hand".
 std::string step_words(const TwistedRing& ring, const RowPlace& row, int step) {
   const Arrangement& a = ring.arrangement();
-  const int rank = a.owner[static_cast<std::size_t>(row.position)];
   if (!a.ring) return "tile " + std::to_string(step);
+  const int rank = a.row_owner[static_cast<std::size_t>(row.row)];
   return "step " + std::to_string(step) + ", when the block of rank " +
          std::to_string(a.wrapped(rank - step)) + " is due";
 }
@@ -44,8 +44,8 @@ std::string step_of_blocks(const Evidence& e, const TwistedRing& ring, const Row
   const auto is_claim = [&](const std::vector<BlockPartial>& some) {
     if (some.empty()) return false;
     const Merged value = merged(MergeTwist::kRight, LseTwist::kRight, some, -1, e.exponents());
-    return same_row(row_of(e.claim.out, row.batch, row.head, row.position), value.out,
-                    row_of(e.units().out, row.batch, row.head, row.position), e.nearness(), false);
+    return same_row(row_of(e.claim.out, row.batch, row.head, row.row), value.out,
+                    row_of(e.units().out, row.batch, row.head, row.row), e.nearness(), false);
   };
   for (std::size_t set = 1; set < (1u << n); ++set) {
     std::vector<BlockPartial> some;
@@ -75,19 +75,20 @@ std::string chunk_words(const Problem& problem, int rank, Index row) {
 }  // namespace
 
 std::string place_of(const Evidence& e, const Found& found) {
+  if (e.ring == nullptr) return "";
   // Where the forward pass is wrong, wrong gradients are no news.
   Comparison causes = e.comparison;
   if (any_wrong(e.comparison, TensorGroup::kForward))
     std::erase_if(causes.tensors,
                   [](const TensorComparison& t) { return t.name != "out" && t.name != "lse"; });
-  const auto first = first_wrong(causes, e.problem.sharding());
+  const auto first = first_wrong(causes, e.ring->sharding());
   if (!first) return "";
   const Difference& d = first->difference;
-  const auto of_all = first_wrong(e.comparison, e.problem.sharding());
+  const auto of_all = first_wrong(e.comparison, e.ring->sharding());
   const bool later = of_all->rank != first->rank || of_all->row != first->row;  // than that of a gradient
   std::string text = std::string(later ? "first wrong in the forward pass" : "first wrong") + ": rank " +
                      std::to_string(first->rank) + ", " + d.tensor +
-                     chunk_words(e.problem, first->rank, first->row) + ", batch " + std::to_string(d.batch) +
+                     chunk_words(*e.ring, first->rank, first->row) + ", batch " + std::to_string(d.batch) +
                      ", head " + std::to_string(d.head) + ", local row " + std::to_string(first->row) +
                      " (position " + std::to_string(d.position) + ")";
   if (d.tensor != "out" || !found.ring) return text;

@@ -10,9 +10,9 @@ namespace {
 constexpr Index kGlance = 2, kLook = 12;
 
 // Rows for the last look, so that it stays within some 1e9 multiplications.
-Index rows_to_confirm(const Problem& p) {
-  const double of_one_row = static_cast<double>(p.shape.seqlen) * static_cast<double>(p.shape.head_dim) *
-                            static_cast<double>(p.shape.group()) * 4;
+Index rows_to_confirm(const BlockProblem& p) {
+  const double of_one_row = static_cast<double>(std::max(p.queries.size(), p.keys.size())) *
+                            static_cast<double>(p.head_dim * p.group()) * 4;
   return std::clamp<Index>(static_cast<Index>(1e9 / of_one_row), 24, 400);
 }
 
@@ -22,9 +22,9 @@ const std::vector<Suspect>& suspects_of(TensorGroup group) {
 
 // Blocks of other sums cost the square of the sequence.
 bool affordable(const Evidence& e, const Suspect& suspect) {
-  const double s = static_cast<double>(e.problem.shape.seqlen);
+  const double pairs = static_cast<double>(e.problem.queries.size() * e.problem.keys.size());
   return !TwistedRing::slow(suspect.twist) ||
-         s * s * static_cast<double>(e.problem.shape.head_dim * e.problem.shape.group()) < 5e9;
+         pairs * static_cast<double>(e.problem.head_dim * e.problem.group()) < 5e9;
 }
 
 void sort_by_fit(std::vector<Match>& matches) {
@@ -41,7 +41,9 @@ std::vector<Match> matches_in(const Evidence& e, const TwistedRing& ring,
   std::vector<Match> matches;
   for (const bool slow : {false, true}) {
     for (const Suspect& suspect : suspects) {
-      if (TwistedRing::slow(suspect.twist) != slow || !affordable(e, suspect)) continue;
+      if (TwistedRing::slow(suspect.twist) != slow || !affordable(e, suspect) ||
+          !ring.can_be(suspect.twist))
+        continue;
       if (match(e, ring, suspect, group, glance).fit == Fit::kNone) continue;
       if (match(e, ring, suspect, group, look).fit == Fit::kNone) continue;
       const Match sure = match(e, ring, suspect, group, all);
@@ -49,7 +51,7 @@ std::vector<Match> matches_in(const Evidence& e, const TwistedRing& ring,
     }
     sort_by_fit(matches);
     const bool clear = !matches.empty() && matches[0].fit == Fit::kAll;
-    if (clear && e.problem.shape.seqlen > 1024) break;
+    if (clear && e.problem.queries.size() > 1024) break;
   }
   return matches;
 }
@@ -132,23 +134,26 @@ Found search_after(const Evidence& e, const Twist& forward, const Arrangement& a
 }
 
 std::optional<Found> search_elsewhere(const Evidence& e, TensorGroup group, const Answer& saved) {
-  const Position seqlen = e.problem.shape.seqlen;
+  const auto rows = static_cast<Index>(e.problem.queries.size()), keys = static_cast<Index>(e.problem.keys.size());
   std::vector<Arrangement> places;
-  for (const int n : {2, 3, 4, 6, 8})
+  if (e.ring == nullptr)
+    for (const Index tile : {1, 2, 3, 4, 5, 8})
+      if (tile < keys) places.push_back(tiled_arrangement(rows, keys, tile));
+  for (const int n : e.ring == nullptr ? std::vector<int>{} : std::vector<int>{2, 3, 4, 6, 8})
     for (const Layout layout : kLayouts) {
-      if (n > seqlen || (n == e.problem.world_size && layout == e.problem.layout)) continue;
-      Problem other = e.problem;
+      if (n > rows || (n == e.ring->world_size && layout == e.ring->layout)) continue;
+      Problem other = *e.ring;
       other.world_size = n;
       other.layout = layout;
       places.push_back(ring_arrangement(other));
     }
-  for (const Position tile : {16, 32, 64, 128})
-    if (tile < seqlen) places.push_back(tiled_arrangement(seqlen, tile));
+  for (const Index tile : {16, 32, 64, 128})
+    if (tile < keys) places.push_back(tiled_arrangement(rows, keys, tile));
   const Sample glance = sample_of(e, group, kGlance, 0);
   for (const Arrangement& place : places) {
     const TwistedRing ring(e.problem, e.inputs, saved, place, e.exponents());
     const auto promising = [&](const Suspect& suspect) {
-      return (!TwistedRing::slow(suspect.twist) || seqlen <= 512) &&
+      return ring.can_be(suspect.twist) && (!TwistedRing::slow(suspect.twist) || rows <= 512) &&
              match(e, ring, suspect, group, glance).fit >= Fit::kSomeRanks;
     };
     if (std::none_of(suspects_of(group).begin(), suspects_of(group).end(), promising)) continue;

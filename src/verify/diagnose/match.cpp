@@ -40,15 +40,15 @@ bool tells(std::span<const double> got, bool nan_tells) {
   return std::ranges::any_of(got, [=](double x) { return std::isfinite(x) ? x != 0 : nan_tells; });
 }
 
-void count(const Evidence& e, const Arrangement& ranks, const RowPlace& row, const Buffer& claim,
+void count(const Evidence& e, const std::vector<int>& owner, const RowPlace& row, const Buffer& claim,
            const Buffer& want, const Buffer& unit, std::span<const double> twisted, bool no_key,
            Tally& tally) {
-  const auto got = row_of(claim, row.batch, row.head, row.position),
-             units = row_of(unit, row.batch, row.head, row.position);
+  const auto got = row_of(claim, row.batch, row.head, row.row),
+             units = row_of(unit, row.batch, row.head, row.row);
   const bool right =
-      same_row(got, row_of(want, row.batch, row.head, row.position), units, e.nearness(), false);
+      same_row(got, row_of(want, row.batch, row.head, row.row), units, e.nearness(), false);
   const bool hit = same_row(got, twisted, units, e.nearness(), no_key);
-  const int rank = ranks.owner[static_cast<std::size_t>(row.position)];
+  const int rank = owner[static_cast<std::size_t>(row.row)];
   ++(right ? tally.right : tally.wrong);
   if (hit) ++(right ? tally.right_hits : tally.wrong_hits);
   if (!right && tells(got, tally.forward() && !no_key)) {
@@ -67,10 +67,10 @@ std::vector<Tally> forward_tallies(const Evidence& e, const TwistedRing& ring, c
     const Merged value = ring.forward(twist, row);
     const bool no_key = std::isinf(value.lse);
     if (e.has("out"))
-      count(e, ring.arrangement(), row, e.claim.out, e.oracle.value.out, e.units().out, value.out, no_key,
+      count(e, ring.arrangement().row_owner, row, e.claim.out, e.oracle.value.out, e.units().out, value.out, no_key,
             tallies[0]);
     if (e.has("lse"))
-      count(e, ring.arrangement(), row, e.claim.lse, e.oracle.value.lse, e.units().lse, {&value.lse, 1},
+      count(e, ring.arrangement().row_owner, row, e.claim.lse, e.oracle.value.lse, e.units().lse, {&value.lse, 1},
             no_key, tallies[1]);
     if (tallies[0].hopeless(planned) && (tallies[1].hopeless(planned) || tallies[1].wrong == 0)) break;
     if (tallies[1].hopeless(planned) && tallies[0].wrong == 0) break;
@@ -83,7 +83,7 @@ std::vector<Tally> backward_tallies(const Evidence& e, const TwistedRing& ring, 
   std::vector<Tally> tallies{{"dq"}, {"dk"}, {"dv"}};
   for (const RowPlace& row : sample.rows) {
     if (!e.has("dq")) break;
-    count(e, ring.arrangement(), row, e.claim.dq, e.oracle.value.dq, e.units().dq, ring.dq(twist, row), false,
+    count(e, ring.arrangement().row_owner, row, e.claim.dq, e.oracle.value.dq, e.units().dq, ring.dq(twist, row), false,
           tallies[0]);
     if (tallies[0].hopeless(static_cast<Index>(sample.rows.size()))) break;
   }
@@ -92,10 +92,10 @@ std::vector<Tally> backward_tallies(const Evidence& e, const TwistedRing& ring, 
     if (!e.has("dk") && !e.has("dv")) break;
     const KvRows value = ring.dkv(twist, row);
     if (e.has("dk"))
-      count(e, ring.arrangement(), row, e.claim.dk, e.oracle.value.dk, e.units().dk, value.dk, false,
+      count(e, ring.arrangement().owner, row, e.claim.dk, e.oracle.value.dk, e.units().dk, value.dk, false,
             tallies[1]);
     if (e.has("dv"))
-      count(e, ring.arrangement(), row, e.claim.dv, e.oracle.value.dv, e.units().dv, value.dv, false,
+      count(e, ring.arrangement().owner, row, e.claim.dv, e.oracle.value.dv, e.units().dv, value.dv, false,
             tallies[2]);
     if (tallies[1].hopeless(planned) && (tallies[2].hopeless(planned) || tallies[2].wrong == 0)) break;
     if (tallies[2].hopeless(planned) && tallies[1].wrong == 0) break;

@@ -22,7 +22,9 @@ enum class TensorGroup : std::uint8_t {
 
 /// What is judged: all tensors in float64, and how near two numbers of the claim's precision are the same.
 struct Evidence {
-  const Problem& problem;
+  const BlockProblem& problem;
+  const Arrangement& place;  ///< in which blocks the answer was computed
+  const Problem* ring;       ///< where ranks share the tokens; null on one device
   const Inputs& inputs;  ///< float64
   const Answer& claim;   ///< float64; gradients may be empty; what is not there has the oracle's numbers
   const Oracle& oracle;  ///< of the same inputs

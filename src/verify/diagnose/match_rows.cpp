@@ -62,8 +62,8 @@ std::vector<T> thinned(const std::vector<T>& all, Index count) {
 }
 
 // Rows of tensors of one kind: first the wrong ones of those named, then others, each in two heads.
-std::vector<RowPlace> rows_of(const Evidence& e, const std::vector<std::string>& names, Index heads,
-                              Index wrong, Index right) {
+std::vector<RowPlace> rows_of(const Evidence& e, const std::vector<std::string>& names,
+                              const Extents& extents, Index wrong, Index right) {
   std::vector<RowPlace> bad;
   std::set<Position> known;
   for (const TensorComparison& tensor : e.comparison.tensors) {
@@ -72,18 +72,18 @@ std::vector<RowPlace> rows_of(const Evidence& e, const std::vector<std::string>&
       if (known.insert(position).second) bad.push_back({difference.batch, difference.head, position});
   }
   std::sort(bad.begin(), bad.end(),
-            [](const RowPlace& a, const RowPlace& b) { return a.position < b.position; });
+            [](const RowPlace& a, const RowPlace& b) { return a.row < b.row; });
   std::vector<RowPlace> good;
-  for (Position p = 0; p < e.problem.shape.seqlen; ++p)
+  for (Index p = 0; p < extents.rows; ++p)
     if (!known.contains(p)) good.push_back({0, 0, p});
   std::vector<RowPlace> rows = thinned(bad, wrong);
   const std::vector<RowPlace> others = thinned(good, right);
   rows.insert(rows.end(), others.begin(), others.end());
   const std::size_t count = rows.size();
-  for (std::size_t i = 0; i < count && e.problem.shape.batch * heads > 1; ++i) {  // another head each
-    const Index at =
-        (rows[i].batch * heads + rows[i].head + 1 + static_cast<Index>(i)) % (e.problem.shape.batch * heads);
-    const RowPlace other{at / heads, at % heads, rows[i].position};
+  const Index heads = extents.heads, all = extents.batch * heads;
+  for (std::size_t i = 0; i < count && all > 1; ++i) {  // another head each
+    const Index at = (rows[i].batch * heads + rows[i].head + 1 + static_cast<Index>(i)) % all;
+    const RowPlace other{at / heads, at % heads, rows[i].row};
     if (!(other == rows[i])) rows.push_back(other);
   }
   return rows;
@@ -92,13 +92,13 @@ std::vector<RowPlace> rows_of(const Evidence& e, const std::vector<std::string>&
 }  // namespace
 
 Sample sample_of(const Evidence& e, TensorGroup group, Index wrong, Index right) {
-  const Shape& s = e.problem.shape;
   if (group == TensorGroup::kForward)
     return {
         rows_of(e, e.has("lse") ? std::vector<std::string>{"out", "lse"} : std::vector<std::string>{"out"},
-                s.heads, wrong, right),
+                e.inputs.q.extents(), wrong, right),
         {}};
-  return {rows_of(e, {"dq"}, s.heads, wrong, right), rows_of(e, {"dk", "dv"}, s.kv_heads, wrong, right)};
+  return {rows_of(e, {"dq"}, e.inputs.q.extents(), wrong, right),
+          rows_of(e, {"dk", "dv"}, e.inputs.k.extents(), wrong, right)};
 }
 
 }  // namespace ringcraft::verify

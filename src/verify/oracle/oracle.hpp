@@ -26,6 +26,8 @@ struct BlockProblem {
   std::vector<Position> queries, keys;  ///< positions, increasing
   double softmax_scale = 1.0;
 
+  /// Query heads that share a key head.
+  Index group() const { return heads / kv_heads; }
   /// Extents of q, out, dq, dout.
   Extents q_extents() const { return {batch, heads, static_cast<Index>(queries.size()), head_dim}; }
   /// Extents of k, v, dk, dv.

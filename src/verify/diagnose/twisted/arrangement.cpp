@@ -2,33 +2,41 @@
 #include "verify/diagnose/twisted/arrangement.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "ringcraft/core/shown.hpp"
 
 namespace ringcraft::verify {
 namespace {
 
-// Fills what follows from the blocks.
-Arrangement completed(Arrangement a, Position seqlen) {
-  a.owner.resize(static_cast<std::size_t>(seqlen));
-  a.local.resize(static_cast<std::size_t>(seqlen));
-  for (int block = 0; block < a.count(); ++block) {
-    a.offset.push_back(static_cast<Position>(a.order.size()));
-    Index row = 0;
-    for (const Position p : a.blocks[static_cast<std::size_t>(block)]) {
-      a.owner[static_cast<std::size_t>(p)] = block;
-      a.local[static_cast<std::size_t>(p)] = row++;
-      a.order.push_back(p);
+// Which part has each row, and as its how manyth.
+void invert(const std::vector<std::vector<Index>>& parts, Index rows, std::vector<int>& owner,
+            std::vector<Index>& local) {
+  owner.resize(static_cast<std::size_t>(rows));
+  local.resize(static_cast<std::size_t>(rows));
+  for (std::size_t part = 0; part < parts.size(); ++part)
+    for (std::size_t i = 0; i < parts[part].size(); ++i) {
+      owner[static_cast<std::size_t>(parts[part][i])] = static_cast<int>(part);
+      local[static_cast<std::size_t>(parts[part][i])] = static_cast<Index>(i);
     }
+}
+
+// Fills what follows from blocks and shards.
+Arrangement completed(Arrangement a, Index rows, Index keys) {
+  invert(a.blocks, keys, a.owner, a.local);
+  invert(a.shards, rows, a.row_owner, a.row_local);
+  for (const std::vector<Index>& block : a.blocks) {
+    a.offset.push_back(static_cast<Index>(a.order.size()));
+    a.order.insert(a.order.end(), block.begin(), block.end());
   }
   return a;
 }
 
 }  // namespace
 
-Position Arrangement::at(int block, Index row) const {
-  const std::vector<Position>& rows = blocks[static_cast<std::size_t>(block)];
-  return row < static_cast<Index>(rows.size()) ? rows[static_cast<std::size_t>(row)] : -1;
+Index Arrangement::at(int block, Index key) const {
+  const std::vector<Index>& keys = blocks[static_cast<std::size_t>(block)];
+  return key < static_cast<Index>(keys.size()) ? keys[static_cast<std::size_t>(key)] : -1;
 }
 
 Arrangement ring_arrangement(const Problem& problem) {
@@ -37,19 +45,28 @@ Arrangement ring_arrangement(const Problem& problem) {
   a.words = "a " + std::string(name_of(problem.layout)) + " ring of " + counted(problem.world_size, "rank");
   a.hops = hops(problem);
   for (int rank = 0; rank < problem.world_size; ++rank) a.blocks.push_back(sharding.positions(rank));
-  return completed(std::move(a), problem.shape.seqlen);
+  a.shards = a.blocks;
+  return completed(std::move(a), problem.shape.seqlen, problem.shape.seqlen);
 }
 
-Arrangement tiled_arrangement(Position seqlen, Position tile) {
+Arrangement one_block(const BlockProblem& problem) {
+  const auto keys = static_cast<Index>(problem.keys.size());
+  return tiled_arrangement(static_cast<Index>(problem.queries.size()), keys, std::max<Index>(keys, 1));
+}
+
+Arrangement tiled_arrangement(Index rows, Index keys, Index tile) {
   Arrangement a;
   a.words = "one device with tiles of " + counted(tile, "key");
   a.ring = false;
-  for (Position begin = 0; begin < seqlen; begin += tile) {
-    std::vector<Position>& block = a.blocks.emplace_back();
-    for (Position p = begin; p < std::min(begin + tile, seqlen); ++p) block.push_back(p);
+  for (Index begin = 0; begin < keys; begin += tile) {
+    std::vector<Index>& block = a.blocks.emplace_back();
+    for (Index key = begin; key < std::min(begin + tile, keys); ++key) block.push_back(key);
   }
+  if (a.blocks.empty()) a.blocks.emplace_back();
   a.hops = a.count() - 1;
-  return completed(std::move(a), seqlen);
+  a.shards.emplace_back(static_cast<std::size_t>(rows));
+  std::iota(a.shards[0].begin(), a.shards[0].end(), Index{0});
+  return completed(std::move(a), rows, keys);
 }
 
 }  // namespace ringcraft::verify

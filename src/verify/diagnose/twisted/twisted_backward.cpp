@@ -22,13 +22,13 @@ bool TwistedRing::slow(const Twist& twist) {
 // Over the right mask and scale: these mistakes are about which sums are used, not about which pairs.
 const TwistedRing::BlockSums& TwistedRing::sums(const Query& query, int block) const {
   const Index row =
-      (query.batch * problem_.shape.heads + query.head) * problem_.shape.seqlen + query.position;
+      (query.batch * problem_.heads + query.head) * static_cast<Index>(problem_.queries.size()) + query.row;
   const auto found = sums_.find({row, block});
   if (found != sums_.end()) return found->second;
   const BlockPartial part = partial({}, problem_.mask, query, {block, block, block, false}, false);
   BlockSums result{part.max, part.lse(), 0};
   if (part.max != kNothing)
-    result.delta = dot(row_of(in_.dout, query.batch, query.head, query.position), part.out) / part.sum;
+    result.delta = dot(row_of(in_.dout, query.batch, query.head, query.row), part.out) / part.sum;
   return sums_.emplace(std::pair{row, block}, result).first->second;
 }
 
@@ -41,7 +41,7 @@ double TwistedRing::maximum(const Query& query) const {
 
 // What is subtracted from a score before exp.
 double TwistedRing::weight_shift(const Twist& twist, const Query& query, int block) const {
-  const double lse = row_of(saved_.lse, query.batch, query.head, query.position)[0];
+  const double lse = row_of(saved_.lse, query.batch, query.head, query.row)[0];
   switch (twist.weights) {
     case WeightTwist::kMaximum:
       return maximum(query);
@@ -54,17 +54,17 @@ double TwistedRing::weight_shift(const Twist& twist, const Query& query, int blo
   }
 }
 
-Position TwistedRing::dout_row(const Twist& twist, const Query& query) const {
+Index TwistedRing::dout_row(const Twist& twist, const Query& query) const {
   return dealt(twist.dout, query.rank, query.local);
 }
 
 double TwistedRing::delta(const Twist& twist, const Query& query, int block) const {
-  const auto rows = [&](Position position) {
-    return dot(row_of(in_.dout, query.batch, query.head, position),
-               row_of(saved_.out, query.batch, query.head, query.position));
+  const auto rows = [&](Index row) {
+    return dot(row_of(in_.dout, query.batch, query.head, row),
+               row_of(saved_.out, query.batch, query.head, query.row));
   };
   const double right = rows(dout_row(twist, query));
-  const double lse = row_of(saved_.lse, query.batch, query.head, query.position)[0];
+  const double lse = row_of(saved_.lse, query.batch, query.head, query.row)[0];
   switch (twist.delta) {
     case DeltaTwist::kNone:
       return 0;
@@ -87,11 +87,11 @@ double TwistedRing::delta(const Twist& twist, const Query& query, int block) con
 }
 
 // P and dS of one visible pair. `block` is the one that the mask took the key for.
-TwistedRing::PairTerms TwistedRing::terms(const Twist& twist, const Query& query, int block, Position key,
+TwistedRing::PairTerms TwistedRing::terms(const Twist& twist, const Query& query, int block, Index key,
                                           double dout_v) const {
   const double factor = twist.weights == WeightTwist::kUnscaled ? 1 : scale(twist);
   const double score =
-      factor * dot(row_of(in_.q, query.batch, query.head, query.position),
+      factor * dot(row_of(in_.q, query.batch, query.head, query.row),
                    row_of(in_.k, kv_batch(twist, query.batch), kv_head(twist, query.head), key));
   const double shift = weight_shift(twist, query, block);
   PairTerms result;
@@ -102,8 +102,8 @@ TwistedRing::PairTerms TwistedRing::terms(const Twist& twist, const Query& query
 }
 
 std::vector<double> TwistedRing::dq(const Twist& twist, const RowPlace& row) const {
-  const RowPlace from = source(twist, row, problem_.shape.heads);
-  const Query at = query(from.batch, from.head, from.position);
+  const RowPlace from = source(twist, row, in_.q.extents());
+  const Query at = query(from.batch, from.head, from.row);
   const Mask mask = mask_of(twist);
   const Index batch = kv_batch(twist, at.batch), head = kv_head(twist, at.head);
   const std::span<const double> dout = row_of(in_.dout, at.batch, at.head, dout_row(twist, at));
@@ -115,8 +115,8 @@ std::vector<double> TwistedRing::dq(const Twist& twist, const RowPlace& row) con
     std::vector<double> part(sum.size(), 0.0);
     bool any = false;
     for (Index b = 0; arrangement_.at(here.label, b) >= 0; ++b) {
-      const Position key = dealt(twist.keys, data, b),
-                     value = dealt(twist.keys, twist.stale == Done::kYes ? data : here.values, b);
+      const Index key = dealt(twist.keys, data, b),
+                  value = dealt(twist.keys, twist.stale == Done::kYes ? data : here.values, b);
       if (key < 0 || value < 0) break;
       if (!sees(twist, mask, at, here.label, b)) continue;
       any = true;
@@ -136,6 +136,7 @@ std::vector<double> TwistedRing::dq(const Twist& twist, const RowPlace& row) con
 
 // Whose parts of whose block end on `owner`: pairs of (block, rank that computed the part).
 std::vector<std::pair<int, int>> TwistedRing::journey(const Twist& twist, int owner) const {
+  if (!arrangement_.ring) return {{owner, 0}};
   const int n = arrangement_.count();
   const auto on = [&](int rank) { return arrangement_.wrapped(rank); };
   std::vector<std::pair<int, int>> parts;
@@ -177,12 +178,12 @@ std::vector<std::pair<int, int>> TwistedRing::journey(const Twist& twist, int ow
 // What the queries of `rank` give to row b of `block`, of all heads that read this key head.
 void TwistedRing::add_part(const Twist& twist, const Mask& mask, const RowPlace& row, int block, int rank,
                            KvRows& to) const {
-  const Shape& s = problem_.shape;
-  const Index b = arrangement_.local[static_cast<std::size_t>(row.position)];
+  const BlockProblem& s = problem_;
+  const Index b = arrangement_.local[static_cast<std::size_t>(row.row)];
   const int data = twist.stale == Done::kYes ? rank : block;
   // At step t rank r holds block r - t; the twist of the label is asked at that step.
   const View here = view(twist, rank, arrangement_.ring ? arrangement_.wrapped(rank - block) : block);
-  const Position key = dealt(twist.keys, data, b), label = arrangement_.at(here.label, b);
+  const Index key = dealt(twist.keys, data, b), label = arrangement_.at(here.label, b);
   if (key < 0 || label < 0) return;
   for (Index head = 0; head < s.heads; ++head) {
     if (kv_head(twist, head) != row.head) continue;
@@ -192,26 +193,26 @@ void TwistedRing::add_part(const Twist& twist, const Mask& mask, const RowPlace&
     if (twist.group == GroupTwist::kFirstHead && !first) continue;
     const double share = twist.group == GroupTwist::kAverage ? 1.0 / static_cast<double>(s.group()) : 1.0;
     const std::span<const double> value = row_of(in_.v, row.batch, row.head, key);
-    for (Index a = 0; arrangement_.at(rank, a) >= 0; ++a) {
-      const Query at = query(row.batch, head, arrangement_.at(rank, a));
+    for (const Index a : arrangement_.shards[static_cast<std::size_t>(rank)]) {
+      const Query at = query(row.batch, head, a);
       if (!sees(twist, mask, at, here.label, b)) continue;
       const std::span<const double> dout = row_of(in_.dout, at.batch, at.head, dout_row(twist, at));
       const PairTerms pair = terms(twist, at, here.label, key, dot(dout, value));
-      add(to.dk, share * pair.ds, row_of(in_.q, at.batch, at.head, at.position));
+      add(to.dk, share * pair.ds, row_of(in_.q, at.batch, at.head, at.row));
       add(to.dv, share * pair.p, dout);
     }
   }
 }
 
-// Row `position` of P dout and of dS q, where the transposes belong.
+// Row `row` of P dout and of dS q, where the transposes belong.
 void TwistedRing::add_turned(const Twist& twist, const Mask& mask, const RowPlace& row, KvRows& to) const {
-  const Shape& s = problem_.shape;
+  const BlockProblem& s = problem_;
   for (Index head = 0; head < s.heads; ++head) {
     if (kv_head(twist, head) != row.head) continue;
-    const Query at = query(row.batch, head, row.position);
-    const std::span<const double> dout = row_of(in_.dout, at.batch, at.head, at.position);
-    for (Position key = 0; key < s.seqlen; ++key) {
-      if (!visible(mask, at.position, key)) continue;
+    const Query at = query(row.batch, head, row.row);
+    const std::span<const double> dout = row_of(in_.dout, at.batch, at.head, at.row);
+    for (Index key = 0; key < static_cast<Index>(s.keys.size()); ++key) {
+      if (!visible(mask, at.position, s.keys[static_cast<std::size_t>(key)])) continue;
       const int block = arrangement_.owner[static_cast<std::size_t>(key)];
       const PairTerms pair = terms(twist, at, block, key, dot(dout, row_of(in_.v, row.batch, row.head, key)));
       add(to.dk, pair.ds, row_of(in_.q, at.batch, at.head, key));
@@ -221,11 +222,11 @@ void TwistedRing::add_turned(const Twist& twist, const Mask& mask, const RowPlac
 }
 
 KvRows TwistedRing::dkv(const Twist& twist, const RowPlace& row) const {
-  const RowPlace from = source(twist, row, problem_.shape.kv_heads);
+  const RowPlace from = source(twist, row, in_.k.extents());
   const std::vector<double> zero(static_cast<std::size_t>(in_.q.extents().width), 0.0);
   KvRows sum{zero, zero};
   const Mask mask = mask_of(twist);
-  const int owner = arrangement_.owner[static_cast<std::size_t>(from.position)];
+  const int owner = arrangement_.owner[static_cast<std::size_t>(from.row)];
   for (const auto& [block, rank] : journey(twist, owner)) add_part(twist, mask, from, block, rank, sum);
   if (twist.dv_turned == Done::kYes || twist.dk_turned == Done::kYes) {
     KvRows turned{zero, zero};

@@ -15,7 +15,7 @@ double dot(std::span<const double> a, std::span<const double> b) {
   return sum;
 }
 
-TwistedRing::TwistedRing(const Problem& problem, const Inputs& inputs, const Answer& saved,
+TwistedRing::TwistedRing(const BlockProblem& problem, const Inputs& inputs, const Answer& saved,
                          Arrangement arrangement, ExponentRange exponent_range)
     : problem_(problem),
       in_(inputs),
@@ -23,12 +23,12 @@ TwistedRing::TwistedRing(const Problem& problem, const Inputs& inputs, const Ans
       arrangement_(std::move(arrangement)),
       range_(exponent_range) {}
 
-// The first position that a twist of the tail drops.
-Position TwistedRing::first_dropped(const Twist& twist) const {
-  const Position seqlen = problem_.shape.seqlen;
-  if (twist.tail != TailTwist::kDropped) return seqlen;
-  const Position granule = twist.granule > 0 ? twist.granule : arrangement_.count();
-  return seqlen - seqlen % granule;
+// The first key that a twist of the tail drops.
+Index TwistedRing::first_dropped(const Twist& twist) const {
+  const auto keys = static_cast<Index>(problem_.keys.size());
+  if (twist.tail != TailTwist::kDropped) return keys;
+  const Index granule = twist.granule > 0 ? twist.granule : arrangement_.count();
+  return keys - keys % granule;
 }
 
 namespace {
@@ -57,13 +57,13 @@ BlockPartial partial_of(const std::vector<Vote>& votes, Index width) {
 BlockPartial TwistedRing::partial(const Twist& twist, const Mask& mask, const Query& query, const View& view,
                                   bool last) const {
   const Index batch = kv_batch(twist, query.batch), head = kv_head(twist, query.head);
-  const std::span<const double> q = row_of(in_.q, query.batch, query.head, query.position);
+  const std::span<const double> q = row_of(in_.q, query.batch, query.head, query.row);
   const Buffer &k = view.crossed ? in_.v : in_.k, &v = view.crossed ? in_.k : in_.v;
   const double factor = scale(twist);
-  const Position dropped = first_dropped(twist);
+  const Index dropped = first_dropped(twist);
   std::vector<Vote> votes;
   for (Index b = 0;; ++b) {
-    const Position key = dealt(twist.keys, view.keys, b), value = dealt(twist.keys, view.values, b);
+    const Index key = dealt(twist.keys, view.keys, b), value = dealt(twist.keys, view.values, b);
     if (key < 0 || value < 0) break;
     if (arrangement_.at(view.keys, b) >= dropped) continue;
     const bool seen = sees(twist, mask, query, view.label, b);
@@ -73,10 +73,10 @@ BlockPartial TwistedRing::partial(const Twist& twist, const Mask& mask, const Qu
                      seen || zero ? row_of(v, batch, head, value) : std::span<const double>{}});
   }
   if (twist.tail == TailTwist::kZeroPadded && last) {
-    const Position granule = twist.granule > 0 ? twist.granule : arrangement_.count();
-    const Position seqlen = problem_.shape.seqlen, padding = (granule - seqlen % granule) % granule;
-    for (Position pad = seqlen; pad < seqlen + padding; ++pad)
-      if (visible(mask, query.position, pad)) votes.push_back({0.0, {}});
+    const Index granule = twist.granule > 0 ? twist.granule : arrangement_.count();
+    const auto keys = static_cast<Index>(problem_.keys.size());
+    for (Index pad = 1; pad <= (granule - keys % granule) % granule; ++pad)
+      if (visible(mask, query.position, problem_.keys.back() + pad)) votes.push_back({0.0, {}});
   }
   BlockPartial result = partial_of(votes, in_.v.extents().width);
   result.source = view.keys;
@@ -85,7 +85,7 @@ BlockPartial TwistedRing::partial(const Twist& twist, const Mask& mask, const Qu
 
 std::vector<BlockPartial> TwistedRing::partials(const Twist& twist, const RowPlace& row) const {
   const Mask mask = mask_of(twist);
-  const Query at = query(row.batch, row.head, row.position);
+  const Query at = query(row.batch, row.head, row.row);
   std::vector<BlockPartial> result;
   const int count = steps(twist), last_block = arrangement_.count() - 1;
   for (int step = twist.walk == WalkTwist::kOwnSkipped ? 1 : 0; step < count; ++step) {
@@ -96,12 +96,12 @@ std::vector<BlockPartial> TwistedRing::partials(const Twist& twist, const RowPla
 }
 
 Merged TwistedRing::forward(const Twist& twist, const RowPlace& row, int steps) const {
-  const RowPlace from = source(twist, row, problem_.shape.heads);
+  const RowPlace from = source(twist, row, in_.q.extents());
   std::vector<BlockPartial> blocks = partials(twist, from);
   if (steps >= 0 && static_cast<std::size_t>(steps) < blocks.size())
     blocks.resize(static_cast<std::size_t>(steps));
   if (blocks.empty()) return {std::vector<double>(static_cast<std::size_t>(in_.v.extents().width), 0.0)};
-  Merged result = merged(twist.merge, twist.lse, blocks, query(0, 0, from.position).rank, range_);
+  Merged result = merged(twist.merge, twist.lse, blocks, query(0, 0, from.row).rank, range_);
   if (twist.scale == ScaleTwist::kAfterSoftmax)
     for (double& x : result.out) x *= problem_.softmax_scale;
   return result;

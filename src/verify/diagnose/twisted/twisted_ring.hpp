@@ -16,8 +16,7 @@ namespace ringcraft::verify {
 
 /// One row of a tensor. For k and v `head` is a key head.
 struct RowPlace {
-  Index batch = 0, head = 0;
-  Position position = 0;
+  Index batch = 0, head = 0, row = 0;
 
   friend bool operator==(const RowPlace&, const RowPlace&) = default;
 };
@@ -32,7 +31,7 @@ struct KvRows {
 class TwistedRing {
  public:
   /// `exponent_range` is that of exp in the claim's number type.
-  TwistedRing(const Problem& problem, const Inputs& inputs, const Answer& saved, Arrangement arrangement,
+  TwistedRing(const BlockProblem& problem, const Inputs& inputs, const Answer& saved, Arrangement arrangement,
               ExponentRange exponent_range = {});
 
   const Arrangement& arrangement() const { return arrangement_; }
@@ -44,6 +43,8 @@ class TwistedRing {
   KvRows dkv(const Twist& twist, const RowPlace& row) const;
   /// The blocks that a row meets, one after another, each by itself; and whose they are.
   std::vector<BlockPartial> partials(const Twist& twist, const RowPlace& row) const;
+  /// Whether this arrangement leaves room for the mistake: what is wrong with ranks needs ranks.
+  bool can_be(const Twist& twist) const;
   /// Whether the rows of this twist need the softmax of single blocks in backward, which costs more.
   static bool slow(const Twist& twist);
 
@@ -61,30 +62,30 @@ class TwistedRing {
 
   View view(const Twist& twist, int rank, int step) const;
   int steps(const Twist& twist) const;
-  Query query(Index batch, Index head, Position position) const;
-  RowPlace source(const Twist& twist, const RowPlace& row, Index heads) const;
+  Query query(Index batch, Index head, Index row) const;
+  RowPlace source(const Twist& twist, const RowPlace& row, const Extents& extents) const;
   Mask mask_of(const Twist& twist) const;
   bool sees(const Twist& twist, const Mask& mask, const Query& query, int label, Index b) const;
   Index kv_head(const Twist& twist, Index head) const;
   Index kv_batch(const Twist& twist, Index batch) const;
   double scale(const Twist& twist) const;
-  Position dealt(DealTwist deal, int block, Index row) const;
+  Index dealt(DealTwist deal, int block, Index row) const;
   BlockPartial partial(const Twist& twist, const Mask& mask, const Query& query, const View& view,
                        bool last) const;
   void add_tail(const Twist& twist, const Mask& mask, const Query& query, BlockPartial& partial) const;
-  Position first_dropped(const Twist& twist) const;
+  Index first_dropped(const Twist& twist) const;
   const BlockSums& sums(const Query& query, int block) const;
   double maximum(const Query& query) const;
   double weight_shift(const Twist& twist, const Query& query, int block) const;
   double delta(const Twist& twist, const Query& query, int block) const;
-  PairTerms terms(const Twist& twist, const Query& query, int block, Position key, double dout_v) const;
-  Position dout_row(const Twist& twist, const Query& query) const;
+  PairTerms terms(const Twist& twist, const Query& query, int block, Index key, double dout_v) const;
+  Index dout_row(const Twist& twist, const Query& query) const;
   std::vector<std::pair<int, int>> journey(const Twist& twist, int owner) const;
   void add_part(const Twist& twist, const Mask& mask, const RowPlace& row, int block, int rank,
                 KvRows& to) const;
   void add_turned(const Twist& twist, const Mask& mask, const RowPlace& row, KvRows& to) const;
 
-  const Problem& problem_;
+  const BlockProblem problem_;
   const Inputs& in_;
   const Answer& saved_;
   Arrangement arrangement_;

@@ -15,9 +15,9 @@ struct TwistedRing::View {
 
 /// A query row and its place.
 struct TwistedRing::Query {
-  Index batch, head;
+  Index batch, head, row;
   Position position;
-  int rank;     // the block that holds it
+  int rank;     // the shard that holds it
   Index local;  // its row there
 };
 
@@ -30,7 +30,7 @@ inline void add(std::vector<double>& to, double x, std::span<const double> v) {
 }
 
 /// A row of a tensor.
-inline std::span<const double> row_of(const Buffer& buffer, Index batch, Index head, Position row) {
+inline std::span<const double> row_of(const Buffer& buffer, Index batch, Index head, Index row) {
   return head_of<double>(buffer, batch, head).row(row);
 }
 

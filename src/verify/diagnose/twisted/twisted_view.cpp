@@ -46,17 +46,17 @@ TwistedRing::View TwistedRing::view(const Twist& twist, int rank, int step) cons
   return view;
 }
 
-TwistedRing::Query TwistedRing::query(Index batch, Index head, Position position) const {
-  const auto p = static_cast<std::size_t>(position);
-  return {batch, head, position, arrangement_.owner[p], arrangement_.local[p]};
+TwistedRing::Query TwistedRing::query(Index batch, Index head, Index row) const {
+  const auto i = static_cast<std::size_t>(row);
+  return {batch, head, row, problem_.queries[i], arrangement_.row_owner[i], arrangement_.row_local[i]};
 }
 
 namespace {
 
 // The inner borders, moved.
-std::vector<Position> moved(std::vector<Position> borders, Position by, Position seqlen) {
+std::vector<Position> moved(std::vector<Position> borders, Position by) {
   for (std::size_t i = 1; i + 1 < borders.size(); ++i)
-    borders[i] = std::clamp<Position>(borders[i] + by, borders[i - 1], seqlen);
+    borders[i] = std::clamp<Position>(borders[i] + by, borders[i - 1], borders.back());
   return borders;
 }
 
@@ -64,7 +64,6 @@ std::vector<Position> moved(std::vector<Position> borders, Position by, Position
 
 Mask TwistedRing::mask_of(const Twist& twist) const {
   Mask mask = problem_.mask;
-  const Position seqlen = problem_.shape.seqlen;
   switch (twist.mask) {
     case MaskTwist::kForgotten:
       return full_mask();
@@ -84,13 +83,13 @@ Mask TwistedRing::mask_of(const Twist& twist) const {
       mask.cu_seqlens.clear();
       break;
     case MaskTwist::kPacksLate:
-      mask.cu_seqlens = moved(mask.cu_seqlens, 1, seqlen);
+      mask.cu_seqlens = moved(mask.cu_seqlens, 1);
       break;
     case MaskTwist::kPacksEarly:
-      mask.cu_seqlens = moved(mask.cu_seqlens, -1, seqlen);
+      mask.cu_seqlens = moved(mask.cu_seqlens, -1);
       break;
     case MaskTwist::kFirstPackOnly:
-      if (mask.cu_seqlens.size() > 2) mask.cu_seqlens = {0, mask.cu_seqlens[1], seqlen};
+      if (mask.cu_seqlens.size() > 2) mask.cu_seqlens = {0, mask.cu_seqlens[1], mask.cu_seqlens.back()};
       break;
     default:
       break;
@@ -99,8 +98,9 @@ Mask TwistedRing::mask_of(const Twist& twist) const {
 }
 
 bool TwistedRing::sees(const Twist& twist, const Mask& mask, const Query& query, int label, Index b) const {
-  Position q = query.position, k = arrangement_.at(label, b);
-  if (k < 0) return false;
+  const Index key = arrangement_.at(label, b);
+  if (key < 0) return false;
+  Position q = query.position, k = problem_.keys[static_cast<std::size_t>(key)];
   if (twist.positions == PositionTwist::kLocal) q = query.local, k = b;
   if (twist.positions == PositionTwist::kContiguous) {
     q = arrangement_.offset[static_cast<std::size_t>(query.rank)] + query.local;
@@ -137,7 +137,7 @@ bool TwistedRing::sees(const Twist& twist, const Mask& mask, const Query& query,
 }
 
 Index TwistedRing::kv_head(const Twist& twist, Index head) const {
-  const Shape& s = problem_.shape;
+  const BlockProblem& s = problem_;
   switch (twist.heads) {
     case HeadTwist::kModulo:
       return head % s.kv_heads;
@@ -165,22 +165,22 @@ double TwistedRing::scale(const Twist& twist) const {
     case ScaleTwist::kInverse:
       return 1 / right;
     case ScaleTwist::kWholeWidth:
-      return right / std::sqrt(static_cast<double>(problem_.shape.heads));
+      return right / std::sqrt(static_cast<double>(problem_.heads));
     case ScaleTwist::kRight:
       break;
   }
   return right;
 }
 
-Position TwistedRing::dealt(DealTwist deal, int block, Index row) const {
-  const Position right = arrangement_.at(block, row);
+Index TwistedRing::dealt(DealTwist deal, int block, Index row) const {
+  const Index right = arrangement_.at(block, row);
   if (deal == DealTwist::kRight || right < 0) return right;
   if (deal == DealTwist::kPlain) return arrangement_.offset[static_cast<std::size_t>(block)] + row;
   return arrangement_.order[static_cast<std::size_t>(right)];
 }
 
-RowPlace TwistedRing::source(const Twist& twist, const RowPlace& row, Index heads) const {
-  const auto p = static_cast<std::size_t>(row.position);
+RowPlace TwistedRing::source(const Twist& twist, const RowPlace& row, const Extents& extents) const {
+  const auto p = static_cast<std::size_t>(row.row);
   switch (twist.rows) {
     case RowTwist::kLayoutOrder:
       return {row.batch, row.head, arrangement_.order[p]};
@@ -188,13 +188,29 @@ RowPlace TwistedRing::source(const Twist& twist, const RowPlace& row, Index head
       return {row.batch, row.head,
               arrangement_.offset[static_cast<std::size_t>(arrangement_.owner[p])] + arrangement_.local[p]};
     case RowTwist::kHeadsInside: {
-      const Position flat = row.head * problem_.shape.seqlen + row.position;
-      return {row.batch, flat % heads, flat / heads};
+      const Index flat = row.head * extents.rows + row.row;
+      return {row.batch, flat % extents.heads, flat / extents.heads};
     }
     case RowTwist::kRight:
       break;
   }
   return row;
+}
+
+bool TwistedRing::can_be(const Twist& twist) const {
+  const bool square = problem_.queries.size() == problem_.keys.size();
+  if (!square && (twist.dv_turned == Done::kYes || twist.dk_turned == Done::kYes)) return false;
+  if (arrangement_.ring) return true;
+  const Twist right;
+  const bool of_masks = twist.mask == MaskTwist::kWindowUnshifted || twist.mask == MaskTwist::kAheadInOwnBlock ||
+                        twist.mask == MaskTwist::kFutureVisible || twist.mask == MaskTwist::kOwnVisible ||
+                        twist.mask == MaskTwist::kLaterSkipped || twist.mask == MaskTwist::kEarlierWhole ||
+                        twist.mask == MaskTwist::kPacksInOwnBlock;
+  return !of_masks && twist.label == right.label && twist.walk == right.walk && twist.keys == right.keys &&
+         twist.positions != PositionTwist::kContiguous && twist.journey == right.journey &&
+         twist.stale == right.stale && twist.dkv_ranks == 0 && twist.dq_ranks == 0 && twist.dout == right.dout &&
+         twist.delta != DeltaTwist::kPlainRows && twist.rows != RowTwist::kLayoutOrder &&
+         twist.rows != RowTwist::kInverseOrder && twist.lse != LseTwist::kOwnBlock;
 }
 
 }  // namespace ringcraft::verify

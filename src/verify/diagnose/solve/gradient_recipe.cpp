@@ -1,0 +1,261 @@
+// Recipes of backward (see gradient_recipe.hpp).
+#include "verify/diagnose/solve/gradient_recipe.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "ringcraft/core/matrix.hpp"
+#include "verify/diagnose/solve/solve_detail.hpp"
+#include "verify/diagnose/twisted/twisted_ring_detail.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+using Lse = Recipe::Lse;
+using Delta = Recipe::Delta;
+using Formula = Recipe::Formula;
+using Group = Recipe::Group;
+
+bool same(const Buffer& a, const Buffer& b) {
+  return std::ranges::equal(a.values<double>(), b.values<double>());
+}
+
+}  // namespace
+
+std::vector<Recipe> recipes_of(const Evidence& e, GradientName name, const Setting& forward) {
+  const bool grouped = e.problem.group() > 1, claimed = !same(e.claim.out, e.oracle.value.out);
+  std::vector<Lse> lses{Lse::kBase2, Lse::kTimesLn2, Lse::kNone};
+  if (e.place.count() > 1) lses.push_back(Lse::kOwnBlock);
+  if (!same(e.claim.lse, e.oracle.value.lse)) lses.insert(lses.begin(), Lse::kRight);
+  if (e.problem.heads > 1) lses.push_back(Lse::kReshaped);
+  if (grouped) lses.insert(lses.end(), {Lse::kOfKvHead, Lse::kOfFirst});
+  std::vector<Delta> deltas{Delta::kNone, Delta::kMean, Delta::kOfDout, Delta::kOfOut, Delta::kDoubled};
+  if (claimed) deltas.insert(deltas.begin(), Delta::kRight);
+  if (e.problem.heads > 1) deltas.push_back(Delta::kOverHeads);
+  if (grouped) deltas.push_back(Delta::kOfFirst);
+  std::vector<Formula> formulas{Formula::kAdded, Formula::kUnweighted, Formula::kScaledDp, Formula::kScaledD,
+                                Formula::kSquared};
+  std::vector<Group> groups;
+  if (grouped && name != GradientName::kDq) groups = {Group::kFirst, Group::kLast, Group::kMean, Group::kStrided};
+
+  std::vector<Setting> settings{settings_of(e).front()};
+  if (!causes_of(forward).empty()) settings.insert(settings.begin(), forward);
+  std::vector<Recipe> all;
+  for (const Setting& setting : settings) {
+    all.push_back({setting});
+    for (const Lse lse : lses) all.push_back({setting, lse});
+    if (name != GradientName::kDv) {
+      for (const Delta delta : deltas) all.push_back({setting, {}, delta});
+      for (const Formula formula : formulas) all.push_back({setting, {}, {}, formula});
+    }
+    for (const Group group : groups) all.push_back({setting, {}, {}, {}, group});
+  }
+  if (causes_of(forward).empty())
+    for (const Setting& setting : settings_of(e))
+      if (!causes_of(setting).empty()) all.push_back({setting});
+  for (const Lse lse : {Lse::kOfFirst, Lse::kOfKvHead})
+    if (grouped && name != GradientName::kDv) all.push_back({settings[0], lse, Delta::kOfFirst});
+  if (claimed && name != GradientName::kDv) all.push_back({settings[0], Lse::kRight, Delta::kRight});
+  return all;
+}
+
+std::vector<Cause> causes_of(const Recipe& recipe) {
+  std::vector<Cause> causes = causes_of(recipe.setting);
+  const auto add = [&](const char* id, const char* sentence, const char* question) {
+    causes.push_back({id, sentence, question});
+  };
+  constexpr const char* kWhichLse = "Do the rows of your recomputed P add up to 1?";
+  switch (recipe.lse) {
+    case Lse::kClaimed:
+      break;
+    case Lse::kRight:
+      add("solved-lse-right", "P is made from right lse, not from the one that was handed out", kWhichLse);
+      break;
+    case Lse::kBase2:
+      add("BW-base2", "P is computed again as exp(score - lse) with an lse to the base 2", kWhichLse);
+      break;
+    case Lse::kTimesLn2:
+      add("solved-lse-ln2", "P is computed again from lse times ln 2", kWhichLse);
+      break;
+    case Lse::kOwnBlock:
+      add("RB7", "P is computed again from the lse of each block", kWhichLse);
+      break;
+    case Lse::kOfKvHead:
+      add("solved-lse-kv-head", "P of query head h is made from the lse of head h / group", kWhichLse);
+      break;
+    case Lse::kOfFirst:
+      add("solved-lse-first", "P of every query head of a group is made from the lse of its first head", kWhichLse);
+      break;
+    case Lse::kReshaped:
+      add("solved-lse-reshaped", "lse is stored as [rows, heads] and read as [heads, rows]", kWhichLse);
+      break;
+    case Lse::kNone:
+      add("solved-lse-none", "P is computed again without lse: exp(score)", kWhichLse);
+      break;
+  }
+  constexpr const char* kWhichD = "Adding a constant to one row of scores must not change out: does your row of dS sum to 0?";
+  switch (recipe.delta) {
+    case Delta::kClaimed:
+      break;
+    case Delta::kRight:
+      add("solved-D-right", "D is made from right out, not from the one that was handed out", kWhichD);
+      break;
+    case Delta::kNone:
+      add("BW1", "the D term is missing: dS = P dP", kWhichD);
+      break;
+    case Delta::kMean:
+      add("solved-D-mean", "D is the mean of dout * out over the columns, not their sum", kWhichD);
+      break;
+    case Delta::kOfDout:
+      add("solved-D-dout", "D is the sum of dout * dout instead of dout * out", kWhichD);
+      break;
+    case Delta::kOfOut:
+      add("solved-D-out", "D is the sum of out * out instead of dout * out", kWhichD);
+      break;
+    case Delta::kOverHeads:
+      add("solved-D-heads", "D is summed over the heads besides the columns", kWhichD);
+      break;
+    case Delta::kOfFirst:
+      add("solved-D-first", "every query head of a group takes D of its first head", kWhichD);
+      break;
+    case Delta::kDoubled:
+      add("solved-D-twice", "D is subtracted twice", kWhichD);
+      break;
+  }
+  switch (recipe.formula) {
+    case Formula::kRight:
+      break;
+    case Formula::kAdded:
+      add("BW-plus", "D is added instead of subtracted", kWhichD);
+      break;
+    case Formula::kUnweighted:
+      add("solved-dS-unweighted", "D is not multiplied by P: dS = P dP - D instead of P (dP - D)", kWhichD);
+      break;
+    case Formula::kScaledDp:
+      add("solved-dS-scaled-dP", "dP is scaled before D is subtracted: dS = P (scale dP - D)", kWhichD);
+      break;
+    case Formula::kScaledD:
+      add("solved-dS-scaled-D", "D is scaled, and dP is not: dS = P (dP - scale D)", kWhichD);
+      break;
+    case Formula::kSquared:
+      add("solved-dS-squared", "dS is multiplied by P twice", kWhichD);
+      break;
+  }
+  constexpr const char* kWhichHeads = "How many query heads have read this key head?";
+  switch (recipe.group) {
+    case Group::kSum:
+      break;
+    case Group::kFirst:
+      add("GQ4-first", "a group's sum holds its first query head alone", kWhichHeads);
+      break;
+    case Group::kLast:
+      add("GQ4", "a group's sum holds its last query head alone", kWhichHeads);
+      break;
+    case Group::kMean:
+      add("GQ4-average", "the query heads of a group are averaged, not added", kWhichHeads);
+      break;
+    case Group::kStrided:
+      add("solved-group-strided", "heads g, g + kv_heads, ... are added for key head g, not the neighbours of its group",
+          kWhichHeads);
+      break;
+  }
+  return causes;
+}
+
+std::size_t Weights::at(Index batch, Index head, Index row) const {
+  return static_cast<std::size_t>((batch * e_.problem.heads + head) * static_cast<Index>(e_.problem.queries.size()) + row);
+}
+
+Weights::Weights(const Evidence& e, const Recipe& recipe) : e_(e), recipe_(recipe) {
+  const BlockProblem& p = e.problem;
+  const auto rows = static_cast<Index>(p.queries.size());
+  // What was claimed was rounded when it was written; where it is right, backward had better numbers.
+  const auto right = [&](std::string_view name) {
+    return std::ranges::none_of(e.comparison.tensors,
+                                [=](const TensorComparison& t) { return t.name == name && !t.good(); });
+  };
+  const Buffer& saved = recipe.lse == Lse::kRight || right("lse") ? e.oracle.value.lse : e.claim.lse;
+  const Buffer& out = recipe.delta == Delta::kRight || right("out") ? e.oracle.value.out : e.claim.out;
+  const auto plain = [&](Index b, Index h, Index row) {
+    const auto dout = row_of(e.inputs.dout, b, h, row), o = row_of(out, b, h, row);
+    if (recipe.delta == Delta::kOfDout) return dot(dout, dout);
+    if (recipe.delta == Delta::kOfOut) return dot(o, o);
+    return dot(dout, o);
+  };
+  for (Index b = 0; b < p.batch; ++b)
+    for (Index h = 0; h < p.heads; ++h)
+      for (Index row = 0; row < rows; ++row) {
+        Index head = h, place = row;
+        if (recipe.lse == Lse::kOfKvHead) head = h / p.group();
+        if (recipe.lse == Lse::kOfFirst) head = h / p.group() * p.group();
+        if (recipe.lse == Lse::kReshaped) {
+          const int shard = e.place.row_owner[static_cast<std::size_t>(row)];
+          const auto& mine = e.place.shards[static_cast<std::size_t>(shard)];
+          const Index flat = h * static_cast<Index>(mine.size()) + e.place.row_local[static_cast<std::size_t>(row)];
+          head = flat % p.heads;
+          place = mine[static_cast<std::size_t>(flat / p.heads)];
+        }
+        double lse = row_of(saved, b, head, place)[0];
+        if (recipe.lse == Lse::kBase2) lse /= std::numbers::ln2;
+        if (recipe.lse == Lse::kTimesLn2) lse *= std::numbers::ln2;
+        if (recipe.lse == Lse::kNone) lse = 0;
+        lse_.push_back(lse);
+        double delta = 0;
+        if (recipe.delta == Delta::kOverHeads)
+          for (Index each = 0; each < p.heads; ++each) delta += plain(b, each, row);
+        else if (recipe.delta != Delta::kNone)
+          delta = plain(b, recipe.delta == Delta::kOfFirst ? h / p.group() * p.group() : h, row);
+        if (recipe.delta == Delta::kMean) delta /= static_cast<double>(p.head_dim);
+        if (recipe.delta == Delta::kDoubled) delta *= 2;
+        if (recipe.formula == Formula::kAdded) delta = -delta;
+        delta_.push_back(delta);
+        if (recipe.lse != Lse::kOwnBlock) continue;
+        for (int block = 0; block < e.place.count(); ++block) block_lse_.push_back(lse_of_block(b, h, row, block));
+      }
+}
+
+double Weights::lse_of_block(Index b, Index h, Index row, int block) const {
+  double max = -HUGE_VAL, sum = 0;
+  for (const bool add : {false, true})
+    for (const Index key : e_.place.blocks[static_cast<std::size_t>(block)]) {
+      if (!visible(e_.problem.mask, e_.problem.queries[static_cast<std::size_t>(row)],
+                   e_.problem.keys[static_cast<std::size_t>(key)]))
+        continue;
+      const double score = recipe_.setting.scale * product_of(e_, recipe_.setting, b, h, row, key);
+      if (add)
+        sum += std::exp(score - max);
+      else
+        max = std::max(max, score);
+    }
+  return max == -HUGE_VAL ? 0 : max + std::log(sum);
+}
+
+Weights::Pair Weights::operator()(Index b, Index h, Index row, Index key) const {
+  const std::size_t i = at(b, h, row);
+  double shift = lse_[i];
+  const int block = e_.place.owner[static_cast<std::size_t>(key)];
+  if (recipe_.lse == Lse::kOwnBlock)
+    shift = block_lse_[i * static_cast<std::size_t>(e_.place.count()) + static_cast<std::size_t>(block)];
+  if (!std::isfinite(shift)) return {0, 0};
+  const double scale = recipe_.setting.scale;
+  const double score = scale * product_of(e_, recipe_.setting, b, h, row, key);
+  const double p = std::exp(std::min(score - shift, 80.0));
+  const double dp = dot(row_of(e_.inputs.dout, b, h, row), value_of(e_, recipe_.setting, b, h, row, key));
+  switch (recipe_.formula) {
+    case Formula::kUnweighted:
+      return {p, scale * (p * dp - delta_[i])};
+    case Formula::kScaledDp:
+      return {p, p * (scale * dp - delta_[i])};
+    case Formula::kScaledD:
+      return {p, p * (dp - scale * delta_[i])};
+    case Formula::kSquared:
+      return {p, scale * p * p * (dp - delta_[i])};
+    case Formula::kRight:
+    case Formula::kAdded:
+      break;
+  }
+  return {p, scale * p * (dp - delta_[i])};
+}
+
+}  // namespace ringcraft::verify

@@ -1,0 +1,91 @@
+#pragma once
+/// @file
+/// A recipe: how P and dS of backward may have been made from what forward saved. Not for users of the
+/// harness.
+
+#include <string>
+#include <vector>
+
+#include "verify/diagnose/solve/solve.hpp"
+
+namespace ringcraft::verify {
+
+/// See above; the first value of each is the right one.
+struct Recipe {
+  /// Which lse makes P.
+  enum class Lse : std::uint8_t {
+    kClaimed,
+    kRight,       ///< that of right attention, where the claimed one is wrong
+    kBase2,       ///< divided by ln 2
+    kTimesLn2,    ///< multiplied by ln 2
+    kOwnBlock,    ///< that of each block alone
+    kOfKvHead,    ///< that of query head h / group for head h
+    kOfFirst,     ///< that of the first query head of the group
+    kReshaped,    ///< [rows, heads] of a shard read as [heads, rows]
+    kNone,        ///< 0
+  };
+  /// Which D is subtracted.
+  enum class Delta : std::uint8_t {
+    kClaimed,     ///< sum of dout * out
+    kRight,       ///< with right attention's out
+    kNone,        ///< 0
+    kMean,        ///< their mean over the columns
+    kOfDout,      ///< sum of dout * dout
+    kOfOut,       ///< sum of out * out
+    kOverHeads,   ///< summed over the heads, too
+    kOfFirst,     ///< that of the first query head of the group
+    kDoubled,     ///< twice
+  };
+  /// How dS is made of P, dP, D and the scale.
+  enum class Formula : std::uint8_t {
+    kRight,       ///< scale P (dP - D)
+    kAdded,       ///< scale P (dP + D)
+    kUnweighted,  ///< scale (P dP - D)
+    kScaledDp,    ///< P (scale dP - D)
+    kScaledD,     ///< P (dP - scale D)
+    kSquared,     ///< scale P P (dP - D)
+  };
+  /// Which query heads add to a key head.
+  enum class Group : std::uint8_t {
+    kSum,
+    kFirst,    ///< the first of the group alone
+    kLast,     ///< the last alone
+    kMean,     ///< their mean
+    kStrided,  ///< heads g, g + kv_heads, g + 2 kv_heads, ...
+  };
+  Setting setting;
+  Lse lse{};
+  Delta delta{};
+  Formula formula{};
+  Group group{};
+};
+
+/// The recipes to try, those with fewer mistakes first. Those that make no difference to this tensor are left
+/// out.
+std::vector<Recipe> recipes_of(const Evidence& evidence, GradientName name, const Setting& forward);
+
+/// What is wrong with a recipe.
+std::vector<Cause> causes_of(const Recipe& recipe);
+
+/// P and dS (with the scale) of pairs, by a recipe.
+class Weights {
+ public:
+  Weights(const Evidence& evidence, const Recipe& recipe);
+
+  /// Of query row `row` of a head, and a key.
+  struct Pair {
+    double p, ds;
+  };
+  Pair operator()(Index batch, Index head, Index row, Index key) const;
+
+ private:
+  std::size_t at(Index batch, Index head, Index row) const;
+  double lse_of_block(Index batch, Index head, Index row, int block) const;
+
+  const Evidence& e_;
+  Recipe recipe_;
+  std::vector<double> lse_, delta_;  // [batch, heads, rows]
+  std::vector<double> block_lse_;    // [batch, heads, rows, blocks], if asked for
+};
+
+}  // namespace ringcraft::verify

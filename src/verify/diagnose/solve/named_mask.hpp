@@ -1,0 +1,57 @@
+#pragma once
+/// @file
+/// Masks that have a name: what a block of keys may have been seen through, right or wrongly.
+
+#include <string>
+#include <vector>
+
+#include "verify/diagnose/twisted/arrangement.hpp"
+#include "verify/oracle/oracle.hpp"
+
+namespace ringcraft::verify {
+
+/// A mask that somebody may have used for the rows of one shard and the keys of one block.
+struct NamedMask {
+  /// How it differs from the right one.
+  enum class Kind : std::uint8_t {
+    kRight,
+    kNone,            ///< every row sees every key
+    kLocal,           ///< rows of the shard are compared with keys of the block
+    kStrict,          ///< no row sees its own key
+    kAhead,           ///< a row sees one key more
+    kNotCausal,       ///< no limit to the right
+    kNoWindow,        ///< no limit to the left
+    kWindowShort,     ///< one key fewer to the left
+    kWindowLong,      ///< one key more to the left
+    kNoPacks,         ///< the borders of packed sequences are ignored
+    kPacksOfRows,     ///< a key is taken for one of the packed sequence of the row at its place
+    kPackPositions,   ///< positions within the packed sequences are compared, whichever these are
+    kTurned,          ///< rows and keys change places
+    kTurnedHere,      ///< the same with places in shard and block
+    kEarlyKeys,       ///< all rows, and the first half of the keys
+    kLateKeys,        ///< all rows, and the second half of the keys
+    kEarlyRows,       ///< the first half of the rows, and all keys
+    kLateRows,        ///< the second half of the rows, and all keys
+    kDiagonalLost,    ///< the right one without the key at the row's own place in the block
+    kFirstKeyLost,    ///< the right one without the first key
+    kLastKeyLost,     ///< the right one without the last key
+    kTailLost,        ///< the right one without the keys after the last whole tile of `other`
+    kWindowOfTiles,   ///< the window begins with a whole tile of `other` keys
+    kLabel,           ///< the block is taken for block `other`
+    kRowsOf,          ///< the rows are taken for those of shard `other`
+    kEqualShards,     ///< positions as if all shards had as many rows as this one
+  };
+  Kind kind = Kind::kRight;
+  int other = 0;  ///< see above
+
+  friend auto operator<=>(const NamedMask&, const NamedMask&) = default;
+};
+
+/// All masks that may be meant for shard `shard` and block `block`, the right one first.
+std::vector<NamedMask> named_masks(const BlockProblem& problem, const Arrangement& place);
+
+/// Whether row `i` of a shard sees key `n` of a block through this mask.
+bool sees(const BlockProblem& problem, const Arrangement& place, NamedMask mask, int shard, Index i, int block,
+          Index n);
+
+}  // namespace ringcraft::verify

@@ -1,0 +1,84 @@
+#pragma once
+/// @file
+/// Solve for what was computed: out and lse, and the gradients, are linear in what the blocks contribute, so
+/// that a wrong ring is a wrong coefficient. The scores' factor and the map of heads are tried from outside;
+/// for each, the lines of all shards (or blocks) are solved, and what deviates is told.
+
+#include <string>
+#include <vector>
+
+#include "verify/diagnose/match.hpp"
+
+namespace ringcraft::verify {
+
+/// What is tried from outside: everything but the coefficients.
+struct Setting {
+  /// Which key head, of which batch entry, a query head reads.
+  enum class Heads : std::uint8_t {
+    kRight,
+    kModulo,      ///< head % kv_heads
+    kFlatModulo,  ///< the same with batch and heads in one dimension
+    kClamped,     ///< min(head, kv_heads - 1)
+    kReversed,    ///< groups in the opposite order
+    kFirst,       ///< head 0
+    kFirstBatch,  ///< the right head of batch entry 0
+  };
+  /// Which columns the dot product of q and k sums.
+  enum class Columns : std::uint8_t {
+    kAll,
+    kLastLost,   ///< all but the last
+    kTailLost,   ///< whole pieces of `piece` columns
+    kLastTwice,  ///< the last one twice
+    kFirstHalf,
+  };
+  /// Which rows of k or v stand for those of a key.
+  enum class Rows : std::uint8_t {
+    kRight,
+    kFromZero,  ///< the first visible key reads row 0
+    kNext,      ///< one row later
+    kBefore,    ///< one row earlier
+    kReversed,  ///< from the last one backwards
+  };
+  /// What the sums of a row begin with.
+  enum class Carry : std::uint8_t {
+    kNothing,
+    kOut,     ///< out of the row before
+    kSum,     ///< the sum of the row before that is not yet divided
+    kWeight,  ///< the same, with its maximum
+  };
+  double scale = 0;            ///< of the scores
+  std::string scale_words;     ///< what is wrong with it; empty: nothing
+  bool scale_by_step = false;  ///< applied once more at each step
+  Heads heads = Heads::kRight;         ///< whose k is read
+  Heads value_heads = Heads::kRight;   ///< whose v is read
+  Columns columns = Columns::kAll;
+  int piece = 1;                 ///< of Columns::kTailLost
+  Rows key_rows = Rows::kRight;  ///< of k
+  Rows value_rows = Rows::kRight;  ///< of v
+  bool values_are_keys = false;  ///< k stands for v
+  bool keys_are_values = false;  ///< v stands for k
+  Carry carry = Carry::kNothing;
+};
+
+/// What a solution says.
+struct SolvedPass {
+  bool solved = false;
+  std::vector<Cause> causes;  ///< empty though solved: nothing is wrong with this pass itself
+  Setting setting;
+};
+
+/// Of out and lse.
+SolvedPass solve_forward(const Evidence& evidence);
+
+/// Of out where each row is right but for a factor, and of lse where it is made of the row's maximum and sum
+/// in another way.
+SolvedPass solve_rows(const Evidence& evidence);
+
+/// The gradients.
+enum class GradientName : std::uint8_t { kDq, kDk, kDv };
+
+/// Of one gradient, that starts from the claimed out and lse, or from right ones. `forward` is the setting in
+/// which forward was solved.
+SolvedPass solve_gradient(const Evidence& evidence, GradientName name, const Setting& forward);
+
+}  // namespace ringcraft::verify

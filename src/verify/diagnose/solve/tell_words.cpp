@@ -1,0 +1,210 @@
+// A law in words (see tell.hpp).
+#include "verify/diagnose/solve/tell.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+using Kind = NamedMask::Kind;
+using Deed = Law::Deed;
+
+// A subject, and whether it is many.
+struct Subject {
+  std::string words;
+  bool many;
+};
+
+Subject subject_of(const Domain& d, const Arrangement& place) {
+  const std::string number = std::to_string(d.number), unit = place.ring ? "step" : "tile";
+  switch (d.kind) {
+    case Domain::Kind::kAll:
+      return place.count() == 1 ? Subject{"the keys", true} : Subject{"all blocks", true};
+    case Domain::Kind::kOwn:
+      return {"the own block", false};
+    case Domain::Kind::kReceived:
+      return {"every block that arrives", false};
+    case Domain::Kind::kLater:
+      return {"the blocks of later ranks", true};
+    case Domain::Kind::kEarlier:
+      return {"the blocks of earlier ranks", true};
+    case Domain::Kind::kStep:
+      return {place.ring ? "the block of step " + number : "tile " + number, false};
+    case Domain::Kind::kFromStep:
+      return {"the blocks from " + unit + " " + number + " on", true};
+    case Domain::Kind::kUpToStep:
+      return {"the blocks up to " + unit + " " + number, true};
+    case Domain::Kind::kShard:
+      return {"on rank " + number + " every block", false};
+    case Domain::Kind::kBlock:
+      return {"the block of rank " + number, false};
+    case Domain::Kind::kPairs:
+      break;
+  }
+  std::string words;
+  for (std::size_t i = 0; i < d.pairs.size(); ++i) {
+    if (i == 4) {
+      words += ", ...";
+      break;
+    }
+    const auto& [shard, block] = d.pairs[i];
+    words += (i == 0 ? "" : ", ") + (place.ring ? "on rank " + std::to_string(shard) + " the block of rank " +
+                                                      std::to_string(block)
+                                                : "tile " + std::to_string(block));
+  }
+  return {words, d.pairs.size() > 1};
+}
+
+// "that of rank + t", of a law with another block.
+std::string other_of(const Law& law, const Arrangement& place) {
+  switch (law.which) {
+    case Law::Which::kOwn:
+      return "the rank's own";
+    case Law::Which::kMirror:
+      return "that of rank + t";
+    case Law::Which::kOffset:
+      if (law.offset == 1) return "that of the step before";
+      if (law.offset == place.count() - 1) return "that of the next step";
+      return "that of " + std::to_string(law.offset) + " ranks further";
+    case Law::Which::kFixed:
+      return "that of rank " + std::to_string(law.offset);
+    case Law::Which::kNone:
+      break;
+  }
+  return "another";
+}
+
+std::string mask_words(NamedMask mask) {
+  switch (mask.kind) {
+    case Kind::kNone:
+      return "seen whole, without a mask";
+    case Kind::kLocal:
+      return "seen through a mask of local rows: row of the shard against key of the block";
+    case Kind::kStrict:
+      return "seen through a strict mask (`>` for `>=`): no query sees its own key";
+    case Kind::kAhead:
+      return "seen one key too far: each query also sees the key after its last one";
+    case Kind::kNotCausal:
+      return "seen without the causal limit";
+    case Kind::kNoWindow:
+      return "seen without the window";
+    case Kind::kWindowShort:
+      return "seen through a window of one key fewer";
+    case Kind::kWindowLong:
+      return "seen through a window of one key more";
+    case Kind::kNoPacks:
+      return "seen across the borders of packed sequences";
+    case Kind::kPacksOfRows:
+      return "given the packed sequences of the rank's own rows, not those of its keys";
+    case Kind::kPackPositions:
+      return "compared by positions within the packed sequences alone, whichever sequence a key is in";
+    case Kind::kTurned:
+    case Kind::kTurnedHere:
+      return "seen through the transposed mask";
+    case Kind::kEarlyKeys:
+      return "used by all rows on the first half of the keys";
+    case Kind::kLateKeys:
+      return "used by all rows on the second half of the keys";
+    case Kind::kEarlyRows:
+      return "used by the first half of the rows on all keys";
+    case Kind::kLateRows:
+      return "used by the second half of the rows on all keys";
+    case Kind::kDiagonalLost:
+      return "used without its diagonal: no row sees the key at its own place in the block";
+    case Kind::kFirstKeyLost:
+      return "used without the first key";
+    case Kind::kLastKeyLost:
+      return "used without the last key";
+    case Kind::kTailLost:
+      return "used without the keys after the last whole tile of " + std::to_string(mask.other);
+    case Kind::kWindowOfTiles:
+      return "seen through a window that begins with a whole tile of " + std::to_string(mask.other) + " keys";
+    case Kind::kEqualShards:
+      return "placed as if all shards had as many rows as the rank's own";
+    case Kind::kRight:
+    case Kind::kLabel:
+    case Kind::kRowsOf:
+      break;
+  }
+  return "seen through another mask";
+}
+
+std::string predicate_of(const Law& law, bool many, const Arrangement& place, bool of_dq) {
+  const std::string is = many ? " are " : " is ", has = many ? " have " : " has ";
+  switch (law.deed) {
+    case Deed::kMissing:
+      return is + "not used";
+    case Deed::kTwice:
+      return is + "used twice";
+    case Deed::kMask:
+      return is + mask_words(law.mask);
+    case Deed::kTakenFor:
+      return is + "masked as " + other_of(law, place);
+    case Deed::kRowsTaken:
+      return is + "masked with the rows of the rank " + std::to_string(law.offset) + " further";
+    case Deed::kHolds:
+      return has + "the keys and values of another one: " + other_of(law, place);
+    case Deed::kValuesOf:
+      return is + (of_dq ? "multiplied with the keys of another one: " : "used with the values of another one: ") +
+             other_of(law, place);
+    case Deed::kKeysOf:
+      return is + (of_dq ? "multiplied with the dS of another one: " : "used with the keys of another one: ") +
+             other_of(law, place);
+    case Deed::kShareOf:
+      return " " + std::string(many ? "get" : "gets") + " the part of another one instead of its own: " +
+             other_of(law, place);
+    case Deed::kShareToo:
+      return " " + std::string(many ? "get" : "gets") + " the part of another one besides its own: " +
+             other_of(law, place);
+    case Deed::kOtherTensor:
+      return " " + std::string(many ? "give" : "gives") + " the part of the other one of dk and dv";
+    case Deed::kOtherToo:
+      return " " + std::string(many ? "give" : "gives") + " the parts of both dk and dv";
+  }
+  return "";
+}
+
+std::string id_of(const Law& law) {
+  static constexpr const char* kDeeds[] = {"missing", "twice",     "mask",    "label",    "rows",
+                                           "holds",   "values-of", "keys-of", "share-of", "share-too",
+                                           "other-tensor", "other-too"};
+  std::string id = std::string("solved-") + kDeeds[static_cast<std::size_t>(law.deed)];
+  if (law.deed == Deed::kMask) id += "-" + std::to_string(static_cast<int>(law.mask.kind));
+  return id;
+}
+
+std::string question_of(const Law& law) {
+  switch (law.deed) {
+    case Deed::kMissing:
+    case Deed::kTwice:
+      return "How many blocks exist, and how often is each of them used?";
+    case Deed::kMask:
+      return "Which keys of this block may its first row see, and which its last?";
+    case Deed::kTakenFor:
+    case Deed::kRowsTaken:
+      return "At step t, whose keys are in your hands?";
+    case Deed::kHolds:
+      return "Which buffer is read at this step, and who wrote it last?";
+    case Deed::kValuesOf:
+    case Deed::kKeysOf:
+      return "Do key j and value j still come from the same token?";
+    case Deed::kShareOf:
+    case Deed::kShareToo:
+    case Deed::kOtherTensor:
+    case Deed::kOtherToo:
+      break;
+  }
+  return "Your gradient for a key belongs to the key's owner: how does it get there?";
+}
+
+}  // namespace
+
+Cause cause_of(const Told& told, const Arrangement& place, const std::string& where, bool of_dq) {
+  const Subject subject = subject_of(told.where, place);
+  std::string sentence =
+      (where.empty() ? "" : where + ": ") + subject.words +
+      predicate_of(told.law, subject.many, place, of_dq);
+  if (!told.others.empty())
+    sentence += " (or, which gives the same:" + predicate_of(told.others.front(), subject.many, place, of_dq) + ")";
+  return {id_of(told.law), sentence, question_of(told.law)};
+}
+
+}  // namespace ringcraft::verify
