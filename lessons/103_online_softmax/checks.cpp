@@ -45,6 +45,9 @@ void require_state(const std::string& label, State got, Scores scores) {
   const ExactSoftmax want = exact_softmax(scores);
   if (want.sum == 0) return require_nothing(label, got);
   require_close(label + ": m + log l", got.max + std::log(got.sum), want.lse, want.lse_scale);
+  if (got.max != want.max)
+    throw Wrong(sign::kValues, "not-the-maximum", "{}: m is {}, and the largest score is {}", label,
+                digits_of(got.max), digits_of(static_cast<double>(want.max)));
 }
 
 void require_rows(Trial& trial, const std::vector<ScoreRow>& rows) {
@@ -184,12 +187,28 @@ const Check kContinues{
     .needs = {"ordinary"},
     .hint = "Do you begin with state.max and state.sum, or from nothing?",
     .run{[](Trial& trial) {
-      for (const ScoreRow& row : all_rows(trial.seed()))
+      verify::MergeExhibit merges{0, 0, {}, {}, {}};
+      const auto add = [](verify::PartialNumbers& to, State state) {
+        to.max.push_back(state.max);
+        to.sum.push_back(state.sum);
+      };
+      const std::vector<ScoreRow> rows = all_rows(trial.seed());
+      for (const ScoreRow& row : rows)
         for (std::size_t cut = 0; cut <= row.scores.size(); cut += 1 + row.scores.size() / 8) {
-          const Scores all(row.scores);
-          require_state(row.name + ", continued after the first " + std::to_string(cut),
-                        scan(trial, all.subspan(cut), state_of(all.first(cut))), all);
+          const Scores all(row.scores), rest = all.subspan(cut);
+          const State before = state_of(all.first(cut)), after = scan(trial, rest, before);
+          ++merges.rows;
+          add(merges.acc, before);
+          add(merges.block, state_of(rest));
+          add(merges.result, after);
         }
+      exhibiting([&] { return std::move(merges); },
+                 [&, state = std::size_t{0}]() mutable {
+                   for (const ScoreRow& row : rows)
+                     for (std::size_t cut = 0; cut <= row.scores.size(); cut += 1 + row.scores.size() / 8, ++state)
+                       require_state(row.name + ", continued after the first " + std::to_string(cut),
+                                     {merges.result.max[state], merges.result.sum[state]}, row.scores);
+                 });
     }},
 };
 

@@ -113,8 +113,22 @@ std::uint32_t merge_into(Trial& trial, Part& acc, Part block) {
   return trial.call<Merge>(acc.view(), Partial<const double>(block.view())).changed;
 }
 
+// Merges block into acc, which must then be attention over all keys.
+void require_merge(Trial& trial, const std::string& label, Part acc, const Part& block, const Keys& keys) {
+  const auto numbers = [](const Part& part) { return verify::PartialNumbers{part.out, part.max, part.sum}; };
+  const verify::PartialNumbers before = numbers(acc);
+  merge_into(trial, acc, block);
+  exhibiting(
+      [&] {
+        return verify::MergeExhibit{acc.rows, acc.cols, before, numbers(block), numbers(acc)};
+      },
+      [&] { require_attention(label, acc, keys); });
+}
+
 // Cuts the keys at these places, merges the parts from left to right, starting with the first.
 void require_split(Trial& trial, const std::string& label, const Keys& keys, std::vector<Index> cuts) {
+  if (cuts.size() == 1)
+    return require_merge(trial, label, partial(keys, 0, cuts[0]), partial(keys, cuts[0], keys.count), keys);
   cuts.push_back(keys.count);
   Part acc = partial(keys, 0, cuts.front());
   for (std::size_t c = 1; c < cuts.size(); ++c) merge_into(trial, acc, partial(keys, cuts[c - 1], cuts[c]));
@@ -157,12 +171,8 @@ const Check kNothingOnOneSide{
     .run{[](Trial& trial) {
       Random random(trial.seed());
       const Keys keys = random_keys(random, 4, 3, 7);
-      Part acc = partial(keys, 0, 7);
-      merge_into(trial, acc, Part(4, 3));
-      require_attention("7 keys merged with nothing", acc, keys);
-      Part start(4, 3);
-      merge_into(trial, start, partial(keys, 0, 7));
-      require_attention("nothing merged with 7 keys", start, keys);
+      require_merge(trial, "7 keys merged with nothing", partial(keys, 0, 7), Part(4, 3), keys);
+      require_merge(trial, "nothing merged with 7 keys", Part(4, 3), partial(keys, 0, 7), keys);
     }},
 };
 
@@ -229,11 +239,9 @@ const Check kEitherOrder{
     .run{[](Trial& trial) {
       Random random(trial.seed());
       const Keys keys = random_keys(random, 4, 3, 9, 20);
-      Part forth = partial(keys, 0, 3), back = partial(keys, 3, 9);
-      merge_into(trial, forth, partial(keys, 3, 9));
-      require_attention("first side, then second", forth, keys);
-      merge_into(trial, back, partial(keys, 0, 3));
-      require_attention("second side, then first", back, keys);
+      const Part first = partial(keys, 0, 3), second = partial(keys, 3, 9);
+      require_merge(trial, "first side, then second", first, second, keys);
+      require_merge(trial, "second side, then first", second, first, keys);
     }},
 };
 

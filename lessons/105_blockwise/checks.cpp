@@ -79,8 +79,33 @@ State attended(Trial& trial, const HeadCase& head, TileSize tile) {
   return state;
 }
 
+// Throws Wrong unless m of every row is the largest score that it sees.
+void require_maxima(const std::string& label, const HeadCase& head, const std::vector<double>& max) {
+  for (Index i = 0; i < head.rows(); ++i) {
+    const auto row = static_cast<std::size_t>(i);
+    double largest = -std::numeric_limits<double>::infinity(), scale = 1;
+    for (Index n = head.ranges.begin[row]; n < head.ranges.end[row]; ++n) {
+      double score = 0, absolute = 0;
+      for (Index c = 0; c < head.head_dim(); ++c) {
+        score += head.q()(i, c) * head.k()(n, c);
+        absolute += std::fabs(head.q()(i, c) * head.k()(n, c));
+      }
+      largest = std::max(largest, head.problem.softmax_scale * score);
+      scale = std::max(scale, std::fabs(head.problem.softmax_scale) * absolute);
+    }
+    if (max[row] == largest || std::fabs(max[row] - largest) <= 1e-12 * scale) continue;
+    throw Wrong(sign_of(max[row]), "not-the-maximum", "{}: m of row {} is {}, and its largest score is {}", label, i,
+                digits_of(max[row]), digits_of(largest));
+  }
+}
+
 void require_attention(Trial& trial, const HeadCase& head, TileSize tile) {
-  require_head(head.name + ", " + named(tile), head, ended(attended(trial, head, tile)), {}, tile.keys);
+  const std::string label = head.name + ", " + named(tile);
+  State state = attended(trial, head, tile);
+  const auto m = state.max.values<double>();
+  const std::vector<double> max(m.begin(), m.end());
+  require_head(label, head, ended(std::move(state)), {}, tile.keys);
+  require_maxima(label, head, max);
 }
 
 // ---- the checks

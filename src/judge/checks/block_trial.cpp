@@ -34,8 +34,8 @@ void require_good(const BlockCase& c, const verify::Inputs& inputs, const verify
                      "{}: {}{}", c.name, verify::described(comparison, {Layout::kContiguous, rows, 1}),
                      nan ? about_nan : "")
       .knowing(facts_of(comparison))
-      .exhibiting({c.problem, verify::one_block(c.problem), {}, verify::clone(inputs), verify::clone(got),
-                   comparison});
+      .exhibiting(exhibit_of(verify::AttentionExhibit{c.problem, verify::one_block(c.problem), {}, verify::clone(inputs), verify::clone(got),
+                   comparison}));
 }
 
 }  // namespace

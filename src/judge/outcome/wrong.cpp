@@ -18,9 +18,9 @@ Wrong Wrong::knowing(std::vector<Fact> facts) const {
   return wrong;
 }
 
-Wrong Wrong::exhibiting(verify::AttentionExhibit what) const {
+Wrong Wrong::exhibiting(verify::Exhibit what) const {
   Wrong wrong = *this;
-  wrong.exhibit = std::make_shared<const verify::AttentionExhibit>(std::move(what));
+  wrong.exhibit = std::move(what);
   return wrong;
 }
 

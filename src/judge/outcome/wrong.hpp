@@ -31,7 +31,7 @@ class Wrong : public std::exception {
   /// The same with more data.
   Wrong knowing(std::vector<Fact> facts) const;
   /// The same with what was asked and what came, for a diagnosis.
-  Wrong exhibiting(verify::AttentionExhibit what) const;
+  Wrong exhibiting(verify::Exhibit what) const;
   /// The same with these words in front, or at the end.
   Wrong labelled(const std::string& front) const;
   Wrong followed_by(const std::string& end) const;  ///< see above
@@ -66,13 +66,19 @@ auto with_label(const std::string& label, Action action) {
   }
 }
 
+/// An exhibit of any kind, to be held by many.
+template <class One>
+verify::Exhibit exhibit_of(One exhibit) {
+  return std::make_shared<const verify::Exhibit::element_type>(std::move(exhibit));
+}
+
 /// Runs `action`; what it throws shows exhibit().
 template <class Exhibit, class Action>
 void exhibiting(Exhibit exhibit, Action action) {
   try {
     action();
   } catch (const Wrong& wrong) {
-    throw wrong.exhibiting(exhibit());
+    throw wrong.exhibiting(exhibit_of(exhibit()));
   }
 }
 

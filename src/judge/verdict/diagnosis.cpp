@@ -107,40 +107,42 @@ std::vector<Part> parts_of(const Fingerprint& seen, const std::vector<Misconcept
 
 namespace {
 
-// What gives the numbers of the failed checks: what explains more of them goes first.
+// What gives the numbers of the failed checks.
 std::vector<verify::Cause> causes_of(const std::vector<Outcome>& outcomes) {
-  struct Held {
-    verify::Cause cause;
-    int checks;
-  };
-  std::vector<Held> all;
-  for (const Outcome& outcome : outcomes) {
-    if (!outcome.exhibit) continue;
-    for (const verify::Cause& cause : verify::diagnose(*outcome.exhibit).causes(100)) {
-      const auto known = std::ranges::find(all, cause.id, [](const Held& held) { return held.cause.id; });
-      if (known == all.end())
-        all.push_back({cause, 1});
-      else
-        ++known->checks;
-    }
-  }
-  std::ranges::stable_sort(all, std::ranges::greater(), &Held::checks);
-  std::vector<verify::Cause> causes;
-  for (const Held& held : all)
-    if (held.checks == all.front().checks && causes.size() < kMostCauses) causes.push_back(held.cause);
-  return causes;
+  std::vector<verify::Exhibit> exhibits;
+  for (const Outcome& outcome : outcomes)
+    if (outcome.exhibit) exhibits.push_back(outcome.exhibit);
+  return verify::causes_of(exhibits);
 }
 
 }  // namespace
 
 void explain(int lesson, Verdict& verdict, const Fingerprint& seen) {
+  constexpr double kSame = 0.95;  // of two fingerprints: the same numbers in all checks that say anything
   std::vector<verify::ReportRow>& rows = verdict.report.rows;
   const auto first = std::ranges::find(rows, verify::Status::kFailed, &verify::ReportRow::status);
   if (first == rows.end()) return;
-  first->causes = causes_of(verdict.outcomes);
-  if (!first->causes.empty()) return;
+  const auto add = [&](const std::vector<verify::Cause>& causes) {
+    for (const verify::Cause& cause : causes)
+      if (first->causes.size() < kMostCauses &&
+          std::ranges::find(first->causes, cause.id, &verify::Cause::id) == first->causes.end())
+        first->causes.push_back(cause);
+  };
   const std::vector<Misconception> known = read_misconceptions(misconceptions_file(lesson));
-  first->causes = diagnose(seen, known);
+  const bool is_known =
+      std::ranges::any_of(known, [&](const Misconception& m) { return likeness(seen, m.fingerprint) >= kSame; });
+  // What was computed goes before what has looked alike, unless it is told in general words only.
+  const Outcome& outcome = verdict.outcomes[static_cast<std::size_t>(first - rows.begin())];
+  const bool values = outcome.sign == sign::kValues || outcome.sign == sign::kNoNumber;
+  const std::vector<verify::Cause> solved =
+      outcome.exhibit || !values ? causes_of(verdict.outcomes) : std::vector<verify::Cause>{};
+  if (is_known && (solved.empty() || verify::is_general(solved.front()))) add(diagnose(seen, known));
+  if (is_known) {  // room for what others have called the same numbers
+    add({solved.begin(), solved.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(solved.size(), 2))});
+    add(diagnose(seen, known));
+  }
+  add(solved);
+  add(diagnose(seen, known));
   if (!first->causes.empty()) return;
   for (const auto& [check, cause] : parts_of(seen, known)) {
     const auto row = std::ranges::find(rows, std::to_string(lesson) + "." + check, &verify::ReportRow::id);

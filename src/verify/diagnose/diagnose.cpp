@@ -99,6 +99,9 @@ void append(std::vector<Cause>& causes, const std::vector<Cause>& more) {
 // What leaves no number anywhere has many causes: the finding goes first, then what leaves none on these
 // very ranks.
 GroupResult searched_without_numbers(const Evidence& e) {
+  if (e.ring == nullptr &&
+      std::ranges::all_of(e.claim.out.values<double>(), [](double x) { return x == 0; }))
+    return {causes_by_numbers(e, TensorGroup::kForward), {}};  // of zeros there is nothing to tell apart
   Found found = search(e, TensorGroup::kForward, e.oracle.value, e.place);
   std::erase_if(found.matches, [](const Match& match) { return match.fit != Fit::kAll; });
   std::vector<Cause> causes = causes_by_numbers(e, TensorGroup::kForward);
@@ -200,6 +203,10 @@ void solve_gradients(const Evidence& e, const Setting& forward, Diagnosis& resul
     });
     if (!wrong) continue;
     SolvedPass solved = solve_gradient(e, name, forward);
+    if (!solved.solved)
+      if (const auto cause = cause_of_places(e, 2 + static_cast<std::size_t>(name))) solved = {true, {*cause}, forward};
+    if (!solved.solved && name == GradientName::kDq)
+      if (const auto cause = cause_of_weights(e, true)) solved = {true, {*cause}, forward};
     if (!solved.solved) continue;
     std::erase_if(solved.causes, [&](const Cause& cause) {
       return std::ranges::find(result.forward, cause.id, &Cause::id) != result.forward.end();
@@ -233,6 +240,7 @@ Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
   const bool forward_wrong = any_wrong(comparison, TensorGroup::kForward);
   GroupResult forward, backward;
   Setting setting{.scale = e.problem.softmax_scale};
+  bool unsolved = true;
   if (forward_wrong) {
     forward = all_rows_missing(comparison, numbers.out)
                   ? searched_without_numbers(e)
@@ -241,13 +249,18 @@ Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
     if (!explains_all(forward.found) && are_numbers(e, TensorGroup::kForward)) {
       SolvedPass solved = solve_forward(e);
       if (!solved.solved) solved = solve_rows(e);
+      if (!solved.solved)
+        for (const auto& cause : {cause_of_places(e, 0), cause_of_weights(e, false)})
+          if (cause && !solved.solved) solved = {true, {*cause}, setting};
       if (solved.solved) {
         setting = solved.setting;
+        unsolved = false;
         result.forward = std::move(solved.causes);
-      } else if (!explains_each(forward.found, e.comparison, TensorGroup::kForward)) {
-        result.forward.clear();  // what explains a part of one pass may explain it by chance
       }
     }
+    if (unsolved && !forward.found.matches.empty() &&
+        !explains_each(forward.found, e.comparison, TensorGroup::kForward))
+      result.forward.clear();  // what explains a part of one pass may explain it by chance
     if (result.forward.empty()) append(result.forward, causes_by_numbers(e, TensorGroup::kForward));
   }
   const bool out_wrong =
@@ -292,6 +305,13 @@ Diagnosis diagnose(const AttentionExhibit& x) {
   Evidence e{x.problem, x.place, x.ring ? &*x.ring : nullptr, in, numbers, right, x.comparison, x.precision};
   fill_absent(numbers, right.value, e.there);
   return diagnosed(e, Ranks::kKnown);
+}
+
+bool is_general(const Cause& cause) {
+  constexpr std::string_view kGeneral[] = {"solved-pairs",    "solved-merge-weights", "solved-places",
+                                           "solved-out-rows", "solved-D",             "NaN",
+                                           "ZERO"};
+  return std::ranges::find(kGeneral, cause.id) != std::end(kGeneral);
 }
 
 }  // namespace ringcraft::verify

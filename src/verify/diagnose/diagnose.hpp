@@ -36,5 +36,15 @@ Diagnosis diagnose(const Problem& problem, const Inputs& inputs, const Answer& c
 
 /// The same for the answer of an exercise.
 Diagnosis diagnose(const AttentionExhibit& exhibit);
+/// Why a merge is wrong: the weights of its four parts, solved for.
+std::vector<Cause> causes_of(const MergeExhibit& exhibit);
+/// All that explain an exhibit of any kind, the likeliest first.
+std::vector<Cause> causes_of(const Exhibit& exhibit);
+/// What explains several exhibits of one program, at least half of them; what explains more goes first. Exhibits that are too small to tell mistakes apart only count where
+/// larger ones say the same.
+std::vector<Cause> causes_of(const std::vector<Exhibit>& exhibits);
+
+/// Whether a cause says which numbers are wrong rather than by which mistake.
+bool is_general(const Cause& cause);
 
 }  // namespace ringcraft::verify

@@ -5,6 +5,8 @@
 
 #include <memory>
 #include <optional>
+#include <variant>
+#include <vector>
 
 #include "verify/diagnose/twisted/arrangement.hpp"
 #include "verify/oracle/compare.hpp"
@@ -24,7 +26,19 @@ struct AttentionExhibit {
   DType precision = DType::kFloat64;  ///< see above
 };
 
-/// An exhibit that many may hold.
-using Exhibit = std::shared_ptr<const AttentionExhibit>;
+/// Partial results of some rows: (O, m, l) as merge has them.
+struct PartialNumbers {
+  std::vector<double> out;       ///< [rows, cols]
+  std::vector<double> max, sum;  ///< [rows]
+};
+
+/// One merge: what went in, and what came out.
+struct MergeExhibit {
+  Index rows, cols;
+  PartialNumbers acc, block, result;
+};
+
+/// An exhibit of any kind, that many may hold.
+using Exhibit = std::shared_ptr<const std::variant<AttentionExhibit, MergeExhibit>>;
 
 }  // namespace ringcraft::verify

@@ -50,6 +50,9 @@ std::vector<Recipe> recipes_of(const Evidence& e, GradientName name, const Setti
       for (const Formula formula : formulas) all.push_back({setting, {}, {}, formula});
     }
     for (const Group group : groups) all.push_back({setting, {}, {}, {}, group});
+    for (const auto product : {Recipe::Product::kPlainWeights, Recipe::Product::kOtherFactor, Recipe::Product::kOtherWeights})
+      if (product != Recipe::Product::kPlainWeights || name == GradientName::kDv)
+        all.push_back({setting, {}, {}, {}, {}, product});
   }
   if (causes_of(forward).empty())
     for (const Setting& setting : settings_of(e))
@@ -140,6 +143,18 @@ std::vector<Cause> causes_of(const Recipe& recipe) {
       break;
     case Formula::kSquared:
       add("solved-dS-squared", "dS is multiplied by P twice", kWhichD);
+      break;
+  }
+  constexpr const char* kWhichFactors = "Write the three products of backward with their shapes: which two tensors make this gradient?";
+  switch (recipe.product) {
+    case Recipe::Product::kRight:
+      break;
+    case Recipe::Product::kOtherFactor:
+      add("solved-product-factor", "the weights are right, and they are multiplied with the wrong tensor (right are dS k, dS^T q and P^T dout)", kWhichFactors);
+      break;
+    case Recipe::Product::kOtherWeights:
+    case Recipe::Product::kPlainWeights:
+      add("solved-product-weights", "P and dS have changed places (right are dS k, dS^T q and P^T dout)", kWhichFactors);
       break;
   }
   constexpr const char* kWhichHeads = "How many query heads have read this key head?";

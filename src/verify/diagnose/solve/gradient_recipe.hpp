@@ -53,11 +53,19 @@ struct Recipe {
     kMean,     ///< their mean
     kStrided,  ///< heads g, g + kv_heads, g + 2 kv_heads, ...
   };
+  /// What is multiplied in the end.
+  enum class Product : std::uint8_t {
+    kRight,         ///< dS k, dS^T q, P^T dout
+    kOtherFactor,   ///< dS v, dS^T dout, P^T q
+    kOtherWeights,  ///< P k, P^T q, dS^T dout
+    kPlainWeights,  ///< the same with dS without the softmax scale; of dv alone
+  };
   Setting setting;
   Lse lse{};
   Delta delta{};
   Formula formula{};
   Group group{};
+  Product product{};
 };
 
 /// The recipes to try, those with fewer mistakes first. Those that make no difference to this tensor are left

@@ -109,7 +109,7 @@ class Builder {
 
   void add_mixtures(int slots) {
     for (int keys = 0; keys < slots; ++keys)
-      for (int values = 0; values < slots; ++values) {
+      for (int values = -1; values < slots; ++values) {
         if (keys == values) continue;
         extra_.push_back({keys, values, system_.columns.size()});
         std::vector<double>& column = new_column(keys);
@@ -183,6 +183,8 @@ class Builder {
       };
       states.push_back({laws(Law::Deed::kShareOf), alone, false});
       states.push_back({laws(Law::Deed::kShareToo), too, false});
+    } else if (extra.first == slot && extra.second < 0) {
+      states.push_back({{{Law::Deed::kKeysForValues}}, alone, false});
     } else if (extra.first == slot) {
       states.push_back(
           {laws_of_other(Law::Deed::kValuesOf, from_.place, system_.line, slot, extra.second), alone, false});

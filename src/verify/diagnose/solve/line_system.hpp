@@ -28,6 +28,7 @@ struct Law {
     kKeysOf,       ///< its keys are another block's
     kShareOf,      ///< the sum gets another block's part in its place
     kShareToo,     ///< the sum gets another block's part besides
+    kKeysForValues,  ///< its keys stand in the place of its values
     kOtherTensor,  ///< the part of the other tensor (dk, dv) stands in its place
     kOtherToo,     ///< the part of the other tensor is added besides
   };
@@ -94,7 +95,8 @@ struct Ingredients {
   std::vector<NamedMask> masks;
   std::vector<std::vector<Index>> rows, keys;  ///< of each shard and block those that are looked at
   AddPair add;
-  /// If set: the same with the values (for gradients of queries: the keys) of another block.
+  /// If set: the same with the values (for gradients of queries: the keys) of another block; -1: with the
+  /// block's keys for its values.
   std::function<void(std::vector<double>& column, int shard, Index i, int block, Index n, int values)> add_mixed = {};
   /// If set: the part of (shard, block) as it lands on block `to`.
   std::function<void(std::vector<double>& column, int shard, int block, int to)> add_share = {};

@@ -28,7 +28,7 @@ Position key_position(const BlockProblem& p, const Arrangement& place, int block
 
 }  // namespace
 
-std::vector<NamedMask> named_masks(const BlockProblem& problem, const Arrangement& place) {
+std::vector<NamedMask> named_masks(const BlockProblem& problem, const Arrangement& place, MaskSet set) {
   const Mask& mask = problem.mask;
   std::vector<NamedMask> all{{Kind::kRight}, {Kind::kNone}, {Kind::kLocal}};
   const auto add = [&](bool possible, std::initializer_list<Kind> kinds) {
@@ -38,18 +38,26 @@ std::vector<NamedMask> named_masks(const BlockProblem& problem, const Arrangemen
   add(mask.right != kNoLimit, {Kind::kStrict, Kind::kAhead, Kind::kNotCausal, Kind::kTurned, Kind::kTurnedHere});
   add(mask.left != kNoLimit, {Kind::kWindowShort, Kind::kWindowLong, Kind::kNoWindow});
   add(!mask.cu_seqlens.empty(), {Kind::kNoPacks, Kind::kPacksOfRows, Kind::kPackPositions});
-  add(place.ring, {Kind::kEarlyKeys, Kind::kLateKeys, Kind::kEarlyRows, Kind::kLateRows, Kind::kEqualShards});
+  add(place.ring, {Kind::kEarlyKeys, Kind::kLateKeys, Kind::kEarlyRows, Kind::kLateRows});
   add(place.ring, {Kind::kDiagonalLost});
   add(true, {Kind::kFirstKeyLost, Kind::kLastKeyLost});
-  for (const int tile : {2, 4, 6, 8, 16, 32, 64}) {
-    all.push_back({Kind::kTailLost, tile});
-    if (mask.left != kNoLimit) all.push_back({Kind::kWindowOfTiles, tile});
-  }
   const int most = std::min(place.count(), 12);
   for (int other = 0; other < most && place.ring; ++other) {
     all.push_back({Kind::kLabel, other});
     all.push_back({Kind::kRowsOf, other});
   }
+  if (set == MaskSet::kCommon) return all;
+  add(place.ring, {Kind::kEqualShards});
+  for (const int tile : {2, 4, 6, 8, 16, 32, 64}) {
+    all.push_back({Kind::kTailLost, tile});
+    if (mask.left != kNoLimit) all.push_back({Kind::kWindowOfTiles, tile});
+  }
+  if (place.ring)
+    for (const Layout layout : kLayouts) {
+      all.push_back({Kind::kLayout, static_cast<int>(layout)});
+      all.push_back({Kind::kKeysOfLayout, static_cast<int>(layout)});
+    }
+  add(place.ring && !mask.cu_seqlens.empty(), {Kind::kPacksOverRanks});
   return all;
 }
 
@@ -129,6 +137,21 @@ bool sees(const BlockProblem& p, const Arrangement& place, NamedMask m, int shar
       q = row_position(p, place, m.other, i);
       if (q < 0) return false;
       break;
+    case Kind::kPacksOverRanks: {
+      Mask local{mask.left, mask.right, {}};
+      Mask packs{kNoLimit, kNoLimit, {}};
+      for (const Position border : mask.cu_seqlens) packs.cu_seqlens.push_back(border / place.count());
+      packs.cu_seqlens.back() = kNoLimit;
+      return visible(packs, i, n) && visible(local, q, k);
+    }
+    case Kind::kLayout:
+    case Kind::kKeysOfLayout: {
+      const Sharding other{static_cast<Layout>(m.other), static_cast<Position>(p.keys.size()), place.count()};
+      if (n >= other.rows(block) || i >= other.rows(shard)) return false;
+      k = other.global_from_local(block, n);
+      if (m.kind == Kind::kLayout) q = other.global_from_local(shard, i);
+      break;
+    }
     case Kind::kEqualShards:
       k = static_cast<Position>(block) * rows + n;
       q = static_cast<Position>(shard) * rows + i;

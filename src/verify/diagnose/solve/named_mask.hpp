@@ -39,6 +39,9 @@ struct NamedMask {
     kWindowOfTiles,   ///< the window begins with a whole tile of `other` keys
     kLabel,           ///< the block is taken for block `other`
     kRowsOf,          ///< the rows are taken for those of shard `other`
+    kPacksOverRanks,  ///< borders of packs are divided by the number of ranks, and compared with local rows
+    kLayout,          ///< rows and keys at the positions of layout `other`
+    kKeysOfLayout,    ///< keys at the positions of layout `other`
     kEqualShards,     ///< positions as if all shards had as many rows as this one
   };
   Kind kind = Kind::kRight;
@@ -47,8 +50,14 @@ struct NamedMask {
   friend auto operator<=>(const NamedMask&, const NamedMask&) = default;
 };
 
-/// All masks that may be meant for shard `shard` and block `block`, the right one first.
-std::vector<NamedMask> named_masks(const BlockProblem& problem, const Arrangement& place);
+/// How many masks are tried: each cuts the pairs into more cells, which want more numbers.
+enum class MaskSet : std::uint8_t {
+  kCommon,
+  kAll,
+};
+
+/// The masks that may be meant, the right one first.
+std::vector<NamedMask> named_masks(const BlockProblem& problem, const Arrangement& place, MaskSet set);
 
 /// Whether row `i` of a shard sees key `n` of a block through this mask.
 bool sees(const BlockProblem& problem, const Arrangement& place, NamedMask mask, int shard, Index i, int block,

@@ -4,6 +4,7 @@
 /// that a wrong ring is a wrong coefficient. The scores' factor and the map of heads are tried from outside;
 /// for each, the lines of all shards (or blocks) are solved, and what deviates is told.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,12 @@ SolvedPass solve_forward(const Evidence& evidence);
 /// Of out where each row is right but for a factor, and of lse where it is made of the row's maximum and sum
 /// in another way.
 SolvedPass solve_rows(const Evidence& evidence);
+
+/// Why out (or dq, by D) is wrong, where each block's own part is right and its weight is not.
+std::optional<Cause> cause_of_weights(const Evidence& evidence, bool of_dq);
+
+/// Why this tensor of an Answer (0: out) is wrong, where each row is a right one of another place.
+std::optional<Cause> cause_of_places(const Evidence& evidence, std::size_t tensor);
 
 /// The gradients.
 enum class GradientName : std::uint8_t { kDq, kDk, kDv };

@@ -43,9 +43,9 @@ class GradientLines {
   }
 
   // Its cells, and whatever else may have been added.
-  LineSystem solved(int line, double factor, bool with_others) {
+  LineSystem solved(int line, double factor, MaskSet masks, bool with_others) {
     prepare(line, factor);
-    Ingredients from{e_.problem, e_.place, named_masks(e_.problem, e_.place), rows_, keys_,
+    Ingredients from{e_.problem, e_.place, named_masks(e_.problem, e_.place, masks), rows_, keys_,
                      [=, this](Numbers& column, int shard, Index i, int block, Index n) {
                        add(column, shard, i, block, n, block, name_, line);
                      }};
@@ -147,7 +147,7 @@ class GradientLines {
     const Index key = e_.place.at(block, n);
     const Index target = of_keys() ? n : i;
     if (target >= static_cast<Index>(first_.size()) || first_[static_cast<std::size_t>(target)] < 0) return;
-    const Index other = of_keys() ? key : e_.place.at(values, n);
+    const Index other = of_keys() || values < 0 ? key : e_.place.at(values, n);
     if (other < 0) return;
     const Index at = row_of_line(to, target);
     for (Index b = 0; b < p.batch; ++b)
@@ -156,15 +156,21 @@ class GradientLines {
         const auto [from, kv_head] =
             source_of(e_, what == GradientName::kDv ? setting.value_heads : setting.heads, b, h);
         const Weights::Pair pair = weights_(b, h, row, key);
+        const bool turned = recipe_.product == Recipe::Product::kOtherWeights ||
+                            recipe_.product == Recipe::Product::kPlainWeights;
         if (!of_keys()) {
-          put(column, b, h, target, at, factor_ * pair.ds, row_of(e_.inputs.k, from, kv_head, other));
+          const bool values_for_keys = values < 0 || recipe_.product == Recipe::Product::kOtherFactor;
+          put(column, b, h, target, at, factor_ * (turned ? pair.p : pair.ds),
+              row_of(values_for_keys ? e_.inputs.v : e_.inputs.k, from, kv_head, other));
           continue;
         }
         const bool strided = recipe_.group == Recipe::Group::kStrided;
         const Index kv = strided ? h % p.kv_heads : kv_head;
-        const double weight = factor_ * share(h, kv) * (what == GradientName::kDk ? pair.ds : pair.p);
+        const bool of_dk = what == GradientName::kDk;
+        const double plain = recipe_.product == Recipe::Product::kPlainWeights ? recipe_.setting.scale : 1;
+        const double weight = factor_ * share(h, kv) * (of_dk != turned ? pair.ds / plain : pair.p);
         put(column, from, kv, target, at, weight,
-            row_of(what == GradientName::kDk ? e_.inputs.q : e_.inputs.dout, b, h, row));
+            row_of(of_dk != (recipe_.product == Recipe::Product::kOtherFactor) ? e_.inputs.q : e_.inputs.dout, b, h, row));
       }
   }
 
@@ -245,10 +251,11 @@ std::optional<double> factor_of(GradientLines& lines, double threshold) {
   return factor;
 }
 
-std::optional<std::vector<Cause>> told_by(const Evidence& e, GradientName name, GradientLines& lines, bool with_others) {
+std::optional<std::vector<Cause>> told_by(const Evidence& e, GradientName name, GradientLines& lines, MaskSet masks,
+                                          bool with_others) {
   std::vector<LineSystem> solved;
   for (int line = 0; line < lines.count(); ++line) {
-    solved.push_back(lines.solved(line, 1, with_others));
+    solved.push_back(lines.solved(line, 1, masks, with_others));
     if (!solved.back().possible) return {};
   }
   std::vector<Cause> causes;
@@ -275,15 +282,18 @@ SolvedPass solve_gradient(const Evidence& e, GradientName name, const Setting& f
     return {true, std::move(causes), recipe.setting};
   }
   SolvedPass best;
-  for (const bool with_others : {false, true})
+  const std::pair<MaskSet, bool> tries[] = {{MaskSet::kCommon, false}, {MaskSet::kAll, false}, {MaskSet::kCommon, true}};
+  for (const auto& [masks, with_others] : tries) {
     for (std::size_t r = 0; r < std::min<std::size_t>(recipes.size(), 10) && !(with_others && r > 3); ++r) {
       GradientLines lines(e, name, recipes[r]);
-      const auto told = told_by(e, name, lines, with_others);
+      const auto told = told_by(e, name, lines, masks, with_others);
       if (!told) continue;
       std::vector<Cause> causes = causes_of(recipes[r]);
       causes.insert(causes.end(), told->begin(), told->end());
       if (!best.solved || causes.size() < best.causes.size()) best = {true, std::move(causes), recipes[r].setting};
     }
+    if (best.solved && (masks == MaskSet::kAll || best.causes.size() < 2)) break;
+  }
   return best;
 }
 

@@ -24,7 +24,8 @@ enum class Form : std::uint8_t {
 
 class ForwardLines {
  public:
-  ForwardLines(const Evidence& e, const Setting& setting, Form form, Index first_batch, Index last_batch)
+  ForwardLines(const Evidence& e, const Setting& setting, Form form, MaskSet masks, Index first_batch,
+               Index last_batch)
       : e_(e),
         setting_(setting),
         form_(form),
@@ -34,7 +35,7 @@ class ForwardLines {
         rows_(sampled(e.place.shards, most_rows(e))) {
     std::vector<std::vector<Index>> keys = sampled(e.place.blocks, static_cast<std::size_t>(-1));
     from_ = std::make_unique<Ingredients>(Ingredients{
-        e.problem, e.place, named_masks(e.problem, e.place), rows_, std::move(keys),
+        e.problem, e.place, named_masks(e.problem, e.place, masks), rows_, std::move(keys),
         [this](std::vector<double>& column, int shard, Index i, int block, Index n) {
           add(column, shard, i, block, n, block);
         }});
@@ -104,7 +105,8 @@ class ForwardLines {
   }
 
   void add(std::vector<double>& column, int shard, Index i, int block, Index n, int values) {
-    const Index row = row_at(shard, i), key = e_.place.at(block, n), value = e_.place.at(values, n);
+    const Index row = row_at(shard, i), key = e_.place.at(block, n);
+    const Index value = values < 0 ? key : e_.place.at(values, n);
     if (value < 0) return;
     const Index heads = e_.problem.heads;
     const std::size_t wide = static_cast<std::size_t>(width_) + (form_ == Form::kOut ? 0 : 1);
@@ -116,7 +118,9 @@ class ForwardLines {
       for (Index h = 0; h < heads; ++h, ++line) {
         const double score = scale * product_of(e_, setting_, b, h, row, key);
         const double weight = std::exp(std::min(score - level_[line], 80.0));
-        const auto v = value_of(e_, setting_, b, h, row, value), out = row_of(e_.claim.out, b, h, row);
+        Setting read = setting_;
+        read.values_are_keys = read.values_are_keys || values < 0;
+        const auto v = value_of(e_, read, b, h, row, value), out = row_of(e_.claim.out, b, h, row);
         const std::size_t base = line * wide;
         for (std::size_t c = 0; c < v.size(); ++c)
           column[base + c] += weight * (form_ == Form::kOut ? v[c] - out[c] : v[c]) / tolerance_[base + c];
@@ -135,10 +139,10 @@ class ForwardLines {
 };
 
 // One form in one setting over some batch entries.
-std::optional<std::vector<Cause>> told_in(const Evidence& e, const Setting& setting, Form form, Index first,
-                                          Index last) {
+std::optional<std::vector<Cause>> told_in(const Evidence& e, const Setting& setting, Form form, MaskSet masks,
+                                          Index first, Index last) {
   std::vector<LineSystem> lines;
-  if (!ForwardLines(e, setting, form, first, last).solve_all(lines)) return {};
+  if (!ForwardLines(e, setting, form, masks, first, last).solve_all(lines)) return {};
   const std::string words = last - first < e.problem.batch ? "in batch entry " + std::to_string(first) : "";
   std::vector<Cause> causes;
   if (const auto told = tell(e.place, lines, yardsticks_of(e).threshold)) {
@@ -160,20 +164,23 @@ bool lse_fits(const Evidence& e) {
 SolvedPass solve_forward(const Evidence& e) {
   SolvedPass best;
   std::size_t fewest = static_cast<std::size_t>(-1);
-  const std::vector<Form> forms =
-      lse_fits(e) ? std::vector<Form>{Form::kJoint, Form::kMixed} : std::vector<Form>{};
-  for (const Form form : forms) {
+  using Try = std::pair<Form, MaskSet>;
+  const std::vector<Try> tries =
+      lse_fits(e) ? std::vector<Try>{{Form::kJoint, MaskSet::kCommon}, {Form::kJoint, MaskSet::kAll}, {Form::kMixed, MaskSet::kCommon}}
+                  : std::vector<Try>{};
+  for (const auto& [form, masks] : tries) {
     if (form == Form::kMixed && !e.place.ring) continue;
     for (const Setting& setting : settings_of(e)) {
       if (form == Form::kMixed && !causes_of(setting).empty()) continue;
       std::vector<Cause> causes = causes_of(setting);
-      std::optional<std::vector<Cause>> told = told_in(e, setting, form, 0, e.problem.batch);
+      const bool as_it_should_be = causes.empty();
+      std::optional<std::vector<Cause>> told = told_in(e, setting, form, masks, 0, e.problem.batch);
       if (told) {
         causes.insert(causes.end(), told->begin(), told->end());
       } else if (e.problem.batch > 1 && causes.empty()) {
         bool all = true;
         for (Index b = 0; b < e.problem.batch && all; ++b) {
-          told = told_in(e, setting, form, b, b + 1);
+          told = told_in(e, setting, form, masks, b, b + 1);
           all = told.has_value();
           if (all) causes.insert(causes.end(), told->begin(), told->end());
         }
@@ -181,11 +188,12 @@ SolvedPass solve_forward(const Evidence& e) {
       } else {
         continue;
       }
-      if (causes.empty() || causes.size() >= fewest) continue;
+      if (as_it_should_be && causes.empty()) return {};  // what is wrong is too small to be told
+      if (causes.size() >= fewest) continue;
       fewest = causes.size();
       best = {true, std::move(causes), setting};
     }
-    if (best.solved) break;
+    if (best.solved && (masks == MaskSet::kAll || best.causes.size() < 2)) break;
   }
   return best;
 }

@@ -125,7 +125,7 @@ std::optional<Cause> cause_of_lse(const Evidence& e, const std::vector<SeenRow>&
 SolvedPass solve_rows(const Evidence& e) {
   const std::vector<SeenRow> rows = rows_with_keys(e);
   SolvedPass result{.setting = settings_of(e).front()};
-  if (rows.empty()) return result;
+  if (rows.size() < 4) return result;
   result.solved = true;
   if (wrong(e, "out")) {
     const auto each = factors(e, rows);

@@ -117,6 +117,12 @@ std::string mask_words(NamedMask mask) {
       return "used without the keys after the last whole tile of " + std::to_string(mask.other);
     case Kind::kWindowOfTiles:
       return "seen through a window that begins with a whole tile of " + std::to_string(mask.other) + " keys";
+    case Kind::kPacksOverRanks:
+      return "seen through borders of packed sequences that are divided by the number of ranks, for local rows";
+    case Kind::kLayout:
+      return "seen as if rows and keys lay in the " + std::string(name_of(static_cast<Layout>(mask.other))) + " layout";
+    case Kind::kKeysOfLayout:
+      return "seen as if the keys lay in the " + std::string(name_of(static_cast<Layout>(mask.other))) + " layout";
     case Kind::kEqualShards:
       return "placed as if all shards had as many rows as the rank's own";
     case Kind::kRight:
@@ -154,6 +160,8 @@ std::string predicate_of(const Law& law, bool many, const Arrangement& place, bo
     case Deed::kShareToo:
       return " " + std::string(many ? "get" : "gets") + " the part of another one besides its own: " +
              other_of(law, place);
+    case Deed::kKeysForValues:
+      return has + "its keys in the place of its values";
     case Deed::kOtherTensor:
       return " " + std::string(many ? "give" : "gives") + " the part of the other one of dk and dv";
     case Deed::kOtherToo:
@@ -164,7 +172,7 @@ std::string predicate_of(const Law& law, bool many, const Arrangement& place, bo
 
 std::string id_of(const Law& law) {
   static constexpr const char* kDeeds[] = {"missing", "twice",     "mask",    "label",    "rows",
-                                           "holds",   "values-of", "keys-of", "share-of", "share-too",
+                                           "holds",   "values-of", "keys-of", "share-of", "share-too", "keys-for-values",
                                            "other-tensor", "other-too"};
   std::string id = std::string("solved-") + kDeeds[static_cast<std::size_t>(law.deed)];
   if (law.deed == Deed::kMask) id += "-" + std::to_string(static_cast<int>(law.mask.kind));
@@ -185,6 +193,7 @@ std::string question_of(const Law& law) {
       return "Which buffer is read at this step, and who wrote it last?";
     case Deed::kValuesOf:
     case Deed::kKeysOf:
+    case Deed::kKeysForValues:
       return "Do key j and value j still come from the same token?";
     case Deed::kShareOf:
     case Deed::kShareToo:

@@ -1,4 +1,6 @@
-// Equivalent: lse instead of the maximum, and 1 instead of the sum.
+// OS-lse: keeps m + log l where the maximum belongs, and 1 for the sum.
+// Fails: falling "the largest score"
+// Hint: Which number does the next scan compare its scores with?
 #include <algorithm>
 #include <cmath>
 #include <limits>
