@@ -205,7 +205,8 @@ const Check kContinues{
       exhibiting([&] { return std::move(merges); },
                  [&, state = std::size_t{0}]() mutable {
                    for (const ScoreRow& row : rows)
-                     for (std::size_t cut = 0; cut <= row.scores.size(); cut += 1 + row.scores.size() / 8, ++state)
+                     for (std::size_t cut = 0; cut <= row.scores.size();
+                          cut += 1 + row.scores.size() / 8, ++state)
                        require_state(row.name + ", continued after the first " + std::to_string(cut),
                                      {merges.result.max[state], merges.result.sum[state]}, row.scores);
                  });

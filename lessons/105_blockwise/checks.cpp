@@ -94,8 +94,8 @@ void require_maxima(const std::string& label, const HeadCase& head, const std::v
       scale = std::max(scale, std::fabs(head.problem.softmax_scale) * absolute);
     }
     if (max[row] == largest || std::fabs(max[row] - largest) <= 1e-12 * scale) continue;
-    throw Wrong(sign_of(max[row]), "not-the-maximum", "{}: m of row {} is {}, and its largest score is {}", label, i,
-                digits_of(max[row]), digits_of(largest));
+    throw Wrong(sign_of(max[row]), "not-the-maximum", "{}: m of row {} is {}, and its largest score is {}",
+                label, i, digits_of(max[row]), digits_of(largest));
   }
 }
 

@@ -80,6 +80,9 @@ const Check kFullMore{
     .run{[](Trial& trial) {
       for (const int ranks : {3, 4})
         require_right_ring(trial, make(trial, ranks, full_mask(), with_seqlen(12)));
+      Case own_scale = make(trial, 3, full_mask(), with_seqlen(12));
+      own_scale.problem.softmax_scale = 0.3;
+      with_label("softmax_scale 0.3: ", [&] { require_right_ring(trial, own_scale); });
     }},
 };
 

@@ -100,6 +100,9 @@ const Check kTwoRanks{
 void full(Trial& trial, Schedule schedule) {
   for (const int ranks : {3, 4, 5})
     require_right_backward(trial, make(trial, ranks, full_mask(), with_seqlen(3 * ranks)), schedule);
+  Case own_scale = make(trial, 3, full_mask(), with_seqlen(12));
+  own_scale.problem.softmax_scale = 0.3;
+  with_label("softmax_scale 0.3: ", [&] { require_right_backward(trial, own_scale, schedule); });
 }
 
 const Check kFullForward{

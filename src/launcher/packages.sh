@@ -6,7 +6,7 @@
 packages_of() {
   case $1 in
     core) echo g++ cmake ninja-build libeigen3-dev libfmt-dev libcli11-dev nlohmann-json3-dev libboost-context-dev ;;
-    tests) echo catch2 librapidcheck-dev ;;
+    tests) echo catch2 librapidcheck-dev python3-numpy ;;
     mpi) echo libopenmpi-dev openmpi-bin ;;
     docs) echo doxygen libjs-mathjax python3 ;;
     lint) echo shellcheck ;;
@@ -30,6 +30,7 @@ sign_of() {
     libopenmpi-dev) echo mpicxx ;;
     openmpi-bin) echo mpirun ;;
     python3-venv) echo module:ensurepip ;;
+    python3-numpy) echo module:numpy ;;
     libjs-mathjax) echo include:../share/javascript/mathjax/MathJax.js ;;
     *) echo "$1" ;;
   esac

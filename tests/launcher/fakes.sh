@@ -132,7 +132,7 @@ ready_machine() {
 testing_machine() {
   local program
   machine 0 g++ cmake ninja-build libeigen3-dev libfmt-dev libcli11-dev nlohmann-json3-dev \
-    libboost-context-dev catch2 librapidcheck-dev libopenmpi-dev openmpi-bin
+    libboost-context-dev catch2 librapidcheck-dev python3-numpy libopenmpi-dev openmpi-bin
   for program in cmake ninja ctest nproc setarch true false; do
     ln -sf "$(type -P "$program")" "$work/bin/$program"
   done

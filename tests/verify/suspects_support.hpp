@@ -26,8 +26,7 @@ struct Scene {
 };
 
 inline void put(Buffer& buffer, const RowPlace& row, const std::vector<double>& values) {
-  std::copy(values.begin(), values.end(),
-            head_of<double>(buffer, row.batch, row.head).row(row.row).begin());
+  std::copy(values.begin(), values.end(), head_of<double>(buffer, row.batch, row.head).row(row.row).begin());
 }
 
 template <class Body>

@@ -107,8 +107,8 @@ TEST_CASE("tiles of one device are tried where nobody says what computed the cla
       make_case(make_problem({1, 2, 1, 80, 4}, window_mask(9), Layout::kZigzag, 4), Data::kNormal, 2);
   const Inputs inputs = make_inputs(c, DType::kFloat64);
   const Oracle right = oracle(c.problem, inputs);
-  const Answer claim =
-      twisted_forward(c.problem, inputs, right.value, suspect_named("OS8").twist, tiled_arrangement(80, 80, 16));
+  const Answer claim = twisted_forward(c.problem, inputs, right.value, suspect_named("OS8").twist,
+                                       tiled_arrangement(80, 80, 16));
   const Comparison comparison = compare_exact(claim, right);
   REQUIRE_FALSE(comparison.good);
   const std::vector<Cause> causes =

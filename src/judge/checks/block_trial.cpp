@@ -34,8 +34,12 @@ void require_good(const BlockCase& c, const verify::Inputs& inputs, const verify
                      "{}: {}{}", c.name, verify::described(comparison, {Layout::kContiguous, rows, 1}),
                      nan ? about_nan : "")
       .knowing(facts_of(comparison))
-      .exhibiting(exhibit_of(verify::AttentionExhibit{c.problem, verify::one_block(c.problem), {}, verify::clone(inputs), verify::clone(got),
-                   comparison}));
+      .exhibiting(exhibit_of(verify::AttentionExhibit{c.problem,
+                                                      verify::one_block(c.problem),
+                                                      {},
+                                                      verify::clone(inputs),
+                                                      verify::clone(got),
+                                                      comparison}));
 }
 
 }  // namespace
@@ -55,7 +59,8 @@ void require_forward(const std::vector<BlockCase>& cases,
                   head_of<double>(got.out, b, h), head_of<double>(got.lse, b, h).data});
       });
     });
-    require_good(c, in, got, verify::compare_exact(got, verify::oracle(c.problem, in), verify::Expect::kForward),
+    require_good(c, in, got,
+                 verify::compare_exact(got, verify::oracle(c.problem, in), verify::Expect::kForward),
                  "; a NaN is computed, by -inf - (-inf) or 0 * inf, or stands where nothing was written: the "
                  "results are full of NaN before your function writes them");
   }

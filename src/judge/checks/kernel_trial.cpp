@@ -131,14 +131,9 @@ void KernelHead::require_attention(verify::RoundingRule& rule) const {
   const verify::Comparison comparison = rule.add(got, want);
   exhibiting(
       [&] {
-        return verify::AttentionExhibit{problem,
-                                        verify::one_block(problem),
-                                        {},
-                                        verify::clone(in_),
-                                        std::move(got),
-                                        comparison,
-                                        verify::tensor_core_rounding(dtype_),
-                                        dtype_};
+        return verify::AttentionExhibit{
+            problem,    verify::one_block(problem),           {},    verify::clone(in_), std::move(got),
+            comparison, verify::tensor_core_rounding(dtype_), dtype_};
       },
       [&] { require_comparison(name_, comparison, want); });
   if (dtype_ == DType::kBFloat16) require_only_weights_rounded(name_, problem, in_, got, want);

@@ -30,8 +30,9 @@ void require_good(const verify::Case& c, const verify::Inputs& inputs, const ver
   throw wrong_values(verify::error_maps(comparison, c.problem.sharding()), "{}: {}{}", c.name,
                      verify::described(comparison, c.problem.sharding()), nan ? where_nan_is : "")
       .knowing(facts_of(comparison))
-      .exhibiting(exhibit_of(verify::AttentionExhibit{verify::whole(c.problem), verify::ring_arrangement(c.problem), c.problem,
-                   verify::clone(inputs), verify::clone(got), comparison}));
+      .exhibiting(exhibit_of(
+          verify::AttentionExhibit{verify::whole(c.problem), verify::ring_arrangement(c.problem), c.problem,
+                                   verify::clone(inputs), verify::clone(got), comparison}));
 }
 
 int modulo(int r, int n) { return (r % n + n) % n; }

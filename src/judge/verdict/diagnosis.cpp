@@ -129,8 +129,8 @@ void explain(int lesson, Verdict& verdict, const Fingerprint& seen) {
         first->causes.push_back(cause);
   };
   const std::vector<Misconception> known = read_misconceptions(misconceptions_file(lesson));
-  const bool is_known =
-      std::ranges::any_of(known, [&](const Misconception& m) { return likeness(seen, m.fingerprint) >= kSame; });
+  const bool is_known = std::ranges::any_of(
+      known, [&](const Misconception& m) { return likeness(seen, m.fingerprint) >= kSame; });
   // What was computed goes before what has looked alike, unless it is told in general words only.
   const Outcome& outcome = verdict.outcomes[static_cast<std::size_t>(first - rows.begin())];
   const bool values = outcome.sign == sign::kValues || outcome.sign == sign::kNoNumber;
@@ -138,7 +138,8 @@ void explain(int lesson, Verdict& verdict, const Fingerprint& seen) {
       outcome.exhibit || !values ? causes_of(verdict.outcomes) : std::vector<verify::Cause>{};
   if (is_known && (solved.empty() || verify::is_general(solved.front()))) add(diagnose(seen, known));
   if (is_known) {  // room for what others have called the same numbers
-    add({solved.begin(), solved.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(solved.size(), 2))});
+    add({solved.begin(),
+         solved.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(solved.size(), 2))});
     add(diagnose(seen, known));
   }
   add(solved);

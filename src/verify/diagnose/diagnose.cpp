@@ -79,8 +79,7 @@ GroupResult searched(const Evidence& e, TensorGroup group, const Answer& saved, 
 
 // Whether the gradients are those of the wrong forward pass, found or not.
 bool follows(const Evidence& e, const Found& forward) {
-  const TwistedRing ring(e.problem, e.inputs, e.claim,
-                         forward.ring ? forward.ring->arrangement() : e.place,
+  const TwistedRing ring(e.problem, e.inputs, e.claim, forward.ring ? forward.ring->arrangement() : e.place,
                          e.exponents());
   const Sample sample = sample_of(e, TensorGroup::kBackward, 12, 6);
   const Suspect right_formulas{};  // of a wrong out and lse
@@ -99,8 +98,7 @@ void append(std::vector<Cause>& causes, const std::vector<Cause>& more) {
 // What leaves no number anywhere has many causes: the finding goes first, then what leaves none on these
 // very ranks.
 GroupResult searched_without_numbers(const Evidence& e) {
-  if (e.ring == nullptr &&
-      std::ranges::all_of(e.claim.out.values<double>(), [](double x) { return x == 0; }))
+  if (e.ring == nullptr && std::ranges::all_of(e.claim.out.values<double>(), [](double x) { return x == 0; }))
     return {causes_by_numbers(e, TensorGroup::kForward), {}};  // of zeros there is nothing to tell apart
   Found found = search(e, TensorGroup::kForward, e.oracle.value, e.place);
   std::erase_if(found.matches, [](const Match& match) { return match.fit != Fit::kAll; });
@@ -167,11 +165,13 @@ bool explains_all(const Found& found) {
   return !found.matches.empty() && found.matches[0].fit >= Fit::kSomeRanks;
 }
 
-// Whether there is something to solve for: no NaN, no infinity (but lse of a row without a key), not all zero.
+// Whether there is something to solve for: no NaN, no infinity (but lse of a row without a key), not all
+// zero.
 bool are_numbers(const Evidence& e, TensorGroup group) {
   const auto fine = [](const Buffer& tensor, bool of_lse) {
     const auto values = tensor.values<double>();
-    return std::ranges::none_of(values, [=](double x) { return std::isnan(x) || (std::isinf(x) && !(of_lse && x < 0)); }) &&
+    return std::ranges::none_of(
+               values, [=](double x) { return std::isnan(x) || (std::isinf(x) && !(of_lse && x < 0)); }) &&
            std::ranges::any_of(values, [](double x) { return x != 0 && std::isfinite(x); });
   };
   if (group == TensorGroup::kForward) return fine(e.claim.out, false) && fine(e.claim.lse, true);
@@ -204,7 +204,8 @@ void solve_gradients(const Evidence& e, const Setting& forward, Diagnosis& resul
     if (!wrong) continue;
     SolvedPass solved = solve_gradient(e, name, forward);
     if (!solved.solved)
-      if (const auto cause = cause_of_places(e, 2 + static_cast<std::size_t>(name))) solved = {true, {*cause}, forward};
+      if (const auto cause = cause_of_places(e, 2 + static_cast<std::size_t>(name)))
+        solved = {true, {*cause}, forward};
     if (!solved.solved && name == GradientName::kDq)
       if (const auto cause = cause_of_weights(e, true)) solved = {true, {*cause}, forward};
     if (!solved.solved) continue;
@@ -258,7 +259,7 @@ Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
         result.forward = std::move(solved.causes);
       }
     }
-    if (unsolved && !forward.found.matches.empty() &&
+    if (unsolved && !forward.found.matches.empty() && !explains_all(forward.found) &&
         !explains_each(forward.found, e.comparison, TensorGroup::kForward))
       result.forward.clear();  // what explains a part of one pass may explain it by chance
     if (result.forward.empty()) append(result.forward, causes_by_numbers(e, TensorGroup::kForward));
@@ -274,7 +275,8 @@ Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
       backward = out_wrong ? searched_after(e, forward.found, ranks)
                            : searched(e, TensorGroup::kBackward, e.oracle.value, ranks);
       result.backward = backward.causes;
-      if (!explains_all(backward.found) && are_numbers(e, TensorGroup::kBackward)) solve_gradients(e, setting, result);
+      if (!explains_all(backward.found) && are_numbers(e, TensorGroup::kBackward))
+        solve_gradients(e, setting, result);
       if (result.backward.empty()) append(result.backward, causes_by_numbers(e, TensorGroup::kBackward));
     }
   }
@@ -308,9 +310,8 @@ Diagnosis diagnose(const AttentionExhibit& x) {
 }
 
 bool is_general(const Cause& cause) {
-  constexpr std::string_view kGeneral[] = {"solved-pairs",    "solved-merge-weights", "solved-places",
-                                           "solved-out-rows", "solved-D",             "NaN",
-                                           "ZERO"};
+  constexpr std::string_view kGeneral[] = {
+      "solved-pairs", "solved-merge-weights", "solved-places", "solved-out-rows", "solved-D", "NaN", "ZERO"};
   return std::ranges::find(kGeneral, cause.id) != std::end(kGeneral);
 }
 

@@ -40,8 +40,8 @@ Diagnosis diagnose(const AttentionExhibit& exhibit);
 std::vector<Cause> causes_of(const MergeExhibit& exhibit);
 /// All that explain an exhibit of any kind, the likeliest first.
 std::vector<Cause> causes_of(const Exhibit& exhibit);
-/// What explains several exhibits of one program, at least half of them; what explains more goes first. Exhibits that are too small to tell mistakes apart only count where
-/// larger ones say the same.
+/// What explains several exhibits of one program, at least half of them; what explains more goes first.
+/// Exhibits that are too small to tell mistakes apart only count where larger ones say the same.
 std::vector<Cause> causes_of(const std::vector<Exhibit>& exhibits);
 
 /// Whether a cause says which numbers are wrong rather than by which mistake.

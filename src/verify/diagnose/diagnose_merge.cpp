@@ -11,7 +11,7 @@ namespace ringcraft::verify {
 namespace {
 
 constexpr double kNothing = -std::numeric_limits<double>::infinity();
-constexpr double kNear = 1e-6;   // of a named weight: also one that was rounded to float
+constexpr double kNear = 1e-6;  // of a named weight: also one that was rounded to float
 constexpr double kExact = 1e-11;
 
 // One row of a merge.
@@ -25,12 +25,13 @@ struct Row {
 Row row_of(const MergeExhibit& x, Index row) {
   const auto i = static_cast<std::size_t>(row), wide = static_cast<std::size_t>(x.cols);
   const auto part = [=](const std::vector<double>& all) { return std::span(all).subspan(i * wide, wide); };
-  return {x.acc.max[i],  x.block.max[i],  x.acc.sum[i],  x.block.sum[i],     x.result.max[i],
+  return {x.acc.max[i],    x.block.max[i],  x.acc.sum[i],      x.block.sum[i],    x.result.max[i],
           x.result.sum[i], part(x.acc.out), part(x.block.out), part(x.result.out)};
 }
 
 bool same(double a, double b, double within) {
-  return a == b || (std::isfinite(a) && std::isfinite(b) && std::fabs(a - b) <= within * std::max(std::fabs(a), std::fabs(b)));
+  return a == b || (std::isfinite(a) && std::isfinite(b) &&
+                    std::fabs(a - b) <= within * std::max(std::fabs(a), std::fabs(b)));
 }
 
 // What a weight may be made of, of the side whose maximum is `own`.
@@ -43,14 +44,17 @@ const std::vector<Named>& weights() {
       {"exp(m_own - m)", [](const Row& r, double own, double) { return std::exp(own - r.right_max()); }},
       {"1", [](const Row&, double, double) { return 1.0; }},
       {"0", [](const Row&, double, double) { return 0.0; }},
-      {"exp(m_other - m)", [](const Row& r, double, double other) { return std::exp(other - r.right_max()); }},
+      {"exp(m_other - m)",
+       [](const Row& r, double, double other) { return std::exp(other - r.right_max()); }},
       {"exp(m - m_own)", [](const Row& r, double own, double) { return std::exp(r.right_max() - own); }},
-      {"exp(m - m_other)", [](const Row& r, double, double other) { return std::exp(r.right_max() - other); }},
+      {"exp(m - m_other)",
+       [](const Row& r, double, double other) { return std::exp(r.right_max() - other); }},
       {"exp(m_own - m_other)", [](const Row&, double own, double other) { return std::exp(own - other); }},
       {"exp(m_other - m_own)", [](const Row&, double own, double other) { return std::exp(other - own); }},
       {"exp(m_own)", [](const Row&, double own, double) { return std::exp(own); }},
       {"exp(-m_own)", [](const Row&, double own, double) { return std::exp(-own); }},
-      {"exp(m_own - m) squared", [](const Row& r, double own, double) { return std::exp(2 * (own - r.right_max())); }},
+      {"exp(m_own - m) squared",
+       [](const Row& r, double own, double) { return std::exp(2 * (own - r.right_max())); }},
       {"2^(m_own - m)", [](const Row& r, double own, double) { return std::exp2(own - r.right_max()); }},
       {"1/2", [](const Row&, double, double) { return 0.5; }},
   };
@@ -61,8 +65,10 @@ const std::vector<Named>& weights() {
 const std::vector<Named>& factors() {
   static const std::vector<Named> all{
       {"", [](const Row&, double, double) { return 1.0; }},
-      {", divided by the new l", [](const Row& r, double, double) {
-         return 1 / (std::exp(r.max_a - r.right_max()) * r.sum_a + std::exp(r.max_b - r.right_max()) * r.sum_b);
+      {", divided by the new l",
+       [](const Row& r, double, double) {
+         return 1 /
+                (std::exp(r.max_a - r.right_max()) * r.sum_a + std::exp(r.max_b - r.right_max()) * r.sum_b);
        }},
       {", divided by l of acc", [](const Row& r, double, double) { return 1 / r.sum_a; }},
       {", divided by l of the block", [](const Row& r, double, double) { return 1 / r.sum_b; }},
@@ -102,13 +108,15 @@ std::optional<NamedWeight> named(const std::vector<Row>& rows, const std::vector
                                      std::pair{"m_other", of_acc ? "m_block" : "m_acc"}})
         for (std::size_t at; (at = words.find(from)) != std::string::npos;)
           words.replace(at, std::string(from).size(), to);
-      return NamedWeight{words, &weight == &weights().front() && &factor == &factors().front(), all(value, kExact)};
+      return NamedWeight{words, &weight == &weights().front() && &factor == &factors().front(),
+                         all(value, kExact)};
     }
   return {};
 }
 
 // x and y of O = x O_acc + y O_block, of every row; nothing if that is not what O is.
-std::optional<std::pair<std::vector<double>, std::vector<double>>> weights_of_out(const std::vector<Row>& rows) {
+std::optional<std::pair<std::vector<double>, std::vector<double>>> weights_of_out(
+    const std::vector<Row>& rows) {
   std::vector<double> xs, ys;
   for (const Row& r : rows) {
     double aa = 0, ab = 0, bb = 0, ac = 0, bc = 0, cc = 0;
@@ -130,17 +138,20 @@ std::optional<std::pair<std::vector<double>, std::vector<double>>> weights_of_ou
   return xs.size() == rows.size() && !xs.empty() ? std::optional{std::pair{xs, ys}} : std::nullopt;
 }
 
-constexpr const char* kQuestion = "Against which maximum was each side summed, and against which one is the result?";
+constexpr const char* kQuestion =
+    "Against which maximum was each side summed, and against which one is the result?";
 
 void add_weight(std::vector<Cause>& causes, const NamedWeight& weight, const char* tensor, bool of_acc) {
   if (weight.right && weight.exact) return;
-  const std::string side = of_acc ? "acc" : "the block", id = std::string("solved-merge-") + tensor + (of_acc ? "-acc" : "-block");
+  const std::string side = of_acc ? "acc" : "the block",
+                    id = std::string("solved-merge-") + tensor + (of_acc ? "-acc" : "-block");
   if (weight.right)
     causes.push_back({"solved-merge-float", "the weights of the merge are right to float's digits only",
                       "In which type is each weight computed?"});
   else
-    causes.push_back({id, std::string(tensor) + " of " + side + " is multiplied by " + weight.words + " instead of exp(m_" +
-                              (of_acc ? "acc" : "block") + " - m)",
+    causes.push_back({id,
+                      std::string(tensor) + " of " + side + " is multiplied by " + weight.words +
+                          " instead of exp(m_" + (of_acc ? "acc" : "block") + " - m)",
                       kQuestion});
 }
 
@@ -159,13 +170,15 @@ std::vector<Cause> causes_of_full(const std::vector<Row>& rows) {
         {"at least 0", [](const Row& r) { return std::max(r.right_max(), 0.0); }}};
     for (const auto& [words, value] : maxima)
       if (all([&, &value = value](const Row& r) { return same(r.max, value(r), kExact); })) {
-        causes.push_back({"solved-merge-m", std::string("m is ") + words + " instead of the larger of the two", kQuestion});
+        causes.push_back({"solved-merge-m",
+                          std::string("m is ") + words + " instead of the larger of the two", kQuestion});
         break;
       }
   }
   if (const auto solved = weights_of_out(rows))
     for (const bool of_acc : {true, false})
-      if (const auto weight = named(rows, of_acc ? solved->first : solved->second, of_acc)) add_weight(causes, *weight, "O", of_acc);
+      if (const auto weight = named(rows, of_acc ? solved->first : solved->second, of_acc))
+        add_weight(causes, *weight, "O", of_acc);
   // One equation for two weights of l: the pairs are tried, the right one of either side first.
   const auto fits = [&](const Named& p, const Named& q, double within, bool claimed_p, bool claimed_q) {
     return all([&](const Row& r) {
@@ -200,17 +213,18 @@ std::vector<Cause> causes_of_unmoved(const MergeExhibit& x) {
   Index first = -1, count = 0;
   for (Index row = 0; row < x.rows; ++row) {
     const Row r = row_of(x, row);
-    if (r.max_b == kNothing || r.max != r.max_a || r.sum != r.sum_a || !std::ranges::equal(r.out, r.out_a)) continue;
+    if (r.max_b == kNothing || r.max != r.max_a || r.sum != r.sum_a || !std::ranges::equal(r.out, r.out_a))
+      continue;
     if (first < 0) first = row;
     ++count;
   }
   if (count == 0) return {};
   const bool to_the_end = first + count == x.rows;
   return {{"solved-merge-unmoved",
-           (count == x.rows  ? std::string("no row is merged")
-            : to_the_end     ? "rows from " + std::to_string(first) + " on are not merged"
-                             : std::to_string(count) + " of " + std::to_string(x.rows) + " rows are not merged, row " +
-                                   std::to_string(first) + " first") +
+           (count == x.rows ? std::string("no row is merged")
+            : to_the_end    ? "rows from " + std::to_string(first) + " on are not merged"
+                            : std::to_string(count) + " of " + std::to_string(x.rows) +
+                               " rows are not merged, row " + std::to_string(first) + " first") +
                ": they stay as they were in acc",
            "Over which rows does your loop go, and what can end it early?"}};
 }

@@ -84,7 +84,8 @@ bool has_direction(const Errors& errors, Index elements) {
 std::string rounded_to(const Buffer& tensor, DType claim) {
   const auto values = tensor.values<double>();
   const auto all = [&](auto rounded) {
-    return std::ranges::all_of(values, [&](double x) { return !std::isfinite(x) || double{rounded(x)} == x; });
+    return std::ranges::all_of(values,
+                               [&](double x) { return !std::isfinite(x) || double{rounded(x)} == x; });
   };
   if (is_half(claim) || std::ranges::all_of(values, [](double x) { return x == 0; })) return "";
   if (all([](double x) { return float_from_bfloat16(bfloat16_from(x)); })) return "bfloat16";
@@ -149,11 +150,12 @@ std::vector<Cause> causes_by_numbers(const Evidence& e, TensorGroup group) {
   // Rounding spares few elements in float64, and none of them is far out; in a claim of low precision many
   // pass.
   const double share = e.precision == DType::kFloat64 ? 0.5 : 0.01;
-  if (precision.empty() || (narrow.empty() && (directed || worst > 30 * rms || wrong < share * elements))) return {};
+  if (precision.empty() || (narrow.empty() && (directed || worst > 30 * rms || wrong < share * elements)))
+    return {};
   if (narrow.empty() && e.ring == nullptr) return {};  // one device has nowhere to lose digits
   const bool guess = narrow.empty() && e.precision == DType::kFloat64;  // a small mistake may be as large
-  std::string sentence = narrow.empty() ? "the errors are of the size of rounding to " + precision + " (RMS " +
-                                              short_number(rms) + " of the scale)"
+  std::string sentence = narrow.empty() ? "the errors are of the size of rounding to " + precision +
+                                              " (RMS " + short_number(rms) + " of the scale)"
                                         : "every number fits into " + precision;
   sentence += ": something is kept in it that should not be";
   if (forward && e.has("out")) sentence += "; error: " + growth_of(e);

@@ -41,8 +41,7 @@ std::vector<Match> matches_in(const Evidence& e, const TwistedRing& ring,
   std::vector<Match> matches;
   for (const bool slow : {false, true}) {
     for (const Suspect& suspect : suspects) {
-      if (TwistedRing::slow(suspect.twist) != slow || !affordable(e, suspect) ||
-          !ring.can_be(suspect.twist))
+      if (TwistedRing::slow(suspect.twist) != slow || !affordable(e, suspect) || !ring.can_be(suspect.twist))
         continue;
       if (match(e, ring, suspect, group, glance).fit == Fit::kNone) continue;
       if (match(e, ring, suspect, group, look).fit == Fit::kNone) continue;
@@ -134,7 +133,8 @@ Found search_after(const Evidence& e, const Twist& forward, const Arrangement& a
 }
 
 std::optional<Found> search_elsewhere(const Evidence& e, TensorGroup group, const Answer& saved) {
-  const auto rows = static_cast<Index>(e.problem.queries.size()), keys = static_cast<Index>(e.problem.keys.size());
+  const auto rows = static_cast<Index>(e.problem.queries.size()),
+             keys = static_cast<Index>(e.problem.keys.size());
   std::vector<Arrangement> places;
   if (e.ring == nullptr)
     for (const Index tile : {1, 2, 3, 4, 5, 8})

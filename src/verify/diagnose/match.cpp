@@ -45,8 +45,7 @@ void count(const Evidence& e, const std::vector<int>& owner, const RowPlace& row
            Tally& tally) {
   const auto got = row_of(claim, row.batch, row.head, row.row),
              units = row_of(unit, row.batch, row.head, row.row);
-  const bool right =
-      same_row(got, row_of(want, row.batch, row.head, row.row), units, e.nearness(), false);
+  const bool right = same_row(got, row_of(want, row.batch, row.head, row.row), units, e.nearness(), false);
   const bool hit = same_row(got, twisted, units, e.nearness(), no_key);
   const int rank = owner[static_cast<std::size_t>(row.row)];
   ++(right ? tally.right : tally.wrong);
@@ -67,11 +66,11 @@ std::vector<Tally> forward_tallies(const Evidence& e, const TwistedRing& ring, c
     const Merged value = ring.forward(twist, row);
     const bool no_key = std::isinf(value.lse);
     if (e.has("out"))
-      count(e, ring.arrangement().row_owner, row, e.claim.out, e.oracle.value.out, e.units().out, value.out, no_key,
-            tallies[0]);
+      count(e, ring.arrangement().row_owner, row, e.claim.out, e.oracle.value.out, e.units().out, value.out,
+            no_key, tallies[0]);
     if (e.has("lse"))
-      count(e, ring.arrangement().row_owner, row, e.claim.lse, e.oracle.value.lse, e.units().lse, {&value.lse, 1},
-            no_key, tallies[1]);
+      count(e, ring.arrangement().row_owner, row, e.claim.lse, e.oracle.value.lse, e.units().lse,
+            {&value.lse, 1}, no_key, tallies[1]);
     if (tallies[0].hopeless(planned) && (tallies[1].hopeless(planned) || tallies[1].wrong == 0)) break;
     if (tallies[1].hopeless(planned) && tallies[0].wrong == 0) break;
   }
@@ -83,8 +82,8 @@ std::vector<Tally> backward_tallies(const Evidence& e, const TwistedRing& ring, 
   std::vector<Tally> tallies{{"dq"}, {"dk"}, {"dv"}};
   for (const RowPlace& row : sample.rows) {
     if (!e.has("dq")) break;
-    count(e, ring.arrangement().row_owner, row, e.claim.dq, e.oracle.value.dq, e.units().dq, ring.dq(twist, row), false,
-          tallies[0]);
+    count(e, ring.arrangement().row_owner, row, e.claim.dq, e.oracle.value.dq, e.units().dq,
+          ring.dq(twist, row), false, tallies[0]);
     if (tallies[0].hopeless(static_cast<Index>(sample.rows.size()))) break;
   }
   const auto planned = static_cast<Index>(sample.kv_rows.size());

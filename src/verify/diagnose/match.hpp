@@ -25,9 +25,9 @@ struct Evidence {
   const BlockProblem& problem;
   const Arrangement& place;  ///< in which blocks the answer was computed
   const Problem* ring;       ///< where ranks share the tokens; null on one device
-  const Inputs& inputs;  ///< float64
-  const Answer& claim;   ///< float64; gradients may be empty; what is not there has the oracle's numbers
-  const Oracle& oracle;  ///< of the same inputs
+  const Inputs& inputs;      ///< float64
+  const Answer& claim;       ///< float64; gradients may be empty; what is not there has the oracle's numbers
+  const Oracle& oracle;      ///< of the same inputs
   const Comparison& comparison;
   DType precision;  ///< of the claim as it came
   std::array<bool, kAnswerNames.size()> there = {true, true, true, true,

@@ -71,8 +71,7 @@ std::vector<RowPlace> rows_of(const Evidence& e, const std::vector<std::string>&
     for (const auto& [position, difference] : tensor.wrong_rows)
       if (known.insert(position).second) bad.push_back({difference.batch, difference.head, position});
   }
-  std::sort(bad.begin(), bad.end(),
-            [](const RowPlace& a, const RowPlace& b) { return a.row < b.row; });
+  std::sort(bad.begin(), bad.end(), [](const RowPlace& a, const RowPlace& b) { return a.row < b.row; });
   std::vector<RowPlace> good;
   for (Index p = 0; p < extents.rows; ++p)
     if (!known.contains(p)) good.push_back({0, 0, p});

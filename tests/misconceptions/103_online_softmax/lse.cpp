@@ -1,4 +1,4 @@
-// OS-lse: keeps m + log l where the maximum belongs, and 1 for the sum.
+// OS20: keeps m + log l where the maximum belongs, and 1 for the sum.
 // Fails: falling "the largest score"
 // Hint: Which number does the next scan compare its scores with?
 #include <algorithm>

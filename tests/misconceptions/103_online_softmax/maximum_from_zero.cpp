@@ -1,5 +1,5 @@
 // OS10: the running maximum is at least 0.
-// Fails: low "scores near -800: m + log l is -inf"
+// Fails: one-score "the largest score is -3"
 // Hint: Which start value is smaller than every score?
 #include <algorithm>
 #include <cmath>

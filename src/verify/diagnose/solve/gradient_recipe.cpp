@@ -37,7 +37,8 @@ std::vector<Recipe> recipes_of(const Evidence& e, GradientName name, const Setti
   std::vector<Formula> formulas{Formula::kAdded, Formula::kUnweighted, Formula::kScaledDp, Formula::kScaledD,
                                 Formula::kSquared};
   std::vector<Group> groups;
-  if (grouped && name != GradientName::kDq) groups = {Group::kFirst, Group::kLast, Group::kMean, Group::kStrided};
+  if (grouped && name != GradientName::kDq)
+    groups = {Group::kFirst, Group::kLast, Group::kMean, Group::kStrided};
 
   std::vector<Setting> settings{settings_of(e).front()};
   if (!causes_of(forward).empty()) settings.insert(settings.begin(), forward);
@@ -50,7 +51,8 @@ std::vector<Recipe> recipes_of(const Evidence& e, GradientName name, const Setti
       for (const Formula formula : formulas) all.push_back({setting, {}, {}, formula});
     }
     for (const Group group : groups) all.push_back({setting, {}, {}, {}, group});
-    for (const auto product : {Recipe::Product::kPlainWeights, Recipe::Product::kOtherFactor, Recipe::Product::kOtherWeights})
+    for (const auto product :
+         {Recipe::Product::kPlainWeights, Recipe::Product::kOtherFactor, Recipe::Product::kOtherWeights})
       if (product != Recipe::Product::kPlainWeights || name == GradientName::kDv)
         all.push_back({setting, {}, {}, {}, {}, product});
   }
@@ -88,7 +90,8 @@ std::vector<Cause> causes_of(const Recipe& recipe) {
       add("solved-lse-kv-head", "P of query head h is made from the lse of head h / group", kWhichLse);
       break;
     case Lse::kOfFirst:
-      add("solved-lse-first", "P of every query head of a group is made from the lse of its first head", kWhichLse);
+      add("solved-lse-first", "P of every query head of a group is made from the lse of its first head",
+          kWhichLse);
       break;
     case Lse::kReshaped:
       add("solved-lse-reshaped", "lse is stored as [rows, heads] and read as [heads, rows]", kWhichLse);
@@ -97,7 +100,8 @@ std::vector<Cause> causes_of(const Recipe& recipe) {
       add("solved-lse-none", "P is computed again without lse: exp(score)", kWhichLse);
       break;
   }
-  constexpr const char* kWhichD = "Adding a constant to one row of scores must not change out: does your row of dS sum to 0?";
+  constexpr const char* kWhichD =
+      "Adding a constant to one row of scores must not change out: does your row of dS sum to 0?";
   switch (recipe.delta) {
     case Delta::kClaimed:
       break;
@@ -145,16 +149,21 @@ std::vector<Cause> causes_of(const Recipe& recipe) {
       add("solved-dS-squared", "dS is multiplied by P twice", kWhichD);
       break;
   }
-  constexpr const char* kWhichFactors = "Write the three products of backward with their shapes: which two tensors make this gradient?";
+  constexpr const char* kWhichFactors =
+      "Write the three products of backward with their shapes: which two tensors make this gradient?";
   switch (recipe.product) {
     case Recipe::Product::kRight:
       break;
     case Recipe::Product::kOtherFactor:
-      add("solved-product-factor", "the weights are right, and they are multiplied with the wrong tensor (right are dS k, dS^T q and P^T dout)", kWhichFactors);
+      add("solved-product-factor",
+          "the weights are right, and they are multiplied with the wrong tensor (right are dS k, dS^T q and "
+          "P^T dout)",
+          kWhichFactors);
       break;
     case Recipe::Product::kOtherWeights:
     case Recipe::Product::kPlainWeights:
-      add("solved-product-weights", "P and dS have changed places (right are dS k, dS^T q and P^T dout)", kWhichFactors);
+      add("solved-product-weights", "P and dS have changed places (right are dS k, dS^T q and P^T dout)",
+          kWhichFactors);
       break;
   }
   constexpr const char* kWhichHeads = "How many query heads have read this key head?";
@@ -171,7 +180,8 @@ std::vector<Cause> causes_of(const Recipe& recipe) {
       add("GQ4-average", "the query heads of a group are averaged, not added", kWhichHeads);
       break;
     case Group::kStrided:
-      add("solved-group-strided", "heads g, g + kv_heads, ... are added for key head g, not the neighbours of its group",
+      add("solved-group-strided",
+          "heads g, g + kv_heads, ... are added for key head g, not the neighbours of its group",
           kWhichHeads);
       break;
   }
@@ -179,7 +189,8 @@ std::vector<Cause> causes_of(const Recipe& recipe) {
 }
 
 std::size_t Weights::at(Index batch, Index head, Index row) const {
-  return static_cast<std::size_t>((batch * e_.problem.heads + head) * static_cast<Index>(e_.problem.queries.size()) + row);
+  return static_cast<std::size_t>(
+      (batch * e_.problem.heads + head) * static_cast<Index>(e_.problem.queries.size()) + row);
 }
 
 Weights::Weights(const Evidence& e, const Recipe& recipe) : e_(e), recipe_(recipe) {
@@ -207,7 +218,8 @@ Weights::Weights(const Evidence& e, const Recipe& recipe) : e_(e), recipe_(recip
         if (recipe.lse == Lse::kReshaped) {
           const int shard = e.place.row_owner[static_cast<std::size_t>(row)];
           const auto& mine = e.place.shards[static_cast<std::size_t>(shard)];
-          const Index flat = h * static_cast<Index>(mine.size()) + e.place.row_local[static_cast<std::size_t>(row)];
+          const Index flat =
+              h * static_cast<Index>(mine.size()) + e.place.row_local[static_cast<std::size_t>(row)];
           head = flat % p.heads;
           place = mine[static_cast<std::size_t>(flat / p.heads)];
         }
@@ -226,7 +238,8 @@ Weights::Weights(const Evidence& e, const Recipe& recipe) : e_(e), recipe_(recip
         if (recipe.formula == Formula::kAdded) delta = -delta;
         delta_.push_back(delta);
         if (recipe.lse != Lse::kOwnBlock) continue;
-        for (int block = 0; block < e.place.count(); ++block) block_lse_.push_back(lse_of_block(b, h, row, block));
+        for (int block = 0; block < e.place.count(); ++block)
+          block_lse_.push_back(lse_of_block(b, h, row, block));
       }
 }
 

@@ -15,26 +15,26 @@ struct Recipe {
   /// Which lse makes P.
   enum class Lse : std::uint8_t {
     kClaimed,
-    kRight,       ///< that of right attention, where the claimed one is wrong
-    kBase2,       ///< divided by ln 2
-    kTimesLn2,    ///< multiplied by ln 2
-    kOwnBlock,    ///< that of each block alone
-    kOfKvHead,    ///< that of query head h / group for head h
-    kOfFirst,     ///< that of the first query head of the group
-    kReshaped,    ///< [rows, heads] of a shard read as [heads, rows]
-    kNone,        ///< 0
+    kRight,     ///< that of right attention, where the claimed one is wrong
+    kBase2,     ///< divided by ln 2
+    kTimesLn2,  ///< multiplied by ln 2
+    kOwnBlock,  ///< that of each block alone
+    kOfKvHead,  ///< that of query head h / group for head h
+    kOfFirst,   ///< that of the first query head of the group
+    kReshaped,  ///< [rows, heads] of a shard read as [heads, rows]
+    kNone,      ///< 0
   };
   /// Which D is subtracted.
   enum class Delta : std::uint8_t {
-    kClaimed,     ///< sum of dout * out
-    kRight,       ///< with right attention's out
-    kNone,        ///< 0
-    kMean,        ///< their mean over the columns
-    kOfDout,      ///< sum of dout * dout
-    kOfOut,       ///< sum of out * out
-    kOverHeads,   ///< summed over the heads, too
-    kOfFirst,     ///< that of the first query head of the group
-    kDoubled,     ///< twice
+    kClaimed,    ///< sum of dout * out
+    kRight,      ///< with right attention's out
+    kNone,       ///< 0
+    kMean,       ///< their mean over the columns
+    kOfDout,     ///< sum of dout * dout
+    kOfOut,      ///< sum of out * out
+    kOverHeads,  ///< summed over the heads, too
+    kOfFirst,    ///< that of the first query head of the group
+    kDoubled,    ///< twice
   };
   /// How dS is made of P, dP, D and the scale.
   enum class Formula : std::uint8_t {

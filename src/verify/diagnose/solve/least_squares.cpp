@@ -8,7 +8,8 @@ namespace ringcraft::verify {
 
 std::pair<std::vector<double>, double> least_squares(const std::vector<std::vector<double>>& columns,
                                                      const std::vector<double>& wanted) {
-  const auto rows = static_cast<Eigen::Index>(wanted.size()), cols = static_cast<Eigen::Index>(columns.size());
+  const auto rows = static_cast<Eigen::Index>(wanted.size()),
+             cols = static_cast<Eigen::Index>(columns.size());
   const Eigen::Map<const Eigen::VectorXd> y(wanted.data(), rows);
   if (cols == 0) return {{}, rows == 0 ? 0 : std::sqrt(y.squaredNorm() / static_cast<double>(rows))};
   Eigen::MatrixXd a(rows, cols);
@@ -21,7 +22,8 @@ std::pair<std::vector<double>, double> least_squares(const std::vector<std::vect
   Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr(a);
   qr.setThreshold(1e-12);
   const Eigen::VectorXd scaled = qr.solve(y);
-  const double left = std::sqrt((y - a * scaled).squaredNorm() / static_cast<double>(std::max<Eigen::Index>(rows, 1)));
+  const double left =
+      std::sqrt((y - a * scaled).squaredNorm() / static_cast<double>(std::max<Eigen::Index>(rows, 1)));
   const Eigen::VectorXd x = scaled.cwiseQuotient(norm);
   return {{x.data(), x.data() + cols}, left};
 }

@@ -95,8 +95,8 @@ class Solver {
         for (const std::size_t a : mine)
           for (const std::size_t b : mine)
             square += (free[a] - state.weights[a]) * gram_[a][b] * (free[b] - state.weights[b]);
-        distance.push_back(state.own ? std::sqrt(std::max(square, 0.0) / static_cast<double>(s_.wanted.size()))
-                                     : 1e300);
+        distance.push_back(
+            state.own ? std::sqrt(std::max(square, 0.0) / static_cast<double>(s_.wanted.size())) : 1e300);
       }
       const double best = *std::ranges::min_element(distance);
       const double enough = std::max(best * 1.01, threshold_ * 0.3);
@@ -117,7 +117,8 @@ class Solver {
       std::size_t best_slot = s_.slots.size(), best_state = 0;
       for (std::size_t slot = 0; slot < s_.slots.size(); ++slot)
         for (std::size_t state = 0; state < s_.slots[slot].size(); ++state) {
-          const double gain = gain_of(slot, choice[slot], state, gradient) - 1e-9 * all * static_cast<double>(state);
+          const double gain =
+              gain_of(slot, choice[slot], state, gradient) - 1e-9 * all * static_cast<double>(state);
           if (gain > best) best = gain, best_slot = slot, best_state = state;
         }
       if (best_slot == s_.slots.size()) break;

@@ -56,7 +56,8 @@ class Builder {
   Builder(const Ingredients& from, LineSystem& system) : from_(from), system_(system) {}
 
   void build() {
-    const int slots = static_cast<int>(system_.of_keys ? from_.place.shards.size() : from_.place.blocks.size());
+    const int slots =
+        static_cast<int>(system_.of_keys ? from_.place.shards.size() : from_.place.blocks.size());
     for (int slot = 0; slot < slots; ++slot) add_cells(slot);
     if (system_.of_keys && from_.add_share) add_shares(slots);
     if (system_.of_keys && from_.add_other)
@@ -144,7 +145,8 @@ class Builder {
       auto laws = laws_of_mask(from_.place, from_.masks[m], shard(slot), block(slot));
       std::vector<double> weights = through(slot, m);
       if (laws.empty() || weights == right) continue;
-      if (weights != nothing || laws[0].deed != Law::Deed::kMask) states.push_back({std::move(laws), std::move(weights)});
+      if (weights != nothing || laws[0].deed != Law::Deed::kMask)
+        states.push_back({std::move(laws), std::move(weights)});
     }
     if (!system_.of_keys && from_.place.ring) add_other_data(slot, states);
     if (!others_.empty()) {
@@ -203,7 +205,8 @@ class Builder {
 
 }  // namespace
 
-LineSystem line_system(const Ingredients& from, int line, bool of_keys, std::vector<double> wanted, int group) {
+LineSystem line_system(const Ingredients& from, int line, bool of_keys, std::vector<double> wanted,
+                       int group) {
   LineSystem system;
   system.line = line;
   system.of_keys = of_keys;

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
 /// One line of a claim as a linear system. What a shard of rows (or a block of keys) gets is a sum over the
-/// blocks (or shards) that it meets, and a wrong ring has wrong coefficients. The pairs of a shard and a block
-/// are cut into cells which every named mask either has whole or not at all; each cell is a column.
+/// blocks (or shards) that it meets, and a wrong ring has wrong coefficients. The pairs of a shard and a
+/// block are cut into cells which every named mask either has whole or not at all; each cell is a column.
 
 #include <compare>
 #include <functional>
@@ -18,19 +18,19 @@ namespace ringcraft::verify {
 struct Law {
   /// What is done.
   enum class Deed : std::uint8_t {
-    kMissing,      ///< it is not used
-    kTwice,        ///< it is used twice
-    kMask,         ///< it is seen through another mask
-    kTakenFor,     ///< its keys are taken for those of another block
-    kRowsTaken,    ///< the rows are taken for those of another shard
-    kHolds,        ///< another block's keys and values stand in its place
-    kValuesOf,     ///< its values are another block's
-    kKeysOf,       ///< its keys are another block's
-    kShareOf,      ///< the sum gets another block's part in its place
-    kShareToo,     ///< the sum gets another block's part besides
+    kMissing,        ///< it is not used
+    kTwice,          ///< it is used twice
+    kMask,           ///< it is seen through another mask
+    kTakenFor,       ///< its keys are taken for those of another block
+    kRowsTaken,      ///< the rows are taken for those of another shard
+    kHolds,          ///< another block's keys and values stand in its place
+    kValuesOf,       ///< its values are another block's
+    kKeysOf,         ///< its keys are another block's
+    kShareOf,        ///< the sum gets another block's part in its place
+    kShareToo,       ///< the sum gets another block's part besides
     kKeysForValues,  ///< its keys stand in the place of its values
-    kOtherTensor,  ///< the part of the other tensor (dk, dv) stands in its place
-    kOtherToo,     ///< the part of the other tensor is added besides
+    kOtherTensor,    ///< the part of the other tensor (dk, dv) stands in its place
+    kOtherToo,       ///< the part of the other tensor is added besides
   };
   /// Which other block it is, of block a at shard r.
   enum class Which : std::uint8_t {
@@ -60,9 +60,9 @@ using Deviations = std::map<int, std::vector<Law>>;
 
 /// See above.
 struct LineSystem {
-  int line = 0;           ///< the shard, or the block
-  bool of_keys = false;   ///< the line is a block's: slots are shards
-  int group = 0;          ///< if not 0, each group-th equation is judged apart
+  int line = 0;                               ///< the shard, or the block
+  bool of_keys = false;                       ///< the line is a block's: slots are shards
+  int group = 0;                              ///< if not 0, each group-th equation is judged apart
   std::vector<double> wanted;                 ///< what was claimed, in units of what it may be off
   std::vector<std::vector<double>> columns;   ///< of each cell
   std::vector<int> slot_of;                   ///< of each column
@@ -76,11 +76,11 @@ struct LineSystem {
   };
   std::vector<Cell> cells;  ///< of the first columns
 
-  bool possible = false;  ///< some choice of coefficients explains it
-  bool solved = false;    ///< some choice of states does
-  double floor = 0;                    ///< what no choice of coefficients explains
-  std::vector<Deviations> solutions;   ///< ways to say it, if solved
-  std::vector<double> coefficients;    ///< whole numbers that explain it, if it is not; else empty
+  bool possible = false;                        ///< some choice of coefficients explains it
+  bool solved = false;                          ///< some choice of states does
+  double floor = 0;                             ///< what no choice of coefficients explains
+  std::vector<Deviations> solutions;            ///< ways to say it, if solved
+  std::vector<double> coefficients;             ///< whole numbers that explain it, if it is not; else empty
   std::map<std::pair<int, Law>, double> shows;  ///< how much a law would change in a slot
 };
 
@@ -97,7 +97,8 @@ struct Ingredients {
   AddPair add;
   /// If set: the same with the values (for gradients of queries: the keys) of another block; -1: with the
   /// block's keys for its values.
-  std::function<void(std::vector<double>& column, int shard, Index i, int block, Index n, int values)> add_mixed = {};
+  std::function<void(std::vector<double>& column, int shard, Index i, int block, Index n, int values)>
+      add_mixed = {};
   /// If set: the part of (shard, block) as it lands on block `to`.
   std::function<void(std::vector<double>& column, int shard, int block, int to)> add_share = {};
   /// If set: the part of (shard, block) of the other tensor.
@@ -105,7 +106,8 @@ struct Ingredients {
 };
 
 /// The system of a line. `wanted` and `group` as in LineSystem.
-LineSystem line_system(const Ingredients& from, int line, bool of_keys, std::vector<double> wanted, int group);
+LineSystem line_system(const Ingredients& from, int line, bool of_keys, std::vector<double> wanted,
+                       int group);
 
 /// What is left if each slot is filled so.
 double residual_with(const LineSystem& system, const std::vector<std::size_t>& states);

@@ -17,8 +17,9 @@ std::pair<std::ptrdiff_t, Position> pack_of(const Mask& mask, Position position)
 
 Position row_position(const BlockProblem& p, const Arrangement& place, int shard, Index i) {
   const std::vector<Index>& rows = place.shards[static_cast<std::size_t>(shard)];
-  return i < static_cast<Index>(rows.size()) ? p.queries[static_cast<std::size_t>(rows[static_cast<std::size_t>(i)])]
-                                             : -1;
+  return i < static_cast<Index>(rows.size())
+             ? p.queries[static_cast<std::size_t>(rows[static_cast<std::size_t>(i)])]
+             : -1;
 }
 
 Position key_position(const BlockProblem& p, const Arrangement& place, int block, Index n) {
@@ -35,7 +36,8 @@ std::vector<NamedMask> named_masks(const BlockProblem& problem, const Arrangemen
     for (const Kind kind : kinds)
       if (possible) all.push_back({kind});
   };
-  add(mask.right != kNoLimit, {Kind::kStrict, Kind::kAhead, Kind::kNotCausal, Kind::kTurned, Kind::kTurnedHere});
+  add(mask.right != kNoLimit,
+      {Kind::kStrict, Kind::kAhead, Kind::kNotCausal, Kind::kTurned, Kind::kTurnedHere});
   add(mask.left != kNoLimit, {Kind::kWindowShort, Kind::kWindowLong, Kind::kNoWindow});
   add(!mask.cu_seqlens.empty(), {Kind::kNoPacks, Kind::kPacksOfRows, Kind::kPackPositions});
   add(place.ring, {Kind::kEarlyKeys, Kind::kLateKeys, Kind::kEarlyRows, Kind::kLateRows});
@@ -61,7 +63,8 @@ std::vector<NamedMask> named_masks(const BlockProblem& problem, const Arrangemen
   return all;
 }
 
-bool sees(const BlockProblem& p, const Arrangement& place, NamedMask m, int shard, Index i, int block, Index n) {
+bool sees(const BlockProblem& p, const Arrangement& place, NamedMask m, int shard, Index i, int block,
+          Index n) {
   Position q = row_position(p, place, shard, i), k = key_position(p, place, block, n);
   const auto rows = static_cast<Index>(place.shards[static_cast<std::size_t>(shard)].size());
   const auto keys = static_cast<Index>(place.blocks[static_cast<std::size_t>(block)].size());
@@ -106,7 +109,8 @@ bool sees(const BlockProblem& p, const Arrangement& place, NamedMask m, int shar
     case Kind::kTurned:
       return visible(mask, k, q);
     case Kind::kTurnedHere: {
-      const Position turned_row = row_position(p, place, shard, n), turned_key = key_position(p, place, block, i);
+      const Position turned_row = row_position(p, place, shard, n),
+                     turned_key = key_position(p, place, block, i);
       return turned_row >= 0 && turned_key >= 0 && visible(mask, turned_row, turned_key);
     }
     case Kind::kEarlyKeys:
@@ -126,7 +130,8 @@ bool sees(const BlockProblem& p, const Arrangement& place, NamedMask m, int shar
     case Kind::kTailLost:
       return n < keys / m.other * m.other && visible(mask, q, k);
     case Kind::kWindowOfTiles: {
-      const Position last = key_position(p, place, block, std::min(n / m.other * m.other + m.other, keys) - 1);
+      const Position last =
+          key_position(p, place, block, std::min(n / m.other * m.other + m.other, keys) - 1);
       return visible({kNoLimit, mask.right, mask.cu_seqlens}, q, k) && q - last <= mask.left;
     }
     case Kind::kLabel:

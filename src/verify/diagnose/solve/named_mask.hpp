@@ -60,7 +60,7 @@ enum class MaskSet : std::uint8_t {
 std::vector<NamedMask> named_masks(const BlockProblem& problem, const Arrangement& place, MaskSet set);
 
 /// Whether row `i` of a shard sees key `n` of a block through this mask.
-bool sees(const BlockProblem& problem, const Arrangement& place, NamedMask mask, int shard, Index i, int block,
-          Index n);
+bool sees(const BlockProblem& problem, const Arrangement& place, NamedMask mask, int shard, Index i,
+          int block, Index n);
 
 }  // namespace ringcraft::verify

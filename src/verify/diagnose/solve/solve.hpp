@@ -47,17 +47,17 @@ struct Setting {
     kSum,     ///< the sum of the row before that is not yet divided
     kWeight,  ///< the same, with its maximum
   };
-  double scale = 0;            ///< of the scores
-  std::string scale_words;     ///< what is wrong with it; empty: nothing
-  bool scale_by_step = false;  ///< applied once more at each step
-  Heads heads = Heads::kRight;         ///< whose k is read
-  Heads value_heads = Heads::kRight;   ///< whose v is read
+  double scale = 0;                   ///< of the scores
+  std::string scale_words;            ///< what is wrong with it; empty: nothing
+  bool scale_by_step = false;         ///< applied once more at each step
+  Heads heads = Heads::kRight;        ///< whose k is read
+  Heads value_heads = Heads::kRight;  ///< whose v is read
   Columns columns = Columns::kAll;
-  int piece = 1;                 ///< of Columns::kTailLost
-  Rows key_rows = Rows::kRight;  ///< of k
+  int piece = 1;                   ///< of Columns::kTailLost
+  Rows key_rows = Rows::kRight;    ///< of k
   Rows value_rows = Rows::kRight;  ///< of v
-  bool values_are_keys = false;  ///< k stands for v
-  bool keys_are_values = false;  ///< v stands for k
+  bool values_are_keys = false;    ///< k stands for v
+  bool keys_are_values = false;    ///< v stands for k
   Carry carry = Carry::kNothing;
 };
 

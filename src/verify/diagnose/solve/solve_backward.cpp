@@ -37,7 +37,8 @@ class GradientLines {
     prepare(line, factor);
     Numbers given(wanted_.size(), 0.0);
     for_each_pair(line, [&](int shard, Index i, int block, Index n) {
-      if (sees(e_.problem, e_.place, {}, shard, i, block, n)) add(given, shard, i, block, n, block, name_, line);
+      if (sees(e_.problem, e_.place, {}, shard, i, block, n))
+        add(given, shard, i, block, n, block, name_, line);
     });
     return {given, wanted_};
   }
@@ -45,7 +46,11 @@ class GradientLines {
   // Its cells, and whatever else may have been added.
   LineSystem solved(int line, double factor, MaskSet masks, bool with_others) {
     prepare(line, factor);
-    Ingredients from{e_.problem, e_.place, named_masks(e_.problem, e_.place, masks), rows_, keys_,
+    Ingredients from{e_.problem,
+                     e_.place,
+                     named_masks(e_.problem, e_.place, masks),
+                     rows_,
+                     keys_,
                      [=, this](Numbers& column, int shard, Index i, int block, Index n) {
                        add(column, shard, i, block, n, block, name_, line);
                      }};
@@ -58,7 +63,8 @@ class GradientLines {
         add_whole(column, shard, block, name_, to);
       };
       from.add_other = [=, this](Numbers& column, int shard, int block) {
-        add_whole(column, shard, block, name_ == GradientName::kDk ? GradientName::kDv : GradientName::kDk, line);
+        add_whole(column, shard, block, name_ == GradientName::kDk ? GradientName::kDv : GradientName::kDk,
+                  line);
       };
     }
     LineSystem system = line_system(from, line, of_keys(), wanted_, 0);
@@ -79,7 +85,8 @@ class GradientLines {
     const Buffer &want = named(e_.oracle.value)[index()].tensor, &unit = named(e_.units())[index()].tensor,
                  &scale = named(e_.oracle.scale)[index()].tensor;
     double claimed = 0, right = 1e-300;
-    for (const double x : claim_.values<double>()) claimed = std::max(claimed, std::isfinite(x) ? std::fabs(x) : 0);
+    for (const double x : claim_.values<double>())
+      claimed = std::max(claimed, std::isfinite(x) ? std::fabs(x) : 0);
     for (const double x : want.values<double>()) right = std::max(right, std::fabs(x));
     const double larger = std::max(1.0, claimed / right);
     Numbers all;
@@ -97,7 +104,8 @@ class GradientLines {
   }
 
   Index row_of_line(int line, Index i) const {
-    return (of_keys() ? e_.place.blocks : e_.place.shards)[static_cast<std::size_t>(line)][static_cast<std::size_t>(i)];
+    return (of_keys() ? e_.place.blocks
+                      : e_.place.shards)[static_cast<std::size_t>(line)][static_cast<std::size_t>(i)];
   }
 
   // The right side: batch and heads of one row after those of another.
@@ -141,7 +149,8 @@ class GradientLines {
   }
 
   // The contribution of a pair to the line `to`. For dq, `values` is the block whose keys are multiplied.
-  void add(Numbers& column, int shard, Index i, int block, Index n, int values, GradientName what, int to) const {
+  void add(Numbers& column, int shard, Index i, int block, Index n, int values, GradientName what,
+           int to) const {
     const BlockProblem& p = e_.problem;
     const Index row = e_.place.shards[static_cast<std::size_t>(shard)][static_cast<std::size_t>(i)];
     const Index key = e_.place.at(block, n);
@@ -170,7 +179,8 @@ class GradientLines {
         const double plain = recipe_.product == Recipe::Product::kPlainWeights ? recipe_.setting.scale : 1;
         const double weight = factor_ * share(h, kv) * (of_dk != turned ? pair.ds / plain : pair.p);
         put(column, from, kv, target, at, weight,
-            row_of(of_dk != (recipe_.product == Recipe::Product::kOtherFactor) ? e_.inputs.q : e_.inputs.dout, b, h, row));
+            row_of(of_dk != (recipe_.product == Recipe::Product::kOtherFactor) ? e_.inputs.q : e_.inputs.dout,
+                   b, h, row));
       }
   }
 
@@ -180,14 +190,16 @@ class GradientLines {
     const std::size_t tolerance = element(b, h, row);
     const auto at = static_cast<std::size_t>(
         ((first_[static_cast<std::size_t>(target)] * x.batch + b) * x.heads + h) * x.width);
-    for (std::size_t c = 0; c < with.size(); ++c) column[at + c] += weight * with[c] / tolerances_[tolerance + c];
+    for (std::size_t c = 0; c < with.size(); ++c)
+      column[at + c] += weight * with[c] / tolerances_[tolerance + c];
   }
 
   // The whole part of (shard, block), through the right mask.
   void add_whole(Numbers& column, int shard, int block, GradientName what, int to) const {
     for (const Index i : rows_[static_cast<std::size_t>(shard)])
       for (Index n = 0; n < static_cast<Index>(e_.place.blocks[static_cast<std::size_t>(block)].size()); ++n)
-        if (sees(e_.problem, e_.place, {}, shard, i, block, n)) add(column, shard, i, block, n, block, what, to);
+        if (sees(e_.problem, e_.place, {}, shard, i, block, n))
+          add(column, shard, i, block, n, block, what, to);
   }
 
   const Evidence& e_;
@@ -209,12 +221,17 @@ Cause cause_of_factor(const Evidence& e, GradientName name, double factor) {
   const std::vector<std::tuple<double, const char*, const char*>> known{
       {1 / p.softmax_scale, dq ? "BW7-dq" : "BW7", "the softmax scale is missing"},
       {p.softmax_scale, dq ? "BW7-twice" : "BW7-dk-twice",
-       name == GradientName::kDv ? "multiplied by the softmax scale, which has no place here" : "the softmax scale is applied twice"},
+       name == GradientName::kDv ? "multiplied by the softmax scale, which has no place here"
+                                 : "the softmax scale is applied twice"},
       {-1, "BW8", "the sign is wrong"},
-      {1.0 / e.place.count(), "RB11", e.place.ring ? "divided by the number of ranks" : "divided by the number of tiles"},
-      {e.place.count(), "GR2", e.place.ring ? "multiplied by the number of ranks: summed once more" : "multiplied by the number of tiles"},
+      {1.0 / e.place.count(), "RB11",
+       e.place.ring ? "divided by the number of ranks" : "divided by the number of tiles"},
+      {e.place.count(), "GR2",
+       e.place.ring ? "multiplied by the number of ranks: summed once more"
+                    : "multiplied by the number of tiles"},
       {1 / static_cast<double>(p.group()), "GQ4-average", "divided by the number of query heads of a group"},
-      {static_cast<double>(p.group()), "solved-factor-group", "multiplied by the number of query heads of a group"},
+      {static_cast<double>(p.group()), "solved-factor-group",
+       "multiplied by the number of query heads of a group"},
       {0.69314718055994531, "solved-factor-ln2", "multiplied by ln 2"},
       {1.4426950408889634, "solved-factor-log2e", "multiplied by log2(e)"},
       {1 / static_cast<double>(p.batch), "solved-factor-batch", "divided by the number of batch entries"},
@@ -240,10 +257,12 @@ std::optional<double> factor_of(GradientLines& lines, double threshold) {
   std::vector<std::pair<Numbers, Numbers>> all;
   for (int line = 0; line < lines.count(); ++line) {
     const auto& [given, wanted] = all.emplace_back(lines.direct(line, 1));
-    for (std::size_t i = 0; i < given.size(); ++i) product += given[i] * wanted[i], square += given[i] * given[i];
+    for (std::size_t i = 0; i < given.size(); ++i)
+      product += given[i] * wanted[i], square += given[i] * given[i];
   }
   const auto fits = [&](double factor) {
-    return std::ranges::all_of(all, [&](const auto& each) { return misfit(each.first, each.second, factor) <= threshold; });
+    return std::ranges::all_of(
+        all, [&](const auto& each) { return misfit(each.first, each.second, factor) <= threshold; });
   };
   if (fits(1)) return 1.0;
   const double factor = square > 0 ? product / square : 0;
@@ -251,8 +270,8 @@ std::optional<double> factor_of(GradientLines& lines, double threshold) {
   return factor;
 }
 
-std::optional<std::vector<Cause>> told_by(const Evidence& e, GradientName name, GradientLines& lines, MaskSet masks,
-                                          bool with_others) {
+std::optional<std::vector<Cause>> told_by(const Evidence& e, GradientName name, GradientLines& lines,
+                                          MaskSet masks, bool with_others) {
   std::vector<LineSystem> solved;
   for (int line = 0; line < lines.count(); ++line) {
     solved.push_back(lines.solved(line, 1, masks, with_others));
@@ -282,7 +301,8 @@ SolvedPass solve_gradient(const Evidence& e, GradientName name, const Setting& f
     return {true, std::move(causes), recipe.setting};
   }
   SolvedPass best;
-  const std::pair<MaskSet, bool> tries[] = {{MaskSet::kCommon, false}, {MaskSet::kAll, false}, {MaskSet::kCommon, true}};
+  const std::pair<MaskSet, bool> tries[] = {
+      {MaskSet::kCommon, false}, {MaskSet::kAll, false}, {MaskSet::kCommon, true}};
   for (const auto& [masks, with_others] : tries) {
     for (std::size_t r = 0; r < std::min<std::size_t>(recipes.size(), 10) && !(with_others && r > 3); ++r) {
       GradientLines lines(e, name, recipes[r]);
@@ -290,7 +310,8 @@ SolvedPass solve_gradient(const Evidence& e, GradientName name, const Setting& f
       if (!told) continue;
       std::vector<Cause> causes = causes_of(recipes[r]);
       causes.insert(causes.end(), told->begin(), told->end());
-      if (!best.solved || causes.size() < best.causes.size()) best = {true, std::move(causes), recipes[r].setting};
+      if (!best.solved || causes.size() < best.causes.size())
+        best = {true, std::move(causes), recipes[r].setting};
     }
     if (best.solved && (masks == MaskSet::kAll || best.causes.size() < 2)) break;
   }

@@ -33,11 +33,13 @@ std::vector<double> tolerance_of(const Evidence& evidence, const Buffer& claim, 
 std::vector<std::vector<Index>> sampled(const std::vector<std::vector<Index>>& parts, std::size_t most);
 
 /// q . k of a query row and a key, as a setting has it.
-double product_of(const Evidence& evidence, const Setting& setting, Index batch, Index head, Index row, Index key);
+double product_of(const Evidence& evidence, const Setting& setting, Index batch, Index head, Index row,
+                  Index key);
 /// The row of v that stands for this key's, for this query row.
-std::span<const double> value_of(const Evidence& evidence, const Setting& setting, Index batch, Index head, Index row,
-                                 Index key);
+std::span<const double> value_of(const Evidence& evidence, const Setting& setting, Index batch, Index head,
+                                 Index row, Index key);
 /// out of a row as it was claimed, without what it began with.
-std::vector<double> out_of(const Evidence& evidence, const Setting& setting, Index batch, Index head, Index row);
+std::vector<double> out_of(const Evidence& evidence, const Setting& setting, Index batch, Index head,
+                           Index row);
 
 }  // namespace ringcraft::verify

@@ -34,15 +34,14 @@ class ForwardLines {
         width_(e.inputs.v.extents().width),
         rows_(sampled(e.place.shards, most_rows(e))) {
     std::vector<std::vector<Index>> keys = sampled(e.place.blocks, static_cast<std::size_t>(-1));
-    from_ = std::make_unique<Ingredients>(Ingredients{
-        e.problem, e.place, named_masks(e.problem, e.place, masks), rows_, std::move(keys),
-        [this](std::vector<double>& column, int shard, Index i, int block, Index n) {
-          add(column, shard, i, block, n, block);
-        }});
+    from_ = std::make_unique<Ingredients>(
+        Ingredients{e.problem, e.place, named_masks(e.problem, e.place, masks), rows_, std::move(keys),
+                    [this](std::vector<double>& column, int shard, Index i, int block, Index n) {
+                      add(column, shard, i, block, n, block);
+                    }});
     if (form == Form::kMixed)
-      from_->add_mixed = [this](std::vector<double>& column, int shard, Index i, int block, Index n, int values) {
-        add(column, shard, i, block, n, values);
-      };
+      from_->add_mixed = [this](std::vector<double>& column, int shard, Index i, int block, Index n,
+                                int values) { add(column, shard, i, block, n, values); };
   }
 
   // The lines of all shards, solved; stops at the first that no coefficients explain.
@@ -51,7 +50,8 @@ class ForwardLines {
     for (int shard = 0; shard < static_cast<int>(rows_.size()); ++shard) {
       prepare(shard);
       if (wanted_.empty()) continue;
-      lines.push_back(line_system(*from_, shard, false, wanted_, form_ == Form::kOut ? 0 : static_cast<int>(width_) + 1));
+      lines.push_back(
+          line_system(*from_, shard, false, wanted_, form_ == Form::kOut ? 0 : static_cast<int>(width_) + 1));
       solve(lines.back(), y.threshold);
       if (!lines.back().possible) return false;
     }
@@ -80,7 +80,8 @@ class ForwardLines {
       at_[static_cast<std::size_t>(i)] = next;
       for (Index b = first_; b < last_; ++b)
         for (Index h = 0; h < heads; ++h, ++next) {
-          const double right = row_of(e_.oracle.value.lse, b, h, row)[0], claimed = row_of(e_.claim.lse, b, h, row)[0];
+          const double right = row_of(e_.oracle.value.lse, b, h, row)[0],
+                       claimed = row_of(e_.claim.lse, b, h, row)[0];
           const double known = std::isfinite(right) ? right : 0;
           const double level = form_ != Form::kOut && std::fabs(claimed - known) < kFar ? claimed : known;
           const std::vector<double> out = out_of(e_, setting_, b, h, row);
@@ -156,7 +157,8 @@ std::optional<std::vector<Cause>> told_in(const Evidence& e, const Setting& sett
 
 bool lse_fits(const Evidence& e) {
   if (!e.has("lse")) return false;
-  return std::ranges::none_of(e.claim.lse.values<double>(), [](double x) { return std::isnan(x) || x == HUGE_VAL; });
+  return std::ranges::none_of(e.claim.lse.values<double>(),
+                              [](double x) { return std::isnan(x) || x == HUGE_VAL; });
 }
 
 }  // namespace
@@ -165,9 +167,10 @@ SolvedPass solve_forward(const Evidence& e) {
   SolvedPass best;
   std::size_t fewest = static_cast<std::size_t>(-1);
   using Try = std::pair<Form, MaskSet>;
-  const std::vector<Try> tries =
-      lse_fits(e) ? std::vector<Try>{{Form::kJoint, MaskSet::kCommon}, {Form::kJoint, MaskSet::kAll}, {Form::kMixed, MaskSet::kCommon}}
-                  : std::vector<Try>{};
+  const std::vector<Try> tries = lse_fits(e) ? std::vector<Try>{{Form::kJoint, MaskSet::kCommon},
+                                                                {Form::kJoint, MaskSet::kAll},
+                                                                {Form::kMixed, MaskSet::kCommon}}
+                                             : std::vector<Try>{};
   for (const auto& [form, masks] : tries) {
     if (form == Form::kMixed && !e.place.ring) continue;
     for (const Setting& setting : settings_of(e)) {

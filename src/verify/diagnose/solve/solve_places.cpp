@@ -61,8 +61,8 @@ std::string whole_moves(const std::vector<std::pair<Place, Place>>& all, Which w
   for (const auto& [from, targets] : to) {
     if (targets.size() != 1) return "";
     if (*targets.begin() != from && words.size() < 80)
-      words += (words.empty() ? "" : ", ") + std::string(word) + " " + std::to_string(from) + " holds that of " + word + " " +
-               std::to_string(*targets.begin());
+      words += (words.empty() ? "" : ", ") + std::string(word) + " " + std::to_string(from) +
+               " holds that of " + word + " " + std::to_string(*targets.begin());
   }
   return words;
 }
@@ -73,18 +73,25 @@ std::optional<Cause> cause_of_places(const Evidence& e, std::size_t tensor) {
   const auto all = moves(e, tensor);
   const auto moved = std::ranges::find_if(all, [](const auto& each) { return !(each.first == each.second); });
   if (moved == all.end()) return {};
-  const bool rows_stay = std::ranges::all_of(all, [](const auto& each) { return each.first.row == each.second.row; });
+  const bool rows_stay =
+      std::ranges::all_of(all, [](const auto& each) { return each.first.row == each.second.row; });
   std::string words = "every row is a right one, but some stand at wrong places: ";
-  const std::string heads = rows_stay ? whole_moves(all, [](const Place& p) { return p.head; }, "head") : "";
-  const std::string batches =
-      rows_stay ? whole_moves(all, [](const Place& p) { return p.batch; }, "batch entry") : "";
+  const std::string heads = rows_stay ? whole_moves(
+                                            all, [](const Place& p) { return p.head; }, "head")
+                                      : "";
+  const std::string batches = rows_stay ? whole_moves(
+                                              all, [](const Place& p) { return p.batch; }, "batch entry")
+                                        : "";
   if (!heads.empty() || !batches.empty())
     words += heads + (heads.empty() || batches.empty() ? "" : "; ") + batches;
   else
     words += "row " + std::to_string(moved->first.row) + " of head " + std::to_string(moved->first.head) +
-             " holds that of row " + std::to_string(moved->second.row) + ", head " + std::to_string(moved->second.head) +
+             " holds that of row " + std::to_string(moved->second.row) + ", head " +
+             std::to_string(moved->second.head) +
              (e.problem.batch > 1 ? ", batch entry " + std::to_string(moved->second.batch) : "");
-  return Cause{"solved-places", words, "In which order do rows, heads and batch entries lie when they are written, and when they are read?"};
+  return Cause{
+      "solved-places", words,
+      "In which order do rows, heads and batch entries lie when they are written, and when they are read?"};
 }
 
 }  // namespace ringcraft::verify

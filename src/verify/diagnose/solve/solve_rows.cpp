@@ -37,8 +37,9 @@ std::vector<SeenRow> rows_with_keys(const Evidence& e) {
 }
 
 bool wrong(const Evidence& e, std::string_view name) {
-  return std::ranges::any_of(e.comparison.tensors,
-                             [=](const TensorComparison& t) { return t.name == name && !t.wrong_rows.empty(); });
+  return std::ranges::any_of(e.comparison.tensors, [=](const TensorComparison& t) {
+    return t.name == name && !t.wrong_rows.empty();
+  });
 }
 
 std::string digits(double x) {
@@ -52,7 +53,8 @@ std::string digits(double x) {
 std::optional<std::vector<double>> factors(const Evidence& e, const std::vector<SeenRow>& rows) {
   std::vector<double> all;
   for (const SeenRow& r : rows) {
-    const auto got = row_of(e.claim.out, r.batch, r.head, r.row), want = row_of(e.oracle.value.out, r.batch, r.head, r.row);
+    const auto got = row_of(e.claim.out, r.batch, r.head, r.row),
+               want = row_of(e.oracle.value.out, r.batch, r.head, r.row);
     const auto t = tolerance_of(e, e.claim.out, e.units().out, e.oracle.scale.out, r.batch, r.head, r.row);
     double product = 0, square = 0;
     for (std::size_t c = 0; c < got.size(); ++c)
@@ -71,7 +73,8 @@ bool constant(const std::vector<double>& x, double within) {
   return high - low <= within * std::max(std::fabs(low), std::fabs(high));
 }
 
-std::optional<Cause> cause_of_factors(const Evidence& e, const std::vector<SeenRow>& rows, const std::vector<double>& f) {
+std::optional<Cause> cause_of_factors(const Evidence& e, const std::vector<SeenRow>& rows,
+                                      const std::vector<double>& f) {
   constexpr const char* kQuestion = "By what is a row of O divided at the end, and when?";
   const double within = e.precision == DType::kFloat64 ? 1e-9 : e.precision == DType::kFloat32 ? 1e-3 : 5e-2;
   std::vector<double> times_sum, over_sum, epsilon;
@@ -80,16 +83,25 @@ std::optional<Cause> cause_of_factors(const Evidence& e, const std::vector<SeenR
     times_sum.push_back(f[i] / sum), over_sum.push_back(f[i] * sum);
     epsilon.push_back(sum * (1 / f[i] - 1));
   }
-  if (constant(f, within)) return Cause{"solved-out-factor", "out is " + digits(f[0]) + " times what it should be in every row", kQuestion};
+  if (constant(f, within))
+    return Cause{"solved-out-factor", "out is " + digits(f[0]) + " times what it should be in every row",
+                 kQuestion};
   if (constant(times_sum, within))
-    return Cause{"RF9", "out is not divided by l" + (std::fabs(times_sum[0] - 1) < within ? "" : ", but multiplied by " + digits(times_sum[0])), kQuestion};
+    return Cause{
+        "RF9",
+        "out is not divided by l" +
+            (std::fabs(times_sum[0] - 1) < within ? "" : ", but multiplied by " + digits(times_sum[0])),
+        kQuestion};
   if (constant(over_sum, within)) return Cause{"solved-out-twice", "out is divided by l twice", kQuestion};
   if (constant(epsilon, 1e-2) && epsilon[0] > 0 && std::isfinite(epsilon[0]))
-    return Cause{"solved-out-epsilon", "out is divided by l + " + digits(epsilon[0]) + " instead of l", kQuestion};
+    return Cause{"solved-out-epsilon", "out is divided by l + " + digits(epsilon[0]) + " instead of l",
+                 kQuestion};
   if (*std::ranges::min_element(f) <= 0) return {};
-  return Cause{"solved-out-rows", "the rows of out are right but for a factor of each row, from " +
+  return Cause{"solved-out-rows",
+               "the rows of out are right but for a factor of each row, from " +
                    digits(*std::ranges::min_element(f)) + " to " + digits(*std::ranges::max_element(f)) +
-                   ": the weights are right among themselves and do not add up to 1", kQuestion};
+                   ": the weights are right among themselves and do not add up to 1",
+               kQuestion};
 }
 
 // lse = a maximum + b log(sum) + c, if some a, b, c give every row.
@@ -97,7 +109,8 @@ std::optional<Cause> cause_of_lse(const Evidence& e, const std::vector<SeenRow>&
   std::vector<std::vector<double>> columns(3);
   std::vector<double> wanted;
   for (const SeenRow& r : rows) {
-    const double t = tolerance_of(e, e.claim.lse, e.units().lse, e.oracle.scale.lse, r.batch, r.head, r.row)[0];
+    const double t =
+        tolerance_of(e, e.claim.lse, e.units().lse, e.oracle.scale.lse, r.batch, r.head, r.row)[0];
     const double got = row_of(e.claim.lse, r.batch, r.head, r.row)[0];
     if (!std::isfinite(got)) return {};
     wanted.push_back(got / t);
@@ -114,10 +127,12 @@ std::optional<Cause> cause_of_lse(const Evidence& e, const std::vector<SeenRow>&
     return digits(factor) + " " + what;
   };
   std::string sum;
-  for (const std::string& term : {times(x[0], "maximum"), times(x[1], "log(sum)"), std::fabs(x[2]) > 1e-4 ? digits(x[2]) : std::string()})
+  for (const std::string& term : {times(x[0], "maximum"), times(x[1], "log(sum)"),
+                                  std::fabs(x[2]) > 1e-4 ? digits(x[2]) : std::string()})
     if (!term.empty()) sum += (sum.empty() ? "" : " + ") + term;
-  return Cause{"solved-lse", "lse is " + (sum.empty() ? "0" : sum) + " instead of maximum + log(sum)",
-               "To which base are the maximum and the logarithm, and what does lse hold beyond the largest score?"};
+  return Cause{
+      "solved-lse", "lse is " + (sum.empty() ? "0" : sum) + " instead of maximum + log(sum)",
+      "To which base are the maximum and the logarithm, and what does lse hold beyond the largest score?"};
 }
 
 }  // namespace

@@ -40,7 +40,8 @@ std::vector<Setting> settings_of(const Evidence& e) {
   std::vector<std::pair<double, std::string>> scales{
       {right, ""},
       {1, "the softmax scale is missing"},
-      {1 / std::sqrt(d), "the scores are multiplied by 1/sqrt(head_dim), not by the softmax scale that is given"},
+      {1 / std::sqrt(d),
+       "the scores are multiplied by 1/sqrt(head_dim), not by the softmax scale that is given"},
       {right * right, "the softmax scale is applied twice"},
       {1 / d, "the softmax scale is 1/head_dim"},
       {1 / right, "the scores are divided by the softmax scale"},
@@ -50,8 +51,9 @@ std::vector<Setting> settings_of(const Evidence& e) {
   for (const Index granule : {8, 16, 32, 64, 128}) {
     const Index padded = (p.head_dim + granule - 1) / granule * granule;
     if (padded != p.head_dim)
-      scales.emplace_back(1 / std::sqrt(static_cast<double>(padded)),
-                          "the softmax scale is 1/sqrt(" + std::to_string(padded) + "), of a padded head_dim");
+      scales.emplace_back(
+          1 / std::sqrt(static_cast<double>(padded)),
+          "the softmax scale is 1/sqrt(" + std::to_string(padded) + "), of a padded head_dim");
   }
   std::vector<Heads> heads{Heads::kRight};
   if (p.kv_heads > 1 && p.kv_heads < p.heads)
@@ -61,7 +63,9 @@ std::vector<Setting> settings_of(const Evidence& e) {
   std::vector<Setting> all;
   std::vector<double> known;
   for (const auto& [scale, words] : scales) {
-    if (std::ranges::any_of(known, [&, s = scale](double x) { return std::fabs(x - s) < 1e-9 * std::fabs(s); })) continue;
+    if (std::ranges::any_of(known,
+                            [&, s = scale](double x) { return std::fabs(x - s) < 1e-9 * std::fabs(s); }))
+      continue;
     known.push_back(scale);
     for (const Heads head : heads)
       if (words.empty() || head == Heads::kRight) all.push_back({scale, words, false, head, head});
@@ -124,14 +128,17 @@ std::vector<Cause> causes_of(const Setting& setting) {
     causes.push_back({id, sentence, question});
   };
   if (!setting.scale_words.empty())
-    add("solved-scale", setting.scale_words, "What is the variance of a dot product of head_dim unit normals?");
+    add("solved-scale", setting.scale_words,
+        "What is the variance of a dot product of head_dim unit normals?");
   constexpr const char* kWhichHead = "How many query heads share one key head, and which?";
   if (setting.heads != Heads::kRight)
-    add("solved-heads", words_of(setting.heads) + std::string(setting.value_heads == setting.heads ? "" : ", for k alone"),
+    add("solved-heads",
+        words_of(setting.heads) + std::string(setting.value_heads == setting.heads ? "" : ", for k alone"),
         kWhichHead);
   else if (setting.value_heads != Heads::kRight)
     add("solved-value-heads", words_of(setting.value_heads) + std::string(", for v alone"), kWhichHead);
-  constexpr const char* kWhichColumns = "How many columns has a dot product, and which of them does your loop sum?";
+  constexpr const char* kWhichColumns =
+      "How many columns has a dot product, and which of them does your loop sum?";
   switch (setting.columns) {
     case Setting::Columns::kAll:
       break;
@@ -139,31 +146,44 @@ std::vector<Cause> causes_of(const Setting& setting) {
       add("solved-columns", "the dot products of q and k leave out the last column", kWhichColumns);
       break;
     case Setting::Columns::kTailLost:
-      add("solved-columns", "the dot products of q and k leave out the columns after the last whole piece of " +
-                                std::to_string(setting.piece), kWhichColumns);
+      add("solved-columns",
+          "the dot products of q and k leave out the columns after the last whole piece of " +
+              std::to_string(setting.piece),
+          kWhichColumns);
       break;
     case Setting::Columns::kLastTwice:
       add("solved-columns-twice", "the dot products of q and k count the last column twice", kWhichColumns);
       break;
     case Setting::Columns::kFirstHalf:
-      add("solved-columns", "the dot products of q and k sum the first half of the columns alone", kWhichColumns);
+      add("solved-columns", "the dot products of q and k sum the first half of the columns alone",
+          kWhichColumns);
       break;
   }
   const auto rows = [&](Setting::Rows which, const char* tensor) {
     constexpr const char* kWhichRow = "Do score j, key j and value j belong to one token?";
-    const std::string id = std::string("solved-rows-of-") + tensor, front = std::string("key j reads a wrong row of ") + tensor;
+    const std::string id = std::string("solved-rows-of-") + tensor,
+                      front = std::string("key j reads a wrong row of ") + tensor;
     if (which == Setting::Rows::kFromZero)
-      add(id.c_str(), std::string("the visible keys of a row read ") + tensor + " from row 0 on, not from the first visible one on", kWhichRow);
+      add(id.c_str(),
+          std::string("the visible keys of a row read ") + tensor +
+              " from row 0 on, not from the first visible one on",
+          kWhichRow);
     if (which == Setting::Rows::kNext) add(id.c_str(), front + ": j + 1", kWhichRow);
     if (which == Setting::Rows::kBefore) add(id.c_str(), front + ": j - 1", kWhichRow);
-    if (which == Setting::Rows::kReversed) add(id.c_str(), front + ": from the last one backwards", kWhichRow);
+    if (which == Setting::Rows::kReversed)
+      add(id.c_str(), front + ": from the last one backwards", kWhichRow);
   };
   rows(setting.key_rows, "k");
   rows(setting.value_rows, "v");
-  if (setting.values_are_keys) add("solved-k-for-v", "the weights are multiplied with k instead of v", "Which tensor holds what the weights average?");
-  if (setting.keys_are_values) add("solved-v-for-k", "the scores are products of q and v instead of k", "Which tensor do the queries meet?");
+  if (setting.values_are_keys)
+    add("solved-k-for-v", "the weights are multiplied with k instead of v",
+        "Which tensor holds what the weights average?");
+  if (setting.keys_are_values)
+    add("solved-v-for-k", "the scores are products of q and v instead of k",
+        "Which tensor do the queries meet?");
   if (setting.carry != Setting::Carry::kNothing)
-    add("solved-carry", "the weighted sum of a row begins with that of the row before it, not with zero", "What does the sum hold when the next row begins?");
+    add("solved-carry", "the weighted sum of a row begins with that of the row before it, not with zero",
+        "What does the sum hold when the next row begins?");
   return causes;
 }
 
@@ -180,8 +200,8 @@ Yardsticks yardsticks_of(const Evidence& e) {
   return {1, 8 * 0x1p-23, 0.3 * unit_roundoff(e.precision), 3};
 }
 
-std::vector<double> tolerance_of(const Evidence& e, const Buffer& claim, const Buffer& unit, const Buffer& scale,
-                                 Index batch, Index head, Index row) {
+std::vector<double> tolerance_of(const Evidence& e, const Buffer& claim, const Buffer& unit,
+                                 const Buffer& scale, Index batch, Index head, Index row) {
   const Yardsticks y = yardsticks_of(e);
   const auto got = row_of(claim, batch, head, row), units = row_of(unit, batch, head, row),
              scales = row_of(scale, batch, head, row);
@@ -189,7 +209,8 @@ std::vector<double> tolerance_of(const Evidence& e, const Buffer& claim, const B
   for (const double x : got) largest = std::max(largest, std::isfinite(x) ? std::fabs(x) : 0);
   std::vector<double> tolerance;
   for (std::size_t c = 0; c < got.size(); ++c)
-    tolerance.push_back(y.unit * units[c] + y.floor * scales[c] + y.of_row * (got.size() > 1 ? largest : 0) + 1e-280);
+    tolerance.push_back(y.unit * units[c] + y.floor * scales[c] + y.of_row * (got.size() > 1 ? largest : 0) +
+                        1e-280);
   return tolerance;
 }
 
@@ -209,7 +230,8 @@ namespace {
 // The first key that a row sees, or 0.
 Index first_key(const Evidence& e, Index row) {
   for (Index key = 0; key < static_cast<Index>(e.problem.keys.size()); ++key)
-    if (visible(e.problem.mask, e.problem.queries[static_cast<std::size_t>(row)], e.problem.keys[static_cast<std::size_t>(key)]))
+    if (visible(e.problem.mask, e.problem.queries[static_cast<std::size_t>(row)],
+                e.problem.keys[static_cast<std::size_t>(key)]))
       return key;
   return 0;
 }
@@ -236,7 +258,8 @@ Index row_for(const Evidence& e, Setting::Rows which, Index row, Index key) {
 double product_of(const Evidence& e, const Setting& setting, Index batch, Index head, Index row, Index key) {
   const auto [from, kv_head] = source_of(e, setting.heads, batch, head);
   const auto q = row_of(e.inputs.q, batch, head, row),
-             k = row_of(setting.keys_are_values ? e.inputs.v : e.inputs.k, from, kv_head, row_for(e, setting.key_rows, row, key));
+             k = row_of(setting.keys_are_values ? e.inputs.v : e.inputs.k, from, kv_head,
+                        row_for(e, setting.key_rows, row, key));
   const std::size_t width = q.size();
   switch (setting.columns) {
     case Setting::Columns::kLastLost:
@@ -255,9 +278,11 @@ double product_of(const Evidence& e, const Setting& setting, Index batch, Index 
   return dot(q, k);
 }
 
-std::span<const double> value_of(const Evidence& e, const Setting& setting, Index batch, Index head, Index row, Index key) {
+std::span<const double> value_of(const Evidence& e, const Setting& setting, Index batch, Index head,
+                                 Index row, Index key) {
   const auto [from, kv_head] = source_of(e, setting.value_heads, batch, head);
-  return row_of(setting.values_are_keys ? e.inputs.k : e.inputs.v, from, kv_head, row_for(e, setting.value_rows, row, key));
+  return row_of(setting.values_are_keys ? e.inputs.k : e.inputs.v, from, kv_head,
+                row_for(e, setting.value_rows, row, key));
 }
 
 std::vector<double> out_of(const Evidence& e, const Setting& setting, Index batch, Index head, Index row) {
@@ -272,7 +297,8 @@ std::vector<double> out_of(const Evidence& e, const Setting& setting, Index batc
     if (setting.carry == Setting::Carry::kWeight) return std::exp(lse);
     double max = -HUGE_VAL;
     for (Index key = 0; key < static_cast<Index>(e.problem.keys.size()); ++key)
-      if (visible(e.problem.mask, e.problem.queries[static_cast<std::size_t>(at)], e.problem.keys[static_cast<std::size_t>(key)]))
+      if (visible(e.problem.mask, e.problem.queries[static_cast<std::size_t>(at)],
+                  e.problem.keys[static_cast<std::size_t>(key)]))
         max = std::max(max, e.problem.softmax_scale * product_of(e, Setting{}, batch, head, at, key));
     return std::exp(lse - max);
   };

@@ -80,7 +80,8 @@ bool solve_row(const Evidence& e, Index b, Index h, Index row, bool of_dq, Found
   const std::size_t tensor = of_dq ? 2 : 0;
   const Buffer& claim = named(e.claim)[tensor].tensor;
   const auto got = row_of(claim, b, h, row);
-  const Numbers t = tolerance_of(e, claim, named(e.units())[tensor].tensor, named(e.oracle.scale)[tensor].tensor, b, h, row);
+  const Numbers t = tolerance_of(e, claim, named(e.units())[tensor].tensor,
+                                 named(e.oracle.scale)[tensor].tensor, b, h, row);
   const std::vector<Part> parts = parts_of(e, b, h, row, of_dq);
   std::vector<Numbers> columns;
   Numbers wanted(got.begin(), got.end()), weights_right;
@@ -126,11 +127,14 @@ std::optional<Cause> cause_of_weights(const Evidence& e, bool of_dq) {
         if (!solve_row(e, b, h, row, of_dq, found)) return {};
   if (found.wrong == 0 || found.rows < 4) return {};
   if (of_dq)
-    return Cause{"solved-D", "D is not the sum of dout * out of its own row; all else of dq is right (" + found.first + ")",
-                 "Which out and dout make D, and of which row?"};
-  return Cause{"solved-merge-weights",
-               "the blocks' own results are right, and they are put together with wrong weights (" + found.first + ")",
-               "What is the weight of the old result, and of the new one, when a block is merged?"};
+    return Cause{
+        "solved-D",
+        "D is not the sum of dout * out of its own row; all else of dq is right (" + found.first + ")",
+        "Which out and dout make D, and of which row?"};
+  return Cause{
+      "solved-merge-weights",
+      "the blocks' own results are right, and they are put together with wrong weights (" + found.first + ")",
+      "What is the weight of the old result, and of the new one, when a block is merged?"};
 }
 
 }  // namespace ringcraft::verify

@@ -38,7 +38,8 @@ class Teller {
     return told;
   }
 
-  // A single law in a single domain that explains every line; what else does in the same domain comes with it.
+  // A single law in a single domain that explains every line; what else does in the same domain comes with
+  // it.
   std::optional<Told> single(const std::vector<LineSystem>& lines, double threshold) const {
     std::vector<std::vector<std::map<Law, std::size_t>>> states;  // of each line and slot
     std::set<Law> laws;
@@ -58,7 +59,8 @@ class Teller {
         std::vector<std::size_t> choice;
         for (std::size_t slot = 0; slot < lines[l].slots.size(); ++slot) {
           const auto at = states[l][slot].find(law);
-          const bool holds = at != states[l][slot].end() && inside(domain, pair_of(lines[l], static_cast<int>(slot)));
+          const bool holds =
+              at != states[l][slot].end() && inside(domain, pair_of(lines[l], static_cast<int>(slot)));
           choice.push_back(holds ? at->second : 0);
         }
         if (residual_with(lines[l], choice) > threshold) return false;
@@ -85,7 +87,9 @@ class Teller {
             -static_cast<int>(law.which == Law::Which::kOffset)};
   }
 
-  int step(const Pair& pair) const { return place_.ring ? place_.wrapped(pair.first - pair.second) : pair.second; }
+  int step(const Pair& pair) const {
+    return place_.ring ? place_.wrapped(pair.first - pair.second) : pair.second;
+  }
 
   bool inside(const Domain& d, const Pair& p) const {
     using Kind = Domain::Kind;
@@ -121,7 +125,8 @@ class Teller {
     using Kind = Domain::Kind;
     std::vector<Domain> all{{Kind::kAll}};
     if (place_.ring)
-      for (const Kind kind : {Kind::kOwn, Kind::kReceived, Kind::kLater, Kind::kEarlier}) all.push_back({kind});
+      for (const Kind kind : {Kind::kOwn, Kind::kReceived, Kind::kLater, Kind::kEarlier})
+        all.push_back({kind});
     const int n = place_.count();
     for (int k = 0; k < n; ++k) all.push_back({Kind::kStep, k});
     for (int k = 2; k < n; ++k) all.push_back({Kind::kFromStep, k});
@@ -137,7 +142,8 @@ class Teller {
   Domain domain_of(const Law& law, const Pairs& pairs) const {
     using Kind = Domain::Kind;
     Pairs could = pairs;
-    if (const auto at = visible_.find(law); at != visible_.end()) could.insert(at->second.begin(), at->second.end());
+    if (const auto at = visible_.find(law); at != visible_.end())
+      could.insert(at->second.begin(), at->second.end());
     for (const Domain& domain : domains()) {
       const bool fits =
           std::ranges::all_of(could, [&](const Pair& p) { return inside(domain, p) == pairs.contains(p); });
@@ -160,7 +166,9 @@ std::size_t words_of(const std::vector<Told>& told) {
 
 std::optional<std::vector<Told>> tell(const Arrangement& place, const std::vector<LineSystem>& lines,
                                       double threshold) {
-  const auto right = [](const LineSystem& line) { return !line.solutions.empty() && line.solutions[0].empty(); };
+  const auto right = [](const LineSystem& line) {
+    return !line.solutions.empty() && line.solutions[0].empty();
+  };
   if (std::ranges::all_of(lines, right)) return std::vector<Told>{};
   const Teller teller(place, lines, 1);
   if (auto law = teller.single(lines, threshold)) return std::vector<Told>{std::move(*law)};
@@ -203,7 +211,8 @@ std::optional<Cause> cause_of_cells(const Arrangement& place, const BlockProblem
   }
   if (first.empty()) return {};
   return Cause{"solved-pairs",
-               (where.empty() ? "" : where + ": ") + std::string("of the pairs of query and key that were looked at, ") +
+               (where.empty() ? "" : where + ": ") +
+                   std::string("of the pairs of query and key that were looked at, ") +
                    std::to_string(missing) + " are missing and " + std::to_string(extra) +
                    " are used too often; first: " + first,
                "Which of your masks, or which loop's borders, decides about this pair?"};

@@ -16,16 +16,16 @@ struct Domain {
   /// Which pairs, with t the step at which shard r meets block a.
   enum class Kind : std::uint8_t {
     kAll,
-    kOwn,        ///< t = 0
-    kReceived,   ///< t > 0
-    kLater,      ///< a > r
-    kEarlier,    ///< a < r
-    kStep,       ///< t = number
-    kFromStep,   ///< t >= number
-    kUpToStep,   ///< t <= number
-    kShard,      ///< r = number
-    kBlock,      ///< a = number
-    kPairs,      ///< those listed
+    kOwn,       ///< t = 0
+    kReceived,  ///< t > 0
+    kLater,     ///< a > r
+    kEarlier,   ///< a < r
+    kStep,      ///< t = number
+    kFromStep,  ///< t >= number
+    kUpToStep,  ///< t <= number
+    kShard,     ///< r = number
+    kBlock,     ///< a = number
+    kPairs,     ///< those listed
   };
   Kind kind = Kind::kAll;
   int number = 0;

@@ -46,9 +46,9 @@ Subject subject_of(const Domain& d, const Arrangement& place) {
       break;
     }
     const auto& [shard, block] = d.pairs[i];
-    words += (i == 0 ? "" : ", ") + (place.ring ? "on rank " + std::to_string(shard) + " the block of rank " +
-                                                      std::to_string(block)
-                                                : "tile " + std::to_string(block));
+    words += (i == 0 ? "" : ", ") +
+             (place.ring ? "on rank " + std::to_string(shard) + " the block of rank " + std::to_string(block)
+                         : "tile " + std::to_string(block));
   }
   return {words, d.pairs.size() > 1};
 }
@@ -118,11 +118,14 @@ std::string mask_words(NamedMask mask) {
     case Kind::kWindowOfTiles:
       return "seen through a window that begins with a whole tile of " + std::to_string(mask.other) + " keys";
     case Kind::kPacksOverRanks:
-      return "seen through borders of packed sequences that are divided by the number of ranks, for local rows";
+      return "seen through borders of packed sequences that are divided by the number of ranks, for local "
+             "rows";
     case Kind::kLayout:
-      return "seen as if rows and keys lay in the " + std::string(name_of(static_cast<Layout>(mask.other))) + " layout";
+      return "seen as if rows and keys lay in the " + std::string(name_of(static_cast<Layout>(mask.other))) +
+             " layout";
     case Kind::kKeysOfLayout:
-      return "seen as if the keys lay in the " + std::string(name_of(static_cast<Layout>(mask.other))) + " layout";
+      return "seen as if the keys lay in the " + std::string(name_of(static_cast<Layout>(mask.other))) +
+             " layout";
     case Kind::kEqualShards:
       return "placed as if all shards had as many rows as the rank's own";
     case Kind::kRight:
@@ -149,17 +152,19 @@ std::string predicate_of(const Law& law, bool many, const Arrangement& place, bo
     case Deed::kHolds:
       return has + "the keys and values of another one: " + other_of(law, place);
     case Deed::kValuesOf:
-      return is + (of_dq ? "multiplied with the keys of another one: " : "used with the values of another one: ") +
+      return is +
+             (of_dq ? "multiplied with the keys of another one: " : "used with the values of another one: ") +
              other_of(law, place);
     case Deed::kKeysOf:
-      return is + (of_dq ? "multiplied with the dS of another one: " : "used with the keys of another one: ") +
+      return is +
+             (of_dq ? "multiplied with the dS of another one: " : "used with the keys of another one: ") +
              other_of(law, place);
     case Deed::kShareOf:
-      return " " + std::string(many ? "get" : "gets") + " the part of another one instead of its own: " +
-             other_of(law, place);
+      return " " + std::string(many ? "get" : "gets") +
+             " the part of another one instead of its own: " + other_of(law, place);
     case Deed::kShareToo:
-      return " " + std::string(many ? "get" : "gets") + " the part of another one besides its own: " +
-             other_of(law, place);
+      return " " + std::string(many ? "get" : "gets") +
+             " the part of another one besides its own: " + other_of(law, place);
     case Deed::kKeysForValues:
       return has + "its keys in the place of its values";
     case Deed::kOtherTensor:
@@ -170,12 +175,69 @@ std::string predicate_of(const Law& law, bool many, const Arrangement& place, bo
   return "";
 }
 
+std::string mask_id(Kind kind) {
+  switch (kind) {
+    case Kind::kNone:
+      return "none";
+    case Kind::kLocal:
+      return "local";
+    case Kind::kStrict:
+      return "strict";
+    case Kind::kAhead:
+      return "ahead";
+    case Kind::kNotCausal:
+      return "not-causal";
+    case Kind::kNoWindow:
+      return "no-window";
+    case Kind::kWindowShort:
+      return "window-short";
+    case Kind::kWindowLong:
+      return "window-long";
+    case Kind::kNoPacks:
+      return "no-packs";
+    case Kind::kPacksOfRows:
+      return "packs-of-rows";
+    case Kind::kPackPositions:
+      return "pack-positions";
+    case Kind::kPacksOverRanks:
+      return "packs-over-ranks";
+    case Kind::kTurned:
+    case Kind::kTurnedHere:
+      return "turned";
+    case Kind::kEarlyKeys:
+    case Kind::kLateKeys:
+    case Kind::kEarlyRows:
+    case Kind::kLateRows:
+      return "half";
+    case Kind::kDiagonalLost:
+      return "diagonal";
+    case Kind::kFirstKeyLost:
+      return "first-key";
+    case Kind::kLastKeyLost:
+      return "last-key";
+    case Kind::kTailLost:
+      return "tail";
+    case Kind::kWindowOfTiles:
+      return "window-of-tiles";
+    case Kind::kLayout:
+    case Kind::kKeysOfLayout:
+      return "layout";
+    case Kind::kEqualShards:
+      return "equal-shards";
+    case Kind::kRight:
+    case Kind::kLabel:
+    case Kind::kRowsOf:
+      break;
+  }
+  return "other";
+}
+
 std::string id_of(const Law& law) {
-  static constexpr const char* kDeeds[] = {"missing", "twice",     "mask",    "label",    "rows",
-                                           "holds",   "values-of", "keys-of", "share-of", "share-too", "keys-for-values",
-                                           "other-tensor", "other-too"};
+  static constexpr const char* kDeeds[] = {
+      "missing", "twice",    "mask",      "label",           "rows",         "holds",    "values-of",
+      "keys-of", "share-of", "share-too", "keys-for-values", "other-tensor", "other-too"};
   std::string id = std::string("solved-") + kDeeds[static_cast<std::size_t>(law.deed)];
-  if (law.deed == Deed::kMask) id += "-" + std::to_string(static_cast<int>(law.mask.kind));
+  if (law.deed == Deed::kMask) id += "-" + mask_id(law.mask.kind);
   return id;
 }
 
@@ -208,11 +270,11 @@ std::string question_of(const Law& law) {
 
 Cause cause_of(const Told& told, const Arrangement& place, const std::string& where, bool of_dq) {
   const Subject subject = subject_of(told.where, place);
-  std::string sentence =
-      (where.empty() ? "" : where + ": ") + subject.words +
-      predicate_of(told.law, subject.many, place, of_dq);
+  std::string sentence = (where.empty() ? "" : where + ": ") + subject.words +
+                         predicate_of(told.law, subject.many, place, of_dq);
   if (!told.others.empty())
-    sentence += " (or, which gives the same:" + predicate_of(told.others.front(), subject.many, place, of_dq) + ")";
+    sentence +=
+        " (or, which gives the same:" + predicate_of(told.others.front(), subject.many, place, of_dq) + ")";
   return {id_of(told.law), sentence, question_of(told.law)};
 }
 

@@ -11,19 +11,19 @@
 
 namespace ringcraft::verify {
 
-/// Blocks of keys, and the shards of query rows that meet them, by their rows in the tensors. In a ring block r
-/// and shard r are those of rank r, which meets the blocks r, r-1, r-2, ... in that order; on one device all
-/// rows are one shard, which meets the blocks 0, 1, 2, ...
+/// Blocks of keys, and the shards of query rows that meet them, by their rows in the tensors. In a ring block
+/// r and shard r are those of rank r, which meets the blocks r, r-1, r-2, ... in that order; on one device
+/// all rows are one shard, which meets the blocks 0, 1, 2, ...
 struct Arrangement {
-  std::string words;                          ///< "a contiguous ring of 3 ranks"
-  bool ring = true;                           ///< whether blocks walk around ranks
-  int hops = 0;                               ///< how often a ring exchanges
-  std::vector<std::vector<Index>> blocks;     ///< keys of each block, increasing
-  std::vector<std::vector<Index>> shards;     ///< query rows of each rank, increasing
-  std::vector<int> owner, row_owner;          ///< the block of each key, the shard of each row
-  std::vector<Index> local, row_local;        ///< the place of each key in its block, of each row in its shard
-  std::vector<Index> order;                   ///< all keys, block after block
-  std::vector<Index> offset;                  ///< where each block begins in that order
+  std::string words;                       ///< "a contiguous ring of 3 ranks"
+  bool ring = true;                        ///< whether blocks walk around ranks
+  int hops = 0;                            ///< how often a ring exchanges
+  std::vector<std::vector<Index>> blocks;  ///< keys of each block, increasing
+  std::vector<std::vector<Index>> shards;  ///< query rows of each rank, increasing
+  std::vector<int> owner, row_owner;       ///< the block of each key, the shard of each row
+  std::vector<Index> local, row_local;     ///< the place of each key in its block, of each row in its shard
+  std::vector<Index> order;                ///< all keys, block after block
+  std::vector<Index> offset;               ///< where each block begins in that order
 
   /// Number of blocks.
   int count() const { return static_cast<int>(blocks.size()); }

@@ -202,15 +202,17 @@ bool TwistedRing::can_be(const Twist& twist) const {
   if (!square && (twist.dv_turned == Done::kYes || twist.dk_turned == Done::kYes)) return false;
   if (arrangement_.ring) return true;
   const Twist right;
-  const bool of_masks = twist.mask == MaskTwist::kWindowUnshifted || twist.mask == MaskTwist::kAheadInOwnBlock ||
+  const bool of_masks = twist.mask == MaskTwist::kWindowUnshifted ||
+                        twist.mask == MaskTwist::kAheadInOwnBlock ||
                         twist.mask == MaskTwist::kFutureVisible || twist.mask == MaskTwist::kOwnVisible ||
                         twist.mask == MaskTwist::kLaterSkipped || twist.mask == MaskTwist::kEarlierWhole ||
                         twist.mask == MaskTwist::kPacksInOwnBlock;
   return !of_masks && twist.label == right.label && twist.walk == right.walk && twist.keys == right.keys &&
          twist.positions != PositionTwist::kContiguous && twist.journey == right.journey &&
-         twist.stale == right.stale && twist.dkv_ranks == 0 && twist.dq_ranks == 0 && twist.dout == right.dout &&
-         twist.delta != DeltaTwist::kPlainRows && twist.rows != RowTwist::kLayoutOrder &&
-         twist.rows != RowTwist::kInverseOrder && twist.lse != LseTwist::kOwnBlock;
+         twist.stale == right.stale && twist.dkv_ranks == 0 && twist.dq_ranks == 0 &&
+         twist.dout == right.dout && twist.delta != DeltaTwist::kPlainRows &&
+         twist.rows != RowTwist::kLayoutOrder && twist.rows != RowTwist::kInverseOrder &&
+         twist.lse != LseTwist::kOwnBlock;
 }
 
 }  // namespace ringcraft::verify

@@ -1,0 +1,46 @@
+// Mistake: m is the largest dot product without softmax_scale, which only joins in the exponents, instead of the largest scaled score.
+// Lesson 105: attention tile by tile, in linear memory (see blockwise.hpp). The loop over tiles is in
+// tiles.hpp; what happens inside of one is online softmax for a few rows and keys at a time.
+#include <algorithm>
+#include <cmath>
+
+#include "ringcraft/attention/blockwise.hpp"
+#include "ringcraft/attention/products.hpp"
+#include "ringcraft/attention/tiles.hpp"
+
+namespace ringcraft {
+
+template <class T>
+void blockwise_forward(Matrix<const T> q, Matrix<const T> k, Matrix<const T> v, const KeyRanges& ranges,
+                       T softmax_scale, Partial<T> acc, TileSize tile) {
+  const TileSize size = clipped(tile, q.rows, k.rows);
+  TileMemory<T> memory(size);
+  for_each_tile(ranges, k.rows, size, [&](const TileBounds& t) {
+    const Matrix<T> weights = memory.fit(t);
+    multiply_transposed<T>(q.slice(t.row0, t.rows()), k.slice(t.key0, t.keys()), T(1), weights);
+    for (Index i = 0; i < t.rows(); ++i) {
+      const std::span<T> s = visible_scores(weights, t, ranges, i);
+      if (s.empty()) continue;
+      const auto a = static_cast<std::size_t>(t.row0 + i);
+      const T before = acc.max[a];
+      const T now = std::max(before, *std::max_element(s.begin(), s.end()));
+      const T c = std::exp(softmax_scale * (before - now));
+      T l = c * acc.sum[a];
+      for (T& x : s) {
+        x = std::exp(softmax_scale * (x - now));
+        l += x;
+      }
+      for (T& o : acc.out.row(t.row0 + i)) o *= c;
+      acc.sum[a] = l;
+      acc.max[a] = now;
+    }
+    multiply_add<T>(weights, v.slice(t.key0, t.keys()), T(1), acc.out.slice(t.row0, t.rows()));
+  });
+}
+
+template void blockwise_forward(Matrix<const float>, Matrix<const float>, Matrix<const float>,
+                                const KeyRanges&, float, Partial<float>, TileSize);
+template void blockwise_forward(Matrix<const double>, Matrix<const double>, Matrix<const double>,
+                                const KeyRanges&, double, Partial<double>, TileSize);
+
+}  // namespace ringcraft

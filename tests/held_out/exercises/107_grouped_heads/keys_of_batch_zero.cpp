@@ -1,0 +1,47 @@
+// Mistake: Forward reads k of batch entry 0 for every batch entry; v is read from the right one.
+// Lesson 107: from one head to whole tensors with grouped heads (see grouped.hpp). The functions of one head
+// add to what is there; so a KV head's gradients are summed over its group by calling them again and again.
+#include "ringcraft/attention/grouped.hpp"
+
+#include "ringcraft/core/error.hpp"
+#include "ringcraft/core/matrix.hpp"
+
+namespace ringcraft {
+
+template <class T>
+void grouped_forward(const Buffer& q, const KvBlock& kv, const KeyRanges& ranges, T softmax_scale,
+                     RowState& state, TileSize tile) {
+  const Index group = q.extents().heads / kv.k.extents().heads;
+  for (Index b = 0; b < q.extents().batch; ++b)
+    for (Index h = 0; h < q.extents().heads; ++h) {
+      const Index g = h / group;
+      const Partial<T> acc{head_of<T>(state.out, b, h), head_of<T>(state.max, b, h).data,
+                           head_of<T>(state.sum, b, h).data};
+      blockwise_forward<T>(head_of<T>(q, b, h), head_of<T>(kv.k, 0, g), head_of<T>(kv.v, b, g), ranges,
+                           softmax_scale, acc, tile);
+    }
+}
+
+template <class T>
+void grouped_backward(const Buffer& q, const KvBlock& kv, const Buffer& dout, const Buffer& lse,
+                      const Buffer& delta, const KeyRanges& ranges, T softmax_scale, Buffer& dq, KvBlock& dkv,
+                      TileSize tile) {
+  const Index group = q.extents().heads / kv.k.extents().heads;
+  for (Index b = 0; b < q.extents().batch; ++b)
+    for (Index h = 0; h < q.extents().heads; ++h) {
+      const Index g = h / group;
+      blockwise_backward<T>(head_of<T>(q, b, h), head_of<T>(kv.k, b, g), head_of<T>(kv.v, b, g),
+                            head_of<T>(dout, b, h), head_of<T>(lse, b, h).data, head_of<T>(delta, b, h).data,
+                            ranges, softmax_scale, head_of<T>(dq, b, h), head_of<T>(dkv.k, b, g),
+                            head_of<T>(dkv.v, b, g), tile);
+    }
+}
+
+template void grouped_forward(const Buffer&, const KvBlock&, const KeyRanges&, float, RowState&, TileSize);
+template void grouped_forward(const Buffer&, const KvBlock&, const KeyRanges&, double, RowState&, TileSize);
+template void grouped_backward(const Buffer&, const KvBlock&, const Buffer&, const Buffer&, const Buffer&,
+                               const KeyRanges&, float, Buffer&, KvBlock&, TileSize);
+template void grouped_backward(const Buffer&, const KvBlock&, const Buffer&, const Buffer&, const Buffer&,
+                               const KeyRanges&, double, Buffer&, KvBlock&, TileSize);
+
+}  // namespace ringcraft

@@ -1,0 +1,167 @@
+// Mistake: Lane 0 writes l from its own share of the exponentials, every 32nd key, instead of from the sum over all lanes of the warp.
+#include <cmath>
+
+#include "engine/launch.cuh"
+#include "forward/forward.hpp"
+#include "forward/score_matrix.cuh"
+
+namespace ringcraft::kernels {
+namespace {
+
+constexpr int kTile = 32;  // rows, keys and columns of a tile; the lanes of a warp
+constexpr int kWarps = 8;  // of a thread block
+constexpr int kThreads = kTile * kWarps;
+constexpr int kThreadRows = kTile / kWarps;
+constexpr int kStride = kTile + 1;  // of a row in shared memory: a column then lies in 32 different banks
+constexpr unsigned kAllLanes = 0xffffffffu;
+
+__device__ int lane() { return int(threadIdx.x); }
+__device__ int warp() { return int(threadIdx.y); }
+
+// The tile that begins at (row0, column0) of a matrix of `rows` x `columns` in global memory, with zeros
+// behind its borders: a zero adds nothing to a product.
+__device__ void load_tile(float* smem, const float* gmem, int row0, int column0, int rows, int columns) {
+  const int x = column0 + lane();
+  for (int r = warp(); r < kTile; r += kWarps) {
+    const int y = row0 + r;
+    const bool inside = x < columns && y < rows;
+    smem[r * kStride + lane()] = inside ? gmem[Index{y} * columns + x] : 0.0f;
+  }
+}
+
+// S = softmax_scale q kᵀ. One thread block per tile of S.
+__global__ void __launch_bounds__(kThreads) scores_kernel(const ForwardStep step, ScoreMatrix matrix) {
+  const int key_tiles = (step.keys + kTile - 1) / kTile;
+  const int row0 = kTile * (int(blockIdx.x) / key_tiles), key0 = kTile * (int(blockIdx.x) % key_tiles);
+  const int rows_here = min(kTile, step.rows - row0);
+  if (step.begin_gmem[row0] >= key0 + kTile || step.end_gmem[row0 + rows_here - 1] <= key0) return;
+
+  __shared__ float q_tile[kTile * kStride];
+  __shared__ float k_tile[kTile * kStride];
+  float s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+  for (int d0 = 0; d0 < step.head_dim; d0 += kTile) {
+    load_tile(q_tile, rows_of_this_head(step), row0, d0, step.rows, step.head_dim);
+    load_tile(k_tile, rows_for_this_head(step, step.k_gmem), key0, d0, step.keys, step.head_dim);
+    __syncthreads();
+    for (int d = 0; d < kTile; d++) {
+      const float kd = k_tile[lane() * kStride + d];
+      s0 = fmaf(q_tile[(warp() + 0 * kWarps) * kStride + d], kd, s0);
+      s1 = fmaf(q_tile[(warp() + 1 * kWarps) * kStride + d], kd, s1);
+      s2 = fmaf(q_tile[(warp() + 2 * kWarps) * kStride + d], kd, s2);
+      s3 = fmaf(q_tile[(warp() + 3 * kWarps) * kStride + d], kd, s3);
+    }
+    __syncthreads();
+  }
+  const float all[4] = {s0, s1, s2, s3};
+  const int b = key0 + lane();
+  for (int i = 0; i < 4; i++) {
+    const int a = row0 + warp() + i * kWarps;
+    if (a < step.rows && b >= step.begin_gmem[a] && b < step.end_gmem[a])
+      matrix.score_gmem[(this_head() * step.rows + a) * step.keys + b] = all[i] * step.softmax_scale;
+  }
+}
+
+__device__ float warp_max(float x) {
+  for (int other = kTile / 2; other > 0; other /= 2) x = fmaxf(x, __shfl_xor_sync(kAllLanes, x, other));
+  return x;
+}
+
+__device__ float warp_sum(float x) {
+  for (int other = kTile / 2; other > 0; other /= 2) x += __shfl_xor_sync(kAllLanes, x, other);
+  return x;
+}
+
+// m' = max(m, S), P = exp(S - m'), l' = exp(m - m') l + sum P. One warp per row.
+__global__ void __launch_bounds__(kThreads) softmax_kernel(const ForwardStep step, ScoreMatrix matrix) {
+  const int a = int(blockIdx.x) * kWarps + warp();
+  if (a >= step.rows || step.begin_gmem[a] >= step.end_gmem[a]) return;
+  const Index row = this_head() * step.rows + a;
+  float* const scores = matrix.score_gmem + row * step.keys;
+  const int from = step.begin_gmem[a] + lane(), to = step.end_gmem[a];
+
+  const float m_before = step.max_gmem[row], l_before = step.sum_gmem[row];
+  float m = m_before;
+  for (int b = from; b < to; b += 32) m = fmaxf(m, scores[b]);
+  m = warp_max(m);
+
+  float sum = 0;
+  for (int b = from; b < to; b += 32) {
+    scores[b] = expf(scores[b] - m);
+    sum += scores[b];
+  }
+
+  __syncwarp();
+  if (lane() != 0) return;
+  const float c = expf(m_before - m);
+  matrix.rescale_gmem[row] = c;
+  step.max_gmem[row] = m;
+  step.sum_gmem[row] = c * l_before + sum;
+}
+
+// A tile of P, with weight 0 where a row does not see a key: S was not written there.
+__device__ void load_weights(float* p_smem, const float* p_gmem, const ForwardStep& step, int row0,
+                             int key0) {
+  const int b = key0 + lane();
+#pragma unroll
+  for (int i = 0; i < kThreadRows; ++i) {
+    const int row = warp() + i * kWarps, a = row0 + row;
+    const bool visible = a < step.rows && step.begin_gmem[a] <= b && b < step.end_gmem[a];
+    p_smem[row * kStride + lane()] = visible ? p_gmem[Index{a} * step.keys + b] : 0.0f;
+  }
+}
+
+// O' = exp(m - m') O + P v. One thread block per tile of O.
+__global__ void __launch_bounds__(kThreads) values_kernel(const ForwardStep step, ScoreMatrix matrix) {
+  __shared__ float p_smem[kTile * kStride];
+  __shared__ float v_smem[kTile * kStride];
+  const int tiles_of_columns = (step.head_dim + kTile - 1) / kTile;
+  const int row0 = int(blockIdx.x) / tiles_of_columns * kTile;
+  const int d0 = int(blockIdx.x) % tiles_of_columns * kTile;
+  const int last_row = min(row0 + kTile, step.rows) - 1, last_key = step.end_gmem[last_row];
+
+  const float* const p_gmem = matrix.score_gmem + this_head() * step.rows * step.keys;
+  const float* const v_gmem = rows_for_this_head(step, step.v_gmem);
+  float sum_reg[kThreadRows] = {};
+  for (int key0 = step.begin_gmem[row0] / kTile * kTile; key0 < last_key; key0 += kTile) {
+    __syncthreads();  // all have used the tiles before
+    load_weights(p_smem, p_gmem, step, row0, key0);
+    load_tile(v_smem, v_gmem, key0, d0, step.keys, step.head_dim);
+    __syncthreads();  // all have written theirs
+#pragma unroll 8
+    for (int b = 0; b < kTile; ++b) {
+      const float v = v_smem[b * kStride + lane()];
+#pragma unroll
+      for (int i = 0; i < kThreadRows; ++i)
+        sum_reg[i] = fmaf(p_smem[(warp() + i * kWarps) * kStride + b], v, sum_reg[i]);
+    }
+  }
+  const int d = d0 + lane();
+#pragma unroll
+  for (int i = 0; i < kThreadRows; ++i) {
+    const int a = row0 + warp() + i * kWarps;
+    if (a >= step.rows || d >= step.head_dim || step.begin_gmem[a] >= step.end_gmem[a]) continue;
+    const Index row = this_head() * step.rows + a;
+    float& out = step.out_gmem[row * step.head_dim + d];
+    out = fmaf(matrix.rescale_gmem[row], out, sum_reg[i]);
+  }
+}
+
+void enqueue(const ForwardStep& step, float* workspace_gmem, cudaStream_t stream) {
+  const ScoreMatrix matrix = ScoreMatrix::in(workspace_gmem, step);
+  const auto tiles = [](int extent, int tile) {
+    return (unsigned(extent) + unsigned(tile) - 1) / unsigned(tile);
+  };
+  const auto each = [&](void (*kernel)(const ForwardStep, ScoreMatrix), unsigned tiles_of_head) {
+    const dim3 grid(tiles_of_head, unsigned(step.heads), unsigned(step.batch));
+    launch(kernel, grid, dim3(kTile, kWarps), 0, stream, step, matrix);
+  };
+  each(scores_kernel, tiles(step.rows, kTile) * tiles(step.keys, kTile));
+  each(softmax_kernel, tiles(step.rows, kWarps));
+  each(values_kernel, tiles(step.rows, kTile) * tiles(step.head_dim, kTile));
+}
+
+}  // namespace
+
+const ForwardRung kTiles{2, "tiles", DType::kFloat32, 128, ScoreMatrix::size, enqueue};
+
+}  // namespace ringcraft::kernels

@@ -1,0 +1,139 @@
+"""How often the first cause is true, over mistakes that the diagnosis was not made from.
+
+exercises/ holds whole submissions, claims/ whole rings in NumPy (case.py and right.py are theirs). The first lines of
+each file say what it gets wrong; true_causes.csv says which cause ids are true of it. A file that gets no cause, or
+only hears that its numbers are none, counts as absent, one whose first cause is another as untrue.
+    python3 tests/held_out/measure.py JUDGE_PROBE RINGCRAFT_TOOL [--list | --write | --check]
+--list prints every file with its first cause, --write the table of docs/pages/diagnosis.md, --check fails if that table
+is another. Without NumPy claims are left out, and --check says so and exits with 77.
+"""
+import collections
+import csv
+import importlib.util
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE / "claims"), str(HERE.parents[1] / "docs")]
+import marks
+
+PAGE = HERE.parents[1] / "docs/pages/diagnosis.md"
+CHAPTERS = {"1": "one device", "2": "kernels", "3": "the ring", "4": "masks and balance"}
+
+
+def first_cause(report):
+    """The first cause of the first row that has one: (id, sentence), or None."""
+    for row in report["rows"]:
+        for cause in row.get("causes", []):
+            return cause["id"], cause["sentence"]
+    return None
+
+
+def of_exercise(probe, path):
+    lesson = path.parent.name[:3]
+    ran = subprocess.run([probe, "--json", lesson, path], capture_output=True, text=True, check=False)
+    report = json.loads(ran.stdout)
+    if report["good"]:
+        sys.exit(f"{path} passes: it is no mistake any more")
+    return first_cause(report)
+
+
+def module_of(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def write_claim(module, name, folder):
+    """The files IN and CLAIM of a ring, and verify's flags for them."""
+    import case as lib
+
+    case = module.CASE
+    given = lib.inputs(case, lib.seed_of(name))
+    made = module.run(*(tensor.copy() for tensor in given))
+    names = ["out", "lse"] + (["dq", "dk", "dv"] if case["backward"] else [])
+    files = [folder / "in.safetensors", folder / "claim.safetensors"]
+    lib.save(files[0], dict(zip(("q", "k", "v", "dout"), given)), case["dtype"])
+    lib.save(files[1], {key: made[key] for key in names}, case["dtype"])
+    flags = ["--ranks", str(case["ranks"]), "--layout", case["layout"]]
+    flags += ["--causal"] if case["causal"] else []
+    flags += ["--window", str(case["window"])] if case["window"] is not None else []
+    flags += ["--cu-seqlens", ",".join(map(str, case["cu_seqlens"]))] if case["cu_seqlens"] else []
+    return files, flags
+
+
+def of_claim(tool, path):
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (given, claim), flags = write_claim(module_of(path), path.stem, folder)
+        out = folder / "report.json"
+        call = [tool, "verify", "--input", given, "--claim", claim, "--json", out, *flags]
+        ran = subprocess.run(call, capture_output=True, text=True, check=False)
+        if ran.returncode != (0 if path.stem == "right" else 1):
+            sys.exit(f"{path}: verify ends with {ran.returncode}\n{ran.stdout}{ran.stderr}")
+        return first_cause(json.loads(out.read_text(encoding="utf-8")))
+
+
+def true_causes():
+    with open(HERE / "true_causes.csv", encoding="utf-8", newline="") as lines:
+        return {row["file"]: row["causes"].split() for row in csv.DictReader(lines)}
+
+
+def judged(probe, tool):
+    """(group, file, verdict, cause) of every file."""
+    true = true_causes()
+    found = []
+
+    def add(group, path, cause):
+        name = str(path.relative_to(HERE))
+        verdict = "absent" if cause is None or cause[0] in ("NaN", "ZERO") else "true" if cause[0] in true[name] else "untrue"
+        found.append((group, name, verdict, cause))
+
+    for path in sorted((HERE / "exercises").glob("*/*.c*")):
+        add("`check`, " + CHAPTERS[path.parent.name[0]], path, of_exercise(probe, path))
+    if importlib.util.find_spec("numpy"):
+        of_claim(tool, HERE / "claims/right.py")
+        for path in sorted((HERE / "claims").glob("*/*.py")):
+            add("`verify`, " + path.parent.name, path, of_claim(tool, path))
+    return found
+
+
+def table(found):
+    groups = collections.defaultdict(collections.Counter)
+    for group, _, verdict, _ in found:
+        for each in (group, group.split(",")[0] + ", all"):
+            groups[each][verdict] += 1
+    lines = ["| mistakes | files | first cause true | untrue | none |", "|---|---|---|---|---|"]
+    for group in sorted(groups, key=lambda name: (name.split(",")[0], name.endswith(", all"))):
+        tally = groups[group]
+        files = sum(tally.values())
+        share = [f"{tally[verdict]} ({100 * tally[verdict] / files:.0f} %)" for verdict in ("true", "untrue", "absent")]
+        lines.append(f"| {group} | {files} | " + " | ".join(share) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    probe, tool, *options = sys.argv[1:]
+    found = judged(probe, tool)
+    if "--list" in options:
+        for _, name, verdict, cause in found:
+            print(f"{verdict:7} {name}: {' '.join(cause) if cause else ''}")
+    print(table(found))
+    if "--check" in options and not importlib.util.find_spec("numpy"):
+        of_check = [line for line in table(found).splitlines() if line.startswith("| `check`")]
+        stale = [line for line in of_check if line not in marks.read(PAGE)]
+        print(*stale, "the claims need NumPy (package python3-numpy): skipped", sep="\n")
+        sys.exit(1 if stale else 77)
+    if "--write" in options or "--check" in options:
+        text = marks.renewed(marks.read(PAGE), "held-out", lambda _: table(found))
+        sys.exit(marks.write_or_check({PAGE: text}, __doc__, options[-1:]))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    main()
