@@ -22,7 +22,7 @@ struct Row {
   double right_max() const { return std::max(max_a, max_b); }
 };
 
-Row row_of(const MergeExhibit& x, Index row) {
+Row row_at(const MergeExhibit& x, Index row) {
   const auto i = static_cast<std::size_t>(row), wide = static_cast<std::size_t>(x.cols);
   const auto part = [=](const std::vector<double>& all) { return std::span(all).subspan(i * wide, wide); };
   return {x.acc.max[i],    x.block.max[i],  x.acc.sum[i],      x.block.sum[i],    x.result.max[i],
@@ -138,8 +138,7 @@ std::optional<std::pair<std::vector<double>, std::vector<double>>> weights_of_ou
   return xs.size() == rows.size() && !xs.empty() ? std::optional{std::pair{xs, ys}} : std::nullopt;
 }
 
-constexpr const char* kQuestion =
-    "Against which maximum was each side summed, and against which one is the result?";
+constexpr const char* kQuestion = "Which maximum do both sides follow?";
 
 void add_weight(std::vector<Cause>& causes, const NamedWeight& weight, const char* tensor, bool of_acc) {
   if (weight.right && weight.exact) return;
@@ -149,10 +148,8 @@ void add_weight(std::vector<Cause>& causes, const NamedWeight& weight, const cha
     causes.push_back({"solved-merge-float", "the weights of the merge are right to float's digits only",
                       "In which type is each weight computed?"});
   else
-    causes.push_back({id,
-                      std::string(tensor) + " of " + side + " is multiplied by " + weight.words +
-                          " instead of exp(m_" + (of_acc ? "acc" : "block") + " - m)",
-                      kQuestion});
+    causes.push_back(
+        {id, std::string(tensor) + " of " + side + " has the weight " + weight.words, kQuestion});
 }
 
 // Rows that have keys on both sides.
@@ -212,7 +209,7 @@ std::vector<Cause> causes_of_full(const std::vector<Row>& rows) {
 std::vector<Cause> causes_of_unmoved(const MergeExhibit& x) {
   Index first = -1, count = 0;
   for (Index row = 0; row < x.rows; ++row) {
-    const Row r = row_of(x, row);
+    const Row r = row_at(x, row);
     if (r.max_b == kNothing || r.max != r.max_a || r.sum != r.sum_a || !std::ranges::equal(r.out, r.out_a))
       continue;
     if (first < 0) first = row;
@@ -264,7 +261,7 @@ std::vector<Cause> causes_of_empty(const std::vector<Row>& rows) {
 std::vector<Cause> causes_of(const MergeExhibit& exhibit) {
   std::vector<Row> full, empty;
   for (Index row = 0; row < exhibit.rows; ++row) {
-    const Row r = row_of(exhibit, row);
+    const Row r = row_at(exhibit, row);
     (r.max_a == kNothing || r.max_b == kNothing ? empty : full).push_back(r);
   }
   std::vector<Cause> causes = causes_of_unmoved(exhibit);
