@@ -103,7 +103,7 @@ std::string brief_text(const Report& report, verify::Colour colour, WindowSize w
   const verify::BriefText brief = verify::brief_text_of(report, colour);
   const std::string rest = folded(brief.rest, window.columns);
   std::string text = folded(brief.first, window.columns) + cut_lines(brief.others, window.columns);
-  const std::size_t taken = lines_of(rest) + 3;  // the line above, the line below, keys
+  const std::size_t taken = lines_of(rest) + 5;  // two empty lines and one above, the line below, keys
   const std::size_t room = std::max<std::size_t>(window.lines, taken + 8) - taken;
   const bool fits = lines_of(text) <= room;
   if (!fits) text = first_lines(text, room);

@@ -142,14 +142,23 @@ constexpr const char* kQuestion = "Which maximum do both sides follow?";
 
 void add_weight(std::vector<Cause>& causes, const NamedWeight& weight, const char* tensor, bool of_acc) {
   if (weight.right && weight.exact) return;
-  const std::string side = of_acc ? "acc" : "the block",
-                    id = std::string("solved-merge-") + tensor + (of_acc ? "-acc" : "-block");
-  if (weight.right)
+  const std::string side = of_acc ? "acc" : "the block";
+  const auto id = [of_acc](const char* name) {
+    return std::string("solved-merge-") + name + (of_acc ? "-acc" : "-block");
+  };
+  const auto sentence = [&](const char* name) {
+    return std::string(name) + " of " + side + " weighs " + weight.words;
+  };
+  if (weight.right) {
     causes.push_back({"solved-merge-float", "the weights of the merge are right to float's digits only",
                       "In which type is each weight computed?"});
+    return;
+  }
+  const auto of_out = std::ranges::find(causes, sentence("O"), &Cause::sentence);
+  if (of_out == causes.end())
+    causes.push_back({id(tensor), sentence(tensor), kQuestion});
   else
-    causes.push_back(
-        {id, std::string(tensor) + " of " + side + " has the weight " + weight.words, kQuestion});
+    of_out->sentence = side + " weighs " + weight.words;  // all of it
 }
 
 // Rows that have keys on both sides.
