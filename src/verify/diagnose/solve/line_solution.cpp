@@ -38,7 +38,7 @@ class Solver {
     const bool enough = static_cast<double>(s_.columns.size()) < 0.7 * static_cast<double>(s_.wanted.size());
     const auto [free, floor] = enough ? least_squares(s_.columns, s_.wanted) : std::pair<Numbers, double>{};
     s_.floor = floor;
-    if (floor > threshold_) return;
+    if (!(floor <= threshold_)) return;  // NaN explains nothing
     s_.possible = true;
     if (enough) keep(nearest(free));
     keep(descended(choice));
@@ -100,8 +100,8 @@ class Solver {
       }
       const double best = *std::ranges::min_element(distance);
       const double enough = std::max(best * 1.01, threshold_ * 0.3);
-      choice.push_back(static_cast<std::size_t>(
-          std::ranges::find_if(distance, [=](double d) { return d <= enough; }) - distance.begin()));
+      const auto near = std::ranges::find_if(distance, [=](double d) { return d <= enough; });
+      choice.push_back(near == distance.end() ? 0 : static_cast<std::size_t>(near - distance.begin()));
     }
     return choice;
   }

@@ -118,7 +118,7 @@ std::optional<Cause> cause_of_lse(const Evidence& e, const std::vector<SeenRow>&
   }
   if (wanted.size() < 5) return {};
   const auto [x, left] = least_squares(columns, wanted);
-  if (left > 2 * yardsticks_of(e).threshold) return {};
+  if (!(left <= 2 * yardsticks_of(e).threshold)) return {};
   const auto times = [](double factor, const char* what) {
     if (std::fabs(factor) < 1e-4) return std::string();
     if (std::fabs(factor - 1) < 1e-4) return std::string(what);

@@ -99,7 +99,7 @@ bool solve_row(const Evidence& e, Index b, Index h, Index row, bool of_dq, Found
   const auto [weights, left] = least_squares(columns, wanted);
   double larger = 1;
   for (const double w : weights) larger = std::max(larger, std::fabs(w));
-  if (left > 3 * yardsticks_of(e).threshold * larger) return false;
+  if (!(left <= 3 * yardsticks_of(e).threshold * larger)) return false;
   ++found.rows;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     double moved = 0;
