@@ -204,8 +204,8 @@ struct AttendedHead {
   }
 
   AttendedHead& attend(Trial& trial) {
-    out.assign(static_cast<std::size_t>(rows * cols), std::nan(""));
-    lse.assign(static_cast<std::size_t>(rows), std::nan(""));
+    out.assign(static_cast<std::size_t>(rows * cols), verify::unwritten());
+    lse.assign(static_cast<std::size_t>(rows), verify::unwritten());
     changed =
         trial
             .call<DenseForward>(Matrix<const double>{q, rows, cols}, Matrix<const double>{k, keys, cols},

@@ -21,14 +21,13 @@ struct Softmax {
 };
 
 Softmax softmax(Trial& trial, const std::vector<double>& scores) {
-  std::vector<double> weights(scores.size(), std::nan(""));
+  std::vector<double> weights(scores.size(), verify::unwritten());
   const auto changed =
       trial.call<SafeSoftmax>(std::span<const double>(scores), std::span<double>(weights)).changed;
   return {std::move(weights), changed != 0};
 }
 
-void require_row(Trial& trial, const ScoreRow& row) {
-  const std::vector<double> got = softmax(trial, row.scores).weights;
+void require_weights(const ScoreRow& row, const std::vector<double>& got) {
   const ExactSoftmax want = exact_softmax(row.scores);
   require_each("weights", static_cast<Index>(got.size()), [&](Index i) {
     const auto j = static_cast<std::size_t>(i);
@@ -41,8 +40,13 @@ void require_row(Trial& trial, const ScoreRow& row) {
   });
 }
 
+// All rows are weighed before the first wrong one is told.
 void require_rows(Trial& trial, const std::vector<ScoreRow>& rows) {
-  for (const ScoreRow& row : rows) require_row(trial, row);
+  verify::ScanExhibit softmaxes;
+  for (const ScoreRow& row : rows)
+    softmaxes.rows.push_back({.scores = row.scores, .weights = softmax(trial, row.scores).weights});
+  trial.show(exhibit_of(softmaxes));
+  for (std::size_t i = 0; i < rows.size(); ++i) require_weights(rows[i], softmaxes.rows[i].weights);
 }
 
 // ---- the checks
@@ -53,8 +57,9 @@ const Check kOneScore{
     .weight = 0,
     .hint = "With its own maximum subtracted a single score becomes 0.",
     .run{[](Trial& trial) {
-      for (const double score : {0.0, 3.5, -2.0, 40.0, -40.0})
-        require_row(trial, {"a single score", {score}});
+      std::vector<ScoreRow> rows;
+      for (const double score : {0.0, 3.5, -2.0, 40.0, -40.0}) rows.push_back({"a single score", {score}});
+      require_rows(trial, rows);
     }},
 };
 
@@ -64,10 +69,15 @@ const Check kSumsToOne{
     .weight = 0,
     .hint = "Exponentials become weights by one more step: by what are they divided?",
     .run{[](Trial& trial) {
-      for (const ScoreRow& row : ordinary_rows(trial.seed())) {
+      verify::ScanExhibit softmaxes;
+      const std::vector<ScoreRow> rows = ordinary_rows(trial.seed());
+      for (const ScoreRow& row : rows)
+        softmaxes.rows.push_back({.scores = row.scores, .weights = softmax(trial, row.scores).weights});
+      trial.show(exhibit_of(softmaxes));
+      for (std::size_t i = 0; i < rows.size(); ++i) {
         long double sum = 0;
-        for (const double weight : softmax(trial, row.scores).weights) sum += weight;
-        require_close(row.name + ": the sum of the weights", static_cast<double>(sum), 1, 10);
+        for (const double weight : softmaxes.rows[i].weights) sum += weight;
+        require_close(rows[i].name + ": the sum of the weights", static_cast<double>(sum), 1, 10);
       }
     }},
 };
@@ -123,11 +133,18 @@ const Check kNothingSeen{
     .needs = {"ordinary"},
     .hint = "What is -inf - (-inf), and what is 0 / 0? Both can be met here.",
     .run{[](Trial& trial) {
-      for (const std::size_t length : {0, 1, 2, 7})
-        for (const double weight : softmax(trial, std::vector<double>(length, kNothing)).weights)
+      verify::ScanExhibit softmaxes;
+      for (const std::size_t length : {0, 1, 2, 7}) {
+        const std::vector<double> scores(length, kNothing);
+        softmaxes.rows.push_back({.scores = scores, .weights = softmax(trial, scores).weights});
+      }
+      trial.show(exhibit_of(softmaxes));
+      for (const verify::ScoreScan& row : softmaxes.rows)
+        for (const double weight : row.weights)
           if (weight != 0)
             throw Wrong(sign::kValues, "weight-of-nothing", "{} of -inf: a weight is {}, and must be 0",
-                        Shown{static_cast<double>(length), counted(length, "score")}, digits_of(weight));
+                        Shown{static_cast<double>(row.scores.size()), counted(row.scores.size(), "score")},
+                        digits_of(weight));
     }},
 };
 
@@ -141,12 +158,14 @@ const Check kShifted{
         "A factor above and below the line cancels: is it the same factor for the sum and for each weight?",
     .run{[](Trial& trial) {
       Random random(trial.seed());
+      std::vector<ScoreRow> rows;
       for (const double shift : {1024.0, -1024.0, 65536.0}) {
-        ScoreRow row{"multiples of 1/8, all moved by " + text_of(shift), {}};
+        ScoreRow& row = rows.emplace_back();
+        row = {"multiples of 1/8, all moved by " + text_of(shift), {}};
         for (int j = 0; j < 9; ++j)
           row.scores.push_back(static_cast<double>(random.integer(-24, 24)) / 8 + shift);
-        require_row(trial, row);
       }
+      require_rows(trial, rows);
     }},
 };
 
@@ -157,7 +176,9 @@ const Check kAnyOrder{
     .hint = "Does any weight depend on where in the row its score stands?",
     .run{[](Trial& trial) {
       Random random(trial.seed());
-      for (const ScoreRow& row : gap_rows(trial.seed())) require_row(trial, shuffled(row, random));
+      std::vector<ScoreRow> rows;
+      for (const ScoreRow& row : gap_rows(trial.seed())) rows.push_back(shuffled(row, random));
+      require_rows(trial, rows);
     }},
 };
 
@@ -169,11 +190,12 @@ const Check kAnyLength{
     .hint = "The sum over many scores must be as exact as the scores: in which type do you add?",
     .run{[](Trial& trial) {
       Random random(trial.seed());
+      std::vector<ScoreRow> rows;
       for (const std::size_t length : {2u, 3u, 5u, 31u, 32u, 33u, 100u, 1000u, 20001u}) {
-        ScoreRow row{counted(length, "score"), {}};
-        for (std::size_t j = 0; j < length; ++j) row.scores.push_back(random.normal());
-        require_row(trial, row);
+        rows.push_back({counted(length, "score"), {}});
+        for (std::size_t j = 0; j < length; ++j) rows.back().scores.push_back(random.normal());
       }
+      require_rows(trial, rows);
     }},
 };
 

@@ -50,8 +50,16 @@ void require_state(const std::string& label, State got, Scores scores) {
                 digits_of(got.max), digits_of(static_cast<double>(want.max)));
 }
 
+// All rows are scanned before the first wrong one is told.
 void require_rows(Trial& trial, const std::vector<ScoreRow>& rows) {
-  for (const ScoreRow& row : rows) require_state(row.name, scan(trial, row.scores), row.scores);
+  verify::ScanExhibit scans;
+  for (const ScoreRow& row : rows) {
+    const State state = scan(trial, row.scores);
+    scans.rows.push_back({.scores = row.scores, .state = std::pair{state.max, state.sum}});
+  }
+  trial.show(exhibit_of(scans));
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    require_state(rows[i].name, {scans.rows[i].state->first, scans.rows[i].state->second}, rows[i].scores);
 }
 
 std::vector<ScoreRow> all_rows(std::uint64_t seed) {
@@ -69,15 +77,14 @@ const Check kOneScore{
     .weight = 1,
     .hint = "Before the first score m is -inf and l is 0: which rule makes them s and 1?",
     .run{[](Trial& trial) {
-      for (const double score : {0.0, 2.5, -3.0, 40.0, -40.0}) {
-        const std::vector<double> scores{score};
-        require_state("a single score of " + text_of(score), scan(trial, scores), scores);
-      }
+      std::vector<ScoreRow> rows;
+      const auto add = [&](double score) {
+        rows.push_back({"a single score of " + text_of(score), {score}});
+      };
+      for (const double score : {0.0, 2.5, -3.0, 40.0, -40.0}) add(score);
       Random random(trial.seed());
-      for (int times = 0; times < 3; ++times) {
-        const std::vector<double> scores{3 * random.normal()};
-        require_state("a single score of " + text_of(scores[0]), scan(trial, scores), scores);
-      }
+      for (int times = 0; times < 3; ++times) add(3 * random.normal());
+      require_rows(trial, rows);
     }},
 };
 
@@ -242,8 +249,10 @@ const Check kAnyOrder{
     .hint = "Is the sum rescaled at every score that raises the maximum, or only sometimes?",
     .run{[](Trial& trial) {
       Random random(trial.seed());
+      std::vector<ScoreRow> rows;
       for (const ScoreRow& row : all_rows(trial.seed()))
-        for (int times = 0; times < 2; ++times) require_rows(trial, {shuffled(row, random)});
+        for (int times = 0; times < 2; ++times) rows.push_back(shuffled(row, random));
+      require_rows(trial, rows);
     }},
 };
 
@@ -255,11 +264,12 @@ const Check kAnyLength{
     .hint = "The sum over many scores must be as exact as the scores: in which type do you add?",
     .run{[](Trial& trial) {
       Random random(trial.seed());
+      std::vector<ScoreRow> rows;
       for (const std::size_t length : {2u, 31u, 32u, 33u, 100u, 1000u, 20001u}) {
-        ScoreRow row{counted(length, "score"), {}};
-        for (std::size_t j = 0; j < length; ++j) row.scores.push_back(random.normal());
-        require_rows(trial, {row});
+        rows.push_back({counted(length, "score"), {}});
+        for (std::size_t j = 0; j < length; ++j) rows.back().scores.push_back(random.normal());
       }
+      require_rows(trial, rows);
     }},
 };
 

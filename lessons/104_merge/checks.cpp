@@ -113,16 +113,18 @@ std::uint32_t merge_into(Trial& trial, Part& acc, Part block) {
   return trial.call<Merge>(acc.view(), Partial<const double>(block.view())).changed;
 }
 
+// What a merge got and made, for a diagnosis.
+verify::MergeExhibit exhibit_of_merge(const Part& acc, const Part& block, const Part& result) {
+  const auto numbers = [](const Part& part) { return verify::PartialNumbers{part.out, part.max, part.sum}; };
+  return {acc.rows, acc.cols, numbers(acc), numbers(block), numbers(result)};
+}
+
 // Merges block into acc, which must then be attention over all keys.
 void require_merge(Trial& trial, const std::string& label, Part acc, const Part& block, const Keys& keys) {
-  const auto numbers = [](const Part& part) { return verify::PartialNumbers{part.out, part.max, part.sum}; };
-  const verify::PartialNumbers before = numbers(acc);
+  const Part before = acc;
   merge_into(trial, acc, block);
-  exhibiting(
-      [&] {
-        return verify::MergeExhibit{acc.rows, acc.cols, before, numbers(block), numbers(acc)};
-      },
-      [&] { require_attention(label, acc, keys); });
+  exhibiting([&] { return exhibit_of_merge(before, block, acc); },
+             [&] { require_attention(label, acc, keys); });
 }
 
 // Cuts the keys at these places, merges the parts from left to right, starting with the first.
@@ -158,8 +160,12 @@ const Check kNothingWithNothing{
     .hint = "What is exp(-inf - (-inf)), and which maximum could you subtract when neither side has one?",
     .run{[](Trial& trial) {
       Part acc(3, 4);
+      const Part before = acc;
       merge_into(trial, acc, Part(3, 4));
-      for (Index i = 0; i < 3; ++i) require_nothing("nothing merged with nothing", acc, i);
+      exhibiting([&] { return exhibit_of_merge(before, Part(3, 4), acc); },
+                 [&] {
+                   for (Index i = 0; i < 3; ++i) require_nothing("nothing merged with nothing", acc, i);
+                 });
     }},
 };
 

@@ -79,18 +79,38 @@ State attended(Trial& trial, const HeadCase& head, TileSize tile) {
   return state;
 }
 
+// The scores that row i sees.
+std::vector<double> scores_of(const HeadCase& head, Index i) {
+  std::vector<double> scores;
+  const auto row = static_cast<std::size_t>(i);
+  for (Index n = head.ranges.begin[row]; n < head.ranges.end[row]; ++n) {
+    double product = 0;
+    for (Index c = 0; c < head.head_dim(); ++c) product += head.q()(i, c) * head.k()(n, c);
+    scores.push_back(head.problem.softmax_scale * product);
+  }
+  return scores;
+}
+
+// m and l of every row, for a diagnosis.
+verify::ScanExhibit exhibit_of_state(const HeadCase& head, const std::vector<double>& max,
+                                     const std::vector<double>& sum) {
+  verify::ScanExhibit scans;
+  for (Index i = 0; i < head.rows(); ++i)
+    scans.rows.push_back(
+        {.scores = scores_of(head, i),
+         .state = std::pair{max[static_cast<std::size_t>(i)], sum[static_cast<std::size_t>(i)]}});
+  return scans;
+}
+
 // Throws Wrong unless m of every row is the largest score that it sees.
 void require_maxima(const std::string& label, const HeadCase& head, const std::vector<double>& max) {
   for (Index i = 0; i < head.rows(); ++i) {
     const auto row = static_cast<std::size_t>(i);
     double largest = -std::numeric_limits<double>::infinity(), scale = 1;
+    for (const double score : scores_of(head, i)) largest = std::max(largest, score);
     for (Index n = head.ranges.begin[row]; n < head.ranges.end[row]; ++n) {
-      double score = 0, absolute = 0;
-      for (Index c = 0; c < head.head_dim(); ++c) {
-        score += head.q()(i, c) * head.k()(n, c);
-        absolute += std::fabs(head.q()(i, c) * head.k()(n, c));
-      }
-      largest = std::max(largest, head.problem.softmax_scale * score);
+      double absolute = 0;
+      for (Index c = 0; c < head.head_dim(); ++c) absolute += std::fabs(head.q()(i, c) * head.k()(n, c));
       scale = std::max(scale, std::fabs(head.problem.softmax_scale) * absolute);
     }
     if (max[row] == largest || std::fabs(max[row] - largest) <= 1e-12 * scale) continue;
@@ -102,10 +122,10 @@ void require_maxima(const std::string& label, const HeadCase& head, const std::v
 void require_attention(Trial& trial, const HeadCase& head, TileSize tile) {
   const std::string label = head.name + ", " + named(tile);
   State state = attended(trial, head, tile);
-  const auto m = state.max.values<double>();
-  const std::vector<double> max(m.begin(), m.end());
-  require_head(label, head, ended(std::move(state)), {}, tile.keys);
-  require_maxima(label, head, max);
+  const auto m = state.max.values<double>(), l = state.sum.values<double>();
+  const std::vector<double> max(m.begin(), m.end()), sum(l.begin(), l.end());
+  require_head(label, head, ended(std::move(state)), {}, in_tiles(head, tile));
+  exhibiting([&] { return exhibit_of_state(head, max, sum); }, [&] { require_maxima(label, head, max); });
 }
 
 // ---- the checks
@@ -118,7 +138,7 @@ const Check kOneTile{
         "With one tile nothing is carried: scores, maximum of the row, weights, their sum into l, weights "
         "times v into O. You do not divide; finish does.",
     .run{[](Trial& trial) {
-      for (const HeadShape& shape : {HeadShape{6, 9, 4}, HeadShape{5, 3, 7}})
+      for (const HeadShape& shape : {HeadShape{6, 9, 5}, HeadShape{5, 3, 7}})
         require_attention(trial, forward_head(trial, shape, full_mask()), {16, 16});
     }},
 };
@@ -226,7 +246,7 @@ const Check kBlindRows{
                         "{}: row {} sees no key, and its l is {} instead of 0", head.name, i,
                         state.view().sum[a]);
         }
-        require_head(head.name, head, ended(std::move(state)));
+        require_head(head.name, head, ended(std::move(state)), {}, in_tiles(head, {4, 3}));
       }
       // A state that has seen eight keys, and then eight that lie far outside of a window.
       const HeadCase before = forward_head(trial, {12, 8, 3, 4, 0}, full_mask());
@@ -265,7 +285,8 @@ const Check kAddsToTheState{
       const auto in_order = [&](const std::string& label, const std::vector<std::pair<Index, Index>>& parts) {
         State state(head.rows(), head.head_dim());
         for (const auto& [first, last] : parts) add_keys(trial, head, state, first, last, {3, 4});
-        require_head(head.name + ", " + label, head, ended(std::move(state)));
+        require_head(head.name + ", " + label, head, ended(std::move(state)), {},
+                     in_tiles(head, {3, 4}, parts));
       };
       in_order("keys 0 to 6, then 7 to 13", {{0, 7}, {7, 14}});
       in_order("keys 7 to 13, then 0 to 6", {{7, 14}, {0, 7}});

@@ -68,7 +68,8 @@ const std::vector<std::string_view> kGradients{"dq", "dk", "dv"};
 
 void require_gradients(Trial& trial, const HeadCase& head, TileSize tile,
                        const std::vector<std::string_view>& only = kGradients) {
-  require_head(head.name + ", " + named(tile), head, gradients(trial, head, tile), only, tile.keys);
+  require_head(head.name + ", " + named(tile), head, gradients(trial, head, tile), only,
+               in_tiles(head, tile));
 }
 
 // ---- the checks

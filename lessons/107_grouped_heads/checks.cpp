@@ -198,7 +198,8 @@ const Check kAddsToTheState{
       RowState state = identity(head);
       add_keys(trial, head, state, 4, 7);
       add_keys(trial, head, state, 0, 4);
-      require_head(head.name + ", keys 4 to 6, then 0 to 3", head, ended(std::move(state)), {"out", "lse"});
+      require_head(head.name + ", keys 4 to 6, then 0 to 3", head, ended(std::move(state)), {"out", "lse"},
+                   in_tiles(head, {head.rows(), head.keys()}, {{4, 7}, {0, 4}}));
     }},
 };
 

@@ -47,7 +47,10 @@ void require_merge(const MergeKernelCall& kernel, Random& random, const Size& si
     label += ", maxima near " + std::to_string(std::lround(levels.acc)) + " and " +
              std::to_string(std::lround(levels.block));
   merge_rows(kernel, label, acc, block, how);
-  require_merged(kernel.form, label, acc, {before, block});
+  exhibiting([&] { return exhibit_of_merge(before, block, acc); },
+             [&] {
+               require_merged(kernel.form, label, acc, {before, block});
+             });
 }
 
 void require_sizes(const MergeKernelCall& kernel, Random& random, const std::vector<Size>& sizes,
@@ -88,10 +91,13 @@ void require_unseen(const MergeKernelCall& kernel, Random& random, Unseen unseen
       const PartialRows before = acc;
       const std::string label = name_of(size) + (every == 1 ? "" : ", every third row");
       merge_rows(kernel, label, acc, block);
-      for (Index row = 0; row < size.rows; row += every)
-        require_same_row(label, kSeenWords[static_cast<int>(unseen)], acc,
-                         unseen == Unseen::kState ? block : before, row);
-      require_merged(kernel.form, label, acc, {before, block});
+      exhibiting([&] { return exhibit_of_merge(before, block, acc); },
+                 [&] {
+                   for (Index row = 0; row < size.rows; row += every)
+                     require_same_row(label, kSeenWords[static_cast<int>(unseen)], acc,
+                                      unseen == Unseen::kState ? block : before, row);
+                   require_merged(kernel.form, label, acc, {before, block});
+                 });
     }
 }
 

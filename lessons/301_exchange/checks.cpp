@@ -320,12 +320,62 @@ const Check kOneAtATime{
     }},
 };
 
+// ---- for a diagnosis
+
+verify::ExchangeExhibit::Side side_of(const Side& side, const RankLog& log) {
+  verify::ExchangeExhibit::Side seen{side.send_rank, side.recv_rank, static_cast<Index>(side.out.size()),
+                                     static_cast<Index>(side.in.size())};
+  for (const Started& message : log.started)
+    seen.messages.push_back({message.op == Op::kSend, message.peer, message.bytes, message.alone});
+  seen.ended = log.answered;
+  return seen;
+}
+
+// One exchange, and what each rank has done in it; nothing if the function is not asked any more.
+void ask_exchange(Trial& trial, verify::ExchangeExhibit& exchanges, int n, Direction direction,
+                  const std::function<std::size_t(int)>& length) {
+  Ring ring = make_ring(trial, n, direction, length);
+  std::vector<Bytes> requests;
+  for (Side& side : ring) requests.push_back(ExchangeOddEven::request(side.message()));
+  const CallRecord record = trial.ask_ranks<ExchangeOddEven>(requests);
+  if (record.logs.empty()) return;
+  auto& round = exchanges.rounds.emplace_back();
+  for (std::size_t rank = 0; rank < ring.size(); ++rank) {
+    Side& side = ring[rank];
+    auto& seen = round.emplace_back(side_of(side, record.logs[rank]));
+    if (record.replies.empty()) continue;
+    seen.changed = Trial::read([&] {
+                     return ExchangeOddEven::answer(record.replies[rank], side.message());
+                   }).changed != 0;
+    seen.unwritten = std::ranges::all_of(side.in, [](std::byte b) { return b == kUntouched; });
+    seen.arrived = side.in == ring[static_cast<std::size_t>(side.recv_rank)].out;
+    for (int other = 0; other < n && seen.whose < 0; ++other)
+      if (side.in == ring[static_cast<std::size_t>(other)].out) seen.whose = other;
+  }
+}
+
+verify::Exhibit interview(Trial& trial) {
+  verify::ExchangeExhibit exchanges;
+  for (const int n : {1, 2, 3, 4, 5})
+    for (const Direction direction : {kToNext, kToPrevious})
+      ask_exchange(trial, exchanges, n, direction, nine);
+  for (const Direction direction : {kToNext, kToPrevious})
+    ask_exchange(trial, exchanges, 4, direction,
+                 [](int rank) { return static_cast<std::size_t>(1 + rank * 5 % 7); });
+  for (const int empty : {0, 1, 3})
+    ask_exchange(trial, exchanges, 4, kToNext, [=](int rank) { return rank == empty ? std::size_t{0} : 5; });
+  return exhibit_of(std::move(exchanges));
+}
+
 }  // namespace
 
 template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
-  return {kNoDeadlock,  kReceived,   kOtherDirection,  kOneRank,        kUnevenLengths, kEmptyMessages,
-          kAnyDelivery, kExactBytes, kOnlyInIsWritten, kAllTheWayRound, kPhases,        kOneAtATime};
+  std::vector<Check> checks{kNoDeadlock,      kReceived,       kOtherDirection, kOneRank,
+                            kUnevenLengths,   kEmptyMessages,  kAnyDelivery,    kExactBytes,
+                            kOnlyInIsWritten, kAllTheWayRound, kPhases,         kOneAtATime};
+  for (Check& check : checks) check.interview = interview;
+  return checks;
 }
 
 }  // namespace ringcraft::judge

@@ -14,7 +14,6 @@ namespace ringcraft::judge {
 namespace {
 
 constexpr double kHidden = -std::numeric_limits<double>::infinity();
-constexpr double kUnwritten = std::numeric_limits<double>::quiet_NaN();
 constexpr long double kTolerance = 1e-12L;  // of an element's scale
 
 using State = SoftmaxState<double>;
@@ -61,7 +60,8 @@ Run run(Trial& trial, const std::string& label, const Dealt& dealt, DeliveryOpti
   run.weights.reserve(dealt.size());
   const auto scores = [](const Shard& s) { return Matrix<const double>{s.scores, s.rows, s.cols}; };
   for (const Shard& shard : dealt) {
-    views.push_back({run.weights.emplace_back(shard.scores.size(), kUnwritten), shard.rows, shard.cols});
+    views.push_back(
+        {run.weights.emplace_back(shard.scores.size(), verify::unwritten()), shard.rows, shard.cols});
     requests.push_back(DistributedSoftmax::request(scores(shard), views.back()));
   }
   with_label(label, [&] {
@@ -105,35 +105,54 @@ struct WholeRow {
   }
 };
 
-void require_weights(const std::string& label, const Dealt& dealt, const Run& run) {
-  for (Index i = 0; i < dealt[0].rows; ++i) {
-    const WholeRow row(dealt, i);
-    for (std::size_t r = 0; r < dealt.size(); ++r)
-      for (Index j = 0; j < dealt[r].cols; ++j)
-        require_close(label + place(r) + ", row " + std::to_string(i) + ", column " + std::to_string(j) +
-                          ": the weight",
-                      run.weights[r][static_cast<std::size_t>(i * dealt[r].cols + j)],
-                      row.weight(dealt[r].score(i, j)), row.scale(dealt[r].score(i, j)));
+// What the ranks got and made, for a diagnosis.
+verify::SharedScanExhibit exhibit_of(const Dealt& dealt, const Run& run) {
+  verify::SharedScanExhibit shared;
+  for (std::size_t r = 0; r < dealt.size(); ++r) {
+    shared.ranks.push_back({dealt[r].rows, dealt[r].cols, dealt[r].scores, run.weights[r], {}, {}});
+    for (const State& state : run.answers[r].result) {
+      shared.ranks.back().max.push_back(state.max);
+      shared.ranks.back().sum.push_back(state.sum);
+    }
   }
+  return shared;
+}
+
+void require_weights(const std::string& label, const Dealt& dealt, const Run& run) {
+  exhibiting([&] { return exhibit_of(dealt, run); },
+             [&] {
+               for (Index i = 0; i < dealt[0].rows; ++i) {
+                 const WholeRow row(dealt, i);
+                 for (std::size_t r = 0; r < dealt.size(); ++r)
+                   for (Index j = 0; j < dealt[r].cols; ++j)
+                     require_close(label + place(r) + ", row " + std::to_string(i) + ", column " +
+                                       std::to_string(j) + ": the weight",
+                                   run.weights[r][static_cast<std::size_t>(i * dealt[r].cols + j)],
+                                   row.weight(dealt[r].score(i, j)), row.scale(dealt[r].score(i, j)));
+               }
+             });
 }
 
 void require_states(const std::string& label, const Dealt& dealt, const Run& run) {
-  for (Index i = 0; i < dealt[0].rows; ++i) {
-    const WholeRow row(dealt, i);
-    for (std::size_t r = 0; r < dealt.size(); ++r) {
-      const State& state = run.answers[r].result[static_cast<std::size_t>(i)];
-      const std::string where = label + place(r) + ", row " + std::to_string(i) + ": ";
-      if (row.max == kHidden) {
-        if (state.max != kHidden || state.sum != 0)
-          throw Wrong(sign::kValues, "state-of-nothing",
-                      "{}nobody has a score, and the state is ({}, {}) instead of (-inf, 0)", where,
-                      digits_of(state.max), digits_of(state.sum));
-        continue;
-      }
-      require_close(where + "m + log l", state.max + std::log(state.sum), row.max + std::log(row.sum),
-                    1 + row.condition);
-    }
-  }
+  exhibiting([&] { return exhibit_of(dealt, run); },
+             [&] {
+               for (Index i = 0; i < dealt[0].rows; ++i) {
+                 const WholeRow row(dealt, i);
+                 for (std::size_t r = 0; r < dealt.size(); ++r) {
+                   const State& state = run.answers[r].result[static_cast<std::size_t>(i)];
+                   const std::string where = label + place(r) + ", row " + std::to_string(i) + ": ";
+                   if (row.max == kHidden) {
+                     if (state.max != kHidden || state.sum != 0)
+                       throw Wrong(sign::kValues, "state-of-nothing",
+                                   "{}nobody has a score, and the state is ({}, {}) instead of (-inf, 0)",
+                                   where, digits_of(state.max), digits_of(state.sum));
+                     continue;
+                   }
+                   require_close(where + "m + log l", state.max + std::log(state.sum),
+                                 row.max + std::log(row.sum), 1 + row.condition);
+                 }
+               }
+             });
 }
 
 Run require_right(Trial& trial, const Dealt& dealt, DeliveryOptions delivery = {},
@@ -310,14 +329,18 @@ const Check kSameBits{
         const Dealt dealt = deal(random, 40, columns, 3);
         const std::string label = described(dealt);
         const Run result = run(trial, label, dealt);
-        for (std::size_t r = 1; r < dealt.size(); ++r)
-          for (std::size_t i = 0; i < 40; ++i) {
-            const State &a = result.answers[0].result[i], &b = result.answers[r].result[i];
-            if (std::memcmp(&a, &b, sizeof a) != 0)
-              throw Wrong(sign::kValues, "states-differ",
-                          "{}row {} has another state on rank 0 than on {}: their sums differ by {}", label,
-                          i, place(r), digits_of(std::fabs(a.sum - b.sum)));
-          }
+        exhibiting([&] { return exhibit_of(dealt, result); },
+                   [&] {
+                     for (std::size_t r = 1; r < dealt.size(); ++r)
+                       for (std::size_t i = 0; i < 40; ++i) {
+                         const State &a = result.answers[0].result[i], &b = result.answers[r].result[i];
+                         if (std::memcmp(&a, &b, sizeof a) != 0)
+                           throw Wrong(
+                               sign::kValues, "states-differ",
+                               "{}row {} has another state on rank 0 than on {}: their sums differ by {}",
+                               label, i, place(r), digits_of(std::fabs(a.sum - b.sum)));
+                       }
+                   });
       }
     }},
 };

@@ -235,7 +235,11 @@ void require_bytes(Trial& trial, const Case& c) {
   };
   trial.note({"bytes sent by rank 0, " + c.name, sent(run.record.bytes), sent(theory), "B"});
   if (!other || !other_bytes(run.record, ring_bytes(c.problem, exchanges, -1))) return;
-  throw other->labelled(c.name + ": ")
+  verify::TravelExhibit travels{c.problem.world_size, exchanges, run.record.bytes, theory};
+  for (int rank = 0; rank < c.problem.world_size; ++rank)
+    travels.block.push_back(block_bytes(c.problem, rank));
+  throw other->exhibiting(exhibit_of(travels))
+      .labelled(c.name + ": ")
       .followed_by(" (exchanges of one KV block of float64: " + std::to_string(exchanges) + ")");
 }
 
@@ -264,6 +268,17 @@ const Check kWindowExchanges{
     }},
 };
 
+// Whose block this is: -1 for none, -2 for nobody's.
+int owner_of(const KvBlock& block, const verify::Inputs& inputs, const Problem& problem) {
+  if (block.k.empty() && block.v.empty()) return -1;
+  const auto same = [](const Buffer& a, const Buffer& b) { return std::ranges::equal(a.bytes(), b.bytes()); };
+  for (int rank = 0; rank < problem.world_size; ++rank)
+    if (same(block.k, scatter(inputs.k, problem.sharding(), rank)) &&
+        same(block.v, scatter(inputs.v, problem.sharding(), rank)))
+      return rank;
+  return -2;
+}
+
 const Check kLastBlock{
     .claim = "The block held last is handed out for the backward pass.",
     .id = "last-block",
@@ -273,28 +288,29 @@ const Check kLastBlock{
         "After the last exchange a rank holds the block of rank (r - hops) mod N; with none, it hands out an "
         "empty one.",
     .run{[](Trial& trial) {
-      const auto same = [](const Buffer& a, const Buffer& b) {
-        return std::ranges::equal(a.bytes(), b.bytes());
-      };
       for (const Mask& mask : {full_mask(), window_mask(6), window_mask(0)}) {
         const Case c = make(trial, 4, mask, with_seqlen(20));
         const RingRun run = run_ring(trial, c);
         const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat64);
         const int n = c.problem.world_size, exchanges = hops(c.problem);
-        for (int rank = 0; rank < n; ++rank) {
-          const KvBlock& last = run.answers[static_cast<std::size_t>(rank)].result.last;
-          if (exchanges == 0) {
-            if (!last.k.empty() || !last.v.empty())
-              throw Wrong(sign::kValues, "last-of-none",
-                          "{}: rank {} returns a last block, and nothing was exchanged", c.name, rank);
-            continue;
-          }
-          const int owner = (rank - exchanges + n) % n;
-          if (!same(last.k, scatter(inputs.k, c.problem.sharding(), owner)) ||
-              !same(last.v, scatter(inputs.v, c.problem.sharding(), owner)))
-            throw Wrong(sign::kValues, "other-last",
-                        "{}: rank {} must return the block of rank {} as its last one", c.name, rank, owner);
-        }
+        verify::TravelExhibit travels{n, exchanges};
+        for (const auto& answer : run.answers)
+          travels.handed.push_back(owner_of(answer.result.last, inputs, c.problem));
+        exhibiting([&] { return travels; },
+                   [&] {
+                     for (int rank = 0; rank < n; ++rank) {
+                       const int whose = travels.handed[static_cast<std::size_t>(rank)],
+                                 owner = (rank - exchanges + n) % n;
+                       if (exchanges == 0 && whose != -1)
+                         throw Wrong(sign::kValues, "last-of-none",
+                                     "{}: rank {} returns a last block, and nothing was exchanged", c.name,
+                                     rank);
+                       if (exchanges > 0 && whose != owner)
+                         throw Wrong(sign::kValues, "other-last",
+                                     "{}: rank {} must return the block of rank {} as its last one", c.name,
+                                     rank, owner);
+                     }
+                   });
       }
     }},
 };

@@ -283,7 +283,8 @@ void require_bytes(Trial& trial, const Case& c) {
     if (!other || (schedule == Schedule::kForward &&
                    !other_bytes(run.record, ring_backward_bytes(c.problem, schedule, -1))))
       continue;
-    throw other->labelled(run.c.name + ": ")
+    throw other->exhibiting(exhibit_of(verify::TravelExhibit{n, hops(c.problem), run.record.bytes, theory}))
+        .labelled(run.c.name + ": ")
         .followed_by(
             " (hops of a KV block of float64: " + std::to_string(hops(c.problem)) +
             ", of its gradients: " + std::to_string(hops(c.problem)) +

@@ -359,12 +359,40 @@ const Check kLong{
     }},
 };
 
+// ---- for a diagnosis
+
+verify::Exhibit interview(Trial& trial) {
+  std::vector<Problem> problems;
+  for (const Layout layout : kLayouts) {
+    for (const Mask& mask : {causal_mask(), full_mask(), window_mask(4), Mask{.left = 7, .right = 2},
+                             packed(causal_mask(), {0, 5, 6, 19, 22}), packed(full_mask(), {0, 12, 22})})
+      problems.push_back(make(layout, mask, 22, 4));
+    problems.push_back(make(layout, causal_mask(), 16, 4));
+    problems.push_back(make(layout, window_mask(9), 23, 5));
+    problems.push_back(make(layout, causal_mask(), 3, 5));
+    problems.push_back(make(layout, window_mask(1), 18, 3));
+    problems.push_back(make(layout, causal_mask(), 9, 1));
+  }
+  problems.push_back(make(Layout::kContiguous, window_mask(0), 20, 5));
+  problems.push_back(make(Layout::kContiguous, window_mask(6), 20, 5));
+  problems.push_back(make_problem({2, 8, 2, 15, 4}, causal_mask(), Layout::kContiguous, 3));
+  problems.push_back(make(Layout::kContiguous, causal_mask(), 120'000, 2));  // beyond 32 bits
+  verify::WorkExhibit ledgers;
+  for (const Problem& problem : problems)
+    if (auto work = trial.ask<RingWorkExercise>(problem))
+      ledgers.ledgers.push_back({problem, std::move(*work)});
+  return exhibit_of(std::move(ledgers));
+}
+
 }  // namespace
 
 template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
-  return {kOneRank,    kFull,   kCausal,  kOtherLayouts, kRagged,    kEmptyShards, kWindows, kPacked,
-          kAnyProblem, kByRank, kSkipped, kCost,         kImbalance, kOneHead,     kLong};
+  std::vector<Check> checks{kOneRank,     kFull,    kCausal,    kOtherLayouts, kRagged,
+                            kEmptyShards, kWindows, kPacked,    kAnyProblem,   kByRank,
+                            kSkipped,     kCost,    kImbalance, kOneHead,      kLong};
+  for (Check& check : checks) check.interview = interview;
+  return checks;
 }
 
 }  // namespace ringcraft::judge

@@ -281,12 +281,35 @@ const Check kRagged{
     }},
 };
 
+// ---- for a diagnosis
+
+verify::Exhibit interview(Trial& trial) {
+  verify::DealExhibit deal;
+  const auto ask = [&](Layout layout, int ranks, int rank, Index row) {
+    if (!trial.asks()) return;
+    deal.placed.push_back({layout, ranks, rank, row, trial.ask<TokenPosition>(layout, ranks, rank, row)});
+    const Position position = row * ranks + rank;  // every position comes once
+    deal.owned.push_back({layout, ranks, position, trial.ask<TokenOwner>(layout, ranks, position)});
+  };
+  for (const Layout layout : kTokenLayouts) {
+    for (int ranks = 1; ranks <= 6; ++ranks)
+      for (Index row = 0; row < 7; ++row)
+        for (int rank = 0; rank < ranks; ++rank) ask(layout, ranks, rank, row);
+    for (const Index far : {Index{700'000'000}, Index{3'000'000'000}, Index{12'345'678'900}})
+      for (const Index row : {far, far + 1}) ask(layout, 7, 2, row);
+  }
+  return exhibit_of(std::move(deal));
+}
+
 }  // namespace
 
 template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
-  return {kStriped,  kStripedOwner, kThereAndBack, kFirstRounds,   kZigzag,       kZigzagOwner, kOneRank,
-          kAnyRanks, kBalance,      kFarAway,      kDrivesStriped, kDrivesZigzag, kRagged};
+  std::vector<Check> checks{kStriped,       kStripedOwner, kThereAndBack, kFirstRounds, kZigzag,
+                            kZigzagOwner,   kOneRank,      kAnyRanks,     kBalance,     kFarAway,
+                            kDrivesStriped, kDrivesZigzag, kRagged};
+  for (Check& check : checks) check.interview = interview;
+  return checks;
 }
 
 }  // namespace ringcraft::judge

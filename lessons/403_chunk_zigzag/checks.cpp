@@ -321,13 +321,38 @@ const Check kDrivesZigzag{
     }},
 };
 
+// ---- for a diagnosis
+
+verify::Exhibit interview(Trial& trial) {
+  verify::ChunkExhibit chunks;
+  const auto ask_cut = [&](Position seqlen, int count) {
+    for (int index = 0; index < count && trial.asks(); ++index)
+      chunks.cuts.push_back({seqlen, count, index, trial.ask<NthChunk>(seqlen, count, index)});
+  };
+  const auto ask_pairs = [&](Position seqlen, int ranks) {
+    for (int rank = 0; rank < ranks && trial.asks(); ++rank)
+      chunks.dealt.push_back({seqlen, ranks, rank, trial.ask<ZigzagChunks>(seqlen, ranks, rank)});
+  };
+  for (const Position seqlen : {40, 24, 16, 30, 23, 18, 17, 14, 13, 11, 8, 7, 5, 4, 3, 1}) {
+    for (const int count : {1, 2, 3, 4, 5, 6, 8, 10}) ask_cut(seqlen, count);
+    for (int ranks = 1; ranks <= 5; ++ranks) ask_pairs(seqlen, ranks);
+  }
+  for (const Position far : {Position{3'000'000'001}, (Position{30} << 32) + 1}) {
+    ask_cut(far, 6);
+    ask_pairs(far, 3);
+  }
+  return exhibit_of(std::move(chunks));
+}
+
 }  // namespace
 
 template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
-  return {kEvenCut, kOneChunk, kUnevenCut,        kFewTokens,   kFirstWithLast,
-          kOneRank, kAnyRanks, kUnevenPairs,      kEmptyChunks, kEveryoneOnce,
-          kBalance, kFarAway,  kDrivesContiguous, kDrivesZigzag};
+  std::vector<Check> checks{kEvenCut, kOneChunk, kUnevenCut,        kFewTokens,   kFirstWithLast,
+                            kOneRank, kAnyRanks, kUnevenPairs,      kEmptyChunks, kEveryoneOnce,
+                            kBalance, kFarAway,  kDrivesContiguous, kDrivesZigzag};
+  for (Check& check : checks) check.interview = interview;
+  return checks;
 }
 
 }  // namespace ringcraft::judge

@@ -3,8 +3,8 @@
 exercises/ holds whole submissions, claims/ whole rings in NumPy (case.py and right.py are theirs). The first lines of
 each file say what it gets wrong; true_causes.csv says which cause ids are true of it. A file that gets no cause, or
 only hears that its numbers are none, counts as absent, one whose first cause is another as untrue.
-    python3 tests/held_out/measure.py JUDGE_PROBE RINGCRAFT_TOOL [--list | --write | --check]
---list prints every file with its first cause, --write the table of docs/pages/diagnosis.md, --check fails if that table
+    python3 tests/held_out/measure.py JUDGE_PROBE RINGCRAFT_TOOL [--list | --write | --check | --seeds N]
+--seeds only asks whether each submission's first cause is the same for the seeds 1 to N. --list prints every file with its first cause, --write the table of docs/pages/diagnosis.md, --check fails if that table
 is another. Without NumPy claims are left out, and --check says so and exits with 77.
 """
 import collections
@@ -12,6 +12,7 @@ import csv
 import importlib.util
 import json
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -32,12 +33,14 @@ def first_cause(report):
     return None
 
 
-def of_exercise(probe, path):
+def of_exercise(probe, path, lines, *options):
+    """Its first cause. `lines` gets how many lines `check` prints."""
     lesson = path.parent.name[:3]
-    ran = subprocess.run([probe, "--json", lesson, path], capture_output=True, text=True, check=False)
+    ran = subprocess.run([probe, "--json", lesson, path, *options], capture_output=True, text=True, check=False)
     report = json.loads(ran.stdout)
     if report["good"]:
         sys.exit(f"{path} passes: it is no mistake any more")
+    lines.append(len(ran.stderr.splitlines()))
     return first_cause(report)
 
 
@@ -84,9 +87,9 @@ def true_causes():
 
 
 def judged(probe, tool):
-    """(group, file, verdict, cause) of every file."""
+    """(group, file, verdict, cause) of every file, and the lines that `check` prints of each."""
     true = true_causes()
-    found = []
+    found, lines = [], []
 
     def add(group, path, cause):
         name = str(path.relative_to(HERE))
@@ -94,15 +97,15 @@ def judged(probe, tool):
         found.append((group, name, verdict, cause))
 
     for path in sorted((HERE / "exercises").glob("*/*.c*")):
-        add("`check`, " + CHAPTERS[path.parent.name[0]], path, of_exercise(probe, path))
+        add("`check`, " + CHAPTERS[path.parent.name[0]], path, of_exercise(probe, path, lines))
     if importlib.util.find_spec("numpy"):
         of_claim(tool, HERE / "claims/right.py")
         for path in sorted((HERE / "claims").glob("*/*.py")):
             add("`verify`, " + path.parent.name, path, of_claim(tool, path))
-    return found
+    return found, lines
 
 
-def table(found):
+def table(found, printed):
     groups = collections.defaultdict(collections.Counter)
     for group, _, verdict, _ in found:
         for each in (group, group.split(",")[0] + ", all"):
@@ -113,23 +116,39 @@ def table(found):
         files = sum(tally.values())
         share = [f"{tally[verdict]} ({100 * tally[verdict] / files:.0f} %)" for verdict in ("true", "untrue", "absent")]
         lines.append(f"| {group} | {files} | " + " | ".join(share) + " |")
+    lines += ["", f"`check` prints {statistics.median_low(printed)} lines of a wrong file in the median, {max(printed)} at most."]
     return "\n".join(lines) + "\n"
+
+
+def compare_seeds(probe, seeds):
+    """Prints the submissions whose first cause depends on the seed, and how many there are."""
+    differ, paths = 0, sorted((HERE / "exercises").glob("*/*.c*"))
+    for path in paths:
+        causes = [of_exercise(probe, path, [], "10", str(seed)) for seed in range(1, seeds + 1)]
+        tally = collections.Counter(cause[0] if cause else "none" for cause in causes)
+        if len(tally) > 1:
+            differ += 1
+            print(f"{path.relative_to(HERE)}: {dict(tally)}")
+    print(f"{len(paths) - differ} of {len(paths)} submissions have the same first cause for {seeds} seeds")
 
 
 def main():
     probe, tool, *options = sys.argv[1:]
-    found = judged(probe, tool)
+    if options[:1] == ["--seeds"]:
+        return compare_seeds(probe, int(options[1]))
+    found, printed = judged(probe, tool)
     if "--list" in options:
         for _, name, verdict, cause in found:
             print(f"{verdict:7} {name}: {' '.join(cause) if cause else ''}")
-    print(table(found))
+    text_of_table = table(found, printed)
+    print(text_of_table)
     if "--check" in options and not importlib.util.find_spec("numpy"):
-        of_check = [line for line in table(found).splitlines() if line.startswith("| `check`")]
+        of_check = [line for line in text_of_table.splitlines() if line.startswith("| `check`")]
         stale = [line for line in of_check if line not in marks.read(PAGE)]
         print(*stale, "the claims need NumPy (package python3-numpy): skipped", sep="\n")
         sys.exit(1 if stale else 77)
     if "--write" in options or "--check" in options:
-        text = marks.renewed(marks.read(PAGE), "held-out", lambda _: table(found))
+        text = marks.renewed(marks.read(PAGE), "held-out", lambda _: text_of_table)
         sys.exit(marks.write_or_check({PAGE: text}, __doc__, options[-1:]))
 
 

@@ -37,19 +37,25 @@ std::vector<Case> scenes() {
 }
 
 struct Score {
-  int shown = 0, listed = 0, first = 0;
+  int possible = 0, shown = 0, listed = 0, first = 0;
 };
 
 Score score_of(const Suspect& suspect, bool forward, const std::vector<Scene>& scenes) {
   Score score;
   for (const auto& [c, inputs, right] : scenes) {
+    const BlockProblem block = whole(c.problem);
+    if (!TwistedRing(block, inputs, right.value, ring_arrangement(c.problem)).can_be(suspect.twist)) continue;
+    ++score.possible;
     const Answer claim = forward ? twisted_forward(c.problem, inputs, right.value, suspect.twist)
                                  : twisted_backward(c.problem, inputs, right.value, suspect.twist);
     const Comparison comparison = compare_exact(claim, right);
     if (comparison.good) continue;
-    ++score.shown;
     const Diagnosis diagnosis = diagnose(c.problem, inputs, claim, right, comparison);
     const std::vector<Cause> causes = diagnosis.causes();
+    const bool without_numbers =
+        suspect.twist.scan != ScanTwist{} && !causes.empty() && causes[0].id == "NaN";
+    if (without_numbers) continue;  // as many others leave
+    ++score.shown;
     const auto found = std::find_if(causes.begin(), causes.end(),
                                     [&](const Cause& cause) { return cause.id == suspect.cause.id; });
     INFO(c.name << ": " << suspect.cause.id << ", diagnosed as "
@@ -69,7 +75,9 @@ void judge_all(const std::vector<Suspect>& suspects, bool forward) {
     const Score score = score_of(suspect, forward, all_scenes);
     INFO(suspect.cause.id << ": wrong on " << score.shown << " problems, listed on " << score.listed
                           << ", first on " << score.first);
-    if (suspect.cause.id != "OS8") CHECK(score.shown > 0);  // a rank's own block always has a visible key
+    // A rank's own block always has a visible key; what a scan does at the rarer places shows in few numbers.
+    if (suspect.cause.id != "OS8" && suspect.twist.scan == ScanTwist{} && score.possible > 0)
+      CHECK(score.shown > 0);
     shown += score.shown;
     listed += score.listed;
     first += score.first;

@@ -15,8 +15,6 @@ namespace {
 
 using verify::BlockCase;
 
-constexpr double kUnwritten = std::numeric_limits<double>::quiet_NaN();
-
 Buffer filled(const Extents& extents, double value) {
   Buffer buffer(extents, DType::kFloat64);
   std::ranges::fill(buffer.values<double>(), value);
@@ -50,8 +48,8 @@ void require_forward(const std::vector<BlockCase>& cases,
     verify::Inputs in = verify::make_inputs(c, DType::kFloat64);
     in.dout = Buffer();
     verify::Answer got;
-    got.out = filled(c.problem.q_extents(), kUnwritten);
-    got.lse = filled(c.problem.row_extents(), kUnwritten);
+    got.out = filled(c.problem.q_extents(), verify::unwritten());
+    got.lse = filled(c.problem.row_extents(), verify::unwritten());
     with_label(c.name + ": ", [&] {
       for_each_head(c.problem.q_extents(), c.problem.kv_heads, [&](Index b, Index h, Index g) {
         function({head_of<double>(std::as_const(in.q), b, h), head_of<double>(std::as_const(in.k), b, g),

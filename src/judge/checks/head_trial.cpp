@@ -126,8 +126,26 @@ std::vector<double> plain_delta(Matrix<const double> out, Matrix<const double> d
   return delta;
 }
 
+verify::Arrangement in_tiles(const HeadCase& head, TileSize tile,
+                             const std::vector<std::pair<Index, Index>>& parts) {
+  if (parts.empty()) {
+    verify::Arrangement whole = verify::tiled_arrangement(head.rows(), head.keys(), tile.keys, tile.rows);
+    whole.partial = true;
+    return whole;
+  }
+  std::vector<std::vector<Index>> tiles;
+  for (const auto& [first, last] : parts)
+    for (Index begin = first; begin < last; begin += tile.keys) {
+      std::vector<Index>& keys = tiles.emplace_back();
+      for (Index key = begin; key < std::min(begin + tile.keys, last); ++key) keys.push_back(key);
+    }
+  verify::Arrangement parted = verify::parted_arrangement(head.rows(), head.keys(), std::move(tiles));
+  parted.partial = true;
+  return parted;
+}
+
 void require_head(const std::string& label, const HeadCase& head, const verify::Answer& got,
-                  const std::vector<std::string_view>& only, Index tile) {
+                  const std::vector<std::string_view>& only, std::optional<verify::Arrangement> place) {
   const verify::Oracle want = verify::oracle(head.problem, head.in);
   verify::Answer looked_at = verify::clone(want.value);
   const auto given = verify::named(got);
@@ -135,11 +153,10 @@ void require_head(const std::string& label, const HeadCase& head, const verify::
   for (std::size_t t = 0; t < kept.size(); ++t)
     if (among(only, kept[t].name)) kept[t].tensor = given[t].tensor.clone();
   const verify::Comparison comparison = verify::compare_exact(looked_at, want);
-  const Index keys_at_once = std::max<Index>(tile > 0 ? tile : head.keys(), 1);
   exhibiting(
       [&] {
         return verify::AttentionExhibit{head.problem,
-                                        verify::tiled_arrangement(head.rows(), head.keys(), keys_at_once),
+                                        place.value_or(verify::one_block(head.problem)),
                                         {},
                                         verify::clone(head.in),
                                         std::move(looked_at),

@@ -3,12 +3,15 @@
 /// Heads whose sizes, mask and numbers a check chooses by itself, beside the table of block_trial.hpp: their
 /// right answer by the oracle, parts of their keys, and pieces of a head that is too long for the oracle.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "judge/checks/lesson.hpp"
+#include "ringcraft/attention/blockwise.hpp"
 #include "ringcraft/core/matrix.hpp"
+#include "verify/diagnose/twisted/arrangement.hpp"
 #include "verify/oracle/cases.hpp"
 #include "verify/oracle/compare.hpp"
 
@@ -55,10 +58,14 @@ void require_comparison(const std::string& label, const verify::Comparison& comp
                         const verify::Oracle& want, const std::vector<std::string_view>& only = {});
 
 /// Throws Wrong with `label` in front unless `got` is the oracle's answer. `only` names the
-/// tensors that are looked at; none: all that the oracle has. `tile` says in tiles of how many keys it was
-/// computed; 0: in one.
+/// tensors that are looked at; none: all that the oracle has. `place` says in which tiles it was computed.
 void require_head(const std::string& label, const HeadCase& head, const verify::Answer& got,
-                  const std::vector<std::string_view>& only = {}, Index tile = 0);
+                  const std::vector<std::string_view>& only = {},
+                  std::optional<verify::Arrangement> place = {});
+
+/// The tiles of a head whose keys come in these parts; none: all at once.
+verify::Arrangement in_tiles(const HeadCase& head, TileSize tile,
+                             const std::vector<std::pair<Index, Index>>& parts = {});
 
 /// A stretch of rows and keys [first, last) of a long head under a sliding window, with as many neighbours
 /// around it as the window reaches: within the stretch every tensor is what it is in the whole.

@@ -221,7 +221,24 @@ void require_unseen_scores_untouched(KernelHead& head) {
     }
 }
 
-void require_weights(KernelHead& head) {
+namespace {
+
+// What the second kernel got and made of the visible scores of all rows.
+verify::ScanExhibit exhibit_of_weights(KernelHead& head) {
+  verify::ScanExhibit scans{.normalized = false, .precision = DType::kFloat32};
+  for (Index a = 0; a < head.rows(); ++a) {
+    verify::ScoreScan row;
+    for_visible(head, a, [&](Index b) {
+      row.scores.push_back(score(head, a, b).value);
+      row.weights.push_back(number_at(head.workspace(), a * head.keys() + b));
+    });
+    row.state = std::pair{number_at(head.max(), a), number_at(head.sum(), a)};
+    if (!row.scores.empty()) scans.rows.push_back(std::move(row));
+  }
+  return scans;
+}
+
+void require_right_weights(KernelHead& head) {
   for (Index a = 0; a < head.rows(); ++a) {
     double largest = -kInfinity, scale = 0, sum = 0;
     for_visible(head, a, [&](Index b) {
@@ -242,6 +259,12 @@ void require_weights(KernelHead& head) {
     require_number(head, "the factor of the old O" + row,
                    number_at(head.workspace(), head.rows() * head.keys() + a), 0, 0);
   }
+}
+
+}  // namespace
+
+void require_weights(KernelHead& head) {
+  exhibiting([&] { return exhibit_of_weights(head); }, [&] { require_right_weights(head); });
 }
 
 void require_single_scores(KernelHead& head) {

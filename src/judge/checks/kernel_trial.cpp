@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "judge/outcome/comparison.hpp"
 
@@ -15,6 +16,12 @@ constexpr std::size_t kShownWords = 400;  // bytes of an exception's
 
 std::vector<float> filled(Index count, float with) {
   return std::vector<float>(static_cast<std::size_t>(count), with);
+}
+
+std::vector<Index> keys_between(Index first, Index last) {
+  std::vector<Index> keys(static_cast<std::size_t>(last - first));
+  std::iota(keys.begin(), keys.end(), first);
+  return keys;
 }
 
 // The first number of a tensor that is further from the oracle's than its bound.
@@ -66,6 +73,7 @@ KernelHead::KernelHead(const HeadCase& head, Index workspace, DType dtype)
 }
 
 KernelRun KernelHead::step(const KernelCall& call, HowRun how) {
+  parts_.push_back(keys_between(0, keys()));
   return run(call,
              {.k = in_.k.values<float>(),
               .v = in_.v.values<float>(),
@@ -77,6 +85,7 @@ KernelRun KernelHead::step(const KernelCall& call, HowRun how) {
 
 KernelRun KernelHead::step(const KernelCall& call, Index first, Index last, HowRun how) {
   KeyRanges part = part_of(ranges_, first, last);
+  parts_.push_back(keys_between(first, last));
   const auto rows_of = [&](Buffer& kv) {
     return rows_between(kv.values<float>(), first, last, problem_.head_dim);
   };
@@ -113,6 +122,17 @@ KernelRun KernelHead::run(const KernelCall& call, KernelStep step, const HowRun&
   return answer;
 }
 
+verify::Arrangement KernelHead::place(const verify::BlockProblem& problem) const {
+  std::vector<Index> all;
+  for (const auto& part : parts_) all.insert(all.end(), part.begin(), part.end());
+  std::ranges::sort(all);
+  const bool each_once = all == keys_between(0, keys());
+  verify::Arrangement place =
+      each_once ? verify::parted_arrangement(rows(), keys(), parts_) : verify::one_block(problem);
+  place.partial = true;
+  return place;
+}
+
 void KernelHead::require_attention(verify::RoundingRule& rule) const {
   verify::BlockProblem problem = problem_;
   problem.softmax_scale = static_cast<float>(problem.softmax_scale);  // what the kernels have got
@@ -131,9 +151,14 @@ void KernelHead::require_attention(verify::RoundingRule& rule) const {
   const verify::Comparison comparison = rule.add(got, want);
   exhibiting(
       [&] {
-        return verify::AttentionExhibit{
-            problem,    verify::one_block(problem),           {},    verify::clone(in_), std::move(got),
-            comparison, verify::tensor_core_rounding(dtype_), dtype_};
+        return verify::AttentionExhibit{problem,
+                                        place(problem),
+                                        {},
+                                        verify::clone(in_),
+                                        std::move(got),
+                                        comparison,
+                                        verify::tensor_core_rounding(dtype_),
+                                        dtype_};
       },
       [&] { require_comparison(name_, comparison, want); });
   if (dtype_ == DType::kBFloat16) require_only_weights_rounded(name_, problem, in_, got, want);

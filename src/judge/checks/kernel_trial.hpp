@@ -57,6 +57,7 @@ class KernelHead {
 
  private:
   KernelRun run(const KernelCall& call, KernelStep step, const HowRun& how);
+  verify::Arrangement place(const verify::BlockProblem& problem) const;
 
   std::string name_;
   DType dtype_;
@@ -64,6 +65,7 @@ class KernelHead {
   KeyRanges ranges_;
   verify::Inputs in_;
   std::vector<float> out_, max_, sum_, workspace_;
+  std::vector<std::vector<Index>> parts_;  // keys of each step so far
 };
 
 /// The rows [first, last) of a single head's numbers, `width` to a row.

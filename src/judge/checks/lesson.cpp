@@ -9,6 +9,12 @@
 
 namespace ringcraft::judge {
 
+void Trial::note_unanswered(const Misbehaviour& misbehaviour) {
+  using Kind = Misbehaviour::Kind;
+  const bool for_good = misbehaviour.kind() == Kind::kSilent || misbehaviour.kind() == Kind::kUnwritten;
+  unanswered_ = for_good ? kMostUnanswered : unanswered_ + 1;
+}
+
 bool Lesson::can_be_judged() const { return !is_kernel() || !kKernelCompile.empty(); }
 
 const std::vector<Check>& checks_of(const Lesson& lesson) {

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -48,6 +49,38 @@ class Trial {
     return team_.call(E::kName, requests, delivery);
   }
 
+  /// The same call once more, for a diagnosis of a check that has failed: it is not counted. Nothing if no
+  /// answer comes; of a function that gives none again and again, or takes its time, nothing more is asked.
+  template <class E, class... A>
+  std::optional<typename E::Result> ask(A&&... arguments) {
+    if (unanswered_ >= kMostUnanswered) return {};
+    try {
+      return call_on<E>(team_, arguments...).result;
+    } catch (const Wrong&) {
+      ++unanswered_;
+    } catch (const Misbehaviour& misbehaviour) {
+      note_unanswered(misbehaviour);
+    }
+    return {};
+  }
+
+  /// The same of a distributed exercise: what each rank has done. Of replies there may be none.
+  template <class E>
+  CallRecord ask_ranks(const std::vector<Bytes>& requests) {
+    CallRecord record;
+    if (!asks()) return record;
+    try {
+      return team_.call(E::kName, requests, {});
+    } catch (const Misbehaviour& misbehaviour) {
+      note_unanswered(misbehaviour);
+      record.logs = misbehaviour.logs();
+    }
+    return record;
+  }
+
+  /// Whether a call that is asked for gets through to the function.
+  bool asks() const { return unanswered_ < kMostUnanswered; }
+
   /// Runs `action`, which reads a reply: whatever is wrong with the bytes becomes a verdict.
   template <class Action>
   static auto read(Action action) {
@@ -71,6 +104,9 @@ class Trial {
   /// Puts a measured number beside the verdict.
   void note(verify::Figure figure) { figures_.push_back(std::move(figure)); }
   const std::vector<verify::Figure>& figures() const { return figures_; }
+  /// Keeps what was asked and what came for a diagnosis, also if the check passes.
+  void show(verify::Exhibit exhibit) { shown_ = std::move(exhibit); }
+  const verify::Exhibit& shown() const { return shown_; }
   /// How often the student's function was called.
   int calls() const { return calls_; }
 
@@ -81,11 +117,15 @@ class Trial {
     return read([&] { return E::answer(record.replies[0], arguments...); });
   }
 
+  static constexpr int kMostUnanswered = 24;  // each ends a worker
+  void note_unanswered(const Misbehaviour& misbehaviour);
+
   Workers& team_;
   std::uint64_t seed_;
   Workers& library_;
   std::vector<verify::Figure> figures_;
-  int calls_ = 0;
+  verify::Exhibit shown_;
+  int calls_ = 0, unanswered_ = 0;
 };
 
 /// One thing that a lesson asks for: what it claims, and how that is tried.
@@ -97,6 +137,9 @@ struct Check {
   std::string hint;                     ///< the next thing to think of, one sentence, no code
   Asked workers = {};                   ///< what it asks of its workers
   std::function<void(Trial&)> run;      ///< returns, or throws Wrong; Misbehaviour passes through
+  /// Asks the function what a diagnosis wants to know, always the same; once the first of the checks that
+  /// have it has failed.
+  std::function<verify::Exhibit(Trial&)> interview = {};
 };
 
 /// The checks of a lesson, in the order in which they run. Defined in lessons/NNN_name/checks.cpp, which is

@@ -213,6 +213,15 @@ KernelRun merge_rows(const MergeKernelCall& kernel, const std::string& label, Pa
   return answer;
 }
 
+verify::MergeExhibit exhibit_of_merge(const PartialRows& acc, const PartialRows& block,
+                                      const PartialRows& result) {
+  const auto wide = [](const std::vector<float>& x) { return std::vector<double>(x.begin(), x.end()); };
+  const auto numbers = [&](const PartialRows& p) {
+    return verify::PartialNumbers{wide(p.out), wide(p.max), wide(p.sum)};
+  };
+  return {acc.rows, acc.head_dim, numbers(acc), numbers(block), numbers(result), DType::kFloat32};
+}
+
 void require_merged(MergeForm form, const std::string& label, const PartialRows& got,
                     const std::vector<PartialRows>& parts) {
   require_each("state", got.rows, [&](Index row) { require_merged_row(form, label, got, parts, row); });

@@ -53,6 +53,10 @@ struct HowMerged {
 KernelRun merge_rows(const MergeKernelCall& kernel, const std::string& label, PartialRows& acc,
                      const PartialRows& block, HowMerged how = {});
 
+/// What a merge got and made, for a diagnosis.
+verify::MergeExhibit exhibit_of_merge(const PartialRows& acc, const PartialRows& block,
+                                      const PartialRows& result);
+
 /// Throws Wrong unless `got` is all of `parts`, merged in double, but for the rounding of one merge less than
 /// there are parts. m must be the largest one exactly.
 void require_merged(MergeForm form, const std::string& label, const PartialRows& got,

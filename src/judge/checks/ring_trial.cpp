@@ -37,11 +37,11 @@ void require_good(const verify::Case& c, const verify::Inputs& inputs, const ver
 
 int modulo(int r, int n) { return (r % n + n) % n; }
 
+}  // namespace
+
 Index block_bytes(const Problem& problem, int rank) {
   return problem.kv_extents(modulo(rank, problem.world_size)).elements() * 2 * 8;
 }
-
-}  // namespace
 
 RingRun run_ring(Trial& trial, const verify::Case& c, DeliveryOptions delivery) {
   const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat64);

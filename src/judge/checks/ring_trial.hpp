@@ -30,6 +30,9 @@ void require_right(const verify::Case& c, const RingRun& run);
 /// run_ring and require_right.
 RingRun require_right_ring(Trial& trial, const verify::Case& c, DeliveryOptions delivery = {});
 
+/// The bytes of k and v of a rank (counted modulo the number of ranks) in float64.
+Index block_bytes(const Problem& problem, int rank);
+
 /// Bytes that each link carries when KV blocks walk `steps` ranks on, to the next rank (direction 1) or to
 /// the previous one (-1): bytes[from * N + to]. A block is rows x kv_heads x head_dim x batch x 2 x 8 bytes.
 std::vector<Index> ring_bytes(const Problem& problem, int steps, int direction);

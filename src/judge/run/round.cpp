@@ -32,13 +32,27 @@ bool Round::all_answered() const {
 }
 
 CallRecord Round::run(std::chrono::milliseconds limit) {
-  const auto deadline = process::Clock::now() + limit;
+  try {
+    return record_of_all(process::Clock::now() + limit, limit);
+  } catch (const Misbehaviour& misbehaviour) {
+    throw misbehaviour.knowing(logs());
+  }
+}
+
+std::vector<RankLog> Round::logs() const {
+  std::vector<RankLog> all;
+  for (const Rank& rank : ranks_) all.push_back({rank.started, rank.reply.has_value()});
+  return all;
+}
+
+CallRecord Round::record_of_all(process::Clock::time_point deadline, std::chrono::milliseconds limit) {
   while (!all_answered()) {
     if (process::Clock::now() >= deadline) too_late(limit);
     wait_for_something(deadline);
     for (int rank = 0; rank < size(); ++rank) serve(rank);
   }
   CallRecord record;
+  record.logs = logs();
   for (int rank = 0; rank < size(); ++rank) {
     record.replies.push_back(std::move(*at(rank).reply));
     record.clocks.push_back(board_.clock(rank));
@@ -154,6 +168,9 @@ void Round::post(int rank, Reader from) {
   const auto [place, is_new] = at(rank).posts.emplace(ticket, std::move(posted));
   if (!is_new) throw Violation("used a ticket twice");
   Rank& self = at(rank);
+  for (const Op& op : place->second.ops)
+    self.started.push_back({op.kind, op.peer, static_cast<Index>(op.bytes.size()),
+                            self.under_way == 0 && place->second.ops.size() == 1});
   self.under_way += static_cast<int>(place->second.ops.size());
   self.most_under_way = std::max(self.most_under_way, self.under_way);
   place->second.ticket = board_.post(rank, place->second.ops);

@@ -55,6 +55,7 @@ class Round {
     std::vector<std::uint64_t> stack;  // of a crash
     std::uint64_t frames = 0, bytes = 0;
     int under_way = 0, most_under_way = 0;  // operations
+    std::vector<Started> started = {};
   };
 
   int size() const { return static_cast<int>(ranks_.size()); }
@@ -67,6 +68,8 @@ class Round {
                        ranks_[static_cast<std::size_t>(rank)].stack);
   }
 
+  CallRecord record_of_all(process::Clock::time_point deadline, std::chrono::milliseconds limit);
+  std::vector<RankLog> logs() const;
   bool all_answered() const;
   void wait_for_something(process::Clock::time_point deadline);
   void serve(int rank);

@@ -20,6 +20,20 @@
 
 namespace ringcraft::judge {
 
+/// A message that a rank has started.
+struct Started {
+  Op::Kind op;
+  int peer;
+  Index bytes;
+  bool alone;  ///< no other message of the rank was under way
+};
+
+/// What a rank has done in a call, whether all have answered or not.
+struct RankLog {
+  std::vector<Started> started = {};  ///< in its order
+  bool answered = false;
+};
+
 /// A program did something else than answer. what() is the verdict in one sentence.
 class Misbehaviour : public std::runtime_error {
  public:
@@ -41,13 +55,24 @@ class Misbehaviour : public std::runtime_error {
   Kind kind() const { return kind_; }
   const std::string& code() const { return code_; }
   const std::vector<std::uint64_t>& stack() const { return stack_; }
+  /// What each rank had done until then, where there are messages.
+  const std::vector<RankLog>& logs() const { return logs_; }
   /// The same with these words in front.
-  Misbehaviour labelled(const std::string& label) const { return {kind_, code_, label + what(), stack_}; }
+  Misbehaviour labelled(const std::string& label) const {
+    return Misbehaviour(kind_, code_, label + what(), stack_).knowing(logs_);
+  }
+  /// The same with what each rank had done.
+  Misbehaviour knowing(std::vector<RankLog> logs) const {
+    Misbehaviour more = *this;
+    more.logs_ = std::move(logs);
+    return more;
+  }
 
  private:
   Kind kind_;
   std::string code_;
   std::vector<std::uint64_t> stack_;
+  std::vector<RankLog> logs_ = {};
 };
 
 /// How the messages of a call are delivered. A right program cannot tell.
@@ -63,7 +88,8 @@ struct CallRecord {
   std::vector<Index> bytes;    ///< moved from rank i to rank j: bytes[i * N + j]
   std::vector<double>
       clocks;  ///< virtual seconds of each rank: only messages cost, as DeliveryOptions::link says
-  std::vector<int> under_way;  ///< messages that each rank had started and not waited for, at most
+  std::vector<int> under_way;      ///< messages that each rank had started and not waited for, at most
+  std::vector<RankLog> logs = {};  ///< per rank
 
   /// Bytes moved from one rank to another.
   Index moved(int from, int to) const {

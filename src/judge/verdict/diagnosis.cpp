@@ -132,22 +132,20 @@ void explain(int lesson, Verdict& verdict, const Fingerprint& seen) {
   const bool is_known = std::ranges::any_of(
       known, [&](const Misconception& m) { return likeness(seen, m.fingerprint) >= kSame; });
   // What was computed goes before what has looked alike, unless it is told in general words only.
-  const Outcome& outcome = verdict.outcomes[static_cast<std::size_t>(first - rows.begin())];
-  const bool values = outcome.sign == sign::kValues || outcome.sign == sign::kNoNumber;
-  const std::vector<verify::Cause> solved =
-      outcome.exhibit || !values ? causes_of(verdict.outcomes) : std::vector<verify::Cause>{};
+  const std::vector<verify::Cause> solved = causes_of(verdict.outcomes);
   if (is_known && (solved.empty() || verify::is_general(solved.front()))) add(diagnose(seen, known));
   if (is_known) {  // room for what others have called the same numbers
     add({solved.begin(),
-         solved.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(solved.size(), 2))});
+         solved.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(solved.size(), 1))});
     add(diagnose(seen, known));
   }
   add(solved);
-  add(diagnose(seen, known));
-  if (!first->causes.empty()) return;
-  for (const auto& [check, cause] : parts_of(seen, known)) {
+  if (is_known) return;
+  for (const auto& [check, cause] :
+       parts_of(seen, known)) {  // of several mistakes, each where it shows first
     const auto row = std::ranges::find(rows, std::to_string(lesson) + "." + check, &verify::ReportRow::id);
-    if (row != rows.end() && row->causes.size() < kMostCauses) row->causes.push_back(cause);
+    if (row != rows.end() && (row != first || first->causes.empty()) && row->causes.size() < kMostCauses)
+      row->causes.push_back(cause);
   }
 }
 

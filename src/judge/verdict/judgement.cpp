@@ -100,6 +100,19 @@ std::string Judgement::obstacle(const Check& check) const {
   return {};
 }
 
+namespace {
+
+// What a diagnosis wants to know; null if the answers cannot be read.
+verify::Exhibit asked(const Check& check, Trial& trial) {
+  try {
+    return check.interview(trial);
+  } catch (const Wrong&) {
+    return nullptr;
+  }
+}
+
+}  // namespace
+
 void Judgement::judge(const Check& check, Workers& team, Workers& library) {
   ReportRow& row = begin(check.id, check.claim, check.weight);
   Outcome outcome;
@@ -123,9 +136,14 @@ void Judgement::judge(const Check& check, Workers& team, Workers& library) {
       misbehaved(misbehaviour, check, row);
     }
     row.figures = trial.figures();
+    if (!outcome.exhibit) outcome.exhibit = trial.shown();
     if (row.status == Status::kFailed) {
       below = shown(outcome.sign == sign::kEnded ? without_assertion(team.printed()) : team.printed());
       if (!remark_.empty()) below += "\n" + std::exchange(remark_, std::string());
+    }
+    if (check.interview) {  // what it asks says more than one check, and once is enough
+      const bool asks = row.status == Status::kFailed && stop_.empty() && !std::exchange(interviewed_, true);
+      outcome.exhibit = asks ? asked(check, trial) : nullptr;
     }
   }
   statuses_[check.id] = outcome.status = row.status;

@@ -59,8 +59,9 @@ class Judgement {
   std::vector<Crash> crashes_;
   std::vector<std::string> below_;  // each row's sentence: what was printed, and what was remarked
   std::map<std::string, verify::Status> statuses_;
-  std::string stop_;    // why nothing more is tried
-  std::string remark_;  // about the file, for whoever wonders at a check that failed
+  bool interviewed_ = false;  // for a diagnosis
+  std::string stop_;          // why nothing more is tried
+  std::string remark_;        // about the file, for whoever wonders at a check that failed
 };
 
 }  // namespace ringcraft::judge

@@ -7,6 +7,8 @@
 #include "ringcraft/core/shown.hpp"
 #include "verify/diagnose/diagnose_detail.hpp"
 #include "verify/diagnose/solve/solve.hpp"
+#include "verify/diagnose/tiles/tile_program.hpp"
+#include "verify/diagnose/twisted/scan.hpp"
 
 namespace ringcraft::verify {
 namespace {
@@ -21,8 +23,10 @@ std::string list_of(const std::vector<std::string>& words) {
 }
 
 // A match as a cause, with what it does not say by itself: which tensors, which ranks, where it was found.
-Cause cause_of(const Match& match, const std::string& elsewhere) {
+Cause cause_of(const Match& match, const Arrangement& place, const std::string& elsewhere) {
   Cause cause = match.suspect->cause;
+  cause.sentence = with_part(cause.sentence, place.part());
+  cause.question = with_part(cause.question, place.part());
   if (match.fit == Fit::kSomeTensors) cause.sentence = list_of(match.tensors) + ": " + cause.sentence;
   if (match.fit == Fit::kSomeRanks) {
     std::vector<std::string> ranks;
@@ -56,7 +60,7 @@ std::vector<Cause> best_of(const Found& found, const std::string& elsewhere) {
     if (match.fit != Fit::kSomeTensors || found.matches[0].fit == Fit::kSomeTensors) take(match);
   std::vector<Cause> causes;
   for (const Match* match : order)
-    if (causes.size() < kMost) causes.push_back(cause_of(*match, elsewhere));
+    if (causes.size() < kMost) causes.push_back(cause_of(*match, found.ring->arrangement(), elsewhere));
   return causes;
 }
 
@@ -96,13 +100,14 @@ void append(std::vector<Cause>& causes, const std::vector<Cause>& more) {
 }
 
 // What leaves no number anywhere has many causes: the finding goes first, then what leaves none on these
-// very ranks.
+// very ranks. Zeros everywhere on one device have few, if any.
 GroupResult searched_without_numbers(const Evidence& e) {
-  if (e.ring == nullptr && std::ranges::all_of(e.claim.out.values<double>(), [](double x) { return x == 0; }))
-    return {causes_by_numbers(e, TensorGroup::kForward), {}};  // of zeros there is nothing to tell apart
+  const bool zero = std::ranges::all_of(e.claim.out.values<double>(), [](double x) { return x == 0; });
   Found found = search(e, TensorGroup::kForward, e.oracle.value, e.place);
   std::erase_if(found.matches, [](const Match& match) { return match.fit != Fit::kAll; });
-  std::vector<Cause> causes = causes_by_numbers(e, TensorGroup::kForward);
+  std::vector<Cause> causes;
+  if (!zero || e.ring != nullptr || found.matches.empty())
+    causes = causes_by_numbers(e, TensorGroup::kForward);
   append(causes, best_of(found, ""));
   return {std::move(causes), std::move(found)};
 }
@@ -202,7 +207,10 @@ void solve_gradients(const Evidence& e, const Setting& forward, Diagnosis& resul
       return t.name == word && !t.wrong_rows.empty();
     });
     if (!wrong) continue;
-    SolvedPass solved = solve_gradient(e, name, forward);
+    SolvedPass solved;
+    if (const auto cause = cause_of_missing(e, 2 + static_cast<std::size_t>(name)))
+      solved = {true, {*cause}, forward};
+    if (!solved.solved) solved = solve_gradient(e, name, forward);
     if (!solved.solved)
       if (const auto cause = cause_of_places(e, 2 + static_cast<std::size_t>(name)))
         solved = {true, {*cause}, forward};
@@ -233,6 +241,14 @@ void solve_gradients(const Evidence& e, const Setting& forward, Diagnosis& resul
                              " of this wrong forward pass");
 }
 
+// Why the gradients are wrong: by a wrong index in all of them, or each by itself.
+void solve_backward(const Evidence& e, const Setting& forward, Diagnosis& result) {
+  if (const auto cause = cause_of_tile_index(e, TensorGroup::kBackward))
+    result.backward = {*cause};
+  else
+    solve_gradients(e, forward, result);
+}
+
 // With e.claim completed by the oracle's numbers.
 Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
   Diagnosis result;
@@ -242,12 +258,22 @@ Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
   GroupResult forward, backward;
   Setting setting{.scale = e.problem.softmax_scale};
   bool unsolved = true;
+  if (const auto unwritten = cause_of_unwritten(e, TensorGroup::kForward)) {
+    result.forward = {*unwritten};
+    return result;
+  }
   if (forward_wrong) {
     forward = all_rows_missing(comparison, numbers.out)
                   ? searched_without_numbers(e)
                   : searched(e, TensorGroup::kForward, e.oracle.value, ranks);
     result.forward = forward.causes;
-    if (!explains_all(forward.found) && are_numbers(e, TensorGroup::kForward)) {
+    std::optional<Cause> placed;  // a wrong index, or rows that were left out
+    if (!explains_all(forward.found)) placed = cause_of_tile_index(e, TensorGroup::kForward);
+    if (!explains_all(forward.found) && !placed) placed = cause_of_missing(e, 0);
+    if (placed) {
+      result.forward = {*placed};
+      unsolved = false;
+    } else if (!explains_all(forward.found) && are_numbers(e, TensorGroup::kForward)) {
       SolvedPass solved = solve_forward(e);
       if (!solved.solved) solved = solve_rows(e);
       if (!solved.solved)
@@ -259,6 +285,12 @@ Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
         result.forward = std::move(solved.causes);
       }
     }
+    if (unsolved && !explains_all(forward.found))
+      if (Found pairs = search_pairs(e, e.oracle.value, e.place); !pairs.matches.empty()) {
+        unsolved = false;
+        result.forward = best_of(pairs, "");
+        forward.found = std::move(pairs);
+      }
     if (unsolved && !forward.found.matches.empty() && !explains_all(forward.found) &&
         !explains_each(forward.found, e.comparison, TensorGroup::kForward))
       result.forward.clear();  // what explains a part of one pass may explain it by chance
@@ -276,7 +308,7 @@ Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
                            : searched(e, TensorGroup::kBackward, e.oracle.value, ranks);
       result.backward = backward.causes;
       if (!explains_all(backward.found) && are_numbers(e, TensorGroup::kBackward))
-        solve_gradients(e, setting, result);
+        solve_backward(e, setting, result);
       if (result.backward.empty()) append(result.backward, causes_by_numbers(e, TensorGroup::kBackward));
     }
   }
@@ -308,6 +340,8 @@ Diagnosis diagnose(const AttentionExhibit& x) {
   fill_absent(numbers, right.value, e.there);
   return diagnosed(e, Ranks::kKnown);
 }
+
+std::vector<Cause> causes_of(const AttentionExhibit& exhibit) { return diagnose(exhibit).causes(100); }
 
 bool is_general(const Cause& cause) {
   constexpr std::string_view kGeneral[] = {

@@ -36,12 +36,28 @@ Diagnosis diagnose(const Problem& problem, const Inputs& inputs, const Answer& c
 
 /// The same for the answer of an exercise.
 Diagnosis diagnose(const AttentionExhibit& exhibit);
+/// All that explain it, the likeliest first.
+std::vector<Cause> causes_of(const AttentionExhibit& exhibit);
 /// Why a merge is wrong: the weights of its four parts, solved for.
 std::vector<Cause> causes_of(const MergeExhibit& exhibit);
-/// All that explain an exhibit of any kind, the likeliest first.
+/// Why a scan, or a softmax, is wrong: what one scan with a mistake leaves, whatever its parts are.
+std::vector<Cause> causes_of(const ScanExhibit& exhibit);
+/// Why a softmax over ranks is wrong: which state each rank has used, and which it returns.
+std::vector<Cause> causes_of(const SharedScanExhibit& exhibit);
+/// Why other bytes travel than theory says, or another block is handed out.
+std::vector<Cause> causes_of(const TravelExhibit& exhibit);
+/// Why a deal of single tokens is wrong: the formulas of positions and owners, and the rounds that are turned.
+std::vector<Cause> causes_of(const DealExhibit& exhibit);
+/// Why chunks are wrong: the formulas of their ends, and of the numbers of a rank's two.
+std::vector<Cause> causes_of(const ChunkExhibit& exhibit);
+/// Why a ledger of work is wrong: which pairs its entries count, and what is made of its own table.
+std::vector<Cause> causes_of(const WorkExhibit& exhibit);
+/// Why an exchange is wrong: who sends or receives first, to whom, and how much.
+std::vector<Cause> causes_of(const ExchangeExhibit& exhibit);
+/// The same for an exhibit of any kind.
 std::vector<Cause> causes_of(const Exhibit& exhibit);
-/// What explains several exhibits of one program, at least half of them; what explains more goes first.
-/// Exhibits that are too small to tell mistakes apart only count where larger ones say the same.
+/// What explains several exhibits of one program: of each kind at least half of them. Exhibits that are too
+/// small to tell mistakes apart do not count.
 std::vector<Cause> causes_of(const std::vector<Exhibit>& exhibits);
 
 /// Whether a cause says which numbers are wrong rather than by which mistake.

@@ -29,6 +29,12 @@ Found search_after(const Evidence& evidence, const Twist& forward, const Arrange
 /// As search, in other numbers of ranks, other layouts and tiles; nothing if none of them fits wholly.
 std::optional<Found> search_elsewhere(const Evidence& evidence, TensorGroup group, const Answer& saved);
 
+/// Two mistakes of forward at once, which together explain all.
+Found search_pairs(const Evidence& evidence, const Answer& saved, const Arrangement& arrangement);
+
+/// If all wrong rows still hold what was there before the call.
+std::optional<Cause> cause_of_unwritten(const Evidence& evidence, TensorGroup group);
+
 /// What the size of the errors, and numbers that are none, say.
 std::vector<Cause> causes_by_numbers(const Evidence& evidence, TensorGroup group);
 

@@ -2,21 +2,14 @@
 // none.
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 #include "ringcraft/core/shown.hpp"
 #include "verify/diagnose/diagnose_detail.hpp"
+#include "verify/diagnose/solve/solve_detail.hpp"
 #include "verify/diagnose/twisted/twisted_ring_detail.hpp"
 
 namespace ringcraft::verify {
 namespace {
-
-std::string short_number(double x) {
-  std::ostringstream text;
-  text.precision(2);
-  text << x;
-  return text.str();
-}
 
 // Root mean square of error / scale of rows of out that meet so many blocks with a visible key.
 std::string growth_of(const Evidence& e) {
@@ -115,6 +108,23 @@ bool all_zero(const Buffer& tensor) {
 }
 
 }  // namespace
+
+std::optional<Cause> cause_of_unwritten(const Evidence& e, TensorGroup group) {
+  const std::pair<const Position, Difference>* first = nullptr;
+  std::string name;
+  for (const TensorComparison& tensor : e.comparison.tensors) {
+    if ((tensor.name == "out" || tensor.name == "lse") != (group == TensorGroup::kForward)) continue;
+    for (const auto& row : tensor.wrong_rows) {
+      if (!is_unwritten(row.second.got)) return {};
+      if (first == nullptr) first = &row, name = tensor.name;
+    }
+  }
+  if (first == nullptr) return {};
+  return Cause{"unwritten",
+               name + " is never written at " + place_words(e, first->first) +
+                   ": it holds what the memory held before",
+               "Which path through your code leaves this row without writing it?"};
+}
 
 std::vector<Cause> causes_by_numbers(const Evidence& e, TensorGroup group) {
   const bool forward = group == TensorGroup::kForward;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "verify/diagnose/diagnose_detail.hpp"
+#include "verify/diagnose/twisted/twisted_ring_detail.hpp"
 
 namespace ringcraft::verify {
 namespace {
@@ -161,6 +162,56 @@ std::optional<Found> search_elsewhere(const Evidence& e, TensorGroup group, cons
     if (!found.matches.empty() && found.matches[0].fit == Fit::kAll) return found;
   }
   return {};
+}
+
+namespace {
+
+// Which forward mistakes make a difference to a row, and not alone the one that is to be explained.
+std::vector<const Suspect*> telling(const Evidence& e, const TwistedRing& ring, const RowPlace& row) {
+  std::vector<const Suspect*> all;
+  const auto right = row_of(e.oracle.value.out, row.batch, row.head, row.row),
+             unit = row_of(e.units().out, row.batch, row.head, row.row);
+  const auto lse = row_of(e.oracle.value.lse, row.batch, row.head, row.row),
+             unit_of_lse = row_of(e.units().lse, row.batch, row.head, row.row);
+  for (const Suspect& suspect : forward_suspects()) {
+    if (TwistedRing::slow(suspect.twist) || !ring.can_be(suspect.twist)) continue;
+    const Merged value = ring.forward(suspect.twist, row);
+    if (same_row(value.out, row_of(e.claim.out, row.batch, row.head, row.row), unit, e.nearness(), false) &&
+        same_row({&value.lse, 1}, row_of(e.claim.lse, row.batch, row.head, row.row), unit_of_lse,
+                 e.nearness(), false))
+      continue;  // what explains the row alone needs no other
+    if (!same_row(value.out, right, unit, e.nearness(), false) ||
+        !same_row({&value.lse, 1}, lse, unit_of_lse, e.nearness(), false))
+      all.push_back(&suspect);
+  }
+  return all;
+}
+
+}  // namespace
+
+Found search_pairs(const Evidence& e, const Answer& saved, const Arrangement& arrangement) {
+  constexpr double kMostWork = 3e8;  // multiplications, for one row of all pairs
+  Found found{
+      {}, std::make_shared<const TwistedRing>(e.problem, e.inputs, saved, arrangement, e.exponents()), {}};
+  const Sample glance = sample_of(e, TensorGroup::kForward, 1, 0);
+  if (glance.rows.empty()) return found;
+  const std::vector<const Suspect*> all = telling(e, *found.ring, glance.rows[0]);
+  const double work = static_cast<double>(all.size() * all.size()) / 2 *
+                      static_cast<double>(e.problem.keys.size()) * static_cast<double>(e.problem.head_dim);
+  if (work > kMostWork) return found;
+  for (std::size_t a = 0; a < all.size(); ++a)
+    for (std::size_t b = a + 1; b < all.size(); ++b) {
+      const std::optional<Twist> twist = both(all[a]->twist, all[b]->twist);
+      if (!twist || *twist == all[a]->twist) continue;
+      const Suspect pair{{all[a]->cause.id, all[a]->cause.sentence + "; and " + all[b]->cause.sentence,
+                          all[a]->cause.question},
+                         *twist};
+      if (match(e, *found.ring, pair, TensorGroup::kForward, glance).fit != Fit::kNone)
+        found.made.push_back(pair);
+    }
+  found.matches = matches_in(e, *found.ring, found.made, TensorGroup::kForward);
+  std::erase_if(found.matches, [](const Match& match) { return match.fit != Fit::kAll; });
+  return found;
 }
 
 }  // namespace ringcraft::verify

@@ -3,15 +3,27 @@
 /// Exhibits: what the failing check of an exercise leaves for a diagnosis, as data: what was asked, and what
 /// came.
 
+#include <bit>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <variant>
 #include <vector>
 
+#include "ringcraft/problem/deal.hpp"
+#include "ringcraft/ring/work.hpp"
 #include "verify/diagnose/twisted/arrangement.hpp"
 #include "verify/oracle/compare.hpp"
 
 namespace ringcraft::verify {
+
+/// What memory holds before a function writes it: a NaN that no computation gives.
+inline double unwritten() { return std::bit_cast<double>(0x7ff8'0000'c0ff'ee00); }
+/// Whether a number still is that one, to the bit.
+inline bool is_unwritten(double number) {
+  return std::bit_cast<std::uint64_t>(number) == std::bit_cast<std::uint64_t>(unwritten());
+}
 
 /// An answer to one problem of attention, and in which blocks it was computed.
 struct AttentionExhibit {
@@ -32,13 +44,128 @@ struct PartialNumbers {
   std::vector<double> max, sum;  ///< [rows]
 };
 
-/// One merge: what went in, and what came out.
+/// One merge: what went in, and what came out. Normalised results have their lse as max, and no sum.
 struct MergeExhibit {
   Index rows, cols;
   PartialNumbers acc, block, result;
+  DType precision = DType::kFloat64;
+
+  /// Whether it merges (out, lse) instead of (O, m, l).
+  bool normalized() const { return acc.sum.empty() && !acc.max.empty(); }
+};
+
+/// A row of scores that a scan or a softmax got, and what it made of them.
+struct ScoreScan {
+  std::vector<double> scores;  ///< in their order; -inf: a key that is not seen
+  double max_before = -std::numeric_limits<double>::infinity();  ///< m at the beginning
+  double sum_before = 0;                                         ///< l at the beginning
+  std::optional<std::pair<double, double>> state = {};  ///< m and l in the end, if they were asked for
+  std::vector<double> weights = {};                     ///< if they were asked for, one for each score
+};
+
+/// All rows that one check asked for.
+struct ScanExhibit {
+  std::vector<ScoreScan> rows;
+  bool normalized = true;  ///< whether weights are divided by l
+  DType precision = DType::kFloat64;
+};
+
+/// Rows of scores whose columns lie on several ranks, and what each rank made of them.
+struct SharedScanExhibit {
+  /// One rank's part.
+  struct Part {
+    Index rows, cols;
+    std::vector<double> scores;    ///< [rows, cols]; -inf: hidden
+    std::vector<double> weights;   ///< [rows, cols], that came back
+    std::vector<double> max, sum;  ///< [rows], that came back
+  };
+  std::vector<Part> ranks;
+};
+
+/// What the ranks of a ring have sent to each other, and which block each hands out in the end.
+struct TravelExhibit {
+  int world_size, hops;
+  std::vector<Index> sent = {};    ///< bytes, [from * world_size + to]; empty: not looked at
+  std::vector<Index> theory = {};  ///< likewise
+  std::vector<Index> block = {};   ///< bytes of each rank's k and v; empty: more than blocks travels
+  std::vector<int> handed =
+      {};  ///< of each rank: whose block, -1 for none, -2 for nobody's; empty: not asked
+};
+
+/// Where a deal of single tokens puts rows, and to whom it gives positions.
+struct DealExhibit {
+  /// One row that was asked for.
+  struct Placed {
+    Layout layout;
+    int world_size, rank;
+    Index row;
+    std::optional<Position> position;  ///< that came back; none: no answer came
+  };
+  /// One token that was asked for.
+  struct Owned {
+    Layout layout;
+    int world_size;
+    Position position;
+    std::optional<int> rank;  ///< that came back; none: no answer came
+  };
+  std::vector<Placed> placed = {};
+  std::vector<Owned> owned = {};
+};
+
+/// How a sequence is cut, and which chunks each rank gets.
+struct ChunkExhibit {
+  /// One chunk that was asked for.
+  struct Cut {
+    Position seqlen;
+    int chunks, index;
+    std::optional<Chunk> chunk;  ///< that came back; none: no answer came
+  };
+  /// The chunks of one rank.
+  struct Dealt {
+    Position seqlen;
+    int world_size, rank;
+    std::optional<ChunkPair> pair;  ///< that came back; none: no answer came
+  };
+  std::vector<Cut> cuts = {};
+  std::vector<Dealt> dealt = {};
+};
+
+/// The ledgers of some rings.
+struct WorkExhibit {
+  /// One ring.
+  struct Ledger {
+    Problem problem;
+    RingWork work;  ///< that came back
+  };
+  std::vector<Ledger> ledgers;
+};
+
+/// Some exchanges of a ring, each rank's messages in the order in which it started them.
+struct ExchangeExhibit {
+  /// One message of a rank.
+  struct Message {
+    bool sends;  ///< or receives
+    int peer;
+    Index bytes;
+    bool alone;  ///< no other message of the rank was under way
+  };
+  /// What one rank was asked to do, and did.
+  struct Side {
+    int send_rank, recv_rank;
+    Index out, in;                       ///< bytes
+    std::vector<Message> messages = {};  ///< in their order
+    bool ended = false;                  ///< it has returned
+    bool arrived = false;                ///< then: `in` holds what must come
+    int whose = -1;                      ///< then: the rank whose out it holds; -1: no rank's
+    bool unwritten = false;              ///< then: `in` is as it was before, to the byte
+    bool changed = false;                ///< then: `out` was written
+  };
+  std::vector<std::vector<Side>> rounds;  ///< one exchange each: a side per rank
 };
 
 /// An exhibit of any kind, that many may hold.
-using Exhibit = std::shared_ptr<const std::variant<AttentionExhibit, MergeExhibit>>;
+using Exhibit = std::shared_ptr<
+    const std::variant<AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit, TravelExhibit,
+                       DealExhibit, ChunkExhibit, WorkExhibit, ExchangeExhibit>>;
 
 }  // namespace ringcraft::verify

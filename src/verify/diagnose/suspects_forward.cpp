@@ -2,6 +2,7 @@
 // lessons' misconceptions; words name what is about the dump or the call.
 #include "ringcraft/core/error.hpp"
 #include "verify/diagnose/suspects_detail.hpp"
+#include "verify/diagnose/twisted/scan.hpp"
 
 namespace ringcraft::verify {
 namespace {
@@ -70,7 +71,20 @@ std::vector<Suspect> lse_suspects() {
         "Logarithms add when the numbers are multiplied: are they?"},
        {.lse = L::kAdded}},
       {{"LSE-negative", "lse has the wrong sign", "Is it log(sum) or log(1 / sum)?"}, {.lse = L::kNegative}},
+      {{"LSE-weights", "lse is that of the weights, which have overwritten the scores",
+        "What does the memory of the scores hold when lse is taken?"},
+       {.lse = L::kOfWeights}},
+      {{"solved-lse-bare", "the maximum in lse is that of q . k, without the softmax scale",
+        "In lse = m + log l, are m and l about the same scores?"},
+       {.lse = L::kBareMaximum}},
   };
+}
+
+std::vector<Suspect> scan_suspects() {
+  std::vector<Suspect> all;
+  for (const ScanMistake& mistake : scan_mistakes())
+    all.push_back({{mistake.id, mistake.sentence, mistake.question}, {.scan = mistake.twist}});
+  return all;
 }
 
 }  // namespace
@@ -79,7 +93,7 @@ const std::vector<Suspect>& forward_suspects() {
   static const std::vector<Suspect> all = [] {
     std::vector<Suspect> suspects;
     for (const auto& some : {dump_suspects(), score_suspects(), mask_suspects(), ring_suspects(),
-                             merge_suspects(), lse_suspects(), tail_suspects()})
+                             merge_suspects(), lse_suspects(), tail_suspects(), scan_suspects()})
       suspects.insert(suspects.end(), some.begin(), some.end());
     return suspects;
   }();

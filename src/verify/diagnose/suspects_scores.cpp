@@ -41,6 +41,15 @@ std::vector<Suspect> mask_suspects() {
       {{"CM1", "the mask compares local rows: row of the shard with row of the block",
         "Is row 3 of rank 2 token 3? And a block from the past: which of its keys are forbidden?"},
        {.positions = PositionTwist::kLocal}},
+      {{"CM-local-rows",
+        "the mask compares the row of the shard with the position of the key: it is aligned at the top left "
+        "of all "
+        "keys",
+        "Is row 3 of rank 2 token 3?"},
+       {.positions = PositionTwist::kLocalRows}},
+      {{"CM-local-keys", "the mask compares the position of the row with the row of the block",
+        "Is key 3 of the block that arrives token 3?"},
+       {.positions = PositionTwist::kLocalKeys}},
       {{"CM4", "the blocks of later ranks are seen whole", "Which rank has no future blocks?"},
        {.mask = MaskTwist::kFutureVisible}},
       {{"CM11", "the own block is seen whole", "Inside your own block, who is in the future?"},

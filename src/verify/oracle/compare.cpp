@@ -178,9 +178,12 @@ std::string described(const Comparison& c, const Sharding& sharding) {
   if (c.total == 0) return "nothing to compare: the tensors have no elements";
   if (c.wrong > 0) {
     text << c.wrong << " of " << c.total << (c.wrong == 1 ? " elements is wrong; " : " elements are wrong; ");
-    if (const auto first = first_wrong(c, sharding))
-      text << "first on rank " << first->rank << ", local row " << first->row << ": "
-           << described(first->difference);
+    if (const auto first = first_wrong(c, sharding)) {
+      text << "first ";
+      if (sharding.world_size > 1)
+        text << "on rank " << first->rank << ", local row " << first->row << ": ";
+      text << described(first->difference);
+    }
     return text.str();
   }
   for (const TensorComparison& tensor : c.tensors)

@@ -1,5 +1,5 @@
 // LS1: the sum of exponentials is handed out as lse, without its logarithm.
-// Fails: every-key "4 of 20 elements are wrong; first on rank 0, local row 0: lse"
+// Fails: every-key "4 of 20 elements are wrong; first lse"
 // Hint: lse is a logarithm: of what, and where is it taken?
 #include <algorithm>
 #include <cmath>

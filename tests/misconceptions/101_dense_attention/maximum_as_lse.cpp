@@ -1,5 +1,5 @@
 // LS2: the maximum is handed out as lse.
-// Fails: every-key "4 of 20 elements are wrong; first on rank 0, local row 0: lse"
+// Fails: every-key "4 of 20 elements are wrong; first lse"
 // Hint: What is log sum exp of two equal scores?
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // RG2: reads the range of row 0 for every row.
-// Fails: causal "local row 1"
+// Fails: causal "position 1"
 // Hint: Has every row the range of the first one?
 #include <algorithm>
 #include <cmath>

@@ -21,6 +21,57 @@ bool same(const Buffer& a, const Buffer& b) {
   return std::ranges::equal(a.values<double>(), b.values<double>());
 }
 
+using Head = Recipe::Head;
+
+// The head and batch entry that are read for these.
+std::pair<Index, Index> read_for(const BlockProblem& p, Head which, Index batch, Index head) {
+  switch (which) {
+    case Head::kRight:
+      break;
+    case Head::kOfFirst:
+      return {batch, head / p.group() * p.group()};
+    case Head::kOfLast:
+      return {batch, head / p.group() * p.group() + p.group() - 1};
+    case Head::kOfKvHead:
+      return {batch, head / p.group()};
+    case Head::kZero:
+      return {batch, 0};
+    case Head::kFirstBatch:
+      return {0, head};
+  }
+  return {batch, head};
+}
+
+// One tensor, or lse and D together, of a wrong head.
+void add_heads(const Evidence& e, GradientName name, const Setting& setting, std::vector<Recipe>& all) {
+  std::vector<Head> heads;
+  if (e.problem.group() > 1) heads = {Head::kOfFirst, Head::kOfLast, Head::kOfKvHead};
+  if (e.problem.heads > 1) heads.push_back(Head::kZero);
+  if (e.problem.batch > 1) heads.push_back(Head::kFirstBatch);
+  for (const Head head : heads) {
+    all.push_back({.setting = setting, .lse_head = head});
+    all.push_back({.setting = setting, .dout_head = head});
+    all.push_back({.setting = setting, .query_head = head});
+    if (name == GradientName::kDv) continue;
+    all.push_back({.setting = setting, .delta_head = head});
+    all.push_back({.setting = setting, .lse_head = head, .delta_head = head});
+  }
+}
+
+// "lse of the first query head of the group is read for every one".
+Cause cause_of_head(const char* tensor, Head head) {
+  constexpr const char* kNames[] = {"", "first", "last", "kv-head", "zero", "batch"};
+  constexpr const char* kWords[] = {"",
+                                    " of the first query head of the group is read for every head of it",
+                                    " of the last query head of the group is read for every head of it",
+                                    " of head h / group is read for query head h",
+                                    " of head 0 is read for every query head",
+                                    " of batch entry 0 is read for every entry"};
+  const auto at = static_cast<std::size_t>(head);
+  return {std::string("solved-") + tensor + "-" + kNames[at], std::string(tensor) + kWords[at],
+          "How do head and batch entry enter the place of each tensor that backward reads?"};
+}
+
 }  // namespace
 
 std::vector<Recipe> recipes_of(const Evidence& e, GradientName name, const Setting& forward) {
@@ -29,11 +80,9 @@ std::vector<Recipe> recipes_of(const Evidence& e, GradientName name, const Setti
   if (e.place.count() > 1) lses.push_back(Lse::kOwnBlock);
   if (!same(e.claim.lse, e.oracle.value.lse)) lses.insert(lses.begin(), Lse::kRight);
   if (e.problem.heads > 1) lses.push_back(Lse::kReshaped);
-  if (grouped) lses.insert(lses.end(), {Lse::kOfKvHead, Lse::kOfFirst});
   std::vector<Delta> deltas{Delta::kNone, Delta::kMean, Delta::kOfDout, Delta::kOfOut, Delta::kDoubled};
   if (claimed) deltas.insert(deltas.begin(), Delta::kRight);
   if (e.problem.heads > 1) deltas.push_back(Delta::kOverHeads);
-  if (grouped) deltas.push_back(Delta::kOfFirst);
   std::vector<Formula> formulas{Formula::kAdded, Formula::kUnweighted, Formula::kScaledDp, Formula::kScaledD,
                                 Formula::kSquared};
   std::vector<Group> groups;
@@ -50,6 +99,7 @@ std::vector<Recipe> recipes_of(const Evidence& e, GradientName name, const Setti
       for (const Delta delta : deltas) all.push_back({setting, {}, delta});
       for (const Formula formula : formulas) all.push_back({setting, {}, {}, formula});
     }
+    add_heads(e, name, setting, all);
     for (const Group group : groups) all.push_back({setting, {}, {}, {}, group});
     for (const auto product :
          {Recipe::Product::kPlainWeights, Recipe::Product::kOtherFactor, Recipe::Product::kOtherWeights})
@@ -59,8 +109,6 @@ std::vector<Recipe> recipes_of(const Evidence& e, GradientName name, const Setti
   if (causes_of(forward).empty())
     for (const Setting& setting : settings_of(e))
       if (!causes_of(setting).empty()) all.push_back({setting});
-  for (const Lse lse : {Lse::kOfFirst, Lse::kOfKvHead})
-    if (grouped && name != GradientName::kDv) all.push_back({settings[0], lse, Delta::kOfFirst});
   if (claimed && name != GradientName::kDv) all.push_back({settings[0], Lse::kRight, Delta::kRight});
   return all;
 }
@@ -85,13 +133,6 @@ std::vector<Cause> causes_of(const Recipe& recipe) {
       break;
     case Lse::kOwnBlock:
       add("RB7", "P is computed again from the lse of each block", kWhichLse);
-      break;
-    case Lse::kOfKvHead:
-      add("solved-lse-kv-head", "P of query head h is made from the lse of head h / group", kWhichLse);
-      break;
-    case Lse::kOfFirst:
-      add("solved-lse-first", "P of every query head of a group is made from the lse of its first head",
-          kWhichLse);
       break;
     case Lse::kReshaped:
       add("solved-lse-reshaped", "lse is stored as [rows, heads] and read as [heads, rows]", kWhichLse);
@@ -122,9 +163,6 @@ std::vector<Cause> causes_of(const Recipe& recipe) {
       break;
     case Delta::kOverHeads:
       add("solved-D-heads", "D is summed over the heads besides the columns", kWhichD);
-      break;
-    case Delta::kOfFirst:
-      add("solved-D-first", "every query head of a group takes D of its first head", kWhichD);
       break;
     case Delta::kDoubled:
       add("solved-D-twice", "D is subtracted twice", kWhichD);
@@ -185,7 +223,20 @@ std::vector<Cause> causes_of(const Recipe& recipe) {
           kWhichHeads);
       break;
   }
+  for (const auto& [tensor, head] : {std::pair{"lse", recipe.lse_head}, std::pair{"D", recipe.delta_head},
+                                     std::pair{"dout", recipe.dout_head}, std::pair{"q", recipe.query_head}})
+    if (head != Head::kRight) causes.push_back(cause_of_head(tensor, head));
   return causes;
+}
+
+std::span<const double> Weights::dout(Index batch, Index head, Index row) const {
+  const auto [b, h] = read_for(e_.problem, recipe_.dout_head, batch, head);
+  return row_of(e_.inputs.dout, b, h, row);
+}
+
+std::span<const double> Weights::query(Index batch, Index head, Index row) const {
+  const auto [b, h] = read_for(e_.problem, recipe_.query_head, batch, head);
+  return row_of(e_.inputs.q, b, h, row);
 }
 
 std::size_t Weights::at(Index batch, Index head, Index row) const {
@@ -212,9 +263,8 @@ Weights::Weights(const Evidence& e, const Recipe& recipe) : e_(e), recipe_(recip
   for (Index b = 0; b < p.batch; ++b)
     for (Index h = 0; h < p.heads; ++h)
       for (Index row = 0; row < rows; ++row) {
-        Index head = h, place = row;
-        if (recipe.lse == Lse::kOfKvHead) head = h / p.group();
-        if (recipe.lse == Lse::kOfFirst) head = h / p.group() * p.group();
+        auto [entry, head] = read_for(p, recipe.lse_head, b, h);
+        Index place = row;
         if (recipe.lse == Lse::kReshaped) {
           const int shard = e.place.row_owner[static_cast<std::size_t>(row)];
           const auto& mine = e.place.shards[static_cast<std::size_t>(shard)];
@@ -223,7 +273,7 @@ Weights::Weights(const Evidence& e, const Recipe& recipe) : e_(e), recipe_(recip
           head = flat % p.heads;
           place = mine[static_cast<std::size_t>(flat / p.heads)];
         }
-        double lse = row_of(saved, b, head, place)[0];
+        double lse = row_of(saved, entry, head, place)[0];
         if (recipe.lse == Lse::kBase2) lse /= std::numbers::ln2;
         if (recipe.lse == Lse::kTimesLn2) lse *= std::numbers::ln2;
         if (recipe.lse == Lse::kNone) lse = 0;
@@ -232,7 +282,7 @@ Weights::Weights(const Evidence& e, const Recipe& recipe) : e_(e), recipe_(recip
         if (recipe.delta == Delta::kOverHeads)
           for (Index each = 0; each < p.heads; ++each) delta += plain(b, each, row);
         else if (recipe.delta != Delta::kNone)
-          delta = plain(b, recipe.delta == Delta::kOfFirst ? h / p.group() * p.group() : h, row);
+          std::tie(entry, head) = read_for(p, recipe.delta_head, b, h), delta = plain(entry, head, row);
         if (recipe.delta == Delta::kMean) delta /= static_cast<double>(p.head_dim);
         if (recipe.delta == Delta::kDoubled) delta *= 2;
         if (recipe.formula == Formula::kAdded) delta = -delta;
@@ -267,9 +317,12 @@ Weights::Pair Weights::operator()(Index b, Index h, Index row, Index key) const 
     shift = block_lse_[i * static_cast<std::size_t>(e_.place.count()) + static_cast<std::size_t>(block)];
   if (!std::isfinite(shift)) return {0, 0};
   const double scale = recipe_.setting.scale;
-  const double score = scale * product_of(e_, recipe_.setting, b, h, row, key);
+  const double score =
+      scale * (recipe_.query_head == Head::kRight
+                   ? product_of(e_, recipe_.setting, b, h, row, key)
+                   : dot(query(b, h, row), row_of(e_.inputs.k, b, h / e_.problem.group(), key)));
   const double p = std::exp(std::min(score - shift, 80.0));
-  const double dp = dot(row_of(e_.inputs.dout, b, h, row), value_of(e_, recipe_.setting, b, h, row, key));
+  const double dp = dot(dout(b, h, row), value_of(e_, recipe_.setting, b, h, row, key));
   switch (recipe_.formula) {
     case Formula::kUnweighted:
       return {p, scale * (p * dp - delta_[i])};

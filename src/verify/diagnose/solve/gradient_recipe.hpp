@@ -19,8 +19,6 @@ struct Recipe {
     kBase2,     ///< divided by ln 2
     kTimesLn2,  ///< multiplied by ln 2
     kOwnBlock,  ///< that of each block alone
-    kOfKvHead,  ///< that of query head h / group for head h
-    kOfFirst,   ///< that of the first query head of the group
     kReshaped,  ///< [rows, heads] of a shard read as [heads, rows]
     kNone,      ///< 0
   };
@@ -33,7 +31,6 @@ struct Recipe {
     kOfDout,     ///< sum of dout * dout
     kOfOut,      ///< sum of out * out
     kOverHeads,  ///< summed over the heads, too
-    kOfFirst,    ///< that of the first query head of the group
     kDoubled,    ///< twice
   };
   /// How dS is made of P, dP, D and the scale.
@@ -60,12 +57,22 @@ struct Recipe {
     kOtherWeights,  ///< P k, P^T q, dS^T dout
     kPlainWeights,  ///< the same with dS without the softmax scale; of dv alone
   };
+  /// Of which query head, and batch entry, a tensor is read.
+  enum class Head : std::uint8_t {
+    kRight,
+    kOfFirst,     ///< the first of the group
+    kOfLast,      ///< the last of the group
+    kOfKvHead,    ///< h / group for head h
+    kZero,        ///< head 0
+    kFirstBatch,  ///< the right head of batch entry 0
+  };
   Setting setting;
   Lse lse{};
   Delta delta{};
   Formula formula{};
   Group group{};
   Product product{};
+  Head lse_head{}, delta_head{}, dout_head{}, query_head{};
 };
 
 /// The recipes to try, those with fewer mistakes first. Those that make no difference to this tensor are left
@@ -85,6 +92,9 @@ class Weights {
     double p, ds;
   };
   Pair operator()(Index batch, Index head, Index row, Index key) const;
+  /// The rows of dout and q that are multiplied with them.
+  std::span<const double> dout(Index batch, Index head, Index row) const;
+  std::span<const double> query(Index batch, Index head, Index row) const;
 
  private:
   std::size_t at(Index batch, Index head, Index row) const;

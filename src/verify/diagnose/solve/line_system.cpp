@@ -31,7 +31,9 @@ Cells cells_of(const Ingredients& from, int shard, int block) {
 
 std::vector<Law> laws_of_other(Law::Deed deed, const Arrangement& place, int shard, int block, int other) {
   std::vector<Law> laws;
-  if (place.wrapped(2 * shard - block) == other) laws.push_back({deed, {}, Law::Which::kMirror});
+  const int apart = place.wrapped(2 * shard - block - other);
+  if (apart == 0) laws.push_back({deed, {}, Law::Which::kMirror});
+  if (apart != 0 && place.count() > 2) laws.push_back({deed, {}, Law::Which::kReflected, apart});
   laws.push_back({deed, {}, Law::Which::kOffset, place.wrapped(other - block)});
   if (other == shard) laws.push_back({deed, {}, Law::Which::kOwn});
   laws.push_back({deed, {}, Law::Which::kFixed, other});

@@ -34,11 +34,12 @@ struct Law {
   };
   /// Which other block it is, of block a at shard r.
   enum class Which : std::uint8_t {
-    kNone,    ///< there is no other
-    kOwn,     ///< r
-    kMirror,  ///< 2 r - a: that of rank + t where rank - t is right
-    kOffset,  ///< a + offset
-    kFixed,   ///< the same for all: offset
+    kNone,       ///< there is no other
+    kOwn,        ///< r
+    kMirror,     ///< 2 r - a: that of rank + t where rank - t is right
+    kOffset,     ///< a + offset
+    kFixed,      ///< the same for all: offset
+    kReflected,  ///< 2 r - a - offset: steps are counted in the opposite direction
   };
   Deed deed;
   NamedMask mask = {};

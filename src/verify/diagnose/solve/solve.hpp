@@ -81,6 +81,9 @@ std::optional<Cause> cause_of_weights(const Evidence& evidence, bool of_dq);
 /// Why this tensor of an Answer (0: out) is wrong, where each row is a right one of another place.
 std::optional<Cause> cause_of_places(const Evidence& evidence, std::size_t tensor);
 
+/// Why this tensor is wrong, where some rows are missing and all others right.
+std::optional<Cause> cause_of_missing(const Evidence& evidence, std::size_t tensor);
+
 /// The gradients.
 enum class GradientName : std::uint8_t { kDq, kDk, kDv };
 

@@ -179,8 +179,8 @@ class GradientLines {
         const double plain = recipe_.product == Recipe::Product::kPlainWeights ? recipe_.setting.scale : 1;
         const double weight = factor_ * share(h, kv) * (of_dk != turned ? pair.ds / plain : pair.p);
         put(column, from, kv, target, at, weight,
-            row_of(of_dk != (recipe_.product == Recipe::Product::kOtherFactor) ? e_.inputs.q : e_.inputs.dout,
-                   b, h, row));
+            of_dk != (recipe_.product == Recipe::Product::kOtherFactor) ? weights_.query(b, h, row)
+                                                                        : weights_.dout(b, h, row));
       }
   }
 

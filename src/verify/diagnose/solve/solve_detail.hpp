@@ -29,6 +29,9 @@ Yardsticks yardsticks_of(const Evidence& evidence);
 std::vector<double> tolerance_of(const Evidence& evidence, const Buffer& claim, const Buffer& unit,
                                  const Buffer& scale, Index batch, Index head, Index row);
 
+/// A number in three digits, for a sentence.
+std::string short_number(double x);
+
 /// Rows (or keys) of each part, at most so many of each, spread evenly.
 std::vector<std::vector<Index>> sampled(const std::vector<std::vector<Index>>& parts, std::size_t most);
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <sstream>
 
 #include "ringcraft/core/matrix.hpp"
 #include "verify/diagnose/solve/line_system.hpp"
@@ -42,13 +41,6 @@ bool wrong(const Evidence& e, std::string_view name) {
   });
 }
 
-std::string digits(double x) {
-  std::ostringstream text;
-  text.precision(3);
-  text << x;
-  return text.str();
-}
-
 // Every row's factor; nothing if a row is no multiple of the right one.
 std::optional<std::vector<double>> factors(const Evidence& e, const std::vector<SeenRow>& rows) {
   std::vector<double> all;
@@ -84,22 +76,23 @@ std::optional<Cause> cause_of_factors(const Evidence& e, const std::vector<SeenR
     epsilon.push_back(sum * (1 / f[i] - 1));
   }
   if (constant(f, within))
-    return Cause{"solved-out-factor", "out is " + digits(f[0]) + " times what it should be in every row",
-                 kQuestion};
+    return Cause{"solved-out-factor",
+                 "out is " + short_number(f[0]) + " times what it should be in every row", kQuestion};
   if (constant(times_sum, within))
     return Cause{
         "RF9",
         "out is not divided by l" +
-            (std::fabs(times_sum[0] - 1) < within ? "" : ", but multiplied by " + digits(times_sum[0])),
+            (std::fabs(times_sum[0] - 1) < within ? "" : ", but multiplied by " + short_number(times_sum[0])),
         kQuestion};
   if (constant(over_sum, within)) return Cause{"solved-out-twice", "out is divided by l twice", kQuestion};
   if (constant(epsilon, 1e-2) && epsilon[0] > 0 && std::isfinite(epsilon[0]))
-    return Cause{"solved-out-epsilon", "out is divided by l + " + digits(epsilon[0]) + " instead of l",
+    return Cause{"solved-out-epsilon", "out is divided by l + " + short_number(epsilon[0]) + " instead of l",
                  kQuestion};
   if (*std::ranges::min_element(f) <= 0) return {};
   return Cause{"solved-out-rows",
                "the rows of out are right but for a factor of each row, from " +
-                   digits(*std::ranges::min_element(f)) + " to " + digits(*std::ranges::max_element(f)) +
+                   short_number(*std::ranges::min_element(f)) + " to " +
+                   short_number(*std::ranges::max_element(f)) +
                    ": the weights are right among themselves and do not add up to 1",
                kQuestion};
 }
@@ -124,11 +117,11 @@ std::optional<Cause> cause_of_lse(const Evidence& e, const std::vector<SeenRow>&
     if (std::fabs(factor - 1) < 1e-4) return std::string(what);
     if (std::fabs(factor * 0.69314718055994531 - 1) < 1e-4) return std::string(what) + " / ln 2";
     if (std::fabs(factor / 0.69314718055994531 - 1) < 1e-4) return std::string(what) + " * ln 2";
-    return digits(factor) + " " + what;
+    return short_number(factor) + " " + what;
   };
   std::string sum;
   for (const std::string& term : {times(x[0], "maximum"), times(x[1], "log(sum)"),
-                                  std::fabs(x[2]) > 1e-4 ? digits(x[2]) : std::string()})
+                                  std::fabs(x[2]) > 1e-4 ? short_number(x[2]) : std::string()})
     if (!term.empty()) sum += (sum.empty() ? "" : " + ") + term;
   return Cause{
       "solved-lse", "lse is " + (sum.empty() ? "0" : sum) + " instead of maximum + log(sum)",

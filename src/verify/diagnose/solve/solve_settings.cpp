@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <sstream>
 
 #include "ringcraft/core/matrix.hpp"
 #include "verify/diagnose/solve/solve_detail.hpp"
@@ -306,6 +307,13 @@ std::vector<double> out_of(const Evidence& e, const Setting& setting, Index batc
   if (here > 0)
     for (std::size_t c = 0; c < out.size(); ++c) out[c] -= before[c] * weight(row - 1) / here;
   return out;
+}
+
+std::string short_number(double x) {
+  std::ostringstream text;
+  text.precision(3);
+  text << x;
+  return text.str();
 }
 
 }  // namespace ringcraft::verify

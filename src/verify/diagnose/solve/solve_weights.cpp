@@ -2,7 +2,6 @@
 // the blocks' results, and dq over their parts; the weights are solved for, row by row.
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 #include "ringcraft/core/matrix.hpp"
 #include "verify/diagnose/solve/line_system.hpp"
@@ -13,13 +12,6 @@ namespace ringcraft::verify {
 namespace {
 
 using Numbers = std::vector<double>;
-
-std::string digits(double x) {
-  std::ostringstream text;
-  text.precision(3);
-  text << x;
-  return text.str();
-}
 
 bool seen(const Evidence& e, Index row, Index key) {
   return visible(e.problem.mask, e.problem.queries[static_cast<std::size_t>(row)],
@@ -107,9 +99,10 @@ bool solve_row(const Evidence& e, Index b, Index h, Index row, bool of_dq, Found
     if (moved < 20) continue;
     ++found.wrong;
     if (found.first.empty())
-      found.first = "first: " + place_of(e, b, h, row) + ", " + block_words(e, parts[i].block) +
-                    (of_dq ? ", where " + digits(-weights[i]) + " is subtracted instead of " + digits(delta)
-                           : ", whose weight is " + digits(weights[i]) + " times what it should be");
+      found.first =
+          "first: " + place_of(e, b, h, row) + ", " + block_words(e, parts[i].block) +
+          (of_dq ? ", where " + short_number(-weights[i]) + " is subtracted instead of " + short_number(delta)
+                 : ", whose weight is " + short_number(weights[i]) + " times what it should be");
     break;
   }
   return true;

@@ -24,7 +24,8 @@ class Teller {
     while (!left.empty()) {
       std::map<Law, Pairs> holds;
       for (const auto& [pair, laws] : left)
-        for (const Law& law : laws) holds[law].insert(pair);
+        for (const Law& law : laws)
+          if (law.which != Law::Which::kReflected) holds[law].insert(pair);
       if (holds.empty()) break;
       const auto best = std::ranges::max_element(holds, [&](const auto& a, const auto& b) {
         return rank_of(a.first, a.second) < rank_of(b.first, b.second);
@@ -70,7 +71,9 @@ class Teller {
     for (const Domain& domain : domains()) {
       std::vector<Law> fit;
       for (const Law& law : laws)
-        if (explains(law, domain)) fit.push_back(law);
+        if ((law.which != Law::Which::kReflected || domain.kind == Domain::Kind::kAll) &&
+            explains(law, domain))
+          fit.push_back(law);
       if (!fit.empty()) return Told{fit.front(), domain, {fit.begin() + 1, fit.end()}};
     }
     return {};

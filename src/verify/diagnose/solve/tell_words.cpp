@@ -66,6 +66,7 @@ std::string other_of(const Law& law, const Arrangement& place) {
       return "that of " + std::to_string(law.offset) + " ranks further";
     case Law::Which::kFixed:
       return "that of rank " + std::to_string(law.offset);
+    case Law::Which::kReflected:
     case Law::Which::kNone:
       break;
   }
@@ -269,6 +270,12 @@ std::string question_of(const Law& law) {
 }  // namespace
 
 Cause cause_of(const Told& told, const Arrangement& place, const std::string& where, bool of_dq) {
+  if (told.law.which == Law::Which::kReflected)
+    return {"solved-reflected",
+            (where.empty() ? "" : where + ": ") +
+                std::string("labels count the ranks in one direction and the blocks walk in the other: each "
+                            "block is taken for that of another rank"),
+            question_of(told.law)};
   const Subject subject = subject_of(told.where, place);
   std::string sentence = (where.empty() ? "" : where + ": ") + subject.words +
                          predicate_of(told.law, subject.many, place, of_dq);

@@ -34,6 +34,12 @@ Arrangement completed(Arrangement a, Index rows, Index keys) {
 
 }  // namespace
 
+std::string Arrangement::part() const {
+  if (ring) return "block";
+  if (count() == 1) return "row";
+  return !blocks.empty() && blocks.front().size() == 1 ? "key" : "tile";
+}
+
 Index Arrangement::at(int block, Index key) const {
   const std::vector<Index>& keys = blocks[static_cast<std::size_t>(block)];
   return key < static_cast<Index>(keys.size()) ? keys[static_cast<std::size_t>(key)] : -1;
@@ -54,14 +60,23 @@ Arrangement one_block(const BlockProblem& problem) {
   return tiled_arrangement(static_cast<Index>(problem.queries.size()), keys, std::max<Index>(keys, 1));
 }
 
-Arrangement tiled_arrangement(Index rows, Index keys, Index tile) {
-  Arrangement a;
-  a.words = "one device with tiles of " + counted(tile, "key");
-  a.ring = false;
+Arrangement tiled_arrangement(Index rows, Index keys, Index tile, Index row_tile) {
+  std::vector<std::vector<Index>> parts;
   for (Index begin = 0; begin < keys; begin += tile) {
-    std::vector<Index>& block = a.blocks.emplace_back();
-    for (Index key = begin; key < std::min(begin + tile, keys); ++key) block.push_back(key);
+    std::vector<Index>& part = parts.emplace_back();
+    for (Index key = begin; key < std::min(begin + tile, keys); ++key) part.push_back(key);
   }
+  Arrangement a = parted_arrangement(rows, keys, std::move(parts));
+  a.words = "one device with tiles of " + counted(tile, "key");
+  a.row_tile = row_tile;
+  return a;
+}
+
+Arrangement parted_arrangement(Index rows, Index keys, std::vector<std::vector<Index>> parts) {
+  Arrangement a;
+  a.words = "one device";
+  a.ring = false;
+  a.blocks = std::move(parts);
   if (a.blocks.empty()) a.blocks.emplace_back();
   a.hops = a.count() - 1;
   a.shards.emplace_back(static_cast<std::size_t>(rows));

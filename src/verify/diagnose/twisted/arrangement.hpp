@@ -17,6 +17,8 @@ namespace ringcraft::verify {
 struct Arrangement {
   std::string words;                       ///< "a contiguous ring of 3 ranks"
   bool ring = true;                        ///< whether blocks walk around ranks
+  bool partial = false;                    ///< whether O was divided by whoever asked: not where l is 0
+  Index row_tile = 0;                      ///< rows of a tile of one device; 0: not known
   int hops = 0;                            ///< how often a ring exchanges
   std::vector<std::vector<Index>> blocks;  ///< keys of each block, increasing
   std::vector<std::vector<Index>> shards;  ///< query rows of each rank, increasing
@@ -25,6 +27,8 @@ struct Arrangement {
   std::vector<Index> order;                ///< all keys, block after block
   std::vector<Index> offset;               ///< where each block begins in that order
 
+  /// The word for one of its blocks: "block", "tile", "key" or "row".
+  std::string part() const;
   /// Number of blocks.
   int count() const { return static_cast<int>(blocks.size()); }
   /// A block number brought into 0 to count() - 1.
@@ -37,7 +41,9 @@ struct Arrangement {
 Arrangement ring_arrangement(const Problem& problem);
 /// One device that meets all keys at once.
 Arrangement one_block(const BlockProblem& problem);
-/// One device with tiles of so many keys.
-Arrangement tiled_arrangement(Index rows, Index keys, Index tile);
+/// One device with tiles of so many keys, and of so many rows if that is known.
+Arrangement tiled_arrangement(Index rows, Index keys, Index tile, Index row_tile = 0);
+/// One device that meets its keys part by part; each key is in one of the parts.
+Arrangement parted_arrangement(Index rows, Index keys, std::vector<std::vector<Index>> parts);
 
 }  // namespace ringcraft::verify

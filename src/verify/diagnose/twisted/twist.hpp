@@ -5,6 +5,9 @@
 /// what a twist gives on given inputs, suspects.hpp names the mistakes.
 
 #include <cstdint>
+#include <optional>
+
+#include "verify/diagnose/twisted/scan_twist.hpp"
 
 namespace ringcraft::verify {
 
@@ -53,6 +56,8 @@ enum class MaskedTwist : std::uint8_t {
 enum class PositionTwist : std::uint8_t {
   kRight,
   kLocal,       ///< rows of the shard and rows of the block
+  kLocalRows,   ///< rows of the shard, and the keys' positions
+  kLocalKeys,   ///< the rows' positions, and rows of the block
   kContiguous,  ///< as if shards were runs of neighbours
 };
 
@@ -76,6 +81,9 @@ enum class WalkTwist : std::uint8_t {
   kValuesStay,    ///< keys walk, values do not
   kKeysStay,      ///< values walk, keys do not
   kCrossed,       ///< keys and values change places at odd steps
+  kFirstValues,   ///< of one device: v is read at the place within the tile
+  kFirstKeys,     ///< the same with k
+  kFirstBoth,     ///< with both
 };
 
 /// Which key head a query head reads.
@@ -138,6 +146,8 @@ enum class LseTwist : std::uint8_t {
   kLastMaximum,  ///< that block's maximum and the sum of all
   kAdded,        ///< the sum of the blocks' lse
   kNegative,     ///< with the wrong sign
+  kOfWeights,    ///< of the weights instead of the scores
+  kBareMaximum,  ///< the maximum in it is that of q . k
 };
 
 /// Where a row of the claim comes from.
@@ -216,6 +226,7 @@ struct Twist {
   TailTwist tail{};           ///< what becomes of the last keys
   int granule = 0;            ///< of the tail: keys of a block; 0: the number of ranks
   MergeTwist merge{};         ///< how blocks become one result
+  ScanTwist scan{};           ///< the same, key by key; of a right merge alone
   LseTwist lse{};             ///< what is handed out as lse
   RowTwist rows{};            ///< how rows stand in the claim
   DealTwist keys{};           ///< which rows of k and v a rank has
@@ -235,6 +246,11 @@ struct Twist {
   int dk_scales = 1;           ///< how often the scale is in dk
   int dkv_ranks = 0;           ///< dk and dv are multiplied by the number of ranks to this power
   int dq_ranks = 0;            ///< dq likewise
+
+  friend bool operator==(const Twist&, const Twist&) = default;
 };
+
+/// Two mistakes at once; nothing if they are about the same place.
+std::optional<Twist> both(Twist a, const Twist& b);
 
 }  // namespace ringcraft::verify

@@ -55,6 +55,8 @@ double TwistedRing::weight_shift(const Twist& twist, const Query& query, int blo
 }
 
 Index TwistedRing::dout_row(const Twist& twist, const Query& query) const {
+  // The row itself: in tiles, a block of keys does not say where a row is.
+  if (twist.dout == DealTwist::kRight) return query.row;
   return dealt(twist.dout, query.rank, query.local);
 }
 

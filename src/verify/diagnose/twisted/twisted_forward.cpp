@@ -95,8 +95,82 @@ std::vector<BlockPartial> TwistedRing::partials(const Twist& twist, const RowPla
   return result;
 }
 
+// Whether a tile is computed at all: if any of its rows sees any of its keys.
+bool TwistedRing::is_visited(const Mask& mask, Index row, int block) const {
+  const Index tile = arrangement_.row_tile;
+  if (tile == 0) return true;
+  const Index first = row / tile * tile, rows = static_cast<Index>(problem_.queries.size());
+  for (Index i = first; i < std::min(first + tile, rows); ++i)
+    for (const Index key : arrangement_.blocks[static_cast<std::size_t>(block)])
+      if (visible(mask, problem_.queries[static_cast<std::size_t>(i)],
+                  problem_.keys[static_cast<std::size_t>(key)]))
+        return true;
+  return false;
+}
+
+std::vector<std::vector<ScanKey>> TwistedRing::scan_parts(const Twist& twist, const RowPlace& row) const {
+  const Mask mask = mask_of(twist);
+  const Query at = query(row.batch, row.head, row.row);
+  const Index batch = kv_batch(twist, row.batch), head = kv_head(twist, row.head);
+  const std::span<const double> q = row_of(in_.q, row.batch, row.head, row.row);
+  const double factor = scale(twist);
+  std::vector<std::vector<ScanKey>> parts;
+  for (int step = 0; step < steps(twist); ++step) {
+    const View here = view(twist, at.rank, step);
+    parts.emplace_back();
+    for (Index b = 0;; ++b) {
+      const Index key = dealt(twist.keys, here.keys, b), value = dealt(twist.keys, here.values, b);
+      if (key < 0 || value < 0) break;
+      if (arrangement_.at(here.keys, b) >= first_dropped(twist)) continue;
+      parts.back().push_back({factor * dot(q, row_of(in_.k, batch, head, key)),
+                              sees(twist, mask, at, here.label, b), row_of(in_.v, batch, head, value)});
+    }
+    if (!is_visited(mask, row.row, here.keys)) parts.back().clear();
+  }
+  return parts;
+}
+
+namespace {
+
+// lse as it is handed out, where the scores are at hand.
+double lse_of_scores(LseTwist twist, const std::vector<std::vector<ScanKey>>& parts, double lse,
+                     double scale) {
+  double max = -HUGE_VAL, of_weights = 0;
+  for (const auto& part : parts)
+    for (const ScanKey& key : part) {
+      if (!key.seen) continue;
+      max = std::max(max, key.score);
+      of_weights += std::exp(std::exp(key.score - lse));
+    }
+  if (twist == LseTwist::kBareMaximum) return lse - max + max / scale;
+  return twist == LseTwist::kOfWeights ? std::log(of_weights) : twisted_lse(twist, lse, max);
+}
+
+}  // namespace
+
+Merged TwistedRing::scan(const Twist& twist, const RowPlace& row) const {
+  constexpr std::size_t kMostKeys = 512;  // of a row that is kept
+  Twist rest = twist;
+  rest.scan = {}, rest.lse = {};
+  const bool keep = rest == Twist{} && problem_.keys.size() <= kMostKeys;
+  const Index at =
+      (row.batch * problem_.heads + row.head) * static_cast<Index>(problem_.queries.size()) + row.row;
+  const auto known = keep ? scans_.find(at) : scans_.end();
+  const auto& parts = known != scans_.end() ? known->second
+                      : keep                ? scans_[at] = scan_parts(rest, row)
+                                            : other_scan_ = scan_parts(rest, row);
+  Merged result = scan_result(twist.scan, parts, static_cast<std::size_t>(in_.v.extents().width),
+                              arrangement_.partial, range_);
+  if (twist.lse != LseTwist::kRight && std::isfinite(result.lse))
+    result.lse = lse_of_scores(twist.lse, parts, result.lse, problem_.softmax_scale);
+  return result;
+}
+
 Merged TwistedRing::forward(const Twist& twist, const RowPlace& row, int steps) const {
   const RowPlace from = source(twist, row, in_.q.extents());
+  const bool by_keys =
+      twist.scan != ScanTwist{} || twist.lse == LseTwist::kOfWeights || twist.lse == LseTwist::kBareMaximum;
+  if (by_keys && steps < 0) return scan(twist, from);
   std::vector<BlockPartial> blocks = partials(twist, from);
   if (steps >= 0 && static_cast<std::size_t>(steps) < blocks.size())
     blocks.resize(static_cast<std::size_t>(steps));

@@ -218,7 +218,7 @@ Merged result_of(MergeTwist merge, const Partials& partials, const ExponentRange
   }
 }
 
-double twisted_lse(LseTwist twist, const Partials& partials, double lse, int own) {
+double lse_of(LseTwist twist, const Partials& partials, double lse, int own) {
   double largest = kNothing, sum_of_lse = 0;
   const BlockPartial* last = nullptr;
   for (const BlockPartial& block : partials) {
@@ -229,18 +229,6 @@ double twisted_lse(LseTwist twist, const Partials& partials, double lse, int own
   }
   if (last == nullptr) return lse;
   switch (twist) {
-    case LseTwist::kBase2:
-      return lse / std::numbers::ln2;
-    case LseTwist::kMaximum:
-      return largest;
-    case LseTwist::kSum:
-      return std::exp(lse - largest);
-    case LseTwist::kLogSum:
-      return lse - largest;
-    case LseTwist::kExp:
-      return std::exp(lse);
-    case LseTwist::kZero:
-      return 0;
     case LseTwist::kOwnBlock:
       for (const BlockPartial& block : partials)
         if (block.source == own) return block.lse();
@@ -251,12 +239,9 @@ double twisted_lse(LseTwist twist, const Partials& partials, double lse, int own
       return last->max + lse - largest;
     case LseTwist::kAdded:
       return sum_of_lse;
-    case LseTwist::kNegative:
-      return -lse;
-    case LseTwist::kRight:
-      return lse;
+    default:
+      return twisted_lse(twist, lse, largest);
   }
-  return lse;
 }
 
 }  // namespace
@@ -266,12 +251,33 @@ double ExponentRange::exp(double x) const {
   return x < low ? 0.0 : std::exp(x);
 }
 
+double twisted_lse(LseTwist twist, double lse, double max) {
+  switch (twist) {
+    case LseTwist::kBase2:
+      return lse / std::numbers::ln2;
+    case LseTwist::kMaximum:
+      return max;
+    case LseTwist::kSum:
+      return std::exp(lse - max);
+    case LseTwist::kLogSum:
+      return lse - max;
+    case LseTwist::kExp:
+      return std::exp(lse);
+    case LseTwist::kZero:
+      return 0;
+    case LseTwist::kNegative:
+      return -lse;
+    default:
+      return lse;
+  }
+}
+
 double BlockPartial::lse() const { return max == kNothing ? kNothing : max + std::log(sum); }
 
 Merged merged(MergeTwist merge, LseTwist lse, const std::vector<BlockPartial>& partials, int own,
               const ExponentRange& range) {
   Merged result = result_of(merge, partials, range);
-  if (lse != LseTwist::kRight) result.lse = twisted_lse(lse, partials, result.lse, own);
+  if (lse != LseTwist::kRight) result.lse = lse_of(lse, partials, result.lse, own);
   return result;
 }
 

@@ -36,6 +36,10 @@ struct Merged {
   double lse = -std::numeric_limits<double>::infinity();
 };
 
+/// lse as it is handed out, of one row: what can be said by its right value and its maximum alone. Other
+/// mistakes leave it right.
+double twisted_lse(LseTwist twist, double lse, double max);
+
 /// The partials of all steps, in their order, as one result. `own` says which of them is the rank's own
 /// block.
 Merged merged(MergeTwist merge, LseTwist lse, const std::vector<BlockPartial>& partials, int own,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "verify/diagnose/twisted/arrangement.hpp"
+#include "verify/diagnose/twisted/scan.hpp"
 #include "verify/diagnose/twisted/twist.hpp"
 #include "verify/diagnose/twisted/twisted_merge.hpp"
 #include "verify/oracle/oracle.hpp"
@@ -74,6 +75,9 @@ class TwistedRing {
                        bool last) const;
   void add_tail(const Twist& twist, const Mask& mask, const Query& query, BlockPartial& partial) const;
   Index first_dropped(const Twist& twist) const;
+  bool is_visited(const Mask& mask, Index row, int block) const;
+  std::vector<std::vector<ScanKey>> scan_parts(const Twist& twist, const RowPlace& row) const;
+  Merged scan(const Twist& twist, const RowPlace& row) const;
   const BlockSums& sums(const Query& query, int block) const;
   double maximum(const Query& query) const;
   double weight_shift(const Twist& twist, const Query& query, int block) const;
@@ -90,7 +94,9 @@ class TwistedRing {
   const Answer& saved_;
   Arrangement arrangement_;
   ExponentRange range_;
-  mutable std::map<std::pair<Index, int>, BlockSums> sums_;  // (query row of all, block)
+  mutable std::map<std::pair<Index, int>, BlockSums> sums_;           // (query row of all, block)
+  mutable std::map<Index, std::vector<std::vector<ScanKey>>> scans_;  // query row of all: its keys
+  mutable std::vector<std::vector<ScanKey>> other_scan_;              // the last one with other keys
 };
 
 }  // namespace ringcraft::verify

@@ -27,6 +27,8 @@ TwistedRing::View TwistedRing::view(const Twist& twist, int rank, int step) cons
   View view{here, here, here, twist.walk == WalkTwist::kCrossed && step % 2 == 1};
   if (twist.walk == WalkTwist::kNothingMoves || twist.walk == WalkTwist::kKeysStay) view.keys = rank;
   if (twist.walk == WalkTwist::kNothingMoves || twist.walk == WalkTwist::kValuesStay) view.values = rank;
+  if (twist.walk == WalkTwist::kFirstKeys || twist.walk == WalkTwist::kFirstBoth) view.keys = 0;
+  if (twist.walk == WalkTwist::kFirstValues || twist.walk == WalkTwist::kFirstBoth) view.values = 0;
   switch (twist.label) {
     case LabelTwist::kRight:
       break;
@@ -101,7 +103,9 @@ bool TwistedRing::sees(const Twist& twist, const Mask& mask, const Query& query,
   const Index key = arrangement_.at(label, b);
   if (key < 0) return false;
   Position q = query.position, k = problem_.keys[static_cast<std::size_t>(key)];
-  if (twist.positions == PositionTwist::kLocal) q = query.local, k = b;
+  if (twist.positions == PositionTwist::kLocal || twist.positions == PositionTwist::kLocalRows)
+    q = query.local;
+  if (twist.positions == PositionTwist::kLocal || twist.positions == PositionTwist::kLocalKeys) k = b;
   if (twist.positions == PositionTwist::kContiguous) {
     q = arrangement_.offset[static_cast<std::size_t>(query.rank)] + query.local;
     k = arrangement_.offset[static_cast<std::size_t>(label)] + b;
@@ -200,17 +204,19 @@ RowPlace TwistedRing::source(const Twist& twist, const RowPlace& row, const Exte
 bool TwistedRing::can_be(const Twist& twist) const {
   const bool square = problem_.queries.size() == problem_.keys.size();
   if (!square && (twist.dv_turned == Done::kYes || twist.dk_turned == Done::kYes)) return false;
-  if (arrangement_.ring) return true;
+  const bool of_tiles = twist.walk == WalkTwist::kFirstValues || twist.walk == WalkTwist::kFirstKeys ||
+                        twist.walk == WalkTwist::kFirstBoth;
+  if (arrangement_.ring) return !of_tiles;
   const Twist right;
   const bool of_masks = twist.mask == MaskTwist::kWindowUnshifted ||
                         twist.mask == MaskTwist::kAheadInOwnBlock ||
                         twist.mask == MaskTwist::kFutureVisible || twist.mask == MaskTwist::kOwnVisible ||
                         twist.mask == MaskTwist::kLaterSkipped || twist.mask == MaskTwist::kEarlierWhole ||
                         twist.mask == MaskTwist::kPacksInOwnBlock;
-  return !of_masks && twist.label == right.label && twist.walk == right.walk && twist.keys == right.keys &&
-         twist.positions != PositionTwist::kContiguous && twist.journey == right.journey &&
-         twist.stale == right.stale && twist.dkv_ranks == 0 && twist.dq_ranks == 0 &&
-         twist.dout == right.dout && twist.delta != DeltaTwist::kPlainRows &&
+  return !of_masks && twist.label == right.label && (twist.walk == right.walk || of_tiles) &&
+         twist.keys == right.keys && twist.positions != PositionTwist::kContiguous &&
+         twist.journey == right.journey && twist.stale == right.stale && twist.dkv_ranks == 0 &&
+         twist.dq_ranks == 0 && twist.dout == right.dout && twist.delta != DeltaTwist::kPlainRows &&
          twist.rows != RowTwist::kLayoutOrder && twist.rows != RowTwist::kInverseOrder &&
          twist.lse != LseTwist::kOwnBlock;
 }

@@ -1,0 +1,111 @@
+// What explains the exhibits of one program (see diagnose.hpp).
+#include "verify/diagnose/exhibit.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "verify/diagnose/diagnose.hpp"
+#include "verify/diagnose/diagnose_detail.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+// Whether wrong rows see enough keys for mistakes to differ: with one key, every weight is 1. What was never
+// written tells so.
+bool is_telling(const Exhibit& exhibit) {
+  const auto* const attention = std::get_if<AttentionExhibit>(exhibit.get());
+  if (attention == nullptr) return true;
+  const BlockProblem& p = attention->problem;
+  int telling = 0, wrong = 0;
+  for (const TensorComparison& tensor : attention->comparison.tensors)
+    for (const auto& [position, difference] : tensor.wrong_rows) {
+      if (tensor.name == "dk" || tensor.name == "dv") return true;
+      const Position q = p.queries[static_cast<std::size_t>(position)];
+      telling += is_unwritten(difference.got) ||
+                 std::ranges::count_if(p.keys, [&](Position k) { return visible(p.mask, q, k); }) > 1;
+      ++wrong;
+    }
+  return telling > 2 || (telling > 0 && telling == wrong);
+}
+
+// Exhibits of one kind come from one function: those of another may be right, or wrong in another way.
+using Kind = std::pair<std::size_t, bool>;  // which type; whether only gradients are wrong
+Kind kind_of(const Exhibit& exhibit) {
+  const auto* const attention = std::get_if<AttentionExhibit>(exhibit.get());
+  const bool forward = attention == nullptr || any_wrong(attention->comparison, TensorGroup::kForward);
+  return {exhibit->index(), !forward};
+}
+
+struct Held {
+  Cause cause;
+  int exhibits;
+};
+
+// What explains at least half of the exhibits of one kind, or several and all those that anything explains.
+std::vector<Held> agreed(const std::vector<Exhibit>& exhibits) {
+  std::vector<Held> all;
+  int explained = 0;
+  for (const Exhibit& exhibit : exhibits) {
+    const std::vector<Cause> causes = causes_of(exhibit);
+    explained += causes.empty() ? 0 : 1;
+    std::vector<std::string> ids;  // a cause may be told in several wordings
+    for (const Cause& cause : causes) {
+      if (std::ranges::find(ids, cause.id) != ids.end()) continue;
+      ids.push_back(cause.id);
+      const auto known = std::ranges::find(all, cause.id, [](const Held& held) { return held.cause.id; });
+      if (known == all.end())
+        all.push_back({cause, 1});
+      else
+        ++known->exhibits;
+    }
+  }
+  std::ranges::stable_sort(all, std::ranges::greater(), &Held::exhibits);
+  std::erase_if(all, [&, most = all.empty() ? 0 : all.front().exhibits](const Held& held) {
+    const bool half = 2 * held.exhibits >= static_cast<int>(exhibits.size());
+    return held.exhibits < most || !(half || (held.exhibits == explained && explained > 1));
+  });
+  return all;
+}
+
+// All rows that were scanned, right ones too, as one exhibit: a cause must explain each of them.
+std::vector<Exhibit> with_one_scan(const std::vector<Exhibit>& exhibits) {
+  ScanExhibit all;
+  std::vector<Exhibit> others;
+  for (const Exhibit& exhibit : exhibits)
+    if (const auto* const scan = std::get_if<ScanExhibit>(exhibit.get())) {
+      std::vector<ScoreScan> rows = std::move(all.rows);
+      rows.insert(rows.end(), scan->rows.begin(), scan->rows.end());
+      all = {std::move(rows), scan->normalized, scan->precision};
+    } else {
+      others.push_back(exhibit);
+    }
+  if (!all.rows.empty())
+    others.insert(others.begin(), std::make_shared<const Exhibit::element_type>(std::move(all)));
+  return others;
+}
+
+}  // namespace
+
+std::vector<Cause> causes_of(const std::vector<Exhibit>& exhibits) {
+  std::vector<std::pair<Kind, std::vector<Exhibit>>> kinds;  // in the order of the checks
+  for (const Exhibit& exhibit : with_one_scan(exhibits)) {
+    if (!is_telling(exhibit)) continue;
+    const Kind kind = kind_of(exhibit);
+    auto same = std::ranges::find(kinds, kind, [](const auto& each) { return each.first; });
+    if (same == kinds.end()) same = kinds.insert(same, {kind, {}});
+    same->second.push_back(exhibit);
+  }
+  std::vector<Cause> causes;
+  std::optional<std::size_t> type;  // what the function itself made says more than what was built upon it
+  for (const auto& [kind, alike] : kinds)
+    for (Held& held : !type || type == kind.first ? agreed(alike) : std::vector<Held>{})
+      if (std::ranges::find(causes, held.cause.id, &Cause::id) == causes.end())
+        causes.push_back(std::move(held.cause)), type = kind.first;
+  return causes;
+}
+
+std::vector<Cause> causes_of(const Exhibit& exhibit) {
+  return std::visit([](const auto& one) { return causes_of(one); }, *exhibit);
+}
+
+}  // namespace ringcraft::verify

@@ -1,0 +1,268 @@
+// A wrong merge, solved for (see diagnose.hpp). O is x O_acc + y O_block and l is p l_acc + q l_block, row by
+// row: x, y, p and q are solved for, and then named by what they are made of.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <optional>
+
+#include "verify/diagnose/diagnose.hpp"
+#include "verify/diagnose/functions/merge_row.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+// x and y of O = x O_acc + y O_block, of every row; nothing if that is not what O is.
+std::optional<std::pair<std::vector<double>, std::vector<double>>> weights_of_out(
+    const std::vector<MergeRow>& rows, const std::vector<std::size_t>& leave_out, const MergeNear& near) {
+  std::vector<double> xs, ys;
+  for (const MergeRow& r : rows) {
+    std::vector<std::size_t> columns;
+    for (std::size_t c = 0; c < r.out.size(); ++c)
+      if (!std::ranges::binary_search(leave_out, c)) columns.push_back(c);
+    double aa = 0, ab = 0, bb = 0, ac = 0, bc = 0, cc = 0;
+    for (const std::size_t c : columns) {
+      aa += r.out_a[c] * r.out_a[c], ab += r.out_a[c] * r.out_b[c], bb += r.out_b[c] * r.out_b[c];
+      ac += r.out_a[c] * r.out[c], bc += r.out_b[c] * r.out[c], cc += r.out[c] * r.out[c];
+    }
+    const double det = aa * bb - ab * ab;
+    if (columns.size() < 3 || !(det > 1e-9 * aa * bb)) continue;
+    const double x = (ac * bb - bc * ab) / det, y = (bc * aa - ac * ab) / det;
+    double left = 0;
+    for (const std::size_t c : columns) {
+      const double rest = r.out[c] - x * r.out_a[c] - y * r.out_b[c];
+      left += rest * rest;
+    }
+    const double within = std::max(1e-8, near.exact);
+    if (!(left <= within * within * std::max(cc, 1e-200))) return {};
+    xs.push_back(x), ys.push_back(y);
+  }
+  return xs.size() == rows.size() && !xs.empty() ? std::optional{std::pair{xs, ys}} : std::nullopt;
+}
+
+constexpr const char* kQuestion = "Which maximum do both sides follow?";
+
+void add_weight(std::vector<Cause>& causes, const NamedWeight& weight, const char* tensor, bool of_acc) {
+  if (weight.right && weight.exact) return;
+  const std::string side = of_acc ? "acc" : "the block";
+  const auto id = [of_acc](const char* name) {
+    return std::string("solved-merge-") + name + (of_acc ? "-acc" : "-block");
+  };
+  const auto sentence = [&](const char* name) {
+    return std::string(name) + " of " + side + " weighs " + weight.words;
+  };
+  if (weight.right) {
+    causes.push_back({"solved-merge-float", "the weights of the merge are right to float's digits only",
+                      "In which type is each weight computed?"});
+    return;
+  }
+  const auto of_out = std::ranges::find(causes, sentence("O"), &Cause::sentence);
+  if (of_out == causes.end())
+    causes.push_back({id(tensor), sentence(tensor), kQuestion});
+  else
+    of_out->sentence = side + " weighs " + weight.words;  // all of it
+}
+
+constexpr double kOverflow = 88;  // exp of more is infinite in float32
+
+// What m (or lse) is instead of the right one.
+std::optional<Cause> cause_of_max(const std::vector<MergeRow>& rows, const MergeNear& near) {
+  const auto is = [&](auto value) {
+    return std::ranges::all_of(
+        rows, [&](const MergeRow& r) { return agree(r.max, value(r), near.exact, near.floor); });
+  };
+  if (is([](const MergeRow& r) { return r.right_max(); })) return {};
+  const bool lse = rows.front().normalized;
+  const auto below = [](const MergeRow& r) { return std::exp(-std::fabs(r.max_a - r.max_b)); };
+  const auto larger = [](const MergeRow& r) { return std::max(r.max_a, r.max_b); };
+  const std::pair<const char*, std::function<double(const MergeRow&)>> maxima[] = {
+      {"that of acc, never updated", [](const MergeRow& r) { return r.max_a; }},
+      {"that of the block", [](const MergeRow& r) { return r.max_b; }},
+      {"the larger of the two", larger},
+      {"the smaller of the two", [](const MergeRow& r) { return std::min(r.max_a, r.max_b); }},
+      {"the sum of the two", [](const MergeRow& r) { return r.max_a + r.max_b; }},
+      {"the larger one plus log2(1 + exp(smaller - larger)): a logarithm to the base 2",
+       [=](const MergeRow& r) { return larger(r) + std::log2(1 + below(r)); }},
+      {"the larger one minus log(1 + exp(smaller - larger))",
+       [=](const MergeRow& r) { return larger(r) - std::log1p(below(r)); }},
+      {"the larger one plus 1 + exp(smaller - larger): the logarithm is missing",
+       [=](const MergeRow& r) { return larger(r) + 1 + below(r); }},
+      {"the larger one plus exp(smaller - larger)", [=](const MergeRow& r) { return larger(r) + below(r); }},
+      {"log(1 + exp(smaller - larger)), without the larger one",
+       [=](const MergeRow& r) { return std::log1p(below(r)); }},
+      {"the smaller one plus log(1 + exp(smaller - larger))",
+       [=](const MergeRow& r) { return std::min(r.max_a, r.max_b) + std::log1p(below(r)); }},
+      {"the logarithm of the mean: log 2 too small",
+       [](const MergeRow& r) { return r.right_max() - std::numbers::ln2; }},
+      {"that of acc plus log(1 + exp(that of the block - that of acc)), which overflows where the block's is "
+       "far larger",
+       [](const MergeRow& r) { return r.max_b - r.max_a > kOverflow ? HUGE_VAL : r.right_max(); }},
+      {"that of the block plus log(1 + exp(that of acc - that of the block)), which overflows where that of "
+       "acc is far larger",
+       [](const MergeRow& r) { return r.max_a - r.max_b > kOverflow ? HUGE_VAL : r.right_max(); }},
+      {"with the wrong sign", [](const MergeRow& r) { return -r.right_max(); }},
+      {"0", [](const MergeRow&) { return 0.0; }},
+      {"at least 0", [](const MergeRow& r) { return std::max(r.right_max(), 0.0); }}};
+  for (const auto& [words, value] : maxima)
+    if (is(value))
+      return Cause{"solved-merge-m",
+                   std::string(lse ? "lse is " : "m is ") + words +
+                       (lse ? " instead of log(exp(lse of acc) + exp(lse of the block))"
+                            : " instead of the larger of the two"),
+                   kQuestion};
+  return {};
+}
+
+// Columns that stay as they were in acc, in all rows; nothing if there is none, or no other.
+std::vector<std::size_t> unmerged_columns(const std::vector<MergeRow>& rows) {
+  std::vector<std::size_t> columns;
+  const std::size_t width = rows.front().out.size();
+  for (std::size_t c = 0; c < width; ++c)
+    if (std::ranges::all_of(rows, [=](const MergeRow& r) { return r.out[c] == r.out_a[c]; }))
+      columns.push_back(c);
+  return columns.size() < width ? columns : std::vector<std::size_t>{};
+}
+
+std::optional<Cause> cause_of_columns(const std::vector<MergeRow>& rows) {
+  const std::vector<std::size_t> columns = unmerged_columns(rows);
+  if (columns.empty()) return {};
+  const std::size_t width = rows.front().out.size(), first = columns.front();
+  const bool to_the_end = first + columns.size() == width;
+  return Cause{"solved-merge-columns",
+               (to_the_end ? "the columns of O from " + std::to_string(first) + " on are"
+                           : std::to_string(columns.size()) + " of " + std::to_string(width) +
+                                 " columns of O, column " + std::to_string(first) + " first, are") +
+                   " not merged: they stay as they were in acc",
+               "Which columns does each lane take, and how does it go on from there?"};
+}
+
+// Rows that have keys on both sides.
+std::vector<Cause> causes_of_full(const std::vector<MergeRow>& rows, const MergeNear& near) {
+  std::vector<Cause> causes;
+  const auto all = [&](auto holds) { return std::ranges::all_of(rows, holds); };
+  for (const auto& cause : {cause_of_max(rows, near), cause_of_columns(rows)})
+    if (cause) causes.push_back(*cause);
+  if (const auto solved = weights_of_out(rows, unmerged_columns(rows), near))
+    for (const bool of_acc : {true, false})
+      if (const auto weight = named_weight(rows, of_acc ? solved->first : solved->second, of_acc, near))
+        add_weight(causes, *weight, "O", of_acc);
+  // One equation for two weights of l: the pairs are tried, the right one of either side first.
+  const auto fits = [&](const MergeWeight& p, const MergeWeight& q, double within, bool claimed_p,
+                        bool claimed_q) {
+    return all([&](const MergeRow& r) {
+      const double wa = claimed_p ? std::exp(r.max_a - r.max) : p.value(r, r.max_a, r.max_b);
+      const double wb = claimed_q ? std::exp(r.max_b - r.max) : q.value(r, r.max_b, r.max_a);
+      return agree(r.sum, wa * r.sum_a + wb * r.sum_b, within);
+    });
+  };
+  const MergeWeight& right = merge_weights().front();
+  if (rows.front().normalized) return causes;
+  if (fits(right, right, near.exact, true, true) || fits(right, right, near.exact, false, false))
+    return causes;
+  for (const double within : {near.exact, near.named})
+    for (const MergeWeight& p : merge_weights())
+      for (const MergeWeight& q : merge_weights()) {
+        if (!fits(p, q, within, false, false)) continue;
+        const auto as_named = [&](const MergeWeight& weight, bool of_acc) {
+          std::vector<double> x;
+          for (const MergeRow& r : rows)
+            x.push_back(of_acc ? weight.value(r, r.max_a, r.max_b) : weight.value(r, r.max_b, r.max_a));
+          NamedWeight found = *named_weight(rows, x, of_acc, near);
+          found.exact = within == near.exact;
+          return found;
+        };
+        add_weight(causes, as_named(p, true), "l", true);
+        add_weight(causes, as_named(q, false), "l", false);
+        return causes;
+      }
+  return causes;
+}
+
+// Whether a row that both sides have seen keys for is merged rightly.
+bool is_right(const MergeRow& r, const MergeNear& near) {
+  if (r.max_a == kNoKey || r.max_b == kNoKey) return true;
+  const double a = std::exp(r.max_a - r.right_max()), b = std::exp(r.max_b - r.right_max());
+  if (!agree(r.max, r.right_max(), near.named, 1) ||
+      (!r.normalized && !agree(r.sum, a * r.sum_a + b * r.sum_b, near.named)))
+    return false;
+  for (std::size_t c = 0; c < r.out.size(); ++c)
+    if (!agree(r.out[c], a * r.out_a[c] + b * r.out_b[c], near.named, 1)) return false;
+  return true;
+}
+
+// Rows that are as they were, though the block has seen keys; everywhere else the merge is right.
+std::vector<Cause> causes_of_unmoved(const MergeExhibit& x, const MergeNear& near) {
+  bool others_are_right = true;
+  Index first = -1, count = 0, empty = 0;
+  for (Index row = 0; row < x.rows; ++row) {
+    const MergeRow r = merge_row(x, row);
+    if (r.max_b == kNoKey || r.max != r.max_a || r.sum != r.sum_a || !std::ranges::equal(r.out, r.out_a)) {
+      others_are_right = others_are_right && is_right(r, near);
+      continue;
+    }
+    if (first < 0) first = row;
+    ++count;
+    empty += r.max_a == kNoKey ? 1 : 0;
+  }
+  if (count == 0 || !others_are_right) return {};
+  const char* kWhich = "Over which rows does your loop go, and what can end it early?";
+  if (empty == count)
+    return {{"solved-merge-empty-unmoved",
+             "rows for which acc has seen no key are not merged: they stay empty",
+             "Merging with nothing must return the other side: on both sides?"}};
+  const bool to_the_end = first + count == x.rows;
+  return {{"solved-merge-unmoved",
+           (count == x.rows ? std::string("no row is merged")
+            : to_the_end    ? "rows from " + std::to_string(first) + " on are not merged"
+                            : std::to_string(count) + " of " + std::to_string(x.rows) +
+                               " rows are not merged, row " + std::to_string(first) + " first") +
+               ": they stay as they were in acc",
+           kWhich}};
+}
+
+// Rows for which one side, or both, have seen no key.
+std::vector<Cause> causes_of_empty(const std::vector<MergeRow>& rows, const MergeNear& near) {
+  std::vector<Cause> causes;
+  for (const MergeRow& r : rows) {
+    const bool empty_acc = r.max_a == kNoKey, empty_block = r.max_b == kNoKey;
+    const std::string where = empty_acc && empty_block ? "where neither side has seen a key, "
+                              : empty_acc              ? "where acc has seen no key, "
+                                                       : "where the block has seen no key, ";
+    const double max = empty_acc ? r.max_b : r.max_a, sum = empty_acc ? r.sum_b : r.sum_a;
+    const std::span<const double> out = empty_acc ? r.out_b : r.out_a;
+    const auto add = [&](const char* name, double got, double want, double unmoved) {
+      if (agree(got, want, near.exact)) return;
+      const std::string id = std::string("solved-merge-empty-") + name;
+      if (std::ranges::find(causes, id, &Cause::id) != causes.end()) return;
+      if (std::isnan(got))
+        causes.push_back({"MG14", where + name + " becomes NaN: -inf - (-inf)",
+                          "Merging with nothing must return the other side: what is your factor then?"});
+      else
+        causes.push_back(
+            {id, where + name + (agree(got, unmoved, near.exact) ? " stays that of acc" : " changes"),
+             "Merging with nothing must return the other side: all three parts of it?"});
+    };
+    add("m", r.max, max, r.max_a);
+    add("l", r.sum, sum, r.sum_a);
+    for (std::size_t c = 0; c < out.size() && causes.size() < 3; ++c) add("O", r.out[c], out[c], r.out_a[c]);
+    if (!causes.empty() && causes[0].id == "MG14") causes.resize(1);
+    if (!causes.empty()) break;
+  }
+  return causes;
+}
+
+}  // namespace
+
+std::vector<Cause> causes_of(const MergeExhibit& exhibit) {
+  const MergeNear near = merge_near(exhibit.precision);
+  std::vector<MergeRow> full, empty;
+  for (Index row = 0; row < exhibit.rows; ++row) {
+    const MergeRow r = merge_row(exhibit, row);
+    (r.max_a == kNoKey || r.max_b == kNoKey ? empty : full).push_back(r);
+  }
+  std::vector<Cause> causes = causes_of_unmoved(exhibit, near);
+  if (causes.empty() && !full.empty()) causes = causes_of_full(full, near);
+  if (causes.empty()) causes = causes_of_empty(empty, near);
+  return causes;
+}
+
+}  // namespace ringcraft::verify

@@ -1,0 +1,63 @@
+#pragma once
+/// @file
+/// One row of a merge, and the names of its weights; not for users of the harness.
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "verify/diagnose/exhibit.hpp"
+
+namespace ringcraft::verify {
+
+/// m of a side that has seen no key.
+constexpr double kNoKey = -std::numeric_limits<double>::infinity();
+
+/// How near numbers are that agree, of their size. Weights below the floor are as good as 0.
+struct MergeNear {
+  double named;  ///< to a named weight, also one that was rounded to float
+  double exact;  ///< to the right one
+  double floor;
+};
+/// See above.
+MergeNear merge_near(DType precision);
+
+/// One row of a merge.
+struct MergeRow {
+  double max_a, max_b;                        ///< m of acc and of the block
+  double sum_a, sum_b;                        ///< l
+  double max, sum;                            ///< of what came out
+  std::span<const double> out_a, out_b, out;  ///< O
+  bool normalized;                            ///< m is lse, l is 1, and O is out
+
+  /// The new m, or the new lse.
+  double right_max() const;
+};
+/// Row `row` of a merge.
+MergeRow merge_row(const MergeExhibit& exhibit, Index row);
+
+/// Whether two numbers agree.
+bool agree(double a, double b, double within, double floor = 0);
+
+/// What a weight may be made of, of the side whose maximum is `own`.
+struct MergeWeight {
+  const char* words;
+  std::function<double(const MergeRow&, double own, double other)> value;
+};
+/// All of them; the right one first.
+const std::vector<MergeWeight>& merge_weights();
+
+/// "exp(m_acc - m), divided by the new l": the name of one number per row. `right`: whether it is what it
+/// should be, as the rows' own maximum has it or as the true one has.
+struct NamedWeight {
+  std::string words;
+  bool right;
+  bool exact;  ///< beyond float's digits
+};
+/// See above; nothing if the number has no name.
+std::optional<NamedWeight> named_weight(const std::vector<MergeRow>& rows, const std::vector<double>& weight,
+                                        bool of_acc, const MergeNear& near);
+
+}  // namespace ringcraft::verify

@@ -1,0 +1,141 @@
+// Who sends what to whom in a ring, and which block a rank hands out (see diagnose.hpp): laws over all ranks.
+#include <algorithm>
+#include <optional>
+
+#include "verify/diagnose/diagnose.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+constexpr const char* kHandOn = "Which block does a rank send at step t, and to whom?";
+
+int on_the_ring(int rank, int n) { return (rank % n + n) % n; }
+
+// The bytes that each rank sends `ahead` ranks on.
+std::vector<Index> sent_ahead(const TravelExhibit& x, const std::vector<Index>& bytes, int ahead) {
+  std::vector<Index> all;
+  for (int rank = 0; rank < x.world_size; ++rank)
+    all.push_back(
+        bytes[static_cast<std::size_t>(rank * x.world_size + on_the_ring(rank + ahead, x.world_size))]);
+  return all;
+}
+
+// The distances over which anything is sent.
+std::vector<int> distances(const TravelExhibit& x, const std::vector<Index>& bytes) {
+  std::vector<int> all;
+  for (int ahead = 1; ahead < x.world_size; ++ahead)
+    if (std::ranges::any_of(sent_ahead(x, bytes, ahead), [](Index sent) { return sent > 0; }))
+      all.push_back(ahead);
+  return all;
+}
+
+// Every rank sends its own block to those that want it, over several distances.
+bool is_sent_by_owners(const TravelExhibit& x, const std::vector<int>& apart) {
+  return apart.size() > 1 &&
+         std::ranges::all_of(apart, [&](int ahead) { return sent_ahead(x, x.sent, ahead) == x.block; });
+}
+
+// So many blocks handed on to the next rank (or the previous one), the own one first.
+std::vector<Index> handed_on(const TravelExhibit& x, int exchanges, int direction) {
+  std::vector<Index> all;
+  for (int rank = 0; rank < x.world_size; ++rank) {
+    Index sum = 0;
+    for (int t = 0; t < exchanges; ++t)
+      sum += x.block[static_cast<std::size_t>(on_the_ring(rank - direction * t, x.world_size))];
+    all.push_back(sum);
+  }
+  return all;
+}
+
+// The one number that all entries of `theory` are multiplied with: twice it, to have halves.
+std::optional<Index> twice_the_factor(const TravelExhibit& x) {
+  for (const Index factor : {1, 3, 4, 6, 8})
+    if (std::ranges::equal(x.sent, x.theory,
+                           [=](Index sent, Index want) { return 2 * sent == factor * want; }))
+      return factor;
+  return {};
+}
+
+std::optional<Cause> cause_of_factor(const TravelExhibit& x) {
+  if (const auto factor = twice_the_factor(x))
+    return Cause{"travel-factor",
+                 *factor == 1 ? "only half of what must travel does: one tensor of two, or one half of each"
+                              : "everything travels " +
+                                    std::string(*factor == 3   ? "one and a half times"
+                                                : *factor == 4 ? "twice"
+                                                               : std::to_string(*factor / 2) + " times"),
+                 "Which tensors does an exchange carry, and how often is each of them sent?"};
+  return {};
+}
+
+// Of blocks alone: who sends them, and how many.
+std::optional<Cause> cause_of_blocks(const TravelExhibit& x) {
+  if (x.block.empty()) return {};
+  const std::vector<int> apart = distances(x, x.sent);
+  if (is_sent_by_owners(x, apart))
+    return Cause{"travel-owner",
+                 "each rank sends its own block straight to the ranks that want it, over " +
+                     std::to_string(apart.size()) +
+                     " distances, instead of handing the block in hand to the next one",
+                 kHandOn};
+  if (apart.size() != 1) return {};
+  const int direction = apart.front() == 1 ? 1 : -1;
+  if (apart.front() != on_the_ring(direction, x.world_size)) return {};
+  for (int exchanges = x.hops + 1; exchanges <= 2 * x.world_size; ++exchanges)
+    if (sent_ahead(x, x.sent, apart.front()) == handed_on(x, exchanges, direction))
+      return Cause{"travel-count",
+                   "the ring makes " + std::to_string(exchanges) +
+                       (exchanges == 1 ? " exchange" : " exchanges") + " where " + std::to_string(x.hops) +
+                       " are needed" +
+                       (exchanges == x.world_size       ? ": the last one brings the own block back"
+                        : exchanges == x.world_size - 1 ? ": it goes all the way round"
+                                                        : ""),
+                   "After how many hops has every rank had all blocks that it needs?"};
+  return {};
+}
+
+std::optional<Cause> cause_of_bytes(const TravelExhibit& x) {
+  if (std::ranges::all_of(x.sent, [](Index sent) { return sent == 0; }))
+    return Cause{"travel-nothing", "no rank sends anything", kHandOn};
+  if (const auto cause = cause_of_blocks(x)) return cause;
+  return cause_of_factor(x);
+}
+
+std::optional<Cause> cause_of_handed(const TravelExhibit& x) {
+  constexpr const char* kQuestion =
+      "After the last exchange, in which buffer does the block lie that a rank has in hand?";
+  const auto all = [&](auto holds) {
+    for (int rank = 0; rank < x.world_size; ++rank)
+      if (!holds(rank, x.handed[static_cast<std::size_t>(rank)])) return false;
+    return true;
+  };
+  if (all([](int, int whose) { return whose == -1; }))
+    return Cause{"travel-handed-none", "no block is handed out in the end", kQuestion};
+  for (int steps = 0; steps < x.world_size; ++steps) {
+    if (steps == x.hops ||
+        !all([&](int rank, int whose) { return whose == on_the_ring(rank - steps, x.world_size); }))
+      continue;
+    return Cause{"travel-handed",
+                 steps == 0 ? "each rank hands out its own block instead of the one that it held last"
+                 : steps == x.hops - 1 ? "each rank hands out the block before the last one"
+                                       : "each rank hands out the block of step " + std::to_string(steps) +
+                                             " instead of step " + std::to_string(x.hops),
+                 kQuestion};
+  }
+  if (all([](int, int whose) { return whose < 0; }))
+    return Cause{"travel-handed-other", "what is handed out in the end is no rank's block", kQuestion};
+  return {};
+}
+
+}  // namespace
+
+std::vector<Cause> causes_of(const TravelExhibit& x) {
+  std::vector<Cause> causes;
+  if (!x.sent.empty() && x.sent != x.theory)
+    if (const auto cause = cause_of_bytes(x)) causes.push_back(*cause);
+  if (!x.handed.empty())
+    if (const auto cause = cause_of_handed(x)) causes.push_back(*cause);
+  return causes;
+}
+
+}  // namespace ringcraft::verify

@@ -1,0 +1,31 @@
+#pragma once
+/// @file
+/// One ledger of a ring's work, as the diagnosis looks at it.
+
+#include <optional>
+
+#include "verify/diagnose/exhibit.hpp"
+#include "verify/report/report.hpp"
+
+namespace ringcraft::verify {
+
+using WorkTable = std::vector<std::vector<Index>>;  // [steps][ranks]
+
+/// What came back, beside what is right.
+struct LedgerView {
+  const Problem* problem;
+  const RingWork* work;
+  WorkTable right;  ///< the right table
+  WorkTable table;  ///< the one that figures follow from: the student's own where it has an entry per rank
+
+  int ranks() const { return problem->world_size; }
+};
+
+/// Why the table is wrong: which queries and keys its entries count, and how many steps it has.
+std::vector<Cause> causes_of_table(const std::vector<LedgerView>& ledgers);
+/// Why imbalance is wrong: another measure of unevenness.
+std::optional<Cause> cause_of_imbalance(const std::vector<LedgerView>& ledgers);
+/// Why a figure is wrong: what is made of the table instead.
+std::vector<Cause> causes_of_figures(const std::vector<LedgerView>& ledgers);
+
+}  // namespace ringcraft::verify

@@ -1,0 +1,93 @@
+// Rows that are zero, or were never written, and all others right (see solve.hpp): which ones they are.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+
+#include "verify/diagnose/exhibit.hpp"
+#include "verify/diagnose/solve/solve_detail.hpp"
+#include "verify/diagnose/twisted/twisted_ring_detail.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+struct RowAt {
+  Index batch, head, row;
+};
+
+// Each row of a tensor that is not zero by right, with whether it is missing; nothing if a row is neither
+// right nor missing, if none is, or all are.
+std::optional<std::vector<std::pair<RowAt, bool>>> missing_rows(const Evidence& e, std::size_t tensor) {
+  const Buffer &claim = named(e.claim)[tensor].tensor, &want = named(e.oracle.value)[tensor].tensor,
+               &unit = named(e.units())[tensor].tensor;
+  std::vector<std::pair<RowAt, bool>> all;
+  bool any = false, others = false;
+  const Extents& x = claim.extents();
+  for (Index b = 0; b < x.batch; ++b)
+    for (Index h = 0; h < x.heads; ++h)
+      for (Index row = 0; row < x.rows; ++row) {
+        const auto got = row_of(claim, b, h, row), right = row_of(want, b, h, row);
+        if (std::ranges::all_of(right, [](double value) { return value == 0; })) continue;
+        const bool missing =
+            std::ranges::all_of(got, [](double value) { return value == 0 || is_unwritten(value); });
+        if (!missing && !same_row(got, right, row_of(unit, b, h, row), e.nearness(), false)) return {};
+        any = any || missing;
+        others = others || !missing;
+        all.push_back({{b, h, row}, missing});
+      }
+  return any && others ? std::optional(std::move(all)) : std::nullopt;
+}
+
+// "the rows from 16 on", and which rows those are.
+struct MissingLaw {
+  std::string words;
+  bool one;  // of a single row
+  std::function<bool(const RowAt&)> holds;
+};
+
+std::vector<MissingLaw> missing_laws(const Evidence& e, const Extents& x, bool of_keys) {
+  const std::string row = of_keys ? "keys" : "rows";
+  std::vector<MissingLaw> laws;
+  const auto add = [&](std::string words, std::function<bool(const RowAt&)> holds, bool one = false) {
+    laws.push_back({std::move(words), one, std::move(holds)});
+  };
+  for (Index k = 1; k < x.batch; ++k)
+    add("batch entries from " + std::to_string(k) + " on", [=](const RowAt& at) { return at.batch >= k; });
+  const Index group = of_keys ? 1 : e.problem.group(), kv_heads = e.problem.kv_heads;
+  for (Index k = 1; k < x.heads; ++k)
+    add("heads from " + std::to_string(k) + " on" +
+            (k == kv_heads && group > 1 ? ", which is the number of KV heads," : ""),
+        [=](const RowAt& at) { return at.head >= k; });
+  if (group > 1) {
+    add("all but the first query head of each group", [=](const RowAt& at) { return at.head % group != 0; });
+    add("the last query head of each group", [=](const RowAt& at) { return at.head % group == group - 1; });
+  }
+  for (Index k = 1; k < x.rows; ++k) {
+    add(row + " from " + std::to_string(k) + " on", [=](const RowAt& at) { return at.row >= k; });
+    add(
+        k == 1 ? std::string(of_keys ? "key" : "row") + " 0" : "the first " + std::to_string(k) + " " + row,
+        [=](const RowAt& at) { return at.row < k; }, k == 1);
+  }
+  for (int shard = 0; e.ring != nullptr && shard < e.place.count(); ++shard)
+    add("those of rank " + std::to_string(shard), [&e, of_keys, shard](const RowAt& at) {
+      return (of_keys ? e.place.owner : e.place.row_owner)[static_cast<std::size_t>(at.row)] == shard;
+    });
+  return laws;
+}
+
+}  // namespace
+
+std::optional<Cause> cause_of_missing(const Evidence& e, std::size_t tensor) {
+  const auto rows = missing_rows(e, tensor);
+  if (!rows) return {};
+  const bool of_keys = tensor > 2;
+  for (const MissingLaw& law : missing_laws(e, named(e.claim)[tensor].tensor.extents(), of_keys))
+    if (std::ranges::all_of(*rows, [&](const auto& each) { return law.holds(each.first) == each.second; }))
+      return Cause{"solved-missing-rows",
+                   law.words + (law.one ? " is" : " are") +
+                       " never computed: zero, or as it was before; all others are right",
+                   "Over which heads, rows and batch entries do your loops run, from where to where?"};
+  return {};
+}
+
+}  // namespace ringcraft::verify

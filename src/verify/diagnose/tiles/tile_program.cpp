@@ -1,0 +1,124 @@
+// Which wrong index explains an answer (see tile_program.hpp).
+#include "verify/diagnose/tiles/tile_program.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "verify/diagnose/tiles/tile_head.hpp"
+#include "verify/diagnose/twisted/twisted_ring_detail.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+using Operand = TileOperand;
+using Rows = TileRows;
+
+// Whether all rows of one head of a tensor are those.
+bool same_rows(const Evidence& e, const Buffer& claim, const Buffer& unit, Index b, Index h,
+               const Rows& rows) {
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    if (!same_row(row_of(claim, b, h, static_cast<Index>(row)), rows[row],
+                  row_of(unit, b, h, static_cast<Index>(row)), e.nearness(), false))
+      return false;
+  return true;
+}
+
+bool explains_forward(const Evidence& e, TileSize tile, const TileSlip& slip) {
+  for (Index b = 0; b < e.problem.batch; ++b)
+    for (Index h = 0; h < e.problem.heads; ++h) {
+      const auto got = TileHead(e, b, h, tile, slip).forward();
+      if (!got) return false;
+      Rows lse;
+      for (const double x : got->second) lse.push_back({x});
+      if ((e.has("out") && !same_rows(e, e.claim.out, e.units().out, b, h, got->first)) ||
+          (e.has("lse") && !same_rows(e, e.claim.lse, e.units().lse, b, h, lse)))
+        return false;
+    }
+  return true;
+}
+
+bool explains_backward(const Evidence& e, TileSize tile, const TileSlip& slip) {
+  const BlockProblem& p = e.problem;
+  for (Index b = 0; b < p.batch; ++b)
+    for (Index g = 0; g < p.kv_heads; ++g) {
+      Rows dk, dv;
+      for (Index h = g * p.group(); h < (g + 1) * p.group(); ++h) {
+        auto got = TileHead(e, b, h, tile, slip).backward();
+        if (!got || (e.has("dq") && !same_rows(e, e.claim.dq, e.units().dq, b, h, got->dq))) return false;
+        if (dk.empty()) {
+          dk = std::move(got->dk), dv = std::move(got->dv);
+          continue;
+        }
+        for (std::size_t key = 0; key < dk.size(); ++key)
+          add(dk[key], 1, got->dk[key]), add(dv[key], 1, got->dv[key]);
+      }
+      if ((e.has("dk") && !same_rows(e, e.claim.dk, e.units().dk, b, g, dk)) ||
+          (e.has("dv") && !same_rows(e, e.claim.dv, e.units().dv, b, g, dv)))
+        return false;
+    }
+  return true;
+}
+
+std::vector<Operand> operands_of(TensorGroup pass) {
+  if (pass == TensorGroup::kForward)
+    return {Operand::kMax,     Operand::kSum, Operand::kOutScaled, Operand::kOut,  Operand::kQuery,
+            Operand::kMaskRow, Operand::kKey, Operand::kMaskKey,   Operand::kValue};
+  return {Operand::kLse,   Operand::kDelta,   Operand::kQuery,  Operand::kMaskRow, Operand::kDout,
+          Operand::kDq,    Operand::kDkQuery, Operand::kDvDout, Operand::kKey,     Operand::kMaskKey,
+          Operand::kValue, Operand::kDk,      Operand::kDv,     Operand::kDqKey};
+}
+
+// One operand after the other, then two of a kind.
+std::vector<TileSlip> slips_of(TensorGroup pass) {
+  constexpr TileIndex kAll[] = {TileIndex::kWithinTile, TileIndex::kFirstOfTile, TileIndex::kOtherBase,
+                                TileIndex::kNext,       TileIndex::kBefore,      TileIndex::kStored};
+  const std::vector<Operand> operands = operands_of(pass);
+  std::vector<TileSlip> slips;
+  const auto possible = [](Operand operand, TileIndex index) {
+    return index != TileIndex::kStored || operand == Operand::kDq || operand == Operand::kDk ||
+           operand == Operand::kDv;
+  };
+  for (const TileIndex index : kAll)
+    for (const Operand each : operands)
+      if (possible(each, index)) slips.push_back({each, each, index});
+  for (const TileIndex index : kAll)
+    for (std::size_t a = 0; a < operands.size(); ++a)
+      for (std::size_t b = a + 1; b < operands.size(); ++b)
+        if ((operands[a] < Operand::kKey) == (operands[b] < Operand::kKey) && possible(operands[a], index) &&
+            possible(operands[b], index))
+          slips.push_back({operands[a], operands[b], index});
+  return slips;
+}
+
+// The tiles that the answer was computed in, or those that kernels have.
+std::vector<TileSize> tiles_of(const Evidence& e) {
+  const auto rows = static_cast<Index>(e.problem.queries.size()),
+             keys = static_cast<Index>(e.problem.keys.size());
+  if (e.place.row_tile > 0)
+    return {{e.place.row_tile, std::max<Index>(1, static_cast<Index>(e.place.blocks.front().size()))}};
+  std::vector<TileSize> tiles;
+  for (const Index size : {16, 32, 64, 128})
+    if (size < std::max(rows, keys)) tiles.push_back({size, size});
+  return tiles;
+}
+
+}  // namespace
+
+std::optional<Cause> cause_of_tile_index(const Evidence& e, TensorGroup pass) {
+  constexpr double kMostWork = 2e6;  // multiplications of one slip
+  const BlockProblem& p = e.problem;
+  const double work = static_cast<double>(p.batch * p.heads) *
+                      static_cast<double>(p.queries.size() * p.keys.size()) * static_cast<double>(p.head_dim);
+  if (e.ring != nullptr || work > kMostWork) return {};
+  for (const TileSize tile : tiles_of(e))
+    for (TileSlip slip : slips_of(pass))
+      for (const bool by_row : {false, true}) {
+        slip.by_row = by_row;
+        if (pass == TensorGroup::kForward ? explains_forward(e, tile, slip)
+                                          : !by_row && explains_backward(e, tile, slip))
+          return cause_of_slip(slip);
+      }
+  return {};
+}
+
+}  // namespace ringcraft::verify

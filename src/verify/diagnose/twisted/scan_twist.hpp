@@ -1,0 +1,112 @@
+#pragma once
+/// @file
+/// The grammar of an online softmax: what may go wrong at each place of a scan over the scores of a row, as
+/// data. Any mistakes at different places can be made at once.
+
+#include <cstdint>
+
+namespace ringcraft::verify {
+
+/// What a scan does wrongly; the first value of each is the right one.
+struct ScanTwist {
+  /// What m becomes at a part.
+  enum class Max : std::uint8_t {
+    kLarger,      ///< the larger of m and the part's maximum
+    kOfPart,      ///< that of the part alone
+    kOfFirst,     ///< that of the first part that has a key
+    kOfHidden,    ///< that of all keys, hidden ones too
+    kMagnitude,   ///< that of |score|
+    kSmaller,     ///< the smallest score so far
+    kFirstKey,    ///< the larger of m and the part's first score
+    kLastKey,     ///< the larger of m and the part's last score
+    kFirstLost,   ///< that of all but the first key of the part
+    kLastLost,    ///< that of all but the last key of the part
+    kFromZero,    ///< at least 0
+    kFromLowest,  ///< at least the lowest finite number, also where nothing is seen
+  };
+  /// The factor of the old l or O.
+  enum class Factor : std::uint8_t {
+    kRight,      ///< exp(old m - new m)
+    kOne,        ///< 1
+    kInverse,    ///< exp(new m - old m)
+    kZero,       ///< 0: what was there is lost
+    kOfPart,     ///< exp(m of the part - new m)
+    kOldToPart,  ///< exp(old m - m of the part)
+    kBase2,      ///< 2^(old m - new m)
+    kSquared,    ///< the right one twice
+  };
+  /// The weight of a key in l or O.
+  enum class Weight : std::uint8_t {
+    kRight,     ///< exp(score - new m)
+    kOfPart,    ///< exp(score - m of the part)
+    kOfOld,     ///< exp(score - old m), of the first part the new one
+    kBare,      ///< exp(score)
+    kRescaled,  ///< exp(score - new m) times the factor of the old l
+    kBase2,     ///< 2^(score - new m)
+    kScore,     ///< the score itself
+    kOne,       ///< 1
+    kTwice,     ///< twice the right one
+  };
+  /// At which parts keys are added.
+  enum class When : std::uint8_t {
+    kAlways,
+    kGrown,     ///< where m grows
+    kNotGrown,  ///< where it does not
+    kNotFirst,  ///< at all but the first
+    kNotLast,   ///< at all but the last
+    kFirst,     ///< at the first alone
+  };
+  /// What a hidden key adds.
+  enum class Hidden : std::uint8_t {
+    kNothing,
+    kInSum,    ///< its weight, to l alone
+    kInOut,    ///< its weight, to O alone
+    kScore,    ///< its score, to O alone
+    kZeroOut,  ///< exp(0 - new m), to O alone
+    kZeroSum,  ///< exp(0 - new m), to l alone
+    kOneOut,   ///< 1, to O alone
+    kOneSum,   ///< 1, to l alone
+    kEnds,     ///< nothing, and no key after it is looked at
+  };
+  /// Which keys of a part are added.
+  enum class Keys : std::uint8_t {
+    kAll,
+    kFirstLost,     ///< all but the first
+    kLastLost,      ///< all but the last
+    kLastTwice,     ///< the last one twice
+    kTiesLost,      ///< none whose score is m
+    kTiesLostSum,   ///< the same, in l alone
+    kFirstLostSum,  ///< all but the first, in l alone
+    kLastLostSum,   ///< all but the last, in l alone
+    kFirstLostOut,  ///< all but the first, in O alone
+    kLastLostOut,   ///< all but the last, in O alone
+    kOfOneLane,     ///< every 32nd, in l alone
+  };
+  /// What a part without a visible key does while m is still -inf.
+  enum class Empty : std::uint8_t {
+    kNothing,
+    kNan,  ///< exp(-inf - (-inf)): all becomes NaN
+  };
+  /// What a row of O is divided by.
+  enum class Divisor : std::uint8_t {
+    kSum,       ///< l
+    kOfLast,    ///< l of the last part alone
+    kSquared,   ///< l twice
+    kSumRoot,   ///< the square root of l
+    kMax,       ///< m
+    kLse,       ///< m + log l
+    kBeforeOf,  ///< l as it was before the last part
+  };
+  Max max{};
+  Factor sum_factor{}, out_factor{};
+  Weight sum_weight{}, out_weight{};
+  When sum_when{}, out_when{};
+  Hidden hidden{};
+  Keys keys{};
+  Divisor divisor{};
+  Empty empty{};
+
+  friend bool operator==(const ScanTwist&, const ScanTwist&) = default;
+};
+
+}  // namespace ringcraft::verify

@@ -1,0 +1,35 @@
+// Two mistakes at once (see twist.hpp).
+#include "verify/diagnose/twisted/twist.hpp"
+
+#include "verify/diagnose/twisted/scan.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+// One member of both, where at most one of them is wrong there.
+template <class T>
+bool joined(T Twist::*member, Twist& a, const Twist& b) {
+  const T right = Twist{}.*member;
+  if (b.*member == right) return true;
+  if (a.*member != right) return false;
+  a.*member = b.*member;
+  return true;
+}
+
+}  // namespace
+
+std::optional<Twist> both(Twist a, const Twist& b) {
+  const std::optional<ScanTwist> scan = both(a.scan, b.scan);
+  if (!scan) return {};
+  a.scan = *scan;
+  const auto all = [&](auto... members) { return (joined(members, a, b) && ...); };
+  const bool possible =
+      all(&Twist::scale, &Twist::mask, &Twist::masked, &Twist::positions, &Twist::label, &Twist::walk,
+          &Twist::heads, &Twist::tail, &Twist::granule, &Twist::merge, &Twist::lse, &Twist::rows,
+          &Twist::keys, &Twist::weights, &Twist::delta, &Twist::dout, &Twist::dq, &Twist::journey,
+          &Twist::group, &Twist::stale, &Twist::negated, &Twist::swapped, &Twist::dv_turned,
+          &Twist::dk_turned, &Twist::dq_scales, &Twist::dk_scales, &Twist::dkv_ranks, &Twist::dq_ranks);
+  return possible ? std::optional(a) : std::nullopt;
+}
+
+}  // namespace ringcraft::verify
