@@ -1,6 +1,7 @@
 // Rows of a report on one file (see judgement.hpp).
 #include "judge/verdict/judgement.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace ringcraft::judge {

@@ -214,6 +214,8 @@ void solve_gradients(const Evidence& e, const Setting& forward, Diagnosis& resul
     if (!solved.solved)
       if (const auto cause = cause_of_places(e, 2 + static_cast<std::size_t>(name)))
         solved = {true, {*cause}, forward};
+    if (!solved.solved || std::ranges::any_of(solved.causes, is_general))
+      if (const auto cause = cause_of_shares(e, name, forward)) solved = {true, {*cause}, forward};
     if (!solved.solved && name == GradientName::kDq)
       if (const auto cause = cause_of_weights(e, true)) solved = {true, {*cause}, forward};
     if (!solved.solved) continue;

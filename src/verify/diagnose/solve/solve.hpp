@@ -91,4 +91,7 @@ enum class GradientName : std::uint8_t { kDq, kDk, kDv };
 /// which forward was solved.
 SolvedPass solve_gradient(const Evidence& evidence, GradientName name, const Setting& forward);
 
+/// Why a gradient is wrong, where its parts are right and are added to the wrong sums, or too often.
+std::optional<Cause> cause_of_shares(const Evidence& evidence, GradientName name, const Setting& forward);
+
 }  // namespace ringcraft::verify

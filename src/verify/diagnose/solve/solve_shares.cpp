@@ -1,0 +1,320 @@
+// A gradient whose parts are right and land in the wrong sum (see solve.hpp): parts are what one shard of
+// rows gives for one block of keys, or for half of it. What a sum has too much or too little is solved for as
+// whole multiples of all parts.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "ringcraft/core/matrix.hpp"
+#include "verify/diagnose/solve/gradient_recipe.hpp"
+#include "verify/diagnose/solve/solve_detail.hpp"
+#include "verify/diagnose/twisted/twisted_ring_detail.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+using Values = std::vector<double>;
+
+constexpr double kMostPairs = 4e6;  // of row and key, over all heads: what takes longer is not tried
+constexpr std::size_t kMostParts = 300;
+constexpr double kWholeEnough = 0.2;  // how far a coefficient may be from a whole number
+
+// Rows of a shard, or keys of a block: all, or one half.
+struct Piece {
+  int owner;
+  int half;  // 0: the early one, 1: the late one, -1: all
+  Index begin, end;
+
+  Index size() const { return end - begin; }
+};
+
+std::vector<Piece> pieces_of(const std::vector<std::vector<Index>>& parts, bool halves) {
+  std::vector<Piece> all;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto size = static_cast<Index>(parts[i].size()), middle = (size + 1) / 2;
+    const int owner = static_cast<int>(i);
+    if (halves) {
+      all.push_back({owner, 0, 0, middle});
+      all.push_back({owner, 1, middle, size});
+    } else {
+      all.push_back({owner, -1, 0, size});
+    }
+  }
+  return all;
+}
+
+// A sum that is wrong: what it lacks (-1) and what it has besides (+1), by the giver and by whom it was
+// computed for.
+struct WrongSum {
+  std::size_t target;
+  std::map<std::pair<std::size_t, std::size_t>, int> parts;  // (giver, for whom) -> how often too much
+};
+
+class Shares {
+ public:
+  Shares(const Evidence& e, GradientName name, const Setting& forward, bool halves)
+      : e_(e),
+        name_(name),
+        weights_(e, {.setting = forward}),
+        claim_(named(e.claim)[2 + static_cast<std::size_t>(name)].tensor),
+        sums_(pieces_of(of_keys() ? e.place.blocks : e.place.shards, halves)),
+        givers_(pieces_of(of_keys() ? e.place.shards : e.place.blocks, halves)) {
+    for (const Piece& giver : givers_)
+      for (const Piece& sum : sums_) parts_.push_back(part(giver, sum));
+  }
+
+  bool of_keys() const { return name_ != GradientName::kDq; }
+  const std::vector<Piece>& sums() const { return sums_; }
+  const std::vector<Piece>& givers() const { return givers_; }
+
+  // Every wrong sum, or nothing if one of them is no sum of whole parts.
+  std::optional<std::vector<WrongSum>> wrong_sums() const {
+    std::vector<WrongSum> all;
+    for (std::size_t target = 0; target < sums_.size(); ++target) {
+      const auto wrong = solved(target);
+      if (!wrong) return {};
+      if (!wrong->parts.empty()) all.push_back(*wrong);
+    }
+    return all;
+  }
+
+  // Whether the claim is the right sums, and added to each the right ones of all before it: batch entries,
+  // heads, or rows.
+  bool carries(Index Extents::*over) const {
+    Buffer right(claim_.extents(), DType::kFloat64);
+    for (std::size_t target = 0; target < sums_.size(); ++target) put(right, target, right_sum(target));
+    const Extents& x = claim_.extents();
+    if (x.*over < 2) return false;
+    Values left;
+    for (Index b = 0; b < x.batch; ++b)
+      for (Index h = 0; h < x.heads; ++h)
+        for (Index row = 0; row < x.rows; ++row) {
+          const Index last = over == &Extents::batch ? b : over == &Extents::heads ? h : row;
+          Values sum(static_cast<std::size_t>(x.width), 0.0);
+          for (Index i = 0; i <= last; ++i) {
+            const auto more = row_of(right, over == &Extents::batch ? i : b, over == &Extents::heads ? i : h,
+                                     over == &Extents::rows ? i : row);
+            for (std::size_t c = 0; c < sum.size(); ++c) sum[c] += more[c];
+          }
+          const Values tolerance = tolerances(b, h, row);
+          const auto got = row_of(claim_, b, h, row);
+          for (std::size_t c = 0; c < sum.size(); ++c) left.push_back((got[c] - sum[c]) / tolerance[c]);
+        }
+    return residual_of(left, 0) <= yardsticks_of(e_).threshold;
+  }
+
+ private:
+  const Buffer& unit() const { return named(e_.units())[2 + static_cast<std::size_t>(name_)].tensor; }
+  Values tolerances(Index b, Index h, Index row) const {
+    return tolerance_of(e_, claim_, unit(),
+                        named(e_.oracle.scale)[2 + static_cast<std::size_t>(name_)].tensor, b, h, row);
+  }
+  const Values& part(std::size_t giver, std::size_t sum) const { return parts_[giver * sums_.size() + sum]; }
+
+  std::size_t at(const Piece& sum, Index b, Index h, Index row) const {
+    const Extents& x = claim_.extents();
+    return static_cast<std::size_t>(((b * x.heads + h) * sum.size() + row) * x.width);
+  }
+
+  Index row_in_tensor(const Piece& sum, Index row) const {
+    const auto& parts = of_keys() ? e_.place.blocks : e_.place.shards;
+    return parts[static_cast<std::size_t>(sum.owner)][static_cast<std::size_t>(sum.begin + row)];
+  }
+
+  // What a giver has for a sum, [batch, heads, rows of the sum, width].
+  Values part(const Piece& giver, const Piece& sum) const {
+    const BlockProblem& p = e_.problem;
+    const Extents& x = claim_.extents();
+    Values result(static_cast<std::size_t>(x.batch * x.heads * sum.size() * x.width), 0.0);
+    const Piece &rows = of_keys() ? giver : sum, &keys = of_keys() ? sum : giver;
+    for (Index i = rows.begin; i < rows.end; ++i)
+      for (Index n = keys.begin; n < keys.end; ++n) {
+        if (!sees(p, e_.place, {}, rows.owner, i, keys.owner, n)) continue;
+        const Index row = e_.place.shards[static_cast<std::size_t>(rows.owner)][static_cast<std::size_t>(i)];
+        const Index key = e_.place.at(keys.owner, n);
+        for (Index b = 0; b < p.batch; ++b)
+          for (Index h = 0; h < p.heads; ++h) {
+            const Index kv_head = h / p.group();
+            const Weights::Pair pair = weights_(b, h, row, key);
+            const double weight = name_ == GradientName::kDv ? pair.p : pair.ds;
+            const auto with = name_ == GradientName::kDq   ? row_of(e_.inputs.k, b, kv_head, key)
+                              : name_ == GradientName::kDk ? weights_.query(b, h, row)
+                                                           : weights_.dout(b, h, row);
+            const std::size_t to =
+                of_keys() ? at(sum, b, kv_head, n - sum.begin) : at(sum, b, h, i - sum.begin);
+            for (std::size_t c = 0; c < with.size(); ++c) result[to + c] += weight * with[c];
+          }
+      }
+    return result;
+  }
+
+  Values right_sum(std::size_t target) const {
+    Values sum(part(0, target).size(), 0.0);
+    for (std::size_t giver = 0; giver < givers_.size(); ++giver)
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += part(giver, target)[i];
+    return sum;
+  }
+
+  void put(Buffer& tensor, std::size_t target, const Values& sum) const {
+    const Extents& x = claim_.extents();
+    for (Index b = 0; b < x.batch; ++b)
+      for (Index h = 0; h < x.heads; ++h)
+        for (Index row = 0; row < sums_[target].size(); ++row)
+          for (Index c = 0; c < x.width; ++c)
+            head_of<double>(tensor, b, h)(row_in_tensor(sums_[target], row), c) =
+                sum[at(sums_[target], b, h, row) + static_cast<std::size_t>(c)];
+  }
+
+  // A part as it lands on a sum, row by row, in units of what the sum may be off.
+  Values landed(const Values& values, const Piece& from, const Piece& target) const {
+    const Extents& x = claim_.extents();
+    Values result(static_cast<std::size_t>(x.batch * x.heads * target.size() * x.width), 0.0);
+    for (Index b = 0; b < x.batch; ++b)
+      for (Index h = 0; h < x.heads; ++h)
+        for (Index row = 0; row < std::min(from.size(), target.size()); ++row) {
+          const Values tolerance = tolerances(b, h, row_in_tensor(target, row));
+          for (std::size_t c = 0; c < tolerance.size(); ++c)
+            result[at(target, b, h, row) + c] = values[at(from, b, h, row) + c] / tolerance[c];
+        }
+    return result;
+  }
+
+  // What the claim has too much, in the same units.
+  Values excess(std::size_t target) const {
+    const Piece& sum = sums_[target];
+    Values more = right_sum(target);
+    const Extents& x = claim_.extents();
+    for (Index b = 0; b < x.batch; ++b)
+      for (Index h = 0; h < x.heads; ++h)
+        for (Index row = 0; row < sum.size(); ++row) {
+          const auto got = row_of(claim_, b, h, row_in_tensor(sum, row));
+          for (std::size_t c = 0; c < got.size(); ++c) {
+            double& value = more[at(sum, b, h, row) + c];
+            value = got[c] - value;
+          }
+        }
+    return landed(more, sum, sum);
+  }
+
+  std::optional<WrongSum> solved(std::size_t target) const {
+    const double threshold = yardsticks_of(e_).threshold;
+    const Values wanted = excess(target);
+    if (residual_of(wanted, 0) <= threshold) return WrongSum{target, {}};
+    std::vector<Values> columns;
+    std::vector<std::pair<std::size_t, std::size_t>> names;
+    for (std::size_t giver = 0; giver < givers_.size(); ++giver)
+      for (std::size_t sum = 0; sum < sums_.size(); ++sum) {
+        Values column = landed(part(giver, sum), sums_[sum], sums_[target]);
+        if (std::ranges::all_of(column, [](double value) { return value == 0; })) continue;
+        columns.push_back(std::move(column));
+        names.emplace_back(giver, sum);
+      }
+    if (columns.size() > kMostParts || 2 * columns.size() > wanted.size()) return {};
+    const Values found = least_squares(columns, wanted).first;
+    WrongSum result{target, {}};
+    Values left = wanted;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const double whole = std::round(found[i]);
+      if (!(std::fabs(found[i] - whole) <= kWholeEnough)) return {};
+      if (whole == 0) continue;
+      result.parts[names[i]] = static_cast<int>(whole);
+      for (std::size_t j = 0; j < left.size(); ++j) left[j] -= whole * columns[i][j];
+    }
+    if (!(residual_of(left, 0) <= threshold)) return {};
+    return result;
+  }
+
+  const Evidence& e_;
+  GradientName name_;
+  Weights weights_;
+  const Buffer& claim_;
+  std::vector<Piece> sums_, givers_;
+  std::vector<Values> parts_;  // [giver, sum]
+};
+
+// ---- in words
+
+std::string piece_words(const Arrangement& place, const Piece& piece, bool of_keys) {
+  const std::string things = of_keys ? "keys" : "rows";
+  const std::string half = piece.half < 0    ? "the " + things
+                           : piece.half == 0 ? "the early half of the " + things
+                                             : "the late half of the " + things;
+  if (!place.ring && !of_keys) return half;
+  return half + " of " + (place.ring ? "rank " : place.part() + " ") + std::to_string(piece.owner);
+}
+
+// Whether each sum of one half has what belongs to the other half of the same part, and nothing else is
+// wrong: then which half gets too much.
+std::optional<int> half_for_half(const Shares& shares, const std::vector<WrongSum>& all) {
+  std::set<int> gets;
+  for (const WrongSum& wrong : all)
+    for (const auto& [names, times] : wrong.parts) {
+      const Piece &target = shares.sums()[wrong.target], &from = shares.sums()[names.second];
+      if (target.half < 0 || target.owner != from.owner) return {};
+      if (times > 0 && target.half != from.half) gets.insert(target.half);
+      if (times > 0 && target.half == from.half) return {};
+    }
+  return gets.size() == 1 ? std::optional(*gets.begin()) : std::nullopt;
+}
+
+std::string first_in_words(const Arrangement& place, const Shares& shares, const WrongSum& wrong) {
+  const bool keys = shares.of_keys(), halves = shares.sums()[wrong.target].half >= 0;
+  const auto giver = [&](std::size_t i) { return piece_words(place, shares.givers()[i], !keys); };
+  const std::string target = piece_words(place, shares.sums()[wrong.target], keys);
+  std::string lacks, has;
+  for (const auto& [names, times] : wrong.parts) {
+    std::string& list = times < 0 ? lacks : has;
+    if (!list.empty()) list += " and ";
+    const std::string of =
+        names.second == wrong.target ? "" : " for " + piece_words(place, shares.sums()[names.second], keys);
+    list += "what " + giver(names.first) + (halves ? " gives" : " give") + of;
+    if (std::abs(times) > 1) list += " (" + std::to_string(std::abs(times)) + " times)";
+  }
+  return "the sums of " + target + (lacks.empty() ? "" : " lack " + lacks) +
+         (lacks.empty() || has.empty() ? "" : ", and") + (has.empty() ? "" : " also have " + has);
+}
+
+Cause cause_of_sums(const Arrangement& place, const Shares& shares, const std::vector<WrongSum>& all) {
+  constexpr const char* kQuestion =
+      "Follow one part through your code: which sum, and which rows of it, is it added to, and how often?";
+  if (const auto half = half_for_half(shares, all)) {
+    const std::string things = shares.of_keys() ? "keys" : "rows", late = "late", early = "early";
+    return {"solved-shares-half",
+            "parts for the " + (*half == 1 ? early : late) + " half of the " + things + " are added to the " +
+                (*half == 1 ? late : early) + " half of the sum",
+            kQuestion};
+  }
+  std::string more;
+  if (all.size() > 1)
+    more = "; " + std::to_string(all.size()) + " of the " + std::to_string(shares.sums().size()) +
+           " sums are wrong in this way";
+  return {"solved-shares", first_in_words(place, shares, all.front()) + more, kQuestion};
+}
+
+}  // namespace
+
+std::optional<Cause> cause_of_shares(const Evidence& e, GradientName name, const Setting& forward) {
+  const BlockProblem& p = e.problem;
+  const double pairs = static_cast<double>(p.queries.size()) * static_cast<double>(p.keys.size()) *
+                       static_cast<double>(p.batch * p.heads);
+  if (pairs > kMostPairs) return {};
+  for (const bool halves : {false, true}) {
+    if (halves && !e.place.ring) break;
+    const Shares shares(e, name, forward, halves);
+    const std::pair<Index Extents::*, const char*> carriers[] = {
+        {&Extents::batch, "batch entry"}, {&Extents::heads, "head"}, {&Extents::rows, "row"}};
+    for (const auto& [over, words] : carriers)
+      if (!halves && shares.carries(over))
+        return Cause{"solved-carried",
+                     std::string("the sums of each ") + words +
+                         " begin with those of the ones before it, not with zero",
+                     "Where are the sums set to zero, and how often does that line run?"};
+    if (const auto wrong = shares.wrong_sums(); wrong && !wrong->empty())
+      return cause_of_sums(e.place, shares, *wrong);
+  }
+  return {};
+}
+
+}  // namespace ringcraft::verify
