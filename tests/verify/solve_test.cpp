@@ -283,5 +283,77 @@ TEST_CASE("an index that counts from the tile is told apart from one that counts
   check({Operand::kLse, Operand::kDelta, TileIndex::kFirstOfTile}, TensorGroup::kBackward);
 }
 
+// ---- gradients whose parts land in the wrong sum
+
+// A causal zig-zag ring of 3 ranks, and its right answer.
+struct ZigzagScene {
+  Problem problem = make_problem({2, 4, 2, 31, 5}, causal_mask(), Layout::kZigzag, 3);
+  Inputs inputs;
+  Oracle right;
+
+  explicit ZigzagScene(std::uint64_t seed)
+      : inputs(make_inputs(Case{.name = "zigzag", .problem = problem, .data = Data::kNormal, .seed = seed},
+                           DType::kFloat64)),
+        right(oracle(problem, inputs)) {}
+
+  std::vector<Cause> causes(const Answer& claim) const {
+    return diagnose(problem, inputs, claim, right, compare_exact(claim, right)).causes();
+  }
+};
+
+TEST_CASE("a sum that begins with that of the batch entry or head before is solved for") {
+  for (const std::uint64_t seed : {1u, 2u}) {
+    const ZigzagScene scene(seed);
+    CHECK(scene.causes(scene.right.value).empty());
+    Answer by_batch = clone(scene.right.value), by_head = clone(scene.right.value);
+    for (Index row = 0; row < 31; ++row)
+      for (Index c = 0; c < 5; ++c) {
+        for (Index h = 0; h < 2; ++h)
+          head_of<double>(by_batch.dk, 1, h)(row, c) += head_of<double>(by_batch.dk, 0, h)(row, c);
+        for (Index b = 0; b < 2; ++b)
+          for (Index h = 1; h < 4; ++h)
+            head_of<double>(by_head.dq, b, h)(row, c) += head_of<double>(by_head.dq, b, h - 1)(row, c);
+      }
+    const std::vector<Cause> batch = scene.causes(by_batch), head = scene.causes(by_head);
+    CHECK(first_of(batch) == "solved-carried");
+    CHECK(first_of(head) == "solved-carried");
+    REQUIRE(!batch.empty());
+    CHECK(batch[0].sentence.find("batch entry") != std::string::npos);
+  }
+}
+
+TEST_CASE("parts that are added to the other half of a zig-zag rank, or more than once, are solved for") {
+  const ZigzagScene scene(3);
+  const Sharding sharding = scene.problem.sharding();
+  // dv of the keys of rank 0, by the rows of rank 2 alone: a ring of which only these rows have a dout.
+  Inputs of_rank_two = clone(scene.inputs);
+  for (Index row = 0; row < 31; ++row)
+    if (sharding.owner_of(row) != 2)
+      for (Index b = 0; b < 2; ++b)
+        for (Index h = 0; h < 4; ++h)
+          std::ranges::fill(head_of<double>(of_rank_two.dout, b, h).row(row), 0.0);
+  const Oracle part = oracle(scene.problem, of_rank_two);
+  const std::vector<Position> keys = sharding.positions(0);
+  const auto middle = (keys.size() + 1) / 2;
+  Answer moved = clone(scene.right.value), twice = clone(scene.right.value);
+  for (Index b = 0; b < 2; ++b)
+    for (Index h = 0; h < 2; ++h)
+      for (Index c = 0; c < 5; ++c) {
+        const auto of_part = [&](std::size_t n) { return head_of<double>(part.value.dv, b, h)(keys[n], c); };
+        for (std::size_t n = 0; n < keys.size(); ++n)
+          head_of<double>(twice.dv, b, h)(keys[n], c) += of_part(n);
+        for (std::size_t n = 0; n + middle < keys.size(); ++n) {
+          head_of<double>(moved.dv, b, h)(keys[n], c) -= of_part(n);
+          head_of<double>(moved.dv, b, h)(keys[middle + n], c) += of_part(n);
+        }
+        for (std::size_t n = keys.size() - middle; n < middle; ++n)
+          head_of<double>(moved.dv, b, h)(keys[n], c) -= of_part(n);
+      }
+  CHECK(first_of(scene.causes(moved)) == "solved-shares-half");
+  const std::vector<Cause> causes = scene.causes(twice);
+  REQUIRE(!causes.empty());
+  CHECK(causes[0].sentence.find("rank 2") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace ringcraft::verify
