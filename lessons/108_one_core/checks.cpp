@@ -1,9 +1,8 @@
 // Lesson 108: what the register kernel must do: the right product for every shape and stride, and as fast as
 // the library's own. Whole numbers make the products exact; other numbers are compared within 1e-12 of the
-// sum of the absolute terms. Times are taken here, around calls of two workers that differ in the student's
-// object only.
+// sum of the absolute terms. Times are the processor's, of two workers that differ in the student's object
+// only.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -323,16 +322,16 @@ class Timed {
     b_ = numbers((depth_ - 1) * b_row_ + (columns_ - 1) * b_col_ + 1);
   }
 
-  // c after a call, and how long that took. A short depth: all but the sums.
-  template <class Call>
-  double seconds(Call call, std::vector<double>& c, Index depth) const {
+  // c after a call, and what that took by this clock. A short depth: all but the sums.
+  template <class Call, class Clock>
+  double seconds(Call call, Clock clock, std::vector<double>& c, Index depth) const {
     c.assign(static_cast<std::size_t>(columns_ * c_step_), kNobodys);
     const Matrix<const double> panel{std::span(panel_).first(static_cast<std::size_t>(depth * kWidth)), depth,
                                      kWidth};
-    const auto start = std::chrono::steady_clock::now();
+    const double start = clock();
     call(panel, Strided<const double>{b_, depth, columns_, b_row_, b_col_}, Start::kZero,
          Strided<double>{c, columns_, kWidth, c_step_, 1});
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return clock() - start;
   }
   Index depth() const { return depth_; }
   double operations() const { return 2.0 * static_cast<double>(depth_ * columns_ * kWidth); }
@@ -366,9 +365,10 @@ class Timed {
   std::vector<double> panel_, b_;
 };
 
-// The best of some rounds: what other programs take away only ever adds. A kernel that seems too slow gets
-// more of them, unless it is hopeless. The library goes first, while no process of the student's is alive.
-// Both are new ones each time, and have received numbers once before their time is taken.
+// Processor time, which other programs do not take away; what they do to caches and clock rates only ever
+// adds, so the best of some rounds counts. A kernel that seems too slow gets more of them, unless it is
+// hopeless. The library goes first, while no process of the student's is alive. Both are new ones each time,
+// and have received numbers once before their time is taken.
 const Check kSpeed{
     .claim = "At most twice the time of the library's kernel, measured in the same run.",
     .id = "speed",
@@ -381,17 +381,19 @@ const Check kSpeed{
       constexpr int kRounds = 3, kMostRounds = 20;
       const auto own_call = [&](auto&&... arguments) { trial.call<MultiplyPanel>(arguments...); };
       const auto library_call = [&](auto&&... arguments) { trial.call_library<MultiplyPanel>(arguments...); };
+      const auto own_clock = [&] { return trial.own_seconds(); };
+      const auto library_clock = [&] { return trial.library_seconds(); };
       double own = std::numeric_limits<double>::infinity(), library = own;  // seconds per operation
       std::vector<double> got, want;
       for (int round = 0; round < kMostRounds; ++round) {
         const Timed timed(trial.seed() + static_cast<std::uint64_t>(round));
         trial.end_workers();
         for (const Index depth : {Index{1}, timed.depth()}) {
-          const double seconds = timed.seconds(library_call, want, depth);
+          const double seconds = timed.seconds(library_call, library_clock, want, depth);
           if (depth > 1) library = std::min(library, seconds / timed.operations());
         }
         for (const Index depth : {Index{1}, timed.depth()}) {
-          const double seconds = timed.seconds(own_call, got, depth);
+          const double seconds = timed.seconds(own_call, own_clock, got, depth);
           if (depth > 1) own = std::min(own, seconds / timed.operations());
         }
         timed.require_same(got, want);

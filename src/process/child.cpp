@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -205,6 +206,15 @@ bool Child::crowded() {
   struct stat threads {};
   const std::string folder = "/proc/" + std::to_string(pid_.value) + "/task";
   return crowded_ = ::stat(folder.c_str(), &threads) == 0 && threads.st_nlink > most_threads_ + 2;
+}
+
+double Child::processor_seconds() const {
+  clockid_t clock;
+  timespec spent{};
+  if (pid_.value <= 0 || ending_ || ::clock_getcpuclockid(pid_.value, &clock) != 0 ||
+      ::clock_gettime(clock, &spent) != 0)
+    return 0;
+  return static_cast<double>(spent.tv_sec) + 1e-9 * static_cast<double>(spent.tv_nsec);
 }
 
 std::optional<Ending> Child::wait_until(Clock::time_point deadline) {

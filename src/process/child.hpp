@@ -92,6 +92,8 @@ class Child {
   bool flooded() const { return flooded_; }
   /// Whether it has more threads than it may. A look at /proc; at most one in 50 ms is taken.
   bool crowded();
+  /// The processor seconds that it has spent so far, in all its threads; 0 once it has been reaped.
+  double processor_seconds() const;
 
   /// How it ended, if it has ended by this time.
   std::optional<Ending> wait_until(Clock::time_point deadline);

@@ -97,6 +97,10 @@ class Trial {
     library_.end();
   }
 
+  /// The processor seconds that the student's workers, and the library's, have spent since they began.
+  double own_seconds() const { return team_.processor_seconds(); }
+  double library_seconds() const { return library_.processor_seconds(); }  ///< see above
+
   std::uint64_t seed() const { return seed_; }
   /// Whether the inputs are those that the known mistakes were judged with: then a check asks no more than
   /// its claim says, and anybody may have seen the answers.

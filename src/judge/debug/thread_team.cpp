@@ -1,6 +1,8 @@
 // Threads as workers (see thread_team.hpp).
 #include "judge/debug/thread_team.hpp"
 
+#include <time.h>
+
 #include <algorithm>
 
 #include "judge/debug/student.hpp"
@@ -91,6 +93,12 @@ CallRecord ThreadTeam::call(const std::string& exercise, const std::vector<Bytes
     throw Misbehaviour(Misbehaviour::Kind::kMessages, "refused", report.what());
   }
   return record;
+}
+
+double ThreadTeam::processor_seconds() const {
+  timespec spent{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+  return static_cast<double>(spent.tv_sec) + 1e-9 * static_cast<double>(spent.tv_nsec);
 }
 
 }  // namespace ringcraft::judge

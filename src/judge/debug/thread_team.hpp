@@ -17,6 +17,8 @@ class ThreadTeam final : public Workers {
   /// Nothing: what is printed goes where the program prints.
   std::string printed() override { return {}; }
   void end() override {}
+  /// Of the whole program.
+  double processor_seconds() const override;
 
  private:
   int calls_ = 0;

@@ -135,6 +135,12 @@ std::string Team::said() {
 
 std::string Team::printed() { return cleaned(said(), kWorkerOutput); }
 
+double Team::processor_seconds() const {
+  double sum = 0;
+  for (const std::unique_ptr<Member>& member : members_) sum += member->child.processor_seconds();
+  return sum;
+}
+
 void Team::end() {
   printed_ = said();
   members_.clear();

@@ -120,6 +120,9 @@ class Workers {
   virtual std::string printed() = 0;
   /// Ends all workers that are processes; the next call starts others.
   virtual void end() = 0;
+  /// The processor seconds that the running workers have spent so far. Other programs take none of them away,
+  /// as they do of the time on a clock.
+  virtual double processor_seconds() const = 0;
 };
 
 /// The last line that a program printed; of an assertion of the standard library only what it asserts.
@@ -156,6 +159,7 @@ class Team final : public Workers {
                   DeliveryOptions delivery) override;
   std::string printed() override;
   void end() override;
+  double processor_seconds() const override;
 
  private:
   std::string said();
