@@ -40,13 +40,21 @@ void require_weights(const ScoreRow& row, const std::vector<double>& got) {
   });
 }
 
-// All rows are weighed before the first wrong one is told.
-void require_rows(Trial& trial, const std::vector<ScoreRow>& rows) {
+// The weights of all rows, which are shown before the first wrong one is told.
+std::vector<std::vector<double>> weighed(Trial& trial, const std::vector<ScoreRow>& rows) {
+  std::vector<std::vector<double>> weights;
   verify::ScanExhibit softmaxes;
-  for (const ScoreRow& row : rows)
-    softmaxes.rows.push_back({.scores = row.scores, .weights = softmax(trial, row.scores).weights});
-  trial.show(exhibit_of(softmaxes));
-  for (std::size_t i = 0; i < rows.size(); ++i) require_weights(rows[i], softmaxes.rows[i].weights);
+  for (const ScoreRow& row : rows) {
+    weights.push_back(softmax(trial, row.scores).weights);
+    softmaxes.rows.push_back({.scores = row.scores, .weights = weights.back()});
+  }
+  trial.show(exhibit_of(std::move(softmaxes)));
+  return weights;
+}
+
+void require_rows(Trial& trial, const std::vector<ScoreRow>& rows) {
+  const auto weights = weighed(trial, rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) require_weights(rows[i], weights[i]);
 }
 
 // ---- the checks
@@ -69,14 +77,11 @@ const Check kSumsToOne{
     .weight = 0,
     .hint = "Exponentials become weights by one more step: by what are they divided?",
     .run{[](Trial& trial) {
-      verify::ScanExhibit softmaxes;
       const std::vector<ScoreRow> rows = ordinary_rows(trial.seed());
-      for (const ScoreRow& row : rows)
-        softmaxes.rows.push_back({.scores = row.scores, .weights = softmax(trial, row.scores).weights});
-      trial.show(exhibit_of(softmaxes));
+      const auto weights = weighed(trial, rows);
       for (std::size_t i = 0; i < rows.size(); ++i) {
         long double sum = 0;
-        for (const double weight : softmaxes.rows[i].weights) sum += weight;
+        for (const double weight : weights[i]) sum += weight;
         require_close(rows[i].name + ": the sum of the weights", static_cast<double>(sum), 1, 10);
       }
     }},
@@ -133,18 +138,15 @@ const Check kNothingSeen{
     .needs = {"ordinary"},
     .hint = "What is -inf - (-inf), and what is 0 / 0? Both can be met here.",
     .run{[](Trial& trial) {
-      verify::ScanExhibit softmaxes;
-      for (const std::size_t length : {0, 1, 2, 7}) {
-        const std::vector<double> scores(length, kNothing);
-        softmaxes.rows.push_back({.scores = scores, .weights = softmax(trial, scores).weights});
-      }
-      trial.show(exhibit_of(softmaxes));
-      for (const verify::ScoreScan& row : softmaxes.rows)
-        for (const double weight : row.weights)
+      std::vector<ScoreRow> rows;
+      for (const std::size_t length : {0, 1, 2, 7})
+        rows.push_back({counted(length, "score"), std::vector<double>(length, kNothing)});
+      const auto weights = weighed(trial, rows);
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        for (const double weight : weights[i])
           if (weight != 0)
             throw Wrong(sign::kValues, "weight-of-nothing", "{} of -inf: a weight is {}, and must be 0",
-                        Shown{static_cast<double>(row.scores.size()), counted(row.scores.size(), "score")},
-                        digits_of(weight));
+                        Shown{static_cast<double>(rows[i].scores.size()), rows[i].name}, digits_of(weight));
     }},
 };
 

@@ -72,6 +72,13 @@ inline std::string first_lines(std::string_view text, std::size_t count) {
   return std::string(text.substr(0, end));
 }
 
+/// The text with every mark replaced by other words.
+inline std::string replaced(std::string text, std::string_view mark, std::string_view by) {
+  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + by.size()))
+    text.replace(at, mark.size(), by);
+  return text;
+}
+
 /// "1 token", "3 tokens": for things whose plural ends in s.
 template <class Count>
 std::string counted(Count count, std::string_view thing) {

@@ -161,8 +161,7 @@ void seal_objects(const StudentTree& tree, const fs::path& folder) {
   const judge::WorkFolder work;
   std::vector<std::string> archive{RINGCRAFT_AR, "rcsD", folder / "src" / "sealed.a"};
   const auto add = [&](const std::string& path, const std::string& ending, const std::string& flags) {
-    std::string member = path + ending;
-    for (std::size_t at; (at = member.find('/')) != member.npos;) member.replace(at, 1, "__");
+    const std::string member = replaced(path + ending, "/", "__");
     std::vector<std::string> arguments = compile_flags(path, flags);
     arguments.insert(arguments.begin(), RINGCRAFT_CXX);
     arguments.insert(arguments.end(), {"-c", path, "-o", work.path() / member});

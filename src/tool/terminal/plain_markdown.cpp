@@ -5,15 +5,11 @@
 #include <sstream>
 #include <utility>
 
+#include "ringcraft/core/shown.hpp"
 #include "tool/terminal/columns.hpp"
 
 namespace ringcraft::tool {
 namespace {
-
-void replace_all(std::string& text, std::string_view what, std::string_view by) {
-  for (auto at = text.find(what); at != text.npos; at = text.find(what, at + by.size()))
-    text.replace(at, what.size(), by);
-}
 
 // "\ln" -> "ln", "e^{a + b}" -> "e^(a + b)", "-\infty" -> "-inf".
 std::string plain_formula(std::string text) {
@@ -33,7 +29,7 @@ std::string plain_formula(std::string text) {
                                                                                {"\\text", ""},
                                                                                {"\\,", " "},
                                                                                {"\\", ""}}};
-  for (const auto& [sign, word] : kSigns) replace_all(text, sign, word);
+  for (const auto& [sign, word] : kSigns) text = replaced(std::move(text), sign, word);
   std::string result;
   for (std::size_t at = 0; at < text.size(); ++at) {  // braces around one sign go, others become parentheses
     if (text[at] != '{') {

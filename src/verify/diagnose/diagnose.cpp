@@ -186,8 +186,7 @@ bool are_numbers(const Evidence& e, TensorGroup group) {
 // Whether every wrong tensor of a group has a mistake that gives it.
 bool explains_each(const Found& found, const Comparison& comparison, TensorGroup group) {
   return std::ranges::all_of(comparison.tensors, [&](const TensorComparison& t) {
-    const bool forward = t.name == "out" || t.name == "lse";
-    if (t.wrong_rows.empty() || forward != (group == TensorGroup::kForward)) return true;
+    if (t.wrong_rows.empty() || group_of(t.name) != group) return true;
     return std::ranges::any_of(found.matches,
                                [&](const Match& m) { return std::ranges::count(m.tensors, t.name) > 0; });
   });
@@ -203,10 +202,7 @@ void solve_gradients(const Evidence& e, const Setting& forward, Diagnosis& resul
   std::vector<std::string> follow;
   for (const GradientName name : {GradientName::kDq, GradientName::kDk, GradientName::kDv}) {
     const std::string_view word = kAnswerNames[2 + static_cast<std::size_t>(name)];
-    const bool wrong = std::ranges::any_of(e.comparison.tensors, [&](const TensorComparison& t) {
-      return t.name == word && !t.wrong_rows.empty();
-    });
-    if (!wrong) continue;
+    if (!e.is_wrong(word)) continue;
     SolvedPass solved;
     if (const auto cause = cause_of_missing(e, 2 + static_cast<std::size_t>(name)))
       solved = {true, {*cause}, forward};
@@ -298,16 +294,13 @@ Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
       result.forward.clear();  // what explains a part of one pass may explain it by chance
     if (result.forward.empty()) append(result.forward, causes_by_numbers(e, TensorGroup::kForward));
   }
-  const bool out_wrong =
-      std::any_of(comparison.tensors.begin(), comparison.tensors.end(),
-                  [](const TensorComparison& t) { return t.name == "out" && t.wrong > 0; });
   if (any_wrong(comparison, TensorGroup::kBackward)) {
     if (forward_wrong && follows(e, forward.found)) {
       result.remarks.push_back(
           "the gradients are those of this wrong forward pass: nothing more is wrong in backward");
     } else {
-      backward = out_wrong ? searched_after(e, forward.found, ranks)
-                           : searched(e, TensorGroup::kBackward, e.oracle.value, ranks);
+      backward = e.is_wrong("out") ? searched_after(e, forward.found, ranks)
+                                   : searched(e, TensorGroup::kBackward, e.oracle.value, ranks);
       result.backward = backward.causes;
       if (!explains_all(backward.found) && are_numbers(e, TensorGroup::kBackward))
         solve_backward(e, setting, result);

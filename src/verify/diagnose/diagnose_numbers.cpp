@@ -113,7 +113,7 @@ std::optional<Cause> cause_of_unwritten(const Evidence& e, TensorGroup group) {
   const std::pair<const Position, Difference>* first = nullptr;
   std::string name;
   for (const TensorComparison& tensor : e.comparison.tensors) {
-    if ((tensor.name == "out" || tensor.name == "lse") != (group == TensorGroup::kForward)) continue;
+    if (group_of(tensor.name) != group) continue;
     for (const auto& row : tensor.wrong_rows) {
       if (!is_unwritten(row.second.got)) return {};
       if (first == nullptr) first = &row, name = tensor.name;
@@ -132,7 +132,7 @@ std::vector<Cause> causes_by_numbers(const Evidence& e, TensorGroup group) {
   bool directed = false;
   std::string narrow;
   for (const TensorComparison& tensor : e.comparison.tensors) {
-    if ((tensor.name == "out" || tensor.name == "lse") != forward || tensor.wrong == 0) continue;
+    if (group_of(tensor.name) != group || tensor.wrong == 0) continue;
     const auto bad = std::find_if(tensor.wrong_rows.begin(), tensor.wrong_rows.end(), [](const auto& row) {
       return !std::isfinite(row.second.got) && std::isfinite(row.second.want);
     });

@@ -73,9 +73,8 @@ std::vector<Exhibit> with_one_scan(const std::vector<Exhibit>& exhibits) {
   std::vector<Exhibit> others;
   for (const Exhibit& exhibit : exhibits)
     if (const auto* const scan = std::get_if<ScanExhibit>(exhibit.get())) {
-      std::vector<ScoreScan> rows = std::move(all.rows);
-      rows.insert(rows.end(), scan->rows.begin(), scan->rows.end());
-      all = {std::move(rows), scan->normalized, scan->precision};
+      all.rows.insert(all.rows.end(), scan->rows.begin(), scan->rows.end());
+      all.normalized = scan->normalized, all.precision = scan->precision;
     } else {
       others.push_back(exhibit);
     }

@@ -20,6 +20,9 @@ enum class TensorGroup : std::uint8_t {
   kBackward,  ///< dq, dk, dv
 };
 
+/// Which group a tensor is of, by its name in an answer.
+TensorGroup group_of(std::string_view tensor);
+
 /// What is judged: all tensors in float64, and how near two numbers of the claim's precision are the same.
 struct Evidence {
   const BlockProblem& problem;
@@ -35,6 +38,8 @@ struct Evidence {
 
   /// Whether the claim has this tensor; the others of `claim` are the oracle's.
   bool has(std::string_view name) const;
+  /// Whether the claim has it, and a row of it is wrong.
+  bool is_wrong(std::string_view name) const;
 
   /// How near two computations of an element are that agree: within unit * its element of units() + relative
   /// * its magnitude.

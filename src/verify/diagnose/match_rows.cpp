@@ -8,9 +8,19 @@
 
 namespace ringcraft::verify {
 
+TensorGroup group_of(std::string_view tensor) {
+  return tensor == "out" || tensor == "lse" ? TensorGroup::kForward : TensorGroup::kBackward;
+}
+
 bool Evidence::has(std::string_view name) const {
   const auto known = std::find(kAnswerNames.begin(), kAnswerNames.end(), name);
   return known != kAnswerNames.end() && there[static_cast<std::size_t>(known - kAnswerNames.begin())];
+}
+
+bool Evidence::is_wrong(std::string_view name) const {
+  return std::ranges::any_of(comparison.tensors, [=](const TensorComparison& tensor) {
+    return tensor.name == name && !tensor.wrong_rows.empty();
+  });
 }
 
 Evidence::Nearness Evidence::nearness() const {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/core/shown.hpp"
 
 namespace ringcraft::verify {
 namespace {
@@ -60,11 +61,6 @@ std::string_view word_of(char axis) {
   }
 }
 
-void replace_all(std::string& text, std::string_view mark, Index number) {
-  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at))
-    text.replace(at, mark.size(), std::to_string(number));
-}
-
 }  // namespace
 
 std::span<const AxisOrder> wide_orders() { return kWide; }
@@ -87,10 +83,8 @@ std::string axes_text(std::string_view code, Index batch) {
 }
 
 std::string python_line(const AxisOrder& order, const std::string& tensor, Index batch, Index heads) {
-  std::string line = tensor + std::string(order.python);
-  replace_all(line, "{b}", batch);
-  replace_all(line, "{h}", heads);
-  return line;
+  return replaced(replaced(tensor + std::string(order.python), "{b}", std::to_string(batch)), "{h}",
+                  std::to_string(heads));
 }
 
 std::optional<Stored> read_as(std::string_view code, const std::vector<Index>& shape, const Extents& want) {

@@ -98,10 +98,7 @@ ClaimFiles files_of_folder(const std::string& claim) {
 std::string filled(const std::string& pattern, int rank, std::size_t digits) {
   std::string number = std::to_string(rank);
   number.insert(0, digits > number.size() ? digits - number.size() : 0, '0');
-  std::string path = pattern;
-  for (std::size_t at = path.find(kRankMark); at != std::string::npos; at = path.find(kRankMark, at))
-    path.replace(at, kRankMark.size(), number);
-  return path;
+  return replaced(pattern, kRankMark, number);
 }
 
 ClaimFiles files_of_pattern(const std::string& claim) {

@@ -9,7 +9,7 @@ namespace ringcraft::verify {
 namespace {
 
 constexpr double kZero = 1e-6;
-constexpr Index kLargestMultiple = 9;  // nobody writes 10 * N by mistake
+constexpr Index kLargestMultiple = 9;  // larger multiples are no plausible mistake
 constexpr std::size_t kToSpare = 2;    // samples beyond those that any formula fits
 
 using FormulaRows = std::vector<std::vector<double>>;

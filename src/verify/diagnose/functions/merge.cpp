@@ -41,25 +41,31 @@ std::optional<std::pair<std::vector<double>, std::vector<double>>> weights_of_ou
 
 constexpr const char* kQuestion = "Which maximum do both sides follow?";
 
-void add_weight(std::vector<Cause>& causes, const NamedWeight& weight, const char* tensor, bool of_acc) {
-  if (weight.right && weight.exact) return;
-  const std::string side = of_acc ? "acc" : "the block";
-  const auto id = [of_acc](const char* name) {
-    return std::string("solved-merge-") + name + (of_acc ? "-acc" : "-block");
-  };
-  const auto sentence = [&](const char* name) {
-    return std::string(name) + " of " + side + " weighs " + weight.words;
-  };
-  if (weight.right) {
-    causes.push_back({"solved-merge-float", "the weights of the merge are right to float's digits only",
-                      "In which type is each weight computed?"});
-    return;
+// The weight of one side in O or l, or in both, if it is not what it should be.
+struct WrongWeight {
+  NamedWeight weight;
+  const char* tensor;
+  bool of_acc, of_both = false;
+
+  Cause cause() const {
+    if (weight.right)
+      return {"solved-merge-float", "the weights of the merge are right to float's digits only",
+              "In which type is each weight computed?"};
+    const std::string side = of_acc ? "acc" : "the block";
+    return {std::string("solved-merge-") + tensor + (of_acc ? "-acc" : "-block"),
+            (of_both ? side : std::string(tensor) + " of " + side) + " weighs " + weight.words, kQuestion};
   }
-  const auto of_out = std::ranges::find(causes, sentence("O"), &Cause::sentence);
-  if (of_out == causes.end())
-    causes.push_back({id(tensor), sentence(tensor), kQuestion});
+};
+
+void add_weight(std::vector<WrongWeight>& all, const NamedWeight& weight, const char* tensor, bool of_acc) {
+  if (weight.right && weight.exact) return;
+  const auto of_out = std::ranges::find_if(all, [&](const WrongWeight& other) {
+    return other.of_acc == of_acc && !weight.right && other.weight.words == weight.words;
+  });
+  if (of_out == all.end())
+    all.push_back({weight, tensor, of_acc});
   else
-    of_out->sentence = side + " weighs " + weight.words;  // all of it
+    of_out->of_both = true;
 }
 
 constexpr double kOverflow = 88;  // exp of more is infinite in float32
@@ -135,45 +141,54 @@ std::optional<Cause> cause_of_columns(const std::vector<MergeRow>& rows) {
                "Which columns does each lane take, and how does it go on from there?"};
 }
 
+// The weights of l: one equation for two of them, so pairs are tried, the right one of either side first.
+void add_weights_of_sum(std::vector<WrongWeight>& all, const std::vector<MergeRow>& rows,
+                        const MergeNear& near) {
+  const auto fits = [&](auto of_acc, auto of_block, double within) {
+    return std::ranges::all_of(rows, [&](const MergeRow& r) {
+      return agree(r.sum, of_acc(r) * r.sum_a + of_block(r) * r.sum_b, within);
+    });
+  };
+  const auto weight_of_acc = [](const MergeWeight& weight) {
+    return [&weight](const MergeRow& r) { return weight.value(r, r.max_a, r.max_b); };
+  };
+  const auto weight_of_block = [](const MergeWeight& weight) {
+    return [&weight](const MergeRow& r) { return weight.value(r, r.max_b, r.max_a); };
+  };
+  const MergeWeight& right = merge_weights().front();
+  if (fits([](const MergeRow& r) { return std::exp(r.max_a - r.max); },
+           [](const MergeRow& r) { return std::exp(r.max_b - r.max); }, near.exact) ||
+      fits(weight_of_acc(right), weight_of_block(right), near.exact))
+    return;
+  const auto named = [&](auto value, bool of_acc, bool exact) {
+    std::vector<double> x;
+    for (const MergeRow& r : rows) x.push_back(value(r));
+    NamedWeight found = *named_weight(rows, x, of_acc, near);
+    found.exact = exact;
+    return found;
+  };
+  for (const bool exact : {true, false})
+    for (const MergeWeight& p : merge_weights())
+      for (const MergeWeight& q : merge_weights()) {
+        if (!fits(weight_of_acc(p), weight_of_block(q), exact ? near.exact : near.named)) continue;
+        add_weight(all, named(weight_of_acc(p), true, exact), "l", true);
+        add_weight(all, named(weight_of_block(q), false, exact), "l", false);
+        return;
+      }
+}
+
 // Rows that have keys on both sides.
 std::vector<Cause> causes_of_full(const std::vector<MergeRow>& rows, const MergeNear& near) {
   std::vector<Cause> causes;
-  const auto all = [&](auto holds) { return std::ranges::all_of(rows, holds); };
   for (const auto& cause : {cause_of_max(rows, near), cause_of_columns(rows)})
     if (cause) causes.push_back(*cause);
+  std::vector<WrongWeight> wrong;
   if (const auto solved = weights_of_out(rows, unmerged_columns(rows), near))
     for (const bool of_acc : {true, false})
       if (const auto weight = named_weight(rows, of_acc ? solved->first : solved->second, of_acc, near))
-        add_weight(causes, *weight, "O", of_acc);
-  // One equation for two weights of l: the pairs are tried, the right one of either side first.
-  const auto fits = [&](const MergeWeight& p, const MergeWeight& q, double within, bool claimed_p,
-                        bool claimed_q) {
-    return all([&](const MergeRow& r) {
-      const double wa = claimed_p ? std::exp(r.max_a - r.max) : p.value(r, r.max_a, r.max_b);
-      const double wb = claimed_q ? std::exp(r.max_b - r.max) : q.value(r, r.max_b, r.max_a);
-      return agree(r.sum, wa * r.sum_a + wb * r.sum_b, within);
-    });
-  };
-  const MergeWeight& right = merge_weights().front();
-  if (rows.front().normalized) return causes;
-  if (fits(right, right, near.exact, true, true) || fits(right, right, near.exact, false, false))
-    return causes;
-  for (const double within : {near.exact, near.named})
-    for (const MergeWeight& p : merge_weights())
-      for (const MergeWeight& q : merge_weights()) {
-        if (!fits(p, q, within, false, false)) continue;
-        const auto as_named = [&](const MergeWeight& weight, bool of_acc) {
-          std::vector<double> x;
-          for (const MergeRow& r : rows)
-            x.push_back(of_acc ? weight.value(r, r.max_a, r.max_b) : weight.value(r, r.max_b, r.max_a));
-          NamedWeight found = *named_weight(rows, x, of_acc, near);
-          found.exact = within == near.exact;
-          return found;
-        };
-        add_weight(causes, as_named(p, true), "l", true);
-        add_weight(causes, as_named(q, false), "l", false);
-        return causes;
-      }
+        add_weight(wrong, *weight, "O", of_acc);
+  if (!rows.front().normalized) add_weights_of_sum(wrong, rows, near);
+  for (const WrongWeight& each : wrong) causes.push_back(each.cause());
   return causes;
 }
 

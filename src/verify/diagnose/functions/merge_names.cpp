@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ringcraft/core/shown.hpp"
 #include "verify/diagnose/functions/merge_row.hpp"
 
 namespace ringcraft::verify {
@@ -21,11 +22,6 @@ MergeRow merge_row(const MergeExhibit& x, Index row) {
   const auto sum = [&](const PartialNumbers& numbers) { return x.normalized() ? 1.0 : numbers.sum[i]; };
   return {x.acc.max[i],  x.block.max[i],  sum(x.acc),        sum(x.block),       x.result.max[i],
           sum(x.result), part(x.acc.out), part(x.block.out), part(x.result.out), x.normalized()};
-}
-
-bool agree(double a, double b, double within, double floor) {
-  return a == b || (std::isfinite(a) && std::isfinite(b) &&
-                    std::fabs(a - b) <= within * std::max({std::fabs(a), std::fabs(b), floor}));
 }
 
 const std::vector<MergeWeight>& merge_weights() {
@@ -96,11 +92,9 @@ std::optional<NamedWeight> named_weight(const std::vector<MergeRow>& rows, const
         return weight.value(r, own(r), other(r)) * factor.value(r, own(r), other(r));
       };
       if (!all(value, near.named)) continue;
-      std::string words = std::string(weight.words) + factor.words;
-      for (const auto& [from, to] : {std::pair{"m_own", of_acc ? "m_acc" : "m_block"},
-                                     std::pair{"m_other", of_acc ? "m_block" : "m_acc"}})
-        for (std::size_t at; (at = words.find(from)) != std::string::npos;)
-          words.replace(at, std::string(from).size(), to);
+      const std::string words =
+          replaced(replaced(std::string(weight.words) + factor.words, "m_own", of_acc ? "m_acc" : "m_block"),
+                   "m_other", of_acc ? "m_block" : "m_acc");
       return NamedWeight{words, &weight == &merge_weights().front() && &factor == &factors().front(),
                          all(value, near.exact)};
     }

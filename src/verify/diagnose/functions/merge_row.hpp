@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "verify/diagnose/exhibit.hpp"
+#include "verify/diagnose/functions/agree.hpp"
 
 namespace ringcraft::verify {
 
@@ -37,9 +38,6 @@ struct MergeRow {
 };
 /// Row `row` of a merge.
 MergeRow merge_row(const MergeExhibit& exhibit, Index row);
-
-/// Whether two numbers agree.
-bool agree(double a, double b, double within, double floor = 0);
 
 /// What a weight may be made of, of the side whose maximum is `own`.
 struct MergeWeight {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "verify/diagnose/diagnose.hpp"
+#include "verify/diagnose/functions/agree.hpp"
 #include "verify/diagnose/solve/solve_detail.hpp"
 
 namespace ringcraft::verify {
@@ -37,11 +38,8 @@ Parts parts_of(const ScoreScan& row, const Cut& cut) {
 
 bool near(const ScanExhibit& x, double got, double want) {
   const bool exact = x.precision == DType::kFloat64;
-  if (is_unwritten(got) != is_unwritten(want)) return false;
-  if (std::isnan(got) || std::isnan(want)) return std::isnan(got) && std::isnan(want);
-  if (std::isinf(got) || std::isinf(want)) return got == want;
-  const double size = std::max({std::fabs(got), std::fabs(want), exact ? 0 : 1e-3});
-  return got == want || std::fabs(got - want) <= (exact ? 1e-10 : 1e-4) * size;
+  return is_unwritten(got) == is_unwritten(want) &&
+         agree_or_nan(got, want, exact ? 1e-10 : 1e-4, exact ? 0 : 1e-3);
 }
 
 // What becomes of the weights in the end.

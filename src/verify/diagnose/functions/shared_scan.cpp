@@ -9,6 +9,7 @@
 
 #include "ringcraft/attention/softmax.hpp"
 #include "verify/diagnose/diagnose.hpp"
+#include "verify/diagnose/functions/agree.hpp"
 #include "verify/diagnose/solve/line_system.hpp"
 
 namespace ringcraft::verify {
@@ -32,11 +33,7 @@ std::vector<std::vector<State>> own_states(const SharedScanExhibit& x) {
 
 double lse_of_state(const State& s) { return s.sum == 0 ? kHiddenScore : s.max + std::log(s.sum); }
 
-bool alike(double got, double want) {
-  if (std::isnan(got) || std::isnan(want)) return std::isnan(got) && std::isnan(want);
-  if (std::isinf(got) || std::isinf(want)) return got == want;
-  return got == want || std::fabs(got - want) <= 1e-9 * std::max(1.0, std::fabs(want));
-}
+bool alike(double got, double want) { return agree_or_nan(got, want, 1e-9, 1); }
 
 // What a rank may have taken for the state of a row.
 struct Choice {

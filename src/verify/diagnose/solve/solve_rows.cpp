@@ -35,12 +35,6 @@ std::vector<SeenRow> rows_with_keys(const Evidence& e) {
   return rows;
 }
 
-bool wrong(const Evidence& e, std::string_view name) {
-  return std::ranges::any_of(e.comparison.tensors, [=](const TensorComparison& t) {
-    return t.name == name && !t.wrong_rows.empty();
-  });
-}
-
 // Every row's factor; nothing if a row is no multiple of the right one.
 std::optional<std::vector<double>> factors(const Evidence& e, const std::vector<SeenRow>& rows) {
   std::vector<double> all;
@@ -135,13 +129,13 @@ SolvedPass solve_rows(const Evidence& e) {
   SolvedPass result{.setting = settings_of(e).front()};
   if (rows.size() < 4) return result;
   result.solved = true;
-  if (wrong(e, "out")) {
+  if (e.is_wrong("out")) {
     const auto each = factors(e, rows);
     const auto cause = each ? cause_of_factors(e, rows, *each) : std::nullopt;
     if (cause) result.causes.push_back(*cause);
     result.solved = cause.has_value();
   }
-  if (wrong(e, "lse")) {
+  if (e.is_wrong("lse")) {
     const auto cause = cause_of_lse(e, rows);
     if (cause) result.causes.push_back(*cause);
     result.solved = result.solved && cause;

@@ -60,9 +60,11 @@ class Shares {
         weights_(e, {.setting = forward}),
         claim_(named(e.claim)[2 + static_cast<std::size_t>(name)].tensor),
         sums_(pieces_of(of_keys() ? e.place.blocks : e.place.shards, halves)),
-        givers_(pieces_of(of_keys() ? e.place.shards : e.place.blocks, halves)) {
+        givers_(pieces_of(of_keys() ? e.place.shards : e.place.blocks, halves)),
+        threshold_(yardsticks_of(e).threshold) {
     for (const Piece& giver : givers_)
       for (const Piece& sum : sums_) parts_.push_back(part(giver, sum));
+    for (const Piece& sum : sums_) tolerances_.push_back(tolerances(sum));
   }
 
   bool of_keys() const { return name_ != GradientName::kDq; }
@@ -83,34 +85,24 @@ class Shares {
   // Whether the claim is the right sums, and added to each the right ones of all before it: batch entries,
   // heads, or rows.
   bool carries(Index Extents::*over) const {
-    Buffer right(claim_.extents(), DType::kFloat64);
-    for (std::size_t target = 0; target < sums_.size(); ++target) put(right, target, right_sum(target));
     const Extents& x = claim_.extents();
     if (x.*over < 2) return false;
-    Values left;
-    for (Index b = 0; b < x.batch; ++b)
-      for (Index h = 0; h < x.heads; ++h)
-        for (Index row = 0; row < x.rows; ++row) {
-          const Index last = over == &Extents::batch ? b : over == &Extents::heads ? h : row;
-          Values sum(static_cast<std::size_t>(x.width), 0.0);
-          for (Index i = 0; i <= last; ++i) {
-            const auto more = row_of(right, over == &Extents::batch ? i : b, over == &Extents::heads ? i : h,
-                                     over == &Extents::rows ? i : row);
-            for (std::size_t c = 0; c < sum.size(); ++c) sum[c] += more[c];
-          }
-          const Values tolerance = tolerances(b, h, row);
-          const auto got = row_of(claim_, b, h, row);
-          for (std::size_t c = 0; c < sum.size(); ++c) left.push_back((got[c] - sum[c]) / tolerance[c]);
-        }
-    return residual_of(left, 0) <= yardsticks_of(e_).threshold;
+    Buffer carried(x, DType::kFloat64);
+    for (std::size_t target = 0; target < sums_.size(); ++target) put(carried, target, right_sum(target));
+    for (Index b = over == &Extents::batch ? 1 : 0; b < x.batch; ++b)
+      for (Index h = over == &Extents::heads ? 1 : 0; h < x.heads; ++h)
+        for (Index row = over == &Extents::rows ? 1 : 0; row < x.rows; ++row)
+          for (Index c = 0; c < x.width; ++c)
+            head_of<double>(carried, b, h)(row, c) +=
+                over == &Extents::batch   ? head_of<double>(carried, b - 1, h)(row, c)
+                : over == &Extents::heads ? head_of<double>(carried, b, h - 1)(row, c)
+                                          : head_of<double>(carried, b, h)(row - 1, c);
+    for (std::size_t target = 0; target < sums_.size(); ++target)
+      if (!(residual_of(excess(target, taken(carried, target)), 0) <= threshold_)) return false;
+    return true;
   }
 
  private:
-  const Buffer& unit() const { return named(e_.units())[2 + static_cast<std::size_t>(name_)].tensor; }
-  Values tolerances(Index b, Index h, Index row) const {
-    return tolerance_of(e_, claim_, unit(),
-                        named(e_.oracle.scale)[2 + static_cast<std::size_t>(name_)].tensor, b, h, row);
-  }
   const Values& part(std::size_t giver, std::size_t sum) const { return parts_[giver * sums_.size() + sum]; }
 
   std::size_t at(const Piece& sum, Index b, Index h, Index row) const {
@@ -157,56 +149,72 @@ class Shares {
     return sum;
   }
 
-  void put(Buffer& tensor, std::size_t target, const Values& sum) const {
+  // Runs over the rows of a sum: their batch entry, head and number, and where they are in its values.
+  template <class Body>
+  void for_rows(const Piece& sum, Body body) const {
     const Extents& x = claim_.extents();
     for (Index b = 0; b < x.batch; ++b)
       for (Index h = 0; h < x.heads; ++h)
-        for (Index row = 0; row < sums_[target].size(); ++row)
-          for (Index c = 0; c < x.width; ++c)
-            head_of<double>(tensor, b, h)(row_in_tensor(sums_[target], row), c) =
-                sum[at(sums_[target], b, h, row) + static_cast<std::size_t>(c)];
+        for (Index row = 0; row < sum.size(); ++row) body(b, h, row, at(sum, b, h, row));
   }
 
-  // A part as it lands on a sum, row by row, in units of what the sum may be off.
-  Values landed(const Values& values, const Piece& from, const Piece& target) const {
-    const Extents& x = claim_.extents();
-    Values result(static_cast<std::size_t>(x.batch * x.heads * target.size() * x.width), 0.0);
-    for (Index b = 0; b < x.batch; ++b)
-      for (Index h = 0; h < x.heads; ++h)
-        for (Index row = 0; row < std::min(from.size(), target.size()); ++row) {
-          const Values tolerance = tolerances(b, h, row_in_tensor(target, row));
-          for (std::size_t c = 0; c < tolerance.size(); ++c)
-            result[at(target, b, h, row) + c] = values[at(from, b, h, row) + c] / tolerance[c];
-        }
+  // The values of a sum in a tensor of float64, and the other way round.
+  Values taken(const Buffer& tensor, std::size_t target) const {
+    Values values(part(0, target).size());
+    for_rows(sums_[target], [&](Index b, Index h, Index row, std::size_t at) {
+      const auto from = row_of(tensor, b, h, row_in_tensor(sums_[target], row));
+      std::ranges::copy(from, values.begin() + static_cast<std::ptrdiff_t>(at));
+    });
+    return values;
+  }
+  void put(Buffer& tensor, std::size_t target, const Values& values) const {
+    for_rows(sums_[target], [&](Index b, Index h, Index row, std::size_t at) {
+      for (Index c = 0; c < claim_.extents().width; ++c)
+        head_of<double>(tensor, b, h)(row_in_tensor(sums_[target], row), c) =
+            values[at + static_cast<std::size_t>(c)];
+    });
+  }
+
+  // What each value of a sum may be off.
+  Values tolerances(const Piece& sum) const {
+    const auto tensor = 2 + static_cast<std::size_t>(name_);
+    Values values;
+    for_rows(sum, [&](Index b, Index h, Index row, std::size_t) {
+      const Values more = tolerance_of(e_, claim_, named(e_.units())[tensor].tensor,
+                                       named(e_.oracle.scale)[tensor].tensor, b, h, row_in_tensor(sum, row));
+      values.insert(values.end(), more.begin(), more.end());
+    });
+    return values;
+  }
+
+  // A part for one sum as it lands on another, row by row, in units of what that one may be off.
+  Values landed(const Values& values, std::size_t from, std::size_t target) const {
+    Values result(tolerances_[target].size(), 0.0);
+    const auto width = static_cast<std::size_t>(claim_.extents().width);
+    for_rows(sums_[target], [&](Index b, Index h, Index row, std::size_t to) {
+      if (row >= sums_[from].size()) return;
+      const std::size_t first = at(sums_[from], b, h, row);
+      for (std::size_t c = 0; c < width; ++c)
+        result[to + c] = values[first + c] / tolerances_[target][to + c];
+    });
     return result;
   }
 
-  // What the claim has too much, in the same units.
-  Values excess(std::size_t target) const {
-    const Piece& sum = sums_[target];
-    Values more = right_sum(target);
-    const Extents& x = claim_.extents();
-    for (Index b = 0; b < x.batch; ++b)
-      for (Index h = 0; h < x.heads; ++h)
-        for (Index row = 0; row < sum.size(); ++row) {
-          const auto got = row_of(claim_, b, h, row_in_tensor(sum, row));
-          for (std::size_t c = 0; c < got.size(); ++c) {
-            double& value = more[at(sum, b, h, row) + c];
-            value = got[c] - value;
-          }
-        }
-    return landed(more, sum, sum);
+  // What the claim has more than these values, in the same units.
+  Values excess(std::size_t target, const Values& values) const {
+    Values more = taken(claim_, target);
+    for (std::size_t i = 0; i < more.size(); ++i) more[i] -= values[i];
+    return landed(more, target, target);
   }
 
   std::optional<WrongSum> solved(std::size_t target) const {
-    const double threshold = yardsticks_of(e_).threshold;
-    const Values wanted = excess(target);
-    if (residual_of(wanted, 0) <= threshold) return WrongSum{target, {}};
+    const Values wanted = excess(target, right_sum(target));
+    if (residual_of(wanted, 0) <= threshold_) return WrongSum{target, {}};
     std::vector<Values> columns;
     std::vector<std::pair<std::size_t, std::size_t>> names;
     for (std::size_t giver = 0; giver < givers_.size(); ++giver)
       for (std::size_t sum = 0; sum < sums_.size(); ++sum) {
-        Values column = landed(part(giver, sum), sums_[sum], sums_[target]);
+        Values column = landed(part(giver, sum), sum, target);
         if (std::ranges::all_of(column, [](double value) { return value == 0; })) continue;
         columns.push_back(std::move(column));
         names.emplace_back(giver, sum);
@@ -222,7 +230,7 @@ class Shares {
       result.parts[names[i]] = static_cast<int>(whole);
       for (std::size_t j = 0; j < left.size(); ++j) left[j] -= whole * columns[i][j];
     }
-    if (!(residual_of(left, 0) <= threshold)) return {};
+    if (!(residual_of(left, 0) <= threshold_)) return {};
     return result;
   }
 
@@ -231,7 +239,9 @@ class Shares {
   Weights weights_;
   const Buffer& claim_;
   std::vector<Piece> sums_, givers_;
-  std::vector<Values> parts_;  // [giver, sum]
+  double threshold_;
+  std::vector<Values> parts_;       // [giver, sum]
+  std::vector<Values> tolerances_;  // of each sum
 };
 
 // ---- in words

@@ -1,4 +1,5 @@
 // What may go wrong in a scan, in words (see scan.hpp).
+#include "ringcraft/core/shown.hpp"
 #include "verify/diagnose/twisted/scan.hpp"
 
 namespace ringcraft::verify {
@@ -397,10 +398,7 @@ std::optional<ScanTwist> both(ScanTwist a, const ScanTwist& b) {
 }
 
 std::string with_part(std::string sentence, const std::string& part) {
-  constexpr std::string_view kPart = "{part}";
-  for (std::size_t at; (at = sentence.find(kPart)) != std::string::npos;)
-    sentence.replace(at, kPart.size(), part);
-  return sentence;
+  return replaced(std::move(sentence), "{part}", part);
 }
 
 }  // namespace ringcraft::verify

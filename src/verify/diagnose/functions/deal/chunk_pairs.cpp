@@ -42,27 +42,31 @@ struct PairCall {
 struct Cutter {
   std::string words;
   std::function<Chunk(const OwnCuts&, const PairCall&, Index number)> chunk;
+  bool right = false;          // 2N chunks, by the student's own cut or by the right one
   bool other_borders = false;  // than those that the student's cut has, or should have
 };
 
 std::vector<Cutter> cutters() {
   std::vector<Cutter> all;
   const auto add = [&](const std::string& words, Index times_n, Index more) {
-    all.push_back({words, [=](const OwnCuts& own, const PairCall& c, Index number) {
+    all.push_back({words + " chunks",
+                   [=](const OwnCuts& own, const PairCall& c, Index number) {
                      return own.at(c.seqlen, std::max<Index>(1, times_n * c.ranks + more), number);
-                   }});
+                   },
+                   times_n == 2 && more == 0});
   };
   add("2N", 2, 0), add("N", 1, 0), add("2N - 1", 2, -1), add("2N + 1", 2, 1), add("N + 1", 1, 1);
   add("4N", 4, 0), add("8", 0, 8), add("4", 0, 4), add("16", 0, 16), add("2", 0, 2);
   const auto by_rule = [&](const std::string& words, const ChunkRule& rule) {
+    const bool right = &rule == &border_rules().front();
     all.push_back({words,
                    [at = rule.at](const OwnCuts&, const PairCall& c, Index number) {
                      const CutSize size{c.seqlen, 2 * c.ranks};
                      return Chunk{at(size, number), at(size, number + 1)};
                    },
-                   &rule != &border_rules().front()});
+                   right, !right});
   };
-  by_rule("2N", border_rules().front());  // right, even if the student's own cut is not
+  by_rule("2N chunks", border_rules().front());  // right, even if the student's own cut is not
   all.push_back({"2N, each the half of a shard,", [](const OwnCuts& own, const PairCall& c, Index number) {
                    const Chunk shard = own.at(c.seqlen, c.ranks, number / 2);
                    const Chunk half = own.at(shard.rows(), 2, number % 2);
@@ -107,12 +111,11 @@ struct Found {
 
 bool is_right(const Cutter& cutter, const NumberLaw& law, ChunkOf which) {
   const bool early = which == &ChunkPair::early;
-  return cutter.words == "2N" && law.one == (early ? 0 : -1) && law.n == (early ? 0 : 2) &&
-         law.r == (early ? 1 : -1);
+  return cutter.right && law.one == (early ? 0 : -1) && law.n == (early ? 0 : 2) && law.r == (early ? 1 : -1);
 }
 
 std::string chunk_words(const Cutter& cutter, const NumberLaw& law) {
-  return "number " + law.words() + " of " + cutter.words + (cutter.words.ends_with(',') ? "" : " chunks");
+  return "number " + law.words() + " of " + cutter.words;
 }
 
 // Calls in which this chunk says anything: an empty one is nowhere.

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <functional>
 
+#include "ringcraft/core/shown.hpp"
 #include "verify/diagnose/diagnose.hpp"
 #include "verify/diagnose/functions/formula.hpp"
 
@@ -60,7 +61,7 @@ constexpr TurnRule kTurnRules[] = {
     {"where the position divided by 2 is odd", [](const DealCall& c) { return c.token() / 2 % 2 == 1; }},
     {"if their number mod N is N - 1", [](const DealCall& c) { return c.round % c.n == c.n - 1; }}};
 
-// What stands in the place of the rank (or of the seat) in a formula.
+// What a formula has instead of the rank (or the seat).
 struct PlaceWord {
   const char* words;  // nullptr: the place itself
   Index (*at)(const DealCall&);
@@ -175,8 +176,7 @@ std::optional<DealLaw> law_of(const std::vector<DealCall>& calls, bool owner) {
 
 // A formula in words; of a position whose round begins where it must, the seat alone.
 std::string words_of(const PartLaw& law, const DealKind& kind, bool seat) {
-  std::string place = law.place->words == nullptr ? "#" : law.place->words;
-  for (std::size_t at = 0; (at = place.find('#', at)) != place.npos;) place.replace(at, 1, kind.place);
+  const std::string place = replaced(law.place->words == nullptr ? "#" : law.place->words, "#", kind.place);
   if (kind.owner) return formula_text({place, "N", "", "round"}, law.multiples);
   std::vector<Index> multiples = law.multiples;
   if (seat) multiples[0] = 0;

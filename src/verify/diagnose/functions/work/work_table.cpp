@@ -225,16 +225,12 @@ std::string told(const TableLaw& law) {
   return text;
 }
 
-std::optional<Cause> cause_of_entries(const std::vector<LedgerView>& ledgers) {
+const TableLaw* law_of(const std::vector<LedgerView>& ledgers) {
   PairCounts counts;
-  for (const TableLaw& law : table_laws()) {
-    if (!std::ranges::all_of(ledgers, [&](const LedgerView& one) { return gives(law, one, counts); }))
-      continue;
-    if (law.wrong() == 0) return {};
-    return Cause{"solved-work-pairs", told(law),
-                 "Whose keys are in the hands of rank r at step t, and which of them do its rows see?"};
-  }
-  return {};
+  for (const TableLaw& law : table_laws())
+    if (std::ranges::all_of(ledgers, [&](const LedgerView& one) { return gives(law, one, counts); }))
+      return &law;
+  return nullptr;
 }
 
 std::optional<Cause> cause_of_steps(const std::vector<LedgerView>& ledgers) {
@@ -256,10 +252,11 @@ std::optional<Cause> cause_of_steps(const std::vector<LedgerView>& ledgers) {
 
 std::vector<Cause> causes_of_table(const std::vector<LedgerView>& ledgers) {
   std::vector<Cause> causes;
-  const auto entries = cause_of_entries(ledgers);
-  if (entries) causes.push_back(*entries);
-  const bool turned = entries && entries->sentence.find("[ranks][steps]") != std::string::npos;
-  if (!turned)
+  const TableLaw* const law = law_of(ledgers);
+  if (law != nullptr && law->wrong() > 0)
+    causes.push_back({"solved-work-pairs", told(*law),
+                      "Whose keys are in the hands of rank r at step t, and which of them do its rows see?"});
+  if (law == nullptr || !law->transposed)  // which has no steps to count
     if (const auto steps = cause_of_steps(ledgers)) causes.push_back(*steps);
   return causes;
 }
