@@ -225,23 +225,38 @@ const Check kDrivesDenseAttention{
     .run{[](Trial& trial) { require_dense(trial, some_blocks(trial, 0, 8)); }},
 };
 
+// ---- for a diagnosis
+
+verify::Exhibit interview(Trial& trial) {
+  verify::ScanExhibit softmaxes;
+  for (const auto make : {ordinary_rows, high_rows, low_rows, gap_rows, partly_seen_rows})
+    for (ScoreRow& row : make(trial.seed())) {
+      std::vector<double> weights(row.scores.size(), verify::unwritten());
+      if (trial.ask<SafeSoftmax>(std::span<const double>(row.scores), std::span<double>(weights)))
+        softmaxes.rows.push_back({.scores = std::move(row.scores), .weights = std::move(weights)});
+    }
+  return exhibit_of(std::move(softmaxes));
+}
+
 }  // namespace
 
 template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
-  return {kSumsToOne,
-          kOrdinary,
-          kOneScore,
-          kHigh,
-          kLow,
-          kGaps,
-          kShifted,
-          kAnyOrder,
-          kPartlySeen,
-          kNothingSeen,
-          kAnyLength,
-          kScoresUnchanged,
-          kDrivesDenseAttention};
+  std::vector<Check> checks{kSumsToOne,
+                            kOrdinary,
+                            kOneScore,
+                            kHigh,
+                            kLow,
+                            kGaps,
+                            kShifted,
+                            kAnyOrder,
+                            kPartlySeen,
+                            kNothingSeen,
+                            kAnyLength,
+                            kScoresUnchanged,
+                            kDrivesDenseAttention};
+  for (Check& check : checks) check.interview = interview;
+  return checks;
 }
 
 }  // namespace ringcraft::judge

@@ -297,13 +297,25 @@ const Check kDrivesDenseAttention{
     .run{[](Trial& trial) { require_dense(trial, some_blocks(trial, 0, 8)); }},
 };
 
+// ---- for a diagnosis
+
+verify::Exhibit interview(Trial& trial) {
+  verify::ScanExhibit scans;
+  for (ScoreRow& row : all_rows(trial.seed()))
+    if (const auto state = trial.ask<OnlineScan>(Scores(row.scores), State{}))
+      scans.rows.push_back({.scores = std::move(row.scores), .state = std::pair{state->max, state->sum}});
+  return exhibit_of(std::move(scans));
+}
+
 }  // namespace
 
 template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
-  return {kOneScore, kFalling,  kRising,     kOrdinary,        kHigh,
-          kLow,      kGaps,     kPartlySeen, kNothingSeen,     kContinues,
-          kInPieces, kAnyOrder, kAnyLength,  kScoresUnchanged, kDrivesDenseAttention};
+  std::vector<Check> checks{kOneScore, kFalling,  kRising,     kOrdinary,        kHigh,
+                            kLow,      kGaps,     kPartlySeen, kNothingSeen,     kContinues,
+                            kInPieces, kAnyOrder, kAnyLength,  kScoresUnchanged, kDrivesDenseAttention};
+  for (Check& check : checks) check.interview = interview;
+  return checks;
 }
 
 }  // namespace ringcraft::judge

@@ -159,8 +159,10 @@ const Check kCaseTable{
 
 template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
-  return {kScores,    kWeights,   kValues,        kAnySize,        kMasks,
-          kBlindRows, kHotScores, kHeadsAndBatch, kAddsToTheState, kCaseTable};
+  std::vector<Check> checks{kScores,    kWeights,   kValues,        kAnySize,        kMasks,
+                            kBlindRows, kHotScores, kHeadsAndBatch, kAddsToTheState, kCaseTable};
+  for (Check& check : checks) check.interview = [](Trial& trial) { return two_steps(trial, naive(trial)); };
+  return checks;
 }
 
 }  // namespace ringcraft::judge

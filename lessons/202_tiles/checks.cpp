@@ -195,8 +195,11 @@ const Check kBanks{
 
 template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
-  return {kOneTile,   kManyTiles,     kWeights,        kValues,      kAnySize, kMasks,    kBlindRows,
-          kHotScores, kHeadsAndBatch, kAddsToTheState, kFetchedOnce, kBanks,   kCaseTable};
+  std::vector<Check> checks{kOneTile,     kManyTiles, kWeights,   kValues,        kAnySize,
+                            kMasks,       kBlindRows, kHotScores, kHeadsAndBatch, kAddsToTheState,
+                            kFetchedOnce, kBanks,     kCaseTable};
+  for (Check& check : checks) check.interview = [](Trial& trial) { return two_steps(trial, tiled(trial)); };
+  return checks;
 }
 
 }  // namespace ringcraft::judge

@@ -365,8 +365,12 @@ const Check kTensorCores{
 
 template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
-  return {kScores,    kAllColumns, kValues,        kWeights,        kFloat32Sums, kAnySize,  kMasks,
-          kBlindRows, kHotScores,  kHeadsAndBatch, kAddsToTheState, kTensorCores, kCaseTable};
+  std::vector<Check> checks{kScores,         kAllColumns,  kValues,    kWeights,   kFloat32Sums,
+                            kAnySize,        kMasks,       kBlindRows, kHotScores, kHeadsAndBatch,
+                            kAddsToTheState, kTensorCores, kCaseTable};
+  for (Check& check : checks)
+    check.interview = [](Trial& trial) { return two_steps(trial, tensor_cores(trial)); };
+  return checks;
 }
 
 }  // namespace ringcraft::judge

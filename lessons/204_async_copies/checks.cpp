@@ -279,8 +279,12 @@ const Check kSkipped{
 
 template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
-  return {kOneTile,       kTwoTiles,       kManyTiles, kAnySize, kMasks,   kBlindRows, kHotScores,
-          kHeadsAndBatch, kAddsToTheState, kAhead,     kBanks,   kSkipped, kCaseTable};
+  std::vector<Check> checks{kOneTile,   kTwoTiles,  kManyTiles,     kAnySize,        kMasks,
+                            kBlindRows, kHotScores, kHeadsAndBatch, kAddsToTheState, kAhead,
+                            kBanks,     kSkipped,   kCaseTable};
+  for (Check& check : checks)
+    check.interview = [](Trial& trial) { return two_steps(trial, pipeline(trial)); };
+  return checks;
 }
 
 }  // namespace ringcraft::judge

@@ -9,6 +9,8 @@
 #include <set>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "judge/checks/seeds.hpp"
@@ -49,19 +51,26 @@ class Trial {
     return team_.call(E::kName, requests, delivery);
   }
 
-  /// The same call once more, for a diagnosis of a check that has failed: it is not counted. Nothing if no
-  /// answer comes; of a function that gives none again and again, or takes its time, nothing more is asked.
+  /// The same call once more, for a diagnosis of a check that has failed: it is not counted. An optional
+  /// result, of a function that returns none an optional std::monostate: nothing if no answer comes; of a
+  /// function that gives none again and again, or takes its time, nothing more is asked.
   template <class E, class... A>
-  std::optional<typename E::Result> ask(A&&... arguments) {
-    if (unanswered_ >= kMostUnanswered) return {};
+  auto ask(A&&... arguments) {
+    constexpr bool kNoResult = std::is_void_v<typename E::Result>;
+    std::optional<std::conditional_t<kNoResult, std::monostate, typename E::Result>> result;
+    if (unanswered_ >= kMostUnanswered) return result;
     try {
-      return call_on<E>(team_, arguments...).result;
+      auto answer = call_on<E>(team_, arguments...);
+      if constexpr (kNoResult)
+        result.emplace();
+      else
+        result = std::move(answer.result);
     } catch (const Wrong&) {
       ++unanswered_;
     } catch (const Misbehaviour& misbehaviour) {
       note_unanswered(misbehaviour);
     }
-    return {};
+    return result;
   }
 
   /// The same of a distributed exercise: what each rank has done. Of replies there may be none.

@@ -39,7 +39,7 @@ struct Outcome {
   /// What has failed and which facts it came with: the same in every wording, for the same seed.
   std::string key = {};
   /// What was asked and what came, where a diagnosis can say more; else null.
-  verify::Exhibit exhibit = {};
+  std::vector<verify::Exhibit> exhibits = {};
 };
 
 /// How a check ends by a program that did something else than answer, in its call of this number.

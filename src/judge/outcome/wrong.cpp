@@ -97,7 +97,8 @@ std::string evidence_of(const simt::Finding& finding) {
 }  // namespace
 
 Outcome outcome_of(const Wrong& wrong, int calls) {
-  Outcome outcome{verify::Status::kFailed, wrong.sign, evidence_of(wrong.maps), wrong.code, wrong.exhibit};
+  Outcome outcome{verify::Status::kFailed, wrong.sign, evidence_of(wrong.maps), wrong.code};
+  if (wrong.exhibit) outcome.exhibits.push_back(wrong.exhibit);
   // In another order, or with arrays at other places, a launch finds the same in another call.
   if (wrong.sign != sign::kFinding) outcome.key += " " + std::to_string(calls);
   for (const Fact& fact : wrong.said.facts) {

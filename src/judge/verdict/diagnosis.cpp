@@ -111,7 +111,7 @@ namespace {
 std::vector<verify::Cause> causes_of(const std::vector<Outcome>& outcomes) {
   std::vector<verify::Exhibit> exhibits;
   for (const Outcome& outcome : outcomes)
-    if (outcome.exhibit) exhibits.push_back(outcome.exhibit);
+    exhibits.insert(exhibits.end(), outcome.exhibits.begin(), outcome.exhibits.end());
   return verify::causes_of(exhibits);
 }
 

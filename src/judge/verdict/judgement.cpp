@@ -108,8 +108,9 @@ verify::Exhibit asked(const Check& check, Trial& trial) {
   try {
     return check.interview(trial);
   } catch (const Wrong&) {
-    return nullptr;
+  } catch (const Misbehaviour&) {
   }
+  return nullptr;
 }
 
 }  // namespace
@@ -137,15 +138,14 @@ void Judgement::judge(const Check& check, Workers& team, Workers& library) {
       misbehaved(misbehaviour, check, row);
     }
     row.figures = trial.figures();
-    if (!outcome.exhibit) outcome.exhibit = trial.shown();
+    if (outcome.exhibits.empty() && trial.shown()) outcome.exhibits.push_back(trial.shown());
     if (row.status == Status::kFailed) {
       below = shown(outcome.sign == sign::kEnded ? without_assertion(team.printed()) : team.printed());
       if (!remark_.empty()) below += "\n" + std::exchange(remark_, std::string());
     }
-    if (check.interview) {  // what it asks says more than one check, and once is enough
-      const bool asks = row.status == Status::kFailed && stop_.empty() && !std::exchange(interviewed_, true);
-      outcome.exhibit = asks ? asked(check, trial) : nullptr;
-    }
+    if (check.interview && row.status == Status::kFailed && stop_.empty() &&
+        !std::exchange(interviewed_, true))
+      if (verify::Exhibit answers = asked(check, trial)) outcome.exhibits.push_back(std::move(answers));
   }
   statuses_[check.id] = outcome.status = row.status;
   outcomes_.push_back(std::move(outcome));

@@ -100,14 +100,12 @@ void append(std::vector<Cause>& causes, const std::vector<Cause>& more) {
 }
 
 // What leaves no number anywhere has many causes: the finding goes first, then what leaves none on these
-// very ranks. Zeros everywhere on one device have few, if any.
+// very ranks. Of zeros everywhere on one device there is nothing to tell apart.
 GroupResult searched_without_numbers(const Evidence& e) {
-  const bool zero = std::ranges::all_of(e.claim.out.values<double>(), [](double x) { return x == 0; });
+  std::vector<Cause> causes = causes_by_numbers(e, TensorGroup::kForward);
+  if (all_zero(e.claim.out) && e.ring == nullptr) return {std::move(causes), {}};
   Found found = search(e, TensorGroup::kForward, e.oracle.value, e.place);
   std::erase_if(found.matches, [](const Match& match) { return match.fit != Fit::kAll; });
-  std::vector<Cause> causes;
-  if (!zero || e.ring != nullptr || found.matches.empty())
-    causes = causes_by_numbers(e, TensorGroup::kForward);
   append(causes, best_of(found, ""));
   return {std::move(causes), std::move(found)};
 }
@@ -145,7 +143,7 @@ void fill_absent(Answer& numbers, const Answer& right, std::array<bool, kAnswerN
 
 // Whether no row of out is a number, or all are zero.
 bool all_rows_missing(const Comparison& comparison, const Buffer& out) {
-  if (!out.empty() && std::ranges::all_of(out.values<double>(), [](double x) { return x == 0; })) return true;
+  if (!out.empty() && all_zero(out)) return true;
   return std::any_of(comparison.tensors.begin(), comparison.tensors.end(), [&](const TensorComparison& t) {
     return t.name == "out" && static_cast<Index>(t.wrong_rows.size()) == out.extents().rows &&
            std::none_of(t.wrong_rows.begin(), t.wrong_rows.end(),

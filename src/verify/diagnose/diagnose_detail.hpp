@@ -32,6 +32,8 @@ std::optional<Found> search_elsewhere(const Evidence& evidence, TensorGroup grou
 /// Two mistakes of forward at once, which together explain all.
 Found search_pairs(const Evidence& evidence, const Answer& saved, const Arrangement& arrangement);
 
+/// Whether a tensor is zero everywhere.
+bool all_zero(const Buffer& tensor);
 /// If all wrong rows still hold what was there before the call.
 std::optional<Cause> cause_of_unwritten(const Evidence& evidence, TensorGroup group);
 

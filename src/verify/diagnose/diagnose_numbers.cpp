@@ -2,6 +2,7 @@
 // none.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "ringcraft/core/shown.hpp"
 #include "verify/diagnose/diagnose_detail.hpp"
@@ -103,23 +104,32 @@ std::string place_words(const Evidence& e, Position row) {
          ", local row " + std::to_string(sharding.local_from_global(row)) + ")";
 }
 
-bool all_zero(const Buffer& tensor) {
-  return std::ranges::all_of(tensor.values<double>(), [](double x) { return x == 0; });
-}
-
 }  // namespace
+
+bool all_zero(const Buffer& tensor) {
+  const Buffer numbers = converted(tensor, DType::kFloat64);
+  return std::ranges::all_of(numbers.values<double>(), [](double x) { return x == 0; });
+}
 
 std::optional<Cause> cause_of_unwritten(const Evidence& e, TensorGroup group) {
   const std::pair<const Position, Difference>* first = nullptr;
   std::string name;
+  std::set<Position> rows;
   for (const TensorComparison& tensor : e.comparison.tensors) {
     if (group_of(tensor.name) != group) continue;
+    const bool unwritten =
+        std::ranges::all_of(tensor.wrong_rows, [](const auto& row) { return is_unwritten(row.second.got); });
+    if (!unwritten) continue;
     for (const auto& row : tensor.wrong_rows) {
-      if (!is_unwritten(row.second.got)) return {};
       if (first == nullptr) first = &row, name = tensor.name;
+      rows.insert(row.first);
     }
   }
   if (first == nullptr) return {};
+  for (const TensorComparison& tensor : e.comparison.tensors)  // other tensors may only be wrong there, too
+    if (group_of(tensor.name) == group)
+      for (const auto& row : tensor.wrong_rows)
+        if (!rows.contains(row.first)) return {};
   return Cause{"unwritten",
                name + " is never written at " + place_words(e, first->first) +
                    ": it holds what the memory held before",

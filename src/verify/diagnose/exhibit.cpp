@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "verify/diagnose/diagnose.hpp"
 #include "verify/diagnose/diagnose_detail.hpp"
@@ -26,6 +27,13 @@ bool is_telling(const Exhibit& exhibit) {
       ++wrong;
     }
   return telling > 2 || (telling > 0 && telling == wrong);
+}
+
+// Whether it is zero where it should not be: that tells little where others tell more.
+bool is_zero(const Exhibit& exhibit) {
+  const auto* const attention = std::get_if<AttentionExhibit>(exhibit.get());
+  if (attention == nullptr || attention->ring || attention->claim.out.empty()) return false;
+  return any_wrong(attention->comparison, TensorGroup::kForward) && all_zero(attention->claim.out);
 }
 
 // Exhibits of one kind come from one function: those of another may be right, or wrong in another way.
@@ -87,7 +95,9 @@ std::vector<Exhibit> with_one_scan(const std::vector<Exhibit>& exhibits) {
 
 std::vector<Cause> causes_of(const std::vector<Exhibit>& exhibits) {
   std::vector<std::pair<Kind, std::vector<Exhibit>>> kinds;  // in the order of the checks
-  for (const Exhibit& exhibit : with_one_scan(exhibits)) {
+  std::vector<Exhibit> all = with_one_scan(exhibits);
+  if (!std::ranges::all_of(all, is_zero)) std::erase_if(all, is_zero);
+  for (const Exhibit& exhibit : all) {
     if (!is_telling(exhibit)) continue;
     const Kind kind = kind_of(exhibit);
     auto same = std::ranges::find(kinds, kind, [](const auto& each) { return each.first; });
@@ -100,6 +110,13 @@ std::vector<Cause> causes_of(const std::vector<Exhibit>& exhibits) {
     for (Held& held : !type || type == kind.first ? agreed(alike) : std::vector<Held>{})
       if (std::ranges::find(causes, held.cause.id, &Cause::id) == causes.end())
         causes.push_back(std::move(held.cause)), type = kind.first;
+  if (causes.size() < 2) return causes;
+  std::set<std::string> also;  // of equally good ones those go first that explain the others, too
+  for (const auto& [kind, alike] : kinds)
+    if (type != kind.first)
+      for (const Held& held : agreed(alike)) also.insert(held.cause.id);
+  std::stable_partition(causes.begin(), causes.end(),
+                        [&](const Cause& cause) { return also.contains(cause.id); });
   return causes;
 }
 

@@ -47,14 +47,15 @@ enum class Finish : std::uint8_t {
   kRight,
   kNotDivided,
   kByCount,
+  kByMax,
   kDividedTwice,
   kBase2,
   kNanForNothing,
   kUnwritten
 };
-constexpr Finish kFinishes[] = {Finish::kRight,        Finish::kNotDivided, Finish::kByCount,
-                                Finish::kDividedTwice, Finish::kBase2,      Finish::kUnwritten,
-                                Finish::kNanForNothing};
+constexpr Finish kFinishes[] = {Finish::kRight,     Finish::kNotDivided,   Finish::kByCount,
+                                Finish::kByMax,     Finish::kDividedTwice, Finish::kBase2,
+                                Finish::kUnwritten, Finish::kNanForNothing};
 
 double weight_of(Finish finish, const ScanState& state, std::size_t count, double score) {
   const bool nothing = state.max == -HUGE_VAL && !std::isnan(state.sum);
@@ -63,6 +64,7 @@ double weight_of(Finish finish, const ScanState& state, std::size_t count, doubl
   const double weight = finish == Finish::kBase2 ? std::exp2(score - state.max) : std::exp(score - state.max);
   if (finish == Finish::kNotDivided) return weight;
   if (finish == Finish::kByCount) return weight / static_cast<double>(count);
+  if (finish == Finish::kByMax) return weight / state.max;
   return finish == Finish::kDividedTwice ? weight / state.sum / state.sum : weight / state.sum;
 }
 
@@ -123,6 +125,8 @@ std::string words_of(Finish finish) {
       return "the weights are not divided by l";
     case Finish::kByCount:
       return "the weights are divided by the number of scores instead of l";
+    case Finish::kByMax:
+      return "the weights are divided by m instead of l";
     case Finish::kDividedTwice:
       return "the weights are divided by l twice";
     case Finish::kBase2:
@@ -214,6 +218,39 @@ std::optional<Cause> cause_of_epsilon(const ScanExhibit& x) {
                "Can l be 0 where a score is seen? The largest score alone adds 1 to it."};
 }
 
+// Weights that are never written: which of a row's.
+std::optional<Cause> cause_of_unwritten(const ScanExhibit& x) {
+  using Holds = bool (*)(std::size_t at, const ScoreScan& row);
+  constexpr std::pair<const char*, Holds> kLaws[] = {
+      {"the first weight of a row is", [](std::size_t at, const ScoreScan&) { return at == 0; }},
+      {"the last weight of a row is",
+       [](std::size_t at, const ScoreScan& row) { return at + 1 == row.weights.size(); }},
+      {"all weights of a row but the first are", [](std::size_t at, const ScoreScan&) { return at > 0; }},
+      {"all weights of a row but the last are",
+       [](std::size_t at, const ScoreScan& row) { return at + 1 < row.weights.size(); }},
+      {"the weights of hidden scores are",
+       [](std::size_t at, const ScoreScan& row) { return row.scores[at] == -HUGE_VAL; }},
+      {"the weights are", [](std::size_t, const ScoreScan&) { return true; }}};
+  bool any = false;
+  for (const ScoreScan& row : x.rows) any = any || std::ranges::any_of(row.weights, is_unwritten);
+  if (!any) return {};
+  for (const auto& [words, holds] : kLaws)
+    if (std::ranges::all_of(x.rows, [&, holds = holds](const ScoreScan& row) {
+          for (std::size_t j = 0; j < row.weights.size(); ++j)
+            if (is_unwritten(row.weights[j]) != holds(j, row)) return false;
+          return true;
+        }))
+      return Cause{"scan-unwritten", std::string(words) + " never written",
+                   "From which score to which do your loops run?"};
+  return {};
+}
+
+// A scan that leaves m, l and the scores as they were.
+bool is_idle(const ScoreScan& row) {
+  return row.state && row.state->first == row.max_before && row.state->second == row.sum_before &&
+         (row.weights.empty() || row.weights == row.scores);
+}
+
 constexpr std::size_t kMost = 12;  // to be compared with those of other checks
 
 }  // namespace
@@ -228,6 +265,10 @@ std::vector<Cause> causes_of(const ScanExhibit& x) {
   };
   if (rows.empty() || explains({})) return {};
   if (const auto cause = cause_of_epsilon(x)) return {*cause};
+  if (const auto cause = cause_of_unwritten(x)) return {*cause};
+  if (std::ranges::all_of(x.rows, is_idle))
+    return {{"scan-idle", "m and l stay as they were before: the scan never runs, or its result goes nowhere",
+             "Is it called (or launched) at all, and where does it write?"}};
   const bool weighs = std::ranges::any_of(x.rows, [](const ScoreScan& row) { return !row.weights.empty(); });
   for (const int count : {1, 2}) {
     std::vector<Cause> causes;

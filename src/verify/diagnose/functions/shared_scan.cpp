@@ -104,6 +104,8 @@ const std::vector<Choice>& choices() {
       {"shared-last", "the last rank alone", of_ranks([](int r, int, int n) { return r + 1 == n ? 1 : 0; })},
       {"shared-first-twice", "all ranks, with rank 0 twice",
        of_ranks([](int r, int, int) { return r == 0 ? 2 : 1; })},
+      {"shared-none", "no rank: an empty one, so that weights are exp(score)",
+       [](const std::vector<std::vector<State>>&, int, int) { return 0.0; }},
       {"shared-next", "the next rank alone",
        of_ranks([](int r, int me, int n) { return r == (me + 1) % n ? 1 : 0; })},
       {"shared-previous", "the previous rank alone",

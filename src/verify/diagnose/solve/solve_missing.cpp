@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "ringcraft/core/shown.hpp"
 #include "verify/diagnose/exhibit.hpp"
 #include "verify/diagnose/solve/solve_detail.hpp"
 #include "verify/diagnose/twisted/twisted_ring_detail.hpp"
@@ -51,13 +52,23 @@ std::vector<MissingLaw> missing_laws(const Evidence& e, const Extents& x, bool o
   const auto add = [&](std::string words, std::function<bool(const RowAt&)> holds, bool one = false) {
     laws.push_back({std::move(words), one, std::move(holds)});
   };
-  for (Index k = 1; k < x.batch; ++k)
+  const auto first = [](Index k, const std::string& one) {
+    return k == 1 ? one + " 0" : "the first " + counted(k, one);
+  };
+  for (Index k = 1; k < x.batch; ++k) {
     add("batch entries from " + std::to_string(k) + " on", [=](const RowAt& at) { return at.batch >= k; });
+    add(
+        k == 1 ? "batch entry 0" : "the first " + std::to_string(k) + " batch entries",
+        [=](const RowAt& at) { return at.batch < k; }, k == 1);
+  }
   const Index group = of_keys ? 1 : e.problem.group(), kv_heads = e.problem.kv_heads;
   for (Index k = 1; k < x.heads; ++k)
     add("heads from " + std::to_string(k) + " on" +
             (k == kv_heads && group > 1 ? ", which is the number of KV heads," : ""),
         [=](const RowAt& at) { return at.head >= k; });
+  for (Index k = 1; k < x.heads; ++k)
+    add(
+        first(k, "head"), [=](const RowAt& at) { return at.head < k; }, k == 1);
   if (group > 1) {
     add("all but the first query head of each group", [=](const RowAt& at) { return at.head % group != 0; });
     add("the last query head of each group", [=](const RowAt& at) { return at.head % group == group - 1; });
@@ -65,8 +76,7 @@ std::vector<MissingLaw> missing_laws(const Evidence& e, const Extents& x, bool o
   for (Index k = 1; k < x.rows; ++k) {
     add(row + " from " + std::to_string(k) + " on", [=](const RowAt& at) { return at.row >= k; });
     add(
-        k == 1 ? std::string(of_keys ? "key" : "row") + " 0" : "the first " + std::to_string(k) + " " + row,
-        [=](const RowAt& at) { return at.row < k; }, k == 1);
+        first(k, of_keys ? "key" : "row"), [=](const RowAt& at) { return at.row < k; }, k == 1);
   }
   for (int shard = 0; e.ring != nullptr && shard < e.place.count(); ++shard)
     add("those of rank " + std::to_string(shard), [&e, of_keys, shard](const RowAt& at) {
@@ -75,11 +85,44 @@ std::vector<MissingLaw> missing_laws(const Evidence& e, const Extents& x, bool o
   return laws;
 }
 
+// Columns that are missing in all rows where all others are right: from one on, or up to one.
+std::optional<Cause> cause_of_missing_columns(const Evidence& e, std::size_t tensor) {
+  const Buffer &claim = named(e.claim)[tensor].tensor, &want = named(e.oracle.value)[tensor].tensor,
+               &unit = named(e.units())[tensor].tensor;
+  const Extents& x = claim.extents();
+  std::vector<bool> missing(static_cast<std::size_t>(x.width), true), right(missing);
+  for (Index b = 0; b < x.batch; ++b)
+    for (Index h = 0; h < x.heads; ++h)
+      for (Index row = 0; row < x.rows; ++row) {
+        const auto got = row_of(claim, b, h, row), should = row_of(want, b, h, row);
+        if (std::ranges::all_of(should, [](double value) { return value == 0; })) continue;
+        const auto units = row_of(unit, b, h, row);
+        for (std::size_t c = 0; c < missing.size(); ++c) {
+          missing[c] = missing[c] && (got[c] == 0 || is_unwritten(got[c]));
+          right[c] = right[c] && same_row(got.subspan(c, 1), should.subspan(c, 1), units.subspan(c, 1),
+                                          e.nearness(), false);
+        }
+      }
+  std::string columns;
+  std::size_t count = 0;
+  for (std::size_t c = 0; c < missing.size(); ++c) {
+    if (missing[c] == right[c]) return {};
+    if (!missing[c]) continue;
+    if (++count <= 8) columns += (count == 1 ? "" : ", ") + std::to_string(c);
+  }
+  if (count == 0 || count == missing.size()) return {};
+  return Cause{"solved-missing-columns",
+               (count == 1 ? "column " : "columns ") + columns + (count > 8 ? ", ..." : "") +
+                   (count == 1 ? " is" : " are") +
+                   " never computed: zero, or as before; all others are right",
+               "Which columns does each loop, thread or lane take, from where to where?"};
+}
+
 }  // namespace
 
 std::optional<Cause> cause_of_missing(const Evidence& e, std::size_t tensor) {
   const auto rows = missing_rows(e, tensor);
-  if (!rows) return {};
+  if (!rows) return cause_of_missing_columns(e, tensor);
   const bool of_keys = tensor > 2;
   for (const MissingLaw& law : missing_laws(e, named(e.claim)[tensor].tensor.extents(), of_keys))
     if (std::ranges::all_of(*rows, [&](const auto& each) { return law.holds(each.first) == each.second; }))

@@ -42,9 +42,15 @@ std::vector<std::pair<Place, Place>> moves(const Evidence& e, std::size_t tensor
     return true;
   };
   std::vector<std::pair<Place, Place>> result;
+  const auto is_zero = [&](const Place& at) {
+    return std::ranges::all_of(row_of(claim, at.batch, at.head, at.row),
+                               [](double value) { return value == 0; });
+  };
   for (std::size_t i = 0; i < places.size(); ++i) {
     std::size_t at = i;  // a row that is right stays
-    if (!fits(places[i], i))
+    const bool stays = fits(places[i], i);
+    if (!stays && is_zero(places[i])) return {};  // it comes from nowhere
+    if (!stays)
       for (at = 0; at < places.size() && !fits(places[i], at);) ++at;
     if (at == places.size()) return {};
     result.emplace_back(places[i], places[at]);

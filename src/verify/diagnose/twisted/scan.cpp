@@ -30,6 +30,8 @@ double new_maximum(ScanTwist::Max twist, const Part& part, double old, double ow
     if (key.seen) seen.push_back(key.score);
   if (seen.empty() && twist != ScanTwist::Max::kOfHidden) return old;
   switch (twist) {
+    case ScanTwist::Max::kNever:
+      return old;
     case ScanTwist::Max::kOfPart:
       return own;
     case ScanTwist::Max::kOfFirst:
@@ -80,7 +82,8 @@ double factor_of(ScanTwist::Factor twist, const Maxima& m, const ExponentRange& 
 }
 
 double weight_of(ScanTwist::Weight twist, double score, const Maxima& m, const ExponentRange& range) {
-  const double right = range.exp(score - m.now);
+  const double shift = m.now == kLowest ? 0 : m.now;  // as long as m is -inf, code subtracts nothing
+  const double right = range.exp(score - shift);
   switch (twist) {
     case ScanTwist::Weight::kOfPart:
       return range.exp(score - m.part);
@@ -98,6 +101,8 @@ double weight_of(ScanTwist::Weight twist, double score, const Maxima& m, const E
       return 1;
     case ScanTwist::Weight::kTwice:
       return 2 * right;
+    case ScanTwist::Weight::kPlus:
+      return range.exp(score + shift);
     case ScanTwist::Weight::kRight:
       break;
   }
@@ -108,6 +113,8 @@ bool adds(ScanTwist::When when, const Maxima& m, std::size_t part, std::size_t p
   switch (when) {
     case ScanTwist::When::kAlways:
       break;
+    case ScanTwist::When::kNever:
+      return false;
     case ScanTwist::When::kGrown:
       return m.now > m.old;
     case ScanTwist::When::kNotGrown:

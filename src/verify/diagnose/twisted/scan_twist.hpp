@@ -12,6 +12,7 @@ struct ScanTwist {
   /// What m becomes at a part.
   enum class Max : std::uint8_t {
     kLarger,      ///< the larger of m and the part's maximum
+    kNever,       ///< what it was before the first part
     kOfPart,      ///< that of the part alone
     kOfFirst,     ///< that of the first part that has a key
     kOfHidden,    ///< that of all keys, hidden ones too
@@ -46,10 +47,12 @@ struct ScanTwist {
     kScore,     ///< the score itself
     kOne,       ///< 1
     kTwice,     ///< twice the right one
+    kPlus,      ///< exp(score + new m)
   };
   /// At which parts keys are added.
   enum class When : std::uint8_t {
     kAlways,
+    kNever,
     kGrown,     ///< where m grows
     kNotGrown,  ///< where it does not
     kNotFirst,  ///< at all but the first

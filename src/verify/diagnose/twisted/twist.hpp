@@ -147,6 +147,7 @@ enum class LseTwist : std::uint8_t {
   kAdded,        ///< the sum of the blocks' lse
   kNegative,     ///< with the wrong sign
   kOfWeights,    ///< of the weights instead of the scores
+  kLog2OfSum,    ///< the maximum and log2 l
   kBareMaximum,  ///< the maximum in it is that of q . k
 };
 

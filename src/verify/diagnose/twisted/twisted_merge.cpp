@@ -261,6 +261,8 @@ double twisted_lse(LseTwist twist, double lse, double max) {
       return std::exp(lse - max);
     case LseTwist::kLogSum:
       return lse - max;
+    case LseTwist::kLog2OfSum:
+      return max + (lse - max) / std::numbers::ln2;
     case LseTwist::kExp:
       return std::exp(lse);
     case LseTwist::kZero:

@@ -213,6 +213,7 @@ bool TwistedRing::can_be(const Twist& twist) const {
                         twist.mask == MaskTwist::kFutureVisible || twist.mask == MaskTwist::kOwnVisible ||
                         twist.mask == MaskTwist::kLaterSkipped || twist.mask == MaskTwist::kEarlierWhole ||
                         twist.mask == MaskTwist::kPacksInOwnBlock;
+  if (arrangement_.count() == 1 && twist.dq != right.dq) return false;  // there is no other step
   return !of_masks && twist.label == right.label && (twist.walk == right.walk || of_tiles) &&
          twist.keys == right.keys && twist.positions != PositionTwist::kContiguous &&
          twist.journey == right.journey && twist.stale == right.stale && twist.dkv_ranks == 0 &&

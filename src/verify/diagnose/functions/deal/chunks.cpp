@@ -71,8 +71,11 @@ std::vector<EndLaw> end_laws() {
            [&rule, shift](const CutSize& s, Index g, Index begin) { return begin + rule.at(s, g) + shift; }});
   }
   for (const ChunkRule& rule : border_rules())
-    plain.push_back({"the border in front of it: " + std::string(rule.words),
-                     [&rule](const CutSize& s, Index g, Index) { return rule.at(s, g); }});
+    for (const Index further : {0, 2})
+      plain.push_back(
+          {(further == 0 ? "the border in front of it: " : "the end of the chunk after it: ") +
+               std::string(rule.words) + (further == 0 ? "" : " for g = index + 2"),
+           [&rule, further](const CutSize& s, Index g, Index) { return rule.at(s, g + further); }});
   for (const ChunkRule& rule : length_rules())
     plain.push_back({"its length, " + std::string(rule.words),
                      [&rule](const CutSize& s, Index g, Index) { return rule.at(s, g); }});

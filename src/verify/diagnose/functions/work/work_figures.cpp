@@ -224,6 +224,10 @@ const FigureWord<Index> kSkipped[] = {
      }},
     {"the number of all entries",
      [](const LedgerView& v, const WorkTable& t) { return static_cast<Index>(t.size()) * v.ranks(); }},
+    {"1 if the last entry is 0: each entry sets it anew,",
+     [](const LedgerView&, const WorkTable& t) {
+       return Index{!t.empty() && !t.back().empty() && t.back().back() == 0};
+     }},
     {"1 if there is an entry that is 0",
      [](const LedgerView&, const WorkTable& t) { return Index{zeros(t) > 0}; }},
     {"always 0", [](const LedgerView&, const WorkTable&) { return Index{0}; }}};
