@@ -341,13 +341,24 @@ const Check kInputsUnchanged{
     }},
 };
 
+// ---- for a diagnosis
+
+verify::Exhibit interview(Trial& trial) {
+  return exhibit_of_failure([&] {
+    require_dense(trial, {one_head(trial, "9 rows see 5 to 13 of 13 keys", positions(4, 13), positions(0, 13),
+                                   causal_mask(), 16, 0.3)});
+  });
+}
+
 }  // namespace
 
 template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
-  return {kOneKey,      kEveryKey,        kMeanOfOnes,      kAnyScale,      kCausal,
-          kAnyRange,    kRowsWithoutAKey, kAnySize,         kExtremeScores, kLinearInValues,
-          kOrderOfKeys, kLeakProbe,       kInputsUnchanged, kTableOfBlocks};
+  std::vector<Check> checks{kOneKey,      kEveryKey,        kMeanOfOnes,      kAnyScale,      kCausal,
+                            kAnyRange,    kRowsWithoutAKey, kAnySize,         kExtremeScores, kLinearInValues,
+                            kOrderOfKeys, kLeakProbe,       kInputsUnchanged, kTableOfBlocks};
+  for (Check& check : checks) check.interview = interview;
+  return checks;
 }
 
 }  // namespace ringcraft::judge

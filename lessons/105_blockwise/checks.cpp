@@ -440,13 +440,24 @@ const Check kDrivesTheRing{
     }},
 };
 
+// ---- for a diagnosis
+
+verify::Exhibit interview(Trial& trial) {
+  return exhibit_of_failure([&] {
+    require_attention(trial, forward_head(trial, {14, 14, 16}, causal_mask()), {4, 3});
+  });
+}
+
 }  // namespace
 
 template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
-  return {kOneTile,         kRisingMaximum, kKeyTiles,       kRowTiles,     kAnyTile,      kMasks,
-          kBlindRows,       kHotScores,     kAddsToTheState, kOddSizes,     kMeanOfValues, kLeaks,
-          kInputsUnchanged, kCaseTable,     kLongSequence,   kDrivesTheRing};
+  std::vector<Check> checks{kOneTile,         kRisingMaximum, kKeyTiles,     kRowTiles,
+                            kAnyTile,         kMasks,         kBlindRows,    kHotScores,
+                            kAddsToTheState,  kOddSizes,      kMeanOfValues, kLeaks,
+                            kInputsUnchanged, kCaseTable,     kLongSequence, kDrivesTheRing};
+  for (Check& check : checks) check.interview = interview;
+  return checks;
 }
 
 }  // namespace ringcraft::judge

@@ -385,12 +385,23 @@ const Check kLongSequence{
     }},
 };
 
+// ---- for a diagnosis
+
+verify::Exhibit interview(Trial& trial) {
+  return exhibit_of_failure([&] {
+    require_gradients(trial, make_head(trial, {14, 14, 16}, causal_mask()), {4, 3});
+  });
+}
+
 }  // namespace
 
 template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
-  return {kDv,   kDq,       kDk,       kAnyTile,   kMasks, kBlindRows,       kAdds,      kWholeRow,
-          kSums, kOddSizes, kAnyScale, kHotScores, kLeaks, kInputsUnchanged, kCaseTable, kLongSequence};
+  std::vector<Check> checks{
+      kDv,   kDq,       kDk,       kAnyTile,   kMasks, kBlindRows,       kAdds,      kWholeRow,
+      kSums, kOddSizes, kAnyScale, kHotScores, kLeaks, kInputsUnchanged, kCaseTable, kLongSequence};
+  for (Check& check : checks) check.interview = interview;
+  return checks;
 }
 
 }  // namespace ringcraft::judge

@@ -416,26 +416,36 @@ const Check kKvHeadsOnce{
     }},
 };
 
+// ---- for a diagnosis
+
+verify::Exhibit interview(Trial& trial) {
+  const HeadCase head = heads(trial, 6, 3, 2);
+  const verify::Exhibit forward = exhibit_of_failure([&] { require_forward(trial, head); });
+  return forward ? forward : exhibit_of_failure([&] { require_backward(trial, head); });
+}
+
 }  // namespace
 
 template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
-  return {kEqualHeads,
-          kGrouped,
-          kOneKvHead,
-          kBatch,
-          kAddsToTheState,
-          kGradientsEqualHeads,
-          kGradientsOfQueries,
-          kGradientsOfKeys,
-          kGradientsOfABatch,
-          kAddsGradients,
-          kWhoReadsWhom,
-          kWhoGivesToWhom,
-          kMasks,
-          kInputsUnchanged,
-          kCaseTable,
-          kKvHeadsOnce};
+  std::vector<Check> checks{kEqualHeads,
+                            kGrouped,
+                            kOneKvHead,
+                            kBatch,
+                            kAddsToTheState,
+                            kGradientsEqualHeads,
+                            kGradientsOfQueries,
+                            kGradientsOfKeys,
+                            kGradientsOfABatch,
+                            kAddsGradients,
+                            kWhoReadsWhom,
+                            kWhoGivesToWhom,
+                            kMasks,
+                            kInputsUnchanged,
+                            kCaseTable,
+                            kKvHeadsOnce};
+  for (Check& check : checks) check.interview = interview;
+  return checks;
 }
 
 }  // namespace ringcraft::judge

@@ -409,12 +409,34 @@ const Check kSpeed{
     }},
 };
 
+// ---- for a diagnosis
+
+verify::Exhibit interview(Trial& trial) {
+  verify::ProductExhibit products;
+  for (const Product& product : {Product{5, 2 * kTileColumns + 1, {2, 1}}, Product{4, kTileColumns, kTile},
+                                 Product{1, 3, kTile}, Product{3, kTileColumns + 2, {1, 1}, Start::kKeep},
+                                 Product{6, kTileColumns, kTile, Start::kKeep}, Product{7, 1, kRegister}}) {
+    Arguments<double> a(trial.seed(), product, Numbers::kWhole);
+    const Arguments<double> before = a;
+    if (!trial.ask<MultiplyPanel>(a.view_panel(), a.view_b(), product.start, a.view_c())) continue;
+    const auto c = [&](const Arguments<double>& arguments) {
+      return std::vector<double>(arguments.c.begin(), arguments.c.begin() + product.columns * a.width);
+    };
+    products.calls.push_back({product.depth, product.columns, a.width, kTileColumns, kPanelWidth<double>,
+                              kLanes<double>, product.start == Start::kKeep, a.panel, a.b, c(before), c(a)});
+  }
+  return exhibit_of(std::move(products));
+}
+
 }  // namespace
 
 template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
-  return {kOneProduct, kASum,        kAnyColumns, kAnyWidth,        kKeeps,           kStrides,
-          kGaps,       kRealNumbers, kFloats,     kInputsUnchanged, kDrivesAttention, kSpeed};
+  std::vector<Check> checks{kOneProduct,      kASum, kAnyColumns,  kAnyWidth, kKeeps,
+                            kStrides,         kGaps, kRealNumbers, kFloats,   kInputsUnchanged,
+                            kDrivesAttention, kSpeed};
+  for (Check& check : checks) check.interview = interview;
+  return checks;
 }
 
 }  // namespace ringcraft::judge

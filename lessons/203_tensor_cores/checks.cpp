@@ -369,7 +369,7 @@ std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
                             kAnySize,        kMasks,       kBlindRows, kHotScores, kHeadsAndBatch,
                             kAddsToTheState, kTensorCores, kCaseTable};
   for (Check& check : checks)
-    check.interview = [](Trial& trial) { return two_steps(trial, tensor_cores(trial)); };
+    check.interview = [](Trial& trial) { return three_steps(trial, tensor_cores(trial)); };
   return checks;
 }
 

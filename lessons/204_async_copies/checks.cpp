@@ -283,7 +283,7 @@ std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
                             kBlindRows, kHotScores, kHeadsAndBatch, kAddsToTheState, kAhead,
                             kBanks,     kSkipped,   kCaseTable};
   for (Check& check : checks)
-    check.interview = [](Trial& trial) { return two_steps(trial, pipeline(trial)); };
+    check.interview = [](Trial& trial) { return three_steps(trial, pipeline(trial)); };
   return checks;
 }
 

@@ -2,7 +2,8 @@
 
 exercises/ holds whole submissions, claims/ whole rings in NumPy (case.py and right.py are theirs). The first lines of
 each file say what it gets wrong; true_causes.csv says which cause ids are true of it. A file that gets no cause, or
-only hears that its numbers are none, counts as absent, one whose first cause is another as untrue.
+only hears that its numbers are none, counts as absent, one whose first cause is another as untrue. Its column first_sight
+holds what came of the newer files before anything was changed for them.
     python3 tests/held_out/measure.py JUDGE_PROBE RINGCRAFT_TOOL [--list | --write | --check | --seeds N]
 --seeds only asks whether each submission's first cause is the same for the seeds 1 to N. --list prints every file with its first cause, --write the table of docs/pages/diagnosis.md, --check fails if that table
 is another. Without NumPy claims are left out, and --check says so and exits with 77.
@@ -86,6 +87,23 @@ def true_causes():
         return {row["file"]: row["causes"].split() for row in csv.DictReader(lines)}
 
 
+def at_first_sight():
+    """How many files of each program had which verdict when they were new, where that is known."""
+    tallies = collections.defaultdict(collections.Counter)
+    with open(HERE / "true_causes.csv", encoding="utf-8", newline="") as lines:
+        for row in csv.DictReader(lines):
+            if row["first_sight"]:
+                program = "`check`" if row["file"].startswith("exercises/") else "`verify`"
+                tallies[program + ", at first sight"][row["first_sight"]] += 1
+    return tallies
+
+
+def row_of_table(group, tally):
+    files = sum(tally.values())
+    share = [f"{tally[verdict]} ({100 * tally[verdict] / files:.0f} %)" for verdict in ("true", "untrue", "absent")]
+    return f"| {group} | {files} | " + " | ".join(share) + " |"
+
+
 def judged(probe, tool):
     """(group, file, verdict, cause) of every file, and the lines that `check` prints of each."""
     true = true_causes()
@@ -112,10 +130,9 @@ def table(found, printed):
             groups[each][verdict] += 1
     lines = ["| mistakes | files | first cause true | untrue | none |", "|---|---|---|---|---|"]
     for group in sorted(groups, key=lambda name: (name.split(",")[0], name.endswith(", all"))):
-        tally = groups[group]
-        files = sum(tally.values())
-        share = [f"{tally[verdict]} ({100 * tally[verdict] / files:.0f} %)" for verdict in ("true", "untrue", "absent")]
-        lines.append(f"| {group} | {files} | " + " | ".join(share) + " |")
+        lines.append(row_of_table(group, groups[group]))
+    first = at_first_sight()
+    lines += [row_of_table(group, first[group]) for group in sorted(first)]
     lines += ["", f"`check` prints {statistics.median_low(printed)} lines of a wrong file in the median, {max(printed)} at most."]
     return "\n".join(lines) + "\n"
 

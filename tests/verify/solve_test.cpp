@@ -1,6 +1,7 @@
 // The solves of single functions: right exhibits have no cause, and each family of mistakes has its own.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "ringcraft/attention/softmax.hpp"
 #include "ringcraft/core/matrix.hpp"
@@ -356,4 +357,71 @@ TEST_CASE("parts that are added to the other half of a zig-zag rank, or more tha
 }
 
 }  // namespace
+
+// ---- products
+
+namespace {
+
+// What a kernel makes of a product whose element (n, w) this function computes.
+using Element = std::function<double(const ProductExhibit::Call&, Index n, Index w)>;
+
+double product_of(const ProductExhibit::Call& call, Index n, Index w, Index steps) {
+  double sum = call.keeps ? call.before[static_cast<std::size_t>(n * call.width + w)] : 0;
+  for (Index k = 0; k < steps; ++k)
+    sum += call.panel[static_cast<std::size_t>(k * call.width + w)] *
+           call.b[static_cast<std::size_t>(k * call.rows + n)];
+  return sum;
+}
+
+ProductExhibit products_with(const Element& element) {
+  ProductExhibit x;
+  Random random(11);
+  for (const bool keeps : {false, true})
+    for (const Index depth : {4, 7}) {
+      ProductExhibit::Call call{depth, 13, 20, 6, 8, 4, keeps, {}, {}, {}, {}};
+      for (Index i = 0; i < depth * call.width; ++i) call.panel.push_back(random.normal());
+      for (Index i = 0; i < depth * call.rows; ++i) call.b.push_back(random.normal());
+      for (Index i = 0; i < call.rows * call.width; ++i)
+        call.before.push_back(keeps ? random.normal() : std::nan(""));
+      for (Index n = 0; n < call.rows; ++n)
+        for (Index w = 0; w < call.width; ++w) call.after.push_back(element(call, n, w));
+      x.calls.push_back(std::move(call));
+    }
+  return x;
+}
+
+}  // namespace
+
+TEST_CASE("a right product has no cause, and a wrong one that of its place") {
+  using Call = ProductExhibit::Call;
+  CHECK(causes_of(products_with([](const Call& c, Index n, Index w) {
+          return product_of(c, n, w, c.depth);
+        })).empty());
+  const auto first_id = [](const Element& element) {
+    const std::vector<Cause> causes = causes_of(products_with(element));
+    return causes.empty() ? std::string("none") : causes.front().id;
+  };
+  const auto before = [](const Call& c, Index n, Index w) {
+    return c.before[static_cast<std::size_t>(n * c.width + w)];
+  };
+  CHECK(first_id([&](const Call& c, Index n, Index w) {
+          return product_of(c, n, w, c.depth) + (c.keeps ? before(c, n, w) : 0);
+        }) == "solved-product-start");
+  CHECK(first_id([](const Call& c, Index n, Index w) { return product_of(c, n, w, c.depth / 2 * 2); }) ==
+        "solved-product-terms");
+  CHECK(first_id([&](const Call& c, Index n, Index w) {
+          return n < 12 ? product_of(c, n, w, c.depth) : before(c, n, w);
+        }) == "solved-product-written");
+  CHECK(first_id([](const Call& c, Index n, Index w) {
+          return product_of(c, n, w, c.depth) - product_of(c, n, w, 0) + product_of(c, n % 6, w, 0);
+        }) == "none");  // of old numbers at other places no word tells
+  // Two at once: the last step is lost, and the rows after the last whole tile.
+  const std::vector<Cause> both = causes_of(products_with([&](const Call& c, Index n, Index w) {
+    return n < 12 ? product_of(c, n, w, c.depth - 1) : before(c, n, w);
+  }));
+  REQUIRE(!both.empty());
+  CHECK(both.front().sentence ==
+        "the last step is left out; and rows of c after the last whole tile are never written");
+}
+
 }  // namespace ringcraft::verify

@@ -42,9 +42,9 @@ void require_hot_scores(const Trial& trial, const KernelRung& rung);
 void require_heads(const Trial& trial, const KernelRung& rung);
 /// Keys that come in several steps, in any order; the sizes are times `factor`.
 void require_state(const Trial& trial, const KernelRung& rung, Index factor);
-/// For a diagnosis: a head whose keys come in two steps, so that the second one begins with a state; null if
+/// For a diagnosis: a head whose keys come in three steps, so that two of them begin with a state; null if
 /// that is right.
-verify::Exhibit two_steps(const Trial& trial, const KernelRung& rung);
+verify::Exhibit three_steps(const Trial& trial, const KernelRung& rung);
 /// Every `stride`-th block of the harness's brief table; here errors are looked at together, too, which says
 /// little of a few small heads.
 void require_table(const Trial& trial, const KernelRung& rung, std::size_t stride);

@@ -82,6 +82,17 @@ void exhibiting(Exhibit exhibit, Action action) {
   }
 }
 
+/// The exhibit of what `action` throws; null if that has none, or nothing is wrong.
+template <class Action>
+verify::Exhibit exhibit_of_failure(Action action) {
+  try {
+    action();
+  } catch (const Wrong& wrong) {
+    return wrong.exhibit;
+  }
+  return nullptr;
+}
+
 /// Throws Wrong (sign::kInput), "WHO changed its argument q, which it may only read", if a bit of `changed`
 /// (Answer) is set. The names are those of the function's arguments, from the first one on.
 void require_unchanged(const std::string& who, std::uint32_t changed, std::span<const char* const> names);

@@ -115,6 +115,16 @@ std::vector<verify::Cause> causes_of(const std::vector<Outcome>& outcomes) {
   return verify::causes_of(exhibits);
 }
 
+// Whether it has what a function made of whatever it was asked: that tells more than any likeness.
+bool answers_of_a_function(const Outcome& outcome) {
+  return std::ranges::any_of(outcome.exhibits, [](const verify::Exhibit& exhibit) {
+    return std::holds_alternative<verify::DealExhibit>(*exhibit) ||
+           std::holds_alternative<verify::ChunkExhibit>(*exhibit) ||
+           std::holds_alternative<verify::WorkExhibit>(*exhibit) ||
+           std::holds_alternative<verify::ProductExhibit>(*exhibit);
+  });
+}
+
 }  // namespace
 
 void explain(int lesson, Verdict& verdict, const Fingerprint& seen) {
@@ -140,7 +150,7 @@ void explain(int lesson, Verdict& verdict, const Fingerprint& seen) {
     add(diagnose(seen, known));
   }
   add(solved);
-  if (is_known) return;
+  if (is_known || std::ranges::any_of(verdict.outcomes, answers_of_a_function)) return;
   for (const auto& [check, cause] :
        parts_of(seen, known)) {  // of several mistakes, each where it shows first
     const auto row = std::ranges::find(rows, std::to_string(lesson) + "." + check, &verify::ReportRow::id);

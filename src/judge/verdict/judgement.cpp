@@ -145,7 +145,8 @@ void Judgement::judge(const Check& check, Workers& team, Workers& library) {
     }
     if (check.interview && row.status == Status::kFailed && stop_.empty() &&
         !std::exchange(interviewed_, true))
-      if (verify::Exhibit answers = asked(check, trial)) outcome.exhibits.push_back(std::move(answers));
+      if (verify::Exhibit answers = asked(check, trial))
+        outcome.exhibits.insert(outcome.exhibits.begin(), std::move(answers));
   }
   statuses_[check.id] = outcome.status = row.status;
   outcomes_.push_back(std::move(outcome));

@@ -100,12 +100,13 @@ void append(std::vector<Cause>& causes, const std::vector<Cause>& more) {
 }
 
 // What leaves no number anywhere has many causes: the finding goes first, then what leaves none on these
-// very ranks. Of zeros everywhere on one device there is nothing to tell apart.
+// very ranks. Zeros everywhere on one device have few, if any.
 GroupResult searched_without_numbers(const Evidence& e) {
-  std::vector<Cause> causes = causes_by_numbers(e, TensorGroup::kForward);
-  if (all_zero(e.claim.out) && e.ring == nullptr) return {std::move(causes), {}};
   Found found = search(e, TensorGroup::kForward, e.oracle.value, e.place);
   std::erase_if(found.matches, [](const Match& match) { return match.fit != Fit::kAll; });
+  std::vector<Cause> causes;
+  if (!all_zero(e.claim.out) || e.ring != nullptr || found.matches.empty())
+    causes = causes_by_numbers(e, TensorGroup::kForward);
   append(causes, best_of(found, ""));
   return {std::move(causes), std::move(found)};
 }
@@ -179,6 +180,15 @@ bool are_numbers(const Evidence& e, TensorGroup group) {
   };
   if (group == TensorGroup::kForward) return fine(e.claim.out, false) && fine(e.claim.lse, true);
   return fine(e.claim.dq, false) && fine(e.claim.dk, false) && fine(e.claim.dv, false);
+}
+
+// Whether all wrong tensors of a group are zero everywhere.
+bool are_all_zero(const Evidence& e, TensorGroup group) {
+  for (std::size_t t = 0; t < kAnswerNames.size(); ++t)
+    if (group_of(kAnswerNames[t]) == group && e.is_wrong(kAnswerNames[t]) &&
+        !all_zero(named(e.claim)[t].tensor))
+      return false;
+  return any_wrong(e.comparison, group);
 }
 
 // Whether every wrong tensor of a group has a mistake that gives it.
@@ -293,7 +303,9 @@ Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
     if (result.forward.empty()) append(result.forward, causes_by_numbers(e, TensorGroup::kForward));
   }
   if (any_wrong(comparison, TensorGroup::kBackward)) {
-    if (forward_wrong && follows(e, forward.found)) {
+    if (e.place.hops == 0 && are_all_zero(e, TensorGroup::kBackward)) {
+      append(result.backward, causes_by_numbers(e, TensorGroup::kBackward));
+    } else if (forward_wrong && follows(e, forward.found)) {
       result.remarks.push_back(
           "the gradients are those of this wrong forward pass: nothing more is wrong in backward");
     } else {

@@ -46,7 +46,8 @@ std::vector<Cause> causes_of(const ScanExhibit& exhibit);
 std::vector<Cause> causes_of(const SharedScanExhibit& exhibit);
 /// Why other bytes travel than theory says, or another block is handed out.
 std::vector<Cause> causes_of(const TravelExhibit& exhibit);
-/// Why a deal of single tokens is wrong: the formulas of positions and owners, and the rounds that are turned.
+/// Why a deal of single tokens is wrong: the formulas of positions and owners, and the rounds that are
+/// turned.
 std::vector<Cause> causes_of(const DealExhibit& exhibit);
 /// Why chunks are wrong: the formulas of their ends, and of the numbers of a rank's two.
 std::vector<Cause> causes_of(const ChunkExhibit& exhibit);
@@ -54,6 +55,8 @@ std::vector<Cause> causes_of(const ChunkExhibit& exhibit);
 std::vector<Cause> causes_of(const WorkExhibit& exhibit);
 /// Why an exchange is wrong: who sends or receives first, to whom, and how much.
 std::vector<Cause> causes_of(const ExchangeExhibit& exhibit);
+/// Why a product is wrong: the start, the terms, the numbers of either factor, and what is written.
+std::vector<Cause> causes_of(const ProductExhibit& exhibit);
 /// The same for an exhibit of any kind.
 std::vector<Cause> causes_of(const Exhibit& exhibit);
 /// What explains several exhibits of one program: of each kind at least half of them. Exhibits that are too

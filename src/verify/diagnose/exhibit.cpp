@@ -49,7 +49,7 @@ struct Held {
   int exhibits;
 };
 
-// What explains at least half of the exhibits of one kind, or several and all those that anything explains.
+// What explains at least half of the exhibits of one kind, or all those that anything explains.
 std::vector<Held> agreed(const std::vector<Exhibit>& exhibits) {
   std::vector<Held> all;
   int explained = 0;
@@ -70,7 +70,7 @@ std::vector<Held> agreed(const std::vector<Exhibit>& exhibits) {
   std::ranges::stable_sort(all, std::ranges::greater(), &Held::exhibits);
   std::erase_if(all, [&, most = all.empty() ? 0 : all.front().exhibits](const Held& held) {
     const bool half = 2 * held.exhibits >= static_cast<int>(exhibits.size());
-    return held.exhibits < most || !(half || (held.exhibits == explained && explained > 1));
+    return held.exhibits < most || !(half || held.exhibits == explained);
   });
   return all;
 }

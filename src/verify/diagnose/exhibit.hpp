@@ -163,9 +163,22 @@ struct ExchangeExhibit {
   std::vector<std::vector<Side>> rounds;  ///< one exchange each: a side per rank
 };
 
+/// Products of a panel and a matrix: c[n, w] is a start and the sum over k of panel[k, w] * b[k, n].
+struct ProductExhibit {
+  /// One product.
+  struct Call {
+    Index depth, rows, width;            ///< steps k, rows n and numbers w
+    Index tile_rows, tile_width, lanes;  ///< of a full tile, and of a register
+    bool keeps;                          ///< the start is what c holds; or zero
+    std::vector<double> panel, b;        ///< [depth, width] and [depth, rows]
+    std::vector<double> before, after;   ///< c, [rows, width]; NaN: nobody has written there
+  };
+  std::vector<Call> calls = {};
+};
+
 /// An exhibit of any kind, that many may hold.
 using Exhibit = std::shared_ptr<
     const std::variant<AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit, TravelExhibit,
-                       DealExhibit, ChunkExhibit, WorkExhibit, ExchangeExhibit>>;
+                       DealExhibit, ChunkExhibit, WorkExhibit, ExchangeExhibit, ProductExhibit>>;
 
 }  // namespace ringcraft::verify

@@ -1,5 +1,7 @@
 // Mistakes that show in out or lse (see suspects.hpp). Ids of two letters and a number are those of the
 // lessons' misconceptions; words name what is about the dump or the call.
+#include <algorithm>
+
 #include "ringcraft/core/error.hpp"
 #include "verify/diagnose/suspects_detail.hpp"
 #include "verify/diagnose/twisted/scan.hpp"
@@ -98,6 +100,10 @@ const std::vector<Suspect>& forward_suspects() {
     for (const auto& some : {dump_suspects(), score_suspects(), mask_suspects(), ring_suspects(),
                              merge_suspects(), lse_suspects(), tail_suspects(), scan_suspects()})
       suspects.insert(suspects.end(), some.begin(), some.end());
+    // What adds nothing to O goes first: an O of zeros tells no other mistake.
+    std::stable_partition(suspects.begin(), suspects.end(), [](const Suspect& suspect) {
+      return suspect.twist.scan.out_when == ScanTwist::When::kNever;
+    });
     return suspects;
   }();
   return all;

@@ -99,6 +99,7 @@ std::vector<Recipe> recipes_of(const Evidence& e, GradientName name, const Setti
       for (const Delta delta : deltas) all.push_back({setting, {}, delta});
       for (const Formula formula : formulas) all.push_back({setting, {}, {}, formula});
     }
+    all.push_back({.setting = setting, .out_for_dout = true});
     add_heads(e, name, setting, all);
     for (const Group group : groups) all.push_back({setting, {}, {}, {}, group});
     for (const auto product :
@@ -118,6 +119,9 @@ std::vector<Cause> causes_of(const Recipe& recipe) {
   const auto add = [&](const char* id, const char* sentence, const char* question) {
     causes.push_back({id, sentence, question});
   };
+  if (recipe.out_for_dout)
+    add("solved-out-for-dout", "dP and dv are made of out instead of dout",
+        "Backward gets out and dout, of the same shape: which of them is which?");
   constexpr const char* kWhichLse = "Do the rows of your recomputed P add up to 1?";
   switch (recipe.lse) {
     case Lse::kClaimed:
@@ -231,7 +235,7 @@ std::vector<Cause> causes_of(const Recipe& recipe) {
 
 std::span<const double> Weights::dout(Index batch, Index head, Index row) const {
   const auto [b, h] = read_for(e_.problem, recipe_.dout_head, batch, head);
-  return row_of(e_.inputs.dout, b, h, row);
+  return row_of(recipe_.out_for_dout ? e_.claim.out : e_.inputs.dout, b, h, row);
 }
 
 std::span<const double> Weights::query(Index batch, Index head, Index row) const {

@@ -73,6 +73,7 @@ struct Recipe {
   Group group{};
   Product product{};
   Head lse_head{}, delta_head{}, dout_head{}, query_head{};
+  bool out_for_dout = false;  ///< dP and dv are made of out; D is the same
 };
 
 /// The recipes to try, those with fewer mistakes first. Those that make no difference to this tensor are left

@@ -24,8 +24,12 @@ using Divisor = ScanTwist::Divisor;
 
 void add_weights(std::vector<ScanMistake>& all) {
   const std::vector<ScanMistake> more{
+      {"scan-nothing",
+       "no key is ever looked at: m, l and O stay as they are at the beginning",
+       kWhen,
+       {.max = Max::kNever, .sum_when = When::kNever, .out_when = When::kNever}},
       {"scan-never",
-       "no {part} is ever added to l and O",
+       "no key is ever added to l and O",
        kWhen,
        {.sum_when = When::kNever, .out_when = When::kNever}},
       {"scan-never-sum", "nothing is ever added to l", kWhen, {.sum_when = When::kNever}},

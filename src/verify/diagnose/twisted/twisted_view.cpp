@@ -206,8 +206,11 @@ bool TwistedRing::can_be(const Twist& twist) const {
   if (!square && (twist.dv_turned == Done::kYes || twist.dk_turned == Done::kYes)) return false;
   const bool of_tiles = twist.walk == WalkTwist::kFirstValues || twist.walk == WalkTwist::kFirstKeys ||
                         twist.walk == WalkTwist::kFirstBoth;
-  if (arrangement_.ring) return !of_tiles;
   const Twist right;
+  const bool walks = twist.journey != right.journey || twist.stale != right.stale ||
+                     twist.walk != right.walk || twist.dq != right.dq;
+  const bool nothing_added = twist.scan.out_when == ScanTwist::When::kNever;  // of a ring: zeros, as of many
+  if (arrangement_.ring) return !of_tiles && !nothing_added && (arrangement_.hops > 0 || !walks);
   const bool of_masks = twist.mask == MaskTwist::kWindowUnshifted ||
                         twist.mask == MaskTwist::kAheadInOwnBlock ||
                         twist.mask == MaskTwist::kFutureVisible || twist.mask == MaskTwist::kOwnVisible ||

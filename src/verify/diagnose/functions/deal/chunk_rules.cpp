@@ -8,6 +8,15 @@ namespace {
 
 using S = CutSize;
 
+// The border of a half that is cut by itself; the first half has `first` tokens.
+Index border_of_halves(const CutSize& s, Index first, Index g) {
+  const Index middle = s.chunks / 2;
+  const bool late = g >= middle;
+  const CutSize half{late ? s.seqlen - first : first, std::max<Index>(1, late ? s.chunks - middle : middle)};
+  const Index of = late ? g - middle : g;
+  return (late ? first : 0) + of * half.whole() + std::min(of, half.rest());
+}
+
 constexpr ChunkRule kBorders[] = {
     {"g * whole + min(g, rest)", [](const S& s, Index g) { return g * s.whole() + std::min(g, s.rest()); }},
     {"g * whole, without the rest", [](const S& s, Index g) { return g * s.whole(); }},
@@ -20,6 +29,10 @@ constexpr ChunkRule kBorders[] = {
      [](const S& s, Index g) { return (2 * s.seqlen * g + s.chunks) / (2 * s.chunks); }},
     {"g * whole + max(0, g - (C - rest)): the last chunks are the longer ones",
      [](const S& s, Index g) { return g * s.whole() + std::max<Index>(0, g - (s.chunks - s.rest())); }},
+    {"borders of two halves, each cut by itself (the first one has S / 2 tokens, rounded down)",
+     [](const S& s, Index g) { return border_of_halves(s, s.seqlen / 2, g); }},
+    {"borders of two halves, each cut by itself (the first one has S / 2 tokens, rounded up)",
+     [](const S& s, Index g) { return border_of_halves(s, (s.seqlen + 1) / 2, g); }},
     {"g * whole + rest", [](const S& s, Index g) { return g * s.whole() + s.rest(); }},
     {"g * whole + g", [](const S& s, Index g) { return g * (s.whole() + 1); }},
     {"g * whole + max(g, rest)", [](const S& s, Index g) { return g * s.whole() + std::max(g, s.rest()); }},

@@ -57,6 +57,8 @@ constexpr TurnRule kTurnRules[] = {
     {"where the position - 1, divided by N, is odd",
      [](const DealCall& c) { return (c.token() - 1) / c.n % 2 == 1; }},
     {"where the position mod 2N is above N", [](const DealCall& c) { return c.token() % (2 * c.n) > c.n; }},
+    {"where the position mod (2N - 2) is N or more",
+     [](const DealCall& c) { return c.n > 1 && c.token() % (2 * c.n - 2) >= c.n; }},
     {"where the position divided by 4 is odd", [](const DealCall& c) { return c.token() / 4 % 2 == 1; }},
     {"where the position divided by 2 is odd", [](const DealCall& c) { return c.token() / 2 % 2 == 1; }},
     {"if their number mod N is N - 1", [](const DealCall& c) { return c.round % c.n == c.n - 1; }}};
@@ -82,6 +84,7 @@ constexpr PlaceWord kPlaces[] = {
     {"(position / 2 mod N)", [](const DealCall& c) { return c.token() / 2 % c.n; }},
     {"(round mod N)", [](const DealCall& c) { return c.round % c.n; }},
     {"(position mod 2N)", [](const DealCall& c) { return c.token() % (2 * c.n); }},
+    {"(position mod (2N - 2))", [](const DealCall& c) { return c.n > 1 ? c.token() % (2 * c.n - 2) : 0; }},
     {"(position mod (N + 1))", [](const DealCall& c) { return c.token() % (c.n + 1); }},
     {"(position mod (N - 1))", [](const DealCall& c) { return c.n > 1 ? c.token() % (c.n - 1) : c.token(); }},
     {"(2 # mod N)", [](const DealCall& c) { return 2 * c.place % c.n; }}};

@@ -1,0 +1,40 @@
+// Mistake: the block that arrives last is never merged into the state of a ring that has exchanged something, instead of being merged like the others; and the block handed back as last is the ring buffer used one step earlier (the own block if there was one hop) instead of the one that arrived last.
+#include <utility>
+
+#include "ringcraft/core/error.hpp"
+#include "ringcraft/ring/refuse.hpp"
+#include "ringcraft/ring/ring.hpp"
+
+namespace ringcraft {
+
+RingOutput ring_forward(Communicator& comm, BlockEngine& engine, const Problem& problem, const Buffer& q,
+                        const KvBlock& kv) {
+  refuse(problem, Pass::kForward, comm, engine);
+  require_shard(problem, comm.rank(), engine, q, kv);
+  const int n = comm.world_size(), rank = comm.rank(), exchanges = hops(problem);
+  const int next = (rank + 1) % n, previous = (rank + n - 1) % n;
+  const Sharding sharding = problem.sharding();
+
+  RowState state = engine.begin(q);
+  KvBlock buffers[2];            // the current block and the arriving one take turns
+  const KvBlock* current = &kv;  // the caller's own block is read, never received into
+  for (int t = 0; t <= exchanges; ++t) {
+    KvBlock& arriving = buffers[t % 2];
+    Pending exchange;
+    if (t < exchanges) {
+      if (t < 2) arriving = allocate_kv(engine, problem, Role::kElement);
+      arriving.set_rows(sharding.rows((rank - t - 1 + n) % n));
+      exchange = comm.start({send_to(next, current->k), send_to(next, current->v),  //
+                             recv_from(previous, arriving.k), recv_from(previous, arriving.v)});
+    }
+    const int source = (rank - t + n) % n;  // whose block this rank holds at step t
+    if (t < exchanges || exchanges == 0)
+      engine.forward(state, q, *current, key_ranges(problem, rank, source), problem.softmax_scale);
+    exchange.wait();
+    if (t < exchanges) current = &arriving;
+  }
+  return {engine.finish(std::move(state)),
+          exchanges > 1 ? std::move(buffers[exchanges % 2]) : KvBlock{}};
+}
+
+}  // namespace ringcraft
