@@ -49,7 +49,7 @@ std::vector<NamedMask> named_masks(const BlockProblem& problem, const Arrangemen
     all.push_back({Kind::kRowsOf, other});
   }
   if (set == MaskSet::kCommon) return all;
-  add(place.ring, {Kind::kEqualShards});
+  add(place.ring, {Kind::kEqualShards, Kind::kOwnLengths});
   for (const int tile : {2, 4, 6, 8, 16, 32, 64}) {
     all.push_back({Kind::kTailLost, tile});
     if (mask.left != kNoLimit) all.push_back({Kind::kWindowOfTiles, tile});
@@ -159,6 +159,12 @@ bool sees(const BlockProblem& p, const Arrangement& place, NamedMask m, int shar
     }
     case Kind::kEqualShards:
       k = static_cast<Position>(block) * rows + n;
+      q = static_cast<Position>(shard) * rows + i;
+      break;
+    case Kind::kOwnLengths:
+      k = static_cast<Position>(block) *
+              static_cast<Position>(place.blocks[static_cast<std::size_t>(block)].size()) +
+          n;
       q = static_cast<Position>(shard) * rows + i;
       break;
   }

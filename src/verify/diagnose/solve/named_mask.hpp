@@ -43,6 +43,7 @@ struct NamedMask {
     kLayout,          ///< rows and keys at the positions of layout `other`
     kKeysOfLayout,    ///< keys at the positions of layout `other`
     kEqualShards,     ///< positions as if all shards had as many rows as this one
+    kOwnLengths,      ///< each shard as if those before it had as many rows as itself
   };
   Kind kind = Kind::kRight;
   int other = 0;  ///< see above

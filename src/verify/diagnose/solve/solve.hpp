@@ -22,6 +22,7 @@ struct Setting {
     kClamped,     ///< min(head, kv_heads - 1)
     kReversed,    ///< groups in the opposite order
     kFirst,       ///< head 0
+    kOfRank,      ///< of the rank that has it, where heads are dealt to ranks: rank % kv_heads
     kFirstBatch,  ///< the right head of batch entry 0
   };
   /// Which columns the dot product of q and k sums.

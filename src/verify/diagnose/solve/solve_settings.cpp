@@ -25,6 +25,8 @@ const char* words_of(Heads heads) {
       return "query heads read the groups' key heads in the opposite order";
     case Heads::kFirst:
       return "every query head reads key head 0";
+    case Heads::kOfRank:
+      return "with the heads dealt to the ranks, those of rank r read key head r % kv_heads";
     case Heads::kFirstBatch:
       return "every batch entry reads the keys and values of entry 0";
     case Heads::kRight:
@@ -60,6 +62,7 @@ std::vector<Setting> settings_of(const Evidence& e) {
   if (p.kv_heads > 1 && p.kv_heads < p.heads)
     heads.insert(heads.end(), {Heads::kModulo, Heads::kClamped, Heads::kReversed, Heads::kFirst});
   if (p.batch > 1 && p.kv_heads < p.heads) heads.push_back(Heads::kFlatModulo);
+  if (e.place.ring && p.kv_heads > 1 && p.heads % e.place.count() == 0) heads.push_back(Heads::kOfRank);
   if (p.batch > 1) heads.push_back(Heads::kFirstBatch);
   std::vector<Setting> all;
   std::vector<double> known;
@@ -115,6 +118,8 @@ std::pair<Index, Index> source_of(const Evidence& e, Heads heads, Index batch, I
       return {batch, p.kv_heads - 1 - head / p.group()};
     case Heads::kFirst:
       return {batch, 0};
+    case Heads::kOfRank:
+      return {batch, head / std::max<Index>(1, p.heads / e.place.count()) % p.kv_heads};
     case Heads::kFirstBatch:
       return {0, head / p.group()};
     case Heads::kRight:

@@ -129,6 +129,8 @@ std::string mask_words(NamedMask mask) {
              " layout";
     case Kind::kEqualShards:
       return "placed as if all shards had as many rows as the rank's own";
+    case Kind::kOwnLengths:
+      return "placed as if the shards before each had as many rows as that one: rank times its own length";
     case Kind::kRight:
     case Kind::kLabel:
     case Kind::kRowsOf:
@@ -225,6 +227,8 @@ std::string mask_id(Kind kind) {
       return "layout";
     case Kind::kEqualShards:
       return "equal-shards";
+    case Kind::kOwnLengths:
+      return "own-lengths";
     case Kind::kRight:
     case Kind::kLabel:
     case Kind::kRowsOf:

@@ -206,6 +206,9 @@ bool TwistedRing::can_be(const Twist& twist) const {
   if (!square && (twist.dv_turned == Done::kYes || twist.dk_turned == Done::kYes)) return false;
   const bool of_tiles = twist.walk == WalkTwist::kFirstValues || twist.walk == WalkTwist::kFirstKeys ||
                         twist.walk == WalkTwist::kFirstBoth;
+  // Beyond the last key head a program reads foreign memory.
+  if (twist.heads == HeadTwist::kByKvHeads && problem_.heads > problem_.kv_heads * problem_.kv_heads)
+    return false;
   const Twist right;
   const bool walks = twist.journey != right.journey || twist.stale != right.stale ||
                      twist.walk != right.walk || twist.dq != right.dq;
