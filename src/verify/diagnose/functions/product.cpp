@@ -12,128 +12,146 @@
 namespace ringcraft::verify {
 namespace {
 
-using Call = ProductExhibit::Call;
+using ProductCall = ProductExhibit::Call;
 
 // Number w of row n of c, at step k.
-struct Term {
-  const Call* call;
+struct ProductTerm {
+  const ProductCall* call;
   Index n, w, k;
 };
 
 // One place, with what may happen there; the right one first.
 struct ProductWord {
   const char* words;  // nullptr: right
-  Index (*of)(const Term&);
+  Index (*of)(const ProductTerm&);
 };
 
 // How often what c held before counts.
-constexpr ProductWord kStarts[] = {
-    {nullptr, [](const Term& t) { return Index{t.call->keeps}; }},
-    {"the old numbers of c are lost, also where they must be kept", [](const Term&) { return Index{0}; }},
+constexpr ProductWord kProductStarts[] = {
+    {nullptr, [](const ProductTerm& t) { return Index{t.call->keeps}; }},
+    {"the old numbers of c are lost, also where they must be kept",
+     [](const ProductTerm&) { return Index{0}; }},
     {"the old numbers of c count twice where they must be kept",
-     [](const Term& t) { return t.call->keeps ? Index{2} : Index{0}; }},
+     [](const ProductTerm& t) { return t.call->keeps ? Index{2} : Index{0}; }},
     {"every sum begins with what c holds, also where it must begin with zero",
-     [](const Term&) { return Index{1}; }},
-    {"keeping and beginning with zero are exchanged", [](const Term& t) { return Index{!t.call->keeps}; }}};
+     [](const ProductTerm&) { return Index{1}; }},
+    {"keeping and beginning with zero are exchanged",
+     [](const ProductTerm& t) { return Index{!t.call->keeps}; }}};
 
 // How often term k counts.
-constexpr ProductWord kTerms[] = {
-    {nullptr, [](const Term&) { return Index{1}; }},
-    {"the last step is left out", [](const Term& t) { return Index{t.k + 1 < t.call->depth}; }},
-    {"the first step is left out", [](const Term& t) { return Index{t.k > 0}; }},
+constexpr ProductWord kProductTerms[] = {
+    {nullptr, [](const ProductTerm&) { return Index{1}; }},
+    {"the last step is left out", [](const ProductTerm& t) { return Index{t.k + 1 < t.call->depth}; }},
+    {"the first step is left out", [](const ProductTerm& t) { return Index{t.k > 0}; }},
     {"of an odd depth the last step is left out",
-     [](const Term& t) { return Index{t.call->depth % 2 == 0 || t.k + 1 < t.call->depth}; }},
+     [](const ProductTerm& t) { return Index{t.call->depth % 2 == 0 || t.k + 1 < t.call->depth}; }},
     {"steps after the last whole group of four are left out",
-     [](const Term& t) { return Index{t.k < t.call->depth / 4 * 4}; }},
-    {"only every second step counts", [](const Term& t) { return Index{t.k % 2 == 0}; }},
-    {"only the first step counts", [](const Term& t) { return Index{t.k == 0}; }},
+     [](const ProductTerm& t) { return Index{t.k < t.call->depth / 4 * 4}; }},
+    {"only every second step counts", [](const ProductTerm& t) { return Index{t.k % 2 == 0}; }},
+    {"only the first step counts", [](const ProductTerm& t) { return Index{t.k == 0}; }},
     {"only the last step counts: each stores its products over those before",
-     [](const Term& t) { return Index{t.k + 1 == t.call->depth}; }},
-    {"the first step counts twice", [](const Term& t) { return t.k == 0 ? Index{2} : Index{1}; }},
+     [](const ProductTerm& t) { return Index{t.k + 1 == t.call->depth}; }},
+    {"the first step counts twice", [](const ProductTerm& t) { return t.k == 0 ? Index{2} : Index{1}; }},
     {"the last step counts twice",
-     [](const Term& t) { return t.k + 1 == t.call->depth ? Index{2} : Index{1}; }},
-    {"all products count twice", [](const Term&) { return Index{2}; }},
-    {"no product is added", [](const Term&) { return Index{0}; }},
-    {"the products are subtracted", [](const Term&) { return Index{-1}; }}};
+     [](const ProductTerm& t) { return t.k + 1 == t.call->depth ? Index{2} : Index{1}; }},
+    {"all products count twice", [](const ProductTerm&) { return Index{2}; }},
+    {"no product is added", [](const ProductTerm&) { return Index{0}; }},
+    {"the products are subtracted", [](const ProductTerm&) { return Index{-1}; }}};
 
-Index tile_of(const Term& t) { return t.w / t.call->tile_width * t.call->tile_width; }
+Index first_of_tile(const ProductTerm& t) { return t.w / t.call->tile_width * t.call->tile_width; }
 
 // Which number of the panel, counted from its first one.
-constexpr ProductWord kPanels[] = {
-    {nullptr, [](const Term& t) { return t.k * t.call->width + t.w; }},
-    {"every step reads the first row of the panel", [](const Term& t) { return t.w; }},
+constexpr ProductWord kProductPanels[] = {
+    {nullptr, [](const ProductTerm& t) { return t.k * t.call->width + t.w; }},
+    {"every step reads the first row of the panel", [](const ProductTerm& t) { return t.w; }},
     {"the panel is moved on by the width of the tile instead of by its own",
-     [](const Term& t) { return t.k * std::min(t.call->tile_width, t.call->width - tile_of(t)) + t.w; }},
+     [](const ProductTerm& t) {
+       return t.k * std::min(t.call->tile_width, t.call->width - first_of_tile(t)) + t.w;
+     }},
     {"the panel is moved on by one register instead of by its width",
-     [](const Term& t) { return t.k * t.call->lanes + t.w; }},
-    {"the panel is moved on by one number instead of by its width", [](const Term& t) { return t.k + t.w; }},
+     [](const ProductTerm& t) { return t.k * t.call->lanes + t.w; }},
+    {"the panel is moved on by one number instead of by its width",
+     [](const ProductTerm& t) { return t.k + t.w; }},
     {"the panel is moved on by the number of columns of b instead of by its width",
-     [](const Term& t) { return t.k * t.call->rows + t.w; }},
+     [](const ProductTerm& t) { return t.k * t.call->rows + t.w; }},
     {"every tile reads the numbers of the first tile of the panel",
-     [](const Term& t) { return t.k * t.call->width + t.w % t.call->tile_width; }},
+     [](const ProductTerm& t) { return t.k * t.call->width + t.w % t.call->tile_width; }},
     {"every register of a tile reads the first register of the panel there",
-     [](const Term& t) { return t.k * t.call->width + tile_of(t) + t.w % t.call->lanes; }},
+     [](const ProductTerm& t) { return t.k * t.call->width + first_of_tile(t) + t.w % t.call->lanes; }},
     {"every tile after the first one reads the panel one register too early",
-     [](const Term& t) { return t.k * t.call->width + t.w - (tile_of(t) > 0 ? t.call->lanes : 0); }},
-    {"the panel is read transposed", [](const Term& t) { return t.w * t.call->depth + t.k; }}};
+     [](const ProductTerm& t) {
+       return t.k * t.call->width + t.w - (first_of_tile(t) > 0 ? t.call->lanes : 0);
+     }},
+    {"the panel is read transposed", [](const ProductTerm& t) { return t.w * t.call->depth + t.k; }}};
 
 // Which number of b, counted from its first one.
-constexpr ProductWord kOthers[] = {
-    {nullptr, [](const Term& t) { return t.k * t.call->rows + t.n; }},
-    {"every step reads the first row of b", [](const Term& t) { return t.n; }},
-    {"every row of c is made with the first column of b", [](const Term& t) { return t.k * t.call->rows; }},
+constexpr ProductWord kProductOthers[] = {
+    {nullptr, [](const ProductTerm& t) { return t.k * t.call->rows + t.n; }},
+    {"every step reads the first row of b", [](const ProductTerm& t) { return t.n; }},
+    {"every row of c is made with the first column of b",
+     [](const ProductTerm& t) { return t.k * t.call->rows; }},
     {"every tile reads the first columns of b",
-     [](const Term& t) { return t.k * t.call->rows + t.n % t.call->tile_rows; }},
-    {"row n of c is made with column n + 1 of b", [](const Term& t) { return t.k * t.call->rows + t.n + 1; }},
-    {"b is moved on by one number per step instead of by its row", [](const Term& t) { return t.k + t.n; }},
-    {"b is read transposed", [](const Term& t) { return t.n * t.call->depth + t.k; }},
+     [](const ProductTerm& t) { return t.k * t.call->rows + t.n % t.call->tile_rows; }},
+    {"row n of c is made with column n + 1 of b",
+     [](const ProductTerm& t) { return t.k * t.call->rows + t.n + 1; }},
+    {"b is moved on by one number per step instead of by its row",
+     [](const ProductTerm& t) { return t.k + t.n; }},
+    {"b is read transposed", [](const ProductTerm& t) { return t.n * t.call->depth + t.k; }},
     {"the column of b is the number of the register in its tile instead of the row of c",
-     [](const Term& t) { return t.k * t.call->rows + t.w % t.call->tile_width / t.call->lanes; }}};
+     [](const ProductTerm& t) { return t.k * t.call->rows + t.w % t.call->tile_width / t.call->lanes; }}};
 
 // Whether it is written at all.
-constexpr ProductWord kWrites[] = {
-    {nullptr, [](const Term&) { return Index{1}; }},
+constexpr ProductWord kProductWrites[] = {
+    {nullptr, [](const ProductTerm&) { return Index{1}; }},
     {"rows of c after the last whole tile are never written",
-     [](const Term& t) { return Index{t.n < t.call->rows / t.call->tile_rows * t.call->tile_rows}; }},
+     [](const ProductTerm& t) { return Index{t.n < t.call->rows / t.call->tile_rows * t.call->tile_rows}; }},
     {"rows of c are only written after the last whole tile",
-     [](const Term& t) { return Index{t.n >= t.call->rows / t.call->tile_rows * t.call->tile_rows}; }},
+     [](const ProductTerm& t) { return Index{t.n >= t.call->rows / t.call->tile_rows * t.call->tile_rows}; }},
     {"numbers of a row after the last whole tile are never written",
-     [](const Term& t) { return Index{t.w < t.call->width / t.call->tile_width * t.call->tile_width}; }},
+     [](const ProductTerm& t) {
+       return Index{t.w < t.call->width / t.call->tile_width * t.call->tile_width};
+     }},
     {"numbers of a row are only written after the last whole tile",
-     [](const Term& t) { return Index{t.w >= t.call->width / t.call->tile_width * t.call->tile_width}; }},
+     [](const ProductTerm& t) {
+       return Index{t.w >= t.call->width / t.call->tile_width * t.call->tile_width};
+     }},
     {"only the first tile of a row is written",
-     [](const Term& t) { return Index{t.w < t.call->tile_width}; }},
-    {"only the first tile of rows is written", [](const Term& t) { return Index{t.n < t.call->tile_rows}; }},
+     [](const ProductTerm& t) { return Index{t.w < t.call->tile_width}; }},
+    {"only the first tile of rows is written",
+     [](const ProductTerm& t) { return Index{t.n < t.call->tile_rows}; }},
     {"only the first register of a tile is written",
-     [](const Term& t) { return Index{t.w % t.call->tile_width < t.call->lanes}; }},
+     [](const ProductTerm& t) { return Index{t.w % t.call->tile_width < t.call->lanes}; }},
     {"the first register of a tile is never written",
-     [](const Term& t) { return Index{t.w % t.call->tile_width >= t.call->lanes}; }},
+     [](const ProductTerm& t) { return Index{t.w % t.call->tile_width >= t.call->lanes}; }},
     {"rows of c and numbers of a row after the last whole tile are never written",
-     [](const Term& t) {
+     [](const ProductTerm& t) {
        return Index{t.n < t.call->rows / t.call->tile_rows * t.call->tile_rows &&
                     t.w < t.call->width / t.call->tile_width * t.call->tile_width};
      }},
     {"only the last register of a tile is written",
-     [](const Term& t) { return Index{t.w % t.call->tile_width >= t.call->tile_width - t.call->lanes}; }},
-    {"the last row of c is never written", [](const Term& t) { return Index{t.n + 1 < t.call->rows}; }},
-    {"row 0 of c is never written", [](const Term& t) { return Index{t.n > 0}; }},
-    {"nothing is ever written", [](const Term&) { return Index{0}; }}};
+     [](const ProductTerm& t) {
+       return Index{t.w % t.call->tile_width >= t.call->tile_width - t.call->lanes};
+     }},
+    {"the last row of c is never written",
+     [](const ProductTerm& t) { return Index{t.n + 1 < t.call->rows}; }},
+    {"row 0 of c is never written", [](const ProductTerm& t) { return Index{t.n > 0}; }},
+    {"nothing is ever written", [](const ProductTerm&) { return Index{0}; }}};
 
-enum Place : std::size_t { kStart, kTerm, kPanel, kOther, kWrite };
-struct PlaceWords {
+enum ProductPlace : std::size_t { kOfStart, kOfTerm, kOfPanel, kOfOther, kOfWrite };
+struct WordsOfProduct {
   const char* id;
   std::span<const ProductWord> words;
   const char* question;
 };
-const std::array<PlaceWords, 5> kPlacesOfProduct{{
-    {"solved-product-start", kStarts,
+const std::array<WordsOfProduct, 5> kPlacesOfProduct{{
+    {"solved-product-start", kProductStarts,
      "What does a sum begin with under either start, and where is that added?"},
-    {"solved-product-terms", kTerms,
+    {"solved-product-terms", kProductTerms,
      "How many steps does the depth have, and which of them does your loop make?"},
-    {"solved-product-panel", kPanels, "How far is it from one row of the panel to the next?"},
-    {"solved-product-b", kOthers,
+    {"solved-product-panel", kProductPanels, "How far is it from one row of the panel to the next?"},
+    {"solved-product-b", kProductOthers,
      "Which number of b multiplies all of row n at step k, and where does it lie?"},
-    {"solved-product-written", kWrites,
+    {"solved-product-written", kProductWrites,
      "Which rows and registers does each of your tiles cover, the last one too?"},
 }};
 
@@ -147,14 +165,14 @@ ProductLaw right_product() {
 }
 
 // Whether the law gives this number of c.
-bool gives(const ProductLaw& law, Term t) {
-  const Call& call = *t.call;
+bool gives(const ProductLaw& law, ProductTerm t) {
+  const ProductCall& call = *t.call;
   const auto at = static_cast<std::size_t>(t.n * call.width + t.w);
-  if (law[kWrite]->of(t) == 0) return agree_or_nan(call.after[at], call.before[at], 0);
-  const Index start = law[kStart]->of(t);
+  if (law[kOfWrite]->of(t) == 0) return agree_or_nan(call.after[at], call.before[at], 0);
+  const Index start = law[kOfStart]->of(t);
   double sum = start == 0 ? 0 : static_cast<double>(start) * call.before[at], size = std::fabs(sum);
   for (t.k = 0; t.k < call.depth; ++t.k) {
-    const Index times = law[kTerm]->of(t), of_panel = law[kPanel]->of(t), of_b = law[kOther]->of(t);
+    const Index times = law[kOfTerm]->of(t), of_panel = law[kOfPanel]->of(t), of_b = law[kOfOther]->of(t);
     if (times == 0) continue;
     if (of_panel < 0 || of_panel >= static_cast<Index>(call.panel.size()) || of_b < 0 ||
         of_b >= static_cast<Index>(call.b.size()))
@@ -168,7 +186,7 @@ bool gives(const ProductLaw& law, Term t) {
 }
 
 bool gives_all(const ProductLaw& law, const ProductExhibit& x) {
-  for (const Call& call : x.calls)
+  for (const ProductCall& call : x.calls)
     for (Index n = 0; n < call.rows; ++n)
       for (Index w = 0; w < call.width; ++w)
         if (!gives(law, {&call, n, w, 0})) return false;
@@ -186,7 +204,7 @@ std::vector<std::pair<std::size_t, ProductLaw>> changed_once(const ProductLaw& l
   return all;
 }
 
-Cause cause_of_law(const ProductLaw& law) {
+Cause cause_of_product(const ProductLaw& law) {
   Cause cause;
   for (std::size_t place = 0; place < law.size(); ++place) {
     if (law[place]->words == nullptr) continue;
@@ -206,11 +224,11 @@ std::vector<Cause> causes_of(const ProductExhibit& x) {
   std::vector<Cause> causes;
   const auto once = changed_once(right, 0);
   for (const auto& [place, law] : once)
-    if (gives_all(law, x)) causes.push_back(cause_of_law(law));
+    if (gives_all(law, x)) causes.push_back(cause_of_product(law));
   if (!causes.empty()) return causes;
   for (const auto& [place, law] : once)
     for (const auto& [other, both] : changed_once(law, place + 1))
-      if (gives_all(both, x)) causes.push_back(cause_of_law(both));
+      if (gives_all(both, x)) causes.push_back(cause_of_product(both));
   return causes;
 }
 

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "ringcraft/attention/softmax.hpp"
+#include "ringcraft/core/shown.hpp"
 #include "verify/diagnose/diagnose.hpp"
 #include "verify/diagnose/functions/agree.hpp"
 #include "verify/diagnose/solve/line_system.hpp"
@@ -257,6 +258,23 @@ std::vector<Cause> causes_of_order(const SharedScanExhibit& x, const std::vector
            kOrder}};
 }
 
+// Rows whose weights are never written, on all ranks alike.
+std::optional<Cause> cause_of_unwritten(const SharedScanExhibit& x) {
+  std::vector<Index> rows;
+  for (Index i = 0; i < x.ranks[0].rows; ++i) {
+    const auto unwritten_on = [i](const SharedScanExhibit::Part& part) {
+      const auto first = part.weights.begin() + i * part.cols;
+      return std::all_of(first, first + part.cols, is_unwritten);
+    };
+    if (std::ranges::all_of(x.ranks, unwritten_on)) rows.push_back(i);
+  }
+  if (rows.empty()) return {};
+  const std::string which = static_cast<Index>(rows.size()) == x.ranks[0].rows ? "the weights are"
+                            : rows.size() == 1 ? "the weights of row " + std::to_string(rows[0]) + " are"
+                                               : "the weights of rows " + listed(rows) + " are";
+  return Cause{"shared-unwritten", which + " never written", "Over which rows do your loops run?"};
+}
+
 bool states_differ(const SharedScanExhibit& x) {
   return std::ranges::any_of(x.ranks, [&](const SharedScanExhibit::Part& part) {
     return part.max != x.ranks[0].max || part.sum != x.ranks[0].sum;
@@ -267,6 +285,7 @@ bool states_differ(const SharedScanExhibit& x) {
 
 std::vector<Cause> causes_of(const SharedScanExhibit& x) {
   if (x.ranks.empty() || x.ranks[0].rows == 0) return {};
+  if (const auto cause = cause_of_unwritten(x)) return {*cause};
   const std::vector<std::vector<State>> own = own_states(x);
   Numbers weights, states;
   for (const SharedScanExhibit::Part& part : x.ranks) {
@@ -297,7 +316,8 @@ std::vector<Cause> causes_of(const SharedScanExhibit& x) {
                    weights_right || of_weights != nullptr},
         std::tuple{&states, "a rank returns a state that has ", states_right || of_states != nullptr}}) {
     if (told) continue;
-    if (const auto counts = counts_for(*numbers, own))
+    const auto counts = counts_for(*numbers, own);
+    if (counts && std::ranges::any_of(*counts, [](int count) { return count != 1; }))
       causes.push_back({"shared-counts", subject + words_of_counts(*counts), kQuestion});
   }
   return causes;
