@@ -1,6 +1,6 @@
 """How often the first cause is true, over mistakes that the diagnosis was not made from.
 
-exercises/ holds whole submissions, claims/ whole rings in NumPy (case.py and right.py are theirs). The first lines of
+exercises/ holds whole submissions, claims/ whole rings in NumPy (case.py and right.py are theirs), in two sets. The first lines of
 each file say what it gets wrong; true_causes.csv says which cause ids are true of it. A file that gets no cause, or
 only hears that its numbers are none, counts as absent, one whose first cause is another as untrue. Its column first_sight
 holds what came of the newer files before anything was changed for them.
@@ -118,7 +118,7 @@ def judged(probe, tool):
         add("`check`, " + CHAPTERS[path.parent.name[0]], path, of_exercise(probe, path, lines))
     if importlib.util.find_spec("numpy"):
         of_claim(tool, HERE / "claims/right.py")
-        for path in sorted((HERE / "claims").glob("*/*.py")):
+        for path in sorted((HERE / "claims").glob("*/*/*.py")):
             add("`verify`, " + path.parent.name, path, of_claim(tool, path))
     return found, lines
 

@@ -10,7 +10,7 @@
 namespace ringcraft::judge {
 namespace {
 
-constexpr std::size_t kMostCauses = 3;
+constexpr std::size_t kMostCauses = 4;
 constexpr double kCloseBehind =
     0.15;  // a cause that is less likely than the best by more is not worth reading
 

@@ -24,7 +24,7 @@ bool same(const Buffer& a, const Buffer& b) {
 using Head = Recipe::Head;
 
 // The head and batch entry that are read for these.
-std::pair<Index, Index> read_for(const BlockProblem& p, Head which, Index batch, Index head) {
+std::pair<Index, Index> read_for(const BlockProblem& p, int ranks, Head which, Index batch, Index head) {
   switch (which) {
     case Head::kRight:
       break;
@@ -36,6 +36,10 @@ std::pair<Index, Index> read_for(const BlockProblem& p, Head which, Index batch,
       return {batch, head / p.group()};
     case Head::kZero:
       return {batch, 0};
+    case Head::kInterleaved: {
+      const Index each = std::max<Index>(1, p.heads / ranks);
+      return {batch, head % each * ranks + head / each};
+    }
     case Head::kFirstBatch:
       return {0, head};
   }
@@ -48,6 +52,9 @@ void add_heads(const Evidence& e, GradientName name, const Setting& setting, std
   if (e.problem.group() > 1) heads = {Head::kOfFirst, Head::kOfLast, Head::kOfKvHead};
   if (e.problem.heads > 1) heads.push_back(Head::kZero);
   if (e.problem.batch > 1) heads.push_back(Head::kFirstBatch);
+  const Index ranks = e.place.count();
+  if (e.place.ring && ranks > 1 && e.problem.heads > ranks && e.problem.heads % ranks == 0)
+    heads.push_back(Head::kInterleaved);
   for (const Head head : heads) {
     all.push_back({.setting = setting, .lse_head = head});
     all.push_back({.setting = setting, .dout_head = head});
@@ -60,13 +67,15 @@ void add_heads(const Evidence& e, GradientName name, const Setting& setting, std
 
 // "lse of the first query head of the group is read for every one".
 Cause cause_of_head(const char* tensor, Head head) {
-  constexpr const char* kNames[] = {"", "first", "last", "kv-head", "zero", "batch"};
-  constexpr const char* kWords[] = {"",
-                                    " of the first query head of the group is read for every head of it",
-                                    " of the last query head of the group is read for every head of it",
-                                    " of head h / group is read for query head h",
-                                    " of head 0 is read for every query head",
-                                    " of batch entry 0 is read for every entry"};
+  constexpr const char* kNames[] = {"", "first", "last", "kv-head", "zero", "interleaved", "batch"};
+  constexpr const char* kWords[] = {
+      "",
+      " of the first query head of the group is read for every head of it",
+      " of the last query head of the group is read for every head of it",
+      " of head h / group is read for query head h",
+      " of head 0 is read for every query head",
+      " of heads r, r + N, r + 2 N, ... is read for the neighbouring heads of rank r",
+      " of batch entry 0 is read for every entry"};
   const auto at = static_cast<std::size_t>(head);
   return {std::string("solved-") + tensor + "-" + kNames[at], std::string(tensor) + kWords[at],
           "How do head and batch entry enter the place of each tensor that backward reads?"};
@@ -80,6 +89,7 @@ std::vector<Recipe> recipes_of(const Evidence& e, GradientName name, const Setti
   if (e.place.count() > 1) lses.push_back(Lse::kOwnBlock);
   if (!same(e.claim.lse, e.oracle.value.lse)) lses.insert(lses.begin(), Lse::kRight);
   if (e.problem.heads > 1) lses.push_back(Lse::kReshaped);
+  if (e.place.ring) lses.push_back(Lse::kHalves);
   std::vector<Delta> deltas{Delta::kNone, Delta::kMean, Delta::kOfDout, Delta::kOfOut, Delta::kDoubled};
   if (claimed) deltas.insert(deltas.begin(), Delta::kRight);
   if (e.problem.heads > 1) deltas.push_back(Delta::kOverHeads);
@@ -137,6 +147,10 @@ std::vector<Cause> causes_of(const Recipe& recipe) {
       break;
     case Lse::kOwnBlock:
       add("RB7", "P is computed again from the lse of each block", kWhichLse);
+      break;
+    case Lse::kHalves:
+      add("solved-lse-halves", "the lse of a row is that of the row in the other half of its shard",
+          kWhichLse);
       break;
     case Lse::kReshaped:
       add("solved-lse-reshaped", "lse is stored as [rows, heads] and read as [heads, rows]", kWhichLse);
@@ -234,12 +248,12 @@ std::vector<Cause> causes_of(const Recipe& recipe) {
 }
 
 std::span<const double> Weights::dout(Index batch, Index head, Index row) const {
-  const auto [b, h] = read_for(e_.problem, recipe_.dout_head, batch, head);
+  const auto [b, h] = read_for(e_.problem, e_.place.count(), recipe_.dout_head, batch, head);
   return row_of(recipe_.out_for_dout ? e_.claim.out : e_.inputs.dout, b, h, row);
 }
 
 std::span<const double> Weights::query(Index batch, Index head, Index row) const {
-  const auto [b, h] = read_for(e_.problem, recipe_.query_head, batch, head);
+  const auto [b, h] = read_for(e_.problem, e_.place.count(), recipe_.query_head, batch, head);
   return row_of(e_.inputs.q, b, h, row);
 }
 
@@ -267,7 +281,7 @@ Weights::Weights(const Evidence& e, const Recipe& recipe) : e_(e), recipe_(recip
   for (Index b = 0; b < p.batch; ++b)
     for (Index h = 0; h < p.heads; ++h)
       for (Index row = 0; row < rows; ++row) {
-        auto [entry, head] = read_for(p, recipe.lse_head, b, h);
+        auto [entry, head] = read_for(p, e.place.count(), recipe.lse_head, b, h);
         Index place = row;
         if (recipe.lse == Lse::kReshaped) {
           const int shard = e.place.row_owner[static_cast<std::size_t>(row)];
@@ -276,6 +290,14 @@ Weights::Weights(const Evidence& e, const Recipe& recipe) : e_(e), recipe_(recip
               h * static_cast<Index>(mine.size()) + e.place.row_local[static_cast<std::size_t>(row)];
           head = flat % p.heads;
           place = mine[static_cast<std::size_t>(flat / p.heads)];
+        }
+        if (recipe.lse == Lse::kHalves) {
+          const auto& mine =
+              e.place.shards[static_cast<std::size_t>(e.place.row_owner[static_cast<std::size_t>(row)])];
+          const auto size = static_cast<Index>(mine.size()), middle = (size + 1) / 2,
+                     at = e.place.row_local[static_cast<std::size_t>(row)];
+          place =
+              mine[static_cast<std::size_t>(at >= middle ? at - middle : std::min(at + middle, size - 1))];
         }
         double lse = row_of(saved, entry, head, place)[0];
         if (recipe.lse == Lse::kBase2) lse /= std::numbers::ln2;
@@ -286,7 +308,8 @@ Weights::Weights(const Evidence& e, const Recipe& recipe) : e_(e), recipe_(recip
         if (recipe.delta == Delta::kOverHeads)
           for (Index each = 0; each < p.heads; ++each) delta += plain(b, each, row);
         else if (recipe.delta != Delta::kNone)
-          std::tie(entry, head) = read_for(p, recipe.delta_head, b, h), delta = plain(entry, head, row);
+          std::tie(entry, head) = read_for(p, e.place.count(), recipe.delta_head, b, h),
+                          delta = plain(entry, head, row);
         if (recipe.delta == Delta::kMean) delta /= static_cast<double>(p.head_dim);
         if (recipe.delta == Delta::kDoubled) delta *= 2;
         if (recipe.formula == Formula::kAdded) delta = -delta;

@@ -19,6 +19,7 @@ struct Recipe {
     kBase2,     ///< divided by ln 2
     kTimesLn2,  ///< multiplied by ln 2
     kOwnBlock,  ///< that of each block alone
+    kHalves,    ///< that of the row in the other half of the shard
     kReshaped,  ///< [rows, heads] of a shard read as [heads, rows]
     kNone,      ///< 0
   };
@@ -60,11 +61,12 @@ struct Recipe {
   /// Of which query head, and batch entry, a tensor is read.
   enum class Head : std::uint8_t {
     kRight,
-    kOfFirst,     ///< the first of the group
-    kOfLast,      ///< the last of the group
-    kOfKvHead,    ///< h / group for head h
-    kZero,        ///< head 0
-    kFirstBatch,  ///< the right head of batch entry 0
+    kOfFirst,      ///< the first of the group
+    kOfLast,       ///< the last of the group
+    kOfKvHead,     ///< h / group for head h
+    kZero,         ///< head 0
+    kInterleaved,  ///< where each rank has neighbouring heads: those of rank r, r + N, r + 2 N, ...
+    kFirstBatch,   ///< the right head of batch entry 0
   };
   Setting setting;
   Lse lse{};
