@@ -10,7 +10,8 @@
 namespace ringcraft::judge {
 namespace {
 
-constexpr std::size_t kMostCauses = 4;
+constexpr std::size_t kMostCauses = 3;
+constexpr std::size_t kMostTold = kMostCauses + 1;  // what was solved for, and what looks like it
 constexpr double kCloseBehind =
     0.15;  // a cause that is less likely than the best by more is not worth reading
 
@@ -134,7 +135,7 @@ void explain(int lesson, Verdict& verdict, const Fingerprint& seen) {
   if (first == rows.end()) return;
   const auto add = [&](const std::vector<verify::Cause>& causes) {
     for (const verify::Cause& cause : causes)
-      if (first->causes.size() < kMostCauses &&
+      if (first->causes.size() < kMostTold &&
           std::ranges::find(first->causes, cause.id, &verify::Cause::id) == first->causes.end())
         first->causes.push_back(cause);
   };
