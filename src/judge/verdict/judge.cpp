@@ -66,22 +66,6 @@ Verdict judged(const Lesson& lesson, const CheckOptions& options, const std::str
   return std::move(judgement).verdict([&](const auto& places) { name_lines(places, file, folder); }, file);
 }
 
-// The known mistakes were judged with one seed, and numbers are part of what is compared: a wrong file is
-// judged once more with that one. Not so if it hangs, which says the same with every seed, and takes its
-// time.
-Fingerprint traits_for_diagnosis(const Lesson& lesson, const Verdict& verdict, CheckOptions options,
-                                 const std::string& file, const WorkFolder& folder) {
-  const bool hangs =
-      std::ranges::find(verdict.outcomes, sign::kHang, &Outcome::sign) != verdict.outcomes.end();
-  const bool built = std::filesystem::exists(worker_program(folder));
-  if (options.seed == kSeedOfTables || verdict.report.good() || hangs || !built)
-    return fingerprint_of(verdict);
-  options.seed = kSeedOfTables;
-  options.progress = {};
-  const auto done = [] { return BuildStep(); };
-  return fingerprint_of(judged(lesson, options, file, folder, done, done));
-}
-
 }  // namespace
 
 std::vector<LessonInfo> lessons() {
@@ -163,7 +147,7 @@ Verdict check(int lesson, const std::filesystem::path& file, const CheckOptions&
         if (step.sentence.empty()) step.sentence = link(declared, folder).sentence;
         return step;
       });
-  explain(lesson, verdict, traits_for_diagnosis(declared, verdict, options, name, folder));
+  explain(verdict);
   return verdict;
 }
 

@@ -1,16 +1,17 @@
-// Tables of misconceptions as CSV (see misconceptions.hpp).
-#include "judge/verdict/misconceptions.hpp"
+// The tables of the corpus as CSV (see table.hpp).
+#include "table.hpp"
 
 #include <fstream>
 
-#include "judge/checks/lesson.hpp"
 #include "judge/tree/config.hpp"
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft::judge {
 namespace {
 
-constexpr const char* kColumns = "id,file,sentence,question,fingerprint";
+constexpr const char* kColumns = "id,file,sentence,checks,cause";
+
+bool is_build_step(const std::string& check) { return check == "compiles" || check == "belongs"; }
 
 // In quotes if it must be; a quote inside is doubled.
 std::string quoted(const std::string& field) {
@@ -38,12 +39,24 @@ std::vector<std::string> fields_of(const std::string& line) {
 
 }  // namespace
 
-std::filesystem::path misconceptions_file(int lesson) {
-  return std::filesystem::path(kSourceRoot) / "lessons" / lesson_numbered(lesson).name / "misconceptions.csv";
+TableRow row_for(const WrongFile& file, const Verdict& verdict) {
+  TableRow row{file.id, file.path.stem(), file.sentence, "", ""};
+  for (std::size_t i = 0; i < verdict.outcomes.size(); ++i) {
+    const verify::ReportRow& judged = verdict.report.rows[i];
+    const std::string check = judged.id.substr(judged.id.find('.') + 1);
+    if (!is_build_step(check))
+      row.checks += (row.checks.empty() ? "" : " ") + check + "=" + verdict.outcomes[i].sign;
+    if (row.cause.empty() && !judged.causes.empty()) row.cause = judged.causes.front().id;
+  }
+  return row;
 }
 
-std::vector<Misconception> read_misconceptions(const std::filesystem::path& csv) {
-  std::vector<Misconception> rows;
+std::filesystem::path table_file(const LessonInfo& lesson) {
+  return std::filesystem::path(kSourceRoot) / "tests/misconceptions/tables" / (lesson.name + ".csv");
+}
+
+std::vector<TableRow> read_table(const std::filesystem::path& csv) {
+  std::vector<TableRow> rows;
   std::ifstream file(csv);
   std::string line;
   std::getline(file, line);  // the names of the columns
@@ -52,16 +65,15 @@ std::vector<Misconception> read_misconceptions(const std::filesystem::path& csv)
     if (fields.size() != 5)
       throw Error(csv.string(), kColumns, line,
                   "write the table again: build/native/bin/misconceptions --write");
-    rows.push_back({fields[0], fields[1], fields[2], fields[3], fingerprint_from(fields[4])});
+    rows.push_back({fields[0], fields[1], fields[2], fields[3], fields[4]});
   }
   return rows;
 }
 
-std::string csv_of(const std::vector<Misconception>& rows) {
+std::string csv_of(const std::vector<TableRow>& rows) {
   std::string text = std::string(kColumns) + "\n";
-  for (const Misconception& row : rows)
-    text += row.id + "," + row.file + "," + quoted(row.sentence) + "," + quoted(row.question) + "," +
-            quoted(text_of(row.fingerprint)) + "\n";
+  for (const TableRow& row : rows)
+    text += row.id + "," + row.file + "," + quoted(row.sentence) + "," + row.checks + "," + row.cause + "\n";
   return text;
 }
 
