@@ -1,6 +1,6 @@
-"""Writes docs/pages/kill_table.md: which check of a lesson catches which known mistake, from lessons/*/misconceptions.csv.
+"""Writes docs/pages/kill_table.md: which check of a lesson catches which known mistake, from tests/misconceptions/tables.
 
-The tables of fingerprints are written by `build/native/bin/misconceptions --write`, which judges every file of
+The tables are written by `build/native/bin/misconceptions --write`, which judges every file of
 tests/misconceptions. Ends with an error for a check that catches nothing.
     python3 docs/kill_table.py --write | --check
 """
@@ -15,7 +15,7 @@ HEAD = """# What catches what
 
 Every lesson has a corpus of wrong implementations, [`tests/misconceptions`](../../tests/misconceptions), and every one of them is
 judged as a student's file would be. Here stands how each check ended for each of them: this is the strength of the checks,
-measured. The same table tells a student what a failed check probably means.
+measured. In the last column stands the first cause that the [diagnosis](diagnosis.md) solves for, by its id.
 
 `.` passed, `x` wrong values, `n` NaN or infinity, `m` a deadlock or lengths that disagree, `c` right values but other bytes, phases
 or times, `i` an input was written, `t` an exception, `e` a crash or a limit, `h` no answer, `f` what the
@@ -28,9 +28,9 @@ for what it says to the student, or for mistakes that nobody has made yet.
 CAUGHT = set("xnmcitehpf")
 
 
-def signs_of(fingerprint):
+def signs_of(checks):
     """[(check, sign)] of one row."""
-    return [(word.partition("=")[0], word.partition("=")[2][0]) for word in fingerprint.split()]
+    return [tuple(word.split("=")) for word in checks.split()]
 
 
 def file_of(folder, name):
@@ -40,7 +40,7 @@ def file_of(folder, name):
 
 
 def rows_of(folder):
-    path = folder / "misconceptions.csv"
+    path = marks.ROOT / f"tests/misconceptions/tables/{folder.name}.csv"
     with open(path, encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
@@ -50,7 +50,7 @@ class Lesson:
 
     def __init__(self, folder):
         self.folder, self.rows = folder, rows_of(folder)
-        self.signs = [signs_of(row["fingerprint"]) for row in self.rows]
+        self.signs = [signs_of(row["checks"]) for row in self.rows]
         self.checks = [check for check, _ in self.signs[0]]
         self.caught = {check: 0 for check in self.checks}
         self.alone = dict(self.caught)
@@ -68,14 +68,15 @@ class Lesson:
         checks = [[place, f"`{check}`", self.caught[check], self.alone[check] or "redundant"]
                   for place, check in enumerate(self.checks, 1)]
         files = [[row["id"], f"[`{row['file']}`](../../tests/misconceptions/{self.folder.name}/{file_of(self.folder, row['file'])})",
-                  row["sentence"].replace("|", "\\|"), f"`{''.join(sign for _, sign in signs)}`"]
+                  row["sentence"].replace("|", "\\|"), f"`{''.join(sign for _, sign in signs)}`", f"`{row['cause']}`" if row["cause"] else "none"]
                  for row, signs in zip(self.rows, self.signs)]
         return f"\n## {title}\n\n" + tables.table(["", "check", "catches", "alone"], checks) + "\n" + \
-            tables.table(["", "file", "mistake", "checks in order"], files)
+            tables.table(["", "file", "mistake", "checks in order", "first cause"], files)
 
 
 def page():
-    lessons = [Lesson(path.parent) for path in sorted(marks.ROOT.glob("lessons/[0-9]*/misconceptions.csv"))]
+    tables_of_lessons = sorted(marks.ROOT.glob("tests/misconceptions/tables/*.csv"))
+    lessons = [Lesson(marks.ROOT / "lessons" / path.stem) for path in tables_of_lessons]
     rows = [row for lesson in lessons for row in lesson.rows]
     redundant = sum(alone == 0 for lesson in lessons for alone in lesson.alone.values())
     summary = f"\n{len(rows)} wrong implementations of {len({row['id'] for row in rows})} mistakes, and " \

@@ -14,7 +14,7 @@ import marks
 import road
 
 HEADINGS = ["Goal", "You need", "Idea", "See it", "Task", "Check", "Hints", "Check yourself", "Look further"]
-FILES = {"lesson.json", "README.md", "exercise.hpp", "checks.cpp", "demo.cpp", "demo.txt", "page.py", "misconceptions.csv", "hints", "puzzles"}
+FILES = {"lesson.json", "README.md", "exercise.hpp", "checks.cpp", "demo.cpp", "demo.txt", "page.py", "hints", "puzzles"}
 DECLARED = ["title", "line", "source", "function", "serves"]  # of a lesson that is here; the first two of one to come
 MAY_DECLARE = {"allowed", "timed", "puzzles"}
 KINDS = {"Find the bug", "Predict", "Break it", "Design the schedule"}

@@ -5,14 +5,15 @@ each file say what it gets wrong; true_causes.csv says which cause ids are true 
 only hears that its numbers are none, counts as absent, one whose first cause is another as untrue. Its column first_sight
 holds what came of the newer files before anything was changed for them.
     python3 tests/held_out/measure.py JUDGE_PROBE RINGCRAFT_TOOL [--list | --write | --check | --seeds N]
---seeds only asks whether each submission's first cause is the same for the seeds 1 to N. --list prints every file with its first cause, --write the table of docs/pages/diagnosis.md, --check fails if that table
-is another. Without NumPy claims are left out, and --check says so and exits with 77.
+--seeds only asks whether each submission's first cause is the same for the seeds 1 to N. --list prints every file with its
+first cause, --write the table of docs/pages/diagnosis.md and what causes cost, --check fails if that table is another. Without NumPy claims are left out, and --check says so and exits with 77.
 """
 import collections
 import csv
 import importlib.util
 import json
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -34,15 +35,15 @@ def first_cause(report):
     return None
 
 
-def of_exercise(probe, path, lines, *options):
-    """Its first cause. `lines` gets how many lines `check` prints."""
+def of_exercise(probe, path, *options):
+    """Its first cause, how many lines `check` prints, and the processor seconds that the causes cost."""
     lesson = path.parent.name[:3]
     ran = subprocess.run([probe, "--json", lesson, path, *options], capture_output=True, text=True, check=False)
     report = json.loads(ran.stdout)
     if report["good"]:
         sys.exit(f"{path} passes: it is no mistake any more")
-    lines.append(len(ran.stderr.splitlines()))
-    return first_cause(report)
+    *lines, seconds = ran.stderr.splitlines()
+    return first_cause(report), len(lines), float(seconds)
 
 
 def module_of(path):
@@ -105,9 +106,9 @@ def row_of_table(group, tally):
 
 
 def judged(probe, tool):
-    """(group, file, verdict, cause) of every file, and the lines that `check` prints of each."""
+    """(group, file, verdict, cause) of every file, the lines that `check` prints of each, and what a cause costs on the CPU."""
     true = true_causes()
-    found, lines = [], []
+    found, lines, costs = [], [], []
 
     def add(group, path, cause):
         name = str(path.relative_to(HERE))
@@ -115,12 +116,16 @@ def judged(probe, tool):
         found.append((group, name, verdict, cause))
 
     for path in sorted((HERE / "exercises").glob("*/*.c*")):
-        add("`check`, " + CHAPTERS[path.parent.name[0]], path, of_exercise(probe, path, lines))
+        cause, count, seconds = of_exercise(probe, path)
+        lines.append(count)
+        if path.parent.name[0] != "2":
+            costs.append(seconds)
+        add("`check`, " + CHAPTERS[path.parent.name[0]], path, cause)
     if importlib.util.find_spec("numpy"):
         of_claim(tool, HERE / "claims/right.py")
         for path in sorted((HERE / "claims").glob("*/*/*.py")):
             add("`verify`, " + path.parent.name, path, of_claim(tool, path))
-    return found, lines
+    return found, lines, costs
 
 
 def table(found, printed):
@@ -137,11 +142,20 @@ def table(found, printed):
     return "\n".join(lines) + "\n"
 
 
+def sentence_of(costs):
+    """What a cause costs, and on which machine."""
+    costs = sorted(costs)
+    text = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    machine = re.search(r"^model name\s*:\s*(.*)", text, re.MULTILINE).group(1)
+    return f"The causes of a file of a CPU lesson cost {statistics.median_low(costs):.2f} processor seconds in the median, " \
+           f"{costs[len(costs) * 95 // 100]:.2f} or less for 95 % of the files and {costs[-1]:.2f} at most ({machine}).\n"
+
+
 def compare_seeds(probe, seeds):
     """Prints the submissions whose first cause depends on the seed, and how many there are."""
     differ, paths = 0, sorted((HERE / "exercises").glob("*/*.c*"))
     for path in paths:
-        causes = [of_exercise(probe, path, [], "10", str(seed)) for seed in range(1, seeds + 1)]
+        causes = [of_exercise(probe, path, "10", str(seed))[0] for seed in range(1, seeds + 1)]
         tally = collections.Counter(cause[0] if cause else "none" for cause in causes)
         if len(tally) > 1:
             differ += 1
@@ -153,7 +167,7 @@ def main():
     probe, tool, *options = sys.argv[1:]
     if options[:1] == ["--seeds"]:
         return compare_seeds(probe, int(options[1]))
-    found, printed = judged(probe, tool)
+    found, printed, costs = judged(probe, tool)
     if "--list" in options:
         for _, name, verdict, cause in found:
             print(f"{verdict:7} {name}: {' '.join(cause) if cause else ''}")
@@ -166,6 +180,8 @@ def main():
         sys.exit(1 if stale else 77)
     if "--write" in options or "--check" in options:
         text = marks.renewed(marks.read(PAGE), "held-out", lambda _: text_of_table)
+        if "--write" in options:
+            text = marks.renewed(text, "cause-costs", lambda _: sentence_of(costs))
         sys.exit(marks.write_or_check({PAGE: text}, __doc__, options[-1:]))
 
 

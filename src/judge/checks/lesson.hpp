@@ -33,7 +33,6 @@ class Trial {
   /// came back.
   template <class E, class... A>
   auto call(A&&... arguments) {
-    ++calls_;
     return call_on<E>(team_, arguments...);
   }
 
@@ -47,7 +46,6 @@ class Trial {
   /// Calls a distributed exercise with one request per rank (E::request).
   template <class E>
   CallRecord call_ranks(const std::vector<Bytes>& requests, DeliveryOptions delivery = {}) {
-    ++calls_;
     return team_.call(E::kName, requests, delivery);
   }
 
@@ -111,17 +109,15 @@ class Trial {
   double library_seconds() const { return library_.processor_seconds(); }  ///< see above
 
   std::uint64_t seed() const { return seed_; }
-  /// Whether the inputs are those that the known mistakes were judged with: then a check asks no more than
-  /// its claim says, and anybody may have seen the answers.
-  bool inputs_are_known() const { return seed_ / kSeedsOfChecks == kSeedOfTables; }
+  /// Whether the inputs are those of the corpus: then a check asks no more than its claim says, and anybody
+  /// may have seen the answers.
+  bool inputs_are_known() const { return seed_ / kSeedsOfChecks == kSeedOfCorpus; }
   /// Puts a measured number beside the verdict.
   void note(verify::Figure figure) { figures_.push_back(std::move(figure)); }
   const std::vector<verify::Figure>& figures() const { return figures_; }
   /// Keeps what was asked and what came for a diagnosis, also if the check passes.
   void show(verify::Exhibit exhibit) { shown_ = std::move(exhibit); }
   const verify::Exhibit& shown() const { return shown_; }
-  /// How often the student's function was called.
-  int calls() const { return calls_; }
 
  private:
   template <class E, class... A>
@@ -138,7 +134,7 @@ class Trial {
   Workers& library_;
   std::vector<verify::Figure> figures_;
   verify::Exhibit shown_;
-  int calls_ = 0, unanswered_ = 0;
+  int unanswered_ = 0;
 };
 
 /// One thing that a lesson asks for: what it claims, and how that is tried.

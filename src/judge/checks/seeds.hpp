@@ -6,8 +6,8 @@
 
 namespace ringcraft::judge {
 
-/// The one that the known mistakes were judged with (misconceptions.csv).
-inline constexpr std::uint64_t kSeedOfTables = 1;
+/// The one that tests/misconceptions is judged with, so that its tables are the same everywhere.
+inline constexpr std::uint64_t kSeedOfCorpus = 1;
 
 /// So many, each a check's own, belong to one of a verdict.
 inline constexpr std::uint64_t kSeedsOfChecks = 1000;

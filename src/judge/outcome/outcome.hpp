@@ -3,7 +3,6 @@
 /// Outcome: how a check ended, for programs. A report tells a person what is wrong in a sentence; a diagnosis
 /// wants to know which checks failed and in which way, in signs that do not change with the wording.
 
-#include <string>
 #include <vector>
 
 #include "judge/run/team.hpp"
@@ -33,25 +32,14 @@ inline constexpr char kFinding = 'f';   ///< a checked launch of a kernel found 
 struct Outcome {
   verify::Status status = verify::Status::kSkipped;
   char sign = sign::kSkipped;
-  /// Where values are wrong: for every tensor with a wrong row one sign per rank, "out:.x.x dk:xxxx". Of what
-  /// a launch has found: who does what where, "6w9r@24". Empty if there is neither.
-  std::string evidence = {};
-  /// What has failed and which facts it came with: the same in every wording, for the same seed.
-  std::string key = {};
   /// What was asked and what came, where a diagnosis can say more; else null.
   std::vector<verify::Exhibit> exhibits = {};
 };
-
-/// How a check ends by a program that did something else than answer, in its call of this number.
-Outcome outcome_of(const Misbehaviour& misbehaviour, int call);
 
 /// The sign of a program that did something else than answer.
 char sign_of(Misbehaviour::Kind kind);
 
 /// kNoNumber if a map has a row without a number, otherwise kValues.
 char sign_of(const std::vector<verify::ErrorMap>& maps);
-
-/// "out:.x.x dk:xxxx": per tensor and rank the worst sign of its rows.
-std::string evidence_of(const std::vector<verify::ErrorMap>& maps);
 
 }  // namespace ringcraft::judge

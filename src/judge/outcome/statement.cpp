@@ -32,15 +32,15 @@ Fact::Fact(double number) : value_(number), text_(digits(number, 6)) {}
 
 std::string Fact::text() const {
   if (const auto* const place = std::get_if<simt::CodePlace>(&value_)) return simt::text_of(*place);
-  if (const auto* const found = finding()) return simt::sentence_of(*found);
+  if (const auto* const found = std::get_if<simt::Finding>(&value_)) return simt::sentence_of(*found);
   return text_;
 }
 
 std::string Fact::key() const {
   if (const auto* const whole = std::get_if<std::int64_t>(&value_)) return std::to_string(*whole);
-  if (const auto* const real = std::get_if<double>(&value_)) return digits(*real, 3);
+  if (const auto* const real = std::get_if<double>(&value_)) return digits(*real, 10);
   if (const auto* const name = std::get_if<std::string>(&value_)) return *name;
-  if (const auto* const found = finding()) return key_of(*found);
+  if (const auto* const found = std::get_if<simt::Finding>(&value_)) return key_of(*found);
   return {};
 }
 
@@ -48,6 +48,13 @@ std::string Statement::text() const {
   fmt::dynamic_format_arg_store<fmt::format_context> texts;
   for (const Fact& fact : facts) texts.push_back(fact.text());
   return fmt::vformat(words, texts);
+}
+
+std::vector<std::string> Statement::keys() const {
+  std::vector<std::string> keys;
+  for (const Fact& fact : facts)
+    if (std::string key = fact.key(); !key.empty()) keys.push_back(std::move(key));
+  return keys;
 }
 
 }  // namespace ringcraft::judge

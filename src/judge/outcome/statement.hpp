@@ -46,11 +46,9 @@ class Fact {
 
   /// As it reads.
   std::string text() const;
-  /// As data: a real number with three digits; of a finding the mistake, the memory that it is about and what
+  /// As data: a real number with ten digits; of a finding the mistake, the memory that it is about and what
   /// is done there, not by whom; of a place in the code nothing. Empty for words.
   std::string key() const;
-  /// What is wrong with a launch, if that is what it says.
-  const simt::Finding* finding() const { return std::get_if<simt::Finding>(&value_); }
   /// Calls seen(place) for every place in machine code that it names.
   template <class Seen>
   void for_each_place(Seen seen) {
@@ -70,6 +68,8 @@ struct Statement {
 
   /// The sentence.
   std::string text() const;
+  /// The facts as data (Fact::key), without the words.
+  std::vector<std::string> keys() const;
 };
 
 }  // namespace ringcraft::judge

@@ -48,8 +48,8 @@ class Wrong : public std::exception {
   verify::Exhibit exhibit;             ///< null if there is none
 };
 
-/// How a check ends by this, after so many calls.
-Outcome outcome_of(const Wrong& wrong, int calls);
+/// How a check ends by this.
+Outcome outcome_of(const Wrong& wrong);
 
 /// kNoNumber if a number is NaN or infinite, otherwise kValues.
 char sign_of(double number);

@@ -120,9 +120,7 @@ void Round::handle(int rank, Frame frame) {
         const std::string words = cleaned(get_string(from), 400);
         const auto thrown = from.number<Thrown>();
         if (thrown > Thrown::kNotWritten) throw Violation("sent the judge an exception of no kind");
-        std::string code = "exception " + words;  // of other sizes it is the same one
-        std::erase_if(code, [](char letter) { return letter >= '0' && letter <= '9'; });
-        misbehaved(kind_of(thrown), code, rank, "threw \"" + words + "\"");
+        misbehaved(kind_of(thrown), "exception", rank, "threw \"" + words + "\"");
       }
       default:
         throw Violation("wrote bytes of its own to the judge's connection");

@@ -55,7 +55,7 @@ bool has_checks(int lesson);
 struct CheckOptions {
   /// Of all inputs; of a side exercise whose numbers are chosen, the one that it was begun with. Where a file
   /// is judged for points, one that nobody knows beforehand.
-  std::uint64_t seed = kSeedOfTables;
+  std::uint64_t seed = kSeedOfCorpus;
   std::chrono::milliseconds per_call{5000};  ///< a call that takes longer counts as hanging
   /// Called before each step with its claim, how many steps are done, and how many there are.
   std::function<void(const std::string& claim, int done, int total)> progress;

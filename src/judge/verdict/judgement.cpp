@@ -132,9 +132,12 @@ void Judgement::judge(const Check& check, Workers& team, Workers& library) {
     } catch (const Wrong& wrong) {
       unspoken_.push_back({report_.rows.size() - 1, wrong});
       row.maps = wrong.maps;
-      outcome = outcome_of(wrong, trial.calls());
+      row.code = wrong.code;
+      row.facts = wrong.said.keys();
+      outcome = outcome_of(wrong);
     } catch (const Misbehaviour& misbehaviour) {
-      outcome = outcome_of(misbehaviour, trial.calls());
+      row.code = misbehaviour.code();
+      outcome.sign = sign_of(misbehaviour.kind());
       misbehaved(misbehaviour, check, row);
     }
     row.figures = trial.figures();

@@ -63,7 +63,7 @@ int debug(const std::string& id, const CheckRequest& request) {
     return static_cast<int>(Code::kWrongAnswer);
   }
   const std::string number = std::to_string(lesson),
-                    seed = std::to_string(request.seed.value_or(judge::kSeedOfTables));
+                    seed = std::to_string(request.seed.value_or(judge::kSeedOfCorpus));
   const std::string program = std::filesystem::relative(built.program, kRoot).string();
   std::printf(
       "One process, for a debugger or a sanitizer; a verdict is given by ./ringcraft check %s.\n"

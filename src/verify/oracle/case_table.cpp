@@ -158,6 +158,24 @@ std::vector<Case> case_table(CaseSet set) {
   return chosen(std::move(cases), set);
 }
 
+namespace {
+
+// "8 of 23 queries from 3 on": whoever computes one block on one device knows no ranks.
+std::string named(const std::vector<Position>& positions, Position seqlen, const char* what) {
+  std::string text = std::to_string(positions.size()) + " of " + std::to_string(seqlen) + " " + what;
+  if (!positions.empty()) text += " from " + std::to_string(positions.front()) + " on";
+  return text;
+}
+
+std::string name_of(const BlockProblem& p, Position seqlen, Data data) {
+  return named(p.queries, seqlen, "queries") + ", " + named(p.keys, seqlen, "keys") + ", " +
+         described(p.mask) + (p.batch > 1 ? ", batch " + std::to_string(p.batch) : "") + ", heads " +
+         std::to_string(p.heads) + "/" + std::to_string(p.kv_heads) + ", head_dim " +
+         std::to_string(p.head_dim) + ", " + std::string(name_of(data));
+}
+
+}  // namespace
+
 std::vector<BlockCase> block_case_table(CaseSet set) {
   std::vector<BlockCase> cases;
   Random random(20240301);
@@ -174,14 +192,19 @@ std::vector<BlockCase> block_case_table(CaseSet set) {
             make_case(make_problem(shape, make_mask(kind, seqlen, n), layout, n), data, 0);
         const Problem& p = whole_case.problem;
         for (int rank = 0; rank < n; ++rank)
-          for (int source = 0; source < n; ++source)
-            cases.push_back({"rank " + std::to_string(rank) + " against block " + std::to_string(source) +
-                                 ", " + whole_case.name,
-                             {shape.batch, shape.heads, shape.kv_heads, shape.head_dim, p.mask,
-                              p.sharding().positions(rank), p.sharding().positions(source), p.softmax_scale},
-                             key_ranges(p, rank, source),
-                             data,
+          for (int source = 0; source < n; ++source) {
+            BlockProblem block{shape.batch,
+                               shape.heads,
+                               shape.kv_heads,
+                               shape.head_dim,
+                               p.mask,
+                               p.sharding().positions(rank),
+                               p.sharding().positions(source),
+                               p.softmax_scale};
+            std::string name = name_of(block, seqlen, data);
+            cases.push_back({std::move(name), std::move(block), key_ranges(p, rank, source), data,
                              5000 + cases.size()});
+          }
       }
   return chosen(std::move(cases), set);
 }

@@ -42,7 +42,7 @@ struct Case {
 /// only here, rows without any key occur: a query always sees itself, but not always something of a foreign
 /// block.
 struct BlockCase {
-  std::string name;  ///< "rank 1 of 3 against block 2, zigzag causal s=23 h=8/2 d=16 normal"
+  std::string name;  ///< "8 of 23 queries from 3 on, 7 of 23 keys from 0 on, causal, heads 8/2, head_dim 16, hot"
   BlockProblem problem;
   KeyRanges ranges;  ///< the same mask as the library sees it
   Data data = Data::kNormal;

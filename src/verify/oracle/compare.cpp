@@ -25,7 +25,9 @@ Difference difference_at(std::string_view name, const Extents& e, std::size_t i,
           got,
           want,
           std::fabs(got - want),
-          bound};
+          bound,
+          e.batch,
+          e.heads};
 }
 
 void record(Comparison& all, TensorComparison& tensor, const Difference& difference, double measured) {
@@ -123,11 +125,23 @@ std::optional<FirstWrong> first_wrong(const Comparison& comparison, const Shardi
   return {};
 }
 
+namespace {
+
+// ", batch 0, head 1" of a Difference or a GroupFault, without what there is one of.
+template <class At>
+std::string place_of(const At& at) {
+  std::string place;
+  if (at.batches > 1) place += ", batch " + std::to_string(at.batch);
+  if (at.heads > 1) place += ", head " + std::to_string(at.head);
+  return place;
+}
+
+}  // namespace
+
 std::string described(const Difference& d) {
   std::ostringstream text;
   text.precision(9);
-  text << d.tensor << ", batch " << d.batch << ", head " << d.head << ", position " << d.position
-       << ", column " << d.column << ": got " << d.got << ", expected " << d.want;
+  text << d.tensor << place_of(d) << ", position " << d.position << ", column " << d.column << ": got " << d.got << ", expected " << d.want;
   text.precision(2);
   text << " (error " << d.error << ", allowed " << d.bound << ")";
   return text.str();
@@ -138,10 +152,10 @@ std::string described(const GroupFault& f) {
   text << f.tensor;
   switch (f.group) {
     case GroupFault::Group::kRow:
-      text << ", batch " << f.batch << ", head " << f.head << ", position " << f.position;
+      text << place_of(f) << ", position " << f.position;
       break;
     case GroupFault::Group::kHead:
-      text << ", batch " << f.batch << ", head " << f.head;
+      text << place_of(f);
       break;
     case GroupFault::Group::kRank:
       text << ", rows of rank " << f.rank;

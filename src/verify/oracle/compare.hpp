@@ -22,6 +22,7 @@ struct Difference {
   double got = 0, want = 0;
   double error = 0;  ///< |got - want|; NaN if `got` is no number
   double bound = 0;  ///< the largest error that passes
+  Index batches = 1, heads = 1;  ///< that the tensor has: no sentence names the only one
 };
 
 /// "dk, batch 0, head 1, position 17, column 3: got 0.5, expected 0.25 (error 0.25, allowed 1e-13)".
@@ -45,6 +46,7 @@ struct GroupFault {
   int rank = 0;               ///< of a rank
   double value = 0;
   double bound = 0;  ///< the largest magnitude of the value that passes
+  Index batches = 1, heads = 1;  ///< that the tensor has
 };
 
 /// "dv, batch 0, head 3: the numbers are those of attention times 1 + 0.0041 (rounding may make it 1 +

@@ -133,19 +133,28 @@ ErrorSums judge_groups(TensorComparison& tensor, const Buffer& got, const Buffer
       ErrorSums of_head;
       for (Index i = 0; i < e.rows; ++i) {
         const Row row = row_of(numbers.row(i), wants.row(i), deviations.row(i));
-        groups.judge(row.sums,
-                     {.group = GroupFault::Group::kRow, .batch = batch, .head = head, .position = i});
+        groups.judge(row.sums, {.group = GroupFault::Group::kRow,
+                                .batch = batch,
+                                .head = head,
+                                .position = i,
+                                .batches = e.batch,
+                                .heads = e.heads});
         if (row.sums.elements > 0 && !(row.sums.size() <= row.sums.most_size({})))
           tensor.wrong_rows.emplace(
               i, Difference{tensor.name, batch, head, i, static_cast<Index>(row.worst),
                             numbers.row(i)[row.worst], wants.row(i)[row.worst],
                             std::fabs(numbers.row(i)[row.worst] - wants.row(i)[row.worst]),
-                            kTolerance.relative * deviations.row(i)[row.worst] + kTolerance.tiny});
+                            kTolerance.relative * deviations.row(i)[row.worst] + kTolerance.tiny, e.batch,
+                            e.heads});
         of_head += row.sums;
         if (!ranks.empty()) ranks[static_cast<std::size_t>(rank_of[static_cast<std::size_t>(i)])] += row.sums;
       }
       if (e.batch * e.heads > 1)
-        groups.judge(of_head, {.group = GroupFault::Group::kHead, .batch = batch, .head = head});
+        groups.judge(of_head, {.group = GroupFault::Group::kHead,
+                               .batch = batch,
+                               .head = head,
+                               .batches = e.batch,
+                               .heads = e.heads});
       all += of_head;
     }
   for (std::size_t rank = 0; ranks.size() > 1 && rank < ranks.size(); ++rank)

@@ -109,7 +109,9 @@ nlohmann::json json_of(const ReportRow& row) {
           {"maps", maps},
           {"causes", causes},
           {"yours", row.yours},
-          {"remark", shown_lines(row.remark)}};
+          {"remark", shown_lines(row.remark)},
+          {"code", row.code},
+          {"facts", row.facts}};
 }
 
 std::size_t width_of_ids(const Report& report) {
