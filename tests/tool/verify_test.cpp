@@ -101,12 +101,12 @@ TEST_CASE("verify names the mistake, its question and the first wrong step") {
   CHECK(flags.out.find("no --ranks and no --layout") != std::string::npos);
 }
 
-TEST_CASE("verify says that it knows nothing, rather than anything") {
+TEST_CASE("verify says that no known mistake gives the numbers, rather than name one") {
   Scene scene;
   scene.claim.out.values<double>()[5] += 0.25;
   const Ran ran = scene.judged();
   INFO(ran.out << ran.err);
-  CHECK(ran.out.find("nothing that I know gives these numbers") != std::string::npos);
+  CHECK(ran.out.find("no known mistake gives these numbers") != std::string::npos);
   CHECK(ran.out.find("likely:") == std::string::npos);
   CHECK(ran.out.find("first wrong: rank 0, out, early chunk, batch 0, head 0, local row 0") !=
         std::string::npos);

@@ -19,6 +19,7 @@ void explain(Verdict& verdict) {
     if (first->causes.size() < kMostCauses &&
         std::ranges::find(first->causes, cause.id, &verify::Cause::id) == first->causes.end())
       first->causes.push_back(std::move(cause));
+  first->unexplained = !exhibits.empty() && first->causes.empty();
 }
 
 }  // namespace ringcraft::judge

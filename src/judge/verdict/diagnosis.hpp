@@ -8,7 +8,7 @@
 namespace ringcraft::judge {
 
 /// Puts at most three causes of a verdict into the row of its first failed check, the likeliest first. They
-/// explain what every failed check has exhibited (verify::causes_of).
+/// explain what every failed check has exhibited (verify::causes_of). Where nothing does, the row says so.
 void explain(Verdict& verdict);
 
 }  // namespace ringcraft::judge

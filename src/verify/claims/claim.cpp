@@ -12,8 +12,6 @@
 namespace ringcraft::verify {
 namespace {
 
-constexpr const char* kNothing = "nothing that I know gives these numbers";
-
 // A claim in float64 must be exact; in any other type it may round.
 Comparison compared(const Answer& claim, const Problem& problem, const Oracle& oracle,
                     const std::optional<Rounding>& rounding) {
@@ -57,7 +55,7 @@ void add_causes(Report& report, const std::vector<std::string>& names, const std
     if (row.status != Status::kFailed || std::find(names.begin(), names.end(), row.id) == names.end())
       continue;
     row.causes = causes;
-    if (causes.empty() && remarks.empty()) row.sentence += "; " + std::string(kNothing);
+    row.unexplained = causes.empty() && remarks.empty();
     return;
   }
 }

@@ -82,6 +82,8 @@ void add_help(std::string& text, const ReportRow& row, std::size_t indent) {
     add_lines(text, (&cause == row.causes.data() ? "likely: " : "or:     ") + cause.sentence, indent);
     add_lines(text, cause.question, indent + 8);
   }
+  if (row.unexplained)
+    add_lines(text, "no known mistake gives these numbers: go by the first wrong place", indent);
   if (!row.hint.empty()) add_lines(text, "hint: " + row.hint, indent);
 }
 
@@ -110,6 +112,7 @@ nlohmann::json json_of(const ReportRow& row) {
           {"causes", causes},
           {"yours", row.yours},
           {"remark", shown_lines(row.remark)},
+          {"unexplained", row.unexplained},
           {"code", row.code},
           {"facts", row.facts}};
 }

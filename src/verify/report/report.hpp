@@ -51,6 +51,7 @@ struct ReportRow {
   std::vector<Cause> causes = {};   ///< at most three, the likeliest first; shown if the row failed
   std::vector<int> yours = {};      ///< lessons whose files are the student's, in a row of the ladder
   std::string remark = {};          ///< worth knowing although it passed: the warnings of a compiler
+  bool unexplained = false;         ///< a cause was looked for, and none gives the numbers
   std::string code = {};  ///< which way to fail it is, "extra-passes": the same in every wording
   std::vector<std::string> facts = {};  ///< what the sentence tells, as data: numbers and names in its order
 };
@@ -87,7 +88,7 @@ BriefText brief_text_of(const Report& report, Colour colour = Colour::kPlain);
 
 /// For programs: {"title", "seed" (null if there is none), "good", "points", "all_points", "rows": [{"id",
 /// "claim", "status", "weight", "sentence", "hint", "figures": [{"name", "value", "theory", "unit"}], "maps":
-/// [{"tensor", "ranks"}], "causes": [{"id", "sentence", "question"}], "yours": [lessons], "remark", "code", "facts": [texts]}]}. A
+/// [{"tensor", "ranks"}], "causes": [{"id", "sentence", "question"}], "yours": [lessons], "remark", "unexplained", "code", "facts": [texts]}]}. A
 /// number that is not finite is null.
 std::string json_of(const Report& report);
 
