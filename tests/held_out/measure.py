@@ -1,14 +1,15 @@
 """How often the first cause is true, over mistakes that the diagnosis was not made from.
 
-exercises/ holds whole submissions, claims/ whole rings in NumPy (case.py and right.py are theirs), in two sets. The first lines of
-each file say what it gets wrong; true_causes.csv says which cause ids are true of it. A file that gets no cause, or
-only hears that its numbers are none, counts as absent, one whose first cause is another as untrue. Its column first_sight
-holds what came of the newer files before anything was changed for them.
+exercises/ holds whole submissions, claims/ whole rings in NumPy (case.py and right.py are theirs), in sets as they came. The
+first lines of each file say what it gets wrong; true_causes.csv says which cause ids are true of it. A file that gets no
+cause, or only hears that its numbers are none, counts as absent, one whose first cause is another as untrue. Its column
+first_sight holds what came of a set before anything was changed for it.
     python3 tests/held_out/measure.py JUDGE_PROBE RINGCRAFT_TOOL [--list | --write | --check | --seeds]
 --seeds only asks whether each submission's first cause is the same for several seeds (20 with RINGCRAFT_LONG=1). --list prints every file with its
 first cause, --write the table of docs/pages/diagnosis.md and what causes cost, --check fails if that table is another. Without NumPy claims are left out, and --check says so and exits with 77.
 """
 import collections
+import concurrent.futures
 import csv
 import importlib.util
 import json
@@ -84,6 +85,10 @@ def of_claim(tool, path):
         return first_cause(json.loads(out.read_text(encoding="utf-8")))
 
 
+def exercises():
+    return sorted((HERE / "exercises").glob("*/*/*.c*"))
+
+
 def true_causes():
     with open(HERE / "true_causes.csv", encoding="utf-8", newline="") as lines:
         return {row["file"]: row["causes"].split() for row in csv.DictReader(lines)}
@@ -95,9 +100,15 @@ def at_first_sight():
     with open(HERE / "true_causes.csv", encoding="utf-8", newline="") as lines:
         for row in csv.DictReader(lines):
             if row["first_sight"]:
-                program = "`check`" if row["file"].startswith("exercises/") else "`verify`"
-                tallies[program + ", at first sight"][row["first_sight"]] += 1
+                kind, part = row["file"].split("/")[:2]
+                program = "`check`" if kind == "exercises" else "`verify`"
+                tallies[f"{program}, {part} set at first sight"][row["first_sight"]] += 1
     return tallies
+
+
+def in_order(group):
+    """check before verify, and the sets in the order in which they came."""
+    return group.split(",")[0], [name in group for name in ("second", "third", "fourth")].index(True)
 
 
 def row_of_table(group, tally):
@@ -116,16 +127,18 @@ def judged(probe, tool):
         verdict = "absent" if cause is None or cause[0] in ("NaN", "ZERO") else "true" if cause[0] in true[name] else "untrue"
         found.append((group, name, verdict, cause))
 
-    for path in sorted((HERE / "exercises").glob("*/*.c*")):
-        cause, count, seconds = of_exercise(probe, path)
-        lines.append(count)
-        if path.parent.name[0] != "2":
-            costs.append(seconds)
-        add("`check`, " + CHAPTERS[path.parent.name[0]], path, cause)
-    if importlib.util.find_spec("numpy"):
-        of_claim(tool, HERE / "claims/right.py")
-        for path in sorted((HERE / "claims").glob("*/*/*.py")):
-            add("`verify`, " + path.parent.name, path, of_claim(tool, path))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        paths = exercises()
+        for path, (cause, count, seconds) in zip(paths, pool.map(lambda path: of_exercise(probe, path), paths)):
+            lines.append(count)
+            if path.parent.name[0] != "2":
+                costs.append(seconds)
+            add("`check`, " + CHAPTERS[path.parent.name[0]], path, cause)
+        if importlib.util.find_spec("numpy"):
+            of_claim(tool, HERE / "claims/right.py")
+            paths = sorted((HERE / "claims").glob("*/*/*.py"))
+            for path, cause in zip(paths, pool.map(lambda path: of_claim(tool, path), paths)):
+                add("`verify`, " + path.parent.name, path, cause)
     return found, lines, costs
 
 
@@ -138,7 +151,7 @@ def table(found, printed):
     for group in sorted(groups, key=lambda name: (name.split(",")[0], name.endswith(", all"))):
         lines.append(row_of_table(group, groups[group]))
     first = at_first_sight()
-    lines += [row_of_table(group, first[group]) for group in sorted(first)]
+    lines += [row_of_table(group, first[group]) for group in sorted(first, key=in_order)]
     lines += ["", f"`check` prints {statistics.median_low(printed)} lines of a wrong file in the median, {max(printed)} at most."]
     return "\n".join(lines) + "\n"
 
@@ -156,7 +169,7 @@ def compare_seeds(probe):
     """Whether each submission has the same first cause for every seed: of all of them 20, or of every fifth 4."""
     long_run = os.environ.get("RINGCRAFT_LONG") == "1"
     seeds, every = (20, 1) if long_run else (4, 5)
-    paths = sorted((HERE / "exercises").glob("*/*.c*"))[::every]
+    paths = exercises()[::every]
     differ = 0
     for path in paths:
         tally = collections.Counter()
