@@ -8,6 +8,7 @@
 
 #include "verify/diagnose/diagnose.hpp"
 #include "verify/diagnose/functions/agree.hpp"
+#include "verify/diagnose/functions/softmax/softmax_law.hpp"
 #include "verify/diagnose/solve/solve_detail.hpp"
 
 namespace ringcraft::verify {
@@ -82,14 +83,19 @@ bool gives(const ScanExhibit& x, const ScoreScan& row, const ScanTwist& twist, c
   return true;
 }
 
-// What a right scan gives tells least, and short rows are cheap.
+// What a right scan gives tells least, and short rows are cheap. Where weights overwrite scores, any mistake
+// may have consequences of its own: such rows count only if all others are right.
 std::vector<const ScoreScan*> in_order(const ScanExhibit& x) {
-  std::vector<const ScoreScan*> rows;
-  for (const ScoreScan& row : x.rows) rows.push_back(&row);
-  std::ranges::stable_sort(rows, {}, [&](const ScoreScan* row) {
-    return std::pair{gives(x, *row, {}, {0, false}, Finish::kRight), row->scores.size()};
-  });
-  return rows;
+  std::vector<std::pair<std::pair<bool, std::size_t>, const ScoreScan*>> rows;
+  for (const ScoreScan& row : x.rows)
+    rows.push_back({{gives(x, row, {}, {0, false}, Finish::kRight), row.scores.size()}, &row});
+  std::ranges::stable_sort(rows, {}, [](const auto& row) { return row.first; });
+  const bool apart =
+      std::ranges::any_of(rows, [](const auto& row) { return !row.first.first && !row.second->shared; });
+  std::vector<const ScoreScan*> all;
+  for (const auto& row : rows)
+    if (!apart || !row.second->shared) all.push_back(row.second);
+  return all;
 }
 
 // A twist without what is about O, which a scan of scores alone does not have.
@@ -219,7 +225,7 @@ std::optional<Cause> cause_of_epsilon(const ScanExhibit& x) {
 }
 
 // Weights that are never written: which of a row's.
-std::optional<Cause> cause_of_unwritten(const ScanExhibit& x) {
+std::optional<Cause> cause_of_unwritten(const std::vector<const ScoreScan*>& rows) {
   using Holds = bool (*)(std::size_t at, const ScoreScan& row);
   constexpr std::pair<const char*, Holds> kLaws[] = {
       {"the first weight of a row is", [](std::size_t at, const ScoreScan&) { return at == 0; }},
@@ -232,12 +238,12 @@ std::optional<Cause> cause_of_unwritten(const ScanExhibit& x) {
        [](std::size_t at, const ScoreScan& row) { return row.scores[at] == -HUGE_VAL; }},
       {"the weights are", [](std::size_t, const ScoreScan&) { return true; }}};
   bool any = false;
-  for (const ScoreScan& row : x.rows) any = any || std::ranges::any_of(row.weights, is_unwritten);
+  for (const ScoreScan* row : rows) any = any || std::ranges::any_of(row->weights, is_unwritten);
   if (!any) return {};
   for (const auto& [words, holds] : kLaws)
-    if (std::ranges::all_of(x.rows, [&, holds = holds](const ScoreScan& row) {
-          for (std::size_t j = 0; j < row.weights.size(); ++j)
-            if (is_unwritten(row.weights[j]) != holds(j, row)) return false;
+    if (std::ranges::all_of(rows, [&, holds = holds](const ScoreScan* row) {
+          for (std::size_t j = 0; j < row->weights.size(); ++j)
+            if (is_unwritten(row->weights[j]) != holds(j, *row)) return false;
           return true;
         }))
       return Cause{"scan-unwritten", std::string(words) + " never written",
@@ -249,6 +255,21 @@ std::optional<Cause> cause_of_unwritten(const ScanExhibit& x) {
 bool is_idle(const ScoreScan& row) {
   return row.state && row.state->first == row.max_before && row.state->second == row.sum_before &&
          (row.weights.empty() || row.weights == row.scores);
+}
+
+// A softmax alone, whose state is not asked for.
+bool is_weighed(const ScoreScan& row) { return !row.state && row.weights.size() == row.scores.size(); }
+
+// In three passes, with so many mistakes.
+std::vector<Cause> causes_of_plain(const std::vector<const ScoreScan*>& rows, int mistakes) {
+  std::vector<Cause> causes = causes_of_softmax(rows, mistakes);
+  return causes.empty() && mistakes == 1 ? causes_of_float_softmax(rows) : causes;
+}
+
+std::vector<Cause> cause_of_changed(const ScanExhibit& x) {
+  if (std::ranges::none_of(x.rows, &ScoreScan::changed)) return {};
+  return {{"scan-writes-scores", "the scores, which belong to the caller, are written",
+           "Whose memory is it that you write to?"}};
 }
 
 constexpr std::size_t kMost = 12;  // to be compared with those of other checks
@@ -263,15 +284,20 @@ std::vector<Cause> causes_of(const ScanExhibit& x) {
              return gives(x, *row, *twist, guess.cut, guess.finish);
            });
   };
-  if (rows.empty() || explains({})) return {};
+  if (rows.empty()) return {};
+  if (explains({})) return cause_of_changed(x);
+  const bool plain =
+      x.precision == DType::kFloat64 && x.normalized && std::ranges::all_of(x.rows, is_weighed);
   if (const auto cause = cause_of_epsilon(x)) return {*cause};
-  if (const auto cause = cause_of_unwritten(x)) return {*cause};
+  if (plain)
+    if (const auto causes = causes_of_plain(rows, 1); !causes.empty()) return causes;
+  if (const auto cause = cause_of_unwritten(rows)) return {*cause};
   if (std::ranges::all_of(x.rows, is_idle))
     return {{"scan-idle", "m and l stay as they were before: the scan never runs, or its result goes nowhere",
              "Is it called (or launched) at all, and where does it write?"}};
   const bool weighs = std::ranges::any_of(x.rows, [](const ScoreScan& row) { return !row.weights.empty(); });
   for (const int count : {1, 2}) {
-    std::vector<Cause> causes;
+    std::vector<Cause> causes = plain && count == 2 ? causes_of_plain(rows, 2) : std::vector<Cause>{};
     for (const Guess& guess : guesses(count, weighs, x.precision != DType::kFloat64)) {
       if (causes.size() == kMost || !explains(guess)) continue;
       const Cause cause = guess.cause();
