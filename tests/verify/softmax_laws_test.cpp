@@ -13,8 +13,8 @@ namespace {
 constexpr double kUnseen = -HUGE_VAL;
 
 SoftmaxLaw right_law() {
-  return {&softmax_references()[0], &softmax_terms()[0],     &softmax_counts()[0],
-          &softmax_divisors()[0],   &softmax_roundings()[0], &softmax_rereads()[0]};
+  return {&softmax_references()[0], &softmax_terms()[0],   &softmax_counts()[0],  &softmax_divisors()[0],
+          &softmax_roundings()[0],  &softmax_rereads()[0], &softmax_nothings()[0]};
 }
 
 // Rows of many lengths and heights, with their weights by this law.
@@ -76,6 +76,16 @@ TEST_CASE("scores that the sum counts too rarely or too often are named") {
 
 TEST_CASE("scores that were overwritten are named where weights lie in their memory") {
   require_each_found(softmax_rereads(), &SoftmaxLaw::reread);
+}
+
+TEST_CASE("weights of nothing, and small ones that are dropped, are named") {
+  require_each_found(softmax_nothings(), &SoftmaxLaw::nothing);
+  ScanExhibit x = weighed_by(right_law());
+  for (ScoreScan& row : x.rows)
+    for (double& weight : row.weights) weight = weight < 1e-3 ? 0 : weight;
+  const std::vector<Cause> causes = causes_of(x);
+  REQUIRE(!causes.empty());
+  CHECK(causes[0].id == "scan-dropped");
 }
 
 TEST_CASE("two mistakes of a softmax are told together") {

@@ -5,6 +5,7 @@
 
 #include "verify/diagnose/functions/agree.hpp"
 #include "verify/diagnose/functions/softmax/softmax_law.hpp"
+#include "verify/diagnose/solve/solve_detail.hpp"
 
 namespace ringcraft::verify {
 namespace {
@@ -29,6 +30,11 @@ std::vector<double> kept(std::span<const double> scores, const std::vector<doubl
   return some;
 }
 
+// Whether a row sees none of its scores.
+bool is_empty_row(const ScoreScan& row) {
+  return !row.scores.empty() && std::ranges::all_of(row.scores, [](double s) { return s == kUnseenScore; });
+}
+
 // One row on its way from the scores to the weights.
 struct SoftmaxPass {
   const SoftmaxLaw& law;
@@ -39,15 +45,21 @@ struct SoftmaxPass {
   double difference(double score) const {
     return law.rounding->differences ? maybe_float(score - reference, true) + reference : score;
   }
-  double weight_of(double score) const {
-    return maybe_float(law.term->weight(difference(score), reference), law.rounding->terms);
+  double weight_of(double score, double so_far) const {
+    return maybe_float(law.term->weight({difference(score), reference, so_far}), law.rounding->terms);
+  }
+  // A score that counts -1 times counts as 1, whatever it is.
+  double term_of(std::size_t j, double so_far) const {
+    if (times[j] <= 0) return -times[j];
+    return times[j] *
+           maybe_float(law.term->summand({difference(scores[j]), reference, so_far}), law.rounding->terms);
   }
   void add_up() {
     const bool in_float = law.rounding->sum;
+    double so_far = kUnseenScore;
     for (std::size_t j = 0; j < scores.size(); ++j) {
-      const double term =
-          maybe_float(law.term->summand(difference(scores[j]), reference), law.rounding->terms);
-      terms.push_back(times[j] == 0 ? 0.0 : times[j] * term);
+      so_far = std::max(so_far, scores[j]);
+      terms.push_back(term_of(j, so_far));
       sums.all = maybe_float(sums.all + maybe_float(terms.back(), in_float), in_float);
       sums.squares += terms.back() * terms.back();
       sums.largest = std::max(sums.largest, terms.back());
@@ -73,21 +85,27 @@ std::vector<double> softmax_weights(const SoftmaxLaw& law, const SoftmaxGuards& 
   SoftmaxPass pass{law, row.scores, law.count->of(row.scores), {}};
   for (double& score : pass.scores) score = maybe_float(score, law.rounding->scores);
   std::vector<double> weights(pass.scores.size(), 0.0);
+  if (law.nothing->of != nullptr && is_empty_row(row)) {
+    for (std::size_t j = 0; j < weights.size(); ++j) weights[j] = law.nothing->of(j, weights.size());
+    return weights;
+  }
   const bool narrow = law.count->is_range && guards.outside != Outside::kSumOnly;
   const auto reference =
       subtracted(law.reference->of(narrow ? kept(pass.scores, pass.times) : pass.scores), guards.nothing);
   if (!reference) return weights;
   pass.reference = *reference;
   pass.add_up();
+  double so_far = kUnseenScore;
   for (std::size_t j = 0; j < weights.size(); ++j) {
     const double divisor = pass.divisor_at(j);
+    so_far = std::max(so_far, pass.scores[j]);
     if (narrow && pass.times[j] == 0 && guards.outside != Outside::kWeighed) {
       weights[j] = guards.outside == Outside::kZero ? 0.0 : unwritten();
       continue;
     }
     const double score =
         row.shared ? law.reread->of(pass.scores[j], pass.reference, pass.sums.all) : pass.scores[j];
-    const double weight = pass.weight_of(score);
+    const double weight = pass.weight_of(score, so_far);
     weights[j] = maybe_float(divisor == 0 && guards.sum ? weight : weight / divisor, law.rounding->weights);
   }
   return weights;
@@ -97,11 +115,12 @@ namespace {
 
 constexpr const char* kSoftmaxQuestion =
     "Follow your code through a row of 3 scores, with pencil and paper: which number is the first wrong one?";
-constexpr double kExactly = 1e-10, kVanishing = 1e-290;  // below it nothing has all its digits
+constexpr double kExactly = 1e-10, kVanishing = 1e-298;  // below it nothing has all its digits
 
 const SoftmaxLaw& right_softmax() {
   static const SoftmaxLaw law{&softmax_references()[0], &softmax_terms()[0],     &softmax_counts()[0],
-                              &softmax_divisors()[0],   &softmax_roundings()[0], &softmax_rereads()[0]};
+                              &softmax_divisors()[0],   &softmax_roundings()[0], &softmax_rereads()[0],
+                              &softmax_nothings()[0]};
   return law;
 }
 
@@ -115,7 +134,7 @@ bool gives_row(const SoftmaxLaw& law, const SoftmaxGuards& guards, const ScoreSc
 }
 
 // The laws with other words at one place.
-enum SoftmaxPlace : int { kReference, kTerm, kCount, kDivisor, kRounding, kReread, kSoftmaxPlaces };
+enum SoftmaxPlace : int { kReference, kTerm, kCount, kDivisor, kRounding, kNothing, kReread, kSoftmaxPlaces };
 template <class Words, class Use>
 void change(const SoftmaxLaw& law, const Words& words, const Use& use,
             const typename Words::value_type* SoftmaxLaw::*place) {
@@ -139,6 +158,8 @@ void change_at(int place, const SoftmaxLaw& law, const Use& use) {
       return change(law, softmax_divisors(), use, &SoftmaxLaw::divisor);
     case kRounding:
       return change(law, softmax_roundings(), use, &SoftmaxLaw::rounding);
+    case kNothing:
+      return change(law, softmax_nothings(), use, &SoftmaxLaw::nothing);
     default:
       return change(law, softmax_rereads(), use, &SoftmaxLaw::reread);
   }
@@ -195,8 +216,9 @@ Cause cause_of_softmax(const SoftmaxLaw& law, const SoftmaxGuards& guards,
   add(law.count->id, words_of_count(*law.count, guards.outside));
   add(law.divisor->id, law.divisor->words);
   add(law.rounding->id, law.rounding->words);
+  add(law.nothing->id, law.nothing->words);
   add(law.reread->id, law.reread->words);
-  if (law.reference == right_softmax().reference && is_unguarded(guards, rows))
+  if (law.reference == right_softmax().reference && law.nothing->of == nullptr && is_unguarded(guards, rows))
     add("scan-finish",
         "a row without a visible score is not treated apart: -inf - (-inf) and 0 / 0 are no numbers");
   return cause;
@@ -219,16 +241,20 @@ std::vector<Cause> causes_of_softmax(const std::vector<const ScoreScan*>& rows, 
 }
 
 std::vector<Cause> causes_of_float_softmax(const std::vector<const ScoreScan*>& rows) {
+  constexpr double kDigit = 1.2e-7;  // of float
   double most = 0;
   bool weights_are_float = true, one_factor = true;
   for (const ScoreScan* row : rows) {
     const std::vector<double> want = softmax_weights(right_softmax(), {}, *row);
-    const double allowed = 3e-7 * (4 + static_cast<double>(row->scores.size()));
+    const double shift = std::fabs(softmax_references()[0].of(row->scores));
     double low = HUGE_VAL, high = -HUGE_VAL;
     for (std::size_t j = 0; j < want.size(); ++j) {
-      const double got = row->weights[j];
+      const double got = row->weights[j], score = row->scores[j];
       weights_are_float = weights_are_float && got == static_cast<double>(static_cast<float>(got));
-      if (!agree(got, want[j], allowed, 1e-36)) return {};
+      const double digits =
+          4 + static_cast<double>(want.size()) + (want[j] == 0 ? 0 : std::fabs(score) + shift);
+      if (kDigit * digits > 0.1) continue;  // float has no digits of such scores
+      if (!agree(got, want[j], kDigit * digits, 1e-30)) return {};
       if (want[j] < 1e-30) continue;
       low = std::min(low, got / want[j] - 1), high = std::max(high, got / want[j] - 1);
     }
@@ -242,6 +268,23 @@ std::vector<Cause> causes_of_float_softmax(const std::vector<const ScoreScan*>& 
                  "the digits of float in all"
                : "the exponentials, or what they are made of, are computed in float",
            "In which type is each step computed, and how many digits has it?"}};
+}
+
+std::vector<Cause> causes_of_dropped_weights(const std::vector<const ScoreScan*>& rows) {
+  double largest_lost = 0, smallest_kept = HUGE_VAL;
+  for (const ScoreScan* row : rows) {
+    const std::vector<double> want = softmax_weights(right_softmax(), {}, *row);
+    for (std::size_t j = 0; j < want.size(); ++j)
+      if (row->weights[j] == 0)
+        largest_lost = std::max(largest_lost, want[j]);
+      else if (agree(row->weights[j], want[j], kExactly, kVanishing))
+        smallest_kept = std::min(smallest_kept, want[j]);
+      else
+        return {};
+  }
+  if (!(largest_lost > kVanishing) || largest_lost > smallest_kept) return {};
+  return {{"scan-dropped", "weights below about " + short_number(smallest_kept) + " are set to 0",
+           kSoftmaxQuestion}};
 }
 
 }  // namespace ringcraft::verify

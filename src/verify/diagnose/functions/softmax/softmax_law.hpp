@@ -25,11 +25,14 @@ struct SoftmaxReference {
   std::function<double(std::span<const double>)> of;
 };
 
-/// What an exponential becomes, of a score and the number that is subtracted: as a weight, and in the sum.
+/// What an exponential is taken of.
+struct SoftmaxArgument {
+  double score, reference, so_far;  ///< the last: the largest score up to this one
+};
+/// What an exponential becomes, as a weight and in the sum.
 struct SoftmaxTerm {
-  const char *id, *words;
-  double (*weight)(double score, double reference);
-  double (*summand)(double score, double reference);
+  std::string id, words;
+  std::function<double(const SoftmaxArgument&)> weight, summand;
 };
 
 /// How often each score counts in the sum.
@@ -63,6 +66,12 @@ struct SoftmaxReread {
   double (*of)(double score, double reference, double sum);
 };
 
+/// The weights of a row without a visible score.
+struct SoftmaxNothing {
+  const char *id, *words;
+  double (*of)(std::size_t place, std::size_t count);  ///< none: what the code around it makes of it
+};
+
 /// What is made of a row in which nothing can be subtracted, or whose sum is 0, and of scores that are left
 /// out of a loop. These are seldom the mistake itself, and follow from how the code around it is written.
 struct SoftmaxGuards {
@@ -80,15 +89,17 @@ struct SoftmaxLaw {
   const SoftmaxDivisor* divisor;
   const SoftmaxRounding* rounding;
   const SoftmaxReread* reread;
+  const SoftmaxNothing* nothing;
 };
 
 /// The words of each place, the right ones first.
 const std::vector<SoftmaxReference>& softmax_references();
-std::span<const SoftmaxTerm> softmax_terms();          ///< see above
+const std::vector<SoftmaxTerm>& softmax_terms();       ///< see above
 const std::vector<SoftmaxCount>& softmax_counts();     ///< see above
 std::span<const SoftmaxDivisor> softmax_divisors();    ///< see above
 std::span<const SoftmaxRounding> softmax_roundings();  ///< see above
 std::span<const SoftmaxReread> softmax_rereads();      ///< see above
+std::span<const SoftmaxNothing> softmax_nothings();    ///< see above
 
 /// The weights of a row.
 std::vector<double> softmax_weights(const SoftmaxLaw& law, const SoftmaxGuards& guards, const ScoreScan& row);
@@ -98,5 +109,7 @@ std::vector<double> softmax_weights(const SoftmaxLaw& law, const SoftmaxGuards& 
 std::vector<Cause> causes_of_softmax(const std::vector<const ScoreScan*>& rows, int mistakes);
 /// Whether weights are right to the digits of float and not beyond, and what was rounded then.
 std::vector<Cause> causes_of_float_softmax(const std::vector<const ScoreScan*>& rows);
+/// Whether all weights are right but small ones, which are 0.
+std::vector<Cause> causes_of_dropped_weights(const std::vector<const ScoreScan*>& rows);
 
 }  // namespace ringcraft::verify

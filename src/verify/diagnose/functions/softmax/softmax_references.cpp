@@ -112,6 +112,13 @@ void add_single_scores(std::vector<SoftmaxReference>& all) {
       {"scan-max-twice", "twice the maximum is subtracted", [](Scores s) { return 2 * largest_of(s); }},
       {"scan-max-sign", "the maximum is added to the scores, not subtracted: the weights are exp(score + m)",
        [](Scores s) { return -largest_of(s); }},
+      {"scan-max-int", "the maximum is kept in an int: beyond 2^31 it is lost",
+       [](Scores s) {
+         const double max = largest_of(s);
+         return std::fabs(max) < 2147483648.0 ? std::trunc(max) : -2147483648.0;
+       }},
+      {"scan-max-float", "the maximum is rounded to float: beyond 3e38 it is infinite",
+       [](Scores s) { return static_cast<double>(static_cast<float>(largest_of(s))); }},
       {"scan-max-magnitude", "|m| is subtracted instead of the maximum m",
        [](Scores s) { return std::fabs(largest_of(s)); }},
   };
@@ -129,6 +136,15 @@ void add_loops(std::vector<SoftmaxReference>& all) {
        last_that_rose},
       {"scan-max-climb", "the search for the maximum stops at the first score that is smaller",
        [](Scores s) { return largest_of(first_climb(s)); }},
+      {"scan-max-climb", "the search for the maximum stops at the first score that is not larger",
+       [](Scores s) {
+         double max = kUnseenScore;
+         for (const double x : s) {
+           if (!(x > max)) break;
+           max = x;
+         }
+         return max;
+       }},
       {"scan-max-every", "the search for the maximum looks at every second score only",
        [](Scores s) { return largest_of_every(s, 2, 0); }},
       {"scan-max-every", "the search for the maximum looks at every second score only, from the second on",
@@ -147,6 +163,16 @@ void add_loops(std::vector<SoftmaxReference>& all) {
                    "the search for the maximum takes " + std::to_string(group) +
                        " scores at a time, and leaves out those after the last whole group",
                    [=](Scores s) { return largest_of(s.first(s.size() / group * group)); }});
+}
+
+// The same loops, where the first score is taken for the maximum before they begin.
+void add_loops_from_first(std::vector<SoftmaxReference>& all) {
+  std::vector<SoftmaxReference> loops;
+  add_loops(loops);
+  for (SoftmaxReference& loop : loops)
+    all.push_back({loop.id, loop.words + ", beside the first one", [of = loop.of](Scores s) {
+                     return s.empty() ? kUnseenScore : std::max(s.front(), of(s));
+                   }});
 }
 
 // Where the search begins. Those that people write most often come first, as neighbours give the same.
@@ -173,6 +199,7 @@ const std::vector<SoftmaxReference>& softmax_references() {
     add_single_scores(references);
     add_starts(references);
     add_loops(references);
+    add_loops_from_first(references);
     return references;
   }();
   return all;

@@ -3,68 +3,119 @@
 #include <cmath>
 
 #include "verify/diagnose/functions/softmax/softmax_law.hpp"
+#include "verify/diagnose/solve/solve_detail.hpp"
 
 namespace ringcraft::verify {
 namespace {
 
-double right_term(double s, double m) { return std::exp(s - m); }
-double bare_term(double s, double) { return std::exp(s); }
-double binary_term(double s, double m) { return std::exp2(s - m); }
-double raised_term(double s, double m) { return std::exp(s + m); }
-double inverse_term(double s, double m) { return std::exp(m - s); }
-double late_term(double s, double m) { return std::exp(s) - m; }
-double divided_term(double s, double m) { return std::exp(s / m); }
-double decimal_term(double s, double m) { return std::pow(10.0, s - m); }
-double squared_term(double s, double m) { return std::exp(2 * (s - m)); }
-double score_term(double s, double) { return s; }
-double difference_term(double s, double m) { return s - m; }
-double series_term(double s, double m) { return 1 + (s - m); }
-double minus_one_term(double s, double m) { return std::expm1(s - m); }
+double right_term(const SoftmaxArgument& x) { return std::exp(x.score - x.reference); }
+double bare_term(const SoftmaxArgument& x) { return std::exp(x.score); }
+double binary_term(const SoftmaxArgument& x) { return std::exp2(x.score - x.reference); }
+double raised_term(const SoftmaxArgument& x) { return std::exp(x.score + x.reference); }
+double inverse_term(const SoftmaxArgument& x) { return std::exp(x.reference - x.score); }
+double late_term(const SoftmaxArgument& x) { return std::exp(x.score) - x.reference; }
+double divided_term(const SoftmaxArgument& x) { return std::exp(x.score / x.reference); }
+double decimal_term(const SoftmaxArgument& x) { return std::pow(10.0, x.score - x.reference); }
+double squared_term(const SoftmaxArgument& x) { return std::exp(2 * (x.score - x.reference)); }
+double score_term(const SoftmaxArgument& x) { return x.score; }
+double difference_term(const SoftmaxArgument& x) { return x.score - x.reference; }
+double series_term(const SoftmaxArgument& x) { return 1 + (x.score - x.reference); }
+double minus_one_term(const SoftmaxArgument& x) { return std::expm1(x.score - x.reference); }
+double momentary_term(const SoftmaxArgument& x) {
+  return x.so_far == kUnseenScore ? 0.0 : std::exp(x.score - x.so_far);
+}
 
-constexpr SoftmaxTerm kTerms[] = {
-    {"", "", right_term, right_term},
-    {"scan-weight-bare", "the weights are exp(score) over l, without the maximum that l subtracts", bare_term,
-     right_term},
-    {"scan-weight-bare-sum", "l adds exp(score), without the maximum that the weights subtract", right_term,
-     bare_term},
-    {"scan-weight-plus",
-     "the maximum is added to the scores, not subtracted: the exponentials are exp(score + m)", raised_term,
-     raised_term},
-    {"scan-weight-plus", "the weights are exp(score + m): the maximum is added, not subtracted", raised_term,
-     right_term},
-    {"scan-weight-plus-sum", "l adds exp(score + m): the maximum is added, not subtracted", right_term,
-     raised_term},
-    {"scan-weight-inverse", "the sign is turned round: the exponentials are exp(m - score)", inverse_term,
-     inverse_term},
-    {"scan-weight-inverse", "the sign of the weights is turned round: they are exp(m - score)", inverse_term,
-     right_term},
-    {"scan-weight-inverse-sum", "the sign in l is turned round: it adds exp(m - score)", right_term,
-     inverse_term},
-    {"scan-weight-base2", "all exponentials are to the base 2", binary_term, binary_term},
-    {"scan-weight-base2", "the weights are 2^(score - m), the sum is to the base e", binary_term, right_term},
-    {"scan-weight-base2-sum", "l adds 2^(score - m), the weights are to the base e", right_term, binary_term},
-    {"scan-weight-base10", "all exponentials are to the base 10", decimal_term, decimal_term},
-    {"scan-weight-late", "the maximum is subtracted from the exponentials, not from the scores", late_term,
-     late_term},
-    {"scan-weight-quotient", "the scores are divided by the maximum, which is not subtracted", divided_term,
-     divided_term},
-    {"scan-weight-squared", "the exponentials are squared", squared_term, squared_term},
-    {"scan-weight-squared", "the weights are squared: exp(score - m) twice over l", squared_term, right_term},
-    {"scan-weight-squared", "l adds the squares of the exponentials", right_term, squared_term},
-    {"scan-weight-score", "exp is missing: the weights are the scores over their sum", score_term,
-     score_term},
-    {"scan-weight-score", "exp is missing: score - m is divided by the sum of these differences",
-     difference_term, difference_term},
-    {"scan-weight-score", "exp is missing in the weights: they are score - m, over l", difference_term,
-     right_term},
-    {"scan-weight-score", "exp is missing in the weights: they are the scores, over l", score_term,
-     right_term},
-    {"scan-weight-score-sum", "exp is missing in l: it adds the differences score - m", right_term,
-     difference_term},
-    {"scan-weight-score-sum", "exp is missing in l: it adds the scores", right_term, score_term},
-    {"scan-weight-series", "exp(x) is replaced by 1 + x", series_term, series_term},
-    {"scan-weight-minus-one", "the exponentials are exp(score - m) - 1", minus_one_term, minus_one_term},
-};
+void add_terms(std::vector<SoftmaxTerm>& all) {
+  const std::vector<SoftmaxTerm> more{
+      {"", "", right_term, right_term},
+      {"scan-weight-bare", "the weights are exp(score) over l, without the maximum that l subtracts",
+       bare_term, right_term},
+      {"scan-weight-bare-sum", "l adds exp(score), without the maximum that the weights subtract", right_term,
+       bare_term},
+      {"scan-weight-plus",
+       "the maximum is added to the scores, not subtracted: the exponentials are exp(score + m)", raised_term,
+       raised_term},
+      {"scan-weight-plus", "the weights are exp(score + m): the maximum is added, not subtracted",
+       raised_term, right_term},
+      {"scan-weight-plus-sum", "l adds exp(score + m): the maximum is added, not subtracted", right_term,
+       raised_term},
+      {"scan-weight-inverse", "the sign is turned round: the exponentials are exp(m - score)", inverse_term,
+       inverse_term},
+      {"scan-weight-inverse", "the sign of the weights is turned round: they are exp(m - score)",
+       inverse_term, right_term},
+      {"scan-weight-inverse-sum", "the sign in l is turned round: it adds exp(m - score)", right_term,
+       inverse_term},
+      {"scan-weight-base2", "all exponentials are to the base 2", binary_term, binary_term},
+      {"scan-weight-base2", "the weights are 2^(score - m), the sum is to the base e", binary_term,
+       right_term},
+      {"scan-weight-base2-sum", "l adds 2^(score - m), the weights are to the base e", right_term,
+       binary_term},
+      {"scan-weight-base10", "all exponentials are to the base 10", decimal_term, decimal_term},
+      {"scan-weight-late", "the maximum is subtracted from the exponentials, not from the scores", late_term,
+       late_term},
+      {"scan-weight-quotient", "the scores are divided by the maximum, which is not subtracted", divided_term,
+       divided_term},
+      {"scan-weight-squared", "the exponentials are squared", squared_term, squared_term},
+      {"scan-weight-squared", "the weights are squared: exp(score - m) twice over l", squared_term,
+       right_term},
+      {"scan-weight-squared", "l adds the squares of the exponentials", right_term, squared_term},
+      {"scan-weight-score", "exp is missing: the weights are the scores over their sum", score_term,
+       score_term},
+      {"scan-weight-score", "exp is missing: score - m is divided by the sum of these differences",
+       difference_term, difference_term},
+      {"scan-weight-score", "exp is missing in the weights: they are score - m, over l", difference_term,
+       right_term},
+      {"scan-weight-score", "exp is missing in the weights: they are the scores, over l", score_term,
+       right_term},
+      {"scan-weight-score-sum", "exp is missing in l: it adds the differences score - m", right_term,
+       difference_term},
+      {"scan-weight-score-sum", "exp is missing in l: it adds the scores", right_term, score_term},
+      {"scan-weight-series", "exp(x) is replaced by 1 + x", series_term, series_term},
+      {"scan-weight-moment",
+       "each weight is taken against the largest score so far, and does not follow when a larger one comes",
+       momentary_term, right_term},
+      {"scan-weight-moment",
+       "each exponential is taken against the largest score so far, and follows no larger one: neither the "
+       "weights nor l are rescaled",
+       momentary_term, momentary_term},
+      {"scan-weight-minus-one", "the exponentials are exp(score - m) - 1", minus_one_term, minus_one_term},
+  };
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+// Exponents that are kept in bounds, of which people choose many.
+void add_bounds(std::vector<SoftmaxTerm>& all) {
+  for (const double bound :
+       {700.0, 709.0, 708.0, 600.0, 500.0, 100.0, 88.0, 85.0, 80.0, 60.0, 50.0, 30.0, 20.0, 10.0}) {
+    const std::string number = short_number(bound);
+    const auto both = [=](const SoftmaxArgument& x) {
+      return x.score == kUnseenScore ? 0.0 : std::exp(std::clamp(x.score, -bound, bound));
+    };
+    const auto above = [=](const SoftmaxArgument& x) { return std::exp(std::min(x.score, bound)); };
+    const auto hidden_too = [=](const SoftmaxArgument& x) {
+      return std::exp(std::clamp(x.score, -bound, bound));
+    };
+    const auto below = [=](const SoftmaxArgument& x) {
+      return std::exp(std::max(x.score - x.reference, -bound));
+    };
+    const auto cut = [=](const SoftmaxArgument& x) {
+      const double difference = x.score - x.reference;
+      return difference < -bound ? 0.0 : std::exp(difference);
+    };
+    const std::string shift = "no maximum is subtracted: the scores are ";
+    all.push_back({"scan-bounds", shift + "cut to " + number + " at most", above, above});
+    all.push_back({"scan-bounds", shift + "cut to the range of -" + number + " to " + number, both, both});
+    all.push_back(
+        {"scan-bounds", shift + "cut to the range of -" + number + " to " + number, both, hidden_too});
+    all.push_back({"scan-bounds",
+                   shift + "cut to the range of -" + number + " to " + number + ", hidden ones too",
+                   hidden_too, hidden_too});
+    all.push_back(
+        {"scan-bounds", "score - m is cut to -" + number + " at least, for hidden scores too", below, below});
+    all.push_back(
+        {"scan-bounds", "exponentials of score - m below about -" + number + " are taken for 0", cut, cut});
+  }
+}
 
 constexpr SoftmaxDivisor kDivisors[] = {
     {"", "", [](const SoftmaxSums& s) { return s.all; }},
@@ -155,6 +206,20 @@ constexpr SoftmaxReread kRereads[] = {
      [](double s, double m, double l) { return std::exp(s - m) / l; }},
 };
 
+constexpr SoftmaxNothing kNothings[] = {
+    {"", "", nullptr},
+    {"scan-nothing-weights", "a row without a visible score gets the weights 1 / n, not 0",
+     [](std::size_t, std::size_t count) { return 1.0 / static_cast<double>(count); }},
+    {"scan-nothing-weights", "a row without a visible score gets the weights 1, not 0",
+     [](std::size_t, std::size_t) { return 1.0; }},
+    {"scan-nothing-weights", "a row without a visible score gives all weight to its first score",
+     [](std::size_t place, std::size_t) { return place == 0 ? 1.0 : 0.0; }},
+    {"scan-nothing-weights", "a row without a visible score gives all weight to its last score",
+     [](std::size_t place, std::size_t count) { return place + 1 == count ? 1.0 : 0.0; }},
+    {"scan-nothing-weights", "a row without a visible score keeps its scores of -inf as weights",
+     [](std::size_t, std::size_t) { return kUnseenScore; }},
+};
+
 // ---- which scores the sum counts
 
 // As often as `times` says, of each place.
@@ -234,6 +299,8 @@ void add_repeats(std::vector<SoftmaxCount>& all) {
           [](Scores, std::size_t j, std::size_t at) { return j <= at ? 1.0 : 0.0; });
   add_max("scan-sum-from-max", "l counts the scores from the largest one on only",
           [](Scores, std::size_t j, std::size_t at) { return j >= at ? 1.0 : 0.0; });
+  add("scan-hidden-one-sum", "l counts each hidden score as 1",
+      [](Scores s, std::size_t j) { return s[j] == kUnseenScore ? -1.0 : 1.0; });
   add("scan-sum-positive", "l counts the positive scores only",
       [](Scores s, std::size_t j) { return s[j] > 0 ? 1.0 : 0.0; });
   add("scan-sum-distinct", "l counts a score only where it differs from the one before",
@@ -244,10 +311,21 @@ void add_repeats(std::vector<SoftmaxCount>& all) {
 
 }  // namespace
 
-std::span<const SoftmaxTerm> softmax_terms() { return kTerms; }
 std::span<const SoftmaxDivisor> softmax_divisors() { return kDivisors; }
 std::span<const SoftmaxRounding> softmax_roundings() { return kRoundings; }
 std::span<const SoftmaxReread> softmax_rereads() { return kRereads; }
+
+std::span<const SoftmaxNothing> softmax_nothings() { return kNothings; }
+
+const std::vector<SoftmaxTerm>& softmax_terms() {
+  static const std::vector<SoftmaxTerm> all = [] {
+    std::vector<SoftmaxTerm> terms;
+    add_terms(terms);
+    add_bounds(terms);
+    return terms;
+  }();
+  return all;
+}
 
 const std::vector<SoftmaxCount>& softmax_counts() {
   static const std::vector<SoftmaxCount> all = [] {

@@ -8,8 +8,8 @@
 
 #include "verify/diagnose/diagnose.hpp"
 #include "verify/diagnose/functions/agree.hpp"
+#include "verify/diagnose/functions/scan/scan_ends.hpp"
 #include "verify/diagnose/functions/softmax/softmax_law.hpp"
-#include "verify/diagnose/solve/solve_detail.hpp"
 
 namespace ringcraft::verify {
 namespace {
@@ -26,12 +26,12 @@ struct Cut {
 constexpr Cut kCuts[] = {{1, false}, {0, false}, {2, false}, {4, false}, {8, false},
                          {2, true},  {4, true},  {8, true},  {16, true}};
 
-Parts parts_of(const ScoreScan& row, const Cut& cut) {
+Parts parts_of(const std::vector<double>& scores, const Cut& cut) {
   Parts parts;
-  const std::size_t length = cut.length == 0 ? std::max<std::size_t>(row.scores.size(), 1) : cut.length;
-  for (std::size_t j = 0; j < row.scores.size(); ++j) {
+  const std::size_t length = cut.length == 0 ? std::max<std::size_t>(scores.size(), 1) : cut.length;
+  for (std::size_t j = 0; j < scores.size(); ++j) {
     if (j % length == 0) parts.emplace_back();
-    parts.back().push_back({row.scores[j], row.scores[j] != -HUGE_VAL, {}});
+    parts.back().push_back({scores[j], scores[j] != -HUGE_VAL, {}});
   }
   if (cut.whole_parts_alone && !parts.empty() && parts.back().size() < length) parts.pop_back();
   return parts;
@@ -69,12 +69,47 @@ double weight_of(Finish finish, const ScanState& state, std::size_t count, doubl
   return finish == Finish::kDividedTwice ? weight / state.sum / state.sum : weight / state.sum;
 }
 
-bool gives(const ScanExhibit& x, const ScoreScan& row, const ScanTwist& twist, const Cut& cut,
-           Finish finish) {
-  const ScanState state = scanned(twist, parts_of(row, cut), {{}, row.max_before, row.sum_before}, {});
-  if (row.state && !(near(x, row.state->first, state.max) && near(x, row.state->second, state.sum)))
-    return false;
-  const Finish last = x.normalized || finish != Finish::kRight ? finish : Finish::kNotDivided;
+// One explanation: mistakes of the scan, of its beginning and its end, and scores that it leaves out.
+struct Guess {
+  const ScanMistake* first = nullptr;
+  const ScanMistake* second = nullptr;
+  Cut cut{0, false};
+  Finish finish = Finish::kRight;
+  const ScanBegin* begin = nullptr;
+  const ScanEnd* end = nullptr;
+  const SoftmaxCount* range = nullptr;
+
+  // How many things are wrong.
+  int mistakes() const {
+    return (first != nullptr) + (second != nullptr) + (cut.whole_parts_alone ? 1 : 0) +
+           (finish != Finish::kRight ? 1 : 0) + (begin != nullptr) + (end != nullptr) + (range != nullptr);
+  }
+  std::optional<ScanTwist> twist() const {
+    if (first == nullptr) return ScanTwist{};
+    return second == nullptr ? std::optional(first->twist) : both(first->twist, second->twist);
+  }
+  Cause cause() const;
+};
+
+// The scores that a scan looks at.
+std::vector<double> looked_at(const ScoreScan& row, const SoftmaxCount* range) {
+  if (range == nullptr) return row.scores;
+  const std::vector<double> times = range->of(row.scores);
+  std::vector<double> scores;
+  for (std::size_t j = 0; j < times.size(); ++j)
+    if (times[j] > 0) scores.push_back(row.scores[j]);
+  return scores;
+}
+
+bool gives(const ScanExhibit& x, const ScoreScan& row, const ScanTwist& twist, const Guess& guess) {
+  const ScanState before =
+      guess.begin == nullptr ? ScanState{{}, row.max_before, row.sum_before} : guess.begin->of(row);
+  const ScanState state = scanned(twist, parts_of(looked_at(row, guess.range), guess.cut), before, {});
+  if (row.state) {
+    const auto [m, l] = guess.end == nullptr ? std::pair{state.max, state.sum} : guess.end->of(row, state);
+    if (!near(x, row.state->first, m) || !near(x, row.state->second, l)) return false;
+  }
+  const Finish last = x.normalized || guess.finish != Finish::kRight ? guess.finish : Finish::kNotDivided;
   const bool nothing_left = state.sum == 0 && state.max != -HUGE_VAL;  // 0 / 0, or 0 by a guard
   for (std::size_t j = 0; j < row.weights.size(); ++j)
     if (!(nothing_left && row.weights[j] == 0) &&
@@ -87,8 +122,7 @@ bool gives(const ScanExhibit& x, const ScoreScan& row, const ScanTwist& twist, c
 // may have consequences of its own: such rows count only if all others are right.
 std::vector<const ScoreScan*> in_order(const ScanExhibit& x) {
   std::vector<std::pair<std::pair<bool, std::size_t>, const ScoreScan*>> rows;
-  for (const ScoreScan& row : x.rows)
-    rows.push_back({{gives(x, row, {}, {0, false}, Finish::kRight), row.scores.size()}, &row});
+  for (const ScoreScan& row : x.rows) rows.push_back({{gives(x, row, {}, {}), row.scores.size()}, &row});
   std::ranges::stable_sort(rows, {}, [](const auto& row) { return row.first; });
   const bool apart =
       std::ranges::any_of(rows, [](const auto& row) { return !row.first.first && !row.second->shared; });
@@ -112,7 +146,8 @@ std::vector<const ScanMistake*> mistakes_of_scores(const Cut& cut) {
     const bool twin = rest != each.twist &&
                       std::ranges::find(scan_mistakes(), rest, &ScanMistake::twist) != scan_mistakes().end();
     const bool about_keys = cut.length == 1 && each.twist.keys != ScanTwist::Keys::kAll &&
-                            each.twist.keys != ScanTwist::Keys::kTiesLost;
+                            each.twist.keys != ScanTwist::Keys::kTiesLost &&
+                            each.twist.keys != ScanTwist::Keys::kNewTwice;
     const bool about_hidden =
         (each.twist.hidden != ScanTwist::Hidden::kNothing && each.twist.hidden != ScanTwist::Hidden::kEnds) ||
         each.twist.max == ScanTwist::Max::kOfHidden;
@@ -147,41 +182,28 @@ std::string words_of(Finish finish) {
   return "";
 }
 
-// One explanation: mistakes of the scan, and of its end.
-struct Guess {
-  const ScanMistake* first = nullptr;
-  const ScanMistake* second = nullptr;
-  Cut cut{};
-  Finish finish = Finish::kRight;
-
-  // How many things are wrong.
-  int mistakes() const {
-    return (first != nullptr) + (second != nullptr) + (cut.whole_parts_alone ? 1 : 0) +
-           (finish != Finish::kRight ? 1 : 0);
-  }
-  std::optional<ScanTwist> twist() const {
-    if (first == nullptr) return ScanTwist{};
-    return second == nullptr ? std::optional(first->twist) : both(first->twist, second->twist);
-  }
-  Cause cause() const {
-    std::vector<std::string> all;
-    for (const ScanMistake* each : {first, second})
-      if (each != nullptr) all.push_back(with_part(each->sentence, cut.word()));
-    if (cut.whole_parts_alone)
-      all.push_back("scores are taken " + std::to_string(cut.length) +
-                    " at a time, and those after the last whole group are left out");
-    if (finish != Finish::kRight) all.push_back(words_of(finish));
-    std::string sentence = all.front();
-    for (std::size_t i = 1; i < all.size(); ++i) sentence += "; and " + all[i];
-    const std::string id = first != nullptr        ? first->id
-                           : cut.whole_parts_alone ? "scan-whole-groups-" + std::to_string(cut.length)
-                                                   : "scan-finish";
-    return {id, sentence,
-            first != nullptr ? with_part(first->question, cut.word())
-                             : "Follow your code through a row of 3 scores, with pencil and paper: which "
-                               "number is the first wrong one?"};
-  }
-};
+Cause Guess::cause() const {
+  Cause cause{
+      "", "",
+      "Follow your code through a row of 3 scores, with pencil and paper: which number is the first wrong "
+      "one?"};
+  const auto add = [&](const std::string& id, const std::string& words) {
+    if (cause.id.empty()) cause.id = id;
+    cause.sentence += (cause.sentence.empty() ? "" : "; and ") + words;
+  };
+  if (first != nullptr) cause.question = with_part(first->question, cut.word());
+  for (const ScanMistake* each : {first, second})
+    if (each != nullptr) add(each->id, with_part(each->sentence, cut.word()));
+  if (cut.whole_parts_alone)
+    add("scan-whole-groups-" + std::to_string(cut.length),
+        "scores are taken " + std::to_string(cut.length) +
+            " at a time, and those after the last whole group are left out");
+  if (finish != Finish::kRight) add("scan-finish", words_of(finish));
+  if (begin != nullptr) add(begin->id, begin->words);
+  if (end != nullptr) add(end->id, end->words);
+  if (range != nullptr) add(range->id, range->words);
+  return cause;
+}
 
 // So many things wrong at once: 1 or 2.
 std::vector<Guess> guesses(int count, bool weighs, bool of_kernel) {
@@ -190,7 +212,7 @@ std::vector<Guess> guesses(int count, bool weighs, bool of_kernel) {
     const std::vector<const ScanMistake*> mistakes = mistakes_of_scores(cut);
     for (const Finish finish : kFinishes) {
       if (finish != Finish::kRight && !weighs) continue;
-      const Guess none{nullptr, nullptr, cut, finish};
+      const Guess none{.cut = cut, .finish = finish};
       if (none.mistakes() == count) all.push_back(none);
       for (std::size_t a = 0; a < mistakes.size(); ++a) {
         if (none.mistakes() + 1 == count) all.push_back({mistakes[a], nullptr, cut, finish});
@@ -205,56 +227,31 @@ std::vector<Guess> guesses(int count, bool weighs, bool of_kernel) {
   return all;
 }
 
-// The weights may be divided by l + epsilon: epsilon is the same for all rows.
-std::optional<Cause> cause_of_epsilon(const ScanExhibit& x) {
-  std::vector<double> found;
-  for (const ScoreScan& row : x.rows) {
-    if (row.weights.size() != row.scores.size()) return {};
-    const ScanState right = scanned({}, parts_of(row, {0, false}), {{}, row.max_before, row.sum_before}, {});
-    for (std::size_t j = 0; j < row.weights.size(); ++j) {
-      const double want = weight_of(Finish::kRight, right, row.scores.size(), row.scores[j]);
-      if (want > 1e-6) found.push_back(right.sum * (want / row.weights[j] - 1));
-      if (want == 0 && row.weights[j] != 0) return {};
+// A scan alone: what may be wrong at its beginning or its end, or with the scores that it looks at, and with
+// the scan itself if two things are.
+std::vector<Guess> guesses_of_ends(int count, const std::vector<ScanBegin>& begins) {
+  std::vector<Guess> once;
+  for (const ScanBegin& begin : std::span(begins).subspan(1)) once.push_back({.begin = &begin});
+  for (const ScanEnd& end : scan_ends().subspan(1)) once.push_back({.end = &end});
+  for (const SoftmaxCount& range : softmax_counts())
+    if (range.is_range) once.push_back({.range = &range});
+  if (count == 1) return once;
+  std::vector<Guess> all;
+  for (std::size_t a = 0; a < once.size(); ++a)
+    for (std::size_t b = a + 1; b < once.size(); ++b) {
+      Guess both = once[a];
+      if (once[b].begin != nullptr) both.begin = once[b].begin;
+      if (once[b].end != nullptr) both.end = once[b].end;
+      if (once[b].range != nullptr) both.range = once[b].range;
+      if (both.mistakes() == 2) all.push_back(both);
     }
-  }
-  if (found.empty()) return {};
-  const auto [low, high] = std::ranges::minmax(found);
-  if (!(low > 1e-13) || !(high < 0.5) || high - low > 1e-3 * high + 1e-13) return {};
-  return Cause{"scan-epsilon", "the weights are divided by l + " + short_number(high) + " instead of l",
-               "Can l be 0 where a score is seen? The largest score alone adds 1 to it."};
-}
-
-// Weights that are never written: which of a row's.
-std::optional<Cause> cause_of_unwritten(const std::vector<const ScoreScan*>& rows) {
-  using Holds = bool (*)(std::size_t at, const ScoreScan& row);
-  constexpr std::pair<const char*, Holds> kLaws[] = {
-      {"the first weight of a row is", [](std::size_t at, const ScoreScan&) { return at == 0; }},
-      {"the last weight of a row is",
-       [](std::size_t at, const ScoreScan& row) { return at + 1 == row.weights.size(); }},
-      {"all weights of a row but the first are", [](std::size_t at, const ScoreScan&) { return at > 0; }},
-      {"all weights of a row but the last are",
-       [](std::size_t at, const ScoreScan& row) { return at + 1 < row.weights.size(); }},
-      {"the weights of hidden scores are",
-       [](std::size_t at, const ScoreScan& row) { return row.scores[at] == -HUGE_VAL; }},
-      {"the weights are", [](std::size_t, const ScoreScan&) { return true; }}};
-  bool any = false;
-  for (const ScoreScan* row : rows) any = any || std::ranges::any_of(row->weights, is_unwritten);
-  if (!any) return {};
-  for (const auto& [words, holds] : kLaws)
-    if (std::ranges::all_of(rows, [&, holds = holds](const ScoreScan* row) {
-          for (std::size_t j = 0; j < row->weights.size(); ++j)
-            if (is_unwritten(row->weights[j]) != holds(j, *row)) return false;
-          return true;
-        }))
-      return Cause{"scan-unwritten", std::string(words) + " never written",
-                   "From which score to which do your loops run?"};
-  return {};
-}
-
-// A scan that leaves m, l and the scores as they were.
-bool is_idle(const ScoreScan& row) {
-  return row.state && row.state->first == row.max_before && row.state->second == row.sum_before &&
-         (row.weights.empty() || row.weights == row.scores);
+  for (const Cut& cut : {Cut{1, false}, Cut{0, false}})
+    for (const ScanMistake* mistake : mistakes_of_scores(cut))
+      for (Guess guess : once) {
+        guess.first = mistake, guess.cut = cut;
+        all.push_back(guess);
+      }
+  return all;
 }
 
 // A softmax alone, whose state is not asked for.
@@ -263,13 +260,9 @@ bool is_weighed(const ScoreScan& row) { return !row.state && row.weights.size() 
 // In three passes, with so many mistakes.
 std::vector<Cause> causes_of_plain(const std::vector<const ScoreScan*>& rows, int mistakes) {
   std::vector<Cause> causes = causes_of_softmax(rows, mistakes);
-  return causes.empty() && mistakes == 1 ? causes_of_float_softmax(rows) : causes;
-}
-
-std::vector<Cause> cause_of_changed(const ScanExhibit& x) {
-  if (std::ranges::none_of(x.rows, &ScoreScan::changed)) return {};
-  return {{"scan-writes-scores", "the scores, which belong to the caller, are written",
-           "Whose memory is it that you write to?"}};
+  if (causes.empty() && mistakes == 1) causes = causes_of_float_softmax(rows);
+  if (causes.empty() && mistakes == 1) causes = causes_of_dropped_weights(rows);
+  return causes;
 }
 
 constexpr std::size_t kMost = 12;  // to be compared with those of other checks
@@ -280,30 +273,37 @@ std::vector<Cause> causes_of(const ScanExhibit& x) {
   const std::vector<const ScoreScan*> rows = in_order(x);
   const auto explains = [&](const Guess& guess) {
     const std::optional<ScanTwist> twist = guess.twist();
-    return twist && std::ranges::all_of(rows, [&](const ScoreScan* row) {
-             return gives(x, *row, *twist, guess.cut, guess.finish);
-           });
+    return twist &&
+           std::ranges::all_of(rows, [&](const ScoreScan* row) { return gives(x, *row, *twist, guess); });
   };
   if (rows.empty()) return {};
-  if (explains({})) return cause_of_changed(x);
-  const bool plain =
-      x.precision == DType::kFloat64 && x.normalized && std::ranges::all_of(x.rows, is_weighed);
+  const auto only = [](const std::optional<Cause>& cause) {
+    return cause ? std::vector{*cause} : std::vector<Cause>{};
+  };
+  if (explains({})) return only(cause_of_changed_scores(x));
+  const bool exact = x.precision == DType::kFloat64;
+  const bool plain = exact && x.normalized && std::ranges::all_of(x.rows, is_weighed);
+  const bool scan_alone = exact && std::ranges::all_of(x.rows, [](const ScoreScan& row) {
+                            return row.state && row.weights.empty();
+                          });
   if (const auto cause = cause_of_epsilon(x)) return {*cause};
   if (plain)
     if (const auto causes = causes_of_plain(rows, 1); !causes.empty()) return causes;
-  if (const auto cause = cause_of_unwritten(rows)) return {*cause};
-  if (std::ranges::all_of(x.rows, is_idle))
-    return {{"scan-idle", "m and l stay as they were before: the scan never runs, or its result goes nowhere",
-             "Is it called (or launched) at all, and where does it write?"}};
+  if (const auto cause = cause_of_unwritten_weights(rows)) return {*cause};
+  if (const auto cause = cause_of_idle_scan(x)) return {*cause};
+  const std::vector<ScanBegin> begins = scan_begins(rows);
   const bool weighs = std::ranges::any_of(x.rows, [](const ScoreScan& row) { return !row.weights.empty(); });
   for (const int count : {1, 2}) {
     std::vector<Cause> causes = plain && count == 2 ? causes_of_plain(rows, 2) : std::vector<Cause>{};
-    for (const Guess& guess : guesses(count, weighs, x.precision != DType::kFloat64)) {
+    std::vector<Guess> all = guesses(count, weighs, !exact);
+    if (scan_alone) std::ranges::move(guesses_of_ends(count, begins), std::back_inserter(all));
+    for (const Guess& guess : all) {
       if (causes.size() == kMost || !explains(guess)) continue;
       const Cause cause = guess.cause();
       if (std::ranges::find(causes, cause.sentence, &Cause::sentence) == causes.end())
         causes.push_back(cause);
     }
+    if (scan_alone && causes.empty() && count == 1) causes = only(cause_of_float_scan(rows));
     if (!causes.empty()) return causes;
   }
   return {};
