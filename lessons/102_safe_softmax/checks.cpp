@@ -6,6 +6,7 @@
 #include "exercise.hpp"
 #include "judge/checks/block_trial.hpp"
 #include "judge/checks/row_trial.hpp"
+#include "judge/wire/exercises.hpp"
 #include "ringcraft/core/random.hpp"
 #include "ringcraft/core/shown.hpp"
 
@@ -45,8 +46,10 @@ std::vector<std::vector<double>> weighed(Trial& trial, const std::vector<ScoreRo
   std::vector<std::vector<double>> weights;
   verify::ScanExhibit softmaxes;
   for (const ScoreRow& row : rows) {
-    weights.push_back(softmax(trial, row.scores).weights);
-    softmaxes.rows.push_back({.scores = row.scores, .weights = weights.back()});
+    Softmax got = softmax(trial, row.scores);
+    weights.push_back(got.weights);
+    softmaxes.rows.push_back(
+        {.scores = row.scores, .weights = std::move(got.weights), .changed = got.scores_changed});
   }
   trial.show(exhibit_of(std::move(softmaxes)));
   return weights;
@@ -208,7 +211,9 @@ const Check kScoresUnchanged{
     .needs = {"ordinary"},
     .hint = "Write to weights alone.",
     .run{[](Trial& trial) {
-      if (softmax(trial, {1, 3, 0, 2}).scores_changed)
+      const std::vector<ScoreRow> row{{"4 scores", {1, 3, 0, 2}}};
+      weighed(trial, row);
+      if (softmax(trial, row[0].scores).scores_changed)
         throw Wrong(sign::kInput, "argument-changed",
                     "your function changed the scores, which it may only read");
     }},
@@ -227,14 +232,38 @@ const Check kDrivesDenseAttention{
 
 // ---- for a diagnosis
 
+// Rows whose weights lie where their scores do. The library's dense attention hands them over: with ones on
+// the diagonals of k and v, q holds the scores, and out the weights.
+void ask_in_place(Trial& trial, verify::ScanExhibit& softmaxes) {
+  constexpr Index kScores = 5;
+  Random random(trial.seed());
+  std::vector<double> scores(kScores * kScores), unit(kScores * kScores, 0.0), out(kScores * kScores),
+      lse(kScores);
+  for (double& score : scores) score = 1.5 * random.normal();
+  for (std::size_t j = 0; j < unit.size(); j += kScores + 1) unit[j] = 1;
+  const auto view = [](const auto& numbers) { return Matrix<const double>{numbers, kScores, kScores}; };
+  const KeyRanges all{std::vector<int>(kScores, 0), std::vector<int>(kScores, kScores)};
+  if (!trial.ask<DenseForward>(view(scores), view(unit), view(unit), all, 1.0,
+                               Matrix<double>{out, kScores, kScores}, std::span(lse)))
+    return;
+  for (std::size_t i = 0; i < scores.size(); i += kScores) {
+    const auto row = [&](const std::vector<double>& numbers) {
+      return std::vector<double>(numbers.begin() + static_cast<std::ptrdiff_t>(i),
+                                 numbers.begin() + static_cast<std::ptrdiff_t>(i) + kScores);
+    };
+    softmaxes.rows.push_back({.scores = row(scores), .weights = row(out), .shared = true});
+  }
+}
+
 verify::Exhibit interview(Trial& trial) {
   verify::ScanExhibit softmaxes;
-  for (const auto make : {ordinary_rows, high_rows, low_rows, gap_rows, partly_seen_rows})
+  for (const auto make : {ordinary_rows, high_rows, low_rows, gap_rows, partly_seen_rows, telling_rows})
     for (ScoreRow& row : make(trial.seed())) {
       std::vector<double> weights(row.scores.size(), verify::unwritten());
       if (trial.ask<SafeSoftmax>(std::span<const double>(row.scores), std::span<double>(weights)))
         softmaxes.rows.push_back({.scores = std::move(row.scores), .weights = std::move(weights)});
     }
+  ask_in_place(trial, softmaxes);
   return exhibit_of(std::move(softmaxes));
 }
 

@@ -281,7 +281,10 @@ const Check kScoresUnchanged{
     .hint = "Keep m and l in variables of your own.",
     .run{[](Trial& trial) {
       const std::vector<double> scores{1, 3, 0, 2};
-      if ((trial.call<OnlineScan>(Scores(scores), State{}).changed & 1) != 0)
+      const auto [state, changed] = trial.call<OnlineScan>(Scores(scores), State{});
+      trial.show(exhibit_of(verify::ScanExhibit{
+          {{.scores = scores, .state = std::pair{state.max, state.sum}, .changed = (changed & 1) != 0}}}));
+      if ((changed & 1) != 0)
         throw Wrong(sign::kInput, "argument-changed",
                     "your function changed the scores, which it may only read");
     }},
@@ -301,9 +304,22 @@ const Check kDrivesDenseAttention{
 
 verify::Exhibit interview(Trial& trial) {
   verify::ScanExhibit scans;
-  for (ScoreRow& row : all_rows(trial.seed()))
-    if (const auto state = trial.ask<OnlineScan>(Scores(row.scores), State{}))
-      scans.rows.push_back({.scores = std::move(row.scores), .state = std::pair{state->max, state->sum}});
+  const auto ask = [&](const std::vector<double>& scores, State before) {
+    if (const auto state = trial.ask<OnlineScan>(Scores(scores), before))
+      scans.rows.push_back({.scores = scores,
+                            .max_before = before.max,
+                            .sum_before = before.sum,
+                            .state = std::pair{state->max, state->sum}});
+  };
+  std::vector<ScoreRow> rows = all_rows(trial.seed());
+  for (ScoreRow& row : telling_rows(trial.seed())) rows.push_back(std::move(row));
+  for (const ScoreRow& row : rows) ask(row.scores, {});
+  for (const ScoreRow& row : ordinary_rows(trial.seed() + 1))  // below, among and above what was seen before
+    for (const double max : {-3.0, 0.25, 4.0}) ask(row.scores, {max, 1.75});
+  for (const std::size_t unseen : {0, 3}) {
+    ask(std::vector<double>(unseen, kNothing), {});
+    ask(std::vector<double>(unseen, kNothing), {0.5, 2.25});
+  }
   return exhibit_of(std::move(scans));
 }
 

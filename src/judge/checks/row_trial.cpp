@@ -113,6 +113,38 @@ std::vector<ScoreRow> partly_seen_rows(std::uint64_t seed) {
   return rows;
 }
 
+std::vector<ScoreRow> telling_rows(std::uint64_t seed) {
+  Random random(seed);
+  std::vector<ScoreRow> rows;
+  // How far below the start of a maximum it is lost, and from where on exp overflows.
+  for (const double centre :
+       {-1e300, -1e200, -1e39,  -1e34, -1e22, -1e13, -1.5e9, -2e7,  -1.2e6, -1.005e5, -1e4, -6e3,
+        -2e3,   -1.5e3, -1.2e3, -1e3,  -840., -780., -750.,  -400., 300.,   720.,     1e39})
+    rows.push_back({"two scores near " + text_of(centre), {centre, centre + random.uniform()}});
+  rows.push_back({"a low row of many magnitudes", {-390, -410, -375, -420}});
+  rows.push_back({"a low score among others", {3, -600, 12}});
+  rows.push_back({"a lower score among others", {500, -900, 510, 2}});
+  const auto add_peak = [&](Index length, Index at, double height) {
+    rows.push_back(random_row(random, counted(length, "score") + " with a peak", length));
+    rows.back().scores[static_cast<std::size_t>(at)] += height;
+  };
+  for (const Index length : {3, 6})
+    for (Index at = 0; at < length; ++at) add_peak(length, at, 900);
+  for (const auto& [length, at] : {std::pair<Index, Index>{17, 9},
+                                   {40, 20},
+                                   {70, 40},
+                                   {70, 68},
+                                   {150, 110},
+                                   {300, 200},
+                                   {300, 298},
+                                   {1100, 600},
+                                   {1100, 1030}})
+    add_peak(length, at, 900);
+  for (const Index length : {65, 101, 131, 259})
+    rows.push_back(random_row(random, counted(length, "score"), length));
+  return rows;
+}
+
 ScoreRow shuffled(ScoreRow row, Random& random) {
   row.name += ", shuffled";
   for (Index left = static_cast<Index>(row.scores.size()); left > 1; --left)

@@ -41,6 +41,10 @@ std::vector<ScoreRow> gap_rows(std::uint64_t seed);
 /// Rows of which some scores are -inf: the first, the last, one in the middle, most of them.
 std::vector<ScoreRow> partly_seen_rows(std::uint64_t seed);
 
+/// Rows that tell mistakes apart, for a diagnosis: low ones and high ones at many heights, a single high score
+/// at every place of short rows and at some of long ones, magnitudes larger than the maximum.
+std::vector<ScoreRow> telling_rows(std::uint64_t seed);
+
 /// The same scores in another order.
 ScoreRow shuffled(ScoreRow row, Random& random);
 

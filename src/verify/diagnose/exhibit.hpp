@@ -61,6 +61,8 @@ struct ScoreScan {
   double sum_before = 0;                                         ///< l at the beginning
   std::optional<std::pair<double, double>> state = {};  ///< m and l in the end, if they were asked for
   std::vector<double> weights = {};                     ///< if they were asked for, one for each score
+  bool shared = false;   ///< scores and weights lie in the same memory
+  bool changed = false;  ///< the scores, which are only to be read, were written
 };
 
 /// All rows that one check asked for.

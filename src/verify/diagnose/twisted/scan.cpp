@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 namespace ringcraft::verify {
 namespace {
@@ -15,6 +16,7 @@ using Part = std::vector<ScanKey>;
 // The maxima around one part.
 struct Maxima {
   double old, part, now;
+  double before;  // the score before the part; -inf if there is none
 };
 
 double maximum(const Part& part, bool hidden_too, bool magnitude) {
@@ -24,7 +26,7 @@ double maximum(const Part& part, bool hidden_too, bool magnitude) {
   return max;
 }
 
-double new_maximum(ScanTwist::Max twist, const Part& part, double old, double own) {
+double new_maximum(ScanTwist::Max twist, const Part& part, double old, double own, double before) {
   std::vector<double> seen;
   for (const ScanKey& key : part)
     if (key.seen) seen.push_back(key.score);
@@ -50,6 +52,12 @@ double new_maximum(ScanTwist::Max twist, const Part& part, double old, double ow
       return std::max(old, seen.size() == 1 ? old : *std::max_element(seen.begin() + 1, seen.end()));
     case ScanTwist::Max::kLastLost:
       return std::max(old, seen.size() == 1 ? old : *std::max_element(seen.begin(), seen.end() - 1));
+    case ScanTwist::Max::kEnds:
+      return std::max({old, part.front().score, part.back().score});
+    case ScanTwist::Max::kRising:
+      return own > (before == kLowest ? old : before) ? own : old;
+    case ScanTwist::Max::kRisingBare:
+      return own > before ? own : old;
     case ScanTwist::Max::kFromZero:
     case ScanTwist::Max::kFromLowest:
     case ScanTwist::Max::kLarger:
@@ -59,11 +67,16 @@ double new_maximum(ScanTwist::Max twist, const Part& part, double old, double ow
 }
 
 double factor_of(ScanTwist::Factor twist, const Maxima& m, const ExponentRange& range) {
+  if (m.old == kLowest && twist == ScanTwist::Factor::kInverseBare) return HUGE_VAL;  // times 0: NaN
+  if (twist == ScanTwist::Factor::kQuotient && !(m.now > m.old)) return 1;
+  if (twist == ScanTwist::Factor::kQuotient || twist == ScanTwist::Factor::kQuotientAlways)
+    return range.exp(m.old) / range.exp(m.now);
   if (m.old == kLowest) return twist == ScanTwist::Factor::kOne ? 1 : 0;
   switch (twist) {
     case ScanTwist::Factor::kOne:
       return 1;
     case ScanTwist::Factor::kInverse:
+    case ScanTwist::Factor::kInverseBare:
       return range.exp(m.now - m.old);
     case ScanTwist::Factor::kZero:
       return 0;
@@ -75,6 +88,13 @@ double factor_of(ScanTwist::Factor twist, const Maxima& m, const ExponentRange& 
       return std::exp2(m.old - m.now);
     case ScanTwist::Factor::kSquared:
       return range.exp(2 * (m.old - m.now));
+    case ScanTwist::Factor::kLost:
+      return m.now > m.old ? 0 : 1;
+    case ScanTwist::Factor::kRising:
+      return m.part > m.before && m.before != kLowest ? range.exp(m.before - m.now)
+                                                      : range.exp(m.old - m.now);
+    case ScanTwist::Factor::kQuotient:
+    case ScanTwist::Factor::kQuotientAlways:
     case ScanTwist::Factor::kRight:
       break;
   }
@@ -103,6 +123,12 @@ double weight_of(ScanTwist::Weight twist, double score, const Maxima& m, const E
       return 2 * right;
     case ScanTwist::Weight::kPlus:
       return range.exp(score + shift);
+    case ScanTwist::Weight::kMinus:
+      return range.exp(shift - score);
+    case ScanTwist::Weight::kQuotient:
+      return range.exp(score) / range.exp(shift);
+    case ScanTwist::Weight::kBareStill:
+      return score >= m.now ? right : range.exp(score);
     case ScanTwist::Weight::kRight:
       break;
   }
@@ -130,9 +156,11 @@ bool adds(ScanTwist::When when, const Maxima& m, std::size_t part, std::size_t p
 }
 
 // How often a seen key counts in l and in O.
-std::pair<int, int> count_of(ScanTwist::Keys keys, std::size_t at, bool last, bool tie) {
+std::pair<int, int> count_of(ScanTwist::Keys keys, std::size_t at, bool last, bool tie, bool grows) {
   using Keys = ScanTwist::Keys;
   const bool first = at == 0;
+  if (keys == Keys::kNewTwice && grows) return {2, 2};
+  if (keys == Keys::kNewTwiceSum && grows) return {2, 1};
   if (keys == Keys::kOfOneLane) return {at % 32 == 0 ? 1 : 0, 1};
   if (keys == Keys::kLastTwice && last) return {2, 2};
   const bool lost =
@@ -180,6 +208,7 @@ void add_to(std::vector<double>& out, double weight, std::span<const double> val
 double scan_part(const ScanTwist& twist, const Part& part, std::size_t at, std::size_t parts,
                  ScanState& state, const ExponentRange& range) {
   const double own = maximum(part, false, false);
+  const double before = std::exchange(state.previous, part.empty() ? state.previous : part.back().score);
   const bool any = std::ranges::any_of(part, &ScanKey::seen);
   if (!any && twist.empty == ScanTwist::Empty::kNan && state.max == kLowest && !part.empty()) {
     state.sum = std::numeric_limits<double>::quiet_NaN();
@@ -187,7 +216,7 @@ double scan_part(const ScanTwist& twist, const Part& part, std::size_t at, std::
     return state.sum;
   }
   if (!any && twist.hidden == ScanTwist::Hidden::kNothing && twist.max != ScanTwist::Max::kOfHidden) return 0;
-  const Maxima m{state.max, own, new_maximum(twist.max, part, state.max, own)};
+  const Maxima m{state.max, own, new_maximum(twist.max, part, state.max, own, before), before};
   const double out_factor = any ? factor_of(twist.out_factor, m, range) : 1;
   state.sum *= any ? factor_of(twist.sum_factor, m, range) : 1;
   for (double& x : state.out) x *= out_factor;
@@ -197,7 +226,8 @@ double scan_part(const ScanTwist& twist, const Part& part, std::size_t at, std::
     const ScanKey& key = part[j];
     double sum = 0, out = 0;
     if (key.seen) {
-      const auto [in_sum, in_out] = count_of(twist.keys, j, j + 1 == part.size(), key.score == m.old);
+      const auto [in_sum, in_out] = count_of(twist.keys, j, j + 1 == part.size(), key.score == m.old,
+                                             m.now > m.old && key.score == m.now);
       if (in_sum != 0) sum = in_sum * weight_of(twist.sum_weight, key.score, m, range);
       if (in_out != 0) out = in_out * weight_of(twist.out_weight, key.score, m, range);
     } else {

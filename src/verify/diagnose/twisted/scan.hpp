@@ -23,6 +23,7 @@ struct ScanKey {
 struct ScanState {
   std::vector<double> out;
   double max = -std::numeric_limits<double>::infinity(), sum = 0;
+  double previous = -std::numeric_limits<double>::infinity();  ///< the last score of the part before
 };
 
 /// What a scan over these parts leaves: O (not divided), m and l.
@@ -41,6 +42,8 @@ struct ScanMistake {
 };
 /// All that are tried, those that people make more often first.
 const std::vector<ScanMistake>& scan_mistakes();
+/// Those that are about the weights of keys.
+const std::vector<ScanMistake>& scan_mistakes_of_weights();
 /// Two mistakes at once; nothing if they are about the same place.
 std::optional<ScanTwist> both(ScanTwist a, const ScanTwist& b);
 /// A sentence with {part} in words.

@@ -7,8 +7,6 @@ namespace {
 
 constexpr const char* kMaximum = "Which scores has the running maximum seen by then?";
 constexpr const char* kFactor = "When m grows, in which currency are the old l and the old O?";
-constexpr const char* kWeight =
-    "Every weight of a row is exp(score - m): with which m, for the old keys and the new?";
 constexpr const char* kWhen = "Which lines run only if the maximum grows, and which must always run?";
 constexpr const char* kHidden = "A key that a row does not see: what does it add to m, to l and to O?";
 constexpr const char* kKeys = "Count the keys that one {part} adds: is it all of them, each once?";
@@ -16,128 +14,10 @@ constexpr const char* kDivisor = "By what is a row of O divided at the end, and 
 
 using Max = ScanTwist::Max;
 using Factor = ScanTwist::Factor;
-using Weight = ScanTwist::Weight;
 using When = ScanTwist::When;
 using Hidden = ScanTwist::Hidden;
 using Keys = ScanTwist::Keys;
 using Divisor = ScanTwist::Divisor;
-
-void add_weights(std::vector<ScanMistake>& all) {
-  const std::vector<ScanMistake> more{
-      {"scan-nothing",
-       "no key is ever looked at: m, l and O stay as they are at the beginning",
-       kWhen,
-       {.max = Max::kNever, .sum_when = When::kNever, .out_when = When::kNever}},
-      {"scan-never",
-       "no key is ever added to l and O",
-       kWhen,
-       {.sum_when = When::kNever, .out_when = When::kNever}},
-      {"scan-never-sum", "nothing is ever added to l", kWhen, {.sum_when = When::kNever}},
-      {"scan-never-out", "nothing is ever added to O", kWhen, {.out_when = When::kNever}},
-      {"scan-weight-part",
-       "the keys of a {part} are weighed by exp(score - its own maximum), also where m is larger",
-       kWeight,
-       {.sum_weight = Weight::kOfPart, .out_weight = Weight::kOfPart}},
-      {"scan-weight-part-sum",
-       "l adds exp(score - maximum of the {part}), also where m is larger",
-       kWeight,
-       {.sum_weight = Weight::kOfPart}},
-      {"scan-weight-part-out",
-       "O adds exp(score - maximum of the {part}), also where m is larger",
-       kWeight,
-       {.out_weight = Weight::kOfPart}},
-      {"scan-weight-rescaled",
-       "the new keys are rescaled like the old ones: l and O are multiplied by exp(old m - new m) after the "
-       "new part was added",
-       kFactor,
-       {.sum_weight = Weight::kRescaled, .out_weight = Weight::kRescaled}},
-      {"scan-weight-rescaled-sum",
-       "l is multiplied by exp(old m - new m) after the new weights were added to it, not before",
-       kFactor,
-       {.sum_weight = Weight::kRescaled}},
-      {"scan-weight-rescaled-out",
-       "O is multiplied by exp(old m - new m) after the new values were added to it, not before",
-       kFactor,
-       {.out_weight = Weight::kRescaled}},
-      {"scan-factor-on-new-sum",
-       "the factor exp(old m - new m) multiplies the new weights instead of the old l",
-       kFactor,
-       {.sum_factor = Factor::kOne, .sum_weight = Weight::kRescaled}},
-      {"scan-factor-on-new-out",
-       "the factor exp(old m - new m) multiplies the new values instead of the old O",
-       kFactor,
-       {.out_factor = Factor::kOne, .out_weight = Weight::kRescaled}},
-      {"scan-factor-on-new",
-       "the factor exp(old m - new m) multiplies the new part instead of the old l and O",
-       kFactor,
-       {.sum_factor = Factor::kOne,
-        .out_factor = Factor::kOne,
-        .sum_weight = Weight::kRescaled,
-        .out_weight = Weight::kRescaled}},
-      {"scan-weight-old",
-       "the new keys are weighed by exp(score - old m)",
-       kWeight,
-       {.sum_weight = Weight::kOfOld, .out_weight = Weight::kOfOld}},
-      {"scan-weight-old-sum", "l adds exp(score - old m)", kWeight, {.sum_weight = Weight::kOfOld}},
-      {"scan-weight-old-out",
-       "O adds values with the weight exp(score - old m)",
-       kWeight,
-       {.out_weight = Weight::kOfOld}},
-      {"scan-weight-bare",
-       "the new keys are weighed by exp(score), without a maximum",
-       kWeight,
-       {.sum_weight = Weight::kBare, .out_weight = Weight::kBare}},
-      {"scan-weight-bare-sum",
-       "l adds exp(score), without a maximum",
-       kWeight,
-       {.sum_weight = Weight::kBare}},
-      {"scan-weight-bare-out",
-       "O adds values with the weight exp(score), without a maximum",
-       kWeight,
-       {.out_weight = Weight::kBare}},
-      {"scan-weight-base2",
-       "the weights are 2^(score - m), the factor of the old ones is to the base e",
-       kWeight,
-       {.sum_weight = Weight::kBase2, .out_weight = Weight::kBase2}},
-      {"scan-base2",
-       "all exponentials are to the base 2, and the scores are not multiplied by log2(e)",
-       kWeight,
-       {.sum_factor = Factor::kBase2,
-        .out_factor = Factor::kBase2,
-        .sum_weight = Weight::kBase2,
-        .out_weight = Weight::kBase2}},
-      {"scan-weight-base2-sum", "l adds 2^(score - m)", kWeight, {.sum_weight = Weight::kBase2}},
-      {"scan-weight-base2-out",
-       "O adds values with the weight 2^(score - m)",
-       kWeight,
-       {.out_weight = Weight::kBase2}},
-      {"scan-weight-score-out",
-       "O adds values with their scores for weights: exp is missing",
-       kWeight,
-       {.out_weight = Weight::kScore}},
-      {"scan-weight-score-sum",
-       "l adds the scores themselves: exp is missing",
-       kWeight,
-       {.sum_weight = Weight::kScore}},
-      {"scan-weight-one-sum", "l adds 1 for every key", kWeight, {.sum_weight = Weight::kOne}},
-      {"scan-weight-one-out", "O adds the values without a weight", kWeight, {.out_weight = Weight::kOne}},
-      {"scan-weight-plus",
-       "the maximum is added to the scores, not subtracted: the weights are exp(score + m)",
-       kWeight,
-       {.sum_weight = Weight::kPlus, .out_weight = Weight::kPlus}},
-      {"scan-weight-plus-sum",
-       "l adds exp(score + m): the maximum is added, not subtracted",
-       kWeight,
-       {.sum_weight = Weight::kPlus}},
-      {"scan-weight-plus-out",
-       "O adds values with the weight exp(score + m): the maximum is added, not subtracted",
-       kWeight,
-       {.out_weight = Weight::kPlus}},
-      {"scan-weight-twice-sum", "l adds every weight twice", kWeight, {.sum_weight = Weight::kTwice}},
-      {"scan-weight-twice-out", "O adds every value twice", kWeight, {.out_weight = Weight::kTwice}},
-  };
-  all.insert(all.end(), more.begin(), more.end());
-}
 
 void add_factors(std::vector<ScanMistake>& all) {
   const std::vector<ScanMistake> more{
@@ -167,6 +47,18 @@ void add_factors(std::vector<ScanMistake>& all) {
        "the factor of l and O is inverted: exp(new m - old m)",
        kFactor,
        {.sum_factor = Factor::kInverse, .out_factor = Factor::kInverse}},
+      {"scan-factor-inverse-sum",
+       "the factor of l is inverted: exp(new m - old m), which is infinite at the first score, and 0 times "
+       "it is "
+       "no number",
+       kFactor,
+       {.sum_factor = Factor::kInverseBare, .empty = ScanTwist::Empty::kNan}},
+      {"scan-factor-inverse-sum",
+       "the factor of l is inverted, exp(new m - old m): at the first score it is infinite, and 0 times it "
+       "is no "
+       "number",
+       kFactor,
+       {.sum_factor = Factor::kInverseBare}},
       {"scan-factor-part-sum",
        "the old l is multiplied by the factor of the new {part}, exp(its maximum - new m)",
        kFactor,
@@ -266,6 +158,32 @@ void add_maxima(std::vector<ScanMistake>& all) {
        "only the last key of each {part} enters the maximum",
        kMaximum,
        {.max = Max::kLastKey}},
+      {"scan-max-ends",
+       "only the first and the last score of each {part} enter the maximum",
+       kMaximum,
+       {.max = Max::kEnds}},
+      {"scan-max-previous",
+       "each score is compared with the one before it, not with the maximum so far",
+       kMaximum,
+       {.max = Max::kRising}},
+      {"scan-max-previous",
+       "each score is compared with the one before it, not with the maximum so far, and l is rescaled from "
+       "that "
+       "one's maximum",
+       kMaximum,
+       {.max = Max::kRising, .sum_factor = Factor::kRising, .out_factor = Factor::kRising}},
+      {"scan-max-previous",
+       "each score is compared with the one before it, the first one with nothing, and not with the maximum "
+       "so "
+       "far",
+       kMaximum,
+       {.max = Max::kRisingBare}},
+      {"scan-max-previous",
+       "each score is compared with the one before it, the first one with nothing, and not with the maximum "
+       "so "
+       "far; l is rescaled from that one's maximum",
+       kMaximum,
+       {.max = Max::kRisingBare, .sum_factor = Factor::kRising, .out_factor = Factor::kRising}},
       {"scan-max-first-lost",
        "the first key of each {part} does not enter the maximum",
        kMaximum,
@@ -304,10 +222,20 @@ void add_rest(std::vector<ScanMistake>& all) {
        "where m grows, l and O are rescaled and the new keys are not added to them",
        kWhen,
        {.sum_when = When::kNotGrown, .out_when = When::kNotGrown}},
-      {"scan-lost-at-growth",
-       "where m grows, the old l is lost",
+      {"scan-lost-at-growth", "where m grows, the old l is lost", kFactor, {.sum_factor = Factor::kLost}},
+      {"scan-lost-at-growth-out", "where m grows, the old O is lost", kFactor, {.out_factor = Factor::kLost}},
+      {"scan-lost-at-growth-both",
+       "where m grows, the old l and O are lost",
        kFactor,
-       {.sum_factor = Factor::kZero, .sum_when = When::kGrown}},
+       {.sum_factor = Factor::kLost, .out_factor = Factor::kLost}},
+      {"scan-new-twice",
+       "a key that sets a new maximum counts twice: when it is found, and once more with the others",
+       kKeys,
+       {.keys = Keys::kNewTwice}},
+      {"scan-new-twice-sum",
+       "l counts a score that sets a new maximum twice: when it is found, and once more with the others",
+       kKeys,
+       {.keys = Keys::kNewTwiceSum}},
       {"scan-one-lane",
        "l counts every 32nd key alone, the share of one lane of a warp",
        kKeys,
@@ -405,7 +333,7 @@ bool join(T& a, const T& b) {
 const std::vector<ScanMistake>& scan_mistakes() {
   static const std::vector<ScanMistake> all = [] {
     std::vector<ScanMistake> mistakes;
-    add_weights(mistakes);
+    mistakes.insert(mistakes.end(), scan_mistakes_of_weights().begin(), scan_mistakes_of_weights().end());
     add_factors(mistakes);
     add_maxima(mistakes);
     add_rest(mistakes);

@@ -22,32 +22,43 @@ struct ScanTwist {
     kLastKey,     ///< the larger of m and the part's last score
     kFirstLost,   ///< that of all but the first key of the part
     kLastLost,    ///< that of all but the last key of the part
+    kEnds,        ///< the larger of m, the part's first score and its last one
+    kRising,      ///< a score that exceeds the one before it, whatever m is; m counts before the first
+    kRisingBare,  ///< the same, and the first score, whatever m is
     kFromZero,    ///< at least 0
     kFromLowest,  ///< at least the lowest finite number, also where nothing is seen
   };
   /// The factor of the old l or O.
   enum class Factor : std::uint8_t {
-    kRight,      ///< exp(old m - new m)
-    kOne,        ///< 1
-    kInverse,    ///< exp(new m - old m)
-    kZero,       ///< 0: what was there is lost
-    kOfPart,     ///< exp(m of the part - new m)
-    kOldToPart,  ///< exp(old m - m of the part)
-    kBase2,      ///< 2^(old m - new m)
-    kSquared,    ///< the right one twice
+    kRight,           ///< exp(old m - new m)
+    kOne,             ///< 1
+    kInverse,         ///< exp(new m - old m)
+    kZero,            ///< 0: what was there is lost
+    kOfPart,          ///< exp(m of the part - new m)
+    kOldToPart,       ///< exp(old m - m of the part)
+    kBase2,           ///< 2^(old m - new m)
+    kSquared,         ///< the right one twice
+    kInverseBare,     ///< kInverse, also of a state that has seen nothing
+    kLost,            ///< 0 where m grows
+    kQuotient,        ///< exp(old m) / exp(new m) where m grows, which overflow and vanish by themselves
+    kQuotientAlways,  ///< the same, at every part
+    kRising,          ///< exp(score before - new m) where a score exceeds the one before it
   };
   /// The weight of a key in l or O.
   enum class Weight : std::uint8_t {
-    kRight,     ///< exp(score - new m)
-    kOfPart,    ///< exp(score - m of the part)
-    kOfOld,     ///< exp(score - old m), of the first part the new one
-    kBare,      ///< exp(score)
-    kRescaled,  ///< exp(score - new m) times the factor of the old l
-    kBase2,     ///< 2^(score - new m)
-    kScore,     ///< the score itself
-    kOne,       ///< 1
-    kTwice,     ///< twice the right one
-    kPlus,      ///< exp(score + new m)
+    kRight,      ///< exp(score - new m)
+    kOfPart,     ///< exp(score - m of the part)
+    kOfOld,      ///< exp(score - old m), of the first part the new one
+    kBare,       ///< exp(score)
+    kRescaled,   ///< exp(score - new m) times the factor of the old l
+    kBase2,      ///< 2^(score - new m)
+    kScore,      ///< the score itself
+    kOne,        ///< 1
+    kTwice,      ///< twice the right one
+    kPlus,       ///< exp(score + new m)
+    kMinus,      ///< exp(new m - score)
+    kQuotient,   ///< exp(score) / exp(new m)
+    kBareStill,  ///< exp(score) where the score is not m
   };
   /// At which parts keys are added.
   enum class When : std::uint8_t {
@@ -84,6 +95,8 @@ struct ScanTwist {
     kFirstLostOut,  ///< all but the first, in O alone
     kLastLostOut,   ///< all but the last, in O alone
     kOfOneLane,     ///< every 32nd, in l alone
+    kNewTwice,      ///< those that set a new maximum twice
+    kNewTwiceSum,   ///< the same, in l alone
   };
   /// What a part without a visible key does while m is still -inf.
   enum class Empty : std::uint8_t {

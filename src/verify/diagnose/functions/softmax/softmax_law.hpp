@@ -1,0 +1,115 @@
+#pragma once
+/// @file
+/// A softmax of one row in three passes (a number to subtract, a sum, the weights), and what may go wrong at
+/// each of their places, as data; not for users of the harness.
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "verify/diagnose/exhibit.hpp"
+#include "verify/report/report.hpp"
+
+namespace ringcraft::verify {
+
+using Scores = std::span<const double>;
+/// The score of a key that is not seen.
+constexpr double kUnseenScore = -std::numeric_limits<double>::infinity();
+
+/// What is subtracted from the scores of a row.
+struct SoftmaxReference {
+  std::string id, words;
+  std::function<double(std::span<const double>)> of;
+};
+
+/// What an exponential is taken of.
+struct SoftmaxArgument {
+  double score, reference, so_far;  ///< the last: the largest score up to this one
+};
+/// What an exponential becomes, as a weight and in the sum.
+struct SoftmaxTerm {
+  std::string id, words;
+  std::function<double(const SoftmaxArgument&)> weight, summand;
+};
+
+/// How often each score counts in the sum.
+struct SoftmaxCount {
+  std::string id, words;
+  std::function<std::vector<double>(std::span<const double>)> of;
+  bool is_range;  ///< about the bounds of a loop, which others may have as well
+};
+
+/// Sums of one row, at one of its scores.
+struct SoftmaxSums {
+  double all, so_far, before, squares;    ///< of the terms
+  double largest, last, own;              ///< terms
+  double reference, scores, count, seen;  ///< m, the scores added up, how many there are, and visible ones
+};
+/// By what a weight is divided.
+struct SoftmaxDivisor {
+  const char *id, *words;
+  double (*of)(const SoftmaxSums& sums);
+};
+
+/// What is rounded to float.
+struct SoftmaxRounding {
+  const char *id, *words;
+  bool scores, differences, terms, sum, weights;
+};
+
+/// Where scores and weights share their memory: what is read as the score when the weights are made.
+struct SoftmaxReread {
+  const char *id, *words;
+  double (*of)(double score, double reference, double sum);
+};
+
+/// The weights of a row without a visible score.
+struct SoftmaxNothing {
+  const char *id, *words;
+  double (*of)(std::size_t place, std::size_t count);  ///< none: what the code around it makes of it
+};
+
+/// What is made of a row in which nothing can be subtracted, or whose sum is 0, and of scores that are left
+/// out of a loop. These are seldom the mistake itself, and follow from how the code around it is written.
+struct SoftmaxGuards {
+  enum class Nothing : std::uint8_t { kSubtractsZero, kNone, kZeros } nothing{};
+  bool sum = true;  ///< nothing is divided by 0
+  /// What knows of scores that the sum does not count: their weights as well, which may be written or not.
+  enum class Outside : std::uint8_t { kSumOnly, kZero, kUnwritten, kWeighed } outside{};
+};
+
+/// One way of computing a softmax; the first words of each place are right.
+struct SoftmaxLaw {
+  const SoftmaxReference* reference;
+  const SoftmaxTerm* term;
+  const SoftmaxCount* count;
+  const SoftmaxDivisor* divisor;
+  const SoftmaxRounding* rounding;
+  const SoftmaxReread* reread;
+  const SoftmaxNothing* nothing;
+};
+
+/// The words of each place, the right ones first.
+const std::vector<SoftmaxReference>& softmax_references();
+const std::vector<SoftmaxTerm>& softmax_terms();       ///< see above
+const std::vector<SoftmaxCount>& softmax_counts();     ///< see above
+std::span<const SoftmaxDivisor> softmax_divisors();    ///< see above
+std::span<const SoftmaxRounding> softmax_roundings();  ///< see above
+std::span<const SoftmaxReread> softmax_rereads();      ///< see above
+std::span<const SoftmaxNothing> softmax_nothings();    ///< see above
+
+/// The weights of a row.
+std::vector<double> softmax_weights(const SoftmaxLaw& law, const SoftmaxGuards& guards, const ScoreScan& row);
+
+/// What explains these rows of a plain softmax: one mistake, or `mistakes` at once. Rows that tell most come
+/// first.
+std::vector<Cause> causes_of_softmax(const std::vector<const ScoreScan*>& rows, int mistakes);
+/// Whether weights are right to the digits of float and not beyond, and what was rounded then.
+std::vector<Cause> causes_of_float_softmax(const std::vector<const ScoreScan*>& rows);
+/// Whether all weights are right but small ones, which are 0.
+std::vector<Cause> causes_of_dropped_weights(const std::vector<const ScoreScan*>& rows);
+
+}  // namespace ringcraft::verify
