@@ -180,7 +180,8 @@ void AttentionProgram::add_part(const AttentionLaw& law, const RowPlace& r, cons
   if (slip != SoftmaxSlip::kMaximumIs)
     for (const Vote& vote : votes)
       if ((vote.loops & kOfMaximum) != 0) largest = std::max(largest, vote.score);
-  if (slip == SoftmaxSlip::kUnscaledMaximum) largest /= e_.problem.softmax_scale;
+  if (slip == SoftmaxSlip::kUnscaledMaximum || (slip == SoftmaxSlip::kSumGoesOn && law.softmax->number != 0))
+    largest /= e_.problem.softmax_scale;
   if (slip == SoftmaxSlip::kFirstScore) largest = votes.front().score;
   if (slip == SoftmaxSlip::kSmallest)
     for (const Vote& vote : votes) largest = std::min(largest, vote.score);
@@ -272,14 +273,14 @@ bool AttentionProgram::explains_memory(const AttentionLaw& law) const {
   const auto rows = static_cast<Index>(p.queries.size());
   std::vector<double> memory(static_cast<std::size_t>(e_.claim.out.extents().elements()),
                              e_.place.partial ? 0.0 : unwritten());
-  std::vector<char> known(memory.size(), 1);
   std::vector<double> sums;
   for (Index b = 0; b < p.batch; ++b)
     for (Index h = 0; h < p.heads; ++h)
       for (Index i = 0; i < rows; ++i) {
         const RowPlace row{b, h, i};
         const State state = state_of(law, row, nullptr);
-        if (state.known && !same_as_claim(law, row, state)) return false;  // of lse
+        if (!state.known) return false;
+        if (!same_as_claim(law, row, state)) return false;  // of lse
         sums.push_back(state.sum);
         for (Index c = 0; c < p.head_dim; ++c) {
           const Index place = law.out->of(spot_of_query(row, c));
@@ -287,18 +288,16 @@ bool AttentionProgram::explains_memory(const AttentionLaw& law) const {
           const auto at = static_cast<std::size_t>(place);
           const bool divided = !e_.place.partial && state.sum != 0;
           memory[at] = divided ? state.out[static_cast<std::size_t>(c)] / state.sum : state.out[static_cast<std::size_t>(c)];
-          known[at] = state.known ? 1 : 0;
         }
       }
   const auto claim = e_.claim.out.values<double>(), unit = e_.units().out.values<double>(),
              right = e_.oracle.value.out.values<double>();
   std::size_t told = 0;
   for (std::size_t at = 0; at < memory.size(); ++at) {
-    if (known[at] == 0) continue;
     const double sum = sums[at / static_cast<std::size_t>(p.head_dim)];
     const double number = e_.place.partial && sum != 0 ? memory[at] / sum : memory[at];
     if (!same_row({&claim[at], 1}, {&number, 1}, {&unit[at], 1}, e_.nearness(), false)) return false;
-    told += std::isfinite(number) && !same_row({&right[at], 1}, {&number, 1}, {&unit[at], 1}, e_.nearness(), false);
+    told += std::isfinite(number) && number != 0 && !same_row({&right[at], 1}, {&number, 1}, {&unit[at], 1}, e_.nearness(), false);
   }
   return told > 2;
 }

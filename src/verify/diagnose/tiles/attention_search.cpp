@@ -42,6 +42,10 @@ constexpr SoftmaxWord kSoftmaxWords[] = {
      "What is left of a row whose scores are all far below those of another?", Slip::kLargestOfAll},
     {"softmax-sum-goes-on", "l is not reset: the sum of a row begins with that of the row before",
      "Which of m, l and O must begin anew with each row?", Slip::kSumGoesOn},
+    {"softmax-sum-goes-on",
+     "l is not reset: the sum of a row begins with that of the row before (and the maximum is that of q . k, without "
+     "the softmax scale)",
+     "Which of m, l and O must begin anew with each row?", Slip::kSumGoesOn, 1},
     {"softmax-out-goes-on", "O is not reset: a row begins with the sum that the row before has left",
      "Which of m, l and O must begin anew with each row?", Slip::kOutGoesOn},
     {"softmax-out-goes-on", "out is not reset: a row is added to the result of the row before",
