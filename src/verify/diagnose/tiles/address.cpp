@@ -8,21 +8,25 @@ namespace {
 
 // How a tensor is called, and what its rows are.
 struct RoleNames {
-  const char *tensor, *row, *rows;
+  const char *tensor, *row, *rows, *width, *others;
   bool of_keys, written;
 };
 RoleNames names_of(TensorRole role) {
   switch (role) {
     case TensorRole::kQuery:
-      return {"q", "row", "rows", false, false};
+      return {"q", "row", "rows", "head_dim", "keys", false, false};
     case TensorRole::kKey:
-      return {"k", "key", "keys", true, false};
+      return {"k", "key", "keys", "head_dim", "rows of q", true, false};
     case TensorRole::kValue:
-      return {"v", "key", "keys", true, false};
+      return {"v", "key", "keys", "head_dim", "rows of q", true, false};
+    case TensorRole::kScores:
+      return {"S", "row", "rows", "keys", "columns of q", false, true};
+    case TensorRole::kWeights:
+      return {"P", "row", "rows", "keys", "columns of q", false, false};
     case TensorRole::kOut:
       break;
   }
-  return {"out", "row", "rows", false, true};
+  return {"out", "row", "rows", "head_dim", "keys", false, true};
 }
 
 // The head's memory in this call, with other distances between rows and between columns.
@@ -40,26 +44,25 @@ Index width_less(const Spot& s) { return s.width - 1; }
 Index width_more(const Spot& s) { return s.width + 1; }
 
 void add_strides(const RoleNames& n, std::vector<AddressWord>& all) {
-  const std::string tensor = n.tensor, rows = n.rows, others = n.of_keys ? "rows of q" : "keys";
+  const std::string tensor = n.tensor, rows = n.rows, width = n.width, others = n.others;
   const std::string as = n.written ? " is written as [" : " is read as [";
-  all.push_back({tensor + as + "head_dim, " + rows + "]: transposed", with_strides(one, own_rows), true});
-  all.push_back({tensor + as + "head_dim, " + rows + "] with rows of head_dim numbers: row and column are exchanged",
+  all.push_back({tensor + as + width + ", " + rows + "]: transposed", with_strides(one, own_rows), true});
+  all.push_back({"row and column of " + tensor + " are exchanged, in rows of " + width + " numbers",
                  with_strides(one, width_of), true});
   all.push_back({"row and column of " + tensor + " are exchanged, with rows as long as there are " + others,
                  with_strides(one, other_rows)});
-  const std::string taken = "a row of " + tensor + " is taken to be ";
-  all.push_back({taken + "as long as there are " + rows + (n.of_keys ? "" : " of q") + ", not head_dim numbers",
+  const std::string taken = "a row of " + tensor + " is taken to be ", not_width = ", not of " + width + " numbers";
+  all.push_back({taken + "as long as there are " + rows + (n.of_keys ? "" : " of q") + not_width,
                  with_strides(own_rows, one), true});
-  all.push_back(
-      {taken + "as long as there are " + others + ", not head_dim numbers", with_strides(other_rows, one), true});
-  all.push_back({"each row of " + tensor + " is taken to begin one number after the one before, not head_dim numbers",
+  all.push_back({taken + "as long as there are " + others + not_width, with_strides(other_rows, one), true});
+  all.push_back({"each row of " + tensor + " is taken to begin one number after the one before" + not_width,
                  with_strides(one, one), true});
-  all.push_back({taken + "one number shorter than head_dim", with_strides(width_less, one)});
-  all.push_back({taken + "one number longer than head_dim", with_strides(width_more, one)});
+  all.push_back({taken + "one number too short", with_strides(width_less, one)});
+  all.push_back({taken + "one number too long", with_strides(width_more, one)});
   for (const Index size : {8, 16, 32, 64, 128})
-    all.push_back({taken + std::to_string(size) + " numbers long, whatever head_dim is",
+    all.push_back({taken + std::to_string(size) + " numbers long, whatever " + width + " is",
                    [=](const Spot& s) { return s.at(s.first, 0) + s.local() * size + s.column; }});
-  all.push_back({tensor + as + rows + ", heads, head_dim], not [heads, " + rows + ", head_dim]",
+  all.push_back({tensor + as + rows + ", heads, " + width + "], not [heads, " + rows + ", " + width + "]",
                  [](const Spot& s) {
                    return s.batch * s.heads * s.rows * s.width + (s.row * s.heads + s.head) * s.width + s.column;
                  },
@@ -198,22 +201,37 @@ std::vector<AddressWord> address_words(TensorRole role) {
 
 std::vector<ColumnWord> column_words() {
   std::vector<ColumnWord> all{
-      {"the products leave out the last column", [](Index d, Index n) { return d + 1 < n; }},
-      {"the products leave out column 0", [](Index d, Index) { return d > 0; }},
-      {"the products take every second column alone", [](Index d, Index) { return d % 2 == 0; }},
-      {"the products take the last column alone: each product is stored over the sum", [](Index d, Index n) { return d + 1 == n; }},
-      {"the products run over the second half of the columns alone", [](Index d, Index n) { return d >= n / 2; }},
-      {"the products run over the first half of the columns alone", [](Index d, Index n) { return d < n / 2; }}};
+      {"the products leave out the last column", [](Index d, Index n) { return Index{d + 1 < n}; }},
+      {"the products leave out column 0", [](Index d, Index) { return Index{d > 0}; }},
+      {"the products take every second column alone", [](Index d, Index) { return Index{d % 2 == 0}; }},
+      {"the products take the last column alone: each product is stored over the sum",
+       [](Index d, Index n) { return Index{d + 1 == n}; }},
+      {"the products run over the second half of the columns alone", [](Index d, Index n) { return Index{d >= n / 2}; }},
+      {"the products run over the first half of the columns alone", [](Index d, Index n) { return Index{d < n / 2}; }},
+      {"the last column counts twice in the products", [](Index d, Index n) { return d + 1 == n ? Index{2} : Index{1}; }},
+      {"column 0 counts twice in the products", [](Index d, Index) { return d == 0 ? Index{2} : Index{1}; }}};
   for (const Index size : {1, 2, 4, 8, 16, 32, 64, 96, 128}) {
     const std::string columns = size == 1 ? "column 0" : "the first " + std::to_string(size) + " columns";
-    all.push_back({"the products run over " + columns + " alone", [=](Index d, Index) { return d < size; }});
+    all.push_back({"the products run over " + columns + " alone", [=](Index d, Index) { return Index{d < size}; }});
   }
   for (const Index size : {4, 8, 16, 32, 64}) {
     const std::string text = std::to_string(size);
-    all.push_back({"the products leave out the columns after the last whole group of " + text,
-                   [=](Index d, Index n) { return d < n / size * size; }});
-    all.push_back({"the sum of a product begins anew with every " + text + " columns: the last ones alone are left",
-                   [=](Index d, Index n) { return d / size == (n - 1) / size; }});
+    const auto add = [&](const std::string& words, std::function<Index(Index, Index)> of) {
+      all.push_back({words, std::move(of)});
+    };
+    add("the products leave out the columns after the last whole group of " + text,
+        [=](Index d, Index n) { return Index{d < n / size * size}; });
+    add("the sum of a product begins anew with every " + text + " columns: the last ones alone are left",
+        [=](Index d, Index n) { return Index{d / size == (n - 1) / size}; });
+    add("each tile of " + text + " columns begins at column 0 again: the first ones count for all",
+        [=](Index d, Index n) { return d < size ? (n - d + size - 1) / size : Index{0}; });
+    add("behind the last column of a tile of " + text + " the last one is repeated, not filled up with zeros: it counts "
+        "several times",
+        [=](Index d, Index n) { return d + 1 == n ? 1 + (size - n % size) % size : Index{1}; });
+    add("of each tile of " + text + " columns the last one is left out",
+        [=](Index d, Index) { return Index{d % size != size - 1}; });
+    add("of each tile of " + text + " columns the first half counts alone",
+        [=](Index d, Index) { return Index{d % size < size / 2}; });
   }
   return all;
 }
@@ -245,7 +263,8 @@ std::vector<KeyWord> key_words() {
        [](const K& k) { return k.first_begin <= k.key && k.key < k.first_end; }},
       {"the loop ends at the row's own number: a causal mask is built in",
        [=](const K& k) { return in(k) && k.key <= k.row; }},
-      {"the loop visits the row's first visible key alone", [](const K& k) { return k.key == k.begin && k.begin < k.end; }},
+      {"the loop visits the row's first visible key alone: it ends after one turn, or its step is as large as a thread "
+       "block", [](const K& k) { return k.key == k.begin && k.begin < k.end; }},
       {"the loop visits the row's last visible key alone", [](const K& k) { return k.key + 1 == k.end && k.begin < k.end; }},
       {"the loop leaves out key 0", [=](const K& k) { return in(k) && k.key > 0; }},
       {"the loop leaves out the last key of all", [=](const K& k) { return in(k) && k.key + 1 < k.keys; }}};

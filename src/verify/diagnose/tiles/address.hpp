@@ -32,7 +32,7 @@ struct Spot {
 };
 
 /// The tensors that are looked at.
-enum class TensorRole : std::uint8_t { kQuery, kKey, kValue, kOut };
+enum class TensorRole : std::uint8_t { kQuery, kKey, kValue, kOut, kScores, kWeights };
 
 /// One way of looking in the wrong place.
 struct AddressWord {
@@ -47,7 +47,7 @@ std::vector<AddressWord> address_words(TensorRole role);
 /// Which columns a dot product runs over.
 struct ColumnWord {
   std::string words;                            ///< "the products run over the first 64 columns alone"
-  std::function<bool(Index, Index)> of;         ///< whether this column of so many counts
+  std::function<Index(Index, Index)> of;        ///< how often this column of so many counts
 };
 /// All of them.
 std::vector<ColumnWord> column_words();

@@ -129,11 +129,12 @@ double AttentionProgram::score(const AttentionLaw& law, const RowPlace& r, const
            dot(row_of(e_.inputs.q, r.batch, r.head, r.row), row_of(e_.inputs.k, r.batch, r.head / p.group(), key));
   double sum = 0;
   for (Index d = 0; d < p.head_dim; ++d) {
-    if (law.columns != nullptr && !law.columns->of(d, p.head_dim)) continue;
+    const Index times = law.columns != nullptr ? law.columns->of(d, p.head_dim) : 1;
+    if (times == 0) continue;
     Spot q = spot_of_query(r, d);
     q.other = key - part.first;
     const Spot k = spot_of_key(r, part, key, d);
-    sum += number_at(e_.inputs.q, law.query != nullptr ? law.query->of(q) : q.at(q.row, d), known) *
+    sum += static_cast<double>(times) * number_at(e_.inputs.q, law.query != nullptr ? law.query->of(q) : q.at(q.row, d), known) *
            number_at(e_.inputs.k, law.key != nullptr ? law.key->of(k) : k.at(k.row, d), known);
   }
   return p.softmax_scale * sum;

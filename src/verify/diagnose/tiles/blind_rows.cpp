@@ -11,7 +11,7 @@
 namespace ringcraft::verify {
 namespace {
 
-const char* const kQuestion = "Which of your lines divides, or takes a logarithm or a maximum, when a row has no key?";
+const char* const kBlindQuestion = "Which of your lines divides, or takes a logarithm or a maximum, when a row has no key?";
 
 bool is_blind(const Evidence& e, Index row) {
   const Position q = e.problem.queries[static_cast<std::size_t>(row)];
@@ -95,7 +95,7 @@ std::optional<Cause> forward_cause(const Evidence& e) {
                                     : "becomes NaN: 0 / 0 where it is divided by l, or -inf - (-inf) where its maximum "
                                       "is subtracted") +
                      "; out must be 0, and lse minus infinity",
-                 kQuestion};
+                 kBlindQuestion};
   }
   if (e.is_wrong("out") && out_is(e, 1e-9, [&](const RowPlace& r) { return mean_of_values(e, r, false); }))
     return Cause{"blind-mean",
@@ -109,7 +109,7 @@ std::optional<Cause> forward_cause(const Evidence& e) {
         const auto before = r.row > 0 ? row_of(e.claim.out, r.batch, r.head, r.row - 1) : std::span<const double>{};
         return std::vector<double>(before.begin(), before.end());
       }))
-    return Cause{"blind-before", start + "returns what the row before has left", kQuestion};
+    return Cause{"blind-before", start + "returns what the row before has left", kBlindQuestion};
   if (const auto lse = lse_of_blind(e); lse && !e.is_wrong("out"))
     return Cause{"blind-lse",
                  "lse of a row without a visible key is " + (std::isnan(*lse) ? "NaN" : short_number(*lse)) +
