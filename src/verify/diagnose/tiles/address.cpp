@@ -47,11 +47,11 @@ void add_strides(const RoleNames& n, std::vector<AddressWord>& all) {
   const std::string tensor = n.tensor, rows = n.rows, width = n.width, others = n.others;
   const std::string as = n.written ? " is written as [" : " is read as [";
   all.push_back({tensor + as + width + ", " + rows + "]: transposed", with_strides(one, own_rows), true});
-  all.push_back({"row and column of " + tensor + " are exchanged, in rows of " + width + " numbers",
+  all.push_back({"row and column of " + tensor + " are exchanged",
                  with_strides(one, width_of), true});
   all.push_back({"row and column of " + tensor + " are exchanged, with rows as long as there are " + others,
                  with_strides(one, other_rows)});
-  const std::string taken = "a row of " + tensor + " is taken to be ", not_width = ", not of " + width + " numbers";
+  const std::string taken = "a row of " + tensor + " is taken to be ", not_width = width == "keys" ? ", not as there are keys" : ", not of head_dim numbers";
   all.push_back({taken + "as long as there are " + rows + (n.of_keys ? "" : " of q") + not_width,
                  with_strides(own_rows, one), true});
   all.push_back({taken + "as long as there are " + others + not_width, with_strides(other_rows, one), true});
@@ -97,6 +97,13 @@ void add_rows(const RoleNames& n, std::vector<AddressWord>& all) {
   }
   add(tensor + ": rows n and n + 8 of each 16 change places",
       [](const Spot& s) { return s.first + (s.local() ^ 8); });
+  for (const auto& [tile, share] : {std::pair<Index, Index>{32, 4}, {32, 8}, {16, 2}, {16, 8}, {64, 4}, {64, 16}})
+    add(tensor + ": of each tile of " + std::to_string(tile) + " rows a thread has " + std::to_string(share) +
+            " neighbouring ones in one loop, and every " + std::to_string(tile / share) + "th in another",
+        [=](const Spot& s) {
+          const Index at = s.local() % tile;
+          return s.first + s.local() - at + at % share * (tile / share) + at / share;
+        });
   if (n.of_keys) {
     add(tensor + " is read at the number of the query's row instead of the key's",
         [](const Spot& s) { return s.first + s.other; }, true);
@@ -214,7 +221,7 @@ std::vector<ColumnWord> column_words() {
     const std::string columns = size == 1 ? "column 0" : "the first " + std::to_string(size) + " columns";
     all.push_back({"the products run over " + columns + " alone", [=](Index d, Index) { return Index{d < size}; }});
   }
-  for (const Index size : {4, 8, 16, 32, 64}) {
+  for (const Index size : {32, 16, 64, 8, 4}) {
     const std::string text = std::to_string(size);
     const auto add = [&](const std::string& words, std::function<Index(Index, Index)> of) {
       all.push_back({words, std::move(of)});

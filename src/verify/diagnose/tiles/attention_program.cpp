@@ -171,6 +171,7 @@ void AttentionProgram::add_part(const AttentionLaw& law, const RowPlace& r, cons
     const unsigned loops = (visits ? law.loops : 0u) | (seen ? 7u & ~law.loops : 0u);
     if (loops == 0) continue;
     double s = score(law, r, part, key, state.known);
+    if (slip == SoftmaxSlip::kScoreGoesOn && !votes.empty()) s += votes.back().score;
     if (slip == SoftmaxSlip::kFloatScores || slip == SoftmaxSlip::kFloatBoth) s = in_float(s);
     votes.push_back({key, s, loops});
   }
@@ -197,13 +198,22 @@ void AttentionProgram::add_part(const AttentionLaw& law, const RowPlace& r, cons
   double total = state.sum;
   for (const Vote& vote : votes)
     if ((vote.loops & kOfSum) != 0) total += range.exp(vote.score - largest);
+  double so_far = -HUGE_VAL, squares = 0, moment = state.sum;
+  for (const Vote& vote : votes) squares += std::pow(range.exp(vote.score - largest), 2);
   for (const Vote& vote : votes) {
+    so_far = std::max(so_far, vote.score);
     const auto column = head * e_.problem.keys.size() + static_cast<std::size_t>(vote.key);
     double weight = range.exp(vote.score - largest);
     if (slip == SoftmaxSlip::kColumnMaximum || slip == SoftmaxSlip::kColumnSum)
       weight = range.exp(vote.score - column_max_[column]);
     if (slip == SoftmaxSlip::kFloatWeights || slip == SoftmaxSlip::kFloatBoth) weight = in_float(weight);
-    if ((vote.loops & kOfSum) != 0) state.sum += weight;
+    if (slip == SoftmaxSlip::kMaximumSoFar) weight = range.exp(vote.score - so_far);
+    if ((vote.loops & kOfSum) != 0) state.sum += slip == SoftmaxSlip::kMaximumSoFar && law.softmax->number == 0
+                                                     ? range.exp(vote.score - largest)
+                                                     : weight;
+    moment += weight;
+    if (slip == SoftmaxSlip::kSumSoFar) weight *= total / moment;
+    if (slip == SoftmaxSlip::kSquares) weight *= total / std::sqrt(squares);
     if (slip == SoftmaxSlip::kColumnSum) weight /= column_sum_[column];
     if (slip == SoftmaxSlip::kMatrixSum) weight /= total_[head];
     if (slip == SoftmaxSlip::kFloatShares) weight = in_float(weight / total) * total;

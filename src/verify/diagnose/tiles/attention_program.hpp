@@ -31,6 +31,10 @@ enum class SoftmaxSlip : std::uint8_t {
   kBothGoOn,        ///< l and O do
   kMaximumGoesOn,   ///< m begins with that of the row before
   kAllGoOn,         ///< m, l and O do
+  kScoreGoesOn,     ///< the product of a key begins with that of the key before
+  kSumSoFar,        ///< weights are divided by the sum up to their key
+  kMaximumSoFar,    ///< weights are relative to the maximum so far, and do not follow when it grows
+  kSquares,         ///< divided by the root of the sum of squares
   kFloatScores,     ///< scores are rounded to float32
   kFloatWeights,    ///< weights are rounded to float32
   kFloatBoth,       ///< both are

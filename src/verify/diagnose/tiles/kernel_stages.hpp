@@ -24,6 +24,10 @@ inline Spot spot_of(Index row, Index column, Index rows, Index width, Index othe
   return {.batch = 0, .head = 0, .row = row, .column = column, .heads = 1, .rows = rows, .width = width,
           .count = rows, .others = others};
 }
+/// A number of a tensor; behind its borders tiles are filled up with zeros.
+inline double number_or_zero(const std::vector<double>& numbers, Index place) {
+  return place < 0 || place >= static_cast<Index>(numbers.size()) ? 0 : numbers[static_cast<std::size_t>(place)];
+}
 /// A row's key for a loop.
 inline KeySpot key_of(const KernelExhibit& x, Index row, Index key) {
   const auto i = static_cast<std::size_t>(row);

@@ -1,6 +1,5 @@
 // The kernel of the values: O' = exp(m - m') O + P v (see kernel_stages.hpp).
 #include <cmath>
-#include <optional>
 
 #include "verify/diagnose/functions/agree.hpp"
 #include "verify/diagnose/tiles/kernel_stages.hpp"
@@ -37,7 +36,7 @@ struct ValuesLaws {
   std::vector<KeyWord> keys = key_words();
   std::vector<NumberWord> numbers = number_words("O");
 
-  std::optional<std::pair<double, double>> number(const Law& law, Index a, Index d) const {
+  std::pair<double, double> number(const Law& law, Index a, Index d) const {
     const KernelExhibit::Memory& before = x.after[2];
     double sum = 0, size = 0;
     for (Index b = 0; b < x.keys; ++b) {
@@ -46,10 +45,7 @@ struct ValuesLaws {
       of_v.other = a, of_v.begin = x.begin[static_cast<std::size_t>(a)];
       const Index p_at = law[kValueP] > 0 ? p[law[kValueP] - 1].of(of_p) : a * x.keys + b;
       const Index v_at = law[kValueV] > 0 ? v[law[kValueV] - 1].of(of_v) : b * x.width + d;
-      if (p_at < 0 || v_at < 0 || p_at >= static_cast<Index>(before.scores.size()) ||
-          v_at >= static_cast<Index>(x.v.size()))
-        return {};
-      const double term = before.scores[static_cast<std::size_t>(p_at)] * x.v[static_cast<std::size_t>(v_at)];
+      const double term = number_or_zero(before.scores, p_at) * number_or_zero(x.v, v_at);
       sum += term, size += std::fabs(term);
     }
     const auto row = static_cast<std::size_t>(a);
@@ -75,14 +71,13 @@ struct ValuesLaws {
           continue;
         }
         const auto want = number(law, a, d);
-        if (!want) return false;
         if (law[kValueO] == 0) {
-          if (!agree_or_nan(after[right], want->first, kValuesNear, want->second)) return false;
+          if (!agree_or_nan(after[right], want.first, kValuesNear, want.second)) return false;
           continue;
         }
         const Index place = out[law[kValueO] - 1].of(spot_of(a, d, x.rows, x.width, x.keys));
         if (place < 0 || place >= static_cast<Index>(before.size())) return false;
-        there[static_cast<std::size_t>(place)] = *want;
+        there[static_cast<std::size_t>(place)] = want;
       }
     for (std::size_t at = 0; at < before.size() && law[kValueO] > 0; ++at)
       if (!agree_or_nan(after[at], there[at].first, kValuesNear, there[at].second)) return false;
@@ -94,6 +89,16 @@ struct ValuesLaws {
 
 std::vector<Cause> causes_of_values(const KernelExhibit& x) {
   const ValuesLaws laws{x};
+  // Where no number is wrong in a way of its own, as NaN is not, nothing can be told.
+  const Law right(kValueEnd + 1, 0);
+  bool told = false;
+  for (Index a = 0; a < x.rows; ++a)
+    for (Index d = 0; d < x.width; ++d) {
+      const double got = x.after[3].out[static_cast<std::size_t>(a * x.width + d)];
+      const auto [want, size] = laws.number(right, a, d);
+      told = told || (laws.visits(right, a, d) && std::isfinite(got) && !agree(got, want, kValuesNear, size));
+    }
+  if (!told) return {};
   const char* const kPlace =
       "Write down the place in memory of one number: what does each index of it count, and how far is it to the next?";
   return causes_by_law(
