@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "judge/checks/block_trial.hpp"
+#include "judge/checks/head_trial.hpp"
 #include "judge/checks/row_trial.hpp"
 #include "judge/wire/exercises.hpp"
 #include "ringcraft/core/random.hpp"
@@ -343,11 +344,22 @@ const Check kInputsUnchanged{
 
 // ---- for a diagnosis
 
+const std::vector<std::string_view> kForward{"out", "lse"};
+
 verify::Exhibit interview(Trial& trial) {
-  return exhibit_of_failure([&] {
-    require_dense(trial, {one_head(trial, "9 rows see 5 to 13 of 13 keys", positions(4, 13), positions(0, 13),
-                                   causal_mask(), 16, 0.3)});
-  });
+  for (const HeadCase& head : telling_heads(trial)) {
+    verify::Answer answer;
+    for (Buffer* result : {&answer.out, &answer.lse}) {
+      *result = Buffer(result == &answer.out ? head.problem.q_extents() : head.problem.row_extents(),
+                       DType::kFloat64);
+      std::ranges::fill(result->values<double>(), verify::unwritten());
+    }
+    trial.call<DenseForward>(head.q(), head.k(), head.v(), head.ranges, head.problem.softmax_scale,
+                             head_of<double>(answer.out, 0, 0), answer.lse.values<double>());
+    if (verify::Exhibit wrong = exhibit_of_failure([&] { require_head(head.name, head, answer, kForward); }))
+      return wrong;
+  }
+  return nullptr;
 }
 
 }  // namespace

@@ -198,7 +198,7 @@ std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
   std::vector<Check> checks{kOneTile,     kManyTiles, kWeights,   kValues,        kAnySize,
                             kMasks,       kBlindRows, kHotScores, kHeadsAndBatch, kAddsToTheState,
                             kFetchedOnce, kBanks,     kCaseTable};
-  for (Check& check : checks) check.interview = [](Trial& trial) { return three_steps(trial, tiled(trial)); };
+  for (Check& check : checks) check.interview = [](Trial& trial) { return one_by_one(trial, tiled(trial)); };
   return checks;
 }
 

@@ -110,6 +110,34 @@ HeadCase make_head(const Trial& trial, const HeadShape& s, const Mask& mask, ver
   return make_head({name.str(), problem, ranges_of(problem), data, trial.seed()});
 }
 
+namespace {
+
+// Every second row has scores far below zero, the others far above; from row to row they grow by a quarter.
+void make_scores_grow(HeadCase& head) {
+  const auto q = head_of<double>(head.in.q, 0, 0), k = head_of<double>(head.in.k, 0, 0);
+  for (Index j = 0; j < k.rows; ++j) k(j, 0) = 1 + 0.02 * k(j, 0);
+  double size = 1;
+  for (Index i = 0; i < q.rows; ++i, size *= 1.25) {
+    for (double& x : q.row(i)) x *= 0.1 * size;
+    q(i, 0) = (i % 2 == 0 ? size : -size) / head.problem.softmax_scale;
+  }
+  head.name += ", scores that grow from row to row";
+}
+
+}  // namespace
+
+std::vector<HeadCase> telling_heads(const Trial& trial) {
+  std::vector<HeadCase> heads;
+  heads.push_back(make_head(trial, {9, 13, 16, 4, 0}, causal_mask()));
+  heads.push_back(make_head(trial, {40, 11, 6}, full_mask()));
+  heads.push_back(make_head(trial, {10, 9, 5, 0, 4}, causal_mask()));
+  heads.push_back(make_head(trial, {6, 204, 94}, full_mask()));
+  heads[0].problem.softmax_scale = 0.3;
+  make_scores_grow(heads[1]);
+  for (HeadCase& head : heads) head.in.dout = Buffer();
+  return heads;
+}
+
 KeyRanges part_of(const KeyRanges& ranges, Index first, Index last) {
   KeyRanges part;
   for (std::size_t a = 0; a < ranges.begin.size(); ++a) {

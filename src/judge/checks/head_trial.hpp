@@ -46,6 +46,11 @@ HeadCase make_head(const verify::BlockCase& block);
 HeadCase make_head(const Trial& trial, const HeadShape& shape, const Mask& mask,
                    verify::Data data = verify::Data::kNormal);
 
+/// For a diagnosis, heads without dout that tell one mistake from another: rows that see 5 to 13 keys; scores
+/// that grow from row to row until no exponential holds them; rows without a key; more keys and columns than
+/// there is room for in a small array.
+std::vector<HeadCase> telling_heads(const Trial& trial);
+
 /// The ranges of the keys [first, last) alone, counted from `first`.
 KeyRanges part_of(const KeyRanges& ranges, Index first, Index last);
 

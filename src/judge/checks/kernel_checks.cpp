@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "verify/diagnose/diagnose.hpp"
+
 namespace ringcraft::judge {
 namespace {
 
@@ -166,6 +168,50 @@ verify::Exhibit three_steps(const Trial& trial, const KernelRung& rung) {
   for (const auto& [first, last] : {std::pair<Index, Index>{0, 9}, {9, 19}, {19, whole.keys()}})
     head.step(rung.call, first, last);
   return exhibit_of_failure([&] { head.require_attention(rule); });
+}
+
+namespace {
+
+std::vector<double> doubles(std::span<const float> numbers) { return {numbers.begin(), numbers.end()}; }
+
+verify::KernelExhibit::Memory memory_of(KernelHead& head) {
+  const auto cut = head.workspace().begin() + head.rows() * head.keys();
+  return {doubles({head.workspace().begin(), cut}), doubles({cut, cut + head.rows()}), doubles(head.max()),
+          doubles(head.sum()), doubles(head.out())};
+}
+
+// Rows that have seen keys: of every second one the maximum does not grow any more.
+void begin_with_a_state(KernelHead& head) {
+  for (std::size_t a = 0; a < head.max().size(); ++a) {
+    head.max()[a] = a % 2 == 0 ? 4 + 0.1f * static_cast<float>(a) : -0.5f + 0.01f * static_cast<float>(a);
+    head.sum()[a] = 1.5f + 0.03f * static_cast<float>(a);
+  }
+  for (std::size_t i = 0; i < head.out().size(); ++i)
+    head.out()[i] = 0.01f * static_cast<float>((37 * i) % 101) - 0.4f;
+}
+
+}  // namespace
+
+verify::Exhibit one_by_one(const Trial& trial, const KernelRung& rung) {
+  const HeadCase whole = make_head(trial, {35, 110, 125, 75, 0}, window_mask(85));
+  KernelHead start = kernel_head(rung, whole);
+  verify::KernelExhibit stages{.rows = start.rows(), .keys = start.keys(), .width = whole.head_dim(),
+                               .scale = static_cast<float>(whole.problem.softmax_scale)};
+  stages.begin.assign(whole.ranges.begin.begin(), whole.ranges.begin.end());
+  stages.end.assign(whole.ranges.end.begin(), whole.ranges.end.end());
+  stages.q = doubles(start.inputs().q.values<float>());
+  stages.k = doubles(start.inputs().k.values<float>());
+  stages.v = doubles(start.inputs().v.values<float>());
+  begin_with_a_state(start);
+  stages.after.push_back(memory_of(start));
+  for (const int launches : {1, 2, 3}) {
+    KernelHead head = kernel_head(rung, whole);
+    begin_with_a_state(head);
+    head.step(rung.call, {.launches = launches});
+    stages.after.push_back(memory_of(head));
+  }
+  if (!verify::causes_of(stages).empty()) return exhibit_of(std::move(stages));
+  return three_steps(trial, rung);
 }
 
 void require_table(const Trial& trial, const KernelRung& rung, std::size_t stride) {

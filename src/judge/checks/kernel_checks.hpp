@@ -45,6 +45,9 @@ void require_state(const Trial& trial, const KernelRung& rung, Index factor);
 /// For a diagnosis: a head whose keys come in three steps, so that two of them begin with a state; null if
 /// that is right.
 verify::Exhibit three_steps(const Trial& trial, const KernelRung& rung);
+/// For a diagnosis of a rung with a score matrix: what each of the three kernels makes of a head whose rows
+/// have seen other keys; or, if all are right, of other heads. Null if nothing is wrong.
+verify::Exhibit one_by_one(const Trial& trial, const KernelRung& rung);
 /// Every `stride`-th block of the harness's brief table; here errors are looked at together, too, which says
 /// little of a few small heads.
 void require_table(const Trial& trial, const KernelRung& rung, std::size_t stride);

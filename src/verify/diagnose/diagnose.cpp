@@ -7,6 +7,8 @@
 #include "ringcraft/core/shown.hpp"
 #include "verify/diagnose/diagnose_detail.hpp"
 #include "verify/diagnose/solve/solve.hpp"
+#include "verify/diagnose/tiles/attention_program.hpp"
+#include "verify/diagnose/tiles/blind_rows.hpp"
 #include "verify/diagnose/tiles/tile_program.hpp"
 #include "verify/diagnose/twisted/scan.hpp"
 
@@ -268,6 +270,10 @@ Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
     result.forward = {*unwritten};
     return result;
   }
+  if (const auto blind = forward_wrong ? cause_of_blind_rows(e, TensorGroup::kForward) : std::nullopt) {
+    result.forward = {*blind};
+    return result;
+  }
   if (forward_wrong) {
     forward = all_rows_missing(comparison, numbers.out)
                   ? searched_without_numbers(e)
@@ -291,6 +297,13 @@ Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
         result.forward = std::move(solved.causes);
       }
     }
+    if ((unsolved && !explains_all(forward.found)) || std::ranges::all_of(result.forward, is_general) ||
+        (!result.forward.empty() && result.forward[0].id == "NaN"))
+      if (std::vector<Cause> places = causes_of_program(e); !places.empty()) {
+        unsolved = false;
+        append(places, result.forward);
+        result.forward = std::move(places);
+      }
     if (unsolved && !explains_all(forward.found))
       if (Found pairs = search_pairs(e, e.oracle.value, e.place); !pairs.matches.empty()) {
         unsolved = false;
@@ -303,7 +316,9 @@ Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
     if (result.forward.empty()) append(result.forward, causes_by_numbers(e, TensorGroup::kForward));
   }
   if (any_wrong(comparison, TensorGroup::kBackward)) {
-    if (e.place.hops == 0 && are_all_zero(e, TensorGroup::kBackward)) {
+    if (const auto blind = forward_wrong ? std::nullopt : cause_of_blind_rows(e, TensorGroup::kBackward)) {
+      result.backward = {*blind};
+    } else if (e.place.hops == 0 && are_all_zero(e, TensorGroup::kBackward)) {
       append(result.backward, causes_by_numbers(e, TensorGroup::kBackward));
     } else if (forward_wrong && follows(e, forward.found)) {
       result.remarks.push_back(

@@ -172,7 +172,8 @@ std::vector<Cause> causes_by_numbers(const Evidence& e, TensorGroup group) {
   const double share = e.precision == DType::kFloat64 ? 0.5 : 0.01;
   if (precision.empty() || (narrow.empty() && (directed || worst > 30 * rms || wrong < share * elements)))
     return {};
-  if (narrow.empty() && e.ring == nullptr) return {};  // one device has nowhere to lose digits
+  // One device has nowhere to lose digits, unless float stands in it for double.
+  if (narrow.empty() && e.ring == nullptr && e.precision != DType::kFloat64) return {};
   const bool guess = narrow.empty() && e.precision == DType::kFloat64;  // a small mistake may be as large
   std::string sentence = narrow.empty() ? "the errors are of the size of rounding to " + precision +
                                               " (RMS " + short_number(rms) + " of the scale)"

@@ -178,9 +178,25 @@ struct ProductExhibit {
   std::vector<Call> calls = {};
 };
 
+/// One head after each of the three kernels of a step: S = scale q k, then the softmax in place, then O.
+struct KernelExhibit {
+  /// What the kernels write.
+  struct Memory {
+    std::vector<double> scores;    ///< [rows, keys]: S, then P; unwritten: NaN
+    std::vector<double> rescale;   ///< [rows]
+    std::vector<double> max, sum;  ///< [rows]
+    std::vector<double> out;       ///< [rows, width]
+  };
+  Index rows, keys, width;
+  double scale;
+  std::vector<Index> begin, end;  ///< what each row sees
+  std::vector<double> q, k, v;    ///< [rows or keys, width]
+  std::vector<Memory> after = {};  ///< at the beginning, and after one kernel, two, and three
+};
+
 /// An exhibit of any kind, that many may hold.
 using Exhibit = std::shared_ptr<
     const std::variant<AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit, TravelExhibit,
-                       DealExhibit, ChunkExhibit, WorkExhibit, ExchangeExhibit, ProductExhibit>>;
+                       DealExhibit, ChunkExhibit, WorkExhibit, ExchangeExhibit, ProductExhibit, KernelExhibit>>;
 
 }  // namespace ringcraft::verify
