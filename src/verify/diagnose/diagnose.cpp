@@ -171,6 +171,16 @@ bool explains_all(const Found& found) {
   return !found.matches.empty() && found.matches[0].fit >= Fit::kSomeRanks;
 }
 
+// Whether it explains every row that was looked at, on all ranks.
+bool explains_each_row(const Found& found) {
+  return explains_all(found) && found.matches[0].fit == Fit::kAll &&
+         found.matches[0].hits == found.matches[0].rows;
+}
+
+// Whether a solution says it all with one particular mistake: then it is preferred to a known mistake that
+// leaves some rows or ranks out.
+bool is_clear(const std::vector<Cause>& causes) { return causes.size() == 1 && !is_general(causes[0]); }
+
 // Whether there is something to solve for: no NaN, no infinity (but lse of a row without a key), not all
 // zero.
 bool are_numbers(const Evidence& e, TensorGroup group) {
@@ -220,7 +230,10 @@ void solve_gradients(const Evidence& e, const Setting& forward, Diagnosis& resul
     if (!solved.solved)
       if (const auto cause = cause_of_places(e, 2 + static_cast<std::size_t>(name)))
         solved = {true, {*cause}, forward};
-    if (!solved.solved || std::ranges::any_of(solved.causes, is_general))
+    const auto is_vague = [&] { return !solved.solved || std::ranges::any_of(solved.causes, is_general); };
+    if (is_vague())
+      if (const auto cause = cause_of_part_factors(e, name, forward)) solved = {true, {*cause}, forward};
+    if (is_vague())
       if (const auto cause = cause_of_shares(e, name, forward)) solved = {true, {*cause}, forward};
     if (!solved.solved && name == GradientName::kDq)
       if (const auto cause = cause_of_weights(e, true)) solved = {true, {*cause}, forward};
@@ -257,6 +270,24 @@ void solve_backward(const Evidence& e, const Setting& forward, Diagnosis& result
     solve_gradients(e, forward, result);
 }
 
+// Solves for out and lse by rows, folds and places where `solved` does not yet; false if a known mistake that
+// explains every wrong tensor says more.
+bool is_told(const Evidence& e, const Found& found, SolvedPass& solved) {
+  const Setting plain{.scale = e.problem.softmax_scale};
+  const auto is_vague = [&] { return !solved.solved || std::ranges::any_of(solved.causes, is_general); };
+  if (is_vague())
+    if (SolvedPass rows = solve_rows(e); rows.solved && std::ranges::none_of(rows.causes, is_general))
+      solved = std::move(rows);
+  if (is_vague())
+    if (const auto cause = cause_of_fold(e)) solved = {true, {*cause}, plain};
+  if (!solved.solved) solved = solve_rows(e);
+  if (!solved.solved)
+    for (const auto& cause : {cause_of_places(e, 0), cause_of_weights(e, false)})
+      if (cause && !solved.solved) solved = {true, {*cause}, plain};
+  if (!solved.solved) return false;
+  return !is_vague() || !explains_each(found, e.comparison, TensorGroup::kForward);
+}
+
 // With e.claim completed by the oracle's numbers.
 Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
   Diagnosis result;
@@ -285,17 +316,15 @@ Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
     if (placed) {
       result.forward = {*placed};
       unsolved = false;
-    } else if (!explains_all(forward.found) && are_numbers(e, TensorGroup::kForward)) {
+    } else if (!explains_each_row(forward.found) && are_numbers(e, TensorGroup::kForward)) {
       SolvedPass solved = solve_forward(e);
-      if (!solved.solved) solved = solve_rows(e);
-      if (!solved.solved)
-        for (const auto& cause : {cause_of_places(e, 0), cause_of_weights(e, false)})
-          if (cause && !solved.solved) solved = {true, {*cause}, setting};
-      if (solved.solved) {
+      if (explains_all(forward.found) ? is_clear(solved.causes) : is_told(e, forward.found, solved)) {
         setting = solved.setting;
         unsolved = false;
         result.forward = std::move(solved.causes);
       }
+    } else if (!explains_all(forward.found)) {
+      if (const auto cause = cause_of_fold(e)) result.forward = {*cause}, unsolved = false;
     }
     if ((unsolved && !explains_all(forward.found)) || std::ranges::all_of(result.forward, is_general) ||
         (!result.forward.empty() && result.forward[0].id == "NaN"))
@@ -327,9 +356,15 @@ Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
       backward = e.is_wrong("out") ? searched_after(e, forward.found, ranks)
                                    : searched(e, TensorGroup::kBackward, e.oracle.value, ranks);
       result.backward = backward.causes;
-      if (!explains_all(backward.found) && are_numbers(e, TensorGroup::kBackward))
+      if (!explains_each_row(backward.found) && are_numbers(e, TensorGroup::kBackward)) {
         solve_backward(e, setting, result);
-      if (result.backward.empty()) append(result.backward, causes_by_numbers(e, TensorGroup::kBackward));
+        const bool known = explains_all(backward.found) ||
+                           (std::ranges::any_of(result.backward, is_general) &&
+                            explains_each(backward.found, e.comparison, TensorGroup::kBackward));
+        if (known && !is_clear(result.backward)) result.backward = backward.causes;
+      }
+      if (result.backward.empty() && !forward_wrong)  // of a wrong forward pass their size says nothing
+        append(result.backward, causes_by_numbers(e, TensorGroup::kBackward));
     }
   }
   if (forward_wrong || backward.found.ring)
@@ -364,8 +399,10 @@ Diagnosis diagnose(const AttentionExhibit& x) {
 std::vector<Cause> causes_of(const AttentionExhibit& exhibit) { return diagnose(exhibit).causes(100); }
 
 bool is_general(const Cause& cause) {
-  constexpr std::string_view kGeneral[] = {
-      "solved-pairs", "solved-merge-weights", "solved-places", "solved-out-rows", "solved-D", "NaN", "ZERO"};
+  constexpr std::string_view kGeneral[] = {"solved-pairs",  "solved-merge-weights",
+                                           "solved-places", "solved-out-rows",
+                                           "solved-shares", "solved-D",
+                                           "NaN",           "ZERO"};
   return std::ranges::find(kGeneral, cause.id) != std::end(kGeneral);
 }
 

@@ -21,80 +21,66 @@ bool same(const Buffer& a, const Buffer& b) {
   return std::ranges::equal(a.values<double>(), b.values<double>());
 }
 
-using Head = Recipe::Head;
+using From = Recipe::From;
+using Data = Recipe::Data;
 
-// The head and batch entry that are read for these.
-std::pair<Index, Index> read_for(const BlockProblem& p, int ranks, Head which, Index batch, Index head) {
-  switch (which) {
-    case Head::kRight:
-      break;
-    case Head::kOfFirst:
-      return {batch, head / p.group() * p.group()};
-    case Head::kOfLast:
-      return {batch, head / p.group() * p.group() + p.group() - 1};
-    case Head::kOfKvHead:
-      return {batch, head / p.group()};
-    case Head::kZero:
-      return {batch, 0};
-    case Head::kInterleaved: {
-      const Index each = std::max<Index>(1, p.heads / ranks);
-      return {batch, head % each * ranks + head / each};
-    }
-    case Head::kFirstBatch:
-      return {0, head};
-  }
-  return {batch, head};
-}
-
-// One tensor, or lse and D together, of a wrong head.
-void add_heads(const Evidence& e, GradientName name, const Setting& setting, std::vector<Recipe>& all) {
-  std::vector<Head> heads;
-  if (e.problem.group() > 1) heads = {Head::kOfFirst, Head::kOfLast, Head::kOfKvHead};
-  if (e.problem.heads > 1) heads.push_back(Head::kZero);
-  if (e.problem.batch > 1) heads.push_back(Head::kFirstBatch);
+// Heads, batch entries and rows that may be read instead of the right ones.
+std::vector<From> sources_of(const Evidence& e) {
+  std::vector<From> all;
   const Index ranks = e.place.count();
-  if (e.place.ring && ranks > 1 && e.problem.heads > ranks && e.problem.heads % ranks == 0)
-    heads.push_back(Head::kInterleaved);
-  for (const Head head : heads) {
-    all.push_back({.setting = setting, .lse_head = head});
-    all.push_back({.setting = setting, .dout_head = head});
-    all.push_back({.setting = setting, .query_head = head});
+  const bool ring = e.place.ring && ranks > 1;
+  if (e.problem.group() > 1) all = {From::kOfFirst, From::kOfLast, From::kOfKvHead};
+  if (e.problem.heads > 1) all.insert(all.end(), {From::kZero, From::kReshaped});
+  if (e.problem.heads > 2) all.insert(all.end(), {From::kNextHead, From::kHeadBefore});
+  if (e.problem.batch > 1) all.push_back(From::kFirstBatch);
+  if (ring && e.problem.heads > ranks && e.problem.heads % ranks == 0) all.push_back(From::kInterleaved);
+  if (ring) all.insert(all.end(), {From::kOfOwner, From::kHalves, From::kNextRank, From::kRankBefore});
+  if (ring) all.push_back(From::kLaterHalves);
+  all.insert(all.end(), {From::kNextRow, From::kRowBefore, From::kReversed});
+  return all;
+}
+
+// One tensor, or several together, of a wrong head or row.
+void add_sources(const Evidence& e, GradientName name, const Setting& setting, std::vector<Recipe>& all) {
+  for (const From from : sources_of(e)) {
+    all.push_back({.setting = setting, .lse_from = from});
+    all.push_back({.setting = setting, .dout_from = from});
+    all.push_back({.setting = setting, .query_from = from});
+    all.push_back({.setting = setting, .lse_from = from, .query_from = from});
     if (name == GradientName::kDv) continue;
-    all.push_back({.setting = setting, .delta_head = head});
-    all.push_back({.setting = setting, .lse_head = head, .delta_head = head});
+    all.push_back({.setting = setting, .delta_from = from});
+    all.push_back({.setting = setting, .lse_from = from, .delta_from = from});
+    all.push_back({.setting = setting, .delta_from = from, .dout_from = from});
+    all.push_back({.setting = setting, .dout_from = from, .dout_in_delta = true});
   }
 }
 
-// "lse of the first query head of the group is read for every one".
-Cause cause_of_head(const char* tensor, Head head) {
-  constexpr const char* kNames[] = {"", "first", "last", "kv-head", "zero", "interleaved", "batch"};
-  constexpr const char* kWords[] = {
-      "",
-      " of the first query head of the group is read for every head of it",
-      " of the last query head of the group is read for every head of it",
-      " of head h / group is read for query head h",
-      " of head 0 is read for every query head",
-      " of heads r, r + N, r + 2 N, ... is read for the neighbouring heads of rank r",
-      " of batch entry 0 is read for every entry"};
-  const auto at = static_cast<std::size_t>(head);
-  return {std::string("solved-") + tensor + "-" + kNames[at], std::string(tensor) + kWords[at],
-          "How do head and batch entry enter the place of each tensor that backward reads?"};
+// k or v, or both, of another block.
+void add_data(const Evidence& e, GradientName name, const Setting& setting, std::vector<Recipe>& all) {
+  if (!e.place.ring || e.place.count() < 2) return;
+  for (const Data data : {Data::kOwn, Data::kBefore, Data::kNext, Data::kMirror}) {
+    all.push_back({.setting = setting, .k_data = data});
+    if (name == GradientName::kDv) continue;
+    all.push_back({.setting = setting, .k_data = data, .v_data = data});
+    all.push_back({.setting = setting, .v_data = data});
+  }
 }
 
 }  // namespace
 
 std::vector<Recipe> recipes_of(const Evidence& e, GradientName name, const Setting& forward) {
   const bool grouped = e.problem.group() > 1, claimed = !same(e.claim.out, e.oracle.value.out);
-  std::vector<Lse> lses{Lse::kBase2, Lse::kTimesLn2, Lse::kNone};
+  std::vector<Lse> lses{Lse::kBase2, Lse::kTimesLn2, Lse::kNone, Lse::kNegative};
   if (e.place.count() > 1) lses.push_back(Lse::kOwnBlock);
   if (!same(e.claim.lse, e.oracle.value.lse)) lses.insert(lses.begin(), Lse::kRight);
-  if (e.problem.heads > 1) lses.push_back(Lse::kReshaped);
-  if (e.place.ring) lses.push_back(Lse::kHalves);
-  std::vector<Delta> deltas{Delta::kNone, Delta::kMean, Delta::kOfDout, Delta::kOfOut, Delta::kDoubled};
+  std::vector<Delta> deltas{Delta::kNone,  Delta::kMean,    Delta::kOfDout,
+                            Delta::kOfOut, Delta::kDoubled, Delta::kFirstHalf};
   if (claimed) deltas.insert(deltas.begin(), Delta::kRight);
   if (e.problem.heads > 1) deltas.push_back(Delta::kOverHeads);
-  std::vector<Formula> formulas{Formula::kAdded, Formula::kUnweighted, Formula::kScaledDp, Formula::kScaledD,
-                                Formula::kSquared};
+  const std::vector<Formula> formulas{
+      Formula::kAdded,    Formula::kUnweighted,     Formula::kUnweightedHidden,
+      Formula::kWithoutP, Formula::kWithoutPHidden, Formula::kDiagonal,
+      Formula::kScaledDp, Formula::kScaledD,        Formula::kSquared};
   std::vector<Group> groups;
   if (grouped && name != GradientName::kDq)
     groups = {Group::kFirst, Group::kLast, Group::kMean, Group::kStrided};
@@ -110,7 +96,8 @@ std::vector<Recipe> recipes_of(const Evidence& e, GradientName name, const Setti
       for (const Formula formula : formulas) all.push_back({setting, {}, {}, formula});
     }
     all.push_back({.setting = setting, .out_for_dout = true});
-    add_heads(e, name, setting, all);
+    add_data(e, name, setting, all);
+    add_sources(e, name, setting, all);
     for (const Group group : groups) all.push_back({setting, {}, {}, {}, group});
     for (const auto product :
          {Recipe::Product::kPlainWeights, Recipe::Product::kOtherFactor, Recipe::Product::kOtherWeights})
@@ -124,192 +111,142 @@ std::vector<Recipe> recipes_of(const Evidence& e, GradientName name, const Setti
   return all;
 }
 
-std::vector<Cause> causes_of(const Recipe& recipe) {
-  std::vector<Cause> causes = causes_of(recipe.setting);
-  const auto add = [&](const char* id, const char* sentence, const char* question) {
-    causes.push_back({id, sentence, question});
+Weights::Place Weights::read_for(From from, Index batch, Index head, Index row, int block) const {
+  const BlockProblem& p = e_.problem;
+  const Arrangement& a = e_.place;
+  const int shard = a.row_owner[static_cast<std::size_t>(row)];
+  const auto& mine = a.shards[static_cast<std::size_t>(shard)];
+  const auto size = static_cast<Index>(mine.size()), at = a.row_local[static_cast<std::size_t>(row)],
+             middle = (size + 1) / 2;
+  const auto local = [&](Index i) {
+    return mine[static_cast<std::size_t>(std::clamp<Index>(i, 0, size - 1))];
   };
-  if (recipe.out_for_dout)
-    add("solved-out-for-dout", "dP and dv are made of out instead of dout",
-        "Backward gets out and dout, of the same shape: which of them is which?");
-  constexpr const char* kWhichLse = "Do the rows of your recomputed P add up to 1?";
-  switch (recipe.lse) {
-    case Lse::kClaimed:
+  const auto of_rank = [&](int rank) {
+    const auto& rows = a.shards[static_cast<std::size_t>(a.wrapped(rank))];
+    return rows.empty() ? row
+                        : rows[static_cast<std::size_t>(std::min(at, static_cast<Index>(rows.size()) - 1))];
+  };
+  switch (from) {
+    case From::kRight:
       break;
-    case Lse::kRight:
-      add("solved-lse-right", "P is made from right lse, not from the one that was handed out", kWhichLse);
-      break;
-    case Lse::kBase2:
-      add("BW-base2", "P is computed again as exp(score - lse) with an lse to the base 2", kWhichLse);
-      break;
-    case Lse::kTimesLn2:
-      add("solved-lse-ln2", "P is computed again from lse times ln 2", kWhichLse);
-      break;
-    case Lse::kOwnBlock:
-      add("RB7", "P is computed again from the lse of each block", kWhichLse);
-      break;
-    case Lse::kHalves:
-      add("solved-lse-halves", "the lse of a row is that of the row in the other half of its shard",
-          kWhichLse);
-      break;
-    case Lse::kReshaped:
-      add("solved-lse-reshaped", "lse is stored as [rows, heads] and read as [heads, rows]", kWhichLse);
-      break;
-    case Lse::kNone:
-      add("solved-lse-none", "P is computed again without lse: exp(score)", kWhichLse);
-      break;
+    case From::kOfFirst:
+      return {batch, head / p.group() * p.group(), row};
+    case From::kOfLast:
+      return {batch, head / p.group() * p.group() + p.group() - 1, row};
+    case From::kOfKvHead:
+      return {batch, head / p.group(), row};
+    case From::kZero:
+      return {batch, 0, row};
+    case From::kInterleaved: {
+      const Index each = std::max<Index>(1, p.heads / a.count());
+      return {batch, head % each * a.count() + head / each, row};
+    }
+    case From::kNextHead:
+      return {batch, (head + 1) % p.heads, row};
+    case From::kHeadBefore:
+      return {batch, (head + p.heads - 1) % p.heads, row};
+    case From::kFirstBatch:
+      return {0, head, row};
+    case From::kReshaped: {
+      const Index flat = head * size + at;
+      return {batch, flat % p.heads, mine[static_cast<std::size_t>(flat / p.heads)]};
+    }
+    case From::kLaterHalves:
+      if (block <= shard) break;
+      [[fallthrough]];
+    case From::kHalves:
+      return {batch, head, local(at >= middle ? at - middle : at + middle)};
+    case From::kOfOwner:
+      return {batch, head, of_rank(block)};
+    case From::kNextRank:
+      return {batch, head, of_rank(shard + 1)};
+    case From::kRankBefore:
+      return {batch, head, of_rank(shard - 1)};
+    case From::kNextRow:
+      return {batch, head, local((at + 1) % size)};
+    case From::kRowBefore:
+      return {batch, head, local((at + size - 1) % size)};
+    case From::kReversed:
+      return {batch, head, local(size - 1 - at)};
   }
-  constexpr const char* kWhichD =
-      "Adding a constant to one row of scores must not change out: does your row of dS sum to 0?";
-  switch (recipe.delta) {
-    case Delta::kClaimed:
-      break;
-    case Delta::kRight:
-      add("solved-D-right", "D is made from right out, not from the one that was handed out", kWhichD);
-      break;
-    case Delta::kNone:
-      add("BW1", "the D term is missing: dS = P dP", kWhichD);
-      break;
-    case Delta::kMean:
-      add("solved-D-mean", "D is the mean of dout * out over the columns, not their sum", kWhichD);
-      break;
-    case Delta::kOfDout:
-      add("solved-D-dout", "D is the sum of dout * dout instead of dout * out", kWhichD);
-      break;
-    case Delta::kOfOut:
-      add("solved-D-out", "D is the sum of out * out instead of dout * out", kWhichD);
-      break;
-    case Delta::kOverHeads:
-      add("solved-D-heads", "D is summed over the heads besides the columns", kWhichD);
-      break;
-    case Delta::kDoubled:
-      add("solved-D-twice", "D is subtracted twice", kWhichD);
-      break;
-  }
-  switch (recipe.formula) {
-    case Formula::kRight:
-      break;
-    case Formula::kAdded:
-      add("BW-plus", "D is added instead of subtracted", kWhichD);
-      break;
-    case Formula::kUnweighted:
-      add("solved-dS-unweighted", "D is not multiplied by P: dS = P dP - D instead of P (dP - D)", kWhichD);
-      break;
-    case Formula::kScaledDp:
-      add("solved-dS-scaled-dP", "dP is scaled before D is subtracted: dS = P (scale dP - D)", kWhichD);
-      break;
-    case Formula::kScaledD:
-      add("solved-dS-scaled-D", "D is scaled, and dP is not: dS = P (dP - scale D)", kWhichD);
-      break;
-    case Formula::kSquared:
-      add("solved-dS-squared", "dS is multiplied by P twice", kWhichD);
-      break;
-  }
-  constexpr const char* kWhichFactors =
-      "Write the three products of backward with their shapes: which two tensors make this gradient?";
-  switch (recipe.product) {
-    case Recipe::Product::kRight:
-      break;
-    case Recipe::Product::kOtherFactor:
-      add("solved-product-factor",
-          "the weights are right, and they are multiplied with the wrong tensor (right are dS k, dS^T q and "
-          "P^T dout)",
-          kWhichFactors);
-      break;
-    case Recipe::Product::kOtherWeights:
-    case Recipe::Product::kPlainWeights:
-      add("solved-product-weights", "P and dS have changed places (right are dS k, dS^T q and P^T dout)",
-          kWhichFactors);
-      break;
-  }
-  constexpr const char* kWhichHeads = "How many query heads have read this key head?";
-  switch (recipe.group) {
-    case Group::kSum:
-      break;
-    case Group::kFirst:
-      add("GQ4-first", "a group's sum holds its first query head alone", kWhichHeads);
-      break;
-    case Group::kLast:
-      add("GQ4", "a group's sum holds its last query head alone", kWhichHeads);
-      break;
-    case Group::kMean:
-      add("GQ4-average", "the query heads of a group are averaged, not added", kWhichHeads);
-      break;
-    case Group::kStrided:
-      add("solved-group-strided",
-          "heads g, g + kv_heads, ... are added for key head g, not the neighbours of its group",
-          kWhichHeads);
-      break;
-  }
-  for (const auto& [tensor, head] : {std::pair{"lse", recipe.lse_head}, std::pair{"D", recipe.delta_head},
-                                     std::pair{"dout", recipe.dout_head}, std::pair{"q", recipe.query_head}})
-    if (head != Head::kRight) causes.push_back(cause_of_head(tensor, head));
-  return causes;
+  return {batch, head, row};
 }
 
-std::span<const double> Weights::dout(Index batch, Index head, Index row) const {
-  const auto [b, h] = read_for(e_.problem, e_.place.count(), recipe_.dout_head, batch, head);
-  return row_of(recipe_.out_for_dout ? e_.claim.out : e_.inputs.dout, b, h, row);
+std::span<const double> Weights::dout(Index batch, Index head, Index row, int block) const {
+  const auto [b, h, i] = read_for(recipe_.dout_from, batch, head, row, block);
+  return row_of(recipe_.out_for_dout ? e_.claim.out : e_.inputs.dout, b, h, i);
 }
 
-std::span<const double> Weights::query(Index batch, Index head, Index row) const {
-  const auto [b, h] = read_for(e_.problem, e_.place.count(), recipe_.query_head, batch, head);
-  return row_of(e_.inputs.q, b, h, row);
+std::span<const double> Weights::query(Index batch, Index head, Index row, int block) const {
+  const auto [b, h, i] = read_for(recipe_.query_from, batch, head, row, block);
+  return row_of(e_.inputs.q, b, h, i);
 }
 
-std::size_t Weights::at(Index batch, Index head, Index row) const {
+Index Weights::in_hand(Data data, Index row, Index key) const {
+  const Arrangement& a = e_.place;
+  const int block = a.owner[static_cast<std::size_t>(key)],
+            shard = a.row_owner[static_cast<std::size_t>(row)];
+  const Index at = a.local[static_cast<std::size_t>(key)];
+  switch (data) {
+    case Data::kRight:
+      break;
+    case Data::kOwn:
+      return a.at(shard, at);
+    case Data::kBefore:  // at step 0 there is none
+      return block == shard ? key : a.at(a.wrapped(block + 1), at);
+    case Data::kNext:
+      return a.at(a.wrapped(block - 1), at);
+    case Data::kMirror:
+      return a.at(a.wrapped(2 * shard - block), at);
+  }
+  return key;
+}
+
+Index Weights::key_in_hand(Index row, Index key) const { return in_hand(recipe_.k_data, row, key); }
+
+std::size_t Weights::at(const Place& p) const {
   return static_cast<std::size_t>(
-      (batch * e_.problem.heads + head) * static_cast<Index>(e_.problem.queries.size()) + row);
+      (p.batch * e_.problem.heads + p.head) * static_cast<Index>(e_.problem.queries.size()) + p.row);
 }
 
-Weights::Weights(const Evidence& e, const Recipe& recipe) : e_(e), recipe_(recipe) {
+namespace {
+
+// What was claimed was rounded when it was written; where it is right, backward had better numbers.
+bool is_right(const Evidence& e, std::string_view name) {
+  return std::ranges::none_of(e.comparison.tensors,
+                              [=](const TensorComparison& t) { return t.name == name && !t.good(); });
+}
+
+}  // namespace
+
+Weights::Weights(const Evidence& e, const Recipe& recipe)
+    : e_(e),
+      recipe_(recipe),
+      out_(recipe.delta == Delta::kRight || is_right(e, "out") ? e.oracle.value.out : e.claim.out) {
   const BlockProblem& p = e.problem;
   const auto rows = static_cast<Index>(p.queries.size());
-  // What was claimed was rounded when it was written; where it is right, backward had better numbers.
-  const auto right = [&](std::string_view name) {
-    return std::ranges::none_of(e.comparison.tensors,
-                                [=](const TensorComparison& t) { return t.name == name && !t.good(); });
-  };
-  const Buffer& saved = recipe.lse == Lse::kRight || right("lse") ? e.oracle.value.lse : e.claim.lse;
-  const Buffer& out = recipe.delta == Delta::kRight || right("out") ? e.oracle.value.out : e.claim.out;
+  const Buffer& saved = recipe.lse == Lse::kRight || is_right(e, "lse") ? e.oracle.value.lse : e.claim.lse;
   const auto plain = [&](Index b, Index h, Index row) {
-    const auto dout = row_of(e.inputs.dout, b, h, row), o = row_of(out, b, h, row);
+    const auto dout = row_of(e.inputs.dout, b, h, row), o = row_of(out_, b, h, row);
     if (recipe.delta == Delta::kOfDout) return dot(dout, dout);
     if (recipe.delta == Delta::kOfOut) return dot(o, o);
+    if (recipe.delta == Delta::kFirstHalf) return dot(dout.first(o.size() / 2), o.first(o.size() / 2));
     return dot(dout, o);
   };
   for (Index b = 0; b < p.batch; ++b)
     for (Index h = 0; h < p.heads; ++h)
       for (Index row = 0; row < rows; ++row) {
-        auto [entry, head] = read_for(p, e.place.count(), recipe.lse_head, b, h);
-        Index place = row;
-        if (recipe.lse == Lse::kReshaped) {
-          const int shard = e.place.row_owner[static_cast<std::size_t>(row)];
-          const auto& mine = e.place.shards[static_cast<std::size_t>(shard)];
-          const Index flat =
-              h * static_cast<Index>(mine.size()) + e.place.row_local[static_cast<std::size_t>(row)];
-          head = flat % p.heads;
-          place = mine[static_cast<std::size_t>(flat / p.heads)];
-        }
-        if (recipe.lse == Lse::kHalves) {
-          const auto& mine =
-              e.place.shards[static_cast<std::size_t>(e.place.row_owner[static_cast<std::size_t>(row)])];
-          const auto size = static_cast<Index>(mine.size()), middle = (size + 1) / 2,
-                     at = e.place.row_local[static_cast<std::size_t>(row)];
-          place =
-              mine[static_cast<std::size_t>(at >= middle ? at - middle : std::min(at + middle, size - 1))];
-        }
-        double lse = row_of(saved, entry, head, place)[0];
+        double lse = row_of(saved, b, h, row)[0];
         if (recipe.lse == Lse::kBase2) lse /= std::numbers::ln2;
         if (recipe.lse == Lse::kTimesLn2) lse *= std::numbers::ln2;
+        if (recipe.lse == Lse::kNegative) lse = -lse;
         if (recipe.lse == Lse::kNone) lse = 0;
         lse_.push_back(lse);
         double delta = 0;
         if (recipe.delta == Delta::kOverHeads)
           for (Index each = 0; each < p.heads; ++each) delta += plain(b, each, row);
         else if (recipe.delta != Delta::kNone)
-          std::tie(entry, head) = read_for(p, e.place.count(), recipe.delta_head, b, h),
-                          delta = plain(entry, head, row);
+          delta = plain(b, h, row);
         if (recipe.delta == Delta::kMean) delta /= static_cast<double>(p.head_dim);
         if (recipe.delta == Delta::kDoubled) delta *= 2;
         if (recipe.formula == Formula::kAdded) delta = -delta;
@@ -336,34 +273,49 @@ double Weights::lse_of_block(Index b, Index h, Index row, int block) const {
   return max == -HUGE_VAL ? 0 : max + std::log(sum);
 }
 
+double Weights::delta(Index b, Index h, Index row, int block) const {
+  if (recipe_.dout_in_delta) return dot(dout(b, h, row, block), row_of(out_, b, h, row));
+  return delta_[at(read_for(recipe_.delta_from, b, h, row, block))];
+}
+
 Weights::Pair Weights::operator()(Index b, Index h, Index row, Index key) const {
-  const std::size_t i = at(b, h, row);
-  double shift = lse_[i];
   const int block = e_.place.owner[static_cast<std::size_t>(key)];
+  double shift = lse_[at(read_for(recipe_.lse_from, b, h, row, block))];
   if (recipe_.lse == Lse::kOwnBlock)
-    shift = block_lse_[i * static_cast<std::size_t>(e_.place.count()) + static_cast<std::size_t>(block)];
-  if (!std::isfinite(shift)) return {0, 0};
-  const double scale = recipe_.setting.scale;
+    shift = block_lse_[at({b, h, row}) * static_cast<std::size_t>(e_.place.count()) +
+                       static_cast<std::size_t>(block)];
+  const Index k = in_hand(recipe_.k_data, row, key), v = in_hand(recipe_.v_data, row, key);
+  if (!std::isfinite(shift) || k < 0 || v < 0) return {0, 0};
+  const double scale = recipe_.setting.scale, delta = this->delta(b, h, row, block);
   const double score =
-      scale * (recipe_.query_head == Head::kRight
-                   ? product_of(e_, recipe_.setting, b, h, row, key)
-                   : dot(query(b, h, row), row_of(e_.inputs.k, b, h / e_.problem.group(), key)));
-  const double p = std::exp(std::min(score - shift, 80.0));
-  const double dp = dot(dout(b, h, row), value_of(e_, recipe_.setting, b, h, row, key));
+      scale * (recipe_.query_from == From::kRight
+                   ? product_of(e_, recipe_.setting, b, h, row, k)
+                   : dot(query(b, h, row, block), row_of(e_.inputs.k, b, h / e_.problem.group(), k)));
+  const bool hidden = adds_hidden_pairs(recipe_) &&
+                      !visible(e_.problem.mask, e_.problem.queries[static_cast<std::size_t>(row)],
+                               e_.problem.keys[static_cast<std::size_t>(key)]);
+  const double p = hidden ? 0 : std::exp(std::min(score - shift, 80.0));
+  const double dp = dot(dout(b, h, row, block), value_of(e_, recipe_.setting, b, h, row, v));
   switch (recipe_.formula) {
     case Formula::kUnweighted:
-      return {p, scale * (p * dp - delta_[i])};
+    case Formula::kUnweightedHidden:
+      return {p, scale * (p * dp - delta)};
+    case Formula::kWithoutP:
+    case Formula::kWithoutPHidden:
+      return {p, scale * (dp - delta)};
+    case Formula::kDiagonal:
+      return {p, scale * p * (1 - p) * dp};
     case Formula::kScaledDp:
-      return {p, p * (scale * dp - delta_[i])};
+      return {p, p * (scale * dp - delta)};
     case Formula::kScaledD:
-      return {p, p * (dp - scale * delta_[i])};
+      return {p, p * (dp - scale * delta)};
     case Formula::kSquared:
-      return {p, scale * p * p * (dp - delta_[i])};
+      return {p, scale * p * p * (dp - delta)};
     case Formula::kRight:
     case Formula::kAdded:
       break;
   }
-  return {p, scale * p * (dp - delta_[i])};
+  return {p, scale * p * (dp - delta)};
 }
 
 }  // namespace ringcraft::verify

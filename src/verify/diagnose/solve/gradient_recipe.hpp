@@ -19,8 +19,7 @@ struct Recipe {
     kBase2,     ///< divided by ln 2
     kTimesLn2,  ///< multiplied by ln 2
     kOwnBlock,  ///< that of each block alone
-    kHalves,    ///< that of the row in the other half of the shard
-    kReshaped,  ///< [rows, heads] of a shard read as [heads, rows]
+    kNegative,  ///< with the wrong sign
     kNone,      ///< 0
   };
   /// Which D is subtracted.
@@ -32,16 +31,21 @@ struct Recipe {
     kOfDout,     ///< sum of dout * dout
     kOfOut,      ///< sum of out * out
     kOverHeads,  ///< summed over the heads, too
+    kFirstHalf,  ///< summed over the first half of the columns
     kDoubled,    ///< twice
   };
   /// How dS is made of P, dP, D and the scale.
   enum class Formula : std::uint8_t {
-    kRight,       ///< scale P (dP - D)
-    kAdded,       ///< scale P (dP + D)
-    kUnweighted,  ///< scale (P dP - D)
-    kScaledDp,    ///< P (scale dP - D)
-    kScaledD,     ///< P (dP - scale D)
-    kSquared,     ///< scale P P (dP - D)
+    kRight,             ///< scale P (dP - D)
+    kAdded,             ///< scale P (dP + D)
+    kUnweighted,        ///< scale (P dP - D)
+    kUnweightedHidden,  ///< the same, and -D where P is 0 because the pair is hidden
+    kWithoutP,          ///< scale (dP - D)
+    kWithoutPHidden,    ///< the same of hidden pairs, too
+    kDiagonal,          ///< scale P (1 - P) dP
+    kScaledDp,          ///< P (scale dP - D)
+    kScaledD,           ///< P (dP - scale D)
+    kSquared,           ///< scale P P (dP - D)
   };
   /// Which query heads add to a key head.
   enum class Group : std::uint8_t {
@@ -58,15 +62,34 @@ struct Recipe {
     kOtherWeights,  ///< P k, P^T q, dS^T dout
     kPlainWeights,  ///< the same with dS without the softmax scale; of dv alone
   };
-  /// Of which query head, and batch entry, a tensor is read.
-  enum class Head : std::uint8_t {
+  /// Of which head, batch entry and row a tensor is read.
+  enum class From : std::uint8_t {
     kRight,
-    kOfFirst,      ///< the first of the group
-    kOfLast,       ///< the last of the group
+    kOfFirst,      ///< the first head of the group
+    kOfLast,       ///< the last head of the group
     kOfKvHead,     ///< h / group for head h
     kZero,         ///< head 0
     kInterleaved,  ///< where each rank has neighbouring heads: those of rank r, r + N, r + 2 N, ...
+    kNextHead,     ///< h + 1
+    kHeadBefore,   ///< h - 1
     kFirstBatch,   ///< the right head of batch entry 0
+    kReshaped,     ///< [rows, heads] of a shard read as [heads, rows]
+    kHalves,       ///< the row in the other half of the shard
+    kLaterHalves,  ///< the same where the block is that of a later rank
+    kOfOwner,      ///< the row of the rank that has the block
+    kNextRank,     ///< the row of rank + 1
+    kRankBefore,   ///< the row of rank - 1
+    kNextRow,      ///< one row later in the shard
+    kRowBefore,    ///< one row earlier in the shard
+    kReversed,     ///< from the last row of the shard backwards
+  };
+  /// Which block's rows are in hand.
+  enum class Data : std::uint8_t {
+    kRight,
+    kOwn,     ///< the rank's own at every step
+    kBefore,  ///< that of the step before
+    kNext,    ///< that of the next step
+    kMirror,  ///< that of rank + t
   };
   Setting setting;
   Lse lse{};
@@ -74,8 +97,10 @@ struct Recipe {
   Formula formula{};
   Group group{};
   Product product{};
-  Head lse_head{}, delta_head{}, dout_head{}, query_head{};
-  bool out_for_dout = false;  ///< dP and dv are made of out; D is the same
+  From lse_from{}, delta_from{}, dout_from{}, query_from{};
+  Data k_data{}, v_data{};
+  bool out_for_dout = false;   ///< dP and dv are made of out; D is the same
+  bool dout_in_delta = false;  ///< D, too, is made of the rows of dout that are read
 };
 
 /// The recipes to try, those with fewer mistakes first. Those that make no difference to this tensor are left
@@ -84,6 +109,11 @@ std::vector<Recipe> recipes_of(const Evidence& evidence, GradientName name, cons
 
 /// What is wrong with a recipe.
 std::vector<Cause> causes_of(const Recipe& recipe);
+/// Whether pairs that the mask hides add something.
+inline bool adds_hidden_pairs(const Recipe& recipe) {
+  return recipe.formula == Recipe::Formula::kUnweightedHidden ||
+         recipe.formula == Recipe::Formula::kWithoutPHidden;
+}
 
 /// P and dS (with the scale) of pairs, by a recipe.
 class Weights {
@@ -96,15 +126,24 @@ class Weights {
   };
   Pair operator()(Index batch, Index head, Index row, Index key) const;
   /// The rows of dout and q that are multiplied with them.
-  std::span<const double> dout(Index batch, Index head, Index row) const;
-  std::span<const double> query(Index batch, Index head, Index row) const;
+  std::span<const double> dout(Index batch, Index head, Index row, int block) const;
+  std::span<const double> query(Index batch, Index head, Index row, int block) const;
+  /// The key whose row of k is multiplied with them, -1 if the block in hand has no such row.
+  Index key_in_hand(Index row, Index key) const;
 
  private:
-  std::size_t at(Index batch, Index head, Index row) const;
+  struct Place {
+    Index batch, head, row;
+  };
+  Place read_for(Recipe::From from, Index batch, Index head, Index row, int block) const;
+  std::size_t at(const Place& place) const;
+  double delta(Index batch, Index head, Index row, int block) const;
+  Index in_hand(Recipe::Data data, Index row, Index key) const;
   double lse_of_block(Index batch, Index head, Index row, int block) const;
 
   const Evidence& e_;
   Recipe recipe_;
+  const Buffer& out_;                // of which D is made
   std::vector<double> lse_, delta_;  // [batch, heads, rows]
   std::vector<double> block_lse_;    // [batch, heads, rows, blocks], if asked for
 };

@@ -8,12 +8,6 @@ namespace {
 
 using Kind = NamedMask::Kind;
 
-// The cells of one pair of shard and block: which masks have each of them.
-struct Cells {
-  std::vector<std::vector<bool>> masks;  // of each cell
-  std::vector<std::size_t> of_pair;      // [rows looked at, keys looked at]
-};
-
 Cells cells_of(const Ingredients& from, int shard, int block) {
   Cells cells;
   std::map<std::vector<bool>, std::size_t> known;
@@ -52,6 +46,13 @@ std::vector<Law> laws_of_mask(const Arrangement& place, NamedMask mask, int shar
   return {{Law::Deed::kMask, mask}};
 }
 
+// Masks by a formula of their own, which may well hide a whole block; of the others that says no more than
+// that it is missing.
+bool is_formula(NamedMask mask) {
+  return mask.kind == Kind::kLayout || mask.kind == Kind::kKeysOfLayout || mask.kind == Kind::kEqualShards ||
+         mask.kind == Kind::kOwnLengths || mask.kind >= Kind::kZigzagSwapped;
+}
+
 // Builds one system.
 class Builder {
  public:
@@ -81,7 +82,11 @@ class Builder {
   }
 
   void add_cells(int slot) {
-    const Cells cells = cells_of(from_, shard(slot), block(slot));
+    KnownCells own;
+    KnownCells& known = from_.known != nullptr ? *from_.known : own;
+    const std::pair<int, int> place(shard(slot), block(slot));
+    if (!known.contains(place)) known[place] = cells_of(from_, place.first, place.second);
+    const Cells& cells = known[place];
     std::vector<std::size_t> column_of(cells.masks.size());
     for (std::size_t cell = 0; cell < cells.masks.size(); ++cell) {
       if (std::ranges::none_of(cells.masks[cell], [](bool seen) { return seen; })) continue;
@@ -147,7 +152,7 @@ class Builder {
       auto laws = laws_of_mask(from_.place, from_.masks[m], shard(slot), block(slot));
       std::vector<double> weights = through(slot, m);
       if (laws.empty() || weights == right) continue;
-      if (weights != nothing || laws[0].deed != Law::Deed::kMask)
+      if (weights != nothing || laws[0].deed != Law::Deed::kMask || is_formula(from_.masks[m]))
         states.push_back({std::move(laws), std::move(weights)});
     }
     if (!system_.of_keys && from_.place.ring) add_other_data(slot, states);

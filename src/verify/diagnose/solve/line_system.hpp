@@ -89,6 +89,14 @@ struct LineSystem {
 /// counted in their shard and block.
 using AddPair = std::function<void(std::vector<double>& column, int shard, Index i, int block, Index n)>;
 
+/// The pairs of a shard and a block, cut by all masks.
+struct Cells {
+  std::vector<std::vector<bool>> masks;  ///< of each cell: which masks have it
+  std::vector<std::size_t> of_pair;      ///< the cell of each pair, [rows looked at, keys looked at]
+};
+/// Those of several shards and blocks, kept for the next setting.
+using KnownCells = std::map<std::pair<int, int>, Cells>;
+
 /// What a line may have been made of.
 struct Ingredients {
   const BlockProblem& problem;
@@ -96,6 +104,7 @@ struct Ingredients {
   std::vector<NamedMask> masks;
   std::vector<std::vector<Index>> rows, keys;  ///< of each shard and block those that are looked at
   AddPair add;
+  KnownCells* known = nullptr;  ///< if set: of these masks, rows and keys
   /// If set: the same with the values (for gradients of queries: the keys) of another block; -1: with the
   /// block's keys for its values.
   std::function<void(std::vector<double>& column, int shard, Index i, int block, Index n, int values)>

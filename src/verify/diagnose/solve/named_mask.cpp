@@ -27,6 +27,70 @@ Position key_position(const BlockProblem& p, const Arrangement& place, int block
   return key < 0 ? -1 : p.keys[static_cast<std::size_t>(key)];
 }
 
+// Windows of other lengths.
+void add_windows(const Mask& mask, const Arrangement& place, std::vector<NamedMask>& all) {
+  if (mask.left == kNoLimit) return;
+  const auto rows = static_cast<Position>(place.blocks.front().size());
+  std::vector<Position> lengths{mask.left / 2,     (mask.left + 1) / 2, 2 * mask.left,
+                                2 * mask.left + 1, mask.left - 2,       mask.left + 2};
+  if (place.ring)
+    for (const Position more : {rows, mask.left + rows, mask.left - rows, mask.left / rows * rows,
+                                (mask.left + rows - 1) / rows * rows})
+      lengths.push_back(more);
+  std::ranges::sort(lengths);
+  const auto same = std::ranges::unique(lengths);
+  lengths.erase(same.begin(), same.end());
+  for (const Position length : lengths)
+    if (length >= 0 && std::abs(length - mask.left) > 1)
+      all.push_back({Kind::kWindowOf, static_cast<int>(length)});
+  all.push_back({Kind::kWindowBoth});
+  all.push_back({Kind::kWindowOfFirst});
+  all.push_back({Kind::kWindowOfLast});
+}
+
+// Other borders of packed sequences.
+void add_borders(const Mask& mask, std::vector<NamedMask>& all) {
+  if (mask.cu_seqlens.empty()) return;
+  const int inner = static_cast<int>(mask.cu_seqlens.size()) - 2;
+  for (int border = 1; border <= std::min(inner, 8); ++border) {
+    all.push_back({Kind::kBorderLost, border});
+    if (inner > 1) all.push_back({Kind::kBorderAlone, border});
+  }
+  for (const Kind kind :
+       {Kind::kBordersAfter, Kind::kPacksOfPlaces, Kind::kPackLengths, Kind::kPackOneBefore})
+    all.push_back({kind});
+}
+
+// Whether a row sees a key through one of those masks of packed sequences.
+bool sees_by_borders(const Mask& mask, NamedMask m, Position q, Position k, Index i, Index n) {
+  Mask other = mask;
+  const auto border = static_cast<std::ptrdiff_t>(m.other);
+  switch (m.kind) {
+    case Kind::kBorderLost:
+      other.cu_seqlens.erase(other.cu_seqlens.begin() + border);
+      return visible(other, q, k);
+    case Kind::kBorderAlone:
+      other.cu_seqlens = {mask.cu_seqlens.front(), mask.cu_seqlens[static_cast<std::size_t>(m.other)],
+                          mask.cu_seqlens.back()};
+      return visible(other, q, k);
+    case Kind::kPackOneBefore:
+      return visible(mask, q, k) ||
+             (k == pack_of(mask, q).second - 1 && visible({mask.left, mask.right, {}}, q, k));
+    default:
+      break;
+  }
+  other.cu_seqlens.clear();
+  if (!visible(other, q, k)) return false;
+  if (m.kind == Kind::kBordersAfter) return pack_of(mask, q - 1).first == pack_of(mask, k - 1).first;
+  if (m.kind == Kind::kPacksOfPlaces) return pack_of(mask, i).first == pack_of(mask, n).first;
+  Mask lengths = mask;  // kPackLengths
+  for (std::size_t at = 0; at + 1 < mask.cu_seqlens.size(); ++at)
+    lengths.cu_seqlens[at] = mask.cu_seqlens[at + 1] - mask.cu_seqlens[at];
+  lengths.cu_seqlens.pop_back();
+  if (!std::ranges::is_sorted(lengths.cu_seqlens)) return false;
+  return pack_of(lengths, q).first == pack_of(lengths, k).first;
+}
+
 }  // namespace
 
 std::vector<NamedMask> named_masks(const BlockProblem& problem, const Arrangement& place, MaskSet set) {
@@ -60,6 +124,13 @@ std::vector<NamedMask> named_masks(const BlockProblem& problem, const Arrangemen
       all.push_back({Kind::kKeysOfLayout, static_cast<int>(layout)});
     }
   add(place.ring && !mask.cu_seqlens.empty(), {Kind::kPacksOverRanks});
+  add(place.ring, {Kind::kZigzagSwapped, Kind::kHalvesApart});
+  for (int quarter = 0; quarter < 4 && place.ring; ++quarter) {
+    all.push_back({Kind::kQuarterLost, quarter});
+    all.push_back({Kind::kQuarterWhole, quarter});
+  }
+  add_windows(mask, place, all);
+  add_borders(mask, all);
   return all;
 }
 
@@ -167,6 +238,34 @@ bool sees(const BlockProblem& p, const Arrangement& place, NamedMask m, int shar
           n;
       q = static_cast<Position>(shard) * rows + i;
       break;
+    case Kind::kZigzagSwapped:
+      return block == shard ? visible(mask, q, k) : block < shard ? i >= (rows + 1) / 2 : n < (keys + 1) / 2;
+    case Kind::kHalvesApart:
+      return (i >= (rows + 1) / 2) == (n >= (keys + 1) / 2) && visible(mask, q, k);
+    case Kind::kQuarterLost:
+    case Kind::kQuarterWhole: {
+      const bool inside =
+          (i >= (rows + 1) / 2) == (m.other / 2 == 1) && (n >= (keys + 1) / 2) == (m.other % 2 == 1);
+      return m.kind == Kind::kQuarterLost ? !inside && visible(mask, q, k) : inside || visible(mask, q, k);
+    }
+    case Kind::kWindowOf:
+      mask.left = m.other;
+      break;
+    case Kind::kWindowBoth:
+      mask.right = mask.left;
+      break;
+    case Kind::kWindowOfFirst:
+    case Kind::kWindowOfLast: {
+      const Position of = row_position(p, place, shard, m.kind == Kind::kWindowOfFirst ? 0 : rows - 1);
+      return k >= of - mask.left && visible({kNoLimit, mask.right, mask.cu_seqlens}, q, k);
+    }
+    case Kind::kBorderLost:
+    case Kind::kBorderAlone:
+    case Kind::kBordersAfter:
+    case Kind::kPacksOfPlaces:
+    case Kind::kPackLengths:
+    case Kind::kPackOneBefore:
+      return sees_by_borders(mask, m, q, k, i, n);
   }
   return visible(mask, q, k);
 }

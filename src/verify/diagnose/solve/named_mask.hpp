@@ -26,12 +26,12 @@ struct NamedMask {
     kNoPacks,         ///< the borders of packed sequences are ignored
     kPacksOfRows,     ///< a key is taken for one of the packed sequence of the row at its place
     kPackPositions,   ///< positions within the packed sequences are compared, whichever these are
-    kTurned,          ///< rows and keys change places
-    kTurnedHere,      ///< the same with places in shard and block
     kEarlyKeys,       ///< all rows, and the first half of the keys
     kLateKeys,        ///< all rows, and the second half of the keys
     kEarlyRows,       ///< the first half of the rows, and all keys
     kLateRows,        ///< the second half of the rows, and all keys
+    kTurned,          ///< rows and keys change places
+    kTurnedHere,      ///< the same with places in shard and block
     kDiagonalLost,    ///< the right one without the key at the row's own place in the block
     kFirstKeyLost,    ///< the right one without the first key
     kLastKeyLost,     ///< the right one without the last key
@@ -44,6 +44,20 @@ struct NamedMask {
     kKeysOfLayout,    ///< keys at the positions of layout `other`
     kEqualShards,     ///< positions as if all shards had as many rows as this one
     kOwnLengths,      ///< each shard as if those before it had as many rows as itself
+    kZigzagSwapped,   ///< the cases of zig-zag exchanged: late rows for earlier ranks, early keys for later
+    kHalvesApart,     ///< the right one where row and key are in the same half of shard and block
+    kQuarterLost,     ///< the right one without half `other` / 2 of the rows on half `other` % 2 of the keys
+    kQuarterWhole,    ///< the right one, and this quarter whole
+    kWindowOf,        ///< `other` keys to the left
+    kWindowBoth,      ///< as many keys to the right as to the left
+    kWindowOfFirst,   ///< the window of the shard's first row for all its rows
+    kWindowOfLast,    ///< that of its last row
+    kBorderLost,      ///< without the inner border `other` of packed sequences
+    kBorderAlone,     ///< with this inner border alone
+    kBordersAfter,    ///< a position that is a border belongs to the sequence before, the very first one too
+    kPacksOfPlaces,   ///< places in shard and block are looked for between the borders
+    kPackLengths,     ///< lengths of packed sequences are taken for their borders
+    kPackOneBefore,   ///< each row also sees the last key before its sequence
   };
   Kind kind = Kind::kRight;
   int other = 0;  ///< see above

@@ -79,6 +79,9 @@ SolvedPass solve_rows(const Evidence& evidence);
 /// Why out (or dq, by D) is wrong, where each block's own part is right and its weight is not.
 std::optional<Cause> cause_of_weights(const Evidence& evidence, bool of_dq);
 
+/// Why out or lse is wrong, where normalised results of the blocks are joined one after the other.
+std::optional<Cause> cause_of_fold(const Evidence& evidence);
+
 /// Why this tensor of an Answer (0: out) is wrong, where each row is a right one of another place.
 std::optional<Cause> cause_of_places(const Evidence& evidence, std::size_t tensor);
 
@@ -94,5 +97,9 @@ SolvedPass solve_gradient(const Evidence& evidence, GradientName name, const Set
 
 /// Why a gradient is wrong, where its parts are right and are added to the wrong sums, or too often.
 std::optional<Cause> cause_of_shares(const Evidence& evidence, GradientName name, const Setting& forward);
+
+/// Why a gradient is wrong, where its parts are right but for a factor: of D, of the own block, of a step.
+std::optional<Cause> cause_of_part_factors(const Evidence& evidence, GradientName name,
+                                           const Setting& forward);
 
 }  // namespace ringcraft::verify

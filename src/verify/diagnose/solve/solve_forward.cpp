@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "verify/diagnose/diagnose.hpp"
 #include "verify/diagnose/solve/solve_detail.hpp"
 #include "verify/diagnose/solve/tell.hpp"
 #include "verify/diagnose/twisted/twisted_ring_detail.hpp"
@@ -24,8 +25,8 @@ enum class Form : std::uint8_t {
 
 class ForwardLines {
  public:
-  ForwardLines(const Evidence& e, const Setting& setting, Form form, MaskSet masks, Index first_batch,
-               Index last_batch)
+  ForwardLines(const Evidence& e, const Setting& setting, Form form, MaskSet masks, KnownCells& cells,
+               Index first_batch, Index last_batch)
       : e_(e),
         setting_(setting),
         form_(form),
@@ -38,7 +39,8 @@ class ForwardLines {
         Ingredients{e.problem, e.place, named_masks(e.problem, e.place, masks), rows_, std::move(keys),
                     [this](std::vector<double>& column, int shard, Index i, int block, Index n) {
                       add(column, shard, i, block, n, block);
-                    }});
+                    },
+                    &cells});
     if (form == Form::kMixed)
       from_->add_mixed = [this](std::vector<double>& column, int shard, Index i, int block, Index n,
                                 int values) { add(column, shard, i, block, n, values); };
@@ -141,9 +143,9 @@ class ForwardLines {
 
 // One form in one setting over some batch entries.
 std::optional<std::vector<Cause>> told_in(const Evidence& e, const Setting& setting, Form form, MaskSet masks,
-                                          Index first, Index last) {
+                                          KnownCells& known, Index first, Index last) {
   std::vector<LineSystem> lines;
-  if (!ForwardLines(e, setting, form, masks, first, last).solve_all(lines)) return {};
+  if (!ForwardLines(e, setting, form, masks, known, first, last).solve_all(lines)) return {};
   const std::string words = last - first < e.problem.batch ? "in batch entry " + std::to_string(first) : "";
   std::vector<Cause> causes;
   if (const auto told = tell(e.place, lines, yardsticks_of(e).threshold)) {
@@ -173,17 +175,18 @@ SolvedPass solve_forward(const Evidence& e) {
                                              : std::vector<Try>{};
   for (const auto& [form, masks] : tries) {
     if (form == Form::kMixed && !e.place.ring) continue;
+    KnownCells cells;
     for (const Setting& setting : settings_of(e)) {
       if (form == Form::kMixed && !causes_of(setting).empty()) continue;
       std::vector<Cause> causes = causes_of(setting);
       const bool as_it_should_be = causes.empty();
-      std::optional<std::vector<Cause>> told = told_in(e, setting, form, masks, 0, e.problem.batch);
+      std::optional<std::vector<Cause>> told = told_in(e, setting, form, masks, cells, 0, e.problem.batch);
       if (told) {
         causes.insert(causes.end(), told->begin(), told->end());
       } else if (e.problem.batch > 1 && causes.empty()) {
         bool all = true;
         for (Index b = 0; b < e.problem.batch && all; ++b) {
-          told = told_in(e, setting, form, masks, b, b + 1);
+          told = told_in(e, setting, form, masks, cells, b, b + 1);
           all = told.has_value();
           if (all) causes.insert(causes.end(), told->begin(), told->end());
         }
@@ -192,11 +195,12 @@ SolvedPass solve_forward(const Evidence& e) {
         continue;
       }
       if (as_it_should_be && causes.empty()) return {};  // what is wrong is too small to be told
-      if (causes.size() >= fewest) continue;
-      fewest = causes.size();
+      const std::size_t size = causes.size() + (std::ranges::any_of(causes, is_general) ? 3 : 0);
+      if (size >= fewest) continue;
+      fewest = size;
       best = {true, std::move(causes), setting};
     }
-    if (best.solved && (masks == MaskSet::kAll || best.causes.size() < 2)) break;
+    if (best.solved && (masks == MaskSet::kAll || fewest < 2)) break;
   }
   return best;
 }

@@ -132,8 +132,8 @@ class Shares {
             const Weights::Pair pair = weights_(b, h, row, key);
             const double weight = name_ == GradientName::kDv ? pair.p : pair.ds;
             const auto with = name_ == GradientName::kDq   ? row_of(e_.inputs.k, b, kv_head, key)
-                              : name_ == GradientName::kDk ? weights_.query(b, h, row)
-                                                           : weights_.dout(b, h, row);
+                              : name_ == GradientName::kDk ? weights_.query(b, h, row, keys.owner)
+                                                           : weights_.dout(b, h, row, keys.owner);
             const std::size_t to =
                 of_keys() ? at(sum, b, kv_head, n - sum.begin) : at(sum, b, h, i - sum.begin);
             for (std::size_t c = 0; c < with.size(); ++c) result[to + c] += weight * with[c];

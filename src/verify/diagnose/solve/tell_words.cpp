@@ -73,6 +73,12 @@ std::string other_of(const Law& law, const Arrangement& place) {
   return "another";
 }
 
+// A quarter of the pairs of a shard and a block.
+std::string quarter_words(int quarter) {
+  return std::string(quarter / 2 == 0 ? "early" : "late") + " half of the rows on the " +
+         (quarter % 2 == 0 ? "early" : "late") + " half of the keys";
+}
+
 std::string mask_words(NamedMask mask) {
   switch (mask.kind) {
     case Kind::kNone:
@@ -131,6 +137,38 @@ std::string mask_words(NamedMask mask) {
       return "placed as if all shards had as many rows as the rank's own";
     case Kind::kOwnLengths:
       return "placed as if the shards before each had as many rows as that one: rank times its own length";
+    case Kind::kZigzagSwapped:
+      return "used by the wrong half: the two cases of zig-zag (first half of the keys for an earlier rank's "
+             "block, second half of the rows for a later one's) are exchanged";
+    case Kind::kHalvesApart:
+      return "used by each half of the rows on its own half of the keys alone";
+    case Kind::kQuarterLost:
+      return "used without the pairs of the " + quarter_words(mask.other);
+    case Kind::kQuarterWhole:
+      return "seen whole by the " + quarter_words(mask.other) + ", without a mask";
+    case Kind::kWindowOf:
+      return "seen through a window of " + std::to_string(mask.other) + " keys to the left";
+    case Kind::kWindowBoth:
+      return "seen through a window to both sides";
+    case Kind::kWindowOfFirst:
+      return "seen by all rows of a rank through the window of its first row";
+    case Kind::kWindowOfLast:
+      return "seen by all rows of a rank through the window of its last row";
+    case Kind::kBorderLost:
+      return "seen across the border of packed sequences number " + std::to_string(mask.other);
+    case Kind::kBorderAlone:
+      return "seen as if only the inner border number " + std::to_string(mask.other) +
+             " divided the packed sequences";
+    case Kind::kBordersAfter:
+      return "seen with each border of packed sequences counted to the sequence before it (`<=` for `<`)";
+    case Kind::kPacksOfPlaces:
+      return "seen with rows and keys looked for between the borders by their places in shard and block, not "
+             "by "
+             "their positions";
+    case Kind::kPackLengths:
+      return "seen with the lengths of packed sequences taken for their borders";
+    case Kind::kPackOneBefore:
+      return "seen with one key too many at the beginning of each packed sequence";
     case Kind::kRight:
     case Kind::kLabel:
     case Kind::kRowsOf:
@@ -229,6 +267,31 @@ std::string mask_id(Kind kind) {
       return "equal-shards";
     case Kind::kOwnLengths:
       return "own-lengths";
+    case Kind::kZigzagSwapped:
+      return "zigzag-swapped";
+    case Kind::kHalvesApart:
+    case Kind::kQuarterLost:
+    case Kind::kQuarterWhole:
+      return "quarter";
+    case Kind::kWindowOf:
+      return "window-of";
+    case Kind::kWindowBoth:
+      return "window-both";
+    case Kind::kWindowOfFirst:
+    case Kind::kWindowOfLast:
+      return "window-of-shard";
+    case Kind::kBorderLost:
+      return "border-lost";
+    case Kind::kBorderAlone:
+      return "border-alone";
+    case Kind::kBordersAfter:
+      return "borders-after";
+    case Kind::kPacksOfPlaces:
+      return "packs-of-places";
+    case Kind::kPackLengths:
+      return "pack-lengths";
+    case Kind::kPackOneBefore:
+      return "pack-one-before";
     case Kind::kRight:
     case Kind::kLabel:
     case Kind::kRowsOf:
