@@ -174,7 +174,7 @@ namespace {
 
 std::vector<double> doubles(std::span<const float> numbers) { return {numbers.begin(), numbers.end()}; }
 
-verify::KernelExhibit::Memory memory_of(KernelHead& head) {
+verify::StepExhibit::Memory memory_of(KernelHead& head) {
   const auto cut = head.workspace().begin() + head.rows() * head.keys();
   return {doubles({head.workspace().begin(), cut}), doubles({cut, cut + head.rows()}), doubles(head.max()),
           doubles(head.sum()), doubles(head.out())};
@@ -195,7 +195,7 @@ void begin_with_a_state(KernelHead& head) {
 verify::Exhibit one_by_one(const Trial& trial, const KernelRung& rung) {
   const HeadCase whole = make_head(trial, {35, 110, 125, 75, 0}, window_mask(85));
   KernelHead start = kernel_head(rung, whole);
-  verify::KernelExhibit stages{.rows = start.rows(), .keys = start.keys(), .width = whole.head_dim(),
+  verify::StepExhibit stages{.rows = start.rows(), .keys = start.keys(), .width = whole.head_dim(),
                                .scale = static_cast<float>(whole.problem.softmax_scale)};
   stages.begin.assign(whole.ranges.begin.begin(), whole.ranges.begin.end());
   stages.end.assign(whole.ranges.end.begin(), whole.ranges.end.end());

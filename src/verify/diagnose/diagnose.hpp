@@ -58,7 +58,7 @@ std::vector<Cause> causes_of(const ExchangeExhibit& exhibit);
 /// Why a product is wrong: the start, the terms, the numbers of either factor, and what is written.
 std::vector<Cause> causes_of(const ProductExhibit& exhibit);
 /// Why one of three kernels is wrong: from what it found in memory, and what it left.
-std::vector<Cause> causes_of(const KernelExhibit& exhibit);
+std::vector<Cause> causes_of(const StepExhibit& exhibit);
 /// The same for an exhibit of any kind.
 std::vector<Cause> causes_of(const Exhibit& exhibit);
 /// What explains several exhibits of one program: of each kind at least half of them. Exhibits that are too

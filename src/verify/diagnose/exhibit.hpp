@@ -179,7 +179,7 @@ struct ProductExhibit {
 };
 
 /// One head after each of the three kernels of a step: S = scale q k, then the softmax in place, then O.
-struct KernelExhibit {
+struct StepExhibit {
   /// What the kernels write.
   struct Memory {
     std::vector<double> scores;    ///< [rows, keys]: S, then P; unwritten: NaN
@@ -197,6 +197,6 @@ struct KernelExhibit {
 /// An exhibit of any kind, that many may hold.
 using Exhibit = std::shared_ptr<
     const std::variant<AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit, TravelExhibit,
-                       DealExhibit, ChunkExhibit, WorkExhibit, ExchangeExhibit, ProductExhibit, KernelExhibit>>;
+                       DealExhibit, ChunkExhibit, WorkExhibit, ExchangeExhibit, ProductExhibit, StepExhibit>>;
 
 }  // namespace ringcraft::verify

@@ -47,19 +47,19 @@ enum PlaceOfScores : std::size_t {
 };
 
 struct ScoresLaws {
-  const KernelExhibit& x;
+  const StepExhibit& x;
   std::vector<AddressWord> q = address_words(TensorRole::kQuery), k = address_words(TensorRole::kKey),
                            memory = address_words(TensorRole::kScores);
   std::vector<ColumnWord> columns = column_words();
   std::vector<NumberWord> numbers = number_words("S");
   std::vector<KeyWord> keys = key_words();
 
-  bool visits(const Law& law, Index a, Index b) const {
+  bool visits(const LawChoice& law, Index a, Index b) const {
     if (law[kScoreNumbers] > 0 && !numbers[law[kScoreNumbers] - 1].of(a, b, x.rows, x.keys, x.width)) return false;
     return law[kScoreKeys] > 0 ? keys[law[kScoreKeys] - 1].of(key_of(x, a, b)) : is_seen(x, a, b);
   }
   // The score, and the sum of its terms without their signs.
-  std::pair<double, double> score(const Law& law, Index a, Index b) const {
+  std::pair<double, double> score(const LawChoice& law, Index a, Index b) const {
     double sum = 0, size = 0;
     for (Index d = 0; d < x.width; ++d) {
       const Index times = law[kScoreColumns] > 0 ? columns[law[kScoreColumns] - 1].of(d, x.width) : 1;
@@ -76,7 +76,7 @@ struct ScoresLaws {
     return std::pair{factor * sum, std::fabs(factor) * size};
   }
 
-  bool gives(const Law& law) const {
+  bool gives(const LawChoice& law) const {
     const std::vector<double>&before = x.after[0].scores, &after = x.after[1].scores;
     if (law[kScoreMemory] == 0) {
       for (Index a = 0; a < x.rows; ++a)
@@ -160,7 +160,7 @@ std::vector<std::string> words_of_loop(const std::vector<KeyWord>& words, const 
   return texts;
 }
 
-std::vector<Cause> causes_of_scores(const KernelExhibit& x) {
+std::vector<Cause> causes_of_scores(const StepExhibit& x) {
   const ScoresLaws laws{x};
   return causes_by_law(
       {{"kernel-q", kIndexQuestion, texts_of(laws.q)},
@@ -178,10 +178,10 @@ std::vector<Cause> causes_of_scores(const KernelExhibit& x) {
        {"kernel-scale", "By what is q . k multiplied, and how often?", texts_of(kScalesOfScores),
         {{1, "BL5"}, {2, "BL5-twice"}, {3, "BL4"}, {4, "solved-scale"}}},
        {"kernel-unseen", "Who reads S where a row does not see a key?", texts_of(kUnseenScores)}},
-      [&](const Law& law) { return laws.gives(law); });
+      [&](const LawChoice& law) { return laws.gives(law); });
 }
 
-std::vector<Cause> causes_of(const KernelExhibit& x) {
+std::vector<Cause> causes_of(const StepExhibit& x) {
   if (x.after.size() < 4) return {};
   std::vector<Cause> causes;
   for (auto* const stage : {&causes_of_scores, &causes_of_softmax, &causes_of_values})

@@ -169,7 +169,7 @@ std::array<double, kLanes> over_lanes(std::array<double, kLanes> x, unsigned dis
 enum PlaceOfSoftmax : std::size_t { kRowMax, kRowLanes, kRowSum, kRowWeights, kRowFactor, kRowStored, kRowLoop, kRowUnseen, kRowPlace, kRowNumbers };
 
 struct SoftmaxLaws {
-  const KernelExhibit& x;
+  const StepExhibit& x;
   std::vector<AddressWord> memory = address_words(TensorRole::kScores);
   std::vector<KeyWord> keys = key_words();
   std::vector<std::pair<std::string, std::function<bool(Index)>>> rows = rows_of_kernel();
@@ -194,7 +194,7 @@ struct SoftmaxLaws {
     return texts;
   }
   // Whether the loop of the maximum (or of the sum) visits a key.
-  bool visits(const Law& law, Index a, Index b, bool of_max) const {
+  bool visits(const LawChoice& law, Index a, Index b, bool of_max) const {
     const std::size_t n = law[kRowLoop], where = n == 0 ? 0 : (n - 1) / keys.size();
     const bool right = n == 0 || (where == 1 && !of_max) || (where == 2 && of_max);
     return right ? is_seen(x, a, b) : keys[(n - 1) % keys.size()].of(key_of(x, a, b));
@@ -202,7 +202,7 @@ struct SoftmaxLaws {
 
   bool row_is_kept(Index a) const {
     const auto row = static_cast<std::size_t>(a);
-    const KernelExhibit::Memory &was = x.after[1], &is = x.after[2];
+    const StepExhibit::Memory &was = x.after[1], &is = x.after[2];
     for (Index b = 0; b < x.keys; ++b) {
       const auto at = static_cast<std::size_t>(a * x.keys + b);
       if (!agree_or_nan(is.scores[at], was.scores[at], 0)) return false;
@@ -211,9 +211,9 @@ struct SoftmaxLaws {
            agree_or_nan(is.rescale[row], was.rescale[row], 0);
   }
 
-  bool gives_row(const Law& law, Index a) const {
+  bool gives_row(const LawChoice& law, Index a) const {
     const auto row = static_cast<std::size_t>(a);
-    const KernelExhibit::Memory &was = x.after[1], &is = x.after[2];
+    const StepExhibit::Memory &was = x.after[1], &is = x.after[2];
     if (x.begin[row] >= x.end[row]) return row_is_kept(a);
     if (law[kRowNumbers] > 0 && !rows[law[kRowNumbers] - 1].second(a)) return row_is_kept(a);
     SoftmaxRow r{.old_max = was.max[row], .old_sum = was.sum[row], .max = was.max[row], .part_max = -HUGE_VAL};
@@ -270,7 +270,7 @@ struct SoftmaxLaws {
            agree_or_nan(is.max[row], part(kStoredMaxima, kRowStored, r.max), 1e-6);
   }
 
-  bool gives(const Law& law) const {
+  bool gives(const LawChoice& law) const {
     for (Index a = x.rows; a-- > 0;)  // the last rows tell more
       if (!gives_row(law, a)) return false;
     return true;
@@ -279,7 +279,7 @@ struct SoftmaxLaws {
 
 }  // namespace
 
-std::vector<Cause> causes_of_softmax(const KernelExhibit& x) {
+std::vector<Cause> causes_of_softmax(const StepExhibit& x) {
   const SoftmaxLaws laws{x};
   std::vector<std::string> places{""}, rows{""};
   for (const AddressWord& word : laws.memory) places.push_back(word.words + " by the kernel of the softmax");
@@ -307,7 +307,7 @@ std::vector<Cause> causes_of_softmax(const KernelExhibit& x) {
          "minus infinity is written where a row does not see the key"}},
        {"kernel-S-place", "Where does row a of S begin, and how many numbers has it?", std::move(places)},
        {"kernel-rows", "Which thread, or warp, has the last row?", std::move(rows)}},
-      [&](const Law& law) { return laws.gives(law); });
+      [&](const LawChoice& law) { return laws.gives(law); });
 }
 
 }  // namespace ringcraft::verify

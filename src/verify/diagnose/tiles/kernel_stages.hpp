@@ -13,11 +13,11 @@
 namespace ringcraft::verify {
 
 /// Why the kernel of the scores is wrong; empty if it is right, or nothing explains it.
-std::vector<Cause> causes_of_scores(const KernelExhibit& exhibit);
+std::vector<Cause> causes_of_scores(const StepExhibit& exhibit);
 /// The same for that of the softmax.
-std::vector<Cause> causes_of_softmax(const KernelExhibit& exhibit);
+std::vector<Cause> causes_of_softmax(const StepExhibit& exhibit);
 /// The same for that of the values.
-std::vector<Cause> causes_of_values(const KernelExhibit& exhibit);
+std::vector<Cause> causes_of_values(const StepExhibit& exhibit);
 
 /// The place of a number of a matrix with these extents.
 inline Spot spot_of(Index row, Index column, Index rows, Index width, Index others) {
@@ -29,12 +29,12 @@ inline double number_or_zero(const std::vector<double>& numbers, Index place) {
   return place < 0 || place >= static_cast<Index>(numbers.size()) ? 0 : numbers[static_cast<std::size_t>(place)];
 }
 /// A row's key for a loop.
-inline KeySpot key_of(const KernelExhibit& x, Index row, Index key) {
+inline KeySpot key_of(const StepExhibit& x, Index row, Index key) {
   const auto i = static_cast<std::size_t>(row);
   return {row, key, x.begin[i], x.end[i], x.rows, x.keys, x.width, x.begin[0], x.end[0]};
 }
 /// Whether the row sees the key.
-inline bool is_seen(const KernelExhibit& x, Index row, Index key) {
+inline bool is_seen(const StepExhibit& x, Index row, Index key) {
   return x.begin[static_cast<std::size_t>(row)] <= key && key < x.end[static_cast<std::size_t>(row)];
 }
 

@@ -30,14 +30,14 @@ constexpr EndOfValues kEndsOfValues[] = {
 enum PlaceOfValues : std::size_t { kValueP, kValueV, kValueO, kValueKeys, kValueNumbers, kValueEnd };
 
 struct ValuesLaws {
-  const KernelExhibit& x;
+  const StepExhibit& x;
   std::vector<AddressWord> p = address_words(TensorRole::kWeights), v = address_words(TensorRole::kValue),
                            out = address_words(TensorRole::kOut);
   std::vector<KeyWord> keys = key_words();
   std::vector<NumberWord> numbers = number_words("O");
 
-  std::pair<double, double> number(const Law& law, Index a, Index d) const {
-    const KernelExhibit::Memory& before = x.after[2];
+  std::pair<double, double> number(const LawChoice& law, Index a, Index d) const {
+    const StepExhibit::Memory& before = x.after[2];
     double sum = 0, size = 0;
     for (Index b = 0; b < x.keys; ++b) {
       if (!(law[kValueKeys] > 0 ? keys[law[kValueKeys] - 1].of(key_of(x, a, b)) : is_seen(x, a, b))) continue;
@@ -54,12 +54,12 @@ struct ValuesLaws {
                                           : factor * old + sum;
     return std::pair{end, size + std::fabs(factor * old) + std::fabs(old)};
   }
-  bool visits(const Law& law, Index a, Index d) const {
+  bool visits(const LawChoice& law, Index a, Index d) const {
     const bool blind = x.begin[static_cast<std::size_t>(a)] >= x.end[static_cast<std::size_t>(a)];
     return !blind && (law[kValueNumbers] == 0 || numbers[law[kValueNumbers] - 1].of(a, d, x.rows, x.width, x.keys));
   }
 
-  bool gives(const Law& law) const {
+  bool gives(const LawChoice& law) const {
     const std::vector<double>&before = x.after[2].out, &after = x.after[3].out;
     std::vector<std::pair<double, double>> there;
     for (const double number_before : before) there.emplace_back(number_before, 0);
@@ -87,10 +87,10 @@ struct ValuesLaws {
 
 }  // namespace
 
-std::vector<Cause> causes_of_values(const KernelExhibit& x) {
+std::vector<Cause> causes_of_values(const StepExhibit& x) {
   const ValuesLaws laws{x};
   // Where no number is wrong in a way of its own, as NaN is not, nothing can be told.
-  const Law right(kValueEnd + 1, 0);
+  const LawChoice right(kValueEnd + 1, 0);
   bool told = false;
   for (Index a = 0; a < x.rows; ++a)
     for (Index d = 0; d < x.width; ++d) {
@@ -113,7 +113,7 @@ std::vector<Cause> causes_of_values(const KernelExhibit& x) {
        {"kernel-O-end", "What is the old O multiplied by when the maximum grows, and what the new part?",
         texts_of(kEndsOfValues),
         {{1, "OS2"}, {2, "scan-factor-zero-out"}}}},
-      [&](const Law& law) { return laws.gives(law); });
+      [&](const LawChoice& law) { return laws.gives(law); });
 }
 
 }  // namespace ringcraft::verify

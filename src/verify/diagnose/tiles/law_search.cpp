@@ -4,7 +4,7 @@
 namespace ringcraft::verify {
 namespace {
 
-Cause cause_of_law(const std::vector<LawPlace>& places, const Law& law) {
+Cause cause_of_law(const std::vector<LawPlace>& places, const LawChoice& law) {
   Cause cause;
   for (std::size_t place = 0; place < law.size(); ++place) {
     if (law[place] == 0) continue;
@@ -22,8 +22,8 @@ Cause cause_of_law(const std::vector<LawPlace>& places, const Law& law) {
 }  // namespace
 
 std::vector<Cause> causes_by_law(const std::vector<LawPlace>& places,
-                                 const std::function<bool(const Law&)>& gives) {
-  Law law(places.size(), 0);
+                                 const std::function<bool(const LawChoice&)>& gives) {
+  LawChoice law(places.size(), 0);
   std::vector<Cause> causes;
   if (gives(law)) return causes;
   for (std::size_t a = 0; a < places.size(); ++a) {

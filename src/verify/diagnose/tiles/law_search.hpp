@@ -28,9 +28,9 @@ std::vector<std::string> texts_of(const Words& words) {
 }
 
 /// A word for each place.
-using Law = std::vector<std::size_t>;
+using LawChoice = std::vector<std::size_t>;
 
 /// The laws with as few wrong words as possible that `gives` accepts, in the order of the words.
-std::vector<Cause> causes_by_law(const std::vector<LawPlace>& places, const std::function<bool(const Law&)>& gives);
+std::vector<Cause> causes_by_law(const std::vector<LawPlace>& places, const std::function<bool(const LawChoice&)>& gives);
 
 }  // namespace ringcraft::verify
