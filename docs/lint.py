@@ -108,6 +108,7 @@ def problems_of(folder, title, solved):
     last = page.rstrip("\n").split("\n")[-1]
     found += need(last.startswith("Next on the road: ") and last.endswith(" [All lessons](../README.md)."),
                   "README.md: expected the last line 'Next on the road: ... [All lessons](../README.md).'")
+    found += need(number == max(solved) or re.search(r"\[lesson \d{3}\]\(\.\./\d{3}_\w+/README\.md\)", last), "README.md: expected a link to the next lesson in the last line")
     stated = re.search(r"^\*(\d+) minutes to read", page, re.M)
     minutes, words = int(stated[1]) if stated else 0, prose_words(page)
     found += need(minutes in MINUTES, f"README.md: expected '*N minutes to read ...*' with N from {MINUTES[0]} to {MINUTES[-1]}")
