@@ -92,9 +92,9 @@ def wall_crossed():
     per_token = device / tokens  # all of it is linear
     most = math.floor(LIMIT / per_token / 1000) * 1000
     assert all(abs(d / t / per_token - 1) < 0.01 for t, d, _ in training()) and rank < LIMIT < device
-    return f"""A device of {LIMIT} GiB, for instance, holds {LAYERS} layers of at most {most:,} tokens. For {tokens:,} tokens it would need {gib(device)} GiB. Each of {RANKS} ranks needs {gib(rank)} GiB: an eighth of the
-layers' inputs, {gib(inputs(tokens) / RANKS)} GiB, and {gib(of_rank)} GiB for the layer at work. That is more than an eighth of {gib(layer)} GiB, because beside its own K and V a rank
-holds two blocks of other ranks: the one that it computes with and the one that is arriving.
+    return f"""On a device of {LIMIT} GiB the {LAYERS} layers fit with at most {most:,} tokens; {tokens:,} tokens need {gib(device)} GiB. Each of {RANKS} ranks needs {gib(rank)} GiB: {gib(inputs(tokens) / RANKS)} GiB, an eighth of the layers'
+inputs, and {gib(of_rank)} GiB for the layer in progress. That is more than an eighth of {gib(layer)} GiB, because a rank holds two KV blocks of other ranks besides its own K and V:
+the one in use and the one that is arriving.
 """
 
 

@@ -32,9 +32,9 @@ def softmax_growth():
     head_dim, limit = 128, thresholds()["float"][0]
     bound = math.sqrt(head_dim)  # of |score| for q and k of root mean square 1, at the scale 1 / sqrt(head_dim)
     rms = math.sqrt(limit / bound)
-    return f"""Can scores be so large? By the Cauchy-Schwarz inequality a score is at most $\\sigma |q| |k|$. With $\\sigma = 1/\\sqrt{{d}}$ and with $r$ the root mean square of the
-numbers of $q$ and of those of $k$, that is $r^2 \\sqrt{{d}}$: for $d = {head_dim}$ and $r = 1$ it is {bound:.1f}, and at $r = {rms:.2f}$ it reaches {limit:.1f}, the limit of float. Nothing holds
-$r$ near 1, since q and k are products with learned matrices. In large models scores have grown during training until it diverged
+    return f"""Can scores be so large? By the Cauchy-Schwarz inequality a score is at most $\\sigma |q| |k|$. With $\\sigma = 1/\\sqrt{{d}}$, and entries of root mean square $r$ in
+$q$ and in $k$, that is $r^2 \\sqrt{{d}}$: for $d = {head_dim}$ and $r = 1$ it is {bound:.1f}, and at $r = {rms:.2f}$ it reaches {limit:.1f}, the limit of float. Nothing keeps
+$r$ near 1, since learned matrices produce q and k. In a large model scores have grown during training until the loss diverged
 ([arXiv:2302.05442](https://arxiv.org/abs/2302.05442)): *attention logit growth*. The cure there is *QK-norm*, which normalises q and k before the product, so that
 only a learned gain can raise scores above $\\sqrt{{d}}$. Softmax itself must be right for any scores.
 """

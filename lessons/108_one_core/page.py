@@ -32,7 +32,7 @@ def strip_sets():
     for name, registers, register in (("2 x 6 with AVX2", 2, 32), ("4 x 6 with AVX-512", 4, 64)):
         width = registers * register
         rows.append([name, f"{width} bytes", f"{used(width, stride)} of {sets}", fits(width, stride), f"{used(width, width)} of {sets}", fits(width, width)])
-    return (f"A cache of 32 KiB with {ways} ways has {sets} *sets* of {ways} lines, of {line} bytes each. The address decides on the set: line $i$ of memory goes into set $i \\bmod {sets}$. A stride of "
+    return (f"A cache of 32 KiB with {ways} ways has {sets} *sets* of {ways} lines, of {line} bytes each. The address selects the set: line $i$ of memory goes into set $i \\bmod {sets}$. A stride of "
             f"{stride} bytes is {stride // line} lines.\n\n"
             + table(["tile", "strip", "sets that the strip uses", "rows that fit", "sets that a panel uses", "rows that fit"], rows))
 

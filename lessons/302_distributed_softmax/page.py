@@ -72,15 +72,15 @@ def softmax_beside_ring():
         sent = lambda mine: (RANKS - 1) * mine * head_dim + (queries - mine) * (head_dim + 2)
         return heads * size * max(sent(own), sent(0) if queries < RANKS else 0)
 
-    times = lambda count: f"{count:,}, {count / ring:.{2 if count > ring else 4}f} of the ring"
+    times = lambda count: f"{count:,}: {count / ring:.{2 if count > ring else 4}f} times the ring"
     assert abs(stage(seqlen) / ring - 4.25) < 0.005 and abs(partials(seqlen) / ring - 4.06) < 0.005
     return table(["what moves", "collectives", f"{seqlen} queries, {seqlen} keys", f"1 query, {seqlen} keys"], [
         ["K and V (ring)", "none: send and receive between neighbours", f"**{ring:,}**", f"{ring:,}"],
         ["queries, $(m, l)$, shares of out", "all-gather, all-gather, reduce-scatter", times(stage(seqlen)), times(stage(1))],
-        ["queries, states $(O, m, l)$", "all-gather, reduce-scatter that merges", times(partials(seqlen)), f"**{partials(1):,}**, {partials(1) / ring:.4f} of the ring"],
+        ["queries, states $(O, m, l)$", "all-gather, reduce-scatter that merges", times(partials(seqlen)), f"**{partials(1):,}**: {partials(1) / ring:.4f} times the ring"],
     ]) + f"""
 With as many queries as keys, the all-gather of the queries and the reduce-scatter of out each send {heads // kv_heads} / 2 = {heads // kv_heads / 2:g} times the bytes of K and V: there are {heads // kv_heads} query heads
-for each KV head, and one tensor in place of two.
+for each KV head, and one tensor instead of two.
 """
 
 

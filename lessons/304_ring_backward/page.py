@@ -76,8 +76,7 @@ def backward_costs():
     assert (rows[0][-1], rows[1][-1]) == (RANKS * 3 + 1, RANKS * 3)
     return table(["schedule", "hops of K, V", "hops of dK, dV", "bytes over the forward pass, one type, $N$ = 2, 4, 8", "the same, K, V in bf16, dK, dV in float32",
                   "demo: bytes sent by a rank", "demo: time"], rows) + f"""
-The demo computes in float64, with $N = {RANKS}$: its forward pass would send {(RANKS - 1) * block:,} bytes from each rank, so its bytes show the ratios {ratio(1, RANKS, 1):.2f} and {ratio(0, RANKS, 1):.2f} of the
-column of one type.
+The demo has one type, float64, and $N = {RANKS}$. The forward pass of its problem sends {(RANKS - 1) * block:,} bytes per rank, so the bytes of the demo are {ratio(1, RANKS, 1):.2f} and {ratio(0, RANKS, 1):.2f} times as many.
 """
 
 
