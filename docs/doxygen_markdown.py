@@ -1,10 +1,10 @@
 """Doxygen input filter: GitHub Markdown on the way in, Doxygen Markdown on the way out, line for line.
 
     doxygen_markdown.py [--math mathjax|text] FILE      the filter (FILTER_PATTERNS)
-    doxygen_markdown.py --check                         every page: links that lead nowhere, formulas that GitHub would
-                                                        not see; exits 1 if there are any
+    doxygen_markdown.py --check                         every page: links that lead nowhere, or to another lesson than they
+                                                        name, formulas that GitHub would not see; exits 1 if there are any
 Handled outside of code: $..$ and $`..`$, ```math blocks, headings (they get GitHub's anchors), links between pages,
-images, <details>, and comments, which vanish. Pages are those of marks.pages(); the root's becomes the main page.
+images, bold words that begin or end with code, <details>, and comments, which vanish. Pages are those of marks.pages(); the root's becomes the main page.
 """
 import argparse
 import pathlib
@@ -14,6 +14,7 @@ import sys
 import marks
 
 CODE_OR_MATH = re.compile(r"(\$`.+?`\$|`+[^`]+?`+|\$(?=\S)[^$]+?(?<=\S)\$(?!\d))")
+BOLD_AT_CODE = re.compile(r"\*\*(`[^`]+`[^*`]*(?:`[^`]+`[^*`]*)*|[^*`]+(?:`[^`]+`[^*`]*)*`[^`]+`)\*\*")
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
 
@@ -93,7 +94,8 @@ class Page:
                 if "$`" not in part and re.search(r"\\[^\w\s]", formula):
                     self.problem(f"GitHub eats the backslash in {part}: write $`..`$")
                 parts[i] = rf"\f${formula}\f$" if self.mathjax else f"`{formula}`"
-        text = "".join(parts)
+        # Doxygen shows the stars of **`x`**: of bold words that begin or end with code.
+        text = BOLD_AT_CODE.sub(r"<b>\1</b>", "".join(parts))
         if re.search(r"\]\((?!\))", re.sub(r"`[^`]*`", "", LINK.sub("", text))):
             self.problem("a link begins on the line before: Doxygen would not see it")
         return LINK.sub(self.link, text)
@@ -109,6 +111,9 @@ class Page:
             return words
         if image:
             return f"![{words}]({path.name})"
+        named = re.search(r"\blesson (\d{3})$", words)
+        if named and named[1] not in str(path.relative_to(marks.ROOT)):
+            self.problem(f"a link names lesson {named[1]} and leads to {path.relative_to(marks.ROOT)}")
         page = path / "README.md" if path.is_dir() else path
         if page not in marks.pages():
             return words

@@ -14,9 +14,9 @@ from drawing import box, owner_strip, svg, text
 RANKS, TOKENS = 4, 16
 
 
-def sequence(x, y, width):
+def sequence(layout, x, y, width):
     """The sequence, each token in the colour of its owner."""
-    owner = {p: rank for rank in range(RANKS) for p in layouts.positions("zigzag", TOKENS, RANKS, rank)}
+    owner = {p: rank for rank in range(RANKS) for p in layouts.positions(layout, TOKENS, RANKS, rank)}
     return owner_strip(x, y, width, [owner[p] for p in range(TOKENS)])
 
 
@@ -44,25 +44,26 @@ def ring_step(cx, cy, step):
     return body
 
 
-def ring():
+def ring(layout, dealt, causal, mask):
+    """The ring at every step. `causal`: the pairs of a causal mask are counted, otherwise all; `mask` says so in words."""
     body = ['<defs><marker id="tip" viewBox="0 0 8 8" refX="5" refY="4" markerWidth="5" markerHeight="5" orient="auto">'
             '<path d="M0 0L8 4L0 8z" fill="#6b7686"/></marker></defs>',
-            text(450, 20, f"{TOKENS} tokens, dealt to {RANKS} ranks in a zig-zag: the colour is the owner")]
-    body += sequence(130, 32, 640)
+            text(450, 20, f"{TOKENS} tokens, dealt to {RANKS} ranks {dealt}: the colour is the owner")]
+    body += sequence(layout, 130, 32, 640)
     for step in range(RANKS):
         cx = 115 + 223 * step
-        pairs = {layouts.causal_pairs("zigzag", TOKENS, RANKS, i, layouts.source(i, step, RANKS)) for i in range(RANKS)}
-        assert len(pairs) == 1  # the zig-zag gives every rank the same work in every step
+        pairs = {layouts.causal_pairs(layout, TOKENS, RANKS, i, layouts.source(i, step, RANKS)) if causal else (TOKENS // RANKS) ** 2 for i in range(RANKS)}
+        assert len(pairs) == 1  # the same work on every rank in every step
         body += ring_step(cx, 190, step)
         body += [text(cx, 195, f"step {step}", "bold"),
                  text(cx, 310, f"{pairs.pop()} pairs on every rank", "small")]
-    body += [text(450, 338, "Queries stay at home; KV blocks go around. Pairs: (query, key) pairs that a causal mask leaves.",
-                  "small")]
+    body += [text(450, 338, f"Queries stay at home; KV blocks go around. Pairs: (query, key) pairs {mask}.", "small")]
     return svg(900, 350, "Ring attention on four ranks: the KV blocks at steps 0 to 3", body)
 
 
 def main():
-    drawings = {"ring": ring}
+    drawings = {"ring": lambda: ring("zigzag", "in a zig-zag", True, "that a causal mask leaves"),
+                "ring_contiguous": lambda: ring("contiguous", "in contiguous shards", False, "of a rank and its block, without a mask")}
     for page in lesson_pages.modules():
         for name, draw in page.FIGURES.items():
             if name in drawings:

@@ -21,8 +21,8 @@ KINDS = {"Find the bug", "Predict", "Break it", "Design the schedule"}
 PUZZLE_HEADINGS = ["What is given", "What to do", "What is judged", "Hints"]
 PUZZLE_WORDS = range(100, 700)
 LONGEST_DEMO = 60  # lines
-MINUTES = range(8, 21)
-WORDS_PER_MINUTE = (90, 240)
+MINUTES = range(10, 21)
+WORDS_PER_MINUTE = 190  # of every lesson, hints and answers included, code and formulas left out
 
 
 def solution_marks():
@@ -108,12 +108,12 @@ def problems_of(folder, title, solved):
     last = page.rstrip("\n").split("\n")[-1]
     found += need(last.startswith("Next on the road: ") and last.endswith(" [All lessons](../README.md)."),
                   "README.md: expected the last line 'Next on the road: ... [All lessons](../README.md).'")
+    found += need(number == max(solved) or re.search(r"\[lesson \d{3}\]\(\.\./\d{3}_\w+/README\.md\)", last), "README.md: expected a link to the next lesson in the last line")
     stated = re.search(r"^\*(\d+) minutes to read", page, re.M)
     minutes, words = int(stated[1]) if stated else 0, prose_words(page)
     found += need(minutes in MINUTES, f"README.md: expected '*N minutes to read ...*' with N from {MINUTES[0]} to {MINUTES[-1]}")
-    if minutes:
-        low, high = (minutes * rate for rate in WORDS_PER_MINUTE)
-        found += need(low <= words <= high, f"README.md: {words} words, and {minutes} minutes are {low} to {high}")
+    needed = words / WORDS_PER_MINUTE
+    found += need(abs(minutes - needed) < 1, f"README.md: {words} words are {needed:.0f} minutes to read, and the page says {minutes}")
     return found
 
 

@@ -9,6 +9,7 @@ DEMO = demo(__file__)
 SCORES, VALUES = [1, 3, 0, 2], [4, 1, 8, 2]  # scores in units of ln 2
 GIB, LIMIT = 2.0**30, 80  # bytes; GiB of one device
 HEADS, TWO_BYTES = 32, 2
+LAYERS, WIDTH, RANKS = 32, 32 * 128, 8  # a model of 32 layers of the layer in the demo; the ranks of its ring
 
 
 def mean(weights):
@@ -66,21 +67,48 @@ def gib(x):
     return f"{x:,.3g}" if x < 100 else f"{x:,.0f}"
 
 
+def inputs(tokens):
+    """GiB of the input of each layer, which the backward pass needs."""
+    return LAYERS * tokens * WIDTH * TWO_BYTES / GIB
+
+
+def training():
+    """(tokens, GiB of one device, GiB of each of RANKS ranks): the inputs of all layers, and the peak of one of them without scores."""
+    return [(tokens, inputs(tokens) + layer, inputs(tokens) / RANKS + rank) for tokens, _, _, layer, rank in wall()]
+
+
 def wall_theory():
-    shown = [row for row in wall() if row[0] in (8192, 65536, 131072, 1048576)]
-    return table(["tokens", "scores of one head", f"scores of {HEADS} heads", "one device without scores", "each of 8 ranks"],
-                 [[f"{tokens:,}", *(f"{gib(x)} GiB" for x in sizes)] for tokens, *sizes in shown])
+    sizes = {tokens: list(row) for tokens, *row in wall()}
+    for tokens, device, rank in training():
+        sizes[tokens] += [device, rank]
+    return table(["tokens", "scores of one head", f"scores of {HEADS} heads", "one layer: one device", f"each of {RANKS} ranks",
+                  f"{LAYERS} layers: one device", f"each of {RANKS} ranks"],
+                 [[f"{tokens:,}", *(f"{gib(x)} GiB" for x in sizes[tokens])] for tokens in (8192, 65536, 131072, 1048576)])
+
+
+def wall_crossed():
+    tokens, device, rank = training()[-1]
+    layer, of_rank = wall()[-1][3:]
+    per_token = device / tokens  # all of it is linear
+    most = math.floor(LIMIT / per_token / 1000) * 1000
+    assert all(abs(d / t / per_token - 1) < 0.01 for t, d, _ in training()) and rank < LIMIT < device
+    return f"""On a device of {LIMIT} GiB the {LAYERS} layers fit with at most {most:,} tokens; {tokens:,} tokens need {gib(device)} GiB. Each of {RANKS} ranks needs {gib(rank)} GiB: {gib(inputs(tokens) / RANKS)} GiB, an eighth of the layers'
+inputs, and {gib(of_rank)} GiB for the layer in progress. That is more than an eighth of {gib(layer)} GiB, because a rank holds two KV blocks of other ranks besides its own K and V:
+the one in use and the one that is arriving.
+"""
 
 
 def one_against_many():
     scores = {tokens: all_heads for tokens, _, all_heads, _, _ in wall()}
-    borders = {tokens: 32 * tokens * 4096 * TWO_BYTES / GIB for tokens in scores}  # the input of each of 32 layers
+    borders = {tokens: inputs(tokens) for tokens in scores}
     return f"""* *Why, with the same parameters?* Parameters do not depend on the length. The scores do: {HEADS} heads in two bytes take {gib(scores[8192])} GiB per layer at 8192
   tokens and {gib(scores[65536])} GiB at 65536, {gib(scores[65536] / scores[8192])} times as much.
-* *Would sharding the parameters over more devices help?* No. Each device would still hold the whole sequence. What grows with the sequence
-  must be divided along the sequence.
-* *Is it enough never to store the scores?* As long as what grows linearly fits. Take only the input of each layer, 4096 numbers per token
-  in two bytes, over 32 layers: {gib(borders[8192])} GiB at 8192 tokens, {gib(borders[65536])} GiB at 65536, but {gib(borders[1048576])} GiB at a million. From there on only more devices help.
+* *Would sharding the parameters over more devices help?* No. Each device would still hold the activations of its whole sequence. The activations
+  themselves must be split: along the tokens, which is context parallelism, or along the heads, as tensor parallelism
+  ([arXiv:1909.08053](https://arxiv.org/abs/1909.08053)) and Ulysses ([arXiv:2309.14509](https://arxiv.org/abs/2309.14509)) do it. A head needs no keys of another head, but there are only {HEADS} heads,
+  and often fewer KV heads (lesson 107); the number of tokens sets no such limit.
+* *Is it enough never to store the scores?* As long as what grows linearly fits. The input of each layer alone, {WIDTH} numbers per token
+  in two bytes, over {LAYERS} layers: {gib(borders[8192])} GiB at 8192 tokens, {gib(borders[65536])} GiB at 65536, but {gib(borders[1048576])} GiB at a million. From there on only more devices help.
 """
 
 
@@ -127,15 +155,17 @@ def figure():
     body += [text(x(1048576), bottom + 22, "1M tokens", "small"),
              f'<path d="M{left} {y(LIMIT):.1f}H{right}" class="line" stroke-dasharray="6 5"/>',
              text(right + 10, y(LIMIT) - 4, f"a device of {LIMIT} GiB", "small left")]
-    names = [f"scores of {HEADS} heads", "scores of one head", "one device, no scores", "each of 8 ranks"]
-    columns = [(2, "c3"), (1, "c1"), (3, "c0"), (4, "c2")]
-    for name, (column, colour) in zip(names, columns):
-        points = [(x(row[0]), y(row[column])) for row in lines]
+    curves = [(f"scores of {HEADS} heads", "c3", [(row[0], row[2]) for row in lines]),
+              ("scores of one head", "c1", [(row[0], row[1]) for row in lines]),
+              (f"{LAYERS} layers, no scores", "c0", [(tokens, device) for tokens, device, _ in training()]),
+              (f"the same, each of {RANKS} ranks", "c2", [(tokens, rank) for tokens, _, rank in training()])]
+    for name, colour, sizes in curves:
+        points = [(x(tokens), y(size)) for tokens, size in sizes]
         body.append('<polyline class="line" points="' + " ".join(f"{px:.1f},{py:.1f}" for px, py in points) + '"/>')
         body += [box(px - 5, py - 5, 10, 10, colour, 5) for px, py in points]
         body.append(text(right + 10, points[-1][1] + 5, name, "small left"))
-    return svg(800, 370, "Memory of one attention layer against the number of tokens", body)
+    return svg(830, 370, "Memory against the number of tokens: scores of a layer, and training without scores on one device and on 8 ranks", body)
 
 
-COMPUTED = {f.__name__: f for f in (dense_example, mask_ranges, wall_measured, wall_theory, one_against_many, dense_mistakes)}
+COMPUTED = {f.__name__: f for f in (dense_example, mask_ranges, wall_measured, wall_theory, wall_crossed, one_against_many, dense_mistakes)}
 FIGURES = {"memory_wall": figure}

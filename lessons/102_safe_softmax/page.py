@@ -28,6 +28,18 @@ def softmax_limits():
                  [[f"`{name}`", *(f"{x:.2f}" for x in limits)] for name, limits in thresholds().items()])
 
 
+def softmax_growth():
+    head_dim, limit = 128, thresholds()["float"][0]
+    bound = math.sqrt(head_dim)  # of |score| for q and k of root mean square 1, at the scale 1 / sqrt(head_dim)
+    rms = math.sqrt(limit / bound)
+    return f"""Can scores be so large? By the Cauchy-Schwarz inequality a score is at most $\\sigma |q| |k|$. With $\\sigma = 1/\\sqrt{{d}}$, and entries of root mean square $r$ in
+$q$ and in $k$, that is $r^2 \\sqrt{{d}}$: for $d = {head_dim}$ and $r = 1$ it is {bound:.1f}, and at $r = {rms:.2f}$ it reaches {limit:.1f}, the limit of float. Nothing keeps
+$r$ near 1, since learned matrices produce q and k. In a large model scores have grown during training until the loss diverged
+([arXiv:2302.05442](https://arxiv.org/abs/2302.05442)): *attention logit growth*. The cure there is *QK-norm*, which normalises q and k before the product, so that
+only a learned gain can raise scores above $\\sqrt{{d}}$. Softmax itself must be right for any scores.
+"""
+
+
 def softmax_rows():
     shown = lambda weights: ", ".join("NaN" if math.isnan(w) else f"{w:.4f}" for w in weights)
     return table(["scores", "as it stands", "maximum subtracted"],
@@ -103,6 +115,8 @@ def softmax_mistakes():
     zero = thresholds()["float"][2]
     smallest = 2.0**-126
     total = sum(2.0 ** (s - max(SCORES)) for s in SCORES)
+    last_place = 2.0 ** (math.floor(math.log2(total)) - 23)  # one unit of it, of the sum in float
+    units = (struct.unpack("f", struct.pack("f", total + 1e-6))[0] - total) / last_place
     return table(["what is written", "what is true", "the number"], [
         ["Softmax takes three scans, the safe one two, the online one one.", "Two, three and two. One scan is enough only when the weights are never "
          "written, but used at once.", "counted above"],
@@ -112,8 +126,8 @@ def softmax_mistakes():
          f"in float: every score below {zero:.2f}: NaN"],
         ["Start it at the smallest float, `numeric_limits<float>::min()`.", "That is the smallest *positive* normal number. Use minus infinity.",
          f"{smallest:.2e}, which is above 0"],
-        ["Add $10^{-6}$ to the sum, against division by zero.", "The maximum itself contributes 1: $l \\ge 1$ for every row with a key. The "
-         "summand only falsifies.", f"by {1e-6 / total:.0e} in the example, {1e-6 / total * 2**24:.0f} units of float's last digit"],
+        ["Add $10^{-6}$ to the sum, against division by zero.", "The maximum itself contributes 1: $l \\ge 1$ for every row with a key. Adding "
+         "to $l$ only makes every weight too small.", f"example, in float: $l = {number(total)}$ grows by {units:.0f} units in its last place, and every weight loses {1e-6 / total:.1e} of itself"],
         ["Accumulate in float32, lest `exp` overflow.", "No exponent is positive, so nothing overflows. Few digits in the *sum* are the reason.",
          f"1000 ones added up in bfloat16 give {ones_in_bfloat16(1000):g}"],
         ["A result without NaN is a right result.", "Near the lower end the exponentials have few digits left.",
@@ -146,5 +160,5 @@ def figure():
     return svg(880, 346, "Rows of scores against the range of the exponential in float, before and after the maximum is subtracted", body)
 
 
-COMPUTED = {f.__name__: f for f in (softmax_limits, softmax_rows, softmax_example, softmax_scans, softmax_mistakes)}
+COMPUTED = {f.__name__: f for f in (softmax_limits, softmax_growth, softmax_rows, softmax_example, softmax_scans, softmax_mistakes)}
 FIGURES = {"softmax_range": figure}

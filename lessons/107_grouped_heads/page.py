@@ -7,7 +7,8 @@ DEMO = lesson_pages.demo(__file__)
 READERS = {name: heads for name, *heads in lesson_pages.rows(DEMO, "KV head of each query head")}
 SHARES = lesson_pages.rows(DEMO, "query head, its share of dk(0, 0) of KV head 0 of 2")
 MEMORY = lesson_pages.rows(DEMO, "kv_heads, MiB of K and V: a layer (bf16), a hop (bf16), a dKV hop (float)")
-NAMES = {32: "multi-head", 8: "grouped", 1: "multi-query"}
+NAMES = {32: "multi-head", 8: "grouped, as published", 1: "multi-query"}
+HEADS, LAYERS = 32, 32  # Llama 3 8B, arXiv:2407.21783, table 3
 
 
 def mib(x):
@@ -15,8 +16,10 @@ def mib(x):
 
 
 def grouped_memory():
-    rows = [[f"{NAMES[kv]}, {kv}", f"{32 // kv}", mib(layer), mib(80 * layer), mib(hop), mib(dkv)] for kv, layer, hop, dkv in MEMORY]
-    return table(["KV heads", "heads in a group", "K and V of a layer", "KV cache of 80 layers", "one hop of the ring",
+    for kv, layer, hop, dkv in MEMORY:
+        assert layer * 2**20 == 2 * kv * 131072 * 128 * 2 and hop == layer / 8 and dkv == 2 * hop
+    rows = [[f"{NAMES[kv]}, {kv}", f"{HEADS // kv}", mib(layer), mib(LAYERS * layer), mib(hop), mib(dkv)] for kv, layer, hop, dkv in MEMORY]
+    return table(["KV heads", "heads in a group", "K and V of a layer", f"KV cache of {LAYERS} layers", "one hop of the ring",
                   "one hop of the gradients"], rows)
 
 

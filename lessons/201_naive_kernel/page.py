@@ -19,11 +19,12 @@ def gigabytes(count):
 
 def wall():
     """What S weighs, and what the three kernels move of it: written and read by the second, read by the third."""
-    lines = []
+    lines, heads, head_dim, size = [], 32, 128, 4
     for tokens in (1024, 8192, 32768, 131072):
-        matrix, inputs = 4 * 32 * tokens * tokens, 4 * 4 * 32 * tokens * 128
+        matrix, inputs = size * heads * tokens * tokens, 4 * size * heads * tokens * head_dim
         lines.append([tokens, gigabytes(inputs), gigabytes(matrix), gigabytes(5 * matrix)])
-    return table(["tokens", "q, k, v and O", "$S$", "moved of $S$: written twice, read three times"], lines)
+    return (f"One sequence, as many keys as queries, {heads} heads on {heads} KV heads of head_dim {head_dim}, no mask, all in float32 ({size} bytes):\n\n"
+            + table(["tokens", "q, k, v and O", "$S$", "moved of $S$: written twice, read three times"], lines))
 
 
 def lanes():

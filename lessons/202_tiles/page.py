@@ -22,6 +22,21 @@ def traffic():
         f"\nAll kernels of a step together ask global memory for: {whole}.\n"
 
 
+def shrunk():
+    """What `scores` asks of global memory in the demo, in KB, part by part: rungs 01 and 02."""
+    size, width, kb = 128, 64, 1024  # queries and keys, head_dim
+    pairs, threads = size * size, (size // TILE) ** 2 * 256  # of all thread blocks of rung 02
+    operands = pairs * 2 * width * 4 // kb
+    written, ranges, question = pairs * 4 // kb, pairs * 2 * 4 // kb, threads * 2 * 4 // kb
+    asked = {rung: global_kb for rung, kernel, global_kb, *_ in rows(DEMO, TRAFFIC) if kernel == 1}
+    tiles = operands // TILE
+    assert asked[1] == operands + written + ranges and asked[2] == tiles + written + ranges + question, asked
+    return f"""The formula promises 1/{TILE}, and `scores` goes from {asked[1]} KB to {asked[2]} KB, a {asked[1] / asked[2]:.0f}th. The numbers of q and k do shrink to 1/{TILE}: from {operands} KB to {tiles} KB. The other accesses do not:
+both rungs write {written} KB of $S$, and read `begin` and `end` for each pair, {ranges} KB; and every thread of rung 02 reads two of them once more, {question} KB, to see whether its tile has a visible
+pair. With head_dim 64 these are {100 * (asked[2] - tiles) / asked[2]:.0f} % of what remains. (They are bytes that threads ask for; `end` of one row, read by a whole warp, is a single sector.)
+"""
+
+
 def barriers():
     return table(["", "all threads", "and nobody may"], [
         ["1", "fetch: every lane writes its numbers of both tiles", ""],
@@ -96,5 +111,5 @@ def figure():
     return svg(left + 2 * 32 * cell + 90 + 20, top + 32 * cell + 40, "Banks that the 32 lanes of a warp meet when they read a column of a tile", body)
 
 
-COMPUTED = {f.__name__: f for f in (traffic, barriers, strides, walk, tile_mistakes)}
+COMPUTED = {f.__name__: f for f in (traffic, shrunk, barriers, strides, walk, tile_mistakes)}
 FIGURES = {"tile_banks": figure}

@@ -75,6 +75,7 @@ def walks():
 
 
 def counted():
+    assert 7 * total(4, 3) == 5 * total(3, 3)  # five products of tiles, and seven where S and dP are computed twice
     lines = []
     for rung, kernels in counts().items():
         for name, (read, written, shared, mma) in zip(KERNELS[rung], kernels):

@@ -60,14 +60,28 @@ def softmax_beside_ring():
     seqlen, heads, kv_heads, head_dim, size = 4096, 8, 2, 64, 4
     ring = (RANKS - 1) * 2 * kv_heads * (seqlen // RANKS) * head_dim * size
 
-    def queries_travel(queries):
+    def stage(queries):
+        """All-gather of q, all-gather of (m, l) of every row, reduce-scatter of the shares of out: the most that a rank sends."""
         own = math.ceil(queries / RANKS)
-        return heads * size * ((RANKS - 1) * (own * head_dim + 2 * queries) + (queries - own) * head_dim)
+        gathered = lambda mine: (RANKS - 1) * (mine * head_dim + 2 * queries)
+        return heads * size * max(gathered(own) + (queries - own) * head_dim, gathered(0) + queries * head_dim if queries < RANKS else 0)
 
-    return table(["a rank sends at most, in bytes", "K and V walk (ring)", "queries, $(m, l)$ and shares of out travel"], [
-        [f"{seqlen} queries, {seqlen} keys", f"**{ring:,}**", f"{queries_travel(seqlen):,}"],
-        [f"1 query, {seqlen} keys", f"{ring:,}", f"**{queries_travel(1):,}**"],
-    ])
+    def partials(queries):
+        """All-gather of q; then (O, m, l) of its own keys goes to the rank of the query, which merges: a reduce-scatter with that merge."""
+        own = math.ceil(queries / RANKS)
+        sent = lambda mine: (RANKS - 1) * mine * head_dim + (queries - mine) * (head_dim + 2)
+        return heads * size * max(sent(own), sent(0) if queries < RANKS else 0)
+
+    times = lambda count: f"{count:,}: {count / ring:.{2 if count > ring else 4}f} times the ring"
+    assert abs(stage(seqlen) / ring - 4.25) < 0.005 and abs(partials(seqlen) / ring - 4.06) < 0.005
+    return table(["what moves", "collectives", f"{seqlen} queries, {seqlen} keys", f"1 query, {seqlen} keys"], [
+        ["K and V (ring)", "none: send and receive between neighbours", f"**{ring:,}**", f"{ring:,}"],
+        ["queries, $(m, l)$, shares of out", "all-gather, all-gather, reduce-scatter", times(stage(seqlen)), times(stage(1))],
+        ["queries, states $(O, m, l)$", "all-gather, reduce-scatter that merges", times(partials(seqlen)), f"**{partials(1):,}**: {partials(1) / ring:.4f} times the ring"],
+    ]) + f"""
+With as many queries as keys, the all-gather of the queries and the reduce-scatter of out each send {heads // kv_heads} / 2 = {heads // kv_heads / 2:g} times the bytes of K and V: there are {heads // kv_heads} query heads
+for each KV head, and one tensor instead of two.
+"""
 
 
 def softmax_mistakes():

@@ -62,17 +62,22 @@ def demo_costs():
 
 
 def backward_costs():
-    def ratio(extra, ranks):  # K and V in bf16, their gradients in float32, against K and V of the forward pass
+    def ratio(extra, ranks, gradient):  # `gradient`: bytes of a number of dK and dV over those of a number of K and V
         hops = ranks - 1
-        return (hops * 2 + (hops + extra) * 4) / (hops * 2)
+        return (hops + (hops + extra) * gradient) / hops
 
+    ratios = lambda extra, gradient: ", ".join(f"{ratio(extra, n, gradient):.2f}" for n in (2, 4, 8))
+    block = 2 * 1 * (16 // RANKS) * 4 * 8  # bytes of K and V of a rank in the demo: 1 KV head, 16 tokens, head_dim 4, float64
     costs, rows = demo_costs(), []
     for name, extra in (("forward", 1), ("reversed", 0)):
         sent, clock = costs[name]
-        rows.append([name, "$C$", "$C + 1$" if extra else "$C$", ", ".join(f"{ratio(extra, n):.2f}" for n in (2, 4, 8)), f"{sent:,}", clock])
-    assert (rows[0][5], rows[1][5]) == (RANKS * 3 + 1, RANKS * 3)
-    return table(["schedule", "hops of K, V", "hops of dK, dV", "bytes against the forward pass, $N$ = 2, 4, 8",
-                  "demo: bytes sent by a rank", "demo: time"], rows)
+        assert sent == ratio(extra, RANKS, 1) * (RANKS - 1) * block
+        rows.append([name, "$C$", "$C + 1$" if extra else "$C$", ratios(extra, 1), ratios(extra, 2), f"{sent:,}", clock])
+    assert (rows[0][-1], rows[1][-1]) == (RANKS * 3 + 1, RANKS * 3)
+    return table(["schedule", "hops of K, V", "hops of dK, dV", "bytes over the forward pass, one type, $N$ = 2, 4, 8", "the same, K, V in bf16, dK, dV in float32",
+                  "demo: bytes sent by a rank", "demo: time"], rows) + f"""
+The demo has one type, float64, and $N = {RANKS}$. The forward pass of its problem sends {(RANKS - 1) * block:,} bytes per rank, so the bytes of the demo are {ratio(1, RANKS, 1):.2f} and {ratio(0, RANKS, 1):.2f} times as many.
+"""
 
 
 # ---- what mistakes cost

@@ -98,6 +98,22 @@ def chunk_mistakes():
     ])
 
 
+def gathered():
+    heads, kv_heads = 128, 8  # Llama 3 405B, arXiv:2407.21783, table 3
+    documents = costs()["4_documents", 8, 64]["zigzag"]
+    ratio = heads // (2 * kv_heads)
+    chunk = lambda g: sum(p % 1024 + 1 for p in range(256 * g, 256 * (g + 1)))  # visible keys of a chunk, 4096 tokens on 8 ranks
+    assert len({chunk(rank) + chunk(15 - rank) for rank in range(8)}) == 1
+    return f"""Llama 3 was trained with this layout, but without a ring ([arXiv:2407.21783](https://arxiv.org/abs/2407.21783), section 3.3.2). Of $2 N$ chunks, rank $i$ gets $i$ and
+$2 N - 1 - i$. Each rank first *all-gathers* K and V, and then computes its own queries against all keys. The latency of that all-gather is not hidden. The report accepts it
+for two reasons: an all-gather supports other masks more easily, document masks above all; and it is short. With grouped heads K and V are small, in the largest model, with {heads} query
+heads on {kv_heads} KV heads, together 1/{ratio} of Q; and the all-gather grows with $S$, attention with $S^2$. The price is memory: each rank holds K and V of all ranks instead of three blocks.
+
+After an all-gather a rank waits for no other, so only the total work of each rank counts. For the four documents of the table these totals are equal: the factor {documents[1]:.2f} is that
+of a ring, whose steps are uneven.
+"""
+
+
 def grid(x, y, columns, cell, cls):
     size = len(columns)
     body = [box(x, y, size * cell, size * cell, "card", 2)]
@@ -125,5 +141,5 @@ def figure():
     return svg(880, 380, "Chunks of a zig-zag, and the shape of the visible part of a block in four layouts", body)
 
 
-COMPUTED = {f.__name__: f for f in (chunk_cut, chunk_pairs, chunk_costs, chunk_mistakes)}
+COMPUTED = {f.__name__: f for f in (chunk_cut, chunk_pairs, chunk_costs, gathered, chunk_mistakes)}
 FIGURES = {"chunk_layouts": figure}
