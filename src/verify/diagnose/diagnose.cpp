@@ -329,6 +329,9 @@ Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
       result.backward = backward.causes;
       if (!explains_all(backward.found) && are_numbers(e, TensorGroup::kBackward))
         solve_backward(e, setting, result);
+      if (!explains_all(backward.found) && std::ranges::all_of(result.backward, is_general) && !forward_wrong)
+        if (const Found pairs = search_gradient_pairs(e, e.oracle.value, e.place); !pairs.matches.empty())
+          result.backward = best_of(pairs, "");
       if (result.backward.empty()) append(result.backward, causes_by_numbers(e, TensorGroup::kBackward));
     }
   }
@@ -358,6 +361,11 @@ Diagnosis diagnose(const AttentionExhibit& x) {
   Answer numbers = converted(x.claim, DType::kFloat64);
   Evidence e{x.problem, x.place, x.ring ? &*x.ring : nullptr, in, numbers, right, x.comparison, x.precision};
   fill_absent(numbers, right.value, e.there);
+  if (const auto lost = cause_of_lost_start(e, x.before)) {
+    Diagnosis result;
+    result.backward = {*lost};
+    return result;
+  }
   return diagnosed(e, Ranks::kKnown);
 }
 

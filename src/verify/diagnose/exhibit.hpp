@@ -36,6 +36,8 @@ struct AttentionExhibit {
   /// How its numbers were rounded: the type of the operands, and what follows. None: float64.
   std::optional<Rounding> rounding = {};
   DType precision = DType::kFloat64;  ///< see above
+  /// What dq, dk and dv held before; the claim is by how much they grew. Empty: they held zeros.
+  Answer before = {};
 };
 
 /// Partial results of some rows: (O, m, l) as merge has them.

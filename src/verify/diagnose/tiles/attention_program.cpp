@@ -313,12 +313,42 @@ bool AttentionProgram::explains_memory(const AttentionLaw& law) const {
   return told > 2;
 }
 
+// States at wrong places: a state that several rows find goes on with each of them.
+bool AttentionProgram::explains_states(const AttentionLaw& law) const {
+  const BlockProblem& p = e_.problem;
+  const auto rows = static_cast<Index>(p.queries.size());
+  std::vector<State> states(static_cast<std::size_t>(p.batch * p.heads * rows), begun({}, nullptr));
+  for (Index b = 0; b < p.batch; ++b)
+    for (Index h = 0; h < p.heads; ++h)
+      for (Index i = 0; i < rows; ++i) {
+        const Index place = law.out->of(spot_of_query({b, h, i}, 0));
+        if (place < 0 || place % p.head_dim != 0 || place / p.head_dim >= static_cast<Index>(states.size()) ||
+            law.out->of(spot_of_query({b, h, i}, p.head_dim - 1)) != place + p.head_dim - 1)
+          return false;
+        State& state = states[static_cast<std::size_t>(place / p.head_dim)];
+        for (const Part& part : parts_) add_part({}, {b, h, i}, part, state);
+      }
+  std::size_t told = 0;
+  for (std::size_t n = 0; n < states.size(); ++n) {
+    const RowPlace row{static_cast<Index>(n) / rows / p.heads, static_cast<Index>(n) / rows % p.heads,
+                       static_cast<Index>(n) % rows};
+    if (!same_as_claim({}, row, states[n])) return false;
+    told += states[n].sum != 0 && wrong_row(row) ? 1 : 0;
+  }
+  return told > 1;
+}
+
 bool AttentionProgram::explains(const AttentionLaw& law) const {
   if (wrong_ == 0) return false;
   const SoftmaxSlip slip = law.softmax != nullptr ? law.softmax->slip : SoftmaxSlip::kNone;
   if (slip >= SoftmaxSlip::kSumGoesOn && slip <= SoftmaxSlip::kAllGoOn)
     return law.out == nullptr && explains_in_order(law);
-  if (law.out != nullptr) return explains_memory(law);
+  if (law.out != nullptr) {
+    const AttentionLaw alone{.out = law.out};
+    const bool one = law.query == nullptr && law.key == nullptr && law.value == nullptr && law.columns == nullptr &&
+                     law.keys == nullptr && law.softmax == nullptr;
+    return explains_memory(law) || (one && explains_states(alone));
+  }
   std::size_t wrong = 0, told = 0;
   for (std::size_t n = 0; n < rows_.size(); ++n) {
     const State state = state_of(law, rows_[n], nullptr);

@@ -90,6 +90,7 @@ class AttentionProgram {
   State state_of(const AttentionLaw& law, const RowPlace& row, const State* before) const;
   bool same_as_claim(const AttentionLaw& law, const RowPlace& row, const State& state) const;
   bool explains_in_order(const AttentionLaw& law) const;
+  bool explains_states(const AttentionLaw& law) const;
   bool explains_memory(const AttentionLaw& law) const;
   bool wrong_row(const RowPlace& row) const;
 
