@@ -394,7 +394,8 @@ verify::Answer growth(Trial& trial, const HeadCase& head, verify::Answer& before
     std::iota(gradient->values<double>().begin(), gradient->values<double>().end(), 1.0);
   verify::Answer answer = verify::clone(before);
   add_gradients(trial, head, saved_by_forward(head), answer, 0, head.keys(), {4, 3});
-  for (const auto& [gradient, held] : {std::pair{&answer.dq, &before.dq}, {&answer.dk, &before.dk}, {&answer.dv, &before.dv}})
+  for (const auto& [gradient, held] :
+       {std::pair{&answer.dq, &before.dq}, {&answer.dk, &before.dk}, {&answer.dv, &before.dv}})
     for (std::size_t i = 0; i < gradient->values<double>().size(); ++i)
       gradient->values<double>()[i] -= held->values<double>()[i];
   return answer;
@@ -402,7 +403,8 @@ verify::Answer growth(Trial& trial, const HeadCase& head, verify::Answer& before
 
 verify::Exhibit interview(Trial& trial) {
   const HeadCase head = make_head(trial, {14, 14, 16}, causal_mask());
-  if (verify::Exhibit wrong = exhibit_of_failure([&] { require_gradients(trial, head, {4, 3}); })) return wrong;
+  if (verify::Exhibit wrong = exhibit_of_failure([&] { require_gradients(trial, head, {4, 3}); }))
+    return wrong;
   verify::Answer before;
   verify::Answer grown = growth(trial, head, before);
   return exhibit_of_growth(head, std::move(grown), std::move(before));

@@ -207,8 +207,9 @@ verify::Exhibit exhibit_of_growth(const HeadCase& head, verify::Answer grown, ve
     }
   verify::Comparison comparison = verify::compare_exact(looked_at, want);
   if (comparison.good) return nullptr;
-  verify::AttentionExhibit exhibit{head.problem,      verify::one_block(head.problem), {},
-                                   verify::clone(head.in), std::move(looked_at),            std::move(comparison)};
+  verify::AttentionExhibit exhibit{
+      head.problem,         verify::one_block(head.problem), {}, verify::clone(head.in), std::move(looked_at),
+      std::move(comparison)};
   exhibit.before = std::move(before);
   return exhibit_of(std::move(exhibit));
 }

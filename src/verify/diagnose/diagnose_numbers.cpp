@@ -142,18 +142,20 @@ std::optional<Cause> cause_of_lost_start(const Evidence& e, const Answer& before
     if (!e.is_wrong(kAnswerNames[t])) continue;
     const Buffer& held = named(before)[t].tensor;
     if (held.empty()) return {};
-    const auto got = named(e.claim)[t].tensor.values<double>(), right = named(e.oracle.value)[t].tensor.values<double>(),
-               start = held.values<double>();
+    const auto got = named(e.claim)[t].tensor.values<double>(),
+               right = named(e.oracle.value)[t].tensor.values<double>(), start = held.values<double>();
     for (std::size_t i = 0; i < got.size(); ++i)
       if (!(std::fabs(got[i] + start[i] - right[i]) <= 1e-5 * (1 + std::fabs(start[i])))) return {};
-    names += (names.empty() ? "" : " and ") + std::string(kAnswerNames[t]);
+    names += (names.empty() ? "" : ", ") + std::string(kAnswerNames[t]);
   }
   if (names.empty()) return {};
-  const bool several = names.find(" and ") != std::string::npos;
   return Cause{"lost-start",
-               names + (several ? " lose" : " loses") +
-                   " what earlier calls have added: set to zero first, or stored where the new part must be added",
-               "The next block of keys comes with the same dq, the next head of the group with the same dk and dv: what "
+               names +
+                   ": what earlier calls have added is lost: set to zero first, or stored over where the new "
+                   "part must be "
+                   "added",
+               "The next block of keys comes with the same dq, the next head of the group with the same dk "
+               "and dv: what "
                "must not be lost?"};
 }
 

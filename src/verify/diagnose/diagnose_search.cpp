@@ -226,10 +226,11 @@ Found search_gradient_pairs(const Evidence& e, const Answer& saved, const Arrang
       if (!found.ring->can_be(all[a].twist) || !found.ring->can_be(all[b].twist)) continue;
       const std::optional<Twist> twist = both(all[a].twist, all[b].twist);
       if (!twist || *twist == all[a].twist || *twist == all[b].twist) continue;
-      const Suspect pair{{all[a].cause.id, all[a].cause.sentence + "; and " + all[b].cause.sentence,
-                          all[a].cause.question},
-                         *twist};
-      if (match(e, *found.ring, pair, TensorGroup::kBackward, glance).fit == Fit::kAll) found.made.push_back(pair);
+      const Suspect pair{
+          {all[a].cause.id, all[a].cause.sentence + "; and " + all[b].cause.sentence, all[a].cause.question},
+          *twist};
+      if (match(e, *found.ring, pair, TensorGroup::kBackward, glance).fit == Fit::kAll)
+        found.made.push_back(pair);
     }
   found.matches = matches_in(e, *found.ring, found.made, TensorGroup::kBackward);
   std::erase_if(found.matches, [](const Match& match) { return match.fit != Fit::kAll; });

@@ -189,14 +189,15 @@ struct KernelExhibit {
   };
   Index rows, keys, width;
   double scale;
-  std::vector<Index> begin, end;  ///< what each row sees
-  std::vector<double> q, k, v;    ///< [rows or keys, width]
+  std::vector<Index> begin, end;   ///< what each row sees
+  std::vector<double> q, k, v;     ///< [rows or keys, width]
   std::vector<Memory> after = {};  ///< at the beginning, and after one kernel, two, and three
 };
 
 /// An exhibit of any kind, that many may hold.
-using Exhibit = std::shared_ptr<
-    const std::variant<AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit, TravelExhibit,
-                       DealExhibit, ChunkExhibit, WorkExhibit, ExchangeExhibit, ProductExhibit, KernelExhibit>>;
+using Exhibit =
+    std::shared_ptr<const std::variant<AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit,
+                                       TravelExhibit, DealExhibit, ChunkExhibit, WorkExhibit, ExchangeExhibit,
+                                       ProductExhibit, KernelExhibit>>;
 
 }  // namespace ringcraft::verify
