@@ -443,9 +443,13 @@ const Check kDrivesTheRing{
 // ---- for a diagnosis
 
 verify::Exhibit interview(Trial& trial) {
-  return exhibit_of_failure([&] {
-    require_attention(trial, forward_head(trial, {14, 14, 16}, causal_mask()), {4, 3});
-  });
+  const auto asked = [&](const HeadCase& head, TileSize tile) {
+    return exhibit_of_failure([&] { require_attention(trial, head, tile); });
+  };
+  if (verify::Exhibit wrong = asked(forward_head(trial, {14, 14, 16}, causal_mask()), {4, 3})) return wrong;
+  for (const HeadCase& head : telling_heads(trial))
+    if (verify::Exhibit wrong = asked(head, {4, 5})) return wrong;
+  return nullptr;
 }
 
 }  // namespace

@@ -209,7 +209,7 @@ const Check kWholeRow{
         for (const auto& [first, last] : parts)
           add_gradients(trial, head, saved, answer, first, last, {16, 16});
         require_head(head.name + ", keys in " + std::to_string(parts.size()) + " blocks", head, answer,
-                     kGradients);
+                     kGradients, in_tiles(head, {16, 16}, parts));
       }
     }},
 };
@@ -387,10 +387,27 @@ const Check kLongSequence{
 
 // ---- for a diagnosis
 
+// Gradients that hold numbers before: by how much they grow.
+verify::Answer growth(Trial& trial, const HeadCase& head, verify::Answer& before) {
+  before = no_gradients(head);
+  for (Buffer* gradient : {&before.dq, &before.dk, &before.dv})
+    std::iota(gradient->values<double>().begin(), gradient->values<double>().end(), 1.0);
+  verify::Answer answer = verify::clone(before);
+  add_gradients(trial, head, saved_by_forward(head), answer, 0, head.keys(), {4, 3});
+  for (const auto& [gradient, held] :
+       {std::pair{&answer.dq, &before.dq}, {&answer.dk, &before.dk}, {&answer.dv, &before.dv}})
+    for (std::size_t i = 0; i < gradient->values<double>().size(); ++i)
+      gradient->values<double>()[i] -= held->values<double>()[i];
+  return answer;
+}
+
 verify::Exhibit interview(Trial& trial) {
-  return exhibit_of_failure([&] {
-    require_gradients(trial, make_head(trial, {14, 14, 16}, causal_mask()), {4, 3});
-  });
+  const HeadCase head = make_head(trial, {14, 14, 16}, causal_mask());
+  if (verify::Exhibit wrong = exhibit_of_failure([&] { require_gradients(trial, head, {4, 3}); }))
+    return wrong;
+  verify::Answer before;
+  verify::Answer grown = growth(trial, head, before);
+  return exhibit_of_growth(head, std::move(grown), std::move(before));
 }
 
 }  // namespace

@@ -418,10 +418,26 @@ const Check kKvHeadsOnce{
 
 // ---- for a diagnosis
 
+// Gradients that hold 1 before: by how much they grow.
+verify::Exhibit growth(Trial& trial, const HeadCase& head) {
+  verify::Answer before, answer;
+  before.dq = filled(head.problem.q_extents(), 1);
+  before.dk = filled(head.problem.kv_extents(), 1);
+  before.dv = filled(head.problem.kv_extents(), 1);
+  Gradients gradients = gradients_from(trial, head, 1);
+  answer.dq = std::move(gradients.dq);
+  answer.dk = std::move(gradients.dkv.k);
+  answer.dv = std::move(gradients.dkv.v);
+  for (Buffer* gradient : {&answer.dq, &answer.dk, &answer.dv})
+    for (double& x : gradient->values<double>()) x -= 1;
+  return exhibit_of_growth(head, std::move(answer), std::move(before));
+}
+
 verify::Exhibit interview(Trial& trial) {
   const HeadCase head = heads(trial, 6, 3, 2);
-  const verify::Exhibit forward = exhibit_of_failure([&] { require_forward(trial, head); });
-  return forward ? forward : exhibit_of_failure([&] { require_backward(trial, head); });
+  if (verify::Exhibit forward = exhibit_of_failure([&] { require_forward(trial, head); })) return forward;
+  const verify::Exhibit backward = exhibit_of_failure([&] { require_backward(trial, head); });
+  return backward ? backward : growth(trial, head);
 }
 
 }  // namespace

@@ -193,6 +193,27 @@ void require_head(const std::string& label, const HeadCase& head, const verify::
       [&] { require_comparison(label, comparison, want, only); });
 }
 
+verify::Exhibit exhibit_of_growth(const HeadCase& head, verify::Answer grown, verify::Answer before) {
+  constexpr double kRounding = 1e-11;  // of numbers of some hundreds
+  const verify::Oracle want = verify::oracle(head.problem, head.in);
+  verify::Answer looked_at = verify::clone(want.value);
+  const auto numbers = verify::named(grown);
+  const auto right = verify::named(want.value);
+  auto kept = verify::named(looked_at);
+  for (std::size_t t = 2; t < kept.size(); ++t)  // what the subtraction has rounded is no mistake
+    for (std::size_t i = 0; i < kept[t].tensor.values<double>().size(); ++i) {
+      const double got = numbers[t].tensor.values<double>()[i], wanted = right[t].tensor.values<double>()[i];
+      if (!(std::fabs(got - wanted) <= kRounding)) kept[t].tensor.values<double>()[i] = got;
+    }
+  verify::Comparison comparison = verify::compare_exact(looked_at, want);
+  if (comparison.good) return nullptr;
+  verify::AttentionExhibit exhibit{
+      head.problem,         verify::one_block(head.problem), {}, verify::clone(head.in), std::move(looked_at),
+      std::move(comparison)};
+  exhibit.before = std::move(before);
+  return exhibit_of(std::move(exhibit));
+}
+
 std::vector<Piece> pieces_of(const HeadCase& whole, Position window) {
   std::vector<Piece> pieces;
   const Index seqlen = whole.rows();

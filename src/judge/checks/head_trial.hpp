@@ -68,6 +68,9 @@ void require_head(const std::string& label, const HeadCase& head, const verify::
                   const std::vector<std::string_view>& only = {},
                   std::optional<verify::Arrangement> place = {});
 
+/// For a diagnosis of gradients that held `before` and grew by `grown`: null if that is right.
+verify::Exhibit exhibit_of_growth(const HeadCase& head, verify::Answer grown, verify::Answer before);
+
 /// The tiles of a head whose keys come in these parts; none: all at once.
 verify::Arrangement in_tiles(const HeadCase& head, TileSize tile,
                              const std::vector<std::pair<Index, Index>>& parts = {});

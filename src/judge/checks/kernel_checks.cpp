@@ -195,7 +195,9 @@ void begin_with_a_state(KernelHead& head) {
 verify::Exhibit one_by_one(const Trial& trial, const KernelRung& rung) {
   const HeadCase whole = make_head(trial, {35, 110, 125, 75, 0}, window_mask(85));
   KernelHead start = kernel_head(rung, whole);
-  verify::StepExhibit stages{.rows = start.rows(), .keys = start.keys(), .width = whole.head_dim(),
+  verify::StepExhibit stages{.rows = start.rows(),
+                               .keys = start.keys(),
+                               .width = whole.head_dim(),
                                .scale = static_cast<float>(whole.problem.softmax_scale)};
   stages.begin.assign(whole.ranges.begin.begin(), whole.ranges.begin.end());
   stages.end.assign(whole.ranges.end.begin(), whole.ranges.end.end());

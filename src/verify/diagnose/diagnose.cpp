@@ -363,6 +363,9 @@ Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
                             explains_each(backward.found, e.comparison, TensorGroup::kBackward));
         if (known && !is_clear(result.backward)) result.backward = backward.causes;
       }
+      if (!explains_all(backward.found) && std::ranges::all_of(result.backward, is_general) && !forward_wrong)
+        if (const Found pairs = search_gradient_pairs(e, e.oracle.value, e.place); !pairs.matches.empty())
+          result.backward = best_of(pairs, "");
       if (result.backward.empty() && !forward_wrong)  // of a wrong forward pass their size says nothing
         append(result.backward, causes_by_numbers(e, TensorGroup::kBackward));
     }
@@ -393,6 +396,11 @@ Diagnosis diagnose(const AttentionExhibit& x) {
   Answer numbers = converted(x.claim, DType::kFloat64);
   Evidence e{x.problem, x.place, x.ring ? &*x.ring : nullptr, in, numbers, right, x.comparison, x.precision};
   fill_absent(numbers, right.value, e.there);
+  if (const auto lost = cause_of_lost_start(e, x.before)) {
+    Diagnosis result;
+    result.backward = {*lost};
+    return result;
+  }
   return diagnosed(e, Ranks::kKnown);
 }
 

@@ -32,6 +32,12 @@ std::optional<Found> search_elsewhere(const Evidence& evidence, TensorGroup grou
 /// Two mistakes of forward at once, which together explain all.
 Found search_pairs(const Evidence& evidence, const Answer& saved, const Arrangement& arrangement);
 
+/// The same of backward.
+Found search_gradient_pairs(const Evidence& evidence, const Answer& saved, const Arrangement& arrangement);
+
+/// If gradients are right but for what they held before, which is lost.
+std::optional<Cause> cause_of_lost_start(const Evidence& evidence, const Answer& before);
+
 /// Whether a tensor is zero everywhere.
 bool all_zero(const Buffer& tensor);
 /// If all wrong rows still hold what was there before the call.

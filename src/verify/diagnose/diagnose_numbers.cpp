@@ -136,6 +136,29 @@ std::optional<Cause> cause_of_unwritten(const Evidence& e, TensorGroup group) {
                "Which path through your code leaves this row without writing it?"};
 }
 
+std::optional<Cause> cause_of_lost_start(const Evidence& e, const Answer& before) {
+  std::string names;
+  for (std::size_t t = 2; t < kAnswerNames.size(); ++t) {
+    if (!e.is_wrong(kAnswerNames[t])) continue;
+    const Buffer& held = named(before)[t].tensor;
+    if (held.empty()) return {};
+    const auto got = named(e.claim)[t].tensor.values<double>(),
+               right = named(e.oracle.value)[t].tensor.values<double>(), start = held.values<double>();
+    for (std::size_t i = 0; i < got.size(); ++i)
+      if (!(std::fabs(got[i] + start[i] - right[i]) <= 1e-5 * (1 + std::fabs(start[i])))) return {};
+    names += (names.empty() ? "" : ", ") + std::string(kAnswerNames[t]);
+  }
+  if (names.empty()) return {};
+  return Cause{"lost-start",
+               names +
+                   ": what earlier calls have added is lost: set to zero first, or stored over where the new "
+                   "part must be "
+                   "added",
+               "The next block of keys comes with the same dq, the next head of the group with the same dk "
+               "and dv: what "
+               "must not be lost?"};
+}
+
 std::vector<Cause> causes_by_numbers(const Evidence& e, TensorGroup group) {
   const bool forward = group == TensorGroup::kForward;
   double squares = 0, elements = 0, wrong = 0, worst = 0;

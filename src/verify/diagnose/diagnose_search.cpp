@@ -212,4 +212,29 @@ Found search_pairs(const Evidence& e, const Answer& saved, const Arrangement& ar
   return found;
 }
 
+Found search_gradient_pairs(const Evidence& e, const Answer& saved, const Arrangement& arrangement) {
+  constexpr double kMostWork = 3e6;  // multiplications of one gradient
+  Found found{
+      {}, std::make_shared<const TwistedRing>(e.problem, e.inputs, saved, arrangement, e.exponents()), {}};
+  const double work = static_cast<double>(e.problem.queries.size() * e.problem.keys.size()) *
+                      static_cast<double>(e.problem.head_dim);
+  if (e.ring != nullptr || work > kMostWork) return found;
+  const Sample glance = sample_of(e, TensorGroup::kBackward, 1, 0);
+  const std::vector<Suspect>& all = backward_suspects();
+  for (std::size_t a = 0; a < all.size(); ++a)
+    for (std::size_t b = a + 1; b < all.size(); ++b) {
+      if (!found.ring->can_be(all[a].twist) || !found.ring->can_be(all[b].twist)) continue;
+      const std::optional<Twist> twist = both(all[a].twist, all[b].twist);
+      if (!twist || *twist == all[a].twist || *twist == all[b].twist) continue;
+      const Suspect pair{
+          {all[a].cause.id, all[a].cause.sentence + "; and " + all[b].cause.sentence, all[a].cause.question},
+          *twist};
+      if (match(e, *found.ring, pair, TensorGroup::kBackward, glance).fit == Fit::kAll)
+        found.made.push_back(pair);
+    }
+  found.matches = matches_in(e, *found.ring, found.made, TensorGroup::kBackward);
+  std::erase_if(found.matches, [](const Match& match) { return match.fit != Fit::kAll; });
+  return found;
+}
+
 }  // namespace ringcraft::verify

@@ -36,6 +36,8 @@ struct AttentionExhibit {
   /// How its numbers were rounded: the type of the operands, and what follows. None: float64.
   std::optional<Rounding> rounding = {};
   DType precision = DType::kFloat64;  ///< see above
+  /// What dq, dk and dv held before; the claim is by how much they grew. Empty: they held zeros.
+  Answer before = {};
 };
 
 /// Partial results of some rows: (O, m, l) as merge has them.
@@ -189,14 +191,15 @@ struct StepExhibit {
   };
   Index rows, keys, width;
   double scale;
-  std::vector<Index> begin, end;  ///< what each row sees
-  std::vector<double> q, k, v;    ///< [rows or keys, width]
+  std::vector<Index> begin, end;   ///< what each row sees
+  std::vector<double> q, k, v;     ///< [rows or keys, width]
   std::vector<Memory> after = {};  ///< at the beginning, and after one kernel, two, and three
 };
 
 /// An exhibit of any kind, that many may hold.
-using Exhibit = std::shared_ptr<
-    const std::variant<AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit, TravelExhibit,
-                       DealExhibit, ChunkExhibit, WorkExhibit, ExchangeExhibit, ProductExhibit, StepExhibit>>;
+using Exhibit =
+    std::shared_ptr<const std::variant<AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit,
+                                       TravelExhibit, DealExhibit, ChunkExhibit, WorkExhibit, ExchangeExhibit,
+                                       ProductExhibit, StepExhibit>>;
 
 }  // namespace ringcraft::verify

@@ -36,9 +36,9 @@ enum class TensorRole : std::uint8_t { kQuery, kKey, kValue, kOut, kScores, kWei
 
 /// One way of looking in the wrong place.
 struct AddressWord {
-  std::string words;                       ///< "k is read as [head_dim, keys]"
-  std::function<Index(const Spot&)> of;    ///< the place in memory
-  bool usual = false;                      ///< often enough to be tried together with another mistake
+  std::string words;                     ///< "k is read as [head_dim, keys]"
+  std::function<Index(const Spot&)> of;  ///< the place in memory
+  bool usual = false;                    ///< often enough to be tried together with another mistake
 };
 
 /// All words for a tensor; usual ones first.
@@ -46,8 +46,8 @@ std::vector<AddressWord> address_words(TensorRole role);
 
 /// Which columns a dot product runs over.
 struct ColumnWord {
-  std::string words;                            ///< "the products run over the first 64 columns alone"
-  std::function<Index(Index, Index)> of;        ///< how often this column of so many counts
+  std::string words;                      ///< "the products run over the first 64 columns alone"
+  std::function<Index(Index, Index)> of;  ///< how often this column of so many counts
 };
 /// All of them.
 std::vector<ColumnWord> column_words();
@@ -61,8 +61,8 @@ struct KeySpot {
 
 /// Which keys a loop visits.
 struct KeyWord {
-  std::string words;                          ///< "every second key is passed over"
-  std::function<bool(const KeySpot&)> of;     ///< whether the loop visits the key
+  std::string words;                       ///< "every second key is passed over"
+  std::function<bool(const KeySpot&)> of;  ///< whether the loop visits the key
 };
 /// All of them.
 std::vector<KeyWord> key_words();

@@ -50,7 +50,8 @@ AttentionProgram::AttentionProgram(const Evidence& e) : e_(e) {
         for (Index i = 0; i < rows; ++i) {
           const auto [begin, end] = ranges_[static_cast<std::size_t>(i)];
           for (Index j = begin; j < end; ++j) {
-            const double s = p.softmax_scale * dot(row_of(e.inputs.q, b, h, i), row_of(e.inputs.k, b, h / p.group(), j));
+            const double s =
+                p.softmax_scale * dot(row_of(e.inputs.q, b, h, i), row_of(e.inputs.k, b, h / p.group(), j));
             const auto key = static_cast<std::size_t>(j);
             if (!second) max[key] = std::max(max[key], s), largest = std::max(largest, s);
             if (second) sum[key] += std::exp(s - max[key]), total += std::exp(s - largest);
@@ -91,8 +92,15 @@ double AttentionProgram::work_of_row() const {
 Spot AttentionProgram::spot_of_query(const RowPlace& r, Index column) const {
   const BlockProblem& p = e_.problem;
   const auto rows = static_cast<Index>(p.queries.size());
-  return {.batch = r.batch, .head = r.head, .row = r.row, .column = column, .heads = p.heads, .rows = rows,
-          .width = p.head_dim, .count = rows, .others = parts_[0].count};
+  return {.batch = r.batch,
+          .head = r.head,
+          .row = r.row,
+          .column = column,
+          .heads = p.heads,
+          .rows = rows,
+          .width = p.head_dim,
+          .count = rows,
+          .others = parts_[0].count};
 }
 
 Spot AttentionProgram::spot_of_key(const RowPlace& r, const Part& part, Index key, Index column) const {
@@ -117,16 +125,23 @@ Spot AttentionProgram::spot_of_key(const RowPlace& r, const Part& part, Index ke
 KeySpot AttentionProgram::key_spot(const RowPlace& r, const Part& part, Index key) const {
   const auto within = [&](Index k) { return std::clamp<Index>(k - part.first, 0, part.count); };
   const auto [begin, end] = ranges_[static_cast<std::size_t>(r.row)];
-  return {r.row,          key - part.first, within(begin), within(end), static_cast<Index>(ranges_.size()), part.count,
-          e_.problem.head_dim, within(ranges_[0].first), within(ranges_[0].second)};
+  return {r.row,
+          key - part.first,
+          within(begin),
+          within(end),
+          static_cast<Index>(ranges_.size()),
+          part.count,
+          e_.problem.head_dim,
+          within(ranges_[0].first),
+          within(ranges_[0].second)};
 }
 
 double AttentionProgram::score(const AttentionLaw& law, const RowPlace& r, const Part& part, Index key,
                                bool& known) const {
   const BlockProblem& p = e_.problem;
   if (law.query == nullptr && law.key == nullptr && law.columns == nullptr)
-    return p.softmax_scale *
-           dot(row_of(e_.inputs.q, r.batch, r.head, r.row), row_of(e_.inputs.k, r.batch, r.head / p.group(), key));
+    return p.softmax_scale * dot(row_of(e_.inputs.q, r.batch, r.head, r.row),
+                                 row_of(e_.inputs.k, r.batch, r.head / p.group(), key));
   double sum = 0;
   for (Index d = 0; d < p.head_dim; ++d) {
     const Index times = law.columns != nullptr ? law.columns->of(d, p.head_dim) : 1;
@@ -134,7 +149,8 @@ double AttentionProgram::score(const AttentionLaw& law, const RowPlace& r, const
     Spot q = spot_of_query(r, d);
     q.other = key - part.first;
     const Spot k = spot_of_key(r, part, key, d);
-    sum += static_cast<double>(times) * number_at(e_.inputs.q, law.query != nullptr ? law.query->of(q) : q.at(q.row, d), known) *
+    sum += static_cast<double>(times) *
+           number_at(e_.inputs.q, law.query != nullptr ? law.query->of(q) : q.at(q.row, d), known) *
            number_at(e_.inputs.k, law.key != nullptr ? law.key->of(k) : k.at(k.row, d), known);
   }
   return p.softmax_scale * sum;
@@ -156,7 +172,8 @@ AttentionProgram::State AttentionProgram::begun(const AttentionLaw& law, const S
   return state;
 }
 
-void AttentionProgram::add_part(const AttentionLaw& law, const RowPlace& r, const Part& part, State& state) const {
+void AttentionProgram::add_part(const AttentionLaw& law, const RowPlace& r, const Part& part,
+                                State& state) const {
   const SoftmaxSlip slip = law.softmax != nullptr ? law.softmax->slip : SoftmaxSlip::kNone;
   struct Vote {
     Index key;
@@ -208,9 +225,10 @@ void AttentionProgram::add_part(const AttentionLaw& law, const RowPlace& r, cons
       weight = range.exp(vote.score - column_max_[column]);
     if (slip == SoftmaxSlip::kFloatWeights || slip == SoftmaxSlip::kFloatBoth) weight = in_float(weight);
     if (slip == SoftmaxSlip::kMaximumSoFar) weight = range.exp(vote.score - so_far);
-    if ((vote.loops & kOfSum) != 0) state.sum += slip == SoftmaxSlip::kMaximumSoFar && law.softmax->number == 0
-                                                     ? range.exp(vote.score - largest)
-                                                     : weight;
+    if ((vote.loops & kOfSum) != 0)
+      state.sum += slip == SoftmaxSlip::kMaximumSoFar && law.softmax->number == 0
+                       ? range.exp(vote.score - largest)
+                       : weight;
     moment += weight;
     if (slip == SoftmaxSlip::kSumSoFar) weight *= total / moment;
     if (slip == SoftmaxSlip::kSquares) weight *= total / std::sqrt(squares);
@@ -242,11 +260,12 @@ bool AttentionProgram::same_as_claim(const AttentionLaw& law, const RowPlace& r,
   if (divides)
     for (double& x : out) x /= state.sum;
   if (e_.has("out") && law.out == nullptr &&
-      !same_row(row_of(e_.claim.out, r.batch, r.head, r.row), out, row_of(e_.units().out, r.batch, r.head, r.row),
-                e_.nearness(), false))
+      !same_row(row_of(e_.claim.out, r.batch, r.head, r.row), out,
+                row_of(e_.units().out, r.batch, r.head, r.row), e_.nearness(), false))
     return false;
   if (!e_.has("lse")) return true;
-  const double lse = state.sum == 0 ? (e_.place.partial ? state.max : -HUGE_VAL) : state.max + std::log(state.sum);
+  const double lse =
+      state.sum == 0 ? (e_.place.partial ? state.max : -HUGE_VAL) : state.max + std::log(state.sum);
   const auto fits = [&](double value) {
     return same_row(row_of(e_.claim.lse, r.batch, r.head, r.row), {&value, 1},
                     row_of(e_.units().lse, r.batch, r.head, r.row), e_.nearness(), false);
@@ -298,7 +317,8 @@ bool AttentionProgram::explains_memory(const AttentionLaw& law) const {
           if (place < 0 || place >= static_cast<Index>(memory.size())) continue;
           const auto at = static_cast<std::size_t>(place);
           const bool divided = !e_.place.partial && state.sum != 0;
-          memory[at] = divided ? state.out[static_cast<std::size_t>(c)] / state.sum : state.out[static_cast<std::size_t>(c)];
+          memory[at] = divided ? state.out[static_cast<std::size_t>(c)] / state.sum
+                               : state.out[static_cast<std::size_t>(c)];
         }
       }
   const auto claim = e_.claim.out.values<double>(), unit = e_.units().out.values<double>(),
@@ -308,9 +328,35 @@ bool AttentionProgram::explains_memory(const AttentionLaw& law) const {
     const double sum = sums[at / static_cast<std::size_t>(p.head_dim)];
     const double number = e_.place.partial && sum != 0 ? memory[at] / sum : memory[at];
     if (!same_row({&claim[at], 1}, {&number, 1}, {&unit[at], 1}, e_.nearness(), false)) return false;
-    told += std::isfinite(number) && number != 0 && !same_row({&right[at], 1}, {&number, 1}, {&unit[at], 1}, e_.nearness(), false);
+    told += std::isfinite(number) && number != 0 &&
+            !same_row({&right[at], 1}, {&number, 1}, {&unit[at], 1}, e_.nearness(), false);
   }
   return told > 2;
+}
+
+// States at wrong places: a state that several rows find goes on with each of them.
+bool AttentionProgram::explains_states(const AttentionLaw& law) const {
+  const BlockProblem& p = e_.problem;
+  const auto rows = static_cast<Index>(p.queries.size());
+  std::vector<State> states(static_cast<std::size_t>(p.batch * p.heads * rows), begun({}, nullptr));
+  for (Index b = 0; b < p.batch; ++b)
+    for (Index h = 0; h < p.heads; ++h)
+      for (Index i = 0; i < rows; ++i) {
+        const Index place = law.out->of(spot_of_query({b, h, i}, 0));
+        if (place < 0 || place % p.head_dim != 0 || place / p.head_dim >= static_cast<Index>(states.size()) ||
+            law.out->of(spot_of_query({b, h, i}, p.head_dim - 1)) != place + p.head_dim - 1)
+          return false;
+        State& state = states[static_cast<std::size_t>(place / p.head_dim)];
+        for (const Part& part : parts_) add_part({}, {b, h, i}, part, state);
+      }
+  std::size_t told = 0;
+  for (std::size_t n = 0; n < states.size(); ++n) {
+    const RowPlace row{static_cast<Index>(n) / rows / p.heads, static_cast<Index>(n) / rows % p.heads,
+                       static_cast<Index>(n) % rows};
+    if (!same_as_claim({}, row, states[n])) return false;
+    told += states[n].sum != 0 && wrong_row(row) ? 1 : 0;
+  }
+  return told > 1;
 }
 
 bool AttentionProgram::explains(const AttentionLaw& law) const {
@@ -318,7 +364,12 @@ bool AttentionProgram::explains(const AttentionLaw& law) const {
   const SoftmaxSlip slip = law.softmax != nullptr ? law.softmax->slip : SoftmaxSlip::kNone;
   if (slip >= SoftmaxSlip::kSumGoesOn && slip <= SoftmaxSlip::kAllGoOn)
     return law.out == nullptr && explains_in_order(law);
-  if (law.out != nullptr) return explains_memory(law);
+  if (law.out != nullptr) {
+    const AttentionLaw alone{.out = law.out};
+    const bool one = law.query == nullptr && law.key == nullptr && law.value == nullptr &&
+                     law.columns == nullptr && law.keys == nullptr && law.softmax == nullptr;
+    return explains_memory(law) || (one && explains_states(alone));
+  }
   std::size_t wrong = 0, told = 0;
   for (std::size_t n = 0; n < rows_.size(); ++n) {
     const State state = state_of(law, rows_[n], nullptr);

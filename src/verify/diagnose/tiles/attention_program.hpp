@@ -16,29 +16,29 @@ namespace ringcraft::verify {
 /// What a wrong softmax does.
 enum class SoftmaxSlip : std::uint8_t {
   kNone,
-  kMaximumFrom,     ///< the maximum begins at `number`
-  kMaximumIs,       ///< `number` is subtracted, whatever the scores are
-  kUnscaledMaximum, ///< the maximum of q . k is subtracted
-  kFirstScore,      ///< the score of the first key is subtracted
-  kSmallest,        ///< the smallest score is subtracted
-  kLargestOfAll,    ///< the largest score of the whole matrix is subtracted
-  kColumnMaximum,   ///< the maximum of the key's column, over all rows
-  kColumnSum,       ///< divided by the sum of the key's column, over all rows
-  kMatrixSum,       ///< divided by the sum of all rows
-  kSumGoesOn,       ///< l begins with that of the row before
-  kOutGoesOn,       ///< O begins with that of the row before, undivided
-  kQuotientGoesOn,  ///< O begins with out of the row before
-  kBothGoOn,        ///< l and O do
-  kMaximumGoesOn,   ///< m begins with that of the row before
-  kAllGoOn,         ///< m, l and O do
-  kScoreGoesOn,     ///< the product of a key begins with that of the key before
-  kSumSoFar,        ///< weights are divided by the sum up to their key
-  kMaximumSoFar,    ///< weights are relative to the maximum so far, and do not follow when it grows
-  kSquares,         ///< divided by the root of the sum of squares
-  kFloatScores,     ///< scores are rounded to float32
-  kFloatWeights,    ///< weights are rounded to float32
-  kFloatBoth,       ///< both are
-  kFloatShares,     ///< weights are divided by l and rounded to float32 then
+  kMaximumFrom,      ///< the maximum begins at `number`
+  kMaximumIs,        ///< `number` is subtracted, whatever the scores are
+  kUnscaledMaximum,  ///< the maximum of q . k is subtracted
+  kFirstScore,       ///< the score of the first key is subtracted
+  kSmallest,         ///< the smallest score is subtracted
+  kLargestOfAll,     ///< the largest score of the whole matrix is subtracted
+  kColumnMaximum,    ///< the maximum of the key's column, over all rows
+  kColumnSum,        ///< divided by the sum of the key's column, over all rows
+  kMatrixSum,        ///< divided by the sum of all rows
+  kSumGoesOn,        ///< l begins with that of the row before
+  kOutGoesOn,        ///< O begins with that of the row before, undivided
+  kQuotientGoesOn,   ///< O begins with out of the row before
+  kBothGoOn,         ///< l and O do
+  kMaximumGoesOn,    ///< m begins with that of the row before
+  kAllGoOn,          ///< m, l and O do
+  kScoreGoesOn,      ///< the product of a key begins with that of the key before
+  kSumSoFar,         ///< weights are divided by the sum up to their key
+  kMaximumSoFar,     ///< weights are relative to the maximum so far, and do not follow when it grows
+  kSquares,          ///< divided by the root of the sum of squares
+  kFloatScores,      ///< scores are rounded to float32
+  kFloatWeights,     ///< weights are rounded to float32
+  kFloatBoth,        ///< both are
+  kFloatShares,      ///< weights are divided by l and rounded to float32 then
 };
 
 /// Words for one of them.
@@ -90,13 +90,14 @@ class AttentionProgram {
   State state_of(const AttentionLaw& law, const RowPlace& row, const State* before) const;
   bool same_as_claim(const AttentionLaw& law, const RowPlace& row, const State& state) const;
   bool explains_in_order(const AttentionLaw& law) const;
+  bool explains_states(const AttentionLaw& law) const;
   bool explains_memory(const AttentionLaw& law) const;
   bool wrong_row(const RowPlace& row) const;
 
   const Evidence& e_;
   std::vector<Part> parts_;
-  std::vector<RowPlace> rows_;  // wrong ones first
-  std::size_t wrong_ = 0;       // how many of them are
+  std::vector<RowPlace> rows_;                   // wrong ones first
+  std::size_t wrong_ = 0;                        // how many of them are
   std::vector<std::pair<Index, Index>> ranges_;  // what each row sees, of all keys
   std::vector<double> column_max_, column_sum_;  // [batch, heads, keys]
   std::vector<double> largest_, total_;          // [batch, heads]

@@ -15,25 +15,32 @@ constexpr SoftmaxWord kSoftmaxWords[] = {
      "How large may a score become before exp(score) is infinite?", Slip::kMaximumIs, 0},
     {"softmax-maximum-from", "the maximum of a row begins at 0, also where all of its scores are far below",
      "Which start value is smaller than every score?", Slip::kMaximumFrom, 0},
-    {"softmax-maximum-from", "the maximum of a row begins at the smallest positive number, not at minus infinity",
+    {"softmax-maximum-from",
+     "the maximum of a row begins at the smallest positive number, not at minus infinity",
      "Is numeric_limits::min() below every score?", Slip::kMaximumFrom, std::numeric_limits<float>::min()},
     {"softmax-maximum-from", "the maximum of a row begins at -1, also where all of its scores are far below",
      "Which start value is smaller than every score?", Slip::kMaximumFrom, -1},
-    {"softmax-maximum-from", "the maximum of a row begins at -100, also where all of its scores are far below",
+    {"softmax-maximum-from",
+     "the maximum of a row begins at -100, also where all of its scores are far below",
      "Which start value is smaller than every score?", Slip::kMaximumFrom, -100},
-    {"softmax-maximum-from", "the maximum of a row begins at -1000, also where all of its scores are far below",
+    {"softmax-maximum-from",
+     "the maximum of a row begins at -1000, also where all of its scores are far below",
      "Which start value is smaller than every score?", Slip::kMaximumFrom, -1e3},
-    {"softmax-maximum-from", "the maximum of a row begins at -10000, also where all of its scores are far below",
+    {"softmax-maximum-from",
+     "the maximum of a row begins at -10000, also where all of its scores are far below",
      "Which start value is smaller than every score?", Slip::kMaximumFrom, -1e4},
     {"softmax-column-sum",
      "the weights of a key, over all rows, add up to 1: normalised by columns instead of rows",
      "Over which index does the sum of one query's weights run?", Slip::kColumnSum},
-    {"softmax-column-maximum", "the maximum is that of the key's column, over all rows, instead of the row's own",
+    {"softmax-column-maximum",
+     "the maximum is that of the key's column, over all rows, instead of the row's own",
      "Over which index does the maximum of one query's scores run?", Slip::kColumnMaximum},
     {"softmax-matrix-sum", "the weights of all rows together add up to 1, not those of each row",
      "Over which index does the sum of one query's weights run?", Slip::kMatrixSum},
-    {"softmax-unscaled-maximum", "the maximum is that of q . k, without the softmax scale: not that of the scores",
-     "Is the number that you subtract the largest of those that you subtract it from?", Slip::kUnscaledMaximum},
+    {"softmax-unscaled-maximum",
+     "the maximum is that of q . k, without the softmax scale: not that of the scores",
+     "Is the number that you subtract the largest of those that you subtract it from?",
+     Slip::kUnscaledMaximum},
     {"softmax-first-score", "the score of the first visible key is subtracted, not the largest one",
      "Is the first score the largest of its row?", Slip::kFirstScore},
     {"softmax-smallest", "the smallest score of a row is subtracted, not the largest one",
@@ -43,7 +50,8 @@ constexpr SoftmaxWord kSoftmaxWords[] = {
     {"softmax-sum-goes-on", "l is not reset: the sum of a row begins with that of the row before",
      "Which of m, l and O must begin anew with each row?", Slip::kSumGoesOn},
     {"softmax-sum-goes-on",
-     "l is not reset: the sum of a row begins with that of the row before (and the maximum is that of q . k, without "
+     "l is not reset: the sum of a row begins with that of the row before (and the maximum is that of q . k, "
+     "without "
      "the softmax scale)",
      "Which of m, l and O must begin anew with each row?", Slip::kSumGoesOn, 1},
     {"softmax-out-goes-on", "O is not reset: a row begins with the sum that the row before has left",
@@ -56,22 +64,26 @@ constexpr SoftmaxWord kSoftmaxWords[] = {
      "Which of m, l and O must begin anew with each row?", Slip::kAllGoOn},
     {"softmax-maximum-goes-on", "m is not reset: the maximum of a row begins with that of the row before",
      "Which of m, l and O must begin anew with each row?", Slip::kMaximumGoesOn},
-    {"softmax-score-goes-on", "the product q . k is not reset: that of a key begins with that of the key before",
+    {"softmax-score-goes-on",
+     "the product q . k is not reset: that of a key begins with that of the key before",
      "What must the sum of a dot product hold before its first term?", Slip::kScoreGoesOn},
-    {"softmax-sum-so-far", "each weight is divided by the sum up to its own key, not by that of the whole row",
+    {"softmax-sum-so-far",
+     "each weight is divided by the sum up to its own key, not by that of the whole row",
      "When is the sum of a row complete?", Slip::kSumSoFar},
     {"softmax-maximum-so-far",
-     "each weight that is multiplied with v is relative to the maximum so far, and does not follow when it grows (l does)",
+     "each weight that is multiplied with v is relative to the maximum so far, and does not follow when it "
+     "grows (l does)",
      "What becomes of the weights that were taken before the maximum grew?", Slip::kMaximumSoFar, 0},
     {"softmax-maximum-so-far",
-     "each weight is relative to the maximum so far, and neither it nor its share of l follows when the maximum grows",
+     "each weight is relative to the maximum so far, and neither it nor its share of l follows when the "
+     "maximum grows",
      "What becomes of the weights that were taken before the maximum grew?", Slip::kMaximumSoFar, 1},
     {"softmax-squares", "the weights are divided by the root of the sum of their squares, not by their sum",
      "What must the weights of a row add up to?", Slip::kSquares},
     {"float-scores", "the scores are kept in float32", "Which of your variables are float where T is double?",
      Slip::kFloatScores},
-    {"float-weights", "the weights are kept in float32", "Which of your variables are float where T is double?",
-     Slip::kFloatWeights},
+    {"float-weights", "the weights are kept in float32",
+     "Which of your variables are float where T is double?", Slip::kFloatWeights},
     {"float-scores-and-weights", "scores and weights are kept in float32",
      "Which of your variables are float where T is double?", Slip::kFloatBoth},
     {"float-shares", "the normalised weights are kept in float32",
@@ -100,14 +112,15 @@ const char* words_of_loops(unsigned loops) {
 }
 
 template <class Word>
-void add_addresses(const char* tensor, int place, const std::vector<AddressWord>& words, Word AttentionLaw::*member,
-                   std::vector<Slipped>& all) {
+void add_addresses(const char* tensor, int place, const std::vector<AddressWord>& words,
+                   Word AttentionLaw::*member, std::vector<Slipped>& all) {
   for (std::size_t n = 0; n < words.size(); ++n) {
     Slipped& slip = all.emplace_back(Slipped{{}, place, words[n].usual, {}});
     slip.law.*member = &words[n];
-    slip.cause = {"index-" + std::string(tensor) + "-" + std::to_string(n), words[n].words,
-                  "Write down the place in memory of one number: what does each index of it count, and how far is "
-                  "it to the next?"};
+    slip.cause = {
+        "index-" + std::string(tensor) + "-" + std::to_string(n), words[n].words,
+        "Write down the place in memory of one number: what does each index of it count, and how far is "
+        "it to the next?"};
   }
 }
 
@@ -129,16 +142,18 @@ const std::vector<Slipped>& all_slips() {
       for (std::size_t n = 0; n < loops.size(); ++n) {
         slips.push_back({{}, 1, mask == 7, {}});
         slips.back().law.keys = &loops[n], slips.back().law.loops = mask;
-        slips.back().cause = {"loop-keys-" + std::to_string(n) + "-" + std::to_string(mask),
-                              loops[n].words + words_of_loops(mask),
-                              "Row i sees the keys from begin[i] up to, not including, end[i]: does each of your "
-                              "loops visit just these?"};
+        slips.back().cause = {
+            "loop-keys-" + std::to_string(n) + "-" + std::to_string(mask),
+            loops[n].words + words_of_loops(mask),
+            "Row i sees the keys from begin[i] up to, not including, end[i]: does each of your "
+            "loops visit just these?"};
       }
     for (std::size_t n = 0; n < columns.size(); ++n) {
       slips.push_back({{}, 2, true, {}});
       slips.back().law.columns = &columns[n];
-      slips.back().cause = {"loop-columns-" + std::to_string(n), columns[n].words,
-                            "A dot product runs over all head_dim columns: which of them does yours leave out?"};
+      slips.back().cause = {
+          "loop-columns-" + std::to_string(n), columns[n].words,
+          "A dot product runs over all head_dim columns: which of them does yours leave out?"};
     }
     add_addresses("q", 3, queries, &AttentionLaw::query, slips);
     add_addresses("k", 4, keys, &AttentionLaw::key, slips);
@@ -167,8 +182,8 @@ std::vector<Cause> causes_of_program(const Evidence& e) {
   constexpr double kMostOfPairs = 1.5e7;
   if (e.ring != nullptr || e.problem.queries.empty() || e.problem.keys.empty()) return {};
   const AttentionProgram program(e);
-  const double rows = static_cast<double>(e.problem.batch * e.problem.heads) *
-                      static_cast<double>(e.problem.queries.size());
+  const double rows =
+      static_cast<double>(e.problem.batch * e.problem.heads) * static_cast<double>(e.problem.queries.size());
   if (program.work_of_row() * rows > kMostWork) return {};
   std::vector<Cause> causes;
   for (const Slipped& slip : all_slips())
@@ -181,7 +196,8 @@ std::vector<Cause> causes_of_program(const Evidence& e) {
   if (pairs * program.work_of_row() > kMostOfPairs) return {};
   for (std::size_t a = 0; a < usual.size(); ++a)
     for (std::size_t b = a + 1; b < usual.size(); ++b) {
-      if (usual[a]->place == usual[b]->place || !program.explains(together(usual[a]->law, usual[b]->law))) continue;
+      if (usual[a]->place == usual[b]->place || !program.explains(together(usual[a]->law, usual[b]->law)))
+        continue;
       Cause cause = usual[a]->cause;
       cause.sentence += "; and " + usual[b]->cause.sentence;
       causes.push_back(std::move(cause));

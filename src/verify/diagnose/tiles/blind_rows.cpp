@@ -11,7 +11,8 @@
 namespace ringcraft::verify {
 namespace {
 
-const char* const kBlindQuestion = "Which of your lines divides, or takes a logarithm or a maximum, when a row has no key?";
+const char* const kBlindQuestion =
+    "Which of your lines divides, or takes a logarithm or a maximum, when a row has no key?";
 
 bool is_blind(const Evidence& e, Index row) {
   const Position q = e.problem.queries[static_cast<std::size_t>(row)];
@@ -27,7 +28,8 @@ bool all_rows(const Evidence& e, Body body) {
   return true;
 }
 
-bool is_right(const Evidence& e, const RowPlace& r, const Buffer& claim, const Buffer& right, const Buffer& unit) {
+bool is_right(const Evidence& e, const RowPlace& r, const Buffer& claim, const Buffer& right,
+              const Buffer& unit) {
   return same_row(row_of(claim, r.batch, r.head, r.row), row_of(right, r.batch, r.head, r.row),
                   row_of(unit, r.batch, r.head, r.row), e.nearness(), false);
 }
@@ -50,8 +52,8 @@ std::vector<double> mean_of_values(const Evidence& e, const RowPlace& r, bool by
   const Index g = r.head / e.problem.group();
   std::vector<double> sum(static_cast<std::size_t>(e.problem.head_dim), 0.0), scores;
   for (Index j = 0; j < n; ++j)
-    scores.push_back(by_score ? e.problem.softmax_scale *
-                                    dot(row_of(e.inputs.q, r.batch, r.head, r.row), row_of(e.inputs.k, r.batch, g, j))
+    scores.push_back(by_score ? e.problem.softmax_scale * dot(row_of(e.inputs.q, r.batch, r.head, r.row),
+                                                              row_of(e.inputs.k, r.batch, g, j))
                               : 0.0);
   const double largest = scores.empty() ? 0 : *std::ranges::max_element(scores);
   double total = 0;
@@ -90,23 +92,28 @@ std::optional<Cause> forward_cause(const Evidence& e) {
   });
   if (no_number && e.is_wrong("out")) {
     const bool lse_right = !e.is_wrong("lse");
-    return Cause{"blind-nan",
-                 start + (lse_right ? "is divided by its l, which is 0: 0 / 0 is no number"
-                                    : "becomes NaN: 0 / 0 where it is divided by l, or -inf - (-inf) where its maximum "
-                                      "is subtracted") +
-                     "; out must be 0, and lse minus infinity",
-                 kBlindQuestion};
+    return Cause{
+        "blind-nan",
+        start +
+            (lse_right ? "is divided by its l, which is 0: 0 / 0 is no number"
+                       : "becomes NaN: 0 / 0 where it is divided by l, or -inf - (-inf) where its maximum "
+                         "is subtracted") +
+            "; out must be 0, and lse minus infinity",
+        kBlindQuestion};
   }
   if (e.is_wrong("out") && out_is(e, 1e-9, [&](const RowPlace& r) { return mean_of_values(e, r, false); }))
-    return Cause{"blind-mean",
-                 start + "returns the mean of all values: its scores are all the same large negative number instead "
-                         "of minus infinity, so every key weighs alike",
-                 "What does softmax make of a row whose scores are all -1e9?"};
+    return Cause{
+        "blind-mean",
+        start +
+            "returns the mean of all values: its scores are all the same large negative number instead "
+            "of minus infinity, so every key weighs alike",
+        "What does softmax make of a row whose scores are all -1e9?"};
   if (e.is_wrong("out") && out_is(e, 1e-4, [&](const RowPlace& r) { return mean_of_values(e, r, true); }))
     return Cause{"blind-unmasked", start + "attends to all keys, as if there were no mask",
                  "What is left of a mask that adds the same number to all scores of a row?"};
   if (e.is_wrong("out") && out_is(e, 1e-9, [&](const RowPlace& r) {
-        const auto before = r.row > 0 ? row_of(e.claim.out, r.batch, r.head, r.row - 1) : std::span<const double>{};
+        const auto before =
+            r.row > 0 ? row_of(e.claim.out, r.batch, r.head, r.row - 1) : std::span<const double>{};
         return std::vector<double>(before.begin(), before.end());
       }))
     return Cause{"blind-before", start + "returns what the row before has left", kBlindQuestion};
@@ -128,15 +135,16 @@ std::optional<Cause> backward_cause(const Evidence& e) {
                               : is_right(e, r, e.claim.dq, e.oracle.value.dq, e.units().dq);
   });
   const auto spoilt = [&](const Buffer& tensor, const char* name) {  // by every such row
-    return !e.is_wrong(name) ||
-           std::ranges::all_of(tensor.values<double>(), [](double x) { return std::isnan(x) || std::isinf(x); });
+    return !e.is_wrong(name) || std::ranges::all_of(tensor.values<double>(),
+                                                    [](double x) { return std::isnan(x) || std::isinf(x); });
   };
   if (!rows || !spoilt(e.claim.dk, "dk") || !spoilt(e.claim.dv, "dv")) return {};
   any = any || all_rows(e, [&](const RowPlace& r) { return is_blind(e, r.row); });
   const bool blind_row = !all_rows(e, [&](const RowPlace& r) { return !is_blind(e, r.row); });
   if (!any && !(blind_row && (e.is_wrong("dk") || e.is_wrong("dv")))) return {};
   return Cause{"blind-nan-back",
-               "a row without a visible key gives NaN: its lse is minus infinity, and exp(-inf - (-inf)) is no number; "
+               "a row without a visible key gives NaN: its lse is minus infinity, and exp(-inf - (-inf)) is "
+               "no number; "
                "its weights must be 0",
                "What is exp(score - lse) of a row that sees nothing?"};
 }

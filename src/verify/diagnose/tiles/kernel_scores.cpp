@@ -13,7 +13,8 @@ namespace {
 constexpr double kScoresNear = 2e-5;  // of the sum of the terms without their signs
 
 const char* const kIndexQuestion =
-    "Write down the place in memory of one number: what does each index of it count, and how far is it to the next?";
+    "Write down the place in memory of one number: what does each index of it count, and how far is it to "
+    "the next?";
 
 struct ScaleOfScores {
   const char* words;
@@ -25,7 +26,8 @@ constexpr ScaleOfScores kScalesOfScores[] = {
     {"S is divided by the softmax scale", [](double s, double) { return 1 / s; }},
     {"S is multiplied by 1/sqrt(head_dim), not by the softmax scale that is given",
      [](double, double n) { return 1 / std::sqrt(n); }},
-    {"S is multiplied by 1/head_dim, not by the softmax scale that is given", [](double, double n) { return 1 / n; }},
+    {"S is multiplied by 1/head_dim, not by the softmax scale that is given",
+     [](double, double n) { return 1 / n; }},
     {"S has the wrong sign", [](double s, double) { return -s; }},
     {"S is in units of log 2, as for exp2", [](double s, double) { return s * 1.4426950408889634; }}};
 
@@ -43,7 +45,14 @@ constexpr UnseenScore kUnseenScores[] = {
     {"the lowest number is written to S where a row does not see the key", -3.402823466e38}};
 
 enum PlaceOfScores : std::size_t {
-  kScoreQ, kScoreK, kScoreColumns, kScoreMemory, kScoreNumbers, kScoreKeys, kScoreScale, kScoreUnseen
+  kScoreQ,
+  kScoreK,
+  kScoreColumns,
+  kScoreMemory,
+  kScoreNumbers,
+  kScoreKeys,
+  kScoreScale,
+  kScoreUnseen
 };
 
 struct ScoresLaws {
@@ -55,7 +64,8 @@ struct ScoresLaws {
   std::vector<KeyWord> keys = key_words();
 
   bool visits(const LawChoice& law, Index a, Index b) const {
-    if (law[kScoreNumbers] > 0 && !numbers[law[kScoreNumbers] - 1].of(a, b, x.rows, x.keys, x.width)) return false;
+    if (law[kScoreNumbers] > 0 && !numbers[law[kScoreNumbers] - 1].of(a, b, x.rows, x.keys, x.width))
+      return false;
     return law[kScoreKeys] > 0 ? keys[law[kScoreKeys] - 1].of(key_of(x, a, b)) : is_seen(x, a, b);
   }
   // The score, and the sum of its terms without their signs.
@@ -70,9 +80,9 @@ struct ScoresLaws {
       const double term = static_cast<double>(times) * number_or_zero(x.q, q_at) * number_or_zero(x.k, k_at);
       sum += term, size += std::fabs(term);
     }
-    const double factor = law[kScoreScale] > 0
-                              ? kScalesOfScores[law[kScoreScale] - 1].of(x.scale, static_cast<double>(x.width))
-                              : x.scale;
+    const double factor =
+        law[kScoreScale] > 0 ? kScalesOfScores[law[kScoreScale] - 1].of(x.scale, static_cast<double>(x.width))
+                             : x.scale;
     return std::pair{factor * sum, std::fabs(factor) * size};
   }
 
@@ -83,7 +93,8 @@ struct ScoresLaws {
         for (Index b = 0; b < x.keys; ++b) {
           const auto at = static_cast<std::size_t>(a * x.keys + b);
           if (!visits(law, a, b)) {
-            const double kept = law[kScoreUnseen] > 0 ? kUnseenScores[law[kScoreUnseen] - 1].number : before[at];
+            const double kept =
+                law[kScoreUnseen] > 0 ? kUnseenScores[law[kScoreUnseen] - 1].number : before[at];
             if (!agree_or_nan(after[at], kept, 0)) return false;
             continue;
           }
@@ -102,7 +113,8 @@ struct ScoresLaws {
         numbers_there[static_cast<std::size_t>(place)] = score(law, a, b);
       }
     for (std::size_t at = 0; at < before.size(); ++at)
-      if (!agree_or_nan(after[at], numbers_there[at].first, kScoresNear, numbers_there[at].second)) return false;
+      if (!agree_or_nan(after[at], numbers_there[at].first, kScoresNear, numbers_there[at].second))
+        return false;
     return true;
   }
 };
@@ -112,15 +124,18 @@ struct ScoresLaws {
 std::vector<NumberWord> number_words(const std::string& m) {
   using I = Index;
   std::vector<NumberWord> all{
-      {"row and column of " + m + " are taken from the number of the thread with the wrong extent: divided by the "
-       "number of rows",
+      {"row and column of " + m +
+           " are taken from the number of the thread with the wrong extent: divided by the "
+           "number of rows",
        [](I a, I b, I r, I c, I) { return b < r && a * r + b < r * c; }},
-      {"row and column of " + m + " are taken from the number of the thread with the wrong extent: divided by the "
-       "extent of the other matrix",
+      {"row and column of " + m +
+           " are taken from the number of the thread with the wrong extent: divided by the "
+           "extent of the other matrix",
        [](I a, I b, I r, I c, I o) { return b < o && a * o + b < r * c; }},
       {"row and column of " + m + " are exchanged when they are taken from the number of the thread",
        [](I a, I b, I r, I c, I) { return a < c && b < r && b * c + a < r * c; }},
-      {"the last number of " + m + " is never computed", [](I a, I b, I r, I c, I) { return a * c + b + 1 < r * c; }},
+      {"the last number of " + m + " is never computed",
+       [](I a, I b, I r, I c, I) { return a * c + b + 1 < r * c; }},
       {"the first number of " + m + " is never computed", [](I a, I b, I, I, I) { return a + b > 0; }},
       {"the last row of " + m + " is never computed", [](I a, I, I r, I, I) { return a + 1 < r; }},
       {"the last column of " + m + " is never computed", [](I, I b, I, I c, I) { return b + 1 < c; }},
@@ -128,24 +143,29 @@ std::vector<NumberWord> number_words(const std::string& m) {
       {"only column 0 of " + m + " is computed", [](I, I b, I, I, I) { return b == 0; }}};
   for (const I size : {256, 128, 64, 32, 512, 1024}) {
     const std::string text = std::to_string(size);
-    all.push_back({"the first " + text + " numbers of " + m + " alone are computed: those of the first thread block",
-                   [=](I a, I b, I, I c, I) { return a * c + b < size; }});
+    all.push_back(
+        {"the first " + text + " numbers of " + m + " alone are computed: those of the first thread block",
+         [=](I a, I b, I, I c, I) { return a * c + b < size; }});
     all.push_back({"the numbers of " + m + " after the last whole thread block of " + text +
                        " are never computed: the number of thread blocks is rounded down",
                    [=](I a, I b, I r, I c, I) { return a * c + b < r * c / size * size; }});
   }
   for (const I size : {8, 16, 32, 64}) {
     const std::string text = std::to_string(size);
-    all.push_back({"the first " + text + " columns of " + m + " alone are computed", [=](I, I b, I, I, I) { return b < size; }});
-    all.push_back({"the first " + text + " rows of " + m + " alone are computed", [=](I a, I, I, I, I) { return a < size; }});
+    all.push_back({"the first " + text + " columns of " + m + " alone are computed",
+                   [=](I, I b, I, I, I) { return b < size; }});
+    all.push_back({"the first " + text + " rows of " + m + " alone are computed",
+                   [=](I a, I, I, I, I) { return a < size; }});
     all.push_back({"columns of " + m + " after the last whole tile of " + text + " are never computed",
                    [=](I, I b, I, I c, I) { return b < c / size * size; }});
     all.push_back({"rows of " + m + " after the last whole tile of " + text + " are never computed",
                    [=](I a, I, I r, I, I) { return a < r / size * size; }});
-    all.push_back({"tiles of " + m + " of " + text + " x " + text + " that reach behind a border are never computed",
-                   [=](I a, I b, I r, I c, I) { return a < r / size * size && b < c / size * size; }});
-    all.push_back({"of each tile of " + text + " rows of " + m + " the first quarter alone is computed: a thread writes "
-                   "one of its four numbers",
+    all.push_back(
+        {"tiles of " + m + " of " + text + " x " + text + " that reach behind a border are never computed",
+         [=](I a, I b, I r, I c, I) { return a < r / size * size && b < c / size * size; }});
+    all.push_back({"of each tile of " + text + " rows of " + m +
+                       " the first quarter alone is computed: a thread writes "
+                       "one of its four numbers",
                    [=](I a, I, I, I, I) { return a % size < size / 4; }});
   }
   return all;
@@ -165,17 +185,21 @@ std::vector<Cause> causes_of_scores(const StepExhibit& x) {
   return causes_by_law(
       {{"kernel-q", kIndexQuestion, texts_of(laws.q)},
        {"kernel-k", kIndexQuestion, texts_of(laws.k)},
-       {"kernel-columns", "A dot product runs over all head_dim columns: which of them does yours leave out, or take "
-                          "twice?",
+       {"kernel-columns",
+        "A dot product runs over all head_dim columns: which of them does yours leave out, or take "
+        "twice?",
         texts_of(laws.columns)},
        {"kernel-S", kIndexQuestion, texts_of(laws.memory)},
        {"kernel-S-numbers", "Which thread computes the last number of S, and which row and key are its?",
         texts_of(laws.numbers)},
-       {"kernel-S-keys", "Row a sees the keys from begin[a] up to, not including, end[a]: which scores does the kernel "
-                         "write?",
+       {"kernel-S-keys",
+        "Row a sees the keys from begin[a] up to, not including, end[a]: which scores does the kernel "
+        "write?",
         words_of_loop(laws.keys, "the kernel of the scores"),
         {{5, "SW-none"}, {7, "CM0"}}},
-       {"kernel-scale", "By what is q . k multiplied, and how often?", texts_of(kScalesOfScores),
+       {"kernel-scale",
+        "By what is q . k multiplied, and how often?",
+        texts_of(kScalesOfScores),
         {{1, "BL5"}, {2, "BL5-twice"}, {3, "BL4"}, {4, "solved-scale"}}},
        {"kernel-unseen", "Who reads S where a row does not see a key?", texts_of(kUnseenScores)}},
       [&](const LawChoice& law) { return laws.gives(law); });

@@ -21,12 +21,20 @@ std::vector<Cause> causes_of_values(const StepExhibit& exhibit);
 
 /// The place of a number of a matrix with these extents.
 inline Spot spot_of(Index row, Index column, Index rows, Index width, Index others) {
-  return {.batch = 0, .head = 0, .row = row, .column = column, .heads = 1, .rows = rows, .width = width,
-          .count = rows, .others = others};
+  return {.batch = 0,
+          .head = 0,
+          .row = row,
+          .column = column,
+          .heads = 1,
+          .rows = rows,
+          .width = width,
+          .count = rows,
+          .others = others};
 }
 /// A number of a tensor; behind its borders tiles are filled up with zeros.
 inline double number_or_zero(const std::vector<double>& numbers, Index place) {
-  return place < 0 || place >= static_cast<Index>(numbers.size()) ? 0 : numbers[static_cast<std::size_t>(place)];
+  return place < 0 || place >= static_cast<Index>(numbers.size()) ? 0
+                                                                  : numbers[static_cast<std::size_t>(place)];
 }
 /// A row's key for a loop.
 inline KeySpot key_of(const StepExhibit& x, Index row, Index key) {
@@ -44,8 +52,9 @@ std::vector<std::string> words_of_loop(const std::vector<KeyWord>& words, const 
 
 /// Which numbers (row, column) of a matrix a kernel computes at all.
 struct NumberWord {
-  std::string words;                                        ///< of a matrix that is called %
-  std::function<bool(Index, Index, Index, Index, Index)> of;  ///< row, column, rows, columns, the other extent
+  std::string words;  ///< of a matrix that is called %
+  std::function<bool(Index, Index, Index, Index, Index)>
+      of;  ///< row, column, rows, columns, the other extent
 };
 /// All of them, for a matrix of this name.
 std::vector<NumberWord> number_words(const std::string& matrix);

@@ -18,12 +18,15 @@ constexpr EndOfValues kEndsOfValues[] = {
     {"the old O is not rescaled", [](double, double o, double s, double) { return o + s; }},
     {"the old O is lost", [](double, double, double s, double) { return s; }},
     {"the new keys are not added to O", [](double r, double o, double, double) { return r * o; }},
-    {"the new keys are rescaled as well as the old O", [](double r, double o, double s, double) { return r * (o + s); }},
-    {"the new keys are rescaled instead of the old O", [](double r, double o, double s, double) { return o + r * s; }},
+    {"the new keys are rescaled as well as the old O",
+     [](double r, double o, double s, double) { return r * (o + s); }},
+    {"the new keys are rescaled instead of the old O",
+     [](double r, double o, double s, double) { return o + r * s; }},
     {"the old O is divided by its factor instead of multiplied by it",
      [](double r, double o, double s, double) { return o / r + s; }},
     {"the old O is rescaled twice", [](double r, double o, double s, double) { return r * r * o + s; }},
-    {"the old O is rescaled by the factor of row 0", [](double, double o, double s, double f) { return f * o + s; }},
+    {"the old O is rescaled by the factor of row 0",
+     [](double, double o, double s, double f) { return f * o + s; }},
     {"P v is subtracted from O", [](double r, double o, double s, double) { return r * o - s; }},
     {"P v is added to O twice", [](double r, double o, double s, double) { return r * o + 2 * s; }}};
 
@@ -50,13 +53,15 @@ struct ValuesLaws {
     }
     const auto row = static_cast<std::size_t>(a);
     const double old = before.out[static_cast<std::size_t>(a * x.width + d)], factor = before.rescale[row];
-    const double end = law[kValueEnd] > 0 ? kEndsOfValues[law[kValueEnd] - 1].of(factor, old, sum, before.rescale[0])
-                                          : factor * old + sum;
+    const double end = law[kValueEnd] > 0
+                           ? kEndsOfValues[law[kValueEnd] - 1].of(factor, old, sum, before.rescale[0])
+                           : factor * old + sum;
     return std::pair{end, size + std::fabs(factor * old) + std::fabs(old)};
   }
   bool visits(const LawChoice& law, Index a, Index d) const {
     const bool blind = x.begin[static_cast<std::size_t>(a)] >= x.end[static_cast<std::size_t>(a)];
-    return !blind && (law[kValueNumbers] == 0 || numbers[law[kValueNumbers] - 1].of(a, d, x.rows, x.width, x.keys));
+    return !blind &&
+           (law[kValueNumbers] == 0 || numbers[law[kValueNumbers] - 1].of(a, d, x.rows, x.width, x.keys));
   }
 
   bool gives(const LawChoice& law) const {
@@ -100,17 +105,20 @@ std::vector<Cause> causes_of_values(const StepExhibit& x) {
     }
   if (!told) return {};
   const char* const kPlace =
-      "Write down the place in memory of one number: what does each index of it count, and how far is it to the next?";
+      "Write down the place in memory of one number: what does each index of it count, and how far is it to "
+      "the next?";
   return causes_by_law(
       {{"kernel-P", kPlace, texts_of(laws.p)},
        {"kernel-v", kPlace, texts_of(laws.v)},
        {"kernel-O", kPlace, texts_of(laws.out)},
-       {"kernel-O-keys", "Row a sees the keys from begin[a] up to, not including, end[a]: does the loop over the values "
-                         "visit just these?",
+       {"kernel-O-keys",
+        "Row a sees the keys from begin[a] up to, not including, end[a]: does the loop over the values "
+        "visit just these?",
         words_of_loop(laws.keys, "the loop over the values")},
        {"kernel-O-numbers", "Which thread computes the last number of O, and which row and column are its?",
         texts_of(laws.numbers)},
-       {"kernel-O-end", "What is the old O multiplied by when the maximum grows, and what the new part?",
+       {"kernel-O-end",
+        "What is the old O multiplied by when the maximum grows, and what the new part?",
         texts_of(kEndsOfValues),
         {{1, "OS2"}, {2, "scan-factor-zero-out"}}}},
       [&](const LawChoice& law) { return laws.gives(law); });

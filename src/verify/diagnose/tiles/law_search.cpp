@@ -11,7 +11,8 @@ Cause cause_of_law(const std::vector<LawPlace>& places, const LawChoice& law) {
     const std::string& words = places[place].words[law[place]];
     const auto known = places[place].known.find(law[place]);
     if (cause.id.empty())
-      cause = {known != places[place].known.end() ? known->second : places[place].id + "-" + std::to_string(law[place]),
+      cause = {known != places[place].known.end() ? known->second
+                                                  : places[place].id + "-" + std::to_string(law[place]),
                words, places[place].question};
     else
       cause.sentence += "; and " + words;

@@ -31,6 +31,7 @@ std::vector<std::string> texts_of(const Words& words) {
 using LawChoice = std::vector<std::size_t>;
 
 /// The laws with as few wrong words as possible that `gives` accepts, in the order of the words.
-std::vector<Cause> causes_by_law(const std::vector<LawPlace>& places, const std::function<bool(const LawChoice&)>& gives);
+std::vector<Cause> causes_by_law(const std::vector<LawPlace>& places,
+                                 const std::function<bool(const LawChoice&)>& gives);
 
 }  // namespace ringcraft::verify

@@ -93,10 +93,15 @@ std::optional<TileHead::Gradients> TileHead::backward() {
         const double ds = e_.problem.softmax_scale * p * (dp - delta);
         add_product(g.dq[static_cast<std::size_t>(at(Operand::kDq, t, i))], ds,
                     row_of(in.k, b_, g_, at(Operand::kDqKey, t, j)));
-        add_product(g.dk[static_cast<std::size_t>(at(Operand::kDk, t, j))], ds,
-                    row_of(in.q, b_, h_, at(Operand::kDkQuery, t, i)));
-        add_product(g.dv[static_cast<std::size_t>(at(Operand::kDv, t, j))], p,
-                    row_of(in.dout, b_, h_, at(Operand::kDvDout, t, i)));
+        // The tile of P, or of dS, instead of its transpose: key i takes what row i gives.
+        const bool turned = slip_.index == TileIndex::kTransposed;
+        const Index turned_key = i % (t.key1 - t.key0), turned_row = j % (t.row1 - t.row0);
+        const bool dk_turned = turned && slip_.has(Operand::kDk),
+                   dv_turned = turned && slip_.has(Operand::kDv);
+        add_product(g.dk[static_cast<std::size_t>(at(Operand::kDk, t, dk_turned ? turned_key : j))], ds,
+                    row_of(in.q, b_, h_, at(Operand::kDkQuery, t, dk_turned ? turned_row : i)));
+        add_product(g.dv[static_cast<std::size_t>(at(Operand::kDv, t, dv_turned ? turned_key : j))], p,
+                    row_of(in.dout, b_, h_, at(Operand::kDvDout, t, dv_turned ? turned_row : i)));
       }
   });
   return possible_ ? std::optional(std::move(g)) : std::nullopt;

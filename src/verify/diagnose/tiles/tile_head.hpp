@@ -65,6 +65,7 @@ class TileHead {
         case TileIndex::kBefore:
           place = base + i - 1;
           break;
+        case TileIndex::kTransposed:
         case TileIndex::kStored:
           break;
       }

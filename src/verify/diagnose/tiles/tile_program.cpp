@@ -71,12 +71,14 @@ std::vector<Operand> operands_of(TensorGroup pass) {
 // One operand after the other, then two of a kind.
 std::vector<TileSlip> slips_of(TensorGroup pass) {
   constexpr TileIndex kAll[] = {TileIndex::kWithinTile, TileIndex::kFirstOfTile, TileIndex::kOtherBase,
-                                TileIndex::kNext,       TileIndex::kBefore,      TileIndex::kStored};
+                                TileIndex::kNext,       TileIndex::kBefore,      TileIndex::kTransposed,
+                                TileIndex::kStored};
   const std::vector<Operand> operands = operands_of(pass);
   std::vector<TileSlip> slips;
   const auto possible = [](Operand operand, TileIndex index) {
-    return index != TileIndex::kStored || operand == Operand::kDq || operand == Operand::kDk ||
-           operand == Operand::kDv;
+    const bool of_keys = operand == Operand::kDk || operand == Operand::kDv;
+    if (index == TileIndex::kTransposed) return of_keys;
+    return index != TileIndex::kStored || operand == Operand::kDq || of_keys;
   };
   for (const TileIndex index : kAll)
     for (const Operand each : operands)

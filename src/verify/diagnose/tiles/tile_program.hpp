@@ -39,6 +39,7 @@ enum class TileIndex : std::uint8_t {
   kOtherBase,    ///< counted from the tile's first key (for a row) or row (for a key)
   kNext,         ///< one further
   kBefore,       ///< one less
+  kTransposed,   ///< row and key change places within the tile: of dk and dv alone
   kStored,       ///< at the right place, but each tile begins with zeros: of gradients alone
 };
 

@@ -67,6 +67,17 @@ Cause cause_of_slip(const TileSlip& slip) {
               gradient(slip.first) + (two ? " and " + gradient(slip.second) : "") +
                   ": each tile stores its part over what earlier tiles gave, instead of adding to it",
               "Which tiles of rows and keys meet in one row of this gradient?"};
+    case TileIndex::kTransposed: {
+      const bool dk = slip.has(TileOperand::kDk), dv = slip.has(TileOperand::kDv);
+      return {dk && dv ? "tile-turned"
+              : dv     ? "BW5"
+                       : "BW11",
+              dk && dv ? "dk is computed with dS and dv with P, instead of their transposes"
+              : dv
+                  ? "dv is computed with P instead of its transpose: key j takes the weights that row j gives"
+                  : "dk is computed with dS instead of its transpose: key j takes what row j gives",
+              "Key j receives from which queries, and which index is summed?"};
+    }
     case TileIndex::kWithinTile:
       return {"tile-index-within",
               subject + "at the number of the " + one + " within its tile instead of within the head",

@@ -42,6 +42,8 @@ enum class MaskTwist : std::uint8_t {
   kPacksLate,        ///< every inner border one token later
   kPacksEarly,       ///< every inner border one token earlier
   kFirstPackOnly,    ///< the first inner border alone
+  kNotLastOfBlock,   ///< the last key of each block is left out
+  kNotFirstOfBlock,  ///< the first one is
   kPacksInOwnBlock,  ///< borders count in the own block alone
 };
 

@@ -131,6 +131,10 @@ bool TwistedRing::sees(const Twist& twist, const Mask& mask, const Query& query,
       return !later && visible(mask, q, k);
     case MaskTwist::kEarlierWhole:
       return own ? visible(mask, q, k) : !later;
+    case MaskTwist::kNotLastOfBlock:
+      return arrangement_.at(label, b + 1) >= 0 && visible(mask, q, k);
+    case MaskTwist::kNotFirstOfBlock:
+      return b > 0 && visible(mask, q, k);
     case MaskTwist::kPacksInOwnBlock:
       if (own) break;
       return visible({mask.left, mask.right, {}}, q, k);
