@@ -267,19 +267,21 @@ std::optional<Cause> cause_of_forwarding(const std::vector<Party>& parties) {
 std::optional<Cause> cause_of_memory(const std::vector<Party>& all) {
   std::vector<Party> parties;
   for (const Party& p : all)
-    if (p.side->ended && p.side->in > 0 && !messages_of(p, false).empty()) parties.push_back(p);
+    if (p.side->ended && p.side->in > 0 && p.side->out == p.side->in && !messages_of(p, false).empty())
+      parties.push_back(p);
   constexpr const char* kQuestion =
       "Into which buffer does a message arrive, and from when on may it be read?";
   if (std::ranges::any_of(parties, [](const Party& p) { return p.side->changed; }))
     return Cause{"solved-exchange-over", "what arrives is received into out", kQuestion};
   if (std::ranges::all_of(parties, [](const Party& p) { return p.side->arrived; })) return {};
   if (const auto cause = cause_of_forwarding(parties)) return cause;
-  if (std::ranges::all_of(parties, [](const Party& p) { return p.side->arrived || p.side->unwritten; }))
-    return Cause{
-        "solved-exchange-memory",
-        "a message is received, but in is never written: it lands in a buffer of the function's own, or "
-        "is copied before its wait has ended",
-        kQuestion};
+  if (std::ranges::all_of(
+          parties, [](const Party& p) { return p.side->arrived || p.side->unwritten || p.side->blank; }))
+    return Cause{"solved-exchange-memory",
+                 "a message is received, but in does not hold it: it lands in a buffer of the function's "
+                 "own, which is "
+                 "read before the wait for the message has ended, or never",
+                 kQuestion};
   return {};
 }
 
