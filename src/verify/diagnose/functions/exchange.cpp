@@ -267,8 +267,7 @@ std::optional<Cause> cause_of_forwarding(const std::vector<Party>& parties) {
 std::optional<Cause> cause_of_memory(const std::vector<Party>& all) {
   std::vector<Party> parties;
   for (const Party& p : all)
-    if (p.side->ended && p.side->in > 0 && p.side->out == p.side->in && !messages_of(p, false).empty())
-      parties.push_back(p);
+    if (p.side->ended && p.side->in > 0 && !messages_of(p, false).empty()) parties.push_back(p);
   constexpr const char* kQuestion =
       "Into which buffer does a message arrive, and from when on may it be read?";
   if (std::ranges::any_of(parties, [](const Party& p) { return p.side->changed; }))
@@ -294,6 +293,16 @@ std::vector<Cause> causes_of(const ExchangeExhibit& x) {
     for (std::size_t rank = 0; rank < round.size(); ++rank)
       if (round.size() > 1)
         parties.push_back({static_cast<int>(rank), static_cast<int>(round.size()), &round[rank]});
+  // Where all messages are of one length, whatever is handed on arrives.
+  std::vector<Party> of_one_length;
+  for (const auto& round : x.rounds) {
+    const bool uneven = std::ranges::any_of(round, [&](const Side& side) {
+      return side.out != round.front().out || side.in != round.front().out;
+    });
+    for (std::size_t rank = 0; rank < round.size() && !uneven; ++rank)
+      if (round.size() > 1)
+        of_one_length.push_back({static_cast<int>(rank), static_cast<int>(round.size()), &round[rank]});
+  }
   const auto add = [&](const std::optional<Cause>& cause) {
     if (cause) causes.push_back(*cause);
   };
@@ -302,7 +311,7 @@ std::vector<Cause> causes_of(const ExchangeExhibit& x) {
   const auto length_out = cause_of_length(parties, true), length_in = cause_of_length(parties, false);
   add(length_out), add(length_in), add(cause_of_number(parties, true)), add(cause_of_number(parties, false));
   if (!length_out && !length_in) add(cause_of_leaving(parties, true)), add(cause_of_leaving(parties, false));
-  if (causes.empty()) add(cause_of_memory(parties));
+  if (causes.empty()) add(cause_of_memory(of_one_length));
   const bool alone_fails = std::ranges::any_of(
       x.rounds, [](const auto& round) { return round.size() == 1 && !round.front().ended; });
   if (alone_fails)

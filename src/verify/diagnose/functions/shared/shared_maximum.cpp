@@ -13,6 +13,10 @@ namespace {
 using State = SoftmaxState<double>;
 constexpr double kHiddenRow = -std::numeric_limits<double>::infinity();
 
+constexpr double kAlike = 1e-9, kVanished = 1e-290;
+
+double lse_of(double max, double sum) { return sum == 0 ? kHiddenRow : max + std::log(sum); }
+
 // One row on one rank.
 struct SharedRow {
   const SharedStates& all;
@@ -44,6 +48,12 @@ bool sees_nothing(const SharedRow& r, std::size_t rank, bool by_columns) {
   return by_columns ? r.x.ranks[rank].cols == 0 : r.of(rank).max == kHiddenRow;
 }
 
+// m of a row of which there is nothing counts as well: there l is 0 on every rank.
+bool same_state(double max, double sum, const State& want) {
+  if (want.sum == 0 && sum == 0 && max != want.max) return false;
+  return agree_or_nan(lse_of(max, sum), lse_of(want.max, want.sum), kAlike, 1);
+}
+
 // The largest maximum, where ranks that have nothing add 0.
 State with_zero(const SharedRow& r, bool by_columns) {
   double max = r.largest();
@@ -61,10 +71,10 @@ double of_all_rows(const SharedRow& r) {
 
 std::vector<MaximumWord> maximum_words() {
   std::vector<MaximumWord> all{
-      {"shared-max-zero", "the maximum over ranks begins at 0: scores that all lie below it never set it",
-       [](const SharedRow& r) { return r.against(std::max(r.largest(), 0.0)); }},
       {"shared-max-empty", "a rank without columns reports a maximum of 0 instead of -inf",
        [](const SharedRow& r) { return with_zero(r, true); }},
+      {"shared-max-zero", "the maximum over ranks begins at 0: scores that all lie below it never set it",
+       [](const SharedRow& r) { return r.against(std::max(r.largest(), 0.0)); }},
       {"shared-max-empty", "a rank that sees nothing of a row reports a maximum of 0 instead of -inf",
        [](const SharedRow& r) { return with_zero(r, false); }},
       {"shared-max-none", "no maximum is subtracted: the sums are of exp(score), which overflow and vanish",
@@ -113,10 +123,6 @@ std::vector<MaximumWord> maximum_words() {
   return all;
 }
 
-constexpr double kAlike = 1e-9, kVanished = 1e-290;
-
-double lse_of(double max, double sum) { return sum == 0 ? kHiddenRow : max + std::log(sum); }
-
 // Where the sum is 0, code divides by it or does not, and where nothing can be subtracted, likewise.
 bool gives_weight(double got, double score, const State& s) {
   const double shift = s.max == kHiddenRow ? 0 : s.max;
@@ -135,8 +141,7 @@ bool gives_all(const MaximumWord& word, const SharedScanExhibit& x, const Shared
       const SharedScanExhibit::Part& part = x.ranks[rank];
       const State state = word.of({own, x, rank, row});
       if (!of_weights) {
-        const double got = lse_of(part.max[row], part.sum[row]);
-        if (!agree_or_nan(got, lse_of(state.max, state.sum), kAlike, 1)) return false;
+        if (!same_state(part.max[row], part.sum[row], state)) return false;
         continue;
       }
       for (Index j = 0; j < part.cols; ++j) {
