@@ -309,8 +309,13 @@ const Check kBlockUnchanged{
       Random random(trial.seed());
       const Keys keys = random_keys(random, 4, 3, 10);
       Part acc = partial(keys, 0, 5);
-      if (merge_into(trial, acc, partial(keys, 5, 10)) != 0)
-        throw Wrong(sign::kInput, "argument-changed", "your merge changed block, which it may only read");
+      const Part before = acc, block = partial(keys, 5, 10);
+      const bool changed = merge_into(trial, acc, block) != 0;
+      verify::MergeExhibit merged = exhibit_of_merge(before, block, acc);
+      merged.changed = changed;
+      if (changed)
+        throw Wrong(sign::kInput, "argument-changed", "your merge changed block, which it may only read")
+            .exhibiting(exhibit_of(std::move(merged)));
     }},
 };
 

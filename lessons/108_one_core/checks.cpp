@@ -412,11 +412,14 @@ const Check kSpeed{
 // ---- for a diagnosis
 
 verify::Exhibit interview(Trial& trial) {
+  constexpr Index kRealDepth = 33;
   verify::ProductExhibit products;
-  for (const Product& product : {Product{5, 2 * kTileColumns + 1, {2, 1}}, Product{4, kTileColumns, kTile},
-                                 Product{1, 3, kTile}, Product{3, kTileColumns + 2, {1, 1}, Start::kKeep},
-                                 Product{6, kTileColumns, kTile, Start::kKeep}, Product{7, 1, kRegister}}) {
-    Arguments<double> a(trial.seed(), product, Numbers::kWhole);
+  for (const Product& product :
+       {Product{5, 2 * kTileColumns + 1, {2, 1}}, Product{4, kTileColumns, kTile}, Product{1, 3, kTile},
+        Product{3, kTileColumns + 2, {1, 1}, Start::kKeep}, Product{6, kTileColumns, kTile, Start::kKeep},
+        Product{7, 1, kRegister}, Product{kRealDepth, 2, kTile}}) {
+    const bool real = product.depth == kRealDepth;  // whole numbers are as right in float
+    Arguments<double> a(trial.seed(), product, real ? Numbers::kNormal : Numbers::kWhole);
     const Arguments<double> before = a;
     if (!trial.ask<MultiplyPanel>(a.view_panel(), a.view_b(), product.start, a.view_c())) continue;
     const auto c = [&](const Arguments<double>& arguments) {

@@ -348,6 +348,8 @@ void ask_exchange(Trial& trial, verify::ExchangeExhibit& exchanges, int n, Direc
                      return ExchangeOddEven::answer(record.replies[rank], side.message());
                    }).changed != 0;
     seen.unwritten = std::ranges::all_of(side.in, [](std::byte b) { return b == kUntouched; });
+    seen.blank =
+        side.in.size() > 4 && std::ranges::adjacent_find(side.in, std::not_equal_to()) == side.in.end();
     seen.arrived = side.in == ring[static_cast<std::size_t>(side.recv_rank)].out;
     for (int other = 0; other < n && seen.whose < 0; ++other)
       if (side.in == ring[static_cast<std::size_t>(other)].out) seen.whose = other;

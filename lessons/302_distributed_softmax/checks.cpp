@@ -371,9 +371,13 @@ const Check kScoresUnchanged{
       const Dealt dealt = deal(random, 4, {3, 2, 4});
       const Run result = run(trial, described(dealt), dealt);
       for (std::size_t r = 0; r < dealt.size(); ++r)
-        if (result.answers[r].changed != 0)
+        if (result.answers[r].changed != 0) {
+          verify::SharedScanExhibit shared = exhibit_of(dealt, result);
+          shared.changed = true;
           throw Wrong(sign::kInput, "argument-changed", "{}{} changed its scores, which it may only read",
-                      described(dealt), place(r));
+                      described(dealt), place(r))
+              .exhibiting(judge::exhibit_of(std::move(shared)));
+        }
     }},
 };
 

@@ -51,6 +51,7 @@ struct MergeExhibit {
   Index rows, cols;
   PartialNumbers acc, block, result;
   DType precision = DType::kFloat64;
+  bool changed = false;  ///< the block, which is only to be read, was written
 
   /// Whether it merges (out, lse) instead of (O, m, l).
   bool normalized() const { return acc.sum.empty() && !acc.max.empty(); }
@@ -63,7 +64,7 @@ struct ScoreScan {
   double sum_before = 0;                                         ///< l at the beginning
   std::optional<std::pair<double, double>> state = {};  ///< m and l in the end, if they were asked for
   std::vector<double> weights = {};                     ///< if they were asked for, one for each score
-  bool shared = false;   ///< scores and weights lie in the same memory
+  bool shared = false;                                  ///< scores and weights lie in the same memory
   bool changed = false;  ///< the scores, which are only to be read, were written
 };
 
@@ -84,6 +85,7 @@ struct SharedScanExhibit {
     std::vector<double> max, sum;  ///< [rows], that came back
   };
   std::vector<Part> ranks;
+  bool changed = false;  ///< a rank wrote its scores, which are only to be read
 };
 
 /// What the ranks of a ring have sent to each other, and which block each hands out in the end.
@@ -163,6 +165,7 @@ struct ExchangeExhibit {
     int whose = -1;                      ///< then: the rank whose out it holds; -1: no rank's
     bool unwritten = false;              ///< then: `in` is as it was before, to the byte
     bool changed = false;                ///< then: `out` was written
+    bool blank = false;                  ///< then: all bytes of `in` are the same, and more than a few
   };
   std::vector<std::vector<Side>> rounds;  ///< one exchange each: a side per rank
 };

@@ -274,12 +274,13 @@ std::optional<Cause> cause_of_memory(const std::vector<Party>& all) {
     return Cause{"solved-exchange-over", "what arrives is received into out", kQuestion};
   if (std::ranges::all_of(parties, [](const Party& p) { return p.side->arrived; })) return {};
   if (const auto cause = cause_of_forwarding(parties)) return cause;
-  if (std::ranges::all_of(parties, [](const Party& p) { return p.side->arrived || p.side->unwritten; }))
-    return Cause{
-        "solved-exchange-memory",
-        "a message is received, but in is never written: it lands in a buffer of the function's own, or "
-        "is copied before its wait has ended",
-        kQuestion};
+  if (std::ranges::all_of(
+          parties, [](const Party& p) { return p.side->arrived || p.side->unwritten || p.side->blank; }))
+    return Cause{"solved-exchange-memory",
+                 "a message is received, but in does not hold it: it lands in a buffer of the function's "
+                 "own, which is "
+                 "read before the wait for the message has ended, or never",
+                 kQuestion};
   return {};
 }
 
@@ -292,6 +293,16 @@ std::vector<Cause> causes_of(const ExchangeExhibit& x) {
     for (std::size_t rank = 0; rank < round.size(); ++rank)
       if (round.size() > 1)
         parties.push_back({static_cast<int>(rank), static_cast<int>(round.size()), &round[rank]});
+  // Where all messages are of one length, whatever is handed on arrives.
+  std::vector<Party> of_one_length;
+  for (const auto& round : x.rounds) {
+    const bool uneven = std::ranges::any_of(round, [&](const Side& side) {
+      return side.out != round.front().out || side.in != round.front().out;
+    });
+    for (std::size_t rank = 0; rank < round.size() && !uneven; ++rank)
+      if (round.size() > 1)
+        of_one_length.push_back({static_cast<int>(rank), static_cast<int>(round.size()), &round[rank]});
+  }
   const auto add = [&](const std::optional<Cause>& cause) {
     if (cause) causes.push_back(*cause);
   };
@@ -300,7 +311,7 @@ std::vector<Cause> causes_of(const ExchangeExhibit& x) {
   const auto length_out = cause_of_length(parties, true), length_in = cause_of_length(parties, false);
   add(length_out), add(length_in), add(cause_of_number(parties, true)), add(cause_of_number(parties, false));
   if (!length_out && !length_in) add(cause_of_leaving(parties, true)), add(cause_of_leaving(parties, false));
-  if (causes.empty()) add(cause_of_memory(parties));
+  if (causes.empty()) add(cause_of_memory(of_one_length));
   const bool alone_fails = std::ranges::any_of(
       x.rounds, [](const auto& round) { return round.size() == 1 && !round.front().ended; });
   if (alone_fails)

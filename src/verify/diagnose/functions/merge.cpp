@@ -275,6 +275,8 @@ std::vector<Cause> causes_of(const MergeExhibit& exhibit) {
     (r.max_a == kNoKey || r.max_b == kNoKey ? empty : full).push_back(r);
   }
   std::vector<Cause> causes = causes_of_unmoved(exhibit, near);
+  if (causes.empty())
+    if (const auto cause = cause_of_merged_elements(exhibit)) return {*cause};
   if (causes.empty() && !full.empty()) causes = causes_of_full(full, near);
   if (causes.empty()) causes = causes_of_empty(empty, near);
   return causes;

@@ -10,6 +10,7 @@
 
 #include "verify/diagnose/exhibit.hpp"
 #include "verify/diagnose/functions/agree.hpp"
+#include "verify/report/report.hpp"
 
 namespace ringcraft::verify {
 
@@ -57,5 +58,8 @@ struct NamedWeight {
 /// See above; nothing if the number has no name.
 std::optional<NamedWeight> named_weight(const std::vector<MergeRow>& rows, const std::vector<double>& weight,
                                         bool of_acc, const MergeNear& near);
+
+/// Elements of O that are merged with the weights of another row, numbers in float, a block that is written.
+std::optional<Cause> cause_of_merged_elements(const MergeExhibit& exhibit);
 
 }  // namespace ringcraft::verify

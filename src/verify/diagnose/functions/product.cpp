@@ -42,6 +42,8 @@ constexpr ProductWord kProductStarts[] = {
 constexpr ProductWord kProductTerms[] = {
     {nullptr, [](const ProductTerm&) { return Index{1}; }},
     {"the last step is left out", [](const ProductTerm& t) { return Index{t.k + 1 < t.call->depth}; }},
+    {"the last step is left out, unless it is the only one",
+     [](const ProductTerm& t) { return Index{t.k + 1 < t.call->depth || t.call->depth == 1}; }},
     {"the first step is left out", [](const ProductTerm& t) { return Index{t.k > 0}; }},
     {"of an odd depth the last step is left out",
      [](const ProductTerm& t) { return Index{t.call->depth % 2 == 0 || t.k + 1 < t.call->depth}; }},
@@ -64,6 +66,14 @@ Index first_of_tile(const ProductTerm& t) { return t.w / t.call->tile_width * t.
 constexpr ProductWord kProductPanels[] = {
     {nullptr, [](const ProductTerm& t) { return t.k * t.call->width + t.w; }},
     {"every step reads the first row of the panel", [](const ProductTerm& t) { return t.w; }},
+    {"each step multiplies the next row of the panel, the last one its own",
+     [](const ProductTerm& t) { return std::min(t.k + 1, t.call->depth - 1) * t.call->width + t.w; }},
+    {"each step multiplies the row of the panel before, the first one its own",
+     [](const ProductTerm& t) { return std::max(t.k - 1, Index{0}) * t.call->width + t.w; }},
+    {"the rows of the panel are taken from the last to the first",
+     [](const ProductTerm& t) { return (t.call->depth - 1 - t.k) * t.call->width + t.w; }},
+    {"every second step reads the row of the panel of the step before",
+     [](const ProductTerm& t) { return t.k / 2 * 2 * t.call->width + t.w; }},
     {"the panel is moved on by the width of the tile instead of by its own",
      [](const ProductTerm& t) {
        return t.k * std::min(t.call->tile_width, t.call->width - first_of_tile(t)) + t.w;
@@ -87,6 +97,12 @@ constexpr ProductWord kProductPanels[] = {
 // Which number of b, counted from its first one.
 constexpr ProductWord kProductOthers[] = {
     {nullptr, [](const ProductTerm& t) { return t.k * t.call->rows + t.n; }},
+    {"each step multiplies with the next row of b, the last one with its own",
+     [](const ProductTerm& t) { return std::min(t.k + 1, t.call->depth - 1) * t.call->rows + t.n; }},
+    {"each step multiplies with the row of b before, the first one with its own",
+     [](const ProductTerm& t) { return std::max(t.k - 1, Index{0}) * t.call->rows + t.n; }},
+    {"every second step reads the row of b of the step before",
+     [](const ProductTerm& t) { return t.k / 2 * 2 * t.call->rows + t.n; }},
     {"every step reads the first row of b", [](const ProductTerm& t) { return t.n; }},
     {"every row of c is made with the first column of b",
      [](const ProductTerm& t) { return t.k * t.call->rows; }},
@@ -193,6 +209,25 @@ bool gives_all(const ProductLaw& law, const ProductExhibit& x) {
   return true;
 }
 
+// The numbers of c are right to the digits of float, and have no more.
+bool is_float_product(const ProductExhibit& x) {
+  bool wrong = false;
+  for (const ProductCall& call : x.calls)
+    for (Index n = 0; n < call.rows; ++n)
+      for (Index w = 0; w < call.width; ++w) {
+        const auto at = static_cast<std::size_t>(n * call.width + w);
+        double sum = call.keeps ? call.before[at] : 0, size = std::fabs(sum);
+        for (Index k = 0; k < call.depth; ++k) {
+          const double product = call.panel[static_cast<std::size_t>(k * call.width + w)] *
+                                 call.b[static_cast<std::size_t>(k * call.rows + n)];
+          sum += product, size += std::fabs(product);
+        }
+        if (!agree(call.after[at], sum, 1e-6, size)) return false;
+        wrong = wrong || !agree(call.after[at], sum, 1e-12, size);
+      }
+  return wrong;
+}
+
 // The law with other words at one place.
 std::vector<std::pair<std::size_t, ProductLaw>> changed_once(const ProductLaw& law, std::size_t from) {
   std::vector<std::pair<std::size_t, ProductLaw>> all;
@@ -221,6 +256,9 @@ Cause cause_of_product(const ProductLaw& law) {
 std::vector<Cause> causes_of(const ProductExhibit& x) {
   const ProductLaw right = right_product();
   if (x.calls.empty() || gives_all(right, x)) return {};
+  if (is_float_product(x))
+    return {{"solved-product-float", "products or sums are computed in float: c is right to its digits only",
+             "In which type is each product made, added up and stored?"}};
   std::vector<Cause> causes;
   const auto once = changed_once(right, 0);
   for (const auto& [place, law] : once)

@@ -44,6 +44,8 @@ struct ScanMistake {
 const std::vector<ScanMistake>& scan_mistakes();
 /// Those that are about the weights of keys.
 const std::vector<ScanMistake>& scan_mistakes_of_weights();
+/// More of them, of scans over scores alone.
+const std::vector<ScanMistake>& scan_mistakes_of_scores();
 /// Two mistakes at once; nothing if they are about the same place.
 std::optional<ScanTwist> both(ScanTwist a, const ScanTwist& b);
 /// A sentence with {part} in words.

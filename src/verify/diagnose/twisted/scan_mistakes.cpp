@@ -47,18 +47,6 @@ void add_factors(std::vector<ScanMistake>& all) {
        "the factor of l and O is inverted: exp(new m - old m)",
        kFactor,
        {.sum_factor = Factor::kInverse, .out_factor = Factor::kInverse}},
-      {"scan-factor-inverse-sum",
-       "the factor of l is inverted: exp(new m - old m), which is infinite at the first score, and 0 times "
-       "it is "
-       "no number",
-       kFactor,
-       {.sum_factor = Factor::kInverseBare, .empty = ScanTwist::Empty::kNan}},
-      {"scan-factor-inverse-sum",
-       "the factor of l is inverted, exp(new m - old m): at the first score it is infinite, and 0 times it "
-       "is no "
-       "number",
-       kFactor,
-       {.sum_factor = Factor::kInverseBare}},
       {"scan-factor-part-sum",
        "the old l is multiplied by the factor of the new {part}, exp(its maximum - new m)",
        kFactor,
@@ -172,18 +160,6 @@ void add_maxima(std::vector<ScanMistake>& all) {
        "one's maximum",
        kMaximum,
        {.max = Max::kRising, .sum_factor = Factor::kRising, .out_factor = Factor::kRising}},
-      {"scan-max-previous",
-       "each score is compared with the one before it, the first one with nothing, and not with the maximum "
-       "so "
-       "far",
-       kMaximum,
-       {.max = Max::kRisingBare}},
-      {"scan-max-previous",
-       "each score is compared with the one before it, the first one with nothing, and not with the maximum "
-       "so "
-       "far; l is rescaled from that one's maximum",
-       kMaximum,
-       {.max = Max::kRisingBare, .sum_factor = Factor::kRising, .out_factor = Factor::kRising}},
       {"scan-max-first-lost",
        "the first key of each {part} does not enter the maximum",
        kMaximum,

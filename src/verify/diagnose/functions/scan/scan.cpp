@@ -153,6 +153,7 @@ std::vector<const ScanMistake*> mistakes_of_scores(const Cut& cut) {
         each.twist.max == ScanTwist::Max::kOfHidden;
     if (rest != ScanTwist{} && !twin && !about_keys && !about_hidden) all.push_back(&each);
   }
+  for (const ScanMistake& each : scan_mistakes_of_scores()) all.push_back(&each);
   if (cut.length == 1)
     std::stable_partition(all.begin(), all.end(), [](const ScanMistake* each) {
       return each->twist.sum_when != ScanTwist::When::kAlways;

@@ -11,6 +11,7 @@
 #include "ringcraft/core/shown.hpp"
 #include "verify/diagnose/diagnose.hpp"
 #include "verify/diagnose/functions/agree.hpp"
+#include "verify/diagnose/functions/shared/shared_maximum.hpp"
 #include "verify/diagnose/solve/line_system.hpp"
 
 namespace ringcraft::verify {
@@ -266,7 +267,9 @@ std::optional<Cause> cause_of_unwritten(const SharedScanExhibit& x) {
       const auto first = part.weights.begin() + i * part.cols;
       return std::all_of(first, first + part.cols, is_unwritten);
     };
-    if (std::ranges::all_of(x.ranks, unwritten_on)) rows.push_back(i);
+    const bool any =
+        std::ranges::any_of(x.ranks, [](const SharedScanExhibit::Part& part) { return part.cols > 0; });
+    if (any && std::ranges::all_of(x.ranks, unwritten_on)) rows.push_back(i);
   }
   if (rows.empty()) return {};
   const std::string which = static_cast<Index>(rows.size()) == x.ranks[0].rows ? "the weights are"
@@ -287,6 +290,8 @@ std::vector<Cause> causes_of(const SharedScanExhibit& x) {
   if (x.ranks.empty() || x.ranks[0].rows == 0) return {};
   if (const auto cause = cause_of_unwritten(x)) return {*cause};
   const std::vector<std::vector<State>> own = own_states(x);
+  if (const auto cause = cause_of_shared_maximum(x, own)) return {*cause};
+  if (const auto cause = cause_of_shared_float(x, own)) return {*cause};
   Numbers weights, states;
   for (const SharedScanExhibit::Part& part : x.ranks) {
     weights.emplace_back(), states.emplace_back();
@@ -298,7 +303,10 @@ std::vector<Cause> causes_of(const SharedScanExhibit& x) {
   }
   const char* kQuestion = "Which columns has the state of a row seen, at the moment when a rank uses it?";
   const bool weights_right = right(weights, own), states_right = right(states, own);
-  if (weights_right && states_right) return states_differ(x) ? causes_of_order(x, own) : std::vector<Cause>{};
+  if (weights_right && states_right && states_differ(x)) return causes_of_order(x, own);
+  if (weights_right && states_right && x.changed)
+    return {{"shared-writes-scores", "the scores, which belong to the caller, are written",
+             "Whose memory is it that you write to?"}};
   const Choice* const of_weights = weights_right ? nullptr : choice_for(weights, own);
   const Choice* const of_states = states_right ? nullptr : choice_for(states, own);
   std::vector<Cause> causes;
