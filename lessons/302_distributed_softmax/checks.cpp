@@ -8,6 +8,7 @@
 
 #include "exercise.hpp"
 #include "judge/checks/lesson.hpp"
+#include "judge/checks/ring_trial.hpp"
 #include "ringcraft/core/random.hpp"
 
 namespace ringcraft::judge {
@@ -444,12 +445,35 @@ const Check kTogether{
     }},
 };
 
+// ---- for a diagnosis
+
+// Why a call does not come to an end, if one of these does not.
+verify::Exhibit interview(Trial& trial) {
+  for (const auto& columns : {std::vector<Index>{3, 4}, {3, 2, 4}, {2, 5, 3, 4}, {3, 0, 2, 4}}) {
+    Random random(trial.seed());
+    const Dealt dealt = deal(random, 4, columns);
+    try {
+      run(trial, "", dealt);
+    } catch (const Wrong&) {
+    } catch (const Misbehaviour& misbehaviour) {
+      std::vector<Index> bytes;
+      for (const Shard& shard : dealt) bytes.push_back(shard.rows * shard.cols * 8);
+      return judge::exhibit_of(
+          stuck_exhibit(misbehaviour, static_cast<int>(dealt.size()), 0, std::move(bytes)));
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
-  return {kOneRank,  kNoDeadlock, kWeights,  kStates,      kUneven,          kHiddenScores, kExtreme,
-          kManyRows, kAnyOwner,   kSameBits, kAnyDelivery, kScoresUnchanged, kOnlyStates,   kTogether};
+  std::vector<Check> checks{kOneRank,      kNoDeadlock,      kWeights,    kStates,   kUneven,
+                            kHiddenScores, kExtreme,         kManyRows,   kAnyOwner, kSameBits,
+                            kAnyDelivery,  kScoresUnchanged, kOnlyStates, kTogether};
+  for (Check& check : checks) check.interview = interview;
+  return checks;
 }
 
 }  // namespace ringcraft::judge

@@ -320,8 +320,15 @@ const Check kLastBlock{
 // ---- for a diagnosis
 
 verify::Exhibit interview(Trial& trial) {
-  return exhibit_of_failure([&] {
-    require_right_ring(trial, make(trial, 4, causal_mask(), {2, 4, 2, 24, 16}));
+  const Case usual = make(trial, 4, causal_mask(), {2, 4, 2, 24, 16});
+  if (verify::Exhibit stuck = exhibit_of_stuck(usual.problem, [&] { run_ring(trial, usual); })) return stuck;
+  if (verify::Exhibit wrong = exhibit_of_failure([&] { require_right_ring(trial, usual); })) return wrong;
+  for (const Case& c : {make(trial, 3, full_mask(), with_seqlen(17)), make(trial, 4, window_mask(5)),
+                        make(trial, 5, causal_mask(), with_seqlen(3))})
+    if (verify::Exhibit stuck = exhibit_of_stuck(c.problem, [&] { run_ring(trial, c); })) return stuck;
+  return exhibit_of_turns([&](DeliveryOptions delivery) {
+    RingRun run = require_right_ring(trial, usual, delivery);
+    return std::move(run.record);
   });
 }
 

@@ -284,7 +284,13 @@ void require_bytes(Trial& trial, const Case& c) {
     if (!other || (schedule == Schedule::kForward &&
                    !other_bytes(run.record, ring_backward_bytes(c.problem, schedule, -1))))
       continue;
-    throw other->exhibiting(exhibit_of(verify::TravelExhibit{n, hops(c.problem), run.record.bytes, theory}))
+    verify::TravelExhibit travels{n, hops(c.problem), run.record.bytes, theory};
+    travels.direction = schedule == Schedule::kForward ? 1 : -1;
+    for (int rank = 0; rank < n; ++rank) {
+      travels.block.push_back(block_bytes(c.problem, rank));
+      travels.query.push_back(c.problem.q_extents(rank).elements() * 8);
+    }
+    throw other->exhibiting(exhibit_of(travels))
         .labelled(run.c.name + ": ")
         .followed_by(
             " (hops of a KV block of float64: " + std::to_string(hops(c.problem)) +
@@ -322,7 +328,24 @@ const Check kWindowBytes{
 // ---- for a diagnosis
 
 verify::Exhibit interview(Trial& trial) {
-  return exhibit_of_failure([&] { require_both(trial, make(trial, 4, causal_mask(), {2, 4, 2, 24, 16})); });
+  const Case usual = make(trial, 4, causal_mask(), {2, 4, 2, 24, 16});
+  const auto stuck_in = [&](const Case& c) {
+    return exhibit_of_stuck(c.problem, [&] {
+      for (const Schedule schedule : kBoth) run_ring_backward(trial, c, schedule);
+    });
+  };
+  if (verify::Exhibit stuck = stuck_in(usual)) return stuck;
+  if (verify::Exhibit wrong = exhibit_of_failure([&] { require_both(trial, usual); })) return wrong;
+  for (const Case& c : {make(trial, 3, full_mask(), with_seqlen(17)), make(trial, 4, window_mask(4)),
+                        make(trial, 5, causal_mask(), with_seqlen(3))})
+    if (verify::Exhibit stuck = stuck_in(c)) return stuck;
+  for (const Schedule schedule : kBoth)
+    if (verify::Exhibit turns = exhibit_of_turns([&](DeliveryOptions delivery) {
+          RingBackwardRun run = require_right_backward(trial, usual, schedule, delivery);
+          return std::move(run.record);
+        }))
+      return turns;
+  return nullptr;
 }
 
 }  // namespace

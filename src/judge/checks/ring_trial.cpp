@@ -183,4 +183,57 @@ std::optional<Wrong> other_bytes(const CallRecord& record, const std::vector<Ind
   return {};
 }
 
+// ---- for a diagnosis
+
+verify::TravelExhibit stuck_exhibit(const Misbehaviour& misbehaviour, int ranks, int exchanges,
+                                    std::vector<Index> block) {
+  verify::TravelExhibit stuck{ranks, exchanges};
+  stuck.block = std::move(block);
+  if (misbehaviour.kind() == Misbehaviour::Kind::kThrew) stuck.thrown = misbehaviour.what();
+  if (misbehaviour.kind() == Misbehaviour::Kind::kMessages)
+    for (const RankLog& log : misbehaviour.logs()) {
+      auto& party = stuck.parties.emplace_back();
+      party.ended = log.answered;
+      for (const Started& message : log.started)
+        party.started.push_back({message.op == Op::kSend, message.peer, message.bytes});
+    }
+  return stuck;
+}
+
+verify::Exhibit exhibit_of_stuck(const Problem& problem, const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Wrong&) {
+  } catch (const Misbehaviour& misbehaviour) {
+    const int n = problem.world_size;
+    std::vector<Index> block;
+    for (int rank = 0; rank < n; ++rank) block.push_back(block_bytes(problem, rank));
+    verify::TravelExhibit stuck = stuck_exhibit(misbehaviour, n, hops(problem), std::move(block));
+    for (int rank = 0; rank < n; ++rank)
+      for (int other = 0; other < n; ++other)
+        stuck.sees.push_back(key_ranges(problem, rank, other).pairs() > 0);
+    return exhibit_of(std::move(stuck));
+  }
+  return nullptr;
+}
+
+verify::Exhibit exhibit_of_turns(const std::function<CallRecord(DeliveryOptions)>& make) {
+  using Turn = verify::TravelExhibit::Turn;
+  const auto wrong = [&](DeliveryOptions delivery) {
+    try {
+      make(delivery);
+    } catch (const Wrong&) {
+      return true;
+    }
+    return false;
+  };
+  const auto turned = [](Turn turn) { return exhibit_of(verify::TravelExhibit{.turn = turn}); };
+  if (wrong({})) return nullptr;
+  if (wrong({.sending = Sending::kAtWait})) return turned(Turn::kLate);
+  for (const std::uint64_t seed : {1, 2, 3})
+    if (wrong({.seed = seed})) return turned(Turn::kShuffled);
+  if (make({}).replies != make({}).replies) return turned(Turn::kAgain);
+  return nullptr;
+}
+
 }  // namespace ringcraft::judge

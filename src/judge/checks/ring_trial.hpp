@@ -4,6 +4,7 @@
 /// comes back with the oracle and with the theory of what must travel. Shared by the lessons whose exercise
 /// is, or drives, a ring.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -68,5 +69,21 @@ std::vector<Index> ring_backward_bytes(const Problem& problem, Schedule schedule
 
 /// The first link that carried other bytes than theory says (sign::kCounts), if there is one.
 std::optional<Wrong> other_bytes(const CallRecord& record, const std::vector<Index>& theory);
+
+// ---- for a diagnosis
+
+/// What each rank had started when a call of so many ranks ended before all had answered. `block` are the
+/// bytes of what each rank owns.
+verify::TravelExhibit stuck_exhibit(const Misbehaviour& misbehaviour, int ranks, int exchanges,
+                                    std::vector<Index> block);
+
+/// Runs `action`, a ring of this problem. If it does not come to an end, or a rank throws, what each rank had
+/// started until then; null otherwise.
+verify::Exhibit exhibit_of_stuck(const Problem& problem, const std::function<void()>& action);
+
+/// A call that is right as it is usually made: whether it is wrong if bytes leave late, if messages arrive in
+/// another order, or if it is made again. `make` makes it and throws Wrong; null if it is always right, or
+/// never.
+verify::Exhibit exhibit_of_turns(const std::function<CallRecord(DeliveryOptions)>& make);
 
 }  // namespace ringcraft::judge

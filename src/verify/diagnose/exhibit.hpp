@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -96,6 +97,33 @@ struct TravelExhibit {
   std::vector<Index> block = {};   ///< bytes of each rank's k and v; empty: more than blocks travels
   std::vector<int> handed =
       {};  ///< of each rank: whose block, -1 for none, -2 for nobody's; empty: not asked
+  /// Of a backward pass: bytes of each rank's q, and which way blocks go (0: it is none).
+  std::vector<Index> query = {};
+  int direction = 0;
+
+  /// A message that a rank has started.
+  struct Message {
+    bool sends;  ///< or receives
+    int peer;
+    Index bytes;
+  };
+  /// What a rank had done when the call ended before all ranks had answered.
+  struct Party {
+    std::vector<Message> started = {};  ///< in its order
+    bool ended = false;
+  };
+  std::vector<Party> parties = {};  ///< empty: all have answered
+  std::vector<bool> sees = {};      ///< of each rank and block: something of it; empty: everything
+  std::string thrown = {};          ///< what a rank threw, if one did
+
+  /// How a right call went wrong when it was made in another way.
+  enum class Turn : std::uint8_t {
+    kNone,
+    kLate,      ///< bytes leave when the rank waits, not when it starts
+    kShuffled,  ///< messages arrive in another order
+    kAgain,     ///< it was made a second time
+  };
+  Turn turn = Turn::kNone;
 };
 
 /// Where a deal of single tokens puts rows, and to whom it gives positions.

@@ -1,4 +1,6 @@
 // Who sends what to whom in a ring, and which block a rank hands out (see diagnose.hpp): laws over all ranks.
+#include "verify/diagnose/functions/travel.hpp"
+
 #include <algorithm>
 #include <optional>
 
@@ -8,8 +10,6 @@ namespace ringcraft::verify {
 namespace {
 
 constexpr const char* kHandOn = "Which block does a rank send at step t, and to whom?";
-
-int on_the_ring(int rank, int n) { return (rank % n + n) % n; }
 
 // The bytes that each rank sends `ahead` ranks on.
 std::vector<Index> sent_ahead(const TravelExhibit& x, const std::vector<Index>& bytes, int ahead) {
@@ -101,6 +101,41 @@ std::optional<Cause> cause_of_bytes(const TravelExhibit& x) {
   return cause_of_factor(x);
 }
 
+// What is wrong with a backward pass of which only the bytes are known.
+std::optional<Cause> cause_of_backward_bytes(const TravelExhibit& x) {
+  if (std::ranges::all_of(x.sent, [](Index sent) { return sent == 0; }))
+    return Cause{"travel-nothing", "no rank sends anything", kHandOn};
+  if (const auto cause = cause_of_luggage(x)) return cause;
+  return cause_of_factor(x);
+}
+
+// The same call, made in another way.
+std::optional<Cause> cause_of_turn(const TravelExhibit& x) {
+  using Turn = TravelExhibit::Turn;
+  switch (x.turn) {
+    case Turn::kNone:
+      break;
+    case Turn::kLate:
+      return Cause{"travel-overwritten",
+                   "a buffer is written while it is still being sent: right if bytes leave at once, wrong if "
+                   "they leave while the rank waits",
+                   "Between start and wait the network owns the buffer: who writes into it?"};
+    case Turn::kShuffled:
+      return Cause{
+          "travel-order",
+          "something is used before its own wait has ended: right if messages arrive in their order, "
+          "wrong if they do not",
+          "Which wait tells you that this very buffer is complete?"};
+    case Turn::kAgain:
+      return Cause{
+          "travel-remembers",
+          "a second call with the same arguments gives other numbers: something of the call before is "
+          "kept",
+          "Which of your variables or buffers outlives the call?"};
+  }
+  return {};
+}
+
 std::optional<Cause> cause_of_handed(const TravelExhibit& x) {
   constexpr const char* kQuestion =
       "After the last exchange, in which buffer does the block lie that a rank has in hand?";
@@ -131,8 +166,11 @@ std::optional<Cause> cause_of_handed(const TravelExhibit& x) {
 
 std::vector<Cause> causes_of(const TravelExhibit& x) {
   std::vector<Cause> causes;
+  if (const auto cause = cause_of_turn(x)) causes.push_back(*cause);
+  if (const auto cause = cause_of_stuck(x)) causes.push_back(*cause);
   if (!x.sent.empty() && x.sent != x.theory)
-    if (const auto cause = cause_of_bytes(x)) causes.push_back(*cause);
+    if (const auto cause = x.direction != 0 ? cause_of_backward_bytes(x) : cause_of_bytes(x))
+      causes.push_back(*cause);
   if (!x.handed.empty())
     if (const auto cause = cause_of_handed(x)) causes.push_back(*cause);
   return causes;
