@@ -57,6 +57,8 @@ std::vector<Cause> causes_of(const WorkExhibit& exhibit);
 std::vector<Cause> causes_of(const ExchangeExhibit& exhibit);
 /// Why a product is wrong: the start, the terms, the numbers of either factor, and what is written.
 std::vector<Cause> causes_of(const ProductExhibit& exhibit);
+/// Why a kernel is wrong: its fragments, its walk over tiles, its gradients or its merge.
+std::vector<Cause> causes_of(const KernelExhibit& exhibit);
 /// The same for an exhibit of any kind.
 std::vector<Cause> causes_of(const Exhibit& exhibit);
 /// What explains several exhibits of one program: of each kind at least half of them. Exhibits that are too
