@@ -102,4 +102,23 @@ verify::Exhibit tile_interview(const Trial& trial, const KernelRung& rung) {
   return exhibit_of(std::move(all));
 }
 
+verify::Exhibit gradient_interview(const Trial& trial, const GradientCall& call) {
+  verify::KernelExhibit all;
+  verify::RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
+  const auto ask = [&](const HeadShape& shape, const Mask& mask) {
+    HeadCase head = make_head(trial, shape, mask);
+    head.problem.softmax_scale = 0.4;
+    unless_wrong([&] {
+      GradientHead asked(head);
+      asked.step(call);
+      all.heads.push_back(asked.exhibit(rule));
+    });
+  };
+  ask({70, 100, 10}, full_mask());
+  ask({.rows = 40, .keys = 50, .head_dim = 6, .first_query = 10, .batch = 2, .heads = 4, .kv_heads = 2},
+      causal_mask());
+  ask({110, 100, 72, 0, 20}, window_mask(35));
+  return exhibit_of(std::move(all));
+}
+
 }  // namespace ringcraft::judge

@@ -3,11 +3,15 @@
 /// What a kernel that has failed is asked for its diagnosis: single elements of one tile, and problems with
 /// several tiles of rows and of keys.
 
+#include "judge/checks/gradient_trial.hpp"
 #include "judge/checks/kernel_checks.hpp"
 
 namespace ringcraft::judge {
 
-/// Of a forward rung on tiles of 64 rows and 64 keys; null if all of it is right.
+/// Of a forward rung on tiles of 64 rows and 64 keys.
 verify::Exhibit tile_interview(const Trial& trial, const KernelRung& rung);
+
+/// Of backward kernels on tiles of 32 rows and 32 keys.
+verify::Exhibit gradient_interview(const Trial& trial, const GradientCall& call);
 
 }  // namespace ringcraft::judge

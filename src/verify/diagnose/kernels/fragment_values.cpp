@@ -14,9 +14,14 @@ using Matrix8 = std::vector<std::vector<double>>;  // [rows, keys]
 
 std::size_t at8(Index i) { return static_cast<std::size_t>(i); }
 
-// The right weights, divided by their sum.
-Matrix8 right_weights(const TileExhibit& t) {
+// The right weights, and the sum of each row.
+struct Weights8 {
+  Matrix8 weights;
+  std::vector<double> sums;
+};
+Weights8 right_weights(const TileExhibit& t) {
   Matrix8 all(at8(t.rows), std::vector<double>(at8(t.keys)));
+  std::vector<double> sums;
   for (Index row = 0; row < t.rows; ++row) {
     double largest = -HUGE_VAL, sum = 0;
     for (Index key = 0; key < t.keys; ++key) {
@@ -25,13 +30,13 @@ Matrix8 right_weights(const TileExhibit& t) {
       largest = std::max(largest, all[at8(row)][at8(key)] = t.scale * score);
     }
     for (double& x : all[at8(row)]) sum += x = std::exp(x - largest);
-    for (double& x : all[at8(row)]) x /= sum;
+    sums.push_back(sum);
   }
-  return all;
+  return {std::move(all), std::move(sums)};
 }
 
-// The weights with which the rows of v stand in O; nothing if O is no sum of them.
-std::optional<Matrix8> solved_weights(const TileExhibit& t) {
+// The weights with which the rows of v stand in O, not yet divided; nothing if O is no sum of them.
+std::optional<Matrix8> solved_weights(const TileExhibit& t, const std::vector<double>& sums) {
   if (t.width < 2 * t.keys) return {};
   Matrix8 rows(at8(t.keys));
   for (Index key = 0; key < t.keys; ++key)
@@ -40,12 +45,13 @@ std::optional<Matrix8> solved_weights(const TileExhibit& t) {
   for (Index row = 0; row < t.rows; ++row) {
     auto [x, left] = least_squares(rows, {t.out.begin() + row * t.width, t.out.begin() + (row + 1) * t.width});
     if (!(left <= 1e-5)) return {};
+    for (double& weight : x) weight *= sums[at8(row)];
     all.push_back(std::move(x));
   }
   return all;
 }
 
-double at(const Matrix8& m, const Eight& e, Index i, Index j) {
+double weight8(const Matrix8& m, const Eight& e, Index i, Index j) {
   return m[at8(kEight * e.row + i)][at8(kEight * e.column + (e.turned ? j ^ 1 : j))];
 }
 
@@ -54,8 +60,8 @@ bool is_sum(const Matrix8& got, const Eight& where, const Matrix8& right, const 
   for (Index i = 0; i < kEight; ++i)
     for (Index j = 0; j < kEight; ++j) {
       double sum = 0;
-      for (const Eight& e : parts) sum += at(right, e, i, j);
-      if (!(std::fabs(at(got, where, i, j) - sum) <= kOfWeight * sum + kFloor)) return false;
+      for (const Eight& e : parts) sum += weight8(right, e, i, j);
+      if (!(std::fabs(weight8(got, where, i, j) - sum) <= kOfWeight * sum + kFloor)) return false;
     }
   return true;
 }
@@ -82,8 +88,7 @@ std::optional<Held> held_at(const Matrix8& got, const Eight& where, const Matrix
   return {};
 }
 
-std::optional<Cause> cause_of_held_weights(const TileExhibit& t, const Matrix8& got) {
-  const Matrix8 right = right_weights(t);
+std::optional<Cause> cause_of_held_weights(const TileExhibit& t, const Matrix8& got, const Matrix8& right) {
   EightMap map;
   for (Index row = 0; row < t.rows / kEight; ++row)
     for (Index key = 0; key < t.keys / kEight; ++key) {
@@ -95,8 +100,7 @@ std::optional<Cause> cause_of_held_weights(const TileExhibit& t, const Matrix8& 
 }
 
 // All weights are somewhat too small: cut off, not rounded.
-bool are_cut_off(const TileExhibit& t, const Matrix8& got) {
-  const Matrix8 right = right_weights(t);
+bool are_cut_off(const Matrix8& got, const Matrix8& right) {
   double sum = 0, count = 0;
   for (std::size_t row = 0; row < right.size(); ++row)
     for (std::size_t key = 0; key < right[row].size(); ++key) {
@@ -164,7 +168,7 @@ std::optional<Cause> cause_of_columns_of_out(const TileExhibit& t) {
     if (!held) return {};
     map[{0, column}] = *held;
   }
-  return cause_of_map(Operand8::kValue, map);
+  return cause_of_map(Operand8::kOut, map);
 }
 
 }  // namespace
@@ -173,15 +177,17 @@ std::optional<Cause> cause_of_values(const std::vector<TileExhibit>& tiles) {
   for (const TileExhibit& t : tiles)
     if (!has_right_scores(t)) return {};
   for (const TileExhibit& t : tiles)
-    if (const auto cause = cause_of_columns_of_out(t)) return cause;
-  for (const TileExhibit& t : tiles)
-    if (const auto got = solved_weights(t)) {
-      if (const auto cause = cause_of_held_weights(t, *got)) return cause;
-      if (are_cut_off(t, *got))
+    if (auto cause = cause_of_columns_of_out(t)) return cause;
+  for (const TileExhibit& t : tiles) {
+    const Weights8 right = right_weights(t);
+    if (const auto got = solved_weights(t, right.sums)) {
+      if (const auto cause = cause_of_held_weights(t, *got, right.weights)) return cause;
+      if (are_cut_off(*got, right.weights))
         return Cause{"fragment-cut-off",
                      "the weights are cut off to bf16 instead of being rounded to the nearest number of it",
                      "Which of the lower 16 bits decides whether a float32 is rounded up?"};
     }
+  }
   for (const TileExhibit& t : tiles)
     if (const auto cause = cause_of_placed_values(t)) return cause;
   return {};

@@ -12,18 +12,21 @@ std::string eights(const std::string& name, Index first) {
 
 // The words of an operand.
 struct Names {
-  std::string operand, rows, columns, of_map;
+  std::string operand, rows, columns;
+  std::string of_rows, of_columns;  // what stands at rows, or at columns
 };
 Names names_of(Operand8 operand) {
   switch (operand) {
     case Operand8::kQuery:
-      return {"the operand A of q kᵀ", "rows", "columns", "S"};
+      return {"the operand A of q kᵀ", "rows", "columns", "q", "q"};
     case Operand8::kKey:
-      return {"the operand B of q kᵀ, k,", "keys", "columns", "S"};
+      return {"the operand B of q kᵀ, k,", "keys", "columns", "the scores", "k"};
     case Operand8::kWeight:
-      return {"the operand A of P v, the weights,", "rows", "keys", "O"};
+      return {"the operand A of P v, the weights,", "rows", "keys", "the weights", "the weights"};
     case Operand8::kValue:
-      return {"the operand B of P v, v,", "keys", "columns", "O"};
+      return {"the operand B of P v, v,", "keys", "columns", "v", "v"};
+    case Operand8::kOut:
+      return {"O", "rows", "columns", "O", "O"};
   }
   return {};
 }
@@ -38,6 +41,7 @@ Index register_of(Operand8 operand, const Eight& e) {
     case Operand8::kKey:
       return 2 * row + column;
     case Operand8::kValue:
+    case Operand8::kOut:
       return row + 2 * column;
   }
   return 0;
@@ -152,6 +156,17 @@ std::string words_of_rows(const std::map<Index, Held>& rows, const std::string& 
            eights(name, 1) + " stand at the places of " + eights(name, 0) + ", and so on";
   if (all([](Index i) { return i % 2; }))
     return what + " of the first 16 " + name + " of the tile are used for every 16 of them";
+  const auto of_all = [&](Index i) {  // the sum over every 16
+    Held held;
+    for (const auto& [place, from] : rows)
+      if (place % 2 == i % 2) held[{place, 0}] = 1;
+    return held;
+  };
+  if (std::ranges::all_of(rows, [&](const auto& row) {
+        return row.second == (row.first < 2 ? of_all(row.first) : Held{});
+      }))
+    return what + " of all " + name + " are added up at the places of the first 16: every 16 of them are "
+           "taken for the first ones";
   const Index first = wrong.front();
   const Held& held = rows.at(first);
   std::string text = what + " of " + (held.empty() ? "nothing" : list_of(held, name)) +
@@ -171,29 +186,17 @@ std::optional<Cause> cause_of_map(Operand8 operand, const EightMap& map) {
   const bool right = std::ranges::all_of(
       map, [](const auto& each) { return each.second == Held{{each.first, 1}}; });
   if (right || map.empty()) return {};
-  if (const auto quarters = quarters_of(map)) return cause_of_quarters(operand, *quarters);
   const Names n = names_of(operand);
-  if (operand == Operand8::kWeight) {
-    if (const auto rows = rows_of(map, false))
-      return Cause{"fragment-rows", words_of_rows(*rows, "the weights", "rows"), kFragments};
-    if (const auto keys = rows_of(map, true))
-      return Cause{"fragment-keys",
-                   words_of_rows(*keys, "the weights", "keys") +
-                       (std::ranges::any_of(*keys, [](const auto& key) { return key.second.empty(); })
-                            ? ""
-                            : ": they meet other rows of v"),
-                   kFragments};
-  } else if (const auto rows = rows_of(map, false)) {
-    const std::string what = operand == Operand8::kQuery  ? "q"
-                             : operand == Operand8::kKey ? "the scores"
-                                                         : "v";
+  const auto rows = rows_of(map, false), columns = rows_of(map, true);
+  if (rows)
     return Cause{operand == Operand8::kKey ? "fragment-accumulators" : "fragment-rows",
-                 words_of_rows(*rows, what, n.rows), kFragments};
-  } else if (const auto columns = rows_of(map, true)) {
+                 words_of_rows(*rows, n.of_rows, n.rows), kFragments};
+  if (columns)
     return Cause{"fragment-columns",
-                 words_of_rows(*columns, operand == Operand8::kValue ? "v" : "the fragments", "columns"),
+                 words_of_rows(*columns, n.of_columns, n.columns) +
+                     (operand == Operand8::kWeight ? " (weights of these keys meet other rows of v)" : ""),
                  kFragments};
-  }
+  if (const auto quarters = quarters_of(map)) return cause_of_quarters(operand, *quarters);
   for (const auto& [place, held] : map) {
     if (held == Held{{place, 1}}) continue;
     std::string text;

@@ -205,6 +205,11 @@ std::optional<Cause> cause_of_summed_columns(const TileExhibit& t, const std::ve
   const std::string deed =
       how == 0 ? "are left out of the scores" : "are added to the scores " + std::to_string(how) + " times";
   std::string which;
+  if (how == 0 && alike && run && wrong.front() == 0 && wrong.back() + 17 == t.width)
+    return Cause{"fragment-columns",
+                 "only the last 16 of " + std::to_string(t.width) +
+                     " columns count in the scores: the accumulators begin anew with every 16 columns",
+                 "Of which earlier steps is there anything left in the accumulators?"};
   if (run)
     which = "the columns " + std::to_string(wrong.front()) + " to " + std::to_string(wrong.back());
   else

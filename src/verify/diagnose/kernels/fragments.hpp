@@ -34,6 +34,7 @@ enum class Operand8 : std::uint8_t {
   kKey,     ///< B of q kᵀ: keys and columns
   kWeight,  ///< A of P v: rows and keys
   kValue,   ///< B of P v: keys and columns
+  kOut,     ///< C of P v: rows and columns
 };
 
 /// The map in words; nothing if every matrix is where it belongs.

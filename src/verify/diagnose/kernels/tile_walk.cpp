@@ -4,30 +4,19 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ringcraft/attention/blockwise.hpp"
 #include "verify/diagnose/twisted/twisted_ring_detail.hpp"
 
 namespace ringcraft::verify {
 namespace {
 
-using Masked = TileWalk::Masked;
-using Data = TileWalk::Data;
-using Visits = TileWalk::Visits;
+using MaskedAs = TileWalk::Masked;
+using TileData = TileWalk::Data;
+using TileVisits = TileWalk::Visits;
 
 constexpr Index kOwnRows = 64, kWarpRows = 16;
 
-struct Ends {
-  Index begin, end;
-};
-
-// The keys of a row among [first, last), counted from `first`.
-Ends ends_of(const BlockProblem& p, Index row, Index first, Index last) {
-  Ends e{last - first, 0};
-  for (Index key = first; key < last; ++key)
-    if (visible(p.mask, p.queries[static_cast<std::size_t>(row)], p.keys[static_cast<std::size_t>(key)]))
-      e.begin = std::min(e.begin, key - first), e.end = key - first + 1;
-  if (e.end == 0) e.begin = 0;
-  return e;
-}
+using Ends = WalkHead::Ends;
 
 struct State {
   double max = -HUGE_VAL, sum = 0;
@@ -37,21 +26,17 @@ struct State {
 // (O, m, l) of the keys [first, last) for one row.
 class Walker {
  public:
-  Walker(const AttentionExhibit& x, const Inputs& in, Index batch, Index head, Index row, const TileWalk& walk)
-      : p_(x.problem), in_(in), b_(batch), h_(head), row_(row), w_(walk), width_(columns()) {}
+  Walker(const WalkHead& x, Index batch, Index head, Index row, const TileWalk& walk)
+      : x_(x), p_(x.exhibit.problem), b_(batch), h_(head), row_(row), w_(walk), width_(columns()) {}
 
-  State step(Index first, Index last) {
-    first_ = first, keys_ = last - first;
-    own_ = ends_of(p_, row_, first, last);
+  State step(std::size_t step) {
+    const std::vector<Index>& block = x_.exhibit.place.blocks[step];
+    ends_ = x_.ends[step];
+    first_ = block.front(), keys_ = static_cast<Index>(block.size());
+    own_ = ends_at(row_);
     const Index row0 = row_ / kOwnRows * kOwnRows;
-    const auto rows = static_cast<Index>(p_.queries.size());
-    head_ = ends_of(p_, row0, first, last);
-    tail_ = ends_of(p_, std::min(row0 + kOwnRows, rows) - 1, first, last);
-    // Rows without a key begin where the others do.
-    for (Index r = row0; head_.end == 0 && r < std::min(row0 + kOwnRows, rows); ++r)
-      head_ = ends_of(p_, r, first, last);
-    for (Index r = std::min(row0 + kOwnRows, rows) - 1; tail_.end == 0 && r >= row0; --r)
-      tail_ = ends_of(p_, r, first, last);
+    head_ = ends_at(row0);
+    tail_ = ends_at(std::min(row0 + kOwnRows, static_cast<Index>(p_.queries.size())) - 1);
     State s{-HUGE_VAL, 0, std::vector<double>(full_width(), 0.0), std::vector<double>(full_width(), 0.0)};
     const std::vector<Index> visits = visited();
     for (std::size_t n = 0; n < visits.size(); ++n)
@@ -60,6 +45,7 @@ class Walker {
   }
 
  private:
+  Ends ends_at(Index row) const { return ends_[static_cast<std::size_t>(row)]; }
   std::size_t full_width() const { return static_cast<std::size_t>(p_.head_dim); }
   std::size_t columns() const {
     const Index d = p_.head_dim;
@@ -81,17 +67,17 @@ class Walker {
   // The first keys of the tiles, in their order.
   std::vector<Index> visited() const {
     std::vector<Index> all;
-    const Index from = w_.visits == Visits::kFromLast ? tail_.begin : head_.begin;
-    const Index to = w_.visits == Visits::kToFirstEnd ? head_.end : tail_.end;
+    const Index from = w_.visits == TileVisits::kFromLast ? tail_.begin : head_.begin;
+    const Index to = w_.visits == TileVisits::kToFirstEnd ? head_.end : tail_.end;
     for (Index key0 = from / w_.tile * w_.tile; key0 < to; key0 += w_.tile)
-      if (w_.visits != Visits::kWholeAlone || key0 + w_.tile <= keys_) all.push_back(key0);
+      if (w_.visits != TileVisits::kWholeAlone || key0 + w_.tile <= keys_) all.push_back(key0);
     if (all.empty()) return all;
-    if (w_.visits == Visits::kSkipsFirst) all.erase(all.begin());
-    if (w_.visits == Visits::kSkipsLast) all.pop_back();
-    if (w_.visits == Visits::kFirstAlone) all.resize(1);
-    if (w_.visits == Visits::kLastAlone) all = {all.back()};
-    if (w_.visits == Visits::kLastTwice) all.push_back(all.back());
-    if (w_.visits == Visits::kEverySecond)
+    if (w_.visits == TileVisits::kSkipsFirst) all.erase(all.begin());
+    if (w_.visits == TileVisits::kSkipsLast) all.pop_back();
+    if (w_.visits == TileVisits::kFirstAlone) all.resize(1);
+    if (w_.visits == TileVisits::kLastAlone) all = {all.back()};
+    if (w_.visits == TileVisits::kLastTwice) all.push_back(all.back());
+    if (w_.visits == TileVisits::kEverySecond)
       for (std::size_t i = 1; i < all.size(); ++i) all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
     return all;
   }
@@ -100,13 +86,13 @@ class Walker {
 
   bool is_skipped(const std::vector<Index>& visits, std::size_t n) const {
     using Skips = TileWalk::Skips;
-    if (w_.skips == Skips::kUnseen) return false;  // a tile that no row of the warp sees adds nothing
+    if (w_.skips == Skips::kNone) return false;
     const Index asked = w_.skips == Skips::kByFirst ? visits.front()
                         : w_.skips == Skips::kByZero ? 0
                                                      : visits[n];
     const Index warp0 = row_ / kWarpRows * kWarpRows;
     const Index last = std::min(warp0 + kWarpRows, static_cast<Index>(p_.queries.size())) - 1;
-    const auto sees = [&](Index row) { return meets(ends_of(p_, row, first_, first_ + keys_), asked); };
+    const auto sees = [&](Index row) { return meets(ends_at(row), asked); };
     if (w_.skips == Skips::kByFirstRow) return !sees(warp0);
     if (w_.skips == Skips::kByLastRow) return !sees(last);
     bool all = true, any = false;
@@ -117,27 +103,27 @@ class Walker {
     return w_.skips == Skips::kSomeUnseen ? !all : !any;
   }
 
-  Index key_of_data(Data data, const std::vector<Index>& visits, std::size_t n) const {
+  Index key_of_data(TileData data, const std::vector<Index>& visits, std::size_t n) const {
     switch (data) {
-      case Data::kBefore:
+      case TileData::kBefore:
         return visits[n == 0 ? 0 : n - 1];
-      case Data::kNext:
+      case TileData::kNext:
         return visits[std::min(n + 1, visits.size() - 1)];
-      case Data::kVisited:
+      case TileData::kVisited:
         return visits.front();
-      case Data::kLast:
+      case TileData::kLast:
         return visits.back();
-      case Data::kFromZero:
+      case TileData::kFromZero:
         return static_cast<Index>(n) * w_.tile;
-      case Data::kZero:
+      case TileData::kZero:
         return 0;
-      case Data::kFirstZero:
+      case TileData::kFirstZero:
         return n == 0 ? 0 : visits[n];
-      case Data::kHalves:
+      case TileData::kHalves:
         return visits[n % 2];
-      case Data::kPartLost:
+      case TileData::kPartLost:
         return visits[n] + w_.tile <= keys_ ? visits[n] : keys_;
-      case Data::kRight:
+      case TileData::kRight:
         break;
     }
     return visits[n];
@@ -145,15 +131,15 @@ class Walker {
 
   Index masked_as(const std::vector<Index>& visits, std::size_t n) const {
     switch (w_.masked) {
-      case Masked::kFromZero:
+      case MaskedAs::kFromZero:
         return static_cast<Index>(n) * w_.tile;
-      case Masked::kAsFirst:
+      case MaskedAs::kAsFirst:
         return 0;
-      case Masked::kAsVisited:
+      case MaskedAs::kAsVisited:
         return visits.front();
-      case Masked::kAsBefore:
+      case MaskedAs::kAsBefore:
         return visits[n] - w_.tile;
-      case Masked::kAsNext:
+      case MaskedAs::kAsNext:
         return visits[n] + w_.tile;
       default:
         return visits[n];
@@ -164,16 +150,16 @@ class Walker {
 
   bool is_seen(const std::vector<Index>& visits, std::size_t n, Index j) const {
     const Index as = masked_as(visits, n), key = as + j;
-    if (w_.masked == Masked::kNot) return true;
-    if (w_.masked == Masked::kBorder) return visits[n] + j < keys_;
-    if (w_.masked == Masked::kLastOnly && n + 1 < visits.size()) return true;
-    if (w_.masked == Masked::kFirstOnly && n > 0) return true;
+    if (w_.masked == MaskedAs::kNot) return true;
+    if (w_.masked == MaskedAs::kBorder) return visits[n] + j < keys_;
+    if (w_.masked == MaskedAs::kLastOnly && n + 1 < visits.size()) return true;
+    if (w_.masked == MaskedAs::kFirstOnly && n > 0) return true;
     if (as != visits[n] && w_.full == TileWalk::Full::kRight && is_full(visits[n])) return true;
     if (as != visits[n] && w_.full == TileWalk::Full::kByMask && is_full(as)) return true;
-    const Index end = own_.end + (w_.masked == Masked::kEndLong && own_.end > 0    ? 1
-                                  : w_.masked == Masked::kEndShort && own_.end > 0 ? -1
+    const Index end = own_.end + (w_.masked == MaskedAs::kEndLong && own_.end > 0    ? 1
+                                  : w_.masked == MaskedAs::kEndShort && own_.end > 0 ? -1
                                                                                    : 0);
-    return (own_.begin <= key || w_.masked == Masked::kNoBegin) && (key < end || w_.masked == Masked::kNoEnd);
+    return (own_.begin <= key || w_.masked == MaskedAs::kNoBegin) && (key < end || w_.masked == MaskedAs::kNoEnd);
   }
 
   std::span<const double> row_at(const Buffer& tensor, Index key) const {
@@ -187,8 +173,8 @@ class Walker {
     double larger = w_.carry == TileWalk::Carry::kNothing ? -HUGE_VAL : s.max;
     for (Index j = 0; j < w_.tile; ++j) {
       if (!is_seen(visits, n, j)) continue;
-      const auto k = row_at(in_.k, keys0 + j);
-      seen.emplace_back(j, k.empty() ? 0.0 : p_.softmax_scale * dot(row_of(in_.q, b_, h_, row_).first(width_), k));
+      const auto k = row_at(x_.in.k, keys0 + j);
+      seen.emplace_back(j, k.empty() ? 0.0 : p_.softmax_scale * dot(row_of(x_.in.q, b_, h_, row_).first(width_), k));
       larger = std::max(larger, seen.back().second);
     }
     rescale(s, larger == -HUGE_VAL ? 1.0 : std::exp(s.max - larger));
@@ -196,7 +182,7 @@ class Walker {
     for (const auto& [j, score] : seen) {
       const double weight = std::exp(score - larger);
       s.sum += weight;
-      const auto v = row_at(in_.v, values0 + j);
+      const auto v = row_at(x_.in.v, values0 + j);
       for (std::size_t d = 0; d < v.size(); ++d) s.out[d] += weight * v[d], s.size[d] += weight * std::fabs(v[d]);
     }
   }
@@ -215,25 +201,38 @@ class Walker {
     for (double& x : s.size) x *= of_out;
   }
 
+  const WalkHead& x_;
   const BlockProblem& p_;
-  const Inputs& in_;
   Index b_, h_, row_;
   TileWalk w_;
   std::size_t width_;
+  std::span<const Ends> ends_;
   Index first_ = 0, keys_ = 0;
   Ends own_{}, head_{}, tail_{};
 };
 
 }  // namespace
 
-WalkedRow walked(const AttentionExhibit& x, const Inputs& in, Index batch, Index head, Index row,
-                 const TileWalk& walk) {
-  Walker walker(x, in, batch, head, row, walk);
-  const auto width = static_cast<std::size_t>(x.problem.head_dim);
-  State all{-HUGE_VAL, 0, std::vector<double>(width, 0.0), std::vector<double>(width, 0.0)};
+WalkHead::WalkHead(const AttentionExhibit& x)
+    : exhibit(x), in(converted(x.inputs, DType::kFloat64)), claim(converted(x.claim, DType::kFloat64)) {
+  const BlockProblem& p = x.problem;
+  const KeyRanges ranges = key_ranges(p.mask, std::max(p.queries.back(), p.keys.back()) + 1, p.queries, p.keys);
   for (const std::vector<Index>& block : x.place.blocks) {
-    if (block.empty()) continue;
-    const State s = walker.step(block.front(), block.back() + 1);
+    const Index first = block.front(), keys = static_cast<Index>(block.size());
+    std::vector<Ends> rows;
+    for (std::size_t row = 0; row < ranges.begin.size(); ++row)
+      rows.push_back({std::clamp<Index>(ranges.begin[row] - first, 0, keys),
+                      std::clamp<Index>(ranges.end[row] - first, 0, keys)});
+    ends.push_back(std::move(rows));
+  }
+}
+
+WalkedRow walked(const WalkHead& x, Index batch, Index head, Index row, const TileWalk& walk) {
+  Walker walker(x, batch, head, row, walk);
+  const auto width = static_cast<std::size_t>(x.exhibit.problem.head_dim);
+  State all{-HUGE_VAL, 0, std::vector<double>(width, 0.0), std::vector<double>(width, 0.0)};
+  for (std::size_t step = 0; step < x.ends.size(); ++step) {
+    const State s = walker.step(step);
     if (s.max == -HUGE_VAL) continue;
     const double larger = std::max(all.max, s.max), a = std::exp(all.max - larger), b = std::exp(s.max - larger);
     all.max = larger;

@@ -71,6 +71,7 @@ struct TileWalk {
     kByZero,      ///< all, if the tile at key 0 is not seen
     kByFirstRow,  ///< those that its first row does not see
     kByLastRow,   ///< those that its last row does not see
+    kNone,        ///< it leaves none out, which may be right
   };
   /// What is carried from tile to tile.
   enum class Carry : std::uint8_t {
@@ -104,14 +105,26 @@ struct TileWalk {
 /// Why forward kernels on tiles of 64 rows are wrong: one or two mistakes that explain all these heads.
 std::optional<Cause> cause_of_walk(const std::vector<const AttentionExhibit*>& heads);
 
+/// A head in double, and the keys that each row sees in each step, counted from the step's first one.
+struct WalkHead {
+  explicit WalkHead(const AttentionExhibit& x);
+
+  const AttentionExhibit& exhibit;
+  Inputs in;
+  Answer claim;
+  struct Ends {
+    Index begin, end;
+  };
+  std::vector<std::vector<Ends>> ends;  ///< [steps, rows]
+};
+
 /// out (divided) and lse of a row, with what rounding the weights to bf16 may move.
 struct WalkedRow {
   std::vector<double> out, bound;
   double lse = 0;
 };
-/// One head of a problem, walked over with these mistakes; for tests as well.
-WalkedRow walked(const AttentionExhibit& exhibit, const Inputs& inputs, Index batch, Index head, Index row,
-                 const TileWalk& walk);
+/// A row of a head that is walked over with these mistakes; for tests as well.
+WalkedRow walked(const WalkHead& x, Index batch, Index head, Index row, const TileWalk& walk);
 /// What is wrong with a walk.
 std::vector<Cause> causes_of_walk(const TileWalk& walk);
 

@@ -107,6 +107,7 @@ std::string words_of(TileWalk::Skips skips) {
     case TileWalk::Skips::kByLastRow:
       return "a warp leaves out tiles that its last row does not see";
     case TileWalk::Skips::kUnseen:
+    case TileWalk::Skips::kNone:
       break;
   }
   return "";
@@ -172,7 +173,7 @@ std::vector<Cause> causes_of_walk(const TileWalk& walk) {
         "From which key on is each tile of V copied, into which stage, and which stage is read?");
   if (walk.visits != right.visits)
     add("walk-visits", words_of(walk.visits), "With which key does the loop over tiles begin and end?");
-  if (walk.skips != right.skips)
+  if (walk.skips != right.skips && walk.skips != TileWalk::Skips::kNone)
     add("walk-skips", words_of(walk.skips), "When may a warp leave a tile out: of which rows, and which tile?");
   if (walk.carry != right.carry)
     add("walk-carry", words_of(walk.carry),
