@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ringcraft/core/random.hpp"
+
 namespace ringcraft::judge {
 namespace {
 
@@ -118,6 +120,37 @@ verify::Exhibit gradient_interview(const Trial& trial, const GradientCall& call)
   ask({.rows = 40, .keys = 50, .head_dim = 6, .first_query = 10, .batch = 2, .heads = 4, .kv_heads = 2},
       causal_mask());
   ask({110, 100, 72, 0, 20}, window_mask(35));
+  return exhibit_of(std::move(all));
+}
+
+verify::Exhibit merge_interview(const Trial& trial, const std::vector<MergeKernelCall>& kernels) {
+  verify::KernelExhibit all;
+  Random random(trial.seed());
+  const auto ask = [&](const MergeKernelCall& kernel, Index rows, Index width, double acc_level,
+                       double block_level, bool empty = false) {
+    PartialRows acc = random_rows(kernel.form, rows, width, acc_level, random);
+    PartialRows block = random_rows(kernel.form, rows, width, block_level, random);
+    for (Index row = 0; empty && row < rows; ++row) {
+      if (row % 3 == 0 || row % 7 == 3) forget(acc, row);
+      if (row % 5 == 0 || row % 7 == 3) forget(block, row);
+    }
+    const PartialRows before = acc;
+    unless_wrong([&] {
+      merge_rows(kernel, "", acc, block);
+      all.merges.push_back(exhibit_of_merge(before, block, acc));
+    });
+  };
+  for (const MergeKernelCall& kernel : kernels) {
+    ask(kernel, 1, 64, 0, 0);
+    ask(kernel, 37, 64, 0, 2);
+    ask(kernel, 5, 66, 3, 0);
+    ask(kernel, 4, 3, 0, 0);
+    ask(kernel, 3, 132, 12, 0);
+    ask(kernel, 3, 20, 0, 7);
+    ask(kernel, 3, 20, -20000, -20003);
+    ask(kernel, 3, 20, 90, 0);
+    ask(kernel, 21, 20, 0, 0, true);
+  }
   return exhibit_of(std::move(all));
 }
 

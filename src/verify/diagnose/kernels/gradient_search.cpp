@@ -13,7 +13,7 @@ constexpr double kOfTerms = 3e-5, kLeast = 1e-6;
 
 bool is_gradient(std::span<const double> got, const WalkedGradient& want) {
   for (std::size_t c = 0; c < got.size(); ++c)
-    if (got[c] != want.value[c] && !(std::isnan(got[c]) && std::isnan(want.value[c])) &&
+    if (got[c] != want.value[c] && !(!std::isfinite(got[c]) && std::isnan(want.value[c])) &&
         !(std::fabs(got[c] - want.value[c]) <= kOfTerms * want.size[c] + kLeast))
       return false;
   return true;

@@ -69,22 +69,26 @@ class OwnRow {
   struct Sums {
     double s = 0, dp = 0;
   };
+  // What a pair weighs; size: dS without the signs of its terms.
+  struct Pair {
+    double p = 0, ds = 0, size = 0;
+  };
   // Adds what this row gets of a tile; `earlier` are the sums of the tiles before, by place.
   void add(const std::vector<Index>& visits, std::size_t n, std::vector<std::vector<Sums>>& earlier,
            WalkedGradient& by_ds, WalkedGradient& by_p) const {
     const bool turned = w_.product == Walk::Product::kTurned;
     for (Index j = 0; j < kTile; ++j) {
       const Index own = turned ? own0_ + j : own_, other_place = turned ? own_ - own0_ : j;
-      const auto [p, ds] = weights(visits, n, own, other_place, earlier);
-      if (p == 0 && ds == 0) continue;
+      const Pair pair = weights(visits, n, own, other_place, earlier);
+      if (pair.p == 0 && pair.ds == 0) continue;
       const Index from = w_.product == Walk::Product::kFirstTile ? visits.front() : data0(visits, n);
       if (from + j >= other_count_) continue;
       const bool other_tensor = w_.product == Walk::Product::kOtherTensor;
       const bool exchanged = w_.product == Walk::Product::kWeights;
       const Buffer& of_ds = of_keys_ ? (other_tensor ? x_.in.dout : x_.in.q) : (other_tensor ? x_.in.v : x_.in.k);
-      sum(by_ds, exchanged || w_.product == Walk::Product::kPForDs ? p : ds, of_ds, from + j);
+      sum(by_ds, pair, !exchanged && w_.product != Walk::Product::kPForDs, of_ds, from + j);
       if (of_keys_)
-        sum(by_p, exchanged || w_.product == Walk::Product::kDsForP ? ds : p,
+        sum(by_p, pair, exchanged || w_.product == Walk::Product::kDsForP,
             other_tensor ? x_.in.q : x_.in.dout, from + j);
     }
     if (adds_up(w_.scores) || adds_up(w_.dp)) remember(visits, n, earlier);
@@ -117,10 +121,11 @@ class OwnRow {
     return row_of(tensor, b_, of_keys_ ? g_ : data_head(), own).first(width_);
   }
 
-  void sum(WalkedGradient& to, double weight, const Buffer& tensor, Index other) const {
+  void sum(WalkedGradient& to, const Pair& pair, bool of_ds, const Buffer& tensor, Index other) const {
     const auto row = other_row(tensor, other);
+    const double weight = of_ds ? pair.ds : pair.p, size = of_ds ? pair.size : std::fabs(pair.p);
     for (std::size_t c = 0; c < row.size(); ++c)
-      to.value[c] += weight * row[c], to.size[c] += std::fabs(weight * row[c]);
+      to.value[c] += weight * row[c], to.size[c] += size * std::fabs(row[c]);
   }
 
   Index data0(const std::vector<Index>& visits, std::size_t n) const {
@@ -247,10 +252,10 @@ class OwnRow {
     return std::log(sum);
   }
 
-  std::pair<double, double> weights(const std::vector<Index>& visits, std::size_t n, Index own, Index j,
+  Pair weights(const std::vector<Index>& visits, std::size_t n, Index own, Index j,
                                     const std::vector<std::vector<Sums>>& earlier) const {
     const Index other = visits[n] + j;
-    if (!is_seen(own, other, visits[n])) return {0, 0};
+    if (!is_seen(own, other, visits[n])) return {};
     Sums x = products(own, data0(visits, n) + j);
     if (!earlier.empty()) {
       const Sums& before = earlier.front()[static_cast<std::size_t>(j)];
@@ -269,20 +274,21 @@ class OwnRow {
     const bool base_two =
         w_.exponent == Walk::Exponent::kBaseTwo || w_.exponent == Walk::Exponent::kUnscaledTwo;
     const double p = base_two ? std::exp2(e) : std::exp(e);
-    const double difference = x.dp - delta_used(delta, saved);
+    const double subtrahend = delta_used(delta, saved), difference = x.dp - subtrahend;
+    const double size = std::fabs(x.dp) + std::fabs(subtrahend);
     switch (w_.formula) {
       case Walk::Formula::kNoWeight:
-        return {p, difference};
+        return {p, difference, size};
       case Walk::Formula::kOnlyDp:
-        return {p, p * x.dp - delta_used(delta, saved)};
+        return {p, p * x.dp - subtrahend, p * std::fabs(x.dp) + std::fabs(subtrahend)};
       case Walk::Formula::kSquared:
-        return {p, p * p * difference};
+        return {p, p * p * difference, p * p * size};
       case Walk::Formula::kNegative:
-        return {p, -p * difference};
+        return {p, -p * difference, p * size};
       case Walk::Formula::kRight:
         break;
     }
-    return {p, p * difference};
+    return {p, p * difference, p * size};
   }
 
   double lse_used(double lse, double delta, Index own, const std::vector<Index>& visits, std::size_t n) const {
@@ -369,8 +375,11 @@ GradientScene::GradientScene(const AttentionExhibit& x)
     for (Index h = 0; h < p.heads; ++h)
       for (Index row = 0; row < static_cast<Index>(p.queries.size()); ++row) {
         const auto out = row_of(claim.out, b, h, row);  // not asked for, and right
-        lse.push_back(row_of(claim.lse, b, h, row)[0]);
-        delta.push_back(dot(out, row_of(in.dout, b, h, row)));
+        const auto i = static_cast<std::size_t>(row);
+        const bool seen = by_row.begin[i] < by_row.end[i];
+        // Who sees no key here may hold anything.
+        lse.push_back(seen ? row_of(claim.lse, b, h, row)[0] : kNaN);
+        delta.push_back(seen ? dot(out, row_of(in.dout, b, h, row)) : kNaN);
       }
 }
 

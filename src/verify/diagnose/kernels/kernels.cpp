@@ -2,6 +2,7 @@
 #include "verify/diagnose/diagnose.hpp"
 #include "verify/diagnose/kernels/fragments.hpp"
 #include "verify/diagnose/kernels/gradient_walk.hpp"
+#include "verify/diagnose/kernels/merge_walk.hpp"
 #include "verify/diagnose/kernels/tile_walk.hpp"
 
 namespace ringcraft::verify {
@@ -13,6 +14,7 @@ std::vector<Cause> causes_of(const KernelExhibit& exhibit) {
   for (const AttentionExhibit& head : exhibit.heads) (head.claim.dq.empty() ? forward : backward).push_back(&head);
   if (const auto cause = cause_of_walk(forward)) return {*cause};
   if (const auto cause = cause_of_gradients(backward)) return {*cause};
+  if (const auto cause = cause_of_merges(exhibit.merges)) return {*cause};
   for (const AttentionExhibit& head : exhibit.heads)
     if (std::vector<Cause> causes = causes_of(head); !causes.empty()) return causes;
   return {};
