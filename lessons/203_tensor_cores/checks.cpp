@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "judge/checks/kernel_checks.hpp"
+#include "judge/checks/kernel_interview.hpp"
 #include "judge/checks/lesson.hpp"
 
 namespace ringcraft::judge {
@@ -369,7 +370,7 @@ std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
                             kAnySize,        kMasks,       kBlindRows, kHotScores, kHeadsAndBatch,
                             kAddsToTheState, kTensorCores, kCaseTable};
   for (Check& check : checks)
-    check.interview = [](Trial& trial) { return three_steps(trial, tensor_cores(trial)); };
+    check.interview = [](Trial& trial) { return tile_interview(trial, tensor_cores(trial)); };
   return checks;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "judge/checks/kernel_checks.hpp"
+#include "judge/checks/kernel_interview.hpp"
 #include "judge/checks/lesson.hpp"
 
 namespace ringcraft::judge {
@@ -283,7 +284,7 @@ std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
                             kBlindRows, kHotScores, kHeadsAndBatch, kAddsToTheState, kAhead,
                             kBanks,     kSkipped,   kCaseTable};
   for (Check& check : checks)
-    check.interview = [](Trial& trial) { return three_steps(trial, pipeline(trial)); };
+    check.interview = [](Trial& trial) { return tile_interview(trial, pipeline(trial)); };
   return checks;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "judge/checks/kernel_checks.hpp"
+#include "judge/checks/kernel_interview.hpp"
 #include "judge/checks/lesson.hpp"
 #include "judge/checks/merge_trial.hpp"
 
@@ -354,8 +355,13 @@ const Check kWholeRing{
 
 template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
-  return {kOneRow,    kManyRows, kAnySize,    kExtremeMaxima,   kEmptyBlock, kEmptyState,
-          kBothEmpty, kAnyOrder, kNormalized, kNormalizedEmpty, kMovedOnce,  kWholeRing};
+  std::vector<Check> checks{kOneRow,    kManyRows, kAnySize,    kExtremeMaxima,   kEmptyBlock, kEmptyState,
+                            kBothEmpty, kAnyOrder, kNormalized, kNormalizedEmpty, kMovedOnce,  kWholeRing};
+  for (Check& check : checks)
+    check.interview = [](Trial& trial) {
+      return merge_interview(trial, {partials(trial), normalized(trial)});
+    };
+  return checks;
 }
 
 }  // namespace ringcraft::judge

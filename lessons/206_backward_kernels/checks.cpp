@@ -6,6 +6,7 @@
 
 #include "judge/checks/gradient_trial.hpp"
 #include "judge/checks/kernel_checks.hpp"
+#include "judge/checks/kernel_interview.hpp"
 #include "judge/checks/lesson.hpp"
 
 namespace ringcraft::judge {
@@ -375,8 +376,11 @@ const Check kCaseTable{
 
 template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
-  return {kOnlyDq, kOnlyDkDv, kManyTiles, kAnySize,   kMasks,         kBlindRows, kHotScores,
-          kGroups, kAdds,     kSameBits,  kMovedOnce, kSevenProducts, kCaseTable};
+  std::vector<Check> checks{kOnlyDq, kOnlyDkDv, kManyTiles, kAnySize,   kMasks,         kBlindRows, kHotScores,
+                            kGroups, kAdds,     kSameBits,  kMovedOnce, kSevenProducts, kCaseTable};
+  for (Check& check : checks)
+    check.interview = [](Trial& trial) { return gradient_interview(trial, two_kernels(trial)); };
+  return checks;
 }
 
 }  // namespace ringcraft::judge

@@ -106,8 +106,7 @@ KernelRun GradientHead::step(const GradientCall& call, Index first, Index last, 
   return answer;
 }
 
-void GradientHead::require_gradients(verify::RoundingRule& rule,
-                                     const std::vector<std::string_view>& only) const {
+verify::Answer GradientHead::answer(const std::vector<std::string_view>& only) const {
   verify::Answer got = verify::clone(dense_);
   for (const auto& [name, tensor] : verify::named(got)) {
     if (!only.empty() && std::ranges::find(only, name) == only.end()) continue;
@@ -115,21 +114,38 @@ void GradientHead::require_gradients(verify::RoundingRule& rule,
     if (gradient != std::end(kGradientNames))
       std::ranges::copy(gradients_[gradient - kGradientNames], tensor.values<float>().begin());
   }
-  const verify::Oracle want =
-      verify::oracle(problem_, in_, {.rounding = verify::tensor_core_rounding(DType::kFloat32)});
+  return got;
+}
+
+verify::Oracle GradientHead::right() const {
+  return verify::oracle(problem_, in_, {.rounding = verify::tensor_core_rounding(DType::kFloat32)});
+}
+
+verify::AttentionExhibit GradientHead::exhibit(verify::Answer got,
+                                               const verify::Comparison& comparison) const {
+  return {problem_,
+          verify::one_block(problem_),
+          {},
+          verify::clone(in_),
+          std::move(got),
+          comparison,
+          verify::tensor_core_rounding(DType::kFloat32),
+          DType::kFloat32};
+}
+
+verify::AttentionExhibit GradientHead::exhibit(verify::RoundingRule& rule) const {
+  verify::Answer got = answer({});
+  const verify::Comparison comparison = rule.add(got, right());
+  return exhibit(std::move(got), comparison);
+}
+
+void GradientHead::require_gradients(verify::RoundingRule& rule,
+                                     const std::vector<std::string_view>& only) const {
+  verify::Answer got = answer(only);
+  const verify::Oracle want = right();
   const verify::Comparison comparison = rule.add(got, want);
-  exhibiting(
-      [&] {
-        return verify::AttentionExhibit{problem_,
-                                        verify::one_block(problem_),
-                                        {},
-                                        verify::clone(in_),
-                                        std::move(got),
-                                        comparison,
-                                        verify::tensor_core_rounding(DType::kFloat32),
-                                        DType::kFloat32};
-      },
-      [&] { require_comparison(name_, comparison, want, only); });
+  exhibiting([&] { return exhibit(std::move(got), comparison); },
+             [&] { require_comparison(name_, comparison, want, only); });
 }
 
 std::vector<std::vector<float>> GradientHead::begin_with(Random& random) {

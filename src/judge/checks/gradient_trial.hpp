@@ -32,6 +32,8 @@ class GradientHead {
   /// Throws Wrong unless dq, dk and dv are the oracle's; the rule goes on over several heads. `only` names
   /// the gradients that are looked at; none: all.
   void require_gradients(verify::RoundingRule& rule, const std::vector<std::string_view>& only = {}) const;
+  /// The gradients beside the oracle's, right or wrong, for a diagnosis.
+  verify::AttentionExhibit exhibit(verify::RoundingRule& rule) const;
   /// Throws Wrong unless dq, dk and dv are what they were `before`, grown by the gradients of
   /// `from_zero`, a head with the same inputs.
   void require_grown(const std::vector<std::vector<float>>& before, const GradientHead& from_zero) const;
@@ -52,6 +54,10 @@ class GradientHead {
 
  private:
   enum Gradient : std::size_t { kDq, kDk, kDv, kGradients };
+  // What was claimed; gradients that are not named are right ones.
+  verify::Answer answer(const std::vector<std::string_view>& only) const;
+  verify::Oracle right() const;
+  verify::AttentionExhibit exhibit(verify::Answer got, const verify::Comparison& comparison) const;
   // "dk of KV head 1, key 3, column 2": where number i of a gradient stands.
   std::string place_of(Gradient gradient, std::size_t i) const;
   // Whether the row of number i sees anything: a row of queries, or of keys with the transposed ranges.

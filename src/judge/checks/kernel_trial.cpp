@@ -133,21 +133,49 @@ verify::Arrangement KernelHead::place(const verify::BlockProblem& problem) const
   return place;
 }
 
-void KernelHead::require_attention(verify::RoundingRule& rule) const {
+// What the kernels have got.
+verify::BlockProblem KernelHead::problem_in_float() const {
   verify::BlockProblem problem = problem_;
-  problem.softmax_scale = static_cast<float>(problem.softmax_scale);  // what the kernels have got
+  problem.softmax_scale = static_cast<float>(problem.softmax_scale);
+  return problem;
+}
+
+verify::Answer KernelHead::answer() const {
   verify::Answer got;
-  got.out = Buffer(problem.q_extents(), DType::kFloat32);
-  got.lse = Buffer(problem.row_extents(), DType::kFloat32);
-  const auto width = static_cast<std::size_t>(problem.head_dim);
+  got.out = Buffer(problem_.q_extents(), DType::kFloat32);
+  got.lse = Buffer(problem_.row_extents(), DType::kFloat32);
+  const auto width = static_cast<std::size_t>(problem_.head_dim);
   for (std::size_t row = 0; row < max_.size(); ++row) {
     const float l = sum_[row];
     for (std::size_t d = row * width; d < (row + 1) * width; ++d)
       got.out.values<float>()[d] = l == 0 ? out_[d] : out_[d] / l;
     got.lse.values<float>()[row] = l == 0 ? max_[row] : max_[row] + std::log(l);
   }
-  const verify::Oracle want =
-      verify::oracle(problem, in_, {.rounding = verify::tensor_core_rounding(dtype_)});
+  return got;
+}
+
+verify::Oracle KernelHead::right() const {
+  return verify::oracle(problem_in_float(), in_, {.rounding = verify::tensor_core_rounding(dtype_)});
+}
+
+verify::AttentionExhibit KernelHead::exhibit(verify::RoundingRule& rule) const {
+  verify::Answer got = answer();
+  const verify::BlockProblem problem = problem_in_float();
+  verify::Comparison comparison = rule.add(got, right());
+  return {problem,
+          place(problem),
+          {},
+          verify::clone(in_),
+          std::move(got),
+          std::move(comparison),
+          verify::tensor_core_rounding(dtype_),
+          dtype_};
+}
+
+void KernelHead::require_attention(verify::RoundingRule& rule) const {
+  const verify::Answer got = answer();
+  const verify::Oracle want = right();
+  const verify::BlockProblem problem = problem_in_float();
   const verify::Comparison comparison = rule.add(got, want);
   exhibiting(
       [&] {
@@ -155,7 +183,7 @@ void KernelHead::require_attention(verify::RoundingRule& rule) const {
                                         place(problem),
                                         {},
                                         verify::clone(in_),
-                                        std::move(got),
+                                        verify::clone(got),
                                         comparison,
                                         verify::tensor_core_rounding(dtype_),
                                         dtype_};

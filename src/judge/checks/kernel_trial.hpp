@@ -42,6 +42,8 @@ class KernelHead {
   /// type, goes on over several heads. Of a rung for bf16 more is asked: only the weights are rounded to
   /// bf16.
   void require_attention(verify::RoundingRule& rule) const;
+  /// The answer beside the oracle's, right or wrong, for a diagnosis.
+  verify::AttentionExhibit exhibit(verify::RoundingRule& rule) const;
 
   const std::string& name() const { return name_; }
   void rename(const std::string& name) { name_ = name; }  ///< for sentences
@@ -58,6 +60,9 @@ class KernelHead {
  private:
   KernelRun run(const KernelCall& call, KernelStep step, const HowRun& how);
   verify::Arrangement place(const verify::BlockProblem& problem) const;
+  verify::BlockProblem problem_in_float() const;
+  verify::Answer answer() const;
+  verify::Oracle right() const;
 
   std::string name_;
   DType dtype_;

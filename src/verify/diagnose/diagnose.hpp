@@ -59,6 +59,8 @@ std::vector<Cause> causes_of(const ExchangeExhibit& exhibit);
 std::vector<Cause> causes_of(const ProductExhibit& exhibit);
 /// Why one of three kernels is wrong: from what it found in memory, and what it left.
 std::vector<Cause> causes_of(const StepExhibit& exhibit);
+/// Why a kernel is wrong: its fragments, its walk over tiles, its gradients or its merge.
+std::vector<Cause> causes_of(const KernelExhibit& exhibit);
 /// The same for an exhibit of any kind.
 std::vector<Cause> causes_of(const Exhibit& exhibit);
 /// What explains several exhibits of one program: of each kind at least half of them. Exhibits that are too

@@ -227,10 +227,28 @@ struct StepExhibit {
   std::vector<Memory> after = {};  ///< at the beginning, and after one kernel, two, and three
 };
 
+/// One tile of rows and keys, as a kernel multiplies it.
+struct TileExhibit {
+  Index rows, keys, width;
+  double scale;                 ///< of the scores
+  std::vector<double> q, k, v;  ///< [rows, width] and [keys, width], as the kernel got them
+  std::vector<Index> seen;      ///< keys that were asked for one by one
+  std::vector<double> scores;   ///< [seen, rows]: m of rows that see this key alone
+  std::vector<double> values;   ///< [seen, width]: O of the first of them
+  std::vector<double> out;      ///< [rows, width]: O / l of rows that see all keys
+};
+
+/// What a kernel made of several problems: a cause must explain each of them.
+struct KernelExhibit {
+  std::vector<TileExhibit> tiles = {};
+  std::vector<AttentionExhibit> heads = {};  ///< with several tiles of rows and keys
+  std::vector<MergeExhibit> merges = {};
+};
+
 /// An exhibit of any kind, that many may hold.
 using Exhibit =
     std::shared_ptr<const std::variant<AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit,
                                        TravelExhibit, DealExhibit, ChunkExhibit, WorkExhibit, ExchangeExhibit,
-                                       ProductExhibit, StepExhibit>>;
+                                       ProductExhibit, StepExhibit, KernelExhibit>>;
 
 }  // namespace ringcraft::verify

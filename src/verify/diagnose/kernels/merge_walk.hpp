@@ -1,0 +1,93 @@
+#pragma once
+/// @file
+/// A merge kernel with mistakes: rows, lanes, columns, weights and sums. Not for users of the harness.
+
+#include <optional>
+#include <vector>
+
+#include "verify/diagnose/exhibit.hpp"
+#include "verify/report/report.hpp"
+
+namespace ringcraft::verify {
+
+/// See above; the first value of each is the right one.
+struct MergeWalk {
+  /// Which row of the block is merged into row r.
+  enum class Row : std::uint8_t { kRight, kFirst, kNext, kBefore, kOfSixteen, kHalf, kOfPair };
+  /// What of the block is read there.
+  enum class Of : std::uint8_t { kAll, kOut, kMax, kSum, kNumbers };
+  /// What two rows that share a warp do.
+  enum class Pair : std::uint8_t {
+    kRight,
+    kKeepsNumbers,  ///< the second one's m and l are not written
+    kFirstMax,      ///< the second one has the first one's m of acc
+    kFirstWeights,  ///< the second one has the weights of the first
+    kOutAlone,      ///< no row's m and l are written
+  };
+  /// What both m are compared with.
+  enum class Largest : std::uint8_t { kRight, kAcc, kBlock, kSmaller, kAtLeast, kAtLeastZero, kNone };
+  /// The exponential.
+  enum class Exponent : std::uint8_t { kRight, kBaseTwo, kInverse, kHalf, kDoubled };
+  /// Which sides' weights are wrong, and what they are.
+  enum class Weight : std::uint8_t { kRight, kAccOne, kBlockOne, kAccZero, kBlockZero, kExchanged, kBoth };
+  /// l, of its two parts.
+  enum class Sum : std::uint8_t {
+    kRight,
+    kAccTwice,        ///< the old one twice, the block's not at all
+    kBlockTwice,
+    kAccAlone,
+    kBlockAlone,
+    kAccSixteen,      ///< the old one 16 times
+    kBlockSixteen,
+    kAllSixteen,
+    kAccUnweighted,
+    kBlockUnweighted,
+    kUnweighted,
+    kAccKept,         ///< l stays what it was
+    kExchanged,
+  };
+  /// What becomes of lse, with n the sum of both weights.
+  enum class Lse : std::uint8_t { kRight, kTimes, kAlone, kMinus, kBaseTwo, kLarger, kAccPlus, kBlockPlus, kAccKept };
+  /// What the weights of results that are divided are divided by.
+  enum class Norm : std::uint8_t { kRight, kNone, kAccNot, kBlockNot, kTimes, kTwo };
+  /// What is done where a side has seen no key.
+  enum class Empty : std::uint8_t {
+    kRight,
+    kEitherKept,   ///< the row stays as it was, if either side has seen none
+    kAccKept,      ///< the row stays as it was, if acc has seen none
+    kWeightOne,    ///< such a side weighs 1
+    kWiped,        ///< a block without a key leaves zeros
+    kNumbersKept,  ///< O is merged where acc has seen none, m and l are not
+  };
+  /// Blocks that are left out.
+  enum class Dropped : std::uint8_t { kNone, k1, k4, k5, k8, k10, k16, k20 };
+  /// Columns that are merged.
+  enum class Columns : std::uint8_t { kAll, kFours, k64, kWhole64, k16, kLastLost, kFirstGroup };
+  Row row{};
+  Of of{};
+  Pair pair{};
+  Largest largest{};
+  Exponent exponent{};
+  Weight weight{};
+  Sum sum{};
+  Lse lse{};
+  Norm norm{};
+  Empty empty{};
+  Dropped dropped{};
+  Columns columns{};
+};
+
+/// One row as it comes out: O (or out), m (or lse), l.
+struct MergedRow {
+  std::vector<double> out, size;
+  double max = 0, sum = 0;
+};
+/// Row `row` of a merge with these mistakes.
+MergedRow merged_row(const MergeExhibit& x, Index row, const MergeWalk& walk);
+
+/// What is wrong with it. `normalized`: of (out, lse).
+std::vector<Cause> causes_of_walk(const MergeWalk& walk, bool normalized);
+/// Why the two merge kernels are wrong: a mistake of each that explains all of its merges.
+std::optional<Cause> cause_of_merges(const std::vector<MergeExhibit>& merges);
+
+}  // namespace ringcraft::verify
