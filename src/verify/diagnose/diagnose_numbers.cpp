@@ -131,7 +131,7 @@ std::optional<Cause> cause_of_unwritten(const Evidence& e, TensorGroup group) {
       for (const auto& row : tensor.wrong_rows)
         if (!rows.contains(row.first)) return {};
   return Cause{"unwritten",
-               name + " is never written at " + place_words(e, first->first) +
+               name + " is never set at " + place_words(e, first->first) +
                    ": it holds what the memory held before",
                "Which path through your code leaves this row without writing it?"};
 }

@@ -231,6 +231,8 @@ std::vector<Cause> causes_of_softmax(const std::vector<const ScoreScan*>& rows, 
   const auto try_law = [&](const SoftmaxLaw& law) {
     if (const auto guards = guards_for(law, rows)) causes.push_back(cause_of_softmax(law, *guards, rows));
   };
+  if (mistakes == 1) try_law(right_softmax());  // where a guard alone is missing, nothing else is said
+  if (!causes.empty()) return causes;
   const int places = std::ranges::any_of(rows, &ScoreScan::shared) ? kSoftmaxPlaces : kReread;
   for (int place = 0; place < places; ++place)
     change_at(place, right_softmax(), [&](const SoftmaxLaw& once) {
