@@ -321,7 +321,8 @@ const Check kLastBlock{
 
 verify::Exhibit interview(Trial& trial) {
   const Case usual = make(trial, 4, causal_mask(), {2, 4, 2, 24, 16});
-  if (verify::Exhibit stuck = exhibit_of_stuck(usual.problem, [&] { run_ring(trial, usual); })) return stuck;
+  for (const Case& c : {make(trial, 4, full_mask()), usual})
+    if (verify::Exhibit stuck = exhibit_of_stuck(c.problem, [&] { run_ring(trial, c); })) return stuck;
   if (verify::Exhibit wrong = exhibit_of_failure([&] { require_right_ring(trial, usual); })) return wrong;
   for (const Case& c : {make(trial, 3, full_mask(), with_seqlen(17)), make(trial, 4, window_mask(5)),
                         make(trial, 5, causal_mask(), with_seqlen(3))})

@@ -334,11 +334,17 @@ verify::Exhibit interview(Trial& trial) {
       for (const Schedule schedule : kBoth) run_ring_backward(trial, c, schedule);
     });
   };
-  if (verify::Exhibit stuck = stuck_in(usual)) return stuck;
+  for (const Case& c : {make(trial, 4, full_mask()), usual})
+    if (verify::Exhibit stuck = stuck_in(c)) return stuck;
   if (verify::Exhibit wrong = exhibit_of_failure([&] { require_both(trial, usual); })) return wrong;
   for (const Case& c : {make(trial, 3, full_mask(), with_seqlen(17)), make(trial, 4, window_mask(4)),
                         make(trial, 5, causal_mask(), with_seqlen(3))})
     if (verify::Exhibit stuck = stuck_in(c)) return stuck;
+  const Shape uneven{1, 6, 2, 27, 4};  // blocks and queries, and those of each rank, have other lengths
+  for (const Mask& mask : {full_mask(), window_mask(3)})
+    if (verify::Exhibit bytes =
+            exhibit_of_failure([&] { require_bytes(trial, make(trial, 5, mask, uneven)); }))
+      return bytes;
   for (const Schedule schedule : kBoth)
     if (verify::Exhibit turns = exhibit_of_turns([&](DeliveryOptions delivery) {
           RingBackwardRun run = require_right_backward(trial, usual, schedule, delivery);

@@ -171,14 +171,19 @@ bool explains_all(const Found& found) {
   return !found.matches.empty() && found.matches[0].fit >= Fit::kSomeRanks;
 }
 
-// Whether it explains every row that was looked at, on all ranks.
+// Whether it explains every row that was looked at, on the ranks that it is said of.
 bool explains_each_row(const Found& found) {
-  return explains_all(found) && found.matches[0].fit == Fit::kAll &&
-         found.matches[0].hits == found.matches[0].rows;
+  return explains_all(found) &&
+         (found.matches[0].fit == Fit::kSomeRanks || found.matches[0].hits == found.matches[0].rows);
+}
+
+// Whether all that is known is that keys are lost, which NaN and zeros are a sign of, too.
+bool is_of_lost_keys(const Found& found) {
+  return !found.matches.empty() && found.matches[0].suspect->twist.tail == TailTwist::kDropped;
 }
 
 // Whether a solution says it all with one particular mistake: then it is preferred to a known mistake that
-// leaves some rows or ranks out.
+// leaves some rows out.
 bool is_clear(const std::vector<Cause>& causes) { return causes.size() == 1 && !is_general(causes[0]); }
 
 // Whether there is something to solve for: no NaN, no infinity (but lse of a row without a key), not all
@@ -311,7 +316,8 @@ Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
                   : searched(e, TensorGroup::kForward, e.oracle.value, ranks);
     result.forward = forward.causes;
     std::optional<Cause> placed;  // a wrong index, or rows that were left out
-    if (!explains_all(forward.found)) placed = cause_of_tile_index(e, TensorGroup::kForward);
+    if (!explains_all(forward.found) || is_of_lost_keys(forward.found)) placed = cause_of_unread_blocks(e);
+    if (!explains_all(forward.found) && !placed) placed = cause_of_tile_index(e, TensorGroup::kForward);
     if (!explains_all(forward.found) && !placed) placed = cause_of_missing(e, 0);
     if (placed) {
       result.forward = {*placed};
@@ -356,7 +362,14 @@ Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
       backward = e.is_wrong("out") ? searched_after(e, forward.found, ranks)
                                    : searched(e, TensorGroup::kBackward, e.oracle.value, ranks);
       result.backward = backward.causes;
-      if (!explains_each_row(backward.found) && are_numbers(e, TensorGroup::kBackward)) {
+      const auto missing = [&](GradientName name) {
+        const auto tensor = 2 + static_cast<std::size_t>(name);
+        return !e.is_wrong(kAnswerNames[tensor]) || cause_of_missing(e, tensor);
+      };
+      const bool lost = !backward.found.matches.empty() && backward.found.matches[0].fit == Fit::kSomeRanks &&
+                        missing(GradientName::kDq) && missing(GradientName::kDk) &&
+                        missing(GradientName::kDv);
+      if ((lost || !explains_each_row(backward.found)) && are_numbers(e, TensorGroup::kBackward)) {
         solve_backward(e, setting, result);
         const bool known = explains_all(backward.found) ||
                            (std::ranges::any_of(result.backward, is_general) &&

@@ -52,10 +52,13 @@ std::string words_of(const TravelExhibit& x, const Journey& j) {
            : hops == x.world_size                    ? ": the last one brings them back to where they began"
                                                      : "";
   };
-  if (j.blocks != x.hops)
+  if (j.blocks != x.hops && j.blocks == j.sums)
+    add("blocks and the sums of their gradients make " + hops_words(j.blocks) + " where " +
+        std::to_string(x.hops) + " are needed" + round(j.blocks));
+  else if (j.blocks != x.hops)
     add("blocks make " + hops_words(j.blocks) + " where " + std::to_string(x.hops) + " are needed" +
         round(j.blocks));
-  if (j.sums != x.hops)
+  if (j.sums != x.hops && j.sums != j.blocks)
     add("the sums of gradients make " + hops_words(j.sums) + " where " + std::to_string(x.hops) +
         " are needed" + round(j.sums));
   if (j.queries > 0)
@@ -65,7 +68,7 @@ std::string words_of(const TravelExhibit& x, const Journey& j) {
     add("the sums walk home from rank to rank instead of in one message to their owner");
   if (j.home == Home::kNextRank && x.hops != x.world_size - 1)
     add("the last message goes to the next rank, not to the owner");
-  if (j.home == Home::kNot && x.direction > 0) add("no message brings the sums to their owner");
+  if (j.home == Home::kNot && x.direction > 0 && j.sums > 0) add("no message brings the sums to their owner");
   if (j.home != Home::kNot && x.direction < 0)
     add("the sums are sent home once more, though in this schedule they end there");
   return words;

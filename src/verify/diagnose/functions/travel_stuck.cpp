@@ -134,6 +134,11 @@ std::optional<Cause> cause_of_lengths(const TravelExhibit& x, const std::vector<
   };
   if (x.block.empty())
     return Cause{"travel-lengths", "both ends of a message differ: " + bytes(first), kQuestion};
+  if (x.hops == 0 && all([&](const Torn& t) { return t.sent == x.block[static_cast<std::size_t>(t.from)]; }))
+    return Cause{"travel-columns",
+                 "a rank sends all of its columns instead of a state of two numbers for each row (" +
+                     bytes(first) + ")",
+                 "What does another rank need to know of your scores, apart from two numbers for each row?"};
   const auto half = [&](int rank) { return x.block[static_cast<std::size_t>(rank)] / 2; };
   const auto is_block = [&](Index length) {
     for (int rank = 0; rank < x.world_size; ++rank)
@@ -167,10 +172,6 @@ std::optional<Cause> cause_of_lengths(const TravelExhibit& x, const std::vector<
 
 // ---- who leaves
 
-Index exchanges_of(const TravelExhibit::Party& party) {
-  return std::ranges::count_if(party.started, &TravelExhibit::Message::sends) / 2;  // k and v
-}
-
 std::optional<Cause> cause_of_leaving(const TravelExhibit& x) {
   constexpr const char* kQuestion =
       "Your neighbour does not know why you have nothing to do: may you skip your turn?";
@@ -186,17 +187,14 @@ std::optional<Cause> cause_of_leaving(const TravelExhibit& x) {
   if (empty)
     return Cause{"travel-leaves-empty",
                  "a rank that owns nothing returns at once, and its neighbours wait for it", kQuestion};
-  const bool blind = !x.sees.empty() && all([&](int rank) {
-    Index useful = 0;
-    for (int t = 0; t < x.hops; ++t) {
-      const int block = ((rank - t) % x.world_size + x.world_size) % x.world_size;
-      useful += x.sees[static_cast<std::size_t>(rank * x.world_size + block)];
-    }
-    return exchanges_of(party(rank)) == useful && useful < x.hops;
+  // With nothing hidden the same ring came to an end.
+  const bool blind = all([&](int rank) {
+    const auto begin = x.sees.begin() + static_cast<std::ptrdiff_t>(rank) * x.world_size;
+    return !x.sees.empty() && std::count(begin, begin + x.world_size, false) > 0;
   });
   if (blind)
     return Cause{"travel-skips",
-                 "a rank takes no part in an exchange where it sees nothing of the block in hand, and its "
+                 "a rank takes no part in exchanges where it sees nothing of the block in hand, and its "
                  "neighbours wait for it",
                  kQuestion};
   const int rank = early.front();

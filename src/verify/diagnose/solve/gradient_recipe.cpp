@@ -286,7 +286,8 @@ Weights::Pair Weights::operator()(Index b, Index h, Index row, Index key) const 
                        static_cast<std::size_t>(block)];
   const Index k = in_hand(recipe_.k_data, row, key), v = in_hand(recipe_.v_data, row, key);
   if (!std::isfinite(shift) || k < 0 || v < 0) return {0, 0};
-  const double scale = recipe_.setting.scale, delta = this->delta(b, h, row, block);
+  const double scale = recipe_.setting.scale_of(e_.place.row_owner[static_cast<std::size_t>(row)], block),
+               delta = this->delta(b, h, row, block);
   const double score =
       scale * (recipe_.query_from == From::kRight
                    ? product_of(e_, recipe_.setting, b, h, row, k)

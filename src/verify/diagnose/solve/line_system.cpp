@@ -115,17 +115,23 @@ class Builder {
       }
   }
 
+  // Keys of one block with the values of another, seen as the one or as the other.
   void add_mixtures(int slots) {
     for (int keys = 0; keys < slots; ++keys)
-      for (int values = -1; values < slots; ++values) {
-        if (keys == values) continue;
-        extra_.push_back({keys, values, system_.columns.size()});
-        std::vector<double>& column = new_column(keys);
-        for (const Index i : from_.rows[static_cast<std::size_t>(system_.line)])
-          for (const Index n : from_.keys[static_cast<std::size_t>(keys)])
-            if (sees(from_.problem, from_.place, {}, system_.line, i, keys, n))
-              from_.add_mixed(column, system_.line, i, keys, n, values);
-      }
+      for (int values = -1; values < slots; ++values)
+        for (const bool as_values : {false, true}) {
+          if (keys == values || (as_values && values < 0)) continue;
+          extra_.push_back({keys, values, system_.columns.size(), as_values});
+          add_mixture(new_column(as_values ? values : keys), keys, values, as_values ? values : keys);
+        }
+  }
+
+  void add_mixture(std::vector<double>& column, int keys, int values, int seen_as) {
+    for (const Index i : from_.rows[static_cast<std::size_t>(system_.line)])
+      for (const Index n : from_.keys[static_cast<std::size_t>(keys)])
+        if (from_.place.at(seen_as, n) >= 0 &&
+            sees(from_.problem, from_.place, {}, system_.line, i, seen_as, n))
+          from_.add_mixed(column, system_.line, i, keys, n, values);
   }
 
   // 1 for each cell of a slot that the mask has.
@@ -178,6 +184,7 @@ class Builder {
   struct Extra {
     int first, second;
     std::size_t column;
+    bool as_second = false;  ///< of a mixture: the mask takes it for the block of the values
   };
   void add_extra(int slot, const Extra& extra, const std::vector<double>& right,
                  std::vector<SlotState>& states) const {
@@ -192,15 +199,16 @@ class Builder {
       };
       states.push_back({laws(Law::Deed::kShareOf), alone, false});
       states.push_back({laws(Law::Deed::kShareToo), too, false});
+    } else if (extra.as_second) {
+      if (extra.second == slot)
+        states.push_back(
+            {laws_of_other(Law::Deed::kKeysOf, from_.place, system_.line, slot, extra.first), alone, false});
     } else if (extra.first == slot && extra.second < 0) {
       states.push_back({{{Law::Deed::kKeysForValues}}, alone, false});
     } else if (extra.first == slot) {
       states.push_back(
           {laws_of_other(Law::Deed::kValuesOf, from_.place, system_.line, slot, extra.second), alone, false});
     }
-    if (!system_.of_keys && extra.second == slot)
-      states.push_back(
-          {laws_of_other(Law::Deed::kKeysOf, from_.place, system_.line, slot, extra.first), alone, false});
   }
 
   const Ingredients& from_;

@@ -21,6 +21,9 @@ struct Setting {
     kFlatModulo,  ///< the same with batch and heads in one dimension
     kClamped,     ///< min(head, kv_heads - 1)
     kReversed,    ///< groups in the opposite order
+    kNext,        ///< that of the next group
+    kBefore,      ///< that of the group before
+    kOneLate,     ///< (head + 1) / group
     kFirst,       ///< head 0
     kOfRank,      ///< of the rank that has it, where heads are dealt to ranks: rank % kv_heads
     kFirstBatch,  ///< the right head of batch entry 0
@@ -49,6 +52,7 @@ struct Setting {
     kWeight,  ///< the same, with its maximum
   };
   double scale = 0;                   ///< of the scores
+  double received_scale = 0;          ///< the same with blocks that arrive; 0: no other
   std::string scale_words;            ///< what is wrong with it; empty: nothing
   bool scale_by_step = false;         ///< applied once more at each step
   Heads heads = Heads::kRight;        ///< whose k is read
@@ -60,6 +64,11 @@ struct Setting {
   bool values_are_keys = false;    ///< k stands for v
   bool keys_are_values = false;    ///< v stands for k
   Carry carry = Carry::kNothing;
+
+  /// The factor of the scores of a shard and a block.
+  double scale_of(int shard, int block) const {
+    return shard != block && received_scale != 0 ? received_scale : scale;
+  }
 };
 
 /// What a solution says.
@@ -97,6 +106,9 @@ SolvedPass solve_gradient(const Evidence& evidence, GradientName name, const Set
 
 /// Why a gradient is wrong, where its parts are right and are added to the wrong sums, or too often.
 std::optional<Cause> cause_of_shares(const Evidence& evidence, GradientName name, const Setting& forward);
+
+/// Why rows are no numbers, where they are those that have seen a block that arrives.
+std::optional<Cause> cause_of_unread_blocks(const Evidence& evidence);
 
 /// Why a gradient is wrong, where its parts are right but for a factor: of D, of the own block, of a step.
 std::optional<Cause> cause_of_part_factors(const Evidence& evidence, GradientName name,

@@ -116,7 +116,7 @@ class ForwardLines {
     std::size_t line = at_[static_cast<std::size_t>(i)];
     const double scale = setting_.scale_by_step
                              ? std::pow(setting_.scale, 1 + e_.place.wrapped(shard - block))
-                             : setting_.scale;
+                             : setting_.scale_of(shard, block);
     for (Index b = first_; b < last_; ++b)
       for (Index h = 0; h < heads; ++h, ++line) {
         const double score = scale * product_of(e_, setting_, b, h, row, key);

@@ -118,12 +118,34 @@ std::optional<Cause> cause_of_missing_columns(const Evidence& e, std::size_t ten
                "Which columns does each loop, thread or lane take, from where to where?"};
 }
 
+// Whether some rank sees nothing of the block that has this key.
+bool is_hidden_from_some(const Evidence& e, Index key) {
+  const int block = e.place.owner[static_cast<std::size_t>(key)];
+  return std::ranges::any_of(e.place.shards, [&](const std::vector<Index>& shard) {
+    return std::ranges::none_of(shard, [&](Index row) {
+      return std::ranges::any_of(e.place.blocks[static_cast<std::size_t>(block)], [&](Index other) {
+        return visible(e.problem.mask, e.problem.queries[static_cast<std::size_t>(row)],
+                       e.problem.keys[static_cast<std::size_t>(other)]);
+      });
+    });
+  });
+}
+
 }  // namespace
 
 std::optional<Cause> cause_of_missing(const Evidence& e, std::size_t tensor) {
   const auto rows = missing_rows(e, tensor);
   if (!rows) return cause_of_missing_columns(e, tensor);
   const bool of_keys = tensor > 2;
+  const bool dropped = of_keys && e.ring != nullptr && std::ranges::all_of(*rows, [&](const auto& each) {
+                         return is_hidden_from_some(e, each.first.row) == each.second;
+                       });
+  if (dropped)
+    return Cause{
+        "solved-sum-dropped",
+        "the sums of every block of which some rank sees nothing are zero, all others right: such a rank "
+        "does not hand on the sum that has arrived",
+        "Skipping work is fine; what of the sum that passes through you meanwhile?"};
   for (const MissingLaw& law : missing_laws(e, named(e.claim)[tensor].tensor.extents(), of_keys))
     if (std::ranges::all_of(*rows, [&](const auto& each) { return law.holds(each.first) == each.second; }))
       return Cause{"solved-missing-rows",

@@ -1,6 +1,7 @@
 // Rows that are right, at other places (see solve.hpp).
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -73,9 +74,109 @@ std::string whole_moves(const std::vector<std::pair<Place, Place>>& all, Which w
   return words;
 }
 
+// Which right row each claimed row holds, and how that is said.
+struct PlaceLaw {
+  std::string words;
+  std::function<Place(const Place&)> from;
+};
+
+std::vector<PlaceLaw> place_laws(const Evidence& e, bool of_keys) {
+  std::vector<PlaceLaw> laws;
+  if (e.ring == nullptr || e.place.count() < 2) return laws;
+  const Arrangement& a = e.place;
+  const auto& parts = of_keys ? a.blocks : a.shards;
+  const auto& owner = of_keys ? a.owner : a.row_owner;
+  const auto& local = of_keys ? a.local : a.row_local;
+  const auto at = [&parts](int part, Index i) {
+    const auto& rows = parts[static_cast<std::size_t>(part)];
+    return i >= 0 && i < static_cast<Index>(rows.size()) ? rows[static_cast<std::size_t>(i)] : Index{-1};
+  };
+  const auto add = [&](std::string words, auto row_of_local) {
+    laws.push_back({std::move(words), [&owner, &local, row_of_local](const Place& p) {
+                      const auto row = static_cast<std::size_t>(p.row);
+                      return Place{p.batch, p.head, row_of_local(owner[row], local[row])};
+                    }});
+  };
+  const int n = a.count();
+  for (int shift = 1; shift < n; ++shift)
+    add("the rows of each rank are those of rank " +
+            std::string(shift == n - 1 ? "- 1" : "+ " + std::to_string(shift)),
+        [=, &a](int part, Index i) { return at(a.wrapped(part + shift), i); });
+  add("the ranks' rows stand in the opposite order of the ranks",
+      [=](int part, Index i) { return at(n - 1 - part, i); });
+  add("the two halves of each rank's rows have changed places", [=, &parts](int part, Index i) {
+    const auto size = static_cast<Index>(parts[static_cast<std::size_t>(part)].size()), middle = size / 2;
+    return at(part, (i + middle) % std::max<Index>(size, 1));
+  });
+  add("each rank's rows stand in the opposite order", [=, &parts](int part, Index i) {
+    return at(part, static_cast<Index>(parts[static_cast<std::size_t>(part)].size()) - 1 - i);
+  });
+  std::vector<Index> order;
+  for (const auto& part : parts) order.insert(order.end(), part.begin(), part.end());
+  laws.push_back({"the rows stand rank by rank, in the order of the layout", [order](const Place& p) {
+                    return Place{p.batch, p.head, order[static_cast<std::size_t>(p.row)]};
+                  }});
+  return laws;
+}
+
+// Every head (and batch entry) as a whole: which right one it holds; of several the one that stays.
+std::string whole_heads(const Evidence& e, std::size_t tensor) {
+  const Buffer &claim = named(e.claim)[tensor].tensor, &want = named(e.oracle.value)[tensor].tensor,
+               &unit = named(e.units())[tensor].tensor;
+  const Extents& x = claim.extents();
+  if (x.batch * x.heads < 2 || x.batch * x.heads > 64) return "";
+  const auto holds = [&](Index b, Index h, Index other_b, Index other_h) {
+    for (Index row = 0; row < x.rows; ++row)
+      if (!same_row(row_of(claim, b, h, row), row_of(want, other_b, other_h, row),
+                    row_of(unit, other_b, other_h, row), e.nearness(), false))
+        return false;
+    return true;
+  };
+  std::string words;
+  for (Index b = 0; b < x.batch; ++b)
+    for (Index h = 0; h < x.heads; ++h) {
+      if (holds(b, h, b, h)) continue;
+      Index found = -1;
+      for (Index other = 0; other < x.batch * x.heads && found < 0; ++other)
+        if (holds(b, h, other / x.heads, other % x.heads)) found = other;
+      if (found < 0) return "";
+      if (words.size() > 120) continue;
+      words += (words.empty() ? "" : ", ") + std::string("head ") + std::to_string(h) +
+               (x.batch > 1 ? " of batch entry " + std::to_string(b) : "") + " holds that of head " +
+               std::to_string(found % x.heads) +
+               (x.batch > 1 ? " of batch entry " + std::to_string(found / x.heads) : "");
+    }
+  return words;
+}
+
+std::optional<std::string> law_of_places(const Evidence& e, std::size_t tensor) {
+  if (std::string heads = whole_heads(e, tensor); !heads.empty()) return heads;
+  const Buffer &claim = named(e.claim)[tensor].tensor, &want = named(e.oracle.value)[tensor].tensor,
+               &unit = named(e.units())[tensor].tensor;
+  const Extents& x = claim.extents();
+  for (const PlaceLaw& law : place_laws(e, tensor > 2)) {
+    bool all = true;
+    for (Index b = 0; b < x.batch && all; ++b)
+      for (Index h = 0; h < x.heads && all; ++h)
+        for (Index row = 0; row < x.rows && all; ++row) {
+          const Place from = law.from({b, h, row});
+          all = from.row >= 0 && same_row(row_of(claim, b, h, row), row_of(want, b, h, from.row),
+                                          row_of(unit, b, h, from.row), e.nearness(), false);
+        }
+    if (all) return law.words;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::optional<Cause> cause_of_places(const Evidence& e, std::size_t tensor) {
+  constexpr const char* kQuestion =
+      "In which order do rows, heads and batch entries lie when they are written, and when they are read?";
+  if (!e.is_wrong(kAnswerNames[tensor])) return {};
+  if (const auto law = law_of_places(e, tensor))
+    return Cause{"solved-places-law", "every row is a right one, but some stand at wrong places: " + *law,
+                 kQuestion};
   const auto all = moves(e, tensor);
   const auto moved = std::ranges::find_if(all, [](const auto& each) { return !(each.first == each.second); });
   if (moved == all.end()) return {};
@@ -95,9 +196,7 @@ std::optional<Cause> cause_of_places(const Evidence& e, std::size_t tensor) {
              " holds that of row " + std::to_string(moved->second.row) + ", head " +
              std::to_string(moved->second.head) +
              (e.problem.batch > 1 ? ", batch entry " + std::to_string(moved->second.batch) : "");
-  return Cause{
-      "solved-places", words,
-      "In which order do rows, heads and batch entries lie when they are written, and when they are read?"};
+  return Cause{"solved-places", words, kQuestion};
 }
 
 }  // namespace ringcraft::verify

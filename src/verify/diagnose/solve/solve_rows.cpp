@@ -54,10 +54,12 @@ std::optional<std::vector<double>> factors(const Evidence& e, const std::vector<
   return all;
 }
 
-bool constant(const std::vector<double>& x, double within) {
+// How far the numbers differ, in parts of the largest.
+double spread(const std::vector<double>& x) {
   const auto [low, high] = std::ranges::minmax(x);
-  return high - low <= within * std::max(std::fabs(low), std::fabs(high));
+  return (high - low) / std::max({std::fabs(low), std::fabs(high), 1e-300});
 }
+bool constant(const std::vector<double>& x, double within) { return spread(x) <= within; }
 
 std::optional<Cause> cause_of_factors(const Evidence& e, const std::vector<SeenRow>& rows,
                                       const std::vector<double>& f) {
@@ -69,7 +71,8 @@ std::optional<Cause> cause_of_factors(const Evidence& e, const std::vector<SeenR
     times_sum.push_back(f[i] / sum), over_sum.push_back(f[i] * sum);
     epsilon.push_back(sum * (1 / f[i] - 1));
   }
-  if (constant(f, within))
+  const bool sums_differ = !constant(f, 0.02 * spread(epsilon) + within * 1e-2);
+  if (constant(f, within) && !(sums_differ && constant(epsilon, 0.2) && epsilon[0] > 0))
     return Cause{"solved-out-factor",
                  "out is " + short_number(f[0]) + " times what it should be in every row", kQuestion};
   if (constant(times_sum, within))
@@ -79,7 +82,8 @@ std::optional<Cause> cause_of_factors(const Evidence& e, const std::vector<SeenR
             (std::fabs(times_sum[0] - 1) < within ? "" : ", but multiplied by " + short_number(times_sum[0])),
         kQuestion};
   if (constant(over_sum, within)) return Cause{"solved-out-twice", "out is divided by l twice", kQuestion};
-  if (constant(epsilon, 1e-2) && epsilon[0] > 0 && std::isfinite(epsilon[0]))
+  if (constant(epsilon, e.precision == DType::kFloat64 ? 1e-2 : 0.2) && epsilon[0] > 0 &&
+      std::isfinite(epsilon[0]))
     return Cause{"solved-out-epsilon", "out is divided by l + " + short_number(epsilon[0]) + " instead of l",
                  kQuestion};
   if (*std::ranges::min_element(f) <= 0) return {};

@@ -23,6 +23,12 @@ const char* words_of(Heads heads) {
       return "query head h reads key head min(h, kv_heads - 1)";
     case Heads::kReversed:
       return "query heads read the groups' key heads in the opposite order";
+    case Heads::kNext:
+      return "each group of query heads reads the key head of the next group";
+    case Heads::kBefore:
+      return "each group of query heads reads the key head of the group before";
+    case Heads::kOneLate:
+      return "query head h reads key head (h + 1) / group";
     case Heads::kFirst:
       return "every query head reads key head 0";
     case Heads::kOfRank:
@@ -60,7 +66,8 @@ std::vector<Setting> settings_of(const Evidence& e) {
   }
   std::vector<Heads> heads{Heads::kRight};
   if (p.kv_heads > 1 && p.kv_heads < p.heads)
-    heads.insert(heads.end(), {Heads::kModulo, Heads::kClamped, Heads::kReversed, Heads::kFirst});
+    heads.insert(heads.end(), {Heads::kModulo, Heads::kClamped, Heads::kReversed, Heads::kFirst, Heads::kNext,
+                               Heads::kBefore, Heads::kOneLate});
   if (p.batch > 1 && p.kv_heads < p.heads) heads.push_back(Heads::kFlatModulo);
   if (e.place.ring && p.kv_heads > 1 && p.heads % e.place.count() == 0) heads.push_back(Heads::kOfRank);
   if (p.batch > 1) heads.push_back(Heads::kFirstBatch);
@@ -72,9 +79,21 @@ std::vector<Setting> settings_of(const Evidence& e) {
       continue;
     known.push_back(scale);
     for (const Heads head : heads)
-      if (words.empty() || head == Heads::kRight) all.push_back({scale, words, false, head, head});
+      if (words.empty() || head == Heads::kRight)
+        all.push_back({.scale = scale, .scale_words = words, .heads = head, .value_heads = head});
   }
-  if (e.place.ring) all.push_back({right, "the softmax scale is applied once more at every step", true});
+  if (e.place.ring) {
+    all.push_back({.scale = right,
+                   .scale_words = "the softmax scale is applied once more at every step",
+                   .scale_by_step = true});
+    const auto received = [&](double own, double other, const char* words) {
+      all.push_back({.scale = own, .received_scale = other, .scale_words = words});
+    };
+    received(right, 1, "the softmax scale is missing with the blocks that arrive");
+    received(right, right * right, "the softmax scale is applied twice with the blocks that arrive");
+    received(1, right, "the softmax scale is missing with the own block");
+    received(right * right, right, "the softmax scale is applied twice with the own block");
+  }
   const auto add = [&](auto change) {
     Setting setting{.scale = right};
     change(setting);
@@ -116,6 +135,12 @@ std::pair<Index, Index> source_of(const Evidence& e, Heads heads, Index batch, I
       return {batch, std::min(head, p.kv_heads - 1)};
     case Heads::kReversed:
       return {batch, p.kv_heads - 1 - head / p.group()};
+    case Heads::kNext:
+      return {batch, (head / p.group() + 1) % p.kv_heads};
+    case Heads::kBefore:
+      return {batch, (head / p.group() + p.kv_heads - 1) % p.kv_heads};
+    case Heads::kOneLate:
+      return {batch, (head + 1) / p.group() % p.kv_heads};
     case Heads::kFirst:
       return {batch, 0};
     case Heads::kOfRank:
