@@ -281,6 +281,31 @@ int owner_of(const KvBlock& block, const verify::Inputs& inputs, const Problem& 
   return -2;
 }
 
+// Whose block each rank hands out in the end, under one mask.
+void require_last_block(Trial& trial, const Mask& mask) {
+  const Case c = make(trial, 4, mask, with_seqlen(20));
+  const RingRun run = run_ring(trial, c);
+  const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat64);
+  const int n = c.problem.world_size, exchanges = hops(c.problem);
+  verify::TravelExhibit travels{n, exchanges};
+  for (const auto& answer : run.answers)
+    travels.handed.push_back(owner_of(answer.result.last, inputs, c.problem));
+  exhibiting([&] { return travels; },
+             [&] {
+               for (int rank = 0; rank < n; ++rank) {
+                 const int whose = travels.handed[static_cast<std::size_t>(rank)],
+                           owner = (rank - exchanges + n) % n;
+                 if (exchanges == 0 && whose != -1)
+                   throw Wrong(sign::kValues, "last-of-none",
+                               "{}: rank {} returns a last block, and nothing was exchanged", c.name, rank);
+                 if (exchanges > 0 && whose != owner)
+                   throw Wrong(sign::kValues, "other-last",
+                               "{}: rank {} must return the block of rank {} as its last one", c.name, rank,
+                               owner);
+               }
+             });
+}
+
 const Check kLastBlock{
     .claim = "The block held last is handed out for the backward pass.",
     .id = "last-block",
@@ -290,30 +315,7 @@ const Check kLastBlock{
         "After the last exchange a rank holds the block of rank (r - hops) mod N; with none, it hands out an "
         "empty one.",
     .run{[](Trial& trial) {
-      for (const Mask& mask : {full_mask(), window_mask(6), window_mask(0)}) {
-        const Case c = make(trial, 4, mask, with_seqlen(20));
-        const RingRun run = run_ring(trial, c);
-        const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat64);
-        const int n = c.problem.world_size, exchanges = hops(c.problem);
-        verify::TravelExhibit travels{n, exchanges};
-        for (const auto& answer : run.answers)
-          travels.handed.push_back(owner_of(answer.result.last, inputs, c.problem));
-        exhibiting([&] { return travels; },
-                   [&] {
-                     for (int rank = 0; rank < n; ++rank) {
-                       const int whose = travels.handed[static_cast<std::size_t>(rank)],
-                                 owner = (rank - exchanges + n) % n;
-                       if (exchanges == 0 && whose != -1)
-                         throw Wrong(sign::kValues, "last-of-none",
-                                     "{}: rank {} returns a last block, and nothing was exchanged", c.name,
-                                     rank);
-                       if (exchanges > 0 && whose != owner)
-                         throw Wrong(sign::kValues, "other-last",
-                                     "{}: rank {} must return the block of rank {} as its last one", c.name,
-                                     rank, owner);
-                     }
-                   });
-      }
+      for (const Mask& mask : {full_mask(), window_mask(6), window_mask(0)}) require_last_block(trial, mask);
     }},
 };
 
@@ -327,10 +329,12 @@ verify::Exhibit interview(Trial& trial) {
   for (const Case& c : {make(trial, 3, full_mask(), with_seqlen(17)), make(trial, 4, window_mask(5)),
                         make(trial, 5, causal_mask(), with_seqlen(3))})
     if (verify::Exhibit stuck = exhibit_of_stuck(c.problem, [&] { run_ring(trial, c); })) return stuck;
-  return exhibit_of_turns([&](DeliveryOptions delivery) {
+  verify::Exhibit turns = exhibit_of_turns([&](DeliveryOptions delivery) {
     RingRun run = require_right_ring(trial, usual, delivery);
     return std::move(run.record);
   });
+  if (turns) return turns;
+  return exhibit_of_failure([&] { require_last_block(trial, full_mask()); });
 }
 
 }  // namespace

@@ -186,6 +186,8 @@ TEST_CASE("what travels is told by its law over the ranks") {
   CHECK(first_of(causes_of(TravelExhibit{.world_size = 4, .hops = 3, .handed = {2, 3, 0, 1}})) ==
         "travel-handed");
   CHECK(first_of(causes_of(TravelExhibit{.world_size = 4, .hops = 3, .handed = {1, 2, 3, 0}})).empty());
+  CHECK(first_of(causes_of(TravelExhibit{.world_size = 4, .hops = 3, .handed = {3, 0, 1, 2}})) ==
+        "travel-reversed");
   CHECK(first_of(causes_of(TravelExhibit{.world_size = 4, .hops = 3, .handed = {-1, -1, -1, -1}})) ==
         "travel-handed-none");
 }

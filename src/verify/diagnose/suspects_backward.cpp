@@ -23,7 +23,9 @@ std::vector<Suspect> journey_suspects() {
       {{"RB-reset", "dk and dv begin anew at each hop: only the last rank's part arrives",
         "What happens to the part that is already in the suitcase?"},
        {.journey = J::kReset}},
-      {{"RB-own", "dk and dv hold the part of the owner's queries alone",
+      {{"RB-own",
+        "dk and dv hold the part of the owner's queries alone: the other ranks' parts are never added, or "
+        "overwritten by the sum that arrives after them",
         "Who else's queries have seen this key?"},
        {.journey = J::kOwnOnly}},
       {{"RB-one-step", "the last step's part of dk and dv is lost",

@@ -146,6 +146,12 @@ std::optional<Cause> cause_of_handed(const TravelExhibit& x) {
   };
   if (all([](int, int whose) { return whose == -1; }))
     return Cause{"travel-handed-none", "no block is handed out in the end", kQuestion};
+  if (2 * x.hops != x.world_size &&
+      all([&](int rank, int whose) { return whose == on_the_ring(rank + x.hops, x.world_size); }))
+    return Cause{"travel-reversed",
+                 "blocks walk the other way, to the previous rank: in the end each rank has that of rank + " +
+                     std::to_string(x.hops) + " in hand",
+                 "Whose block does a rank hold at step t: that of rank - t or of rank + t?"};
   for (int steps = 0; steps < x.world_size; ++steps) {
     if (steps == x.hops ||
         !all([&](int rank, int whose) { return whose == on_the_ring(rank - steps, x.world_size); }))

@@ -187,6 +187,7 @@ std::optional<Cause> cause_of_leaving(const TravelExhibit& x) {
   if (empty)
     return Cause{"travel-leaves-empty",
                  "a rank that owns nothing returns at once, and its neighbours wait for it", kQuestion};
+  if (std::ranges::count(x.block, 0) > 0) return {};  // empty messages vanish: their number says nothing
   // With nothing hidden the same ring came to an end.
   const bool blind = all([&](int rank) {
     const auto begin = x.sees.begin() + static_cast<std::ptrdiff_t>(rank) * x.world_size;

@@ -95,9 +95,10 @@ constexpr Term kNew[] = {
 
 // How a fold treats its first block, and blocks without a visible key.
 struct Manner {
-  bool from_first;  // begins with the first block as it is; or with zero and an lse of minus infinity
-  bool all_blocks;  // folds those without a visible key, too
-  bool remembers;   // the next step takes the lse that is stored; or the right one
+  bool from_first;        // begins with the first block as it is; or with zero and an lse of minus infinity
+  bool all_blocks;        // folds those without a visible key, too
+  bool remembers;         // the next step takes the lse that is stored; or the right one
+  bool restarts = false;  // takes any infinite lse for a state that has seen nothing
 };
 
 struct Fold {
@@ -120,7 +121,9 @@ Merged folded(const Fold& f, const std::vector<BlockResult>& blocks, const Expon
   int number = 0;
   for (const BlockResult& block : blocks) {
     if (block.lse == -HUGE_VAL && !f.manner.all_blocks) continue;
-    if (number++ == 0 && f.manner.from_first) {
+    const bool begins = number == 0 || (f.manner.restarts && std::isinf(state.lse));
+    ++number;
+    if (begins && f.manner.from_first) {
       state = {block.out, block.lse};
       right = block.lse;
       continue;
@@ -198,8 +201,9 @@ std::optional<Cause> cause_of_fold(const Evidence& e) {
   const Rows rows(e, sample_of(e, TensorGroup::kForward, 48, 48));
   if (rows.count() < 4) return {};
   std::vector<Fold> folds;
-  for (const Manner manner : {Manner{true, false, true}, Manner{false, false, true}, Manner{true, true, true},
-                              Manner{false, true, true}, Manner{true, false, false}})
+  for (const Manner manner :
+       {Manner{true, false, true}, Manner{false, false, true}, Manner{true, true, true},
+        Manner{false, true, true}, Manner{true, false, false}, Manner{true, false, true, true}})
     for (const Term& lse : kLse) {
       if (!manner.remembers && lse.words == nullptr) continue;
       if (!rows.fits({&lse, kOld, kNew, manner}, kGlance, true)) continue;

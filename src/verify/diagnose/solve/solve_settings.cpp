@@ -117,6 +117,7 @@ std::vector<Setting> settings_of(const Evidence& e) {
   }
   add([](Setting& s) { s.values_are_keys = true; });
   add([](Setting& s) { s.keys_are_values = true; });
+  if (e.place.ring) return all;  // whose rows are computed block by block
   for (const Setting::Carry carry : {Setting::Carry::kOut, Setting::Carry::kSum, Setting::Carry::kWeight})
     add([=](Setting& s) { s.carry = carry; });
   return all;
