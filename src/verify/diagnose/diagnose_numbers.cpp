@@ -93,7 +93,7 @@ std::string rounded_to(const Buffer& tensor, DType claim) {
 std::string precision_of(double rms, double worst, DType claim) {
   if (claim == DType::kFloat64 && rms > 1e-11 && rms < 2e-6) return "float32";
   if (!is_half(claim) && rms > 3e-6 && rms < 2e-4 && worst < 0x1p-7) return "a type of 16 bits or TF32";
-  if (rms >= 2e-4 && rms < 2e-2 && worst < 0x1p-4) return "bfloat16";
+  if (claim != DType::kFloat64 && rms >= 2e-4 && rms < 2e-2 && worst < 0x1p-4) return "bfloat16";
   return "";
 }
 

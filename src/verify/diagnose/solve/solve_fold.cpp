@@ -30,6 +30,8 @@ struct Term {
   double (*value)(const Step&);
 };
 
+constexpr const char* kOldLse = "the old one, never updated";
+
 constexpr Term kLse[] = {
     {nullptr, [](const Step& s) { return s.merged; }},
     {"old lse + log(1 + exp(new lse - old lse)), which overflows where the new one is far larger",
@@ -40,8 +42,8 @@ constexpr Term kLse[] = {
      [](const Step& s) { return s.new_lse + std::log(1 + s.exp(s.old_lse - s.new_lse)); }},
     {"log(exp(old lse) + exp(new lse)) without subtracting the larger one: it overflows or vanishes",
      [](const Step& s) { return std::log(s.exp(s.old_lse) + s.exp(s.new_lse)); }},
+    {kOldLse, [](const Step& s) { return s.old_lse; }},
     {"the larger of the two", [](const Step& s) { return s.larger(); }},
-    {"the old one, never updated", [](const Step& s) { return s.old_lse; }},
     {"that of the newest block", [](const Step& s) { return s.new_lse; }},
     {"the sum of the two", [](const Step& s) { return s.old_lse + s.new_lse; }},
     {"the mean of the two", [](const Step& s) { return (s.old_lse + s.new_lse) / 2; }},
@@ -184,6 +186,9 @@ class Rows {
 };
 
 Cause cause_of(const Fold& f) {
+  if (f.deviations() == 1 && f.lse->words == kOldLse && !f.manner.remembers)
+    return {"solved-fold", "the lse that is returned is the one from before the last block was joined",
+            "Which lse do you return: that before the last merge, or the one after it?"};
   std::string words;
   for (const auto& [what, term] :
        {std::pair{"the joined lse is ", f.lse}, std::pair{"the weight of the old out is ", f.old_out},

@@ -72,6 +72,8 @@ std::optional<Cause> cause_of_factors(const Evidence& e, const std::vector<SeenR
     epsilon.push_back(sum * (1 / f[i] - 1));
   }
   const bool sums_differ = !constant(f, 0.02 * spread(epsilon) + within * 1e-2);
+  const bool about_1 = std::fabs(f[0] - 1) <= 2 * within;  // what rounding gives
+  if (constant(f, within) && about_1) return {};
   if (constant(f, within) && !(sums_differ && constant(epsilon, 0.2) && epsilon[0] > 0))
     return Cause{"solved-out-factor",
                  "out is " + short_number(f[0]) + " times what it should be in every row", kQuestion};

@@ -213,6 +213,7 @@ bool TwistedRing::can_be(const Twist& twist) const {
   // Beyond the last key head a program reads foreign memory.
   if (twist.heads == HeadTwist::kByKvHeads && problem_.heads > problem_.kv_heads * problem_.kv_heads)
     return false;
+  if (twist.mask == MaskTwist::kWindowUnshifted && problem_.mask.left == kNoLimit) return false;
   const Twist right;
   const bool walks = twist.journey != right.journey || twist.stale != right.stale ||
                      twist.walk != right.walk || twist.dq != right.dq;
