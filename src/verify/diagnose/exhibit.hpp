@@ -191,12 +191,14 @@ struct TileExhibit {
 struct KernelExhibit {
   std::vector<TileExhibit> tiles = {};
   std::vector<AttentionExhibit> heads = {};  ///< with several tiles of rows and keys
+  std::vector<AttentionExhibit> begun = {};  ///< gradients that began with other numbers than 0
   std::vector<MergeExhibit> merges = {};
 };
 
 /// An exhibit of any kind, that many may hold.
-using Exhibit = std::shared_ptr<
-    const std::variant<AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit, TravelExhibit,
-                       DealExhibit, ChunkExhibit, WorkExhibit, ExchangeExhibit, ProductExhibit, KernelExhibit>>;
+using Exhibit =
+    std::shared_ptr<const std::variant<AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit,
+                                       TravelExhibit, DealExhibit, ChunkExhibit, WorkExhibit, ExchangeExhibit,
+                                       ProductExhibit, KernelExhibit>>;
 
 }  // namespace ringcraft::verify
