@@ -376,8 +376,9 @@ const Check kCaseTable{
 
 template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
-  std::vector<Check> checks{kOnlyDq, kOnlyDkDv, kManyTiles, kAnySize,   kMasks,         kBlindRows, kHotScores,
-                            kGroups, kAdds,     kSameBits,  kMovedOnce, kSevenProducts, kCaseTable};
+  std::vector<Check> checks{kOnlyDq,    kOnlyDkDv,      kManyTiles, kAnySize, kMasks,
+                            kBlindRows, kHotScores,     kGroups,    kAdds,    kSameBits,
+                            kMovedOnce, kSevenProducts, kCaseTable};
   for (Check& check : checks)
     check.interview = [](Trial& trial) { return gradient_interview(trial, two_kernels(trial)); };
   return checks;

@@ -58,8 +58,8 @@ verify::TileExhibit tile_of(const Trial& trial, const KernelRung& rung, Index wi
                         .values = {},
                         .out = wide(whole.out())};
   for (std::size_t n = 0; n < seen.size(); ++n) {
-    const std::vector<double> row = wide(rows_between(single.out(), static_cast<Index>(n) * kTile,
-                                                      static_cast<Index>(n) * kTile + 1, width));
+    const std::vector<double> row = wide(
+        rows_between(single.out(), static_cast<Index>(n) * kTile, static_cast<Index>(n) * kTile + 1, width));
     x.values.insert(x.values.end(), row.begin(), row.end());
   }
   for (std::size_t i = 0; i < x.out.size(); ++i) x.out[i] /= whole.sum()[i / static_cast<std::size_t>(width)];
@@ -116,10 +116,20 @@ verify::Exhibit gradient_interview(const Trial& trial, const GradientCall& call)
       all.heads.push_back(asked.exhibit(rule));
     });
   };
+  ask({64, 96, 10}, full_mask());  // tiles are full: no index of a row leaves the tensors
+  ask({96, 64, 10}, full_mask());
+  ask({.rows = 32, .keys = 64, .head_dim = 5, .heads = 2, .kv_heads = 1}, full_mask());
   ask({70, 100, 10}, full_mask());
   ask({.rows = 40, .keys = 50, .head_dim = 6, .first_query = 10, .batch = 2, .heads = 4, .kv_heads = 2},
       causal_mask());
   ask({110, 100, 72, 0, 20}, window_mask(35));
+  unless_wrong([&] {
+    Random random(trial.seed());
+    GradientHead begun(make_head(trial, {20, 30, 4}, full_mask()));
+    begun.begin_with(random);
+    begun.step(call);
+    all.begun.push_back(begun.exhibit(rule));
+  });
   return exhibit_of(std::move(all));
 }
 

@@ -242,6 +242,7 @@ struct TileExhibit {
 struct KernelExhibit {
   std::vector<TileExhibit> tiles = {};
   std::vector<AttentionExhibit> heads = {};  ///< with several tiles of rows and keys
+  std::vector<AttentionExhibit> begun = {};  ///< gradients that began with other numbers than 0
   std::vector<MergeExhibit> merges = {};
 };
 

@@ -43,7 +43,8 @@ std::optional<Matrix8> solved_weights(const TileExhibit& t, const std::vector<do
     rows[at8(key)].assign(t.v.begin() + key * t.width, t.v.begin() + (key + 1) * t.width);
   Matrix8 all;
   for (Index row = 0; row < t.rows; ++row) {
-    auto [x, left] = least_squares(rows, {t.out.begin() + row * t.width, t.out.begin() + (row + 1) * t.width});
+    auto [x, left] =
+        least_squares(rows, {t.out.begin() + row * t.width, t.out.begin() + (row + 1) * t.width});
     if (!(left <= 1e-5)) return {};
     for (double& weight : x) weight *= sums[at8(row)];
     all.push_back(std::move(x));
@@ -83,7 +84,8 @@ std::optional<Held> held_at(const Matrix8& got, const Eight& where, const Matrix
     if (is_sum(got, where, right, parts)) return held;
     for (Index a = 0; a < keys; ++a)
       for (Index b = a + 1; b < keys; ++b)
-        if (is_sum(got, where, right, {{row, a}, {row, b}})) return Held{{Eight{row, a}, 1}, {Eight{row, b}, 1}};
+        if (is_sum(got, where, right, {{row, a}, {row, b}}))
+          return Held{{Eight{row, a}, 1}, {Eight{row, b}, 1}};
   }
   return {};
 }
@@ -156,7 +158,8 @@ std::optional<Cause> cause_of_columns_of_out(const TileExhibit& t) {
     const auto is = [&](auto value) {
       for (std::size_t n = 0; n < t.seen.size(); ++n)
         for (Index j = 0; j < kEight; ++j)
-          if (!(std::fabs(t.values[n * at8(t.width) + at8(kEight * column + j)] - value(t.seen[n], j)) <= 1e-5))
+          if (!(std::fabs(t.values[n * at8(t.width) + at8(kEight * column + j)] - value(t.seen[n], j)) <=
+                1e-5))
             return false;
       return true;
     };

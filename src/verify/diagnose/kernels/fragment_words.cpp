@@ -26,7 +26,7 @@ Names names_of(Operand8 operand) {
     case Operand8::kValue:
       return {"the operand B of P v, v,", "keys", "columns", "v", "v"};
     case Operand8::kOut:
-      return {"O", "rows", "columns", "O", "O"};
+      return {"O", "rows", "columns", "the sums", "the sums"};
   }
   return {};
 }
@@ -94,10 +94,9 @@ std::optional<Cause> cause_of_quarters(Operand8 operand, const std::map<Eight, E
   const auto& [place, held] = moved.front();
   std::string text;
   if (moved.size() == 2 && moved[1].second.row == place.row && moved[1].second.column == place.column)
-    text = "registers " +
-           std::to_string(std::min(register_of(operand, place), register_of(operand, held))) + " and " +
-           std::to_string(std::max(register_of(operand, place), register_of(operand, held))) + " of " +
-           n.operand + " are exchanged: the one for " + words(n, place) + " of 16 x 16 holds " +
+    text = "registers " + std::to_string(std::min(register_of(operand, place), register_of(operand, held))) +
+           " and " + std::to_string(std::max(register_of(operand, place), register_of(operand, held))) +
+           " of " + n.operand + " are exchanged: the one for " + words(n, place) + " of 16 x 16 holds " +
            words(n, held);
   else
     for (const auto& [to, from] : moved)
@@ -152,8 +151,8 @@ std::string words_of_rows(const std::map<Index, Held>& rows, const std::string& 
     });
   };
   if (all([](Index i) { return i ^ 1; }))
-    return "the two eights of each 16 " + name + " are exchanged: " + what + " of " +
-           eights(name, 1) + " stand at the places of " + eights(name, 0) + ", and so on";
+    return "the two eights of each 16 " + name + " are exchanged: " + what + " of " + eights(name, 1) +
+           " stand at the places of " + eights(name, 0) + ", and so on";
   if (all([](Index i) { return i % 2; }))
     return what + " of the first 16 " + name + " of the tile are used for every 16 of them";
   const auto of_all = [&](Index i) {  // the sum over every 16
@@ -162,17 +161,17 @@ std::string words_of_rows(const std::map<Index, Held>& rows, const std::string& 
       if (place % 2 == i % 2) held[{place, 0}] = 1;
     return held;
   };
-  if (std::ranges::all_of(rows, [&](const auto& row) {
-        return row.second == (row.first < 2 ? of_all(row.first) : Held{});
-      }))
-    return what + " of all " + name + " are added up at the places of the first 16: every 16 of them are "
+  if (std::ranges::all_of(
+          rows, [&](const auto& row) { return row.second == (row.first < 2 ? of_all(row.first) : Held{}); }))
+    return what + " of all " + name +
+           " are added up at the places of the first 16: every 16 of them are "
            "taken for the first ones";
   const Index first = wrong.front();
   const Held& held = rows.at(first);
   std::string text = what + " of " + (held.empty() ? "nothing" : list_of(held, name)) +
-                     (held.size() > 1 ? ", added up," : "") + " stand at the places of " + eights(name, first);
-  const bool is_map =
-      std::ranges::all_of(rows, [](const auto& row) { return only(row.second).has_value(); });
+                     (held.size() > 1 ? ", added up," : "") + " stand at the places of " +
+                     eights(name, first);
+  const bool is_map = std::ranges::all_of(rows, [](const auto& row) { return only(row.second).has_value(); });
   if (!is_map) return text;
   text += " (the places of " + name + " 0, 8, 16, ... have those from ";
   for (const auto& [place, from] : rows)
@@ -183,8 +182,9 @@ std::string words_of_rows(const std::map<Index, Held>& rows, const std::string& 
 }  // namespace
 
 std::optional<Cause> cause_of_map(Operand8 operand, const EightMap& map) {
-  const bool right = std::ranges::all_of(
-      map, [](const auto& each) { return each.second == Held{{each.first, 1}}; });
+  const bool right = std::ranges::all_of(map, [](const auto& each) {
+    return each.second == Held{{each.first, 1}};
+  });
   if (right || map.empty()) return {};
   const Names n = names_of(operand);
   const auto rows = rows_of(map, false), columns = rows_of(map, true);
@@ -194,7 +194,7 @@ std::optional<Cause> cause_of_map(Operand8 operand, const EightMap& map) {
   if (columns)
     return Cause{"fragment-columns",
                  words_of_rows(*columns, n.of_columns, n.columns) +
-                     (operand == Operand8::kWeight ? " (weights of these keys meet other rows of v)" : ""),
+                     (operand == Operand8::kWeight ? " (they meet other rows of v)" : ""),
                  kFragments};
   if (const auto quarters = quarters_of(map)) return cause_of_quarters(operand, *quarters);
   for (const auto& [place, held] : map) {

@@ -106,12 +106,11 @@ class Scores {
     return parts(t_.width / kEight, all, eight, [&](auto add) {
       for (Index row = 0; row < t_.rows; ++row)
         for (Index j = 0; j < kEight; ++j)
-          add(claimed(row, static_cast<std::size_t>(kEight * eight + j)),
-              [&](Index half, const Eight& e) {
-                double sum = 0;
-                for (Index c = 0; c < kEight; ++c) sum += query(row, half, c) * k_.at(e, j, c);
-                return sum;
-              });
+          add(claimed(row, static_cast<std::size_t>(kEight * eight + j)), [&](Index half, const Eight& e) {
+            double sum = 0;
+            for (Index c = 0; c < kEight; ++c) sum += query(row, half, c) * k_.at(e, j, c);
+            return sum;
+          });
     });
   }
   // The same of the operand A and rows, if B is right.
@@ -199,8 +198,9 @@ std::optional<Cause> cause_of_summed_columns(const TileExhibit& t, const std::ve
     if (times[static_cast<std::size_t>(d)] != 1) wrong.push_back(d);
   if (wrong.empty()) return {};
   const int how = times[static_cast<std::size_t>(wrong.front())];
-  const bool alike = std::ranges::all_of(
-      wrong, [&](Index d) { return times[static_cast<std::size_t>(d)] == how; });
+  const bool alike =
+      std::ranges::all_of(wrong, [&](Index d) { return times[static_cast<std::size_t>(d)] == how; });
+  if (alike && static_cast<Index>(wrong.size()) == t.width) return {};  // a factor of all scores
   const bool run = wrong.back() - wrong.front() + 1 == static_cast<Index>(wrong.size());
   const std::string deed =
       how == 0 ? "are left out of the scores" : "are added to the scores " + std::to_string(how) + " times";
@@ -213,19 +213,18 @@ std::optional<Cause> cause_of_summed_columns(const TileExhibit& t, const std::ve
   if (run)
     which = "the columns " + std::to_string(wrong.front()) + " to " + std::to_string(wrong.back());
   else
-    which = std::to_string(wrong.size()) + " of the columns, column " + std::to_string(wrong.front()) +
-            " first,";
-  return Cause{"fragment-columns",
-               which + " of " + std::to_string(t.width) + " " + (alike ? deed : "count too often or not at all"),
-               "Over which columns does the loop of q kᵀ run, in which steps, and what do the accumulators "
-               "hold when it goes on?"};
+    which =
+        std::to_string(wrong.size()) + " of the columns, column " + std::to_string(wrong.front()) + " first,";
+  return Cause{
+      "fragment-columns",
+      which + " of " + std::to_string(t.width) + " " + (alike ? deed : "count too often or not at all"),
+      "Over which columns does the loop of q kᵀ run, in which steps, and what do the accumulators "
+      "hold when it goes on?"};
 }
 
 std::optional<Cause> cause_of_rounded_scores(const TileExhibit& t, const Scores& s) {
   const auto rounded = [&](double factor, bool nearest) {
-    return s.all([&](Index row, Index key) {
-      return to_bf16(s.right(row, key) * factor, nearest) / factor;
-    });
+    return s.all([&](Index row, Index key) { return to_bf16(s.right(row, key) * factor, nearest) / factor; });
   };
   for (const double factor : {1.0, t.scale, t.scale / std::log(2.0)})
     for (const bool nearest : {true, false})
@@ -255,8 +254,10 @@ std::optional<Cause> cause_of_scores(const std::vector<TileExhibit>& tiles) {
   for (const TileExhibit& t : tiles) {
     if (has_right_scores(t)) continue;
     const Scores s(t);
-    if (const auto times = s.columns())
+    if (const auto times = s.columns()) {
       if (const auto cause = cause_of_summed_columns(t, *times)) of_columns = cause;
+      continue;  // or a factor of all scores, which is no matter of fragments
+    }
     const bool asked = static_cast<Index>(t.seen.size()) == t.keys;
     if (of_columns || !asked) continue;
     if (const auto cause = cause_of_rounded_scores(t, s)) return cause;

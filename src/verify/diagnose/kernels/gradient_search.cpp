@@ -44,7 +44,7 @@ class OneKernel {
   bool is_row(const GradientScene& x, const RowPlace& at, const Walk& walk) const {
     if (!of_keys_)
       return is_gradient(row_of(x.claim.dq, at.batch, at.head, at.row),
-                        walked_dq(x, at.batch, at.head, at.row, walk));
+                         walked_dq(x, at.batch, at.head, at.row, walk));
     const auto [dk, dv] = walked_dkv(x, at.batch, at.head, at.row, walk);
     return is_gradient(row_of(x.claim.dk, at.batch, at.head, at.row), dk) &&
            is_gradient(row_of(x.claim.dv, at.batch, at.head, at.row), dv);
@@ -80,17 +80,17 @@ std::vector<std::vector<Walk>> gradient_topics() {
   append_gradients<Walk::Factor, &Walk::factor>(all, Walk::Factor::kOfDvToo);
   append_gradients<Walk::Exponent, &Walk::exponent>(all, Walk::Exponent::kUnscaledTwo);
   append_gradients<Walk::Lse, &Walk::lse>(all, Walk::Lse::kNatural);
-  append_gradients<Walk::Delta, &Walk::delta>(all, Walk::Delta::kDoubled);
-  append_gradients<Walk::Place, &Walk::numbers_place>(all, Walk::Place::kBatchZero);
-  append_gradients<Walk::Place, &Walk::lse_place>(all, Walk::Place::kBatchZero);
-  append_gradients<Walk::Place, &Walk::delta_place>(all, Walk::Place::kBatchZero);
+  append_gradients<Walk::Delta, &Walk::delta>(all, Walk::Delta::kOfTile);
+  append_gradients<Walk::Place, &Walk::numbers_place>(all, Walk::Place::kFirstOfAll);
+  append_gradients<Walk::Place, &Walk::lse_place>(all, Walk::Place::kFirstOfAll);
+  append_gradients<Walk::Place, &Walk::delta_place>(all, Walk::Place::kFirstOfAll);
   append_gradients<Walk::Formula, &Walk::formula>(all, Walk::Formula::kNegative);
-  append_gradients<Walk::Sum, &Walk::scores>(all, Walk::Sum::kExchanged);
-  append_gradients<Walk::Sum, &Walk::dp>(all, Walk::Sum::kExchanged);
+  append_gradients<Walk::Sum, &Walk::scores>(all, Walk::Sum::kOfOtherRow);
+  append_gradients<Walk::Sum, &Walk::dp>(all, Walk::Sum::kOfOtherRow);
   append_gradients<Walk::Product, &Walk::product>(all, Walk::Product::kPForDs);
   append_gradients<Walk::Data, &Walk::data>(all, Walk::Data::kZero);
   append_gradients<Walk::Masked, &Walk::masked>(all, Walk::Masked::kTurned);
-  append_gradients<Walk::Visits, &Walk::visits>(all, Walk::Visits::kHeadsAnew);
+  append_gradients<Walk::Visits, &Walk::visits>(all, Walk::Visits::kSumsAgain);
   append_gradients<Walk::Heads, &Walk::heads>(all, Walk::Heads::kOfFirst);
   append_gradients<Walk::Columns, &Walk::columns>(all, Walk::Columns::kLastLost);
   return all;
@@ -98,7 +98,9 @@ std::vector<std::vector<Walk>> gradient_topics() {
 
 Walk both(Walk a, const Walk& b) {
   const Walk right;
-  const auto take = [&](auto... fields) { ((b.*fields != right.*fields ? void(a.*fields = b.*fields) : void()), ...); };
+  const auto take = [&](auto... fields) {
+    ((b.*fields != right.*fields ? void(a.*fields = b.*fields) : void()), ...);
+  };
   take(&Walk::lse_place, &Walk::delta_place, &Walk::numbers_place, &Walk::lse, &Walk::delta, &Walk::exponent,
        &Walk::masked, &Walk::scores, &Walk::dp, &Walk::formula, &Walk::factor, &Walk::data, &Walk::visits,
        &Walk::product, &Walk::heads, &Walk::columns);

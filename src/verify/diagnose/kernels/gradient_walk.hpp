@@ -30,11 +30,12 @@ struct GradientWalk {
     kFirstOfGroup,
     kKvHead,
     kBatchZero,
+    kFirstOfAll,  ///< head 0 of batch entry 0
   };
   /// What becomes of lse.
   enum class Lse : std::uint8_t { kRight, kNone, kAdded, kScaled, kHalved, kIsDelta, kOfTile, kNatural };
   /// What becomes of delta.
-  enum class Delta : std::uint8_t { kRight, kNone, kAdded, kScaled, kIsLse, kDoubled };
+  enum class Delta : std::uint8_t { kRight, kNone, kAdded, kScaled, kIsLse, kDoubled, kOfTile };
   /// The exponential, and the factor of the scores in it.
   enum class Exponent : std::uint8_t { kRight, kBaseTwo, kUnscaled, kTwice, kRoot, kUnscaledTwo };
   /// Which pairs count.
@@ -45,6 +46,8 @@ struct GradientWalk {
     kOwnInTile,    ///< own rows are counted within theirs
     kEndShort,
     kEndLong,
+    kEarly,  ///< the range begins and ends one early
+    kLate,   ///< the range begins and ends one late
     kNoBegin,
     kNoEnd,
     kTurned,  ///< the ranges of rows and keys have changed places
@@ -52,10 +55,11 @@ struct GradientWalk {
   /// What a product of scores holds.
   enum class Sum : std::uint8_t {
     kRight,
-    kAddsUp,   ///< the same places of the tiles before, too
+    kAddsUp,        ///< the same places of the tiles before, too
     kAddsUpInHead,  ///< the same, of this query head alone
     kMissing,       ///< 0
-    kExchanged      ///< S has v for k, or dP has k for v
+    kExchanged,     ///< S has v for k, or dP has k for v
+    kOfOtherRow,    ///< S has dout for q, or dP has q for dout
   };
   /// How dS is made.
   enum class Formula : std::uint8_t { kRight, kNoWeight, kOnlyDp, kSquared, kNegative };
@@ -75,26 +79,28 @@ struct GradientWalk {
     kFromLast,
     kOfFirstTile,  ///< those of the first own tile
     kEveryFourth,
-    kHeadsAnew,    ///< those of the last query head of the group
+    kHeadsAnew,  ///< those of the last query head of the group
+    kSumsAgain,  ///< in every turn the sum so far is added
   };
   /// What the weights are multiplied with.
   enum class Product : std::uint8_t {
     kRight,
-    kOtherTensor,   ///< v for k; dout for q, and q for dout
-    kTurned,        ///< weights stand transposed in their tile
-    kWeights,       ///< dS and P have changed places; P k for dS k
-    kFirstTile,     ///< right weights, and the first tile's rows
-    kDsForP,        ///< of dv alone: dSᵀ dout
-    kPForDs,        ///< of dk alone: Pᵀ q
+    kOtherTensor,  ///< v for k; dout for q, and q for dout
+    kTurned,       ///< weights stand transposed in their tile
+    kWeights,      ///< dS and P have changed places; P k for dS k
+    kFirstTile,    ///< right weights, and the first tile's rows
+    kDsForP,       ///< of dv alone: dSᵀ dout
+    kPForDs,       ///< of dk alone: Pᵀ q
   };
   /// Which heads belong together.
   enum class Heads : std::uint8_t {
     kRight,
     kModulo,
     kZero,
-    kFirstAlone,  ///< the first query head of a group
-    kFromZero,    ///< every KV head takes the query heads of the first
-    kOfFirst,     ///< q and dout are those of the group's first head
+    kFirstAlone,     ///< the first query head of a group
+    kFromZero,       ///< every KV head takes the query heads of the first
+    kFromZeroOfAll,  ///< the same, of batch entry 0
+    kOfFirst,        ///< q and dout are those of the group's first head
   };
   /// Which columns there are.
   enum class Columns : std::uint8_t { kAll, k64, k32, kFours, kLastLost };
@@ -131,10 +137,11 @@ struct WalkedGradient {
   std::vector<double> value, size;
 };
 /// Of a query row of head `head`.
-WalkedGradient walked_dq(const GradientScene& x, Index batch, Index head, Index row, const GradientWalk& walk);
+WalkedGradient walked_dq(const GradientScene& x, Index batch, Index head, Index row,
+                         const GradientWalk& walk);
 /// Of a key of KV head `head`: dk and dv.
-std::pair<WalkedGradient, WalkedGradient> walked_dkv(const GradientScene& x, Index batch, Index head, Index key,
-                                                     const GradientWalk& walk);
+std::pair<WalkedGradient, WalkedGradient> walked_dkv(const GradientScene& x, Index batch, Index head,
+                                                     Index key, const GradientWalk& walk);
 
 /// What is wrong with a walk. `of_keys`: of dk and dv.
 std::vector<Cause> causes_of_walk(const GradientWalk& walk, bool of_keys);

@@ -10,8 +10,9 @@ std::string words_of(Walk::Place place, const std::string& name, const std::stri
   const std::string looked = name + " " + verb + " looked for ";
   switch (place) {
     case Walk::Place::kWithinTile:
-      return looked + "at the number of the row within its tile instead of within the head: every tile of rows "
-                      "takes those of the first 32";
+      return looked +
+             "at the number of the row within its tile instead of within the head: every tile of rows "
+             "takes those of the first 32";
     case Walk::Place::kFirstOfTile:
       return looked + "at the first row of the tile for all of its rows";
     case Walk::Place::kOfThread:
@@ -32,6 +33,8 @@ std::string words_of(Walk::Place place, const std::string& name, const std::stri
       return looked + "under the number of the KV head instead of the query head";
     case Walk::Place::kBatchZero:
       return looked + "in batch entry 0 for all of them";
+    case Walk::Place::kFirstOfAll:
+      return looked + "in the first head of all, without the number of the head and the batch entry";
     case Walk::Place::kRight:
       break;
   }
@@ -72,6 +75,8 @@ std::string words_of(Walk::Delta delta) {
       return "lse stands for delta: dS = P (dP - lse)";
     case Walk::Delta::kDoubled:
       return "delta is subtracted twice";
+    case Walk::Delta::kOfTile:
+      return "delta is the sum of P dP over the keys of each tile alone, not over those of the whole row";
     case Walk::Delta::kRight:
       break;
   }
@@ -102,7 +107,8 @@ std::string words_of(Walk::Masked masked, bool of_keys) {
     case Walk::Masked::kNone:
       return "nothing is masked: pairs that are not seen count, too";
     case Walk::Masked::kOtherInTile:
-      return "the mask is asked about the number of the " + other + " within its tile instead of within the head";
+      return "the mask is asked about the number of the " + other +
+             " within its tile instead of within the head";
     case Walk::Masked::kOwnInTile:
       return "the ranges of the mask are read at the number of the " + own +
              " within its tile: those of the first 32 " + own + "s";
@@ -110,6 +116,10 @@ std::string words_of(Walk::Masked masked, bool of_keys) {
       return "the last " + other + " of each range is left out";
     case Walk::Masked::kEndLong:
       return "each range has one " + other + " too many at its end";
+    case Walk::Masked::kEarly:
+      return "each range of the mask begins and ends one " + other + " too early";
+    case Walk::Masked::kLate:
+      return "each range of the mask begins and ends one " + other + " too late";
     case Walk::Masked::kNoBegin:
       return "the mask knows where a range ends and not where it begins";
     case Walk::Masked::kNoEnd:
@@ -122,7 +132,8 @@ std::string words_of(Walk::Masked masked, bool of_keys) {
   return "";
 }
 
-std::string words_of(Walk::Sum sum, const std::string& name, const std::string& exchanged) {
+std::string words_of(Walk::Sum sum, const std::string& name, const std::string& exchanged,
+                     const std::string& other_row) {
   switch (sum) {
     case Walk::Sum::kAddsUp:
     case Walk::Sum::kAddsUpInHead:
@@ -131,6 +142,8 @@ std::string words_of(Walk::Sum sum, const std::string& name, const std::string& 
       return name + " is 0";
     case Walk::Sum::kExchanged:
       return name + " is made of " + exchanged;
+    case Walk::Sum::kOfOtherRow:
+      return name + " is made of " + other_row;
     case Walk::Sum::kRight:
       break;
   }
@@ -210,6 +223,8 @@ std::string words_of(Walk::Visits visits, bool of_keys) {
       return "three of four tiles of " + other + " are left out: the walk goes on by the number of threads";
     case Walk::Visits::kHeadsAnew:
       return "only the last query head of each group counts: the sum begins anew with each of them";
+    case Walk::Visits::kSumsAgain:
+      return "in every turn the sum so far is added to memory once more: early tiles count several times";
     case Walk::Visits::kAll:
       break;
   }
@@ -222,7 +237,8 @@ std::string words_of(Walk::Product product, bool of_keys) {
       return of_keys ? "q and dout have changed places in the products with the weights"
                      : "dS is multiplied with v instead of k";
     case Walk::Product::kTurned:
-      return "the weights stand transposed in their tile: those of own row i and other row j are taken for those "
+      return "the weights stand transposed in their tile: those of own row i and other row j are taken for "
+             "those "
              "of j and i";
     case Walk::Product::kWeights:
       return of_keys ? "P and dS have changed places" : "P is multiplied with k instead of dS";
@@ -248,6 +264,7 @@ std::string words_of(Walk::Heads heads, bool of_keys) {
     case Walk::Heads::kFirstAlone:
       return "only the first query head of each group counts";
     case Walk::Heads::kFromZero:
+    case Walk::Heads::kFromZeroOfAll:
       return "every KV head sums the query heads of the first group";
     case Walk::Heads::kOfFirst:
       return "q and dout are those of the first query head of the group for all of them";
@@ -282,21 +299,25 @@ std::vector<Cause> causes_of_walk(const GradientWalk& w, bool of_keys) {
     if (wrong) causes.push_back({id, words, question});
   };
   const char* kPlaces =
-      "A tile counts from its own first row, lse and delta from the first row of all heads: which of them does "
+      "A tile counts from its own first row, lse and delta from the first row of all heads: which of them "
+      "does "
       "this index count, and is it that of a row at all?";
-  add(w.numbers_place != right.numbers_place, "gradient-place", words_of(w.numbers_place, "lse and delta", "are"),
-      kPlaces);
+  add(w.numbers_place != right.numbers_place, "gradient-place",
+      words_of(w.numbers_place, "lse and delta", "are"), kPlaces);
   add(w.lse_place != right.lse_place, "gradient-place", words_of(w.lse_place, "lse", "is"), kPlaces);
   add(w.delta_place != right.delta_place, "gradient-place", words_of(w.delta_place, "delta", "is"), kPlaces);
-  add(w.lse != right.lse, "gradient-lse", words_of(w.lse), "P = exp(scale q k - lse): what is lse the sum of?");
+  add(w.lse != right.lse, "gradient-lse", words_of(w.lse),
+      "P = exp(scale q k - lse): what is lse the sum of?");
   add(w.delta != right.delta, "gradient-delta", words_of(w.delta), "dS = P (dP - delta): whose is delta?");
   add(w.exponent != right.exponent, "gradient-exponent", words_of(w.exponent),
       "Which exponential has forward taken, and of what?");
   add(w.masked != right.masked, "gradient-mask", words_of(w.masked, of_keys),
       "Which two numbers does visible() compare, and from where is each of them counted?");
-  add(w.scores != right.scores, "gradient-sums", words_of(w.scores, "S", "q and v instead of q and k"),
+  add(w.scores != right.scores, "gradient-sums",
+      words_of(w.scores, "S", "q and v instead of q and k", "dout and k instead of q and k"),
       "What do the accumulators of S hold before a tile is multiplied, and which tensors meet in it?");
-  add(w.dp != right.dp, "gradient-sums", words_of(w.dp, "dP", "dout and k instead of dout and v"),
+  add(w.dp != right.dp, "gradient-sums",
+      words_of(w.dp, "dP", "dout and k instead of dout and v", "q and v instead of dout and v"),
       "What do the accumulators of dP hold before a tile is multiplied, and which tensors meet in it?");
   add(w.formula != right.formula, "gradient-formula", words_of(w.formula), "What is dS, in P, dP and delta?");
   add(w.factor != right.factor, "gradient-factor", words_of(w.factor, of_keys ? "dk" : "dq"),

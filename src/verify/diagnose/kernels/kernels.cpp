@@ -1,22 +1,50 @@
 // Why a kernel is wrong (see diagnose.hpp): first what one tile says, then what many of them do.
+#include <algorithm>
+
 #include "verify/diagnose/diagnose.hpp"
 #include "verify/diagnose/kernels/fragments.hpp"
 #include "verify/diagnose/kernels/gradient_walk.hpp"
 #include "verify/diagnose/kernels/merge_walk.hpp"
 #include "verify/diagnose/kernels/tile_walk.hpp"
+#include "verify/diagnose/match.hpp"
 
 namespace ringcraft::verify {
+
+namespace {
+
+// Gradients that began with other numbers than 0, and are what they would be from 0.
+std::optional<Cause> cause_of_stored(const std::vector<AttentionExhibit>& begun) {
+  for (const AttentionExhibit& x : begun) {
+    std::string stored;
+    for (const TensorComparison& tensor : x.comparison.tensors)
+      if (group_of(tensor.name) == TensorGroup::kBackward && tensor.wrong_rows.empty())
+        stored += (stored.empty() ? "" : ", ") + tensor.name;
+    if (!stored.empty())
+      return Cause{"gradient-stored", stored + ": stored over what is there instead of being added to it",
+                   "What does an earlier step of a ring leave in dq, dk and dv?"};
+  }
+  return {};
+}
+
+}  // namespace
 
 std::vector<Cause> causes_of(const KernelExhibit& exhibit) {
   if (const auto cause = cause_of_scores(exhibit.tiles)) return {*cause};
   if (const auto cause = cause_of_values(exhibit.tiles)) return {*cause};
   std::vector<const AttentionExhibit*> forward, backward;
-  for (const AttentionExhibit& head : exhibit.heads) (head.claim.dq.empty() ? forward : backward).push_back(&head);
+  for (const AttentionExhibit& head : exhibit.heads)
+    (head.claim.dq.empty() ? forward : backward).push_back(&head);
   if (const auto cause = cause_of_walk(forward)) return {*cause};
   if (const auto cause = cause_of_gradients(backward)) return {*cause};
   if (const auto cause = cause_of_merges(exhibit.merges)) return {*cause};
-  for (const AttentionExhibit& head : exhibit.heads)
-    if (std::vector<Cause> causes = causes_of(head); !causes.empty()) return causes;
+  const bool right = std::ranges::all_of(backward, [](const auto* head) { return head->comparison.good; });
+  if (right)
+    if (const auto cause = cause_of_stored(exhibit.begun)) return {*cause};
+  for (const AttentionExhibit& head : exhibit.heads) {
+    std::vector<Cause> causes = causes_of(head);
+    std::erase_if(causes, is_general);  // what the failed checks say of it is as good
+    if (!causes.empty()) return causes;
+  }
   return {};
 }
 

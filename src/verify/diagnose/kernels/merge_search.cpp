@@ -13,7 +13,8 @@ constexpr double kRelative = 3e-6, kAbsolute = 1e-30;
 
 // Of numbers like 20000 a float has the third digit after the point, and no more.
 bool is_number(double got, double want, double size, double within) {
-  return got == want || (!std::isfinite(got) && !std::isfinite(want) && (std::isnan(got) || std::isnan(want))) ||
+  return got == want ||
+         (!std::isfinite(got) && !std::isfinite(want) && (std::isnan(got) || std::isnan(want))) ||
          std::fabs(got - want) <= within * size + kAbsolute;
 }
 
@@ -38,9 +39,8 @@ class OneMerge {
     for (const MergeExhibit& x : merges)
       if (x.normalized() == normalized)
         for (Index row = 0; row < x.rows; ++row) rows_.emplace_back(&x, row);
-    const auto right = std::stable_partition(rows_.begin(), rows_.end(), [](const auto& row) {
-      return !is_row(*row.first, row.second, {});
-    });
+    const auto right = std::stable_partition(
+        rows_.begin(), rows_.end(), [](const auto& row) { return !is_row(*row.first, row.second, {}); });
     wrong_ = right != rows_.begin();
   }
   bool is_wrong() const { return wrong_; }
@@ -68,10 +68,10 @@ std::vector<std::vector<Merge>> merge_topics() {
   std::vector<std::vector<Merge>> all;
   append_merges<Merge::Empty, &Merge::empty>(all, Merge::Empty::kNumbersKept);
   append_merges<Merge::Exponent, &Merge::exponent>(all, Merge::Exponent::kDoubled);
-  append_merges<Merge::Weight, &Merge::weight>(all, Merge::Weight::kBoth);
+  append_merges<Merge::Weight, &Merge::weight>(all, Merge::Weight::kOutBothOld);
   append_merges<Merge::Sum, &Merge::sum>(all, Merge::Sum::kExchanged);
   append_merges<Merge::Lse, &Merge::lse>(all, Merge::Lse::kAccKept);
-  append_merges<Merge::Norm, &Merge::norm>(all, Merge::Norm::kTwo);
+  append_merges<Merge::Norm, &Merge::norm>(all, Merge::Norm::kProduct);
   append_merges<Merge::Largest, &Merge::largest>(all, Merge::Largest::kNone);
   append_merges<Merge::Dropped, &Merge::dropped>(all, Merge::Dropped::k20);
   append_merges<Merge::Columns, &Merge::columns>(all, Merge::Columns::kFirstGroup);

@@ -52,27 +52,40 @@ double largest_of(double a, double b, Merge::Largest which) {
   return std::max(a, b);
 }
 
+// As a float has it.
+double power(double exponent, const Merge& w) {
+  constexpr double kLargest = 88.72, kSmallest = -103.97, kLn2 = 0.6931471805599453;
+  const double natural = w.exponent == Merge::Exponent::kBaseTwo ? exponent * kLn2 : exponent;
+  return natural > kLargest ? HUGE_VAL : natural < kSmallest ? 0 : std::exp(natural);
+}
+
 double weight_of(double max, double largest, const Merge& w) {
-  if (max == kUnseenMax) return w.empty == Merge::Empty::kWeightOne ? 1 : 0;
   switch (w.exponent) {
-    case Merge::Exponent::kBaseTwo:
-      return std::exp2(max - largest);
     case Merge::Exponent::kInverse:
-      return std::exp(largest - max);
+      return power(largest - max, w);
     case Merge::Exponent::kHalf:
-      return std::exp((max - largest) / 2);
+      return power((max - largest) / 2, w);
     case Merge::Exponent::kDoubled:
-      return std::exp(2 * (max - largest));
+      return power(2 * (max - largest), w);
+    case Merge::Exponent::kBaseTwo:
     case Merge::Exponent::kRight:
       break;
   }
-  return std::exp(max - largest);
+  return power(max - largest, w);
 }
 
 // Both weights.
-std::pair<double, double> weights_of(double a, double b, double largest, const Merge& w) {
-  const double mine = weight_of(a, largest, w), other = weight_of(b, largest, w);
-  switch (w.weight) {
+using Weights2 = std::pair<double, double>;
+Weights2 weights_of(double a, double b, double largest, const Merge& w) {
+  const bool one = w.empty == Merge::Empty::kWeightOne, acc_one = one || w.empty == Merge::Empty::kAccOne;
+  return {a == kUnseenMax ? (acc_one ? 1 : 0) : weight_of(a, largest, w),
+          b == kUnseenMax ? (one ? 1 : 0) : weight_of(b, largest, w)};
+}
+
+// What is made of them.
+Weights2 changed(const Weights2& right, Merge::Weight how) {
+  const auto [mine, other] = right;
+  switch (how) {
     case Merge::Weight::kAccOne:
       return {1, other};
     case Merge::Weight::kBlockOne:
@@ -85,10 +98,18 @@ std::pair<double, double> weights_of(double a, double b, double largest, const M
       return {other, mine};
     case Merge::Weight::kBoth:
       return {other, other};
-    case Merge::Weight::kRight:
-      break;
+    case Merge::Weight::kBothOld:
+      return {mine, mine};
+    default:
+      return right;
   }
-  return {mine, other};
+}
+
+// The same for O alone, and for l and lse.
+Weights2 of_out(const Weights2& right, Merge::Weight how) {
+  if (how <= Merge::Weight::kOut) return changed(right, how);
+  return changed(right,
+                 static_cast<Merge::Weight>(static_cast<int>(how) - static_cast<int>(Merge::Weight::kOut)));
 }
 
 double sum_of(double mine, double other, double a, double b, Merge::Sum sum) {
@@ -160,6 +181,7 @@ std::pair<double, double> divided(double mine, double other, double norm, Merge:
       return {mine * norm, other * norm};
     case Merge::Norm::kTwo:
       return {0.5, 0.5};
+    case Merge::Norm::kProduct:
     case Merge::Norm::kRight:
       break;
   }
@@ -196,14 +218,15 @@ double most_below(Merge::Dropped dropped) {
 MergedRow merged_row(const MergeExhibit& x, Index row, const Merge& w) {
   const Index other_row = row_of_block(x, row, w.row);
   const auto from = [&](Merge::Of part) {
-    const bool taken = w.of == Merge::Of::kAll || w.of == part ||
-                       (w.of == Merge::Of::kNumbers && part != Merge::Of::kOut);
+    const bool taken =
+        w.of == Merge::Of::kAll || w.of == part || (w.of == Merge::Of::kNumbers && part != Merge::Of::kOut);
     return at_row(taken ? other_row : row);
   };
   const bool normalized = x.normalized(), second = row % 2 == 1;
   const std::size_t i = at_row(row), i_weights = w.pair == Merge::Pair::kFirstWeights && second ? i - 1 : i;
   const double a = x.acc.max[w.pair == Merge::Pair::kFirstMax && second ? i - 1 : i_weights],
-               b = x.block.max[w.pair == Merge::Pair::kFirstWeights && second ? i - 1 : from(Merge::Of::kMax)];
+               b = x.block
+                       .max[w.pair == Merge::Pair::kFirstWeights && second ? i - 1 : from(Merge::Of::kMax)];
   const double l_a = normalized ? 1 : x.acc.sum[i], l_b = normalized ? 1 : x.block.sum[from(Merge::Of::kSum)];
   MergedRow result{.out = {}, .size = {}, .max = x.acc.max[i], .sum = l_a};
   const auto of_acc = [&](Index c) { return x.acc.out[at_row(row * x.cols + c)]; };
@@ -221,14 +244,18 @@ MergedRow merged_row(const MergeExhibit& x, Index row, const Merge& w) {
     return result;
   }
   const bool unseen_acc_kept = w.empty == Merge::Empty::kEitherKept || w.empty == Merge::Empty::kAccKept;
-  if (b == kUnseenMax && w.empty != Merge::Empty::kWeightOne && w.empty != Merge::Empty::kAccKept) return result;
+  if (b == kUnseenMax && w.empty != Merge::Empty::kWeightOne && w.empty != Merge::Empty::kAccKept)
+    return result;
   if (a == kUnseenMax && unseen_acc_kept) return result;
   if (b == kUnseenMax && a == kUnseenMax) return result;
   const double largest = largest_of(a, b, w.largest);
   if (b < largest - most_below(w.dropped)) return result;
-  const auto [mine, other] = weights_of(a, b, largest, w);
-  const double norm = mine + other;
-  const auto [p, q] = normalized ? divided(mine, other, norm, w.norm) : std::pair{mine, other};
+  const Weights2 weights = weights_of(a, b, largest, w);
+  const auto [mine, other] = w.weight < Merge::Weight::kOut ? changed(weights, w.weight) : weights;
+  const auto [out_mine, out_other] = of_out(weights, w.weight);
+  const double norm = w.norm == Merge::Norm::kProduct ? mine * other : mine + other;
+  const auto [p, q] =
+      normalized ? divided(out_mine, out_other, norm, w.norm) : std::pair{out_mine, out_other};
   for (Index c = 0; c < x.cols; ++c) {
     if (!is_merged(c, x.cols, w.columns)) continue;
     result.out[at_row(c)] = p * of_acc(c) + q * of_block(c);

@@ -29,33 +29,61 @@ struct MergeWalk {
   /// The exponential.
   enum class Exponent : std::uint8_t { kRight, kBaseTwo, kInverse, kHalf, kDoubled };
   /// Which sides' weights are wrong, and what they are.
-  enum class Weight : std::uint8_t { kRight, kAccOne, kBlockOne, kAccZero, kBlockZero, kExchanged, kBoth };
+  enum class Weight : std::uint8_t {
+    kRight,
+    kAccOne,
+    kBlockOne,
+    kAccZero,
+    kBlockZero,
+    kExchanged,
+    kBoth,     ///< both have that of the block
+    kBothOld,  ///< both have that of acc
+    kOut,      ///< those behind are the same, in O alone
+    kOutAccOne,
+    kOutBlockOne,
+    kOutAccZero,
+    kOutBlockZero,
+    kOutExchanged,
+    kOutBoth,
+    kOutBothOld,
+  };
   /// l, of its two parts.
   enum class Sum : std::uint8_t {
     kRight,
-    kAccTwice,        ///< the old one twice, the block's not at all
+    kAccTwice,  ///< the old one twice, the block's not at all
     kBlockTwice,
     kAccAlone,
     kBlockAlone,
-    kAccSixteen,      ///< the old one 16 times
+    kAccSixteen,  ///< the old one 16 times
     kBlockSixteen,
     kAllSixteen,
     kAccUnweighted,
     kBlockUnweighted,
     kUnweighted,
-    kAccKept,         ///< l stays what it was
+    kAccKept,  ///< l stays what it was
     kExchanged,
   };
   /// What becomes of lse, with n the sum of both weights.
-  enum class Lse : std::uint8_t { kRight, kTimes, kAlone, kMinus, kBaseTwo, kLarger, kAccPlus, kBlockPlus, kAccKept };
+  enum class Lse : std::uint8_t {
+    kRight,
+    kTimes,
+    kAlone,
+    kMinus,
+    kBaseTwo,
+    kLarger,
+    kAccPlus,
+    kBlockPlus,
+    kAccKept
+  };
   /// What the weights of results that are divided are divided by.
-  enum class Norm : std::uint8_t { kRight, kNone, kAccNot, kBlockNot, kTimes, kTwo };
+  enum class Norm : std::uint8_t { kRight, kNone, kAccNot, kBlockNot, kTimes, kTwo, kProduct };
   /// What is done where a side has seen no key.
   enum class Empty : std::uint8_t {
     kRight,
     kEitherKept,   ///< the row stays as it was, if either side has seen none
     kAccKept,      ///< the row stays as it was, if acc has seen none
     kWeightOne,    ///< such a side weighs 1
+    kAccOne,       ///< acc weighs 1, if it has seen none
     kWiped,        ///< a block without a key leaves zeros
     kNumbersKept,  ///< O is merged where acc has seen none, m and l are not
   };

@@ -11,7 +11,8 @@ using Merge = MergeWalk;
 std::string words_of(Merge::Row row, Merge::Of of, bool normalized) {
   const std::string what = of == Merge::Of::kOut   ? "O of the block is"
                            : of == Merge::Of::kSum ? "l of the block is"
-                           : of == Merge::Of::kMax ? (normalized ? "lse of the block is" : "m of the block is")
+                           : of == Merge::Of::kMax
+                               ? (normalized ? "lse of the block is" : "m of the block is")
                            : of == Merge::Of::kNumbers ? "m and l of the block are"
                                                        : "the block is";
   switch (row) {
@@ -37,8 +38,9 @@ std::string words_of(Merge::Pair pair, bool normalized) {
   const std::string numbers = normalized ? "lse" : "m and l";
   switch (pair) {
     case Merge::Pair::kKeepsNumbers:
-      return numbers + " of every second row are not written: of the two rows that share a warp, only the first "
-                       "one's are";
+      return numbers +
+             " of every second row are not written: of the two rows that share a warp, only the first "
+             "one's are";
     case Merge::Pair::kFirstMax:
       return "the second of the two rows that share a warp takes " + std::string(normalized ? "lse" : "m") +
              " of acc from the first one";
@@ -90,6 +92,11 @@ std::string words_of(Merge::Exponent exponent) {
 }
 
 std::string words_of(Merge::Weight weight) {
+  if (weight > Merge::Weight::kOut)
+    return "in O, " +
+           words_of(
+               static_cast<Merge::Weight>(static_cast<int>(weight) - static_cast<int>(Merge::Weight::kOut))) +
+           " (the other numbers are right)";
   switch (weight) {
     case Merge::Weight::kAccOne:
       return "acc weighs 1, whatever its maximum is";
@@ -103,10 +110,11 @@ std::string words_of(Merge::Weight weight) {
       return "the weights of acc and of the block are exchanged";
     case Merge::Weight::kBoth:
       return "acc has the weight of the block";
-    case Merge::Weight::kRight:
-      break;
+    case Merge::Weight::kBothOld:
+      return "the block has the weight of acc";
+    default:
+      return "";
   }
-  return "";
 }
 
 std::string words_of(Merge::Sum sum) {
@@ -177,6 +185,8 @@ std::string words_of(Merge::Norm norm) {
       return "the weights are multiplied by their sum instead of being divided by it";
     case Merge::Norm::kTwo:
       return "out is the plain mean of both sides";
+    case Merge::Norm::kProduct:
+      return "the weights are multiplied with each other where they must be added up";
     case Merge::Norm::kRight:
       break;
   }
@@ -190,6 +200,8 @@ std::string words_of(Merge::Empty empty) {
       return "rows for which acc has seen no key are not merged: they stay empty";
     case Merge::Empty::kWeightOne:
       return "a side that has seen no key weighs 1 instead of 0";
+    case Merge::Empty::kAccOne:
+      return "acc weighs 1 instead of 0 where it has seen no key";
     case Merge::Empty::kWiped:
       return "a block that has seen no key wipes out what acc has";
     case Merge::Empty::kNumbersKept:
@@ -233,8 +245,10 @@ std::vector<Cause> causes_of_walk(const MergeWalk& w, bool normalized) {
   add(w.exponent != right.exponent, "merge-exponent", words_of(w.exponent),
       "In which units are O and l counted, before the merge and after it?");
   add(w.weight != right.weight, "merge-weight", words_of(w.weight), "Which maximum do both sides follow?");
-  add(w.sum != right.sum, "merge-sum", words_of(w.sum), "Which two numbers make the new l, and who adds them?");
-  add(w.lse != right.lse, "merge-lse", words_of(w.lse), "What is log(exp(a) + exp(b)), if a is the larger one?");
+  add(w.sum != right.sum, "merge-sum", words_of(w.sum),
+      "Which two numbers make the new l, and who adds them?");
+  add(w.lse != right.lse, "merge-lse", words_of(w.lse),
+      "What is log(exp(a) + exp(b)), if a is the larger one?");
   add(w.norm != right.norm, "merge-norm", words_of(w.norm),
       "Both out are divided already: which two shares must add up to 1?");
   add(w.largest != right.largest, "merge-largest", words_of(w.largest, normalized),
@@ -246,7 +260,8 @@ std::vector<Cause> causes_of_walk(const MergeWalk& w, bool normalized) {
       "Which columns does each lane take, and how does it go on from there?");
   add(w.pair != right.pair, "merge-pair", words_of(w.pair, normalized),
       "Two rows share a warp: which lane is the first one of its row?");
-  add(w.row != right.row, "merge-row", words_of(w.row, w.of, normalized), "Which row of the block is this lane's?");
+  add(w.row != right.row, "merge-row", words_of(w.row, w.of, normalized),
+      "Which row of the block is this lane's?");
   return causes;
 }
 

@@ -87,7 +87,7 @@ class Walker {
   bool is_skipped(const std::vector<Index>& visits, std::size_t n) const {
     using Skips = TileWalk::Skips;
     if (w_.skips == Skips::kNone) return false;
-    const Index asked = w_.skips == Skips::kByFirst ? visits.front()
+    const Index asked = w_.skips == Skips::kByFirst  ? visits.front()
                         : w_.skips == Skips::kByZero ? 0
                                                      : visits[n];
     const Index warp0 = row_ / kWarpRows * kWarpRows;
@@ -158,8 +158,9 @@ class Walker {
     if (as != visits[n] && w_.full == TileWalk::Full::kByMask && is_full(as)) return true;
     const Index end = own_.end + (w_.masked == MaskedAs::kEndLong && own_.end > 0    ? 1
                                   : w_.masked == MaskedAs::kEndShort && own_.end > 0 ? -1
-                                                                                   : 0);
-    return (own_.begin <= key || w_.masked == MaskedAs::kNoBegin) && (key < end || w_.masked == MaskedAs::kNoEnd);
+                                                                                     : 0);
+    return (own_.begin <= key || w_.masked == MaskedAs::kNoBegin) &&
+           (key < end || w_.masked == MaskedAs::kNoEnd);
   }
 
   std::span<const double> row_at(const Buffer& tensor, Index key) const {
@@ -174,7 +175,8 @@ class Walker {
     for (Index j = 0; j < w_.tile; ++j) {
       if (!is_seen(visits, n, j)) continue;
       const auto k = row_at(x_.in.k, keys0 + j);
-      seen.emplace_back(j, k.empty() ? 0.0 : p_.softmax_scale * dot(row_of(x_.in.q, b_, h_, row_).first(width_), k));
+      seen.emplace_back(
+          j, k.empty() ? 0.0 : p_.softmax_scale * dot(row_of(x_.in.q, b_, h_, row_).first(width_), k));
       larger = std::max(larger, seen.back().second);
     }
     rescale(s, larger == -HUGE_VAL ? 1.0 : std::exp(s.max - larger));
@@ -183,14 +185,15 @@ class Walker {
       const double weight = std::exp(score - larger);
       s.sum += weight;
       const auto v = row_at(x_.in.v, values0 + j);
-      for (std::size_t d = 0; d < v.size(); ++d) s.out[d] += weight * v[d], s.size[d] += weight * std::fabs(v[d]);
+      for (std::size_t d = 0; d < v.size(); ++d)
+        s.out[d] += weight * v[d], s.size[d] += weight * std::fabs(v[d]);
     }
   }
 
   void rescale(State& s, double factor) const {
     using Carry = TileWalk::Carry;
     const bool anew = w_.carry == Carry::kNothing, last_half = row_ % kWarpRows >= kWarpRows / 2;
-    const double of_sum = anew || w_.carry == Carry::kNoSum      ? 0
+    const double of_sum = anew || w_.carry == Carry::kNoSum ? 0
                           : w_.carry == Carry::kSumUnscaled ? 1
                                                             : factor;
     const bool kept = w_.carry == Carry::kOutUnscaled || (w_.carry == Carry::kNotLastHalf && last_half) ||
@@ -216,7 +219,8 @@ class Walker {
 WalkHead::WalkHead(const AttentionExhibit& x)
     : exhibit(x), in(converted(x.inputs, DType::kFloat64)), claim(converted(x.claim, DType::kFloat64)) {
   const BlockProblem& p = x.problem;
-  const KeyRanges ranges = key_ranges(p.mask, std::max(p.queries.back(), p.keys.back()) + 1, p.queries, p.keys);
+  const KeyRanges ranges =
+      key_ranges(p.mask, std::max(p.queries.back(), p.keys.back()) + 1, p.queries, p.keys);
   for (const std::vector<Index>& block : x.place.blocks) {
     const Index first = block.front(), keys = static_cast<Index>(block.size());
     std::vector<Ends> rows;
@@ -234,7 +238,8 @@ WalkedRow walked(const WalkHead& x, Index batch, Index head, Index row, const Ti
   for (std::size_t step = 0; step < x.ends.size(); ++step) {
     const State s = walker.step(step);
     if (s.max == -HUGE_VAL) continue;
-    const double larger = std::max(all.max, s.max), a = std::exp(all.max - larger), b = std::exp(s.max - larger);
+    const double larger = std::max(all.max, s.max), a = std::exp(all.max - larger),
+                 b = std::exp(s.max - larger);
     all.max = larger;
     all.sum = a * all.sum + b * s.sum;
     for (std::size_t d = 0; d < width; ++d) {

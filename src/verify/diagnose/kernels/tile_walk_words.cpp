@@ -7,7 +7,8 @@ namespace {
 std::string words_of(TileWalk::Masked masked) {
   switch (masked) {
     case TileWalk::Masked::kFromZero:
-      return "mask() counts the tiles from key 0 on: the n-th tile that is visited is masked as the one at key "
+      return "mask() counts the tiles from key 0 on: the n-th tile that is visited is masked as the one at "
+             "key "
              "64 n, though the walk begins with the first tile that is seen";
     case TileWalk::Masked::kAsFirst:
       return "mask() takes every tile for the one at key 0: keys are counted within their tile";
@@ -18,7 +19,8 @@ std::string words_of(TileWalk::Masked masked) {
     case TileWalk::Masked::kAsNext:
       return "each tile is masked as the one after it";
     case TileWalk::Masked::kNot:
-      return "tiles that are seen in part are not masked: hidden keys count, and the zeros after the last key "
+      return "tiles that are seen in part are not masked: hidden keys count, and the zeros after the last "
+             "key "
              "vote as scores of 0";
     case TileWalk::Masked::kBorder:
       return "only what lies after the last key is masked: keys that a row does not see count";
@@ -97,10 +99,12 @@ std::string words_of(TileWalk::Skips skips) {
     case TileWalk::Skips::kSomeUnseen:
       return "a warp leaves out tiles that not all of its rows see";
     case TileWalk::Skips::kByFirst:
-      return "a warp asks of every tile whether the first one is seen, and leaves all of them out where it is "
+      return "a warp asks of every tile whether the first one is seen, and leaves all of them out where it "
+             "is "
              "not";
     case TileWalk::Skips::kByZero:
-      return "a warp asks of every tile whether the one at key 0 is seen, and leaves all of them out where it "
+      return "a warp asks of every tile whether the one at key 0 is seen, and leaves all of them out where "
+             "it "
              "is not";
     case TileWalk::Skips::kByFirstRow:
       return "a warp leaves out tiles that its first row does not see";
@@ -138,7 +142,8 @@ std::string words_of(TileWalk::Carry carry) {
 std::string words_of(TileWalk::Columns columns) {
   switch (columns) {
     case TileWalk::Columns::kPieces:
-      return "only whole pieces of eight columns are there: the last head_dim % 8 columns of q, k and v are 0";
+      return "only whole pieces of eight columns are there: the last head_dim % 8 columns of q, k and v are "
+             "0";
     case TileWalk::Columns::kFours:
       return "only whole groups of four columns are there: the last head_dim % 4 columns of q, k and v are 0";
     case TileWalk::Columns::kSteps:
@@ -174,7 +179,8 @@ std::vector<Cause> causes_of_walk(const TileWalk& walk) {
   if (walk.visits != right.visits)
     add("walk-visits", words_of(walk.visits), "With which key does the loop over tiles begin and end?");
   if (walk.skips != right.skips && walk.skips != TileWalk::Skips::kNone)
-    add("walk-skips", words_of(walk.skips), "When may a warp leave a tile out: of which rows, and which tile?");
+    add("walk-skips", words_of(walk.skips),
+        "When may a warp leave a tile out: of which rows, and which tile?");
   if (walk.carry != right.carry)
     add("walk-carry", words_of(walk.carry),
         "What do earlier tiles leave in O, m and l, and what becomes of it in the next one?");
