@@ -61,7 +61,7 @@ AttentionExhibit exhibit_of_problem(const BlockProblem& p, bool gradients) {
   return {p, one_block(p), {}, std::move(in), std::move(right), {}, {}, DType::kFloat64};
 }
 
-BlockProblem problem_of(Index rows, Index keys, Mask mask, Position first_query = 0) {
+BlockProblem block_problem(Index rows, Index keys, Mask mask, Position first_query = 0) {
   BlockProblem p{.batch = 1,
                  .heads = 1,
                  .kv_heads = 1,
@@ -103,7 +103,7 @@ TEST_CASE("fragments of a tile are solved for") {
 
 TEST_CASE("a walk over tiles of keys is solved for") {
   const auto id_with = [](const TileWalk& walk) {
-    AttentionExhibit x = exhibit_of_problem(problem_of(130, 200, window_mask(30), 60), false);
+    AttentionExhibit x = exhibit_of_problem(block_problem(130, 200, window_mask(30), 60), false);
     const WalkHead head(x);
     Answer claim = clone(x.claim);
     for (Index row = 0; row < 130; ++row) {
@@ -125,7 +125,7 @@ TEST_CASE("a walk over tiles of keys is solved for") {
 
 TEST_CASE("a walk of a backward kernel is solved for") {
   const auto id_with = [](const GradientWalk& walk, bool of_keys) {
-    AttentionExhibit x = exhibit_of_problem(problem_of(96, 70, full_mask()), true);
+    AttentionExhibit x = exhibit_of_problem(block_problem(96, 70, full_mask()), true);
     const GradientScene scene(x);
     Answer claim = clone(x.claim);
     for (Index row = 0; row < 96 && !of_keys; ++row)
