@@ -183,6 +183,12 @@ TEST_CASE("what travels is told by its law over the ranks") {
   CHECK(first_of(causes_of(travel(3, straight))) == "travel-owner");
   CHECK(first_of(causes_of(travel(2, travel(3, {}).theory))) == "travel-count");
   CHECK(first_of(causes_of(travel(3, std::vector<Index>(16, 0)))) == "travel-nothing");
+  TravelExhibit labelled = travel(3, travel(3, {}).theory), padded = labelled;
+  for (Index& bytes : labelled.sent) bytes += bytes > 0 ? 3 * 8 : 0;
+  CHECK(first_of(causes_of(labelled)) == "travel-extra");
+  padded.block = {10, 10, 10, 12};
+  for (Index& bytes : padded.sent) bytes = bytes > 0 ? 3 * 12 : 0;
+  CHECK(first_of(causes_of(padded)) == "travel-largest");
   CHECK(first_of(causes_of(TravelExhibit{.world_size = 4, .hops = 3, .handed = {2, 3, 0, 1}})) ==
         "travel-handed");
   CHECK(first_of(causes_of(TravelExhibit{.world_size = 4, .hops = 3, .handed = {1, 2, 3, 0}})).empty());

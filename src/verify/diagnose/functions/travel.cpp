@@ -94,10 +94,33 @@ std::optional<Cause> cause_of_blocks(const TravelExhibit& x) {
   return {};
 }
 
+// Blocks that are padded, or have something beside them.
+std::optional<Cause> cause_of_lengths(const TravelExhibit& x) {
+  constexpr const char* kQuestion = "How many bytes has the block in hand, and what else goes with it?";
+  if (x.block.empty() || x.hops == 0) return {};
+  const std::vector<int> apart = distances(x, x.sent);
+  if (apart.size() != 1 || apart != distances(x, x.theory)) return {};
+  const std::vector<Index> sent = sent_ahead(x, x.sent, apart.front()),
+                           theory = sent_ahead(x, x.theory, apart.front());
+  const Index largest = *std::ranges::max_element(x.block), more = sent.front() - theory.front();
+  if (std::ranges::all_of(sent, [&](Index bytes) { return bytes == x.hops * largest; }))
+    return Cause{"travel-largest",
+                 "every block is sent with as many rows as the largest one has, however many it has itself",
+                 kQuestion};
+  const auto differs = [&](Index bytes, Index right) { return bytes - right == more; };
+  if (more > 0 && more % x.hops == 0 && std::ranges::equal(sent, theory, differs))
+    return Cause{"travel-extra",
+                 std::to_string(more / x.hops) +
+                     " bytes more than the block travel with each exchange, whatever its length",
+                 kQuestion};
+  return {};
+}
+
 std::optional<Cause> cause_of_bytes(const TravelExhibit& x) {
   if (std::ranges::all_of(x.sent, [](Index sent) { return sent == 0; }))
     return Cause{"travel-nothing", "no rank sends anything", kHandOn};
   if (const auto cause = cause_of_blocks(x)) return cause;
+  if (const auto cause = cause_of_lengths(x)) return cause;
   return cause_of_factor(x);
 }
 

@@ -86,7 +86,8 @@ std::optional<Cause> cause_of_luggage(const TravelExhibit& x) {
         for (const int queries : {0, x.hops, n - 1, n, 1}) {
           const bool right_home =
               x.direction > 0 && x.hops > 0 ? home == Home::kStraight : home == Home::kNot;
-          const int wrong = (blocks != x.hops) + (sums != x.hops) + !right_home + (queries > 0);
+          const int hops = blocks == sums ? blocks != x.hops : (blocks != x.hops) + (sums != x.hops);
+          const int wrong = hops + !right_home + (queries > 0);
           if (wrong > 0) all.push_back({wrong, {blocks, sums, home, queries}});
         }
   std::ranges::stable_sort(all, {}, &std::pair<int, Journey>::first);

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "verify/diagnose/diagnose.hpp"
-#include "verify/diagnose/solve/gradient_lines.hpp"
+#include "verify/diagnose/solve/gradient/gradient_lines.hpp"
 #include "verify/diagnose/solve/solve_detail.hpp"
 #include "verify/diagnose/solve/tell.hpp"
 #include "verify/diagnose/twisted/twisted_ring_detail.hpp"

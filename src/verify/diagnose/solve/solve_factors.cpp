@@ -4,7 +4,7 @@
 #include <cmath>
 #include <optional>
 
-#include "verify/diagnose/solve/gradient_lines.hpp"
+#include "verify/diagnose/solve/gradient/gradient_lines.hpp"
 #include "verify/diagnose/twisted/twisted_ring_detail.hpp"
 
 namespace ringcraft::verify {

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "ringcraft/core/matrix.hpp"
-#include "verify/diagnose/solve/gradient_recipe.hpp"
+#include "verify/diagnose/solve/gradient/gradient_recipe.hpp"
 #include "verify/diagnose/solve/solve_detail.hpp"
 #include "verify/diagnose/twisted/twisted_ring_detail.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ringcraft/core/matrix.hpp"
-#include "verify/diagnose/solve/gradient_recipe.hpp"
+#include "verify/diagnose/solve/gradient/gradient_recipe.hpp"
 #include "verify/diagnose/solve/line_system.hpp"
 #include "verify/diagnose/solve/solve_detail.hpp"
 

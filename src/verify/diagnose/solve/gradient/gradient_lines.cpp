@@ -1,5 +1,5 @@
 // The lines of one gradient (see gradient_lines.hpp).
-#include "verify/diagnose/solve/gradient_lines.hpp"
+#include "verify/diagnose/solve/gradient/gradient_lines.hpp"
 
 #include <algorithm>
 #include <cmath>

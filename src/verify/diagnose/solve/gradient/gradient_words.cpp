@@ -1,5 +1,5 @@
 // What is wrong with a recipe of backward, in words (see gradient_recipe.hpp).
-#include "verify/diagnose/solve/gradient_recipe.hpp"
+#include "verify/diagnose/solve/gradient/gradient_recipe.hpp"
 #include "verify/diagnose/solve/solve_detail.hpp"
 
 namespace ringcraft::verify {

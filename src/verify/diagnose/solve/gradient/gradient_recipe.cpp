@@ -1,5 +1,5 @@
 // Recipes of backward (see gradient_recipe.hpp).
-#include "verify/diagnose/solve/gradient_recipe.hpp"
+#include "verify/diagnose/solve/gradient/gradient_recipe.hpp"
 
 #include <algorithm>
 #include <cmath>
