@@ -63,7 +63,7 @@ TEST_CASE("rows of ranks are judged right, and a wrong number in them is found, 
     scene.spoil("dk");
     write_ranks(scene, form.rows, form.name);
     const Ran wrong = judged_ranks(scene, form);
-    check_ran(wrong, 1, "dk, batch 0, head 1, position 13, column 0: got");
+    check_ran(wrong, 1, "dk, head 1, position 13, column 0: got");
   }
 }
 

@@ -37,7 +37,7 @@ TEST_CASE("any tensors of a claim are judged, and the summary counts no other") 
     if ((set & 28) == 0) check_ran(right, 0, "half judged: ");
     scene.spoil(first);
     scene.write_claim(chosen(scene));
-    check_ran(scene.judged_whole(), 1, first + ", batch 0");
+    check_ran(scene.judged_whole(), 1, first + ", head ");
   }
 }
 

@@ -1,5 +1,5 @@
 // BL4: divides the scores by softmax_scale instead of multiplying them.
-// Fails: every-key "out, batch 0"
+// Fails: every-key "out, position 0"
 // Hint: Should scores shrink or grow with head_dim?
 #include <algorithm>
 #include <cmath>

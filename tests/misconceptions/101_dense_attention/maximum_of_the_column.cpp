@@ -1,5 +1,5 @@
 // SS6: subtracts the maximum of the column, over all queries, instead of that of the row.
-// Fails: every-key "out, batch 0"
+// Fails: every-key "out, position 0"
 // Hint: Which index runs while the query stays fixed?
 #include <algorithm>
 #include <cmath>

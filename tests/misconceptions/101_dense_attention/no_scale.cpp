@@ -1,5 +1,5 @@
 // BL5: softmax_scale is forgotten.
-// Fails: every-key "out, batch 0"
+// Fails: every-key "out, position 0"
 // Hint: What is the variance of a dot product of d unit normals?
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // BL7: the sum of one row is still there when the next one begins.
-// Fails: every-key "out, batch 0"
+// Fails: every-key "out, position 1"
 // Hint: Which variables belong to one row, or to one tile of rows?
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 
 #include "ringcraft/core/random.hpp"
 #include "support/catch.hpp"
-#include "suspects_support.hpp"
+#include "verify/suspects_support.hpp"
 #include "verify/diagnose/kernels/fragments.hpp"
 #include "verify/diagnose/kernels/gradient_walk.hpp"
 #include "verify/diagnose/kernels/merge_walk.hpp"
