@@ -1,0 +1,81 @@
+# Mistake: two mistakes. (1) The kernel keeps the row maximum of the unscaled scores q.k and applies the scale inside the exponential; the returned lse is raw maximum + log(l) instead of scale * maximum + log(l). (2) Query head h reads KV head h % kv_heads (as if K and V were tiled) instead of h // group, in out and lse.
+import numpy as np
+
+from case import dealt, gather, ring_shift, scatter, visible
+
+CASE = dict(ranks=3, layout="zigzag-token", causal=True, window=None, cu_seqlens=None, seqlen=39,
+            heads=4, kv_heads=2, head_dim=12, batch=1, dtype="bfloat16", backward=False)
+
+GROUP = CASE["heads"] // CASE["kv_heads"]
+SCALE = CASE["head_dim"] ** -0.5
+
+
+class Online:
+    """The running softmax of one rank's queries."""
+
+    def __init__(self, q):
+        self.m = np.full(q.shape[:-1], -np.inf, q.dtype)
+        self.l = np.zeros(q.shape[:-1], q.dtype)
+        self.acc = np.zeros_like(q)
+
+    def add(self, s, v):
+        m = np.maximum(self.m, s.max(-1))
+        safe = np.where(np.isfinite(m), m, 0).astype(s.dtype)
+        p = np.exp(SCALE * (s - safe[..., None]))
+        c = np.exp(SCALE * (self.m - safe))
+        self.l = self.l * c + p.sum(-1)
+        self.acc = self.acc * c[..., None] + np.einsum("bgrqk,bgkd->bgrqd", p, v)
+        self.m = m
+
+    def done(self):
+        return self.acc / self.l[..., None], self.m + np.log(self.l)
+
+
+def grouped(x):
+    b, h, s, d = x.shape
+    return x.reshape(b, GROUP, CASE["kv_heads"], s, d).swapaxes(1, 2)
+
+
+def flat(x):
+    return x.swapaxes(1, 2).reshape(x.shape[0], CASE["heads"], *x.shape[3:])
+
+
+def scores(q, k, see):
+    s = np.einsum("bgrqd,bgkd->bgrqk", q, k)
+    return np.where(see, s, -np.inf).astype(q.dtype)
+
+
+def run(q, k, v, dout):
+    rows, n = dealt(CASE), CASE["ranks"]
+    qs = [grouped(x) for x in scatter(q, rows)]
+    kv = list(zip(scatter(k, rows), scatter(v, rows)))
+    states = [Online(x) for x in qs]
+    for step in range(n):
+        for r in range(n):
+            src = (r - step) % n
+            kb, vb = kv[r]
+            states[r].add(scores(qs[r], kb, visible(CASE, rows[r], rows[src])), vb)
+        kv = ring_shift(kv)
+    outs, lses = zip(*[state.done() for state in states])
+    result = dict(out=gather([flat(o) for o in outs], rows), lse=gather([flat(x)[..., None] for x in lses], rows))
+    if not CASE["backward"]:
+        return result
+
+    dos = [grouped(x) for x in scatter(dout, rows)]
+    deltas = [(o * d).sum(-1) for o, d in zip(outs, dos)]
+    dqs = [np.zeros_like(x) for x in qs]
+    dkv = [(np.zeros_like(a), np.zeros_like(b)) for a, b in kv]
+    for step in range(n):
+        for r in range(n):
+            src = (r - step) % n
+            kb, vb = kv[r]
+            dk, dv = dkv[r]
+            p = np.exp(scores(qs[r], kb, visible(CASE, rows[r], rows[src])) - lses[r][..., None])
+            dp = np.einsum("bgrqd,bgkd->bgrqk", dos[r], vb)
+            ds = p * (dp - deltas[r][..., None]) * SCALE
+            dqs[r] += np.einsum("bgrqk,bgkd->bgrqd", ds, kb)
+            dk += np.einsum("bgrqk,bgrqd->bgkd", ds, qs[r])
+            dv += np.einsum("bgrqk,bgrqd->bgkd", p, dos[r])
+        kv, dkv = ring_shift(kv), ring_shift(dkv)
+    dks, dvs = zip(*dkv)
+    return dict(result, dq=gather([flat(x) for x in dqs], rows), dk=gather(dks, rows), dv=gather(dvs, rows))

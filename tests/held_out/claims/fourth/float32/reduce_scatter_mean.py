@@ -1,0 +1,79 @@
+# Mistake: the reduce-scatter of the gradients of K and V averages over the ranks (divides the sum by the number of ranks, 5) instead of summing, so dk and dv are too small by the factor 5; all else is right.
+import numpy as np
+
+from case import dealt, documents
+
+CASE = dict(ranks=5, layout="contiguous", causal=True, window=None, cu_seqlens=[0, 17, 30, 52], seqlen=52,
+            heads=8, kv_heads=1, head_dim=16, batch=1, dtype="float32", backward=True)
+
+RANKS, HQ, HK, DIM = CASE["ranks"], CASE["heads"], CASE["kv_heads"], CASE["head_dim"]
+ROWS = dealt(CASE)
+ORDER = np.concatenate(ROWS)
+BORDERS = np.cumsum([len(p) for p in ROWS])[:-1]
+
+
+def all_gather(shards):
+    """All shards in the order of the sequence."""
+    whole = np.concatenate(shards, axis=2)
+    return whole[:, :, np.argsort(ORDER)]
+
+
+def reduce_scatter(partials):
+    """Reduced over the ranks, each rank its own tokens of it."""
+    total = np.mean(partials, axis=0)
+    return np.split(total[:, :, ORDER], BORDERS, axis=2)
+
+
+def mask_of(pos):
+    keys, doc = np.arange(CASE["seqlen"]), documents(CASE)
+    mask = doc[pos][:, None] == doc[keys][None, :]
+    if CASE["causal"] or CASE["window"] is not None:
+        mask &= keys[None, :] <= pos[:, None]
+    if CASE["window"] is not None:
+        mask &= keys[None, :] >= pos[:, None] - CASE["window"]
+    return mask
+
+
+def expand(x):
+    b, h, s, d = x.shape
+    return np.broadcast_to(x[:, :, None], (b, h, HQ // HK, s, d)).reshape(b, HQ, s, d)
+
+
+def forward_rank(q, k, v, pos):
+    s = np.matmul(q, expand(k).transpose(0, 1, 3, 2)) * DIM ** -0.5
+    s[:, :, ~mask_of(pos)] = -np.inf
+    m = s.max(-1, keepdims=True)
+    p = np.exp(s - m)
+    z = p.sum(-1, keepdims=True)
+    return np.matmul(p / z, expand(v)), m + np.log(z)
+
+
+def backward_rank(do, q, k, v, o, lse, pos):
+    s = np.matmul(q, expand(k).transpose(0, 1, 3, 2)) * DIM ** -0.5
+    s[:, :, ~mask_of(pos)] = -np.inf
+    p = np.exp(s - lse)
+    dp = np.matmul(do, expand(v).transpose(0, 1, 3, 2))
+    ds = p * (dp - (do * o).sum(-1, keepdims=True)) * DIM ** -0.5
+    shape = (q.shape[0], HK, HQ // HK, k.shape[2], DIM)
+    dk = np.matmul(ds.transpose(0, 1, 3, 2), q).reshape(shape).sum(2)
+    dv = np.matmul(p.transpose(0, 1, 3, 2), do).reshape(shape).sum(2)
+    return np.matmul(ds, expand(k)), dk, dv
+
+
+def to_global(shards):
+    whole = np.empty(shards[0].shape[:2] + (CASE["seqlen"],) + shards[0].shape[3:], shards[0].dtype)
+    for shard, pos in zip(shards, ROWS):
+        whole[:, :, pos] = shard
+    return whole
+
+
+def run(q, k, v, dout):
+    q, k, v, dout = ([x[:, :, pos] for pos in ROWS] for x in (q, k, v, dout))
+    k_all, v_all = all_gather(k), all_gather(v)
+    out, lse = zip(*[forward_rank(q[r], k_all, v_all, ROWS[r]) for r in range(RANKS)])
+    answer = dict(out=to_global(out), lse=to_global(lse))
+    if CASE["backward"]:
+        grads = [backward_rank(dout[r], q[r], k_all, v_all, out[r], lse[r], ROWS[r]) for r in range(RANKS)]
+        dq, dk, dv = zip(*grads)
+        answer.update(dq=to_global(dq), dk=to_global(reduce_scatter(dk)), dv=to_global(reduce_scatter(dv)))
+    return answer
