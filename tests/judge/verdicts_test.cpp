@@ -204,7 +204,7 @@ TEST_CASE("a first version with two mistakes gets the cause of each") {
     template void safe_softmax(std::span<const double>, std::span<double>);
   )";
   CHECK(causes_in(102, asks_twice, "102.nothing-seen").contains("scan-finish"));
-  CHECK(causes_in(102, asks_twice, "102.drives-dense-attention") == std::set<std::string>{"SS14"});
+  CHECK(causes_in(102, asks_twice, "102.drives-dense-attention").empty());  // they stand in the first row
 }
 
 // A hang costs one deadline, not one per check.
