@@ -1,4 +1,4 @@
-// Ranks that wait for each other for ever, or whose messages do not fit together (see travel.hpp): by what
+// Ranks that deadlock, or whose messages do not fit together (see travel.hpp): by what
 // each of them has started.
 #include <algorithm>
 #include <map>
