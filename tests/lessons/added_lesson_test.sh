@@ -34,6 +34,7 @@ mkdir "$tree"
 cd "$tree" || exit 1
 cp -r lessons/104_merge $lesson
 cp -r tests/misconceptions/104_merge tests/misconceptions/109_merge_again
+cp tests/misconceptions/tables/104_merge.csv tests/misconceptions/tables/109_merge_again.csv
 cat >$lesson/lesson.json <<'END'
 {
   "title": "Merge again",
