@@ -1,0 +1,131 @@
+// Why dq, dk and dv are wrong (see diagnose_detail.hpp): known mistakes, then each gradient by itself.
+#include <algorithm>
+
+#include "verify/diagnose/diagnose_detail.hpp"
+#include "verify/diagnose/tiles/blind_rows.hpp"
+#include "verify/diagnose/tiles/tile_program.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+// Whether all wrong tensors of a group are zero everywhere.
+bool are_all_zero(const Evidence& e, TensorGroup group) {
+  for (std::size_t t = 0; t < kAnswerNames.size(); ++t)
+    if (group_of(kAnswerNames[t]) == group && e.is_wrong(kAnswerNames[t]) &&
+        !all_zero(named(e.claim)[t].tensor))
+      return false;
+  return any_wrong(e.comparison, group);
+}
+
+std::size_t tensor_of(GradientName name) { return 2 + static_cast<std::size_t>(name); }
+
+// One gradient, by everything that may explain it.
+SolvedPass solved_gradient(const Evidence& e, GradientName name, const Setting& forward) {
+  const auto pass = [&](const std::optional<Cause>& cause) {
+    return cause ? SolvedPass{true, {*cause}, forward} : SolvedPass{};
+  };
+  SolvedPass solved;
+  attempt(solved, {{Attempt::When::kUnsolved, [&] { return pass(cause_of_missing(e, tensor_of(name))); }},
+                   {Attempt::When::kUnsolved, [&] { return solve_gradient(e, name, forward); }},
+                   {Attempt::When::kUnsolved, [&] { return pass(cause_of_places(e, tensor_of(name))); }},
+                   {Attempt::When::kVague, [&] { return pass(cause_of_part_factors(e, name, forward)); }},
+                   {Attempt::When::kVague, [&] { return pass(cause_of_shares(e, name, forward)); }},
+                   {Attempt::When::kUnsolved, [&] {
+                      return pass(name == GradientName::kDq ? cause_of_weights(e, true) : std::nullopt);
+                    }}});
+  return solved;
+}
+
+// Each wrong gradient by itself; what is said of several is said once. Nothing if none can be explained.
+std::vector<Cause> solved_gradients(const Evidence& e, const ForwardResult& forward, Diagnosis& result) {
+  struct Held {
+    Cause cause;
+    std::vector<std::string> tensors;
+  };
+  std::vector<Held> all;
+  std::vector<std::string> follow;
+  for (const GradientName name : {GradientName::kDq, GradientName::kDk, GradientName::kDv}) {
+    const std::string word(kAnswerNames[tensor_of(name)]);
+    if (!e.is_wrong(word)) continue;
+    SolvedPass solved = solved_gradient(e, name, forward.setting);
+    if (!solved.solved) continue;
+    std::erase_if(solved.causes, [&](const Cause& cause) {
+      return std::ranges::find(forward.causes, cause.id, &Cause::id) != forward.causes.end();
+    });
+    if (solved.causes.empty()) follow.push_back(word);
+    for (Cause& cause : solved.causes) {
+      const auto known =
+          std::ranges::find(all, cause.sentence, [](const Held& held) { return held.cause.sentence; });
+      if (known == all.end())
+        all.push_back({std::move(cause), {word}});
+      else
+        known->tensors.push_back(word);
+    }
+  }
+  std::vector<Cause> causes;
+  for (Held& held : all) {
+    held.cause.sentence = list_of(held.tensors) + ": " + held.cause.sentence;
+    causes.push_back(std::move(held.cause));
+  }
+  if (!follow.empty())
+    result.remarks.push_back(list_of(follow) + (follow.size() == 1 ? " is that" : " are those") +
+                             " of this wrong forward pass");
+  return causes;
+}
+
+// Whether each gradient is right, or has lost rows and is right elsewhere.
+bool are_lost(const Evidence& e) {
+  return std::ranges::all_of(
+      std::vector{GradientName::kDq, GradientName::kDk, GradientName::kDv}, [&](GradientName name) {
+        return !e.is_wrong(kAnswerNames[tensor_of(name)]) || cause_of_missing(e, tensor_of(name));
+      });
+}
+
+// Solves for the gradients where known mistakes leave rows out, or name the ranks alone on which rows are
+// lost.
+void solve(const Evidence& e, const ForwardResult& forward, const Known& known, Diagnosis& result) {
+  const Found& found = known.found;
+  const bool on_some_ranks = !found.matches.empty() && found.matches[0].fit == Fit::kSomeRanks;
+  if (!((on_some_ranks && are_lost(e)) || !explains_each_row(found))) return;
+  if (!are_numbers(e, TensorGroup::kBackward)) return;
+  if (const auto cause = cause_of_tile_index(e, TensorGroup::kBackward))
+    result.backward = {*cause};
+  else if (std::vector<Cause> causes = solved_gradients(e, forward, result); !causes.empty())
+    result.backward = std::move(causes);
+  const bool is_known = explains_all(found) || (std::ranges::any_of(result.backward, is_general) &&
+                                                explains_each(found, e.comparison, TensorGroup::kBackward));
+  if (is_known && !is_clear(result.backward)) result.backward = known.causes;
+}
+
+}  // namespace
+
+void explain_backward(const Evidence& e, Ranks ranks, const ForwardResult& forward, Diagnosis& result) {
+  const bool forward_wrong = any_wrong(e.comparison, TensorGroup::kForward);
+  if (const auto blind = forward_wrong ? std::nullopt : cause_of_blind_rows(e, TensorGroup::kBackward)) {
+    result.backward = {*blind};
+    return;
+  }
+  if (e.place.hops == 0 && are_all_zero(e, TensorGroup::kBackward)) {
+    append(result.backward, causes_by_numbers(e, TensorGroup::kBackward));
+    return;
+  }
+  if (forward_wrong && follows(e, forward.found)) {
+    result.remarks.push_back(
+        "the gradients are those of this wrong forward pass: nothing more is wrong in backward");
+    return;
+  }
+  const Known known = e.is_wrong("out") ? searched_after(e, forward.found, ranks)
+                                        : searched(e, TensorGroup::kBackward, e.oracle.value, ranks);
+  result.backward = known.causes;
+  solve(e, forward, known, result);
+  if (!forward_wrong) {
+    if (!explains_all(known.found) && std::ranges::all_of(result.backward, is_general))
+      if (const Found pairs = search_gradient_pairs(e, e.oracle.value, e.place); !pairs.matches.empty())
+        result.backward = causes_of_known(pairs);
+    if (result.backward.empty())  // of a wrong forward pass their size says nothing
+      append(result.backward, causes_by_numbers(e, TensorGroup::kBackward));
+    if (known.found.ring) result.place = place_of(e, known.found);
+  }
+}
+
+}  // namespace ringcraft::verify

@@ -1,0 +1,134 @@
+// Known mistakes as causes: those whose numbers a claim has (see diagnose_detail.hpp).
+#include <algorithm>
+#include <cmath>
+
+#include "verify/diagnose/diagnose_detail.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+constexpr std::size_t kMost = 12;  // for a caller who compares several answers
+
+// A match as a cause, with what it does not say by itself: which tensors, which ranks, where it was found.
+Cause cause_of(const Match& match, const Arrangement& place, const std::string& elsewhere) {
+  Cause cause = match.suspect->cause;
+  cause.sentence = with_part(cause.sentence, place.part());
+  cause.question = with_part(cause.question, place.part());
+  if (match.fit == Fit::kSomeTensors) cause.sentence = list_of(match.tensors) + ": " + cause.sentence;
+  if (match.fit == Fit::kSomeRanks) {
+    std::vector<std::string> ranks;
+    for (const int rank : match.ranks) ranks.push_back(std::to_string(rank));
+    cause.sentence +=
+        "; on " + std::string(ranks.size() == 1 ? "rank " : "ranks ") + list_of(ranks) + " only";
+  }
+  if (!elsewhere.empty()) cause.sentence += "; fits " + elsewhere;
+  cause.sentence += " (by its numbers: " + std::to_string(match.hits) + " of " + std::to_string(match.rows) +
+                    " rows looked at)";
+  return cause;
+}
+
+}  // namespace
+
+std::string list_of(const std::vector<std::string>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
+  return text;
+}
+
+void append(std::vector<Cause>& causes, const std::vector<Cause>& more) {
+  for (const Cause& cause : more)
+    if (causes.size() < kMost &&
+        std::none_of(causes.begin(), causes.end(), [&](const Cause& c) { return c.id == cause.id; }))
+      causes.push_back(cause);
+}
+
+std::vector<Cause> causes_of_known(const Found& found, const std::string& elsewhere) {
+  std::vector<const Match*> order;
+  const auto take = [&](const Match& match) {
+    if (std::none_of(order.begin(), order.end(),
+                     [&](const Match* known) { return known->suspect->cause.id == match.suspect->cause.id; }))
+      order.push_back(&match);
+  };
+  std::vector<std::string> explained;
+  for (const Match& match : found.matches)
+    if (std::any_of(match.tensors.begin(), match.tensors.end(), [&](const std::string& name) {
+          return std::find(explained.begin(), explained.end(), name) == explained.end();
+        })) {
+      take(match);
+      explained.insert(explained.end(), match.tensors.begin(), match.tensors.end());
+    }
+  for (const Match& match : found.matches)  // what explains a part is of no interest beside what explains all
+    if (match.fit != Fit::kSomeTensors || found.matches[0].fit == Fit::kSomeTensors) take(match);
+  std::vector<Cause> causes;
+  for (const Match* match : order)
+    if (causes.size() < kMost) causes.push_back(cause_of(*match, found.ring->arrangement(), elsewhere));
+  return causes;
+}
+
+Known searched(const Evidence& e, TensorGroup group, const Answer& saved, Ranks ranks) {
+  Found found = search(e, group, saved, e.place);
+  const bool weak = found.matches.empty() || found.matches[0].fit == Fit::kSomeTensors;
+  if (weak && (e.ring == nullptr || ranks == Ranks::kUnknown))
+    if (auto other = search_elsewhere(e, group, saved)) {
+      std::vector<Cause> causes =
+          causes_of_known(*other, e.ring == nullptr ? "" : other->ring->arrangement().words);
+      return {std::move(causes), std::move(*other)};
+    }
+  std::vector<Cause> causes = causes_of_known(found, "");
+  return {std::move(causes), std::move(found)};
+}
+
+Known searched_without_numbers(const Evidence& e) {
+  Found found = search(e, TensorGroup::kForward, e.oracle.value, e.place);
+  std::erase_if(found.matches, [](const Match& match) { return match.fit != Fit::kAll; });
+  std::vector<Cause> causes;
+  if (!all_zero(e.claim.out) || e.ring != nullptr || found.matches.empty())
+    causes = causes_by_numbers(e, TensorGroup::kForward);
+  append(causes, causes_of_known(found, ""));
+  return {std::move(causes), std::move(found)};
+}
+
+Known searched_after(const Evidence& e, const Found& forward, Ranks ranks) {
+  if (!forward.matches.empty() && forward.matches[0].fit == Fit::kAll) {
+    Found found = search_after(e, forward.matches[0].suspect->twist, forward.ring->arrangement());
+    if (!found.matches.empty()) {
+      std::vector<Cause> causes = causes_of_known(found, "");
+      return {std::move(causes), std::move(found)};
+    }
+  }
+  return searched(e, TensorGroup::kBackward, e.claim, ranks);
+}
+
+bool follows(const Evidence& e, const Found& forward) {
+  const TwistedRing ring(e.problem, e.inputs, e.claim, forward.ring ? forward.ring->arrangement() : e.place,
+                         e.exponents());
+  const Sample sample = sample_of(e, TensorGroup::kBackward, 12, 6);
+  const Suspect right_formulas{};  // of a wrong out and lse
+  if (match(e, ring, right_formulas, TensorGroup::kBackward, sample).fit == Fit::kAll) return true;
+  return !forward.matches.empty() &&
+         match(e, ring, *forward.matches[0].suspect, TensorGroup::kBackward, sample).fit == Fit::kAll;
+}
+
+bool explains_all(const Found& found) {
+  return !found.matches.empty() && found.matches[0].fit >= Fit::kSomeRanks;
+}
+
+bool explains_each_row(const Found& found) {
+  return explains_all(found) &&
+         (found.matches[0].fit == Fit::kSomeRanks || found.matches[0].hits == found.matches[0].rows);
+}
+
+bool is_of_lost_keys(const Found& found) {
+  return !found.matches.empty() && found.matches[0].suspect->twist.tail == TailTwist::kDropped;
+}
+
+bool explains_each(const Found& found, const Comparison& comparison, TensorGroup group) {
+  return std::ranges::all_of(comparison.tensors, [&](const TensorComparison& t) {
+    if (t.wrong_rows.empty() || group_of(t.name) != group) return true;
+    return std::ranges::any_of(found.matches,
+                               [&](const Match& m) { return std::ranges::count(m.tensors, t.name) > 0; });
+  });
+}
+
+}  // namespace ringcraft::verify
