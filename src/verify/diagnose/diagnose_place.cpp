@@ -88,9 +88,10 @@ std::string place_of(const Evidence& e, const Found& found) {
   const bool later = of_all->rank != first->rank || of_all->row != first->row;  // than that of a gradient
   std::string text = std::string(later ? "first wrong in the forward pass" : "first wrong") + ": rank " +
                      std::to_string(first->rank) + ", " + d.tensor +
-                     chunk_words(*e.ring, first->rank, first->row) + ", batch " + std::to_string(d.batch) +
-                     ", head " + std::to_string(d.head) + ", local row " + std::to_string(first->row) +
-                     " (position " + std::to_string(d.position) + ")";
+                     chunk_words(*e.ring, first->rank, first->row) +
+                     (d.batches > 1 ? ", batch " + std::to_string(d.batch) : "") +
+                     (d.heads > 1 ? ", head " + std::to_string(d.head) : "") + ", local row " +
+                     std::to_string(first->row) + " (position " + std::to_string(d.position) + ")";
   if (d.tensor != "out" || !found.ring) return text;
   const RowPlace row{d.batch, d.head, d.position};
   const std::string step = found.matches.empty()
