@@ -94,7 +94,7 @@ def backward_mistakes():
          "sum to 0.", f"example without it: $dS$ sums to {number(sum(p * v for p, v in zip(weights, VALUES)))}"],
         ["Save $l$ and call it lse; or save $m$.", r"lse is $m + \log l$. The test: rows of the recomputed $P$ sum to 1.",
          f"example: {math.exp(lse - l):.4f} with $l$ as lse, {math.exp(lse - m):g} with $m$"],
-        ["dK needs no scale: Q is scaled already.", r"Only if Q was scaled in place, for good. As printed beside $S = \sigma Q K^T$ it lacks "
+        ["dK needs no scale: Q is scaled already.", r"Only if Q was scaled in place, for good. As printed beside $s = \sigma Q K^T$ it lacks "
          r"$\sigma$.", f"head_dim 128: {math.sqrt(128):.1f} times too large"],
         ["A row without a key is harmless: its weights come out as 0.", r"$e^{-\infty - (-\infty)}$ is NaN, and dk and dv sum over rows: one "
          "such row poisons every key of its tiles.", f"one of 16 rows: {dq} row of dq is NaN, and {dv} of 16 keys of dk and dv"],
