@@ -78,7 +78,7 @@ def copy_mistakes():
         ["Two stages need two barriers in each turn.", "One is enough, if the next copy starts after it: the barrier says both that this tile is there and that the other stage is free."],
         ["Padding does not help here.", f"It does: {LAYOUTS[1][3]} passes as well. It costs an eighth more shared memory, and a swizzle costs none."],
         ["A swizzle must be undone.", "Copy and load ask the same function for the place; no other code knows about it."],
-        ["Bank conflicts of `ldmatrix` are hidden by the copies.", f"{plain[3]} passes instead of {swizzled[3]}, and they stand between a warp and its `mma`."],
+        ["Bank conflicts of `ldmatrix` are hidden by the copies.", f"{plain[3]} passes instead of {swizzled[3]}, and a warp waits for them before its `mma`."],
     ])
 
 
