@@ -21,6 +21,7 @@ KINDS = {"Find the bug", "Predict", "Break it", "Design the schedule"}
 PUZZLE_HEADINGS = ["What is given", "What to do", "What is judged", "Hints"]
 PUZZLE_WORDS = range(100, 700)
 LONGEST_DEMO = 60  # lines
+IN_THE_FIELD = "**In the field**: "  # begins the last line of every Idea: what libraries call it
 MINUTES = range(10, 21)
 WORDS_PER_MINUTE = 190  # of every lesson, hints and answers included, code and formulas left out
 
@@ -94,6 +95,8 @@ def problems_of(folder, title, solved):
     for name in ("demo.cpp", "demo.txt"):
         found += need(f"<!-- source: {where}/{name} -->" in parts.get("See it", ""), f"README.md, See it: expected the block of {name}")
     found += need("```math" in page.split("## Task")[0], "README.md, Idea: expected a formula")
+    said = parts.get("Idea", "").rstrip("\n").split("\n")[-1].partition(IN_THE_FIELD)
+    found += need(not said[0] and "`" in said[2], f"README.md, Idea: expected a last line '{IN_THE_FIELD}...' with a name in code")
     found += need(re.search(r"!\[[^\]]+\]\(\.\./\.\./docs/figures/\w+\.svg\)", page), "README.md: expected a figure of docs/figures")
     for level in "123":
         found += need(f"<!-- hint: {level} -->" in parts.get("Hints", ""), f"README.md, Hints: expected hint {level}")

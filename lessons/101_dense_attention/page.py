@@ -101,13 +101,14 @@ the one in use and the one that is arriving.
 def one_against_many():
     scores = {tokens: all_heads for tokens, _, all_heads, _, _ in wall()}
     borders = {tokens: inputs(tokens) for tokens in scores}
-    return f"""* *Why, with the same parameters?* Parameters do not depend on the length. The scores do: {HEADS} heads in two bytes take {gib(scores[8192])} GiB per layer at 8192
-  tokens and {gib(scores[65536])} GiB at 65536, {gib(scores[65536] / scores[8192])} times as much.
-* *Would sharding the parameters over more devices help?* No. Each device would still hold the activations of its whole sequence. The activations
+    return f"""* *Which memory grows, with the same parameters?* Parameters, gradients and optimizer state do not depend on the length. (With Adam in mixed precision they are 16 bytes for
+  each of 7 billion parameters, {16 * 7} GB, so some of that must be offloaded or frozen already.) The scores do: {HEADS} heads in two bytes take {gib(scores[8192])} GiB per layer at 8192
+  tokens and {gib(scores[65536])} GiB at 65536, {gib(scores[65536] / scores[8192])} times as much. (Not even at 8192 could all {LAYERS} layers keep theirs: {gib(LAYERS * scores[8192])} GiB. One layer at a time recomputes them.)
+* *Would more devices with FSDP help?* No. FSDP shards parameters, gradients and optimizer state; each device still holds the activations of its whole sequence. The activations
   themselves must be split: along the tokens, which is context parallelism, or along the heads, as tensor parallelism
   ([arXiv:1909.08053](https://arxiv.org/abs/1909.08053)) and Ulysses ([arXiv:2309.14509](https://arxiv.org/abs/2309.14509)) do it. A head needs no keys of another head, but there are only {HEADS} heads,
   and often fewer KV heads (lesson 107); the number of tokens sets no such limit.
-* *Is it enough never to store the scores?* As long as what grows linearly fits. The input of each layer alone, {WIDTH} numbers per token
+* *Is FlashAttention alone enough, which never stores the scores?* As long as the memory that grows linearly fits. The input of each layer alone, {WIDTH} numbers per token
   in two bytes, over {LAYERS} layers: {gib(borders[8192])} GiB at 8192 tokens, {gib(borders[65536])} GiB at 65536, but {gib(borders[1048576])} GiB at a million. From there on only more devices help.
 """
 
@@ -132,8 +133,8 @@ def dense_mistakes():
          f"one head, two bytes: {gib(one_head[8192])} GiB and {gib(one_head[131072])} GiB"],
         ["FlashAttention lowers the constant in front of $S^2$.", "It lowers the order, to $S$.",
          f"dense over blockwise as measured above: {ratios}, and on"],
-        ["On $P$ devices the scores take $S^2/P^2$ each.", "If each block of $S/P$ queries and $S/P$ keys is thrown away before the next one. All "
-         "blocks of a device together are $S^2/P$.",
+        ["On $N$ devices the scores of $S$ tokens take $S^2/N^2$ each.", "If each block of $S/N$ queries and $S/N$ keys is thrown away before the next one. All "
+         "blocks of a device together are $S^2/N$.",
          f"128K tokens, one head, $P$ = 1, 2, 4, 8: {split(2)} GiB against {split(1)} GiB"],
     ])
 

@@ -66,7 +66,7 @@ def grouped_mistakes():
         ["Query head $h$ reads KV head $h \\bmod \\mathrm{kv\\_heads}$.", "The heads of a group are neighbours: $\\lfloor h / \\mathrm{group} \\rfloor$.",
          f"8 heads on 2: {wrong('h % kv_heads', 8, 2)} of 8 heads"],
         ["The last head of a group writes dk and dv.", "Every head adds its share.", f"demo: {shares[3]:.3f} instead of {total:.3f}"],
-        ["dk and dv are the mean over the group.", "The loss is read through every head, so its derivative is a sum.",
+        ["dk and dv are the mean over the group.", "The loss depends on them through every head, so its derivative is a sum.",
          f"demo: {total / 4:.3f} instead of {total:.3f}"],
         ["Repeat K and V to the number of heads, then it is multi-head attention again.", "Right numbers, but what was saved is spent: and in a ring the "
          "copies are sent.", f"{tokens:,} tokens, a layer in bf16: {mib(layers)} instead of {mib(MEMORY[1][1])}"],

@@ -20,7 +20,7 @@ def tile_shapes():
 
 def exp_parts():
     rows = [[f"{x:g}", f"{n:g}", f"{r:.4f}", f"{part:.6f}", f"{y:.6e}"] for x, n, r, part, y in EXP]
-    return table(["$x$", "$n$", "$r$", "$e^r$, the polynomial's part", "$2^n e^r$"], rows)
+    return table(["$x$", "$z$ (in the demo n)", "$r$", "$e^r$, the polynomial's part", "$2^z e^r$"], rows)
 
 
 def strip_sets():

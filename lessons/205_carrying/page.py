@@ -133,7 +133,7 @@ def carrying_mistakes():
     least = merge["O", "reads"][2] // merge["O", "reads"][0]
     return table(["what is said", "what is true"], [
         ["All lanes write the same $l$, so it does not matter who writes.", "Another lane may read it after that, and rescales it once more."],
-        ["The lanes of a warp run in step, so nobody is late.", "Since 2017 they need not; `__syncwarp()` says where they must have met."],
+        ["The lanes of a warp run in step, so none is late.", "Since 2017 they need not; `__syncwarp()` says where they must have met."],
         ["Every lane begins with the carried $l$, and at the end the lanes are added up.", f"Then the old keys count {LANES} times. One lane of the row brings $l$, the others 0; or "
          "it is added when the sum is complete."],
         ["One thread for each row is simplest.", f"Its lanes are {WIDTH} numbers apart: {strided} sectors for 32 loads of 16 bytes, of which half is used; here it is {least}, and all is."],

@@ -128,13 +128,13 @@ def backward_kernel_mistakes():
     share, largest = shares(16)
     return table(["what is said", "what is true"], [
         ["Atomics make the sum right, so it is the same in every run.", f"Each addition is whole; the order is not fixed. Of sums of 16 numbers {100 * share:.0f} % have other bits."],
-        ["The differences are rounding, so they do not matter.", f"They are small, {largest:.0e} of numbers of about 1. But from the bits nobody can tell them from a race."],
+        ["The differences are rounding, so they do not matter.", f"They are small, {largest:.0e} of numbers of about 1. But the bits alone do not tell them from a race."],
         ["dk and dv need atomics, because several query heads share a KV head.", "Not if the KV head has the thread block and walks over its heads."],
         ["A tile normalises its own weights; that is what softmax does.", "lse is that of the row, over all tiles and all blocks of the ring. So is $\\delta$."],
         ["Multiply the weights with a mask of 0 and 1.", "The weight may be infinite or NaN where the mask is 0. Ask first, compute then."],
         ["Recomputing wastes work.", f"Rung 01 recomputes nothing, and for 131072 tokens keeps {2 * 4 * 131072 ** 2 / 1e9:.0f} GB for each head. Two more products of tiles in shared memory need none of it."],
-        ["Five products in place of seven make it faster by two sevenths.", f"In `mma`, yes: {total(4, 3)} in place of {total(3, 3)}. But dq is read and written with every tile of keys: {counts()[4][0][1] - counts()[3][1][1]} KB "
-         f"in place of {2 * counts()[3][0][1]}."],
+        ["Five products instead of seven make it faster by two sevenths.", f"In `mma`, yes: {total(4, 3)} instead of {total(3, 3)}. But dq is read and written with every tile of keys: {counts()[4][0][1] - counts()[3][1][1]} KB "
+         f"instead of {2 * counts()[3][0][1]}."],
     ])
 
 
