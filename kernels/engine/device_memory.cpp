@@ -1,4 +1,4 @@
-// Memory, streams, events and copies of a CUDA device (see device_memory.hpp).
+// Memory, streams, events and copies of a CUDA device.
 #include "engine/device_memory.hpp"
 
 #include "engine/check.hpp"

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// What a kernel's source finds on the CPU in place of CUDA's built-in names, so that g++ compiles the same
-/// files as nvcc. It comes before every line of such a file (-include). What the kernels of this tree use,
-/// and what students are used to; a name that is missing is a compile error, never something else.
+/// Replacements of CUDA's built-in names on the CPU, so that g++ compiles the same files as nvcc. It comes
+/// before every line of such a file (-include). It has the names that the kernels of this tree use, and those
+/// that students are used to; a name that is missing is a compile error, never something else.
 
 #include <algorithm>
 #include <atomic>

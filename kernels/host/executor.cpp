@@ -1,4 +1,4 @@
-// Launches: thread blocks over the threads of the operating system (see executor.hpp).
+// Launches: thread blocks over the threads of the operating system.
 #include "host/executor.hpp"
 
 #include <sys/mman.h>

@@ -52,7 +52,7 @@ class TimedStep {
   /// Enqueues one run: the upload of the ranges, and the rung.
   void run();
 
-  /// What computes.
+  /// The engine that computes.
   const CudaEngine& engine() const { return engine_; }
   /// Forward: ends what was run since reset(), which has to follow. Backward: of the forward step.
   const Output& finish();
@@ -82,7 +82,7 @@ struct RunTime {
 /// has room for, three at least. The accumulators are reset before each, outside of the time.
 RunTime timed(TimedStep& step);
 
-/// What one kernel of a step needs.
+/// Resources of one kernel of a step.
 struct KernelNeeds {
   int registers;       ///< of a thread
   Index shared_bytes;  ///< of a thread block, static and dynamic

@@ -124,7 +124,7 @@ const Check kRowsWithoutAKey{
                     {one_head(trial, "12 rows, of which 4 come before every key", positions(0, 12), late,
                               causal_mask(), 3, 0.5),
                      one_head(trial, "no row sees a key", positions(0, 4), late, causal_mask(), 3, 0.5),
-                     one_head(trial, "a window of 2 that leaves the keys behind", positions(0, 12),
+                     one_head(trial, "a window of 2 that has moved past the keys", positions(0, 12),
                               positions(0, 6), window_mask(2), 3, 0.5)});
     }},
 };

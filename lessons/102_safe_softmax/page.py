@@ -131,7 +131,7 @@ def softmax_mistakes():
         ["Accumulate in float32, lest `exp` overflow.", "No exponent is positive, so nothing overflows. Few digits in the *sum* are the reason.",
          f"1000 ones added up in bfloat16 give {ones_in_bfloat16(1000):g}"],
         ["A result without NaN is a right result.", "Near the lower end the exponentials have few digits left.",
-         f"row of the table above at -102: {printed('naive', -102)[0]:.4f} in place of {printed('safe', -102)[0]:.4f}"],
+         f"row of the table above at -102: {printed('naive', -102)[0]:.4f} instead of {printed('safe', -102)[0]:.4f}"],
     ])
 
 

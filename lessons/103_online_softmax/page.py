@@ -19,7 +19,7 @@ def scores():
 
 
 def scan(row, rescale=lambda old, new: 2.0 ** (old - new)):
-    """The recursion, with powers of two in place of exponentials. Returns (m, l) after each score."""
+    """The recursion, with powers of two instead of exponentials. Returns (m, l) after each score."""
     m, l, states = -math.inf, 0.0, []
     for s in row:
         grown = max(m, s)
@@ -41,7 +41,7 @@ def online_example():
 
 
 def carried():
-    """What the demo counted: (scores, carried as, products, divisions, rounding)."""
+    """Counts of the demo: (scores, carried as, products, divisions, rounding)."""
     return rows(DEMO, "scores  O_is products/key divisions/key rounding")
 
 
@@ -69,7 +69,7 @@ def online_mistakes():
          f"$l$ = {number(inverted)} instead of {number(l)}"],
         ["Begin with the maximum and the sum of the first block.", "That is only right if the row sees a key of it; else $-\\infty - (-\\infty)$. Begin with "
          "$(-\\infty, 0)$.", "NaN from the first block on"],
-        ["The running sum is the row's lse.", "lse is $m + \\log l$. Whoever saves $l$ by that name divides by the wrong number.",
+        ["The running sum is the row's lse.", "lse is $m + \\log l$. Saving $l$ by that name leads to a division by the wrong number.",
          f"weights divided by lse = {lse:.4f} add up to {l / lse:.4f}"],
         ["Dividing $O$ at every step keeps it exact.", "Both forms round alike; the division costs time.",
          f"rounding {rounding['up/down', 'sum']:.0e} and {rounding['up/down', 'mean']:.0e}, {rounding['rising', 'sum']:.0e} and {rounding['rising', 'mean']:.0e}"],

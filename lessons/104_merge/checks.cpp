@@ -113,7 +113,7 @@ std::uint32_t merge_into(Trial& trial, Part& acc, Part block) {
   return trial.call<Merge>(acc.view(), Partial<const double>(block.view())).changed;
 }
 
-// What a merge got and made, for a diagnosis.
+// Inputs and results of a merge, for a diagnosis.
 verify::MergeExhibit exhibit_of_merge(const Part& acc, const Part& block, const Part& result) {
   const auto numbers = [](const Part& part) { return verify::PartialNumbers{part.out, part.max, part.sum}; };
   return {acc.rows, acc.cols, numbers(acc), numbers(block), numbers(result)};

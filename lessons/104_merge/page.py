@@ -114,7 +114,7 @@ def merge_mistakes():
          f"{out(*merge(a, merge(a, b)))} instead of {out(*merge(a, b))}"],
         [r"Merge with the weights $e^{\mathrm{lse}}$.", "Without a shift they overflow or vanish, and the quotient is NaN.",
          f"in float: lse above {largest_float:.1f} or below {smallest_float:.1f}"],
-        ["The formula holds as it stands.", "Two empty sides give $-\\infty - (-\\infty)$, NaN for ever. A ring that begins with "
+        ["The formula holds as it stands.", "Two empty sides give $-\\infty - (-\\infty)$, NaN forever. A ring that begins with "
          "its own block never meets two empty sides; one that begins with its neighbour's does.",
          f"causal, {TOKENS} tokens on {RANKS} ranks: {nan_rows(0)} NaN rows against {nan_rows(1)}"],
         ["Clamp $l$ to at least $10^{-6}$, against empty rows.", "Dead code: the maximum itself contributes 1 to $l$, and a "

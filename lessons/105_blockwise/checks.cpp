@@ -224,7 +224,7 @@ const Check kMasks{
     }},
 };
 
-// Rows before the first key, rows behind the last one, and a block that nobody sees; from the identity and
+// Rows before the first key, rows after the last one, and a block that no row sees; from the identity and
 // into a state that has seen other keys before.
 const Check kBlindRows{
     .claim = "Rows that see no key of a tile, or none at all, stay as they were, without a NaN.",

@@ -20,7 +20,7 @@ std::string text(const Extents& e) {
          ", " + std::to_string(e.width) + "]";
 }
 
-// What came back may be anything.
+// The returned numbers may be anything.
 void require_extents(const HeadCase& head, const char* name, const Buffer& got, const Extents& want) {
   if (got.extents() != want || got.dtype() != DType::kFloat64)
     throw Wrong(sign::kValues, "extents", "{}: {} comes back as {} {}, and it was {} float64", head.name,

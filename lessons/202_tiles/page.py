@@ -23,7 +23,7 @@ def traffic():
 
 
 def shrunk():
-    """What `scores` asks of global memory in the demo, in KB, part by part: rungs 01 and 02."""
+    """Traffic of `scores` with global memory in the demo, in KB, part by part: rungs 01 and 02."""
     size, width, kb = 128, 64, 1024  # queries and keys, head_dim
     pairs, threads = size * size, (size // TILE) ** 2 * 256  # of all thread blocks of rung 02
     operands = pairs * 2 * width * 4 // kb
@@ -93,7 +93,7 @@ def tile_mistakes():
         ["`if (row >= rows) return;` in the first line.", "Right in lesson 201. Here a barrier follows, and waits for those who have left."],
         ["Threads of a warp run together, so they need no barrier.", "Since 2017 they need not run together; where they must, `__syncwarp()` says so."],
         ["`__shfl_down_sync` gives the sum to all lanes.", "Lane 0 has it. `__shfl_xor_sync` gives it to all, in as many steps."],
-        ["Bank conflicts are a matter of taste.", f"Rows 32 numbers apart: {passes(banks_of_column(32))} passes in place of {passes(seen_columns())}, for every read of the product."],
+        ["Bank conflicts are a matter of taste.", f"Rows 32 numbers apart: {passes(banks_of_column(32))} passes instead of {passes(seen_columns())}, for every read of the product."],
     ])
 
 

@@ -20,7 +20,7 @@ KernelRung tensor_cores(Trial& trial) {
           no_workspace, DType::kBFloat16};
 }
 
-// What each row sees; neither end decreases.
+// The keys that each row sees; neither end decreases.
 using Seen = std::function<std::pair<Index, Index>(Index row)>;
 Seen single(const std::function<Index(Index row)>& key) {
   return [key](Index a) { return std::pair(key(a), key(a) + 1); };

@@ -115,7 +115,7 @@ def fragment_mistakes():
         ["Each thread computes some elements of $C$.", "The warp computes 128 together; a lane holds four of them, and needs what the others hold."],
         ["bf16 attention is inexact, so tests must be lax.",
          f"lse is as good as in float32, {rungs()[4][1]:.1e}; out is off by what rounding P does, {rungs()[4][0]:.1e}, and not more."],
-        ["Tensor cores make shared memory matter less.", f"{STEP / (1024 * rungs()[4][3]):.1f} multiply-adds for a byte in place of "
+        ["Tensor cores make shared memory matter less.", f"{STEP / (1024 * rungs()[4][3]):.1f} multiply-adds for a byte instead of "
          f"{STEP / (1024 * rungs()[3][3]):.1f}, but {passes(64)} passes for what one would bring."],
     ])
 

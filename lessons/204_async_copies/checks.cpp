@@ -27,7 +27,7 @@ constexpr std::uint64_t warp_products(Index width) {
   return static_cast<std::uint64_t>(2 * kWarpRows * kTile * width / (16 * 8 * 16));
 }
 
-// What a step of this head moves, and multiplies.
+// Bytes and multiply-adds of a step of this head.
 struct Work {
   std::uint64_t copied = 0, stored = 0;  // bytes that come into shared memory: by cp.async, and by stores
   std::uint64_t products = 0, ahead = 0;
@@ -87,7 +87,7 @@ HeadCase head_with_a_gap(Trial& trial, Index width) {
 // ---- the checks
 
 const Check kOneTile{
-    .claim = "One tile of keys arrives whole before it is multiplied, with zeros behind the border.",
+    .claim = "One tile of keys arrives whole before it is multiplied, with zeros past the border.",
     .id = "one-tile",
     .weight = 3,
     .hint =
@@ -124,7 +124,7 @@ const Check kAnySize{
     .id = "any-size",
     .weight = 2,
     .needs = {"many-tiles"},
-    .hint = "cp.async copies 16 bytes or writes 16 bytes of 0. What if row 1 begins 40 bytes behind row 0?",
+    .hint = "cp.async copies 16 bytes or writes 16 bytes of 0. What if row 1 begins 40 bytes after row 0?",
     .run{[](Trial& trial) {
       require_shapes(
           trial, pipeline(trial),

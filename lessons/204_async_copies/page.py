@@ -72,13 +72,13 @@ def tiles():
 def copy_mistakes():
     plain, swizzled = LAYOUTS[0], LAYOUTS[2]
     return table(["what is said", "what is true"], [
-        ["`cp.async` makes the copy faster.", "It makes nobody wait for it. Whoever waits at once has gained a register or two."],
-        ["The wait is enough.", "A thread waits for its own copies, and reads those of others. A barrier must stand behind the wait."],
+        ["`cp.async` makes the copy faster.", "It makes nobody wait for it. A wait right after the start gains a register or two, no more."],
+        ["The wait is enough.", "A thread waits for its own copies, and reads those of others. A barrier must follow the wait."],
         ["`wait_group 1` waits for one group.", "It waits until at most one is under way: the newest may be."],
-        ["Two stages need two barriers in each turn.", "One is enough, if the next copy starts behind it: the barrier says both that this tile is there and that the other stage is free."],
+        ["Two stages need two barriers in each turn.", "One is enough, if the next copy starts after it: the barrier says both that this tile is there and that the other stage is free."],
         ["Padding does not help here.", f"It does: {LAYOUTS[1][3]} passes as well. It costs an eighth more shared memory, and a swizzle costs none."],
         ["A swizzle must be undone.", "Copy and load ask the same function for the place; nobody else knows about it."],
-        ["Bank conflicts of `ldmatrix` are hidden by the copies.", f"{plain[3]} passes in place of {swizzled[3]}, and they stand between a warp and its `mma`."],
+        ["Bank conflicts of `ldmatrix` are hidden by the copies.", f"{plain[3]} passes instead of {swizzled[3]}, and they stand between a warp and its `mma`."],
     ])
 
 

@@ -4,8 +4,8 @@
 
 #include "engine/device_memory.hpp"
 #include "forward/forward.hpp"
-#include "host/executor.hpp"
 #include "host/checker/traffic.hpp"
+#include "host/executor.hpp"
 #include "merge/merge.hpp"
 #include "ringcraft/core/random.hpp"
 
@@ -22,7 +22,7 @@ struct Array {
 } O{"O"}, m{"m"}, l{"l"}, block_O{"block_O"}, block_m{"block_m"}, block_l{"block_l"}, q{""}, k{""}, v{""},
     ranges{""};
 
-// What a kernel does with each array; -1: the lane takes no part.
+// Accesses of a kernel to each array; -1: the lane takes no part.
 void print(const char* kernel) {
   for (const Array* array : {&O, &block_O, &m, &block_m, &l, &block_l})
     for (const bool writes : {false, true}) {

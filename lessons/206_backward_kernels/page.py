@@ -133,13 +133,13 @@ def backward_kernel_mistakes():
         ["A tile normalises its own weights; that is what softmax does.", "lse is that of the row, over all tiles and all blocks of the ring. So is $\\delta$."],
         ["Multiply the weights with a mask of 0 and 1.", "The weight may be infinite or NaN where the mask is 0. Ask first, compute then."],
         ["Recomputing wastes work.", f"Rung 01 recomputes nothing, and for 131072 tokens keeps {2 * 4 * 131072 ** 2 / 1e9:.0f} GB for each head. Two more products of tiles in shared memory need none of it."],
-        ["Five products in place of seven make it faster by two sevenths.", f"In `mma`, yes: {total(4, 3)} in place of {total(3, 3)}. But dq is read and written with every tile of keys: {counts()[4][0][1] - counts()[3][1][1]} KB "
+        ["Five products instead of seven make it faster by two sevenths.", f"In `mma`, yes: {total(4, 3)} instead of {total(3, 3)}. But dq is read and written with every tile of keys: {counts()[4][0][1] - counts()[3][1][1]} KB "
          f"in place of {2 * counts()[3][0][1]}."],
     ])
 
 
 def figure():
-    """Who owns which tiles under the demo's window, and which thread blocks add to dq of one row of tiles."""
+    """Owners of the tiles under the demo's window, and the thread blocks that add to dq of one row of tiles."""
     cell, gap, top, left, body = 30, 70, 74, 60, []
     count = len(tiles())
     shown = next(i for i, (keys, _) in enumerate(tiles()) if len(keys) == max(len(k) for k, _ in tiles()))

@@ -92,9 +92,9 @@ def softmax_mistakes():
     return table(["what is written", "what is true", "the number"], [
         ["Each rank waits for the state before it, then looks at its own scores; the last one broadcasts.", "Right, and one rank after the other: "
          "nobody's scan overlaps with another's.", f"$N = {n}$: {n} scans in a row and {chain} + {tree} exchanges; all at once: 1 scan, {reduced} exchanges"],
-        ["Send $m$ and $l$ as two messages.", "A message costs its latency; two numbers fit into one.", f"$N = {n}$: {2 * (chain + tree)} messages in a row in place of {chain + tree}"],
-        ["One message for each row.", "The states of all rows travel together.", f"4096 rows, $N = {n}$: {4096 * reduced:,} exchanges in place of {reduced}"],
-        ["All-reduce the maximum, then the sums against it.", "Right, with twice the latency. $(m, l)$ is one thing that can be merged.", f"$N = {n}$: {2 * reduced} exchanges in place of {reduced}"],
+        ["Send $m$ and $l$ as two messages.", "A message costs its latency; two numbers fit into one.", f"$N = {n}$: {2 * (chain + tree)} messages in a row instead of {chain + tree}"],
+        ["One message for each row.", "The states of all rows travel together.", f"4096 rows, $N = {n}$: {4096 * reduced:,} exchanges instead of {reduced}"],
+        ["All-reduce the maximum, then the sums against it.", "Right, with twice the latency. $(m, l)$ is one thing that can be merged.", f"$N = {n}$: {2 * reduced} exchanges instead of {reduced}"],
         ["The first rank begins with whatever $m$ and $l$ hold.", "With the identity, $(-\\infty, 0)$. So does a rank without a score.", "rank 2 above"],
         ["The merge does not depend on the order, so let each rank merge states as they come by.", "It does in the last digit, and then ranks disagree about the same row.",
          f"$0.1 + 0.2 + 0.3$ from the left: {forth!r}, from the right: {back!r}"],
@@ -121,7 +121,7 @@ def panel(x, form, title):
 
 def softmax_states():
     body = panel(84, "chain", "chain: the own state joins what arrives") + panel(500, "all-gather", "all-gather: what is known doubles")
-    return svg(806, 200, "Whose states each of four ranks knows, exchange by exchange, in a chain and in an all-gather", body)
+    return svg(806, 200, "The states that each of four ranks knows, exchange by exchange, in a chain and in an all-gather", body)
 
 
 COMPUTED = {f.__name__: f for f in (softmax_example, softmax_forms, softmax_beside_ring, softmax_mistakes)}

@@ -270,7 +270,7 @@ const Check kWindowExchanges{
     }},
 };
 
-// Whose block this is: -1 for none, -2 for nobody's.
+// The owner of this block: -1 for no block, -2 for a block that no rank owns.
 int owner_of(const KvBlock& block, const verify::Inputs& inputs, const Problem& problem) {
   if (block.k.empty() && block.v.empty()) return -1;
   const auto same = [](const Buffer& a, const Buffer& b) { return std::ranges::equal(a.bytes(), b.bytes()); };
@@ -281,7 +281,7 @@ int owner_of(const KvBlock& block, const verify::Inputs& inputs, const Problem& 
   return -2;
 }
 
-// Whose block each rank hands out in the end, under one mask.
+// The owner of the block that each rank holds in the end, under one mask.
 void require_last_block(Trial& trial, const Mask& mask) {
   const Case c = make(trial, 4, mask, with_seqlen(20));
   const RingRun run = run_ring(trial, c);

@@ -232,7 +232,7 @@ const Check kRepeatable{
     .id = "repeatable",
     .weight = 1,
     .needs = {"two-ranks"},
-    .hint = "What does a call leave behind that the next one finds?",
+    .hint = "Which state of a call does the next one find?",
     .workers = {.fresh = true},
     .run{[](Trial& trial) {
       for (const Schedule schedule : kBoth) {

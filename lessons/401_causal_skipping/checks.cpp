@@ -98,8 +98,8 @@ Mask packed(Mask mask, std::vector<Position> borders) {
   return mask;
 }
 
-// What the figures behind the table are tried on: all layouts, windows, packs, ragged and empty shards; and
-// sizes that are others for each seed.
+// Problems that the figures of the table are tried on: all layouts, windows, packs, ragged and empty shards;
+// and sizes that are others for each seed.
 std::vector<Problem> mixture(const Trial& trial) {
   std::vector<Problem> problems;
   for (const Layout layout : kLayouts) {

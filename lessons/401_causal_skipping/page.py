@@ -30,7 +30,7 @@ def work_saving():
     slow = dense // RANKS
     assert cost() == max(clocks("skipped")) and slow == max(clocks("nothing_skipped"))
     return (f"Skipping saves {100 * (1 - visible / dense):.0f} % of the work: {visible} pairs are left of {dense}. It saves "
-            f"{100 * (1 - cost() / slow):.0f} % of the time: {cost()} in place of {slow}.\n")
+            f"{100 * (1 - cost() / slow):.0f} % of the time: {cost()} instead of {slow}.\n")
 
 
 def work_imbalance():

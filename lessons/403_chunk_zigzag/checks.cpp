@@ -114,7 +114,7 @@ const Check kOneChunk{
 };
 
 const Check kUnevenCut{
-    .claim = "What is left over goes to the first chunks, one token each.",
+    .claim = "The remainder goes to the first chunks, one token each.",
     .id = "uneven-cut",
     .weight = 2,
     .needs = {"even-cut"},

@@ -241,7 +241,7 @@ TEST_CASE("keys that nobody sees leave the state bitwise alone and have gradient
     }
 }
 
-TEST_CASE("what a row may not see does not change one bit of it") {
+TEST_CASE("masked keys change no bit of a row") {
   Random random(198);
   const Head<double> head = head_of_size<double>(random, 200, 200, 10, causal_mask());
   const auto before = fast(head);

@@ -50,7 +50,7 @@ TEST_CASE("several threads work at the same time") {
   CHECK(waiting == 2);
 }
 
-TEST_CASE("what a task throws is thrown to the caller, and no further task is begun") {
+TEST_CASE("the exception of a task reaches the caller, and no further task is begun") {
   for (const int threads : {1, 3}) {
     std::atomic<int> runs = 0;
     CHECK_THROWS_WITH(for_each_task(1000, threads,

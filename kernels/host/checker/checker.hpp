@@ -1,11 +1,11 @@
 #pragma once
 /// @file
-/// Finds mistakes in a launch: data races, accesses beside an array or behind its life, shared memory that is
-/// read before it is written or before its asynchronous copy has been waited for, misaligned accesses. It
-/// sees every access of kernels that are compiled for it (see instrumented_access.cpp) and knows three kinds
-/// of memory: dynamic shared memory, `__shared__` variables, and what cudaMalloc gave. Everything else, a
-/// thread's own stack above all, is none of its business, unless threads share it. A launch ends with the
-/// first finding.
+/// Finds mistakes in a launch: data races, accesses out of an array's bounds or after its lifetime, shared
+/// memory that is read before it is written or before its asynchronous copy has been waited for, misaligned
+/// accesses. It sees every access of kernels that are compiled for it (see instrumented_access.cpp) and knows
+/// three kinds of memory: dynamic shared memory, `__shared__` variables, and what cudaMalloc gave. Everything
+/// else, a thread's own stack above all, is none of its business, unless threads share it. A launch ends with
+/// the first finding.
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,6 @@
 #pragma once
 /// @file
-/// What is known about each byte of an array: one Cell for every 4 bytes, until somebody touches less than
-/// that.
+/// The record of each byte of an array: one Cell for every 4 bytes, until an access touches fewer.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Validation, counting and recording, once for every backend (see communicator.hpp).
+// Validation, counting and recording, once for every backend.
 #include "ringcraft/comm/communicator.hpp"
 
 #include <exception>

@@ -1,4 +1,4 @@
-// Matching, deadlock, delivery order, counters and virtual time (see switchboard.hpp).
+// Matching, deadlock, delivery order, counters and virtual time.
 #include "ringcraft/comm/switchboard.hpp"
 
 #include <algorithm>

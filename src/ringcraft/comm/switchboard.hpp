@@ -75,7 +75,7 @@ class Switchboard {
     std::vector<Waiting> waiting = {};  ///< who waits for whom, in the order of the cycle
     std::string sentence = {};          ///< for a person
   };
-  /// What posts and waits of a board that has failed throw.
+  /// The exception that posts and waits of a failed board throw.
   class Failed : public Error {
    public:
     /// With the sentence of the failure.

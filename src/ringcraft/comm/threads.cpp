@@ -1,4 +1,4 @@
-// N ranks as N threads over one switchboard (see threads.hpp).
+// N ranks as N threads over one switchboard.
 #include "ringcraft/comm/threads.hpp"
 
 #include <condition_variable>

@@ -31,7 +31,7 @@ struct TracedBytes {
   /// The bytes of a buffer.
   explicit TracedBytes(const Buffer& buffer) : TracedBytes(buffer.bytes()) {}
 
-  /// One behind the last byte.
+  /// One past the last byte.
   std::uintptr_t end() const { return address + static_cast<std::uintptr_t>(size); }
   /// Whether both have a byte in common.
   bool overlaps(const TracedBytes& other) const {
@@ -69,7 +69,7 @@ struct TraceTime {
 
 /// One thing that a rank did.
 struct TraceEvent {
-  /// What.
+  /// The kind of the event.
   enum Kind : std::uint8_t {
     kHolds,     ///< a statement of the caller: `tensors[0]` is that of rank `owner`
     kStart,     ///< Communicator::start
@@ -93,7 +93,7 @@ struct TraceEvent {
   Index pairs = 0;  ///< kForward, kBackward: visible pairs; without any only writes happen
 };
 
-/// What one rank did, in the order in which it did it. Written by one thread.
+/// The events of one rank, in their order. Written by one thread.
 class RankTrace {
  public:
   /// The events so far.

@@ -47,7 +47,7 @@ struct Output {
   static auto fields(auto& self) { return std::tie(self.out, self.lse); }
 };
 
-/// What the backward pass gives: the gradients of sum(out * dout).
+/// Results of the backward pass: the gradients of sum(out * dout).
 struct Gradients {
   Buffer dq;    ///< [batch, heads, rows, head_dim]
   KvBlock dkv;  ///< dk and dv [batch, kv_heads, rows, head_dim], summed over the query heads of each group
@@ -55,7 +55,7 @@ struct Gradients {
   static auto fields(auto& self) { return std::tie(self.dq, self.dkv); }
 };
 
-/// What the backward pass of one shard reads, all of it unchanged: q, out, lse, dout and delta = rowsum(dout
+/// Inputs of the backward pass of one shard, all of them unchanged: q, out, lse, dout and delta = rowsum(dout
 /// * out).
 struct Saved {
   const Buffer& q;      ///< [batch, heads, rows, head_dim]
@@ -65,7 +65,7 @@ struct Saved {
   const Buffer& delta;  ///< as lse
 };
 
-/// What a buffer is for; an engine chooses the number type from it.
+/// The purpose of a buffer; an engine chooses the number type from it.
 enum class Role : std::uint8_t {
   kElement,      ///< q, k, v and what travels as KV
   kAccumulator,  ///< state and gradients
@@ -74,7 +74,7 @@ enum class Role : std::uint8_t {
 /// Which half of training is asked for.
 enum class Pass : std::uint8_t { kForward, kBackward };
 
-/// What an engine has computed so far; the base of work balance and of virtual time.
+/// Work that an engine has done so far; the base of work balance and of virtual time.
 struct Work {
   Index pairs = 0;   ///< visible (query, key) pairs over all blocks, counted once per block, not per head
   Index blocks = 0;  ///< blocks with at least one visible pair

@@ -143,7 +143,7 @@ void seal_sources(const StudentTree& tree, const fs::path& folder) {
   write(folder / "src" / "sealed.txt", list_of(tree, ""));
 }
 
-// The flags of one object of a sealed file; `more` is behind those of the build.
+// The flags of one object of a sealed file; `more` follows those of the build.
 std::vector<std::string> compile_flags(const std::string& path, const std::string& more) {
   std::vector<std::string> flags{"-std=c++20", "-I.", "-Isrc", "-pthread"};
   for (const std::string& flag : words_of(RINGCRAFT_RELEASE_FLAGS)) flags.push_back(flag);

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "ringcraft/attention/detail/block_kernels_detail.hpp"
-#include "ringcraft/attention/fast/fast_kernels_detail.hpp"
 #include "ringcraft/attention/detail/partial_memory.hpp"
+#include "ringcraft/attention/fast/fast_kernels_detail.hpp"
 #include "ringcraft/engine/block_engine.hpp"
 
 namespace ringcraft {
@@ -37,7 +37,7 @@ class FastHeads final : public BlockKernels<T> {
 
  private:
   class Backward;  // one backward pass
-  // What a thread needs forward.
+  // A thread's scratch memory for the forward pass.
   struct Rows {
     FastForward<T> kernel;
     PartialMemory<T> partial;
