@@ -16,6 +16,7 @@ import marks
 
 TREE = ("README.md", "CMakeLists.txt", "docs", "kernels", "lessons", "ringcraft", "src", "tests")
 SUBMISSIONS = ("tests/held_out/exercises", "tests/held_out/claims")
+QUOTES_HABITS = {"docs/voice.py", "tests/house/voice_test.py"}
 C_LIKE = {".c", ".cc", ".cpp", ".cu", ".cuh", ".h", ".hpp"}
 MADE = "<!-- (source|hint): "  # blocks that docs/embed.py copies from files that are read themselves
 HEADINGS = {"What is given", "What to do", "What is judged"}  # of every side exercise
@@ -225,7 +226,7 @@ def files_of(paths):
     for top in paths:
         for path in sorted(top.rglob("*")) if top.is_dir() else [top]:
             name = path.resolve().relative_to(marks.ROOT).as_posix() if path.resolve().is_relative_to(marks.ROOT) else path.name
-            if path.is_file() and reader_of(path) and not name.startswith(SUBMISSIONS) and "__pycache__" not in name:
+            if path.is_file() and reader_of(path) and name not in QUOTES_HABITS and not name.startswith(SUBMISSIONS) and "__pycache__" not in name:
                 yield path, name
 
 

@@ -21,7 +21,7 @@ class Loopback {
   /// Uses this device, counted from 0. Throws Error (Code::kMissing) if it is not there.
   explicit Loopback(int world_size, int device = 0);
 
-  /// The argument of run_ranks for ranks whose messages lie in device memory. The loopback must outlive that
+  /// The options of run_ranks for ranks whose messages lie in device memory. The loopback must outlive that
   /// run.
   SwitchboardOptions options(std::uint64_t delivery_seed = 0);
   /// The stream on which this rank's messages arrive, and after whose work they leave.

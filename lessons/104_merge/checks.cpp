@@ -255,7 +255,7 @@ const Check kEitherBracket{
     .claim = "(a + b) + c and a + (b + c) are the same attention.",
     .id = "either-bracket",
     .weight = 1,
-    .hint = "What you leave in acc is merged again: O stays a sum, and is divided by l only at the very end.",
+    .hint = "acc will be merged again: O stays a sum, and is divided by l only at the very end.",
     .run{[](Trial& trial) {
       Random random(trial.seed());
       const Keys keys = random_keys(random, 4, 3, 12, 20);

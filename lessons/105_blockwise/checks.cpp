@@ -340,7 +340,7 @@ const Check kMeanOfValues{
     }},
 };
 
-// What a row does not see must not change it, and what it sees must.
+// Keys that a row does not see must not change it, and keys that it sees must.
 const Check kLeaks{
     .claim = "Changing a key changes exactly the rows that see it.",
     .id = "leaks",

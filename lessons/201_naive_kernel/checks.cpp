@@ -96,7 +96,7 @@ const Check kMasks{
     .weight = 2,
     .needs = {"values"},
     .hint =
-        "Row a sees the keys begin[a] <= b < end[a]. What lies outside of them is neither written nor read.",
+        "Row a sees the keys begin[a] <= b < end[a]. Scores outside of them are neither written nor read.",
     .run{[](Trial& trial) {
       require_masks(trial, naive(trial), 17);
       for (const Mask& mask : {causal_mask(), window_mask(3)}) {

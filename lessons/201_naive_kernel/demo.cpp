@@ -4,8 +4,8 @@
 
 #include "engine/device_memory.hpp"
 #include "forward/forward.hpp"
-#include "host/checker/traffic.hpp"
 #include "host/executor.hpp"
+#include "host/checker/traffic.hpp"
 #include "ringcraft/core/random.hpp"
 
 using namespace ringcraft;

@@ -270,7 +270,7 @@ const Check kAnyOrder{
     .weight = 2,
     .needs = {"one-row"},
     .hint =
-        "What you leave is merged again: m is the larger one, and O and l are counted in units of exp(m).",
+        "Your result will be merged again: m is the larger one, and O and l are counted in units of exp(m).",
     .run{[](Trial& trial) {
       Random random(trial.seed());
       require_orders(partials(trial), random);

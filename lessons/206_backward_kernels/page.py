@@ -134,7 +134,7 @@ def backward_kernel_mistakes():
         ["Multiply the weights with a mask of 0 and 1.", "The weight may be infinite or NaN where the mask is 0. Ask first, compute then."],
         ["Recomputing wastes work.", f"Rung 01 recomputes nothing, and for 131072 tokens keeps {2 * 4 * 131072 ** 2 / 1e9:.0f} GB for each head. Two more products of tiles in shared memory need none of it."],
         ["Five products instead of seven make it faster by two sevenths.", f"In `mma`, yes: {total(4, 3)} instead of {total(3, 3)}. But dq is read and written with every tile of keys: {counts()[4][0][1] - counts()[3][1][1]} KB "
-         f"in place of {2 * counts()[3][0][1]}."],
+         f"instead of {2 * counts()[3][0][1]}."],
     ])
 
 

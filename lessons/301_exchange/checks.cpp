@@ -168,7 +168,7 @@ const Check kUnevenLengths{
     .id = "uneven-lengths",
     .weight = 1,
     .needs = {"received"},
-    .hint = "What you send has the length of out, what you receive that of in; they need not be equal.",
+    .hint = "The sent message has the length of out, the received one that of in; they need not be equal.",
     .run{[](Trial& trial) {
       const auto length = [](int rank) { return static_cast<std::size_t>(1 + rank * 5 % 7); };
       for (const int n : {2, 3, 4, 5})

@@ -195,7 +195,7 @@ def backward_mistakes():
          "element, at the owner.", f"errors of the sums below 1e-12; of dK up to {max(e[name][1] for name in ('against', 'stay', 'one short')):.1f}"],
         ["delta belongs to the block: rowsum(dout · P V of the block).", "delta is the one of the whole row, from the final out. dV does not need it, "
          "and hides the mistake.", f"errors of dQ, dK, dV: {e['delta'][0]:.2f}, {e['delta'][1]:.2f}, {e['delta'][2]:.0f}"],
-        ["Divide dK and dV by the number of ranks, as in data parallelism.", "A gradient is a sum over queries. What one divides, if anything, is "
+        ["Divide dK and dV by the number of ranks, as in data parallelism.", "A gradient is a sum over queries. If anything is divided, it is "
          "the loss.", f"factor {1 / n:g}"],
         ["The pass mirrors the forward pass, so its exchanges hide as well.", "Not if each hop of dK, dV is waited for at once.",
          f"$T_c = {compute}$, a hop of dK, dV {dkv}: {waited} against {n * compute + dkv} and {n * compute}"],

@@ -1,9 +1,10 @@
 # The lessons, each declared by its folder, lessons/NNN_name: number and name are the folder's, and what is not code stands in
 # its lesson.json. A lesson to come has a title and a line alone.
-#   title, line   what the road shows source        the library's file that a student's replaces: below src/ringcraft,
-#   or a kernel below kernels function      the exercise, as sentences name it serves        the exercises (exercise.hpp
-#   beside it, src/judge/wire) that a worker of the lesson serves allowed       names beyond core and problem that the
-#   student may call: what earlier lessons wrote, a kernel's barriers,
+#   title, line   what the road shows
+#   source        the library's file that a student's replaces: below src/ringcraft, or a kernel below kernels
+#   function      the exercise, as sentences name it
+#   serves        the exercises (exercise.hpp beside it, src/judge/wire) that a worker of the lesson serves
+#   allowed       names beyond core and problem that the student may call: what earlier lessons wrote, a kernel's barriers,
 #                 shuffles and copies; absent if there are none
 #   timed         true where checks compare times: the file is compiled as the library is
 #   puzzles       the sources below its folder puzzles that judge its side exercises, NAME/puzzle.cpp for each; absent if none

@@ -46,7 +46,8 @@ class Model {
     }
   }
 
-  // Lets the streams work, in an order that the seed decides, until all are done or stuck. What is said.
+  // Lets the streams work, in an order that the seed decides, until all are done or stuck. Returns the
+  // report.
   std::string run(std::uint64_t seed) {
     Switchboard board(static_cast<int>(work_.size()), {.delivery_seed = seed});
     Random random(seed);

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "engine/cuda_engine.hpp"
-#include "host/checker/traffic.hpp"
 #include "host/executor.hpp"
+#include "host/checker/traffic.hpp"
 #include "ringcraft/core/random.hpp"
 #include "support/catch.hpp"
 

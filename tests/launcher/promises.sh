@@ -1,6 +1,7 @@
-# Shared by the launcher's tests: FILE SOURCE WORK CASE proves one promise of ./ringcraft on a scratch machine
-# (fakes.sh), where nothing real is installed. Ends with 1 and the reason at the first promise that does not hold, with
-# 4 where this machine cannot try it. shellcheck shell=bash
+# Shared by the launcher's tests: FILE SOURCE WORK CASE proves one promise of ./ringcraft on a
+# scratch machine (fakes.sh), where nothing real is installed. Ends with 1 and the reason at the first
+# promise that does not hold, with 4 where this machine cannot try it.
+# shellcheck shell=bash
 set -u
 unset OMPI_COMM_WORLD_RANK PMI_RANK PMIX_RANK SLURM_PROCID SLURM_STEP_ID RINGCRAFT_LONG DEBIAN_FRONTEND
 source=$1 work=$2 wanted=$3

@@ -71,7 +71,7 @@ class TensorFile {
 /// A tensor to be written: a host buffer under a name. The buffer must outlive the call that writes it.
 struct NamedTensor {
   std::string name;         ///< As it will stand in the file.
-  const Buffer* tensor;     ///< The tensors to write; not owned.
+  const Buffer* tensor;     ///< The tensor to write; not owned.
   Dims dims = Dims::kFour;  ///< kThree needs width 1.
 };
 

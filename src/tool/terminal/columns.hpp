@@ -11,7 +11,7 @@ namespace ringcraft::tool {
 // Columns that one line takes.
 std::size_t columns_of(std::string_view line);
 
-// The line, or as much of it as fits with "..." behind it.
+// The line, or as much of it as fits, followed by "...".
 std::string cut(std::string_view line, std::size_t width);
 
 // Every line of the text folded at blanks. A folded line goes on below the last column of a table's line, or

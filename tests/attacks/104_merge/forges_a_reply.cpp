@@ -1,5 +1,5 @@
-// Sends an empty reply instead of the real one, and then nothing. Fails: two-halves "the answer cannot be
-// read"
+// Sends an empty reply instead of the real one, and then nothing.
+// Fails: two-halves "the answer cannot be read"
 #include <unistd.h>
 
 #include "ringcraft/attention/merge.hpp"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "ringcraft/attention/detail/block_kernels_detail.hpp"
-#include "ringcraft/attention/detail/partial_memory.hpp"
 #include "ringcraft/attention/fast/fast_kernels_detail.hpp"
+#include "ringcraft/attention/detail/partial_memory.hpp"
 #include "ringcraft/engine/block_engine.hpp"
 
 namespace ringcraft {
