@@ -52,7 +52,7 @@ class Stream {
 /// A place in a stream that another stream, or the host, can wait for. It measures no time.
 class Event {
  public:
-  /// Recorded nowhere: nobody waits for it. Throws Error if the device cannot make one.
+  /// Recorded nowhere: no stream waits for it. Throws Error if the device cannot make one.
   Event();
   /// Recorded after the work that the stream holds.
   explicit Event(const Stream& stream);

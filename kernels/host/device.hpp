@@ -18,14 +18,14 @@
 #define __global__
 #define __device__
 #define __host__
-#define __constant__ const  // with its values: nobody copies others there
+#define __constant__ const  // with its values: no code copies others there
 #define __forceinline__ inline
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __launch_bounds__(...)
 
 // A thread block stays on one thread of the operating system. The gap keeps what is declared next to each
 // other apart, so that an access beside an array meets no other one; and an array is "used", or one that
-// nobody writes would be a constant for the compiler, and nobody would see that it is read.
+// is never written would be a constant for the compiler, and its reads would be invisible.
 #define __shared__                                                                       \
   __attribute__((used)) static thread_local ::std::byte RINGCRAFT_GAP(__COUNTER__)[512]; \
   __attribute__((used)) static thread_local

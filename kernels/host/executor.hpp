@@ -67,7 +67,7 @@ struct Settings {
 };
 /// The settings, to be read and changed.
 Settings& settings();
-/// Nobody changes the settings as long as this object lives, on which code runs that is not to be trusted;
+/// The settings cannot change as long as this object lives, on which code runs that is not to be trusted;
 /// that fewer launches are left is counted all the same.
 class FixedSettings {
  public:

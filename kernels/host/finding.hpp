@@ -52,7 +52,7 @@ enum class Mistake : std::uint8_t {
   // A launch
   kTooMuchShared,  ///< its `__shared__` variables need more than a thread block gets
   // A thread block that does not come to an end; Finding::standing says where all are
-  kStuck,              ///< threads wait that nobody frees
+  kStuck,              ///< threads wait, and no thread can release them
   kAbandoned,          ///< a thread cannot go on
   kAfterTheEnd,        ///< a barrier, when threads have left the kernel
   kDifferentBarriers,  ///< threads of one block

@@ -256,7 +256,7 @@ const Check kAddsGradients{
     .id = "adds-gradients",
     .weight = 1,
     .needs = {"gradients-of-queries", "gradients-of-keys"},
-    .hint = "Who has set dq and dk to zero, and would your function notice if nobody had?",
+    .hint = "Where are dq and dk set to zero, and would your function notice if they were not?",
     .run{[](Trial& trial) {
       const HeadCase head = heads(trial, 6, 2, 2);
       const Gradients from_0 = gradients_from(trial, head, 0), from_1 = gradients_from(trial, head, 1);

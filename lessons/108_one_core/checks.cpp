@@ -89,7 +89,7 @@ struct Arguments {
     b.resize(static_cast<std::size_t>(p.b_transposed ? p.columns * (p.depth + p.b_gap)
                                                      : p.depth * (p.columns + p.b_gap)));
     for (T& x : b) x = draw(of_b);
-    // After c one tile more, which belongs to nobody: a write there is reported, and crashes nothing.
+    // After c one unused tile more: a write there is reported, and crashes nothing.
     const Index margin = kTileColumns * (width + p.c_gap) + kPanelWidth<T>;
     c.assign(static_cast<std::size_t>(p.columns * (width + p.c_gap) + margin), static_cast<T>(kNobodys));
     panel.resize(static_cast<std::size_t>(p.depth * width));

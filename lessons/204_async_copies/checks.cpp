@@ -102,7 +102,9 @@ const Check kTwoTiles{
     .id = "two-tiles",
     .weight = 3,
     .needs = {"one-tile"},
-    .hint = "Who may still read the stage that you copy into, and which line says that nobody does?",
+    .hint =
+        "Which threads may still read the stage that you copy into, and which line guarantees that none "
+        "does?",
     .run{[](Trial& trial) {
       require_shapes(trial, pipeline(trial), {{64, 128, 64}, {33, 100, 64}, {64, 65, 128}});
     }},
@@ -134,7 +136,7 @@ const Check kAnySize{
 };
 
 const Check kMasks{
-    .claim = "Causal, windowed, two-sided and packed masks, also with tiles in between that nobody sees.",
+    .claim = "Causal, windowed, two-sided and packed masks, also with tiles in between that no row sees.",
     .id = "masks",
     .weight = 2,
     .needs = {"many-tiles"},

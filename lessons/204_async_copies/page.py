@@ -72,7 +72,7 @@ def tiles():
 def copy_mistakes():
     plain, swizzled = LAYOUTS[0], LAYOUTS[2]
     return table(["what is said", "what is true"], [
-        ["`cp.async` makes the copy faster.", "It makes nobody wait for it. A wait right after the start gains a register or two, no more."],
+        ["`cp.async` makes the copy faster.", "It lets threads go on without waiting. A wait right after the start gains a register or two, no more."],
         ["The wait is enough.", "A thread waits for its own copies, and reads those of others. A barrier must follow the wait."],
         ["`wait_group 1` waits for one group.", "It waits until at most one is under way: the newest may be."],
         ["Two stages need two barriers in each turn.", "One is enough, if the next copy starts after it: the barrier says both that this tile is there and that the other stage is free."],

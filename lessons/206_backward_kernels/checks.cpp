@@ -331,7 +331,7 @@ const Check kSameBits{
 
 const Check kMovedOnce{
     .claim =
-        "Own tiles are read once, other ones each time that they pass by and none that nobody sees, and each "
+        "Own tiles are read once, other ones each time that they pass by and none that no row sees, and each "
         "number of a gradient is written once.",
     .id = "moved-once",
     .weight = 2,

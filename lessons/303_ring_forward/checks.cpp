@@ -263,7 +263,7 @@ const Check kWindowExchanges{
     .id = "window-exchanges",
     .weight = 1,
     .needs = {"windows"},
-    .hint = "Every rank makes hops(problem) exchanges, not N - 1: which blocks does nobody need?",
+    .hint = "Every rank makes hops(problem) exchanges, not N - 1: which blocks are not needed by any rank?",
     .run{[](Trial& trial) {
       for (const Position window : {0, 3, 6})
         require_bytes(trial, make(trial, 4, window_mask(window), with_seqlen(20)));

@@ -305,7 +305,7 @@ const Check kExactBytes{
     .weight = 3,
     .needs = {"ragged"},
     .hint =
-        "What is the last step at which anybody needs a block, and which gradients have to travel further?",
+        "What is the last step at which any rank needs a block, and which gradients have to travel further?",
     .run{[](Trial& trial) {
       require_bytes(trial, make(trial, 2, full_mask()));
       require_bytes(trial, make(trial, 4, causal_mask(), {1, 4, 2, 16, 4}));

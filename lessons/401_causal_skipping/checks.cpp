@@ -202,7 +202,7 @@ const Check kEmptyShards{
 };
 
 const Check kWindows{
-    .claim = "Sliding windows: the table ends with the last step that anybody needs.",
+    .claim = "Sliding windows: the table ends with the last step that any rank needs.",
     .id = "windows",
     .weight = 2,
     .needs = {"causal"},

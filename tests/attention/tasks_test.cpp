@@ -22,7 +22,7 @@ TEST_CASE("every task is run once, by threads with numbers of their own") {
       std::atomic<bool> right = true;
       for_each_task(count, threads, [&](Index task, int thread) {
         right = right && thread >= 0 && thread < threads;
-        right = right && ++inside[static_cast<std::size_t>(thread)] == 1;  // nobody else has this number now
+        right = right && ++inside[static_cast<std::size_t>(thread)] == 1;  // no other thread is this one
         ++runs[static_cast<std::size_t>(task)];
         --inside[static_cast<std::size_t>(thread)];
       });

@@ -1,6 +1,6 @@
 // Why a ring's messages are started as one group: the order "isend K, isend V, irecv K, irecv V" on a model
 // of streams. A stream does one call after the other, and a call ends when its messages have met the other
-// side, as transfers between GPUs may do. Un-grouped, with one stream per rank, nobody ever comes to its
+// side, as transfers between GPUs may do. Un-grouped, with one stream per rank, no rank ever comes to its
 // receives; with one stream per pair of ranks that happens to two ranks alone, whose neighbours are the same
 // one. Here a stream is what the switchboard calls a rank.
 #include <map>

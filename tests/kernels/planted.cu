@@ -257,7 +257,7 @@ __global__ void behind_all_static_memory(float* gmem) {
 }
 #endif
 
-// ---- Shared memory that nobody has written
+// ---- Shared memory that was never written
 
 template <bool kRight>
 __global__ void never_written(float* gmem) {

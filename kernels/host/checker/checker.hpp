@@ -116,8 +116,8 @@ class Checker {
   std::size_t dynamic_bytes_ = 0, static_bytes_ = 0;
   Shadow dynamic_, static_;
   std::vector<Known> pieces_;  // by address
-  // Words of 4 bytes that nobody has given: which block of the launch, and which of its threads, wrote there
-  // last.
+  // Words of 4 bytes outside of all known memory: which block of the launch, and which of its threads, wrote
+  // there last.
   std::unordered_map<std::uintptr_t, std::pair<std::size_t, int>> elsewhere_;
   std::array<std::uintptr_t, 64> no_stack_{};  // pages that are known to be no thread's stack
   Known* last_piece_ = nullptr;

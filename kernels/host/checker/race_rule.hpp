@@ -25,7 +25,7 @@ struct Touch {
   std::uint64_t when = 0;    ///< by the clock below; 0: never
   std::uint32_t place = 0;   ///< a Place
   std::uint16_t thread = 0;  ///< of its block
-  bool in_flight = false;    ///< a cp.async that nobody has waited for
+  bool in_flight = false;    ///< a cp.async that no thread has waited for
 };
 
 /// Counts barriers, over all launches.

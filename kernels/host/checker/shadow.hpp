@@ -12,7 +12,7 @@
 
 namespace ringcraft::simt {
 
-/// The cells of an array. Pages of it that nobody touches cost nothing.
+/// The cells of an array. Pages of it that are never touched cost nothing.
 class Shadow {
  public:
   /// Knows nothing of an array of so many bytes.

@@ -155,7 +155,7 @@ std::vector<verify::ReportRow> judge(const Submission& handed_in) {
        1,
        {"pairs"},
        "It takes no more steps than a ring.",
-       "All blocks may be under way at the same time: nobody has to wait for block 0 to arrive.",
+       "All blocks may be under way at the same time: no rank has to wait for block 0 to arrive.",
        [=] { require_few_steps(**proved); }},
       {"buffers",
        1,
@@ -173,7 +173,7 @@ Puzzle puzzle_of<RINGCRAFT_PUZZLE>() {
   return {.id = RINGCRAFT_PUZZLE,
           .kind = "design the schedule",
           .title = "Half of the bytes",
-          .task = "write down every message of a causal ring, so that it sends no block without use",
+          .task = "plan every message of a causal ring, so that no rank gets a block that it does not need",
           .file = "schedule.txt",
           .given = [](std::uint64_t) { return given_file(RINGCRAFT_PUZZLE, "schedule.txt"); },
           .judge = judge};

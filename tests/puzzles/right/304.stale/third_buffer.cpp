@@ -30,7 +30,7 @@ RingGradients ring_backward(Communicator& comm, BlockEngine& engine, const Probl
   KvBlock sum = allocate_kv(engine, problem, Role::kAccumulator);  // dk, dv: this rank's part, then the sum
   KvBlock arriving =
       allocate_kv(engine, problem, Role::kAccumulator);             // the sum of the ranks before this one
-  KvBlock part = allocate_kv(engine, problem, Role::kAccumulator);  // what nobody sends
+  KvBlock part = allocate_kv(engine, problem, Role::kAccumulator);  // never sent
   const KvBlock* current = &first;
   Pending gradients;
   for (int step = 0; step <= exchanges; ++step) {
