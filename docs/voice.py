@@ -39,13 +39,15 @@ EVERYWHERE = [
     ("one key late", "off by one: query i also sees key i+1", r"\b(?:one|a) (?:key|token|row|column|position|element) (?:too )?(?:late|early)\b"),
     ("thousand million", "billion", r"\bthousand million\b"),
     ("stands still", "stops growing, stops, makes no progress", r"\bstands? still\b|\bstood still\b"),
+    ("whoever", "the caller, the thread that, code that", r"\bwhoever\b"),
     ("come so far", "that reaches N", r"\bhas come so far\b"),
 ]
-OPENING = "What, Who or Whoever opens a statement"
+OPENING = "What or Who opens a statement"
 OPENING_ADVICE = "a noun or a verb first: 'Messages that a ring sends', 'The caller owns ...'"
 HEAD = "a head that is one phrase and (see X)"
 HEAD_ADVICE = "one plain sentence, or one thing that the header does not say"
-START = re.compile(r"(?:^|(?<=[.!?:;] )|(?<=[.!?:;]\") |(?<=[(\"“*]))[*_\"“(]*(What|Who|Whoever|Whose)\b(?!['’])")
+START = re.compile(r"(?:^|(?<=[.!?:;] )|(?<=[.!?:;]\") |(?<=[(\"“*]))[*_\"“(]*(What|Who|Whose)\b(?!['’])")
+LABELLED = re.compile(r"(?:[A-Z]\w*(?: \d+)?|\d{3}): (what|who|whose)\b")  # "Lesson 301: what an exchange must do."
 ENDS = re.compile(r"[.?!](?=[\s\"”)*_<]|$)")
 SEE_ONLY = re.compile(r"[^.]*\(see [\w./]+\.(?:hpp|cuh|h|py)\)\.?")
 
@@ -212,11 +214,11 @@ def findings(paragraphs, is_source=False):
             result += [(each.line_at(match.start()), habit, advice) for match in re.finditer(pattern, text, re.I)]
         if each.kind == "heading" or text in HEADINGS:
             continue
-        for match in START.finditer(text):
+        for match in [*START.finditer(text), *filter(None, [LABELLED.match(text)])]:
             end = ENDS.search(text, match.end())
             if end is None or end[0] != "?":
                 result.append((each.line_at(match.start(1)), OPENING, OPENING_ADVICE))
-        if each.kind == "test" and re.match(r"(?:\w+: )?(?:what|who|whoever)\b", text):
+        if each.kind == "test" and re.match(r"(?:\w+: )?(?:what|who|whose)\b", text):
             result.append((each.lines[0], OPENING, OPENING_ADVICE))
     return sorted(set(result))
 

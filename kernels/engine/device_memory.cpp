@@ -15,7 +15,7 @@ std::byte* allocate_device(std::size_t bytes) {
   return static_cast<std::byte*>(memory);
 }
 
-// An error here is one of earlier work; whoever waits for that work reports it.
+// An error here is one of earlier work, and is reported by the call that waits for that work.
 void release_device(std::byte* bytes) noexcept { cudaFree(bytes); }
 
 Buffer copied(const Buffer& from, const Memory& memory, cudaMemcpyKind kind, const Stream& stream) {

@@ -23,7 +23,7 @@
 namespace ringcraft::simt {
 namespace {
 
-// The thread blocks of one launch: whoever is free takes the next one.
+// The thread blocks of one launch: a thread that is free takes the next one.
 class Launch {
  public:
   Launch(const Grid& grid, const std::function<void()>& thread) : grid_(grid), thread_(thread) {

@@ -78,8 +78,8 @@ class FixedSettings {
 };
 /// Forgets how checked launches of this process ended.
 void forget_failure();
-/// Throws again what the first checked launch since then ended with, whoever has caught it; nothing if all
-/// ended well.
+/// Throws the exception of the first checked launch that has failed since then, even if it was caught;
+/// nothing if all ended well.
 void rethrow_failure();
 
 /// Runs `thread` once for every thread of the grid and returns when all have ended. Throws LaunchError

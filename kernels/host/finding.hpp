@@ -1,7 +1,8 @@
 #pragma once
 /// @file
 /// A mistake in a launch, as data: it travels from a program that runs kernels to one that judges them, and
-/// only sentence_of() puts it into words. Standard library only, so that whoever judges links no executor.
+/// only sentence_of() puts it into words. Standard library only, so that a program that judges links no
+/// executor.
 
 #include <cstdint>
 #include <string>

@@ -58,8 +58,8 @@ class Streams {
   /// Does what is left in it first.
   void destroy(RingcraftStream* stream);
 
-  /// Enqueues work. An exception of it is thrown here without a seed; else whoever synchronises the stream
-  /// hears of it.
+  /// Enqueues work. An exception of it is thrown here without a seed; else by the call that synchronises the
+  /// stream.
   void enqueue(RingcraftStream* stream, std::function<void()> work);
   /// Records an event.
   void record(RingcraftEvent* event, RingcraftStream* stream);

@@ -1,4 +1,4 @@
-// Lesson 101: what dense attention must do, on one head. Values are compared with the harness's oracle, which
+// Lesson 101: checks of dense attention, on one head. Values are compared with the harness's oracle, which
 // decides by a predicate of its own what a query sees; properties are compared with each other.
 #include <algorithm>
 #include <cmath>

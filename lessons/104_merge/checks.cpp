@@ -1,4 +1,4 @@
-// Lesson 104: what a merge must do. Partial results are made here from scores and values; the answer that a
+// Lesson 104: checks of a merge. Partial results are made here from scores and values; the answer that a
 // merge must give is the attention over all of the keys, summed in long double. A result is looked at as it
 // ends, (O / l, m + log l), so any running maximum that leaves the same attention is right.
 #include <cmath>

@@ -1,4 +1,4 @@
-// Lesson 105: what blockwise attention must do, whatever the tiles are. The student's function adds keys to a
+// Lesson 105: checks of blockwise attention, whatever the tiles are. The student's function adds keys to a
 // state (O, m, l); the state is looked at as it ends, (O / l, m + log l), so any running maximum that leaves
 // the same attention is right. Expected values are the oracle's.
 #include <cmath>

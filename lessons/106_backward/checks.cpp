@@ -1,4 +1,4 @@
-// Lesson 106: what the backward pass of one head must do, whatever the tiles are. The student's function gets
+// Lesson 106: checks of the backward pass of one head, whatever the tiles are. The student's function gets
 // the lse and delta of the whole row and adds to dq, dk and dv. Expected gradients are the oracle's.
 #include <cmath>
 #include <numeric>

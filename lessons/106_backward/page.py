@@ -98,7 +98,7 @@ def backward_mistakes():
          r"$\sigma$.", f"head_dim 128: {math.sqrt(128):.1f} times too large"],
         ["A row without a key is harmless: its weights come out as 0.", r"$e^{-\infty - (-\infty)}$ is NaN, and dk and dv sum over rows: one "
          "such row poisons every key of its tiles.", f"one of 16 rows: {dq} row of dq is NaN, and {dv} of 16 keys of dk and dv"],
-        ["Return lse for whoever wants it; it has no gradient.", r"It has: $\partial \mathrm{lse}_i / \partial s_{ij} = P_{ij}$. A loss that uses lse "
+        ["lse may be returned as well; it has no gradient.", r"It has: $\partial \mathrm{lse}_i / \partial s_{ij} = P_{ij}$. A loss that uses lse "
          r"adds $P_{ij} d\mathrm{lse}_i$ to $dS_{ij}$; pass $\delta - d\mathrm{lse}$ as delta, and this lesson's function does it.",
          f"example: {', '.join(number(round(x / SCALE, 6)) for x in slope_of_lse)}, the weights themselves"],
         ["Backward costs twice the forward pass.", "With stored weights; recomputed, five products against two.", f"{10 / 4:g} times"],

@@ -1,5 +1,5 @@
-// Lesson 107: what the loops over batch entries and grouped heads must do. Forward fails where the wrong KV
-// head is read; backward, beyond that, where dk and dv are not sums over the group. Expected values are the
+// Lesson 107: checks of the loops over batch entries and grouped heads. Forward fails where the wrong KV head
+// is read; backward, beyond that, where dk and dv are not sums over the group. Expected values are the
 // oracle's, which knows no groups of states and no sums of parts.
 #include <cmath>
 #include <limits>

@@ -1,7 +1,6 @@
-// Lesson 108: what the register kernel must do: the right product for every shape and stride, and as fast as
-// the library's own. Whole numbers make the products exact; other numbers are compared within 1e-12 of the
-// sum of the absolute terms. Times are the processor's, of two workers that differ in the student's object
-// only.
+// Lesson 108: checks of the register kernel: the right product for every shape and stride, and as fast as the
+// library's own. Whole numbers make the products exact; other numbers are compared within 1e-12 of the sum of
+// the absolute terms. Times are the processor's, of two workers that differ in the student's object only.
 #include <algorithm>
 #include <cmath>
 #include <limits>

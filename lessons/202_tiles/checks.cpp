@@ -1,4 +1,4 @@
-// Lesson 202: what kernels with tiles in shared memory must do. Beside the values, which are those of lesson
+// Lesson 202: checks of kernels with tiles in shared memory. Beside the values, which are those of lesson
 // 201, it is counted what moves: every tile is fetched once, and lanes that touch shared memory together meet
 // different banks. Every launch is checked: a missing barrier is a data race, with both lines.
 #include <algorithm>

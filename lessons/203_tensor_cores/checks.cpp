@@ -1,5 +1,5 @@
-// Lesson 203: what the two products of a warp must do. Single elements are asked for first: a row that sees
-// one key has its score as m, and that key's row of v as O. In data that name themselves a wrong number says
+// Lesson 203: checks of the two products of a warp. Single elements are asked for first: a row that sees one
+// key has its score as m, and that key's row of v as O. In data that name themselves a wrong number says
 // which element was taken in its place. Beside the values, mma and the loads of fragments are counted.
 #include <cmath>
 #include <functional>

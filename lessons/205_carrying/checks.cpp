@@ -1,4 +1,4 @@
-// Lesson 205: what a merge on a GPU must do, for (O, m, l) and for (out, lse). The expected result is the
+// Lesson 205: checks of a merge on a GPU, for (O, m, l) and for (out, lse). The expected result is the
 // formula in double; a side that has seen no key leaves every bit of the other. Every launch is checked: a
 // lane that writes m while another may not have read it is a data race. It is counted what moves.
 #include <cmath>

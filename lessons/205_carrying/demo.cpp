@@ -1,5 +1,5 @@
-// Lesson 205: what the two merge kernels move, and a kernel that carries (O, m, l), array by array, for 128
-// rows of head_dim 64; and where lanes of a warp are when they touch an array for the first time.
+// Lesson 205: the traffic of the two merge kernels, and of a kernel that carries (O, m, l), array by array,
+// for 128 rows of head_dim 64; and where lanes of a warp are when they touch an array for the first time.
 #include <cstdio>
 
 #include "engine/device_memory.hpp"

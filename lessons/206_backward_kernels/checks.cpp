@@ -1,7 +1,6 @@
-// Lesson 206: what the two kernels of backward rung 02 must do. The first one is run alone, and then both;
-// every launch is checked. lse and delta are those of whole rows. The expected results are the oracle's
-// gradients, with the same bits in whatever order threads and thread blocks run; the judge counts the
-// traffic.
+// Lesson 206: checks of the two kernels of backward rung 02. The first one is run alone, and then both; every
+// launch is checked. lse and delta are those of whole rows. The expected results are the oracle's gradients,
+// with the same bits in whatever order threads and thread blocks run; the judge counts the traffic.
 #include <algorithm>
 #include <string>
 

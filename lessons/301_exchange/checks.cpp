@@ -1,5 +1,5 @@
-// Lesson 301: what an exchange of blocking messages must do. The messages are random bytes; bytes on each
-// link, deadlocks and phases are measured by the judge.
+// Lesson 301: checks of an exchange of blocking messages. The messages are random bytes; bytes on each link,
+// deadlocks and phases are measured by the judge.
 #include <algorithm>
 #include <functional>
 

@@ -1,6 +1,6 @@
-// Lesson 302: what a softmax over ranks must do. The expected values are sums over the whole row in long
-// double; the judge itself counts the messages and how often the ranks wait for each other. A state is looked
-// at as it ends, m + log l, so any running maximum that leaves the same softmax is right.
+// Lesson 302: checks of a softmax over ranks. The expected values are sums over the whole row in long double;
+// the judge itself counts the messages and how often the ranks wait for each other. A state is looked at as
+// it ends, m + log l, so any running maximum that leaves the same softmax is right.
 #include <algorithm>
 #include <cmath>
 #include <functional>

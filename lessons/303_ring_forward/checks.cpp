@@ -1,6 +1,6 @@
-// Lesson 303: what a ring's forward pass must do. Every rank is a process of its own; values are compared
-// with the oracle, bytes and deadlocks are measured by the judge. Values may arrive in any order and from
-// either side; bytes are counted, messages are not.
+// Lesson 303: checks of a ring's forward pass. Every rank is a process of its own; values are compared with
+// the oracle, bytes and deadlocks are measured by the judge. Values may arrive in any order and from either
+// side; bytes are counted, messages are not.
 #include <algorithm>
 
 #include "judge/checks/lesson.hpp"

@@ -1,6 +1,6 @@
-// Lesson 304: what a ring's backward pass must do, in both schedules. Gradients are compared element by
-// element at the rank that owns the rows: sums over ranks or over tokens are right in most wrong programs,
-// too. From three ranks on the two directions differ.
+// Lesson 304: checks of a ring's backward pass, in both schedules. Gradients are compared element by element
+// at the rank that owns the rows: sums over ranks or over tokens are right in most wrong programs, too. From
+// three ranks on the two directions differ.
 #include <algorithm>
 
 #include "judge/checks/lesson.hpp"

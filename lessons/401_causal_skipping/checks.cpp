@@ -1,5 +1,5 @@
-// Lesson 401: what the ledger of a ring's work must hold. The answers are counted here, pair by pair, with
-// the oracle's mask predicate, over all N steps of a ring; nothing is taken from key ranges.
+// Lesson 401: checks of the ledger of a ring's work. The answers are counted here, pair by pair, with the
+// oracle's mask predicate, over all N steps of a ring; nothing is taken from key ranges.
 #include <algorithm>
 #include <cmath>
 

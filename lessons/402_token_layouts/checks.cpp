@@ -1,5 +1,5 @@
-// Lesson 402: what a deal of single tokens must be. The answers come from dealing the tokens out one after
-// the other, round by round; and the functions then place the rows of real rings.
+// Lesson 402: checks of a deal of single tokens. The answers come from dealing the tokens out one after the
+// other, round by round; and the functions then place the rows of real rings.
 #include <algorithm>
 #include <numeric>
 

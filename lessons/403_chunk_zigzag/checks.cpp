@@ -1,5 +1,5 @@
-// Lesson 403: what a deal of chunks must be. The answers come from writing down every token's chunk, one
-// after the other; and the functions then place the rows of real rings.
+// Lesson 403: checks of a deal of chunks. The answers come from writing down every token's chunk, one after
+// the other; and the functions then place the rows of real rings.
 #include <algorithm>
 
 #include "exercise.hpp"

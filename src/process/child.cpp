@@ -177,7 +177,7 @@ Child::Child(const Command& command)
   pid_.value = ::fork();
   if (pid_.value == 0) become(prepared);
   if (pid_.value < 0) not_given("process");
-  ::setpgid(pid_.value, pid_.value);  // both sides do it: whoever comes first
+  ::setpgid(pid_.value, pid_.value);  // both sides do it; the order does not matter
   exchange_running(0, pid_.value);
 }
 

@@ -89,7 +89,7 @@ TEST_CASE("exceptions of any type are reported") {
   CHECK(heard == "rank 0 ended with: an exception of an unknown type");
 }
 
-TEST_CASE("a rank that leaves early is reported to whoever waits for it") {
+TEST_CASE("a rank that leaves early is reported to the ranks that wait for it") {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     Outcome whole;
     const auto sentences = told(

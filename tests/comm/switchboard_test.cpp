@@ -128,7 +128,7 @@ TEST_CASE("sides that disagree about a length fail the board for all") {
   }
 }
 
-TEST_CASE("a rank that has ended is reported to whoever waits for it, before or after") {
+TEST_CASE("a rank that has ended is reported to the ranks that wait for it, before or after") {
   for (const bool end_first : {true, false}) {
     Switchboard board(2);
     Bytes in(4);

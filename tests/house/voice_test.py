@@ -25,6 +25,7 @@ PLANTED = {
     "one key late": "The mask is one key late.",
     "thousand million": "Ten thousand million scores.",
     "stands still": "From 256 on the sum stands still.",
+    "whoever": "This is for whoever asks.",
     "come so far": "A sum that has come so far stops.",
     voice.OPENING: "What a ring sends, and when.",
 }
@@ -74,7 +75,8 @@ class Found(unittest.TestCase):
                         self.assertIn(f"{name}:{line}: ", said)
 
     def test_openings(self):
-        for text in ("// Who does what: a thread takes a row.\n", "// Whoever calls owns it.\n", "// A list. What follows is read once.\n",
+        for text in ("// Who does what: a thread takes a row.\n", "// A list. What follows is read once.\n",
+                     "// Lesson 301: what an exchange must do.\n",
                      'TEST_CASE("what a rank sends arrives") {}\n', 'TEST_CASE("104: what a rank sends arrives") {}\n'):
             self.finds(voice.OPENING, "x.cpp", text, 1)
         for text in ("// What is -inf - (-inf)?\n", "// See what follows. Says what it is.\n", 'say("What is left of the row?");\n',

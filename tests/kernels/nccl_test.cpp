@@ -104,7 +104,7 @@ TEST_CASE("isend K, isend V, irecv K, irecv V deadlocks in NCCL's calls unless t
     }
 }
 
-TEST_CASE("messages that never end are aborted, and whoever goes on hears why") {
+TEST_CASE("messages that never end are aborted, and the next call throws the reason") {
   const WithFaults set({.never_ends = true});
   const int aborted = nccl_model_aborted();
   const Outcome outcome = outcome_of([] {

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// Collectives: what all ranks do together, as free functions over Communicator::start and Pending::wait, the
-/// same for every backend. The parts are combined in the order of the ranks, never in that of arrival, so it
-/// has the same bits on every rank, in every run and on every backend.
+/// Collectives: operations of all ranks together, as free functions over Communicator::start and
+/// Pending::wait, the same for every backend. The parts are combined in the order of the ranks, never in that
+/// of arrival, so it has the same bits on every rank, in every run and on every backend.
 
 #include "ringcraft/comm/communicator.hpp"
 

@@ -1,9 +1,10 @@
 #pragma once
 /// @file
-/// Trace: who sent what to whom when, and what was computed on which memory. The base classes Communicator
-/// and BlockEngine record it on request, once for every transport and engine; without a request they test one
-/// pointer. A trace speaks of memory by its addresses and takes no word from the algorithm that it watches:
-/// which block lies where follows from what the caller says was there first (holds) and from the messages.
+/// Trace: the messages and computations of each rank, with their times and memory. The base classes
+/// Communicator and BlockEngine record it on request, once for every transport and engine; without a request
+/// they test one pointer. A trace speaks of memory by its addresses and takes no word from the algorithm that
+/// it watches: which block lies where follows from what the caller says was there first (holds) and from the
+/// messages.
 
 #include <chrono>
 #include <cstdint>

@@ -1,9 +1,9 @@
 #pragma once
 /// @file
-/// BlockEngine: who computes. A ring hands an engine one shard of queries and one KV block at a time; the
-/// engine owns the number type, the memory space and, on a GPU, the stream. The ring itself is therefore one
-/// function for every type and device. Engines: HostEngine<float|double> (attention/host_engine.hpp) and
-/// CudaEngine (kernels/engine/cuda_engine.hpp).
+/// BlockEngine: the interface of everything that computes. A ring hands an engine one shard of queries and
+/// one KV block at a time; the engine owns the number type, the memory space and, on a GPU, the stream. The
+/// ring itself is therefore one function for every type and device. Engines: HostEngine<float|double>
+/// (attention/host_engine.hpp) and CudaEngine (kernels/engine/cuda_engine.hpp).
 
 #include <tuple>
 
@@ -115,8 +115,8 @@ class BlockEngine {
   /// Sets every element to zero.
   virtual void set_zero(Buffer& buffer) = 0;
 
-  /// Adds one block to the work: those of forward and backward are, this is for whoever computes one without
-  /// the engine. Returns whether it has a visible pair.
+  /// Adds one block to the work: those of forward and backward are, this is for code that computes one
+  /// without the engine. Returns whether it has a visible pair.
   bool count(const KeyRanges& ranges);
   /// The work done so far.
   const Work& work() const { return work_; }

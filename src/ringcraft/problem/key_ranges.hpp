@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// KeyRanges: what a shard of queries sees of a shard of keys, as two integers per row. It is the only form
+/// KeyRanges: the keys of a shard that a shard of queries sees, as two integers per row. It is the only form
 /// in which a mask reaches a kernel: causal, window, packed sequences and all four layouts look the same, no
 /// score is ever set to minus infinity, and no kernel knows where its rows stand in the sequence.
 

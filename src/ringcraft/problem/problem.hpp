@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Problem: what is computed, and how its tokens are dealt to ranks. Every rank builds the same Problem from
-/// what it knows, so questions such as "how many hops?" need no message.
+/// Problem: shapes, mask and layout of an attention problem, and how its tokens are dealt to ranks. Every
+/// rank builds the same Problem from what it knows, so questions such as "how many hops?" need no message.
 
 #include <optional>
 #include <string>

@@ -194,7 +194,7 @@ void tell(const ExportRequest& request, const StudentTree& tree, const std::set<
   if (request.objects) std::printf("  prebuilt   for %s\n", RINGCRAFT_PLATFORM);
   std::printf("  left out   git history, exercises, and every test that shows a solution\n");
   std::printf(
-      "Sealed is not encrypted: whoever wants to, can unpack it. Next: try ./ringcraft run there, then hand "
+      "Sealed is not encrypted: students can unpack it. Next: try ./ringcraft run there, then hand "
       "it out.\n");
 }
 

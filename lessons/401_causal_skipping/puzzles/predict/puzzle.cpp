@@ -1,5 +1,5 @@
-// Predict 401: who computes how much, in which order, and what is sent, on a few ranks with ragged shards.
-// Every answer is computed by the library when it is asked for; the seed chooses the sizes.
+// Predict 401: the work of each rank, its order and its messages, on a few ranks with ragged shards. Every
+// answer is computed by the library when it is asked for; the seed chooses the sizes.
 #include <algorithm>
 
 #include "judge/puzzle/puzzle_kinds.hpp"
@@ -144,7 +144,7 @@ std::vector<PuzzleRow> rows() {
        2,
        {},
        "The pairs of striped and zig-zag rings.",
-       "No steps are needed here: token p sees p + 1 keys, whoever owns it.",
+       "No steps are needed here: token p sees p + 1 keys, whichever rank owns it.",
        {}},
       {"bytes",
        2,
