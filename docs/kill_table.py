@@ -11,7 +11,7 @@ import marks
 import tables
 
 PAGE = marks.ROOT / "docs/pages/kill_table.md"
-HEAD = """# What catches what
+HEAD = """# The kill table
 
 Every lesson has a corpus of wrong implementations, [`tests/misconceptions`](../../tests/misconceptions), and every one of them is
 judged as a student's file would be. Here stands how each check ended for each of them: this is the strength of the checks,

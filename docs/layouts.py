@@ -1,4 +1,4 @@
-"""Who holds which token, in Python, for figures and worked tables (the library's own: src/ringcraft/problem/layout.hpp)."""
+"""Layouts in Python: which rank holds which token, for figures and worked tables (the library's own: src/ringcraft/problem/layout.hpp)."""
 
 
 def chunks(seqlen, count):
@@ -17,7 +17,7 @@ def positions(layout, seqlen, ranks, rank):
 
 
 def source(rank, step, ranks):
-    """Whose block a rank holds at a step."""
+    """The owner of the block that a rank holds at a step."""
     return (rank - step) % ranks
 
 

@@ -1,4 +1,4 @@
-"""What belongs to one lesson's page and stands in its folder: page.py and the output of its demo.
+"""The parts of a lesson's page that stand in its folder: page.py and the output of its demo.
 
 lessons/NNN_name/page.py defines
     COMPUTED   name -> function that returns Markdown, for `<!-- computed: name -->` in the README beside it
@@ -33,7 +33,7 @@ def modules():
 
 
 def demo(page_file):
-    """What the demo beside this page.py (pass __file__) prints. A test holds it to what the library computes."""
+    """The output of the demo beside this page.py (pass __file__). A test holds it to what the library computes."""
     path = marks.pathlib.Path(page_file).with_name("demo.txt")
     if not path.exists():
         raise SystemExit(f"{path}: expected the demo's output, got no such file")

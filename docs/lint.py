@@ -36,7 +36,7 @@ def solution_marks():
 
 
 def skeleton_lines(number):
-    """What `start` says of the bodies of a lesson, in order: 'about N lines' (judge/tree/marks.cpp rounds like this)."""
+    """Lengths of a lesson's bodies as `start` states them, in order: 'about N lines' (judge/tree/marks.cpp rounds like this)."""
     counts = []
     for path in sorted(p for folder in ("src", "kernels") for p in (marks.ROOT / folder).rglob("*.c*")):
         for body in re.findall(rf"// BEGIN SOLUTION {number} .*\n((?:.*\n)*?) *// END SOLUTION", path.read_text(encoding="utf-8")):
@@ -57,7 +57,7 @@ def prose_words(text):
 
 
 def declaration_problems_of(lesson):
-    """What is wrong with a lesson's lesson.json, and with the list at the end of its checks.cpp."""
+    """Problems of a lesson's lesson.json, and of the list at the end of its checks.cpp."""
     where, folder = f"lessons/{lesson['folder']}", marks.ROOT / "lessons" / lesson["folder"]
     keys = [key for key in lesson if key not in ("folder", "number", "chapter")]
     if "source" not in lesson:
@@ -121,7 +121,7 @@ def problems_of(folder, title, solved):
 
 
 def puzzle_problems_of(folder):
-    """What a side exercise lacks. `folder` is lessons/NNN_name/puzzles/NAME."""
+    """Problems of a side exercise. `folder` is lessons/NNN_name/puzzles/NAME."""
     lesson = folder.parent.parent
     puzzle = f"{lesson.name[:3]}.{folder.name}"
     where, page = folder.relative_to(marks.ROOT), marks.read(folder / "README.md")

@@ -37,7 +37,7 @@ def processor():
 
 
 def plain(text):
-    """What remains on the screen: no colours, no overwritten progress, no absolute paths."""
+    """The text that remains on the screen: no colours, no overwritten progress, no absolute paths."""
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
     lines = [line.rstrip("\r").rsplit("\r", 1)[-1].rstrip() for line in text.split("\n")]
     return "\n".join(lines).strip("\n").replace(str(marks.ROOT), ".")

@@ -11,7 +11,7 @@ import marks
 
 
 def lessons():
-    """What every lesson declares, by number, with its folder, number and chapter."""
+    """The declaration of every lesson, by number, with its folder, number and chapter."""
     chapters = json.loads(marks.read(marks.ROOT / "lessons/chapters.json"))
     folders = sorted(path.parent for path in marks.ROOT.glob("lessons/*/lesson.json"))
     return [{"folder": folder.name, "number": folder.name[:3], "chapter": chapters[folder.name[0]],

@@ -2,7 +2,7 @@
 
 
 def number(x):
-    """Exact where it is short, else four digits behind the point."""
+    """Exact where it is short, else four digits after the point."""
     return f"{x:.5f}".rstrip("0").rstrip(".") if round(x * 32) == x * 32 else f"{x:.4f}"
 
 

@@ -2,12 +2,12 @@
 // memory. float32, one thread for each number that a kernel writes; no two threads write the same one, so
 // that every run adds in the same order and gives the same bits.
 //
-// Who does what: a thread of `weights` computes P and dS of one pair of a row and a key, a thread of `dq`
+// Division of work: a thread of `weights` computes P and dS of one pair of a row and a key, a thread of `dq`
 // sums one number of dq over the keys of its row, and a thread of `dkdv` one number of dk and of dv over the
 // rows of its key, one query head of the group after the other.
 //
-// What is wrong with it: all that is wrong with rung 01 of the forward pass, twice. P and dS are the memory
-// wall of two score matrices; `weights` reads uncoalesced; nothing that is fetched is used twice.
+// Weaknesses: all those of rung 01 of the forward pass, twice. P and dS are the memory wall of two score
+// matrices; `weights` reads uncoalesced; nothing that is fetched is used twice.
 #include <cmath>
 
 #include "backward/backward.hpp"

@@ -3,13 +3,13 @@
 // and no two thread blocks add to the same number: no atomics, and the same bits in every run. float32, no
 // tensor cores.
 //
-// Who does what: a thread block of `dq` takes 32 query rows of one head and walks over the keys that they
+// Division of work: a thread block of `dq` takes 32 query rows of one head and walks over the keys that they
 // see, 32 at a time. A thread block of `dkdv` takes 32 keys of one KV head and walks over the rows that see
 // them, of one query head of the group after the other. Apart from that they are mirror images: "own" rows
 // stay, "other" rows pass by. The mask is two integers per own row, KeyRanges or their transpose.
 //
-// What is wrong with it: seven products of tiles where five would do, since S and dP are computed in both
-// kernels; and float32 multiply-adds where tensor cores have ten times as many.
+// Weaknesses: seven products of tiles where five would do, since S and dP are computed in both kernels; and
+// float32 multiply-adds where tensor cores have ten times as many.
 #include <cmath>
 
 #include "backward/backward.hpp"

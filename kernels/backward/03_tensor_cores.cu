@@ -2,12 +2,13 @@
 // float32. Tiles lie and arrive as in rung 05 of the forward pass: swizzled, by cp.async, the next ones while
 // these are computed on. P and dS need no shared memory any more (weights.cuh).
 //
-// Who does what: a thread block of `dq` takes 64 query rows of one head and walks over the keys that they
+// Division of work: a thread block of `dq` takes 64 query rows of one head and walks over the keys that they
 // see. A thread block of `dkdv` takes 64 keys of one KV head and walks over the rows that see them, of one
 // query head of the group after the other. No two thread blocks add to the same number: no atomics, and the
 // same bits in every run.
 //
-// What is left: seven products of tiles where five would do, since S and dP are computed in both kernels.
+// Remaining weakness: seven products of tiles where five would do, since S and dP are computed in both
+// kernels.
 #include <type_traits>
 
 #include "backward/row_walk.cuh"

@@ -1,11 +1,11 @@
 // Backward rung 04: one kernel. The thread block of rung 03 that owns keys computes dq as well, from the dS
-// that it has anyway: five products of tiles in place of seven, and q, dout, k and v are read once.
+// that it has anyway: five products of tiles instead of seven, and q, dout, k and v are read once.
 //
-// Who does what: a thread block takes 64 keys of one KV head and walks over the rows that see them. dk and dv
-// stay in its registers. dq belongs to rows that many thread blocks meet: each adds its part to global memory
-// with atomicAdd. A part is a sum over all 64 keys, which lie with four warps: so dS, and nothing else, goes
-// through shared memory, and each warp sums 16 rows by 64 columns of dq over all of them. Were each warp to
-// add what its own 16 keys give, there would be four times as many atomics.
+// Division of work: a thread block takes 64 keys of one KV head and walks over the rows that see them. dk and
+// dv stay in its registers. dq belongs to rows that many thread blocks meet: each adds its part to global
+// memory with atomicAdd. A part is a sum over all 64 keys, which lie with four warps: so dS, and nothing
+// else, goes through shared memory, and each warp sums 16 rows by 64 columns of dq over all of them. Were
+// each warp to add what its own 16 keys give, there would be four times as many atomics.
 //
 // The price: thread blocks add to a row of dq in the order in which they come. Each order rounds differently,
 // so that dq differs from run to run in its last bits (dk and dv do not), however right each of them is: a

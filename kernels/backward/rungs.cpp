@@ -1,4 +1,4 @@
-// The list of backward rungs (see backward.hpp).
+// The list of backward rungs, in the order of their numbers.
 #include "backward/backward.hpp"
 
 namespace ringcraft::kernels {

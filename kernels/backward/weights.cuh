@@ -1,9 +1,10 @@
 #pragma once
 /// @file
-/// What the backward rungs on tensor cores share. A thread block has 64 own rows, of queries or of keys, and
-/// walks over tiles of other ones; P and dS of own rows are fragments in registers, from the products that
-/// make them to those that use them (engine/warp_tiles.cuh). Where keys are the own rows it is Sᵀ = k qᵀ that
-/// is computed: Pᵀ and dSᵀ are then what dv = Pᵀ dout and dk = dSᵀ q need, and nothing is ever transposed.
+/// Shared parts of the backward rungs on tensor cores. A thread block has 64 own rows, of queries or of keys,
+/// and walks over tiles of other ones; P and dS of own rows are fragments in registers, from the products
+/// that make them to those that use them (engine/warp_tiles.cuh). Where keys are the own rows it is Sᵀ = k qᵀ
+/// that is computed: Pᵀ and dSᵀ are then what dv = Pᵀ dout and dk = dSᵀ q need, and nothing is ever
+/// transposed.
 
 #include "backward/backward.hpp"
 #include "engine/warp_tiles.cuh"
@@ -79,7 +80,7 @@ struct OwnRows {
   __device__ bool meets(int i, int other) const { return begin_reg[i] <= other && other < end_reg[i]; }
 };
 
-/// What the weights of a query row need: its lse, in units of log2, and its delta.
+/// Inputs of a query row's weights: its lse, in units of log2, and its delta.
 struct RowNumbers {
   float lse_log2 = 0, delta = 0;
 

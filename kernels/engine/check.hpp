@@ -14,7 +14,7 @@
 
 namespace ringcraft::kernels {
 
-/// The kind of failure behind a CUDA error.
+/// The kind of failure that a CUDA error reports.
 inline Code code_of(cudaError_t error) {
   switch (error) {
     case cudaErrorNoDevice:

@@ -41,7 +41,7 @@ class CudaEngine final : public BlockEngine {
   Buffer delta(const Buffer& out, const Buffer& dout) override;
   void set_zero(Buffer& buffer) override;
 
-  /// What the engine computes on.
+  /// The device that the engine computes on.
   const Device& device() const { return device_; }
   /// Where the engine enqueues its work.
   const Stream& stream() const { return stream_; }

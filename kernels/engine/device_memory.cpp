@@ -1,4 +1,4 @@
-// Memory, streams, events and copies of a CUDA device (see device_memory.hpp).
+// Memory, streams, events and copies of a CUDA device.
 #include "engine/device_memory.hpp"
 
 #include "engine/check.hpp"
@@ -15,7 +15,7 @@ std::byte* allocate_device(std::size_t bytes) {
   return static_cast<std::byte*>(memory);
 }
 
-// An error here is one of earlier work; whoever waits for that work reports it.
+// An error here is one of earlier work, and is reported by the call that waits for that work.
 void release_device(std::byte* bytes) noexcept { cudaFree(bytes); }
 
 Buffer copied(const Buffer& from, const Memory& memory, cudaMemcpyKind kind, const Stream& stream) {

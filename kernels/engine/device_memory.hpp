@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Memory, streams and events of the current CUDA device: the Memory behind every device Buffer, streams and
-/// events with an owner, and copies between host and device buffers.
+/// Memory, streams and events of the current CUDA device: the Memory that backs every device Buffer, streams
+/// and events with an owner, and copies between host and device buffers.
 
 #include <cuda_runtime_api.h>
 
@@ -11,7 +11,7 @@
 
 namespace ringcraft::kernels {
 
-/// What a device is called and can do.
+/// Name and capabilities of a device.
 struct Device {
   std::string name;     ///< "NVIDIA H200"
   int major, minor;     ///< compute capability, 9.0
@@ -52,16 +52,16 @@ class Stream {
 /// A place in a stream that another stream, or the host, can wait for. It measures no time.
 class Event {
  public:
-  /// Recorded nowhere: nobody waits for it. Throws Error if the device cannot make one.
+  /// Recorded nowhere: no stream waits for it. Throws Error if the device cannot make one.
   Event();
-  /// Recorded behind what the stream holds.
+  /// Recorded after the work that the stream holds.
   explicit Event(const Stream& stream);
-  /// Who waits already goes on waiting.
+  /// Waits that are already enqueued keep their old target.
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 
-  /// Moves it behind what the stream holds now.
+  /// Moves it to the end of the work that the stream holds now.
   void record(const Stream& stream) const;
   /// The event, for the runtime's calls.
   cudaEvent_t get() const { return event_; }

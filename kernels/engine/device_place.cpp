@@ -1,4 +1,4 @@
-// The place of a virtual rank (see device_place.hpp).
+// Copies between the host and a rank's device memory.
 #include "engine/device_place.hpp"
 
 namespace ringcraft::kernels {

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Which kernels a step consists of: launch() writes them down where somebody asks.
+/// Which kernels a step consists of: launch() records them in launches_seen.
 
 #include <cstddef>
 #include <vector>

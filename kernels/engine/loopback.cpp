@@ -17,8 +17,8 @@ SwitchboardOptions Loopback::options(std::uint64_t delivery_seed) {
           }};
 }
 
-// The receiver copies, behind what the sender's stream waits for: the bytes are there. The sender's stream
-// then waits for the copy: the bytes are free.
+// The receiver copies once the work that the sender's stream waits for is done: the bytes are ready. The
+// sender's stream then waits for the copy: the bytes are free.
 void Loopback::carry(const Delivery& message) const {
   const Stream &sender = copies(message.from), &receiver = copies(message.to);
   RINGCRAFT_CUDA(cudaStreamWaitEvent(receiver.get(), Event(sender).get()));

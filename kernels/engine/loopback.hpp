@@ -15,15 +15,16 @@
 
 namespace ringcraft::kernels {
 
-/// What the virtual ranks share: the stream that each copies on.
+/// State shared by the virtual ranks: the stream that each copies on.
 class Loopback {
  public:
   /// Uses this device, counted from 0. Throws Error (Code::kMissing) if it is not there.
   explicit Loopback(int world_size, int device = 0);
 
-  /// What run_ranks takes for ranks whose messages lie in device memory. The loopback must outlive that run.
+  /// The options of run_ranks for ranks whose messages lie in device memory. The loopback must outlive that
+  /// run.
   SwitchboardOptions options(std::uint64_t delivery_seed = 0);
-  /// Where this rank's messages arrive, and behind which they leave.
+  /// The stream on which this rank's messages arrive, and after whose work they leave.
   const Stream& copies(int rank) const { return copies_[static_cast<std::size_t>(rank)]; }
 
  private:
@@ -32,8 +33,8 @@ class Loopback {
   std::deque<Stream> copies_;  // by rank
 };
 
-/// One virtual rank's end. start: what the rank copies comes behind what it computes so far. wait: what it
-/// computes from now on comes behind what it copies so far.
+/// One virtual rank's end. start: later copies of the rank wait for its computation so far. wait: its later
+/// computation waits for its copies so far.
 class LoopbackCommunicator final : public Communicator {
  public:
   /// `host`: the rank in a run_ranks with the loopback's options. `compute`: the stream of the rank's engine.

@@ -100,7 +100,7 @@ inline unsigned half_bits(float x) {
   if (x != x) return 0x7fff;
   const unsigned sign = std::signbit(x) ? 0x8000u : 0u;
   const float size = std::fabs(x);
-  if (size >= 65520.0f) return sign | 0x7c00;  // halfway to the number behind the largest, which is infinite
+  if (size >= 65520.0f) return sign | 0x7c00;  // halfway to the number after the largest, which is infinite
   if (size < 0x1p-14f)
     return sign | unsigned(std::nearbyint(size * 0x1p24f));  // no leading 1: units of 2^-24
   int exponent;

@@ -2,8 +2,8 @@
 /// @file
 /// The instructions that C++ has no words for: asynchronous copies into shared memory, loads and products of
 /// matrix fragments by a warp (sm_80 and newer). The first half is what nvcc compiles; in the second the
-/// executor of kernels/host stands in. Who holds which element of a fragment is the same in both: PTX ISA,
-/// "Matrix Fragments for mma.m16n8k16". With g = lane / 4 and t = lane % 4,
+/// executor of kernels/host stands in. The lane that holds an element of a fragment is the same in both: PTX
+/// ISA, "Matrix Fragments for mma.m16n8k16". With g = lane / 4 and t = lane % 4,
 ///   A (16 x 16): register i holds row g + 8 (i % 2), columns 2 t + 8 (i / 2) and the next one;
 ///   B (16 x 8):  register i holds column g, rows 2 t + 8 i and the next one;
 ///   C (16 x 8):  register i holds row g + 8 (i / 2), column 2 t + i % 2.
@@ -29,8 +29,8 @@ __device__ inline unsigned shared_address(const void* smem) {
 }
 
 /// Starts to copy 16 bytes from global to shared memory, both at multiples of 16; where not `valid`, starts
-/// to write 16 bytes of 0, and reads nothing. The bytes may be read once cp_async_wait() has covered them,
-/// by other threads behind a barrier after that.
+/// to write 16 bytes of 0, and reads nothing. The bytes may be read once cp_async_wait() has covered them, by
+/// other threads after a barrier that follows.
 __device__ inline void cp_async_16(void* smem, const void* gmem, bool valid) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                :

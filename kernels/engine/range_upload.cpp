@@ -1,4 +1,4 @@
-// KeyRanges on their way to a kernel (see range_upload.hpp).
+// Uploads KeyRanges for a kernel.
 #include "engine/range_upload.hpp"
 
 #include <algorithm>

@@ -19,7 +19,7 @@ struct DeviceRanges {
 
 /// Uploads KeyRanges on one stream. There are two pinned slots, each guarded by an event: the host may run
 /// two uploads ahead of the device before it has to wait for a slot. One piece of device memory is enough,
-/// for the stream orders each copy behind the kernels that read the one before.
+/// for the stream orders each copy after the kernels that read the previous one.
 class RangeUpload {
  public:
   /// The stream must outlive the upload. Throws Error if the device cannot make the events.

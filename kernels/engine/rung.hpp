@@ -26,8 +26,8 @@ struct Rung {
   int largest_head_dim;  ///< it takes 1 to this
   /// How many float32 of global memory it needs beside its operands; null: none.
   Index (*workspace)(const Step& step);
-  /// Enqueues one step that has rows, keys and heads. Whoever calls owns the workspace and leaves it alone
-  /// until the step is done; its contents do not matter.
+  /// Enqueues one step that has rows, keys and heads. The caller owns the workspace and leaves it alone until
+  /// the step is done; its contents do not matter.
   void (*run)(const Step& step, float* workspace_gmem, cudaStream_t stream);
   /// Whether every run gives the same bits. No: thread blocks add to the same numbers in the order in which
   /// they come, and a sum of rounded numbers depends on it.

@@ -26,8 +26,8 @@ struct TileSizes {
   }
 };
 
-/// What a rung takes. A student's file is compiled with RINGCRAFT_USUAL_TILES, for the usual size alone: its
-/// verdict should not wait for kernels that nobody runs.
+/// Tile sizes that a rung accepts. A student's file is compiled with RINGCRAFT_USUAL_TILES, for the usual
+/// size alone: its verdict should not wait for the compilation of kernels that are never launched.
 #ifdef RINGCRAFT_USUAL_TILES
 template <int kOwn, int kUsual, int... kOthers>
 using TileList = TileSizes<kOwn, kUsual>;

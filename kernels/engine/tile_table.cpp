@@ -1,4 +1,4 @@
-// Tile sizes as a file (see tile_table.hpp).
+// Reads and writes tables of tile sizes.
 #include "engine/tile_table.hpp"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ std::string TileTable::text(const std::string& device) const {
   std::string text =
       "# Tile sizes of the CUDA kernels, written by ./ringcraft bench kernels --tune: pass, rung, head_dim "
       "up to,\n"
-      "# own x other rows of a tile. What is not here is as usual.\ndevice " +
+      "# own x other rows of a tile. Anything not listed keeps its usual size.\ndevice " +
       device + "\n";
   for (const Choice& c : choices_)
     text += c.pass + " " + std::to_string(c.rung) + " " + std::to_string(c.head_dim) + " " + name_of(c.size) +

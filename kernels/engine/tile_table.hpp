@@ -6,8 +6,8 @@
 ///   device NVIDIA H200
 ///   forward 5 128 64x32
 ///
-/// A line names pass, rung, padded head_dim, and own x other rows of a tile. What is not named stays as
-/// usual.
+/// A line names pass, rung, padded head_dim, and own x other rows of a tile. Anything not named keeps its
+/// usual size.
 
 #include <string>
 #include <vector>

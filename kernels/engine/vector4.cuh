@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Four float32 at a time: 16 bytes are the widest load and store of a thread. What the rungs share that has
+/// Four float32 at a time: 16 bytes are the widest load and store of a thread. Helpers of the rungs that have
 /// nothing to do with attention.
 
 #include <cstddef>
@@ -61,7 +61,7 @@ inline bool aligned(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address) % sizeof(float4) == 0;
 }
 
-/// How rows of `row_bytes` bytes may be read that begin, one behind the other, at each of these addresses.
+/// How consecutive rows of `row_bytes` bytes that begin at each of these addresses may be read.
 template <class... Pointers>
 Access access_for(std::size_t row_bytes, const Pointers*... gmem) {
   return row_bytes % sizeof(float4) == 0 && (aligned(gmem) && ...) ? Access::kVector : Access::kScalar;

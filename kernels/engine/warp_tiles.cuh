@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// What the rungs on tensor cores share, forward and backward: tiles of bf16 in shared memory, and what a
-/// warp multiplies out of them. A thread block has 64 own rows, 16 to a warp. A product with other rows is an
+/// Shared by the rungs on tensor cores, forward and backward: tiles of bf16 in shared memory, and what a warp
+/// multiplies out of them. A thread block has 64 own rows, 16 to a warp. A product with other rows is an
 /// accumulator C in registers, float32, and the next product takes it, rounded to bf16, as its operand A:
 /// scores and weights of the own rows never leave the registers (who holds what: engine/ptx.cuh).
 

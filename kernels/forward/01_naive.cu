@@ -1,12 +1,12 @@
 // Lesson 201, rung 01: attention as its formulas are written, three kernels with the score matrix S in global
 // memory. float32, one thread for each number that a kernel writes.
 //
-// Who does what: a thread of `scores` computes one score, a thread of `softmax` turns one row of scores into
-// weights, in place, and a thread of `values` computes one number of O. The launch is one step of a ring: it
-// finds (O, m, l) in global memory and leaves them with this block's keys added. The mask is two integers per
-// row (KeyRanges): what lies outside of them is neither written nor read.
+// Division of work: a thread of `scores` computes one score, a thread of `softmax` turns one row of scores
+// into weights, in place, and a thread of `values` computes one number of O. The launch is one step of a
+// ring: it finds (O, m, l) in global memory and leaves them with this block's keys added. The mask is two
+// integers per row (KeyRanges): what lies outside of them is neither written nor read.
 //
-// What is wrong with it:
+// Weaknesses:
 //   The memory wall. S has heads * rows * keys numbers: 32 heads at 32768 tokens are 137 GB, beside 2 GB of
 //   q, k, v and O of head_dim 128. It is written twice and read three times.
 //   Uncoalesced reads. The lanes of a warp in `scores` read the same column of 32 neighbouring keys, which

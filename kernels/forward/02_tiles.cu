@@ -1,13 +1,13 @@
-// Lesson 202, rung 02: the three kernels of rung 01 with tiles in shared memory. What a thread block needs of
-// its operands is fetched once, by neighbouring lanes at neighbouring addresses, and used 32 times. float32;
-// the score matrix S is still in global memory.
+// Lesson 202, rung 02: the three kernels of rung 01 with tiles in shared memory. A thread block fetches each
+// number of its operands once, by neighbouring lanes at neighbouring addresses, and uses it 32 times.
+// float32; the score matrix S is still in global memory.
 //
-// Who does what: a thread block of `scores` and of `values` computes a tile of 32 x 32 numbers, of which a
+// Division of work: a thread block of `scores` and of `values` computes a tile of 32 x 32 numbers, of which a
 // thread has four, one below the other; it walks over head_dim, or over the keys, 32 at a time. A row of
 // `softmax` belongs to a warp, whose lanes read it side by side. The launch is one step of a ring, as in rung
 // 01, and it skips tiles that hold no visible pair.
 //
-// What is wrong with it:
+// Weaknesses:
 //   The memory wall stands: S goes to global memory and comes back, and its size grows with rows * keys.
 //   A thread loads five numbers from shared memory for four multiply-adds: loads decide, not arithmetic.
 #include <cmath>
@@ -29,8 +29,8 @@ constexpr unsigned kAllLanes = 0xffffffffu;
 __device__ int lane() { return int(threadIdx.x); }
 __device__ int warp() { return int(threadIdx.y); }
 
-// The tile that begins at (row0, column0) of a matrix of `rows` x `columns` in global memory, with zeros
-// behind its borders: a zero adds nothing to a product.
+// The tile that begins at (row0, column0) of a matrix of `rows` x `columns` in global memory, with zeros past
+// its borders: a zero adds nothing to a product.
 __device__ void load_tile(float* smem, const float* gmem, int row0, int column0, int rows, int columns) {
   // BEGIN SOLUTION 202 [load_tile]
 #pragma unroll

@@ -69,7 +69,7 @@ __device__ float row_sum(float x) {
 __device__ const float* numbers(const void* gmem) { return static_cast<const float*>(gmem); }
 
 // Copies `rows` rows of head_dim numbers to shared memory, with zeros up to kRows x kHeadDim: a zero adds
-// nothing to a dot product, and a row of V behind the last key meets weight 0.
+// nothing to a dot product, and a row of V past the last key meets weight 0.
 template <int kHeadDim, int kRows>
 __device__ void load_tile(float* smem, const float* gmem, int rows, int head_dim, Access access) {
   constexpr int kVectors = kHeadDim / 4;  // neighbouring lanes copy neighbouring float4 of a row
@@ -126,8 +126,8 @@ struct Visible {
   __device__ bool operator()(int key) const { return first <= key && key < last; }
 };
 
-// What the exponents of a row with maximum m are reduced by: m, but 0 while the row has seen no key, since
-// -inf - (-inf) is NaN; exp(-inf - 0) = 0 is the weight that such a row needs.
+// The shift that is subtracted from the exponents of a row with maximum m: m, but 0 while the row has seen no
+// key, since -inf - (-inf) is NaN; exp(-inf - 0) = 0 is the weight that such a row needs.
 __device__ float subtrahend(float max) { return max == -INFINITY ? 0.0f : max; }
 
 // Online softmax of row i: m' = max(m, S), c = exp(m - m'), P = exp(S - m'), l' = c l + sum P, O' = c O (P V
@@ -263,8 +263,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm<kHeadDim>)
     float score_reg[kThreadRows][kThreadKeys<kKeys>] = {};
     multiply_q_k<kHeadDim, kKeys>(q_smem, kv_smem, score_reg);
 
-    // In a full tile every row sees every key. One that reaches behind the last key is never full: end <=
-    // keys.
+    // In a full tile every row sees every key. One that extends past the last key is never full: end <= keys.
     const bool full = begin_last <= key0 && key0 + kKeys <= end_first;
 #pragma unroll
     for (int i = 0; i < kThreadRows; ++i) {

@@ -3,7 +3,7 @@
 // adds up in float32. A warp owns 16 query rows: scores, weights and O of these rows stay in its registers
 // (fragments.cuh), so that only K and V pass through shared memory.
 //
-// The two products stand here in plain form, for this rung's tiles; the rungs behind take the general ones of
+// The two products stand here in plain form, for this rung's tiles; later rungs take the general ones of
 // engine/warp_tiles.cuh.
 //
 // Shared memory is laid out as global memory is, row by row. That is simple and slow: the eight rows that one
@@ -24,8 +24,8 @@ struct PlainTile {
 template <int kHeadDim>  // q, K and V
 constexpr int kSharedBytes = 3 * kTile* kHeadDim* int(sizeof(Bf16));
 
-// Copies `rows` rows of head_dim numbers, eight at a time; what is missing is 0, also behind the last key:
-// a row of V there meets weight 0.
+// Copies `rows` rows of head_dim numbers, eight at a time; what is missing is 0, also past the last key: a
+// row of V there meets weight 0.
 template <int kHeadDim>
 __device__ void load_tile(PlainTile<kHeadDim> tile, const Bf16* gmem, int rows, int head_dim, Access access) {
   constexpr int kPieces = kHeadDim / 8;  // neighbouring lanes copy neighbouring pieces of a row
@@ -44,8 +44,8 @@ __device__ void load_tile(PlainTile<kHeadDim> tile, const Bf16* gmem, int rows, 
   }
 }
 
-// S += q kᵀ, of the 16 rows of this warp and the kTile keys of the tile. Who holds what of the operands A and
-// B and of the sum C: engine/ptx.cuh.
+// S += q kᵀ, of the 16 rows of this warp and the kTile keys of the tile. Which lane holds which elements of
+// the operands A and B and of the sum C: engine/ptx.cuh.
 template <int kHeadDim>
 __device__ void multiply_q_k(PlainTile<kHeadDim> q, PlainTile<kHeadDim> k, Scores& score_reg) {
   // BEGIN SOLUTION 203 [multiply_q_k]

@@ -41,8 +41,8 @@ struct Tile {
   }
 };
 
-// Starts to copy `rows` rows of head_dim numbers into a tile; what is missing is 0, also behind the last key:
-// a row of V there meets weight 0. Rows that cp.async cannot copy are copied at once.
+// Starts to copy `rows` rows of head_dim numbers into a tile; what is missing is 0, also past the last key: a
+// row of V there meets weight 0. Rows that cp.async cannot copy are copied at once.
 template <int kHeadDim, int kRows>
 __device__ void start_rows(Tile<kHeadDim, kRows> tile, const Bf16* gmem, int rows, int head_dim,
                            Access access) {
@@ -62,7 +62,7 @@ __device__ void start_rows(Tile<kHeadDim, kRows> tile, const Bf16* gmem, int row
   // END SOLUTION [start_rows]
 }
 
-// What lies in shared memory: q, and behind it two stages of K and V, in which the tiles of keys take turns.
+// Layout of shared memory: q, then two stages of K and V, in which the tiles of keys take turns.
 template <int kHeadDim, int kKeys>
 struct Stages {
   Bf16* smem;

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// What the forward rungs on tensor cores share: a warp's 16 query rows as fragments in registers. Scores,
+/// Shared by the forward rungs on tensor cores: a warp's 16 query rows as fragments in registers. Scores,
 /// weights and O never leave them (engine/warp_tiles.cuh); a tile has as many keys as rows, or as a rung
 /// says. Sums are float32.
 
@@ -23,7 +23,8 @@ __device__ inline float quad_sum(float x) {
   return x;
 }
 
-/// What a thread block works on: a tile of query rows of one head. Grid: (tiles of rows, heads, batch).
+/// The part of the problem that a thread block computes: a tile of query rows of one head. Grid: (tiles of
+/// rows, heads, batch).
 struct QueryTile {
   int row0, rows;                       ///< its first row in the head, and how many it has: 1 to kTile
   std::ptrdiff_t first_row, first_key;  ///< among the rows of all heads, and the keys of all KV heads
@@ -46,8 +47,8 @@ struct QueryTile {
   __device__ int first_visible(int keys = kTile) const { return begin_first / keys * keys; }
   /// Whether any row sees a key.
   __device__ bool sees_keys() const { return begin_first < end_last; }
-  /// Whether every row sees every key of this tile of keys. One that reaches behind the last key is never
-  /// full: end <= keys.
+  /// Whether every row sees every key of this tile of keys. One that extends past the last key is never full:
+  /// end <= keys.
   __device__ bool full(int key0, int keys = kTile) const {
     return begin_last <= key0 && key0 + keys <= end_first;
   }
@@ -103,8 +104,8 @@ __device__ void mask(float (&score_reg)[kAccumulators][4], const Visible& visibl
     }
 }
 
-/// What the exponents of a row with maximum m are reduced by: m, but 0 while the row has seen no key, since
-/// -inf - (-inf) is NaN; 2^(-inf - 0) = 0 is the weight that such a row needs.
+/// The shift that is subtracted from the exponents of a row with maximum m: m, but 0 while the row has seen
+/// no key, since -inf - (-inf) is NaN; 2^(-inf - 0) = 0 is the weight that such a row needs.
 __device__ inline float subtrahend(float max) { return max == -INFINITY ? 0.0f : max; }
 
 /// Online softmax: m' = max(m, S), c = exp2(m - m'), P = exp2(S - m'), l' = c l + sum P, O' = c O (P V

@@ -1,4 +1,4 @@
-// The list of forward rungs (see forward.hpp).
+// The list of forward rungs, in the order of their numbers.
 #include "forward/forward.hpp"
 
 namespace ringcraft::kernels {

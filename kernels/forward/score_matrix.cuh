@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// What rungs 01 and 02 share: the score matrix in global memory, and which head a thread block works on.
+/// Shared by rungs 01 and 02: the score matrix in global memory, and which head a thread block works on.
 
 #include "forward/forward.hpp"
 

@@ -9,13 +9,13 @@
 
 #include "host/executor.hpp"
 
-// What is compiled for the CPU lies apart from what nvcc compiles for a GPU (one program may hold both): from
-// here on ringcraft::kernels is this one.
+// Code compiled for the CPU has its own namespace, apart from the code that nvcc compiles for a GPU (one
+// program may hold both): from here on ringcraft::kernels is this one.
 namespace ringcraft::inline on_cpu::kernels {}
 
 using dim3 = ringcraft::simt::Triple;  ///< extents of a launch
 
-/// What a call answers.
+/// The result of a call.
 enum cudaError_t {
   cudaSuccess,
   cudaErrorInvalidValue,
@@ -38,7 +38,7 @@ cudaError_t cudaGetLastError();
 
 // ---- devices: one, the CPU
 
-/// What the engine asks of a device.
+/// Properties of a device that the engine reads.
 struct cudaDeviceProp {
   char name[256];              ///< "CPU (host executor)"
   int major, minor;            ///< 8.0: what the kernels may use
@@ -92,11 +92,11 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
 
 // ---- kernels
 
-/// What is asked for a kernel.
+/// Attributes that can be set for a kernel.
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
 /// More than 48 KB of dynamic shared memory must be asked for. `kernel` is any kernel's address.
 cudaError_t ringcraftSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value);
-/// What a kernel needs, as far as the engine asks. On a processor it needs none of it.
+/// Resources of a kernel, as far as the engine reads them. On a processor it needs none of it.
 struct cudaFuncAttributes {
   std::size_t sharedSizeBytes, localSizeBytes;
   int numRegs;

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// What a kernel's source finds on the CPU in place of CUDA's built-in names, so that g++ compiles the same
-/// files as nvcc. It comes before every line of such a file (-include). What the kernels of this tree use,
-/// and what students are used to; a name that is missing is a compile error, never something else.
+/// Replacements of CUDA's built-in names on the CPU, so that g++ compiles the same files as nvcc. It comes
+/// before every line of such a file (-include). It has the names that the kernels of this tree use, and those
+/// that students are used to; a name that is missing is a compile error, never something else.
 
 #include <algorithm>
 #include <atomic>
@@ -18,14 +18,14 @@
 #define __global__
 #define __device__
 #define __host__
-#define __constant__ const  // with its values: nobody copies others there
+#define __constant__ const  // with its values: no code copies others there
 #define __forceinline__ inline
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __launch_bounds__(...)
 
 // A thread block stays on one thread of the operating system. The gap keeps what is declared next to each
 // other apart, so that an access beside an array meets no other one; and an array is "used", or one that
-// nobody writes would be a constant for the compiler, and nobody would see that it is read.
+// is never written would be a constant for the compiler, and its reads would be invisible.
 #define __shared__                                                                       \
   __attribute__((used)) static thread_local ::std::byte RINGCRAFT_GAP(__COUNTER__)[512]; \
   __attribute__((used)) static thread_local

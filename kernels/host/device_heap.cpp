@@ -1,4 +1,4 @@
-// Device memory of the host executor (see device_heap.hpp).
+// Allocates the host executor's device memory, and quarantines freed pieces.
 #include "host/device_heap.hpp"
 
 #include <sys/mman.h>

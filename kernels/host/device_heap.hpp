@@ -1,8 +1,7 @@
 #pragma once
 /// @file
-/// Device memory of the host executor: pieces of the host's, with space between them that belongs to nobody,
-/// and freed ones that are kept for a while, so that an access beside an array or behind its life is
-/// recognised.
+/// Device memory of the host executor: pieces of the host's, with unused space between them, and freed ones
+/// that are kept for a while, so that an access out of an array's bounds or after its lifetime is recognised.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,10 +12,10 @@
 
 namespace ringcraft::simt {
 
-/// Bytes around each piece, and around dynamic shared memory, that belong to nobody.
+/// Unused bytes around each piece, and around dynamic shared memory.
 inline constexpr std::size_t kRedZone = std::size_t{64} << 10;
 
-/// What one cudaMalloc gave.
+/// The result of one cudaMalloc.
 struct Piece {
   std::uintptr_t first = 0;  ///< address
   std::size_t bytes = 0;

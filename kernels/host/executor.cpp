@@ -1,4 +1,4 @@
-// Launches: thread blocks over the threads of the operating system (see executor.hpp).
+// Launches: thread blocks over the threads of the operating system.
 #include "host/executor.hpp"
 
 #include <sys/mman.h>
@@ -23,7 +23,7 @@
 namespace ringcraft::simt {
 namespace {
 
-// The thread blocks of one launch: whoever is free takes the next one.
+// The thread blocks of one launch: a thread that is free takes the next one.
 class Launch {
  public:
   Launch(const Grid& grid, const std::function<void()>& thread) : grid_(grid), thread_(thread) {

@@ -4,7 +4,7 @@
 /// the threads of the operating system. Barriers and warp operations are rendezvous: a thread that arrives
 /// waits until all who must come are there, so a barrier that some threads never reach is found, and
 /// explained, instead of hanging. The order in which threads take their turns is drawn from a seed; a right
-/// kernel cannot tell. What a kernel sees of this stands in device.hpp.
+/// kernel cannot tell. The part that a kernel sees stands in device.hpp.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Triple {
 /// get more.
 inline constexpr std::size_t kUsualShared = std::size_t{48} << 10;
 
-/// What is launched: how many thread blocks, of how many threads, with how much dynamic shared memory.
+/// Size of a launch: how many thread blocks, of how many threads, with how much dynamic shared memory.
 struct Grid {
   Triple blocks;                 ///< gridDim
   Triple threads;                ///< blockDim, at most 1024 in all
@@ -67,7 +67,7 @@ struct Settings {
 };
 /// The settings, to be read and changed.
 Settings& settings();
-/// Nobody changes the settings as long as this object lives, on which code runs that is not to be trusted;
+/// The settings cannot change as long as this object lives, on which code runs that is not to be trusted;
 /// that fewer launches are left is counted all the same.
 class FixedSettings {
  public:
@@ -78,8 +78,8 @@ class FixedSettings {
 };
 /// Forgets how checked launches of this process ended.
 void forget_failure();
-/// Throws again what the first checked launch since then ended with, whoever has caught it; nothing if all
-/// ended well.
+/// Throws the exception of the first checked launch that has failed since then, even if it was caught;
+/// nothing if all ended well.
 void rethrow_failure();
 
 /// Runs `thread` once for every thread of the grid and returns when all have ended. Throws LaunchError
@@ -98,7 +98,7 @@ struct Site {
 /// Whether Settings::left_out names this place. Counts.
 bool is_left_out(Site site);
 
-/// What lanes of a warp do together.
+/// Operations that the lanes of a warp perform together.
 enum class WarpOperation : std::uint8_t { kSync, kShuffle, kBallot, kLoadMatrix, kMultiply };
 
 /// The thread that runs now. Only a kernel under run() may ask.

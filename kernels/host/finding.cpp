@@ -1,4 +1,4 @@
-// The sentences about launches, and the only place with their words (see finding.hpp).
+// The sentences about launches, and the only place with their words.
 #include "host/finding.hpp"
 
 #include <cstdio>
@@ -134,7 +134,7 @@ std::string about_bounds(const Finding& f) {
   }
 }
 
-// What the thread block does; `does` begins with the thread and its access.
+// The action of the thread block; `does` begins with the thread and its access.
 std::string about(const Finding& f) {
   const std::string thread = thread_of(f.access), does = thread + " " + present(f.access.what) + " ",
                     place = at(f.access.place), bytes = std::to_string(f.bytes);

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// What is wrong with a launch, as data: it travels from a program that runs kernels to one that judges them,
-/// and only sentence_of() puts it into words. Standard library only, so that whoever judges links no
+/// A mistake in a launch, as data: it travels from a program that runs kernels to one that judges them, and
+/// only sentence_of() puts it into words. Standard library only, so that a program that judges links no
 /// executor.
 
 #include <cstdint>
@@ -37,7 +37,7 @@ enum class State : std::uint8_t {
   kEnded,    ///< it has left the kernel
 };
 
-/// What a kernel does wrong.
+/// Kinds of mistakes in a kernel.
 enum class Mistake : std::uint8_t {
   // An access
   kRace,          ///< two threads, and nothing orders them
@@ -53,7 +53,7 @@ enum class Mistake : std::uint8_t {
   // A launch
   kTooMuchShared,  ///< its `__shared__` variables need more than a thread block gets
   // A thread block that does not come to an end; Finding::standing says where all are
-  kStuck,              ///< threads wait that nobody frees
+  kStuck,              ///< threads wait, and no thread can release them
   kAbandoned,          ///< a thread cannot go on
   kAfterTheEnd,        ///< a barrier, when threads have left the kernel
   kDifferentBarriers,  ///< threads of one block
@@ -63,7 +63,7 @@ enum class Mistake : std::uint8_t {
   kCrooked,            ///< an address that is no multiple of what cp.async or ldmatrix asks for
 };
 
-/// What would have to order two accesses that race.
+/// The synchronisation that would have to order two accesses that race.
 enum class Ordering : std::uint8_t {
   kNothing,  ///< they are of two thread blocks
   kWarp,     ///< a barrier of their warp would do
@@ -83,7 +83,7 @@ struct FoundMemory {
   static auto fields(auto& m) { return std::tie(m.kind, m.name, m.piece, m.offset, m.bytes); }
 };
 
-/// What a thread does.
+/// The action of a thread.
 struct FoundAccess {
   int thread = 0;     ///< of its block
   Triple block = {};  ///< of a thread in another block than the finding's

@@ -1,4 +1,4 @@
-// Who waits for whom in a thread block, and the finding about those who never meet (see thread_block.hpp).
+// Waits between the threads of a thread block, and the finding about threads that never meet.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -37,7 +37,7 @@ void ThreadBlock::leave_barrier() {
   if (Checker::running != nullptr) Checker::running->sync_block();
 }
 
-// The lanes of this one's warp that its mask names, from the one behind it on.
+// The lanes of this one's warp that its mask names, from the one after it on.
 template <class Action>
 void ThreadBlock::for_mask(const Lane& lane, Action action) {
   const int first = lane.number / kWarpLanes * kWarpLanes;

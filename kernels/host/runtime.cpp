@@ -1,4 +1,4 @@
-// The runtime calls on the CPU (see cuda_runtime_api.h).
+// CUDA's runtime calls, implemented on the CPU.
 #include <unistd.h>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Streams as queues, and who does their work (see streams.hpp).
+// Streams as queues, and the threads that execute their work.
 #include "host/streams.hpp"
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 /// is done later, by whichever call comes next or must wait for it. Work of one stream keeps its order; work
 /// of two streams has only the order that events give it, and the seed draws one of those that are left: each
 /// stream has a rank of urgency, now and then a new one, and the most urgent that can go on does. So some
-/// stream lags as far behind as it may, and who forgets to wait for it works on old bytes. Without a seed
-/// work is done when it is enqueued, which is an order that CUDA allows, too.
+/// stream lags as far as it may, and code that forgets to wait for it reads old bytes. Without a seed work is
+/// done when it is enqueued, which is an order that CUDA allows, too.
 
 #include <chrono>
 #include <cstdint>
@@ -58,13 +58,13 @@ class Streams {
   /// Does what is left in it first.
   void destroy(RingcraftStream* stream);
 
-  /// Enqueues work. An exception of it is thrown here without a seed; else whoever synchronises the stream
-  /// hears of it.
+  /// Enqueues work. An exception of it is thrown here without a seed; else by the call that synchronises the
+  /// stream.
   void enqueue(RingcraftStream* stream, std::function<void()> work);
   /// Records an event.
   void record(RingcraftEvent* event, RingcraftStream* stream);
-  /// What is enqueued from now on waits for the event's latest record; for an event that has none it does
-  /// not. Settings::left_out may name the place.
+  /// Work enqueued from now on waits for the event's latest record; for an event that has none it does not.
+  /// Settings::left_out may name the place.
   void wait(RingcraftStream* stream, const RingcraftEvent* event, Site site);
 
   /// Returns when the stream is empty, with the failure of its work, if any.

@@ -1,4 +1,4 @@
-// The fibers of one thread block (see thread_block.hpp).
+// The fibers of one thread block.
 #include "host/thread_block.hpp"
 
 #include <alloca.h>
@@ -95,7 +95,7 @@ void ThreadBlock::resume(Lane& lane) {
   running_ = &lane;
   if (Checker::running != nullptr) Checker::running->resume(lane.number, lane.stack_end);
   lane.fiber = std::move(lane.fiber).resume();
-  if (lane.abandoned) new boost::context::fiber(std::move(lane.fiber));  // for ever: nobody may unwind it
+  if (lane.abandoned) new boost::context::fiber(std::move(lane.fiber));  // forever: it must not be unwound
   if (thrown_) std::rethrow_exception(thrown_);
 }
 

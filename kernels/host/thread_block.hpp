@@ -57,7 +57,7 @@ class ThreadBlock {
   void require_aligned(const void* address, std::size_t bytes, const char* what, Site site) const;
   /// The thread of the block on whose stack this lies; -1: none.
   int owner_of_stack(std::uintptr_t address) const;
-  /// Ends the block. The thread that runs now stays where it is for ever: it must neither go on nor be
+  /// Ends the block. The thread that runs now stays where it is forever: it must neither go on nor be
   /// unwound.
   void abandon();
 

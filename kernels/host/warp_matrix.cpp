@@ -1,4 +1,4 @@
-// ldmatrix and mma on the CPU (see warp_matrix.hpp).
+// ldmatrix and mma on the CPU.
 #include "host/warp_matrix.hpp"
 
 #include <cstring>

@@ -12,7 +12,7 @@ namespace ringcraft::simt {
 /// Whether a lane gets neighbours of a row or of a column.
 enum class Order : std::uint8_t { kRows, kColumns };
 
-/// What a lane brings to ldmatrix.
+/// Arguments of one lane to ldmatrix.
 struct MatrixLoad {
   const void* row;      ///< of 8 numbers of 16 bits, in shared memory
   unsigned* registers;  ///< [matrices]
@@ -21,7 +21,7 @@ struct MatrixLoad {
   Site site;  ///< where it is called
 };
 
-/// What a lane brings to mma.
+/// Arguments of one lane to mma.
 struct MatrixProduct {
   const unsigned* a;                ///< [4]
   const unsigned* b;                ///< [2]
@@ -35,7 +35,7 @@ void load_matrices(MatrixLoad mine);
 /// The same.
 void multiply_matrices(MatrixProduct mine, Site site);
 
-/// What the last lane to come does: one entry per lane.
+/// The work of the last lane to arrive: one entry per lane.
 void load_together(MatrixLoad* const (&lanes)[32]);
 /// The same.
 void multiply_together(MatrixProduct* const (&lanes)[32]);

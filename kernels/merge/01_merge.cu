@@ -2,12 +2,13 @@
 // operations for each number that it moves, so nothing but the memory decides how long it takes: 3 numbers of
 // O per number of the result, two read and one written.
 //
-// Who does what: 16 lanes, half a warp, share a row. Each of them computes the row's two weights for itself,
-// which is cheaper than to hand them round, and takes every 16th group of four columns; one writes m and l.
+// Division of work: 16 lanes, half a warp, share a row. Each of them computes the row's two weights for
+// itself, which is cheaper than to hand them round, and takes every 16th group of four columns; one writes m
+// and l.
 //
-// What is wrong with it: that it is there. The kernel which computed the block has just written what this one
-// reads. A kernel that carries (O, m, l), as the rungs of forward/ do, moves half as much, and while others
-// compute (8 bytes per number of O, against 4 for the block's result and 12 here).
+// Weakness: that it exists at all. The kernel which computed the block has just written what this one reads.
+// A kernel that carries (O, m, l), as the rungs of forward/ do, moves half as much, and while others compute
+// (8 bytes per number of O, against 4 for the block's result and 12 here).
 #include <cmath>
 
 #include "engine/launch.cuh"

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The merge of two partial results in device memory (lesson 205), for whoever gets the result of a block
+/// The merge of two partial results in device memory (lesson 205), for code that gets the result of a block
 /// apart from the state: from a kernel that knows no ring, as attention libraries have it. The rungs of
 /// forward/ carry (O, m, l) themselves and need it not.
 

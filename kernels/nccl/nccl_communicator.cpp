@@ -1,4 +1,4 @@
-// Messages as groups of NCCL (see nccl_communicator.hpp).
+// Sends and receives as groups of NCCL calls.
 #include "nccl/nccl_communicator.hpp"
 
 #include <cstring>

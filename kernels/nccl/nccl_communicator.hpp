@@ -3,7 +3,7 @@
 /// The communicator over NCCL (lesson 306): one process per GPU. start: an event from the computing stream,
 /// then all sends and receives as one group on a stream of their own, for what is not grouped may wait for
 /// itself (tests/comm/streams_test.cpp). wait: an event back. The host waits for neither; a watch aborts what
-/// never ends. Unlike elsewhere, the starts of a rank progress one behind the other: two ranks that start the
+/// never ends. Unlike elsewhere, the starts of a rank progress one after the other: two ranks that start the
 /// same exchanges in different orders wait until the watch ends them. The ring does not.
 
 #include <array>
@@ -22,7 +22,7 @@ struct NcclCalls;
 struct NcclExchange;
 class NcclWatch;
 
-/// What the ranks of one job know each other by.
+/// Identifier that the ranks of one job share.
 using NcclId = std::array<std::byte, 128>;
 
 /// How a rank joins.
@@ -47,8 +47,8 @@ class NcclCommunicator final : public Communicator {
   /// Waits for the messages under way.
   ~NcclCommunicator() override;
 
-  /// Throws Error if messages of this rank were given up. Whoever has synchronised the computing stream asks,
-  /// before believing what came out.
+  /// Throws Error if messages of this rank were given up. Call it after synchronising the computing stream,
+  /// before using the results.
   void throw_if_aborted();
 
  private:

@@ -1,4 +1,4 @@
-// The watch over NCCL's messages (see nccl_watch.hpp).
+// The thread that watches NCCL's messages.
 #include "nccl/nccl_watch.hpp"
 
 #include <algorithm>

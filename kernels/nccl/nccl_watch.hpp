@@ -1,9 +1,8 @@
 #pragma once
 /// @file
-/// Who looks after NCCL's messages, since the host never waits for them: a thread that asks now and then. If
-/// NCCL reports an error, or the messages of this rank do not end in time, it aborts the communicator. What
-/// spins on the device then ends, and so does whatever call of the host waits for that; the next one hears
-/// the reason.
+/// A thread that polls the state of NCCL's messages, since the host never waits for them. If NCCL reports an
+/// error, or the messages of this rank do not end in time, it aborts the communicator. Kernels that spin on
+/// the device then end, and so do the host's calls that wait for them; the next call throws the reason.
 
 #include <chrono>
 #include <condition_variable>
@@ -33,7 +32,7 @@ class NcclWatch {
 
   /// Takes `comm` over. `device`: the one that it is on.
   NcclWatch(const NcclCalls& nccl, ncclComm_t comm, int device, Clock::duration timeout);
-  /// Ends the communicator. Whoever ends it well has waited for its messages before.
+  /// Ends the communicator. For a clean end, wait for its messages first.
   ~NcclWatch();
   NcclWatch(const NcclWatch&) = delete;
   NcclWatch& operator=(const NcclWatch&) = delete;

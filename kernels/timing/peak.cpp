@@ -1,4 +1,4 @@
-// Peaks by compute capability (see peak.hpp).
+// Peaks by compute capability.
 #include "timing/peak.hpp"
 
 namespace ringcraft::kernels {

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// What no kernel exceeds: the multiply-add peak of a device.
+/// The multiply-add peak of a device, an upper bound for every kernel.
 
 #include "engine/device_memory.hpp"
 

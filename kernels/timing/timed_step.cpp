@@ -1,4 +1,4 @@
-// Steps that are run again and again (see timed_step.hpp).
+// Runs a step repeatedly and measures each run.
 #include "timing/timed_step.hpp"
 
 #include <algorithm>

@@ -46,17 +46,17 @@ class TimedStep {
   /// type.
   TimedStep(CudaRungs rungs, Pass pass, const StepInputs& inputs, KeyRanges ranges, double softmax_scale);
 
-  /// Makes the accumulators what they were before the first run. A merge is not idempotent: whoever runs a
-  /// step twice without this adds its keys twice.
+  /// Makes the accumulators what they were before the first run. A merge is not idempotent: a step that runs
+  /// twice without this adds its keys twice.
   void reset();
   /// Enqueues one run: the upload of the ranges, and the rung.
   void run();
 
-  /// What computes.
+  /// The engine that computes.
   const CudaEngine& engine() const { return engine_; }
   /// Forward: ends what was run since reset(), which has to follow. Backward: of the forward step.
   const Output& finish();
-  /// Backward: what was run since reset().
+  /// Backward: the launches since reset().
   const Buffer& dq() const { return dq_; }
   const KvBlock& dkv() const { return dkv_; }  ///< the same
 
@@ -82,7 +82,7 @@ struct RunTime {
 /// has room for, three at least. The accumulators are reset before each, outside of the time.
 RunTime timed(TimedStep& step);
 
-/// What one kernel of a step needs.
+/// Resources of one kernel of a step.
 struct KernelNeeds {
   int registers;       ///< of a thread
   Index shared_bytes;  ///< of a thread block, static and dynamic

@@ -1,4 +1,4 @@
-// Lesson 101: what dense attention must do, on one head. Values are compared with the harness's oracle, which
+// Lesson 101: checks of dense attention, on one head. Values are compared with the harness's oracle, which
 // decides by a predicate of its own what a query sees; properties are compared with each other.
 #include <algorithm>
 #include <cmath>
@@ -124,7 +124,7 @@ const Check kRowsWithoutAKey{
                     {one_head(trial, "12 rows, of which 4 come before every key", positions(0, 12), late,
                               causal_mask(), 3, 0.5),
                      one_head(trial, "no row sees a key", positions(0, 4), late, causal_mask(), 3, 0.5),
-                     one_head(trial, "a window of 2 that leaves the keys behind", positions(0, 12),
+                     one_head(trial, "a window of 2 that has moved past the keys", positions(0, 12),
                               positions(0, 6), window_mask(2), 3, 0.5)});
     }},
 };

@@ -1,5 +1,5 @@
-// Lesson 102: what a safe softmax of one row must do. Weights are compared with sums in long double; every
-// call finds NaN where it has to write.
+// Lesson 102: checks of a safe softmax of one row. Weights are compared with sums in long double; every call
+// finds NaN where it has to write.
 #include <cmath>
 #include <limits>
 

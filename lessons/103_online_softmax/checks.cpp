@@ -1,5 +1,5 @@
-// Lesson 103: what an online scan must do. A state is looked at as it is used, m + log l, so any running
-// maximum that leaves the same softmax is right. Expected values are sums in long double.
+// Lesson 103: checks of an online scan. A state is looked at as it is used, m + log l, so any running maximum
+// that leaves the same softmax is right. Expected values are sums in long double.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -41,7 +41,7 @@ def online_example():
 
 
 def carried():
-    """What the demo counted: (scores, carried as, products, divisions, rounding)."""
+    """Counts of the demo: (scores, carried as, products, divisions, rounding)."""
     return rows(DEMO, "scores  O_is products/key divisions/key rounding")
 
 

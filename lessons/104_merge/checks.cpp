@@ -1,4 +1,4 @@
-// Lesson 104: what a merge must do. Partial results are made here from scores and values; the answer that a
+// Lesson 104: checks of a merge. Partial results are made here from scores and values; the answer that a
 // merge must give is the attention over all of the keys, summed in long double. A result is looked at as it
 // ends, (O / l, m + log l), so any running maximum that leaves the same attention is right.
 #include <cmath>
@@ -113,7 +113,7 @@ std::uint32_t merge_into(Trial& trial, Part& acc, Part block) {
   return trial.call<Merge>(acc.view(), Partial<const double>(block.view())).changed;
 }
 
-// What a merge got and made, for a diagnosis.
+// Inputs and results of a merge, for a diagnosis.
 verify::MergeExhibit exhibit_of_merge(const Part& acc, const Part& block, const Part& result) {
   const auto numbers = [](const Part& part) { return verify::PartialNumbers{part.out, part.max, part.sum}; };
   return {acc.rows, acc.cols, numbers(acc), numbers(block), numbers(result)};
@@ -255,7 +255,7 @@ const Check kEitherBracket{
     .claim = "(a + b) + c and a + (b + c) are the same attention.",
     .id = "either-bracket",
     .weight = 1,
-    .hint = "What you leave in acc is merged again: O stays a sum, and is divided by l only at the very end.",
+    .hint = "acc will be merged again: O stays a sum, and is divided by l only at the very end.",
     .run{[](Trial& trial) {
       Random random(trial.seed());
       const Keys keys = random_keys(random, 4, 3, 12, 20);

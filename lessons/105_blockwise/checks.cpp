@@ -1,4 +1,4 @@
-// Lesson 105: what blockwise attention must do, whatever the tiles are. The student's function adds keys to a
+// Lesson 105: checks of blockwise attention, whatever the tiles are. The student's function adds keys to a
 // state (O, m, l); the state is looked at as it ends, (O / l, m + log l), so any running maximum that leaves
 // the same attention is right. Expected values are the oracle's.
 #include <cmath>
@@ -224,7 +224,7 @@ const Check kMasks{
     }},
 };
 
-// Rows before the first key, rows behind the last one, and a block that nobody sees; from the identity and
+// Rows before the first key, rows after the last one, and a block that no row sees; from the identity and
 // into a state that has seen other keys before.
 const Check kBlindRows{
     .claim = "Rows that see no key of a tile, or none at all, stay as they were, without a NaN.",
@@ -340,7 +340,7 @@ const Check kMeanOfValues{
     }},
 };
 
-// What a row does not see must not change it, and what it sees must.
+// Keys that a row does not see must not change it, and keys that it sees must.
 const Check kLeaks{
     .claim = "Changing a key changes exactly the rows that see it.",
     .id = "leaks",

@@ -1,4 +1,4 @@
-// Lesson 106: what the backward pass of one head must do, whatever the tiles are. The student's function gets
+// Lesson 106: checks of the backward pass of one head, whatever the tiles are. The student's function gets
 // the lse and delta of the whole row and adds to dq, dk and dv. Expected gradients are the oracle's.
 #include <cmath>
 #include <numeric>
@@ -23,7 +23,7 @@ Buffer zeros(const Extents& extents) {
   return buffer;
 }
 
-// What the forward pass leaves for the backward pass.
+// Results of the forward pass that the backward pass needs.
 struct Saved {
   std::vector<double> lse, delta;
 };
@@ -144,7 +144,7 @@ const Check kMasks{
     }},
 };
 
-// Rows before the first key and behind the last one, keys that no row sees, and a block that nobody sees.
+// Rows before the first key and after the last one, keys that no row sees, and a block that no row sees.
 const Check kBlindRows{
     .claim = "Rows without a key give nothing and get nothing, without a NaN; so do keys without a row.",
     .id = "blind-rows",

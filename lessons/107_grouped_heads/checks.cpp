@@ -1,5 +1,5 @@
-// Lesson 107: what the loops over batch entries and grouped heads must do. Forward fails where the wrong KV
-// head is read; backward, beyond that, where dk and dv are not sums over the group. Expected values are the
+// Lesson 107: checks of the loops over batch entries and grouped heads. Forward fails where the wrong KV head
+// is read; backward, beyond that, where dk and dv are not sums over the group. Expected values are the
 // oracle's, which knows no groups of states and no sums of parts.
 #include <cmath>
 #include <limits>
@@ -20,7 +20,7 @@ std::string text(const Extents& e) {
          ", " + std::to_string(e.width) + "]";
 }
 
-// What came back may be anything.
+// The returned numbers may be anything.
 void require_extents(const HeadCase& head, const char* name, const Buffer& got, const Extents& want) {
   if (got.extents() != want || got.dtype() != DType::kFloat64)
     throw Wrong(sign::kValues, "extents", "{}: {} comes back as {} {}, and it was {} float64", head.name,
@@ -256,7 +256,7 @@ const Check kAddsGradients{
     .id = "adds-gradients",
     .weight = 1,
     .needs = {"gradients-of-queries", "gradients-of-keys"},
-    .hint = "Who has set dq and dk to zero, and would your function notice if nobody had?",
+    .hint = "Where are dq and dk set to zero, and would your function notice if they were not?",
     .run{[](Trial& trial) {
       const HeadCase head = heads(trial, 6, 2, 2);
       const Gradients from_0 = gradients_from(trial, head, 0), from_1 = gradients_from(trial, head, 1);

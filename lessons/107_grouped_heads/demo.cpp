@@ -1,4 +1,4 @@
-// Lesson 107: who reads which KV head, found by changing one; whose gradients a KV head gets; what it saves.
+// Lesson 107: the readers of each KV head, found by changing one; its gradients; the memory that is saved.
 #include <algorithm>
 #include <cstdio>
 

@@ -1,7 +1,6 @@
-// Lesson 108: what the register kernel must do: the right product for every shape and stride, and as fast as
-// the library's own. Whole numbers make the products exact; other numbers are compared within 1e-12 of the
-// sum of the absolute terms. Times are the processor's, of two workers that differ in the student's object
-// only.
+// Lesson 108: checks of the register kernel: the right product for every shape and stride, and as fast as the
+// library's own. Whole numbers make the products exact; other numbers are compared within 1e-12 of the sum of
+// the absolute terms. Times are the processor's, of two workers that differ in the student's object only.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -20,7 +19,7 @@ constexpr double kUnwritten = std::numeric_limits<double>::quiet_NaN();
 constexpr double kNobodys = 7e7;  // what lies where nothing of c does; a sum over foreign numbers may be NaN
 constexpr double kSlowest = 2;    // times the library's time
 
-// Registers have other widths on other machines, and tiles other numbers of them. What is said here is the
+// Registers have other widths on other machines, and tiles other numbers of them. The sentences here are the
 // same on all: widths are counted in tiles and registers, and the numbers of a column depend on its place in
 // them.
 struct Width {
@@ -53,12 +52,12 @@ struct Lane {
   std::uint64_t number() const { return static_cast<std::uint64_t>((tile * 64 + in_tile) * 64 + lane); }
 };
 
-// What a call is made of: shapes, and how far elements lie apart beyond what they must.
+// Parameters of a call: shapes, and how far elements lie apart beyond what they must.
 struct Product {
   Index depth, columns;
   Width width;
   Start start = Start::kZero;
-  Index b_gap = 0, c_gap = 0;  // unused elements behind each row
+  Index b_gap = 0, c_gap = 0;  // unused elements after each row
   bool b_transposed = false;   // element (k, n) of b at n * depth + k
 
   std::string name() const {
@@ -89,7 +88,7 @@ struct Arguments {
     b.resize(static_cast<std::size_t>(p.b_transposed ? p.columns * (p.depth + p.b_gap)
                                                      : p.depth * (p.columns + p.b_gap)));
     for (T& x : b) x = draw(of_b);
-    // Behind c one tile more, which belongs to nobody: whoever writes there is told so, and crashes nothing.
+    // After c one unused tile more: a write there is reported, and crashes nothing.
     const Index margin = kTileColumns * (width + p.c_gap) + kPanelWidth<T>;
     c.assign(static_cast<std::size_t>(p.columns * (width + p.c_gap) + margin), static_cast<T>(kNobodys));
     panel.resize(static_cast<std::size_t>(p.depth * width));
@@ -123,7 +122,7 @@ std::uint32_t require_product(Trial& trial, const Product& product, Numbers numb
   const auto first_behind = a.c.begin() + product.columns * (a.width + product.c_gap);
   if (std::any_of(first_behind, a.c.end(), [](T x) { return x != static_cast<T>(kNobodys); }))
     throw Wrong(sign::kValues, "after-the-last-row",
-                "{}: you wrote behind the last row of c, where nothing of it lies", product.name());
+                "{}: you wrote past the last row of c, outside of its elements", product.name());
   for (Index n = 0; n < product.columns; ++n)
     for (Index w = 0; w < a.width + product.c_gap; ++w) {
       const std::string where = product.name() + ": row " + std::to_string(n) + " of c, ";
@@ -131,7 +130,7 @@ std::uint32_t require_product(Trial& trial, const Product& product, Numbers numb
       if (w >= a.width) {
         if (got != kNobodys)
           throw Wrong(sign::kValues, "after-the-last-number",
-                      "{}{} behind its last number: that belongs to nobody, and you wrote there (here {})",
+                      "{}{} past its last number: no element of c lies there, and you wrote there (here {})",
                       where, w - a.width + 1, text_of(got));
         continue;
       }
@@ -217,7 +216,7 @@ const Check kStrides{
     .id = "strides",
     .weight = 1,
     .needs = {"a-sum"},
-    .hint = "Element (k, n) of b lies b_row * k + b_col * n behind the first one.",
+    .hint = "Element (k, n) of b lies b_row * k + b_col * n after the first one.",
     .run{[](Trial& trial) {
       require_product<double>(trial, {6, 7, kTile, Start::kZero, 0, 0, true});
       require_product<double>(trial, {6, 7, kTile, Start::kZero, 3, 0, false});
@@ -231,7 +230,7 @@ const Check kGaps{
     .weight = 1,
     .needs = {"a-sum"},
     .hint =
-        "Row n of c begins c_step * n behind the first one, and the tile is kWide registers wide, no more.",
+        "Row n of c begins c_step * n after the first one, and the tile is kWide registers wide, no more.",
     .run{[](Trial& trial) {
       require_product<double>(trial, {6, 7, kTile, Start::kZero, 0, 5, false});
       require_product<double>(trial, {3, 6, kRegister, Start::kKeep, 0, kPanelWidth<double> + 1, false});
@@ -347,7 +346,7 @@ class Timed {
     const Index at = differs - got.begin(), w = at % c_step_;
     throw Wrong(sign::kValues, "timed-number", "depth {}, {}, timed: row {} of c, {} is {}, and must be {}",
                 depth_, Shown{static_cast<double>(columns_), counted(columns_, "column")}, at / c_step_,
-                w < kWidth ? Lane<double>(w).name() : "behind its last number", digits_of(*differs),
+                w < kWidth ? Lane<double>(w).name() : "past its last number", digits_of(*differs),
                 digits_of(want[static_cast<std::size_t>(at)]));
   }
 

@@ -1,4 +1,4 @@
-// Lesson 108: what a tile of sums in registers saves, counted; and exp as a power of two times a polynomial.
+// Lesson 108: the loads that a tile of sums in registers saves; and exp as a power of two times a polynomial.
 #include <array>
 #include <cmath>
 #include <cstdio>

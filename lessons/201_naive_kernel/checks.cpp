@@ -1,7 +1,7 @@
-// Lesson 201: what three naive kernels must do. One launch is one step of a ring: it finds (O, m, l) and
-// leaves them with a block's keys added. The kernels run on the CPU, one fiber per thread, and every launch
-// is checked. Between the kernels the score matrix is looked at: S after the first, P after the second; what
-// the whole step leaves is compared with the oracle under the rule for float32.
+// Lesson 201: checks of three naive kernels. One launch is one step of a ring: it finds (O, m, l) and leaves
+// them with a block's keys added. The kernels run on the CPU, one fiber per thread, and every launch is
+// checked. Between the kernels the score matrix is looked at: S after the first, P after the second; what the
+// whole step leaves is compared with the oracle under the rule for float32.
 #include "judge/checks/kernel_checks.hpp"
 #include "judge/checks/lesson.hpp"
 
@@ -96,7 +96,7 @@ const Check kMasks{
     .weight = 2,
     .needs = {"values"},
     .hint =
-        "Row a sees the keys begin[a] <= b < end[a]. What lies outside of them is neither written nor read.",
+        "Row a sees the keys begin[a] <= b < end[a]. Scores outside of them are neither written nor read.",
     .run{[](Trial& trial) {
       require_masks(trial, naive(trial), 17);
       for (const Mask& mask : {causal_mask(), window_mask(3)}) {

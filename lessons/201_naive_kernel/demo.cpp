@@ -16,7 +16,7 @@ struct Array {
   const char* name;
   Buffer memory;
 };
-// What a kernel does with one array: the numbers that lanes 0, 1, 2 and 31 touch first, sectors per request.
+// Accesses of a kernel to one array: the numbers that lanes 0, 1, 2 and 31 touch first, sectors per request.
 void print(const char* kernel, Array& array, bool writes) {
   const auto first = reinterpret_cast<std::uintptr_t>(device_floats(array.memory));
   simt::LineTraffic sum;

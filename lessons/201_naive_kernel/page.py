@@ -18,7 +18,7 @@ def gigabytes(count):
 
 
 def wall():
-    """What S weighs, and what the three kernels move of it: written and read by the second, read by the third."""
+    """The size of S, and the traffic that it causes in the three kernels: written and read by the second, read by the third."""
     lines, heads, head_dim, size = [], 32, 128, 4
     for tokens in (1024, 8192, 32768, 131072):
         matrix, inputs = size * heads * tokens * tokens, 4 * size * heads * tokens * head_dim

@@ -1,4 +1,4 @@
-// Lesson 202: what kernels with tiles in shared memory must do. Beside the values, which are those of lesson
+// Lesson 202: checks of kernels with tiles in shared memory. Beside the values, which are those of lesson
 // 201, it is counted what moves: every tile is fetched once, and lanes that touch shared memory together meet
 // different banks. Every launch is checked: a missing barrier is a data race, with both lines.
 #include <algorithm>
@@ -26,7 +26,7 @@ void require_after(Trial& trial, int launches, const std::vector<HeadShape>& sha
   }
 }
 
-// What the first kernel moves, for some whole tiles without a mask.
+// The traffic of the first kernel, for some whole tiles without a mask.
 struct Moved {
   Index rows, keys, head_dim;
   std::vector<MovedByLine> lines;
@@ -51,7 +51,7 @@ const Check kOneTile{
 };
 
 const Check kManyTiles{
-    .claim = "Many tiles of rows, of keys and of columns, and tiles that reach behind the borders.",
+    .claim = "Many tiles of rows, of keys and of columns, and tiles that extend past the borders.",
     .id = "many-tiles",
     .weight = 3,
     .needs = {"one-tile"},

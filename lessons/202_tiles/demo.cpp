@@ -1,5 +1,5 @@
-// Lesson 202: what rungs 01, 02 and 03 move for one step of 128 queries and 128 keys of head_dim 64, kernel
-// by kernel, and the banks that the lanes of a warp meet in the product of rung 02.
+// Lesson 202: the traffic of rungs 01, 02 and 03 for one step of 128 queries and 128 keys of head_dim 64,
+// kernel by kernel, and the banks that the lanes of a warp meet in the product of rung 02.
 #include <cstdio>
 
 #include "engine/device_memory.hpp"

@@ -23,7 +23,7 @@ def traffic():
 
 
 def shrunk():
-    """What `scores` asks of global memory in the demo, in KB, part by part: rungs 01 and 02."""
+    """Traffic of `scores` with global memory in the demo, in KB, part by part: rungs 01 and 02."""
     size, width, kb = 128, 64, 1024  # queries and keys, head_dim
     pairs, threads = size * size, (size // TILE) ** 2 * 256  # of all thread blocks of rung 02
     operands = pairs * 2 * width * 4 // kb

@@ -1,5 +1,5 @@
-// Lesson 203: what the two products of a warp must do. Single elements are asked for first: a row that sees
-// one key has its score as m, and that key's row of v as O. In data that name themselves a wrong number says
+// Lesson 203: checks of the two products of a warp. Single elements are asked for first: a row that sees one
+// key has its score as m, and that key's row of v as O. In data that name themselves a wrong number says
 // which element was taken in its place. Beside the values, mma and the loads of fragments are counted.
 #include <cmath>
 #include <functional>
@@ -20,7 +20,7 @@ KernelRung tensor_cores(Trial& trial) {
           no_workspace, DType::kBFloat16};
 }
 
-// What each row sees; neither end decreases.
+// The keys that each row sees; neither end decreases.
 using Seen = std::function<std::pair<Index, Index>(Index row)>;
 Seen single(const std::function<Index(Index row)>& key) {
   return [key](Index a) { return std::pair(key(a), key(a) + 1); };

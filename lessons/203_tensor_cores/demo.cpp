@@ -1,4 +1,4 @@
-// Lesson 203: who holds which element of a fragment; how exact rungs 03 to 05 are, and what they move.
+// Lesson 203: the lanes that hold a fragment's elements; the errors and the traffic of rungs 03 to 05.
 #include <cmath>
 #include <cstdio>
 

@@ -1,6 +1,6 @@
-// Lesson 204: what a kernel that copies ahead must do. A copy is delivered at the wait that covers it, and
-// not before: who reads too early, or writes into a stage that others still read, is found every time. Beside
-// the values it is counted what is copied, how, and what is multiplied meanwhile.
+// Lesson 204: checks of a kernel that copies ahead. A copy is delivered at the wait that covers it, and not
+// before: a read that comes too early, or a write into a stage that other threads still read, is found every
+// time. Beside the values it is counted what is copied, how, and what is multiplied meanwhile.
 #include <algorithm>
 
 #include "judge/checks/kernel_checks.hpp"
@@ -27,7 +27,7 @@ constexpr std::uint64_t warp_products(Index width) {
   return static_cast<std::uint64_t>(2 * kWarpRows * kTile * width / (16 * 8 * 16));
 }
 
-// What a step of this head moves, and multiplies.
+// Bytes and multiply-adds of a step of this head.
 struct Work {
   std::uint64_t copied = 0, stored = 0;  // bytes that come into shared memory: by cp.async, and by stores
   std::uint64_t products = 0, ahead = 0;
@@ -87,7 +87,7 @@ HeadCase head_with_a_gap(Trial& trial, Index width) {
 // ---- the checks
 
 const Check kOneTile{
-    .claim = "One tile of keys arrives whole before it is multiplied, with zeros behind the border.",
+    .claim = "One tile of keys arrives whole before it is multiplied, with zeros past the border.",
     .id = "one-tile",
     .weight = 3,
     .hint =
@@ -102,7 +102,9 @@ const Check kTwoTiles{
     .id = "two-tiles",
     .weight = 3,
     .needs = {"one-tile"},
-    .hint = "Who may still read the stage that you copy into, and which line says that nobody does?",
+    .hint =
+        "Which threads may still read the stage that you copy into, and which line guarantees that none "
+        "does?",
     .run{[](Trial& trial) {
       require_shapes(trial, pipeline(trial), {{64, 128, 64}, {33, 100, 64}, {64, 65, 128}});
     }},
@@ -124,7 +126,7 @@ const Check kAnySize{
     .id = "any-size",
     .weight = 2,
     .needs = {"many-tiles"},
-    .hint = "cp.async copies 16 bytes or writes 16 bytes of 0. What if row 1 begins 40 bytes behind row 0?",
+    .hint = "cp.async copies 16 bytes or writes 16 bytes of 0. What if row 1 begins 40 bytes after row 0?",
     .run{[](Trial& trial) {
       require_shapes(
           trial, pipeline(trial),
@@ -134,7 +136,7 @@ const Check kAnySize{
 };
 
 const Check kMasks{
-    .claim = "Causal, windowed, two-sided and packed masks, also with tiles in between that nobody sees.",
+    .claim = "Causal, windowed, two-sided and packed masks, also with tiles in between that no row sees.",
     .id = "masks",
     .weight = 2,
     .needs = {"many-tiles"},

@@ -1,4 +1,4 @@
-// Lesson 205: what a merge on a GPU must do, for (O, m, l) and for (out, lse). What must come out is the
+// Lesson 205: checks of a merge on a GPU, for (O, m, l) and for (out, lse). The expected result is the
 // formula in double; a side that has seen no key leaves every bit of the other. Every launch is checked: a
 // lane that writes m while another may not have read it is a data race. It is counted what moves.
 #include <cmath>
@@ -42,8 +42,8 @@ void require_merge(const MergeKernelCall& kernel, Random& random, const Size& si
                     block = random_rows(kernel.form, size.rows, size.head_dim, levels.block, random);
   std::string label = name_of(size);
   if (how.skipped != 0)
-    label += ", O begins " + std::to_string(4 * how.skipped) + " bytes behind a multiple of 16";
-  if (how.rows_left != 0) label += ", and " + std::to_string(how.rows_left) + " rows of others behind them";
+    label += ", O begins " + std::to_string(4 * how.skipped) + " bytes past a multiple of 16";
+  if (how.rows_left != 0) label += ", and " + std::to_string(how.rows_left) + " rows of others after them";
   if (levels.acc != levels.block || levels.acc != 0)
     label += ", maxima near " + std::to_string(std::lround(levels.acc)) + " and " +
              std::to_string(std::lround(levels.block));
@@ -199,7 +199,7 @@ const Check kManyRows{
 
 const Check kAnySize{
     .claim =
-        "Any head_dim, rows that begin where four numbers cannot be read at once, and rows of others behind "
+        "Any head_dim, rows that begin where four numbers cannot be read at once, and rows of others after "
         "them.",
     .id = "any-size",
     .weight = 2,
@@ -270,7 +270,7 @@ const Check kAnyOrder{
     .weight = 2,
     .needs = {"one-row"},
     .hint =
-        "What you leave is merged again: m is the larger one, and O and l are counted in units of exp(m).",
+        "Your result will be merged again: m is the larger one, and O and l are counted in units of exp(m).",
     .run{[](Trial& trial) {
       Random random(trial.seed());
       require_orders(partials(trial), random);

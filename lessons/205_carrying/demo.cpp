@@ -1,5 +1,5 @@
-// Lesson 205: what the two merge kernels move, and a kernel that carries (O, m, l), array by array, for 128
-// rows of head_dim 64; and where lanes of a warp are when they touch an array for the first time.
+// Lesson 205: the traffic of the two merge kernels, and of a kernel that carries (O, m, l), array by array,
+// for 128 rows of head_dim 64; and where lanes of a warp are when they touch an array for the first time.
 #include <cstdio>
 
 #include "engine/device_memory.hpp"
@@ -22,7 +22,7 @@ struct Array {
 } O{"O"}, m{"m"}, l{"l"}, block_O{"block_O"}, block_m{"block_m"}, block_l{"block_l"}, q{""}, k{""}, v{""},
     ranges{""};
 
-// What a kernel does with each array; -1: the lane takes no part.
+// Accesses of a kernel to each array; -1: the lane takes no part.
 void print(const char* kernel) {
   for (const Array* array : {&O, &block_O, &m, &block_m, &l, &block_l})
     for (const bool writes : {false, true}) {

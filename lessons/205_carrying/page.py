@@ -35,7 +35,7 @@ def traffic():
 
 
 def ways():
-    """What a step of a ring moves of its result and of the state."""
+    """Traffic of a ring's step, of its result and of the state."""
     written, own = moved_by("merge", ["O", "block_O"]), moved_by("carrying", ["O"])
     result = 32 * seen("carrying")["O", "writes"][2]
     rest_own = moved_by("carrying", ["m", "l"])

@@ -1,6 +1,6 @@
-// Lesson 206: what the two kernels of backward rung 02 must do. The first one is run alone, and then both;
-// every launch is checked. lse and delta are those of whole rows. What must come out are the oracle's
-// gradients, with the same bits in whatever order threads and thread blocks run; it is counted what moves.
+// Lesson 206: checks of the two kernels of backward rung 02. The first one is run alone, and then both; every
+// launch is checked. lse and delta are those of whole rows. The expected results are the oracle's gradients,
+// with the same bits in whatever order threads and thread blocks run; the judge counts the traffic.
 #include <algorithm>
 #include <string>
 
@@ -68,15 +68,15 @@ Work moved_by(Trial& trial, GradientHead& head, Which kernel) {
   return work;
 }
 
-// What a product of two tiles of 64 columns takes from shared memory: of scores, a thread reads for four
-// columns of two own rows and four other ones; of a gradient, for four other rows two float4 of weights and
-// eight of columns.
+// Reads of shared memory by a product of two tiles of 64 columns: of scores, a thread reads for four columns
+// of two own rows and four other ones; of a gradient, for four other rows two float4 of weights and eight of
+// columns.
 constexpr Index kScoreBytes = kThreads * (64 / 4) * (2 + 4) * 16;
 constexpr Index kGradientBytes = kThreads * (kTile / 4) * (2 + 8) * 16;
 
-// What is enough for own rows that meet the other rows of these ranges, all extents being multiples of kTile:
-// own tiles once, the other ones each time that they pass by, gradients once in and once out. Each of the
-// eight lanes of an own row may read the row's numbers; where rows are the other ones, each pair's.
+// Sufficient traffic for own rows that meet the other rows of these ranges, all extents being multiples of
+// kTile: own tiles once, the other ones each time that they pass by, gradients once in and once out. Each of
+// the eight lanes of an own row may read the row's numbers; where rows are the other ones, each pair's.
 Work enough(const KeyRanges& ranges, Index heads, Index group, Which kernel) {
   constexpr Index kTileBytes = kTile * 64 * kNumber, kOwnRowBytes = 8 * 6 * kNumber;
   const Index gradients = kernel == Which::kDq ? 1 : 2;
@@ -226,7 +226,7 @@ const Check kMasks{
     }},
 };
 
-// Rows in front of the first key and behind the last one, keys that no row sees, a block that nobody sees.
+// Rows before the first key and after the last one, keys that no row sees, a block that no row sees.
 const Check kBlindRows{
     .claim =
         "Rows without a key and keys without a row give nothing and get nothing, whatever lse and delta hold "
@@ -330,7 +330,7 @@ const Check kSameBits{
 
 const Check kMovedOnce{
     .claim =
-        "Own tiles are read once, other ones each time that they pass by and none that nobody sees, and each "
+        "Own tiles are read once, other ones each time that they pass by and none that no row sees, and each "
         "number of a gradient is written once.",
     .id = "moved-once",
     .weight = 2,

@@ -1,5 +1,5 @@
-// Lesson 206: what the four backward rungs move for 64 rows and 192 keys of two query heads that share a KV
-// head, and which gradients get other bits when thread blocks come in another order.
+// Lesson 206: the traffic of the four backward rungs for 64 rows and 192 keys of two query heads that share a
+// KV head, and which gradients get other bits when thread blocks come in another order.
 #include <cstdio>
 
 #include "engine/cuda_engine.hpp"

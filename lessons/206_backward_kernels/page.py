@@ -139,7 +139,7 @@ def backward_kernel_mistakes():
 
 
 def figure():
-    """Who owns which tiles under the demo's window, and which thread blocks add to dq of one row of tiles."""
+    """Owners of the tiles under the demo's window, and the thread blocks that add to dq of one row of tiles."""
     cell, gap, top, left, body = 30, 70, 74, 60, []
     count = len(tiles())
     shown = next(i for i, (keys, _) in enumerate(tiles()) if len(keys) == max(len(k) for k, _ in tiles()))

@@ -1,5 +1,5 @@
-// Lesson 301: what an exchange of blocking messages must do. What is sent are random bytes; bytes
-// on each link, deadlocks and phases are measured by the judge.
+// Lesson 301: checks of an exchange of blocking messages. The messages are random bytes; bytes on each link,
+// deadlocks and phases are measured by the judge.
 #include <algorithm>
 #include <functional>
 
@@ -48,7 +48,7 @@ std::string described(const Ring& ring, Direction direction) {
          (direction == kToNext ? ", to the next one: " : ", to the previous one: ");
 }
 
-// What a call left behind beside the bytes in ring[..].in.
+// Effects of a call, apart from the bytes in ring[..].in.
 struct Run {
   CallRecord record;
   std::vector<std::uint32_t> changed;  // per rank
@@ -70,7 +70,7 @@ Run run(Trial& trial, const std::string& label, Ring& ring, DeliveryOptions deli
 
 std::string place(int rank) { return "rank " + std::to_string(rank); }
 
-// What rank `rank` holds instead of the message that it must hold.
+// The bytes that rank `rank` holds instead of its message.
 Wrong instead(const Ring& ring, int rank, const Bytes& want) {
   const Side& side = ring[static_cast<std::size_t>(rank)];
   const Bytes& in = side.in;
@@ -131,7 +131,7 @@ const Check kReceived{
     .id = "received",
     .weight = 7,
     .needs = {"no-deadlock"},
-    .hint = "What arrives belongs into in, and comes from recv_rank.",
+    .hint = "The received message belongs into in, and comes from recv_rank.",
     .run{[](Trial& trial) {
       for (int n = 2; n <= 7; ++n) require_exchange(trial, n, kToNext, nine);
     }},
@@ -168,7 +168,7 @@ const Check kUnevenLengths{
     .id = "uneven-lengths",
     .weight = 1,
     .needs = {"received"},
-    .hint = "What you send has the length of out, what you receive that of in; they need not be equal.",
+    .hint = "The sent message has the length of out, the received one that of in; they need not be equal.",
     .run{[](Trial& trial) {
       const auto length = [](int rank) { return static_cast<std::size_t>(1 + rank * 5 % 7); };
       for (const int n : {2, 3, 4, 5})
@@ -231,7 +231,7 @@ const Check kExactBytes{
 };
 
 const Check kOnlyInIsWritten{
-    .claim = "What is handed on is only read.",
+    .claim = "The message that is handed on is only read.",
     .id = "only-in-is-written",
     .weight = 1,
     .needs = {"received"},

@@ -1,6 +1,6 @@
-// Lesson 302: what a softmax over ranks must do. What is right comes from sums over the whole row in long
-// double; the judge itself counts what travels and how often the ranks wait for each other. A state is looked
-// at as it ends, m + log l, so any running maximum that leaves the same softmax is right.
+// Lesson 302: checks of a softmax over ranks. The expected values are sums over the whole row in long double;
+// the judge itself counts the messages and how often the ranks wait for each other. A state is looked at as
+// it ends, m + log l, so any running maximum that leaves the same softmax is right.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -38,7 +38,7 @@ Dealt deal(Random& random, Index rows, const std::vector<Index>& columns, double
   return dealt;
 }
 
-// What the ranks answered.
+// The answers of the ranks.
 struct Run {
   CallRecord record;
   std::vector<std::vector<double>> weights;  // per rank, [rows, cols]
@@ -106,7 +106,7 @@ struct WholeRow {
   }
 };
 
-// What the ranks got and made, for a diagnosis.
+// Inputs and results of the ranks, for a diagnosis.
 verify::SharedScanExhibit exhibit_of(const Dealt& dealt, const Run& run) {
   verify::SharedScanExhibit shared;
   for (std::size_t r = 0; r < dealt.size(); ++r) {
@@ -296,7 +296,7 @@ const Check kManyRows{
     }},
 };
 
-// Who owns which columns does not matter: the shards of two ranks, exchanged, give the same weights there.
+// The owner of a column does not matter: the shards of two ranks, exchanged, give the same weights there.
 const Check kAnyOwner{
     .claim = "It does not matter which rank owns which columns.",
     .id = "any-owner",
@@ -394,7 +394,7 @@ Index most_sent(const CallRecord& record) {
 }
 
 const Check kOnlyStates{
-    .claim = "What travels does not grow with the number of columns.",
+    .claim = "The traffic does not grow with the number of columns.",
     .id = "only-states",
     .weight = 2,
     .needs = {"weights"},

@@ -10,7 +10,7 @@
 using namespace ringcraft;
 constexpr int kRanks = 4;
 
-// Whose states a rank knows after each exchange, as digits.
+// The ranks whose states a rank knows after each exchange, as digits.
 void spread(const char* title, bool doubling) {
   std::string lines[kRanks];
   run_ranks(kRanks, [&](ThreadCommunicator& comm) {

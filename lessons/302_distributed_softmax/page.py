@@ -121,7 +121,7 @@ def panel(x, form, title):
 
 def softmax_states():
     body = panel(84, "chain", "chain: the own state joins what arrives") + panel(500, "all-gather", "all-gather: what is known doubles")
-    return svg(806, 200, "Whose states each of four ranks knows, exchange by exchange, in a chain and in an all-gather", body)
+    return svg(806, 200, "The states that each of four ranks knows, exchange by exchange, in a chain and in an all-gather", body)
 
 
 COMPUTED = {f.__name__: f for f in (softmax_example, softmax_forms, softmax_beside_ring, softmax_mistakes)}

@@ -1,6 +1,6 @@
-// Lesson 303: what a ring's forward pass must do. Every rank is a process of its own; values are compared
-// with the oracle, bytes and deadlocks are measured by the judge. Values may arrive in any order and from
-// either side; bytes are counted, messages are not.
+// Lesson 303: checks of a ring's forward pass. Every rank is a process of its own; values are compared with
+// the oracle, bytes and deadlocks are measured by the judge. Values may arrive in any order and from either
+// side; bytes are counted, messages are not.
 #include <algorithm>
 
 #include "judge/checks/lesson.hpp"
@@ -263,14 +263,14 @@ const Check kWindowExchanges{
     .id = "window-exchanges",
     .weight = 1,
     .needs = {"windows"},
-    .hint = "Every rank makes hops(problem) exchanges, not N - 1: which blocks does nobody need?",
+    .hint = "Every rank makes hops(problem) exchanges, not N - 1: which blocks are not needed by any rank?",
     .run{[](Trial& trial) {
       for (const Position window : {0, 3, 6})
         require_bytes(trial, make(trial, 4, window_mask(window), with_seqlen(20)));
     }},
 };
 
-// Whose block this is: -1 for none, -2 for nobody's.
+// The owner of this block: -1 for no block, -2 for a block that no rank owns.
 int owner_of(const KvBlock& block, const verify::Inputs& inputs, const Problem& problem) {
   if (block.k.empty() && block.v.empty()) return -1;
   const auto same = [](const Buffer& a, const Buffer& b) { return std::ranges::equal(a.bytes(), b.bytes()); };
@@ -281,7 +281,7 @@ int owner_of(const KvBlock& block, const verify::Inputs& inputs, const Problem& 
   return -2;
 }
 
-// Whose block each rank hands out in the end, under one mask.
+// The owner of the block that each rank holds in the end, under one mask.
 void require_last_block(Trial& trial, const Mask& mask) {
   const Case c = make(trial, 4, mask, with_seqlen(20));
   const RingRun run = run_ring(trial, c);

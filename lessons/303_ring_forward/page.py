@@ -15,7 +15,7 @@ def timeline(order):
 
 
 def hop_time():
-    """What an exchange takes: seen where it is not hidden."""
+    """The time of an exchange: visible where it is not hidden."""
     _, _, start, done = timeline(ORDERS[1])[0]
     return done - start
 
@@ -51,7 +51,7 @@ def ring_bytes():
 
 
 def overwritten():
-    """Whose block each rank finds in the caller's k after a forward pass that rotates the caller's own buffer."""
+    """The owner of the block that each rank finds in the caller's k after a forward pass that rotates the caller's own buffer."""
     places = {"own": list(range(RANKS)), "other": [None] * RANKS}
     current, arriving = "own", "other"
     for _ in range(RANKS - 1):

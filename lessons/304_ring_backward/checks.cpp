@@ -1,6 +1,6 @@
-// Lesson 304: what a ring's backward pass must do, in both schedules. Gradients are compared element by
-// element at the rank that owns the rows: sums over ranks or over tokens are right in most wrong programs,
-// too. From three ranks on the two directions differ.
+// Lesson 304: checks of a ring's backward pass, in both schedules. Gradients are compared element by element
+// at the rank that owns the rows: sums over ranks or over tokens are right in most wrong programs, too. From
+// three ranks on the two directions differ.
 #include <algorithm>
 
 #include "judge/checks/lesson.hpp"
@@ -232,7 +232,7 @@ const Check kRepeatable{
     .id = "repeatable",
     .weight = 1,
     .needs = {"two-ranks"},
-    .hint = "What does a call leave behind that the next one finds?",
+    .hint = "Which state of a call does the next one find?",
     .workers = {.fresh = true},
     .run{[](Trial& trial) {
       for (const Schedule schedule : kBoth) {
@@ -305,7 +305,7 @@ const Check kExactBytes{
     .weight = 3,
     .needs = {"ragged"},
     .hint =
-        "What is the last step at which anybody needs a block, and which gradients have to travel further?",
+        "What is the last step at which any rank needs a block, and which gradients have to travel further?",
     .run{[](Trial& trial) {
       require_bytes(trial, make(trial, 2, full_mask()));
       require_bytes(trial, make(trial, 4, causal_mask(), {1, 4, 2, 16, 4}));

@@ -14,7 +14,7 @@ WALKS = {"forward": "schedule forward", "reversed": "schedule reversed", "agains
 
 
 def hands(walk):
-    """[step][rank] = (block in hand, blocks of the parts in its sum); in the line behind the last step there is no block."""
+    """[step][rank] = (block in hand, blocks of the parts in its sum); in the line after the last step there is no block."""
     lines = lesson_pages.rows(DEMO, f"{WALKS[walk]}: step, block:sum in the hands of ranks 0 to {RANKS - 1}")
     split = lambda word: (word.split(":")[0], word.split(":")[1].rstrip("."))
     return [[split(str(word)) for word in line[1:]] for line in lines]

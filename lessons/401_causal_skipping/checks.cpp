@@ -1,5 +1,5 @@
-// Lesson 401: what the ledger of a ring's work must hold. The answers are counted here, pair by pair, with
-// the oracle's mask predicate, over all N steps of a ring; nothing is taken from key ranges.
+// Lesson 401: checks of the ledger of a ring's work. The answers are counted here, pair by pair, with the
+// oracle's mask predicate, over all N steps of a ring; nothing is taken from key ranges.
 #include <algorithm>
 #include <cmath>
 
@@ -98,8 +98,8 @@ Mask packed(Mask mask, std::vector<Position> borders) {
   return mask;
 }
 
-// What the figures behind the table are tried on: all layouts, windows, packs, ragged and empty shards; and
-// sizes that are others for each seed.
+// Problems that the figures of the table are tried on: all layouts, windows, packs, ragged and empty shards;
+// and sizes that are others for each seed.
 std::vector<Problem> mixture(const Trial& trial) {
   std::vector<Problem> problems;
   for (const Layout layout : kLayouts) {
@@ -202,7 +202,7 @@ const Check kEmptyShards{
 };
 
 const Check kWindows{
-    .claim = "Sliding windows: the table ends with the last step that anybody needs.",
+    .claim = "Sliding windows: the table ends with the last step that any rank needs.",
     .id = "windows",
     .weight = 2,
     .needs = {"causal"},

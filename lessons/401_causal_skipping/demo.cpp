@@ -1,4 +1,5 @@
-// Lesson 401: who computes what in a causal ring of contiguous shards, what skipping saves, and for whom.
+// Lesson 401: the pairs of each rank and step in a causal ring of contiguous shards, and the gain by
+// skipping.
 #include <cstdio>
 
 #include "ringcraft/ring/work.hpp"

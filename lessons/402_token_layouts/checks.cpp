@@ -1,5 +1,5 @@
-// Lesson 402: what a deal of single tokens must be. The answers come from dealing the tokens out one after
-// the other, round by round; and the functions then place the rows of real rings.
+// Lesson 402: checks of a deal of single tokens. The answers come from dealing the tokens out one after the
+// other, round by round; and the functions then place the rows of real rings.
 #include <algorithm>
 #include <numeric>
 
@@ -13,7 +13,7 @@ namespace {
 
 // ---- the answers
 
-// Who gets the tokens 0, 1, 2, ... of so many rounds.
+// The ranks that get the tokens 0, 1, 2, ... of so many rounds.
 std::vector<int> dealt(Layout layout, int ranks, int rounds) {
   std::vector<int> order(static_cast<std::size_t>(ranks)), owners;
   std::iota(order.begin(), order.end(), 0);
@@ -270,7 +270,7 @@ const Check kRagged{
     .weight = 2,
     .needs = {"striped"},
     .hint =
-        "The library counts a rank's rows by asking where its next one would stand: at seqlen or behind it, "
+        "The library counts a rank's rows by asking where its next one would stand: at seqlen or after it, "
         "there is none.",
     .run{[](Trial& trial) {
       for (const Layout layout : kTokenLayouts) {

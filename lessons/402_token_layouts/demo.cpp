@@ -18,7 +18,7 @@ void print_row(const char* name, const std::vector<Index>& numbers) {
   std::printf("\n");
 }
 
-// What the ring takes, in pairs, over the visible pairs of a rank if all ranks had equally many.
+// The cost of the ring, in pairs, over the visible pairs of a rank if all ranks had equally many.
 double over_fair_share(const Problem& p, Index cost) {
   return static_cast<double>(cost * p.world_size) / (4096.0 * 4097 / 2);
 }

@@ -10,7 +10,7 @@ RANKS, TOKENS = 4, 16
 
 
 def owners(layout):
-    """Who owns each of the 16 tokens."""
+    """The owner of each of the 16 tokens."""
     return next(row[1:] for row in lesson_pages.rows(DEMO, "owners of 16 tokens") if row[0] == layout)
 
 

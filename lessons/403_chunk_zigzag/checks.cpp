@@ -1,5 +1,5 @@
-// Lesson 403: what a deal of chunks must be. The answers come from writing down every token's chunk, one
-// after the other; and the functions then place the rows of real rings.
+// Lesson 403: checks of a deal of chunks. The answers come from writing down every token's chunk, one after
+// the other; and the functions then place the rows of real rings.
 #include <algorithm>
 
 #include "exercise.hpp"
@@ -114,7 +114,7 @@ const Check kOneChunk{
 };
 
 const Check kUnevenCut{
-    .claim = "What is left over goes to the first chunks, one token each.",
+    .claim = "The remainder goes to the first chunks, one token each.",
     .id = "uneven-cut",
     .weight = 2,
     .needs = {"even-cut"},

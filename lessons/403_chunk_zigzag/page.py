@@ -77,7 +77,7 @@ def chunk_mistakes():
     chunks = [list(range(2 * g, 2 * g + 2)) for g in range(8)]
     unflipped = [sum(p + 1 for p in chunks[r] + chunks[r + ranks]) for r in range(ranks)]
     visible = tokens * (tokens + 1) // 2
-    # What is computed if whole blocks are all that is skipped: shards of 4 x 4, for the chunk zig-zag chunks of 2 x 2.
+    # The work if only whole blocks are skipped: shards of 4 x 4, for the chunk zig-zag chunks of 2 x 2.
     whole = {"contiguous": ranks * (ranks + 1) // 2 * 16, "token zig-zag": ranks * ranks * 16, "chunk zig-zag": 8 * 9 // 2 * 4}
     waste = ", ".join(f"{name} {100 * (1 - visible / count):.1f} %" for name, count in whole.items())
     documents = costs()["4_documents", 8, 64]["zigzag"]

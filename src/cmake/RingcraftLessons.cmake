@@ -1,7 +1,7 @@
 # The lessons, each declared by its folder, lessons/NNN_name: number and name are the folder's, and what is not code stands in
 # its lesson.json. A lesson to come has a title and a line alone.
 #   title, line   what the road shows
-#   source        the library's file that a student's stands in place of: below src/ringcraft, or a kernel below kernels
+#   source        the library's file that a student's replaces: below src/ringcraft, or a kernel below kernels
 #   function      the exercise, as sentences name it
 #   serves        the exercises (exercise.hpp beside it, src/judge/wire) that a worker of the lesson serves
 #   allowed       names beyond core and problem that the student may call: what earlier lessons wrote, a kernel's barriers,

@@ -37,8 +37,8 @@ configure() {
   at_least "${version:-0}" 3.22 ||
     die 3 "CMake 3.22 or newer is needed; this one ($(command -v cmake)) is ${version:-unknown}." \
       "A newer one: https://cmake.org/download, or 'pip install cmake' in a virtual environment."
-  # What an interrupted configuration or another folder left would be believed: start afresh. Objects may
-  # stay.
+  # CMake would trust the cache of an interrupted configuration or of another folder: start afresh. Objects
+  # may stay.
   configured "$preset" || rm -rf "$root/build/$preset/CMakeCache.txt" "$root/build/$preset/CMakeFiles"
   (cd "$root" && cmake --preset "$preset" 9<&- 2>&1) | follow "configuring build/$preset" "$log"
   [ "${PIPESTATUS[0]}" -eq 0 ] && return

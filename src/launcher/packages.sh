@@ -14,8 +14,8 @@ packages_of() {
   esac
 }
 
-# What shows that a package's content is there, however it came: a program's name, a header's after "include:",
-# or a module's of Python after "module:".
+# Evidence that a package's content is installed, by whatever means: a program's name, a header's after "include:", or a
+# module's of Python after "module:".
 sign_of() {
   case $1 in
     g++) echo "${CXX:-g++} c++" ;;

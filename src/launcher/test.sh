@@ -5,10 +5,10 @@
 # total over all stages.
 # shellcheck shell=bash disable=SC2154  # root and yes come from ./ringcraft
 
-# What the sanitizers run: the executables test_NAME with these names, whose tests bear the name as their
-# label. dev: all that computes, reads or parses; what stands around the same code (the tool, the judge's
-# verdicts, the lessons, the known mistakes) joins with --long, but not, by label: latency (judges the clock),
-# launcher (nothing of it is C++), mpi (Open MPI's own leaks are not ours). tsan: what has threads.
+# Tests that the sanitizers run: the executables test_NAME with these names, whose tests bear the name as their label.
+# dev: all that computes, reads or parses; what stands around the same code (the tool, the judge's verdicts, the
+# lessons, the known mistakes) joins with --long, but not, by label: latency (judges the clock), launcher (nothing of it
+# is C++), mpi (Open MPI's own leaks are not ours). tsan: what has threads.
 dev_tests='core problem comm attention ring parallel write_ups io verify boundary properties random_problems fuzz'
 dev_excludes='^(slow|latency|launcher|mpi)$'
 tsan_tests='comm ring interleavings'
@@ -89,7 +89,7 @@ run_stage() {
     stage_failed "$stage" "cannot be configured: counted as one failure"
     return 1
   fi
-  # What was found and what was not: one line for each optional part.
+  # One line for each optional part: found or not.
   [ "$stage" != native ] || sed -n 's/^-- ringcraft: /  /p' "$root/build/native.log"
   # shellcheck disable=SC2086  # one word per target
   if ! build "$stage" "the tests ($stage)" $targets; then

@@ -8,7 +8,7 @@ wheels() {
     nvidia-cuda-cccl==13.3.5.0.6 nvidia-cuda-nvdisasm==13.5.37
 }
 
-# fresh_venv FOLDER: an environment with these wheels alone. What they depend on is not needed.
+# fresh_venv FOLDER: an environment with these wheels alone. Their dependencies are not needed.
 fresh_venv() {
   # shellcheck disable=SC2046  # one word per wheel
   python3 -m venv --clear "$1" &&

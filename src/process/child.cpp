@@ -1,4 +1,4 @@
-// Processes, pipes, limits (see child.hpp).
+// Starts children with pipes and limits, and kills them when the time is up.
 #include "process/child.hpp"
 
 #include <fcntl.h>
@@ -113,8 +113,7 @@ extern "C" void end_children(int signal) {
   ::raise(signal);
 }
 
-// What the shell that this was started from allows at most must be enough: else its limit would look like a
-// fault of the child.
+// The hard limit of the calling shell must suffice: else that limit would look like a fault of the child.
 void require_room(int resource, rlim_t value, const char* what, const char* flag) {
   rlimit given{};
   if (value == 0 || ::getrlimit(static_cast<__rlimit_resource>(resource), &given) != 0) return;
@@ -178,7 +177,7 @@ Child::Child(const Command& command)
   pid_.value = ::fork();
   if (pid_.value == 0) become(prepared);
   if (pid_.value < 0) not_given("process");
-  ::setpgid(pid_.value, pid_.value);  // both sides do it: whoever comes first
+  ::setpgid(pid_.value, pid_.value);  // both sides do it; the order does not matter
   exchange_running(0, pid_.value);
 }
 

@@ -23,7 +23,7 @@ namespace ringcraft::process {
 
 using Clock = std::chrono::steady_clock;
 
-/// What a child may use; 0 means no limit.
+/// Limits of a child; 0 means no limit.
 struct Limits {
   rlim_t cpu_seconds = 0;
   rlim_t address_bytes = 0;
@@ -35,14 +35,14 @@ struct Limits {
   bool locked = false;
 };
 
-/// What a child gets as kWireDescriptor (descriptor_numbers.hpp).
+/// The file that a child gets as kWireDescriptor (descriptor_numbers.hpp).
 enum class Wire : char {
   kNothing,
   kSocket,  ///< to the judge
   kFile,    ///< Command::reply
 };
 
-/// What to start and how.
+/// The program to start, and how.
 struct Command {
   std::vector<std::string> arguments;    ///< the first is the program, an absolute path
   std::vector<std::string> environment;  ///< NAME=value, and nothing else
@@ -123,10 +123,10 @@ class Child {
 };
 
 /// From now on a signal that ends this program (SIGINT, SIGTERM, SIGHUP, SIGQUIT) first kills every running
-/// Child with its whole process group: compilers leave nothing behind.
+/// Child with its whole process group: compilers leave no files and no processes.
 void end_children_on_signals();
 
-/// What a finished command leaves.
+/// Result of a finished command.
 struct Finished {
   Ending ending;
   std::string printed;     ///< standard output and error, as far as kept

@@ -1,4 +1,4 @@
-// Ownership of descriptors (see descriptor.hpp).
+// Closes file descriptors when their owners end.
 #include "process/descriptor.hpp"
 
 #include <fcntl.h>

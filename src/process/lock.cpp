@@ -1,4 +1,4 @@
-// The filter of system calls (see lock.hpp).
+// Builds and installs the filter of system calls.
 #include "process/lock.hpp"
 
 #include <fcntl.h>
@@ -51,8 +51,8 @@ constexpr unsigned kAllowed[] = {
 };
 // clang-format on
 
-// What nobody does by the way: it ends the process, and the verdict says why. (The C library itself opens
-// files now and then, and goes on without them.)
+// A program never needs one of these: the call ends the process, and the verdict says why. (The C library
+// itself opens files now and then, and goes on without them.)
 constexpr unsigned kEnding[] = {
     SYS_socket, SYS_execve, SYS_execveat,
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-// Rules of Landlock (see reach.hpp).
+// Restricts a process to some folders by rules of Landlock.
 #include "process/reach.hpp"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 namespace ringcraft::process {
 namespace {
 
-// What the first version of Landlock knows, which every later one has.
+// Access rights of Landlock's first version; every later one has them.
 constexpr std::uint64_t kReadFile = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE;
 constexpr std::uint64_t kChangeFile = kReadFile | LANDLOCK_ACCESS_FS_WRITE_FILE;
 constexpr std::uint64_t kRead = kReadFile | LANDLOCK_ACCESS_FS_READ_DIR;

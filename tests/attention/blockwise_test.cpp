@@ -69,7 +69,7 @@ TEST_CASE("hot scores stay finite and close") {
   }
 }
 
-TEST_CASE("a key that nobody sees has gradients of zero") {
+TEST_CASE("a key that no row sees has gradients of zero") {
   Random random(93);
   Head<double> head = random_head<double>(random);
   head.ranges.begin.assign(head.ranges.begin.size(), 0);

@@ -218,7 +218,7 @@ TEST_CASE("a fast backward pass adds to what is there") {
   check_close(twice, doubled, 1e-13);
 }
 
-TEST_CASE("keys that nobody sees leave the state bitwise alone and have gradients of zero") {
+TEST_CASE("keys that no row sees leave the state bitwise alone and have gradients of zero") {
   Random random(197);
   Head<double> head = head_of_size<double>(random, 100, 70, 6, full_mask());
   head.ranges.begin.assign(head.ranges.begin.size(), 12);
@@ -241,7 +241,7 @@ TEST_CASE("keys that nobody sees leave the state bitwise alone and have gradient
     }
 }
 
-TEST_CASE("what a row may not see does not change one bit of it") {
+TEST_CASE("masked keys change no bit of a row") {
   Random random(198);
   const Head<double> head = head_of_size<double>(random, 200, 200, 10, causal_mask());
   const auto before = fast(head);

@@ -76,7 +76,7 @@ TEMPLATE_TEST_CASE("the register kernel agrees with plain loops at every size", 
                                   columns % 2 == 0 ? Start::kZero : Start::kKeep, transposed);
 }
 
-TEST_CASE("what c held is forgotten with kZero, even if it is no number") {
+TEST_CASE("kZero overwrites c, even if it held NaN") {
   const std::vector<double> a(8 * 3, 1.0), b(3 * 2, 2.0);
   Panels<double> panels;
   panels.take({a, 3, 8});
@@ -108,7 +108,7 @@ TEST_CASE("the kernel gives the same bits wherever its operands lie") {
   }
 }
 
-TEMPLATE_TEST_CASE("panels hold the matrix, or factor times its transpose, and zeros behind it", "", float,
+TEMPLATE_TEST_CASE("panels hold the matrix, or factor times its transpose, and zeros past it", "", float,
                    double) {
   using T = TestType;
   Random random(183);

@@ -22,7 +22,7 @@ TEST_CASE("every task is run once, by threads with numbers of their own") {
       std::atomic<bool> right = true;
       for_each_task(count, threads, [&](Index task, int thread) {
         right = right && thread >= 0 && thread < threads;
-        right = right && ++inside[static_cast<std::size_t>(thread)] == 1;  // nobody else has this number now
+        right = right && ++inside[static_cast<std::size_t>(thread)] == 1;  // no other thread is this one
         ++runs[static_cast<std::size_t>(task)];
         --inside[static_cast<std::size_t>(thread)];
       });
@@ -50,7 +50,7 @@ TEST_CASE("several threads work at the same time") {
   CHECK(waiting == 2);
 }
 
-TEST_CASE("what a task throws is thrown to the caller, and no further task is begun") {
+TEST_CASE("the exception of a task reaches the caller, and no further task is begun") {
   for (const int threads : {1, 3}) {
     std::atomic<int> runs = 0;
     CHECK_THROWS_WITH(for_each_task(1000, threads,

@@ -102,7 +102,7 @@ TEST_CASE("all send first with one rank is nothing to do") {
   run_ranks(1, [](ThreadCommunicator& comm) { exchange_all_send_first(comm, {0, {}, 0, {}}); });
 }
 
-TEST_CASE("a cycle is found behind waits that lead elsewhere") {
+TEST_CASE("a cycle is found among waits that lead elsewhere") {
   // Rank 0 waits for 1 and 2; 1 only waits for 3, which computes; 2 closes a cycle with 0.
   Switchboard board(4);
   Bytes a(1), b(1), c(1), d(1);

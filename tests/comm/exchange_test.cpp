@@ -52,7 +52,7 @@ double phases(int n, const Exchange& exchange, std::uint64_t seed) {
   return latest;
 }
 
-// What a beginner writes against the deadlock: rank 0 alone turns its order around.
+// A beginner's cure of the deadlock: rank 0 alone turns its order around.
 void exchange_rank_0_reversed(Communicator& comm, const RingMessage& m) {
   if (comm.rank() == 0) {
     recv(comm, m.recv_rank, m.in);

@@ -58,7 +58,7 @@ TEST_CASE("a rank that throws ends the others with its reason") {
 }
 
 TEST_CASE("the original exception comes out, with a message still under way") {
-  // The receive that unwinding finds under way is one that nobody will ever serve: no rank may take that for
+  // The receive that unwinding finds under way is one that no send will ever match: no rank may take that for
   // a deadlock.
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Outcome whole;
@@ -89,7 +89,7 @@ TEST_CASE("exceptions of any type are reported") {
   CHECK(heard == "rank 0 ended with: an exception of an unknown type");
 }
 
-TEST_CASE("a rank that leaves early is reported to whoever waits for it") {
+TEST_CASE("a rank that leaves early is reported to the ranks that wait for it") {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     Outcome whole;
     const auto sentences = told(

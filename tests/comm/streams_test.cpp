@@ -1,6 +1,6 @@
 // Why a ring's messages are started as one group: the order "isend K, isend V, irecv K, irecv V" on a model
 // of streams. A stream does one call after the other, and a call ends when its messages have met the other
-// side, as transfers between GPUs may do. Un-grouped, with one stream per rank, nobody ever comes to its
+// side, as transfers between GPUs may do. Un-grouped, with one stream per rank, no rank ever comes to its
 // receives; with one stream per pair of ranks that happens to two ranks alone, whose neighbours are the same
 // one. Here a stream is what the switchboard calls a rank.
 #include <map>
@@ -46,7 +46,8 @@ class Model {
     }
   }
 
-  // Lets the streams work, in an order that the seed decides, until all are done or stuck. What is said.
+  // Lets the streams work, in an order that the seed decides, until all are done or stuck. Returns the
+  // report.
   std::string run(std::uint64_t seed) {
     Switchboard board(static_cast<int>(work_.size()), {.delivery_seed = seed});
     Random random(seed);

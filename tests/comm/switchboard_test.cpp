@@ -128,7 +128,7 @@ TEST_CASE("sides that disagree about a length fail the board for all") {
   }
 }
 
-TEST_CASE("a rank that has ended is reported to whoever waits for it, before or after") {
+TEST_CASE("a rank that has ended is reported to the ranks that wait for it, before or after") {
   for (const bool end_first : {true, false}) {
     Switchboard board(2);
     Bytes in(4);
@@ -136,7 +136,7 @@ TEST_CASE("a rank that has ended is reported to whoever waits for it, before or 
     const std::string report = "rank 1 waits to receive 4 bytes from rank 0, which has already ended";
     if (end_first) {
       board.finish(0);
-      CHECK_FALSE(board.failure());  // nobody waits yet
+      CHECK_FALSE(board.failure());  // no rank waits yet
       check_refused([&] { board.begin_wait(1, recv); }, report, Code::kWrongAnswer);
     } else {
       CHECK_FALSE(board.begin_wait(1, recv));

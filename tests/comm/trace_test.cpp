@@ -129,7 +129,7 @@ TEST_CASE("events carry real time, virtual time and live memory") {
   }
 }
 
-TEST_CASE("what a deadlock cut off is in the trace, and is marked") {
+TEST_CASE("operations cut off by a deadlock are in the trace, and are marked") {
   Trace trace(3);
   const Outcome outcome = outcome_of([&] {
     run_ranks(3, [&](ThreadCommunicator& comm) {

@@ -9,7 +9,7 @@
 namespace ringcraft {
 namespace {
 
-TEST_CASE("what is shown moves no cursor and is UTF-8") {
+TEST_CASE("shown text moves no cursor and is UTF-8") {
   CHECK(shown("plain text") == "plain text");
   CHECK(shown("a\x1b[2Jb\r\n\x7f") == "a?[2Jb???");
   CHECK(shown("gr\xC3\xBC\xC3\x9F \xE2\x88\x9E \xF0\x9F\x92\xA1") ==
@@ -21,7 +21,7 @@ TEST_CASE("what is shown moves no cursor and is UTF-8") {
   CHECK(shown("\xC0\xAF") == "??");  // '/' in two bytes
 }
 
-TEST_CASE("what is shown stands in the order in which it is written") {
+TEST_CASE("shown text stands in the order in which it is written") {
   for (const char* letter :
        {"\xC2\xAD", "\xF3\xA0\x80\x81", "\xF3\xA0\x81\xA1", "\xE2\x80\x8B", "\xE2\x81\xA0", "\xE2\x80\xAE",
         "\xE2\x80\xAA", "\xE2\x81\xA6", "\xE2\x81\xA9", "\xE2\x80\x8F", "\xE2\x80\xA8", "\xEF\xBB\xBF"})
@@ -37,7 +37,7 @@ TEST_CASE("lines stay lines, and nothing else gets through") {
   CHECK(shown_lines("ab\xC3\xBC", 3) == "ab");
 }
 
-TEST_CASE("what is cut off ends behind a whole letter, with dots") {
+TEST_CASE("shortened text ends after a whole letter, with dots") {
   CHECK(shown("abcdef", 6) == "abcdef");
   CHECK(shown("abcdef", 5) == "abcde...");
   CHECK(shown("ab\xC3\xBC"

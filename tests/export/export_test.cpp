@@ -1,4 +1,4 @@
-// An exported tree shows no solution, whatever of it one searches; a wrong call leaves nothing behind.
+// An exported tree shows no solution, whatever of it one searches; a wrong call leaves no files.
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -174,8 +174,7 @@ TEST_CASE("an exported tree has what it builds from, skeletons, and alone an AGE
        {"ringcraft", "CMakeLists.txt", "README.md", "AGENTS.md", ".gitignore", "lessons/104_merge/README.md",
         "lessons/104_merge/hints/3.md", "src/tool/export/export.cpp", "docs/pages/instructors.md"})
     CHECK(files.contains(path));
-  CHECK(files.at("src/ringcraft/attention/merge.cpp").find("throw NotWritten(104)") !=
-        std::string::npos);
+  CHECK(files.at("src/ringcraft/attention/merge.cpp").find("throw NotWritten(104)") != std::string::npos);
   CHECK((fs::status(folder.file("course/ringcraft")).permissions() & fs::perms::owner_exec) !=
         fs::perms::none);
   CHECK_FALSE(fs::exists(kRoot / "AGENTS.md"));
@@ -239,7 +238,7 @@ TEST_CASE("the same tree is exported to the same bytes") {
   CHECK(files_of(a.file("course")) == files_of(b.file("course")));
 }
 
-TEST_CASE("a wrong export is refused with a sentence and leaves nothing behind") {
+TEST_CASE("a wrong export is refused with a sentence and leaves no files") {
   const Folder folder;
   fs::create_directory(folder.file("full"));
   std::ofstream(folder.file("full") + "/mine.txt") << "mine";

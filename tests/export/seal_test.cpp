@@ -1,4 +1,4 @@
-// What shows a solution is found before it is exported: in tests, in pages, in copies; lists of lessons.
+// Text that shows a solution is found before it is exported: in tests, in pages, in copies; lists of lessons.
 #include "tool/export/seal.hpp"
 
 #include <fstream>

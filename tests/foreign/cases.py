@@ -117,7 +117,7 @@ def ring_attention_pytorch_on_one_device():
         yield Case("ring_flash_attn in buckets", programs.lucidrains(False), problem.but(causal=False))
 
 
-# What runs on one device, and what runs on three ranks.
+# Cases on one device, and cases on three ranks.
 PROGRAMS = {"torch": (1, torch_on_one_device), "torch-ring": (3, torch_context_parallel),
             "ring-flash-attn": (3, ring_flash_attn), "ring-attention-pytorch": (3, ring_attention_pytorch),
             "ring-attention-pytorch-buckets": (1, ring_attention_pytorch_on_one_device)}

@@ -1,4 +1,4 @@
-"""What a foreign program is asked: the problem, its random inputs, and which rows each rank holds."""
+"""The request to a foreign program: the problem, its random inputs, and which rows each rank holds."""
 from dataclasses import dataclass, replace
 
 import torch

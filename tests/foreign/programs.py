@@ -16,7 +16,7 @@ WIDE_TYPES = (torch.float64, torch.float32)
 
 
 def with_gradients(attention, local):
-    """What attention(q, k, v) -> {"out": ..., ...} gives, and the gradients that autograd gives for it."""
+    """The results of attention(q, k, v) -> {"out": ..., ...}, and its gradients by autograd."""
     q, k, v = (local[name].clone().requires_grad_() for name in ("q", "k", "v"))
     answers = attention(q, k, v)
     answers["out"].backward(local["dout"].reshape(answers["out"].shape))

@@ -1,5 +1,6 @@
 // The seeded driver, for machines without libFuzzer: changes valid inputs at random, from a printed seed, for
-// some seconds (RINGCRAFT_LONG=1: two minutes), and tries each. What ends the process is left in a file.
+// some seconds (RINGCRAFT_LONG=1: two minutes), and tries each. The input that ends the process is left in a
+// file.
 //   fuzz_NAME [SECONDS]      tries changed inputs; RINGCRAFT_SEED repeats a run
 //   fuzz_NAME FILE...        tries these files once
 #include <fcntl.h>

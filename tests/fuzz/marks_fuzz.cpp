@@ -17,7 +17,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// What a BEGIN and an END look like, spelled out.
+// The form of a BEGIN and an END, spelled out.
 std::string begin_of(const judge::Region& r) {
   return r.indent + "// BEGIN SOLUTION " + std::to_string(r.lesson) + " [" + r.name + "]";
 }

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// What a fuzz target is: one function that takes any bytes and ends the process if something is wrong, and
-/// what the seeded driver begins with. libFuzzer calls the same function.
+/// A fuzz target: one function that takes any bytes and ends the process if something is wrong, and the
+/// inputs that the seeded driver begins with. libFuzzer calls the same function.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,8 +31,8 @@ inline void require(bool condition, const std::string& sentence) {
   std::abort();
 }
 
-/// What leaves the library as an error must be one sentence for a person: some text, not without end, and
-/// nothing that moves a terminal's cursor.
+/// The what() of an Error must be one sentence for a person: some text, not without end, and nothing that
+/// moves a terminal's cursor.
 inline void require_sentence(const Error& error) {
   const std::string_view text = error.what();
   require(!text.empty() && text.size() < 4000, "an error of " + std::to_string(text.size()) + " bytes");
@@ -41,7 +41,7 @@ inline void require_sentence(const Error& error) {
             "a control character in: " + std::string(text));
 }
 
-/// Reads an input piece by piece; behind its end there are zeros.
+/// Reads an input piece by piece; past its end there are zeros.
 class Reader {
  public:
   Reader(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}

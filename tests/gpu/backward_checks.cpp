@@ -30,7 +30,7 @@ Gradients step_gradients(const BackwardRung& rung, const KeyRanges& ranges, floa
   RowState state = engine.begin(small.q);
   engine.forward(state, small.q, small.kv, ranges, 0.3);
   const Output output = engine.finish(std::move(state));
-  // What is said of a row that sees no key must not matter.
+  // The lse and delta of a row that sees no key must not matter.
   const auto poisoned = [&](const Buffer& of_rows) {
     Buffer host = copied_to_host(of_rows, engine.stream());
     for (std::size_t i = 0; i < host.values<float>().size(); ++i)

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// What the kernels and CudaEngine promise, check by check. kBrief: a tenth of the general cases, a seventh
+/// Promises of the kernels and of CudaEngine, check by check. kBrief: a tenth of the general cases, a seventh
 /// of the kernels' own; for tools that slow a GPU down, and for the CPU.
 
 #include "runner.hpp"
@@ -8,7 +8,7 @@
 
 namespace ringcraft::kernels {
 
-/// What this test program checks.
+/// The subject of this test program.
 void run_checks(Runner& runner, verify::CaseSet set);
 /// How fast the kernels that it checks are; a measurement, not a promise: it fails only if a kernel does.
 void time_kernels(Runner& runner);

@@ -1,4 +1,4 @@
-// Numbers in device memory, compared directly (see direct.hpp).
+// Compares numbers in device memory directly, without the oracle.
 #include "direct.hpp"
 
 #include <cstring>

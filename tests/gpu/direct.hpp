@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// What checks use that compare numbers directly, without the oracle.
+/// Helpers of checks that compare numbers directly, without the oracle.
 
 #include <string>
 #include <vector>

@@ -1,6 +1,5 @@
-// The checks of the forward pass: every rung over every case that it takes. What has a right answer is judged
-// by the oracle, under the rule for the rung's number type; what has none (refusals, bits that stay) is
-// compared directly.
+// The checks of the forward pass: every rung over every case that it takes. Results are judged by the oracle,
+// under the rule for the rung's number type; refusals and bits that must stay are compared directly.
 #include <cstring>
 #include <utility>
 

@@ -28,11 +28,11 @@ struct Candidate {
 inline Index head_dim_of(const verify::Case& c) { return c.problem.shape.head_dim; }
 inline Index head_dim_of(const verify::BlockCase& c) { return c.problem.head_dim; }
 
-/// What a kernel of this type may round: P and dS on their way into tensor cores, and its results if it
+/// Roundings allowed to a kernel of this type: P and dS on their way into tensor cores, and its results if it
 /// writes them in that type, which it may.
 inline verify::Rounding rounding_of(DType dtype) { return verify::tensor_core_rounding(dtype, dtype); }
 
-/// What became of a candidate: good, or the first case that is wrong.
+/// The verdict on a candidate: good, or the first case that is wrong.
 class Trial {
  public:
   explicit Trial(const verify::Rounding& rounding) : rule_(rounding) {}

@@ -19,7 +19,7 @@ std::vector<verify::Case> kernel_cases(verify::CaseSet set);
 /// The table of cases for a ring of kernels; kBrief: every seventh of the brief one.
 std::vector<verify::Case> ring_cases(verify::CaseSet set);
 
-/// One shard, and windows that begin or end one key before a border of a tile, on it and behind it.
+/// One shard, and windows that begin or end one key before a border of a tile, on it and after it.
 std::vector<verify::Case> window_cases(verify::Data data, Index heads);
 
 /// For tile sizes: one shard of four tiles of rows, masks whose borders lie inside of tiles of 16 to 128

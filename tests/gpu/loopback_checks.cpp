@@ -98,7 +98,7 @@ Verdict every_rank_to_every_other() {
   return {};
 }
 
-// What ranks do wrong is the switchboard's to say; here each rank has 8 bytes of device memory.
+// Mistakes of ranks are reported by the switchboard; here each rank has 8 bytes of device memory.
 template <class Body>
 std::string unless_all_end(const std::string& what, const std::string& expected, Body body) {
   return unless_refused(what, expected, [&] {
@@ -124,7 +124,7 @@ void two_lengths(Communicator& comm, Buffer& out, Buffer& in) {
       .wait();
 }
 
-// Counts when it is left, after everything that was made behind it.
+// Counts when it is left, after everything that was made after it.
 struct Leaving {
   std::atomic<int>& left;
   ~Leaving() { ++left; }

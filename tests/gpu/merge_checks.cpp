@@ -56,7 +56,7 @@ Rows random_rows(Index rows, Index head_dim, float level, int unseen, Random& ra
   return result;
 }
 
-// On the device, `shift` numbers behind an aligned address.
+// On the device, `shift` numbers past an aligned address.
 class OnDevice {
  public:
   OnDevice(const std::vector<float>& numbers, Index shift, const Stream& stream)

@@ -14,7 +14,7 @@
 
 namespace ringcraft::kernels {
 
-/// What a check found. Figures go into the record whether it passed or not.
+/// The result of a check. Figures go into the record whether it passed or not.
 struct Verdict {
   std::string failure;  ///< empty: passed; else a sentence
   std::vector<std::pair<std::string, double>> figures = {};

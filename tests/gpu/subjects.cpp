@@ -1,4 +1,4 @@
-// CudaEngine as a subject of the harness (see subjects.hpp).
+// CudaEngine as a subject of the harness.
 #include "subjects.hpp"
 
 #include <memory>

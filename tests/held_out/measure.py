@@ -157,7 +157,7 @@ def table(found, printed):
 
 
 def sentence_of(costs):
-    """What a cause costs, and on which machine."""
+    """The cost of a cause, and the machine."""
     costs = sorted(costs)
     text = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
     machine = re.search(r"^model name\s*:\s*(.*)", text, re.MULTILINE).group(1)

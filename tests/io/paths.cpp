@@ -1,4 +1,4 @@
-// Paths that cannot be read or written: one Error each, nothing left behind, nothing that stood there lost.
+// Paths that cannot be read or written: one Error each, no new file, and no file lost that was there.
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,7 +45,7 @@ class FileSizeLimit {
 
 }  // namespace
 
-TEST_CASE("what is no readable file is refused without waiting") {
+TEST_CASE("a path that is no readable file is refused without waiting") {
   Scratch folder;
   std::filesystem::create_directory(folder / "directory");
   std::filesystem::create_symlink(folder / "loop", folder / "loop");
@@ -118,7 +118,7 @@ TEST_CASE("a temporary file of somebody else is left alone") {
   CHECK(folder.size() == 2);
 }
 
-TEST_CASE("a path that cannot be written is refused and nothing is left behind") {
+TEST_CASE("a path that cannot be written is refused and no file is left") {
   Scratch folder;
   const Buffer q({1, 1, 2, 2}, DType::kFloat32);
   const std::vector<NamedTensor> tensors{{"q", &q}};

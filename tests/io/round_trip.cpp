@@ -1,4 +1,5 @@
-// What is written is read back, bit for bit, and the bytes of a file are the ones that the format prescribes.
+// Written tensors are read back, bit for bit, and the bytes of a file are the ones that the format
+// prescribes.
 #include <algorithm>
 #include <cstdint>
 #include <limits>

@@ -1,5 +1,5 @@
-// What a checked launch finds: each planted mistake, in every order of threads, and nothing in the same
-// kernel without it.
+// A checked launch finds each planted mistake, in every order of threads, and nothing in the same kernel
+// without it.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -133,7 +133,7 @@ TEST_CASE("more static shared memory than a thread block has is found before any
   CHECK(contains(said({{"all", "", false, 0, 50 << 10}}), "of a kernel have 51200 bytes"));
 }
 
-TEST_CASE("what is found can be left alone") {
+TEST_CASE("findings can be suppressed") {
   simt::settings().check = false;
   for (const Planted& mistake : planted())
     if (mistake.name != "crooked_vector") CHECK(said(mistake, mistake.wrong) == "nothing thrown");

@@ -15,7 +15,8 @@ namespace {
 
 constexpr Index kQueries = 128, kBlockKeys = 192;
 
-// What one step does, line by line: two tiles of rows, three of keys. Of a backward step its last kernel.
+// The conflicts of one step, line by line: two tiles of rows, three of keys. Of a backward step its last
+// kernel.
 std::vector<simt::LineTraffic> traffic(CudaRungs rungs, Index head_dim, Pass pass) {
   CudaEngine engine(0, rungs);
   Random random(8);

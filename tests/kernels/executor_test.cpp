@@ -124,7 +124,7 @@ TEST_CASE("of the launches of a step the first ones alone can be run") {
   CHECK(total == 3 * 32);
 }
 
-TEST_CASE("barriers order shared memory, whoever comes first") {
+TEST_CASE("barriers order shared memory, whichever thread comes first") {
   std::vector<int> numbers(100);
   std::iota(numbers.begin(), numbers.end(), 1);
   for (const std::uint64_t seed : kSeeds) {

@@ -1,7 +1,7 @@
 // The communicator over NCCL, on a model of NCCL and the executor's streams: the ring has the bits of the
 // ring over host memory under every order of streams, each wait for an event would be missed, what is not
-// grouped deadlocks, and what never ends is aborted, with a sentence. What it does not show is NCCL itself:
-// tests/gpu/nccl_test.cpp, on GPUs.
+// grouped deadlocks, and what never ends is aborted, with a sentence. NCCL itself is tested on GPUs, by
+// tests/gpu/nccl_test.cpp.
 #include <chrono>
 #include <string>
 #include <utility>
@@ -104,7 +104,7 @@ TEST_CASE("isend K, isend V, irecv K, irecv V deadlocks in NCCL's calls unless t
     }
 }
 
-TEST_CASE("messages that never end are aborted, and whoever goes on hears why") {
+TEST_CASE("messages that never end are aborted, and the next call throws the reason") {
   const WithFaults set({.never_ends = true});
   const int aborted = nccl_model_aborted();
   const Outcome outcome = outcome_of([] {

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// What tests of transports between devices share: rings under seeds of the executor's streams, and waits
-/// that are left out.
+/// Shared by tests of transports between devices: rings under seeds of the executor's streams, and waits that
+/// are left out.
 
 #include <cstdio>
 #include <cstring>

@@ -188,7 +188,7 @@ __global__ void stages(float* gmem) {
 
 template <bool kRight>
 __global__ void behind_shared_memory(float* gmem) {
-  smem()[thread() + (kRight ? 0 : 1)] = gmem[thread()];  // behind shared
+  smem()[thread() + (kRight ? 0 : 1)] = gmem[thread()];  // past shared
 }
 template <bool kRight>
 __global__ void before_shared_memory(float* gmem) {
@@ -199,28 +199,28 @@ __global__ void behind_a_static_array(float* gmem) {
   __shared__ float row[32];
   __shared__ float below[32];
   below[thread()] = 0;
-  row[thread() + (kRight ? 0 : 1)] = below[thread()];  // behind static
+  row[thread() + (kRight ? 0 : 1)] = below[thread()];  // past static
   __syncthreads();
   gmem[thread()] = row[thread()];
 }
 template <bool kRight>
 __global__ void before_a_static_array(float* gmem) {
   __shared__ float row[32];
-  __shared__ float behind[32];
+  __shared__ float second[32];
   row[thread()] = 0;
-  behind[thread()] = row[thread()];
+  second[thread()] = row[thread()];
   __syncthreads();
-  gmem[thread()] = behind[thread() - (kRight ? 0 : 1)];
+  gmem[thread()] = second[thread() - (kRight ? 0 : 1)];
 }
 template <bool kRight>
 __global__ void far_behind_a_static_array(float* gmem) {
   __shared__ float rows[8][16];
-  for (int r = 0; r < (kRight ? 8 : 9); ++r) rows[r][thread()] = gmem[thread()];  // far behind
+  for (int r = 0; r < (kRight ? 8 : 9); ++r) rows[r][thread()] = gmem[thread()];  // far past
   gmem[thread()] = rows[7][thread()];
 }
 template <bool kRight>
 __global__ void behind_device_memory(float* gmem) {
-  smem()[thread()] = gmem[kPlantedFloats - 32 + thread() + (kRight ? 0 : 1)];  // behind device
+  smem()[thread()] = gmem[kPlantedFloats - 32 + thread() + (kRight ? 0 : 1)];  // past device
 }
 template <bool kRight>
 __global__ void vector_across_the_end(float*) {
@@ -257,7 +257,7 @@ __global__ void behind_all_static_memory(float* gmem) {
 }
 #endif
 
-// ---- Shared memory that nobody has written
+// ---- Shared memory that was never written
 
 template <bool kRight>
 __global__ void never_written(float* gmem) {
@@ -377,32 +377,32 @@ const std::vector<Planted>& planted() {
          1,
          32,
          128,
-         {"thread 31 writes 4 bytes at {behind shared}, at byte 128 of dynamic shared memory: out of bounds",
+         {"thread 31 writes 4 bytes at {past shared}, at byte 128 of dynamic shared memory: out of bounds",
           "asked for 128 bytes"}},
         {RINGCRAFT_PLANTED(before_shared_memory), 1, 32, 128, {"thread 0 writes", "at byte -4 of dynamic"}},
         {RINGCRAFT_PLANTED(behind_a_static_array),
          1,
          32,
          0,
-         {"thread 31 writes 4 bytes at {behind static}, at byte 128 of the shared variable row: out of "
+         {"thread 31 writes 4 bytes at {past static}, at byte 128 of the shared variable row: out of "
           "bounds, "
           "it has 128 bytes"}},
         {RINGCRAFT_PLANTED(before_a_static_array),
          1,
          32,
          0,
-         {"thread 0 reads", "at byte -4 of the shared variable behind: out of bounds"}},
+         {"thread 0 reads", "at byte -4 of the shared variable second: out of bounds"}},
         {RINGCRAFT_PLANTED(far_behind_a_static_array),
          1,
          16,
          0,
-         {"writes 4 bytes at {far behind}, at byte 5",
+         {"writes 4 bytes at {far past}, at byte 5",
           " of the shared variable rows: out of bounds, it has 512"}},
         {RINGCRAFT_PLANTED(behind_device_memory),
          1,
          32,
          128,
-         {"thread 31 reads 4 bytes at {behind device}, at byte 4096 of device memory",
+         {"thread 31 reads 4 bytes at {past device}, at byte 4096 of device memory",
           "4096 bytes): out of bounds"}},
         {RINGCRAFT_PLANTED(vector_across_the_end),
          1,

@@ -20,7 +20,8 @@ struct Planted {
   PlantedKernel right, wrong;
   unsigned blocks, threads;
   std::size_t shared_bytes;
-  /// What the finding says; "{x}" stands for the place of the line of planted.cu with the comment "// x".
+  /// Parts of the finding's sentence; "{x}" stands for the place of the line of planted.cu with the comment
+  /// "// x".
   std::vector<std::string> said;
 };
 const std::vector<Planted>& planted();

@@ -1,4 +1,4 @@
-// Checks of single instructions (see ptx_checks.hpp).
+// Checks single instructions against their definitions.
 #include "ptx_checks.hpp"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ std::vector<T> blank(std::size_t count) {
                         std::numeric_limits<T>::has_quiet_NaN ? std::numeric_limits<T>::quiet_NaN() : T{});
 }
 
-// What 15 bits mean, sign left out, by the definition of the format; what follows the largest number is
+// The value of 15 bits, sign left out, by the definition of the format; the value after the largest number is
 // where infinity begins to be nearer.
 double value_of(Format format, unsigned bits) {
   const int fraction = format == Format::kBf16 ? 7 : 10, bias = format == Format::kBf16 ? 127 : 15;

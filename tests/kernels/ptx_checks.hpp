@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// What the kernels of ptx_kernels.hpp must give, on a GPU and on the CPU alike.
+/// Expected results of the kernels of ptx_kernels.hpp, on a GPU and on the CPU alike.
 
 #include <cstddef>
 
@@ -8,7 +8,7 @@
 
 namespace ringcraft::kernels {
 
-/// What a check has found.
+/// The result of a check.
 struct Found {
   std::size_t numbers = 0;  ///< looked at
   std::size_t wrong = 0;    ///< of them

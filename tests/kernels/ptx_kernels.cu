@@ -1,4 +1,4 @@
-// Small kernels around single instructions (see ptx_kernels.hpp).
+// Small kernels around single instructions.
 #include "engine/launch.cuh"
 #include "engine/ptx.cuh"
 #include "ptx_kernels.hpp"

@@ -1,4 +1,4 @@
-// Random programs (see random_program.hpp).
+// Generates and runs random programs.
 #include "engine/launch.cuh"
 #include "random_program.hpp"
 

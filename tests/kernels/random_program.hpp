@@ -11,9 +11,9 @@ namespace ringcraft::kernels {
 
 inline constexpr int kProgramBlocks = 2, kProgramThreads = 64, kProgramSteps = 10, kProgramCells = 3;
 
-/// What all threads do at the same step: something of their own, or a barrier.
+/// The action of all threads at the same step: one of their own, or a barrier.
 enum class Together : std::uint8_t { kNothing, kSyncThreads, kSyncWarp };
-/// What one thread does.
+/// The action of one thread.
 enum class Alone : std::uint8_t { kNothing, kRead, kWrite, kAtomic };
 
 /// A step of a thread: `alone` to cell `cell`, then `together`, which for kSyncThreads is that of all threads

@@ -141,7 +141,7 @@ std::vector<Barrier> barriers() {
   return all;
 }
 
-// What leaving out a barrier or a wait leads to.
+// The consequence of leaving out a barrier or a wait.
 bool is_missed(simt::Mistake mistake) {
   return mistake == simt::Mistake::kRace || mistake == simt::Mistake::kInFlight ||
          mistake == simt::Mistake::kUnwritten;

@@ -82,7 +82,7 @@ TEST_CASE("two streams have the order that an event gives them, and no other") {
 }
 
 TEST_CASE(
-    "an event that is recorded nowhere holds nobody up, and one that is moved holds up later waits only") {
+    "an event that is recorded nowhere delays no stream, and one that is moved holds up later waits only") {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const WithSeed set(seed);
     const Stream one, two;

@@ -1,5 +1,5 @@
-// What `bench kernels` measures with, on the executor: that it measures the right thing. How fast anything
-// is, only a GPU can tell.
+// The clocks of `bench kernels`, on the executor: they measure the right thing. How fast anything is, only a
+// GPU can tell.
 #include <cmath>
 
 #include "support/catch.hpp"

@@ -1,4 +1,4 @@
-// Accesses whose traffic can be worked out by hand (see traffic_kernels.hpp).
+// Accesses whose traffic can be worked out by hand.
 #include "engine/launch.cuh"
 #include "engine/ptx.cuh"
 #include "traffic_kernels.hpp"

@@ -81,8 +81,7 @@ TEST_CASE("ldmatrix takes eight rows at a time") {
   check(tile(16), 512, 4, 4 * 2, 4);  // rows of 32 bytes: every fourth one begins in the same bank
 }
 
-TEST_CASE(
-    "what cp.async writes meets the banks as a store of 16 bytes does, and reads sectors as a load does") {
+TEST_CASE("cp.async meets the banks as a store of 16 bytes does, and reads sectors as a load does") {
   const auto copies = [](bool shared, int stride) {
     return counted(shared, shared,
                    [stride](const float* from, float* to) { copy_vectors(stride, from, to); });

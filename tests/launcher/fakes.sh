@@ -16,7 +16,7 @@ fake() {
   chmod +x "$work/bin/$1"
 }
 
-# What a package brings that the launcher looks for by name.
+# Files of a package that the launcher looks for by name.
 fake_compiler() { fake c++ </dev/null; }
 
 # Makes an environment with a copy of itself, which installs wheels.

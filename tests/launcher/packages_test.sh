@@ -37,7 +37,7 @@ case_nobody_to_ask_installs_nothing() {
   launch run
   ends_with 3
   has "$err" 'sudo apt-get install --no-install-recommends g++'
-  never_called sudo # it would work, but nobody allowed it
+  never_called sudo # it would work, but was not allowed
 }
 
 case_sudo_without_a_password_is_used() {

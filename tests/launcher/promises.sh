@@ -1,4 +1,4 @@
-# What the launcher's tests have in common: FILE SOURCE WORK CASE proves one promise of ./ringcraft on a
+# Shared by the launcher's tests: FILE SOURCE WORK CASE proves one promise of ./ringcraft on a
 # scratch machine (fakes.sh), where nothing real is installed. Ends with 1 and the reason at the first
 # promise that does not hold, with 4 where this machine cannot try it.
 # shellcheck shell=bash

@@ -38,7 +38,7 @@ cp tests/misconceptions/tables/104_merge.csv tests/misconceptions/tables/109_mer
 cat >$lesson/lesson.json <<'END'
 {
   "title": "Merge again",
-  "line": "What was merged is merged once more.",
+  "line": "An already merged state is merged once more.",
   "source": "src/ringcraft/attention/merge_again.cpp",
   "function": "merge_again",
   "serves": ["MergeAgain", "RingForward"]

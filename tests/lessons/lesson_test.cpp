@@ -40,7 +40,7 @@ bool reference_passes(const LessonInfo& lesson) {
          require(silent, "the compiler has nothing to remark");
 }
 
-// What start writes, in a folder that removes itself.
+// The files that start writes, in a folder that removes itself.
 struct Skeleton {
   explicit Skeleton(int lesson) {
     if (::mkdtemp(folder.data()) == nullptr) throw Error("lesson_test: there is no folder to work in");

@@ -28,7 +28,7 @@ class Workspace {
 
   // The skeleton, as `start` writes it.
   void start(int lesson) const { judge::start(lesson, path()); }
-  // The skeleton with this code in place of every throw.
+  // The skeleton with this code instead of every throw.
   void start(int lesson, const std::string& body) const {
     start(lesson);
     const auto file = judge::exercise_file(lesson, path());
@@ -157,7 +157,7 @@ TEST_CASE("kernels of the student's take part, unchecked as the library's own, a
   check_exactly(wrong, 206, "elements are wrong");
 }
 
-// What check does on a GPU, here on the CPU.
+// The work of check on a GPU, here on the CPU.
 TEST_CASE("a kernel file alone climbs the stages that run it, and what it breaks is a row of its lesson") {
   const Workspace student;
   ::setenv("RINGCRAFT_WORKSPACE", student.path().c_str(), 1);
@@ -233,7 +233,7 @@ TEST_CASE("a crash is a row with a sentence, and the other stages go on") {
   check_exactly(student.climb(), 303, "the stage runs your 303; it crashed (segmentation fault)");
 }
 
-TEST_CASE("what a file does before main touches the stages that run it, and no others") {
+TEST_CASE("code that a file runs before main touches the stages that run it, and no others") {
   const Workspace student;
   student.solve(104, "namespace ringcraft {",
                 "#include <unistd.h>\nstatic const bool kEnded = (_exit(0), true);\nnamespace ringcraft {");

@@ -1,4 +1,4 @@
-// The first lines of the corpus' files (see corpus.hpp).
+// Reads the first lines of the corpus' files.
 #include "corpus.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::vector<std::string> first_lines(const fs::path& path) {
   return lines;
 }
 
-// What stands behind "Fails: " and the like.
+// The text after "Fails: " and the like.
 std::string behind(const fs::path& path, const std::string& line, const std::string& word) {
   if (!line.starts_with(word + ": ")) refuse(path, "\"// " + word + ": ...\"", line);
   return line.substr(word.size() + 2);

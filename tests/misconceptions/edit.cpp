@@ -1,4 +1,4 @@
-// Edits of the library's files (see edit.hpp).
+// Applies edits to the library's files.
 #include "edit.hpp"
 
 #include <algorithm>

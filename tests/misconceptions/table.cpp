@@ -1,4 +1,4 @@
-// The tables of the corpus as CSV (see table.hpp).
+// Writes the tables of the corpus as CSV.
 #include "table.hpp"
 
 #include <fstream>

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// What became of every wrong file of a lesson: how each check ended, and the first cause that was named. The
+/// The verdict on every wrong file of a lesson: how each check ended, and the first cause that was named. The
 /// tables tests/misconceptions/tables/NNN_name.csv are written by the program `misconceptions`, and read by
 /// docs/kill_table.py.
 

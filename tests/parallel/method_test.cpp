@@ -82,7 +82,7 @@ TEST_CASE("the theory of the ring as a method is the ring's") {
   }
 }
 
-TEST_CASE("what a method cannot do is refused on every rank, with one sentence and no message") {
+TEST_CASE("a problem that a method cannot run is refused on every rank, with one sentence and no message") {
   const auto no_zigzag = [](const Problem& problem, const MethodOptions&, Pass, const Communicator&,
                             const BlockEngine&) {
     if (problem.layout != Layout::kContiguous)

@@ -58,7 +58,7 @@ TEST_CASE("positions beyond 32 bits") {
   CHECK(nth_chunk(7 * row + 1, 7, 6) == Chunk{6 * row + 1, 7 * row + 1});
 }
 
-TEST_CASE("a position that nobody owns is refused") {
+TEST_CASE("a position that no rank owns is refused") {
   for (const Layout layout : kLayouts)
     for (const Position p : {-1, 10, 11}) {
       CAPTURE(name_of(layout), p);

@@ -178,7 +178,7 @@ TEST_CASE("causal tiles per layout follow their formulas") {
       }
 }
 
-// What is computed where whole blocks are all that is skipped: shards, or the chunks of the chunk zig-zag.
+// The work where only whole blocks are skipped: shards, or the chunks of the chunk zig-zag.
 TEST_CASE("entries computed block by block: token layouts skip nothing") {
   const auto entries = [](Layout layout, int tile) {
     const Problem problem = problem_of(causal_mask(), layout, 16, 4);

@@ -14,7 +14,7 @@ using namespace ringcraft::testing;
 
 namespace {
 
-// Who owns each position, by dealing tokens out one after the other.
+// The owner of each position, by dealing tokens out one after the other.
 std::vector<int> dealt(Layout layout, Position seqlen, int n) {
   std::vector<int> owner;
   if (layout == Layout::kStriped || layout == Layout::kZigzagToken) {

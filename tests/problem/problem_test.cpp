@@ -1,4 +1,4 @@
-// make_problem: what it fills in, and one table of everything that it refuses.
+// make_problem: its defaults, and one table of everything that it refuses.
 #include "ringcraft/problem/problem.hpp"
 
 #include <cmath>

@@ -44,7 +44,7 @@ std::optional<std::string> wrong_schedule(const verify::PassCost& cost, const Pr
 // How messages are delivered: at once, or late and out of order as the recipe's seed decides.
 enum class Timing : std::uint8_t { kAtOnce, kBySeed };
 
-// What is wrong with a recipe under one schedule.
+// The fault of a recipe under one schedule.
 std::optional<std::string> wrong(const Recipe& recipe, Schedule schedule, const verify::Inputs& inputs,
                                  const verify::Oracle& want, Timing timing) {
   const Problem problem = problem_of(recipe);
@@ -68,8 +68,8 @@ std::optional<std::string> wrong(const Recipe& recipe, Schedule schedule, Timing
   return wrong(recipe, schedule, inputs, verify::oracle(problem_of(recipe), inputs), timing);
 }
 
-// Shrinks a failure and says how to see it again. What fails only under late delivery is left to this test,
-// since `attend` delivers at once.
+// Shrinks a failure and says how to see it again. Faults that show only under late delivery are left to this
+// test, since `attend` delivers at once.
 void tell(const Recipe& recipe, Schedule schedule, std::uint64_t seed_of_all) {
   const Timing timing = wrong(recipe, schedule, Timing::kAtOnce) ? Timing::kAtOnce : Timing::kBySeed;
   const Recipe small = shrunk(recipe, [&](const Recipe& r) { return wrong(r, schedule, timing); });

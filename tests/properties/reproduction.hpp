@@ -13,7 +13,7 @@
 
 namespace ringcraft::testing {
 
-/// What is wrong with a recipe, in a sentence; nothing if it is right.
+/// The fault of a recipe, in a sentence; nothing if it is right.
 using Check = std::function<std::optional<std::string>(const Recipe&)>;
 
 /// The simplest recipe that can be reached from a failing one by steps that all fail.

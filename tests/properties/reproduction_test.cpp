@@ -75,7 +75,7 @@ TEST_CASE("the printed commands compute the very problem, and say so") {
     CHECK(attend.exit_code == 0);  // nothing is wrong with these
     CHECK(attend.out.find("wrong schedule") == std::string::npos);
     CHECK(tests::run_tool(folder, how.verify).exit_code == 0);
-    // What attend wrote is the answer of the recipe's problem, not merely of some problem.
+    // The file that attend wrote is the answer of the recipe's problem, not merely of some problem.
     const verify::Case c = case_of(recipe);
     const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat64);
     CHECK(verify::compare_exact(tests::read_answer(how.input.string() + ".out"),

@@ -61,8 +61,8 @@ TEST_CASE("each wrong ring of 303.break_it is told apart by a case of its smalle
 }
 
 TEST_CASE("no case below the smallest tells all five rings apart") {
-  // What single rings need, by the search above, need not be searched again: three ranks at least, and four
-  // heads.
+  // The needs of single rings, known from the search above, are not searched again: three ranks at least, and
+  // four heads.
   Index smallest = 3 * 4;
   while (!any_case(smallest, [](const Case& c) {
     return c.problem.world_size >= 3 && c.problem.shape.heads >= 4 && tells_all_apart(c);

@@ -189,7 +189,7 @@ TEST_CASE("scores and weights may be the same memory") {
   CHECK(together.shard == apart.weights);
 }
 
-TEST_CASE("what travels is two numbers for each row, in N - 1 hops or a logarithm of phases") {
+TEST_CASE("two numbers travel for each row, in N - 1 hops or a logarithm of phases") {
   Random random(305);
   for (int n = 1; n <= 9; ++n)
     for (const Index rows : {1, 6}) {

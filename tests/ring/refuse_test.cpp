@@ -1,4 +1,4 @@
-// What the rings refuse: one table, the same sentence on every rank, and not one message before it.
+// Refusals of the rings: one table, the same sentence on every rank, and not one message before it.
 #include "ringcraft/ring/refuse.hpp"
 
 #include <functional>

@@ -2,7 +2,7 @@
 /// @file
 /// An engine that computes nothing and charges what computing would cost to the rank's virtual clock: with it
 /// the timeline, the traffic and the memory of a ring can be measured exactly. Elements are bf16,
-/// accumulators float32, as on a GPU. No number that it leaves behind means anything.
+/// accumulators float32, as on a GPU. The numbers in its results mean nothing.
 
 #include "ringcraft/comm/threads.hpp"
 #include "ringcraft/engine/block_engine.hpp"

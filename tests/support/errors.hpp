@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// What an action throws, as a value: the sentence and the kind of the Error. Works in both major versions of
-/// Catch2, and in threads, where Catch2's own assertions may not be used.
+/// The exception of an action, as a value: the sentence and the kind of the Error. Works in both major
+/// versions of Catch2, and in threads, where Catch2's own assertions may not be used.
 
 #include <exception>
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace ringcraft::testing {
 
-/// What came out of an action.
+/// The outcome of an action.
 struct Outcome {
   std::string sentence = "nothing thrown";
   std::optional<Code> code;  ///< set if it was an Error

@@ -20,7 +20,7 @@ inline Bytes message_of(int rank, std::size_t length, int n = 0) {
   return bytes;
 }
 
-/// What a switchboard under a seed fills receive buffers with.
+/// The bytes that a switchboard under a seed fills receive buffers with.
 inline Bytes poison(std::size_t length) { return Bytes(length, std::byte{0xFF}); }
 
 }  // namespace ringcraft::testing

@@ -28,7 +28,7 @@ struct Head {
   Matrix<const T> upstream() const { return {dout, rows, dim}; }
 };
 
-/// What forward and backward give.
+/// Results of forward and backward.
 template <class T>
 struct Result {
   std::vector<T> out, lse, dq, dk, dv;

@@ -20,8 +20,8 @@ struct ForwardArguments {
   KvBlock kv;
 };
 
-/// What the backward pass of a rank reads. `first` of the reversed schedule is a ring buffer, as the forward
-/// pass left it.
+/// Inputs of a rank's backward pass. `first` of the reversed schedule is a ring buffer, as the forward pass
+/// left it.
 struct BackwardArguments {
   BackwardArguments(BlockEngine& engine, const Problem& p, Schedule schedule, int rank)
       : q(engine.allocate(p.q_extents(rank), Role::kElement)),

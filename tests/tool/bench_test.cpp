@@ -11,7 +11,7 @@ using nlohmann::json;
 
 namespace {
 
-// What a JSON file of bench must have: every number positive and in order.
+// Requirements on a JSON file of bench: every number positive and in order.
 void check_spread(const json& spread) {
   CHECK(spread.at("least").get<double>() > 0);
   CHECK(spread.at("least").get<double>() <= spread.at("median").get<double>());

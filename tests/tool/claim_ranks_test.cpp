@@ -67,7 +67,7 @@ TEST_CASE("rows of ranks are judged right, and a wrong number in them is found, 
   }
 }
 
-TEST_CASE("what is wrong in its own layout is not called right in another") {
+TEST_CASE("tensors that are wrong in their own layout are not called right in another") {
   for (const Position tokens : {25, 120, 131})
     for (const Layout layout : kLayouts) {
       CAPTURE(tokens, name_of(layout));

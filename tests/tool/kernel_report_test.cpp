@@ -110,7 +110,7 @@ TEST_CASE("the tile size of the least time is taken, once for each rung and head
   CHECK(json.at("sizes")[1].at("tile") == "64x32");
 }
 
-// In place of a Python: a shell script that answers over descriptor 3.
+// Stands for Python: a shell script that answers over descriptor 3.
 TEST_CASE("PyTorch on a GPU is asked for a median, and may refuse; without a GPU it is left out") {
   const tests::Folder folder;
   const auto python = [&](const std::string& script) {

@@ -48,7 +48,7 @@ TEST_CASE("a fact is added once, and lines that say nothing known stay as they s
   CHECK(ProgressFile(path).hints("301.deadlock") == 2);
 }
 
-TEST_CASE("what has passed is done until a file of it fails, and again with one that has passed") {
+TEST_CASE("a passed exercise is done until a file of it fails, and again with one that has passed") {
   const Folder folder;
   const std::string path = folder.file("progress.txt");
   ProgressFile progress(path);
@@ -115,7 +115,7 @@ TEST_CASE("a fingerprint changes with any byte") {
   CHECK(tool::fingerprint_of("/nowhere/at/all").empty());
 }
 
-TEST_CASE("what is no regular file has no fingerprint, and is not read for ever") {
+TEST_CASE("a path that is no regular file has no fingerprint, and is not read forever") {
   const Folder folder;
   const std::string pipe = folder.file("pipe");
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);

@@ -38,7 +38,7 @@ void write_inputs(const std::string& path, const verify::Inputs& inputs);
 // Reads out, lse and the gradients that are there.
 verify::Answer read_answer(const std::string& path);
 
-// Puts a text into a file, in place of what it held.
+// Replaces the contents of a file by a text.
 void write(const std::filesystem::path& path, const std::string& text);
 
 // The whole contents of a file.

@@ -1,4 +1,4 @@
-// What watch mode is made of: keys, saved files, columns, and a report on one screen.
+// The parts of watch mode: keys, saved files, columns, and a report on one screen.
 #include <filesystem>
 #include <fstream>
 #include <sstream>

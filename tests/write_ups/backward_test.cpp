@@ -22,7 +22,7 @@ struct Ring {
     return Sharding{Layout::kContiguous, head.seqlen(), n}.positions(rank);
   }
 
-  // What the queries of `rank` contribute to the gradients of the keys of `block`, as rows of the block.
+  // The contribution of the queries of `rank` to the gradients of the keys of `block`, as rows of the block.
   Table part(int rank, int block) const {
     Gradients all(head.seqlen(), 3);
     add_block(all, head, pass.lse, row_deltas(head, pass.out), positions(rank), positions(block));

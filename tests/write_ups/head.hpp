@@ -74,7 +74,7 @@ struct State {
   std::vector<double> o;
 };
 
-/// What a query knows after it has seen these keys.
+/// The state of a query after it has seen these keys.
 inline State partial(const Head& head, Position query, const Positions& keys) {
   State state{kNothing, 0, std::vector<double>(static_cast<std::size_t>(head.v.cols))};
   for (const Position key : keys) state.m = std::max(state.m, head.score(query, key));

@@ -133,7 +133,7 @@ TEST_CASE("a window of W lets a late query see W + 1 keys, its own included") {
   }
 }
 
-TEST_CASE("a view in place of a transposition mixes heads and positions") {
+TEST_CASE("a view instead of a transposition mixes heads and positions") {
   const auto misplaced = [](Index heads) {
     constexpr Index kRows = 4, kWidth = 2;
     int count = 0;  // [heads, rows, width] read as [rows, heads * width]

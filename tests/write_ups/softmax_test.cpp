@@ -51,7 +51,7 @@ TEST_CASE("the mean of the parts' outputs is not attention") {
   CHECK(relative_error(weighted, want) <= 1e-14);
 }
 
-TEST_CASE("rows that see nothing of a block become NaN for ever where weights are relative to the block") {
+TEST_CASE("rows that see nothing of a block become NaN forever where weights are relative to the block") {
   CHECK(nan_rows(Layout::kContiguous).size() == 12);
   CHECK(nan_rows(Layout::kZigzag).size() == 6);
   CHECK(nan_rows(Layout::kZigzagToken) == std::set<Position>{0, 1, 2});  // one row of each of three ranks
@@ -110,7 +110,7 @@ TEST_CASE("after the shift no exponent is positive, so nothing overflows") {
   }
 }
 
-TEST_CASE("weights recomputed from l in place of lse do not add up to 1") {
+TEST_CASE("weights recomputed from l instead of lse do not add up to 1") {
   const Head head(10, 4, true, 4);
   double right = 0, wrong = 0;
   const State state = partial(head, 9, everything(10));

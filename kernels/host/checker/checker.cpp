@@ -1,4 +1,4 @@
-// What a checked launch looks at (see checker.hpp). What it finds stands in findings.cpp.
+// Hooks that a checked launch runs on every access and barrier. Their findings are built in findings.cpp.
 #include "host/checker/checker.hpp"
 
 #include <link.h>
@@ -31,7 +31,7 @@ int compare_storage(dl_phdr_info* info, std::size_t, void* result) {
   return 0;
 }
 
-// What lies behind the storage belongs to the C library, which a kernel that writes there would bring down.
+// Memory past the storage belongs to the C library, and a kernel that writes there would crash it.
 constexpr std::size_t kBehindStorage = 4096;
 
 constexpr std::size_t kPageBytes = 4096;

@@ -1,11 +1,11 @@
 #pragma once
 /// @file
-/// Finds mistakes in a launch: data races, accesses beside an array or behind its life, shared memory that is
-/// read before it is written or before its asynchronous copy has been waited for, misaligned accesses. It
-/// sees every access of kernels that are compiled for it (see instrumented_access.cpp) and knows three kinds
-/// of memory: dynamic shared memory, `__shared__` variables, and what cudaMalloc gave. Everything else, a
-/// thread's own stack above all, is none of its business, unless threads share it. A launch ends with the
-/// first finding.
+/// Finds mistakes in a launch: data races, accesses out of an array's bounds or after its lifetime, shared
+/// memory that is read before it is written or before its asynchronous copy has been waited for, misaligned
+/// accesses. It sees every access of kernels that are compiled for it (see instrumented_access.cpp) and knows
+/// three kinds of memory: dynamic shared memory, `__shared__` variables, and what cudaMalloc gave. Everything
+/// else, a thread's own stack above all, is none of its business, unless threads share it. A launch ends with
+/// the first finding.
 
 #include <array>
 #include <cstddef>
@@ -116,8 +116,8 @@ class Checker {
   std::size_t dynamic_bytes_ = 0, static_bytes_ = 0;
   Shadow dynamic_, static_;
   std::vector<Known> pieces_;  // by address
-  // Words of 4 bytes that nobody has given: which block of the launch, and which of its threads, wrote there
-  // last.
+  // Words of 4 bytes outside of all known memory: which block of the launch, and which of its threads, wrote
+  // there last.
   std::unordered_map<std::uintptr_t, std::pair<std::size_t, int>> elsewhere_;
   std::array<std::uintptr_t, 64> no_stack_{};  // pages that are known to be no thread's stack
   Known* last_piece_ = nullptr;

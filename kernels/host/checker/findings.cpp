@@ -1,4 +1,4 @@
-// What a checked launch has found, as data (see checker.hpp).
+// Builds the findings of a checked launch, as data.
 #include <algorithm>
 
 #include "host/checker/checker.hpp"

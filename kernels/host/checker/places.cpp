@@ -1,4 +1,4 @@
-// Places in a kernel's source (see places.hpp).
+// Resolves addresses to places in a kernel's source.
 #include "host/checker/places.hpp"
 
 #include <cxxabi.h>

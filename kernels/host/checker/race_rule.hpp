@@ -10,22 +10,22 @@
 ///   of writers the last one: earlier ones that it does not race with are ordered before it, and what races
 ///     with one of them races with it, or raced before;
 ///   of readers, and of atomics, two: of different thread blocks if there are such, else of different warps,
-///     else two lanes. What races with any of the crowd races with one of these.
+///     else two lanes. An access that races with any of the crowd races with one of these.
 
 #include <array>
 #include <cstdint>
 
 namespace ringcraft::simt {
 
-/// What an access does.
+/// The kind of an access.
 enum class Access : std::uint8_t { kRead, kWrite, kAtomic };
 
-/// Who touched bytes, where and when.
+/// The thread that touched bytes, where and when.
 struct Touch {
   std::uint64_t when = 0;    ///< by the clock below; 0: never
   std::uint32_t place = 0;   ///< a Place
   std::uint16_t thread = 0;  ///< of its block
-  bool in_flight = false;    ///< a cp.async that nobody has waited for
+  bool in_flight = false;    ///< a cp.async that no thread has waited for
 };
 
 /// Counts barriers, over all launches.
@@ -33,7 +33,7 @@ class Clock {
  public:
   /// The number of now.
   std::uint64_t now() const { return now_; }
-  /// What happened before is ordered before what follows: all of it,
+  /// Everything before it is ordered before everything after it,
   void begin_launch() { launch_ = ++now_; }
   /// none of it, but this thread block is another one,
   void begin_block() {
@@ -107,7 +107,7 @@ struct Race {
   Access access;
 };
 
-/// What is known about a piece of memory. All bytes zero: nothing.
+/// The recorded accesses to a piece of memory. All bytes zero: none.
 class Cell {
  public:
   /// One of the accesses that race with one of `thread` now; none if `touch` is null.

@@ -1,7 +1,6 @@
 #pragma once
 /// @file
-/// What is known about each byte of an array: one Cell for every 4 bytes, until somebody touches less than
-/// that.
+/// The record of each byte of an array: one Cell for every 4 bytes, until an access touches fewer.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +12,7 @@
 
 namespace ringcraft::simt {
 
-/// The cells of an array. Pages of it that nobody touches cost nothing.
+/// The cells of an array. Pages of it that are never touched cost nothing.
 class Shadow {
  public:
   /// Knows nothing of an array of so many bytes.

@@ -1,4 +1,4 @@
-// What a launch moves (see traffic.hpp).
+// Counts the memory traffic of a launch.
 #include "host/checker/traffic.hpp"
 
 #include <algorithm>

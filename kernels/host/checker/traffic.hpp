@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// What a launch moves, line by line: how often the banks of shared memory stand in each other's way, and how
-/// much of what comes from global memory is used. The k-th access of each lane at one place in the code,
-/// counted between barriers, is taken as one instruction of its warp.
+/// Memory traffic of a launch, line by line: how often the banks of shared memory stand in each other's way,
+/// and how much of what comes from global memory is used. The k-th access of each lane at one place in the
+/// code, counted between barriers, is taken as one instruction of its warp.
 
 #include <array>
 #include <cstddef>
@@ -72,7 +72,7 @@ class Traffic {
     LineTraffic sum;
     std::map<int, Warp> warps;
   };
-  // What it does to which memory, 0 to 3, or a product, 4: one place may do several things.
+  // The access and its memory, 0 to 3, or a product, 4: one place may do several things.
   using Key = std::pair<Place, int>;
 
   static void settle(Line& line, const Request& request);

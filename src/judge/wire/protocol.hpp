@@ -4,17 +4,15 @@
 /// `length` bytes. The judge trusts nothing that it reads: every length is compared with a limit before
 /// memory is taken for it.
 ///
-/// Judge to worker:
-/// * kCall: exercise, rank, world_size, Sending, the arguments
-/// * kReceived: the bytes of a ticket's receives one after the other: its wait is over
-///
-/// Worker to judge:
-/// * kPost: ticket, operations (kind, peer, length), the bytes of the sends one after the other
-/// * kWait: ticket
-/// * kReply: changed constant arguments, the result, the arguments that travel back
-/// * kThrew: what(), and Thrown
-/// * kCrashed: where in the program the calls stand that led to the signal which is about to end it, the
-///   innermost first, eight bytes each
+///  | to     | frame     | bytes                                                                              |
+///  |--------|-----------|------------------------------------------------------------------------------------|
+///  | worker | kCall     | exercise, rank, world_size, Sending, the arguments                                 |
+///  | worker | kReceived | the bytes of a ticket's receives one after the other: its wait is over             |
+///  | judge  | kPost     | ticket, operations (kind, peer, length), the bytes of the sends one after another  |
+///  | judge  | kWait     | ticket                                                                             |
+///  | judge  | kReply    | changed constant arguments, the result, the arguments that travel back             |
+///  | judge  | kThrew    | what(), and Thrown                                                                 |
+///  | judge  | kCrashed  | addresses of the calls that led to the fatal signal, innermost first, 8 bytes each |
 
 #include <cstddef>
 #include <cstdint>

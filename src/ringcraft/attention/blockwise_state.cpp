@@ -1,5 +1,5 @@
-// What stands around the loops over tiles: how a forward pass begins and ends, and what a backward pass needs
-// of every row (see blockwise.hpp).
+// The frame of the loops over tiles: begin and end of a forward pass, and the inputs of a backward pass for
+// every row.
 #include <algorithm>
 #include <cmath>
 #include <limits>

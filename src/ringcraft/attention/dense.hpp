@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Dense attention of one head (lesson 101): the whole score matrix in memory, O(rows * keys). It is where
-/// the road begins and what everything later is compared with; it is not how long sequences are computed.
+/// Dense attention of one head (lesson 101): the whole score matrix in memory, O(rows * keys). It is the
+/// reference stage, which all later stages are compared with; long sequences need another algorithm.
 
 #include <span>
 

@@ -1,4 +1,4 @@
-// Lesson 103: maximum and sum of a row in one scan (see softmax.hpp).
+// Lesson 103: maximum and sum of a row in one scan.
 #include <cmath>
 #include <limits>
 

@@ -1,5 +1,4 @@
-// What stands on the online scan: softmax of one row in two scans, and the merge of two states (see
-// softmax.hpp).
+// Built on the online scan: softmax of one row in two scans, and the merge of two states.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,8 +8,8 @@
 namespace ringcraft {
 namespace {
 
-// What to subtract from scores whose maximum is m. A row without a key has m = -inf, and -inf - (-inf) would
-// be NaN.
+// The shift to subtract from scores whose maximum is m. A row without a key has m = -inf, and -inf - (-inf)
+// would be NaN.
 template <class T>
 T shift_of(T max) {
   return max == -std::numeric_limits<T>::infinity() ? T(0) : max;

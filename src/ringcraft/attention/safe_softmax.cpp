@@ -1,4 +1,4 @@
-// Lesson 102: softmax of one row in three scans, safe from overflow (see softmax.hpp).
+// Lesson 102: softmax of one row in three scans, safe from overflow.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-// Whole tensors on one device (see single_device.hpp).
+// Attention of whole tensors on one device.
 #include "ringcraft/attention/single_device.hpp"
 
 #include "ringcraft/attention/dense.hpp"

@@ -14,9 +14,9 @@ namespace ringcraft {
 /// One tile: the query rows [row0, row1) against the keys [key0, key1), neither of them empty.
 struct TileBounds {
   Index row0;  ///< its first row
-  Index row1;  ///< one behind its last row
+  Index row1;  ///< one past its last row
   Index key0;  ///< its first key
-  Index key1;  ///< one behind its last key
+  Index key1;  ///< one past its last key
 
   /// Number of query rows.
   Index rows() const { return row1 - row0; }

@@ -1,4 +1,4 @@
-// All-gather by doubling (see collectives.hpp).
+// All-gather by doubling.
 #include "ringcraft/comm/collectives.hpp"
 
 #include <algorithm>

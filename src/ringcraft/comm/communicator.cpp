@@ -1,4 +1,4 @@
-// Validation, counting and recording, once for every backend (see communicator.hpp).
+// Validation, counting and recording, once for every backend.
 #include "ringcraft/comm/communicator.hpp"
 
 #include <exception>
@@ -25,7 +25,7 @@ Pending::~Pending() {
     if (communicator_ != nullptr && std::uncaught_exceptions() > 0) communicator_->do_give_up();
     wait();
   } catch (...) {
-    // The transport has failed: nothing is in flight any more, and whoever waits properly hears the reason.
+    // The transport has failed: nothing is in flight any more, and an explicit wait() throws the reason.
   }
 }
 

@@ -46,16 +46,16 @@ class [[nodiscard]] Pending {
  public:
   /// Nothing under way.
   Pending() = default;
-  /// What is under way belongs to the new object; the old one has nothing to wait for.
+  /// Operations under way belong to the new object; the old one has nothing to wait for.
   Pending(Pending&& other) noexcept : communicator_(other.communicator_), ticket_(other.ticket_) {
     other.communicator_ = nullptr;
   }
   Pending& operator=(Pending&& other) noexcept;
   ~Pending();
 
-  /// Returns when all operations of the start are complete. What this rank computes or enqueues from now on
-  /// sees the received bytes and may overwrite the sent ones. Throws Error on a deadlock or when another rank
-  /// has failed.
+  /// Returns when all operations of the start are complete. Anything that this rank computes or enqueues from
+  /// now on sees the received bytes and may overwrite the sent ones. Throws Error on a deadlock or when
+  /// another rank has failed.
   void wait();
 
  private:
@@ -66,7 +66,7 @@ class [[nodiscard]] Pending {
   std::uint64_t ticket_ = 0;
 };
 
-/// What one rank has moved so far.
+/// Traffic of one rank so far.
 struct Traffic {
   Index bytes_sent = 0;      ///< bytes of all sends
   Index bytes_received = 0;  ///< bytes of all receives
@@ -98,7 +98,7 @@ class Communicator {
     return start(std::span(ops.begin(), ops.size()));
   }
 
-  /// What this rank has moved so far.
+  /// Traffic of this rank so far.
   const Traffic& traffic() const { return traffic_; }
 
   /// This rank's virtual clock in seconds; 0 where the transport keeps no virtual time.

@@ -20,8 +20,8 @@ inline void recv(Communicator& comm, int peer, std::span<std::byte> bytes) {
   comm.start({recv_from(peer, bytes)}).wait();
 }
 
-/// What a rank hands on in one ring exchange, and where what it gets belongs. With one rank there is nothing
-/// to exchange and every form returns at once.
+/// The message that a rank hands on in one ring exchange, and the buffer for the one that it receives. With
+/// one rank there is nothing to exchange and every form returns at once.
 struct RingMessage {
   int send_rank;                   ///< the neighbour that gets `out`
   std::span<const std::byte> out;  ///< what is handed on

@@ -1,4 +1,4 @@
-// Matching, deadlock, delivery order, counters and virtual time (see switchboard.hpp).
+// Matching, deadlock, delivery order, counters and virtual time.
 #include "ringcraft/comm/switchboard.hpp"
 
 #include <algorithm>
@@ -133,7 +133,8 @@ void Switchboard::complete(Ticket ticket) {
   posts_.erase(ticket);
 }
 
-// Under a seed: some of the flights land now, in random order; all that must, when nobody else can move.
+// Under a seed: some of the flights land now, in random order; all that must, when no rank can go
+// on without them.
 void Switchboard::deliver_some() {
   const auto pick = [&] { return static_cast<std::size_t>(random_() % flights_.size()); };
   while (!flights_.empty() && random_() % 2 == 0) deliver(pick());

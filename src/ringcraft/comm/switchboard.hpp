@@ -43,8 +43,8 @@ struct SwitchboardOptions {
   std::uint64_t delivery_seed = 0;
   LinkCost link;  ///< the same for every pair of ranks
   /// Brings the bytes over where the host cannot: in device memory. Called once per message, in the order of
-  /// delivery, under the lock of whoever drives the board; receive buffers are then not filled with ones. An
-  /// exception fails the board. Empty: the bytes are copied.
+  /// delivery, under the lock of the code that drives the board; receive buffers are then not filled with
+  /// ones. An exception fails the board. Empty: the bytes are copied.
   std::function<void(const Delivery&)> carry = {};
 };
 
@@ -75,7 +75,7 @@ class Switchboard {
     std::vector<Waiting> waiting = {};  ///< who waits for whom, in the order of the cycle
     std::string sentence = {};          ///< for a person
   };
-  /// What posts and waits of a board that has failed throw.
+  /// The exception that posts and waits of a failed board throw.
   class Failed : public Error {
    public:
     /// With the sentence of the failure.

@@ -1,4 +1,4 @@
-// N ranks as N threads over one switchboard (see threads.hpp).
+// N ranks as N threads over one switchboard.
 #include "ringcraft/comm/threads.hpp"
 
 #include <condition_variable>
@@ -138,7 +138,7 @@ RanksReport run_ranks(int world_size, const std::function<void(ThreadCommunicato
                        "use fewer ranks", Code::kMissing);
     {
       const std::lock_guard lock(world.mutex);
-      world.board.fail(reason.what());  // the ranks that run already wait for nobody
+      world.board.fail(reason.what());  // a failed board: the ranks that run already do not wait
     }
     world.changed.notify_all();
     threads.clear();

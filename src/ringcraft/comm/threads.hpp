@@ -22,7 +22,7 @@ class ThreadCommunicator : public Communicator {
   using Communicator::Communicator;
 };
 
-/// What a run of thread ranks leaves behind, per rank.
+/// Results of a run of thread ranks, per rank.
 struct RanksReport {
   std::vector<Traffic> traffic;   ///< what the rank has moved
   std::vector<double> clock;      ///< virtual seconds

@@ -1,4 +1,4 @@
-// What the base classes write down (see trace.hpp).
+// Recording of events, for the base classes.
 #include "ringcraft/comm/trace.hpp"
 
 #include <utility>

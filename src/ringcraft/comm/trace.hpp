@@ -1,9 +1,10 @@
 #pragma once
 /// @file
-/// Trace: who sent what to whom when, and what was computed on which memory. The base classes Communicator
-/// and BlockEngine record it on request, once for every transport and engine; without a request they test one
-/// pointer. A trace speaks of memory by its addresses and takes no word from the algorithm that it watches:
-/// which block lies where follows from what the caller says was there first (holds) and from the messages.
+/// Trace: the messages and computations of each rank, with their times and memory. The base classes
+/// Communicator and BlockEngine record it on request, once for every transport and engine; without a request
+/// they test one pointer. A trace speaks of memory by its addresses and takes no word from the algorithm that
+/// it watches: which block lies where follows from what the caller says was there first (holds) and from the
+/// messages.
 
 #include <chrono>
 #include <cstdint>
@@ -31,7 +32,7 @@ struct TracedBytes {
   /// The bytes of a buffer.
   explicit TracedBytes(const Buffer& buffer) : TracedBytes(buffer.bytes()) {}
 
-  /// One behind the last byte.
+  /// One past the last byte.
   std::uintptr_t end() const { return address + static_cast<std::uintptr_t>(size); }
   /// Whether both have a byte in common.
   bool overlaps(const TracedBytes& other) const {
@@ -69,7 +70,7 @@ struct TraceTime {
 
 /// One thing that a rank did.
 struct TraceEvent {
-  /// What.
+  /// The kind of the event.
   enum Kind : std::uint8_t {
     kHolds,     ///< a statement of the caller: `tensors[0]` is that of rank `owner`
     kStart,     ///< Communicator::start
@@ -93,7 +94,7 @@ struct TraceEvent {
   Index pairs = 0;  ///< kForward, kBackward: visible pairs; without any only writes happen
 };
 
-/// What one rank did, in the order in which it did it. Written by one thread.
+/// The events of one rank, in their order. Written by one thread.
 class RankTrace {
  public:
   /// The events so far.

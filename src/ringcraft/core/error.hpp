@@ -8,7 +8,7 @@
 
 namespace ringcraft {
 
-/// What went wrong, seen by the caller; the numbers are the tool's exit codes.
+/// The kind of failure, seen by the caller; the numbers are the tool's exit codes.
 enum class Code {
   kWrongAnswer = 1,  ///< The computation ran and its result, or its behaviour (a deadlock, say), is wrong.
   kWrongCall = 2,    ///< An argument, a flag, a shape or a file is not what it must be.

@@ -1,4 +1,4 @@
-// Seeded uniform and normal numbers (see random.hpp).
+// Seeded uniform and normal numbers.
 #include "ringcraft/core/random.hpp"
 
 #include <cmath>

@@ -29,7 +29,7 @@ inline std::size_t letter_at_front(std::string_view text) {
   if (byte(0) < 0xC2 || byte(0) > 0xF4 || text.size() < length) return 0;
   for (std::size_t i = 1; i < length; ++i)
     if ((byte(i) & 0xC0) != 0x80) return 0;
-  // Longer than need be, half of a pair of UTF-16, behind the last letter.
+  // Longer than need be, half of a pair of UTF-16, past the last letter.
   if ((byte(0) == 0xE0 && byte(1) < 0xA0) || (byte(0) == 0xED && byte(1) >= 0xA0) ||
       (byte(0) == 0xF0 && byte(1) < 0x90) || (byte(0) == 0xF4 && byte(1) >= 0x90))
     return 0;
@@ -37,9 +37,9 @@ inline std::size_t letter_at_front(std::string_view text) {
   return misleads(text.substr(0, length)) ? 0 : length;
 }
 
-/// At most `limit` bytes of the text, with "..." behind what was cut; control characters, what misleads() and
-/// bytes that are no UTF-8 are replaced by '?', so that nothing moves the cursor or colours the screen. No
-/// letter is cut in two.
+/// At most `limit` bytes of the text, with "..." after the place of the cut; control characters, what
+/// misleads() and bytes that are no UTF-8 are replaced by '?', so that nothing moves the cursor or colours
+/// the screen. No letter is cut in two.
 inline std::string shown(std::string_view text, std::size_t limit = 60) {
   std::string result;
   while (!text.empty()) {
@@ -51,7 +51,7 @@ inline std::string shown(std::string_view text, std::size_t limit = 60) {
   return result;
 }
 
-/// The same of a text of many lines, which keeps their ends and its tabs; what was cut goes without a word.
+/// The same of a text of many lines, which keeps their ends and its tabs; a cut leaves no mark.
 inline std::string shown_lines(std::string_view text, std::size_t limit = std::string_view::npos) {
   std::string result;
   while (!text.empty()) {

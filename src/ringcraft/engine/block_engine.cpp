@@ -1,5 +1,5 @@
 // The part of every engine that counts work, skips blocks without a visible pair, and records what it
-// computes (see block_engine.hpp).
+// computes.
 #include "ringcraft/engine/block_engine.hpp"
 
 #include "ringcraft/comm/trace.hpp"

@@ -1,9 +1,9 @@
 #pragma once
 /// @file
-/// BlockEngine: who computes. A ring hands an engine one shard of queries and one KV block at a time; the
-/// engine owns the number type, the memory space and, on a GPU, the stream. The ring itself is therefore one
-/// function for every type and device. Engines: HostEngine<float|double> (attention/host_engine.hpp) and
-/// CudaEngine (kernels/engine/cuda_engine.hpp).
+/// BlockEngine: the interface of everything that computes. A ring hands an engine one shard of queries and
+/// one KV block at a time; the engine owns the number type, the memory space and, on a GPU, the stream. The
+/// ring itself is therefore one function for every type and device. Engines: HostEngine<float|double>
+/// (attention/host_engine.hpp) and CudaEngine (kernels/engine/cuda_engine.hpp).
 
 #include <tuple>
 
@@ -47,7 +47,7 @@ struct Output {
   static auto fields(auto& self) { return std::tie(self.out, self.lse); }
 };
 
-/// What the backward pass gives: the gradients of sum(out * dout).
+/// Results of the backward pass: the gradients of sum(out * dout).
 struct Gradients {
   Buffer dq;    ///< [batch, heads, rows, head_dim]
   KvBlock dkv;  ///< dk and dv [batch, kv_heads, rows, head_dim], summed over the query heads of each group
@@ -55,7 +55,7 @@ struct Gradients {
   static auto fields(auto& self) { return std::tie(self.dq, self.dkv); }
 };
 
-/// What the backward pass of one shard reads, all of it unchanged: q, out, lse, dout and delta = rowsum(dout
+/// Inputs of the backward pass of one shard, all of them unchanged: q, out, lse, dout and delta = rowsum(dout
 /// * out).
 struct Saved {
   const Buffer& q;      ///< [batch, heads, rows, head_dim]
@@ -65,7 +65,7 @@ struct Saved {
   const Buffer& delta;  ///< as lse
 };
 
-/// What a buffer is for; an engine chooses the number type from it.
+/// The purpose of a buffer; an engine chooses the number type from it.
 enum class Role : std::uint8_t {
   kElement,      ///< q, k, v and what travels as KV
   kAccumulator,  ///< state and gradients
@@ -74,7 +74,7 @@ enum class Role : std::uint8_t {
 /// Which half of training is asked for.
 enum class Pass : std::uint8_t { kForward, kBackward };
 
-/// What an engine has computed so far; the base of work balance and of virtual time.
+/// Work that an engine has done so far; the base of work balance and of virtual time.
 struct Work {
   Index pairs = 0;   ///< visible (query, key) pairs over all blocks, counted once per block, not per head
   Index blocks = 0;  ///< blocks with at least one visible pair
@@ -115,8 +115,8 @@ class BlockEngine {
   /// Sets every element to zero.
   virtual void set_zero(Buffer& buffer) = 0;
 
-  /// Adds one block to the work: those of forward and backward are, this is for whoever computes one without
-  /// the engine. Returns whether it has a visible pair.
+  /// Adds one block to the work: those of forward and backward are, this is for code that computes one
+  /// without the engine. Returns whether it has a visible pair.
   bool count(const KeyRanges& ranges);
   /// The work done so far.
   const Work& work() const { return work_; }

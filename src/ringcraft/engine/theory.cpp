@@ -1,4 +1,4 @@
-// What all theories share (see theory.hpp).
+// Formulas that all theories share.
 #include "ringcraft/engine/theory.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// Theory: what one pass of a method over ranks must cost, computed from the problem alone. The closed forms
-/// of a method stand beside it (ring/theory.hpp has the ring's); measured figures stand beside the closed
-/// forms, and where shards differ in length both are exact per rank.
+/// Theory: the expected cost of one pass of a method over ranks, computed from the problem alone. The closed
+/// forms of a method stand beside it (ring/theory.hpp has the ring's); measured figures stand beside the
+/// closed forms, and where shards differ in length both are exact per rank.
 
 #include <cstddef>
 #include <span>

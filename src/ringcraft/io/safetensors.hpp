@@ -30,7 +30,7 @@ struct TensorInfo {
                       ///< ... cannot.
   std::vector<Index> shape;  ///< At most 64 extents, none negative.
   Index begin = 0;           ///< Its first byte, counted from the end of the header.
-  Index end = 0;             ///< One behind its last byte.
+  Index end = 0;             ///< One past its last byte.
 };
 
 /// A safetensors file that is open for reading.
@@ -42,7 +42,7 @@ class TensorFile {
   /// do not end with the file, a shape that is not the size of its byte range.
   explicit TensorFile(const std::filesystem::path& path);
 
-  /// What the file holds, by name, readable or not.
+  /// The tensors of the file, by name, readable or not.
   const std::map<std::string, TensorInfo>& tensors() const { return tensors_; }
   /// The free text of the header (`__metadata__`).
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
@@ -71,7 +71,7 @@ class TensorFile {
 /// A tensor to be written: a host buffer under a name. The buffer must outlive the call that writes it.
 struct NamedTensor {
   std::string name;         ///< As it will stand in the file.
-  const Buffer* tensor;     ///< What is written; not owned.
+  const Buffer* tensor;     ///< The tensor to write; not owned.
   Dims dims = Dims::kFour;  ///< kThree needs width 1.
 };
 

@@ -26,7 +26,7 @@ inline constexpr std::array<std::pair<std::string_view, DType>, 4> kDTypes{{{"F3
                                                                             {"BF16", DType::kBFloat16},
                                                                             {"F16", DType::kFloat16}}};
 
-/// What a header says.
+/// The contents of a header.
 struct Header {
   std::map<std::string, TensorInfo> tensors;    ///< By name.
   std::map<std::string, std::string> metadata;  ///< The free text, by key.
@@ -37,8 +37,8 @@ struct Header {
 /// not allow.
 Header parse_header(std::string_view text, Index data_bytes, const std::string& file);
 
-/// The text of a header, padded with spaces so that the data behind it starts at a multiple of 8 bytes.
-/// Throws Error if a name or text is not UTF-8 or the header is longer than the format allows.
+/// The text of a header, padded with spaces so that the data after it starts at a multiple of 8 bytes. Throws
+/// Error if a name or text is not UTF-8 or the header is longer than the format allows.
 std::string header_text(const Header& header, const std::string& file);
 
 /// A name out of a file for an error: in quotes, cut to 60 bytes, and harmless on a terminal.

@@ -1,4 +1,4 @@
-// Text that a person hands over (see text_file.hpp).
+// Reads text files, and refuses anything else.
 #include "ringcraft/io/text_file.hpp"
 
 #include <fcntl.h>

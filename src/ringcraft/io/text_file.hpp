@@ -13,7 +13,7 @@ namespace ringcraft {
 /// A file as it was when it was read.
 struct TextFile {
   std::string text;               ///< all of it
-  std::filesystem::path place;    ///< where it lies, behind all links
+  std::filesystem::path place;    ///< its path, with all links resolved
   std::uint64_t device = 0;       ///< of the file system
   std::uint64_t inode = 0;        ///< its number there
   struct timespec modified = {};  ///< the last time

@@ -1,4 +1,4 @@
-// What a method must be able to do before it runs (see method.hpp).
+// Validates that a method can run a problem.
 #include "ringcraft/parallel/method.hpp"
 
 #include <string>

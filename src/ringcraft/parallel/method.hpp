@@ -1,8 +1,8 @@
 #pragma once
 /// @file
 /// Method: one way to attend over ranks, as data. Tools, the harness and the tests run methods through one
-/// function (run.hpp) and know of no method by itself: another one is another value. What all methods refuse
-/// stands in ring/refuse.hpp; a value adds what it alone cannot do, masks and layouts included.
+/// function (run.hpp) and know of no method by itself: another one is another value. Refusals common to all
+/// methods stand in ring/refuse.hpp; a value adds its own, masks and layouts included.
 
 #include <memory>
 #include <string_view>
@@ -19,11 +19,11 @@ struct MethodOptions {
   Schedule schedule = Schedule::kReversed;  ///< of the backward pass of a ring
 };
 
-/// What the forward pass of a method leaves on a rank.
+/// Results of a method's forward pass on a rank.
 struct Forward {
   Output output;  ///< out and lse of the rank's rows
-  /// What the method's own backward pass wants to find again (q and a KV block, say); nobody else looks into
-  /// it. It is all that is left of the arguments.
+  /// State for the method's own backward pass (q and a KV block, say); no other code reads it. It is all that
+  /// is left of the arguments.
   std::shared_ptr<const void> saved;
 };
 
@@ -41,7 +41,7 @@ struct Method {
   /// be repeated. Null: the method has a forward pass only.
   Gradients (*backward)(RankPlace& place, const Problem& problem, const MethodOptions& options,
                         const Forward& forward, const Buffer& dout);
-  /// What a pass must cost.
+  /// The expected cost of a pass.
   Theory (*theory)(const Problem& problem, const MethodOptions& options, Pass pass, RoleBytes bytes);
 };
 

@@ -1,4 +1,4 @@
-// How shards come together (see rank_place.hpp).
+// Gathers shards on rank 0.
 #include "ringcraft/parallel/rank_place.hpp"
 
 #include <utility>

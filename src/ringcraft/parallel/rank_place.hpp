@@ -22,9 +22,9 @@ class RankPlace {
 
   /// How the rank reaches the others.
   Communicator& comm() const { return comm_; }
-  /// What it computes with.
+  /// The engine that it computes with.
   BlockEngine& engine() const { return engine_; }
-  /// What its passes are recorded in, or null.
+  /// The trace of its passes, or null.
   RankTrace* trace() const { return trace_; }
 
   /// A host tensor, in the engine's memory.

@@ -1,4 +1,4 @@
-// One run of a method (see run.hpp).
+// Runs a method once: takes the shards, computes, gathers the results.
 #include "ringcraft/parallel/run.hpp"
 
 #include <utility>

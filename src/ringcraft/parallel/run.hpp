@@ -20,8 +20,8 @@ struct WholeInputs {
   Pass last_pass() const { return dout.extents() == Extents{} ? Pass::kForward : Pass::kBackward; }
 };
 
-/// What comes of a run on rank 0, whole and on the host; on the other ranks, and without a backward pass in
-/// the gradients, the buffers are empty.
+/// Results of a run on rank 0, whole and on the host; on the other ranks, and without a backward pass in the
+/// gradients, the buffers are empty.
 struct WholeResult {
   Output output;        ///< out and lse
   Gradients gradients;  ///< dq, dk, dv

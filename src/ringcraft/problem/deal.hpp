@@ -20,7 +20,7 @@ int token_owner(Layout layout, int world_size, Position position);
 /// Neighbouring positions, [begin, end). It may hold none.
 struct Chunk {
   Position begin = 0;  ///< the first position
-  Position end = 0;    ///< one behind the last
+  Position end = 0;    ///< one past the last
 
   /// Number of positions.
   Index rows() const { return end - begin; }
@@ -36,7 +36,7 @@ struct Chunk {
 /// ones are empty.
 Chunk nth_chunk(Position seqlen, int chunks, int index);
 
-/// What a rank owns under Layout::kZigzag: its local rows are the early chunk, then the late one.
+/// A rank's tokens under Layout::kZigzag: its local rows are the early chunk, then the late one.
 struct ChunkPair {
   Chunk early;  ///< from the first half of the 2N chunks
   Chunk late;   ///< from the second half

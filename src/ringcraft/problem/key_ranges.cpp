@@ -1,4 +1,4 @@
-// Two integers per query row instead of a mask (see key_ranges.hpp).
+// Two integers per query row instead of a mask.
 #include "ringcraft/problem/key_ranges.hpp"
 
 #include <algorithm>
@@ -43,8 +43,8 @@ KeyRanges KeyRanges::transposed(int keys) const {
   KeyRanges seen;
   int first = 0, last = 0;
   for (int b = 0; b < keys; ++b) {
-    while (first < rows() && at(end, first) <= b) ++first;  // first row whose end lies behind key b
-    while (last < rows() && at(begin, last) <= b) ++last;   // first row that begins behind key b
+    while (first < rows() && at(end, first) <= b) ++first;  // first row whose end lies past key b
+    while (last < rows() && at(begin, last) <= b) ++last;   // first row that begins past key b
     seen.begin.push_back(first);
     seen.end.push_back(std::max(first, last));
   }
@@ -57,7 +57,7 @@ KeyRanges key_ranges(const Mask& mask, Position seqlen, std::span<const Position
   ranges.begin.reserve(queries.size());
   ranges.end.reserve(queries.size());
   MaskCursor cursor(mask, seqlen);
-  std::size_t b = 0, e = 0;  // first key at or behind lo, first key at or behind hi
+  std::size_t b = 0, e = 0;  // first key at or after lo, first key at or after hi
   for (const Position p : queries) {
     const auto [lo, hi] = cursor.at(p);
     while (b < keys.size() && keys[b] < lo) ++b;

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// KeyRanges: what a shard of queries sees of a shard of keys, as two integers per row. It is the only form
+/// KeyRanges: the keys of a shard that a shard of queries sees, as two integers per row. It is the only form
 /// in which a mask reaches a kernel: causal, window, packed sequences and all four layouts look the same, no
 /// score is ever set to minus infinity, and no kernel knows where its rows stand in the sequence.
 
@@ -12,7 +12,7 @@
 
 namespace ringcraft {
 
-/// What a tile of rows and keys holds.
+/// How much of a tile of rows and keys is visible.
 enum class Tile : std::uint8_t {
   kEmpty,    ///< no visible pair: skip it
   kPartial,  ///< some pairs: row a takes the keys [begin[a], end[a])
@@ -22,7 +22,7 @@ enum class Tile : std::uint8_t {
 /// Query row a sees exactly the local keys begin[a] <= b < end[a]. Both lists never decrease.
 struct KeyRanges {
   std::vector<int> begin;  ///< per row: the first key that it sees
-  std::vector<int> end;    ///< per row: one behind the last key that it sees
+  std::vector<int> end;    ///< per row: one past the last key that it sees
 
   /// Number of query rows.
   int rows() const { return static_cast<int>(begin.size()); }

@@ -1,4 +1,4 @@
-// Which rank owns which token (see layout.hpp).
+// Which rank owns which token.
 #include "ringcraft/problem/layout.hpp"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// Which keys a query may see (see mask.hpp).
+// Which keys a query may see.
 #include "ringcraft/problem/mask.hpp"
 
 #include <algorithm>

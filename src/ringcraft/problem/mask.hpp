@@ -45,7 +45,7 @@ std::string described(const Mask& mask);
 /// The keys [lo, hi) that one query sees, as global positions.
 struct KeyInterval {
   Position lo;  ///< the first key
-  Position hi;  ///< one behind the last
+  Position hi;  ///< one past the last
 };
 
 /// Answers "which keys does position p see?" for increasing p in constant time on average.

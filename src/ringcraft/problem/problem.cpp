@@ -1,4 +1,4 @@
-// The checked description of one attention problem (see problem.hpp).
+// Validates and describes one attention problem.
 #include "ringcraft/problem/problem.hpp"
 
 #include <cmath>

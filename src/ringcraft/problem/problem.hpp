@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Problem: what is computed, and how its tokens are dealt to ranks. Every rank builds the same Problem from
-/// what it knows, so questions such as "how many hops?" need no message.
+/// Problem: shapes, mask and layout of an attention problem, and how its tokens are dealt to ranks. Every
+/// rank builds the same Problem from what it knows, so questions such as "how many hops?" need no message.
 
 #include <optional>
 #include <string>
@@ -40,7 +40,7 @@ struct Problem {
   int world_size = 1;                   ///< number of ranks
   double softmax_scale = 1.0;           ///< factor of the dot products
 
-  /// Who owns which token.
+  /// The layout: which rank owns which token.
   Sharding sharding() const { return {layout, shape.seqlen, world_size}; }
   /// Extents of a query-side tensor of this rank (q, out, dq, dout); for the KV side use kv_extents.
   Extents q_extents(int rank) const {
@@ -68,7 +68,7 @@ Problem make_problem(Shape shape, Mask mask, Layout layout, int world_size,
 /// Checks a Problem that was put together by hand; make_problem calls it. Throws Error as described there.
 void validate(const Problem& problem);
 
-/// What the queries of `rank` see of the KV block that `source` owns.
+/// The keys of the KV block of `source` that the queries of `rank` see.
 KeyRanges key_ranges(const Problem& problem, int rank, int source);
 
 /// How often KV blocks move one rank on: the largest t for which some rank i shares a visible pair with block

@@ -1,5 +1,5 @@
 // Lesson 304: the ring's backward pass, both schedules. The gradients of a KV block travel with the block,
-// one step behind it: while a rank computes its part of the block's dk and dv, the sum of the ranks before it
+// one step later: while a rank computes its part of the block's dk and dv, the sum of the ranks before it
 // arrives.
 #include <utility>
 

@@ -1,4 +1,4 @@
-// The states of distributed rows, merged by a chain around the ring (see distributed_softmax.hpp).
+// The states of distributed rows, merged by a chain around the ring.
 #include "ringcraft/comm/exchange.hpp"
 #include "ringcraft/ring/distributed_softmax.hpp"
 

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
 /// Softmax of rows whose scores lie on N ranks (lesson 302): each rank holds some columns of every row, any
-/// number of them. What travels is (m, l), two numbers for each row and rank, and never a score; it is merged
-/// as a chain around the ring or as an all-reduce.
+/// number of them. Only (m, l) travels, two numbers for each row and rank, and never a score; it is merged as
+/// a chain around the ring or as an all-reduce.
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Validation of distributed calls (see refuse.hpp).
+// Validation of distributed calls.
 #include "ringcraft/ring/refuse.hpp"
 
 #include <string>

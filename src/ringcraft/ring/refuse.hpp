@@ -1,8 +1,8 @@
 #pragma once
 /// @file
 /// The one place where a distributed call is validated. It uses only what every rank knows, so all ranks
-/// refuse the same call with the same words, before the first message; nothing is ever silently ignored. What
-/// one method alone cannot do, it says itself (parallel/method.hpp).
+/// refuse the same call with the same words, before the first message; nothing is ever silently ignored. Each
+/// method adds its own limits (parallel/method.hpp).
 
 #include <string_view>
 

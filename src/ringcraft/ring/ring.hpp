@@ -9,7 +9,7 @@
 
 namespace ringcraft {
 
-/// What the forward ring leaves on a rank.
+/// Results of the forward ring on a rank.
 struct RingOutput {
   Output output;  ///< out and lse of the rank's rows
   /// The KV block that the rank held last, the one of rank (r - hops) mod N: where the reversed backward
@@ -19,7 +19,7 @@ struct RingOutput {
   static auto fields(auto& self) { return std::tie(self.output, self.last); }
 };
 
-/// What the backward ring leaves on a rank: the gradients of its own q, k and v.
+/// Results of the backward ring on a rank: the gradients of its own q, k and v.
 using RingGradients = Gradients;
 
 /// Which way blocks travel in the backward pass. Gradients always travel with their block.

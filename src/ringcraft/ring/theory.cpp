@@ -1,4 +1,4 @@
-// Closed forms of the ring's cost (see theory.hpp).
+// Closed forms of the ring's cost.
 #include "ringcraft/ring/theory.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// What a ring run must cost, computed from the problem alone: exchanges, bytes, peak memory, visible pairs
-/// and time. These are the closed forms that measured figures stand beside. Nothing here looks at what a run
-/// has counted.
+/// The expected cost of a ring run, computed from the problem alone: exchanges, bytes, peak memory, visible
+/// pairs and time. These are the closed forms that measured figures stand beside. Nothing here looks at what
+/// a run has counted.
 
 #include "ringcraft/engine/theory.hpp"
 #include "ringcraft/problem/problem.hpp"
@@ -39,8 +39,8 @@ struct StepTime {
 double forward_time(int hops, StepTime time);
 
 /// Seconds of the backward pass: (C + 1) Tc, and for kForward one more dKV hop that nothing hides (if C >=
-/// 1). Throws Error unless both transfers hide behind the computation (at most `compute` each): beyond that
-/// there is no such form.
+/// 1). Throws Error unless the computation hides both transfers (at most `compute` each): beyond that there
+/// is no such form.
 double backward_time(int hops, Schedule schedule, StepTime time);
 
 }  // namespace ringcraft

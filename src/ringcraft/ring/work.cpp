@@ -1,5 +1,5 @@
-// Lesson 401: what each rank of a ring computes at each step, what it skips, and how uneven that is (see
-// work.hpp). Every figure follows from the problem; nothing is run.
+// Lesson 401: the pairs that each rank of a ring computes at each step, the blocks that it skips, and the
+// imbalance. Every figure follows from the problem; nothing is run.
 #include "ringcraft/ring/work.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The work of a ring as a kernel sees it, in whole tiles (see work.hpp).
+// The work of a ring as a kernel sees it, in whole tiles.
 #include <algorithm>
 
 #include "ringcraft/ring/work.hpp"

@@ -30,7 +30,7 @@ struct AttendOptions {
   DealOptions deal;
 };
 
-// What the flags say, checked before anything is read.
+// The values of the flags, checked before any file is read.
 struct Plan {
   const Method& method;
   MethodOptions options;

@@ -1,4 +1,4 @@
-// Flags and files of a claim (see given_claim.hpp).
+// Reads the flags and files of a claim.
 #include "tool/attention/given_claim.hpp"
 
 #include "ringcraft/core/error.hpp"

@@ -1,4 +1,4 @@
-// The kernels' part of the ladder (see kernel_ladder.hpp).
+// Runs the kernels' stages of the ladder.
 #include "tool/attention/kernel_ladder.hpp"
 
 #include <algorithm>

@@ -32,7 +32,7 @@ KernelPlace kernel_place(Backend backend, Layout layout);
 // The same stages as far as the last one that runs this lesson's file.
 KernelPlace up_to(int lesson, KernelPlace place);
 
-// Climbs the kernels' stages and puts their rows behind those of the lessons before 201. Where kernels do not
+// Climbs the kernels' stages and appends their rows to those of the lessons before 201. Where kernels do not
 // run (no executor in this build, a head_dim that they do not take) there is one row that was not tried, and
 // says why.
 void add_kernel_stages(verify::Report& report, KernelPlace place, const Problem& problem,

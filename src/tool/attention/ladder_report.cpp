@@ -1,4 +1,4 @@
-// The climb and its tables (see ladder_report.hpp).
+// Climbs the ladder and prints its tables.
 #include "tool/attention/ladder_report.hpp"
 
 #include <fmt/format.h>
@@ -119,7 +119,7 @@ class Climb {
     if (climber_.yours) row.yours = climber_.yours(stage);
     const std::string previous = climbed_predecessor(stage);
     const bool broken = !previous.empty() && failed_.contains(previous);
-    row.claim = previous.empty() ? "where the road begins"
+    row.claim = previous.empty() ? "reference stage"
                 : broken         ? "equals the oracle (" + previous + " failed)"
                                  : "equals " + previous;
     row.sentence = reason_to_skip(row.yours);
@@ -294,7 +294,7 @@ std::string seconds_text(const verify::ReportRow& row) {
 // A row without weight is about a file, not about a stage.
 bool is_stage(const verify::ReportRow& row) { return row.weight > 0; }
 
-// "right      104, 303": the lessons whose files are the student's stand behind the verdict.
+// "right      104, 303": the lessons whose files are the student's follow the verdict.
 std::string verdict_text(const verify::ReportRow& row, bool mine) {
   const std::string verdict = row.status == verify::Status::kPassed   ? "right"
                               : row.status == verify::Status::kFailed ? "WRONG"
@@ -302,7 +302,7 @@ std::string verdict_text(const verify::ReportRow& row, bool mine) {
   return mine ? fmt::format("{:<9}  {}", verdict, row.yours.empty() ? "-" : listed(row.yours)) : verdict;
 }
 
-// What is wrong, each sentence once, behind the names of all stages that it is about.
+// The faults found, each sentence once, after the names of all stages that it is about.
 std::vector<std::pair<std::string, std::string>> complaints(const verify::Report& report) {
   std::vector<std::pair<std::string, std::string>> result;
   for (const auto& row : report.rows) {

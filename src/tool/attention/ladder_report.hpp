@@ -15,14 +15,14 @@ namespace ringcraft::tool {
 // The figure of a row that is about so many tokens alone, the first ones.
 inline constexpr const char* kFirstTokens = "first tokens";
 
-// What became of a stage that someone else's code runs.
+// The outcome of a stage that someone else's code runs.
 struct Climbed {
   verify::StageResult result;
   std::string obstacle;  // why there is no result; empty if there is one
   bool silent = false;   // the obstacle: it did not come back in time
 };
 
-// Who runs the stages, if not the library in this process.
+// The code that runs the stages, if not the library in this process.
 struct Climber {
   // `oracle_seconds`: the oracle's time on the shared problem.
   std::function<Climbed(const verify::Stage&, const Problem&, const verify::Inputs&, double oracle_seconds)>

@@ -122,7 +122,7 @@ void add_run(CLI::App& app, Action& action) {
                    "Where the kernels run: cuda, cuda-host (the CPU); threads: on a GPU if there is one")
       ->capture_default_str()
       ->type_name("B");
-  command->add_flag("--mine", options->mine, "Your started exercises in place of the library's own files");
+  command->add_flag("--mine", options->mine, "Your started exercises instead of the library's own files");
   command->add_option("--json", options->json, "Also write the results for programs")->type_name("F");
   command->footer(
       "A text is always attended to causally.\nExample: ./ringcraft run --ranks 7 --text README.md --tokens "

@@ -1,4 +1,4 @@
-// The rungs on the first GPU (see bench_kernels.hpp).
+// Times the rungs on the first GPU.
 #include "tool/bench/bench_kernels.hpp"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ std::string described(const Device& device) {
   return text;
 }
 
-// What the driver says of the device right after a run.
+// The device's state right after a run, as the driver reports it.
 std::string clocks() {
   char bus[32] = {};
   RINGCRAFT_CUDA(cudaDeviceGetPCIBusId(bus, sizeof bus, 0));

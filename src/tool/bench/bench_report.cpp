@@ -1,4 +1,4 @@
-// Medians, ratios and how they are written (see bench_report.hpp).
+// Computes medians and ratios, and writes them as text and JSON.
 #include "tool/bench/bench_report.hpp"
 
 #include <fmt/format.h>

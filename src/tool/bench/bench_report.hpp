@@ -1,5 +1,5 @@
 #pragma once
-// What bench says: the machine, the build, a table of medians, and the ratios, for people and as JSON.
+// The report of bench: the machine, the build, a table of medians, and the ratios, for people and as JSON.
 
 #include <optional>
 #include <string>

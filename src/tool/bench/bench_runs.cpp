@@ -1,4 +1,4 @@
-// The contestants of bench (see bench_runs.hpp).
+// Builds the contestants of bench and runs their rounds.
 #include "tool/bench/bench_runs.hpp"
 
 #include <chrono>

@@ -1,5 +1,5 @@
 #pragma once
-// What bench runs: contestants, each of which does one piece of work and says how long it took, and the
+// The runs of bench: contestants, each of which does one piece of work and says how long it took, and the
 // rounds in which all of them take turns.
 
 #include <functional>
@@ -18,7 +18,7 @@ struct Contestant {
   std::function<Seconds()> run;
 };
 
-// What it took in each round.
+// Its time in each round.
 struct Timing {
   std::string name;
   double flop = 0;
@@ -32,7 +32,7 @@ struct BenchSettings {
 
 inline constexpr Index kHeadDims[] = {64, 128};
 
-// Who takes part, beside the peak and Eigen's product.
+// The contestants, beside the peak and Eigen's product.
 enum class Who {
   kReadable,  // 105 and 106
   kFast,      // 108

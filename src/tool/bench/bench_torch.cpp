@@ -1,4 +1,4 @@
-// PyTorch, one order at a time (see bench_torch.hpp).
+// Drives a PyTorch process, one order at a time.
 #include "tool/bench/bench_torch.hpp"
 
 #include <poll.h>

@@ -11,7 +11,7 @@
 
 namespace ringcraft::tool {
 
-// What a piece of work took.
+// The time of a piece of work.
 struct Seconds {
   double processor = 0;  // of all threads of its process together
   double wall = 0;

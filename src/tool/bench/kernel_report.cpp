@@ -1,4 +1,4 @@
-// Rates, shares, and how they are written (see kernel_report.hpp).
+// Computes rates and shares of the peak, and writes them.
 #include "tool/bench/kernel_report.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #pragma once
-// What bench kernels says of a GPU: a table for every pass, head_dim and mask, and what --tune found, for
-// people and as JSON.
+// The report of bench kernels about a GPU: a table for every pass, head_dim and mask, and what --tune found,
+// for people and as JSON.
 
 #include <optional>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace ringcraft::tool {
 
-// What all rows of one table share.
+// Settings that all rows of one table share.
 struct KernelSetting {
   Pass pass;
   Index head_dim;

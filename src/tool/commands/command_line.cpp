@@ -1,4 +1,4 @@
-// All commands on one parser (see command_line.hpp).
+// Builds one parser for all commands.
 #include "tool/commands/command_line.hpp"
 
 #include <CLI/CLI.hpp>
@@ -48,7 +48,7 @@ void refuse_empty(int argc, const char* const* argv) {
     const bool flag = argument.starts_with("--") && argument.ends_with("=");
     if (argument.empty() || flag)
       throw Error("command line",
-                  "a value behind " + shown(flag ? argument.substr(0, argument.size() - 1) : argv[i - 1]),
+                  "a value after " + shown(flag ? argument.substr(0, argument.size() - 1) : argv[i - 1]),
                   "an empty one", "give it one, or leave it out");
   }
 }

@@ -5,8 +5,8 @@
 
 namespace ringcraft::tool {
 
-// What a command line asks for. Nothing is done before the action is called: --help, too, is an action.
-// Throws Error for a call that no command understands.
+// The action that a command line requests. Nothing is done before the action is called: --help, too, is an
+// action. Throws Error for a call that no command understands.
 Action parse_command_line(int argc, const char* const* argv);
 
 }  // namespace ringcraft::tool

@@ -1,5 +1,5 @@
 #pragma once
-// What the course's commands do, without their flags (course_flags.cpp): lessons.cpp, student.cpp,
+// Actions of the course's commands, without their flags (course_flags.cpp): lessons.cpp, student.cpp,
 // export.cpp, watch.cpp and mine.cpp. The program ringcraft-attention has course_absent.cpp in their place.
 // All return the exit code and throw ringcraft::Error for whatever stops them.
 
@@ -37,7 +37,7 @@ int hint(const std::string& id);
 int diff(int lesson);
 
 // Watch mode: the student writes in an editor, and every save is checked at once. Runs until the student
-// quits. Throws Error without a terminal. RINGCRAFT_POLLING=1 looks at the files again and again in place of
+// quits. Throws Error without a terminal. RINGCRAFT_POLLING=1 looks at the files again and again instead of
 // asking the kernel.
 int watch();
 

@@ -1,4 +1,4 @@
-// What the contract of the command line names and this version does not have: refused by name, never ignored.
+// Commands and flags of the contract that this version does not have: refused by name, never ignored.
 #include <CLI/CLI.hpp>
 
 #include "ringcraft/core/error.hpp"

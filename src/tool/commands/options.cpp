@@ -1,4 +1,4 @@
-// Shared flags (see options.hpp).
+// Declares the flags that several commands share.
 #include "tool/commands/options.hpp"
 
 #include <CLI/CLI.hpp>
@@ -165,7 +165,7 @@ constexpr bool kHasNccl = true;
 constexpr bool kHasNccl = false;
 #endif
 
-// What is missing for a backend in this build, and what to do about it; null: nothing.
+// The missing part for a backend in this build, and what to do about it; null: nothing is missing.
 const char* missing_for(Backend backend) {
   switch (backend) {
     case Backend::kThreads:

@@ -1,4 +1,4 @@
-// Becoming the program that checks a lesson (see checker.hpp).
+// Replaces this process by the program that checks a lesson.
 #include "tool/course/checker.hpp"
 
 #include <unistd.h>

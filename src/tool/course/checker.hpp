@@ -1,6 +1,6 @@
 #pragma once
 // The program that checks a lesson: the tool with the checks of this one. It is built when it is first asked
-// for, so that nobody waits for the checks of twenty others.
+// for, so that a student does not wait for the checks of twenty others.
 
 namespace ringcraft::tool {
 

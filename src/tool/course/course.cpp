@@ -1,4 +1,4 @@
-// Road, states, what comes next (see course.hpp).
+// The road, the state of every lesson, and the choice of the next one.
 #include "tool/course/course.hpp"
 
 #include <fmt/format.h>

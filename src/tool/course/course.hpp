@@ -13,7 +13,7 @@
 
 namespace ringcraft::tool {
 
-// What the student can do with a lesson, or has done.
+// The state of a lesson: what the student can do with it, or has done.
 enum class State {
   kToCome,
   kAbsent,  // it is there, but this build cannot judge it: a kernel, without the host executor
@@ -42,7 +42,7 @@ class Course {
   // Lessons that are here, and those of them that are done.
   int here() const;
   int done() const;
-  // The first lesson that is here and not done, of those behind `after` on the road and then from its
+  // The first lesson that is here and not done, of those after `after` on the road and then from its
   // beginning; nothing if all are done.
   std::optional<int> next(int after) const;
   // The same from where the student is: the lesson at hand if it is not done.
@@ -55,8 +55,8 @@ class Course {
   std::filesystem::path exercise(int lesson) const;  // WORKSPACE/104_merge/merge.cpp
   // The reading of a lesson ("104") or of one of its side exercises ("301.deadlock"); hints/ lies beside it.
   std::filesystem::path reading(const std::string& id) const;
-  // What a file of the workspace belongs to: "104" for the exercise and for headers beside it, "301.deadlock"
-  // for a side exercise; nothing for anything else.
+  // The exercise that a file of the workspace belongs to: "104" for the exercise and for headers beside it,
+  // "301.deadlock" for a side exercise; nothing for anything else.
   std::optional<std::string> id_of(const std::filesystem::path& file) const;
   const std::filesystem::path& folder() const { return workspace_; }
   ProgressFile& progress() { return progress_; }
@@ -83,14 +83,15 @@ std::string lesson_text(const Course& course, int lesson, const std::string& the
 // The road with the student's progress, for a terminal.
 std::string road_text(const Course& course, verify::Colour colour);
 
-// What comes after a lesson or one of its side exercises ("301.deadlock": the lesson itself, if it is not
-// done), as a lesson's number for `after`.
+// The next thing to do after a lesson or one of its side exercises ("301.deadlock": the lesson itself, if it
+// is not done), as a lesson's number for `after`.
 int after(const std::string& id);
 
-// What comes after a lesson: its title, its command and its reading; at the end of the road, a closing word.
+// The next lesson's announcement: its title, its command and its reading; at the end of the road, a closing
+// word.
 std::string what_next(const Course& course, int after);
 
-// One attempt at an exercise, from before the check to behind it.
+// One attempt at an exercise, from before the check to after it.
 class Attempt {
  public:
   // Takes the fingerprint of the file that is going to be judged.

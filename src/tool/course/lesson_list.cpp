@@ -1,4 +1,4 @@
-// Lists of lessons (see lesson_list.hpp).
+// Prints lists of lessons.
 #include "tool/course/lesson_list.hpp"
 
 #include <algorithm>

@@ -24,7 +24,7 @@ namespace {
 
 const std::filesystem::path kRoot = source_root();
 
-// What to check when nothing is named: the exercise whose file was changed last.
+// The default of check when nothing is named: the exercise whose file was changed last.
 std::string latest_started() {
   const Course course;
   const auto lesson = course.latest();

@@ -1,4 +1,4 @@
-// The system's diff, coloured here (see own_and_library.hpp).
+// Runs the system's diff and colours its output.
 #include "tool/course/own_and_library.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Facts of one word or two (see progress.hpp).
+// Reads and writes the progress file: facts of one word or two.
 #include "tool/course/progress.hpp"
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 namespace ringcraft::tool {
 namespace {
 
-// What is behind "ID WORD" on a line, without blanks around it; nothing if the line says something else.
+// The text after "ID WORD" on a line, without blanks around it; nothing if the line says something else.
 std::optional<std::string> fact(const std::string& line, std::string_view id, std::string_view word) {
   std::istringstream words(line);
   std::string first, second, rest;

@@ -1,4 +1,4 @@
-// Side exercises from the command line (see puzzles.hpp).
+// Starts and checks side exercises from the command line.
 #include "tool/course/puzzles.hpp"
 
 #include <cstdio>
@@ -35,7 +35,7 @@ void start_puzzle(const std::string& id, std::optional<std::uint64_t> seed,
   if (seed && !puzzle.seeded)
     throw Error("start", "--seed with an exercise whose numbers it chooses", id, "leave it out");
   const auto file = judge::start_puzzle(id, workspace, seed.value_or(seed_of_this_person()));
-  std::printf("%s is yours: %s.\nWhat it is: %s\nThen: ./ringcraft check %s\n", shown_path(file).c_str(),
+  std::printf("%s is yours: %s.\nAbout it: %s\nThen: ./ringcraft check %s\n", shown_path(file).c_str(),
               puzzle.task.c_str(), shown_path(judge::puzzle_folder(puzzle) / "README.md").c_str(),
               id.c_str());
 }

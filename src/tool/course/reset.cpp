@@ -1,4 +1,4 @@
-// Files renamed (see reset.hpp).
+// Resets an exercise by renaming files; no text is ever deleted.
 #include "tool/course/reset.hpp"
 
 #include "judge/build/toolchain.hpp"

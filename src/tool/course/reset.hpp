@@ -7,7 +7,7 @@
 
 namespace ringcraft::tool {
 
-// Puts the file of the exercise as `start` gives it in place of the student's, which is kept beside it as
+// Replaces the student's file by the exercise as `start` gives it; the old file is kept beside it as
 // merge.cpp.before-reset (and .before-reset.2 ... if that is there). Returns a sentence for the student.
 // Throws Error if there is no file.
 std::string reset(const Course& course, int lesson);

@@ -143,7 +143,7 @@ void seal_sources(const StudentTree& tree, const fs::path& folder) {
   write(folder / "src" / "sealed.txt", list_of(tree, ""));
 }
 
-// The flags of one object of a sealed file; `more` is behind those of the build.
+// The flags of one object of a sealed file; `more` follows those of the build.
 std::vector<std::string> compile_flags(const std::string& path, const std::string& more) {
   std::vector<std::string> flags{"-std=c++20", "-I.", "-Isrc", "-pthread"};
   for (const std::string& flag : words_of(RINGCRAFT_RELEASE_FLAGS)) flags.push_back(flag);
@@ -194,7 +194,7 @@ void tell(const ExportRequest& request, const StudentTree& tree, const std::set<
   if (request.objects) std::printf("  prebuilt   for %s\n", RINGCRAFT_PLATFORM);
   std::printf("  left out   git history, exercises, and every test that shows a solution\n");
   std::printf(
-      "Sealed is not encrypted: whoever wants to, can unpack it. Next: try ./ringcraft run there, then hand "
+      "Sealed is not encrypted: students can unpack it. Next: try ./ringcraft run there, then hand "
       "it out.\n");
 }
 

@@ -1,4 +1,4 @@
-// Links of Markdown pages (see kept_links.hpp).
+// Finds links in Markdown pages and drops those that lead nowhere.
 #include "tool/export/kept_links.hpp"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace ringcraft::tool {
 namespace {
 
-// Where the words of the link whose "](" is at `middle` begin: behind the '[' that fits; npos without one.
+// Where the words of the link whose "](" is at `middle` begin: after the '[' that fits; npos without one.
 std::size_t begin_of_words(std::string_view line, std::size_t middle) {
   int open = 1;
   for (std::size_t at = middle; at > 0; --at) {

@@ -7,8 +7,8 @@
 
 namespace ringcraft::tool {
 
-// The text of a page with the words of a link in place of the link wherever `is_there` denies its target: a
-// path below the root, normal, without a "#part". Links to the web stay; code is no link.
+// The text of a page with a link reduced to its words wherever `is_there` denies its target: a path below the
+// root, normal, without a "#part". Links to the web stay; code is no link.
 std::string without_dead_links(std::string_view page_path, std::string_view text,
                                const std::function<bool(const std::string&)>& is_there);
 

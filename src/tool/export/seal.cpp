@@ -1,4 +1,4 @@
-// Bodies out, and a search for what else shows them (see seal.hpp).
+// Removes bodies of exercises, and searches for other files that show them.
 #include "tool/export/seal.hpp"
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What is exported. Of the tests those of the library itself: the others show right and wrong solutions, or
-// prove things about the project that are not the students' business.
+// Folders and files to export. Of the tests those of the library itself: the others show right and wrong
+// solutions, or prove things about the project that are not the students' business.
 constexpr const char* kExported[] = {".clang-format",
                                      ".editorconfig",
                                      "CMakeLists.txt",

@@ -1,6 +1,6 @@
 #pragma once
-// What a tree for students holds: the project's own files, with the bodies of unsolved lessons taken out and
-// with nothing else that shows them.
+// The contents of a tree for students: the project's own files, with the bodies of unsolved lessons taken out
+// and with nothing else that shows them.
 
 #include <filesystem>
 #include <map>

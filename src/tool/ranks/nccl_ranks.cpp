@@ -1,4 +1,4 @@
-// A process's rank over NCCL (see device_ranks.hpp).
+// Runs this process as one rank over NCCL.
 #include <cstdlib>
 
 #include "engine/device_place.hpp"

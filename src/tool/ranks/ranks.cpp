@@ -1,4 +1,4 @@
-// Ranks as threads or as processes of an MPI job (see ranks.hpp).
+// Runs ranks as threads or as processes of an MPI job.
 #include "tool/ranks/ranks.hpp"
 
 #include <chrono>

@@ -16,8 +16,8 @@ class Ranks {
   // Whether this process writes and prints: always with threads, rank 0 in a job.
   virtual bool speaks() const = 0;
   // Runs the body at the place of every rank that this process holds: all N with threads, its own in a job.
-  // What they do is recorded in `trace`, unless that is null. Throws Error if a job has another size than
-  // world_size, and if the ranks do not compute in this number type.
+  // `trace` records their events, unless it is null. Throws Error if a job has another size than world_size,
+  // and if the ranks do not compute in this number type.
   virtual void run(int world_size, DType type, Trace* trace, const std::function<void(RankPlace&)>& body) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Text bytes through fixed embeddings and projections (see text_problem.hpp).
+// Turns text bytes into q, k and v by fixed embeddings and projections.
 #include "tool/ranks/text_problem.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #pragma once
-// Where the tile sizes of this machine's GPU are kept: bench kernels --tune writes the file, and whoever
-// computes on a GPU reads it (kernels/engine/tile_table.hpp). It goes when the folder build goes.
+// Where the tile sizes of this machine's GPU are kept: bench kernels --tune writes the file, and every
+// command that computes on a GPU reads it (kernels/engine/tile_table.hpp). It goes when the folder build
+// goes.
 
 #include <string>
 

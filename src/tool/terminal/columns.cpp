@@ -1,4 +1,4 @@
-// Widths and folds (see columns.hpp).
+// Measures widths of text and folds long lines.
 #include "tool/terminal/columns.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ Sign sign_at(std::string_view line, std::size_t at) {
   return {bytes, true};
 }
 
-// The byte behind the first `columns` columns.
+// The byte after the first `columns` columns.
 std::size_t byte_behind(std::string_view line, std::size_t columns) {
   std::size_t at = 0;
   while (at < line.size()) {

@@ -11,10 +11,10 @@ namespace ringcraft::tool {
 // Columns that one line takes.
 std::size_t columns_of(std::string_view line);
 
-// The line, or as much of it as fits with "..." behind it.
+// The line, or as much of it as fits, followed by "...".
 std::string cut(std::string_view line, std::size_t width);
 
-// Every line of the text folded at blanks. What is folded goes on below the last column of a table's line, or
+// Every line of the text folded at blanks. A folded line goes on below the last column of a table's line, or
 // below its first word; a compiler's lines of code ("  12 | int x") stay whole, or their markers would shift.
 std::string folded(std::string_view text, std::size_t width);
 

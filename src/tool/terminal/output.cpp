@@ -1,4 +1,4 @@
-// Progress, colour and JSON (see output.hpp).
+// Writes progress bars, coloured text and JSON.
 #include "tool/terminal/output.hpp"
 
 #include <unistd.h>

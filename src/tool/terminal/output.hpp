@@ -1,6 +1,6 @@
 #pragma once
-// What tells people and programs how it goes: a progress bar on standard error, which shows once two seconds
-// have passed and only on a terminal, and a report written as JSON.
+// Output for people and for programs: a progress bar on standard error, which shows once two seconds have
+// passed and only on a terminal, and a report written as JSON.
 
 #include <chrono>
 #include <filesystem>

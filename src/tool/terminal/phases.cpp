@@ -1,4 +1,4 @@
-// Seconds of the phase under way (see phases.hpp).
+// Shows the seconds of the phase under way.
 #include "tool/terminal/phases.hpp"
 
 #include <unistd.h>

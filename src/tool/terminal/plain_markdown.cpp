@@ -82,7 +82,7 @@ std::size_t item_width(const std::string& line) {
   return 0;
 }
 
-// One paragraph or list item, filled to the width behind its indent.
+// One paragraph or list item, filled to the width after its indent.
 class Paragraph {
  public:
   Paragraph(std::string& into, std::size_t width) : into_(into), width_(width) {}

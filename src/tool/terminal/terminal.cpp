@@ -67,7 +67,7 @@ void install(const std::array<int, N>& signals, std::array<struct sigaction, N>&
   ::sigemptyset(&action.sa_mask);
   for (std::size_t i = 0; i < N; ++i) {
     ::sigaction(signals[i], nullptr, &before[i]);
-    // What a parent has turned off stays off (nohup).
+    // A signal that the parent ignores stays ignored (nohup).
     if (before[i].sa_handler != SIG_IGN) ::sigaction(signals[i], &action, nullptr);
   }
 }

@@ -1,4 +1,4 @@
-// inotify, and stamps of files (see file_watch.hpp).
+// Watches files by inotify, or by polling their stamps.
 #include "tool/watch/file_watch.hpp"
 
 #include <sys/inotify.h>
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 constexpr std::uint32_t kEvents =
     IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
 
-// File systems whose other machines write without a word to this kernel.
+// File systems that other machines write to, without a notice to this kernel.
 bool is_network(const fs::path& folder) {
   struct statfs system {};
   if (::statfs(folder.c_str(), &system) != 0) return true;

@@ -20,7 +20,7 @@ enum class Watching : std::uint8_t { kBest, kPolling };
 class FileWatch {
  public:
   // Watches the sources (.cpp .hpp .h .txt .schedule) in the folders of the workspace, those that come later
-  // included. What is there now counts as known.
+  // included. Files that exist now count as known.
   explicit FileWatch(std::filesystem::path workspace, Watching how = Watching::kBest);
 
   // Readable when something may have been saved; -1 while polling.

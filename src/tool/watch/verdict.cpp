@@ -1,4 +1,4 @@
-// A child that checks, and the short form of what it found (see verdict.hpp).
+// Runs a child that checks, and shortens its report.
 #include "tool/watch/verdict.hpp"
 
 #include <fmt/format.h>

@@ -36,11 +36,11 @@ class CheckRun {
   process::Clock::time_point begin_ = process::Clock::now();
 };
 
-// What verify::json_of wrote. Throws Error for anything else.
+// The text that verify::json_of wrote. Throws Error for anything else.
 verify::Report report_of_json(const std::string& json);
 
 // The report on one screen: warnings, the first failure whole, every other failure as one line, and what
-// passed as names. What does not fit is cut, and the last line says so.
+// passed as names. Text that does not fit is cut, and the last line says so.
 std::string brief_text(const verify::Report& report, verify::Colour colour, WindowSize window);
 
 }  // namespace ringcraft::tool

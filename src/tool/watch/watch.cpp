@@ -184,7 +184,7 @@ class Watch {
     const std::string said = check_->said();
     check_.reset();
     if (!report) {
-      say(said.empty() ? "ringcraft: the check ended without a word; press c to try again\n" : said);
+      say(said.empty() ? "ringcraft: the check ended without output; press c to try again\n" : said);
     } else {
       report_ = report;
       say(brief_text(*report, colour(), window_size()));

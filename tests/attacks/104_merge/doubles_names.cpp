@@ -1,4 +1,4 @@
-// A name that doubles with every type in it, for whoever makes it readable.
+// A name that doubles with every type in it, when it is demangled.
 // Fails: belongs "calls _ZN9ringcraft6helper"
 #include "ringcraft/attention/merge.hpp"
 template <class A, class B> struct P {};

@@ -1,4 +1,4 @@
-// Sends an empty reply in place of the real one, and then nothing.
+// Sends an empty reply instead of the real one, and then nothing.
 // Fails: two-halves "the answer cannot be read"
 #include <unistd.h>
 

@@ -1,3 +1,3 @@
-// A header of the student's own includes the solution, behind a line marker.
+// A header of the student's own includes the solution, hidden by a line marker.
 // Fails: compiles "says that another line of another file comes next"
 #include "../headers/marked.hpp"

@@ -34,7 +34,7 @@ std::string in_reach() {
   return "nothing";
 }
 
-// What was in reach before main.
+// Files and descriptors in reach before main.
 [[gnu::constructor]] void look_early() {
   setenv("at_once", in_reach().c_str(), 1);
   std::thread([] { setenv("in_thread", in_reach().c_str(), 1); }).join();

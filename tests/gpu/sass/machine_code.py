@@ -144,7 +144,7 @@ def meetings(code):
 
 
 def writers(code, at, register):
-    """What may have written a register, as read by the instruction at this place: opcodes, "" for nobody."""
+    """Opcodes that may have written a register, as read by the instruction at this place; "" for none."""
     found, seen, todo = set(), set(), [(j, register) for j in code[at].before]
     while todo:
         place = todo.pop()

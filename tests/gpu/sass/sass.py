@@ -58,7 +58,7 @@ def copies(code):
 
 
 def kind_of_operand(code, at, operand, registers):
-    """What wrote these registers: LDSM, LDSM.T (transposed), F2FP or, of anything else, all names."""
+    """The opcodes that wrote these registers: LDSM, LDSM.T (transposed), F2FP or, of anything else, all names."""
     if not (first := REGISTER.match(operand)):
         return operand
     written = set().union(*(writers(code, at, int(first[1]) + r) for r in range(registers)))

@@ -1,9 +1,9 @@
 #!/bin/sh
-# What the compiler makes of the kernels, seen without a GPU: no register spills and no local memory, in the last rung of each
-# folder for the newest architecture; with RINGCRAFT_LONG in all rungs, for all architectures that they are built for. Each must
-# have its instructions: in the machine code where there is nvdisasm (CUDA's, or that of ./ringcraft setup --all), else in PTX,
-# which asks for them. Where there is Python, too, sass.py reads the machine code for barriers, guarded loads and the operands
-# of products, and must find what is planted in planted_sass.cu.
+# Checks the machine code of the kernels without a GPU: no register spills and no local memory, in the last rung of each
+# folder for the newest architecture; with RINGCRAFT_LONG in all rungs, for all architectures that they are built for.
+# Each must have its instructions: in the machine code where there is nvdisasm (CUDA's, or that of ./ringcraft setup
+# --all), else in PTX, which asks for them. Where there is Python, too, sass.py reads the machine code for barriers,
+# guarded loads and the operands of products, and must find what is planted in planted_sass.cu.
 #   sass.sh NVCC SOURCE_ROOT
 # Exit code: 0 all as it must be, 1 not, 77 no compiler (ctest reports that as skipped).
 set -eu
@@ -52,8 +52,8 @@ ptx_of() { # PATTERN
   esac
 }
 
-# One file for one architecture: every kernel of it (ptxas names each) must have an all-clear of its own. What follows the
-# number of kernels are instructions that it must have.
+# One file for one architecture: every kernel of it (ptxas names each) must have an all-clear of its own. After the
+# number of kernels stand the instructions that it must have.
 check() { # FILE ARCH KERNELS PATTERN...
   file=$root/kernels/$1
   [ -n "${RINGCRAFT_LONG-}" ] || [ "$file" = "$(last_of "${1%/*}")" ] || return 0
@@ -103,7 +103,7 @@ for arch in ${RINGCRAFT_LONG:+80 90} 90a; do
   check backward/04_fused.cu "$arch" 2 'HMMA\.16816\.F32\.BF16' 'LDSM\.16\.M88\.4' 'LDSM\.16\.MT88\.4' 'LDGSTS\.E\.BYPASS\.128' 'REDG\?\.E\.ADD\.F32'
 done
 $reads_sass || echo "        instructions looked for in PTX, machine code not read: no nvdisasm (./ringcraft setup --all)"
-# What sass.py must find, and no more.
+# The findings that sass.py must print, and no more.
 if $python; then
   missed=0
   planted=$root/tests/gpu/sass/planted_sass.cu

@@ -1,4 +1,4 @@
-// Comparing layouts (see lane_map.hpp).
+// Compares layouts of lanes.
 #include "lane_map.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The executor's layouts, seen from outside (see observed.hpp).
+// The executor's layouts, seen from outside.
 #include "observed.hpp"
 
 #include <cmath>

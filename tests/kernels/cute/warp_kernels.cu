@@ -1,4 +1,4 @@
-// Small kernels that show layouts (see warp_kernels.hpp).
+// Small kernels that show layouts.
 #include "engine/launch.cuh"
 #include "engine/warp_tiles.cuh"
 #include "swizzle_places.cuh"

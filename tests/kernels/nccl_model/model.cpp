@@ -1,4 +1,4 @@
-// Groups over a communicator of the host (see model.hpp).
+// Groups over a communicator of the host.
 #include "model.hpp"
 
 #include <atomic>

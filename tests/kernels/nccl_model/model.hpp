@@ -19,7 +19,7 @@ class NcclModelRank {
   ~NcclModelRank();
 };
 
-/// What goes wrong from here on, in all communicators.
+/// The failure to simulate from here on, in all communicators.
 struct NcclModelFaults {
   bool remote_error = false;  ///< as if another rank had ended
   bool never_ends = false;    ///< a group does not come to its end, until it is aborted

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// What NCCL declares, as far as the communicator uses it, over the host executor's streams: for tests that
-/// compile kernels/nccl for the CPU (see model.hpp).
+/// NCCL's declarations, as far as the communicator uses them, over the host executor's streams: for tests
+/// that compile kernels/nccl for the CPU (see model.hpp).
 
 #include <cuda_runtime_api.h>
 

@@ -1,4 +1,4 @@
-// IN1: leaves weights behind in the caller's scores.
+// IN1: leaves weights in the caller's scores.
 // Fails: scores-unchanged "changed the scores"
 // Hint: Whose memory is it that you write to?
 #include <algorithm>

@@ -1,6 +1,6 @@
 // AC5: copies columns that are not there: those of the next row.
 // Fails: any-size
-// Hint: What lies behind the last number of a row?
+// Hint: What lies past the last number of a row?
 #include "engine/launch.cuh"
 #include "forward/fragments.cuh"
 

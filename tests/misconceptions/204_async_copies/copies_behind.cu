@@ -1,6 +1,6 @@
 // AC5: copies rows that are not there.
 // Fails: one-tile
-// Hint: How many rows does the matrix still have behind this tile?
+// Hint: How many rows does the matrix still have after this tile?
 #include "engine/launch.cuh"
 #include "forward/fragments.cuh"
 

@@ -1,4 +1,4 @@
-// CM6: masks only what lies behind the last key.
+// CM6: masks only the places past the last key.
 // Fails: masks
 // Hint: Which scores of a tile in the middle does the first row not see?
 #include "engine/launch.cuh"

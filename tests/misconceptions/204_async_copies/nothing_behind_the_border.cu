@@ -1,6 +1,6 @@
-// AC5: leaves unwritten what lies behind the border.
+// AC5: does not write the places past the border.
 // Fails: one-tile "which no thread of this block has written before"
-// Hint: What is 0 times a number that nobody has written?
+// Hint: What is 0 times a number that was never written?
 #include "engine/launch.cuh"
 #include "forward/fragments.cuh"
 

@@ -1,4 +1,4 @@
-// AC8: starts a tile behind the last one.
+// AC8: starts a tile after the last one.
 // Fails: skipped "the tiles from the first to the last key"
 // Hint: Who reads what is started in the last turn?
 #include "engine/launch.cuh"

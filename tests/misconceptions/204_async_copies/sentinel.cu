@@ -1,4 +1,4 @@
-// OS10: what is masked gets -1e30, which is a score like any other.
+// OS10: masked scores get -1e30, which is a score like any other.
 // Fails: blind-rows
 // Hint: What is the maximum of a row that has seen nothing but masked scores?
 #include "engine/launch.cuh"

@@ -1,4 +1,4 @@
-// EX3: sends a byte behind the message, which the other side takes and drops.
+// EX3: sends a byte after the message, which the other side takes and drops.
 // Fails: exact-bytes "rank 0 sends 4 bytes to rank 1, and its message there has 3"
 // Hint: Who needs what you send beyond the message?
 #include "ringcraft/comm/exchange.hpp"

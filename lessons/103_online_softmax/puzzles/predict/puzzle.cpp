@@ -95,10 +95,8 @@ Form form(std::uint64_t seed) {
   const auto line = [&](const std::string& row, const std::string& text, std::vector<Blank> blanks = {}) {
     form.lines.push_back({row, text, std::move(blanks)});
   };
-  line(
-      "",
-      "# 103.predict: put a number in place of each ___ and leave all other words as they are; three digits");
-  line("", "# are enough. What you write behind a # is yours. Then: ./ringcraft check 103.predict");
+  line("", "# 103.predict: replace each ___ by a number and leave all other words as they are; three digits");
+  line("", "# are enough. Comments after a # are yours. Then: ./ringcraft check 103.predict");
   line("", "seed " + std::to_string(seed));
   line("", "");
   line("", "# A row of six scores in three blocks: " + joined(block(scores, 0)) + " | " +

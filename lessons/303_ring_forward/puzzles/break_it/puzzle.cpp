@@ -53,7 +53,7 @@ class CaseReader {
   }
 
   const TextLine& line_;
-  std::size_t next_ = 1;  // behind "A:"
+  std::size_t next_ = 1;  // after "A:"
 };
 
 Case CaseReader::read() {

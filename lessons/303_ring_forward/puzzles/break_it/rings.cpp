@@ -14,7 +14,7 @@
 namespace ringcraft::judge {
 namespace {
 
-// No query sees a row of the block at or behind `rows`.
+// No query sees a row of the block at or after `rows`.
 KeyRanges within(KeyRanges ranges, Index rows) {
   for (std::vector<int>* bounds : {&ranges.begin, &ranges.end})
     for (int& bound : *bounds) bound = static_cast<int>(std::min<Index>(bound, rows));

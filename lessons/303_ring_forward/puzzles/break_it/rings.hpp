@@ -12,7 +12,7 @@
 
 namespace ringcraft::judge {
 
-/// What one ring may do differently. The defaults are right.
+/// Faults that one ring may have. The defaults are right.
 struct Habit {
   /// How many exchanges the ring makes.
   int (*exchanges)(const Problem&) = hops;
@@ -45,8 +45,7 @@ inline constexpr Index kSmallestForAll = 48;
 /// ranks x tokens x heads.
 Index size_of(const verify::Case& c);
 
-/// What is wrong with this ring's answer to a case, in one sentence; empty if every element agrees with the
-/// oracle.
+/// The fault of this ring's answer to a case, in one sentence; empty if every element agrees with the oracle.
 std::string flaw_of(const Habit& habit, const verify::Case& c);
 
 }  // namespace ringcraft::judge

@@ -47,7 +47,7 @@ void require_claim(const Proved& proved, ScheduleClaim claim) {
     throw Wrong(sign::kValues, "no-end", "the ranks do not come to the end");
 }
 
-// What arrives on all ranks, in elements.
+// Elements that arrive on all ranks.
 Index moved_by(const Trace& trace) {
   Index sum = 0;
   for (int rank = 0; rank < trace.world_size(); ++rank)
@@ -130,7 +130,7 @@ std::vector<verify::ReportRow> judge(const Submission& handed_in) {
       {"progress",
        1,
        {"reads"},
-       "No rank waits for ever, whatever the timing.",
+       "No rank waits forever, whatever the timing.",
        "Follow the sentence from rank to rank: who should have started its half of the message earlier?",
        claimed(ScheduleClaim::kProgress)},
       {"memory",
@@ -155,7 +155,7 @@ std::vector<verify::ReportRow> judge(const Submission& handed_in) {
        1,
        {"pairs"},
        "It takes no more steps than a ring.",
-       "All blocks may be under way at the same time: nobody has to wait for block 0 to arrive.",
+       "All blocks may be under way at the same time: no rank has to wait for block 0 to arrive.",
        [=] { require_few_steps(**proved); }},
       {"buffers",
        1,
@@ -173,7 +173,7 @@ Puzzle puzzle_of<RINGCRAFT_PUZZLE>() {
   return {.id = RINGCRAFT_PUZZLE,
           .kind = "design the schedule",
           .title = "Half of the bytes",
-          .task = "write who sends what to whom, so that a causal ring sends no block in vain",
+          .task = "plan every message of a causal ring, so that no rank gets a block that it does not need",
           .file = "schedule.txt",
           .given = [](std::uint64_t) { return given_file(RINGCRAFT_PUZZLE, "schedule.txt"); },
           .judge = judge};

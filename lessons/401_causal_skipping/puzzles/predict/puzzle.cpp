@@ -1,5 +1,5 @@
-// Predict 401: who computes how much, in which order, and what is sent, on a few ranks with ragged shards.
-// Every answer is computed by the library when it is asked for; the seed chooses the sizes.
+// Predict 401: the work of each rank, its order and its messages, on a few ranks with ragged shards. Every
+// answer is computed by the library when it is asked for; the seed chooses the sizes.
 #include <algorithm>
 
 #include "judge/puzzle/puzzle_kinds.hpp"
@@ -73,7 +73,7 @@ void ask_about_contiguous(Sheet& sheet, const Sizes& sizes) {
   sheet.gap();
   sheet.say("If all ranks wait for each other after every step, the ring takes as long as how many pairs?");
   sheet.ask("time", "synchronous cost, pairs:", std::vector{work.synchronous_cost});
-  sheet.say("1 - mean / max of the totals, in percent, to one digit behind the point.");
+  sheet.say("1 - mean / max of the totals, in percent, to one digit after the point.");
   sheet.ask("time", "imbalance, percent:", std::vector{100 * work.imbalance}, 0.1);
 }
 
@@ -144,7 +144,7 @@ std::vector<PuzzleRow> rows() {
        2,
        {},
        "The pairs of striped and zig-zag rings.",
-       "No steps are needed here: token p sees p + 1 keys, whoever owns it.",
+       "No steps are needed here: token p sees p + 1 keys, whichever rank owns it.",
        {}},
       {"bytes",
        2,
@@ -156,7 +156,7 @@ std::vector<PuzzleRow> rows() {
        1,
        {},
        "The hops of the blocks.",
-       "A block walks until nobody needs it any more: what is the oldest key that the first token of a shard "
+       "A block travels until no rank needs it: what is the oldest key that the first token of a shard "
        "sees?",
        {}}};
 }
@@ -164,8 +164,8 @@ std::vector<PuzzleRow> rows() {
 Form form(std::uint64_t seed) {
   const Sizes sizes = sizes_of(seed);
   Sheet sheet;
-  sheet.say(RINGCRAFT_PUZZLE ": put a number in place of each ___ and leave all other words as they are.");
-  sheet.say("What you write behind a # is yours. Then: ./ringcraft check 401.predict");
+  sheet.say(RINGCRAFT_PUZZLE ": replace each ___ by a number and leave all other words as they are.");
+  sheet.say("Comments after a # are yours. Then: ./ringcraft check 401.predict");
   sheet.fixed("seed " + std::to_string(seed));
   sheet.gap();
   sheet.say("All questions: " + std::to_string(sizes.tokens) + " tokens on " + std::to_string(sizes.ranks) +
@@ -183,7 +183,7 @@ Form form(std::uint64_t seed) {
 
 template <>
 Puzzle puzzle_of<RINGCRAFT_PUZZLE>() {
-  return prediction(RINGCRAFT_PUZZLE, "Who computes how much",
+  return prediction(RINGCRAFT_PUZZLE, "How much each rank computes",
                     "fill in the numbers, by hand, before anything runs", form);
 }
 

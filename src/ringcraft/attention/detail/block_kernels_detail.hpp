@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// What HostEngine computes a KV block with: kernels that are readable or fast, over all heads.
+/// Kernels that HostEngine computes a KV block with, readable or fast, over all heads.
 
 #include <memory>
 

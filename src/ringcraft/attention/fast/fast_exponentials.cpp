@@ -1,4 +1,4 @@
-// Lesson 108: exp as a power of two times a polynomial (see fast_exponentials.hpp).
+// Lesson 108: exp as a power of two times a polynomial.
 #include "ringcraft/attention/fast/fast_exponentials.hpp"
 
 #include <algorithm>
@@ -76,7 +76,7 @@ T fast_exponentials(std::span<T> x, T shift) {
     store(&x[j], y);
     sums += y;
   }
-  if (j < x.size()) {  // the rest of the row in a register of its own, behind it weights of 0
+  if (j < x.size()) {  // the rest of the row in a register of its own, followed by weights of 0
     std::array<T, kStep> rest;
     rest.fill(-std::numeric_limits<T>::infinity());
     std::copy(x.begin() + static_cast<std::ptrdiff_t>(j), x.end(), rest.begin());

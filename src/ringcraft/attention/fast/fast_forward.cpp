@@ -1,4 +1,4 @@
-// Lesson 108: blockwise attention forward on the register kernel (see fast_blockwise.hpp).
+// Lesson 108: blockwise attention forward on the register kernel.
 #include <cmath>
 
 #include "ringcraft/attention/fast/fast_blockwise.hpp"

@@ -37,7 +37,7 @@ class FastHeads final : public BlockKernels<T> {
 
  private:
   class Backward;  // one backward pass
-  // What a thread needs forward.
+  // A thread's scratch memory for the forward pass.
   struct Rows {
     FastForward<T> kernel;
     PartialMemory<T> partial;

@@ -47,7 +47,7 @@ class FastForward {
 template <class T>
 inline constexpr Index kBackwardKeys = 1024 / Index{sizeof(T)};
 
-/// What the backward pass reads of one query head.
+/// Inputs of the backward pass for one query head.
 template <class T>
 struct QueryPanels {
   Matrix<const T> q;         ///< [rows, head_dim]

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// What the fast kernels share: a tile of scores, the products that fill it and use it,
-/// and what a row of it may see.
+/// Shared by the fast kernels: a tile of scores, the products that fill it and use it, and what a row of it
+/// may see.
 
 #include <algorithm>
 

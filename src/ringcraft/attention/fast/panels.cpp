@@ -20,7 +20,7 @@ void Panels<T>::fit(Index rows, Index cols) {
   memory_.resize(static_cast<std::size_t>(rows_ * padded_cols_));
 }
 
-// Writes element(k, j) where row k, column j of the panels is, and zeros behind the last column.
+// Writes element(k, j) where row k, column j of the panels is, and zeros past the last column.
 template <class T>
 template <class Element>
 void Panels<T>::fill(Index cols, Element element) {

@@ -2,7 +2,7 @@
 /// @file
 /// The register kernel (lesson 108): the one matrix product of the fast kernels. Attention needs two products
 /// forward and five backward; all of them have the form below, with the result held in registers while the
-/// sum runs. What differs is only where the second factor's elements lie, and two strides say that.
+/// sum runs. They differ only in the layout of the second factor's elements, which two strides describe.
 
 #include <span>
 #include <tuple>
@@ -46,7 +46,7 @@ Strided<T> strided(Matrix<T> m) {
   return {m.data, m.rows, m.cols, m.cols, 1};
 }
 
-/// What a product does with the numbers that c holds.
+/// How a product treats the numbers that c holds.
 enum class Start : std::uint8_t {
   kZero,  ///< forgets them
   kKeep,  ///< adds to them

@@ -1,4 +1,4 @@
-// Threads that empty a queue (see tasks.hpp).
+// A queue of tasks, and the threads that empty it.
 #include "ringcraft/attention/fast/tasks.hpp"
 
 #include <algorithm>

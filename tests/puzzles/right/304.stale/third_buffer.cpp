@@ -1,4 +1,4 @@
-// 304.stale: the ring's backward pass with two buffers for gradients in place of three. A rank adds what
+// 304.stale: the ring's backward pass with two buffers for gradients instead of three. A rank adds what
 // arrives to its own part, and hands that on; the part of the next block is written where the last one was,
 // since it has been sent. Right in every test on a quick network.
 #include <utility>
@@ -30,7 +30,7 @@ RingGradients ring_backward(Communicator& comm, BlockEngine& engine, const Probl
   KvBlock sum = allocate_kv(engine, problem, Role::kAccumulator);  // dk, dv: this rank's part, then the sum
   KvBlock arriving =
       allocate_kv(engine, problem, Role::kAccumulator);             // the sum of the ranks before this one
-  KvBlock part = allocate_kv(engine, problem, Role::kAccumulator);  // what nobody sends
+  KvBlock part = allocate_kv(engine, problem, Role::kAccumulator);  // never sent
   const KvBlock* current = &first;
   Pending gradients;
   for (int step = 0; step <= exchanges; ++step) {

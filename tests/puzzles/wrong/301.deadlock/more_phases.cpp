@@ -1,5 +1,5 @@
 // 301.deadlock: a ring exchange in two phases, right on 2, 4, 6 and 8 ranks. In the first phase even ranks
-// talk, in the second phase odd ranks do; whoever does not talk listens to its neighbour, if that one talks.
+// talk, in the second phase odd ranks do; a silent rank listens to its neighbour, if that one talks.
 #include "ringcraft/comm/exchange.hpp"
 #include "ringcraft/core/error.hpp"
 

@@ -1,4 +1,4 @@
-// 304.stale: the ring's backward pass with two buffers for gradients in place of three. A rank adds what
+// 304.stale: the ring's backward pass with two buffers for gradients instead of three. A rank adds what
 // arrives to its own part, and hands that on; the part of the next block is written where the last one was,
 // since it has been sent. Right in every test on a quick network.
 #include <utility>
