@@ -319,6 +319,7 @@ Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
     if (!explains_all(forward.found) || is_of_lost_keys(forward.found)) placed = cause_of_unread_blocks(e);
     if (!explains_all(forward.found) && !placed) placed = cause_of_tile_index(e, TensorGroup::kForward);
     if (!explains_all(forward.found) && !placed) placed = cause_of_missing(e, 0);
+    if (!explains_all(forward.found) && !placed) placed = cause_of_rounded_state(e);
     if (placed) {
       result.forward = {*placed};
       unsolved = false;

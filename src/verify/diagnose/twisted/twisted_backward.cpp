@@ -16,7 +16,8 @@ constexpr double kNothing = -std::numeric_limits<double>::infinity();
 bool TwistedRing::slow(const Twist& twist) {
   return twist.weights == WeightTwist::kMaximum || twist.weights == WeightTwist::kBlockLse ||
          twist.delta == DeltaTwist::kBlockOut || twist.delta == DeltaTwist::kBlockShare ||
-         twist.delta == DeltaTwist::kRawOut;
+         twist.delta == DeltaTwist::kRawOut || twist.delta == DeltaTwist::kBeforeLast ||
+         twist.delta == DeltaTwist::kFirstStep;
 }
 
 // Over the right mask and scale: these mistakes are about which sums are used, not about which pairs.
@@ -49,6 +50,10 @@ double TwistedRing::weight_shift(const Twist& twist, const Query& query, int blo
       return sums(query, block).lse;
     case WeightTwist::kBase2Lse:
       return lse / std::numbers::ln2;
+    case WeightTwist::kLseInBFloat16:
+      return double{float_from_bfloat16(bfloat16_from(lse))};
+    case WeightTwist::kLseInFloat16:
+      return double{float_from_float16(float16_from(lse))};
     default:
       return lse;
   }
@@ -60,6 +65,17 @@ Index TwistedRing::dout_row(const Twist& twist, const Query& query) const {
   return dealt(twist.dout, query.rank, query.local);
 }
 
+// D of out after so many steps.
+double TwistedRing::early_delta(const Query& query, int steps) const {
+  const Index row =
+      (query.batch * problem_.heads + query.head) * static_cast<Index>(problem_.queries.size()) + query.row;
+  const auto known = early_deltas_.find({row, steps});
+  if (known != early_deltas_.end()) return known->second;
+  const Merged early = forward({}, {query.batch, query.head, query.row}, steps);
+  const double delta = dot(row_of(in_.dout, query.batch, query.head, query.row), early.out);
+  return early_deltas_.emplace(std::pair{row, steps}, delta).first->second;
+}
+
 double TwistedRing::delta(const Twist& twist, const Query& query, int block) const {
   const auto rows = [&](Index row) {
     return dot(row_of(in_.dout, query.batch, query.head, row),
@@ -68,6 +84,10 @@ double TwistedRing::delta(const Twist& twist, const Query& query, int block) con
   const double right = rows(dout_row(twist, query));
   const double lse = row_of(saved_.lse, query.batch, query.head, query.row)[0];
   switch (twist.delta) {
+    case DeltaTwist::kBeforeLast:
+      return early_delta(query, arrangement_.count() - 1);
+    case DeltaTwist::kFirstStep:
+      return early_delta(query, 1);
     case DeltaTwist::kNone:
       return 0;
     case DeltaTwist::kRawOut:

@@ -31,6 +31,19 @@ Index TwistedRing::first_dropped(const Twist& twist) const {
   return keys - keys % granule;
 }
 
+// Whether the key of a longer block was cut off when ranks with fewer rows received it.
+bool TwistedRing::is_lost(TailTwist tail, int rank, int block, Index key) const {
+  if (tail < TailTwist::kLostOnTheWay) return false;
+  const auto cuts = [&](int receiver) {
+    return key >= static_cast<Index>(arrangement_.shards[static_cast<std::size_t>(receiver)].size());
+  };
+  if (tail == TailTwist::kLostHere || tail == TailTwist::kZeroHere) return cuts(rank);
+  const int hops = arrangement_.wrapped(rank - block);
+  for (int hop = 1; hop <= hops; ++hop)
+    if (cuts(arrangement_.wrapped(block + hop))) return true;
+  return false;
+}
+
 namespace {
 
 // A score and, unless it votes in the sum alone, its value.
@@ -66,7 +79,11 @@ BlockPartial TwistedRing::partial(const Twist& twist, const Mask& mask, const Qu
     const Index key = dealt(twist.keys, view.keys, b), value = dealt(twist.keys, view.values, b);
     if (key < 0 || value < 0) break;
     if (arrangement_.at(view.keys, b) >= dropped) continue;
+    const bool gone = is_lost(twist.tail, query.rank, view.keys, b);
+    if (gone && (twist.tail == TailTwist::kLostOnTheWay || twist.tail == TailTwist::kLostHere)) break;
     const bool seen = sees(twist, mask, query, view.label, b);
+    if (gone && seen) votes.push_back({0.0, {}});
+    if (gone) continue;
     if (!seen && twist.masked == MaskedTwist::kRight) continue;
     const bool zero = !seen && twist.masked == MaskedTwist::kScoreZero;
     votes.push_back({zero ? 0.0 : factor * dot(q, row_of(k, batch, head, key)),
