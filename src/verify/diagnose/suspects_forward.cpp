@@ -44,6 +44,12 @@ std::vector<Suspect> dump_suspects() {
         "before it is transposed",
         "Was the tensor viewed in another shape where it should have been transposed?"},
        {.rows = RowTwist::kShardOutside}},
+      {{"rows-rank", "each rank's rows are those of the rank before it",
+        "Which rank's rows are gathered to which place?"},
+       {.rows = RowTwist::kRankBefore}},
+      {{"rows-rank", "each rank's rows are those of the next rank",
+        "Which rank's rows are gathered to which place?"},
+       {.rows = RowTwist::kNextRank}},
   };
 }
 
@@ -70,6 +76,12 @@ std::vector<Suspect> tail_suspects() {
         "0",
         "How many rows has the block that arrives?"},
        {.tail = TailTwist::kZeroHere}},
+      {{"padding-repeats",
+        "blocks are filled up to the length of the longest one with their last key and value, which are "
+        "counted "
+        "twice there",
+        "Which keys of the block that arrives are padding, and what hides them?"},
+       {.tail = TailTwist::kLastAgain}},
   };
   for (const int granule : {0, 16, 32, 64, 128}) {
     const std::string of = granule == 0 ? "blocks of equal length for all ranks"

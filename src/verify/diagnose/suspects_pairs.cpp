@@ -68,6 +68,7 @@ constexpr Worded<Packs> kPacks[] = {
     {Packs::kRowsOfLocal,
      "the packed sequence of a query is looked up by its local row instead of by its position"},
     {Packs::kOfFirstRow, "all rows of a shard count to the packed sequence of its first row"},
+    {Packs::kKeysOfFirst, "all keys of a block count to the packed sequence of its first key"},
     {Packs::kContiguous,
      "the packed sequence of a row is looked up as if every shard were a run of neighbouring positions"},
     {Packs::kOfNextBlock,
@@ -85,6 +86,18 @@ constexpr Worded<Compared> kCompared[] = {
      "end of "
      "the sequence"},
     {Compared::kBothSides, "the window looks at the distance without its sign: it reaches into the future"},
+    {Compared::kLocalWindow,
+     "the window counts local rows of shard and block instead of positions: among striped rows it reaches "
+     "`ranks` "
+     "times as far"},
+    {Compared::kLocalWindowOver,
+     "the window counts local rows, and holds W / ranks of them (rounded down), for rows and keys that "
+     "differ in "
+     "their ranks"},
+    {Compared::kLocalWindowOverUp,
+     "the window counts local rows, and holds W / ranks of them (rounded up), for rows and keys that differ "
+     "in "
+     "their ranks"},
 };
 constexpr Worded<Cut> kZigzagCuts[] = {
     {Cut::kHalf,
@@ -193,7 +206,7 @@ std::vector<Suspect> pair_law_suspects(const BlockProblem& p, const Problem& rin
                      {.law = {.cut = cut}}});
   const bool uneven = p.keys.size() % static_cast<std::size_t>(ring.world_size) != 0;
   for (const auto& [cut, words] : kTriangles)
-    if (uneven || cut == Cut::kTriangles)  // corners differ where lengths do
+    if (cut == Cut::kTriangles ? ring.layout != Layout::kStriped : uneven)  // corners differ where lengths do
       all.push_back({{"mask-triangles", words, kShape}, {.law = {.cut = cut}}});
   for (const auto& [label, words] : kFlatLabels)
     all.push_back({{"mask-labels", words, kWhose}, {.nodes = label}});

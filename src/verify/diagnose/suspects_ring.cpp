@@ -1,10 +1,13 @@
 // Mistakes of what a rank has in hand, and of the merge (see suspects.hpp).
+#include <string>
+#include <utility>
+
 #include "verify/diagnose/suspects_detail.hpp"
 
 namespace ringcraft::verify {
 
 std::vector<Suspect> ring_suspects() {
-  return {
+  std::vector<Suspect> all = {
       {{"RF1", "the ring stops one step short: the last block is never used",
         "How many blocks exist, and how many did you use?"},
        {.walk = WalkTwist::kOneShort}},
@@ -66,6 +69,14 @@ std::vector<Suspect> ring_suspects() {
         "Row i of what was gathered is token perm[i]: which index brings token i to row i?"},
        {.keys = DealTwist::kPlainTwice}},
   };
+  constexpr auto kBoth = "Which tensors change their order when tokens are dealt to ranks?";
+  for (const auto& [deal, words] :
+       {std::pair{DealTwist::kPlain, "plain order, the other in that of the layout"},
+        {DealTwist::kTwice, "the order of ranks, as it was gathered, or permuted twice"}}) {
+    all.push_back({{"ZZ-k-only", std::string("k alone has its rows in ") + words, kBoth}, {.only_k = deal}});
+    all.push_back({{"ZZ-v-only", std::string("v alone has its rows in ") + words, kBoth}, {.only_v = deal}});
+  }
+  return all;
 }
 
 std::vector<Suspect> merge_suspects() {

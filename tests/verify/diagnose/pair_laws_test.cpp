@@ -58,10 +58,16 @@ TEST_CASE("packed sequences that are looked up by another number are told") {
   all.merge(told(uneven(Layout::kStriped, packed())));
   for (const char* words :
        {"from 0", "divided by the number of ranks", "rounded up", "instead of by the position",
-        "of its first row", "looked up, too", "one hop ahead", "one hop late"}) {
+        "of its first row", "of its first key", "looked up, too", "one hop ahead", "one hop late"}) {
     INFO(words);
     CHECK(any_with(all, words));
   }
+}
+
+TEST_CASE("a window that counts local rows is told") {
+  const auto all = told(uneven(Layout::kStriped, window_mask(9)));
+  CHECK(any_with(all, "times as far"));
+  CHECK(any_with(all, "W / ranks"));
 }
 
 TEST_CASE("blocks that are cut or aligned at the wrong row are told") {

@@ -128,6 +128,8 @@ Index pack_of_row(Packs packs, const Rows& rows, LocalRow at, Position place, bo
       return rows.pack_at(key ? rows.position(at) : at.row);
     case Packs::kOfFirstRow:
       return rows.pack_at(rows.position({rank, 0}));
+    case Packs::kKeysOfFirst:
+      return rows.pack_at(rows.position({rank, key ? 0 : at.row}));
     case Packs::kContiguous:
       return rows.pack_at(rows.offset(rank) + at.row);
     case Packs::kOfNextBlock:
@@ -140,7 +142,13 @@ Index pack_of_row(Packs packs, const Rows& rows, LocalRow at, Position place, bo
   return rows.pack_at(rows.position(at));
 }
 
-bool is_near(PairLaw::Compared compared, const Mask& mask, Index all, PlacesOfBoth at) {
+bool is_near(PairLaw::Compared compared, const Mask& mask, const Rows& rows, PlacesOfBoth at, Index local) {
+  const Index all = rows.all(), n = rows.ranks();
+  Position reach = mask.left;
+  if (compared == PairLaw::Compared::kLocalWindowOver) reach /= n;
+  if (compared == PairLaw::Compared::kLocalWindowOverUp) reach = (reach + n - 1) / n;
+  if (compared >= PairLaw::Compared::kLocalWindow)
+    return local <= reach && (mask.right == kNoLimit || at.key - at.query <= mask.right);
   Position distance = at.query - at.key;
   if (compared == PairLaw::Compared::kModulo) distance = (distance % all + all) % all;
   if (compared == PairLaw::Compared::kBothSides) distance = std::abs(distance);
@@ -190,7 +198,7 @@ bool sees_by_law(const PairLaw& law, const Mask& mask, const Arrangement& ring,
                  const std::vector<Position>& positions, LocalRow query, LocalRow key) {
   const Rows rows{ring, positions, mask};
   const PlacesOfBoth at = places_of(law.places, rows, query, key);
-  const bool near = law.cut == Cut::kRight ? is_near(law.compared, mask, rows.all(), at)
+  const bool near = law.cut == Cut::kRight ? is_near(law.compared, mask, rows, at, query.row - key.row)
                                            : is_in_cut(law.cut, rows, query, key);
   return near && (mask.cu_seqlens.empty() || pack_of_row(law.packs, rows, query, at.query, false) ==
                                                  pack_of_row(law.packs, rows, key, at.key, true));

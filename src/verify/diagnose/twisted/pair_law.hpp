@@ -40,6 +40,7 @@ struct PairLaw {
     kKeysOfLocal,    ///< of keys alone by the local row
     kRowsOfLocal,    ///< of queries alone by the local row
     kOfFirstRow,     ///< that of the first row of the shard or block
+    kKeysOfFirst,    ///< of keys alone: that of the first one of the block
     kContiguous,     ///< as if shards were runs of neighbours
     kOfNextBlock,    ///< of keys: that of the block that is arriving
     kOfBlockBefore,  ///< of keys: that of the block before
@@ -47,8 +48,11 @@ struct PairLaw {
   /// How two places are compared.
   enum class Compared : std::uint8_t {
     kRight,
-    kModulo,     ///< their distance modulo seqlen
-    kBothSides,  ///< the distance without its sign
+    kModulo,             ///< their distance modulo seqlen
+    kBothSides,          ///< the distance without its sign
+    kLocalWindow,        ///< the window counts local rows
+    kLocalWindowOver,    ///< the same, with the window over the number of ranks, rounded down
+    kLocalWindowOverUp,  ///< rounded up
   };
   /// How a block is cut by local rows.
   enum class Cut : std::uint8_t {

@@ -108,6 +108,7 @@ enum class TailTwist : std::uint8_t {
   kZeroOnTheWay,  ///< zeros that vote from there on
   kLostHere,      ///< lost on each rank with fewer rows
   kZeroHere,      ///< zeros that vote there
+  kLastAgain,     ///< shorter blocks have their last key once more, up to the longest
 };
 
 /// How partial results become one.
@@ -177,6 +178,8 @@ enum class RowTwist : std::uint8_t {
   kHeadsOutside,  ///< viewed as that, and transposed from there
   kShardInside,   ///< the same two within each shard
   kShardOutside,
+  kRankBefore,  ///< the row at the same place of the rank before
+  kNextRank,    ///< of the next rank
 };
 
 /// Which rows of k and v (or of dout) a rank was dealt.
@@ -260,6 +263,8 @@ struct Twist {
   LseTwist lse{};             ///< what is handed out as lse
   RowTwist rows{};            ///< how rows stand in the claim
   DealTwist keys{};           ///< which rows of k and v a rank has
+  DealTwist only_k{};         ///< of k alone
+  DealTwist only_v{};         ///< of v alone
 
   WeightTwist weights{};       ///< P in backward
   DeltaTwist delta{};          ///< the D term

@@ -137,8 +137,8 @@ std::vector<double> TwistedRing::dq(const Twist& twist, const RowPlace& row) con
     std::vector<double> part(sum.size(), 0.0);
     bool any = false;
     for (Index b = 0; arrangement_.at(here.label, b) >= 0; ++b) {
-      const Index key = dealt(twist.keys, data, b),
-                  value = dealt(twist.keys, twist.stale == Done::kYes ? data : here.values, b);
+      const Index key = key_row(twist, data, b),
+                  value = value_row(twist, twist.stale == Done::kYes ? data : here.values, b);
       if (key < 0 || value < 0) break;
       if (!sees(twist, mask, at, here.label, b)) continue;
       any = true;
@@ -205,7 +205,7 @@ void TwistedRing::add_part(const Twist& twist, const Mask& mask, const RowPlace&
   const int data = twist.stale == Done::kYes ? rank : block;
   // At step t rank r holds block r - t; the twist of the label is asked at that step.
   const View here = view(twist, rank, arrangement_.ring ? arrangement_.wrapped(rank - block) : block);
-  const Index key = dealt(twist.keys, data, b), label = arrangement_.at(here.label, b);
+  const Index key = key_row(twist, data, b), label = arrangement_.at(here.label, b);
   if (key < 0 || label < 0) return;
   for (Index head = 0; head < s.heads; ++head) {
     if (kv_head(twist, head) != row.head) continue;
@@ -214,7 +214,7 @@ void TwistedRing::add_part(const Twist& twist, const Mask& mask, const RowPlace&
     if (twist.group == GroupTwist::kLastHead && !last) continue;
     if (twist.group == GroupTwist::kFirstHead && !first) continue;
     const double share = twist.group == GroupTwist::kAverage ? 1.0 / static_cast<double>(s.group()) : 1.0;
-    const std::span<const double> value = row_of(in_.v, row.batch, row.head, key);
+    const std::span<const double> value = row_of(in_.v, row.batch, row.head, value_row(twist, data, b));
     for (const Index a : arrangement_.shards[static_cast<std::size_t>(rank)]) {
       const Query at = query(row.batch, head, a);
       if (!sees(twist, mask, at, here.label, b)) continue;

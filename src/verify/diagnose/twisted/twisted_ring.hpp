@@ -71,6 +71,12 @@ class TwistedRing {
   Index kv_batch(const Twist& twist, Index batch) const;
   double scale(const Twist& twist) const;
   Index dealt(DealTwist deal, int block, Index row) const;
+  Index key_row(const Twist& twist, int block, Index row) const {
+    return dealt(twist.only_k != DealTwist::kRight ? twist.only_k : twist.keys, block, row);
+  }
+  Index value_row(const Twist& twist, int block, Index row) const {
+    return dealt(twist.only_v != DealTwist::kRight ? twist.only_v : twist.keys, block, row);
+  }
   BlockPartial partial(const Twist& twist, const Mask& mask, const Query& query, const View& view,
                        bool last) const;
   void add_tail(const Twist& twist, const Mask& mask, const Query& query, BlockPartial& partial) const;

@@ -223,6 +223,13 @@ RowPlace TwistedRing::source(const Twist& twist, const RowPlace& row, const Exte
       return {row.batch, inside ? flat % extents.heads : flat / rows,
               arrangement_.at(rank, inside ? flat / extents.heads : flat % rows)};
     }
+    case RowTwist::kRankBefore:
+    case RowTwist::kNextRank: {
+      const int step = twist.rows == RowTwist::kNextRank ? 1 : -1;
+      const Index from =
+          arrangement_.at(arrangement_.wrapped(arrangement_.owner[p] + step), arrangement_.local[p]);
+      return {row.batch, row.head, from < 0 ? row.row : from};
+    }
     case RowTwist::kRight:
       break;
   }
@@ -253,9 +260,10 @@ bool TwistedRing::can_be(const Twist& twist) const {
                         twist.mask == MaskTwist::kPacksInOwnBlock;
   if (arrangement_.count() == 1 && twist.dq != right.dq) return false;  // there is no other step
   return !of_masks && twist.label == right.label && (twist.walk == right.walk || of_tiles) &&
-         twist.keys == right.keys && twist.positions != PositionTwist::kContiguous &&
-         twist.journey == right.journey && twist.stale == right.stale && twist.dkv_ranks == 0 &&
-         twist.dq_ranks == 0 && twist.dout == right.dout && twist.delta != DeltaTwist::kPlainRows &&
+         twist.keys == right.keys && twist.only_k == right.only_k && twist.only_v == right.only_v &&
+         twist.positions != PositionTwist::kContiguous && twist.journey == right.journey &&
+         twist.stale == right.stale && twist.dkv_ranks == 0 && twist.dq_ranks == 0 &&
+         twist.dout == right.dout && twist.delta != DeltaTwist::kPlainRows &&
          twist.rows != RowTwist::kLayoutOrder && twist.rows != RowTwist::kInverseOrder &&
          twist.rows < RowTwist::kShardInside && twist.lse != LseTwist::kOwnBlock;
 }
