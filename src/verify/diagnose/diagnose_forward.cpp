@@ -54,12 +54,13 @@ class Forward {
     solved_ = true;
   }
 
-  // A wrong index, or rows that were left out.
+  // A wrong index, rows that were left out, or a state that was rounded.
   bool by_place() {
     std::optional<Cause> placed;
     if (!explained_ || is_of_lost_keys(result_.found)) placed = cause_of_unread_blocks(e_);
     if (!explained_ && !placed) placed = cause_of_tile_index(e_, TensorGroup::kForward);
     if (!explained_ && !placed) placed = cause_of_missing(e_, 0);
+    if (!explained_ && !placed) placed = cause_of_rounded_state(e_);
     if (placed) take({*placed});
     return placed.has_value();
   }

@@ -77,6 +77,21 @@ void add_lse_mistakes(const Evidence& e, Found& found) {
   sort_by_fit(found.matches);
 }
 
+// Masks of other laws, only those that give every row: before a known mistake that does, too.
+bool add_pair_laws(const Evidence& e, TensorGroup group, Found& found) {
+  if (e.ring == nullptr || !found.ring->arrangement().ring) return false;
+  std::vector<Suspect> laws = pair_law_suspects(e.problem, *e.ring);
+  std::vector<Match> matches = matches_in(e, *found.ring, laws, group);
+  const auto misses = [](const Match& match) { return match.fit != Fit::kAll || match.hits != match.rows; };
+  std::erase_if(matches, misses);
+  if (matches.empty()) return false;
+  std::erase_if(found.matches, misses);
+  matches.insert(matches.end(), found.matches.begin(), found.matches.end());
+  found.made = std::move(laws);
+  found.matches = std::move(matches);
+  return true;
+}
+
 // Gradients that are those of the wrong forward pass speak for no mistake of backward, though each mistake
 // that leaves them alone gives them, too.
 void leave_out_what_follows(const Evidence& e, const Twist& forward, Found& found) {
@@ -108,6 +123,9 @@ Found search(const Evidence& e, TensorGroup group, const Answer& saved, const Ar
   found.matches = matches_in(e, *found.ring, suspects_of(group), group);
   if (group == TensorGroup::kBackward) leave_out_what_follows(e, {}, found);
   const bool clear = !found.matches.empty() && found.matches[0].fit == Fit::kAll;
+  const bool every_row = clear && found.matches[0].hits == found.matches[0].rows &&
+                         found.matches[0].suspect->twist.scan == ScanTwist{};
+  if (!every_row && add_pair_laws(e, group, found)) return found;
   if (group == TensorGroup::kForward && e.has("lse") && !clear && !found.matches.empty())
     add_lse_mistakes(e, found);
   return found;

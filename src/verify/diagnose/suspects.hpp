@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "verify/diagnose/twisted/twist.hpp"
+#include "verify/oracle/oracle.hpp"
 #include "verify/report/report.hpp"
 
 namespace ringcraft::verify {
@@ -20,6 +21,9 @@ struct Suspect {
 const std::vector<Suspect>& forward_suspects();
 /// Mistakes of a backward pass that starts from right out and lse: they show in dq, dk or dv.
 const std::vector<Suspect>& backward_suspects();
+
+/// Masks of other laws for this problem and ring, to be asked where no other mistake explains all.
+std::vector<Suspect> pair_law_suspects(const BlockProblem& problem, const Problem& ring);
 
 /// The suspect with this id. Throws Error if there is none.
 const Suspect& suspect_named(const std::string& id);

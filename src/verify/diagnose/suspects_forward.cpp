@@ -26,11 +26,63 @@ std::vector<Suspect> dump_suspects() {
         "[batch, heads, seqlen, head_dim]",
         "Was the tensor viewed in another shape where it should have been transposed?"},
        {.rows = RowTwist::kHeadsInside}},
+      {{"dump-bhsd",
+        "the memory of [batch, heads, seqlen, ...] is viewed as [batch, seqlen, heads, ...], and transposed "
+        "from "
+        "there",
+        "Was the tensor viewed in another shape where it should have been transposed?"},
+       {.rows = RowTwist::kHeadsOutside}},
+      {{"shard-bshd",
+        "the memory of each shard is that of [batch, rows, heads, ...], and is viewed as [batch, heads, "
+        "rows, ...] "
+        "instead of transposed",
+        "Was the tensor viewed in another shape where it should have been transposed?"},
+       {.rows = RowTwist::kShardInside}},
+      {{"shard-bhsd",
+        "the memory of each shard is that of [batch, heads, rows, ...], and is viewed as [batch, rows, "
+        "heads, ...] "
+        "before it is transposed",
+        "Was the tensor viewed in another shape where it should have been transposed?"},
+       {.rows = RowTwist::kShardOutside}},
+      {{"rows-rank", "each rank's rows are those of the rank before it",
+        "Which rank's rows are gathered to which place?"},
+       {.rows = RowTwist::kRankBefore}},
+      {{"rows-rank", "each rank's rows are those of the next rank",
+        "Which rank's rows are gathered to which place?"},
+       {.rows = RowTwist::kNextRank}},
   };
 }
 
 std::vector<Suspect> tail_suspects() {
-  std::vector<Suspect> all;
+  std::vector<Suspect> all = {
+      {{"buffer-cut",
+        "a block that is longer than a rank's own shard loses its last keys when that rank receives it, and "
+        "is "
+        "passed on without them",
+        "How many rows has the block that arrives, and how many does the receive buffer hold?"},
+       {.tail = TailTwist::kLostOnTheWay}},
+      {{"buffer-cut",
+        "a block that is longer than a rank's own shard has zeros as its last keys and values once that rank "
+        "has "
+        "received it: they count with score 0 there and on later ranks",
+        "How many rows has the block that arrives, and how many does the receive copy?"},
+       {.tail = TailTwist::kZeroOnTheWay}},
+      {{"buffer-cut", "of a block that is longer than the own shard, the last keys are not used",
+        "How many rows has the block that arrives?"},
+       {.tail = TailTwist::kLostHere}},
+      {{"buffer-cut",
+        "of a block that is longer than the own shard, the last keys and values are zeros, which count with "
+        "score "
+        "0",
+        "How many rows has the block that arrives?"},
+       {.tail = TailTwist::kZeroHere}},
+      {{"padding-repeats",
+        "blocks are filled up to the length of the longest one with their last key and value, which are "
+        "counted "
+        "twice there",
+        "Which keys of the block that arrives are padding, and what hides them?"},
+       {.tail = TailTwist::kLastAgain}},
+  };
   for (const int granule : {0, 16, 32, 64, 128}) {
     const std::string of = granule == 0 ? "blocks of equal length for all ranks"
                                         : "blocks of " + std::to_string(granule) + " keys";

@@ -1,10 +1,13 @@
 // Mistakes of what a rank has in hand, and of the merge (see suspects.hpp).
+#include <string>
+#include <utility>
+
 #include "verify/diagnose/suspects_detail.hpp"
 
 namespace ringcraft::verify {
 
 std::vector<Suspect> ring_suspects() {
-  return {
+  std::vector<Suspect> all = {
       {{"RF1", "the ring stops one step short: the last block is never used",
         "How many blocks exist, and how many did you use?"},
        {.walk = WalkTwist::kOneShort}},
@@ -55,11 +58,30 @@ std::vector<Suspect> ring_suspects() {
       {{"ZZ-twice", "k and v are dealt twice: the permutation is applied to permuted rows",
         "Who permutes, the loader or the layer?"},
        {.keys = DealTwist::kTwice}},
+      {{"gathered-order",
+        "the gathered keys and values, which stand rank by rank, are put in order by the permutation instead "
+        "of "
+        "its inverse",
+        "Row i of what was gathered is token perm[i]: which index brings token i to row i?"},
+       {.keys = DealTwist::kThrice}},
+      {{"gathered-order",
+        "k and v are dealt by the inverse of the permutation, and put in order by it once more",
+        "Row i of what was gathered is token perm[i]: which index brings token i to row i?"},
+       {.keys = DealTwist::kPlainTwice}},
   };
+  constexpr auto kBoth = "Which tensors change their order when tokens are dealt to ranks?";
+  for (const auto& [deal, words] :
+       {std::pair{DealTwist::kPlain, "plain order, the other in that of the layout"},
+        {DealTwist::kTwice, "the order of ranks, as it was gathered, or permuted twice"}}) {
+    all.push_back({{"ZZ-k-only", std::string("k alone has its rows in ") + words, kBoth}, {.only_k = deal}});
+    all.push_back({{"ZZ-v-only", std::string("v alone has its rows in ") + words, kBoth}, {.only_v = deal}});
+  }
+  return all;
 }
 
 std::vector<Suspect> merge_suspects() {
   using M = MergeTwist;
+  constexpr auto kPrecision = "In which precision do out and lse wait for the next block?";
   return {
       {{"OS3", "neither l nor O is rescaled when the maximum grows",
         "Print your correction factor: is it ever different from 1?"},
@@ -118,6 +140,12 @@ std::vector<Suspect> merge_suspects() {
       {{"MG14", "a block without a visible key poisons the row: -inf - (-inf) is no number",
         "Merging with nothing must return the other side: what is your factor then?"},
        {.merge = M::kNanForEmpty}},
+      {{"empty-lse-zero",
+        "a block without a visible key has the lse 0 instead of minus infinity: it counts in the merge like "
+        "a key "
+        "with score 0 and value 0",
+        "Merging with nothing must return the other side: what is the log of an empty sum?"},
+       {.merge = M::kEmptyLseZero}},
       {{"OS8", "a first block without a visible key poisons the row: -inf - (-inf) is no number",
         "What is your correction factor before anything was seen?"},
        {.merge = M::kNanForFirst}},
@@ -133,6 +161,24 @@ std::vector<Suspect> merge_suspects() {
       {{"MG7", "lse + log(1 + exp(new - lse)) overflows when the new block is far larger",
         "Which of the two may be the larger one inside exp?"},
        {.merge = M::kLogOnePlusExp}},
+      {{"RF12-lse", "the running lse is rounded to bfloat16 after every merge", kPrecision},
+       {.merge = M::kLseInBFloat16}},
+      {{"RF12-lse", "the running lse is rounded to float16 after every merge", kPrecision},
+       {.merge = M::kLseInFloat16}},
+      {{"RF12-lse", "the running lse is kept in bfloat16, and the weights of each merge come from it",
+        kPrecision},
+       {.merge = M::kNewInBFloat16}},
+      {{"RF12-lse", "the running lse is kept in float16, and the weights of each merge come from it",
+        kPrecision},
+       {.merge = M::kNewInFloat16}},
+      {{"RF12-out", "the running out is rounded to bfloat16 after every merge", kPrecision},
+       {.merge = M::kOutInBFloat16}},
+      {{"RF12-out", "the running out is rounded to float16 after every merge", kPrecision},
+       {.merge = M::kOutInFloat16}},
+      {{"RF12-both", "the running out and lse are rounded to bfloat16 after every merge", kPrecision},
+       {.merge = M::kBothInBFloat16}},
+      {{"RF12-both", "the running out and lse are rounded to float16 after every merge", kPrecision},
+       {.merge = M::kBothInFloat16}},
   };
 }
 

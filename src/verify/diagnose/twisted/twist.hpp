@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "verify/diagnose/twisted/pair_law.hpp"
 #include "verify/diagnose/twisted/scan_twist.hpp"
 
 namespace ringcraft::verify {
@@ -102,6 +103,12 @@ enum class TailTwist : std::uint8_t {
   kRight,
   kDropped,     ///< never seen
   kZeroPadded,  ///< followed by keys of zeros that vote
+  // Of a ring whose shards differ in length: the last keys of a longer block are
+  kLostOnTheWay,  ///< lost once the block has passed a rank with fewer rows
+  kZeroOnTheWay,  ///< zeros that vote from there on
+  kLostHere,      ///< lost on each rank with fewer rows
+  kZeroHere,      ///< zeros that vote there
+  kLastAgain,     ///< shorter blocks have their last key once more, up to the longest
 };
 
 /// How partial results become one.
@@ -132,6 +139,15 @@ enum class MergeTwist : std::uint8_t {
   kLastSum,          ///< l is that of the last block
   kLastSeen,         ///< begins anew at each block that has a visible key
   kLastStep,         ///< begins anew at each step
+  kEmptyLseZero,     ///< a block without a visible key has the lse 0, and votes
+  kLseInBFloat16,    ///< lse is rounded to bfloat16 after every merge, whose weights are right
+  kLseInFloat16,     ///< to float16
+  kNewInBFloat16,    ///< lse is rounded to bfloat16 in every merge, before its weights
+  kNewInFloat16,     ///< to float16
+  kOutInBFloat16,    ///< out is rounded to bfloat16 after every merge
+  kOutInFloat16,     ///< to float16
+  kBothInBFloat16,   ///< out and lse are, after every merge
+  kBothInFloat16,    ///< to float16
 };
 
 /// What is handed out as lse.
@@ -159,22 +175,31 @@ enum class RowTwist : std::uint8_t {
   kLayoutOrder,   ///< rows stand rank by rank
   kInverseOrder,  ///< rows are put back by the permutation instead of its inverse
   kHeadsInside,   ///< the memory is [batch, seqlen, heads, head_dim]
+  kHeadsOutside,  ///< viewed as that, and transposed from there
+  kShardInside,   ///< the same two within each shard
+  kShardOutside,
+  kRankBefore,  ///< the row at the same place of the rank before
+  kNextRank,    ///< of the next rank
 };
 
 /// Which rows of k and v (or of dout) a rank was dealt.
 enum class DealTwist : std::uint8_t {
   kRight,
-  kPlain,  ///< neighbours, where the layout deals others
-  kTwice,  ///< the permutation was applied twice
+  kPlain,       ///< neighbours, where the layout deals others
+  kTwice,       ///< the permutation was applied twice
+  kThrice,      ///< once more: of gathered rows, that stand rank by rank, instead of its inverse
+  kPlainTwice,  ///< the inverse twice
 };
 
 /// The weights that backward computes again.
 enum class WeightTwist : std::uint8_t {
-  kRight,     ///< exp(score - lse)
-  kMaximum,   ///< exp(score - maximum)
-  kBlockLse,  ///< exp(score - lse of the block)
-  kBase2Lse,  ///< exp(score - lse / log 2)
-  kUnscaled,  ///< exp(score without its scale - lse)
+  kRight,          ///< exp(score - lse)
+  kMaximum,        ///< exp(score - maximum)
+  kBlockLse,       ///< exp(score - lse of the block)
+  kBase2Lse,       ///< exp(score - lse / log 2)
+  kUnscaled,       ///< exp(score without its scale - lse)
+  kLseInBFloat16,  ///< exp(score - lse in bfloat16)
+  kLseInFloat16,   ///< exp(score - lse in float16)
 };
 
 /// The term delta of dS = P (dP - delta).
@@ -186,6 +211,8 @@ enum class DeltaTwist : std::uint8_t {
   kBlockShare,  ///< of the block's share of out
   kAdded,       ///< dP + delta
   kPlainRows,   ///< of the rows of dout that stand there before they are dealt
+  kBeforeLast,  ///< of out before the block of the last step
+  kFirstStep,   ///< of out after the first step
 };
 
 /// What dq keeps.
@@ -224,6 +251,9 @@ struct Twist {
   MaskedTwist masked{};       ///< what the others do
   PositionTwist positions{};  ///< what the mask is asked about
   LabelTwist label{};         ///< whose block it takes the one in hand for
+  NodeLabel nodes{};          ///< the same, of a double ring
+  int inner = 1;              ///< ranks of a node
+  PairLaw law{};              ///< a mask of another law
   WalkTwist walk{};           ///< which block is in hand
   HeadTwist heads{};          ///< which key head is read
   TailTwist tail{};           ///< what becomes of the last keys
@@ -233,6 +263,8 @@ struct Twist {
   LseTwist lse{};             ///< what is handed out as lse
   RowTwist rows{};            ///< how rows stand in the claim
   DealTwist keys{};           ///< which rows of k and v a rank has
+  DealTwist only_k{};         ///< of k alone
+  DealTwist only_v{};         ///< of v alone
 
   WeightTwist weights{};       ///< P in backward
   DeltaTwist delta{};          ///< the D term

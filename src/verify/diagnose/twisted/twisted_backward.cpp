@@ -16,7 +16,8 @@ constexpr double kNothing = -std::numeric_limits<double>::infinity();
 bool TwistedRing::slow(const Twist& twist) {
   return twist.weights == WeightTwist::kMaximum || twist.weights == WeightTwist::kBlockLse ||
          twist.delta == DeltaTwist::kBlockOut || twist.delta == DeltaTwist::kBlockShare ||
-         twist.delta == DeltaTwist::kRawOut;
+         twist.delta == DeltaTwist::kRawOut || twist.delta == DeltaTwist::kBeforeLast ||
+         twist.delta == DeltaTwist::kFirstStep;
 }
 
 // Over the right mask and scale: these mistakes are about which sums are used, not about which pairs.
@@ -49,6 +50,10 @@ double TwistedRing::weight_shift(const Twist& twist, const Query& query, int blo
       return sums(query, block).lse;
     case WeightTwist::kBase2Lse:
       return lse / std::numbers::ln2;
+    case WeightTwist::kLseInBFloat16:
+      return double{float_from_bfloat16(bfloat16_from(lse))};
+    case WeightTwist::kLseInFloat16:
+      return double{float_from_float16(float16_from(lse))};
     default:
       return lse;
   }
@@ -60,6 +65,17 @@ Index TwistedRing::dout_row(const Twist& twist, const Query& query) const {
   return dealt(twist.dout, query.rank, query.local);
 }
 
+// D of out after so many steps.
+double TwistedRing::early_delta(const Query& query, int steps) const {
+  const Index row =
+      (query.batch * problem_.heads + query.head) * static_cast<Index>(problem_.queries.size()) + query.row;
+  const auto known = early_deltas_.find({row, steps});
+  if (known != early_deltas_.end()) return known->second;
+  const Merged early = forward({}, {query.batch, query.head, query.row}, steps);
+  const double delta = dot(row_of(in_.dout, query.batch, query.head, query.row), early.out);
+  return early_deltas_.emplace(std::pair{row, steps}, delta).first->second;
+}
+
 double TwistedRing::delta(const Twist& twist, const Query& query, int block) const {
   const auto rows = [&](Index row) {
     return dot(row_of(in_.dout, query.batch, query.head, row),
@@ -68,6 +84,10 @@ double TwistedRing::delta(const Twist& twist, const Query& query, int block) con
   const double right = rows(dout_row(twist, query));
   const double lse = row_of(saved_.lse, query.batch, query.head, query.row)[0];
   switch (twist.delta) {
+    case DeltaTwist::kBeforeLast:
+      return early_delta(query, arrangement_.count() - 1);
+    case DeltaTwist::kFirstStep:
+      return early_delta(query, 1);
     case DeltaTwist::kNone:
       return 0;
     case DeltaTwist::kRawOut:
@@ -117,8 +137,8 @@ std::vector<double> TwistedRing::dq(const Twist& twist, const RowPlace& row) con
     std::vector<double> part(sum.size(), 0.0);
     bool any = false;
     for (Index b = 0; arrangement_.at(here.label, b) >= 0; ++b) {
-      const Index key = dealt(twist.keys, data, b),
-                  value = dealt(twist.keys, twist.stale == Done::kYes ? data : here.values, b);
+      const Index key = key_row(twist, data, b),
+                  value = value_row(twist, twist.stale == Done::kYes ? data : here.values, b);
       if (key < 0 || value < 0) break;
       if (!sees(twist, mask, at, here.label, b)) continue;
       any = true;
@@ -185,7 +205,7 @@ void TwistedRing::add_part(const Twist& twist, const Mask& mask, const RowPlace&
   const int data = twist.stale == Done::kYes ? rank : block;
   // At step t rank r holds block r - t; the twist of the label is asked at that step.
   const View here = view(twist, rank, arrangement_.ring ? arrangement_.wrapped(rank - block) : block);
-  const Index key = dealt(twist.keys, data, b), label = arrangement_.at(here.label, b);
+  const Index key = key_row(twist, data, b), label = arrangement_.at(here.label, b);
   if (key < 0 || label < 0) return;
   for (Index head = 0; head < s.heads; ++head) {
     if (kv_head(twist, head) != row.head) continue;
@@ -194,7 +214,7 @@ void TwistedRing::add_part(const Twist& twist, const Mask& mask, const RowPlace&
     if (twist.group == GroupTwist::kLastHead && !last) continue;
     if (twist.group == GroupTwist::kFirstHead && !first) continue;
     const double share = twist.group == GroupTwist::kAverage ? 1.0 / static_cast<double>(s.group()) : 1.0;
-    const std::span<const double> value = row_of(in_.v, row.batch, row.head, key);
+    const std::span<const double> value = row_of(in_.v, row.batch, row.head, value_row(twist, data, b));
     for (const Index a : arrangement_.shards[static_cast<std::size_t>(rank)]) {
       const Query at = query(row.batch, head, a);
       if (!sees(twist, mask, at, here.label, b)) continue;

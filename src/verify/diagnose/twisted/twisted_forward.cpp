@@ -31,6 +31,19 @@ Index TwistedRing::first_dropped(const Twist& twist) const {
   return keys - keys % granule;
 }
 
+// Whether the key of a longer block was cut off when ranks with fewer rows received it.
+bool TwistedRing::is_lost(TailTwist tail, int rank, int block, Index key) const {
+  if (tail < TailTwist::kLostOnTheWay || tail == TailTwist::kLastAgain) return false;
+  const auto cuts = [&](int receiver) {
+    return key >= static_cast<Index>(arrangement_.shards[static_cast<std::size_t>(receiver)].size());
+  };
+  if (tail == TailTwist::kLostHere || tail == TailTwist::kZeroHere) return cuts(rank);
+  const int hops = arrangement_.wrapped(rank - block);
+  for (int hop = 1; hop <= hops; ++hop)
+    if (cuts(arrangement_.wrapped(block + hop))) return true;
+  return false;
+}
+
 namespace {
 
 // A score and, unless it votes in the sum alone, its value.
@@ -63,14 +76,25 @@ BlockPartial TwistedRing::partial(const Twist& twist, const Mask& mask, const Qu
   const Index dropped = first_dropped(twist);
   std::vector<Vote> votes;
   for (Index b = 0;; ++b) {
-    const Index key = dealt(twist.keys, view.keys, b), value = dealt(twist.keys, view.values, b);
+    const Index key = key_row(twist, view.keys, b), value = value_row(twist, view.values, b);
     if (key < 0 || value < 0) break;
     if (arrangement_.at(view.keys, b) >= dropped) continue;
+    const bool gone = is_lost(twist.tail, query.rank, view.keys, b);
+    if (gone && (twist.tail == TailTwist::kLostOnTheWay || twist.tail == TailTwist::kLostHere)) break;
     const bool seen = sees(twist, mask, query, view.label, b);
+    if (gone && seen) votes.push_back({0.0, {}});
+    if (gone) continue;
     if (!seen && twist.masked == MaskedTwist::kRight) continue;
     const bool zero = !seen && twist.masked == MaskedTwist::kScoreZero;
     votes.push_back({zero ? 0.0 : factor * dot(q, row_of(k, batch, head, key)),
                      seen || zero ? row_of(v, batch, head, value) : std::span<const double>{}});
+  }
+  if (twist.tail == TailTwist::kLastAgain) {
+    const auto& blocks = arrangement_.blocks;
+    const auto length = static_cast<Index>(blocks[static_cast<std::size_t>(view.keys)].size());
+    const auto longest = static_cast<Index>(std::ranges::max(blocks, {}, &std::vector<Index>::size).size());
+    if (length > 0 && sees(twist, mask, query, view.label, length - 1))
+      for (Index pad = length; pad < longest; ++pad) votes.push_back(Vote{votes.back()});
   }
   if (twist.tail == TailTwist::kZeroPadded && last) {
     const Index granule = twist.granule > 0 ? twist.granule : arrangement_.count();
@@ -119,7 +143,7 @@ std::vector<std::vector<ScanKey>> TwistedRing::scan_parts(const Twist& twist, co
     const View here = view(twist, at.rank, step);
     parts.emplace_back();
     for (Index b = 0;; ++b) {
-      const Index key = dealt(twist.keys, here.keys, b), value = dealt(twist.keys, here.values, b);
+      const Index key = key_row(twist, here.keys, b), value = value_row(twist, here.values, b);
       if (key < 0 || value < 0) break;
       if (arrangement_.at(here.keys, b) >= first_dropped(twist)) continue;
       parts.back().push_back({factor * dot(q, row_of(in_.k, batch, head, key)),

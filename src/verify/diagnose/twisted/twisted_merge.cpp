@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "ringcraft/core/buffer.hpp"
+
 namespace ringcraft::verify {
 namespace {
 
@@ -138,6 +140,41 @@ Merged pairwise(MergeTwist merge, const Partials& partials, const ExponentRange&
   return result;
 }
 
+// Two normalised results at a time, in a type of 16 bits between the steps.
+Merged rounded(MergeTwist merge, const Partials& partials) {
+  using M = MergeTwist;
+  const bool is_float16 = merge == M::kLseInFloat16 || merge == M::kNewInFloat16 ||
+                          merge == M::kOutInFloat16 || merge == M::kBothInFloat16;
+  const auto narrow = [=](double x) {
+    return is_float16 ? double{float_from_float16(float16_from(x))}
+                      : double{float_from_bfloat16(bfloat16_from(x))};
+  };
+  const bool out = merge >= M::kOutInBFloat16,
+             first = merge == M::kNewInBFloat16 || merge == M::kNewInFloat16;
+  const bool lse = merge != M::kOutInBFloat16 && merge != M::kOutInFloat16;
+  Merged result{Vector(partials.at(0).out.size(), 0.0), kNothing};
+  for (const BlockPartial& block : partials) {
+    if (block.max == kNothing) continue;
+    const double a = result.lse, b = block.lse(), larger = std::max(a, b);
+    double joined = larger + std::log(std::exp(a - larger) + std::exp(b - larger));
+    const bool begins = a == kNothing;
+    if (first && !begins) joined = narrow(joined);
+    combine(result.out, begins ? 0 : std::exp(a - joined), begins ? 1 : std::exp(b - joined),
+            times(block.out, 1 / block.sum));
+    if (out)
+      for (double& x : result.out) x = narrow(x);
+    result.lse = lse ? narrow(joined) : joined;
+  }
+  return result;
+}
+
+// Blocks without a visible key vote like a key of zeros.
+Merged with_voting_blocks(Partials partials) {
+  for (BlockPartial& block : partials)
+    if (block.max == kNothing) block.max = 0, block.sum = 1;
+  return running(MergeTwist::kRight, partials);
+}
+
 // Sums whose maxima are lost, fixed or taken from one block: O = sum of f O_b, over a divisor.
 Merged summed(MergeTwist merge, const Partials& partials, const ExponentRange& range) {
   Vector out(partials.at(0).out.size(), 0.0);
@@ -210,6 +247,17 @@ Merged result_of(MergeTwist merge, const Partials& partials, const ExponentRange
     case MergeTwist::kLastSeen:
     case MergeTwist::kLastStep:
       return begun_anew(merge, partials);
+    case MergeTwist::kEmptyLseZero:
+      return with_voting_blocks(partials);
+    case MergeTwist::kLseInBFloat16:
+    case MergeTwist::kLseInFloat16:
+    case MergeTwist::kNewInBFloat16:
+    case MergeTwist::kNewInFloat16:
+    case MergeTwist::kOutInBFloat16:
+    case MergeTwist::kOutInFloat16:
+    case MergeTwist::kBothInBFloat16:
+    case MergeTwist::kBothInFloat16:
+      return rounded(merge, partials);
     case MergeTwist::kNanForEmpty:
     case MergeTwist::kNanForFirst:
       return with_nan(merge, partials);

@@ -71,16 +71,24 @@ class TwistedRing {
   Index kv_batch(const Twist& twist, Index batch) const;
   double scale(const Twist& twist) const;
   Index dealt(DealTwist deal, int block, Index row) const;
+  Index key_row(const Twist& twist, int block, Index row) const {
+    return dealt(twist.only_k != DealTwist::kRight ? twist.only_k : twist.keys, block, row);
+  }
+  Index value_row(const Twist& twist, int block, Index row) const {
+    return dealt(twist.only_v != DealTwist::kRight ? twist.only_v : twist.keys, block, row);
+  }
   BlockPartial partial(const Twist& twist, const Mask& mask, const Query& query, const View& view,
                        bool last) const;
   void add_tail(const Twist& twist, const Mask& mask, const Query& query, BlockPartial& partial) const;
   Index first_dropped(const Twist& twist) const;
+  bool is_lost(TailTwist tail, int rank, int block, Index key) const;
   bool is_visited(const Mask& mask, Index row, int block) const;
   std::vector<std::vector<ScanKey>> scan_parts(const Twist& twist, const RowPlace& row) const;
   Merged scan(const Twist& twist, const RowPlace& row) const;
   const BlockSums& sums(const Query& query, int block) const;
   double maximum(const Query& query) const;
   double weight_shift(const Twist& twist, const Query& query, int block) const;
+  double early_delta(const Query& query, int steps) const;
   double delta(const Twist& twist, const Query& query, int block) const;
   PairTerms terms(const Twist& twist, const Query& query, int block, Index key, double dout_v) const;
   Index dout_row(const Twist& twist, const Query& query) const;
@@ -95,6 +103,7 @@ class TwistedRing {
   Arrangement arrangement_;
   ExponentRange range_;
   mutable std::map<std::pair<Index, int>, BlockSums> sums_;           // (query row of all, block)
+  mutable std::map<std::pair<Index, int>, double> early_deltas_;      // (query row of all, steps)
   mutable std::map<Index, std::vector<std::vector<ScanKey>>> scans_;  // query row of all: its keys
   mutable std::vector<std::vector<ScanKey>> other_scan_;              // the last one with other keys
 };

@@ -45,6 +45,8 @@ TwistedRing::View TwistedRing::view(const Twist& twist, int rank, int step) cons
       view.label = on_ring(rank - step + 1);
       break;
   }
+  if (twist.nodes != NodeLabel::kRight)
+    view.label = labelled(twist.nodes, arrangement_.count(), twist.inner, rank, here);
   return view;
 }
 
@@ -102,6 +104,8 @@ Mask TwistedRing::mask_of(const Twist& twist) const {
 bool TwistedRing::sees(const Twist& twist, const Mask& mask, const Query& query, int label, Index b) const {
   const Index key = arrangement_.at(label, b);
   if (key < 0) return false;
+  if (twist.law != PairLaw{})
+    return sees_by_law(twist.law, mask, arrangement_, problem_.keys, {query.rank, query.local}, {label, b});
   Position q = query.position, k = problem_.keys[static_cast<std::size_t>(key)];
   if (twist.positions == PositionTwist::kLocal || twist.positions == PositionTwist::kLocalRows)
     q = query.local;
@@ -184,7 +188,13 @@ Index TwistedRing::dealt(DealTwist deal, int block, Index row) const {
   const Index right = arrangement_.at(block, row);
   if (deal == DealTwist::kRight || right < 0) return right;
   if (deal == DealTwist::kPlain) return arrangement_.offset[static_cast<std::size_t>(block)] + row;
-  return arrangement_.order[static_cast<std::size_t>(right)];
+  const auto on = [&](Index at) { return arrangement_.order[static_cast<std::size_t>(at)]; };
+  const auto back = [&](Index at) {
+    const auto i = static_cast<std::size_t>(at);
+    return arrangement_.offset[static_cast<std::size_t>(arrangement_.owner[i])] + arrangement_.local[i];
+  };
+  if (deal == DealTwist::kPlainTwice) return back(back(right));
+  return deal == DealTwist::kThrice ? on(on(right)) : on(right);
 }
 
 RowPlace TwistedRing::source(const Twist& twist, const RowPlace& row, const Extents& extents) const {
@@ -198,6 +208,27 @@ RowPlace TwistedRing::source(const Twist& twist, const RowPlace& row, const Exte
     case RowTwist::kHeadsInside: {
       const Index flat = row.head * extents.rows + row.row;
       return {row.batch, flat % extents.heads, flat / extents.heads};
+    }
+    case RowTwist::kHeadsOutside: {
+      const Index flat = row.row * extents.heads + row.head;
+      return {row.batch, flat / extents.rows, flat % extents.rows};
+    }
+    case RowTwist::kShardInside:
+    case RowTwist::kShardOutside: {
+      const int rank = arrangement_.owner[p];
+      const auto rows = static_cast<Index>(arrangement_.blocks[static_cast<std::size_t>(rank)].size());
+      const bool inside = twist.rows == RowTwist::kShardInside;
+      const Index local = arrangement_.local[p];
+      const Index flat = inside ? row.head * rows + local : local * extents.heads + row.head;
+      return {row.batch, inside ? flat % extents.heads : flat / rows,
+              arrangement_.at(rank, inside ? flat / extents.heads : flat % rows)};
+    }
+    case RowTwist::kRankBefore:
+    case RowTwist::kNextRank: {
+      const int step = twist.rows == RowTwist::kNextRank ? 1 : -1;
+      const Index from =
+          arrangement_.at(arrangement_.wrapped(arrangement_.owner[p] + step), arrangement_.local[p]);
+      return {row.batch, row.head, from < 0 ? row.row : from};
     }
     case RowTwist::kRight:
       break;
@@ -215,6 +246,9 @@ bool TwistedRing::can_be(const Twist& twist) const {
     return false;
   if (twist.mask == MaskTwist::kWindowUnshifted && problem_.mask.left == kNoLimit) return false;
   const Twist right;
+  const bool on_the_way = twist.tail >= TailTwist::kLostOnTheWay;
+  if (on_the_way && (!arrangement_.ring || problem_.keys.size() % arrangement_.blocks.size() == 0))
+    return false;
   const bool walks = twist.journey != right.journey || twist.stale != right.stale ||
                      twist.walk != right.walk || twist.dq != right.dq;
   const bool nothing_added = twist.scan.out_when == ScanTwist::When::kNever;  // of a ring: zeros, as of many
@@ -226,11 +260,12 @@ bool TwistedRing::can_be(const Twist& twist) const {
                         twist.mask == MaskTwist::kPacksInOwnBlock;
   if (arrangement_.count() == 1 && twist.dq != right.dq) return false;  // there is no other step
   return !of_masks && twist.label == right.label && (twist.walk == right.walk || of_tiles) &&
-         twist.keys == right.keys && twist.positions != PositionTwist::kContiguous &&
-         twist.journey == right.journey && twist.stale == right.stale && twist.dkv_ranks == 0 &&
-         twist.dq_ranks == 0 && twist.dout == right.dout && twist.delta != DeltaTwist::kPlainRows &&
+         twist.keys == right.keys && twist.only_k == right.only_k && twist.only_v == right.only_v &&
+         twist.positions != PositionTwist::kContiguous && twist.journey == right.journey &&
+         twist.stale == right.stale && twist.dkv_ranks == 0 && twist.dq_ranks == 0 &&
+         twist.dout == right.dout && twist.delta != DeltaTwist::kPlainRows &&
          twist.rows != RowTwist::kLayoutOrder && twist.rows != RowTwist::kInverseOrder &&
-         twist.lse != LseTwist::kOwnBlock;
+         twist.rows < RowTwist::kShardInside && twist.lse != LseTwist::kOwnBlock;
 }
 
 }  // namespace ringcraft::verify

@@ -1,0 +1,222 @@
+// Masks of other laws (see suspects.hpp).
+#include "verify/diagnose/suspects.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+using Places = PairLaw::Places;
+using Packs = PairLaw::Packs;
+using Compared = PairLaw::Compared;
+using Cut = PairLaw::Cut;
+
+// A member of a law with its words; empty where it is right.
+template <class Member>
+struct Worded {
+  Member member;
+  const char* words;
+};
+
+constexpr Worded<Places> kPlaces[] = {
+    {Places::kRight, ""},
+    {Places::kRoundedUp,
+     "the mask takes the positions of a rank as rank * ceil(seqlen / ranks) + local row, though shards "
+     "differ in "
+     "length"},
+    {Places::kRoundedDown,
+     "the mask takes the positions of a rank as rank * floor(seqlen / ranks) + local row, though shards "
+     "differ in "
+     "length"},
+    {Places::kOwnLength,
+     "the mask takes the positions of a rank as rank * the length of its own shard + local row, though "
+     "shards "
+     "differ in length"},
+    {Places::kQueryLength,
+     "the mask takes the block of rank r to begin at r * the length of the queries' shard, though shards "
+     "differ in "
+     "length"},
+    {Places::kStepsBehind,
+     "the mask takes the block of step t to stand t shards before the queries, also where the ring wraps "
+     "round: "
+     "blocks of later ranks count as past ones"},
+    {Places::kRanksApart,
+     "the mask takes the distance of two shards without its sign: blocks of later ranks count as past ones"},
+    {Places::kContiguous, "the mask takes every shard for a run of neighbouring positions"},
+    {Places::kStriped, "the mask takes the rows of a rank for every `ranks`-th token (striped)"},
+    {Places::kZigzag, "the mask takes a shard for an early and a late chunk (zigzag)"},
+    {Places::kZigzagToken, "the mask takes the tokens to be dealt in turns to and fro (zigzag by tokens)"},
+    {Places::kZigzagOfEqual, "the mask takes all chunks to have floor(seqlen / (2 * ranks)) tokens"},
+    {Places::kZigzagMiddle,
+     "the mask takes a shard to be cut in its middle, at half its rows, though its two chunks differ in "
+     "length"},
+};
+constexpr Worded<Packs> kPacks[] = {
+    {Packs::kRight, ""},
+    {Packs::kCounted,
+     "each rank numbers the packed sequences of its shard from 0, and the mask compares these numbers "
+     "between "
+     "ranks"},
+    {Packs::kBordersOver,
+     "the packed sequence is looked up by the local row, in cu_seqlens divided by the number of ranks"},
+    {Packs::kBordersOverUp,
+     "the packed sequence is looked up by the local row, in cu_seqlens divided by the number of ranks and "
+     "rounded "
+     "up"},
+    {Packs::kOfLocalRows,
+     "the packed sequence is looked up by the local row of the shard or block instead of by the position"},
+    {Packs::kKeysOfLocal,
+     "the packed sequence of a key is looked up by its row in the block instead of by its position"},
+    {Packs::kRowsOfLocal,
+     "the packed sequence of a query is looked up by its local row instead of by its position"},
+    {Packs::kOfFirstRow, "all rows of a shard count to the packed sequence of its first row"},
+    {Packs::kKeysOfFirst, "all keys of a block count to the packed sequence of its first key"},
+    {Packs::kContiguous,
+     "the packed sequence of a row is looked up as if every shard were a run of neighbouring positions"},
+    {Packs::kOfNextBlock,
+     "the packed sequences of the keys are those of the block that arrives next: their labels are one hop "
+     "ahead"},
+    {Packs::kOfBlockBefore,
+     "the packed sequences of the keys are those of the block that was in hand before: their labels are one "
+     "hop "
+     "late"},
+};
+constexpr Worded<Compared> kCompared[] = {
+    {Compared::kRight, ""},
+    {Compared::kModulo,
+     "the distance of query and key is taken modulo seqlen: the window of the first queries goes on at the "
+     "end of "
+     "the sequence"},
+    {Compared::kBothSides, "the window looks at the distance without its sign: it reaches into the future"},
+    {Compared::kLocalWindow,
+     "the window counts local rows of shard and block instead of positions: among striped rows it reaches "
+     "`ranks` "
+     "times as far"},
+    {Compared::kLocalWindowOver,
+     "the window counts local rows, and holds W / ranks of them (rounded down), for rows and keys that "
+     "differ in "
+     "their ranks"},
+    {Compared::kLocalWindowOverUp,
+     "the window counts local rows, and holds W / ranks of them (rounded up), for rows and keys that differ "
+     "in "
+     "their ranks"},
+};
+constexpr Worded<Cut> kZigzagCuts[] = {
+    {Cut::kHalf,
+     "a shard is cut in its middle, at half its rows, instead of between its two chunks, "
+     "which "
+     "differ in length"},
+    {Cut::kFirstChunk,
+     "every shard is cut as if its early chunk were as long as that of rank 0, though chunks differ in "
+     "length"},
+    {Cut::kLastChunk,
+     "every shard is cut after seqlen / (2 * ranks) rows, rounded down, though chunks differ in length"},
+    {Cut::kOfQueries,
+     "the block that arrives is cut where the queries' shard has its border between early and late chunk, "
+     "though "
+     "chunks differ in length"},
+    {Cut::kOfLateChunk, "a shard is cut after as many rows as its late chunk has instead of the early one"},
+};
+constexpr Worded<Cut> kTriangles[] = {
+    {Cut::kBottomRight,
+     "the triangle of a block is aligned at its bottom right corner instead of at the top left, which "
+     "differs "
+     "where shard and block differ in length"},
+    {Cut::kBottomRightAll,
+     "the triangle of a block is aligned at its bottom right corner, and includes the diagonal of later "
+     "ranks, too"},
+    {Cut::kBottomRightStrict,
+     "the triangle of a block is aligned at its bottom right corner, and is strict in all blocks but the "
+     "own"},
+    {Cut::kTriangles,
+     "each block of an earlier rank gets a causal triangle of its own, by local rows, those of later ranks "
+     "are "
+     "hidden"},
+    {Cut::kTrianglesRight,
+     "each block of an earlier rank gets a causal triangle of its own, aligned at its bottom right corner, "
+     "those "
+     "of later ranks are hidden"},
+};
+constexpr Worded<NodeLabel> kLabels[] = {
+    {NodeLabel::kFlat,
+     "blocks move within a node and then between nodes, but the mask counts their owner as on one flat ring"},
+    {NodeLabel::kNested, "blocks move on one flat ring, but the mask counts their owner as in a double ring"},
+    {NodeLabel::kOuterAhead,
+     "the mask counts the hops between nodes in the other direction: blocks are taken for those of another "
+     "node"},
+    {NodeLabel::kInnerAhead,
+     "the mask counts the hops within a node in the other direction: blocks are taken for those of another "
+     "rank of "
+     "the node"},
+    {NodeLabel::kInnerOnly,
+     "the mask does not count the hops between nodes: blocks are taken for those of the own node"},
+    {NodeLabel::kOuterOnly,
+     "the mask does not count the hops within a node: every block is taken for that of the own seat in its "
+     "node"},
+    {NodeLabel::kNodesInside,
+     "the mask numbers ranks seat by seat instead of node by node: blocks are taken for those of another "
+     "rank"},
+};
+constexpr Worded<NodeLabel> kFlatLabels[] = {
+    {NodeLabel::kMirrored, "the mask takes the block of rank r for that of rank ranks - 1 - r"},
+    {NodeLabel::kStep, "the mask takes the step for the rank whose block is in hand"},
+};
+
+constexpr auto kWhere =
+    "Ask each row and each key for its global position: do you compute it, or does it come along?";
+constexpr auto kWhichPack = "By which number is a packed sequence known on all ranks?";
+constexpr auto kHowFar = "Which keys does the first query of the first rank see?";
+constexpr auto kShape = "On which row or key does your branch cut a shard, and where does its layout?";
+constexpr auto kWhose = "At each step, whose keys are in your hands, and whose does the mask take them for?";
+
+std::string joined(const std::string& a, const std::string& b) {
+  return a.empty() || b.empty() ? a + b : a + "; and " + b;
+}
+
+// Places, packed sequences and distances in all combinations.
+void add_places(const BlockProblem& p, std::vector<Suspect>& all) {
+  for (const auto& [compared, of_distance] : kCompared)
+    for (const auto& [places, of_places] : kPlaces)
+      for (const auto& [packs, of_packs] : kPacks) {
+        const bool packed = !p.mask.cu_seqlens.empty();
+        if ((!packed && packs != Packs::kRight) || (p.mask.left == kNoLimit && compared != Compared::kRight))
+          continue;
+        const PairLaw law{places, packs, compared, {}};
+        const char* question = packs != Packs::kRight     ? kWhichPack
+                               : places != Places::kRight ? kWhere
+                                                          : kHowFar;
+        const std::string words = joined(joined(of_places, of_packs), of_distance);
+        if (packed && packs == Packs::kRight && places != Places::kRight)
+          all.push_back(
+              {{"mask-positions", words + " (by which packed sequences are looked up, too)", question},
+               {.law = {places, Packs::kOfPlaces, compared, {}}}});
+        if (law != PairLaw{})
+          all.push_back(
+              {{packs != Packs::kRight ? "mask-packs" : "mask-positions", words, question}, {.law = law}});
+      }
+}
+
+}  // namespace
+
+std::vector<Suspect> pair_law_suspects(const BlockProblem& p, const Problem& ring) {
+  if (p.mask == full_mask()) return {};
+  std::vector<Suspect> all;
+  add_places(p, all);
+  for (const auto& [cut, words] : kZigzagCuts)
+    if (ring.layout == Layout::kZigzag)
+      all.push_back({{"mask-halves", std::string("the zigzag ring takes halves of blocks: ") + words, kShape},
+                     {.law = {.cut = cut}}});
+  const bool uneven = p.keys.size() % static_cast<std::size_t>(ring.world_size) != 0;
+  for (const auto& [cut, words] : kTriangles)
+    if (cut == Cut::kTriangles ? ring.layout != Layout::kStriped : uneven)  // corners differ where lengths do
+      all.push_back({{"mask-triangles", words, kShape}, {.law = {.cut = cut}}});
+  for (const auto& [label, words] : kFlatLabels)
+    all.push_back({{"mask-labels", words, kWhose}, {.nodes = label}});
+  for (int inner = 2; inner < ring.world_size; ++inner)
+    for (const auto& [label, words] : kLabels)
+      if (ring.world_size % inner == 0)
+        all.push_back({{"mask-labels",
+                        "double ring with nodes of " + std::to_string(inner) + " ranks: " + words, kWhose},
+                       {.nodes = label, .inner = inner}});
+  return all;
+}
+
+}  // namespace ringcraft::verify

@@ -1,0 +1,240 @@
+// Masks by other laws (see pair_law.hpp).
+#include "verify/diagnose/twisted/pair_law.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace ringcraft::verify {
+namespace {
+
+using Places = PairLaw::Places;
+using Packs = PairLaw::Packs;
+using Cut = PairLaw::Cut;
+
+// The rows of all ranks, and what follows from their number.
+struct Rows {
+  const Arrangement& ring;
+  const std::vector<Position>& positions;
+  const Mask& mask;
+
+  Index ranks() const { return ring.count(); }
+  Index all() const { return static_cast<Index>(positions.size()); }
+  Index length(int rank) const {
+    return static_cast<Index>(ring.blocks[static_cast<std::size_t>(rank)].size());
+  }
+  Index offset(int rank) const { return ring.offset[static_cast<std::size_t>(rank)]; }
+  Index up() const { return (all() + ranks() - 1) / ranks(); }
+  int step(int rank, int source) const { return ring.wrapped(rank - source); }
+  // Where chunk c of 2 * ranks begins, as even as can be.
+  Index chunk(Index c) const {
+    const Index parts = 2 * ranks();
+    return c * (all() / parts) + std::min(c, all() % parts);
+  }
+  Index early(int rank) const { return chunk(rank + 1) - chunk(rank); }
+  Position position(LocalRow at) const {
+    const Index row = ring.at(at.rank, at.row);
+    return row < 0 ? -1 : positions[static_cast<std::size_t>(row)];
+  }
+  Index pack_at(Position position) const {
+    const auto& borders = mask.cu_seqlens;
+    return std::upper_bound(borders.begin(), borders.end(), position) - borders.begin();
+  }
+};
+
+// A shard of an early chunk and of one that stands as far from the end, in chunks of this length.
+Position zigzag_place(const Rows& rows, LocalRow at, Index early, Index late_begin) {
+  return at.row < early ? rows.chunk(at.rank) + at.row : late_begin + at.row - early;
+}
+
+Position place_of_row(Places places, const Rows& rows, LocalRow at) {
+  const Index n = rows.ranks(), small = rows.all() / (2 * n), length = rows.length(at.rank);
+  const bool turned = at.row % 2 == 1;
+  switch (places) {
+    case Places::kRoundedUp:
+      return at.rank * rows.up() + at.row;
+    case Places::kRoundedDown:
+      return at.rank * (rows.all() / n) + at.row;
+    case Places::kOwnLength:
+      return at.rank * length + at.row;
+    case Places::kContiguous:
+      return rows.offset(at.rank) + at.row;
+    case Places::kStriped:
+      return at.row * n + at.rank;
+    case Places::kZigzagToken:
+      return at.row * n + (turned ? n - 1 - at.rank : at.rank);
+    case Places::kZigzag:
+      return zigzag_place(rows, at, rows.early(at.rank), rows.chunk(2 * n - 1 - at.rank));
+    case Places::kZigzagMiddle:
+      return zigzag_place(rows, at, length / 2, rows.chunk(2 * n - 1 - at.rank));
+    case Places::kZigzagOfEqual:
+      return at.row < small ? at.rank * small + at.row : (2 * n - 1 - at.rank) * small + at.row - small;
+    default:
+      return rows.position(at);
+  }
+}
+
+struct PlacesOfBoth {
+  Position query, key;
+};
+
+PlacesOfBoth places_of(Places places, const Rows& rows, LocalRow query, LocalRow key) {
+  const Index length = rows.length(query.rank);
+  switch (places) {
+    case Places::kQueryLength:
+      return {query.rank * length + query.row, key.rank * length + key.row};
+    case Places::kStepsBehind:
+      return {rows.step(query.rank, key.rank) * length + query.row, key.row};
+    case Places::kRanksApart:
+      return {std::abs(query.rank - key.rank) * length + query.row, key.row};
+    default:
+      return {place_of_row(places, rows, query), place_of_row(places, rows, key)};
+  }
+}
+
+// How many packed sequences the shard has had up to this row.
+Index counted_packs(const Rows& rows, LocalRow at) {
+  Index count = 0, last = -1;
+  for (Index row = 0; row <= at.row; ++row) {
+    const Index pack = rows.pack_at(rows.position({at.rank, row}));
+    count += pack != last;
+    last = pack;
+  }
+  return count;
+}
+
+// By the local row, with borders divided by the number of ranks.
+Index pack_of_divided(const Rows& rows, Index row, bool up) {
+  const auto& borders = rows.mask.cu_seqlens;
+  const Index n = rows.ranks();
+  return std::ranges::count_if(borders,
+                               [&](Position border) { return (border + (up ? n - 1 : 0)) / n <= row; });
+}
+
+Index pack_of_row(Packs packs, const Rows& rows, LocalRow at, Position place, bool key) {
+  const int rank = at.rank;
+  switch (packs) {
+    case Packs::kOfPlaces:
+      return rows.pack_at(place);
+    case Packs::kCounted:
+      return counted_packs(rows, at);
+    case Packs::kBordersOver:
+    case Packs::kBordersOverUp:
+      return pack_of_divided(rows, at.row, packs == Packs::kBordersOverUp);
+    case Packs::kOfLocalRows:
+      return rows.pack_at(at.row);
+    case Packs::kKeysOfLocal:
+      return rows.pack_at(key ? at.row : rows.position(at));
+    case Packs::kRowsOfLocal:
+      return rows.pack_at(key ? rows.position(at) : at.row);
+    case Packs::kOfFirstRow:
+      return rows.pack_at(rows.position({rank, 0}));
+    case Packs::kKeysOfFirst:
+      return rows.pack_at(rows.position({rank, key ? 0 : at.row}));
+    case Packs::kContiguous:
+      return rows.pack_at(rows.offset(rank) + at.row);
+    case Packs::kOfNextBlock:
+      return rows.pack_at(rows.position({key ? rows.ring.wrapped(rank - 1) : rank, at.row}));
+    case Packs::kOfBlockBefore:
+      return rows.pack_at(rows.position({key ? rows.ring.wrapped(rank + 1) : rank, at.row}));
+    case Packs::kRight:
+      break;
+  }
+  return rows.pack_at(rows.position(at));
+}
+
+bool is_near(PairLaw::Compared compared, const Mask& mask, const Rows& rows, PlacesOfBoth at, Index local) {
+  const Index all = rows.all(), n = rows.ranks();
+  Position reach = mask.left;
+  if (compared == PairLaw::Compared::kLocalWindowOver) reach /= n;
+  if (compared == PairLaw::Compared::kLocalWindowOverUp) reach = (reach + n - 1) / n;
+  if (compared >= PairLaw::Compared::kLocalWindow)
+    return local <= reach && (mask.right == kNoLimit || at.key - at.query <= mask.right);
+  Position distance = at.query - at.key;
+  if (compared == PairLaw::Compared::kModulo) distance = (distance % all + all) % all;
+  if (compared == PairLaw::Compared::kBothSides) distance = std::abs(distance);
+  const bool near = mask.left == kNoLimit || distance <= mask.left;
+  return near && (mask.right == kNoLimit || -distance <= mask.right);
+}
+
+Index early_rows(Cut cut, const Rows& rows, int rank, int of_queries) {
+  switch (cut) {
+    case Cut::kHalf:
+      return rows.length(rank) / 2;
+    case Cut::kFirstChunk:
+      return rows.early(0);
+    case Cut::kLastChunk:
+      return rows.all() / (2 * rows.ranks());
+    case Cut::kOfLateChunk:
+      return rows.length(rank) - rows.early(rank);
+    default:
+      return rows.early(of_queries);
+  }
+}
+
+bool is_in_cut(Cut cut, const Rows& rows, LocalRow query, LocalRow key) {
+  const bool later = key.rank > query.rank, own = key.rank == query.rank;
+  const Index corner = rows.length(key.rank) - rows.length(query.rank), behind = key.row - query.row;
+  switch (cut) {
+    case Cut::kBottomRight:
+      return behind <= corner - (later ? 1 : 0);
+    case Cut::kBottomRightAll:
+      return behind <= corner;
+    case Cut::kBottomRightStrict:
+      return behind <= corner - (own ? 0 : 1);
+    case Cut::kTriangles:
+      return !later && behind <= 0;
+    case Cut::kTrianglesRight:
+      return !later && behind <= corner;
+    default:
+      if (own) return behind <= 0;
+      return later ? query.row >= early_rows(cut, rows, query.rank, query.rank)
+                   : key.row < early_rows(cut, rows, key.rank, query.rank);
+  }
+}
+
+}  // namespace
+
+bool sees_by_law(const PairLaw& law, const Mask& mask, const Arrangement& ring,
+                 const std::vector<Position>& positions, LocalRow query, LocalRow key) {
+  const Rows rows{ring, positions, mask};
+  const PlacesOfBoth at = places_of(law.places, rows, query, key);
+  const bool near = law.cut == Cut::kRight ? is_near(law.compared, mask, rows, at, query.row - key.row)
+                                           : is_in_cut(law.cut, rows, query, key);
+  return near && (mask.cu_seqlens.empty() || pack_of_row(law.packs, rows, query, at.query, false) ==
+                                                 pack_of_row(law.packs, rows, key, at.key, true));
+}
+
+int labelled(NodeLabel label, int ranks, int inner, int rank, int source) {
+  const auto on = [](int number, int of) { return (number % of + of) % of; };
+  const int nodes = ranks / inner, node = rank / inner, seat = rank % inner;
+  const int outer_hops = on(node - source / inner, nodes), inner_hops = on(seat - source % inner, inner);
+  const int step = on(rank - source, ranks);
+  const auto rank_at = [&](int at_node, int at_seat) {
+    return on(at_node, nodes) * inner + on(at_seat, inner);
+  };
+  switch (label) {
+    case NodeLabel::kFlat:
+      return on(rank - outer_hops * inner - inner_hops, ranks);
+    case NodeLabel::kNested:
+      return rank_at(node - step / inner, seat - step % inner);
+    case NodeLabel::kOuterAhead:
+      return rank_at(node + outer_hops, source % inner);
+    case NodeLabel::kInnerAhead:
+      return rank_at(source / inner, seat + inner_hops);
+    case NodeLabel::kInnerOnly:
+      return rank_at(node, source % inner);
+    case NodeLabel::kOuterOnly:
+      return rank_at(source / inner, seat);
+    case NodeLabel::kNodesInside:
+      return source % inner * nodes + source / inner;
+    case NodeLabel::kMirrored:
+      return ranks - 1 - source;
+    case NodeLabel::kStep:
+      return step;
+    case NodeLabel::kRight:
+      break;
+  }
+  return source;
+}
+
+}  // namespace ringcraft::verify

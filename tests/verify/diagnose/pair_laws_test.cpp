@@ -1,0 +1,121 @@
+// Masks of other laws, cut blocks, rounded state and early D: their numbers are told as themselves.
+#include <set>
+#include <string>
+
+#include "support/catch.hpp"
+#include "verify/diagnose/suspects.hpp"
+#include "verify/suspects_support.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+Problem uneven(Layout layout, Mask mask = causal_mask(), int ranks = 4, Position seqlen = 43) {
+  return make_problem({1, 2, 1, seqlen, 4}, std::move(mask), layout, ranks);
+}
+
+Mask packed(Mask mask = causal_mask()) {
+  mask.cu_seqlens = {0, 9, 17, 31, 43};
+  return mask;
+}
+
+std::string first_of(const std::vector<Cause>& causes) { return causes.empty() ? "" : causes[0].id; }
+
+// The sentences of all laws whose wrong rings are told by exactly this sentence.
+std::set<std::string> told(const Problem& problem) {
+  const Scene scene(problem);
+  std::set<std::string> sentences;
+  for (const Suspect& law : pair_law_suspects(whole(problem), problem)) {
+    const bool one_mistake = law.cause.sentence.find("; and ") == std::string::npos;
+    if (!one_mistake) continue;
+    const std::vector<Cause> causes =
+        scene.of(twisted_forward(problem, scene.inputs, scene.right.value, law.twist)).causes();
+    if (!causes.empty() && causes[0].sentence.starts_with(law.cause.sentence))
+      sentences.insert(law.cause.sentence);
+  }
+  return sentences;
+}
+
+bool any_with(const std::set<std::string>& sentences, std::string_view words) {
+  return std::ranges::any_of(sentences,
+                             [=](const std::string& s) { return s.find(words) != std::string::npos; });
+}
+
+}  // namespace
+
+TEST_CASE("positions that a mask computes by another law are told") {
+  auto plain = told(uneven(Layout::kContiguous, window_mask(12), 4, 41));
+  plain.merge(told(uneven(Layout::kContiguous, window_mask(12))));
+  for (const char* words : {"ceil(seqlen / ranks)", "floor(seqlen / ranks)", "length of its own shard",
+                            "length of the queries' shard", "t shards before the queries", "modulo seqlen",
+                            "distance without its sign"}) {
+    INFO(words);
+    CHECK(any_with(plain, words));
+  }
+}
+
+TEST_CASE("packed sequences that are looked up by another number are told") {
+  auto all = told(uneven(Layout::kContiguous, packed()));
+  all.merge(told(uneven(Layout::kStriped, packed())));
+  for (const char* words :
+       {"from 0", "divided by the number of ranks", "rounded up", "instead of by the position",
+        "of its first row", "of its first key", "looked up, too", "one hop ahead", "one hop late"}) {
+    INFO(words);
+    CHECK(any_with(all, words));
+  }
+}
+
+TEST_CASE("a window that counts local rows is told") {
+  const auto all = told(uneven(Layout::kStriped, window_mask(9)));
+  CHECK(any_with(all, "times as far"));
+  CHECK(any_with(all, "W / ranks"));
+}
+
+TEST_CASE("blocks that are cut or aligned at the wrong row are told") {
+  auto zigzag = told(uneven(Layout::kZigzag));
+  zigzag.merge(told(uneven(Layout::kZigzag, causal_mask(), 4, 42)));
+  const auto striped = told(uneven(Layout::kStriped));
+  CHECK(any_with(zigzag, "at half its rows"));
+  CHECK(any_with(zigzag, "that of rank 0"));
+  CHECK(any_with(striped, "instead of at the top left"));
+  CHECK(any_with(striped, "strict in all blocks but the own"));
+}
+
+TEST_CASE("a mask that counts the ranks of a double ring wrongly is told") {
+  const auto all = told(uneven(Layout::kContiguous, causal_mask(), 6, 48));
+  CHECK(any_with(all, "nodes of 3 ranks: blocks move within a node"));
+  CHECK(any_with(all, "nodes of 2 ranks: blocks move on one flat ring"));
+  CHECK(any_with(all, "seat by seat"));
+}
+
+TEST_CASE("a gradient after a mask of another law has its own mistake told, too") {
+  const Problem problem = uneven(Layout::kZigzag);
+  const Scene scene(problem);
+  const Twist halves{.law = {.cut = PairLaw::Cut::kHalf}};
+  Answer claim = twisted_forward(problem, scene.inputs, scene.right.value, halves);
+  Twist unscaled = halves;
+  unscaled.dq_scales = 0;
+  const Answer gradients = twisted_backward(problem, scene.inputs, claim, unscaled);
+  for (const auto& [to, from] :
+       {std::pair{&claim.dq, &gradients.dq}, {&claim.dk, &gradients.dk}, {&claim.dv, &gradients.dv}})
+    *to = from->clone();
+  const Diagnosis diagnosis = scene.of(claim, Ranks::kKnown, Expect::kAll);
+  CHECK(first_of(diagnosis.forward) == "mask-halves");
+  CHECK(first_of(diagnosis.backward) == "BW7-dq");
+}
+
+TEST_CASE("lse that is rounded between the steps is told, though no row of 16 bits tells it") {
+  const Problem problem = make_problem({1, 4, 2, 96, 16}, full_mask(), Layout::kStriped, 6);
+  const Case c = make_case(problem, Data::kNormal, 3);
+  const Rounding rounding = rounding_of(DType::kBFloat16);
+  const Inputs inputs = converted(make_inputs(c, DType::kBFloat16), DType::kFloat64);
+  const Oracle right = oracle(problem, inputs, {.rounding = rounding});
+  for (const MergeTwist merge : {MergeTwist::kLseInBFloat16, MergeTwist::kNewInBFloat16}) {
+    const Answer claim =
+        converted(twisted_forward(problem, inputs, right.value, {.merge = merge}), DType::kBFloat16);
+    Comparison comparison = compare_exact(converted(claim, DType::kFloat64), right, Expect::kForward);
+    const Diagnosis diagnosis = diagnose(problem, inputs, claim, right, comparison);
+    CHECK(first_of(diagnosis.forward) == "RF12-lse");
+  }
+}
+
+}  // namespace ringcraft::verify
