@@ -120,15 +120,18 @@ bool gives(const ScanExhibit& x, const ScoreScan& row, const ScanTwist& twist, c
 
 // What a right scan gives tells least, and short rows are cheap. Where weights overwrite scores, any mistake
 // may have consequences of its own: such rows count only if all others are right.
-std::vector<const ScoreScan*> in_order(const ScanExhibit& x) {
+struct Rows {
+  std::vector<const ScoreScan*> to_explain, in_place;
+};
+Rows in_order(const ScanExhibit& x) {
   std::vector<std::pair<std::pair<bool, std::size_t>, const ScoreScan*>> rows;
   for (const ScoreScan& row : x.rows) rows.push_back({{gives(x, row, {}, {}), row.scores.size()}, &row});
   std::ranges::stable_sort(rows, {}, [](const auto& row) { return row.first; });
   const bool apart =
       std::ranges::any_of(rows, [](const auto& row) { return !row.first.first && !row.second->shared; });
-  std::vector<const ScoreScan*> all;
+  Rows all;
   for (const auto& row : rows)
-    if (!apart || !row.second->shared) all.push_back(row.second);
+    (apart && row.second->shared ? all.in_place : all.to_explain).push_back(row.second);
   return all;
 }
 
@@ -259,8 +262,9 @@ std::vector<Guess> guesses_of_ends(int count, const std::vector<ScanBegin>& begi
 bool is_weighed(const ScoreScan& row) { return !row.state && row.weights.size() == row.scores.size(); }
 
 // In three passes, with so many mistakes.
-std::vector<Cause> causes_of_plain(const std::vector<const ScoreScan*>& rows, int mistakes) {
-  std::vector<Cause> causes = causes_of_softmax(rows, mistakes);
+std::vector<Cause> causes_of_plain(const std::vector<const ScoreScan*>& rows,
+                                   const std::vector<const ScoreScan*>& in_place, int mistakes) {
+  std::vector<Cause> causes = causes_of_softmax(rows, in_place, mistakes);
   if (causes.empty() && mistakes == 1) causes = causes_of_float_softmax(rows);
   if (causes.empty() && mistakes == 1) causes = causes_of_dropped_weights(rows);
   return causes;
@@ -271,7 +275,7 @@ constexpr std::size_t kMost = 12;  // to be compared with those of other checks
 }  // namespace
 
 std::vector<Cause> causes_of(const ScanExhibit& x) {
-  const std::vector<const ScoreScan*> rows = in_order(x);
+  const auto [rows, in_place] = in_order(x);
   const auto explains = [&](const Guess& guess) {
     const std::optional<ScanTwist> twist = guess.twist();
     return twist &&
@@ -289,13 +293,14 @@ std::vector<Cause> causes_of(const ScanExhibit& x) {
                           });
   if (const auto cause = cause_of_epsilon(x)) return {*cause};
   if (plain)
-    if (const auto causes = causes_of_plain(rows, 1); !causes.empty()) return causes;
+    if (const auto causes = causes_of_plain(rows, in_place, 1); !causes.empty()) return causes;
   if (const auto cause = cause_of_unwritten_weights(rows)) return {*cause};
   if (const auto cause = cause_of_idle_scan(x)) return {*cause};
   const std::vector<ScanBegin> begins = scan_begins(rows);
   const bool weighs = std::ranges::any_of(x.rows, [](const ScoreScan& row) { return !row.weights.empty(); });
   for (const int count : {1, 2}) {
-    std::vector<Cause> causes = plain && count == 2 ? causes_of_plain(rows, 2) : std::vector<Cause>{};
+    std::vector<Cause> causes =
+        plain && count == 2 ? causes_of_plain(rows, in_place, 2) : std::vector<Cause>{};
     std::vector<Guess> all = guesses(count, weighs, !exact);
     if (scan_alone) std::ranges::move(guesses_of_ends(count, begins), std::back_inserter(all));
     for (const Guess& guess : all) {
