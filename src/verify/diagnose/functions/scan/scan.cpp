@@ -20,17 +20,22 @@ using Parts = std::vector<std::vector<ScanKey>>;
 struct Cut {
   std::size_t length;      // 0: all at once
   bool whole_parts_alone;  // the last part is left out if it is shorter
+  bool of_tiles = false;   // in the tiles that the scan was told to use
 
-  std::string word() const { return length == 0 ? "row" : length == 1 ? "score" : "group"; }
+  std::string word() const {
+    return of_tiles ? "tile" : length == 0 ? "row" : length == 1 ? "score" : "group";
+  }
 };
 constexpr Cut kCuts[] = {{1, false}, {0, false}, {2, false}, {4, false}, {8, false},
-                         {2, true},  {4, true},  {8, true},  {16, true}};
+                         {2, true},  {4, true},  {8, true},  {16, true}, {0, false, true}};
 
-Parts parts_of(const std::vector<double>& scores, const Cut& cut) {
+// These scores, all of a row or some.
+Parts parts_of(const ScoreScan& row, const std::vector<double>& scores, const Cut& cut) {
   Parts parts;
-  const std::size_t length = cut.length == 0 ? std::max<std::size_t>(scores.size(), 1) : cut.length;
+  const std::size_t given = cut.of_tiles ? row.tile : cut.length, first = cut.of_tiles ? row.first_key : 0;
+  const std::size_t length = given == 0 ? std::max<std::size_t>(scores.size(), 1) : given;
   for (std::size_t j = 0; j < scores.size(); ++j) {
-    if (j % length == 0) parts.emplace_back();
+    if (j == 0 || (first + j) % length == 0) parts.emplace_back();
     parts.back().push_back({scores[j], scores[j] != -HUGE_VAL, {}});
   }
   if (cut.whole_parts_alone && !parts.empty() && parts.back().size() < length) parts.pop_back();
@@ -104,7 +109,7 @@ std::vector<double> looked_at(const ScoreScan& row, const SoftmaxCount* range) {
 bool gives(const ScanExhibit& x, const ScoreScan& row, const ScanTwist& twist, const Guess& guess) {
   const ScanState before =
       guess.begin == nullptr ? ScanState{{}, row.max_before, row.sum_before} : guess.begin->of(row);
-  const ScanState state = scanned(twist, parts_of(looked_at(row, guess.range), guess.cut), before, {});
+  const ScanState state = scanned(twist, parts_of(row, looked_at(row, guess.range), guess.cut), before, {});
   if (row.state) {
     const auto [m, l] = guess.end == nullptr ? std::pair{state.max, state.sum} : guess.end->of(row, state);
     if (!near(x, row.state->first, m) || !near(x, row.state->second, l)) return false;
@@ -210,9 +215,10 @@ Cause Guess::cause() const {
 }
 
 // So many things wrong at once: 1 or 2.
-std::vector<Guess> guesses(int count, bool weighs, bool of_kernel) {
+std::vector<Guess> guesses(int count, bool weighs, bool of_kernel, bool in_tiles) {
   std::vector<Guess> all;
   for (const Cut& cut : kCuts) {
+    if (cut.of_tiles && !in_tiles) continue;
     const std::vector<const ScanMistake*> mistakes = mistakes_of_scores(cut);
     for (const Finish finish : kFinishes) {
       if (finish != Finish::kRight && !weighs) continue;
@@ -298,10 +304,11 @@ std::vector<Cause> causes_of(const ScanExhibit& x) {
   if (const auto cause = cause_of_idle_scan(x)) return {*cause};
   const std::vector<ScanBegin> begins = scan_begins(rows);
   const bool weighs = std::ranges::any_of(x.rows, [](const ScoreScan& row) { return !row.weights.empty(); });
+  const bool in_tiles = std::ranges::all_of(x.rows, [](const ScoreScan& row) { return row.tile > 0; });
   for (const int count : {1, 2}) {
     std::vector<Cause> causes =
         plain && count == 2 ? causes_of_plain(rows, in_place, 2) : std::vector<Cause>{};
-    std::vector<Guess> all = guesses(count, weighs, !exact);
+    std::vector<Guess> all = guesses(count, weighs, !exact, in_tiles);
     if (scan_alone) std::ranges::move(guesses_of_ends(count, begins), std::back_inserter(all));
     for (const Guess& guess : all) {
       if (causes.size() == kMost || !explains(guess)) continue;

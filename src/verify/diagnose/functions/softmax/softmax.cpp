@@ -70,6 +70,13 @@ struct SoftmaxPass {
     sums.reference = reference;
     sums.count = static_cast<double>(scores.size());
   }
+  // The sum where the first scores have been overwritten.
+  void add_up_anew(std::span<const double> written) {
+    std::ranges::copy(written, scores.begin());
+    terms.clear();
+    sums = {};
+    add_up();
+  }
   double divisor_at(std::size_t j) {
     sums.own = terms[j];
     sums.before = sums.so_far;
@@ -97,6 +104,7 @@ std::vector<double> softmax_weights(const SoftmaxLaw& law, const SoftmaxGuards& 
   pass.add_up();
   double so_far = kUnseenScore;
   for (std::size_t j = 0; j < weights.size(); ++j) {
+    if (row.shared && law.reread->sum_anew) pass.add_up_anew(std::span(weights).first(j));
     const double divisor = pass.divisor_at(j);
     so_far = std::max(so_far, pass.scores[j]);
     if (narrow && pass.times[j] == 0 && guards.outside != Outside::kWeighed) {
@@ -224,6 +232,7 @@ Cause cause_of_softmax(const SoftmaxLaw& law, const SoftmaxGuards& guards,
 // This law of rows apart, with what rows in place read again if that alone is missing for them.
 SoftmaxLaw with_reread(const SoftmaxLaw& law, const SoftmaxGuards& guards,
                        const std::vector<const ScoreScan*>& in_place) {
+  if (in_place.empty()) return law;
   SoftmaxLaw other = law;
   for (const SoftmaxReread& reread : softmax_rereads()) {  // the first one is right
     other.reread = &reread;

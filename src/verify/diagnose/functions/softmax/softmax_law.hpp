@@ -64,6 +64,7 @@ struct SoftmaxRounding {
 struct SoftmaxReread {
   const char *id, *words;
   double (*of)(double score, double reference, double sum);
+  bool sum_anew = false;  ///< l is computed for each weight, of what is there then; m of it gives the same
 };
 
 /// The weights of a row without a visible score.
