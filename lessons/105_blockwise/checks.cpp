@@ -92,13 +92,15 @@ std::vector<double> scores_of(const HeadCase& head, Index i) {
 }
 
 // m and l of every row, for a diagnosis.
-verify::ScanExhibit exhibit_of_state(const HeadCase& head, const std::vector<double>& max,
+verify::ScanExhibit exhibit_of_state(const HeadCase& head, TileSize tile, const std::vector<double>& max,
                                      const std::vector<double>& sum) {
   verify::ScanExhibit scans;
   for (Index i = 0; i < head.rows(); ++i)
     scans.rows.push_back(
         {.scores = scores_of(head, i),
-         .state = std::pair{max[static_cast<std::size_t>(i)], sum[static_cast<std::size_t>(i)]}});
+         .state = std::pair{max[static_cast<std::size_t>(i)], sum[static_cast<std::size_t>(i)]},
+         .tile = static_cast<std::size_t>(tile.keys),
+         .first_key = static_cast<std::size_t>(head.ranges.begin[static_cast<std::size_t>(i)])});
   return scans;
 }
 
@@ -125,7 +127,8 @@ void require_attention(Trial& trial, const HeadCase& head, TileSize tile) {
   const auto m = state.max.values<double>(), l = state.sum.values<double>();
   const std::vector<double> max(m.begin(), m.end()), sum(l.begin(), l.end());
   require_head(label, head, ended(std::move(state)), {}, in_tiles(head, tile));
-  exhibiting([&] { return exhibit_of_state(head, max, sum); }, [&] { require_maxima(label, head, max); });
+  exhibiting([&] { return exhibit_of_state(head, tile, max, sum); },
+             [&] { require_maxima(label, head, max); });
 }
 
 // ---- the checks

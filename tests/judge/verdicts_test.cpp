@@ -166,20 +166,22 @@ TEST_CASE("every lesson has known wrong and equivalent files") {
 
 TEST_CASE("a first version with two mistakes gets the cause of each") {
   const Workspace workspace("two_mistakes");
-  const auto causes_in = [&](int lesson, const char* body, const std::string& id) {
+  const auto reported = [&](int lesson, const char* body) {
     std::filesystem::create_directories(workspace.path());
     const auto file = workspace.path() / "first_version.cpp";
     std::ofstream(file) << "#include <algorithm>\n#include <cmath>\n#include <limits>\n"
                            "#include \"ringcraft/attention/softmax.hpp\"\nnamespace ringcraft {\n"
                         << body << "}\n";
-    const Report report = check(lesson, file).report;
+    return check(lesson, file).report;
+  };
+  const auto ids_in = [](const Report& report, const std::string& id) {
     INFO(verify::text_of(report));
     std::set<std::string> ids;
     for (const verify::Cause& cause : row(report, id).causes) ids.insert(cause.id);
     return ids;
   };
   // The sum does not follow the maximum, and a row without a key is not thought of.
-  CHECK(causes_in(103, R"(
+  const Report never_follows = reported(103, R"(
     template <class T> SoftmaxState<T> online_scan(std::span<const T> scores, SoftmaxState<T> state) {
       for (std::size_t j = 0; j < scores.size(); ++j) {
         if (scores[j] > state.max) state.max = scores[j];
@@ -189,11 +191,10 @@ TEST_CASE("a first version with two mistakes gets the cause of each") {
     }
     template SoftmaxState<float> online_scan(std::span<const float>, SoftmaxState<float>);
     template SoftmaxState<double> online_scan(std::span<const double>, SoftmaxState<double>);
-  )",
-                  "103.rising")
-            .contains("scan-factor-one-sum"));
+  )");
+  CHECK(ids_in(never_follows, "103.rising").contains("scan-factor-one-sum"));
   // A score is asked for where its weight lies already, and again no thought of a row without a key.
-  const char* const asks_twice = R"(
+  const Report asked_twice = reported(102, R"(
     template <class T> void safe_softmax(std::span<const T> scores, std::span<T> weights) {
       T m = -std::numeric_limits<T>::infinity(), l = 0;
       for (const T s : scores) m = std::max(m, s);
@@ -202,9 +203,12 @@ TEST_CASE("a first version with two mistakes gets the cause of each") {
     }
     template void safe_softmax(std::span<const float>, std::span<float>);
     template void safe_softmax(std::span<const double>, std::span<double>);
-  )";
-  CHECK(causes_in(102, asks_twice, "102.nothing-seen").contains("scan-finish"));
-  CHECK(causes_in(102, asks_twice, "102.drives-dense-attention").empty());  // they stand in the first row
+  )");
+  CHECK(ids_in(asked_twice, "102.nothing-seen") == std::set<std::string>{"scan-finish"});
+  const std::string both = row(asked_twice, "102.nothing-seen").causes.front().sentence;
+  CHECK(testing::contains(both, "a row without a visible score is not treated apart"));
+  CHECK(testing::contains(both, "and are then read as scores once more"));
+  CHECK(ids_in(asked_twice, "102.drives-dense-attention").empty());  // they stand in the first row
 }
 
 // A hang costs one deadline, not one per check.

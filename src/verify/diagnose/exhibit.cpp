@@ -111,6 +111,14 @@ std::vector<Cause> causes_of(const std::vector<Exhibit>& exhibits) {
       if (std::ranges::find(causes, held.cause.id, &Cause::id) == causes.end())
         causes.push_back(std::move(held.cause)), type = kind.first;
   if (causes.size() < 2) return causes;
+  // Kernels that were asked one by one, of a state that has seen keys, tell apart what is alike without one.
+  for (const auto& [kind, alike] : kinds)
+    if (type != kind.first && std::holds_alternative<StepExhibit>(*alike.front()))
+      if (std::vector<Held> held = agreed(alike); !held.empty()) {
+        causes.clear();
+        for (Held& each : held) causes.push_back(std::move(each.cause));
+        return causes;
+      }
   std::set<std::string> also;  // of equally good ones those go first that explain the others, too
   for (const auto& [kind, alike] : kinds)
     if (type != kind.first)

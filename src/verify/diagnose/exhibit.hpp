@@ -66,7 +66,8 @@ struct ScoreScan {
   std::optional<std::pair<double, double>> state = {};  ///< m and l in the end, if they were asked for
   std::vector<double> weights = {};                     ///< if they were asked for, one for each score
   bool shared = false;                                  ///< scores and weights lie in the same memory
-  bool changed = false;  ///< the scores, which are only to be read, were written
+  bool changed = false;                 ///< the scores, which are only to be read, were written
+  std::size_t tile = 0, first_key = 0;  ///< keys of a tile, if it is known, and the number of the first key
 };
 
 /// All rows that one check asked for.

@@ -46,10 +46,22 @@ TEST_CASE("the maximum that ranks subtract is found by what overflows and vanish
   CHECK(causes_of(shared_with(largest)).empty());
   CHECK(first_law(causes_of(shared_with([&](const auto& s) { return std::max(0.0, largest(s)); }))) ==
         "shared-max-zero");
+  const auto from_smallest = [&](const auto& s) {
+    return std::max(std::numeric_limits<double>::min(), largest(s));
+  };
+  CHECK(first_law(causes_of(shared_with(from_smallest))) == "shared-max-zero");
   CHECK(first_law(causes_of(shared_with([](const auto&) { return 0.0; }))) == "shared-max-none");
   SharedScanExhibit changed = shared_with(largest);
   changed.changed = true;
   CHECK(first_law(causes_of(changed)) == "shared-writes-scores");
+}
+
+TEST_CASE("a rank that is alone and writes its in is told") {
+  ExchangeExhibit x{
+      {{{.send_rank = 0, .recv_rank = 0, .out = 9, .in = 9, .ended = true, .unwritten = true}}}};
+  CHECK(causes_of(x).empty());
+  x.rounds[0][0].unwritten = false;
+  CHECK(first_law(causes_of(x)) == "solved-exchange-one");
 }
 
 // Two parts of a few rows, merged with weights that `from` takes from another row.

@@ -94,6 +94,45 @@ TEST_CASE("scores that a scan does not look at are told") {
   }
 }
 
+TEST_CASE("a factor that is left out of small steps is told with the threshold") {
+  for (const double slack : {1.0, 8.0}) {
+    const std::vector<Cause> causes = causes_of(scans_of([&](const ScoreScan& row) {
+      double m = row.max_before, l = row.sum_before;
+      for (const double s : row.scores) {
+        if (s - m > slack) l *= std::exp(m - s);
+        m = std::max(m, s), l += std::exp(s - m);
+      }
+      return std::pair{m, l};
+    }));
+    REQUIRE(!causes.empty());
+    CHECK(causes.front().id == "scan-slack-sum");
+  }
+}
+
+TEST_CASE("a scan is cut into the tiles that it was told to use") {
+  for (const std::size_t tile : {3u, 5u}) {
+    ScanExhibit x = scans_of([&](const ScoreScan& row) {
+      double m = row.max_before, l = row.sum_before;
+      for (std::size_t j = 0;
+           j < row.scores.size();) {  // the first tile has begun before the row's first key
+        const auto begin = row.scores.begin() + static_cast<std::ptrdiff_t>(j);
+        const std::size_t keys = std::min(j == 0 ? tile - 1 : tile, row.scores.size() - j);
+        const double own = *std::max_element(begin, begin + static_cast<std::ptrdiff_t>(keys));
+        if (m != -HUGE_VAL) l *= std::exp(m - own);
+        m = own;
+        for (std::size_t i = 0; i < keys; ++i) l += std::exp(row.scores[j++] - m);
+      }
+      return std::pair{m, l};
+    });
+    CHECK(causes_of(x).empty());  // 3 and 5 are nobody's group
+    for (ScoreScan& row : x.rows) row.tile = tile, row.first_key = 1;
+    const std::vector<Cause> causes = causes_of(x);
+    REQUIRE(!causes.empty());
+    CHECK(causes.front().id == "scan-max-part");
+    CHECK(causes.front().sentence.find("of each tile alone") != std::string::npos);
+  }
+}
+
 TEST_CASE("a sum in float is told by its digits") {
   const std::vector<Cause> causes = causes_of(scans_of([](const ScoreScan& row) {
     const ScanState s = right_scan(row.scores, {{}, row.max_before, row.sum_before});

@@ -88,6 +88,19 @@ TEST_CASE("weights of nothing, and small ones that are dropped, are named") {
   CHECK(causes[0].id == "scan-dropped");
 }
 
+TEST_CASE("what rows in place alone get wrong is told beside the mistake of the others") {
+  SoftmaxLaw law = right_law();
+  const SoftmaxGuards no_guards{.nothing = SoftmaxGuards::Nothing::kNone, .sum = false};
+  for (const SoftmaxReread& reread : softmax_rereads()) {
+    law.reread = &reread;
+    const std::vector<Cause> causes = causes_of(weighed_by(law, no_guards));
+    INFO(reread.words);
+    REQUIRE(causes.size() == 1);
+    CHECK(causes[0].id == "scan-finish");
+    CHECK((causes[0].sentence.find(reread.words) != std::string::npos));
+  }
+}
+
 TEST_CASE("two mistakes of a softmax are told together") {
   SoftmaxLaw law = right_law();
   law.reference = &softmax_references()[2];

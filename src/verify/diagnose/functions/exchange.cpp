@@ -314,6 +314,13 @@ std::vector<Cause> causes_of(const ExchangeExhibit& x) {
   if (causes.empty()) add(cause_of_memory(of_one_length));
   const bool alone_fails = std::ranges::any_of(
       x.rounds, [](const auto& round) { return round.size() == 1 && !round.front().ended; });
+  const bool alone_writes = std::ranges::any_of(x.rounds, [](const auto& round) {
+    return round.size() == 1 && round.front().ended && !round.front().unwritten;
+  });
+  if (alone_writes)
+    causes.push_back({"solved-exchange-one",
+                      "with one rank in is written (out is copied into it, say), though nothing arrives",
+                      "Who are the neighbours of a rank that is alone?"});
   if (alone_fails)
     causes.push_back({"solved-exchange-one",
                       "with one rank the function does not return at once: it messages itself",

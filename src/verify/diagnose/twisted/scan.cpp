@@ -218,7 +218,8 @@ double scan_part(const ScanTwist& twist, const Part& part, std::size_t at, std::
   if (!any && twist.hidden == ScanTwist::Hidden::kNothing && twist.max != ScanTwist::Max::kOfHidden) return 0;
   const Maxima m{state.max, own, new_maximum(twist.max, part, state.max, own, before), before};
   const double out_factor = any ? factor_of(twist.out_factor, m, range) : 1;
-  state.sum *= any ? factor_of(twist.sum_factor, m, range) : 1;
+  const bool rescales = any && !(m.now - m.old <= twist.slack && twist.slack > 0);
+  state.sum *= rescales ? factor_of(twist.sum_factor, m, range) : 1;
   for (double& x : state.out) x *= out_factor;
   const bool to_sum = adds(twist.sum_when, m, at, parts), to_out = adds(twist.out_when, m, at, parts);
   double added = 0;

@@ -322,7 +322,7 @@ std::optional<ScanTwist> both(ScanTwist a, const ScanTwist& b) {
   if (join(a.max, b.max) && join(a.sum_factor, b.sum_factor) && join(a.out_factor, b.out_factor) &&
       join(a.sum_weight, b.sum_weight) && join(a.out_weight, b.out_weight) && join(a.sum_when, b.sum_when) &&
       join(a.out_when, b.out_when) && join(a.hidden, b.hidden) && join(a.keys, b.keys) &&
-      join(a.divisor, b.divisor) && join(a.empty, b.empty))
+      join(a.divisor, b.divisor) && join(a.empty, b.empty) && join(a.slack, b.slack))
     return a;
   return {};
 }

@@ -121,6 +121,7 @@ struct ScanTwist {
   Keys keys{};
   Divisor divisor{};
   Empty empty{};
+  double slack = 0;  ///< m must grow by more before the old l is rescaled
 
   friend bool operator==(const ScanTwist&, const ScanTwist&) = default;
 };

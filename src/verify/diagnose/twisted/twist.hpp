@@ -66,11 +66,12 @@ enum class PositionTwist : std::uint8_t {
 
 /// Whose block the mask takes the one in hand for.
 enum class LabelTwist : std::uint8_t {
-  kRight,  ///< rank - step
-  kAhead,  ///< rank + step
-  kOwn,    ///< rank
-  kNext,   ///< rank - step - 1: the one that is arriving
-  kLast,   ///< rank - step + 1: the one that was in hand before
+  kRight,     ///< rank - step
+  kAhead,     ///< rank + step
+  kOwn,       ///< rank
+  kNext,      ///< rank - step - 1: the one that is arriving
+  kLast,      ///< rank - step + 1: the one that was in hand before
+  kLastStep,  ///< the same, at the last step alone
 };
 
 /// What is in hand at each step.

@@ -44,6 +44,9 @@ TwistedRing::View TwistedRing::view(const Twist& twist, int rank, int step) cons
     case LabelTwist::kLast:
       view.label = on_ring(rank - step + 1);
       break;
+    case LabelTwist::kLastStep:
+      if (step > 0 && step == arrangement_.hops) view.label = on_ring(rank - step + 1);
+      break;
   }
   if (twist.nodes != NodeLabel::kRight)
     view.label = labelled(twist.nodes, arrangement_.count(), twist.inner, rank, here);

@@ -20,17 +20,22 @@ using Parts = std::vector<std::vector<ScanKey>>;
 struct Cut {
   std::size_t length;      // 0: all at once
   bool whole_parts_alone;  // the last part is left out if it is shorter
+  bool of_tiles = false;   // in the tiles that the scan was told to use
 
-  std::string word() const { return length == 0 ? "row" : length == 1 ? "score" : "group"; }
+  std::string word() const {
+    return of_tiles ? "tile" : length == 0 ? "row" : length == 1 ? "score" : "group";
+  }
 };
 constexpr Cut kCuts[] = {{1, false}, {0, false}, {2, false}, {4, false}, {8, false},
-                         {2, true},  {4, true},  {8, true},  {16, true}};
+                         {2, true},  {4, true},  {8, true},  {16, true}, {0, false, true}};
 
-Parts parts_of(const std::vector<double>& scores, const Cut& cut) {
+// These scores, all of a row or some.
+Parts parts_of(const ScoreScan& row, const std::vector<double>& scores, const Cut& cut) {
   Parts parts;
-  const std::size_t length = cut.length == 0 ? std::max<std::size_t>(scores.size(), 1) : cut.length;
+  const std::size_t given = cut.of_tiles ? row.tile : cut.length, first = cut.of_tiles ? row.first_key : 0;
+  const std::size_t length = given == 0 ? std::max<std::size_t>(scores.size(), 1) : given;
   for (std::size_t j = 0; j < scores.size(); ++j) {
-    if (j % length == 0) parts.emplace_back();
+    if (j == 0 || (first + j) % length == 0) parts.emplace_back();
     parts.back().push_back({scores[j], scores[j] != -HUGE_VAL, {}});
   }
   if (cut.whole_parts_alone && !parts.empty() && parts.back().size() < length) parts.pop_back();
@@ -104,7 +109,7 @@ std::vector<double> looked_at(const ScoreScan& row, const SoftmaxCount* range) {
 bool gives(const ScanExhibit& x, const ScoreScan& row, const ScanTwist& twist, const Guess& guess) {
   const ScanState before =
       guess.begin == nullptr ? ScanState{{}, row.max_before, row.sum_before} : guess.begin->of(row);
-  const ScanState state = scanned(twist, parts_of(looked_at(row, guess.range), guess.cut), before, {});
+  const ScanState state = scanned(twist, parts_of(row, looked_at(row, guess.range), guess.cut), before, {});
   if (row.state) {
     const auto [m, l] = guess.end == nullptr ? std::pair{state.max, state.sum} : guess.end->of(row, state);
     if (!near(x, row.state->first, m) || !near(x, row.state->second, l)) return false;
@@ -120,15 +125,18 @@ bool gives(const ScanExhibit& x, const ScoreScan& row, const ScanTwist& twist, c
 
 // What a right scan gives tells least, and short rows are cheap. Where weights overwrite scores, any mistake
 // may have consequences of its own: such rows count only if all others are right.
-std::vector<const ScoreScan*> in_order(const ScanExhibit& x) {
+struct Rows {
+  std::vector<const ScoreScan*> to_explain, in_place;
+};
+Rows in_order(const ScanExhibit& x) {
   std::vector<std::pair<std::pair<bool, std::size_t>, const ScoreScan*>> rows;
   for (const ScoreScan& row : x.rows) rows.push_back({{gives(x, row, {}, {}), row.scores.size()}, &row});
   std::ranges::stable_sort(rows, {}, [](const auto& row) { return row.first; });
   const bool apart =
       std::ranges::any_of(rows, [](const auto& row) { return !row.first.first && !row.second->shared; });
-  std::vector<const ScoreScan*> all;
+  Rows all;
   for (const auto& row : rows)
-    if (!apart || !row.second->shared) all.push_back(row.second);
+    (apart && row.second->shared ? all.in_place : all.to_explain).push_back(row.second);
   return all;
 }
 
@@ -207,9 +215,10 @@ Cause Guess::cause() const {
 }
 
 // So many things wrong at once: 1 or 2.
-std::vector<Guess> guesses(int count, bool weighs, bool of_kernel) {
+std::vector<Guess> guesses(int count, bool weighs, bool of_kernel, bool in_tiles) {
   std::vector<Guess> all;
   for (const Cut& cut : kCuts) {
+    if (cut.of_tiles && !in_tiles) continue;
     const std::vector<const ScanMistake*> mistakes = mistakes_of_scores(cut);
     for (const Finish finish : kFinishes) {
       if (finish != Finish::kRight && !weighs) continue;
@@ -259,8 +268,9 @@ std::vector<Guess> guesses_of_ends(int count, const std::vector<ScanBegin>& begi
 bool is_weighed(const ScoreScan& row) { return !row.state && row.weights.size() == row.scores.size(); }
 
 // In three passes, with so many mistakes.
-std::vector<Cause> causes_of_plain(const std::vector<const ScoreScan*>& rows, int mistakes) {
-  std::vector<Cause> causes = causes_of_softmax(rows, mistakes);
+std::vector<Cause> causes_of_plain(const std::vector<const ScoreScan*>& rows,
+                                   const std::vector<const ScoreScan*>& in_place, int mistakes) {
+  std::vector<Cause> causes = causes_of_softmax(rows, in_place, mistakes);
   if (causes.empty() && mistakes == 1) causes = causes_of_float_softmax(rows);
   if (causes.empty() && mistakes == 1) causes = causes_of_dropped_weights(rows);
   return causes;
@@ -271,7 +281,7 @@ constexpr std::size_t kMost = 12;  // to be compared with those of other checks
 }  // namespace
 
 std::vector<Cause> causes_of(const ScanExhibit& x) {
-  const std::vector<const ScoreScan*> rows = in_order(x);
+  const auto [rows, in_place] = in_order(x);
   const auto explains = [&](const Guess& guess) {
     const std::optional<ScanTwist> twist = guess.twist();
     return twist &&
@@ -289,14 +299,16 @@ std::vector<Cause> causes_of(const ScanExhibit& x) {
                           });
   if (const auto cause = cause_of_epsilon(x)) return {*cause};
   if (plain)
-    if (const auto causes = causes_of_plain(rows, 1); !causes.empty()) return causes;
+    if (const auto causes = causes_of_plain(rows, in_place, 1); !causes.empty()) return causes;
   if (const auto cause = cause_of_unwritten_weights(rows)) return {*cause};
   if (const auto cause = cause_of_idle_scan(x)) return {*cause};
   const std::vector<ScanBegin> begins = scan_begins(rows);
   const bool weighs = std::ranges::any_of(x.rows, [](const ScoreScan& row) { return !row.weights.empty(); });
+  const bool in_tiles = std::ranges::all_of(x.rows, [](const ScoreScan& row) { return row.tile > 0; });
   for (const int count : {1, 2}) {
-    std::vector<Cause> causes = plain && count == 2 ? causes_of_plain(rows, 2) : std::vector<Cause>{};
-    std::vector<Guess> all = guesses(count, weighs, !exact);
+    std::vector<Cause> causes =
+        plain && count == 2 ? causes_of_plain(rows, in_place, 2) : std::vector<Cause>{};
+    std::vector<Guess> all = guesses(count, weighs, !exact, in_tiles);
     if (scan_alone) std::ranges::move(guesses_of_ends(count, begins), std::back_inserter(all));
     for (const Guess& guess : all) {
       if (causes.size() == kMost || !explains(guess)) continue;

@@ -48,9 +48,10 @@ bool sees_nothing(const SharedRow& r, std::size_t rank, bool by_columns) {
   return by_columns ? r.x.ranks[rank].cols == 0 : r.of(rank).max == kHiddenRow;
 }
 
-// m of a row of which there is nothing counts as well: there l is 0 on every rank.
+// m of a row of which there is nothing counts as well: there l is 0 on every rank. The smallest number of a
+// type is as good as 0.
 bool same_state(double max, double sum, const State& want) {
-  if (want.sum == 0 && sum == 0 && max != want.max) return false;
+  if (want.sum == 0 && sum == 0 && max != want.max && !(std::fabs(max - want.max) < 1e-37)) return false;
   return agree_or_nan(lse_of(max, sum), lse_of(want.max, want.sum), kAlike, 1);
 }
 
@@ -73,7 +74,9 @@ std::vector<MaximumWord> maximum_words() {
   std::vector<MaximumWord> all{
       {"shared-max-empty", "a rank without columns reports a maximum of 0 instead of -inf",
        [](const SharedRow& r) { return with_zero(r, true); }},
-      {"shared-max-zero", "the maximum over ranks begins at 0: scores that all lie below it never set it",
+      {"shared-max-zero",
+       "the maximum over ranks begins at 0 (or at a small positive number): scores that all lie below it "
+       "never set it",
        [](const SharedRow& r) { return r.against(std::max(r.largest(), 0.0)); }},
       {"shared-max-empty", "a rank that sees nothing of a row reports a maximum of 0 instead of -inf",
        [](const SharedRow& r) { return with_zero(r, false); }},
@@ -115,7 +118,9 @@ std::vector<MaximumWord> maximum_words() {
          for (std::size_t rank = 0; rank < r.all.size(); ++rank) sum += r.of(rank).max;
          return r.against(sum);
        }}};
-  for (const double start : {-1e4, -1e3, -1e5, -100.0, -1e6, -1e9, -1e30})
+  for (const double start :
+       {-1e4, -1e3, -1e5, -100.0, -1e6, -1e9, -1e30, -static_cast<double>(std::numeric_limits<float>::max()),
+        std::numeric_limits<double>::lowest()})
     all.push_back({"shared-max-start",
                    "the maximum over ranks begins at a fixed number (about " + short_number(start) +
                        ") instead of -inf: scores far below it vanish",

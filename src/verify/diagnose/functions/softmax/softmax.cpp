@@ -70,6 +70,13 @@ struct SoftmaxPass {
     sums.reference = reference;
     sums.count = static_cast<double>(scores.size());
   }
+  // The sum where the first scores have been overwritten.
+  void add_up_anew(std::span<const double> written) {
+    std::ranges::copy(written, scores.begin());
+    terms.clear();
+    sums = {};
+    add_up();
+  }
   double divisor_at(std::size_t j) {
     sums.own = terms[j];
     sums.before = sums.so_far;
@@ -97,6 +104,7 @@ std::vector<double> softmax_weights(const SoftmaxLaw& law, const SoftmaxGuards& 
   pass.add_up();
   double so_far = kUnseenScore;
   for (std::size_t j = 0; j < weights.size(); ++j) {
+    if (row.shared && law.reread->sum_anew) pass.add_up_anew(std::span(weights).first(j));
     const double divisor = pass.divisor_at(j);
     so_far = std::max(so_far, pass.scores[j]);
     if (narrow && pass.times[j] == 0 && guards.outside != Outside::kWeighed) {
@@ -196,10 +204,7 @@ std::string words_of_count(const SoftmaxCount& count, Outside outside) {
 
 // Whether these guards and not the law make NaN of what must be 0.
 bool is_unguarded(const SoftmaxGuards& guards, const std::vector<const ScoreScan*>& rows) {
-  const auto is_empty = [](const ScoreScan* row) {
-    return !row->scores.empty() &&
-           std::ranges::all_of(row->scores, [](double s) { return s == kUnseenScore; });
-  };
+  const auto is_empty = [](const ScoreScan* row) { return is_empty_row(*row); };
   return (!guards.sum || guards.nothing == Nothing::kNone) && std::ranges::any_of(rows, is_empty);
 }
 
@@ -217,19 +222,34 @@ Cause cause_of_softmax(const SoftmaxLaw& law, const SoftmaxGuards& guards,
   add(law.divisor->id, law.divisor->words);
   add(law.rounding->id, law.rounding->words);
   add(law.nothing->id, law.nothing->words);
-  add(law.reread->id, law.reread->words);
   if (law.reference == right_softmax().reference && law.nothing->of == nullptr && is_unguarded(guards, rows))
     add("scan-finish",
         "a row without a visible score is not treated apart: -inf - (-inf) and 0 / 0 are no numbers");
+  add(law.reread->id, law.reread->words);
   return cause;
+}
+
+// This law of rows apart, with what rows in place read again if that alone is missing for them.
+SoftmaxLaw with_reread(const SoftmaxLaw& law, const SoftmaxGuards& guards,
+                       const std::vector<const ScoreScan*>& in_place) {
+  if (in_place.empty()) return law;
+  SoftmaxLaw other = law;
+  for (const SoftmaxReread& reread : softmax_rereads()) {  // the first one is right
+    other.reread = &reread;
+    if (std::ranges::all_of(in_place, [&](const ScoreScan* row) { return gives_row(other, guards, *row); }))
+      return other;
+  }
+  return law;
 }
 
 }  // namespace
 
-std::vector<Cause> causes_of_softmax(const std::vector<const ScoreScan*>& rows, int mistakes) {
+std::vector<Cause> causes_of_softmax(const std::vector<const ScoreScan*>& rows,
+                                     const std::vector<const ScoreScan*>& in_place, int mistakes) {
   std::vector<Cause> causes;
   const auto try_law = [&](const SoftmaxLaw& law) {
-    if (const auto guards = guards_for(law, rows)) causes.push_back(cause_of_softmax(law, *guards, rows));
+    if (const auto guards = guards_for(law, rows))
+      causes.push_back(cause_of_softmax(with_reread(law, *guards, in_place), *guards, rows));
   };
   if (mistakes == 1) try_law(right_softmax());  // where a guard alone is missing, nothing else is said
   if (!causes.empty()) return causes;

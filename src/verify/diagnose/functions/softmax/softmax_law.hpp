@@ -64,6 +64,7 @@ struct SoftmaxRounding {
 struct SoftmaxReread {
   const char *id, *words;
   double (*of)(double score, double reference, double sum);
+  bool sum_anew = false;  ///< l is computed for each weight, of what is there then; m of it gives the same
 };
 
 /// The weights of a row without a visible score.
@@ -105,8 +106,10 @@ std::span<const SoftmaxNothing> softmax_nothings();    ///< see above
 std::vector<double> softmax_weights(const SoftmaxLaw& law, const SoftmaxGuards& guards, const ScoreScan& row);
 
 /// What explains these rows of a plain softmax: one mistake, or `mistakes` at once. Rows that tell most come
-/// first.
-std::vector<Cause> causes_of_softmax(const std::vector<const ScoreScan*>& rows, int mistakes);
+/// first. Rows `in_place`, whose weights overwrite their scores, need not be explained: what they alone get
+/// wrong is told, too.
+std::vector<Cause> causes_of_softmax(const std::vector<const ScoreScan*>& rows,
+                                     const std::vector<const ScoreScan*>& in_place, int mistakes);
 /// Whether weights are right to the digits of float and not beyond, and what was rounded then.
 std::vector<Cause> causes_of_float_softmax(const std::vector<const ScoreScan*>& rows);
 /// Whether all weights are right but small ones, which are 0.

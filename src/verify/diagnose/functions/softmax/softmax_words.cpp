@@ -204,6 +204,10 @@ constexpr SoftmaxReread kRereads[] = {
      "read "
      "as scores once more",
      [](double s, double m, double l) { return std::exp(s - m) / l; }},
+    {"scan-reread",
+     "where scores and weights share their memory, l is computed anew for each weight, also of the weights "
+     "that have been written over scores",
+     [](double s, double, double) { return s; }, true},
 };
 
 constexpr SoftmaxNothing kNothings[] = {
