@@ -2,7 +2,7 @@
 
 exercises/ holds whole submissions, claims/ whole rings in NumPy (case.py and right.py are theirs), in sets as they came. The
 first lines of each file say what it gets wrong; true_causes.csv says which cause ids are true of it. A file that gets no
-cause, or only hears that its numbers are none, counts as absent, one whose first cause is another as untrue. Its column
+cause, or only hears that its numbers are none or which of them are wrong (~ID in the csv), counts as absent, one whose first cause is another as untrue. Its column
 first_sight holds what came of a set before anything was changed for it.
     python3 tests/held_out/measure.py JUDGE_PROBE RINGCRAFT_TOOL [--list | --write | --check | --seeds]
 --seeds only asks whether each submission's first cause is the same for 20 seeds (with RINGCRAFT_LONG=1). --list prints every file with its
@@ -108,7 +108,7 @@ def at_first_sight():
 
 def in_order(group):
     """check before verify, and the sets in the order in which they came."""
-    return group.split(",")[0], [name in group for name in ("second", "third", "fourth")].index(True)
+    return group.split(",")[0], [name in group for name in ("second", "third", "fourth", "fifth")].index(True)
 
 
 def row_of_table(group, tally):
@@ -124,7 +124,8 @@ def judged(probe, tool):
 
     def add(group, path, cause):
         name = str(path.relative_to(HERE))
-        verdict = "absent" if cause is None or cause[0] in ("NaN", "ZERO") else "true" if cause[0] in true[name] else "untrue"
+        vague = cause is None or cause[0] in ("NaN", "ZERO") or "~" + cause[0] in true[name]
+        verdict = "absent" if vague else "true" if cause[0] in true[name] else "untrue"
         found.append((group, name, verdict, cause))
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -19,7 +19,10 @@ void explain(Verdict& verdict) {
     if (first->causes.size() < kMostCauses &&
         std::ranges::find(first->causes, cause.id, &verify::Cause::id) == first->causes.end())
       first->causes.push_back(std::move(cause));
-  first->unexplained = !exhibits.empty() && first->causes.empty();
+  // A throw, a crash or a race speaks for itself: only numbers go unexplained.
+  const char how = verdict.outcomes[static_cast<std::size_t>(first - verdict.report.rows.begin())].sign;
+  const bool numbers = how == sign::kValues || how == sign::kNoNumber;
+  first->unexplained = numbers && !exhibits.empty() && first->causes.empty();
 }
 
 }  // namespace ringcraft::judge

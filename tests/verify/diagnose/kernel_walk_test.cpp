@@ -89,6 +89,12 @@ TEST_CASE("fragments of a tile are solved for") {
     return k_at(t, b / 8 * 8 + d % 8, d / 8 * 8 + b % 8);
   };
   CHECK(id_of(cause_of_scores({tile_of(q_at, turned)})) == "fragment-turned");
+  const auto one_turned = [&](const TileExhibit& t, Index b, Index d) {
+    return b % 16 < 8 && d % 16 < 8 ? turned(t, b, d) : k_at(t, b, d);
+  };
+  const auto of_one = cause_of_scores({tile_of(q_at, one_turned)});
+  REQUIRE(id_of(of_one) == "fragment-turned");
+  CHECK(of_one->sentence.find("holds its 8 x 8 matrix transposed") != std::string::npos);
   const auto exchanged = [](const TileExhibit& t, Index a, Index d) {
     return q_at(t, a / 16 * 16 + d / 8 * 8 + a % 8, a % 16 / 8 * 8 + d % 8);
   };

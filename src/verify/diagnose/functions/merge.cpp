@@ -138,7 +138,7 @@ std::optional<Cause> cause_of_columns(const std::vector<MergeRow>& rows) {
                            : std::to_string(columns.size()) + " of " + std::to_string(width) +
                                  " columns of O, column " + std::to_string(first) + " first, are") +
                    " not merged: they stay as they were in acc",
-               "Which columns does each lane take, and how does it go on from there?"};
+               "Which columns does each pass of your loop, or each lane, take, and which one takes the last ones?"};
 }
 
 // The weights of l: one equation for two of them, so pairs are tried, the right one of either side first.

@@ -75,6 +75,18 @@ const char* kFragments =
     "Which rows and columns of a 16 x 16 matrix does each register of this operand hold, and which does it "
     "get?";
 
+// Some quarters, but not all, stand the other way.
+std::string words_of_turned(Operand8 operand, const std::map<Eight, Eight>& quarters) {
+  const Names n = names_of(operand);
+  std::string places;
+  for (const auto& [place, held] : quarters)
+    if (held.turned) places += (places.empty() ? "" : " and that for ") + words(n, place);
+  if (places.empty()) return "";
+  return "the register of " + std::string(n.operand) + " for " + places + " of 16 x 16 " +
+         (operand == Operand8::kWeight ? "has the weight of the higher key first"
+                                       : "holds its 8 x 8 matrix transposed");
+}
+
 std::optional<Cause> cause_of_quarters(Operand8 operand, const std::map<Eight, Eight>& quarters) {
   const Names n = names_of(operand);
   const bool all_turned = std::ranges::all_of(quarters, [](const auto& q) { return q.second.turned; });
@@ -89,6 +101,8 @@ std::optional<Cause> cause_of_quarters(Operand8 operand, const std::map<Eight, E
                  ? "v is loaded as it lies, without being transposed (its 8 x 8 matrices stand the other way)"
                  : std::string(operand == Operand8::kKey ? "k" : "q") +
                        " is transposed on its way (each 8 x 8 matrix of it)";
+  else
+    turned = words_of_turned(operand, quarters);
   if (moved.empty()) return Cause{"fragment-turned", turned, kFragments};
   if (!turned.empty()) turned = "; and " + turned;
   const auto& [place, held] = moved.front();
