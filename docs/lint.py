@@ -68,6 +68,9 @@ def declaration_problems_of(lesson):
         found.append(f"{where}/lesson.json: expected {', '.join(DECLARED)}, and {' or '.join(sorted(MAY_DECLARE))} where needed; got {', '.join(keys)}")
     if not (marks.ROOT / lesson["source"]).is_file():
         found.append(f"{where}/lesson.json: no such file: {lesson['source']}")
+    bodies = re.findall(rf"// BEGIN SOLUTION {lesson['number']} \[(\w+)\]", marks.read(marks.ROOT / lesson["source"]))
+    if unnamed := [body for body in bodies if body not in re.findall(r"\w+", lesson["function"])]:
+        found.append(f"{where}/lesson.json: expected every body of the source in \"function\"; {', '.join(unnamed)} is not there")
     checks, _, ordered = marks.read(folder / "checks.cpp").partition("checks_of<RINGCRAFT_LESSON>()")
     declared, listed = re.findall(r"^const Check (k\w+)", checks, re.M), re.findall(r"\bk\w+", ordered)
     if not listed or sorted(declared) != sorted(listed):
