@@ -47,7 +47,7 @@ END
 sed -i -e 's/\bMerge\b/MergeAgain/' -e 's/merge\b/merge_again/g' $lesson/exercise.hpp
 sed -i 's/call<Merge>/call<MergeAgain>/' $lesson/checks.cpp
 sed -i -e 's/Lesson 104: Merge/Lesson 109: Merge again/' -e 's/104_merge/109_merge_again/g' -e 's/\(start\|check\) 104/\1 109/g' $lesson/README.md
-sed -e 's/void merge(/void merge_again(/' -e 's/SOLUTION 104/SOLUTION 109/' -e 's|attention/merge\.hpp|attention/merge_again.hpp|' \
+sed -e 's/void merge(/void merge_again(/' -e 's/SOLUTION 104/SOLUTION 109/' -e '/SOLUTION/s/\[merge\]/[merge_again]/' -e 's|attention/merge\.hpp|attention/merge_again.hpp|' \
   src/ringcraft/attention/merge.cpp >src/ringcraft/attention/merge_again.cpp
 cat >src/ringcraft/attention/merge_again.hpp <<'END'
 #pragma once
