@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "ringcraft/problem/deal.hpp"
+
 namespace ringcraft::verify {
 namespace {
 
@@ -25,12 +27,9 @@ struct Rows {
   Index offset(int rank) const { return ring.offset[static_cast<std::size_t>(rank)]; }
   Index up() const { return (all() + ranks() - 1) / ranks(); }
   int step(int rank, int source) const { return ring.wrapped(rank - source); }
-  // Where chunk c of 2 * ranks begins, as even as can be.
-  Index chunk(Index c) const {
-    const Index parts = 2 * ranks();
-    return c * (all() / parts) + std::min(c, all() % parts);
-  }
-  Index early(int rank) const { return chunk(rank + 1) - chunk(rank); }
+  // Chunk c of 2 * ranks.
+  Chunk chunk(Index c) const { return nth_chunk(all(), 2 * ring.count(), static_cast<int>(c)); }
+  Index early(int rank) const { return chunk(rank).rows(); }
   Position position(LocalRow at) const {
     const Index row = ring.at(at.rank, at.row);
     return row < 0 ? -1 : positions[static_cast<std::size_t>(row)];
@@ -43,7 +42,7 @@ struct Rows {
 
 // A shard of an early chunk and of one that stands as far from the end, in chunks of this length.
 Position zigzag_place(const Rows& rows, LocalRow at, Index early, Index late_begin) {
-  return at.row < early ? rows.chunk(at.rank) + at.row : late_begin + at.row - early;
+  return at.row < early ? rows.chunk(at.rank).begin + at.row : late_begin + at.row - early;
 }
 
 Position place_of_row(Places places, const Rows& rows, LocalRow at) {
@@ -63,9 +62,9 @@ Position place_of_row(Places places, const Rows& rows, LocalRow at) {
     case Places::kZigzagToken:
       return at.row * n + (turned ? n - 1 - at.rank : at.rank);
     case Places::kZigzag:
-      return zigzag_place(rows, at, rows.early(at.rank), rows.chunk(2 * n - 1 - at.rank));
+      return zigzag_place(rows, at, rows.early(at.rank), rows.chunk(2 * n - 1 - at.rank).begin);
     case Places::kZigzagMiddle:
-      return zigzag_place(rows, at, length / 2, rows.chunk(2 * n - 1 - at.rank));
+      return zigzag_place(rows, at, length / 2, rows.chunk(2 * n - 1 - at.rank).begin);
     case Places::kZigzagOfEqual:
       return at.row < small ? at.rank * small + at.row : (2 * n - 1 - at.rank) * small + at.row - small;
     default:
