@@ -1,6 +1,6 @@
 // Lesson 204: checks of a kernel that copies ahead. A copy is delivered at the wait that covers it, and not
 // before: a read that comes too early, or a write into a stage that other threads still read, is found every
-// time. Beside the values it is counted what is copied, how, and what is multiplied meanwhile.
+// time. Beside the values they count what is copied, how, and what is multiplied meanwhile.
 #include <algorithm>
 
 #include "judge/checks/kernel_checks.hpp"

@@ -204,7 +204,7 @@ def main():
         text = marks.renewed(marks.read(PAGE), "held-out", lambda _: text_of_table)
         if "--write" in options:
             text = marks.renewed(text, "cause-costs", lambda _: sentence_of(costs))
-        sys.exit(marks.write_or_check({PAGE: text}, __doc__, options[-1:]))
+        sys.exit(marks.write_or_check({PAGE: text}, __doc__, [each for each in options if each != "--list"]))
 
 
 if __name__ == "__main__":

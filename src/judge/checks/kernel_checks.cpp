@@ -106,13 +106,14 @@ void require_masks(const Trial& trial, const KernelRung& rung, Index tokens) {
     KernelHead stale = kernel_head(trial, rung, shape, mask);
     std::ranges::fill(stale.workspace(), kStale);
     if (stale.workspace().empty()) continue;
+    const std::string name = stale.name();
     try {
       require_step(rung, std::move(stale), rule);
     } catch (const Wrong&) {
       throw Wrong(sign::kValues, "unseen-read",
                   "{} is right where the workspace begins with NaN, and wrong where it begins with {}: a "
                   "score is read that its row does not see",
-                  kernel_head(trial, rung, shape, mask).name(), kStale);
+                  name, kStale);
     }
   }
 }

@@ -17,6 +17,8 @@ bool are_all_zero(const Evidence& e, TensorGroup group) {
   return any_wrong(e.comparison, group);
 }
 
+constexpr GradientName kGradients[] = {GradientName::kDq, GradientName::kDk, GradientName::kDv};
+
 std::size_t tensor_of(GradientName name) { return 2 + static_cast<std::size_t>(name); }
 
 // One gradient, by everything that may explain it.
@@ -44,7 +46,7 @@ std::vector<Cause> solved_gradients(const Evidence& e, const ForwardResult& forw
   };
   std::vector<Held> all;
   std::vector<std::string> follow;
-  for (const GradientName name : {GradientName::kDq, GradientName::kDk, GradientName::kDv}) {
+  for (const GradientName name : kGradients) {
     const std::string word(kAnswerNames[tensor_of(name)]);
     if (!e.is_wrong(word)) continue;
     SolvedPass solved = solved_gradient(e, name, forward.setting);
@@ -75,10 +77,9 @@ std::vector<Cause> solved_gradients(const Evidence& e, const ForwardResult& forw
 
 // Whether each gradient is right, or has lost rows and is right elsewhere.
 bool are_lost(const Evidence& e) {
-  return std::ranges::all_of(
-      std::vector{GradientName::kDq, GradientName::kDk, GradientName::kDv}, [&](GradientName name) {
-        return !e.is_wrong(kAnswerNames[tensor_of(name)]) || cause_of_missing(e, tensor_of(name));
-      });
+  return std::ranges::all_of(kGradients, [&](GradientName name) {
+    return !e.is_wrong(kAnswerNames[tensor_of(name)]) || cause_of_missing(e, tensor_of(name));
+  });
 }
 
 // Solves for the gradients where known mistakes leave rows out, or name the ranks alone on which rows are

@@ -20,24 +20,19 @@ constexpr Worded<Places> kPlaces[] = {
     {Places::kRight, ""},
     {Places::kRoundedUp,
      "the mask takes the positions of a rank as rank * ceil(seqlen / ranks) + local row, though shards "
-     "differ in "
-     "length"},
+     "differ in length"},
     {Places::kRoundedDown,
      "the mask takes the positions of a rank as rank * floor(seqlen / ranks) + local row, though shards "
-     "differ in "
-     "length"},
+     "differ in length"},
     {Places::kOwnLength,
      "the mask takes the positions of a rank as rank * the length of its own shard + local row, though "
-     "shards "
-     "differ in length"},
+     "shards differ in length"},
     {Places::kQueryLength,
      "the mask takes the block of rank r to begin at r * the length of the queries' shard, though shards "
-     "differ in "
-     "length"},
+     "differ in length"},
     {Places::kStepsBehind,
      "the mask takes the block of step t to stand t shards before the queries, also where the ring wraps "
-     "round: "
-     "blocks of later ranks count as past ones"},
+     "round: blocks of later ranks count as past ones"},
     {Places::kRanksApart,
      "the mask takes the distance of two shards without its sign: blocks of later ranks count as past ones"},
     {Places::kContiguous, "the mask takes every shard for a run of neighbouring positions"},
@@ -53,14 +48,12 @@ constexpr Worded<Packs> kPacks[] = {
     {Packs::kRight, ""},
     {Packs::kCounted,
      "each rank numbers the packed sequences of its shard from 0, and the mask compares these numbers "
-     "between "
-     "ranks"},
+     "between ranks"},
     {Packs::kBordersOver,
      "the packed sequence is looked up by the local row, in cu_seqlens divided by the number of ranks"},
     {Packs::kBordersOverUp,
      "the packed sequence is looked up by the local row, in cu_seqlens divided by the number of ranks and "
-     "rounded "
-     "up"},
+     "rounded up"},
     {Packs::kOfLocalRows,
      "the packed sequence is looked up by the local row of the shard or block instead of by the position"},
     {Packs::kKeysOfLocal,
@@ -76,34 +69,28 @@ constexpr Worded<Packs> kPacks[] = {
      "ahead"},
     {Packs::kOfBlockBefore,
      "the packed sequences of the keys are those of the block that was in hand before: their labels are one "
-     "hop "
-     "late"},
+     "hop late"},
 };
 constexpr Worded<Compared> kCompared[] = {
     {Compared::kRight, ""},
     {Compared::kModulo,
      "the distance of query and key is taken modulo seqlen: the window of the first queries goes on at the "
-     "end of "
-     "the sequence"},
+     "end of the sequence"},
     {Compared::kBothSides, "the window looks at the distance without its sign: it reaches into the future"},
     {Compared::kLocalWindow,
      "the window counts local rows of shard and block instead of positions: among striped rows it reaches "
-     "`ranks` "
-     "times as far"},
+     "`ranks` times as far"},
     {Compared::kLocalWindowOver,
      "the window counts local rows, and holds W / ranks of them (rounded down), for rows and keys that "
-     "differ in "
-     "their ranks"},
+     "differ in their ranks"},
     {Compared::kLocalWindowOverUp,
      "the window counts local rows, and holds W / ranks of them (rounded up), for rows and keys that differ "
-     "in "
-     "their ranks"},
+     "in their ranks"},
 };
 constexpr Worded<Cut> kZigzagCuts[] = {
     {Cut::kHalf,
-     "a shard is cut in its middle, at half its rows, instead of between its two chunks, "
-     "which "
-     "differ in length"},
+     "a shard is cut in its middle, at half its rows, instead of between its two chunks, which differ in "
+     "length"},
     {Cut::kFirstChunk,
      "every shard is cut as if its early chunk were as long as that of rank 0, though chunks differ in "
      "length"},
@@ -111,15 +98,13 @@ constexpr Worded<Cut> kZigzagCuts[] = {
      "every shard is cut after seqlen / (2 * ranks) rows, rounded down, though chunks differ in length"},
     {Cut::kOfQueries,
      "the block that arrives is cut where the queries' shard has its border between early and late chunk, "
-     "though "
-     "chunks differ in length"},
+     "though chunks differ in length"},
     {Cut::kOfLateChunk, "a shard is cut after as many rows as its late chunk has instead of the early one"},
 };
 constexpr Worded<Cut> kTriangles[] = {
     {Cut::kBottomRight,
      "the triangle of a block is aligned at its bottom right corner instead of at the top left, which "
-     "differs "
-     "where shard and block differ in length"},
+     "differs where shard and block differ in length"},
     {Cut::kBottomRightAll,
      "the triangle of a block is aligned at its bottom right corner, and includes the diagonal of later "
      "ranks, too"},
@@ -128,12 +113,10 @@ constexpr Worded<Cut> kTriangles[] = {
      "own"},
     {Cut::kTriangles,
      "each block of an earlier rank gets a causal triangle of its own, by local rows, those of later ranks "
-     "are "
-     "hidden"},
+     "are hidden"},
     {Cut::kTrianglesRight,
      "each block of an earlier rank gets a causal triangle of its own, aligned at its bottom right corner, "
-     "those "
-     "of later ranks are hidden"},
+     "those of later ranks are hidden"},
 };
 constexpr Worded<NodeLabel> kLabels[] = {
     {NodeLabel::kFlat,
@@ -144,8 +127,7 @@ constexpr Worded<NodeLabel> kLabels[] = {
      "node"},
     {NodeLabel::kInnerAhead,
      "the mask counts the hops within a node in the other direction: blocks are taken for those of another "
-     "rank of "
-     "the node"},
+     "rank of the node"},
     {NodeLabel::kInnerOnly,
      "the mask does not count the hops between nodes: blocks are taken for those of the own node"},
     {NodeLabel::kOuterOnly,

@@ -90,7 +90,7 @@ constexpr SoftmaxWord kSoftmaxWords[] = {
      "Which of your variables are float where T is double?", Slip::kFloatShares},
 };
 
-// One wrong place, and how it is told.
+// One wrong place, with its words.
 struct Slipped {
   AttentionLaw law;
   int place;  // two of the same place do not go together
