@@ -91,6 +91,9 @@ std::optional<Cause> cause_of_weights(const Evidence& evidence, bool of_dq);
 /// Why out or lse is wrong, where normalised results of the blocks are joined one after the other.
 std::optional<Cause> cause_of_fold(const Evidence& evidence);
 
+/// Why out or lse is wrong, where running maxima, sums and outputs are joined with the wrong factors.
+std::optional<Cause> cause_of_rescaling(const Evidence& evidence);
+
 /// Why out or lse is wrong by a little, where what waits between two steps is rounded to a type of 16 bits.
 std::optional<Cause> cause_of_rounded_state(const Evidence& evidence);
 
