@@ -4,6 +4,7 @@
 #include <string>
 
 #include "support/catch.hpp"
+#include "verify/diagnose/solve/solve.hpp"
 #include "verify/suspects_support.hpp"
 
 namespace ringcraft::verify {
@@ -100,6 +101,57 @@ TEST_CASE("what is wrong between the nodes of a double ring alone is told") {
                           .forward;
   CHECK(first_of(causes) == "solved-rescale");
   CHECK(says(causes, "between nodes of 3 ranks"));
+}
+
+TEST_CASE("exchanges that ranks without a visible pair leave out are told") {
+  Mask packed = causal_mask();
+  packed.cu_seqlens = {0, 16, 45, 55};
+  const auto told = [](const Problem& problem, WalkTwist walk) {
+    const Scene scene(problem);
+    return first_of(
+        scene.of(twisted_forward(problem, scene.inputs, scene.right.value, {.walk = walk})).forward);
+  };
+  CHECK((told(make_problem({1, 2, 2, 55, 8}, packed, Layout::kContiguous, 5), WalkTwist::kNotPassedOn) ==
+         "RF-not-passed"));
+  const Problem zigzag = make_problem({1, 2, 2, 50, 8}, window_mask(6), Layout::kZigzag, 5);
+  for (const WalkTwist walk :
+       {WalkTwist::kNotPassedOn, WalkTwist::kNotPassedOnBlind, WalkTwist::kNotTakenBlind}) {
+    CAPTURE(static_cast<int>(walk));
+    CHECK((told(zigzag, walk) == "RF-not-passed"));
+  }
+}
+
+TEST_CASE("backward from an lse that was saved too early is told") {
+  const Problem problem = make_problem({1, 4, 2, 42, 8}, causal_mask(), Layout::kStriped, 3);
+  const Scene scene(problem);
+  for (const Twist& twist : {Twist{.weights = WeightTwist::kBeforeLast},
+                             {.weights = WeightTwist::kBeforeLastSeen},
+                             {.weights = WeightTwist::kFirstStep},
+                             {.weights = WeightTwist::kBeforeLast, .delta = DeltaTwist::kBeforeLast},
+                             {.weights = WeightTwist::kFirstStep, .delta = DeltaTwist::kFirstStep}}) {
+    const Answer claim = twisted_backward(problem, scene.inputs, scene.right.value, twist);
+    const auto causes = scene.of(claim, Ranks::kKnown, Expect::kAll).backward;
+    CHECK(first_of(causes) == (twist.delta == DeltaTwist::kRight ? "BW-lse-early" : "BW-state-early"));
+  }
+}
+
+TEST_CASE("backward from an lse in bfloat16 is told of 16-bit gradients by all rows together") {
+  const Problem problem = make_problem({2, 2, 2, 210, 16}, full_mask(), Layout::kContiguous, 3);
+  const Inputs inputs =
+      converted(make_inputs(make_case(problem, Data::kNormal, 3), DType::kBFloat16), DType::kFloat64);
+  const Oracle right = oracle(problem, inputs, {.rounding = rounding_of(DType::kBFloat16)});
+  const BlockProblem block = whole(problem);
+  const Arrangement place = ring_arrangement(problem);
+  const auto told = [&](const Twist& twist) {
+    const Answer claim = converted(
+        converted(twisted_backward(problem, inputs, right.value, twist), DType::kBFloat16), DType::kFloat64);
+    const Comparison comparison = compare_exact(claim, oracle(problem, inputs), Expect::kAll);
+    const Evidence e{block, place, &problem, inputs, claim, right, comparison, DType::kBFloat16};
+    const auto cause = cause_of_rounded_lse(e);
+    return cause ? cause->id : "";
+  };
+  CHECK(told({.weights = WeightTwist::kLseInBFloat16}) == "BW-lse-rounded");
+  CHECK(told({}).empty());
 }
 
 }  // namespace ringcraft::verify
