@@ -91,6 +91,9 @@ std::optional<Cause> cause_of_weights(const Evidence& evidence, bool of_dq);
 /// Why out or lse is wrong, where normalised results of the blocks are joined one after the other.
 std::optional<Cause> cause_of_fold(const Evidence& evidence);
 
+/// Why out or lse is wrong, where hidden pairs keep a weight because their scores are finite.
+std::optional<Cause> cause_of_finite_mask(const Evidence& evidence);
+
 /// Why out or lse is wrong, where running maxima, sums and outputs are joined with the wrong factors.
 std::optional<Cause> cause_of_rescaling(const Evidence& evidence);
 
