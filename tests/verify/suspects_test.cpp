@@ -29,6 +29,7 @@ std::vector<Case> scenes() {
   add(2, 1, 48, packed, Layout::kContiguous, 4);
   add(2, 2, 36, window_mask(5), Layout::kContiguous, 4);
   add(2, 1, 25, full_mask(), Layout::kZigzag, 3);
+  add(2, 2, 50, window_mask(6), Layout::kZigzag, 5);
   add(8, 2, 37, full_mask(), Layout::kZigzagToken, 4);
   add(1, 1, 245, full_mask(), Layout::kContiguous, 4, Data::kPeaked);
   add(2, 2, 24, causal_mask(), Layout::kContiguous, 8, Data::kHuge);

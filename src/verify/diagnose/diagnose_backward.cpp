@@ -123,6 +123,8 @@ void explain_backward(const Evidence& e, Ranks ranks, const ForwardResult& forwa
     if (!explains_all(known.found) && std::ranges::all_of(result.backward, is_general))
       if (const Found pairs = search_gradient_pairs(e, e.oracle.value, e.place); !pairs.matches.empty())
         result.backward = causes_of_known(pairs);
+    if (result.backward.empty() || std::ranges::all_of(result.backward, is_general))
+      if (const auto rounded = cause_of_rounded_lse(e)) result.backward = {*rounded};
     if (result.backward.empty())  // of a wrong forward pass their size says nothing
       append(result.backward, causes_by_numbers(e, TensorGroup::kBackward));
     if (known.found.ring) result.place = place_of(e, known.found);

@@ -43,6 +43,14 @@ constexpr Worded<Places> kPlaces[] = {
     {Places::kZigzagMiddle,
      "the mask takes a shard to be cut in its middle, at half its rows, though its two chunks differ in "
      "length"},
+    {Places::kRestartRows,
+     "positions restart at every packed sequence, and those of the queries also where a shard begins inside "
+     "one"},
+    {Places::kRestartKeys,
+     "positions restart at every packed sequence, and those of the keys also where a block begins inside "
+     "one"},
+    {Places::kRestartBoth,
+     "positions restart at every packed sequence, and also where a shard begins inside one"},
 };
 constexpr Worded<Packs> kPacks[] = {
     {Packs::kRight, ""},
@@ -142,6 +150,39 @@ constexpr Worded<NodeLabel> kFlatLabels[] = {
     {NodeLabel::kStep, "the mask takes the step for the rank whose block is in hand"},
 };
 
+constexpr Worded<PairLaw::Skip> kSkips[] = {
+    {PairLaw::Skip::kFarAtWindow,
+     "a block is left out where first query - last key >= window instead of >: the visible pair at its "
+     "corner, "
+     "exactly `window` apart, is lost"},
+    {PairLaw::Skip::kFarByFirst,
+     "a block is left out where first query - first key > window, though its later keys may be near enough"},
+    {PairLaw::Skip::kFarByLast,
+     "a block is left out where last query - last key > window, though its earlier queries may be near "
+     "enough"},
+    {PairLaw::Skip::kLateAtDiagonal,
+     "a block is left out where first key >= last query instead of >: the visible pair at its corner is "
+     "lost"},
+    {PairLaw::Skip::kLateByFirst,
+     "a block is left out where first key > first query, though its later queries may see keys of it"},
+    {PairLaw::Skip::kLateByLast,
+     "a block is left out where last key > last query, though its earlier keys may be visible"},
+    {PairLaw::Skip::kPackOfFirstKey,
+     "a block is left out by the packed sequence of its first key alone, where no query (or not the first "
+     "one) "
+     "is of it, though later keys are of other packed sequences"},
+    {PairLaw::Skip::kPackOfLastKey,
+     "a block is left out by the packed sequence of its last key alone, where no query (or not the first "
+     "one) "
+     "is of it, though earlier keys are of other packed sequences"},
+    {PairLaw::Skip::kPackOfFirst,
+     "a block is left out where first query and first key are of two packed sequences, though others of its "
+     "pairs are of one"},
+    {PairLaw::Skip::kPackOfLast,
+     "a block is left out where first query and last key are of two packed sequences, though others of its "
+     "pairs are of one"},
+};
+
 constexpr auto kWhere =
     "Ask each row and each key for its global position: do you compute it, or does it come along?";
 constexpr auto kWhichPack = "By which number is a packed sequence known on all ranks?";
@@ -159,6 +200,7 @@ void add_places(const BlockProblem& p, std::vector<Suspect>& all) {
     for (const auto& [places, of_places] : kPlaces)
       for (const auto& [packs, of_packs] : kPacks) {
         const bool packed = !p.mask.cu_seqlens.empty();
+        if (places >= Places::kRestartRows && (!packed || packs != Packs::kRight)) continue;
         if ((!packed && packs != Packs::kRight) || (p.mask.left == kNoLimit && compared != Compared::kRight))
           continue;
         const PairLaw law{places, packs, compared, {}};
@@ -166,7 +208,7 @@ void add_places(const BlockProblem& p, std::vector<Suspect>& all) {
                                : places != Places::kRight ? kWhere
                                                           : kHowFar;
         const std::string words = joined(joined(of_places, of_packs), of_distance);
-        if (packed && packs == Packs::kRight && places != Places::kRight)
+        if (packed && packs == Packs::kRight && places != Places::kRight && places < Places::kRestartRows)
           all.push_back(
               {{"mask-positions", words + " (by which packed sequences are looked up, too)", question},
                {.law = {places, Packs::kOfPlaces, compared, {}}}});
@@ -174,6 +216,25 @@ void add_places(const BlockProblem& p, std::vector<Suspect>& all) {
           all.push_back(
               {{packs != Packs::kRight ? "mask-packs" : "mask-positions", words, question}, {.law = law}});
       }
+}
+
+// Tests of the corners of tiles that are off, of whole shards and of tiles of many sizes.
+void add_skips(const BlockProblem& p, const Problem& ring, std::vector<Suspect>& all) {
+  constexpr auto kCorner =
+      "Which pair of a block is the last that may be visible, and does your test ask it?";
+  std::vector<Index> tiles{0};
+  const Index shard = static_cast<Index>(p.keys.size()) / ring.world_size;
+  for (const Index tile : {2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 32, 64, 128})
+    if (tile < shard) tiles.push_back(tile);
+  for (const auto& [skip, words] : kSkips) {
+    const bool far = skip <= PairLaw::Skip::kFarByLast, pack = skip >= PairLaw::Skip::kPackOfFirstKey;
+    if (far ? p.mask.left == kNoLimit : pack ? p.mask.cu_seqlens.empty() : p.mask.right == kNoLimit) continue;
+    for (const Index tile : tiles) {
+      const std::string size =
+          tile == 0 ? " (blocks are whole shards)" : " (blocks are tiles of " + std::to_string(tile) + ")";
+      all.push_back({{"mask-corner", words + size, kCorner}, {.law = {.skip = skip, .tile = tile}}});
+    }
+  }
 }
 
 }  // namespace
@@ -190,6 +251,7 @@ std::vector<Suspect> pair_law_suspects(const BlockProblem& p, const Problem& rin
   for (const auto& [cut, words] : kTriangles)
     if (cut == Cut::kTriangles ? ring.layout != Layout::kStriped : uneven)  // corners differ where lengths do
       all.push_back({{"mask-triangles", words, kShape}, {.law = {.cut = cut}}});
+  add_skips(p, ring, all);
   for (const auto& [label, words] : kFlatLabels)
     all.push_back({{"mask-labels", words, kWhose}, {.nodes = label}});
   for (int inner = 2; inner < ring.world_size; ++inner)

@@ -45,6 +45,30 @@ std::vector<Suspect> ring_suspects() {
       {{"RX7", "keys and values change places at every other step",
         "Label every message: which of the two is it?"},
        {.walk = WalkTwist::kCrossed}},
+      {{"RF-not-passed",
+        "a rank without a visible pair at a step does not pass its block on: the next rank keeps the block "
+        "that "
+        "it had and uses it once more",
+        "Does a rank that has nothing to compute still take part in the exchange?"},
+       {.walk = WalkTwist::kNotPassedOn}},
+      {{"RF-not-passed",
+        "a rank without a visible pair at a step does not pass its block on: the next rank keeps the block "
+        "that "
+        "it had and takes it for the one that should have come",
+        "Does a rank that has nothing to compute still take part in the exchange?"},
+       {.walk = WalkTwist::kNotPassedOnBlind}},
+      {{"RF-not-passed",
+        "a rank without a visible pair at a step does not take the block that arrives: it keeps the one that "
+        "it "
+        "had, and passes that on",
+        "Does a rank that has nothing to compute still take part in the exchange?"},
+       {.walk = WalkTwist::kNotTaken}},
+      {{"RF-not-passed",
+        "a rank without a visible pair at a step does not take the block that arrives: it keeps the one that "
+        "it "
+        "had, and takes it for the one that should have come",
+        "Does a rank that has nothing to compute still take part in the exchange?"},
+       {.walk = WalkTwist::kNotTakenBlind}},
       {{"tile-values", "v is read at the number of the key within its tile instead of within the block",
         "A tile counts its keys from its own first one: where does v count from?"},
        {.walk = WalkTwist::kFirstValues}},

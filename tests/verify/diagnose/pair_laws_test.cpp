@@ -1,4 +1,5 @@
 // Masks of other laws, cut blocks, rounded state and early D: their numbers are told as themselves.
+#include <cmath>
 #include <set>
 #include <string>
 
@@ -61,6 +62,56 @@ TEST_CASE("packed sequences that are looked up by another number are told") {
         "of its first row", "of its first key", "looked up, too", "one hop ahead", "one hop late"}) {
     INFO(words);
     CHECK(any_with(all, words));
+  }
+}
+
+TEST_CASE("positions that restart where a shard begins are told") {
+  const auto all = told(uneven(Layout::kContiguous, packed()));
+  CHECK(any_with(all, "those of the queries also"));
+  CHECK(any_with(all, "those of the keys also"));
+}
+
+TEST_CASE("tests of the corners of a block that are off are told") {
+  auto all = told(uneven(Layout::kContiguous, window_mask(9), 4, 48));
+  all.merge(told(uneven(Layout::kContiguous, packed(), 4, 43)));
+  all.merge(told(uneven(Layout::kZigzag, packed(), 3, 43)));
+  for (const char* words :
+       {"first query - last key >= window instead of >", "first query - first key > window",
+        "last query - last key > window", "first key > first query", "last key > last query",
+        "of its first key alone", "of its last key alone", "tiles of 4", "whole shards"}) {
+    INFO(words);
+    CHECK(any_with(all, words));
+  }
+}
+
+TEST_CASE("hidden scores that are finite are solved for their amount") {
+  const Problem problem = uneven(Layout::kZigzag, window_mask(14));
+  const Scene scene(problem);
+  const double scale = whole(problem).softmax_scale;
+  for (const bool replaced : {false, true}) {
+    Answer claim = clone(scene.right.value);
+    for_each_row(claim.out.extents(), [&](const RowPlace& row) {
+      const auto of = [&](const Buffer& b, Index head, Index i) {
+        return head_of<double>(b, row.batch, head).row(i);
+      };
+      std::vector<double> out(4, 0.0);
+      double sum = 0;
+      for (Index key = 0; key < 43; ++key) {
+        double score = 0;
+        for (std::size_t c = 0; c < 4; ++c)
+          score += scale * of(scene.inputs.q, row.head, row.row)[c] * of(scene.inputs.k, 0, key)[c];
+        if (!visible(problem.mask, row.row, key)) score = (replaced ? 0 : score) - 10 * scale;
+        sum += std::exp(score);
+        for (std::size_t c = 0; c < 4; ++c) out[c] += std::exp(score) * of(scene.inputs.v, 0, key)[c];
+      }
+      for (double& x : out) x /= sum;
+      put(claim.out, row, out);
+      put(claim.lse, row, {std::log(sum)});
+    });
+    const auto causes = scene.of(claim).forward;
+    CHECK(first_of(causes) == "solved-mask-finite");
+    REQUIRE(!causes.empty());
+    CHECK(causes[0].sentence.find("-10 before it") != std::string::npos);
   }
 }
 

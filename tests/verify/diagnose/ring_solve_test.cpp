@@ -218,6 +218,13 @@ TEST_CASE("the joining of normalised results is solved for") {
   CHECK(first_of(scene.folded([&](const State& a, const State& b) {
           return join(0, 0, std::max(a.lse, b.lse))(a, b);
         })) == "solved-fold");
+  const std::vector<Cause> late = scene.folded([&](const State& a, const State& b) {
+    const double joined = std::log(std::exp(a.lse) + std::exp(b.lse)), w = 1 / (1 + std::exp(joined - b.lse));
+    return join(1 - w, w, NAN)(a, b);
+  });
+  CHECK(first_of(late) == "solved-fold");
+  REQUIRE(!late.empty());
+  CHECK(late[0].sentence.find("lse is updated before out is") != std::string::npos);
 }
 
 TEST_CASE("masks of the cases of zig-zag, of windows and of borders are solved for") {

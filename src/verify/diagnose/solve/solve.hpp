@@ -91,8 +91,17 @@ std::optional<Cause> cause_of_weights(const Evidence& evidence, bool of_dq);
 /// Why out or lse is wrong, where normalised results of the blocks are joined one after the other.
 std::optional<Cause> cause_of_fold(const Evidence& evidence);
 
+/// Why out or lse is wrong, where hidden pairs keep a weight because their scores are finite.
+std::optional<Cause> cause_of_finite_mask(const Evidence& evidence);
+
+/// Why out or lse is wrong, where running maxima, sums and outputs are joined with the wrong factors.
+std::optional<Cause> cause_of_rescaling(const Evidence& evidence);
+
 /// Why out or lse is wrong by a little, where what waits between two steps is rounded to a type of 16 bits.
 std::optional<Cause> cause_of_rounded_state(const Evidence& evidence);
+
+/// Why gradients are wrong by a little, where P is made of an lse that was rounded to a type of 16 bits.
+std::optional<Cause> cause_of_rounded_lse(const Evidence& evidence);
 
 /// Why this tensor of an Answer (0: out) is wrong, where each row is a right one of another place.
 std::optional<Cause> cause_of_places(const Evidence& evidence, std::size_t tensor);

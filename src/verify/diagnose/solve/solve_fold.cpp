@@ -64,6 +64,8 @@ constexpr Term kOld[] = {
     {"1: it is not rescaled (or the joined lse is stored before its weight is computed from it)",
      [](const Step&) { return 1.0; }},
     {"that of the new one", [](const Step& s) { return s.exp(s.new_lse - s.merged); }},
+    {"1 - sigmoid(new lse - joined lse): lse is updated before out is",
+     [](const Step& s) { return 1 - 1 / (1 + s.exp(s.merged - s.new_lse)); }},
     {"1/2", [](const Step&) { return 0.5; }},
     {"its share of the number of blocks",
      [](const Step& s) { return static_cast<double>(s.number) / (s.number + 1); }},
@@ -83,6 +85,8 @@ constexpr Term kNew[] = {
     {"exp(new lse - the lse that is stored)", [](const Step& s) { return s.exp(s.new_lse - s.stored); }},
     {"1", [](const Step&) { return 1.0; }},
     {"that of the old one", [](const Step& s) { return s.exp(s.old_lse - s.merged); }},
+    {"sigmoid(new lse - joined lse) instead of sigmoid(new lse - old lse)",
+     [](const Step& s) { return 1 / (1 + s.exp(s.merged - s.new_lse)); }},
     {"1/2", [](const Step&) { return 0.5; }},
     {"its share of the number of blocks", [](const Step& s) { return 1.0 / (s.number + 1); }},
     {"exp(new lse - larger lse), which do not add up to 1",
@@ -191,8 +195,8 @@ Cause cause_of(const Fold& f) {
             "Which lse do you return: that before the last merge, or the one after it?"};
   std::string words;
   for (const auto& [what, term] :
-       {std::pair{"the joined lse is ", f.lse}, std::pair{"the weight of the old out is ", f.old_out},
-        std::pair{"the weight of the block's out is ", f.new_out}})
+       {std::pair{"the joined lse is ", f.lse}, std::pair{"the weight of the block's out is ", f.new_out},
+        std::pair{"the weight of the old out is ", f.old_out}})
     if (term->words != nullptr) words += (words.empty() ? "" : "; ") + std::string(what) + term->words;
   return {"solved-fold", "where the results of blocks are joined by their lse, " + words,
           "What are the weights of the old out and of the new one, and from which lse are they computed?"};

@@ -38,7 +38,64 @@ double distance(const Evidence& e, const TwistedRing& ring, const Twist& twist, 
   return count > 0 && std::isfinite(sum) ? std::sqrt(sum / count) : -1;
 }
 
+// How far a claim has gone from what is right to what a twist gives: 1 is all the way. Least squares over all
+// elements, in units.
+struct Share {
+  double product = 0, square = 0, left = 0, count = 0;
+
+  void add(std::span<const double> got, std::span<const double> right, std::span<const double> twisted,
+           std::span<const double> unit) {
+    for (std::size_t c = 0; c < got.size(); ++c) {
+      if (!(unit[c] > 0)) continue;
+      const double x = (twisted[c] - right[c]) / unit[c], y = (got[c] - right[c]) / unit[c];
+      product += x * y, square += x * x, left += (y - x) * (y - x), ++count;
+    }
+  }
+  bool is_whole() const {
+    constexpr double kSure = 10, kMostLeft = 1.5;  // standard errors; units
+    if (count < 200 || square == 0) return false;
+    const double share = product / square, rms = std::sqrt(left / count);
+    return std::fabs(share - 1) < 0.2 && rms < kMostLeft && share > kSure * rms / std::sqrt(square);
+  }
+};
+
+// Of the gradients that are there.
+std::vector<Share> shares_of(const Evidence& e, const TwistedRing& ring, const Twist& twist,
+                             const Sample& sample) {
+  std::vector<Share> all(3);
+  const auto add = [&](std::size_t t, const RowPlace& row, std::span<const double> twisted) {
+    const auto of = [&](const Answer& answer) {
+      return row_of(named(answer)[2 + t].tensor, row.batch, row.head, row.row);
+    };
+    all[t].add(of(e.claim), of(e.oracle.value), twisted, of(e.units()));
+  };
+  if (e.has("dq"))
+    for (const RowPlace& row : sample.rows) add(0, row, ring.dq(twist, row));
+  for (const RowPlace& row : sample.kv_rows) {
+    const KvRows value = ring.dkv(twist, row);
+    if (e.has("dk")) add(1, row, value.dk);
+    if (e.has("dv")) add(2, row, value.dv);
+  }
+  return all;
+}
+
 }  // namespace
+
+std::optional<Cause> cause_of_rounded_lse(const Evidence& e) {
+  if (!is_half(e.precision)) return {};
+  const TwistedRing ring(e.problem, e.inputs, e.oracle.value, e.place, e.exponents());
+  const Sample sample = sample_of(e, TensorGroup::kBackward, kMost, kMost);
+  for (const Suspect& suspect : backward_suspects()) {
+    const WeightTwist weights = suspect.twist.weights;
+    if (weights != WeightTwist::kLseInBFloat16 && weights != WeightTwist::kLseInFloat16) continue;
+    const std::vector<Share> shares = shares_of(e, ring, suspect.twist, sample);
+    bool all = true;
+    for (std::size_t t = 0; t < shares.size(); ++t)
+      all = all && (shares[t].is_whole() || !e.is_wrong(kAnswerNames[2 + t]));
+    if (all) return suspect.cause;
+  }
+  return {};
+}
 
 std::optional<Cause> cause_of_rounded_state(const Evidence& e) {
   constexpr double kFits = 0.7, kNearer = 0.6;  // than any other, and than a right ring

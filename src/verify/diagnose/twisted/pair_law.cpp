@@ -72,6 +72,20 @@ Position place_of_row(Places places, const Rows& rows, LocalRow at) {
   }
 }
 
+// How many rows of its packed sequence the shard has before this one.
+Position place_on_rank(const Rows& rows, LocalRow at) {
+  const Index pack = rows.pack_at(rows.position(at));
+  Position before = 0;
+  for (Index row = 0; row < at.row; ++row) before += rows.pack_at(rows.position({at.rank, row})) == pack;
+  return before;
+}
+
+Position place_in_pack(const Rows& rows, LocalRow at) {
+  const Position position = rows.position(at);
+  const Index pack = rows.pack_at(position);
+  return pack > 0 ? position - rows.mask.cu_seqlens[static_cast<std::size_t>(pack - 1)] : position;
+}
+
 struct PlacesOfBoth {
   Position query, key;
 };
@@ -85,6 +99,12 @@ PlacesOfBoth places_of(Places places, const Rows& rows, LocalRow query, LocalRow
       return {rows.step(query.rank, key.rank) * length + query.row, key.row};
     case Places::kRanksApart:
       return {std::abs(query.rank - key.rank) * length + query.row, key.row};
+    case Places::kRestartRows:
+      return {place_on_rank(rows, query), place_in_pack(rows, key)};
+    case Places::kRestartKeys:
+      return {place_in_pack(rows, query), place_on_rank(rows, key)};
+    case Places::kRestartBoth:
+      return {place_on_rank(rows, query), place_on_rank(rows, key)};
     default:
       return {place_of_row(places, rows, query), place_of_row(places, rows, key)};
   }
@@ -191,11 +211,56 @@ bool is_in_cut(Cut cut, const Rows& rows, LocalRow query, LocalRow key) {
   }
 }
 
+// Whether the tiles of this query and key are left out.
+bool is_skipped(const PairLaw& law, const Rows& rows, LocalRow query, LocalRow key) {
+  using Skip = PairLaw::Skip;
+  const auto corner = [&](LocalRow at, bool last) {
+    const Index length = rows.length(at.rank), tile = law.tile == 0 ? length : law.tile,
+                first = at.row / tile * tile;
+    return rows.position({at.rank, last ? std::min(first + tile, length) - 1 : first});
+  };
+  const auto has_pack = [&](Index pack) {  // of the queries of the tile
+    const Index length = rows.length(query.rank), tile = law.tile == 0 ? length : law.tile,
+                first = query.row / tile * tile;
+    for (Index row = first; row < std::min(first + tile, length); ++row)
+      if (rows.pack_at(rows.position({query.rank, row})) == pack) return true;
+    return false;
+  };
+  const Position first_query = corner(query, false), last_query = corner(query, true),
+                 first_key = corner(key, false), last_key = corner(key, true);
+  switch (law.skip) {
+    case Skip::kNone:
+      return false;
+    case Skip::kFarAtWindow:
+      return first_query - last_key >= rows.mask.left;
+    case Skip::kFarByFirst:
+      return first_query - first_key > rows.mask.left;
+    case Skip::kFarByLast:
+      return last_query - last_key > rows.mask.left;
+    case Skip::kLateAtDiagonal:
+      return first_key >= last_query;
+    case Skip::kLateByFirst:
+      return first_key > first_query;
+    case Skip::kLateByLast:
+      return last_key > last_query;
+    case Skip::kPackOfFirstKey:
+      return !has_pack(rows.pack_at(first_key));
+    case Skip::kPackOfLastKey:
+      return !has_pack(rows.pack_at(last_key));
+    case Skip::kPackOfFirst:
+      return rows.pack_at(first_query) != rows.pack_at(first_key);
+    case Skip::kPackOfLast:
+      return rows.pack_at(first_query) != rows.pack_at(last_key);
+  }
+  return false;
+}
+
 }  // namespace
 
 bool sees_by_law(const PairLaw& law, const Mask& mask, const Arrangement& ring,
                  const std::vector<Position>& positions, LocalRow query, LocalRow key) {
   const Rows rows{ring, positions, mask};
+  if (law.skip != PairLaw::Skip::kNone && is_skipped(law, rows, query, key)) return false;
   const PlacesOfBoth at = places_of(law.places, rows, query, key);
   const bool near = law.cut == Cut::kRight ? is_near(law.compared, mask, rows, at, query.row - key.row)
                                            : is_in_cut(law.cut, rows, query, key);

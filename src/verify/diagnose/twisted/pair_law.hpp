@@ -28,6 +28,9 @@ struct PairLaw {
     kZigzagToken,
     kZigzagOfEqual,  ///< zigzag with all chunks of floor(seqlen / (2 ranks))
     kZigzagMiddle,   ///< zigzag with shards cut in the middle
+    kRestartRows,    ///< the place in the packed sequence, of queries in its part on the own rank
+    kRestartKeys,    ///< the same, of keys
+    kRestartBoth,    ///< of both
   };
   /// Which packed sequence they are of.
   enum class Packs : std::uint8_t {
@@ -68,10 +71,26 @@ struct PairLaw {
     kTriangles,          ///< a triangle of local rows in the own and all earlier blocks, none later
     kTrianglesRight,     ///< the same, aligned at the bottom right corner
   };
+  /// Which tiles of queries and keys are left out by a test of their corners that is off.
+  enum class Skip : std::uint8_t {
+    kNone,
+    kFarAtWindow,     ///< first query - last key >= window instead of >
+    kFarByFirst,      ///< first query - first key > window
+    kFarByLast,       ///< last query - last key > window
+    kLateAtDiagonal,  ///< first key >= last query instead of >
+    kLateByFirst,     ///< first key > first query
+    kLateByLast,      ///< last key > last query
+    kPackOfFirstKey,  ///< no query is of the first key's packed sequence
+    kPackOfLastKey,   ///< no query is of the last key's
+    kPackOfFirst,     ///< first query and first key are of two packed sequences
+    kPackOfLast,      ///< first query and last key are
+  };
   Places places{};
   Packs packs{};
   Compared compared{};
   Cut cut{};
+  Skip skip{};
+  Index tile = 0;  ///< rows and keys of a tile of Skip; 0: whole shards
 
   friend bool operator==(const PairLaw&, const PairLaw&) = default;
 };

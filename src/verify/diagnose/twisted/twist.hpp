@@ -88,6 +88,11 @@ enum class WalkTwist : std::uint8_t {
   kFirstValues,   ///< of one device: v is read at the place within the tile
   kFirstKeys,     ///< the same with k
   kFirstBoth,     ///< with both
+  // A rank without a visible pair at a step leaves out
+  kNotPassedOn,       ///< the send: its neighbour keeps the block that it had, and knows whose it is
+  kNotPassedOnBlind,  ///< the same, and the neighbour takes it for the one that should be there
+  kNotTaken,          ///< the receive: it keeps the block that it had, and knows whose it is
+  kNotTakenBlind,     ///< the same, and takes it for the one that should be there
 };
 
 /// Which key head a query head reads.
@@ -194,13 +199,16 @@ enum class DealTwist : std::uint8_t {
 
 /// The weights that backward computes again.
 enum class WeightTwist : std::uint8_t {
-  kRight,          ///< exp(score - lse)
-  kMaximum,        ///< exp(score - maximum)
-  kBlockLse,       ///< exp(score - lse of the block)
-  kBase2Lse,       ///< exp(score - lse / log 2)
-  kUnscaled,       ///< exp(score without its scale - lse)
-  kLseInBFloat16,  ///< exp(score - lse in bfloat16)
-  kLseInFloat16,   ///< exp(score - lse in float16)
+  kRight,           ///< exp(score - lse)
+  kMaximum,         ///< exp(score - maximum)
+  kBlockLse,        ///< exp(score - lse of the block)
+  kBase2Lse,        ///< exp(score - lse / log 2)
+  kUnscaled,        ///< exp(score without its scale - lse)
+  kLseInBFloat16,   ///< exp(score - lse in bfloat16)
+  kLseInFloat16,    ///< exp(score - lse in float16)
+  kBeforeLast,      ///< exp(score - lse before the block of the last step)
+  kBeforeLastSeen,  ///< exp(score - lse before the last block with a visible key)
+  kFirstStep,       ///< exp(score - lse after the first step)
 };
 
 /// The term delta of dS = P (dP - delta).

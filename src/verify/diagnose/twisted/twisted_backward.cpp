@@ -17,7 +17,7 @@ bool TwistedRing::slow(const Twist& twist) {
   return twist.weights == WeightTwist::kMaximum || twist.weights == WeightTwist::kBlockLse ||
          twist.delta == DeltaTwist::kBlockOut || twist.delta == DeltaTwist::kBlockShare ||
          twist.delta == DeltaTwist::kRawOut || twist.delta == DeltaTwist::kBeforeLast ||
-         twist.delta == DeltaTwist::kFirstStep;
+         twist.delta == DeltaTwist::kFirstStep || twist.weights >= WeightTwist::kBeforeLast;
 }
 
 // Over the right mask and scale: these mistakes are about which sums are used, not about which pairs.
@@ -43,6 +43,7 @@ double TwistedRing::maximum(const Query& query) const {
 // What is subtracted from a score before exp.
 double TwistedRing::weight_shift(const Twist& twist, const Query& query, int block) const {
   const double lse = row_of(saved_.lse, query.batch, query.head, query.row)[0];
+  const auto known = [](double early) { return early == kNothing ? 0 : early; };  // lest exp be infinite
   switch (twist.weights) {
     case WeightTwist::kMaximum:
       return maximum(query);
@@ -54,6 +55,12 @@ double TwistedRing::weight_shift(const Twist& twist, const Query& query, int blo
       return double{float_from_bfloat16(bfloat16_from(lse))};
     case WeightTwist::kLseInFloat16:
       return double{float_from_float16(float16_from(lse))};
+    case WeightTwist::kBeforeLast:
+      return known(early(query, arrangement_.count() - 1).lse);
+    case WeightTwist::kBeforeLastSeen:
+      return known(early(query, steps_before_last(query)).lse);
+    case WeightTwist::kFirstStep:
+      return known(early(query, 1).lse);
     default:
       return lse;
   }
@@ -65,15 +72,24 @@ Index TwistedRing::dout_row(const Twist& twist, const Query& query) const {
   return dealt(twist.dout, query.rank, query.local);
 }
 
-// D of out after so many steps.
-double TwistedRing::early_delta(const Query& query, int steps) const {
+// D and lse of the running state after so many steps.
+const TwistedRing::Early& TwistedRing::early(const Query& query, int steps) const {
   const Index row =
       (query.batch * problem_.heads + query.head) * static_cast<Index>(problem_.queries.size()) + query.row;
-  const auto known = early_deltas_.find({row, steps});
-  if (known != early_deltas_.end()) return known->second;
-  const Merged early = forward({}, {query.batch, query.head, query.row}, steps);
-  const double delta = dot(row_of(in_.dout, query.batch, query.head, query.row), early.out);
-  return early_deltas_.emplace(std::pair{row, steps}, delta).first->second;
+  const auto known = early_.find({row, steps});
+  if (known != early_.end()) return known->second;
+  const Merged state = forward({}, {query.batch, query.head, query.row}, steps);
+  const double delta = dot(row_of(in_.dout, query.batch, query.head, query.row), state.out);
+  return early_.emplace(std::pair{row, steps}, Early{delta, state.lse}).first->second;
+}
+
+// Steps before the one at which a row meets its last visible key.
+int TwistedRing::steps_before_last(const Query& query) const {
+  const int n = arrangement_.count();
+  for (int step = n - 1; step > 0; --step)
+    if (sums(query, arrangement_.ring ? arrangement_.wrapped(query.rank - step) : step).max != kNothing)
+      return step;
+  return 0;
 }
 
 double TwistedRing::delta(const Twist& twist, const Query& query, int block) const {
@@ -85,9 +101,9 @@ double TwistedRing::delta(const Twist& twist, const Query& query, int block) con
   const double lse = row_of(saved_.lse, query.batch, query.head, query.row)[0];
   switch (twist.delta) {
     case DeltaTwist::kBeforeLast:
-      return early_delta(query, arrangement_.count() - 1);
+      return early(query, arrangement_.count() - 1).delta;
     case DeltaTwist::kFirstStep:
-      return early_delta(query, 1);
+      return early(query, 1).delta;
     case DeltaTwist::kNone:
       return 0;
     case DeltaTwist::kRawOut:

@@ -61,6 +61,8 @@ class TwistedRing {
     double p = 0, ds = 0;  // weight; P (dP - delta)
   };
 
+  const std::vector<std::vector<int>>& held(WalkTwist walk) const;
+  bool has_pairs(int rank, int block) const;
   View view(const Twist& twist, int rank, int step) const;
   int steps(const Twist& twist) const;
   Query query(Index batch, Index head, Index row) const;
@@ -88,7 +90,11 @@ class TwistedRing {
   const BlockSums& sums(const Query& query, int block) const;
   double maximum(const Query& query) const;
   double weight_shift(const Twist& twist, const Query& query, int block) const;
-  double early_delta(const Query& query, int steps) const;
+  struct Early {  // of the running state after some steps
+    double delta, lse;
+  };
+  const Early& early(const Query& query, int steps) const;
+  int steps_before_last(const Query& query) const;
   double delta(const Twist& twist, const Query& query, int block) const;
   PairTerms terms(const Twist& twist, const Query& query, int block, Index key, double dout_v) const;
   Index dout_row(const Twist& twist, const Query& query) const;
@@ -103,7 +109,8 @@ class TwistedRing {
   Arrangement arrangement_;
   ExponentRange range_;
   mutable std::map<std::pair<Index, int>, BlockSums> sums_;           // (query row of all, block)
-  mutable std::map<std::pair<Index, int>, double> early_deltas_;      // (query row of all, steps)
+  mutable std::map<std::pair<Index, int>, Early> early_;              // (query row of all, steps)
+  mutable std::map<WalkTwist, std::vector<std::vector<int>>> held_;   // of each step and rank
   mutable std::map<Index, std::vector<std::vector<ScanKey>>> scans_;  // query row of all: its keys
   mutable std::vector<std::vector<ScanKey>> other_scan_;              // the last one with other keys
 };

@@ -20,6 +20,37 @@ int TwistedRing::steps(const Twist& twist) const {
   }
 }
 
+// Which block each rank holds at each step, where ranks that see nothing leave a part of the exchange out.
+const std::vector<std::vector<int>>& TwistedRing::held(WalkTwist walk) const {
+  auto& steps = held_[walk];
+  if (!steps.empty()) return steps;
+  const int n = arrangement_.count();
+  const bool blind = walk == WalkTwist::kNotPassedOnBlind || walk == WalkTwist::kNotTakenBlind,
+             sends = walk == WalkTwist::kNotTaken || walk == WalkTwist::kNotTakenBlind;
+  std::vector<int> hold(static_cast<std::size_t>(n));
+  for (int rank = 0; rank < n; ++rank) hold[static_cast<std::size_t>(rank)] = rank;
+  for (int step = 0; step < n; ++step) {
+    steps.push_back(hold);
+    for (int rank = 0; rank < n; ++rank) {
+      const int before = arrangement_.wrapped(rank - 1), deciding = sends ? rank : before;
+      const int block =
+          blind ? arrangement_.wrapped(deciding - step) : steps.back()[static_cast<std::size_t>(deciding)];
+      if (has_pairs(deciding, block))
+        hold[static_cast<std::size_t>(rank)] = steps.back()[static_cast<std::size_t>(before)];
+    }
+  }
+  return steps;
+}
+
+bool TwistedRing::has_pairs(int rank, int block) const {
+  return std::ranges::any_of(arrangement_.shards[static_cast<std::size_t>(rank)], [&](Index row) {
+    return std::ranges::any_of(arrangement_.blocks[static_cast<std::size_t>(block)], [&](Index key) {
+      return visible(problem_.mask, problem_.queries[static_cast<std::size_t>(row)],
+                     problem_.keys[static_cast<std::size_t>(key)]);
+    });
+  });
+}
+
 TwistedRing::View TwistedRing::view(const Twist& twist, int rank, int step) const {
   const auto on_ring = [&](int block) { return arrangement_.wrapped(block); };
   // On one device the steps count the blocks themselves.
@@ -29,6 +60,11 @@ TwistedRing::View TwistedRing::view(const Twist& twist, int rank, int step) cons
   if (twist.walk == WalkTwist::kNothingMoves || twist.walk == WalkTwist::kValuesStay) view.values = rank;
   if (twist.walk == WalkTwist::kFirstKeys || twist.walk == WalkTwist::kFirstBoth) view.keys = 0;
   if (twist.walk == WalkTwist::kFirstValues || twist.walk == WalkTwist::kFirstBoth) view.values = 0;
+  if (twist.walk >= WalkTwist::kNotPassedOn && step < arrangement_.count()) {
+    view.keys = view.values =
+        held(twist.walk)[static_cast<std::size_t>(step)][static_cast<std::size_t>(rank)];
+    if (twist.walk == WalkTwist::kNotPassedOn || twist.walk == WalkTwist::kNotTaken) view.label = view.keys;
+  }
   switch (twist.label) {
     case LabelTwist::kRight:
       break;
@@ -251,6 +287,9 @@ bool TwistedRing::can_be(const Twist& twist) const {
   const Twist right;
   const bool on_the_way = twist.tail >= TailTwist::kLostOnTheWay;
   if (on_the_way && (!arrangement_.ring || problem_.keys.size() % arrangement_.blocks.size() == 0))
+    return false;
+  constexpr std::size_t kMostRows = 4096;  // whose visible pairs are looked for one by one
+  if (twist.walk >= WalkTwist::kNotPassedOn && (!arrangement_.ring || problem_.queries.size() > kMostRows))
     return false;
   const bool walks = twist.journey != right.journey || twist.stale != right.stale ||
                      twist.walk != right.walk || twist.dq != right.dq;
