@@ -86,6 +86,36 @@ struct Form {
   std::vector<PuzzleRow> rows;  ///< without run
 };
 
+/// Collects the lines of a form.
+class Sheet {
+ public:
+  /// A comment.
+  void say(const std::string& comment) { lines_.push_back({"", "# " + comment, {}}); }
+  /// An empty line.
+  void gap() { lines_.push_back({"", "", {}}); }
+  /// A line without blanks.
+  void fixed(const std::string& text) { lines_.push_back({"", text, {}}); }
+  /// A line of this row whose words already hold their `___`.
+  void line(const std::string& row, const std::string& text, std::vector<Blank> blanks) {
+    lines_.push_back({row, text, std::move(blanks)});
+  }
+  /// A line of this row: words, and one blank after them for each number.
+  template <class Numbers>
+  void ask(const std::string& row, const std::string& words, const Numbers& numbers, double tolerance = 0) {
+    FormLine line{row, words, {}};
+    for (const auto number : numbers) {
+      line.text += " ___";
+      line.blanks.push_back({static_cast<double>(number), tolerance});
+    }
+    lines_.push_back(line);
+  }
+  /// All of them so far.
+  std::vector<FormLine> lines() const { return lines_; }
+
+ private:
+  std::vector<FormLine> lines_;
+};
+
 /// A puzzle that is a form, and solved by the same form with its blanks filled in.
 Puzzle prediction(const std::string& id, const std::string& title, const std::string& task,
                   std::function<Form(std::uint64_t seed)> form);

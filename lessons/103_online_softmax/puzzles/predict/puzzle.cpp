@@ -91,42 +91,41 @@ std::vector<PuzzleRow> rows() {
 Form form(std::uint64_t seed) {
   const Scores scores = scores_of(seed);
   const std::vector<State> states = states_of(scores);
-  Form form{{}, rows()};
-  const auto line = [&](const std::string& row, const std::string& text, std::vector<Blank> blanks = {}) {
-    form.lines.push_back({row, text, std::move(blanks)});
-  };
-  line("", "# 103.predict: replace each ___ by a number and leave all other words as they are; three digits");
-  line("", "# are enough. Comments after a # are yours. Then: ./ringcraft check 103.predict");
-  line("", "seed " + std::to_string(seed));
-  line("", "");
-  line("", "# A row of six scores in three blocks: " + joined(block(scores, 0)) + " | " +
-               joined(block(scores, 1)) + " | " + joined(block(scores, 2)));
-  line("", "# " + exponentials());
-  line("", "");
-  line("", "# Each block by itself: its maximum m, and the sum l of exp(score - m).");
+  Sheet sheet;
+  sheet.say("103.predict: replace each ___ by a number and leave all other words as they are; three digits");
+  sheet.say("are enough. Comments after a # are yours. Then: ./ringcraft check 103.predict");
+  sheet.fixed("seed " + std::to_string(seed));
+  sheet.gap();
+  sheet.say("A row of six scores in three blocks: " + joined(block(scores, 0)) + " | " +
+            joined(block(scores, 1)) + " | " + joined(block(scores, 2)));
+  sheet.say(exponentials());
+  sheet.gap();
+  sheet.say("Each block by itself: its maximum m, and the sum l of exp(score - m).");
   for (std::size_t i = 0; i < kBlocks; ++i) {
     const State alone = online_scan<double>(block(scores, i));
-    line("alone", "block " + std::to_string(i) + " alone: m ___ l ___",
-         {{alone.max}, three_digits(alone.sum)});
+    sheet.line("alone", "block " + std::to_string(i) + " alone: m ___ l ___",
+               {{alone.max}, three_digits(alone.sum)});
   }
-  line("", "");
-  line("",
-       "# One scan: by which factor is the old l multiplied when the block comes, and what is the state "
-       "after it?");
+  sheet.gap();
+  sheet.say(
+      "One scan: by which factor is the old l multiplied when the block comes, and what is the state "
+      "after it?");
   for (std::size_t i = 0; i < kBlocks; ++i) {
     const std::string number = std::to_string(i);
     if (i > 0)
-      line("factors", "block " + number + " comes: old l times ___",
-           {three_digits(std::exp(states[i - 1].max - states[i].max))});
-    line("states", "after block " + number + ": m ___ l ___", {{states[i].max}, three_digits(states[i].sum)});
+      sheet.line("factors", "block " + number + " comes: old l times ___",
+                 {three_digits(std::exp(states[i - 1].max - states[i].max))});
+    sheet.line("states", "after block " + number + ": m ___ l ___",
+               {{states[i].max}, three_digits(states[i].sum)});
   }
   const State& last = states.back();
   const auto weight = [&](double score) { return three_digits(std::exp(score - last.max) / last.sum); };
-  line("", "");
-  line("", "# At the end: the weights of the first and of the last score, and lse = m + log(l).");
-  line("weights", "weight of the first ___ of the last ___", {weight(scores.front()), weight(scores.back())});
-  line("weights", "lse ___", {three_digits(last.max + std::log(last.sum))});
-  return form;
+  sheet.gap();
+  sheet.say("At the end: the weights of the first and of the last score, and lse = m + log(l).");
+  sheet.line("weights", "weight of the first ___ of the last ___",
+             {weight(scores.front()), weight(scores.back())});
+  sheet.line("weights", "lse ___", {three_digits(last.max + std::log(last.sum))});
+  return {sheet.lines(), rows()};
 }
 
 }  // namespace

@@ -28,27 +28,6 @@ Problem problem_of(const Sizes& sizes, Mask mask, Layout layout) {
   return make_problem({1, 4, 2, sizes.tokens, 8}, std::move(mask), layout, sizes.ranks);
 }
 
-// Collects lines.
-class Sheet {
- public:
-  void say(const std::string& comment) { lines_.push_back({"", "# " + comment, {}}); }
-  void gap() { lines_.push_back({"", "", {}}); }
-  void fixed(const std::string& text) { lines_.push_back({"", text, {}}); }
-  template <class Numbers>
-  void ask(const std::string& row, const std::string& words, const Numbers& numbers, double tolerance = 0) {
-    FormLine line{row, words, {}};
-    for (const auto number : numbers) {
-      line.text += " ___";
-      line.blanks.push_back({static_cast<double>(number), tolerance});
-    }
-    lines_.push_back(line);
-  }
-  std::vector<FormLine> lines() const { return lines_; }
-
- private:
-  std::vector<FormLine> lines_;
-};
-
 std::string named(Layout layout) { return std::string(name_of(layout)); }
 
 std::vector<int> sources(int rank, int ranks) {
