@@ -128,7 +128,7 @@ def softmax_mistakes():
          f"{smallest:.2e}, which is above 0"],
         ["Add $10^{-6}$ to the sum, against division by zero.", "The maximum itself contributes 1: $l \\ge 1$ for every row with a key. Adding "
          "to $l$ only makes every weight too small.", f"example, in float: $l = {number(total)}$ grows by {units:.0f} units in its last place, and every weight loses {1e-6 / total:.1e} of itself"],
-        ["Accumulate in float32, lest `exp` overflow.", "No exponent is positive, so nothing overflows. Few digits in the *sum* are the reason.",
+        ["Accumulate in float32, so that `exp` does not overflow.", "No exponent is positive, so nothing overflows. The reason is the few digits of the *sum*.",
          f"1000 ones added up in bfloat16 give {ones_in_bfloat16(1000):g}"],
         ["A result without NaN is a right result.", "Near the lower end the exponentials have few digits left.",
          f"row of the table above at -102: {printed('naive', -102)[0]:.4f} instead of {printed('safe', -102)[0]:.4f}"],

@@ -110,7 +110,7 @@ def merge_mistakes():
          f"{(a[2] / a[1] + b[2] / b[1]) / 2:.4f} instead of {out(*merge(a, b))}"],
         ["Add the $O$ and add the $l$.", "They are in different currencies.",
          f"{(a[2] + b[2]) / (a[1] + b[1]):.4f} instead of {out(*merge(a, b))}"],
-        ["One step more does no harm.", "A block merged twice counts twice (here $A$).",
+        ["One more step does no harm.", "A block merged twice counts twice (here $A$).",
          f"{out(*merge(a, merge(a, b)))} instead of {out(*merge(a, b))}"],
         [r"Merge with the weights $e^{\mathrm{lse}}$.", "Without a shift they overflow or vanish, and the quotient is NaN.",
          f"in float: lse above {largest_float:.1f} or below {smallest_float:.1f}"],

@@ -68,8 +68,8 @@ def grouped_mistakes():
         ["The last head of a group writes dk and dv.", "Every head adds its share.", f"demo: {shares[3]:.3f} instead of {total:.3f}"],
         ["dk and dv are the mean over the group.", "The loss depends on them through every head, so its derivative is a sum.",
          f"demo: {total / 4:.3f} instead of {total:.3f}"],
-        ["Repeat K and V to the number of heads, then it is multi-head attention again.", "Right numbers, but what was saved is spent: and in a ring the "
-         "copies are sent.", f"{tokens:,} tokens, a layer in bf16: {mib(layers)} instead of {mib(MEMORY[1][1])}"],
+        ["Repeat K and V to the number of heads, then it is multi-head attention again.", "The numbers are right, but the saving is lost, and a ring sends the "
+         "copies.", f"{tokens:,} tokens, a layer in bf16: {mib(layers)} instead of {mib(MEMORY[1][1])}"],
         ["A ring hop costs 2 · heads · rows · head_dim numbers.", "2 · kv_heads · rows · head_dim.", f"32 heads on 8: {fraction(MEMORY[1][2] / MEMORY[0][2])} of it"],
         ["How many tokens a rank needs to hide its hop depends on the machine alone.", "Computing counts heads, sending counts KV heads.",
          f"312 TFLOP/s, 300 GB/s, bf16: {threshold[32]:.0f} tokens a rank with 32 on 32, {threshold[8]:.0f} with 32 on 8"],

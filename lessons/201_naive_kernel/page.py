@@ -40,10 +40,10 @@ def sectors_of(kernel, array, does):
 def naive_mistakes():
     sectors, fewest = sectors_of("softmax", "S", "reads")
     return table(["what is said", "what is true"], [
-        ["A GPU kernel is parallel code, so it is hard.", "A thread is a plain function. Hard is only what threads tell each other, and here they tell each "
+        ["A GPU kernel is parallel code, so it is hard.", "A thread is a plain function. Only communication between threads is hard, and here they tell each "
          "other nothing."],
         ["Launch as many threads as there are numbers.", "As many *thread blocks* as are needed, rounded up; and then a guard."],
-        ["`if (i > n) return;` keeps the rest out.", "Numbers run from 0 to $n - 1$: the first one that does not exist is $n$."],
+        ["`if (i > n) return;` stops the extra threads.", "Numbers run from 0 to $n - 1$: the first one that does not exist is $n$."],
         ["Masked scores are set to $-\\infty$.", "They need not be computed, written or read at all; and a row of nothing but $-\\infty$ is NaN."],
         ["The softmax is small, so one thread for each row is good enough.", f"Its lanes walk down a column: {sectors:g} sectors for every read of $S$, where "
          f"{fewest:g} would do."],

@@ -52,7 +52,7 @@ def stored():
 def mirror():
     return table(["", "`dq_kernel`", "`dkdv_kernel`"], [
         ["own rows, which stay", "32 queries: q and dout", "32 keys: k and v"],
-        ["other rows, which pass by", "keys: k and v", "queries: q and dout, one head of the group after the other"],
+        ["other rows, which stream past", "keys: k and v", "queries: q and dout, one head of the group after another"],
         ["the two products of a tile", "$q k^T$ and $d\\mathrm{out} v^T$", "$k q^T$ and $v d\\mathrm{out}^T$"],
         ["lse and $\\delta$ are those of", "the own row", "the other row"],
         ["weights in shared memory", "$dS$", "$P^T$ and $dS^T$"],

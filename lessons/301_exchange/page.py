@@ -46,11 +46,11 @@ def exchange_mistakes():
         ["If all send first, the ring deadlocks.", "If sends wait for their receive. A transport that copies small messages aside hides "
          "the mistake until the messages grow.", f"up to {good} bytes copied aside, 4 ranks: {good} bytes arrive, {bad} do not"],
         ["Then let all receive first.", "Worse: no rank ever sends. No copying helps.", "deadlocks at every size, on every transport"],
-        ["It is enough that one rank receives first.", "It ends, but the messages fall one after the other, like dominoes.",
+        ["It is enough that one rank receives first.", "It ends, but the messages move one after another, like dominoes.",
          f"$N = 8$: {by_n[8]['rank 0 reversed']} phases instead of {by_n[8]['odd/even']}"],
         ["Odd/even needs an even number of ranks.", "It ends for every $N \\ge 2$. An odd ring has two even neighbours, and takes a phase "
          "more.", f"$N = 7$: {by_n[7]['odd/even']} phases, $N = 8$: {by_n[8]['odd/even']}"],
-        ["Send K by odd/even, then V, after computing.", "Nothing is hidden under the computing, and K and V wait for each other.",
+        ["Send K by odd/even, then V, after computing.", "Computation hides nothing, and K and V wait for each other.",
          f"$N = 8$: {2 * by_n[8]['odd/even']} phases for a step, instead of {by_n[8]['send-receive']} that computing can hide"],
         ["Ring attention passes K and V by a ring *all-reduce*.", "Nothing is added up on the way. The pattern is that of an all-gather.",
          f"exchanges for $N = 4$: {4 - 1}; an all-reduce would take {2 * (4 - 1)}"],

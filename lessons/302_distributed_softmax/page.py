@@ -90,7 +90,7 @@ def softmax_mistakes():
     tree = math.ceil(math.log2(n))
     forth, back = (0.1 + 0.2) + 0.3, (0.3 + 0.2) + 0.1
     return table(["what is written", "what is true", "the number"], [
-        ["Each rank waits for the state before it, then looks at its own scores; the last one broadcasts.", "Right, and one rank after the other: "
+        ["Each rank waits for the state before it, then looks at its own scores; the last one broadcasts.", "Right, but one rank after another: "
          "no two scans overlap.", f"$N = {n}$: {n} scans in a row and {chain} + {tree} exchanges; all at once: 1 scan, {reduced} exchanges"],
         ["Send $m$ and $l$ as two messages.", "A message costs its latency; two numbers fit into one.", f"$N = {n}$: {2 * (chain + tree)} messages in a row instead of {chain + tree}"],
         ["One message for each row.", "The states of all rows travel together.", f"4096 rows, $N = {n}$: {4096 * reduced:,} exchanges instead of {reduced}"],

@@ -65,8 +65,8 @@ def ring_mistakes():
     wasted = ", ".join(f"{100 / (n - 1):.0f} % for $N = {n}$" for n in (2, 4, 8))
     held = ", ".join(map(str, overwritten()))
     return table(["what is written", "what is true", "the number"], [
-        ["$N$ steps, so $N$ exchanges.", "$N - 1$: what comes after the last step is thrown away.", f"bytes wasted: {wasted}"],
-        ["One extra buffer is enough: swap it with k and v.", "Then the caller's k and v are received into, and the backward "
+        ["$N$ steps, so $N$ exchanges.", "$N - 1$: a block that arrives after the last step is thrown away.", f"bytes wasted: {wasted}"],
+        ["One extra buffer is enough: swap it with k and v.", "Then blocks overwrite the caller's k and v, and the backward "
          "pass reads other ranks' blocks. It shows from $N = 3$ on.",
          f"$N = {RANKS}$: the ranks' own k hold the blocks {held} afterwards"],
         ["Under a causal mask, later query blocks are cheaper.", "The reverse: late queries see many keys.",

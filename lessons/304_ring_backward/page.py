@@ -182,22 +182,22 @@ def backward_mistakes():
     compute, dkv = 3, 2
     waited = n * compute + (n - 1) * dkv
     return table(["what is written", "what is true", f"the number ($N = {n}$)"], [
-        ["K and V go one way, dK and dV the other; all meet again at home.", "A sum that parts from its block collects parts of other "
+        ["K and V go one way, dK and dV the other; all meet again at home.", "A sum that leaves its block collects parts of other "
          f"blocks. With two ranks both ways are the same, and nothing shows.", f"rank 0 ends with parts of the blocks {' and '.join(mixed)}; "
          f"error of dK {e['against'][1]:.1f}"],
         ["dK += what this block gives, while K and V move on.", "Then a rank adds up what *its queries* give to *all* blocks, and "
-         "no owner ever hears of it.", f"errors of dK, dV: {e['stay'][1]:.1f}, {e['stay'][2]:.1f}"],
+         "no owner ever receives its share.", f"errors of dK, dV: {e['stay'][1]:.1f}, {e['stay'][2]:.1f}"],
         ["$N - 1$ hops carried the blocks around, so $N - 1$ hops carry the sums home.", "In schedule forward the sum is complete one rank "
          "before its owner.", f"the sum of block 2 ends on rank {next(i for i in range(n) if hands('forward')[n - 1][i][0] == '2')}"],
-        ["Reverse everything: begin with the own block, hand it to the previous rank.", "Begin with the block that the forward pass held *last*. From the own block on, "
-         "a window meets the wrong blocks, and without one the sums end beside their owner.", "16 tokens, window 5: {} of {} pairs are computed".format(*reversed_from_own())],
+        ["Reverse everything: begin with the own block, hand it to the previous rank.", "Begin with the block that the forward pass held *last*. When starting from the own block, "
+         "a window meets the wrong blocks, and without one the sums end one rank away from their owner.", "16 tokens, window 5: {} of {} pairs are computed".format(*reversed_from_own())],
         ["Compare the sums over all tokens: they agree.", "They agree in the first three mistakes above, and dQ does as well. Compare element by "
          "element, at the owner.", f"errors of the sums below 1e-12; of dK up to {max(e[name][1] for name in ('against', 'stay', 'one short')):.1f}"],
         ["delta belongs to the block: rowsum(dout · P V of the block).", "delta is the one of the whole row, from the final out. dV does not need it, "
          "so it does not show the mistake.", f"errors of dQ, dK, dV: {e['delta'][0]:.2f}, {e['delta'][1]:.2f}, {e['delta'][2]:.0f}"],
-        ["Divide dK and dV by the number of ranks, as in data parallelism.", "A gradient is a sum over queries. What one divides, if anything, is "
+        ["Divide dK and dV by the number of ranks, as in data parallelism.", "A gradient is a sum over queries. If anything is divided, it is "
          "the loss.", f"factor {1 / n:g}"],
-        ["The pass mirrors the forward pass, so its exchanges hide as well.", "Not if each hop of dK, dV is waited for at once.",
+        ["The pass mirrors the forward pass, so its exchanges hide as well.", "Not if a rank waits for each hop of dK, dV at once.",
          f"$T_c = {compute}$, a hop of dK, dV {dkv}: {waited} against {n * compute + dkv} and {n * compute}"],
     ])
 

@@ -37,7 +37,7 @@ def work_imbalance():
     pairs = by_rank()
     mean, most = sum(pairs) / RANKS, max(pairs)
     return (f"Here the ranks have {', '.join(map(str, pairs))} pairs. The mean is {mean:g}, and $1 - {mean:g}/{most} = "
-            f"{100 * (1 - mean / most):.1f}$ %. So much of the ranks' time, all of them together, is spent with nothing to compute.\n")
+            f"{100 * (1 - mean / most):.1f}$ %. The ranks together spend that share of their time with nothing to compute.\n")
 
 
 def measures():
