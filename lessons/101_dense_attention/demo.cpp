@@ -1,5 +1,5 @@
-// Lesson 101: one query against four keys, and the memory wall: what dense attention holds at its peak, what
-// one device holds that keeps no scores, and what a rank of a ring holds.
+// Lesson 101: one query against four keys, and the memory wall: the peak of dense attention, and the peaks of
+// forward and backward without scores, on one device and on each rank of a ring.
 #include <cmath>
 #include <cstdio>
 #include <numbers>
@@ -39,9 +39,10 @@ long measured_peak(Algorithm algorithm, Index tokens) {
 }
 
 // GiB of each of these ranks: 32 heads of 128 numbers in two bytes, accumulators in four.
-double ring_peak(Index tokens, int ranks) {
+double ring_peak(Index tokens, int ranks, Pass pass) {
   const Problem problem = make_problem({1, 32, 32, tokens, 128}, causal_mask(), Layout::kContiguous, ranks);
-  const Theory theory = forward_theory(problem, {2, 4});
+  const Theory theory = pass == Pass::kForward ? forward_theory(problem, {2, 4})
+                                               : backward_theory(problem, Schedule::kReversed, {2, 4});
   return static_cast<double>(theory.peak_bytes[0]) * 0x1p-30;
 }
 
@@ -51,10 +52,13 @@ int main() {
   for (const Index tokens : {512, 1024, 2048})
     std::printf("%6ld %11ld %15ld\n", tokens, measured_peak(Algorithm::kDense, tokens),
                 measured_peak(Algorithm::kBlockwise, tokens));
-  std::printf("\n tokens one_score_matrix all_score_matrices no_scores ring_of_8\n");
+  std::printf("\n tokens one_score_matrix all_score_matrices forward of_8_ranks backward of_8_ranks\n");
   for (Index tokens = 8192; tokens <= 1 << 20; tokens *= 2) {
     const double scores = 2 * 0x1p-30 * static_cast<double>(tokens * tokens);
-    std::printf("%7ld %16.3f %18.3f %9.3f %9.3f\n", tokens, scores, 32 * scores, ring_peak(tokens, 1),
-                ring_peak(tokens, 8));
+    std::printf("%7ld %16.3f %18.3f", tokens, scores, 32 * scores);
+    for (const Pass pass : {Pass::kForward, Pass::kBackward})
+      std::printf(" %*.3f %10.3f", pass == Pass::kForward ? 7 : 8, ring_peak(tokens, 1, pass),
+                  ring_peak(tokens, 8, pass));
+    std::printf("\n");
   }
 }

@@ -60,7 +60,7 @@ def wall_measured():
 
 
 def wall():
-    return pieces(" tokens one_score_matrix all_score_matrices no_scores ring_of_8")
+    return pieces(" tokens one_score_matrix all_score_matrices forward of_8_ranks backward of_8_ranks")
 
 
 def gib(x):
@@ -73,43 +73,44 @@ def inputs(tokens):
 
 
 def training():
-    """(tokens, GiB of one device, GiB of each of RANKS ranks): the inputs of all layers, and the peak of one of them without scores."""
-    return [(tokens, inputs(tokens) + layer, inputs(tokens) / RANKS + rank) for tokens, _, _, layer, rank in wall()]
+    """(tokens, GiB of one device, GiB of each of RANKS ranks): the inputs of all layers, and the peak of one backward pass without scores."""
+    return [(tokens, inputs(tokens) + layer, inputs(tokens) / RANKS + rank) for tokens, *_, layer, rank in wall()]
 
 
 def wall_theory():
-    sizes = {tokens: list(row) for tokens, *row in wall()}
+    sizes = {tokens: list(row[:4]) for tokens, *row in wall()}
     for tokens, device, rank in training():
         sizes[tokens] += [device, rank]
-    return table(["tokens", "scores of one head", f"scores of {HEADS} heads", "one layer: one device", f"each of {RANKS} ranks",
-                  f"{LAYERS} layers: one device", f"each of {RANKS} ranks"],
+    return table(["tokens", "scores of one head", f"scores of {HEADS} heads", "one layer, forward: one device", f"each of {RANKS} ranks",
+                  f"{LAYERS} layers, training: one device", f"each of {RANKS} ranks"],
                  [[f"{tokens:,}", *(f"{gib(x)} GiB" for x in sizes[tokens])] for tokens in (8192, 65536, 131072, 1048576)])
 
 
 def wall_crossed():
     tokens, device, rank = training()[-1]
-    layer, of_rank = wall()[-1][3:]
+    layer, of_rank = wall()[-1][5:]
     per_token = device / tokens  # all of it is linear
     most = math.floor(LIMIT / per_token / 1000) * 1000
     assert all(abs(d / t / per_token - 1) < 0.01 for t, d, _ in training()) and rank < LIMIT < device
     return f"""On a device of {LIMIT} GiB the {LAYERS} layers fit with at most {most:,} tokens; {tokens:,} tokens need {gib(device)} GiB. Each of {RANKS} ranks needs {gib(rank)} GiB: {gib(inputs(tokens) / RANKS)} GiB, an eighth of the layers'
-inputs, and {gib(of_rank)} GiB for the layer in progress. That is more than an eighth of {gib(layer)} GiB, because a rank holds two KV blocks of other ranks besides its own K and V:
-the one in use and the one that is arriving.
+inputs, and {gib(of_rank)} GiB for the layer in progress. That is twice an eighth of {gib(layer)} GiB, because K, V and their gradients travel: a rank holds three KV blocks and the
+gradients of three, where one device holds one of each.
 """
 
 
 def one_against_many():
-    scores = {tokens: all_heads for tokens, _, all_heads, _, _ in wall()}
+    scores = {tokens: all_heads for tokens, _, all_heads, *_ in wall()}
     borders = {tokens: inputs(tokens) for tokens in scores}
     return f"""* *Which memory grows, with the same parameters?* Parameters, gradients and optimizer state do not depend on the length. (With Adam in mixed precision they are 16 bytes for
   each of 7 billion parameters, {16 * 7} GB, so some of that must be offloaded or frozen already.) The scores do: {HEADS} heads in two bytes take {gib(scores[8192])} GiB per layer at 8192
   tokens and {gib(scores[65536])} GiB at 65536, {gib(scores[65536] / scores[8192])} times as much. (Not even at 8192 could all {LAYERS} layers keep theirs: {gib(LAYERS * scores[8192])} GiB. One layer at a time recomputes them.)
-* *Would more devices with FSDP help?* No. FSDP shards parameters, gradients and optimizer state; each device still holds the activations of its whole sequence. The activations
-  themselves must be split: along the tokens, which is context parallelism, or along the heads, as tensor parallelism
+* *Would more devices with FSDP help?* Not with the scores. FSDP shards parameters, gradients and optimizer state, which frees memory, but each device still holds the activations of its whole
+  sequence, and {gib(scores[65536])} GiB of scores fit on none, however much is freed. The activations themselves must be split: along the tokens, which is context parallelism, or along the heads, as tensor parallelism
   ([arXiv:1909.08053](https://arxiv.org/abs/1909.08053)) and Ulysses ([arXiv:2309.14509](https://arxiv.org/abs/2309.14509)) do it. A head needs no keys of another head, but there are only {HEADS} heads,
   and often fewer KV heads (lesson 107); the number of tokens sets no such limit.
 * *Is FlashAttention alone enough, which never stores the scores?* As long as the memory that grows linearly fits. The input of each layer alone, {WIDTH} numbers per token
-  in two bytes, over {LAYERS} layers: {gib(borders[8192])} GiB at 8192 tokens, {gib(borders[65536])} GiB at 65536, but {gib(borders[1048576])} GiB at a million. From there on only more devices help.
+  in two bytes, over {LAYERS} layers: {gib(borders[8192])} GiB at 8192 tokens, {gib(borders[65536])} GiB at 65536, but {gib(borders[1048576])} GiB at a million. Then they must be kept for fewer layers, moved to
+  the host's memory, or split over devices.
 """
 
 
@@ -129,13 +130,13 @@ def dense_mistakes():
          f"no key visible: {sum(VALUES) / 4:g} instead of 0"],
         ["Scores of $S$ tokens and $h$ heads take $h \\cdot S^2$ bytes.", "Numbers, not bytes.",
          f"{heads} heads, {tokens:,} tokens: {heads * tokens**2 / 1e9:.1f} G numbers, {heads * tokens**2 * TWO_BYTES / 1e9:.1f} GB in two bytes each"],
-        ["8K tokens take 2 GB of scores; 128K take 16 GB.", "Such a figure says nothing without the number of heads and the bytes of a score.",
+        ["8K tokens take 2 GB of scores; 128K take 16 GB.", "16 times the tokens have 256 times the scores, not 8 times. And a figure without the number of heads and the bytes of a score says nothing.",
          f"one head, two bytes: {gib(one_head[8192])} GiB and {gib(one_head[131072])} GiB"],
         ["FlashAttention lowers the constant in front of $S^2$.", "It lowers the order, to $S$.",
          f"dense over blockwise as measured above: {ratios}, and on"],
         ["On $N$ devices the scores of $S$ tokens take $S^2/N^2$ each.", "If each block of $S/N$ queries and $S/N$ keys is thrown away before the next one. All "
          "blocks of a device together are $S^2/N$.",
-         f"128K tokens, one head, $P$ = 1, 2, 4, 8: {split(2)} GiB against {split(1)} GiB"],
+         f"128K tokens, one head, $N$ = 1, 2, 4, 8: {split(2)} GiB against {split(1)} GiB"],
     ])
 
 
