@@ -1,5 +1,4 @@
-// Lesson 101: one query against four keys, and the memory wall: the peak of dense attention, and the peaks of
-// forward and backward without scores, on one device and on each rank of a ring.
+// Lesson 101: one query, and the memory wall: peaks with all scores, without, and on each rank of a ring.
 #include <cmath>
 #include <cstdio>
 #include <numbers>
@@ -32,19 +31,16 @@ long measured_peak(Algorithm algorithm, Index tokens) {
   const Buffer numbers = random_normal({1, 1, tokens, 64}, DType::kFloat32, random);
   const auto meter = std::make_shared<MemoryMeter>();
   const MeterScope scope(meter);
-  const Buffer q = numbers.clone();
-  const KvBlock kv{numbers.clone(), numbers.clone()};
-  attention_forward(algorithm, q, kv, key_ranges(causal_mask(), tokens), 0.125);
+  attention_forward(algorithm, numbers.clone(), {numbers.clone(), numbers.clone()},
+                    key_ranges(causal_mask(), tokens), 0.125);
   return meter->peak();
 }
 
-// GiB of each of these ranks: 32 heads of 128 numbers in two bytes, accumulators in four.
-double ring_peak(Index tokens, int ranks, Pass pass) {
-  const Problem problem = make_problem({1, 32, 32, tokens, 128}, causal_mask(), Layout::kContiguous, ranks);
-  const Theory theory = pass == Pass::kForward ? forward_theory(problem, {2, 4})
-                                               : backward_theory(problem, Schedule::kReversed, {2, 4});
-  return static_cast<double>(theory.peak_bytes[0]) * 0x1p-30;
+// A layer: 32 heads of 128 numbers. GiB of a rank with these numbers in two bytes, accumulators in four.
+Problem layer(Index tokens, int ranks) {
+  return make_problem({1, 32, 32, tokens, 128}, causal_mask(), Layout::kContiguous, ranks);
 }
+double gib(const Theory& theory) { return static_cast<double>(theory.peak_bytes[0]) * 0x1p-30; }
 
 int main() {
   one_query();
@@ -52,13 +48,14 @@ int main() {
   for (const Index tokens : {512, 1024, 2048})
     std::printf("%6ld %11ld %15ld\n", tokens, measured_peak(Algorithm::kDense, tokens),
                 measured_peak(Algorithm::kBlockwise, tokens));
-  std::printf("\n tokens one_score_matrix all_score_matrices forward of_8_ranks backward of_8_ranks\n");
+  std::printf(
+      "\n tokens one_score_matrix all_score_matrices forward backward of_8_ranks: forward backward\n");
   for (Index tokens = 8192; tokens <= 1 << 20; tokens *= 2) {
     const double scores = 2 * 0x1p-30 * static_cast<double>(tokens * tokens);
     std::printf("%7ld %16.3f %18.3f", tokens, scores, 32 * scores);
-    for (const Pass pass : {Pass::kForward, Pass::kBackward})
-      std::printf(" %*.3f %10.3f", pass == Pass::kForward ? 7 : 8, ring_peak(tokens, 1, pass),
-                  ring_peak(tokens, 8, pass));
+    for (const Problem& p : {layer(tokens, 1), layer(tokens, 8)})
+      for (const Theory& pass : {forward_theory(p, {2, 4}), backward_theory(p, Schedule::kReversed, {2, 4})})
+        std::printf(" %8.3f", gib(pass));
     std::printf("\n");
   }
 }

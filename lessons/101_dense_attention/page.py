@@ -60,7 +60,7 @@ def wall_measured():
 
 
 def wall():
-    return pieces(" tokens one_score_matrix all_score_matrices forward of_8_ranks backward of_8_ranks")
+    return pieces(" tokens one_score_matrix all_score_matrices forward backward of_8_ranks: forward backward")
 
 
 def gib(x):
@@ -74,11 +74,11 @@ def inputs(tokens):
 
 def training():
     """(tokens, GiB of one device, GiB of each of RANKS ranks): the inputs of all layers, and the peak of one backward pass without scores."""
-    return [(tokens, inputs(tokens) + layer, inputs(tokens) / RANKS + rank) for tokens, *_, layer, rank in wall()]
+    return [(tokens, inputs(tokens) + layer, inputs(tokens) / RANKS + rank) for tokens, _, _, _, layer, _, rank in wall()]
 
 
 def wall_theory():
-    sizes = {tokens: list(row[:4]) for tokens, *row in wall()}
+    sizes = {tokens: [one, every, layer, rank] for tokens, one, every, layer, _, rank, _ in wall()}
     for tokens, device, rank in training():
         sizes[tokens] += [device, rank]
     return table(["tokens", "scores of one head", f"scores of {HEADS} heads", "one layer, forward: one device", f"each of {RANKS} ranks",
@@ -88,7 +88,7 @@ def wall_theory():
 
 def wall_crossed():
     tokens, device, rank = training()[-1]
-    layer, of_rank = wall()[-1][5:]
+    layer, of_rank = wall()[-1][4], wall()[-1][6]
     per_token = device / tokens  # all of it is linear
     most = math.floor(LIMIT / per_token / 1000) * 1000
     assert all(abs(d / t / per_token - 1) < 0.01 for t, d, _ in training()) and rank < LIMIT < device
@@ -105,7 +105,7 @@ def one_against_many():
   each of 7 billion parameters, {16 * 7} GB, so some of that must be offloaded or frozen already.) The scores do: {HEADS} heads in two bytes take {gib(scores[8192])} GiB per layer at 8192
   tokens and {gib(scores[65536])} GiB at 65536, {gib(scores[65536] / scores[8192])} times as much. (Not even at 8192 could all {LAYERS} layers keep theirs: {gib(LAYERS * scores[8192])} GiB. One layer at a time recomputes them.)
 * *Would more devices with FSDP help?* Not with the scores. FSDP shards parameters, gradients and optimizer state, which frees memory, but each device still holds the activations of its whole
-  sequence, and {gib(scores[65536])} GiB of scores fit on none, however much is freed. The activations themselves must be split: along the tokens, which is context parallelism, or along the heads, as tensor parallelism
+  sequence, and {gib(scores[65536])} GiB of scores fit on no device, however much is freed. The activations themselves must be split: along the tokens, which is context parallelism, or along the heads, as tensor parallelism
   ([arXiv:1909.08053](https://arxiv.org/abs/1909.08053)) and Ulysses ([arXiv:2309.14509](https://arxiv.org/abs/2309.14509)) do it. A head needs no keys of another head, but there are only {HEADS} heads,
   and often fewer KV heads (lesson 107); the number of tokens sets no such limit.
 * *Is FlashAttention alone enough, which never stores the scores?* As long as the memory that grows linearly fits. The input of each layer alone, {WIDTH} numbers per token

@@ -69,8 +69,8 @@ def online_mistakes():
          f"$l$ = {number(inverted)} instead of {number(l)}"],
         ["Begin with the maximum and the sum of the first block.", "That is only right if the row sees a key of it; else $-\\infty - (-\\infty)$. Begin with "
          "$(-\\infty, 0)$.", "NaN from the first block on"],
-        ["The running sum is the row's lse.", "lse is $m + \\log l$. Code that saves $l$ by that name divides by the wrong number.",
-         f"weights divided by lse = {lse:.4f} add up to {l / lse:.4f}"],
+        ["The running sum is the row's lse.", "lse is $m + \\log l$. Divide $e^{s-m}$ by $l$, or take $e^{s-\\mathrm{lse}}$; do not mix the two.",
+         f"$e^{{s-m}}$ divided by lse = {lse:.4f} adds up to {l / lse:.4f}"],
         ["Dividing $O$ at every step keeps it exact.", "Both forms round alike; the division costs time.",
          f"rounding {rounding['up/down', 'sum']:.0e} and {rounding['up/down', 'mean']:.0e}, {rounding['rising', 'sum']:.0e} and {rounding['rising', 'mean']:.0e}"],
     ])

@@ -117,8 +117,8 @@ def merge_mistakes():
         ["The formula holds as it stands.", "Two empty sides give $-\\infty - (-\\infty)$, NaN from then on. A ring that begins with "
          "its own block never meets two empty sides; one that begins with its neighbour's does.",
          f"causal, {TOKENS} tokens on {RANKS} ranks: {nan_rows(0)} NaN rows against {nan_rows(1)}"],
-        ["Clamp $l$ to at least $10^{-6}$, against empty rows.", "Dead code: the maximum itself contributes 1 to $l$, and a "
-         "NaN passes through the clamp.", f"smallest $l$ of {20000} random rows: {smallest_sum(20000):g}"],
+        ["Clamp $l$ to at least $10^{-6}$, against empty rows.", "For a row with a key it does nothing: the maximum itself contributes 1 to $l$. Without the guard of the merge "
+         "an empty row's $l$ is NaN already, and most clamps let a NaN pass.", f"smallest $l$ of {20000} random rows: {smallest_sum(20000):g}"],
         ["Begin with $m = -10^4$ instead of $-\\infty$.", "Then a row of lower scores has no weight left, and $0 / 0$ is NaN.",
          f"in float: from {-1e4 + smallest_float:.0f} down"],
     ])

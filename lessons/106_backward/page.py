@@ -52,12 +52,12 @@ def size(count):
 def backward_cost():
     stored, recomputed, forward_cost = 8, 10, 4  # S^2 d multiplications and additions
     extra = (recomputed + forward_cost) / (stored + forward_cost) - 1
-    all_again = (stored + 2 * forward_cost) / (stored + forward_cost) - 1
+    all_again = (recomputed + 2 * forward_cost) / (stored + forward_cost) - 1
     rows = [[f"{s:,}", size(4 * s * s), size(2 * 4 * s)] for s in (4096, 32768, 131072)]
     return (table(["tokens", "P stored, one head, float", "lse and delta"], rows) + f"""
 In multiplications and additions: forward ${forward_cost} S^2 d$ (two products), backward ${stored} S^2 d$ with a stored P (four products) and
 ${recomputed} S^2 d$ without (five). Recomputing the scores makes forward and backward together {100 * extra:.0f} % longer in arithmetic, and the
-memory linear. (Where not even out is kept and the whole forward pass is run again, it is {100 * all_again:.0f} %.)
+memory linear. (Where the whole forward pass is run again as well, it is {100 * all_again:.0f} %.)
 """)
 
 

@@ -47,7 +47,7 @@ def reached():
     assert len(readable) == len(fast) == len(times) == 4
     span = lambda numbers: f"{min(numbers):.2f} to {max(numbers):.2f}"
     return (f"So with full masks the readable kernels reach {span(readable)} of the peak on this machine, and the kernels of this lesson {span(fast)}, {span(times)} times as much. "
-            "The rest goes\nto softmax, to copying into panels, and to loads that miss the first-level cache.\n")
+            "The rest goes\nto softmax, to the tiles' edges, to copying into panels, and to loads that miss the first-level cache; how much to each, the listing does not say.\n")
 
 
 def figure():

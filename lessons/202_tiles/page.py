@@ -90,10 +90,10 @@ def tile_mistakes():
     return table(["what is said", "what is true"], [
         ["A barrier after loading is enough.", "It protects the reading of this tile. The next load needs one of its own, or it overwrites what others still read."],
         ["It runs right on my GPU, so the barriers are right.", "A race shows when a warp is late. With one tile, or one warp, it never is."],
-        ["`if (row >= rows) return;` in the first line.", "Right in lesson 201. Here a barrier follows, and waits for the threads that have left."],
+        ["`if (row >= rows) return;` in the first line.", "Right in lesson 201. Here the thread would be missing where its part of the tile is fetched, and a barrier that not all threads reach is a mistake."],
         ["Threads of a warp run together, so they need no barrier.", "Since 2017 they need not run together; where they must, `__syncwarp()` says so."],
         ["`__shfl_down_sync` gives the sum to all lanes.", "Lane 0 has it. `__shfl_xor_sync` gives it to all, in as many steps."],
-        ["Bank conflicts are a matter of taste.", f"Rows 32 numbers apart: {passes(banks_of_column(32))} passes instead of {passes(seen_columns())}, for every read of the product."],
+        ["Bank conflicts hardly matter.", f"Rows 32 numbers apart: {passes(banks_of_column(32))} passes instead of {passes(seen_columns())}, for every read of the product."],
     ])
 
 

@@ -116,7 +116,7 @@ def fragment_mistakes():
         ["bf16 attention is inexact, so tests must be lax.",
          f"lse is as good as in float32, {rungs()[4][1]:.1e}; out is off by what rounding P does, {rungs()[4][0]:.1e}, and not more."],
         ["Tensor cores make shared memory matter less.", f"{STEP / (1024 * rungs()[4][3]):.1f} multiply-adds for a byte instead of "
-         f"{STEP / (1024 * rungs()[3][3]):.1f}, but {passes(64)} passes for what one would bring."],
+         f"{STEP / (1024 * rungs()[3][3]):.1f}, but {passes(64)} passes where one would do."],
     ])
 
 

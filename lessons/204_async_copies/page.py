@@ -72,7 +72,7 @@ def tiles():
 def copy_mistakes():
     plain, swizzled = LAYOUTS[0], LAYOUTS[2]
     return table(["what is said", "what is true"], [
-        ["`cp.async` makes the copy faster.", "It takes as long as before, but no thread has to wait for it. A thread that waits at once gains a register or two and no time."],
+        ["`cp.async` makes the copy faster.", "The transfer itself is no faster; but no thread has to wait for it. A thread that waits at once gains a register or two and no time."],
         ["The wait is enough.", "A thread waits for its own copies, and reads those of others. A barrier must follow the wait."],
         ["`wait_group 1` waits for one group.", "It waits until at most one is under way: the newest may be."],
         ["Two stages need two barriers in each turn.", "One is enough, if the next copy starts after it: the barrier says both that this tile is there and that the other stage is free."],

@@ -180,7 +180,7 @@ def backward_mistakes():
     assert max(e[name][0] for name in ("against", "stay", "one short")) < 1e-12 and e["delta"][2] < 1e-12 and sums < 1e-12
     mixed = sorted(set(against[0][1]))
     compute, dkv = 3, 2
-    waited = n * compute + (n - 1) * dkv
+    waited = n * (compute + dkv)  # schedule forward has n hops of gradients
     return table(["what is written", "what is true", f"the number ($N = {n}$)"], [
         ["K and V go one way, dK and dV the other; all meet again at home.", "A sum that leaves its block collects parts of other "
          f"blocks. With two ranks both ways are the same, and nothing shows.", f"rank 0 ends with parts of the blocks {' and '.join(mixed)}; "
@@ -198,7 +198,7 @@ def backward_mistakes():
         ["Divide dK and dV by the number of ranks, as in data parallelism.", "A gradient is a sum over queries. If anything is divided, it is "
          "the loss.", f"factor {1 / n:g}"],
         ["The pass mirrors the forward pass, so its exchanges hide as well.", "Not if a rank waits for each hop of dK, dV at once.",
-         f"$T_c = {compute}$, a hop of dK, dV {dkv}: {waited} against {n * compute + dkv} and {n * compute}"],
+         f"$T_c = {compute}$, a hop of dK, dV {dkv}: schedule forward {waited} instead of {n * compute + dkv}, reversed {waited - dkv} instead of {n * compute}"],
     ])
 
 
