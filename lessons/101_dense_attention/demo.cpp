@@ -48,8 +48,7 @@ int main() {
   for (const Index tokens : {512, 1024, 2048})
     std::printf("%6ld %11ld %15ld\n", tokens, measured_peak(Algorithm::kDense, tokens),
                 measured_peak(Algorithm::kBlockwise, tokens));
-  std::printf(
-      "\n tokens one_score_matrix all_score_matrices forward backward of_8_ranks: forward backward\n");
+  std::printf("\n tokens one_score_matrix all_score_matrices forward backward of_8: forward backward\n");
   for (Index tokens = 8192; tokens <= 1 << 20; tokens *= 2) {
     const double scores = 2 * 0x1p-30 * static_cast<double>(tokens * tokens);
     std::printf("%7ld %16.3f %18.3f", tokens, scores, 32 * scores);

@@ -60,7 +60,7 @@ def wall_measured():
 
 
 def wall():
-    return pieces(" tokens one_score_matrix all_score_matrices forward backward of_8_ranks: forward backward")
+    return pieces(" tokens one_score_matrix all_score_matrices forward backward of_8: forward backward")
 
 
 def gib(x):
