@@ -79,7 +79,7 @@ def blockwise_mistakes():
     return table(["what is written", "what is true", "the number"], [
         ["Computing in tiles lowers the constant in front of the memory.", "It lowers the order: $S^2$ becomes $S$.",
          f"{tokens:,} tokens, one head: {size(4 * tokens**2)} of scores against {size(4 * 256**2)}"],
-        ["Then a head needs $O(S)$ numbers.", "$O(S \\cdot d)$: q, k, v and O remain; only m and l are one number a token.",
+        ["Then a head needs $O(S)$ numbers.", "$O(S \\cdot d)$: q, k, v and O remain; only m and l take one number per token.",
          f"at head_dim 128 it is {4 * 128 + 2} numbers a token, not 2"],
         ["Inside a ring a block is small, its scores may be stored.", "They grow with the square of the shard: a block needs tiles as well.",
          f"{tokens:,} tokens, {ranks} ranks, {heads} heads: {size(2 * 4 * heads * shard**2)} for scores and weights of one block; its q, k, v "

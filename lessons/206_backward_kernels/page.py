@@ -120,14 +120,14 @@ def shares(terms, sums=4000):
 
 
 def addends():
-    return table(["thread blocks that add to a number", "sums with other bits", "largest difference"],
+    return table(["thread blocks that add to a number", "sums that differ in their bits", "largest difference"],
                  [[terms, f"{100 * share:.0f} %", f"{largest:.0e}" if largest else "0"] for terms in (2, 3, 4, 16, 128) for share, largest in [shares(terms)]])
 
 
 def backward_kernel_mistakes():
     share, largest = shares(16)
     return table(["what is said", "what is true"], [
-        ["Atomics make the sum right, so it is the same in every run.", f"Each addition is whole; the order is not fixed. Of sums of 16 numbers {100 * share:.0f} % have other bits."],
+        ["Atomics make the sum right, so it is the same in every run.", f"Each addition is whole; the order is not fixed. Of sums of 16 numbers {100 * share:.0f} % differ in their bits."],
         ["The differences are rounding, so they do not matter.", f"They are small, {largest:.0e} of numbers of about 1. But the bits alone do not tell them from a race."],
         ["dk and dv need atomics, because several query heads share a KV head.", "Not if the KV head has the thread block and walks over its heads."],
         ["A tile normalises its own weights; that is what softmax does.", "lse is that of the row, over all tiles and all blocks of the ring. So is $\\delta$."],
