@@ -102,7 +102,9 @@ class Forward {
                      {Attempt::When::kVague, [&] { return plain(cause_of_fold(e_)); }},
                      {Attempt::When::kVague, [&] { return plain(cause_of_rescaling(e_)); }},
                      {Attempt::When::kVague, [&] { return plain(cause_of_finite_mask(e_)); }},
+                     {Attempt::When::kVague, [&] { return plain(cause_of_other_scores(e_)); }},
                      {Attempt::When::kVague, [&] { return plain(cause_of_rounded_sums(e_)); }},
+                     {Attempt::When::kVague, [&] { return plain(cause_of_short_blocks(e_)); }},
                      {Attempt::When::kUnsolved, [&] { return solve_rows(e_); }},
                      {Attempt::When::kUnsolved, [&] { return plain(cause_of_places(e_, 0)); }},
                      {Attempt::When::kUnsolved, [&] { return plain(cause_of_weights(e_, false)); }}});

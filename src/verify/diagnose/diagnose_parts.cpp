@@ -53,6 +53,7 @@ class ByParts {
         laws_(pair_law_suspects(e.problem, *e.ring)) {}
 
   std::vector<Cause> explained(Grouping parts) {
+    const std::size_t all = parts.size();
     std::size_t open = 0;
     std::erase_if(parts, [&](const PartRows& each) { return is_right(each.part); });
     for (PartRows& each : parts) {
@@ -62,7 +63,7 @@ class ByParts {
     }
     for (PartRows& each : parts)
       if (each.explanations.empty() && !explain_with(parts, each)) return {};
-    return told(parts);
+    return told(parts, all);
   }
 
  private:
@@ -94,13 +95,25 @@ class ByParts {
     if (!is_vague(solved) && !solved.causes.empty()) to.explanations.push_back({solved.causes});
   }
 
+  // A pair of known mistakes is two causes: the second has an id of its own.
+  static std::vector<Cause> apart(const Cause& cause) {
+    constexpr std::string_view kAnd = "; and ";
+    const std::size_t at = cause.sentence.rfind(kAnd);
+    if (at == std::string::npos) return {cause};
+    const std::string second = cause.sentence.substr(at + kAnd.size());
+    const auto known = std::ranges::find(forward_suspects(), second,
+                                         [](const Suspect& suspect) { return suspect.cause.sentence; });
+    if (known == forward_suspects().end()) return {cause};
+    return {{cause.id, cause.sentence.substr(0, at), cause.question}, known->cause};
+  }
+
   static Explanation of(const Match& match) {
-    Explanation result{{match.suspect->cause}, *match.suspect};
+    Explanation result{apart(match.suspect->cause), *match.suspect};
     if (match.fit != Fit::kSomeRanks) return result;
     std::vector<std::string> ranks;
     for (const int rank : match.ranks) ranks.push_back(std::to_string(rank));
-    result.causes[0].sentence +=
-        "; on " + std::string(ranks.size() == 1 ? "rank " : "ranks ") + list_of(ranks);
+    for (Cause& cause : result.causes)
+      cause.sentence += "; on " + std::string(ranks.size() == 1 ? "rank " : "ranks ") + list_of(ranks);
     result.suspect.reset();
     return result;
   }
@@ -150,8 +163,8 @@ class ByParts {
     }
   }
 
-  // Every cause with the parts in which it is made, that of most parts first.
-  std::vector<Cause> told(const Grouping& parts) const {
+  // Every cause with the parts, of so many, in which it is made, that of most parts first.
+  std::vector<Cause> told(const Grouping& parts, std::size_t of) const {
     std::vector<std::pair<Cause, std::vector<RowPart>>> all;
     const auto chosen = fewest(parts);
     for (std::size_t i = 0; i < parts.size(); ++i)
@@ -165,8 +178,8 @@ class ByParts {
                              [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
     std::vector<Cause> causes;
     for (auto& [cause, where] : all) {
-      const std::string words = where.size() == parts.size() ? "" : words_of(where);
-      if (!words.empty()) cause.sentence += "; " + words + " only";
+      const std::string words = where.size() == of ? "" : words_of(where);
+      if (!words.empty()) cause.sentence += (where.size() * 2 > of ? "; seen " : "; only ") + words;
       causes.push_back(cause);
     }
     return causes;

@@ -91,10 +91,8 @@ std::vector<Setting> settings_of(const Evidence& e) {
     };
     received(right, 1, "the softmax scale is missing with the blocks that arrive");
     received(right, right * right, "the softmax scale is applied twice with the blocks that arrive");
-    received(
-        right, 1 / std::sqrt(2 * d),
-        "with the blocks that arrive the softmax scale is 1/sqrt(2 * head_dim): of k and v packed side by "
-        "side");
+    received(right, 1 / std::sqrt(2 * d),
+             "with the blocks that arrive the softmax scale is 1/sqrt(2 * head_dim), of packed k and v");
     received(right, 1 / d, "with the blocks that arrive the softmax scale is 1/head_dim");
     received(right, right * std::numbers::ln2,
              "with the blocks that arrive the weights are powers of 2, not e");

@@ -6,55 +6,17 @@
 
 #include "verify/diagnose/diagnose_detail.hpp"
 #include "verify/diagnose/solve/ring/block_sources.hpp"
+#include "verify/diagnose/solve/ring/meetings.hpp"
 
 namespace ringcraft::verify {
 namespace {
-
-// A block that a rank meets at a step.
-struct Meeting {
-  int rank, slot, step;
-};
-
-// Which blocks are wrong: "the blocks that arrive".
-struct Which {
-  std::string words;
-  std::function<bool(const Meeting&)> holds;
-};
 
 // Whose entry is read: "batch entry b reads entry 0".
 struct EntryMap {
   std::string words;
   std::function<std::pair<Index, Index>(Index batch, Index head, int step)> source;
+  bool of_query_heads = false;  // the head is one of q instead of k
 };
-
-std::vector<Which> conditions(int n) {
-  std::vector<Which> all;
-  const auto add = [&](std::string words, std::function<bool(const Meeting&)> holds) {
-    all.push_back({std::move(words), std::move(holds)});
-  };
-  add("every block", [](const Meeting&) { return true; });
-  add("the blocks that arrive", [](const Meeting& m) { return m.step > 0; });
-  add("the own block", [](const Meeting& m) { return m.step == 0; });
-  add("the blocks of odd steps", [](const Meeting& m) { return m.step % 2 == 1; });
-  add("the blocks of even steps (but for the own one)",
-      [](const Meeting& m) { return m.step > 0 && m.step % 2 == 0; });
-  add("the blocks that have passed from the last rank to the first",
-      [](const Meeting& m) { return m.slot > m.rank; });
-  for (int node = 2; node < n; ++node)
-    if (n % node == 0) {
-      const std::string size = std::to_string(node);
-      add("the blocks of other nodes of " + size + " ranks",
-          [=](const Meeting& m) { return m.slot / node != m.rank / node; });
-      add("the blocks of the other ranks of a node of " + size,
-          [=](const Meeting& m) { return m.slot / node == m.rank / node && m.step > 0; });
-    }
-  for (int step = 1; step < n; ++step) {
-    add("the blocks of step " + std::to_string(step), [=](const Meeting& m) { return m.step == step; });
-    add("the blocks from step " + std::to_string(step) + " on",
-        [=](const Meeting& m) { return m.step >= step; });
-  }
-  return all;
-}
 
 void add_batch_maps(Index batches, std::vector<EntryMap>& all) {
   const std::string circle = " (modulo " + std::to_string(batches) + ")";
@@ -104,10 +66,21 @@ void add_head_maps(Index heads, std::vector<EntryMap>& all) {
                    }});
 }
 
-std::vector<EntryMap> entry_maps(Index batches, Index heads) {
+void add_query_maps(Index queries, Index heads, std::vector<EntryMap>& all) {
+  const auto add = [&](const char* words, auto head_of) {
+    all.push_back({words, [=](Index b, Index q, int) { return std::pair{b, head_of(q)}; }, true});
+  };
+  add("query head h reads key head h % kv_heads", [=](Index q) { return q % heads; });
+  add("query head h reads key head min(h, kv_heads - 1)", [=](Index q) { return std::min(q, heads - 1); });
+  add("query head h reads key head (h + 1) / group",
+      [=](Index q) { return (q + 1) / (queries / heads) % heads; });
+}
+
+std::vector<EntryMap> entry_maps(Index batches, Index heads, Index queries) {
   std::vector<EntryMap> all;
   if (batches > 1) add_batch_maps(batches, all);
   if (heads > 1) add_head_maps(heads, all);
+  if (heads > 1 && queries > heads) add_query_maps(queries, heads, all);
   if (batches == 1 || heads == 1) return all;
   const auto flat = [&](std::string words, auto entry) {
     all.push_back({std::move(words), [=](Index b, Index h, int) {
@@ -138,12 +111,13 @@ std::string tensors_of(Borrowed borrowed) {
 }
 
 std::optional<std::string> law_of_entries(const BlockSources& sources, const Evidence& e) {
-  for (const EntryMap& map : entry_maps(e.problem.batch, e.problem.kv_heads))
-    for (const Which& which : conditions(e.place.count())) {
+  for (const EntryMap& map : entry_maps(e.problem.batch, e.problem.kv_heads, e.problem.heads))
+    for (const MeetingLaw& which : meeting_laws(e.place.count())) {
       const bool fits = std::ranges::all_of(sources.all, [&](const BlockSource& s) {
         const Meeting at = meeting(s, e.place);
         const auto [from, head] =
-            which.holds(at) ? map.source(s.batch, s.head, at.step) : std::pair{s.batch, s.head};
+            which.holds(at) ? map.source(s.batch, map.of_query_heads ? s.query_head : s.head, at.step)
+                            : std::pair{s.batch, s.head};
         return s.block == s.slot && s.from == from && s.source == head;
       });
       if (fits)

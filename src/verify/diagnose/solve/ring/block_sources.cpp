@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <set>
 
 #include "verify/diagnose/solve/solve_detail.hpp"
 #include "verify/diagnose/twisted/twisted_ring_detail.hpp"
@@ -25,8 +26,12 @@ struct Candidate {
 
 class SourceSolver {
  public:
-  SourceSolver(const Evidence& e, Borrowed borrowed, bool other_blocks)
-      : e_(e), borrowed_(borrowed), other_blocks_(other_blocks), rows_(sampled(e.place.shards, kMostRows)) {}
+  SourceSolver(const Evidence& e, Borrowed borrowed, bool other_blocks, bool each_head)
+      : e_(e),
+        borrowed_(borrowed),
+        other_blocks_(other_blocks),
+        span_(each_head ? 1 : e.problem.group()),
+        rows_(sampled(e.place.shards, kMostRows)) {}
 
   std::optional<BlockSources> solved() {
     BlockSources result{.borrowed = borrowed_};
@@ -44,25 +49,27 @@ class SourceSolver {
   // All entries of a shard, if each has one; `factor` brings the claimed lse to the base e.
   bool solve_shard(int shard, double factor, BlockSources& result) {
     for (Index b = 0; b < e_.problem.batch; ++b)
-      for (Index head = 0; head < e_.problem.kv_heads; ++head)
-        if (!solve_entry(shard, b, head, factor, result)) return false;
+      for (Index query = 0; query < e_.problem.heads; query += span_)
+        if (!solve_entry(shard, b, query, factor, result)) return false;
     return true;
   }
 
-  bool solve_entry(int shard, Index batch, Index head, double factor, BlockSources& result) {
+  bool solve_entry(int shard, Index batch, Index query, double factor, BlockSources& result) {
+    const Index head = query / e_.problem.group();
     std::vector<Candidate> all = candidates(shard, batch, head);
-    prepare(shard, batch, head, factor);
-    for (Candidate& each : all) fill(each, shard, batch, head);
+    prepare(shard, batch, query, factor);
+    for (Candidate& each : all) fill(each, shard, batch, query);
     std::erase_if(all, [](const Candidate& each) {
       return std::ranges::all_of(each.column, [](double x) { return x == 0; });
     });
-    return all.empty() || picked(all, shard, batch, head, result);
+    return all.empty() || picked(all, shard, batch, query, result);
   }
 
   // One candidate of each slot, if their sum is what is wanted. Fully seen slots have the same columns: a
   // column with the weight 2 fills two of them.
-  bool picked(const std::vector<Candidate>& all, int shard, Index batch, Index head,
+  bool picked(const std::vector<Candidate>& all, int shard, Index batch, Index query,
               BlockSources& result) const {
+    const Index head = query / e_.problem.group();
     std::vector<std::vector<double>> columns;
     std::vector<std::size_t> column_of;
     for (const Candidate& each : all) {
@@ -74,16 +81,25 @@ class SourceSolver {
     auto [weights, left] = least_squares(columns, wanted_);
     if (!(left <= yardsticks_of(e_).threshold)) return false;
     std::vector<double> rest = wanted_;
+    const auto take = [&](std::size_t at) {
+      weights[column_of[at]] -= 1;
+      for (std::size_t i = 0; i < rest.size(); ++i) rest[i] -= columns[column_of[at]][i];
+      const Candidate& chosen = all[at];
+      result.all.push_back(
+          {shard, chosen.slot, batch, head, query, chosen.block, chosen.from, chosen.source});
+    };
+    constexpr double kThere = 0.75, kClearly = 0.25;
+    std::set<int> filled;  // first those that are right
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (all[i].block == all[i].slot && all[i].from == batch && all[i].source == head &&
+          weights[column_of[i]] > kThere)
+        take(i), filled.insert(all[i].slot);
     for (std::size_t i = 0; i < all.size();) {
-      constexpr double kClearly = 0.25;
       std::size_t best = i;
       const int slot = all[i].slot;
       for (; i < all.size() && all[i].slot == slot; ++i)
         if (weights[column_of[i]] > weights[column_of[best]] + kClearly) best = i;
-      const Candidate& chosen = all[best];
-      weights[column_of[best]] -= 1;
-      for (std::size_t at = 0; at < rest.size(); ++at) rest[at] -= chosen.column[at];
-      result.all.push_back({shard, slot, batch, head, chosen.block, chosen.from, chosen.source});
+      if (!filled.contains(slot)) take(best);
     }
     double square = 0;
     for (const double x : rest) square += x * x;
@@ -103,11 +119,11 @@ class SourceSolver {
   }
 
   // The right side, and the levels and tolerances of the rows.
-  void prepare(int shard, Index batch, Index kv_head, double factor) {
+  void prepare(int shard, Index batch, Index query, double factor) {
     level_.clear(), tolerance_.clear(), wanted_.clear();
     for (const Index i : rows_[static_cast<std::size_t>(shard)])
-      for (Index g = 0; g < e_.problem.group(); ++g) {
-        const Index row = row_at(shard, i), h = kv_head * e_.problem.group() + g;
+      for (Index g = 0; g < span_; ++g) {
+        const Index row = row_at(shard, i), h = query + g;
         const double lse = row_of(e_.claim.lse, batch, h, row)[0] * factor;
         const bool sees_none = std::isinf(lse);
         const auto out = row_of(e_.claim.out, batch, h, row);
@@ -124,14 +140,15 @@ class SourceSolver {
       }
   }
 
-  void fill(Candidate& to, int shard, Index batch, Index kv_head) const {
+  void fill(Candidate& to, int shard, Index batch, Index query) const {
+    const Index kv_head = query / e_.problem.group();
     to.column.assign(wanted_.size(), 0.0);
     const auto width = static_cast<std::size_t>(e_.problem.head_dim);
     const auto& slot = e_.place.blocks[static_cast<std::size_t>(to.slot)];
     std::size_t line = 0;
     for (const Index i : rows_[static_cast<std::size_t>(shard)])
-      for (Index g = 0; g < e_.problem.group(); ++g, ++line) {
-        const Index row = row_at(shard, i), h = kv_head * e_.problem.group() + g;
+      for (Index g = 0; g < span_; ++g, ++line) {
+        const Index row = row_at(shard, i), h = query + g;
         const auto q = row_of(e_.inputs.q, batch, h, row);
         for (std::size_t n = 0; n < slot.size(); ++n) {
           if (!visible(e_.problem.mask, e_.problem.queries[static_cast<std::size_t>(row)],
@@ -158,6 +175,7 @@ class SourceSolver {
   const Evidence& e_;
   Borrowed borrowed_;
   bool other_blocks_;
+  Index span_;  // query heads that are solved for together
   std::vector<std::vector<Index>> rows_;
   std::vector<double> level_, tolerance_, wanted_;
 };
@@ -179,13 +197,14 @@ std::vector<Cause> causes_of_block_sources(const Evidence& e) {
   if (std::ranges::any_of(e.claim.lse.values<double>(),
                           [](double x) { return std::isnan(x) || x == HUGE_VAL; }))
     return {};
-  for (const bool other_blocks : {false, true})
-    for (const Borrowed borrowed : {Borrowed::kBoth, Borrowed::kValues, Borrowed::kKeys}) {
-      if (!cheap_enough(e, other_blocks)) continue;
-      const auto sources = SourceSolver(e, borrowed, other_blocks).solved();
-      if (!sources || std::ranges::all_of(sources->all, &BlockSource::right)) continue;
-      return told(*sources, e);
-    }
+  for (const bool each_head : {false, true})
+    for (const bool other_blocks : {false, true})
+      for (const Borrowed borrowed : {Borrowed::kBoth, Borrowed::kValues, Borrowed::kKeys}) {
+        if (!cheap_enough(e, other_blocks) || (each_head && e.problem.group() == 1)) continue;
+        const auto sources = SourceSolver(e, borrowed, other_blocks, each_head).solved();
+        if (!sources || std::ranges::all_of(sources->all, &BlockSource::right)) continue;
+        return told(*sources, e);
+      }
   return {};
 }
 

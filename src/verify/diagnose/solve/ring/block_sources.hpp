@@ -16,6 +16,7 @@ enum class Borrowed : std::uint8_t { kBoth, kValues, kKeys };
 struct BlockSource {
   int shard, slot;     ///< whose rows, and whose block it is taken for
   Index batch, head;   ///< of the rows; a key head
+  Index query_head;    ///< the first of its query heads that were looked at
   int block;           ///< whose block it is
   Index from, source;  ///< its batch entry and key head
 

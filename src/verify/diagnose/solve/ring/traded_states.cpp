@@ -2,9 +2,11 @@
 // numerator O, the denominator l and the maximum m travel home by messages of their own.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <string>
 
+#include "verify/diagnose/diagnose_detail.hpp"
 #include "verify/diagnose/solve/ring/running_state.hpp"
 #include "verify/diagnose/twisted/twisted_ring_detail.hpp"
 
@@ -16,9 +18,15 @@ struct WholeState {
   double max = -HUGE_VAL, sum = 0;
 };
 
-// Of which rank each part is, counted from the owner of the rows.
+// Another row whose O, l or maximum may be read.
+struct OtherRow {
+  std::string words;
+  std::function<std::optional<RowPlace>(const RowPlace&)> row;
+};
+
+// Which of the three are the other row's.
 struct Trade {
-  int out, sum, max;
+  bool out, sum, max;
 };
 
 class TradedRows {
@@ -26,16 +34,18 @@ class TradedRows {
   explicit TradedRows(const Evidence& e)
       : e_(e), ring_(e.problem, e.inputs, e.oracle.value, e.place, e.exponents()) {}
 
-  bool fits(const Trade& trade, const Sample& sample) {
+  bool fits(const OtherRow& other, const Trade& trade, const Sample& sample) {
     std::size_t looked_at = 0;
     for (const RowPlace& row : sample.rows) {
-      const WholeState *out = part(row, trade.out), *sum = part(row, trade.sum), *max = part(row, trade.max);
-      if (out == nullptr || sum == nullptr || max == nullptr) continue;  // shards of several lengths
-      if (!(sum->sum > 0) || max->max == -HUGE_VAL) continue;
+      const std::optional<RowPlace> from = other.row(row);
+      if (!from) continue;  // shards of several lengths
+      const WholeState &own = whole(row), &theirs = whole(*from);
+      const double sum = trade.sum ? theirs.sum : own.sum, max = trade.max ? theirs.max : own.max;
+      if (!(sum > 0) || max == -HUGE_VAL) continue;
       ++looked_at;
-      std::vector<double> value = out->out;
-      for (double& x : value) x /= sum->sum;
-      const double lse = max->max + std::log(sum->sum);
+      std::vector<double> value = trade.out ? theirs.out : own.out;
+      for (double& x : value) x /= sum;
+      const double lse = max + std::log(sum);
       if (e_.has("out") && !same(e_.claim.out, e_.units().out, row, value)) return false;
       if (e_.has("lse") && !same(e_.claim.lse, e_.units().lse, row, {&lse, 1})) return false;
     }
@@ -49,27 +59,20 @@ class TradedRows {
                     row_of(unit, row.batch, row.head, row.row), e_.nearness(), false);
   }
 
-  // The state of the row at the same place of the rank that is so many further on; null if it has none.
-  const WholeState* part(RowPlace row, int ranks) {
-    const auto at = static_cast<std::size_t>(row.row);
-    const auto& shard =
-        e_.place.shards[static_cast<std::size_t>(e_.place.wrapped(e_.place.row_owner[at] + ranks))];
-    const auto local = static_cast<std::size_t>(e_.place.row_local[at]);
-    if (local >= shard.size()) return nullptr;
-    row.row = shard[local];
+  const WholeState& whole(const RowPlace& row) {
     const auto key = std::pair{row.batch * e_.problem.heads + row.head, row.row};
     const auto known = states_.find(key);
-    if (known != states_.end()) return &known->second;
-    WholeState whole{std::vector<double>(static_cast<std::size_t>(e_.problem.head_dim), 0.0)};
+    if (known != states_.end()) return known->second;
+    WholeState all{std::vector<double>(static_cast<std::size_t>(e_.problem.head_dim), 0.0)};
     const std::vector<BlockPartial> parts = ring_.partials({}, row);
-    for (const BlockPartial& block : parts) whole.max = std::max(whole.max, block.max);
+    for (const BlockPartial& block : parts) all.max = std::max(all.max, block.max);
     for (const BlockPartial& block : parts) {
       if (block.keys == 0) continue;
-      const double factor = std::exp(block.max - whole.max);
-      whole.sum += factor * block.sum;
-      add(whole.out, factor, block.out);
+      const double factor = std::exp(block.max - all.max);
+      all.sum += factor * block.sum;
+      add(all.out, factor, block.out);
     }
-    return &(states_[key] = std::move(whole));
+    return states_[key] = std::move(all);
   }
 
   const Evidence& e_;
@@ -77,10 +80,39 @@ class TradedRows {
   std::map<std::pair<Index, Index>, WholeState> states_;
 };
 
-std::string rank_words(int offset, int ranks) {
-  if (offset == 0) return "rank r";
-  if (offset == ranks - 1) return "rank r - 1";
-  return "rank r + " + std::to_string(offset);
+std::vector<OtherRow> other_rows(const Evidence& e) {
+  std::vector<OtherRow> all;
+  const Index heads = e.problem.heads, batches = e.problem.batch;
+  const int n = e.place.count();
+  for (int by = 1; by < n; ++by)
+    all.push_back(
+        {by == n - 1 ? "rank r - 1" : "rank r + " + std::to_string(by),
+         [=, &e](RowPlace row) -> std::optional<RowPlace> {
+           const auto at = static_cast<std::size_t>(row.row);
+           const auto& shard =
+               e.place.shards[static_cast<std::size_t>(e.place.wrapped(e.place.row_owner[at] + by))];
+           const auto local = static_cast<std::size_t>(e.place.row_local[at]);
+           if (local >= shard.size()) return {};
+           row.row = shard[local];
+           return row;
+         }});
+  const auto add = [&](std::string words, auto change) {
+    all.push_back({std::move(words), [=](RowPlace row) -> std::optional<RowPlace> {
+                     change(row);
+                     return row;
+                   }});
+  };
+  if (heads > 1) {
+    add("head 0", [](RowPlace& row) { row.head = 0; });
+    add("the last head", [=](RowPlace& row) { row.head = heads - 1; });
+    add("the next head", [=](RowPlace& row) { row.head = (row.head + 1) % heads; });
+    add("the head before", [=](RowPlace& row) { row.head = (row.head + heads - 1) % heads; });
+  }
+  if (batches > 1) {
+    add("batch entry 0", [](RowPlace& row) { row.batch = 0; });
+    add("the next batch entry", [=](RowPlace& row) { row.batch = (row.batch + 1) % batches; });
+  }
+  return all;
 }
 
 }  // namespace
@@ -91,19 +123,29 @@ std::optional<Cause> cause_of_traded_state(const Evidence& e) {
                all = sample_of(e, TensorGroup::kForward, 48, 48);
   if (all.rows.size() < 8) return {};
   TradedRows rows(e);
-  const int n = e.place.count();
-  for (int out = 0; out < n; ++out)
-    for (int sum = 0; sum < n; ++sum)
-      for (int max = 0; max < n; ++max) {
-        const Trade trade{out, sum, max};
-        if ((out == sum && sum == max) || !rows.fits(trade, glance) || !rows.fits(trade, all)) continue;
-        return Cause{
-            "solved-traded-state",
-            "the state of the rows of rank r is put together from several ranks: O is that of " +
-                rank_words(out, n) + ", l that of " + rank_words(sum, n) + ", the maximum that of " +
-                rank_words(max, n) + ": one of them makes another number of hops than the others",
-            "Do O, l and the maximum make the same number of hops, and do the queries make it, too?"};
-      }
+  for (const OtherRow& other : other_rows(e))
+    for (const Trade& trade : {Trade{true, false, false},
+                               {false, true, false},
+                               {false, false, true},
+                               {true, true, false},
+                               {true, false, true},
+                               {false, true, true}}) {
+      if (!rows.fits(other, trade, glance) || !rows.fits(other, trade, all)) continue;
+      std::vector<std::string> parts;
+      if (trade.out) parts.push_back("O");
+      if (trade.sum) parts.push_back("l");
+      if (trade.max) parts.push_back("the maximum");
+      const bool of_rank = other.words.starts_with("rank");
+      return Cause{
+          "solved-traded-state",
+          "the state of a row is put together from two rows: " + list_of(parts) +
+              (parts.size() == 1 ? " is that of " : " are those of ") + other.words +
+              (of_rank ? " (at the same place of its shard; r is the row's own rank), all else is the "
+                         "row's own: one part makes more or fewer hops than the others"
+                       : ", all else is the row's own"),
+          of_rank ? "Do O, l and the maximum make the same number of hops, and the queries, too?"
+                  : "By which row, head and batch entry are O, l and the maximum read?"};
+    }
   return {};
 }
 
