@@ -102,6 +102,7 @@ class Forward {
                      {Attempt::When::kVague, [&] { return plain(cause_of_fold(e_)); }},
                      {Attempt::When::kVague, [&] { return plain(cause_of_rescaling(e_)); }},
                      {Attempt::When::kVague, [&] { return plain(cause_of_finite_mask(e_)); }},
+                     {Attempt::When::kVague, [&] { return plain(cause_of_padded_blocks(e_)); }},
                      {Attempt::When::kVague, [&] { return plain(cause_of_other_scores(e_)); }},
                      {Attempt::When::kVague, [&] { return plain(cause_of_rounded_sums(e_)); }},
                      {Attempt::When::kVague, [&] { return plain(cause_of_short_blocks(e_)); }},

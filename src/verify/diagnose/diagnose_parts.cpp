@@ -57,12 +57,12 @@ class ByParts {
     std::size_t open = 0;
     std::erase_if(parts, [&](const PartRows& each) { return is_right(each.part); });
     for (PartRows& each : parts) {
-      explain(each);
+      look_up(each);
       open += each.explanations.empty();
-      if (open * 2 > parts.size()) return {};
+      if (open * 2 > all) return {};
     }
     for (PartRows& each : parts)
-      if (each.explanations.empty() && !explain_with(parts, each)) return {};
+      if (each.explanations.empty() && !explain_with(parts, each) && !solve(each)) return {};
     return told(parts, all);
   }
 
@@ -77,7 +77,8 @@ class ByParts {
     return sample_of(evidence_of(part), TensorGroup::kForward, 1, 0).rows.empty();
   }
 
-  void explain(PartRows& to) const {
+  // Known mistakes.
+  void look_up(PartRows& to) const {
     const Evidence some = evidence_of(to.part);
     const Found found = search(some, TensorGroup::kForward, e_.oracle.value, e_.place);
     for (const Match& match : found.matches) {
@@ -85,7 +86,12 @@ class ByParts {
       if (each_row || (match.fit == Fit::kSomeRanks && to.part.rank < 0))
         to.explanations.push_back(of(match));
     }
-    if (!to.explanations.empty() || !are_numbers(e_, TensorGroup::kForward)) return;
+  }
+
+  // What can be solved for, which costs more.
+  bool solve(PartRows& to) const {
+    if (!are_numbers(e_, TensorGroup::kForward)) return false;
+    const Evidence some = evidence_of(to.part);
     SolvedPass solved = solve_forward(some);
     if (is_vague(solved))
       if (SolvedPass rows = solve_rows(some); rows.solved) solved = std::move(rows);
@@ -93,6 +99,7 @@ class ByParts {
       for (const auto& cause : {cause_of_fold(some), cause_of_rescaling(some)})
         if (cause) solved = {.solved = true, .causes = {*cause}};
     if (!is_vague(solved) && !solved.causes.empty()) to.explanations.push_back({solved.causes});
+    return !to.explanations.empty();
   }
 
   // A pair of known mistakes is two causes: the second has an id of its own.
@@ -186,20 +193,20 @@ class ByParts {
   }
 
   // "on ranks 0 and 1 in batch entry 1".
-  static std::string words_of(const std::vector<RowPart>& where) {
+  std::string words_of(const std::vector<RowPart>& where) const {
     std::set<Index> ranks, batches, heads;
     for (const RowPart& part : where)
       ranks.insert(part.rank), batches.insert(part.batch), heads.insert(part.head);
     std::string words;
-    const auto add = [&](const std::set<Index>& set, const char* one, const char* several) {
+    const auto add = [&](const std::set<Index>& set, const char* one, const char* several, Index of) {
       std::vector<std::string> numbers;
       for (const Index number : set) numbers.push_back(std::to_string(number));
-      if (*set.begin() >= 0)
+      if (*set.begin() >= 0 && static_cast<Index>(set.size()) < of)
         words += (words.empty() ? "" : " ") + std::string(set.size() == 1 ? one : several) + list_of(numbers);
     };
-    add(ranks, "on rank ", "on ranks ");
-    add(batches, "in batch entry ", "in batch entries ");
-    add(heads, "in head ", "in heads ");
+    add(ranks, "on rank ", "on ranks ", e_.place.count());
+    add(batches, "in batch entry ", "in batch entries ", e_.problem.batch);
+    add(heads, "in head ", "in heads ", e_.problem.heads);
     return words;
   }
 

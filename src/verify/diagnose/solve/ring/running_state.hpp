@@ -21,4 +21,7 @@ std::optional<Cause> cause_of_short_blocks(const Evidence& evidence);
 /// Why out or lse is wrong, where some blocks meet other queries, another factor of the scores or a soft cap.
 std::optional<Cause> cause_of_other_scores(const Evidence& evidence);
 
+/// Why out or lse is wrong, where what fills up shorter blocks counts in some of them.
+std::optional<Cause> cause_of_padded_blocks(const Evidence& evidence);
+
 }  // namespace ringcraft::verify
