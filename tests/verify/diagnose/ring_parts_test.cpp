@@ -37,17 +37,20 @@ struct RowOf {
 struct Otherwise {
   std::function<std::pair<Index, Index>(const RowOf&, Index kv_head, int step)> entry = {};
   std::function<double(const RowOf&, int step)> scale = {};
+  std::function<RowOf(RowOf, int step)> query = {};
+  std::function<double(double, int step)> score = {};
   std::function<bool(const RowOf&, Index key)> sees = {};
   std::function<void(RowState&)> after_key = {};
+  std::function<void(RowState&, int step, int source)> after_block = {};
   std::function<double(double)> in_transit = {};  // of each number of k and v
   std::function<double(const RowOf&, double lse)> lse = {};
 };
 
 class PartScene {
  public:
-  explicit PartScene(Mask mask = causal_mask())
+  explicit PartScene(Mask mask = causal_mask(), Index tokens = kTokens)
       : problem_(
-            make_problem({kBatch, kHeads, 2, kTokens, kWidth}, std::move(mask), Layout::kContiguous, kRanks)),
+            make_problem({kBatch, kHeads, 2, tokens, kWidth}, std::move(mask), Layout::kContiguous, kRanks)),
         in_(make_inputs(Case{.name = "parts", .problem = problem_, .data = Data::kNormal, .seed = 7},
                         DType::kFloat64)),
         right_(oracle(problem_, in_)) {}
@@ -56,9 +59,11 @@ class PartScene {
 
   RowState state(const Otherwise& o, const RowOf& at) const {
     RowState state;
-    for (int step = 0; step < kRanks; ++step)
-      for (Index key = 0; key < kTokens; ++key) {
-        if ((rank(at.row) - rank(key) + kRanks) % kRanks != step) continue;
+    const int own = owner(at.row);
+    for (int step = 0; step < kRanks; ++step) {
+      const int source = (own - step + kRanks) % kRanks;
+      for (Index key = 0; key < problem_.shape.seqlen; ++key) {
+        if (owner(key) != source) continue;
         if (!(o.sees ? o.sees(at, key) : visible(problem_.mask, at.row, key))) continue;
         const auto [b, h] = o.entry ? o.entry(at, at.head / 2, step) : std::pair{at.batch, at.head / 2};
         const auto taken = [&](const Buffer& tensor) {
@@ -69,12 +74,16 @@ class PartScene {
           return numbers;
         };
         const std::vector<double> k = taken(in_.k), v = taken(in_.v);
-        const auto q = head_of<double>(in_.q, at.batch, at.head).row(at.row);
+        const RowOf of = o.query ? o.query(at, step) : at;
+        const auto q = head_of<double>(in_.q, of.batch, of.head).row(of.row);
         double score = 0;
         for (std::size_t c = 0; c < k.size(); ++c) score += q[c] * k[c];
-        state.take((o.scale ? o.scale(at, step) : 1) * problem_.softmax_scale * score, v);
+        score *= (o.scale ? o.scale(at, step) : 1) * problem_.softmax_scale;
+        state.take(o.score ? o.score(score, step) : score, v);
         if (o.after_key) o.after_key(state);
       }
+      if (o.after_block) o.after_block(state, step, source);
+    }
     return state;
   }
 
@@ -84,9 +93,9 @@ class PartScene {
     for (Buffer* gradient : {&claim.dq, &claim.dk, &claim.dv}) *gradient = Buffer();
     for (Index b = 0; b < kBatch; ++b)
       for (Index h = 0; h < kHeads; ++h)
-        for (Index row = 0; row < kTokens; ++row) {
+        for (Index row = 0; row < problem_.shape.seqlen; ++row) {
           const auto on = [&](int ranks) {
-            return state(o, {b, h, (row + ranks * (kTokens / kRanks)) % kTokens});
+            return state(o, {b, h, (row + ranks * (kTokens / kRanks)) % problem_.shape.seqlen});
           };
           const RowState own = on(0), out = on(out_from), sum = on(sum_from);
           const double lse = own.max + std::log(sum.sum);
@@ -98,6 +107,8 @@ class PartScene {
   }
 
  private:
+  int owner(Index token) const { return problem_.sharding().owner_of(token); }
+
   Problem problem_;
   Inputs in_;
   Oracle right_;
@@ -159,6 +170,29 @@ TEST_CASE("sums of few bits, short keys and values, and states of several ranks 
              "RF12", "k and v of the blocks that arrive are rounded to an 8-bit float (e4m3)"));
   CHECK(says(scene.causes({}, 1, 0), "solved-traded-state", "O is that of rank r + 1"));
   CHECK(says(scene.causes({}, 0, 3), "solved-traded-state", "l is that of rank r - 1"));
+}
+
+TEST_CASE("padding that counts in the blocks that arrive, and scores of other queries, factors and caps") {
+  const PartScene uneven(full_mask(), 22);
+  const std::vector<double> zeros(kWidth, 0.0);
+  CHECK(says(uneven.causes({.after_block =
+                                [&](RowState& s, int step, int source) {
+                                  if (step > 0 && source >= 2) s.take(0, zeros);
+                                }}),
+             "padding-counts", "in the blocks that arrive, those that are shorter than the longest one"));
+  const PartScene scene(full_mask());
+  CHECK(says(scene.causes({.scale = [](const RowOf&, int step) { return step > 0 ? 0.7 : 1; }}),
+             "solved-scale", "with the blocks that arrive, the scores are multiplied by 0.247"));
+  CHECK(says(scene.causes({.query =
+                               [](RowOf at, int step) {
+                                 if (step % 2 == 1) at.head = 0;
+                                 return at;
+                               }}),
+             "solved-queries",
+             "with the blocks of odd steps, the scores of a row are made of the q of another one: "
+             "that of head 0"));
+  CHECK(says(scene.causes({.score = [](double x, int step) { return step > 0 ? 3 * std::tanh(x / 3) : x; }}),
+             "solved-score-cap", "c = 3"));
 }
 
 TEST_CASE("a mistake of one head, batch entry or rank is told beside another one") {
