@@ -36,7 +36,11 @@ std::optional<Found> search_elsewhere(const Evidence& evidence, TensorGroup grou
 /// Two mistakes of forward at once, which together explain all.
 Found search_pairs(const Evidence& evidence, const Answer& saved, const Arrangement& arrangement);
 
-/// The same of backward.
+/// Out and lse explained head by head, batch entry by batch entry or rank by rank, where nothing explains all
+/// rows; the mistake that most parts have goes first. Empty if some part has no explanation.
+std::vector<Cause> causes_by_parts(const Evidence& evidence);
+
+/// Two mistakes of backward at once, which together explain all.
 Found search_gradient_pairs(const Evidence& evidence, const Answer& saved, const Arrangement& arrangement);
 
 /// If gradients are right but for what they held before, which is lost.

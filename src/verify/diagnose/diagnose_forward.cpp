@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "verify/diagnose/diagnose_detail.hpp"
+#include "verify/diagnose/solve/ring/block_sources.hpp"
+#include "verify/diagnose/solve/ring/running_state.hpp"
 #include "verify/diagnose/tiles/attention_program.hpp"
 #include "verify/diagnose/tiles/blind_rows.hpp"
 #include "verify/diagnose/tiles/tile_program.hpp"
@@ -37,6 +39,7 @@ class Forward {
     if (!by_place()) solve();
     by_program();
     by_pairs();
+    by_parts();
     // What explains a part of one pass may explain it by chance.
     if (is_open() && !result_.found.matches.empty() &&
         !explains_each(result_.found, e_.comparison, TensorGroup::kForward))
@@ -79,10 +82,14 @@ class Forward {
   // Solves by rows, folds and places where `solved` does not yet; false if a known mistake that explains
   // every wrong tensor says more.
   bool is_told(SolvedPass& solved) const {
-    const auto plain = [&](const std::optional<Cause>& cause) {
+    const auto all_of = [&](std::vector<Cause> causes) {
       SolvedPass pass{.setting = {.scale = e_.problem.softmax_scale}};
-      if (cause) pass.solved = true, pass.causes = {*cause};
+      pass.solved = !causes.empty();
+      pass.causes = std::move(causes);
       return pass;
+    };
+    const auto plain = [&](const std::optional<Cause>& cause) {
+      return all_of(cause ? std::vector<Cause>{*cause} : std::vector<Cause>{});
     };
     const auto particular_rows = [&] {
       SolvedPass rows = solve_rows(e_);
@@ -90,9 +97,15 @@ class Forward {
       return rows;
     };
     attempt(solved, {{Attempt::When::kVague, particular_rows},
+                     {Attempt::When::kVague, [&] { return all_of(causes_of_block_sources(e_)); }},
+                     {Attempt::When::kVague, [&] { return plain(cause_of_traded_state(e_)); }},
                      {Attempt::When::kVague, [&] { return plain(cause_of_fold(e_)); }},
                      {Attempt::When::kVague, [&] { return plain(cause_of_rescaling(e_)); }},
                      {Attempt::When::kVague, [&] { return plain(cause_of_finite_mask(e_)); }},
+                     {Attempt::When::kVague, [&] { return plain(cause_of_padded_blocks(e_)); }},
+                     {Attempt::When::kVague, [&] { return plain(cause_of_other_scores(e_)); }},
+                     {Attempt::When::kVague, [&] { return plain(cause_of_rounded_sums(e_)); }},
+                     {Attempt::When::kVague, [&] { return plain(cause_of_short_blocks(e_)); }},
                      {Attempt::When::kUnsolved, [&] { return solve_rows(e_); }},
                      {Attempt::When::kUnsolved, [&] { return plain(cause_of_places(e_, 0)); }},
                      {Attempt::When::kUnsolved, [&] { return plain(cause_of_weights(e_, false)); }}});
@@ -118,6 +131,12 @@ class Forward {
     take(causes_of_known(pairs));
     result_.found = std::move(pairs);
     explained_ = explains_all(result_.found);
+  }
+
+  // Heads, batch entries or ranks of which some have a mistake of their own.
+  void by_parts() {
+    if (!is_open() && !std::ranges::all_of(result_.causes, is_general)) return;
+    if (std::vector<Cause> causes = causes_by_parts(e_); !causes.empty()) take(std::move(causes));
   }
 
   const Evidence& e_;

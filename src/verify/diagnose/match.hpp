@@ -23,6 +23,14 @@ enum class TensorGroup : std::uint8_t {
 /// Which group a tensor is of, by its name in an answer.
 TensorGroup group_of(std::string_view tensor);
 
+/// A part of the rows of out and lse; a negative number: all of them.
+struct RowPart {
+  int rank = -1;
+  Index batch = -1, head = -1;
+
+  bool is_all() const { return rank < 0 && batch < 0 && head < 0; }
+};
+
 /// What is judged: all tensors in float64, and how near two numbers of the claim's precision are the same.
 struct Evidence {
   const BlockProblem& problem;
@@ -35,6 +43,10 @@ struct Evidence {
   DType precision;  ///< of the claim as it came
   std::array<bool, kAnswerNames.size()> there = {true, true, true, true,
                                                  true};  ///< tensors of the claim to look at
+  RowPart part = {};                                     ///< the rows of out and lse to look at
+
+  /// Whether a row of out and lse is of the part to look at.
+  bool looks_at(const RowPlace& row) const;
 
   /// Whether the claim has this tensor; the others of `claim` are the oracle's.
   bool has(std::string_view name) const;

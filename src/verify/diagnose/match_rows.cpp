@@ -23,6 +23,11 @@ bool Evidence::is_wrong(std::string_view name) const {
   });
 }
 
+bool Evidence::looks_at(const RowPlace& row) const {
+  return (part.batch < 0 || part.batch == row.batch) && (part.head < 0 || part.head == row.head) &&
+         (part.rank < 0 || part.rank == place.row_owner[static_cast<std::size_t>(row.row)]);
+}
+
 Evidence::Nearness Evidence::nearness() const {
   switch (precision) {
     case DType::kFloat64:
@@ -98,9 +103,33 @@ std::vector<RowPlace> rows_of(const Evidence& e, const std::vector<std::string>&
   return rows;
 }
 
+// Rows of out and lse in a part, the wrong ones first.
+std::vector<RowPlace> rows_of_part(const Evidence& e, Index wrong, Index right) {
+  const auto same = [&](const Buffer& claim, const Buffer& want, const Buffer& unit, const RowPlace& row) {
+    return same_row(row_of(claim, row.batch, row.head, row.row), row_of(want, row.batch, row.head, row.row),
+                    row_of(unit, row.batch, row.head, row.row), e.nearness(), false);
+  };
+  std::vector<RowPlace> bad, good;
+  const Extents& x = e.inputs.q.extents();
+  for (Index row = 0; row < x.rows; ++row)
+    for (Index b = 0; b < x.batch; ++b)
+      for (Index h = 0; h < x.heads; ++h) {
+        const RowPlace at{b, h, row};
+        if (!e.looks_at(at)) continue;
+        const bool fine = (!e.has("out") || same(e.claim.out, e.oracle.value.out, e.units().out, at)) &&
+                          (!e.has("lse") || same(e.claim.lse, e.oracle.value.lse, e.units().lse, at));
+        (fine ? good : bad).push_back(at);
+      }
+  std::vector<RowPlace> rows = thinned(bad, wrong);
+  const std::vector<RowPlace> others = thinned(good, right);
+  rows.insert(rows.end(), others.begin(), others.end());
+  return rows;
+}
+
 }  // namespace
 
 Sample sample_of(const Evidence& e, TensorGroup group, Index wrong, Index right) {
+  if (group == TensorGroup::kForward && !e.part.is_all()) return {rows_of_part(e, wrong, right), {}};
   if (group == TensorGroup::kForward)
     return {
         rows_of(e, e.has("lse") ? std::vector<std::string>{"out", "lse"} : std::vector<std::string>{"out"},

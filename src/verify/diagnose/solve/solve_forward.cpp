@@ -32,8 +32,12 @@ class ForwardLines {
         form_(form),
         first_(first_batch),
         last_(last_batch),
+        first_head_(std::max<Index>(e.part.head, 0)),
+        last_head_(e.part.head < 0 ? e.problem.heads : e.part.head + 1),
         width_(e.inputs.v.extents().width),
         rows_(sampled(e.place.shards, most_rows(e))) {
+    for (std::size_t shard = 0; shard < rows_.size(); ++shard)
+      if (e.part.rank >= 0 && e.part.rank != static_cast<int>(shard)) rows_[shard].clear();
     std::vector<std::vector<Index>> keys = sampled(e.place.blocks, static_cast<std::size_t>(-1));
     from_ = std::make_unique<Ingredients>(
         Ingredients{e.problem, e.place, named_masks(e.problem, e.place, masks), rows_, std::move(keys),
@@ -74,14 +78,13 @@ class ForwardLines {
   // The reference level, the tolerances and the right side of a shard's rows.
   void prepare(int shard) {
     wanted_.clear(), level_.clear(), tolerance_.clear(), at_.clear();
-    const Index heads = e_.problem.heads;
     std::size_t next = 0;
     at_.assign(e_.place.shards[static_cast<std::size_t>(shard)].size(), 0);
     for (const Index i : rows_[static_cast<std::size_t>(shard)]) {
       const Index row = row_at(shard, i);
       at_[static_cast<std::size_t>(i)] = next;
       for (Index b = first_; b < last_; ++b)
-        for (Index h = 0; h < heads; ++h, ++next) {
+        for (Index h = first_head_; h < last_head_; ++h, ++next) {
           const double right = row_of(e_.oracle.value.lse, b, h, row)[0],
                        claimed = row_of(e_.claim.lse, b, h, row)[0];
           const double known = std::isfinite(right) ? right : 0;
@@ -111,14 +114,13 @@ class ForwardLines {
     const Index row = row_at(shard, i), key = e_.place.at(block, n);
     const Index value = values < 0 ? key : e_.place.at(values, n);
     if (value < 0) return;
-    const Index heads = e_.problem.heads;
     const std::size_t wide = static_cast<std::size_t>(width_) + (form_ == Form::kOut ? 0 : 1);
     std::size_t line = at_[static_cast<std::size_t>(i)];
     const double scale = setting_.scale_by_step
                              ? std::pow(setting_.scale, 1 + e_.place.wrapped(shard - block))
                              : setting_.scale_of(shard, block);
     for (Index b = first_; b < last_; ++b)
-      for (Index h = 0; h < heads; ++h, ++line) {
+      for (Index h = first_head_; h < last_head_; ++h, ++line) {
         const double score = scale * product_of(e_, setting_, b, h, row, key);
         const double weight = std::exp(std::min(score - level_[line], 80.0));
         Setting read = setting_;
@@ -134,7 +136,7 @@ class ForwardLines {
   const Evidence& e_;
   const Setting& setting_;
   Form form_;
-  Index first_, last_, width_;
+  Index first_, last_, first_head_, last_head_, width_;
   std::vector<std::vector<Index>> rows_;
   std::unique_ptr<Ingredients> from_;
   std::vector<double> wanted_, level_, tolerance_;
@@ -146,7 +148,8 @@ std::optional<std::vector<Cause>> told_in(const Evidence& e, const Setting& sett
                                           KnownCells& known, Index first, Index last) {
   std::vector<LineSystem> lines;
   if (!ForwardLines(e, setting, form, masks, known, first, last).solve_all(lines)) return {};
-  const std::string words = last - first < e.problem.batch ? "in batch entry " + std::to_string(first) : "";
+  const std::string words =
+      last - first < e.problem.batch && e.part.batch < 0 ? "in batch entry " + std::to_string(first) : "";
   std::vector<Cause> causes;
   if (const auto told = tell(e.place, lines, yardsticks_of(e).threshold)) {
     for (const Told& each : *told) causes.push_back(cause_of(each, e.place, words));
@@ -167,6 +170,8 @@ bool lse_fits(const Evidence& e) {
 
 SolvedPass solve_forward(const Evidence& e) {
   SolvedPass best;
+  const Index first = std::max<Index>(e.part.batch, 0),
+              last = e.part.batch < 0 ? e.problem.batch : e.part.batch + 1;
   std::size_t fewest = static_cast<std::size_t>(-1);
   using Try = std::pair<Form, MaskSet>;
   const std::vector<Try> tries = lse_fits(e) ? std::vector<Try>{{Form::kJoint, MaskSet::kCommon},
@@ -180,10 +185,10 @@ SolvedPass solve_forward(const Evidence& e) {
       if (form == Form::kMixed && !causes_of(setting).empty()) continue;
       std::vector<Cause> causes = causes_of(setting);
       const bool as_it_should_be = causes.empty();
-      std::optional<std::vector<Cause>> told = told_in(e, setting, form, masks, cells, 0, e.problem.batch);
+      std::optional<std::vector<Cause>> told = told_in(e, setting, form, masks, cells, first, last);
       if (told) {
         causes.insert(causes.end(), told->begin(), told->end());
-      } else if (e.problem.batch > 1 && causes.empty()) {
+      } else if (last - first > 1 && causes.empty()) {
         bool all = true;
         for (Index b = 0; b < e.problem.batch && all; ++b) {
           told = told_in(e, setting, form, masks, cells, b, b + 1);

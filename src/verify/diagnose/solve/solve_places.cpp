@@ -149,6 +149,35 @@ std::string whole_heads(const Evidence& e, std::size_t tensor) {
   return words;
 }
 
+// Every rank's rows as a whole, in all heads: whose right ones they are; of several the rank's own.
+std::string whole_ranks(const Evidence& e, std::size_t tensor) {
+  if (e.ring == nullptr || e.place.count() < 2) return "";
+  const Buffer &claim = named(e.claim)[tensor].tensor, &want = named(e.oracle.value)[tensor].tensor,
+               &unit = named(e.units())[tensor].tensor;
+  const auto& parts = tensor > 2 ? e.place.blocks : e.place.shards;
+  const Extents& x = claim.extents();
+  const auto holds = [&](const std::vector<Index>& part, const std::vector<Index>& other) {
+    if (part.size() != other.size()) return false;
+    for (Index b = 0; b < x.batch; ++b)
+      for (Index h = 0; h < x.heads; ++h)
+        for (std::size_t i = 0; i < part.size(); ++i)
+          if (!same_row(row_of(claim, b, h, part[i]), row_of(want, b, h, other[i]),
+                        row_of(unit, b, h, other[i]), e.nearness(), false))
+            return false;
+    return true;
+  };
+  std::string words;
+  for (std::size_t rank = 0; rank < parts.size(); ++rank) {
+    if (holds(parts[rank], parts[rank])) continue;
+    const auto from =
+        std::ranges::find_if(parts, [&](const auto& other) { return holds(parts[rank], other); });
+    if (from == parts.end()) return "";
+    words += (words.empty() ? "" : ", ") + std::string("the rows of rank ") + std::to_string(rank) +
+             " hold those of rank " + std::to_string(from - parts.begin());
+  }
+  return words;
+}
+
 std::optional<std::string> law_of_places(const Evidence& e, std::size_t tensor) {
   if (std::string heads = whole_heads(e, tensor); !heads.empty()) return heads;
   const Buffer &claim = named(e.claim)[tensor].tensor, &want = named(e.oracle.value)[tensor].tensor,
@@ -165,7 +194,8 @@ std::optional<std::string> law_of_places(const Evidence& e, std::size_t tensor) 
         }
     if (all) return law.words;
   }
-  return {};
+  const std::string ranks = whole_ranks(e, tensor);
+  return ranks.empty() ? std::nullopt : std::optional(ranks);
 }
 
 }  // namespace

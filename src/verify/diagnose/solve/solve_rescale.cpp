@@ -110,7 +110,9 @@ class Rescaling {
     if (!e.place.ring) wrong_ranks_.insert(0);
     for (const TensorComparison& t : e.comparison.tensors)
       if (e.place.ring && group_of(t.name) == TensorGroup::kForward)
-        for (const auto& wrong : t.wrong_rows) wrong_ranks_.insert(rank_of(wrong.first));
+        for (const auto& wrong : t.wrong_rows)
+          if (e.part.rank < 0 || e.part.rank == rank_of(wrong.first))
+            wrong_ranks_.insert(rank_of(wrong.first));
   }
 
   std::size_t count() const { return sample_.size(); }

@@ -24,6 +24,7 @@ std::vector<SeenRow> rows_with_keys(const Evidence& e) {
   for (Index b = 0; b < e.problem.batch; ++b)
     for (Index h = 0; h < e.problem.heads; ++h)
       for (const Index row : all) {
+        if (!e.looks_at({b, h, row})) continue;
         double max = -HUGE_VAL;
         for (Index key = 0; key < static_cast<Index>(e.problem.keys.size()); ++key)
           if (visible(e.problem.mask, e.problem.queries[static_cast<std::size_t>(row)],

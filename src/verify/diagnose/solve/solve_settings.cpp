@@ -91,6 +91,16 @@ std::vector<Setting> settings_of(const Evidence& e) {
     };
     received(right, 1, "the softmax scale is missing with the blocks that arrive");
     received(right, right * right, "the softmax scale is applied twice with the blocks that arrive");
+    received(right, 1 / std::sqrt(2 * d),
+             "with the blocks that arrive the softmax scale is 1/sqrt(2 * head_dim), of packed k and v");
+    received(right, 1 / d, "with the blocks that arrive the softmax scale is 1/head_dim");
+    received(right, right * std::numbers::ln2,
+             "with the blocks that arrive the weights are powers of 2, not e");
+    received(right, right / std::numbers::ln2,
+             "with the blocks that arrive the scores are multiplied by log2(e), and exp takes them");
+    received(right * std::numbers::ln2, right, "with the own block the weights are powers of 2, not e");
+    received(right / std::numbers::ln2, right,
+             "with the own block the scores are multiplied by log2(e), and exp takes them");
     received(1, right, "the softmax scale is missing with the own block");
     received(right * right, right, "the softmax scale is applied twice with the own block");
   }

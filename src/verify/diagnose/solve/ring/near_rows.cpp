@@ -1,0 +1,73 @@
+// Rows that are computed anew (see near_rows.hpp).
+#include "verify/diagnose/solve/ring/near_rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "verify/diagnose/twisted/twisted_ring_detail.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+RowBlocks blocks_met_by(const Evidence& e, const RowPlace& row) {
+  RowBlocks met{row, {}};
+  const int rank = e.place.row_owner[static_cast<std::size_t>(row.row)];
+  const Index kv_head = row.head / e.problem.group();
+  const auto q = row_of(e.inputs.q, row.batch, row.head, row.row);
+  for (int step = 0; step < e.place.count(); ++step) {
+    ScoredBlock& block = met.blocks.emplace_back();
+    block.keys = e.place.blocks[static_cast<std::size_t>(e.place.wrapped(rank - step))];
+    for (const Index key : block.keys) {
+      const bool seen = visible(e.problem.mask, e.problem.queries[static_cast<std::size_t>(row.row)],
+                                e.problem.keys[static_cast<std::size_t>(key)]);
+      const auto k = row_of(e.inputs.k, row.batch, kv_head, key);
+      block.values.push_back(row_of(e.inputs.v, row.batch, kv_head, key));
+      block.scores.push_back(seen ? e.problem.softmax_scale * dot(q, k) : -HUGE_VAL);
+    }
+  }
+  return met;
+}
+
+}  // namespace
+
+NearRows::NearRows(const Evidence& evidence) : e_(evidence) {
+  for (const RowPlace& row : sample_of(e_, TensorGroup::kForward, 60, 20).rows)
+    rows_.push_back(blocks_met_by(e_, row));
+}
+
+bool NearRows::fit(const std::function<Merged(const RowBlocks&)>& value) const {
+  constexpr std::size_t kGlance = 12;
+  return fit(value, kGlance) && fit(value, rows_.size());
+}
+
+bool NearRows::fit(const std::function<Merged(const RowBlocks&)>& value, std::size_t most) const {
+  constexpr double kEnough = 0.9, kNear = 0.75, kNearer = 0.6;
+  double hits = 0, looked_at = 0, count = 0, squares = 0, right = 0;
+  for (std::size_t i = 0; i < std::min(most, rows_.size()); ++i) {
+    const RowPlace& row = rows_[i].row;
+    const Merged got = value(rows_[i]);
+    if (std::isinf(got.lse)) continue;
+    ++looked_at;
+    bool hit = true;
+    const auto look = [&](const Buffer& claim, const Buffer& want, const Buffer& unit,
+                          std::span<const double> numbers) {
+      const auto claimed = row_of(claim, row.batch, row.head, row.row),
+                 exact = row_of(want, row.batch, row.head, row.row),
+                 units = row_of(unit, row.batch, row.head, row.row);
+      hit = hit && same_row(claimed, numbers, units, e_.nearness(), false);
+      for (std::size_t c = 0; c < numbers.size(); ++c) {
+        const double off = (claimed[c] - numbers[c]) / (units[c] + 1e-288),
+                     off_right = (claimed[c] - exact[c]) / (units[c] + 1e-288);
+        squares += off * off, right += off_right * off_right, ++count;
+      }
+    };
+    if (e_.has("out")) look(e_.claim.out, e_.oracle.value.out, e_.units().out, got.out);
+    if (e_.has("lse")) look(e_.claim.lse, e_.oracle.value.lse, e_.units().lse, {&got.lse, 1});
+    hits += hit;
+    if (looked_at - hits > (1 - kEnough) * static_cast<double>(std::min(most, rows_.size()))) return false;
+  }
+  if (looked_at < 4 || hits < kEnough * looked_at) return false;
+  return !is_half(e_.precision) || (squares < kNear * kNear * count && squares < kNearer * kNearer * right);
+}
+
+}  // namespace ringcraft::verify
