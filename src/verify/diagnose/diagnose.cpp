@@ -46,7 +46,10 @@ std::vector<Cause> Diagnosis::causes(std::size_t most) const {
   std::vector<Cause> all;
   for (std::size_t i = 0; i < most; ++i) {
     if (i < forward.size() && all.size() < most) all.push_back(forward[i]);
-    if (i < backward.size() && all.size() < most) all.push_back(backward[i]);
+    if (i < backward.size() && all.size() < most) {
+      all.push_back(backward[i]);
+      all.back().also = i == 0 && !forward.empty();
+    }
   }
   return all;
 }

@@ -3,11 +3,11 @@
 
 #include "ringcraft/core/random.hpp"
 #include "support/catch.hpp"
-#include "verify/suspects_support.hpp"
 #include "verify/diagnose/kernels/fragments.hpp"
 #include "verify/diagnose/kernels/gradient_walk.hpp"
 #include "verify/diagnose/kernels/merge_walk.hpp"
 #include "verify/diagnose/kernels/tile_walk.hpp"
+#include "verify/suspects_support.hpp"
 
 namespace ringcraft::verify {
 namespace {
@@ -123,6 +123,9 @@ TEST_CASE("a walk over tiles of keys is solved for") {
   };
   CHECK(id_with({}) == "none");
   CHECK(id_with({.masked = TileWalk::Masked::kFromZero}) == "walk-mask");
+  for (const auto masked :
+       {TileWalk::Masked::kBehindFirst, TileWalk::Masked::kBehindLast, TileWalk::Masked::kBeforeLast})
+    CHECK(id_with({.masked = masked}) == "walk-mask");
   CHECK(id_with({.values = TileWalk::Data::kBefore}) == "walk-data");
   CHECK(id_with({.visits = TileWalk::Visits::kSkipsFirst}) == "walk-visits");
   CHECK(id_with({.carry = TileWalk::Carry::kNoOut}) == "walk-carry");

@@ -74,7 +74,7 @@ std::optional<Cause> cause_of_float_merge(const MergeExhibit& x) {
         return {};
     }
   }
-  if (most < 1e-10) return {};
+  if (most < kLeastOfFloat) return {};
   return Cause{"solved-merge-float",
                out && sum ? "O and l are rounded to float at every merge"
                : out      ? "O is rounded to float at every merge"
@@ -87,14 +87,14 @@ std::optional<Cause> cause_of_float_merge(const MergeExhibit& x) {
 
 std::optional<Cause> cause_of_merged_elements(const MergeExhibit& x) {
   if (x.precision != DType::kFloat64 || x.rows < 1) return {};
-  if (const auto cause = cause_of_float_merge(x)) return cause;
-  constexpr double kWithin = 1e-10;
   const OtherRow right{"", [](Index row, Index, Index, Index) { return row; }};
-  if (gives_elements(x, right, kWithin)) {
-    if (!x.changed) return {};
+  constexpr double kSmallWrite = 1e-4;  // of a block that is written before it is read
+  if (x.changed && gives_elements(x, right, kSmallWrite))
     return Cause{"solved-merge-writes", "the block, which is only to be read, is written",
                  "Whose memory is it that you write to?"};
-  }
+  if (const auto cause = cause_of_float_merge(x)) return cause;
+  constexpr double kWithin = 1e-10;
+  if (gives_elements(x, right, kWithin)) return {};
   for (const OtherRow& other : kOtherRows)
     if (x.rows > 1 && gives_elements(x, other, kWithin))
       return Cause{

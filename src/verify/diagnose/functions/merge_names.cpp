@@ -95,8 +95,12 @@ std::optional<NamedWeight> named_weight(const std::vector<MergeRow>& rows, const
       const std::string words =
           replaced(replaced(std::string(weight.words) + factor.words, "m_own", of_acc ? "m_acc" : "m_block"),
                    "m_other", of_acc ? "m_block" : "m_acc");
+      double off = 0;
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        if (const double named = value(rows[i]); named > near.floor)
+          off = std::max(off, std::fabs(x[i] / named - 1));
       return NamedWeight{words, &weight == &merge_weights().front() && &factor == &factors().front(),
-                         all(value, near.exact)};
+                         all(value, near.exact), off};
     }
   return {};
 }
