@@ -93,7 +93,7 @@ TEST_CASE("a small write into the block is told as that, and the check for it is
 }
 
 TEST_CASE("a variable that is read before it is set is remarked, once for all types") {
-  const Report report = with_lines("T unset;\n    if (l < T(0)) unset = T(1);\n    l += T(0) * unset;");
+  const Report report = with_lines("T unset;\n    if (l > T(3)) unset = l;\n    l += unset;");
   const std::string remark = row(report, "104.compiles").remark;
   INFO(remark);
   CHECK(testing::count_of(remark, "'unset' may be used uninitialized") == 1);

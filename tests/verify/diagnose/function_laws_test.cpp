@@ -107,6 +107,14 @@ TEST_CASE("a merge that is rounded to float, or writes its block, is told") {
   CHECK(causes[0].sentence == "O is rounded to float at every merge");
 }
 
+TEST_CASE("a small number that is added to a merge is no float, and a small write into the block is told") {
+  MergeExhibit x = merged_with([](std::size_t i, std::size_t) { return i; });
+  for (std::size_t i = 0; i < x.result.out.size(); ++i) x.result.out[i] += 1e-9 * x.block.out[i];
+  for (const Cause& cause : causes_of(x)) CHECK(cause.id != "solved-merge-float");
+  x.changed = true;
+  CHECK(first_law(causes_of(x)) == "solved-merge-writes");
+}
+
 TEST_CASE("a product in float is told by its digits, and rows one step ahead by their numbers") {
   Random random(3);
   ProductExhibit::Call call{7, 3, 8, 6, 8, 4, false, {}, {}, std::vector<double>(24, 0.0), {}};

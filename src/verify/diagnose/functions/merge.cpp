@@ -49,7 +49,7 @@ struct WrongWeight {
   bool of_acc, of_both = false;
 
   Cause cause() const {
-    if (weight.right && weight.off > 0 && weight.off < kLeastOfFloat)
+    if (weight.right && weight.off > 0)
       return {"solved-merge-small",
               std::string("the weight of ") + (of_acc ? "acc" : "the block") + " is right but for about " +
                   short_number(weight.off) +

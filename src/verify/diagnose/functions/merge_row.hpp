@@ -58,7 +58,7 @@ struct NamedWeight {
   std::string words;
   bool right;
   bool exact;      ///< beyond float's digits
-  double off = 0;  ///< of its size, at most, if it is not exact
+  double off = 0;  ///< by how much, at most, where that is less than rounding to float, or always the same
 };
 /// See above; nothing if the number has no name.
 std::optional<NamedWeight> named_weight(const std::vector<MergeRow>& rows, const std::vector<double>& weight,
