@@ -17,7 +17,10 @@ void explain(Verdict& verdict) {
     exhibits.insert(exhibits.end(), outcome.exhibits.begin(), outcome.exhibits.end());
   // An exception, a crash or a race speaks for itself: numbers of other calls may be wrong for its reason.
   const char how = verdict.outcomes[static_cast<std::size_t>(first - verdict.report.rows.begin())].sign;
-  if (how == sign::kThrew) return;
+  if (how == sign::kThrew)
+    std::erase_if(exhibits, [](const verify::Exhibit& exhibit) {
+      return std::holds_alternative<verify::AttentionExhibit>(*exhibit);
+    });
   for (verify::Cause& cause : verify::causes_of(exhibits))
     if (first->causes.size() < kMostCauses &&
         std::ranges::find(first->causes, cause.id, &verify::Cause::id) == first->causes.end())
