@@ -108,22 +108,28 @@ void require_attention(const std::string& label, Part& got, const Keys& keys) {
   });
 }
 
-// The student's merge: acc becomes acc and block together.
-std::uint32_t merge_into(Trial& trial, Part& acc, Part block) {
-  return trial.call<Merge>(acc.view(), Partial<const double>(block.view())).changed;
+// The student's merge: acc becomes acc and block together. Whether it has written to the block.
+bool merge_into(Trial& trial, Part& acc, Part block) {
+  return trial.call<Merge>(acc.view(), Partial<const double>(block.view())).changed != 0;
 }
 
 // Inputs and results of a merge, for a diagnosis.
-verify::MergeExhibit exhibit_of_merge(const Part& acc, const Part& block, const Part& result) {
+verify::MergeExhibit exhibit_of_merge(const Part& acc, const Part& block, const Part& result,
+                                      bool changed = false) {
   const auto numbers = [](const Part& part) { return verify::PartialNumbers{part.out, part.max, part.sum}; };
-  return {acc.rows, acc.cols, numbers(acc), numbers(block), numbers(result)};
+  return {.rows = acc.rows,
+          .cols = acc.cols,
+          .acc = numbers(acc),
+          .block = numbers(block),
+          .result = numbers(result),
+          .changed = changed};
 }
 
 // Merges block into acc, which must then be attention over all keys.
 void require_merge(Trial& trial, const std::string& label, Part acc, const Part& block, const Keys& keys) {
   const Part before = acc;
-  merge_into(trial, acc, block);
-  exhibiting([&] { return exhibit_of_merge(before, block, acc); },
+  const bool changed = merge_into(trial, acc, block);
+  exhibiting([&] { return exhibit_of_merge(before, block, acc, changed); },
              [&] { require_attention(label, acc, keys); });
 }
 
@@ -303,19 +309,16 @@ const Check kBlockUnchanged{
     .claim = "Only acc is written; block is read.",
     .id = "block-unchanged",
     .weight = 1,
-    .needs = {"two-halves"},
     .hint = "The block may be merged again elsewhere: leave its O, m and l as they are.",
     .run{[](Trial& trial) {
       Random random(trial.seed());
       const Keys keys = random_keys(random, 4, 3, 10);
       Part acc = partial(keys, 0, 5);
       const Part before = acc, block = partial(keys, 5, 10);
-      const bool changed = merge_into(trial, acc, block) != 0;
-      verify::MergeExhibit merged = exhibit_of_merge(before, block, acc);
-      merged.changed = changed;
+      const bool changed = merge_into(trial, acc, block);
       if (changed)
         throw Wrong(sign::kInput, "argument-changed", "your merge changed block, which it may only read")
-            .exhibiting(exhibit_of(std::move(merged)));
+            .exhibiting(exhibit_of(exhibit_of_merge(before, block, acc, changed)));
     }},
 };
 

@@ -411,12 +411,12 @@ const Check kSpeed{
 // ---- for a diagnosis
 
 verify::Exhibit interview(Trial& trial) {
-  constexpr Index kRealDepth = 33;
+  constexpr Index kRealDepth = 33, kDeep = 510;  // its last piece is another one for each size
   verify::ProductExhibit products;
   for (const Product& product :
        {Product{5, 2 * kTileColumns + 1, {2, 1}}, Product{4, kTileColumns, kTile}, Product{1, 3, kTile},
         Product{3, kTileColumns + 2, {1, 1}, Start::kKeep}, Product{6, kTileColumns, kTile, Start::kKeep},
-        Product{7, 1, kRegister}, Product{kRealDepth, 2, kTile}}) {
+        Product{7, 1, kRegister}, Product{kRealDepth, 2, kTile}, Product{kDeep, 1, kRegister}}) {
     const bool real = product.depth == kRealDepth;  // whole numbers are as right in float
     Arguments<double> a(trial.seed(), product, real ? Numbers::kNormal : Numbers::kWhole);
     const Arguments<double> before = a;

@@ -263,7 +263,8 @@ Bytes served(const Bytes& request) {
   run_ranks(1, [&](ThreadCommunicator& comm) {
     HostEngine<double> engine;
     Reader from(request);
-    reply = E::serve(from, comm, &engine);
+    Arena arena;
+    reply = E::serve(from, arena, comm, &engine);
   });
   return reply;
 }

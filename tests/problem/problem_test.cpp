@@ -35,6 +35,15 @@ TEST_CASE("a problem and the extents of its shards") {
   validate(problem);
 }
 
+TEST_CASE("a rank that is not there has no rows, positions or keys") {
+  const Problem problem = make_problem({1, 2, 1, 10, 4}, causal_mask(), Layout::kZigzag, 4);
+  for (const int rank : {-1, 4}) {
+    const std::string words = "rank: expected 0 to 3 of 4 ranks, got " + std::to_string(rank);
+    testing::check_refused([&] { problem.sharding().positions(rank); }, words);
+    testing::check_refused([&] { key_ranges(problem, 0, rank); }, words);
+  }
+}
+
 TEST_CASE("everything that make_problem refuses") {
   struct Row {
     const char* fragment;

@@ -53,8 +53,12 @@ const Refusal kRefusals[] = {
 #endif
     {"attend --input IN --output OUT --softmax-scale nan", "softmax_scale"},
     {"attend --input HALF --output OUT", "dout"},
-    {"attend --input MIXED --output OUT", "k: expected the type of q, float32, got float64"},
-    {"attend --input NAN --output OUT", "q: expected finite numbers, got nan"},
+    {"attend --input MIXED --output OUT", "mixed: tensor k: expected the type of q, float32, got float64"},
+    {"attend --input TURNED --output OUT",
+     "turned: tensor k: expected batch, seqlen, head_dim and type of q"},
+    {"attend --input TURNED --output OUT", "save q.transpose(1, 2), and k, v (and dout) alike"},
+    {"verify --input MIXED --claim IN", "mixed: tensor k: "},
+    {"attend --input NAN --output OUT", ": tensor q: expected finite numbers, got NaN at [0, "},
     {"attend --input IN --output OUT --window 99999999999999999999", "--window: expected less than"},
     {"attend --input IN --output nowhere/OUT", "nowhere"},
     {"attend --input IN --output IN", "--output: expected another file than the input"},
@@ -152,6 +156,11 @@ TEST_CASE("every wrong call is refused with a sentence and leaves no file") {
   verify::Inputs mixed = verify::converted(inputs, DType::kFloat32);
   mixed.k = converted(mixed.k, DType::kFloat64);
   write_inputs(folder.file("mixed"), mixed);
+  verify::Inputs turned{Buffer({1, 13, 2, 4}, DType::kFloat32), Buffer({1, 13, 1, 4}, DType::kFloat32),
+                        Buffer({1, 13, 1, 4}, DType::kFloat32), Buffer()};
+  for (const auto& [name, tensor] : verify::named(turned))
+    for (float& x : tensor.values<float>()) x = 1;
+  write_inputs(folder.file("turned"), turned);
   inputs.q.values<float>()[7] = std::numeric_limits<float>::quiet_NaN();
   write_inputs(folder.file("nan"), inputs);
   ::setenv("RINGCRAFT_WORKSPACE", folder.file("exercises").c_str(), 1);  // not the reader's own
@@ -159,6 +168,7 @@ TEST_CASE("every wrong call is refused with a sentence and leaves no file") {
     std::string arguments = refusal.arguments;
     replace(arguments, "IN", folder.file("in"));
     replace(arguments, "NAN", folder.file("nan"));
+    replace(arguments, "TURNED", folder.file("turned"));
     replace(arguments, "MIXED", folder.file("mixed"));
     replace(arguments, "HALF", folder.file("half"));
     replace(arguments, "OUT", folder.file("out"));

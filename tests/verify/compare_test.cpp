@@ -63,6 +63,15 @@ TEST_CASE("an error passes up to 1e-12 of its element's scale, and no further") 
   }
 }
 
+TEST_CASE("NaN is told without a sign") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const double got : {nan, -nan}) {
+    const std::string text = described(Difference{.tensor = "out", .got = got, .want = 1, .error = got});
+    INFO(text);
+    CHECK(text.find("got nan, expected 1 (error nan,") != text.npos);
+  }
+}
+
 TEST_CASE("lse = -inf is met by equality alone") {
   const BlockCase c{"", {1, 1, 1, 4, causal_mask(), {0, 1, 2, 4}, {3, 4, 5}, 0.5}, {}, Data::kNormal, 5};
   const Oracle want = oracle(c.problem, make_inputs(c, DType::kFloat64));

@@ -1,10 +1,12 @@
 // One report, two renderings.
 #include "verify/report/report.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "support/catch.hpp"
+#include "verify/report/screen.hpp"
 
 namespace ringcraft::verify {
 namespace {
@@ -93,6 +95,38 @@ TEST_CASE("in brief, the first failure is whole, and every other row is a name o
         "  passed   identity\n"
         "1 passed, 0 failed, 1 skipped; 2 of 3 points\n"
         "the same numbers again: --seed 7\n");
+}
+
+TEST_CASE("a cause that holds besides another one is no alternative to it") {
+  Report report = sample();
+  report.rows[1].causes = {{"a", "one", "?"}, {"b", "two", "?", true}, {"c", "three", "?"}};
+  const std::string text = text_of(report);
+  INFO(text);
+  CHECK(text.find("likely: one\n") != text.npos);
+  CHECK(text.find("and:    two\n") != text.npos);
+  CHECK(text.find("or:     three\n") != text.npos);
+}
+
+TEST_CASE("a screen begins with causes and places, and holds the rest as far as it can") {
+  Report report{"claim", {}, {}};
+  for (const char* name : {"out", "lse", "dq", "dk", "dv"}) {
+    ReportRow row{name, std::string(name) + " is attention's", Status::kFailed, 1, "9 of 9 elements wrong"};
+    row.maps = {{name, std::vector<std::string>(16, std::string(24, 'x'))}};
+    row.figures = {{"largest error", 0.25, {}, ""}, {"share", 4, {}, ""}};
+    row.causes = {{"a", std::string("cause of ") + name, "?"}};
+    if (row.id == "out" || row.id == "dq")
+      report.rows.push_back(row);
+    else
+      report.rows.push_back(row), report.rows.back().causes.clear();
+  }
+  const std::string text = screen_text_of(report, {"first wrong: rank 0", ""}, Colour::kPlain);
+  INFO(text);
+  CHECK(std::ranges::count(text, '\n') <= std::ptrdiff_t{kScreen});
+  CHECK(
+      text.starts_with("claim\nlikely: cause of out\n        ?\nand:    cause of dq\n        ?\n"
+                       "first wrong: rank 0\nrows of each rank"));
+  CHECK(text.find("(and those of other tensors: --json)\n") != text.npos);
+  CHECK(text.find("  failed   dv   9 of 9 elements wrong; largest error: 0.25\n") != text.npos);
 }
 
 TEST_CASE("the JSON holds everything, whatever bytes a sentence has") {

@@ -157,6 +157,27 @@ std::string compiler_sentence(const Finished& finished, const std::string& file)
 
 namespace {
 
+// What the compiler warns of in a student's own files, once: functions for several types repeat it, and
+// headers of others have warnings of their own, which lie at absolute paths.
+std::string warnings_of(const std::string& printed) {
+  std::istringstream lines(printed);
+  std::vector<std::string> blocks;
+  bool own = false;
+  for (std::string line; std::getline(lines, line);) {
+    const bool begins = line.find(": warning: ") != line.npos;
+    const bool frames = line.find(": In ") != line.npos || line.starts_with("In file included from ") ||
+                        line.starts_with("                 from ");
+    if (begins || frames) own = begins && !line.starts_with("/");
+    if (begins && own) blocks.emplace_back();
+    if (own) blocks.back() += line + "\n";
+  }
+  std::string text;
+  std::set<std::string> told;
+  for (const std::string& block : blocks)
+    if (told.insert(block).second) text += block;
+  return text;
+}
+
 // Folders of checks that were killed before they could remove them: check-PID-XXXXXX of no living process.
 void sweep() {
   std::error_code ignored;
@@ -254,7 +275,7 @@ BuildStep compile(const Lesson& lesson, OwnSource& source, const WorkFolder& fol
   if (!finished.good()) return {compiler_sentence(finished, name), ""};
   if (checked)
     if (BuildStep shown = show_calls(folder); !shown.sentence.empty()) return shown;
-  return {"", cleaned(finished.printed, kShownText)};
+  return {"", cleaned(warnings_of(finished.printed), kShownText)};
 }
 
 BuildStep gate(const Lesson& lesson, const OwnSource& source, const WorkFolder& folder) {

@@ -6,5 +6,6 @@
 extern "C" void ringcraft_serve(const char* exercise, const ringcraft::judge::Bytes& arguments,
                                 ringcraft::Communicator& comm, ringcraft::judge::Bytes& reply) {
   ringcraft::judge::Reader from(arguments);
-  reply = ringcraft::judge::serve(exercise, from, comm);
+  ringcraft::judge::Arena arena;
+  reply = ringcraft::judge::serve(exercise, from, arena, comm);
 }

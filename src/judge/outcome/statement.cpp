@@ -11,6 +11,7 @@ namespace ringcraft::judge {
 namespace {
 
 std::string digits(double number, int precision) {
+  if (std::isnan(number)) return "nan";                                  // and no -nan
   return number == 0 ? "0" : fmt::format("{:.{}g}", number, precision);  // no -0
 }
 

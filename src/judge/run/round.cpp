@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "judge/run/stray.hpp"
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft::judge {
@@ -101,6 +102,7 @@ void Round::handle(int rank, Frame frame) {
   if (++self.frames > kMostFrames) throw Violation("sends messages without end");
   charge(self, frame.bytes.size());
   if (frame.kind == FrameKind::kCrashed) return crashed(self, frame.bytes);
+  if (frame.kind == FrameKind::kReady) return static_cast<void>(member(rank).ready = true);
   if (self.reply || self.waits_for) throw Violation("speaks to the judge out of turn");
   Arena arena;
   Reader from(frame.bytes);
@@ -116,6 +118,8 @@ void Round::handle(int rank, Frame frame) {
         self.reply = std::move(frame.bytes);
         board_.finish(rank);
         break;
+      case FrameKind::kStrayed:
+        misbehaved(Kind::kEnded, "crash", rank, text_of(from.number<Stray>()));
       case FrameKind::kThrew: {
         const std::string words = cleaned(get_string(from), 400);
         const auto thrown = from.number<Thrown>();
@@ -133,10 +137,12 @@ void Round::handle(int rank, Frame frame) {
   wake_all();
 }
 
-void Round::crashed(Rank& self, const Bytes& calls) {
-  Reader from(calls);
+void Round::crashed(Rank& self, const Bytes& bytes) {
+  if (bytes.size() < sizeof(Stray)) return;
+  Reader from(bytes);
+  self.stray = from.number<Stray>();
   self.stack.clear();
-  for (std::size_t left = std::min(calls.size() / sizeof(std::uint64_t), kMostCalls); left > 0; --left)
+  for (std::size_t left = std::min(from.left() / sizeof(std::uint64_t), kMostCalls); left > 0; --left)
     self.stack.push_back(from.number<std::uint64_t>());
 }
 
@@ -212,7 +218,13 @@ void Round::ended(int rank) {
   child.read_output();
   if (!ending) misbehaved(Kind::kEnded, "hung-up", rank, "closed its connection to the judge");
   const std::string code = code_of(*ending);
+  if (!member(rank).ready)
+    misbehaved(Kind::kEnded, code, rank,
+               described(*ending) + ", while the variables outside of its functions were initialised,",
+               " before ");
   if (!ending->signalled) misbehaved(Kind::kEnded, code, rank, described(*ending), " in the middle of ");
+  if (std::string stray = text_of(at(rank).stray); !stray.empty() && ending->number == SIGSEGV)
+    misbehaved(Kind::kEnded, code, rank, stray);
   const std::string words = last_words(child.printed());
   misbehaved(Kind::kEnded, code, rank,
              described(*ending) + (words.empty() ? "" : ", its last words: \"" + words + "\","));

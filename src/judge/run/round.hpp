@@ -27,6 +27,7 @@ struct Member {
 
   process::Child child;
   Connection connection;
+  bool ready = false;  ///< its main has begun
 };
 
 /// Who has answered, who waits, what is under way.
@@ -53,6 +54,7 @@ class Round {
     std::optional<std::uint64_t> waits_for;
     std::optional<Bytes> reply;
     std::vector<std::uint64_t> stack;  // of a crash
+    Stray stray = {};                  // what led to it
     std::uint64_t frames = 0, bytes = 0;
     int under_way = 0, most_under_way = 0;  // operations
     std::vector<Started> started = {};
@@ -78,7 +80,7 @@ class Round {
   void wait(int rank, std::uint64_t ticket);
   void wake_all();
   void send_received(int rank, std::uint64_t ticket);
-  static void crashed(Rank& self, const Bytes& calls);
+  static void crashed(Rank& self, const Bytes& bytes);
   void charge(Rank& self, std::uint64_t bytes) const;
   [[noreturn]] void too_late(std::chrono::milliseconds limit);
   [[noreturn]] void ended(int rank);

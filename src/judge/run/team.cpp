@@ -104,6 +104,7 @@ CallRecord Team::call(const std::string& exercise, const std::vector<Bytes>& req
     call.number(static_cast<int>(rank));
     call.number(static_cast<int>(requests.size()));
     call.number(delivery.sending);
+    call.number(asked_.placement);
     call.raw(requests[rank].data(), requests[rank].size());
     members[rank]->connection.send(FrameKind::kCall, call.take());
   }

@@ -102,8 +102,9 @@ enum class Threads : bool { kOne, kMany };
 
 /// What a check asks of its workers beyond what all get.
 struct Asked {
-  bool fresh = false;               ///< processes that have served no call yet
-  std::uint64_t address_bytes = 0;  ///< memory of each, its code included; 0: as usual
+  bool fresh = false;                       ///< processes that have served no call yet
+  std::uint64_t address_bytes = 0;          ///< memory of each, its code included; 0: as usual
+  Placement placement = Placement::kAtEnd;  ///< of the arguments of its calls
 };
 
 /// Who runs an exercise for a check: processes (Team), or threads of a program that is debugged

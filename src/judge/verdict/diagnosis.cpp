@@ -15,12 +15,17 @@ void explain(Verdict& verdict) {
   std::vector<verify::Exhibit> exhibits;
   for (const Outcome& outcome : verdict.outcomes)
     exhibits.insert(exhibits.end(), outcome.exhibits.begin(), outcome.exhibits.end());
+  // An exception, a crash or a race speaks for itself: numbers of other calls may be wrong for its reason.
+  const char how = verdict.outcomes[static_cast<std::size_t>(first - verdict.report.rows.begin())].sign;
+  if (how == sign::kThrew)
+    std::erase_if(exhibits, [](const verify::Exhibit& exhibit) {
+      return std::holds_alternative<verify::AttentionExhibit>(*exhibit);
+    });
   for (verify::Cause& cause : verify::causes_of(exhibits))
     if (first->causes.size() < kMostCauses &&
         std::ranges::find(first->causes, cause.id, &verify::Cause::id) == first->causes.end())
       first->causes.push_back(std::move(cause));
-  // A throw, a crash or a race speaks for itself: only numbers go unexplained.
-  const char how = verdict.outcomes[static_cast<std::size_t>(first - verdict.report.rows.begin())].sign;
+  // Only numbers go unexplained.
   const bool numbers = how == sign::kValues || how == sign::kNoNumber;
   first->unexplained = numbers && !exhibits.empty() && first->causes.empty();
 }

@@ -115,14 +115,39 @@ verify::Exhibit asked(const Check& check, Trial& trial) {
 
 }  // namespace
 
+// A number that is none may have been read beside an argument, where nothing has crashed: there it does with
+// the arguments at the other ends of their pages.
+void Judgement::look_for_strays(const Check& check, Asked asked, std::uint64_t seed, Workers& team,
+                                Workers& library, Outcome& outcome) {
+  asked.placement = asked.placement == Placement::kAtEnd ? Placement::kAtStart : Placement::kAtEnd;
+  team.begin_check(asked);
+  try {
+    Trial again(team, seed, library);
+    check.run(again);
+  } catch (const Wrong&) {
+  } catch (const Misbehaviour& misbehaviour) {
+    if (misbehaviour.kind() != Misbehaviour::Kind::kEnded) return;
+    ReportRow& row = report_.rows.back();
+    unspoken_.pop_back();
+    row.maps.clear();
+    row.facts.clear();
+    row.code = misbehaviour.code();
+    outcome = {Status::kFailed, sign_of(misbehaviour.kind())};
+    misbehaved(misbehaviour, check, row);
+  }
+}
+
 void Judgement::judge(const Check& check, Workers& team, Workers& library) {
   ReportRow& row = begin(check.id, check.claim, check.weight);
   Outcome outcome;
   std::string& below = below_.emplace_back();
   row.sentence = obstacle(check);
   if (row.sentence.empty()) {
-    team.begin_check(check.workers);
-    Trial trial(team, options_.seed * kSeedsOfChecks + report_.rows.size(), library);
+    Asked workers = check.workers;  // of every two checks one sees what is read before the first element
+    workers.placement = report_.rows.size() % 2 == 1 ? Placement::kAtEnd : Placement::kAtStart;
+    team.begin_check(workers);
+    const std::uint64_t seed = options_.seed * kSeedsOfChecks + report_.rows.size();
+    Trial trial(team, seed, library);
     row.status = Status::kFailed;
     row.hint = check.hint;
     try {
@@ -135,6 +160,7 @@ void Judgement::judge(const Check& check, Workers& team, Workers& library) {
       row.code = wrong.code;
       row.facts = wrong.said.keys();
       outcome = outcome_of(wrong);
+      if (wrong.sign == sign::kNoNumber) look_for_strays(check, workers, seed, team, library, outcome);
     } catch (const Misbehaviour& misbehaviour) {
       row.code = misbehaviour.code();
       outcome.sign = sign_of(misbehaviour.kind());

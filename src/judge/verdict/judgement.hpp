@@ -49,6 +49,8 @@ class Judgement {
   bool build_step(const std::string& id, const std::string& claim, const std::function<BuildStep()>& step);
   std::string obstacle(const Check& check) const;
   void judge(const Check& check, Workers& team, Workers& library);
+  void look_for_strays(const Check& check, Asked asked, std::uint64_t seed, Workers& team, Workers& library,
+                       Outcome& outcome);
   void misbehaved(const Misbehaviour& misbehaviour, const Check& check, verify::ReportRow& row);
 
   const Lesson& lesson_;

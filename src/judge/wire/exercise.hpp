@@ -101,10 +101,10 @@ struct Exercise<Function, Name> : Proxy<R, decltype(std::tuple_cat(std::declval<
   /// Whether it takes an engine.
   static constexpr bool kTakesEngine = (std::is_same_v<A, BlockEngine&> || ...);
 
-  /// The worker's side: reads the arguments, calls the function that is linked here, and returns the reply.
-  /// The engine may be missing unless it is taken.
-  static Bytes serve(Reader& from, Communicator& comm, BlockEngine* engine) {
-    return serve(from, comm, engine, std::index_sequence_for<A...>{});
+  /// The worker's side: reads the arguments into the arena, calls the function that is linked here, and
+  /// returns the reply. The engine may be missing unless it is taken.
+  static Bytes serve(Reader& from, Arena& arena, Communicator& comm, BlockEngine* engine) {
+    return serve(from, arena, comm, engine, std::index_sequence_for<A...>{});
   }
 
  private:
@@ -112,10 +112,11 @@ struct Exercise<Function, Name> : Proxy<R, decltype(std::tuple_cat(std::declval<
   using Held = std::conditional_t<kSupplied<B>, std::remove_reference_t<B>*, std::remove_cvref_t<B>>;
 
   template <std::size_t... I>
-  static Bytes serve(Reader& from, Communicator& comm, BlockEngine* engine, std::index_sequence<I...>) {
-    Arena arena;
-    std::tuple<Held<A>...> held{hold<A>(from, arena, comm, engine)...};  // braces: from left to right
+  static Bytes serve(Reader& from, Arena& arena, Communicator& comm, BlockEngine* engine,
+                     std::index_sequence<I...>) {
+    std::tuple<Held<A>...> held{hold<A>(from, arena, I, comm, engine)...};  // braces: from left to right
     from.end();
+    arena.begin_argument(kNoArgument);
     const Bytes before[] = {constant_bytes<A>(std::get<I>(held))...};
     Writer reply;
     const auto finish = [&] {
@@ -136,7 +137,9 @@ struct Exercise<Function, Name> : Proxy<R, decltype(std::tuple_cat(std::declval<
   }
 
   template <class B>
-  static Held<B> hold(Reader& from, Arena& arena, Communicator& comm, BlockEngine* engine) {
+  static Held<B> hold(Reader& from, Arena& arena, std::uint64_t number, Communicator& comm,
+                      BlockEngine* engine) {
+    arena.begin_argument(number);
     if constexpr (std::is_same_v<B, Communicator&>) {
       return &comm;
     } else if constexpr (std::is_same_v<B, BlockEngine&>) {

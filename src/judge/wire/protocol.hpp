@@ -6,13 +6,15 @@
 ///
 ///  | to     | frame     | bytes                                                                              |
 ///  |--------|-----------|------------------------------------------------------------------------------------|
-///  | worker | kCall     | exercise, rank, world_size, Sending, the arguments                                 |
+///  | worker | kCall     | exercise, rank, world_size, Sending, Placement, the arguments                      |
 ///  | worker | kReceived | the bytes of a ticket's receives one after the other: its wait is over             |
 ///  | judge  | kPost     | ticket, operations (kind, peer, length), the bytes of the sends one after another  |
 ///  | judge  | kWait     | ticket                                                                             |
 ///  | judge  | kReply    | changed constant arguments, the result, the arguments that travel back             |
 ///  | judge  | kThrew    | what(), and Thrown                                                                 |
-///  | judge  | kCrashed  | addresses of the calls that led to the fatal signal, innermost first, 8 bytes each |
+///  | judge  | kCrashed  | Stray; addresses of the calls that led to the signal, innermost first, 8 bytes each |
+///  | judge  | kReady    | none: main has begun                                                               |
+///  | judge  | kStrayed  | Stray: what the call has written beside its arguments                              |
 
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +36,17 @@ inline constexpr std::size_t kMostCalls = 32;
 /// Begins every frame, so that stray writes to the socket are recognised.
 inline constexpr std::uint32_t kFrameMark = 0x52494E47;  // "RING"
 
-enum class FrameKind : std::uint32_t { kCall = 1, kPost, kWait, kReceived, kReply, kThrew, kCrashed };
+enum class FrameKind : std::uint32_t {
+  kCall = 1,
+  kPost,
+  kWait,
+  kReceived,
+  kReply,
+  kThrew,
+  kCrashed,
+  kReady,
+  kStrayed
+};
 
 struct FrameHeader {
   std::uint32_t mark = kFrameMark;
@@ -48,6 +60,30 @@ enum class Sending : std::uint8_t {
   kAtStart,  ///< at once: what is written into the buffer after start comes too late
   kAtWait,   ///< at its next wait: what is overwritten before that is what arrives
 };
+
+/// At which end the memory of an argument meets a page that nobody may touch. The bytes at its other end are
+/// looked at after the call. A right program cannot tell the two apart.
+enum class Placement : std::uint8_t { kAtEnd, kAtStart };
+
+/// Memory that a program touched and should not have.
+struct Stray {
+  enum class Where : std::uint32_t {
+    kElsewhere,
+    kNull,    ///< through a null pointer
+    kStack,   ///< below the end of the stack
+    kBefore,  ///< before the first element of an argument
+    kAfter,   ///< after the last one
+  };
+  enum class How : std::uint32_t { kTouched, kRead, kWritten };
+
+  Where where = Where::kElsewhere;
+  How how = How::kTouched;
+  std::uint64_t argument = 0;  ///< from 0; kNoArgument
+  std::uint64_t distance = 0;  ///< bytes between the element at that end and what was touched
+  std::uint64_t bytes = 0;     ///< of the memory beside which it lies
+};
+/// Of a Stray: a copy that the program has made of an argument.
+inline constexpr std::uint64_t kNoArgument = ~std::uint64_t{0};
 
 /// What an exception of a student's program is about.
 enum class Thrown : std::uint8_t {

@@ -10,6 +10,10 @@ namespace {
 
 }  // namespace
 
+Arena::~Arena() {
+  for (std::byte* const piece : pieces_) memory_->release(piece);
+}
+
 void Writer::raw(const void* data, std::size_t size) {
   if (size == 0) return;
   const auto* first = static_cast<const std::byte*>(data);
@@ -53,7 +57,7 @@ void put(Writer& to, const Buffer& buffer) {
   to.raw(buffer.bytes().data(), buffer.bytes().size());
 }
 
-Buffer get_buffer(Reader& from) {
+Buffer get_buffer(Reader& from, const Memory& memory) {
   Extents e;
   for (Index* extent : {&e.batch, &e.heads, &e.rows, &e.width}) *extent = from.number<Index>();
   const auto type = from.number<DType>();
@@ -67,7 +71,7 @@ Buffer get_buffer(Reader& from) {
     elements = empty ? 0 : elements * extent;
   }
   const auto bytes = from.raw(static_cast<std::uint64_t>(elements) * size_of(type));
-  Buffer result(e, type);
+  Buffer result(e, type, memory);
   if (!bytes.empty()) std::memcpy(result.bytes().data(), bytes.data(), bytes.size());
   return result;
 }

@@ -5,7 +5,6 @@
 /// they lie in memory. Reading checks every length against the bytes that are there before it allocates.
 
 #include <cstring>
-#include <deque>
 #include <span>
 #include <string>
 #include <tuple>
@@ -17,7 +16,6 @@
 #include "ringcraft/core/buffer.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/matrix.hpp"
-#include "ringcraft/core/scratch.hpp"
 
 namespace ringcraft::judge {
 
@@ -69,15 +67,25 @@ class Reader {
 /// Memory for views that came over the wire; it lives as long as the arena.
 class Arena {
  public:
+  /// Takes memory from there, also for buffers.
+  explicit Arena(const Memory& memory = host_memory()) : memory_(&memory) {}
+  virtual ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  /// What follows is argument `number` of a function, from 0; or no argument.
+  virtual void begin_argument(std::uint64_t /*number*/) {}
+  const Memory& memory() const { return *memory_; }
   /// Zero or more numbers of type T, or bytes, aligned for any vector instruction.
   template <class T>
   std::span<T> numbers(std::size_t count) {
     static_assert(std::is_trivially_copyable_v<T>);
-    return {reinterpret_cast<T*>(memory_.emplace_back(count * sizeof(T)).data()), count};
+    return {reinterpret_cast<T*>(pieces_.emplace_back(memory_->allocate(count * sizeof(T)))), count};
   }
 
  private:
-  std::deque<Scratch<std::byte>> memory_;
+  const Memory* memory_;
+  std::vector<std::byte*> pieces_;
 };
 
 // ---- what kind of value T is
@@ -182,7 +190,7 @@ void put_constant(Writer& to, const T& value) {
 // ---- reading
 
 std::string get_string(Reader& from);
-Buffer get_buffer(Reader& from);
+Buffer get_buffer(Reader& from, const Memory& memory);
 
 /// The next value. Views get their memory from the arena. Throws Error if the bytes are no such value.
 template <class T>
@@ -192,7 +200,7 @@ T get(Reader& from, Arena& arena) {
   } else if constexpr (std::is_same_v<T, std::string>) {
     return get_string(from);
   } else if constexpr (std::is_same_v<T, Buffer>) {
-    return get_buffer(from);
+    return get_buffer(from, arena.memory());
   } else if constexpr (IsVector<T>::value) {
     T result;
     for (std::size_t left = from.count(1); left > 0; --left)

@@ -6,21 +6,12 @@
 #include <string>
 
 #include "judge/worker/crash.hpp"
+#include "judge/worker/guarded_memory.hpp"
 #include "judge/worker/serve.hpp"
 #include "judge/worker/wire_communicator.hpp"
 
 namespace ringcraft::judge {
 namespace {
-
-Bytes serve_call(const Bytes& call) {
-  Reader from(call);
-  const std::string exercise = get_string(from);
-  const auto rank = from.number<int>(), world_size = from.number<int>();
-  WireCommunicator comm(rank, world_size, from.number<Sending>());
-  Bytes reply = serve(exercise, from, comm);
-  comm.flush();
-  return reply;
-}
 
 // What was printed during a call is handed over before its answer.
 void reply(FrameKind kind, const Bytes& bytes) {
@@ -28,11 +19,26 @@ void reply(FrameKind kind, const Bytes& bytes) {
   write_frame(kind, bytes);
 }
 
+void serve_call(const Bytes& call) {
+  Reader from(call);
+  const std::string exercise = get_string(from);
+  const auto rank = from.number<int>(), world_size = from.number<int>();
+  WireCommunicator comm(rank, world_size, from.number<Sending>());
+  GuardedArena arena(from.number<Placement>());
+  const Bytes answer = serve(exercise, from, arena, comm);
+  comm.flush();
+  const std::optional<Stray> stray = arena.stray();
+  if (!stray) return reply(FrameKind::kReply, answer);
+  Writer to;
+  to.number(*stray);
+  reply(FrameKind::kStrayed, to.take());
+}
+
 void answer(const Bytes& call) {
   std::string words;
   Thrown thrown = Thrown::kOther;
   try {
-    return reply(FrameKind::kReply, serve_call(call));
+    return serve_call(call);
   } catch (const std::exception& error) {
     words = error.what();
     thrown = kind_of(error);
@@ -51,5 +57,6 @@ void answer(const Bytes& call) {
 int main() {
   std::setvbuf(stdout, nullptr, _IOLBF, 1 << 12);  // what a student prints is shown, even before a crash
   ringcraft::judge::report_crashes();
+  ringcraft::judge::write_frame(ringcraft::judge::FrameKind::kReady, {});
   for (;;) ringcraft::judge::answer(ringcraft::judge::read_frame().bytes);
 }

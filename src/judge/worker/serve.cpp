@@ -23,13 +23,13 @@ constexpr bool any_takes_engine(std::type_identity<std::tuple<E...>>) {
 
 }  // namespace
 
-Bytes serve(const std::string& exercise, Reader& arguments, Communicator& comm) {
+Bytes serve(const std::string& exercise, Reader& arguments, Arena& arena, Communicator& comm) {
   constexpr std::type_identity<Served> kServed;
   if constexpr (any_takes_engine(kServed)) {
     HostEngine<double> engine(kSmallTiles);
-    return serve_one_of(kServed, exercise, arguments, comm, &engine);
+    return serve_one_of(kServed, exercise, arguments, arena, comm, &engine);
   } else {
-    return serve_one_of(kServed, exercise, arguments, comm, nullptr);
+    return serve_one_of(kServed, exercise, arguments, arena, comm, nullptr);
   }
 }
 

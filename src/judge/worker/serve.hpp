@@ -10,8 +10,8 @@
 
 namespace ringcraft::judge {
 
-/// Calls an exercise once on this rank: reads its arguments, returns the reply. Throws Error if there is no
-/// such exercise, and whatever the function throws.
-Bytes serve(const std::string& exercise, Reader& arguments, Communicator& comm);
+/// Calls an exercise once on this rank: reads its arguments into the arena, returns the reply. Throws Error
+/// if there is no such exercise, and whatever the function throws.
+Bytes serve(const std::string& exercise, Reader& arguments, Arena& arena, Communicator& comm);
 
 }  // namespace ringcraft::judge

@@ -35,9 +35,10 @@ KernelRun run_backward(const GradientStep& step) {
   return run(backward_rung<kRung>(), step);
 }
 
-Bytes serve(const std::string& exercise, Reader& arguments, Communicator& comm) {
+Bytes serve(const std::string& exercise, Reader& arguments, Arena& arena, Communicator& comm) {
   simt::DeviceHeap::get().gather();
-  return serve_one_of(std::type_identity<std::tuple<RINGCRAFT_SERVED>>{}, exercise, arguments, comm, nullptr);
+  return serve_one_of(std::type_identity<std::tuple<RINGCRAFT_SERVED>>{}, exercise, arguments, arena, comm,
+                      nullptr);
 }
 
 }  // namespace ringcraft::judge

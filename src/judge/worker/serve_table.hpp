@@ -15,11 +15,11 @@ namespace ringcraft::judge {
 /// Calls the exercise of this name among E... once. Throws Error if there is none, and whatever it throws.
 template <class... E>
 Bytes serve_one_of(std::type_identity<std::tuple<E...>>, const std::string& name, Reader& arguments,
-                   Communicator& comm, BlockEngine* engine) {
+                   Arena& arena, Communicator& comm, BlockEngine* engine) {
   Bytes reply;
   const auto is_served = [&]<class One>(std::type_identity<One>) {
     if (name != One::kName) return false;
-    reply = One::serve(arguments, comm, engine);
+    reply = One::serve(arguments, arena, comm, engine);
     return true;
   };
   if (!(is_served(std::type_identity<E>{}) || ...)) throw Error("this worker has no exercise " + name);

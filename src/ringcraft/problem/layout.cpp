@@ -36,6 +36,10 @@ std::string_view name_of(Layout layout) {
 }
 
 Index Sharding::rows(int rank) const {
+  if (rank < 0 || rank >= world_size)
+    throw Error("rank",
+                "0 to " + std::to_string(world_size - 1) + " of " + std::to_string(world_size) + " ranks",
+                std::to_string(rank), "is it taken modulo the number of ranks?");
   if (deals_tokens(layout)) {
     const Index rounds =
         seqlen / world_size;  // each gives every rank a token; one more gives some of them one

@@ -87,10 +87,13 @@ int attend(const AttendOptions& options) {
   if (!options.trace.empty() && options.trace == options.output)
     throw Error("--trace", "another file than the output", options.trace, "choose two names");
   return with_ranks(plan.backend, [&](Ranks& ranks) {
-    const verify::StoredInputs stored = verify::read_inputs(options.input, plan.dtype);
+    const verify::StoredInputs stored =
+        with_inputs_of(options.input, [&] { return verify::read_inputs(options.input, plan.dtype); });
     const verify::Inputs& inputs = stored.inputs;
-    verify::require_finite(inputs);
-    const Problem problem = problem_of(inputs.q, inputs.k, inputs.v, inputs.dout, options.mask, options.deal);
+    const Problem problem = with_inputs_of(options.input, [&] {
+      verify::require_finite(inputs);
+      return problem_of(inputs.q, inputs.k, inputs.v, inputs.dout, options.mask, options.deal);
+    });
     verify::Answer answer;
     std::optional<Trace> trace;
     if (!options.trace.empty()) trace.emplace(problem.world_size);

@@ -45,10 +45,12 @@ DealOptions deal_of(const RunOptions& options) {
 }
 
 Shared from_file(const RunOptions& options) {
-  verify::Inputs inputs = verify::read_inputs(options.input, {}).inputs;
-  const Problem problem =
-      problem_of(inputs.q, inputs.k, inputs.v, inputs.dout, options.mask, deal_of(options));
-  return {options.input, problem, std::move(inputs)};
+  return with_inputs_of(options.input, [&]() -> Shared {
+    verify::Inputs inputs = verify::read_inputs(options.input, {}).inputs;
+    const Problem problem =
+        problem_of(inputs.q, inputs.k, inputs.v, inputs.dout, options.mask, deal_of(options));
+    return {options.input, problem, std::move(inputs)};
+  });
 }
 
 Shared from_text(const RunOptions& options) {

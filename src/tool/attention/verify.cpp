@@ -118,7 +118,7 @@ int verify_claim(const VerifyOptions& options) {
   for (const std::string& read : {options.input, options.flags.claim})
     require_other_file("--json", options.json, read);
   require_writable("--json", options.json);
-  const verify::ClaimVerdict verdict = judged(options);
+  const verify::ClaimVerdict verdict = with_inputs_of(options.input, [&] { return judged(options); });
   std::fputs(verify::text_of(verdict, colour()).c_str(), stdout);
   if (!options.json.empty()) write_text("--json", options.json, verify::json_of(verdict));
   return verdict.good ? 0 : static_cast<int>(Code::kWrongAnswer);

@@ -214,6 +214,12 @@ std::string described(const Buffer& b) {
          ", " + std::to_string(e.width) + "] " + std::string(name_of(b.dtype()));
 }
 
+// Whether only the second extents of q and k are alike, and the third ones could be numbers of heads.
+bool looks_transposed(const Extents& q, const Extents& k) {
+  return q.batch == k.batch && q.heads == k.heads && q.width == k.width && k.rows > 0 && q.rows > k.rows &&
+         q.rows % k.rows == 0;
+}
+
 void require_like(const char* name, const Buffer& tensor, const char* other_name, const Buffer& other) {
   if (tensor.extents() != other.extents() || tensor.dtype() != other.dtype())
     throw Error(name, std::string("the shape and type of ") + other_name + ", " + described(other),
@@ -222,14 +228,25 @@ void require_like(const char* name, const Buffer& tensor, const char* other_name
 
 }  // namespace
 
+Error of_inputs(const Error& error, const std::string& file) {
+  const std::string words = error.what();
+  for (const char* name : {"q", "k", "v", "dout"})
+    if (words.starts_with(std::string(name) + ": ")) return Error(file + ": tensor " + words, error.code());
+  return error;
+}
+
 Problem problem_of(const Buffer& q, const Buffer& k, const Buffer& v, const Buffer& dout,
                    const MaskOptions& mask, const DealOptions& deal) {
   const Extents &e = q.extents(), &kv = k.extents();
   Extents expected = e;
   expected.heads = kv.heads;
   if (kv != expected || k.dtype() != q.dtype())
-    throw Error("k", "batch, seqlen, head_dim and type of q, " + described(q), described(k),
-                "tensors are [batch, heads, seqlen, head_dim]; only the number of heads may differ");
+    throw Error(
+        "k", "batch, seqlen, head_dim and type of q, " + described(q), described(k),
+        "tensors are [batch, heads, seqlen, head_dim]; " +
+            std::string(looks_transposed(e, kv) ? "these look like [batch, seqlen, heads, head_dim]: save "
+                                                  "q.transpose(1, 2), and k, v (and dout) alike"
+                                                : "only the number of heads may differ"));
   require_like("v", v, "k", k);
   if (!dout.empty()) require_like("dout", dout, "q", q);
   return make_problem({e.batch, e.heads, kv.heads, e.rows, e.width}, mask.mask(), layout_named(deal.layout),

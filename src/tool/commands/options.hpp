@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "ringcraft/core/error.hpp"
 #include "ringcraft/parallel/method.hpp"
 #include "ringcraft/problem/problem.hpp"
 
@@ -56,5 +57,17 @@ Backend backend_named(const std::string& name);
 // head_dim], dout as q or empty. Throws Error where shapes or types do not fit together.
 Problem problem_of(const Buffer& q, const Buffer& k, const Buffer& v, const Buffer& dout,
                    const MaskOptions& mask, const DealOptions& deal);
+
+// The same Error; if it begins with the name of an input ("q: expected"), the file is named in front of it.
+Error of_inputs(const Error& error, const std::string& file);
+// Runs action(), whose complaints about q, k, v and dout are about tensors of this file.
+template <class Action>
+auto with_inputs_of(const std::string& file, Action action) {
+  try {
+    return action();
+  } catch (const Error& error) {
+    throw of_inputs(error, file);
+  }
+}
 
 }  // namespace ringcraft::tool

@@ -48,7 +48,7 @@ std::size_t hanging_indent(std::string_view line, std::size_t width) {
     if (word == line.npos) break;
     if (const auto column = columns_of(line.substr(0, word)); column <= width * 2 / 3) indent = column;
   }
-  for (const std::string_view label : {"hint: ", "likely: ", "or:     "})
+  for (const std::string_view label : {"hint: ", "likely: ", "or:     ", "and:    "})
     if (line.substr(text).starts_with(label)) indent = text + label.size();
   return std::min(indent, width * 2 / 3);
 }

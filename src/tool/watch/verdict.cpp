@@ -44,7 +44,7 @@ ReportRow row_of(const nlohmann::json& json) {
                            number(each.at("theory")), each.at("unit")});
   for (const auto& each : json.at("maps")) row.maps.push_back({each.at("tensor"), each.at("ranks")});
   for (const auto& each : json.at("causes"))
-    row.causes.push_back({each.at("id"), each.at("sentence"), each.at("question")});
+    row.causes.push_back({each.at("id"), each.at("sentence"), each.at("question"), each.at("also")});
   row.remark = json.at("remark");
   return row;
 }

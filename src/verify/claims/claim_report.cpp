@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "verify/report/screen.hpp"
+
 namespace ringcraft::verify {
 namespace {
 
@@ -56,9 +58,14 @@ std::string text_of(const ClaimVerdict& verdict, Colour colour) {
   for (std::string& line : sentences_of(verdict.readings, verdict.good ? Doubt::kUnlikely : Doubt::kAll))
     lines.push_back(std::move(line));
   lines.push_back(judged_line(verdict));
-  lines.push_back(verdict.summary);
-  lines.push_back(verdict.place);
-  lines.insert(lines.end(), verdict.remarks.begin(), verdict.remarks.end());
+  std::vector<std::string> places{verdict.summary, verdict.place};
+  places.insert(places.end(), verdict.remarks.begin(), verdict.remarks.end());
+  if (!verdict.good) {  // why and where come first
+    std::swap(places[0], places[1]);
+    places.insert(places.end(), lines.begin(), lines.end());
+    return screen_text_of(verdict.report, places, colour);
+  }
+  lines.insert(lines.end(), places.begin(), places.end());
   std::string text = text_of(verdict.report, colour);
   for (const std::string& line : lines)
     if (!line.empty()) text += line + "\n";

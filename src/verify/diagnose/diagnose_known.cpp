@@ -22,8 +22,11 @@ Cause cause_of(const Match& match, const Arrangement& place, const std::string& 
         "; on " + std::string(ranks.size() == 1 ? "rank " : "ranks ") + list_of(ranks) + " only";
   }
   if (!elsewhere.empty()) cause.sentence += "; fits " + elsewhere;
-  cause.sentence += " (by its numbers: " + std::to_string(match.hits) + " of " + std::to_string(match.rows) +
-                    " rows looked at)";
+  const std::string all = std::to_string(match.rows);
+  cause.sentence += " (by its numbers: a computation with this mistake gives " +
+                    (match.hits == match.rows
+                         ? "all " + all + " rows that were compared)"
+                         : std::to_string(match.hits) + " of the " + all + " rows that were compared)");
   return cause;
 }
 

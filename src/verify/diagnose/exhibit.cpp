@@ -75,6 +75,15 @@ std::vector<Held> agreed(const std::vector<Exhibit>& exhibits) {
   return all;
 }
 
+// Causes in other words, of one mistake that several parts of the diagnosis know.
+void erase_repeats(std::vector<Cause>& causes) {
+  constexpr std::pair<std::string_view, std::string_view> kSame[] = {{"SS3", "scan-max-zero"},
+                                                                     {"scan-max-zero", "scan-max-start"}};
+  for (const auto& [kept, repeated] : kSame)
+    if (std::ranges::find(causes, kept, &Cause::id) != causes.end())
+      std::erase_if(causes, [&](const Cause& cause) { return cause.id == repeated; });
+}
+
 // All rows that were scanned, right ones too, as one exhibit: a cause must explain each of them.
 std::vector<Exhibit> with_one_scan(const std::vector<Exhibit>& exhibits) {
   ScanExhibit all;
@@ -110,6 +119,7 @@ std::vector<Cause> causes_of(const std::vector<Exhibit>& exhibits) {
     for (Held& held : !type || type == kind.first ? agreed(alike) : std::vector<Held>{})
       if (std::ranges::find(causes, held.cause.id, &Cause::id) == causes.end())
         causes.push_back(std::move(held.cause)), type = kind.first;
+  erase_repeats(causes);
   if (causes.size() < 2) return causes;
   // Kernels that were asked one by one, of a state that has seen keys, tell apart what is alike without one.
   for (const auto& [kind, alike] : kinds)

@@ -136,14 +136,18 @@ std::string place_of(const At& at) {
   return place;
 }
 
+// Of NaN: 0 / 0 is -nan on some machines.
+double without_sign(double number) { return std::isnan(number) ? std::fabs(number) : number; }
+
 }  // namespace
 
 std::string described(const Difference& d) {
   std::ostringstream text;
   text.precision(9);
-  text << d.tensor << place_of(d) << ", position " << d.position << ", column " << d.column << ": got " << d.got << ", expected " << d.want;
+  text << d.tensor << place_of(d) << ", position " << d.position << ", column " << d.column << ": got "
+       << without_sign(d.got) << ", expected " << d.want;
   text.precision(2);
-  text << " (error " << d.error << ", allowed " << d.bound << ")";
+  text << " (error " << without_sign(d.error) << ", allowed " << d.bound << ")";
   return text.str();
 }
 
@@ -186,7 +190,8 @@ std::string described(const Comparison& c, const Sharding& sharding) {
   text.precision(2);
   if (c.good) {
     text << "right: " << c.total << " elements, largest error " << c.worst
-         << (c.yardstick == Yardstick::kScale ? " of its scale" : " standard deviations of rounding");
+         << (c.yardstick == Yardstick::kScale ? " of the terms that an element is the sum of"
+                                              : " standard deviations of rounding");
     return text.str();
   }
   if (c.total == 0) return "nothing to compare: the tensors have no elements";
@@ -194,8 +199,7 @@ std::string described(const Comparison& c, const Sharding& sharding) {
     text << c.wrong << " of " << c.total << (c.wrong == 1 ? " elements is wrong; " : " elements are wrong; ");
     if (const auto first = first_wrong(c, sharding)) {
       text << "first ";
-      if (sharding.world_size > 1)
-        text << "on rank " << first->rank << ", local row " << first->row << ": ";
+      if (sharding.world_size > 1) text << "on rank " << first->rank << ", local row " << first->row << ": ";
       text << described(first->difference);
     }
     return text.str();

@@ -20,8 +20,8 @@ struct Difference {
   Position position = 0;  ///< global row
   Index column = 0;
   double got = 0, want = 0;
-  double error = 0;  ///< |got - want|; NaN if `got` is no number
-  double bound = 0;  ///< the largest error that passes
+  double error = 0;              ///< |got - want|; NaN if `got` is no number
+  double bound = 0;              ///< the largest error that passes
   Index batches = 1, heads = 1;  ///< that the tensor has: no sentence names the only one
 };
 
@@ -45,7 +45,7 @@ struct GroupFault {
   Position position = 0;      ///< of a row
   int rank = 0;               ///< of a rank
   double value = 0;
-  double bound = 0;  ///< the largest magnitude of the value that passes
+  double bound = 0;              ///< the largest magnitude of the value that passes
   Index batches = 1, heads = 1;  ///< that the tensor has
 };
 
@@ -111,8 +111,8 @@ struct FirstWrong {
 /// local row. Nothing if no element is wrong.
 std::optional<FirstWrong> first_wrong(const Comparison& comparison, const Sharding& sharding);
 
-/// One sentence: "right: 1024 elements, largest error 3.1e-16 of its scale", the complaint, the first
-/// wrong element with its rank and local row, or what is wrong together.
+/// One sentence: "right: 1024 elements, largest error 3.1e-16 of the terms that an element is the sum of",
+/// the complaint, the first wrong element with its rank and local row, or what is wrong together.
 std::string described(const Comparison& comparison, const Sharding& sharding);
 
 }  // namespace ringcraft::verify

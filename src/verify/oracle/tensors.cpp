@@ -1,10 +1,13 @@
 // Names, copies and checks of whole tensors (see tensors.hpp).
 #include "verify/oracle/tensors.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/core/shown.hpp"
 
 namespace ringcraft::verify {
 
@@ -77,10 +80,22 @@ std::optional<double> not_finite(const Buffer& tensor) {
 }
 
 void require_finite(const Inputs& inputs) {
-  for (const auto& [name, tensor] : named(inputs))
-    if (const auto x = not_finite(tensor))
-      throw Error(std::string(name), "finite numbers", std::to_string(*x),
-                  "look where the inputs were written");
+  for (const auto& [name, tensor] : named(inputs)) {
+    const Buffer numbers = ringcraft::converted(tensor, DType::kFloat64);
+    const auto values = numbers.values<double>();
+    const auto found = std::ranges::find_if(values, [](double x) { return !std::isfinite(x); });
+    if (found == values.end()) continue;
+    const Extents& e = tensor.extents();
+    const Index at = found - values.begin(), row = at / e.width;
+    const std::array<Index, 4> place{row / (e.heads * e.rows), row / e.rows % e.heads, row % e.rows,
+                                     at % e.width};
+    throw Error(std::string(name), "finite numbers",
+                (std::isnan(*found) ? "NaN"
+                 : *found > 0       ? "infinity"
+                                    : "-infinity") +
+                    std::string(" at [") + listed(place) + "]",
+                "look where the inputs were written");
+  }
 }
 
 }  // namespace ringcraft::verify

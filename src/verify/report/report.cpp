@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ringcraft/core/shown.hpp"
+#include "verify/report/screen.hpp"
 
 namespace ringcraft::verify {
 
@@ -66,24 +67,31 @@ void add_lines(std::string& text, std::string_view lines, std::size_t indent) {
   }
 }
 
-// Below a row that failed: where, why, and what to think of next.
-void add_help(std::string& text, const ReportRow& row, std::size_t indent) {
-  if (!row.maps.empty()) {
-    const bool shortened = std::ranges::any_of(row.maps, &is_shortened);
-    const bool ranks =
-        std::ranges::any_of(row.maps, [](const ErrorMap& map) { return map.ranks.size() > 1; });
-    add_lines(text,
-              std::string(ranks ? "rows of each rank" : "rows") + " ('.' right, 'x' wrong, 'n' no number" +
-                  (shortened ? "; a sign stands for several rows, and shows the worst):" : "):"),
-              indent);
-    for (const ErrorMap& map : row.maps) add_lines(text, picture_of(map), indent + 2);
-  }
+// What the signs of these pictures mean.
+std::string legend_of(const std::vector<ErrorMap>& maps) {
+  const bool shortened = std::ranges::any_of(maps, &is_shortened);
+  const bool ranks = std::ranges::any_of(maps, [](const ErrorMap& map) { return map.ranks.size() > 1; });
+  return std::string(ranks ? "rows of each rank" : "rows") + " ('.' right, 'x' wrong, 'n' no number" +
+         (shortened ? "; a sign stands for several rows, and shows the worst):" : "):");
+}
+
+// Why a row has failed; `besides`: causes of other rows stand above.
+void add_causes(std::string& text, const ReportRow& row, bool besides, std::size_t indent) {
   for (const Cause& cause : row.causes) {
-    add_lines(text, (&cause == row.causes.data() ? "likely: " : "or:     ") + cause.sentence, indent);
+    const bool first = &cause == row.causes.data();
+    const char* const label = first && !besides ? "likely: " : first || cause.also ? "and:    " : "or:     ";
+    add_lines(text, label + cause.sentence, indent);
     add_lines(text, cause.question, indent + 8);
   }
   if (row.unexplained)
     add_lines(text, "no known mistake gives these numbers: go by the first wrong place", indent);
+}
+
+// Below a row that failed: where, why, and what to think of next.
+void add_help(std::string& text, const ReportRow& row, std::size_t indent) {
+  if (!row.maps.empty()) add_lines(text, legend_of(row.maps), indent);
+  for (const ErrorMap& map : row.maps) add_lines(text, picture_of(map), indent + 2);
+  add_causes(text, row, false, indent);
   if (!row.hint.empty()) add_lines(text, "hint: " + row.hint, indent);
 }
 
@@ -100,7 +108,8 @@ nlohmann::json json_of(const ReportRow& row) {
   nlohmann::json maps = nlohmann::json::array(), causes = nlohmann::json::array();
   for (const ErrorMap& map : row.maps) maps.push_back({{"tensor", map.tensor}, {"ranks", map.ranks}});
   for (const Cause& cause : row.causes)
-    causes.push_back({{"id", cause.id}, {"sentence", cause.sentence}, {"question", cause.question}});
+    causes.push_back(
+        {{"id", cause.id}, {"sentence", cause.sentence}, {"question", cause.question}, {"also", cause.also}});
   return {{"id", row.id},
           {"claim", row.claim},
           {"status", name_of(row.status)},
@@ -172,6 +181,54 @@ std::string text_of(const Report& report, Colour colour) {
   std::string text = report.title + "\n";
   for (const ReportRow& row : report.rows) text += whole_row(row, width, colour);
   return text + summary(report, colour);
+}
+
+namespace {
+
+// "  failed   dq   1584 of 1584 elements wrong; largest error / scale: 0.0939207"
+std::string short_row(const ReportRow& row, std::size_t width, Colour colour) {
+  std::string words = row.status == Status::kPassed ? row.remark : row.sentence;
+  if (!row.figures.empty()) words += (words.empty() ? "" : "; ") + text_of(row.figures.front());
+  std::ranges::replace(words, '\n', ' ');
+  return fmt::format("  {}  {:{}}  {}\n", painted_name(row.status, colour), shown_lines(row.id), width,
+                     shown_lines(words));
+}
+
+std::size_t lines_in(const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::count(text, '\n'));
+}
+
+}  // namespace
+
+std::string screen_text_of(const Report& report, const std::vector<std::string>& places, Colour colour) {
+  std::string text = report.title + "\n", rest;
+  std::vector<ErrorMap> maps;
+  bool besides = false;
+  for (const ReportRow& row : report.rows) {
+    rest += short_row(row, width_of_ids(report), colour);
+    if (row.status != Status::kFailed) continue;
+    add_causes(text, row, besides, 0);
+    if (!row.hint.empty()) add_lines(text, "hint: " + row.hint, 0);
+    besides = besides || !row.causes.empty();
+    maps.insert(maps.end(), row.maps.begin(), row.maps.end());
+  }
+  for (const std::string& place : places)
+    if (!place.empty()) add_lines(text, place, 0);
+  rest += summary(report, colour);
+  if (maps.empty()) return text + rest;
+  text += legend_of(maps) + "\n";
+  std::size_t room = kScreen - std::min(kScreen, lines_in(text) + lines_in(rest));
+  bool all = true;
+  for (const ErrorMap& map : maps) {
+    std::string picture;
+    add_lines(picture, picture_of(map), 2);
+    const std::size_t lines = lines_in(picture);
+    const bool shown = &map == maps.data() || (all && lines + (&map == &maps.back() ? 0u : 1u) <= room);
+    if (shown) text += picture, room -= std::min(room, lines);
+    if (!shown && all) text += "  (and those of other tensors: --json)\n";
+    all = all && shown;
+  }
+  return text + rest;
 }
 
 BriefText brief_text_of(const Report& report, Colour colour) {

@@ -36,6 +36,7 @@ struct Cause {
   std::string id;        ///< "RF4": the same mistake has the same id in every lesson
   std::string sentence;  ///< "the block in hand at step t is taken for that of rank + t"
   std::string question;  ///< one question that leads on, without the solution
+  bool also = false;     ///< it holds besides the one before it, and not instead of that one
 };
 
 /// One claim and its verdict.
@@ -52,7 +53,7 @@ struct ReportRow {
   std::vector<int> yours = {};      ///< lessons whose files are the student's, in a row of the ladder
   std::string remark = {};          ///< worth knowing although it passed: the warnings of a compiler
   bool unexplained = false;         ///< a cause was looked for, and none gives the numbers
-  std::string code = {};  ///< which way to fail it is, "extra-passes": the same in every wording
+  std::string code = {};            ///< which way to fail it is, "extra-passes": the same in every wording
   std::vector<std::string> facts = {};  ///< what the sentence tells, as data: numbers and names in its order
 };
 
@@ -88,8 +89,8 @@ BriefText brief_text_of(const Report& report, Colour colour = Colour::kPlain);
 
 /// For programs: {"title", "seed" (null if there is none), "good", "points", "all_points", "rows": [{"id",
 /// "claim", "status", "weight", "sentence", "hint", "figures": [{"name", "value", "theory", "unit"}], "maps":
-/// [{"tensor", "ranks"}], "causes": [{"id", "sentence", "question"}], "yours": [lessons], "remark", "unexplained", "code", "facts": [texts]}]}. A
-/// number that is not finite is null.
+/// [{"tensor", "ranks"}], "causes": [{"id", "sentence", "question"}], "yours": [lessons], "remark",
+/// "unexplained", "code", "facts": [texts]}]}. A number that is not finite is null.
 std::string json_of(const Report& report);
 
 }  // namespace ringcraft::verify

@@ -1,5 +1,5 @@
 // Writes through a null pointer.
-// Fails: two-halves "crashed (segmentation fault) in call 1 of merge, at crashes.cpp:12"
+// Fails: two-halves "wrote through a null pointer in call 1 of merge, at crashes.cpp:12"
 #include <cstddef>
 
 #include "ringcraft/attention/merge.hpp"

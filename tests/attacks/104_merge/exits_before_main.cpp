@@ -1,5 +1,5 @@
 // A global object ends the process before main.
-// Fails: two-halves "ended itself with exit code 0 in the middle of call 1 of merge"
+// Fails: two-halves "ended itself with exit code 0, while the variables outside of its functions were initialised, before call 1 of merge"
 #include <unistd.h>
 
 #include <algorithm>

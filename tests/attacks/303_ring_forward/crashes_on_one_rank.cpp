@@ -1,5 +1,5 @@
 // Rank 1 writes through a null pointer after the first exchange.
-// Fails: no-deadlock "rank 1 crashed (segmentation fault) in call 1 of ring_forward, at crashes_on_one_rank.cpp:33"
+// Fails: no-deadlock "rank 1 wrote through a null pointer in call 1 of ring_forward, at crashes_on_one_rank.cpp:33"
 // Earns: 1
 #include <utility>
 

@@ -1,5 +1,5 @@
 // LY1: asks the library, which asks this very function.
-// Fails: striped "crashed (segmentation fault) in call 1 of token_position"
+// Fails: striped "overflowed its stack (a function that calls itself without end"
 // Hint: Whom does that function ask, and whom does the one it asks ask?
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/problem/deal.hpp"

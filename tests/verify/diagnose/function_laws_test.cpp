@@ -107,6 +107,14 @@ TEST_CASE("a merge that is rounded to float, or writes its block, is told") {
   CHECK(causes[0].sentence == "O is rounded to float at every merge");
 }
 
+TEST_CASE("a small number that is added to a merge is no float, and a small write into the block is told") {
+  MergeExhibit x = merged_with([](std::size_t i, std::size_t) { return i; });
+  for (std::size_t i = 0; i < x.result.out.size(); ++i) x.result.out[i] += 1e-9 * x.block.out[i];
+  for (const Cause& cause : causes_of(x)) CHECK(cause.id != "solved-merge-float");
+  x.changed = true;
+  CHECK(first_law(causes_of(x)) == "solved-merge-writes");
+}
+
 TEST_CASE("a product in float is told by its digits, and rows one step ahead by their numbers") {
   Random random(3);
   ProductExhibit::Call call{7, 3, 8, 6, 8, 4, false, {}, {}, std::vector<double>(24, 0.0), {}};
@@ -127,6 +135,24 @@ TEST_CASE("a product in float is told by its digits, and rows one step ahead by 
   call.after = product(0);
   for (double& number : call.after) number = static_cast<double>(static_cast<float>(number));
   CHECK(first_law(causes_of(ProductExhibit{{call}})) == "solved-product-float");
+}
+
+TEST_CASE("a depth that is cut into pieces is told by the piece that counts") {
+  Random random(3);
+  ProductExhibit::Call call{510, 1, 4, 6, 8, 4, false, {}, {}, std::vector<double>(4, 0.0), {}};
+  for (int i = 0; i < 510 * 4; ++i) call.panel.push_back(random.normal());
+  for (int i = 0; i < 510; ++i) call.b.push_back(random.normal());
+  const auto words = [&](std::size_t first, std::size_t last) {
+    call.after.assign(4, 0.0);
+    for (std::size_t k = first; k < last; ++k)
+      for (std::size_t w = 0; w < 4; ++w) call.after[w] += call.panel[k * 4 + w] * call.b[k];
+    const std::vector<Cause> causes = causes_of(ProductExhibit{{call}});
+    REQUIRE(causes.size() == 1);
+    return causes.front().sentence;
+  };
+  CHECK(words(448, 510) ==
+        "each piece of 64 steps begins its sums anew: only the last piece of the depth counts");
+  CHECK(words(0, 64) == "steps after the first 64 are left out");
 }
 
 }  // namespace

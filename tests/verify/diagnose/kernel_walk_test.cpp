@@ -3,11 +3,11 @@
 
 #include "ringcraft/core/random.hpp"
 #include "support/catch.hpp"
-#include "verify/suspects_support.hpp"
 #include "verify/diagnose/kernels/fragments.hpp"
 #include "verify/diagnose/kernels/gradient_walk.hpp"
 #include "verify/diagnose/kernels/merge_walk.hpp"
 #include "verify/diagnose/kernels/tile_walk.hpp"
+#include "verify/suspects_support.hpp"
 
 namespace ringcraft::verify {
 namespace {
@@ -108,8 +108,10 @@ TEST_CASE("fragments of a tile are solved for") {
 }
 
 TEST_CASE("a walk over tiles of keys is solved for") {
-  const auto id_with = [](const TileWalk& walk) {
-    AttentionExhibit x = exhibit_of_problem(block_problem(130, 200, window_mask(30), 60), false);
+  Mask packed = full_mask();
+  packed.cu_seqlens = {0, 70, 200};
+  const auto id_with = [](const TileWalk& walk, const Mask& mask = window_mask(30)) {
+    AttentionExhibit x = exhibit_of_problem(block_problem(130, 200, mask, 60), false);
     const WalkHead head(x);
     Answer claim = clone(x.claim);
     for (Index row = 0; row < 130; ++row) {
@@ -123,6 +125,9 @@ TEST_CASE("a walk over tiles of keys is solved for") {
   };
   CHECK(id_with({}) == "none");
   CHECK(id_with({.masked = TileWalk::Masked::kFromZero}) == "walk-mask");
+  for (const auto masked :
+       {TileWalk::Masked::kBehindFirst, TileWalk::Masked::kBehindLast, TileWalk::Masked::kBeforeLast})
+    CHECK(id_with({.masked = masked}, packed) == "walk-mask");
   CHECK(id_with({.values = TileWalk::Data::kBefore}) == "walk-data");
   CHECK(id_with({.visits = TileWalk::Visits::kSkipsFirst}) == "walk-visits");
   CHECK(id_with({.carry = TileWalk::Carry::kNoOut}) == "walk-carry");

@@ -66,6 +66,24 @@ TEST_CASE("every mistake of the grammar is found by what it leaves, for any seed
   }
 }
 
+TEST_CASE("hidden keys far above the others, hidden scores as weights, and keys of other parts") {
+  const std::vector<double> one{1.0};
+  const auto out_of = [&](const ScanTwist& twist, const std::vector<std::vector<ScanKey>>& parts) {
+    return scan_result(twist, parts, 1, false, {}).out[0];
+  };
+  const std::vector<std::vector<ScanKey>> hot{{{0.5, true, one}, {5000, false, one}}};
+  CHECK(std::isnan(out_of({.max = ScanTwist::Max::kOfHidden}, hot)));
+  CHECK(out_of({.max = ScanTwist::Max::kOfHidden, .divisor = ScanTwist::Divisor::kSumUnless}, hot) == 0);
+  const std::vector<std::vector<ScanKey>> alone{{{0, true, one}, {7, false, one}}, {{3, false, one}}};
+  CHECK(out_of({.hidden = ScanTwist::Hidden::kScoreAlone}, alone) == 4);
+  CHECK(out_of({.hidden = ScanTwist::Hidden::kScore}, alone) == 11);
+  const std::vector<double> two{2.0};
+  const std::vector<std::vector<ScanKey>> parts{{{0, true, one}}, {{0, true, two}}};
+  CHECK(out_of({.keys = ScanTwist::Keys::kOnward}, parts) == 5.0 / 3);
+  CHECK(out_of({.keys = ScanTwist::Keys::kBackward}, parts) == 4.0 / 3);
+  CHECK(out_of({.keys = ScanTwist::Keys::kEverywhere}, parts) == 1.5);
+}
+
 TEST_CASE("two mistakes of a scan are told together") {
   const ScanTwist twist{.sum_factor = ScanTwist::Factor::kOne, .keys = ScanTwist::Keys::kLastLostSum};
   const std::vector<Cause> causes = causes_of(scans_with(twist, 4, 5));

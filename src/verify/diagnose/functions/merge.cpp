@@ -7,6 +7,7 @@
 
 #include "verify/diagnose/diagnose.hpp"
 #include "verify/diagnose/functions/merge_row.hpp"
+#include "verify/diagnose/solve/solve_detail.hpp"
 
 namespace ringcraft::verify {
 namespace {
@@ -48,6 +49,13 @@ struct WrongWeight {
   bool of_acc, of_both = false;
 
   Cause cause() const {
+    if (weight.right && weight.off > 0)
+      return {"solved-merge-small",
+              std::string("the weight of ") + (of_acc ? "acc" : "the block") + " is right but for about " +
+                  short_number(weight.off) +
+                  " of it: a small number is added where nothing should be, or a side is changed before it "
+                  "is used",
+              "Which constant, or which write, makes so small a difference?"};
     if (weight.right)
       return {"solved-merge-float", "the weights of the merge are right to float's digits only",
               "In which type is each weight computed?"};
@@ -133,12 +141,13 @@ std::optional<Cause> cause_of_columns(const std::vector<MergeRow>& rows) {
   if (columns.empty()) return {};
   const std::size_t width = rows.front().out.size(), first = columns.front();
   const bool to_the_end = first + columns.size() == width;
-  return Cause{"solved-merge-columns",
-               (to_the_end ? "the columns of O from " + std::to_string(first) + " on are"
-                           : std::to_string(columns.size()) + " of " + std::to_string(width) +
-                                 " columns of O, column " + std::to_string(first) + " first, are") +
-                   " not merged: they stay as they were in acc",
-               "Which columns does each pass of your loop, or each lane, take, and which one takes the last ones?"};
+  return Cause{
+      "solved-merge-columns",
+      (to_the_end ? "the columns of O from " + std::to_string(first) + " on are"
+                  : std::to_string(columns.size()) + " of " + std::to_string(width) +
+                        " columns of O, column " + std::to_string(first) + " first, are") +
+          " not merged: they stay as they were in acc",
+      "Which columns does each pass of your loop, or each lane, take, and which one takes the last ones?"};
 }
 
 // The weights of l: one equation for two of them, so pairs are tried, the right one of either side first.
@@ -279,6 +288,7 @@ std::vector<Cause> causes_of(const MergeExhibit& exhibit) {
     if (const auto cause = cause_of_merged_elements(exhibit)) return {*cause};
   if (causes.empty() && !full.empty()) causes = causes_of_full(full, near);
   if (causes.empty()) causes = causes_of_empty(empty, near);
+  for (std::size_t i = 1; i < causes.size(); ++i) causes[i].also = true;  // of O, of l and of m
   return causes;
 }
 

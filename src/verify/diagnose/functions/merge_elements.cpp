@@ -54,7 +54,7 @@ bool is_in_float(double number) { return number == static_cast<double>(static_ca
 
 std::optional<Cause> cause_of_float_merge(const MergeExhibit& x) {
   constexpr double kDigit = 2.4e-7;  // of float, with room for a sum of two
-  double most = 0;
+  double most = 0, bare = 0;         // of the weighted terms, and of O as it came in
   bool out = true, sum = true;
   for (Index row = 0; row < x.rows; ++row) {
     const MergeRow r = merge_row(x, row);
@@ -69,12 +69,15 @@ std::optional<Cause> cause_of_float_merge(const MergeExhibit& x) {
     sum = sum && is_in_float(r.sum);
     for (std::size_t c = 0; c < r.out.size(); ++c) {
       out = out && is_in_float(r.out[c]);
+      bare = std::max(bare, std::fabs(r.out[c] - a * r.out_a[c] - b * r.out_b[c]) /
+                                (std::fabs(r.out_a[c]) + std::fabs(r.out_b[c]) + 1e-300));
       if (!look(r.out[c], a * r.out_a[c] + b * r.out_b[c],
                 (1 + digits) * (std::fabs(a * r.out_a[c]) + std::fabs(b * r.out_b[c]))))
         return {};
     }
   }
-  if (most < 1e-10) return {};
+  constexpr double kLeastBare = 2e-9;
+  if (most < kLeastOfFloat || (!out && !sum && (x.changed || bare < kLeastBare))) return {};
   return Cause{"solved-merge-float",
                out && sum ? "O and l are rounded to float at every merge"
                : out      ? "O is rounded to float at every merge"
@@ -87,14 +90,13 @@ std::optional<Cause> cause_of_float_merge(const MergeExhibit& x) {
 
 std::optional<Cause> cause_of_merged_elements(const MergeExhibit& x) {
   if (x.precision != DType::kFloat64 || x.rows < 1) return {};
-  if (const auto cause = cause_of_float_merge(x)) return cause;
-  constexpr double kWithin = 1e-10;
   const OtherRow right{"", [](Index row, Index, Index, Index) { return row; }};
-  if (gives_elements(x, right, kWithin)) {
-    if (!x.changed) return {};
+  if (const auto cause = cause_of_float_merge(x)) return cause;
+  constexpr double kWithin = 1e-10, kSmallWrite = 1e-4;  // of a block that is written before it is read
+  if (x.changed && gives_elements(x, right, kSmallWrite))
     return Cause{"solved-merge-writes", "the block, which is only to be read, is written",
                  "Whose memory is it that you write to?"};
-  }
+  if (gives_elements(x, right, kWithin)) return {};
   for (const OtherRow& other : kOtherRows)
     if (x.rows > 1 && gives_elements(x, other, kWithin))
       return Cause{

@@ -95,8 +95,17 @@ std::optional<NamedWeight> named_weight(const std::vector<MergeRow>& rows, const
       const std::string words =
           replaced(replaced(std::string(weight.words) + factor.words, "m_own", of_acc ? "m_acc" : "m_block"),
                    "m_other", of_acc ? "m_block" : "m_acc");
+      double off = 0, low = HUGE_VAL, high = -HUGE_VAL;
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        if (const double named = value(rows[i]); named > near.floor) {
+          low = std::min(low, x[i] - named), high = std::max(high, x[i] - named);
+          off = std::max(off, std::fabs(x[i] / named - 1));
+        }
+      const double most = std::max(high, -low);
+      const bool constant = rows.size() > 2 && high - low <= 0.05 * most;
+      off = constant || off < kLeastOfFloat ? most : 0;
       return NamedWeight{words, &weight == &merge_weights().front() && &factor == &factors().front(),
-                         all(value, near.exact)};
+                         all(value, near.exact), off};
     }
   return {};
 }

@@ -26,6 +26,10 @@ struct MergeNear {
 /// See above.
 MergeNear merge_near(DType precision);
 
+/// The largest of some errors of rounding to float is at least this, of its number; what is smaller was
+/// added.
+constexpr double kLeastOfFloat = 5e-9;
+
 /// One row of a merge.
 struct MergeRow {
   double max_a, max_b;                        ///< m of acc and of the block
@@ -53,7 +57,8 @@ const std::vector<MergeWeight>& merge_weights();
 struct NamedWeight {
   std::string words;
   bool right;
-  bool exact;  ///< beyond float's digits
+  bool exact;      ///< beyond float's digits
+  double off = 0;  ///< by how much, at most, where that is less than rounding to float, or always the same
 };
 /// See above; nothing if the number has no name.
 std::optional<NamedWeight> named_weight(const std::vector<MergeRow>& rows, const std::vector<double>& weight,

@@ -38,6 +38,16 @@ constexpr ProductWord kProductStarts[] = {
     {"keeping and beginning with zero are exchanged",
      [](const ProductTerm& t) { return Index{!t.call->keeps}; }}};
 
+// Of a depth that is cut into pieces of so many steps, whether k is in the last one, or in the first.
+template <Index kSteps>
+Index in_last_piece(const ProductTerm& t) {
+  return Index{t.k / kSteps == (t.call->depth - 1) / kSteps};
+}
+template <Index kSteps>
+Index in_first_piece(const ProductTerm& t) {
+  return Index{t.k < kSteps};
+}
+
 // How often term k counts.
 constexpr ProductWord kProductTerms[] = {
     {nullptr, [](const ProductTerm&) { return Index{1}; }},
@@ -58,7 +68,24 @@ constexpr ProductWord kProductTerms[] = {
      [](const ProductTerm& t) { return t.k + 1 == t.call->depth ? Index{2} : Index{1}; }},
     {"all products count twice", [](const ProductTerm&) { return Index{2}; }},
     {"no product is added", [](const ProductTerm&) { return Index{0}; }},
-    {"the products are subtracted", [](const ProductTerm&) { return Index{-1}; }}};
+    {"the products are subtracted", [](const ProductTerm&) { return Index{-1}; }},
+    {"each piece of 8 steps begins its sums anew: only the last piece of the depth counts", in_last_piece<8>},
+    {"each piece of 16 steps begins its sums anew: only the last piece of the depth counts",
+     in_last_piece<16>},
+    {"each piece of 32 steps begins its sums anew: only the last piece of the depth counts",
+     in_last_piece<32>},
+    {"each piece of 64 steps begins its sums anew: only the last piece of the depth counts",
+     in_last_piece<64>},
+    {"each piece of 128 steps begins its sums anew: only the last piece of the depth counts",
+     in_last_piece<128>},
+    {"each piece of 256 steps begins its sums anew: only the last piece of the depth counts",
+     in_last_piece<256>},
+    {"steps after the first 8 are left out", in_first_piece<8>},
+    {"steps after the first 16 are left out", in_first_piece<16>},
+    {"steps after the first 32 are left out", in_first_piece<32>},
+    {"steps after the first 64 are left out", in_first_piece<64>},
+    {"steps after the first 128 are left out", in_first_piece<128>},
+    {"steps after the first 256 are left out", in_first_piece<256>}};
 
 Index first_of_tile(const ProductTerm& t) { return t.w / t.call->tile_width * t.call->tile_width; }
 

@@ -154,6 +154,9 @@ class Walker {
     if (w_.masked == MaskedAs::kBorder) return visits[n] + j < keys_;
     if (w_.masked == MaskedAs::kLastOnly && n + 1 < visits.size()) return true;
     if (w_.masked == MaskedAs::kFirstOnly && n > 0) return true;
+    if (w_.masked == MaskedAs::kBehindFirst && visits[n] + w_.tile <= head_.end) return true;
+    if (w_.masked == MaskedAs::kBehindLast && visits[n] + w_.tile <= tail_.end) return true;
+    if (w_.masked == MaskedAs::kBeforeLast && visits[n] >= tail_.begin) return true;
     if (as != visits[n] && w_.full == TileWalk::Full::kRight && is_full(visits[n])) return true;
     if (as != visits[n] && w_.full == TileWalk::Full::kByMask && is_full(as)) return true;
     const Index end = own_.end + (w_.masked == MaskedAs::kEndLong && own_.end > 0    ? 1

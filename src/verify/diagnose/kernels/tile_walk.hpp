@@ -17,19 +17,22 @@ struct TileWalk {
   /// As which tile each one is masked.
   enum class Masked : std::uint8_t {
     kRight,
-    kFromZero,   ///< visit n as the tile at key n * 64
-    kAsFirst,    ///< as the one at key 0
-    kAsVisited,  ///< as the first that is visited
-    kAsBefore,   ///< as the one before it
-    kAsNext,     ///< as the one after it
-    kNot,        ///< nothing is masked
-    kBorder,     ///< only what lies after the last key
-    kLastOnly,   ///< only the last that is visited
-    kFirstOnly,  ///< only the first that is visited
-    kNoBegin,    ///< keys before the first visible one count
-    kNoEnd,      ///< keys after the last visible one count
-    kEndShort,   ///< the last visible key is masked, too
-    kEndLong,    ///< one key too many is seen
+    kFromZero,     ///< visit n as the tile at key n * 64
+    kAsFirst,      ///< as the one at key 0
+    kAsVisited,    ///< as the first that is visited
+    kAsBefore,     ///< as the one before it
+    kAsNext,       ///< as the one after it
+    kNot,          ///< nothing is masked
+    kBorder,       ///< only what lies after the last key
+    kLastOnly,     ///< only the last that is visited
+    kFirstOnly,    ///< only the first that is visited
+    kNoBegin,      ///< keys before the first visible one count
+    kNoEnd,        ///< keys after the last visible one count
+    kEndShort,     ///< the last visible key is masked, too
+    kEndLong,      ///< one key too many is seen
+    kBehindFirst,  ///< only tiles that reach past the end of the first row's keys
+    kBehindLast,   ///< only tiles that reach past the end of the last row's keys
+    kBeforeLast,   ///< only tiles that begin before the last row's first key
   };
   /// Which tiles are masked at all, where the number is wrong.
   enum class Full : std::uint8_t {

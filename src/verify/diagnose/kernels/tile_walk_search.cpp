@@ -92,7 +92,7 @@ void append_walks(std::vector<std::vector<TileWalk>>& all, int last) {
 // Mistakes by what they are about.
 std::vector<std::vector<TileWalk>> walk_topics() {
   std::vector<std::vector<TileWalk>> all;
-  append_walks<TileWalk::Masked, &TileWalk::masked>(all, static_cast<int>(TileWalk::Masked::kEndLong));
+  append_walks<TileWalk::Masked, &TileWalk::masked>(all, static_cast<int>(TileWalk::Masked::kBeforeLast));
   for (const auto full : {TileWalk::Full::kAll, TileWalk::Full::kByMask})
     for (std::size_t i = 0; i < 5; ++i) {  // the wrong numbers
       TileWalk walk = all.front()[i];

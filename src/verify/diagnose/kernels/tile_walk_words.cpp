@@ -36,6 +36,17 @@ std::string words_of(TileWalk::Masked masked) {
       return "the last key that a row sees is masked, too";
     case TileWalk::Masked::kEndLong:
       return "each row sees one key too many at its end";
+    case TileWalk::Masked::kBehindFirst:
+      return "a tile is masked only where it reaches past the end of the first row's keys: where it begins "
+             "before "
+             "some row's first key, keys before that count";
+    case TileWalk::Masked::kBehindLast:
+      return "a tile is masked only where it reaches past the end of the last row's keys: where it reaches "
+             "past "
+             "another row's end alone, or begins before some row's first key, hidden keys count";
+    case TileWalk::Masked::kBeforeLast:
+      return "a tile is masked only where it begins before the last row's first key: where it reaches past "
+             "some row's end alone, hidden keys count";
     case TileWalk::Masked::kRight:
       break;
   }

@@ -55,6 +55,10 @@ struct TileSlip {
 /// The slip in words.
 Cause cause_of_slip(const TileSlip& slip);
 
+/// Whether what a claim has of a pass is as near to the right numbers as it must be to those of a mistake:
+/// then whatever changes no number here would seem to explain it.
+bool is_near_right(const Evidence& e, TensorGroup pass);
+
 /// Why an answer of one device is wrong, if a wrong index explains all tensors that were looked at. `pass`
 /// says of which part of it.
 std::optional<Cause> cause_of_tile_index(const Evidence& evidence, TensorGroup pass);

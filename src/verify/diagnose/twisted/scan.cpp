@@ -184,6 +184,7 @@ std::pair<double, double> of_hidden(ScanTwist::Hidden hidden, double score, cons
     case ScanTwist::Hidden::kInOut:
       return {0, range.exp(score - m.now)};
     case ScanTwist::Hidden::kScore:
+    case ScanTwist::Hidden::kScoreAlone:
       return {0, score};
     case ScanTwist::Hidden::kZeroOut:
       return {0, range.exp(-m.now)};
@@ -231,7 +232,7 @@ double scan_part(const ScanTwist& twist, const Part& part, std::size_t at, std::
                                              m.now > m.old && key.score == m.now);
       if (in_sum != 0) sum = in_sum * weight_of(twist.sum_weight, key.score, m, range);
       if (in_out != 0) out = in_out * weight_of(twist.out_weight, key.score, m, range);
-    } else {
+    } else if (!any || twist.hidden != ScanTwist::Hidden::kScoreAlone) {
       std::tie(sum, out) = of_hidden(twist.hidden, key.score, m, range);
     }
     if (to_sum) added += sum;
@@ -249,8 +250,24 @@ double first_maximum(ScanTwist::Max twist, double given) {
   return given;
 }
 
+// The same with the keys of other parts in each part that is visited.
+std::vector<Part> widened(ScanTwist::Keys keys, const std::vector<Part>& parts) {
+  std::vector<Part> wide = parts;
+  for (std::size_t p = 0; p < parts.size(); ++p)
+    for (std::size_t other = 0; other < parts.size() && !parts[p].empty(); ++other) {
+      const bool taken = other > p ? keys != ScanTwist::Keys::kBackward : keys != ScanTwist::Keys::kOnward;
+      if (other == p || !taken) continue;
+      for (const ScanKey& key : parts[other])
+        if (key.seen) wide[p].push_back(key);
+    }
+  return wide;
+}
+
 // The parts that are looked at.
 std::vector<Part> looked_at(const ScanTwist& twist, std::vector<Part> parts) {
+  using Keys = ScanTwist::Keys;
+  if (twist.keys == Keys::kOnward || twist.keys == Keys::kBackward || twist.keys == Keys::kEverywhere)
+    parts = widened(twist.keys, parts);
   if (twist.hidden != ScanTwist::Hidden::kEnds) return parts;
   for (std::size_t p = 0; p < parts.size(); ++p) {
     const auto hidden = std::ranges::find(parts[p], false, &ScanKey::seen);
@@ -287,6 +304,9 @@ Merged scan_result(const ScanTwist& twist, const std::vector<Part>& all, std::si
   double divisor = state.sum;
   switch (twist.divisor) {
     case ScanTwist::Divisor::kSum:
+      break;
+    case ScanTwist::Divisor::kSumUnless:
+      divisor = state.sum == 0 ? 1 : state.sum;
       break;
     case ScanTwist::Divisor::kOfLast:
       divisor = last;

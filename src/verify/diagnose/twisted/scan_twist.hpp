@@ -73,14 +73,15 @@ struct ScanTwist {
   /// What a hidden key adds.
   enum class Hidden : std::uint8_t {
     kNothing,
-    kInSum,    ///< its weight, to l alone
-    kInOut,    ///< its weight, to O alone
-    kScore,    ///< its score, to O alone
-    kZeroOut,  ///< exp(0 - new m), to O alone
-    kZeroSum,  ///< exp(0 - new m), to l alone
-    kOneOut,   ///< 1, to O alone
-    kOneSum,   ///< 1, to l alone
-    kEnds,     ///< nothing, and no key after it is looked at
+    kInSum,       ///< its weight, to l alone
+    kInOut,       ///< its weight, to O alone
+    kScore,       ///< its score, to O alone
+    kScoreAlone,  ///< the same, in a part of which the row sees nothing
+    kZeroOut,     ///< exp(0 - new m), to O alone
+    kZeroSum,     ///< exp(0 - new m), to l alone
+    kOneOut,      ///< 1, to O alone
+    kOneSum,      ///< 1, to l alone
+    kEnds,        ///< nothing, and no key after it is looked at
   };
   /// Which keys of a part are added.
   enum class Keys : std::uint8_t {
@@ -97,6 +98,9 @@ struct ScanTwist {
     kOfOneLane,     ///< every 32nd, in l alone
     kNewTwice,      ///< those that set a new maximum twice
     kNewTwiceSum,   ///< the same, in l alone
+    kOnward,        ///< those of all later parts, too
+    kBackward,      ///< those of all earlier parts, too
+    kEverywhere,    ///< those of all parts
   };
   /// What a part without a visible key does while m is still -inf.
   enum class Empty : std::uint8_t {
@@ -105,13 +109,14 @@ struct ScanTwist {
   };
   /// What a row of O is divided by.
   enum class Divisor : std::uint8_t {
-    kSum,       ///< l
-    kOfLast,    ///< l of the last part alone
-    kSquared,   ///< l twice
-    kSumRoot,   ///< the square root of l
-    kMax,       ///< m
-    kLse,       ///< m + log l
-    kBeforeOf,  ///< l as it was before the last part
+    kSum,        ///< l
+    kSumUnless,  ///< l, unless that is 0: then the row stays 0
+    kOfLast,     ///< l of the last part alone
+    kSquared,    ///< l twice
+    kSumRoot,    ///< the square root of l
+    kMax,        ///< m
+    kLse,        ///< m + log l
+    kBeforeOf,   ///< l as it was before the last part
   };
   Max max{};
   Factor sum_factor{}, out_factor{};
