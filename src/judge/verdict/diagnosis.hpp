@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Diagnosis: why the checks of a verdict have failed, solved for from what was asked and what came. What gives
-/// none of these numbers gets no cause at all: a wrong lead costs more than none.
+/// Diagnosis: why the checks of a verdict have failed, solved for from what was asked and what came. What
+/// gives none of these numbers gets no cause at all: a wrong lead costs more than none.
 
 #include "judge/verdict/judge.hpp"
 
