@@ -36,7 +36,7 @@ class Trial {
     return call_on<E>(team_, arguments...);
   }
 
-  /// The same call of the library's own function, in a worker like the student's: the reference for times.
+  /// The same call of the library's own function, in a worker of the same kind: the reference for times.
   template <class E, class... A>
   auto call_library(A&&... arguments) {
     return call_on<E>(library_, arguments...);

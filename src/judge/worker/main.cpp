@@ -22,7 +22,7 @@ Bytes serve_call(const Bytes& call) {
   return reply;
 }
 
-// What was printed during a call is handed over before its answer.
+// The output of a call is flushed before its answer is sent.
 void reply(FrameKind kind, const Bytes& bytes) {
   std::fflush(stdout);
   write_frame(kind, bytes);
@@ -49,7 +49,7 @@ void answer(const Bytes& call) {
 }  // namespace ringcraft::judge
 
 int main() {
-  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 12);  // what a student prints is shown, even before a crash
+  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 12);  // a student's output is shown, even before a crash
   ringcraft::judge::report_crashes();
   for (;;) ringcraft::judge::answer(ringcraft::judge::read_frame().bytes);
 }
