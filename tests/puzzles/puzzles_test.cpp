@@ -29,7 +29,7 @@ const std::vector<Wrongly> kWrong{
     {"103.predict", "", "alone", "still to be filled in; 6 of 6 answers of this row are wrong or blank"},
     {"103.predict", "never_rescaled.txt", "states", "not so: 'after block 1:"},
     {"103.predict", "inverted.txt", "factors", "not so: 'block 1 comes:"},
-    {"103.predict", "a_word.txt", "reads", "a_word.txt:9: expected a number in place of ___, got 'two'"},
+    {"103.predict", "a_word.txt", "reads", "a_word.txt:9: expected a number instead of ___, got 'two'"},
     {"103.predict", "another_question.txt", "reads", "expected the line 'block 1 alone: m ___ l ___'"},
     {"301.deadlock", "", "301.no-deadlock", "3 ranks, to the next one: "},
     {"301.deadlock", "one_direction.cpp", "301.other-direction", "3 ranks, to the previous one: "},

@@ -1,13 +1,13 @@
-// Kernels with one mistake, computed here, and what the diagnosis of kernels says of them.
+// Kernels with one mistake, computed here, and their diagnosis.
 #include <cmath>
 
 #include "ringcraft/core/random.hpp"
 #include "support/catch.hpp"
-#include "verify/suspects_support.hpp"
 #include "verify/diagnose/kernels/fragments.hpp"
 #include "verify/diagnose/kernels/gradient_walk.hpp"
 #include "verify/diagnose/kernels/merge_walk.hpp"
 #include "verify/diagnose/kernels/tile_walk.hpp"
+#include "verify/suspects_support.hpp"
 
 namespace ringcraft::verify {
 namespace {
@@ -18,7 +18,7 @@ std::vector<double> random_numbers(std::size_t count, Random& random) {
   return all;
 }
 
-// S of one tile, each score asked for alone, from q and k as fragments hold them.
+// S of one tile, each score computed alone, from q and k as fragments hold them.
 template <class Query, class Key>
 TileExhibit tile_of(Query query, Key key) {
   Random random(5);

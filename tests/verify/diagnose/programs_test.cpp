@@ -106,7 +106,7 @@ TEST_CASE("weights that are normalised by columns are told") {
   CHECK(head.cause(weight, [](Index) { return 1.0; }) == "softmax-column-sum");
 }
 
-TEST_CASE("rows without a key tell what was forgotten of them") {
+TEST_CASE("rows without a key show which of their parts was forgotten") {
   const OneHead head(10, 9, 5, 0, 4);
   Answer none = clone(head.right.value), mean = clone(head.right.value), zero = clone(head.right.value);
   for (Index i = 0; i < 4; ++i) {
@@ -153,8 +153,8 @@ StepExhibit right_kernels() {
   x.q = numbers(kRows * kWidth, 1.3), x.k = numbers(kKeys * kWidth, 0.7), x.v = numbers(kKeys * kWidth, 2.1);
   for (Index a = 0; a < kRows; ++a) x.begin.push_back(a), x.end.push_back(60 + a);
   StepExhibit::Memory m{std::vector<double>(kRows * kKeys, std::nan("")),
-                          std::vector<double>(kRows, std::nan("")), std::vector<double>(kRows, 0.1),
-                          std::vector<double>(kRows, 2.0), numbers(kRows * kWidth, 0.9)};
+                        std::vector<double>(kRows, std::nan("")), std::vector<double>(kRows, 0.1),
+                        std::vector<double>(kRows, 2.0), numbers(kRows * kWidth, 0.9)};
   x.after.push_back(m);
   for (Index a = 0; a < kRows; ++a)
     for (Index b = x.begin[static_cast<std::size_t>(a)]; b < x.end[static_cast<std::size_t>(a)]; ++b) {
@@ -191,7 +191,7 @@ std::string first_of(const StepExhibit& x) {
 
 }  // namespace
 
-TEST_CASE("each of three kernels is told by what it makes of the memory that it finds") {
+TEST_CASE("each of three kernels is diagnosed by its output for the memory that it finds") {
   StepExhibit x = right_kernels();
   CHECK(causes_of(x).empty());
 
