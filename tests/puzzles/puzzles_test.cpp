@@ -1,5 +1,5 @@
-// Side exercises: what is given fails where it must, right submissions pass, each wrong one fails in its row.
-// The files stand in right/ID and wrong/ID; the tables below hold each of them once.
+// Side exercises: the given file fails where it must, right submissions pass, each wrong one fails in its
+// row. The files are in right/ID and wrong/ID; the tables below hold each of them once.
 #include <algorithm>
 #include <fstream>
 #include <set>
@@ -20,7 +20,7 @@ using verify::Status;
 
 const std::filesystem::path kHere = std::filesystem::path(RINGCRAFT_SOURCE_DIR) / "tests/puzzles";
 
-// A wrong submission: the row that it fails, and what its sentence says. File "": what is given.
+// A wrong submission: the row that it fails, and a part of its sentence. File "": the given file.
 struct Wrongly {
   const char *puzzle, *file, *row, *fragment;
 };
@@ -113,7 +113,7 @@ std::set<std::string> files_below(const char* folder) {
 
 }  // namespace
 
-TEST_CASE("wrong submissions of side exercises fail in their row, and so does what is given") {
+TEST_CASE("wrong submissions of side exercises fail in their row, and so does the given file") {
   const Wrongly wrong = GENERATE(from_range(kWrong));
   INFO(wrong.puzzle << " " << wrong.file);
   const Report report = report_on(wrong);
