@@ -91,7 +91,7 @@ TEST_CASE("wrong calls are refused with the next thing to type") {
   testing::check_refused([&] { started_file(104, w); }, "./ringcraft start 104");
   testing::check_refused([&] { check(104, w / "nothing.cpp"); }, "a file that can be read");
   const auto file = start(104, w);
-  testing::check_refused([&] { start(104, w); }, "go on writing in it");
+  testing::check_refused([&] { start(104, w); }, "continue with it, or move it away");
   std::ofstream(file) << std::string(300 << 10, ' ');
   testing::check_refused([&] { check(104, file); }, "at most 262144 bytes");
 }
