@@ -166,7 +166,8 @@ TEST_CASE("side exercises are started once, and asked for by name") {
   const Workspace workspace("starts");
   const auto file = start_puzzle("301.deadlock", workspace.path());
   CHECK(file == workspace.path() / "301_exchange" / "deadlock.cpp");
-  testing::check_refused([&] { start_puzzle("301.deadlock", workspace.path()); }, "continue with it, or move it away");
+  testing::check_refused([&] { start_puzzle("301.deadlock", workspace.path()); },
+                         "continue with it, or move it away");
   testing::check_refused([&] { start_puzzle("301.nothing", workspace.path()); },
                          "one of 103.predict, 301.deadlock");
   testing::check_refused([&] { check_puzzle("304.stale", workspace.path()); }, "./ringcraft start 304.stale");
