@@ -2,8 +2,7 @@
 /// @file
 /// The rule for data races of two accesses of CUDA threads to the same bytes: one of them writes, not both
 /// are atomic, and no barrier lies between. Barriers are __syncthreads (orders all threads of a thread block)
-/// and
-/// __syncwarp (orders a warp; one of some lanes counts as one of all, so that right kernels are never
+/// and __syncwarp (orders a warp; one of some lanes counts as one of all, so that right kernels are never
 /// accused). Shuffles order nothing, and nothing orders thread blocks of a launch.
 ///
 /// Each piece of memory has a Cell that remembers few accesses, and the rule still finds all that a
