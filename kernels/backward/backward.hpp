@@ -52,7 +52,7 @@ extern const BackwardRung kTwoKernels;
 
 /// The same on tensor cores, for bf16.
 extern const BackwardRung kTensorCoresBackward;
-/// The same in one kernel, whose thread blocks add to dq one before the other, as it happens.
+/// The same in one kernel, whose thread blocks add to dq in no fixed order.
 extern const BackwardRung kFusedBackward;
 
 /// All rungs, by number.

@@ -1,4 +1,4 @@
-// The block engine of a GPU rank (see cuda_engine.hpp): buffers in, pointers and extents for kernels out.
+// The block engine of a GPU rank: turns buffers into pointers and extents for kernels.
 #include "engine/cuda_engine.hpp"
 
 #include <limits>

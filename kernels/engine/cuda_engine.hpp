@@ -1,8 +1,8 @@
 #pragma once
 /// @file
 /// CudaEngine: the block engine of a GPU rank. It drives any of the numbered kernels; elements are of the
-/// number type that the forward kernel takes, state and gradients float32. Compiled for hosts: no launch is
-/// seen here.
+/// number type that the forward kernel takes, state and gradients float32. Compiled for hosts: it contains no
+/// launch.
 
 #include "backward/backward.hpp"
 #include "engine/device_memory.hpp"
@@ -13,7 +13,7 @@
 
 namespace ringcraft::kernels {
 
-/// Which kernels an engine drives.
+/// The kernels that an engine drives.
 struct CudaRungs {
   const ForwardRung* forward = &kOnlineSoftmax;
   const BackwardRung* backward = &kTwoKernels;
@@ -43,7 +43,7 @@ class CudaEngine final : public BlockEngine {
 
   /// The device that the engine computes on.
   const Device& device() const { return device_; }
-  /// Where the engine enqueues its work.
+  /// The stream on which the engine enqueues its work.
   const Stream& stream() const { return stream_; }
 
  private:
@@ -55,10 +55,10 @@ class CudaEngine final : public BlockEngine {
   float* workspace(Index numbers);
 
   CudaRungs rungs_;
-  Device device_;  // it is looked for before anything is made on it
+  Device device_;  // it is selected before anything is made on it
   Stream stream_;
   RangeUpload ranges_, transposed_ranges_;
-  Buffer workspace_;  // what the rungs need beside their operands, kept from call to call
+  Buffer workspace_;  // memory of the rungs beside their operands, kept from call to call
 };
 
 }  // namespace ringcraft::kernels

@@ -46,7 +46,7 @@ void require_device_numbers(const Buffer& buffer, DType type) {
 Device use_device(int device) {
   int count = 0;
   const cudaError_t error =
-      cudaGetDeviceCount(&count);  // what everybody without a GPU hears: no line of ours
+      cudaGetDeviceCount(&count);  // the usual error without a GPU: no line of this tree in it
   if (error == cudaErrorInsufficientDriver)
     throw Error("no NVIDIA driver is loaded, or one that is older than this CUDA", code_of(error));
   if (error != cudaSuccess) throw Error(cudaGetErrorString(error), code_of(error));

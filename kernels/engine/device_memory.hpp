@@ -42,7 +42,7 @@ class Stream {
 
   /// The stream, for launches and copies.
   cudaStream_t get() const { return stream_; }
-  /// Returns when everything enqueued so far is done. Throws Error if any of it failed.
+  /// Returns when all work enqueued so far is done. Throws Error if any of it failed.
   void synchronize() const;
 
  private:

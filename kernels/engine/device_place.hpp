@@ -25,7 +25,7 @@ class DevicePlace final : public RankPlace {
 };
 
 /// Calls `body` with the place of a virtual rank, whose engine drives these kernels, and waits for all that
-/// it has enqueued: what went wrong late is thrown here. `host`: the rank in a run_ranks with the loopback's
+/// it has enqueued: late errors are thrown here. `host`: the rank in a run_ranks with the loopback's
 /// options.
 void at_loopback(const Loopback& loopback, Communicator& host, const CudaRungs& rungs, RankTrace* trace,
                  const std::function<void(RankPlace&)>& body);

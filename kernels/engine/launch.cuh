@@ -1,8 +1,7 @@
 #pragma once
 /// @file
-/// How a kernel is launched and where it finds its dynamic shared memory: the two things that nvcc writes in
-/// a way which no other compiler reads. With them the same source runs on a GPU and, through kernels/host, on
-/// the CPU.
+/// The launch of a kernel and its dynamic shared memory: the two things with a syntax that only nvcc reads.
+/// With these wrappers the same source runs on a GPU and, through kernels/host, on the CPU.
 
 #include <cstddef>
 #include <string>

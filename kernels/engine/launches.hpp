@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Which kernels a step consists of: launch() records them in launches_seen.
+/// The kernels of a step: launch() records them in launches_seen.
 
 #include <cstddef>
 #include <vector>
@@ -9,15 +9,14 @@ namespace ringcraft::kernels {
 
 /// A launch.
 struct Launched {
-  const void* kernel;        ///< what the runtime knows it by
+  const void* kernel;        ///< its address, by which the runtime knows it
   std::size_t shared_bytes;  ///< of dynamic shared memory
 };
 
-/// Where the launches of this thread are written down; null: nowhere. Where a rung begins, the list begins
-/// anew.
+/// The list that records the launches of this thread; null: none. Every rung starts a new list.
 inline thread_local std::vector<Launched>* launches_seen = nullptr;
 
-/// Notes one; launch() does.
+/// Records one; called by launch().
 inline void note_launch(const void* kernel, std::size_t shared_bytes) {
   if (launches_seen != nullptr) launches_seen->push_back({kernel, shared_bytes});
 }

@@ -1,5 +1,5 @@
-// Messages as copies on one device (see loopback.hpp). Each line with cudaStreamWaitEvent orders two streams;
-// a test takes them out one by one.
+// Carries messages as copies on one device. Each line with cudaStreamWaitEvent orders two streams; a test
+// removes them one by one.
 #include "engine/loopback.hpp"
 
 #include "engine/check.hpp"
@@ -35,7 +35,7 @@ std::uint64_t LoopbackCommunicator::do_start(std::span<const Op> ops) {
 
 void LoopbackCommunicator::do_wait(std::uint64_t ticket) {
   const auto found = matching_.find(ticket);
-  if (found == matching_.end()) return;  // given up
+  if (found == matching_.end()) return;  // cancelled
   Pending matched = std::move(found->second);
   matching_.erase(found);
   matched.wait();

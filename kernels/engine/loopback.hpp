@@ -3,8 +3,8 @@
 /// Loopback: N virtual ranks on one GPU, each a thread of the host with an engine, a stream to compute on and
 /// one to copy on. A Switchboard matches their messages; a message that has met its receive becomes a copy
 /// from device memory to device memory, ordered by events alone. The host waits until the other side has
-/// enqueued its half, never for the device, and on the device nothing spins: whatever is enqueued waits only
-/// for what was enqueued before. So it needs no second GPU and cannot hang for lack of room on the first.
+/// enqueued its half, never for the device, and on the device nothing spins: enqueued work waits only for
+/// work that was enqueued before. So it needs no second GPU and cannot hang for lack of room on the first.
 
 #include <cstdint>
 #include <deque>

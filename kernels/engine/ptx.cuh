@@ -1,9 +1,9 @@
 #pragma once
 /// @file
-/// The instructions that C++ has no words for: asynchronous copies into shared memory, loads and products of
-/// matrix fragments by a warp (sm_80 and newer). The first half is what nvcc compiles; in the second the
-/// executor of kernels/host stands in. The lane that holds an element of a fragment is the same in both: PTX
-/// ISA, "Matrix Fragments for mma.m16n8k16". With g = lane / 4 and t = lane % 4,
+/// Instructions without a C++ equivalent: asynchronous copies into shared memory, loads and products of
+/// matrix fragments by a warp (sm_80 and newer). nvcc compiles the first half; in the second the executor
+/// of kernels/host replaces the instructions. The lane that holds an element of a fragment is the same in
+/// both: PTX ISA, "Matrix Fragments for mma.m16n8k16". With g = lane / 4 and t = lane % 4,
 ///   A (16 x 16): register i holds row g + 8 (i % 2), columns 2 t + 8 (i / 2) and the next one;
 ///   B (16 x 8):  register i holds column g, rows 2 t + 8 i and the next one;
 ///   C (16 x 8):  register i holds row g + 8 (i / 2), column 2 t + i % 2.

@@ -24,13 +24,13 @@ class RangeUpload {
  public:
   /// The stream must outlive the upload. Throws Error if the device cannot make the events.
   explicit RangeUpload(const Stream& stream);
-  /// Waits until no copy reads the slots any more.
+  /// Waits until no copy reads the slots.
   ~RangeUpload();
   RangeUpload(const RangeUpload&) = delete;
   RangeUpload& operator=(const RangeUpload&) = delete;
 
-  /// Enqueues the copy. `ranges` may be gone when this returns; the result holds for work that is enqueued on
-  /// the stream before the next upload. Throws Error if a CUDA call fails.
+  /// Enqueues the copy. `ranges` may be destroyed when this returns; the result holds for work that is
+  /// enqueued on the stream before the next upload. Throws Error if a CUDA call fails.
   DeviceRanges upload(const KeyRanges& ranges);
 
  private:

@@ -16,15 +16,15 @@
 
 namespace ringcraft::kernels {
 
-/// A rung: its number and name, what it admits, and how it is run. Step: ForwardStep or BackwardStep, with
-/// its extents and the word kPass.
+/// A rung: its number and name, the problems that it admits, and its launch. Step: ForwardStep or
+/// BackwardStep, with its extents and the word kPass.
 template <class Step>
 struct Rung {
   int number;            ///< of its file, from 1
   const char* name;      ///< "online softmax"
   DType dtype;           ///< of q, k, v and dout; the rest is float32
   int largest_head_dim;  ///< it takes 1 to this
-  /// How many float32 of global memory it needs beside its operands; null: none.
+  /// The number of float32 of global memory that it needs beside its operands; null: none.
   Index (*workspace)(const Step& step);
   /// Enqueues one step that has rows, keys and heads. The caller owns the workspace and leaves it alone until
   /// the step is done; its contents do not matter.

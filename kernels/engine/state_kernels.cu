@@ -1,5 +1,5 @@
-// The small kernels around attention (see state_kernels.hpp): one thread per number, or one warp per row
-// where a row is summed. Offsets are 64 bits wide: a shard may hold more than 2^31 numbers.
+// Defines the small kernels around attention: one thread per number, or one warp per row where a row is
+// summed. Offsets are 64 bits wide: a shard may hold more than 2^31 numbers.
 #include <cmath>
 
 #include "engine/launch.cuh"

@@ -1,12 +1,12 @@
 #pragma once
 /// @file
-/// Tile sizes as template parameters of kernels. A rung with a choice lists what it takes once, as a
-/// TileList: from the list follow what is compiled, what a step may ask for, what tests run and `bench
-/// kernels --tune` measures.
+/// Tile sizes as template parameters of kernels. A rung with a choice lists its sizes once, as a
+/// TileList: the list determines the compiled kernels, the sizes that a step may request, the tests and the
+/// measurements of `bench kernels --tune`.
 
 namespace ringcraft::kernels {
 
-/// The rows that a thread block keeps, and those of a tile that passes by.
+/// The rows that a thread block keeps, and those of a tile that streams past.
 struct TileSize {
   int own;    ///< query rows forward; rows or keys backward, whichever the gradient belongs to
   int other;  ///< keys forward; keys or rows backward
@@ -39,7 +39,7 @@ using TileList = TileSizes<kOwn, kOther...>;
 /// The rungs on tiles pad head_dim with zeros, so that a kernel is compiled for two of them.
 constexpr int padded_head_dim(int head_dim) { return head_dim <= 64 ? 64 : 128; }
 
-/// Whether so many thread blocks of so much shared memory find room on an SM of compute capability 8.0, the
+/// Whether this many thread blocks with this much shared memory fit on an SM of compute capability 8.0, the
 /// oldest that the rungs are built for: 164 KB, of which each takes 1 KB more than it asks for.
 constexpr bool share_an_sm(int thread_blocks, int shared_bytes) {
   return thread_blocks * (shared_bytes + 1024) <= 164 * 1024;

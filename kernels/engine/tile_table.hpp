@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Which tile sizes the kernels take on a device, as `bench kernels --tune` found them: a small text file.
+/// The tile sizes of the kernels on a device, found by `bench kernels --tune`: a small text file.
 ///
 ///   # a comment
 ///   device NVIDIA H200
@@ -38,7 +38,7 @@ class TileTable {
     return place(Step::kPass, rung.number, padded_head_dim(head_dim));
   }
 
-  /// As it stands in a file.
+  /// The text of its file.
   std::string text(const std::string& device) const;
 
  private:

@@ -1,9 +1,9 @@
 #pragma once
 /// @file
 /// The forward kernels: device pointers and extents in, work enqueued on a stream. No header of a kernel
-/// shows a launch, so that host compilers read them. The rungs are numbered files of this folder; each says
-/// at its end what it admits, and rungs.cpp lists them, so that an engine, tests and the ladder take any of
-/// them.
+/// contains a launch, so that host compilers can read them. The rungs are numbered files of this folder; each
+/// says at its end what it admits, and rungs.cpp lists them, so that an engine, tests and the ladder take any
+/// of them.
 
 #include <span>
 

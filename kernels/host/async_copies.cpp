@@ -1,4 +1,4 @@
-// cp.async on the CPU (see async_copies.hpp).
+// Records the asynchronous copies of a thread, and delivers them at their waits.
 #include "host/async_copies.hpp"
 
 #include <cstring>

@@ -1,7 +1,8 @@
 #pragma once
 /// @file
 /// cp.async on the CPU. A copy is delivered as late as it may be: at the wait that covers its group. Until
-/// then its bytes in shared memory are all ones, which is NaN, so that who reads too early sees no number.
+/// then its bytes in shared memory are all ones, which is NaN, so that a read that comes too early sees no
+/// number.
 
 #include <cstddef>
 #include <vector>
@@ -13,7 +14,7 @@ namespace ringcraft::simt {
 /// The copies of 16 bytes that one CUDA thread has started and not waited for.
 class AsyncCopies {
  public:
-  /// Starts one; where not valid, it brings 0 and `from` is not looked at. Throws Error where an address is
+  /// Starts one; where not valid, it writes 0 and ignores `from`. Throws Error where an address is
   /// no multiple of 16.
   void start(void* to, const void* from, bool valid, Site site);
   /// Ends a group, which may be empty.

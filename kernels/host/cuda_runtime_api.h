@@ -2,7 +2,7 @@
 /// @file
 /// The CUDA runtime calls that the engine makes, for the build that runs kernels on the CPU: this folder
 /// comes first on its include path, and nothing of CUDA's own is needed. Names, arguments and errors are
-/// CUDA's. When a stream does its work, streams.hpp says.
+/// CUDA's. streams.hpp describes when a stream does its work.
 
 #include <cstddef>
 #include <functional>

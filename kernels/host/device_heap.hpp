@@ -40,7 +40,7 @@ class DeviceHeap {
   /// From now on all pieces come from one range of addresses, which can be taken from the host's code
   /// (WithoutDevice). Before the first allocation.
   void gather();
-  /// One more, or one less, who takes device memory away, or has it nevertheless.
+  /// Counts one more, or one less, that takes device memory away, or has access to it nevertheless.
   void take(int more);
   void give(int more);
 

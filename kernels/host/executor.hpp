@@ -2,9 +2,9 @@
 /// @file
 /// Runs a CUDA kernel on the CPU: every CUDA thread is a fiber, the thread blocks of a launch are spread over
 /// the threads of the operating system. Barriers and warp operations are rendezvous: a thread that arrives
-/// waits until all who must come are there, so a barrier that some threads never reach is found, and
-/// explained, instead of hanging. The order in which threads take their turns is drawn from a seed; a right
-/// kernel cannot tell. The part that a kernel sees stands in device.hpp.
+/// waits until all required threads have arrived, so a barrier that some threads never reach is found,
+/// and explained, instead of hanging. The order in which threads take their turns is drawn from a seed; a
+/// right kernel cannot tell. The part that a kernel sees stands in device.hpp.
 
 #include <cstddef>
 #include <cstdint>
@@ -50,11 +50,11 @@ struct Settings {
   /// Look for mistakes in kernels that are compiled for it (checker.hpp). Launches then run one at a time,
   /// and each on one thread of the operating system.
   bool check = true;
-  /// Count what launches of such kernels move (traffic.hpp).
+  /// Count the traffic of launches of such kernels (traffic.hpp).
   bool count_traffic = false;
   /// 0: a stream's work is done when it is enqueued. Others: later, in an order that is drawn (streams.hpp).
   std::uint64_t stream_seed = 0;
-  /// To show that it would be missed.
+  /// For tests that show that it is needed.
   LeftOut left_out = {};
   /// How many more launches are run; what is launched after them is passed over. Below 0: all.
   int launches = -1;
@@ -83,11 +83,11 @@ void forget_failure();
 void rethrow_failure();
 
 /// Runs `thread` once for every thread of the grid and returns when all have ended. Throws LaunchError
-/// (finding.hpp), with who waits where, if a thread block does not come to an end: threads wait at different
-/// barriers, a barrier is reached after others have left the kernel, a warp operation names a lane that does
-/// not take part; and with the first thing that a checked launch finds. Throws Error for a grid that is too
-/// large. An exception of a thread is thrown here. The other thread blocks of a launch that failed are not
-/// started.
+/// (finding.hpp), with the place of every waiting thread, if a thread block does not end: threads wait at
+/// different barriers, a barrier is reached after others have left the kernel, a warp operation names a lane
+/// that does not take part; and with the first thing that a checked launch finds. Throws Error for a grid
+/// that is too large. An exception of a thread is thrown here. The other thread blocks of a launch that
+/// failed are not started.
 void run(const Grid& grid, const std::function<void()>& thread);
 
 /// A place in a kernel's source.

@@ -1,4 +1,4 @@
-// The sentences about launches, and the only place with their words.
+// Formats the sentences about launches; no other file has their words.
 #include "host/finding.hpp"
 
 #include <cstdio>

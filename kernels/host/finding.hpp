@@ -29,7 +29,7 @@ std::string text_of(const CodePlace& place);
 /// "(1, 2, 3)"
 std::string text_of(const Triple& triple);
 
-/// Where a thread stands.
+/// The state of a thread.
 enum class State : std::uint8_t {
   kReady,    ///< it runs, or may run
   kBarrier,  ///< it waits at __syncthreads
@@ -52,9 +52,9 @@ enum class Mistake : std::uint8_t {
   kNotRegisters,  ///< mma, with an operand in memory
   // A launch
   kTooMuchShared,  ///< its `__shared__` variables need more than a thread block gets
-  // A thread block that does not come to an end; Finding::standing says where all are
+  // A thread block that does not end; Finding::standing has the places of all threads
   kStuck,              ///< threads wait, and no thread can release them
-  kAbandoned,          ///< a thread cannot go on
+  kAbandoned,          ///< a thread cannot continue
   kAfterTheEnd,        ///< a barrier, when threads have left the kernel
   kDifferentBarriers,  ///< threads of one block
   kLeftOut,            ///< a mask leaves out the thread that calls

@@ -71,7 +71,7 @@ std::uint64_t ThreadBlock::warp(WarpOperation operation, unsigned mask, std::uin
   return lane.result;
 }
 
-// All are there: the last to come computes what each of them gets.
+// All have arrived: the last one computes the results of all.
 void ThreadBlock::finish(const Lane& last) {
   if (last.operation == WarpOperation::kLoadMatrix || last.operation == WarpOperation::kMultiply)
     return finish_matrix(last);
@@ -121,7 +121,7 @@ void ThreadBlock::require_aligned(const void* address, std::size_t bytes, const 
   fail(std::move(finding));
 }
 
-// ---- What is wrong
+// ---- Findings
 
 Finding ThreadBlock::call(Mistake mistake, const Lane& lane, Site site) const {
   Finding finding;

@@ -21,7 +21,7 @@ using ringcraft::simt::DeviceAccess;
 using ringcraft::simt::DeviceHeap;
 using ringcraft::simt::Streams;
 
-thread_local std::string failed_work;  // what the work that cudaErrorLaunchFailure speaks of said
+thread_local std::string failed_work;  // the message of the work that failed with cudaErrorLaunchFailure
 
 bool on_device(const void* memory, std::size_t bytes) { return DeviceHeap::get().holds(memory, bytes); }
 

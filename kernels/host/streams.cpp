@@ -58,7 +58,7 @@ void Streams::enqueue_locked(RingcraftStream* stream, RingcraftStream::Task task
 
 // ---- doing
 
-// Of the work that may begin, as much as a coin says: under some seeds hardly any, and all is done late.
+// Does a random part of the work that may begin: under some seeds hardly any, so that all is done late.
 void Streams::do_some() {
   if (seed_ != settings().stream_seed) random_.seed(seed_ = settings().stream_seed);
   while (random_() % (2 + seed_ % 7) == 0 && do_one()) {

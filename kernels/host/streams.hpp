@@ -1,10 +1,10 @@
 #pragma once
 /// @file
-/// Streams of the host executor. Under a seed (Settings::stream_seed) a stream is a queue: what is enqueued
-/// is done later, by whichever call comes next or must wait for it. Work of one stream keeps its order; work
-/// of two streams has only the order that events give it, and the seed draws one of those that are left: each
-/// stream has a rank of urgency, now and then a new one, and the most urgent that can go on does. So some
-/// stream lags as far as it may, and code that forgets to wait for it reads old bytes. Without a seed work is
+/// Streams of the host executor. Under a seed (Settings::stream_seed) a stream is a queue: enqueued
+/// work is done later, by the next call or by one that must wait for it. Work of one stream keeps its order;
+/// work of two streams has only the order that events give it, and the seed draws one of those that are left:
+/// each stream has a rank of urgency, now and then a new one, and the most urgent that can continue does. So
+/// some stream lags as far as it may, and code without a wait for it reads old bytes. Without a seed work is
 /// done when it is enqueued, which is an order that CUDA allows, too.
 
 #include <chrono>
@@ -37,10 +37,10 @@ struct RingcraftStream {
     std::shared_ptr<const ringcraft::simt::Mark> after;  ///< it begins when this is reached; null: at once
   };
   std::deque<Task> tasks;  ///< not done yet
-  std::string failure;     ///< what the first exception of its work says
+  std::string failure;     ///< the message of the first exception of its work
   std::uint64_t urgency = 0;
 };
-/// Where it was recorded last; null: nowhere.
+/// The place of its last record; null: none.
 struct RingcraftEvent {
   std::shared_ptr<ringcraft::simt::Mark> mark;
 };

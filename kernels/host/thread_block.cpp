@@ -35,7 +35,7 @@ void ThreadBlock::run(const Grid& grid, const Triple& block, const std::function
   } catch (...) {
     lanes_.clear();  // unwinds those that wait
     if (Checker::running != nullptr)
-      Checker::running->end_block();  // a finding comes before what it leads to
+      Checker::running->end_block();  // a finding comes before its consequences
     throw;
   }
   if (Checker::running != nullptr) Checker::running->end_block();

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// One thread block at a time: its threads as fibers, who runs, who waits for whom (see executor.hpp).
+/// One thread block at a time: its threads as fibers, the running one, and the waits between them.
 
 #include <boost/context/fiber.hpp>
 #include <deque>
@@ -24,17 +24,17 @@ struct Lane {
   Thread thread;
   State state = State::kEnded;
   Site site{};                              ///< where it waits, or waited last
-  WarpOperation operation{};                ///< while it waits for its warp: for what,
-  unsigned mask = 0;                        ///< with whom,
-  std::uint64_t value = 0;                  ///< what it brings,
-  int source = 0;                           ///< from whom it wants what,
-  std::uint64_t result = 0;                 ///< and what it got
+  WarpOperation operation{};                ///< while it waits for its warp: the operation,
+  unsigned mask = 0;                        ///< the lanes that take part,
+  std::uint64_t value = 0;                  ///< its own value,
+  int source = 0;                           ///< the lane that it reads from,
+  std::uint64_t result = 0;                 ///< and its result
   int number = 0;                           ///< its place in the block
-  AsyncCopies copies;                       ///< what it has not waited for
-  boost::context::fiber fiber;              ///< it, while it does not run
+  AsyncCopies copies;                       ///< those that it has not waited for
+  boost::context::fiber fiber;              ///< its fiber, while it does not run
   std::uintptr_t stack_end = 0;             ///< its fiber's stack, once it has run
   bool abandoned = false;                   ///< see ThreadBlock::abandon()
-  boost::context::fiber* caller = nullptr;  ///< who resumed it, while it runs
+  boost::context::fiber* caller = nullptr;  ///< the fiber that resumed it, while it runs
 };
 
 /// The fibers of one thread of the operating system. They live over many thread blocks and launches.
@@ -57,7 +57,7 @@ class ThreadBlock {
   void require_aligned(const void* address, std::size_t bytes, const char* what, Site site) const;
   /// The thread of the block on whose stack this lies; -1: none.
   int owner_of_stack(std::uintptr_t address) const;
-  /// Ends the block. The thread that runs now stays where it is forever: it must neither go on nor be
+  /// Ends the block. The running thread stays where it is forever: it must neither continue nor be
   /// unwound.
   void abandon();
 
@@ -75,7 +75,7 @@ class ThreadBlock {
   void for_mask(const Lane& lane, Action action);
   // About a call of a warp operation, or of cp.async.
   Finding call(Mistake mistake, const Lane& lane, Site site) const;
-  // Throws LaunchError, with where all threads are.
+  // Throws LaunchError, with the places of all threads.
   [[noreturn]] void fail(Finding finding) const;
   [[noreturn]] void fail(Mistake mistake) const;
 

@@ -1,7 +1,8 @@
 #pragma once
 /// @file
-/// ldmatrix and mma on the CPU: each lane of a warp brings its registers, and the last to come does the work
-/// of all. The layouts are those of kernels/engine/ptx.cuh; tests/kernels/cute compares them with CuTe's.
+/// ldmatrix and mma on the CPU: each lane of a warp passes its registers, and the last lane to arrive does
+/// the work of all. The layouts are those of kernels/engine/ptx.cuh; tests/kernels/cute compares them with
+/// CuTe's.
 
 #include <cstdint>
 
@@ -26,11 +27,11 @@ struct MatrixProduct {
   const unsigned* a;                ///< [4]
   const unsigned* b;                ///< [2]
   float* c;                         ///< [4], added to
-  float (*widened)(std::uint16_t);  ///< what the bits of an element mean
+  float (*widened)(std::uint16_t);  ///< the value of an element's bits
   Site site = {};                   ///< multiply_matrices fills it in
 };
 
-/// With all lanes of the warp. Throws Error, with who waits where, if not all of them come.
+/// With all lanes of the warp. Throws Error, with the place of every waiting lane, if not all of them arrive.
 void load_matrices(MatrixLoad mine);
 /// The same.
 void multiply_matrices(MatrixProduct mine, Site site);

@@ -1,5 +1,5 @@
-// Lesson 101: checks of dense attention, on one head. Values are compared with the harness's oracle, which
-// decides by a predicate of its own what a query sees; properties are compared with each other.
+// Lesson 101: checks of dense attention on one head. They compare values with the harness's oracle, which
+// decides by its own predicate which keys a query sees, and results of related calls with each other.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -41,7 +41,7 @@ const Check kOneKey{
     .claim = "A row that sees one key gives that key's value, and its score as lse.",
     .id = "one-key",
     .weight = 1,
-    .hint = "A single weight is 1, whatever the score: is out then the value of that key?",
+    .hint = "A single weight is 1 for every score: is out then the value of that key?",
     .run{[](Trial& trial) {
       const auto tokens = positions(0, 6);
       require_dense(
@@ -66,7 +66,7 @@ const Check kEveryKey{
 };
 
 const Check kAnyScale{
-    .claim = "softmax_scale multiplies the scores, whatever it is.",
+    .claim = "softmax_scale multiplies the scores, for any value.",
     .id = "any-scale",
     .weight = 1,
     .needs = {"every-key"},
@@ -149,7 +149,7 @@ const Check kAnySize{
       full(5, 33, 17);
       full(33, 5, 64);
       full(4, 0, 3);
-      const std::vector<double> numbers(12, 1.0);  // no row: nothing to compare, but the call must come back
+      const std::vector<double> numbers(12, 1.0);  // no row: nothing to compare, but the call must return
       const Matrix<const double> keys{numbers, 4, 3};
       trial.call<DenseForward>(Matrix<const double>{{}, 0, 3}, keys, keys, KeyRanges{}, 0.4,
                                Matrix<double>{{}, 0, 3}, std::span<double>());
@@ -172,7 +172,7 @@ const Check kExtremeScores{
 };
 
 const Check kTableOfBlocks{
-    .claim = "The harness's table of single blocks, exercise by itself, equals the oracle.",
+    .claim = "Your function alone equals the oracle on the harness's table of single blocks.",
     .id = "table-of-blocks",
     .weight = 2,
     .needs = {"any-range", "rows-without-a-key", "any-size"},
@@ -182,7 +182,7 @@ const Check kTableOfBlocks{
 
 // ---- properties
 
-// One head with its memory, and what the student's function made of it.
+// One head with its memory, and the result of the student's function.
 struct AttendedHead {
   Index rows, keys, cols;
   std::vector<double> q, k, v, out, lse;
@@ -248,7 +248,7 @@ const Check kLinearInValues{
     .run{[](Trial& trial) {
       Random random(trial.seed());
       AttendedHead first(random, 7, 11, 4, key_ranges(full_mask(), 11, positions(0, 7), positions(0, 11)));
-      // Key 5 is seen, and its value is nothing.
+      // Key 5 is visible, and its value is zero.
       std::fill_n(first.v.begin() + 5 * first.cols, first.cols, 0.0);
       AttendedHead second = first, mixed = first;
       second.v = AttendedHead::normal(random, second.keys * second.cols);
@@ -300,7 +300,7 @@ const Check kLeakProbe{
     .id = "leak-probe",
     .weight = 1,
     .needs = {"every-key"},
-    .hint = "What is left in the row of scores outside of the range when the row is multiplied with v?",
+    .hint = "What is left in the row of scores outside the range when the row is multiplied with v?",
     .run{[](Trial& trial) {
       Random random(trial.seed());
       Mask mask = window_mask(4);

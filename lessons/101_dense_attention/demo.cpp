@@ -10,7 +10,7 @@
 
 using namespace ringcraft;
 
-// softmax_scale is ln 2, so exp(score) is a power of two. Each weight is made anew from its score and lse.
+// softmax_scale is ln 2, so exp(score) is a power of two. Each weight is recomputed from its score and lse.
 void one_query() {
   const std::vector<double> q{1, 2}, k{1, 0, 1, 1, 0, 0, 2, 0}, v{4, 1, 8, 2};
   double out = 0, lse = 0;
@@ -25,7 +25,7 @@ void one_query() {
   std::printf("\nout %.4f lse %.4f\n", out, lse);
 }
 
-// Peak bytes of one head of 64 numbers in float32, q, k and v included, as a meter sees them.
+// Peak bytes of one head of 64 numbers in float32, q, k and v included, as a meter counts them.
 long measured_peak(Algorithm algorithm, Index tokens) {
   Random random(1);
   const Buffer numbers = random_normal({1, 1, tokens, 64}, DType::kFloat32, random);

@@ -1,5 +1,5 @@
-// Lesson 102: checks of a safe softmax of one row. Weights are compared with sums in long double; every call
-// finds NaN where it has to write.
+// Lesson 102: checks of a safe softmax of one row. They compare the weights with sums in long double; every
+// call starts with NaN in the memory that it must write.
 #include <cmath>
 #include <limits>
 
@@ -41,7 +41,7 @@ void require_weights(const ScoreRow& row, const std::vector<double>& got) {
   });
 }
 
-// The weights of all rows, which are shown before the first wrong one is told.
+// Computes the weights of all rows, which a diagnosis may need, before it reports the first wrong one.
 std::vector<std::vector<double>> weighed(Trial& trial, const std::vector<ScoreRow>& rows) {
   std::vector<std::vector<double>> weights;
   verify::ScanExhibit softmaxes;
@@ -63,7 +63,7 @@ void require_rows(Trial& trial, const std::vector<ScoreRow>& rows) {
 // ---- the checks
 
 const Check kOneScore{
-    .claim = "A single score has the weight 1, whatever it is.",
+    .claim = "A single score has the weight 1, whatever its value.",
     .id = "one-score",
     .weight = 0,
     .hint = "With its own maximum subtracted a single score becomes 0.",
@@ -91,7 +91,7 @@ const Check kSumsToOne{
 };
 
 const Check kOrdinary{
-    .claim = "Rows of kind scores get the weights exp(s) / sum of exp(s).",
+    .claim = "Rows of moderate scores get the weights exp(s) / sum of exp(s).",
     .id = "ordinary",
     .weight = 4,
     .hint = "Take a row of two scores: what should the quotient of the two weights be?",
@@ -159,8 +159,7 @@ const Check kShifted{
     .id = "shifted",
     .weight = 1,
     .needs = {"ordinary"},
-    .hint =
-        "A factor above and below the line cancels: is it the same factor for the sum and for each weight?",
+    .hint = "A factor in numerator and denominator cancels: is it the same for the sum and for each weight?",
     .run{[](Trial& trial) {
       Random random(trial.seed());
       std::vector<ScoreRow> rows;
@@ -188,7 +187,7 @@ const Check kAnyOrder{
 };
 
 const Check kAnyLength{
-    .claim = "Rows of any length are weighed to the last score.",
+    .claim = "Rows of any length get all their weights, to the last score.",
     .id = "any-length",
     .weight = 1,
     .needs = {"ordinary"},
@@ -221,19 +220,18 @@ const Check kScoresUnchanged{
 
 // The library's dense attention calls safe_softmax with scores and weights in the same memory.
 const Check kDrivesDenseAttention{
-    .claim = "The library's dense attention, with your softmax in it, equals the oracle.",
+    .claim = "The library's dense attention, which calls your softmax, equals the oracle.",
     .id = "drives-dense-attention",
     .weight = 2,
     .needs = {"high", "low", "any-length"},
-    .hint =
-        "It hands you scores and weights in the same memory: which scores do you still need once you write?",
+    .hint = "It passes scores and weights in the same memory: which scores do you still need once you write?",
     .run{[](Trial& trial) { require_dense(trial, some_blocks(trial, 0, 8)); }},
 };
 
 // ---- for a diagnosis
 
-// Rows whose weights lie where their scores do. The library's dense attention hands them over: with ones on
-// the diagonals of k and v, q holds the scores, and out the weights.
+// Rows whose weights share memory with their scores. The library's dense attention passes them on: with ones
+// on the diagonals of k and v, q holds the scores, and out the weights.
 void ask_in_place(Trial& trial, verify::ScanExhibit& softmaxes) {
   constexpr Index kScores = 5;
   Random random(trial.seed());

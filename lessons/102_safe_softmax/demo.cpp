@@ -1,5 +1,5 @@
-// Lesson 102: where the exponential overflows and vanishes, in float and in double, and what softmax makes of
-// rows beyond these scores, with and without the maximum subtracted.
+// Lesson 102: the scores at which the exponential overflows and vanishes, in float and in double, and the
+// softmax of rows beyond these scores, with and without the maximum subtracted.
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -9,7 +9,7 @@
 
 using namespace ringcraft;
 
-// The x from which on exp(x) is at least `level`.
+// The smallest x for which exp(x) is at least `level`.
 template <class T>
 double reached_from(T level) {
   T low = -1000, high = 1000;

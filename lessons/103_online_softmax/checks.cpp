@@ -1,5 +1,5 @@
-// Lesson 103: checks of an online scan. A state is looked at as it is used, m + log l, so any running maximum
-// that leaves the same softmax is right. Expected values are sums in long double.
+// Lesson 103: checks of an online scan. They look at a state only through m + log l, as its users do, so any
+// running maximum that leaves the same softmax is right. Expected values are sums in long double.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -50,7 +50,7 @@ void require_state(const std::string& label, State got, Scores scores) {
                 digits_of(got.max), digits_of(static_cast<double>(want.max)));
 }
 
-// All rows are scanned before the first wrong one is told.
+// Scans all rows before it reports the first wrong one.
 void require_rows(Trial& trial, const std::vector<ScoreRow>& rows) {
   verify::ScanExhibit scans;
   for (const ScoreRow& row : rows) {
@@ -111,7 +111,7 @@ const Check kFalling{
 };
 
 const Check kRising{
-    .claim = "When the maximum grows, the sum so far follows it.",
+    .claim = "When the maximum grows, the sum so far is rescaled.",
     .id = "rising",
     .weight = 3,
     .needs = {"one-score"},
@@ -127,7 +127,7 @@ const Check kRising{
 };
 
 const Check kOrdinary{
-    .claim = "Kind scores in any arrangement give the m and l of all of them.",
+    .claim = "Moderate scores in any order give the m and l of all of them.",
     .id = "ordinary",
     .weight = 1,
     .needs = {"rising", "falling"},
@@ -188,11 +188,11 @@ const Check kNothingSeen{
 
 // The first part is the judge's, the rest the student's, for every cut of every row.
 const Check kContinues{
-    .claim = "A scan that starts from a state counts what that state has seen.",
+    .claim = "A scan that starts from a state includes the scores that the state has seen.",
     .id = "continues",
     .weight = 2,
     .needs = {"ordinary"},
-    .hint = "Do you begin with state.max and state.sum, or from nothing?",
+    .hint = "Do you start from state.max and state.sum, or from the empty state?",
     .run{[](Trial& trial) {
       verify::MergeExhibit merges{0, 0, {}, {}, {}};
       const auto add = [](verify::PartialNumbers& to, State state) {
@@ -225,7 +225,7 @@ const Check kInPieces{
     .claim = "A row cut into pieces, one scan after another, ends in the same state.",
     .id = "in-pieces",
     .weight = 1,
-    .hint = "What you return is what the next scan begins with: are m and l still in one currency?",
+    .hint = "The next scan starts from the state that you return: are m and l still in one currency?",
     .run{[](Trial& trial) {
       for (const ScoreRow& row : all_rows(trial.seed())) {
         Scores left(row.scores);
@@ -314,7 +314,8 @@ verify::Exhibit interview(Trial& trial) {
   std::vector<ScoreRow> rows = all_rows(trial.seed());
   for (ScoreRow& row : telling_rows(trial.seed())) rows.push_back(std::move(row));
   for (const ScoreRow& row : rows) ask(row.scores, {});
-  for (const ScoreRow& row : ordinary_rows(trial.seed() + 1))  // below, among and above what was seen before
+  for (const ScoreRow& row :
+       ordinary_rows(trial.seed() + 1))  // below, among and above the scores seen before
     for (const double max : {-3.0, 0.25, 4.0}) ask(row.scores, {max, 1.75});
   for (const std::size_t unseen : {0, 3}) {
     ask(std::vector<double>(unseen, kNothing), {});

@@ -11,7 +11,7 @@
 using namespace ringcraft;
 
 double products = 0, divisions = 0;
-struct Number {  // a float that counts what is done with it
+struct Number {  // a float that counts its operations
   float x;
   Number(double from = 0) : x(static_cast<float>(from)) {}
   friend Number operator+(Number a, Number b) { return a.x + b.x; }

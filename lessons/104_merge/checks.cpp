@@ -1,6 +1,6 @@
-// Lesson 104: checks of a merge. Partial results are made here from scores and values; the answer that a
-// merge must give is the attention over all of the keys, summed in long double. A result is looked at as it
-// ends, (O / l, m + log l), so any running maximum that leaves the same attention is right.
+// Lesson 104: checks of a merge. They make partial results from scores and values; a merge must give the
+// attention over all of the keys, summed in long double. They look at a result only as (O / l, m + log l), so
+// any running maximum that leaves the same attention is right.
 #include <cmath>
 #include <limits>
 
@@ -76,8 +76,8 @@ void require_nothing(const std::string& label, Part& got, Index i) {
   for (Index j = 0; j < got.cols; ++j) require("O", got.view().out(i, j), 0);
 }
 
-// Throws Wrong unless `got` is attention over all keys. Scales as the oracle of the harness has them: each
-// weight also carries the condition 1 + |score| of its score.
+// Throws Wrong unless `got` is attention over all keys. Scales are those of the harness's oracle: each weight
+// also carries the condition 1 + |score| of its score.
 void require_attention(const std::string& label, Part& got, const Keys& keys) {
   require_each("state", keys.rows, [&](Index i) {
     long double m = -kInfinity, l = 0, condition = 0;
@@ -160,7 +160,7 @@ const Check kTwoHalves{
 };
 
 const Check kNothingWithNothing{
-    .claim = "Nothing merged with nothing stays (0, -inf, 0), without a NaN.",
+    .claim = "Two empty sides merge to (0, -inf, 0), without a NaN.",
     .id = "nothing-with-nothing",
     .weight = 0,
     .hint = "What is exp(-inf - (-inf)), and which maximum could you subtract when neither side has one?",
@@ -176,7 +176,7 @@ const Check kNothingWithNothing{
 };
 
 const Check kNothingOnOneSide{
-    .claim = "Merging with nothing, on either side, changes nothing.",
+    .claim = "Merging with an empty side, first or second, changes nothing.",
     .id = "nothing-on-one-side",
     .weight = 0,
     .hint = "A side that has seen no key must get the weight 0, and the other one the weight 1.",
@@ -275,7 +275,7 @@ const Check kEitherBracket{
 };
 
 const Check kUnevenSplits{
-    .claim = "1 and 23 keys, or 24 keys one by one, are as good as two halves.",
+    .claim = "Splits into 1 and 23 keys, or into 24 single keys, work like two halves.",
     .id = "uneven-splits",
     .weight = 1,
     .hint = "The weight of a side comes from its m and l alone, not from how many keys or blocks it had.",
@@ -323,7 +323,7 @@ const Check kBlockUnchanged{
 };
 
 const Check kDrivesTheRing{
-    .claim = "The library's ring on 3 ranks, with your merge in it, equals the oracle.",
+    .claim = "The library's ring on 3 ranks, which calls your merge, equals the oracle.",
     .id = "drives-the-ring",
     .weight = 2,
     .needs = {"two-halves"},

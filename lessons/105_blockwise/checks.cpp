@@ -1,6 +1,6 @@
-// Lesson 105: checks of blockwise attention, whatever the tiles are. The student's function adds keys to a
-// state (O, m, l); the state is looked at as it ends, (O / l, m + log l), so any running maximum that leaves
-// the same attention is right. Expected values are the oracle's.
+// Lesson 105: checks of blockwise attention with tiles of every size. The student's function adds keys to a
+// state (O, m, l); the checks look at it only as (O / l, m + log l), so any running maximum that leaves the
+// same attention is right. Expected values are the oracle's.
 #include <cmath>
 #include <limits>
 
@@ -54,7 +54,7 @@ std::string named(TileSize tile) {
   return "tiles of " + std::to_string(tile.rows) + " x " + std::to_string(tile.keys);
 }
 
-// A head without dout: gradients are lesson 106's.
+// A head without dout: lesson 106 treats gradients.
 HeadCase forward_head(const Trial& trial, const HeadShape& shape, const Mask& mask,
                       Data data = Data::kNormal) {
   HeadCase head = make_head(trial, shape, mask, data);
@@ -428,7 +428,7 @@ const Check kLongSequence{
 };
 
 const Check kDrivesTheRing{
-    .claim = "The library's ring on 3 ranks, with your function in it, equals the oracle.",
+    .claim = "The library's ring on 3 ranks, which calls your function, equals the oracle.",
     .id = "drives-the-ring",
     .weight = 2,
     .needs = {"any-tile"},

@@ -1,4 +1,4 @@
-// Lesson 106: checks of the backward pass of one head, whatever the tiles are. The student's function gets
+// Lesson 106: checks of the backward pass of one head, with tiles of every size. The student's function gets
 // the lse and delta of the whole row and adds to dq, dk and dv. Expected gradients are the oracle's.
 #include <cmath>
 #include <numeric>
@@ -74,14 +74,14 @@ void require_gradients(Trial& trial, const HeadCase& head, TileSize tile,
 
 // ---- the checks
 
-// One of the three gradients, the others not looked at; rows and keys differ in number, both ways round.
+// Compares one of the three gradients and ignores the others; once with more rows than keys, once with fewer.
 void only(Trial& trial, std::string_view name) {
   for (const HeadShape& shape : {HeadShape{5, 8, 3}, HeadShape{9, 4, 6}})
     require_gradients(trial, make_head(trial, shape, full_mask()), {16, 16}, {name});
 }
 
 const Check kDv{
-    .claim = "dv is right, with all in one tile.",
+    .claim = "dv is right, with one tile for the whole problem.",
     .id = "dv",
     .weight = 2,
     .hint =
@@ -91,7 +91,7 @@ const Check kDv{
 };
 
 const Check kDq{
-    .claim = "dq is right, with all in one tile.",
+    .claim = "dq is right, with one tile for the whole problem.",
     .id = "dq",
     .weight = 2,
     .hint =
@@ -101,7 +101,7 @@ const Check kDq{
 };
 
 const Check kDk{
-    .claim = "dk is right, with all in one tile.",
+    .claim = "dk is right, with one tile for the whole problem.",
     .id = "dk",
     .weight = 2,
     .hint =
@@ -146,11 +146,11 @@ const Check kMasks{
 
 // Rows before the first key and after the last one, keys that no row sees, and a block that no row sees.
 const Check kBlindRows{
-    .claim = "Rows without a key give nothing and get nothing, without a NaN; so do keys without a row.",
+    .claim = "Rows without a key, and keys without a row, add nothing and get nothing, without a NaN.",
     .id = "blind-rows",
     .weight = 2,
     .needs = {"any-tile"},
-    .hint = "The lse of such a row is -inf: what would exp(score - lse) be, and do you have to ask?",
+    .hint = "The lse of such a row is -inf: what would exp(score - lse) be, and do you need to compute it?",
     .run{[](Trial& trial) {
       const HeadShape early{12, 8, 3, 0, 5}, late{12, 8, 3, 4, 0}, none{6, 5, 3, 40, 0};
       for (const TileSize tile : {TileSize{4, 3}, {16, 16}}) {
@@ -263,7 +263,7 @@ const Check kAnyScale{
     .id = "any-scale",
     .weight = 1,
     .needs = {"any-tile"},
-    .hint = "The scale stands once in the scores, hence once in dq and once in dk; dv does not know it.",
+    .hint = "The scale stands once in the scores, hence once in dq and once in dk, and not in dv.",
     .run{[](Trial& trial) {
       for (const double scale : {1.0, 0.3, -0.7, 0.0}) {
         HeadCase head = make_head(trial, {6, 8, 4}, causal_mask());
@@ -387,7 +387,7 @@ const Check kLongSequence{
 
 // ---- for a diagnosis
 
-// Gradients that hold numbers before: by how much they grow.
+// The growth of gradients that hold numbers before the call.
 verify::Answer growth(Trial& trial, const HeadCase& head, verify::Answer& before) {
   before = no_gradients(head);
   for (Buffer* gradient : {&before.dq, &before.dk, &before.dv})

@@ -1,6 +1,6 @@
-// Lesson 107: checks of the loops over batch entries and grouped heads. Forward fails where the wrong KV head
-// is read; backward, beyond that, where dk and dv are not sums over the group. Expected values are the
-// oracle's, which knows no groups of states and no sums of parts.
+// Lesson 107: checks of the loops over batch entries and grouped heads. Forward fails if a head reads the
+// wrong KV head; backward fails also if dk and dv are not sums over the group. Expected values are the
+// oracle's, which has neither groups of states nor sums of parts.
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -114,7 +114,7 @@ struct Gradients {
   KvBlock dkv;
 };
 
-// The student's backward function adds the gradients of a head to what is there.
+// The student's backward function adds the gradients of a head to the ones that it gets.
 std::uint32_t add_gradients(Trial& trial, const HeadCase& head, Gradients& gradients) {
   const verify::Oracle forward = verify::oracle(head.problem, head.in);
   const auto answer =
@@ -159,7 +159,7 @@ const Check kGrouped{
     .id = "grouped",
     .weight = 3,
     .needs = {"equal-heads"},
-    .hint = "How many query heads share one KV head, and are they neighbours or every so many-th?",
+    .hint = "How many query heads share one KV head, and are they neighbours or spaced at equal distances?",
     .run{[](Trial& trial) {
       for (const auto& [count, kv_heads] : {std::pair<Index, Index>{8, 2}, {6, 3}, {6, 2}})
         require_forward(trial, heads(trial, count, kv_heads));
@@ -192,7 +192,7 @@ const Check kAddsToTheState{
     .id = "adds-to-the-state",
     .weight = 1,
     .needs = {"grouped", "batch"},
-    .hint = "The state may have seen other keys: it is not yours to begin or to end.",
+    .hint = "The state may have seen other keys: do not initialise it, and do not divide by l.",
     .run{[](Trial& trial) {
       const HeadCase head = heads(trial, 6, 3, 2, full_mask());
       RowState state = identity(head);
@@ -314,7 +314,7 @@ const Check kWhoGivesToWhom{
     .id = "who-gives-to-whom",
     .weight = 1,
     .needs = {"gradients-equal-heads"},
-    .hint = "The way back is the way forth: a head gives its gradients to the KV head that it has read.",
+    .hint = "Backward uses the map of forward: a head adds its gradients to the KV head that it has read.",
     .run{[](Trial& trial) {
       for (const auto& [count, kv_heads] : {std::pair<Index, Index>{8, 2}, {6, 3}})
         for (const Index changed : {Index{0}, Index{3}, count - 1}) {
@@ -398,7 +398,7 @@ const Check kCaseTable{
 
 constexpr std::uint64_t kLittleMemory = 128 << 20;
 
-// One row of many heads: few scores, and a KV head that is long enough to be felt.
+// One row of many heads: few scores, and a KV head so long that copies of it exceed the memory.
 const Check kKvHeadsOnce{
     .claim =
         "Forward, 64 heads on 1 in a process of 128 MB: K repeated for every head would take 82 MB, and so "
@@ -406,8 +406,7 @@ const Check kKvHeadsOnce{
     .id = "kv-heads-once",
     .weight = 1,
     .needs = {"one-kv-head", "batch"},
-    .hint =
-        "What is saved by sharing is spent by copying: which KV head can a query head read where it lies?",
+    .hint = "Copies spend what sharing saves: which KV head can a query head read without copying it?",
     .workers = {.address_bytes = kLittleMemory},
     .run{[](Trial& trial) {
       require_forward(
@@ -418,7 +417,7 @@ const Check kKvHeadsOnce{
 
 // ---- for a diagnosis
 
-// Gradients that hold 1 before: by how much they grow.
+// The growth of gradients that hold 1 before the call.
 verify::Exhibit growth(Trial& trial, const HeadCase& head) {
   verify::Answer before, answer;
   before.dq = filled(head.problem.q_extents(), 1);

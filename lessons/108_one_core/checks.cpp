@@ -1,6 +1,6 @@
 // Lesson 108: checks of the register kernel: the right product for every shape and stride, and as fast as the
-// library's own. Whole numbers make the products exact; other numbers are compared within 1e-12 of the sum of
-// the absolute terms. Times are the processor's, of two workers that differ in the student's object only.
+// library's own. Whole numbers make the products exact; others may differ by 1e-12 of the sum of the absolute
+// terms. Times are processor times of two workers that differ only in the student's object.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,12 +16,11 @@ namespace ringcraft::judge {
 namespace {
 
 constexpr double kUnwritten = std::numeric_limits<double>::quiet_NaN();
-constexpr double kNobodys = 7e7;  // what lies where nothing of c does; a sum over foreign numbers may be NaN
+constexpr double kNobodys = 7e7;  // fills the gaps of c; a sum over foreign numbers may be NaN
 constexpr double kSlowest = 2;    // times the library's time
 
-// Registers have other widths on other machines, and tiles other numbers of them. The sentences here are the
-// same on all: widths are counted in tiles and registers, and the numbers of a column depend on its place in
-// them.
+// Widths of registers and tiles differ between machines. The sentences here do not: they count widths in
+// tiles and registers, and the numbers of a column depend on its place in them.
 struct Width {
   Index tiles, registers = 0;
 
@@ -34,7 +33,7 @@ struct Width {
 };
 constexpr Width kTile{1}, kRegister{0, 1};
 
-// Where number w of a row lies.
+// The place of number w of a row.
 template <class T>
 struct Lane {
   Index tile, in_tile, lane;  // the register counted in its tile
@@ -88,7 +87,7 @@ struct Arguments {
     b.resize(static_cast<std::size_t>(p.b_transposed ? p.columns * (p.depth + p.b_gap)
                                                      : p.depth * (p.columns + p.b_gap)));
     for (T& x : b) x = draw(of_b);
-    // After c one unused tile more: a write there is reported, and crashes nothing.
+    // One unused tile after c: a write there is reported, and does not crash.
     const Index margin = kTileColumns * (width + p.c_gap) + kPanelWidth<T>;
     c.assign(static_cast<std::size_t>(p.columns * (width + p.c_gap) + margin), static_cast<T>(kNobodys));
     panel.resize(static_cast<std::size_t>(p.depth * width));
@@ -200,11 +199,11 @@ const Check kAnyWidth{
 };
 
 const Check kKeeps{
-    .claim = "With kKeep the product is added to c, with kZero what c held is forgotten.",
+    .claim = "With kKeep the product is added to c, with kZero it overwrites c.",
     .id = "keeps",
     .weight = 1,
     .needs = {"a-sum"},
-    .hint = "With which number does each sum start? c may hold NaN when it is to be forgotten.",
+    .hint = "With which number does each sum start? Before it is overwritten, c may hold NaN.",
     .run{[](Trial& trial) {
       for (const Index columns : {1, 6, 13})
         require_product<double>(trial, {4, columns, {1, 1}, Start::kKeep});
@@ -225,7 +224,7 @@ const Check kStrides{
 };
 
 const Check kGaps{
-    .claim = "Elements between the rows of c stay what they are.",
+    .claim = "Elements between the rows of c do not change.",
     .id = "gaps",
     .weight = 1,
     .needs = {"a-sum"},
@@ -279,12 +278,13 @@ const Check kInputsUnchanged{
 };
 
 const Check kDrivesAttention{
-    .claim = "The library's fast attention, forward and backward, with your kernel in it, equals the oracle.",
+    .claim =
+        "The library's fast attention, forward and backward, which calls your kernel, equals the oracle.",
     .id = "drives-attention",
     .weight = 2,
     .needs = {"any-columns", "any-width", "keeps", "strides", "gaps"},
     .hint =
-        "It multiplies tiles of every size, transposed and not, into sums that go on: which of the checks "
+        "It multiplies tiles of every size, transposed and not, into sums that continue: which of the checks "
         "above is closest?",
     .run{[](Trial& trial) {
       require_forward(some_blocks(trial, 0, 4), [&](const HeadForward& head) {
@@ -307,8 +307,8 @@ const Check kDrivesAttention{
     }},
 };
 
-// One panel that stays in the cache against very many columns: other numbers in every round, and other steps
-// between them. Rows of b overlap, so that a long computation begins with a short message.
+// One panel that stays in the cache against very many columns, with new numbers and strides in every round.
+// Rows of b overlap, so that a short message starts a long computation.
 class Timed {
  public:
   explicit Timed(std::uint64_t seed) : random_(seed) {
@@ -321,7 +321,7 @@ class Timed {
     b_ = numbers((depth_ - 1) * b_row_ + (columns_ - 1) * b_col_ + 1);
   }
 
-  // c after a call, and what that took by this clock. A short depth: all but the sums.
+  // c after a call, and the time of the call by this clock. A short depth: all but the sums.
   template <class Call, class Clock>
   double seconds(Call call, Clock clock, std::vector<double>& c, Index depth) const {
     c.assign(static_cast<std::size_t>(columns_ * c_step_), kNobodys);
@@ -364,10 +364,10 @@ class Timed {
   std::vector<double> panel_, b_;
 };
 
-// Processor time, which other programs do not take away; what they do to caches and clock rates only ever
-// adds, so the best of some rounds counts. A kernel that seems too slow gets more of them, unless it is
-// hopeless. The library goes first, while no process of the student's is alive. Both are new ones each time,
-// and have received numbers once before their time is taken.
+// Processor time does not include other programs; their effect on caches and clock rates can only increase
+// it, so the best of several rounds counts. A kernel that seems too slow gets more rounds, unless it is far
+// too slow. The library goes first, while no process of the student's is alive. Both processes are new each
+// time, and have received numbers once before they are timed.
 const Check kSpeed{
     .claim = "At most twice the time of the library's kernel, measured in the same run.",
     .id = "speed",

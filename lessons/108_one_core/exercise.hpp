@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The exercises of this lesson: the register kernel, and what it drives.
+/// The exercises of this lesson: the register kernel, and the attention that calls it.
 
 #include "judge/wire/exercise.hpp"
 #include "ringcraft/attention/fast/fast_blockwise.hpp"

@@ -1,7 +1,7 @@
-// Lesson 201: checks of three naive kernels. One launch is one step of a ring: it finds (O, m, l) and leaves
+// Lesson 201: checks of three naive kernels. One launch is one step of a ring: it reads (O, m, l) and leaves
 // them with a block's keys added. The kernels run on the CPU, one fiber per thread, and every launch is
-// checked. Between the kernels the score matrix is looked at: S after the first, P after the second; what the
-// whole step leaves is compared with the oracle under the rule for float32.
+// checked. The checks look at the score matrix between the kernels, S after the first and P after the second,
+// and compare the result of the whole step with the oracle under the rule for float32.
 #include "judge/checks/kernel_checks.hpp"
 #include "judge/checks/lesson.hpp"
 
@@ -37,7 +37,7 @@ const Check kScores{
 
 const Check kWeights{
     .claim =
-        "The second turns each row of S into weights, in place, and leaves m, l and the factor of the old O.",
+        "The second turns each row of S into weights, in place, and writes m, l and the factor of the old O.",
     .id = "weights",
     .weight = 3,
     .needs = {"scores"},
@@ -53,7 +53,7 @@ const Check kWeights{
 };
 
 const Check kValues{
-    .claim = "The third adds P v to what is left of O.",
+    .claim = "The third rescales O and adds P v.",
     .id = "values",
     .weight = 3,
     .needs = {"weights"},

@@ -1,11 +1,11 @@
-// Lesson 201: where the 32 lanes of a warp are when they read and write together. The three kernels run on
-// the CPU, one after the other, on 64 queries and 64 keys of head_dim 64, and what they move is counted.
+// Lesson 201: the addresses at which the 32 lanes of a warp read and write together. The executor runs
+// the three kernels on 64 queries and 64 keys of head_dim 64, one after another, and counts their traffic.
 #include <cstdio>
 
 #include "engine/device_memory.hpp"
 #include "forward/forward.hpp"
-#include "host/executor.hpp"
 #include "host/checker/traffic.hpp"
+#include "host/executor.hpp"
 #include "ringcraft/core/random.hpp"
 
 using namespace ringcraft;

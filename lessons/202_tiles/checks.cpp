@@ -1,6 +1,6 @@
 // Lesson 202: checks of kernels with tiles in shared memory. Beside the values, which are those of lesson
-// 201, it is counted what moves: every tile is fetched once, and lanes that touch shared memory together meet
-// different banks. Every launch is checked: a missing barrier is a data race, with both lines.
+// 201, they count the traffic: every tile is fetched once, and lanes that touch shared memory together meet
+// different banks. Every launch is checked: a missing barrier is a data race, reported with both lines.
 #include <algorithm>
 
 #include "judge/checks/kernel_checks.hpp"
@@ -67,7 +67,8 @@ const Check kWeights{
     .id = "weights",
     .weight = 3,
     .needs = {"one-tile"},
-    .hint = "Each lane has looked at every 32nd score only. Who knows the maximum of all, and who needs it?",
+    .hint =
+        "Each lane has read only every 32nd score. Which lane knows the maximum of all, and which need it?",
     .run{[](Trial& trial) {
       require_after(trial, 2, {{3, 5, 4}, {8, 31, 4}, {9, 32, 4}, {7, 33, 4}, {12, 100, 4}}, require_weights);
     }},
@@ -89,7 +90,7 @@ const Check kAnySize{
     .id = "any-size",
     .weight = 2,
     .needs = {"values"},
-    .hint = "What stands in a tile where the matrix has ended, and what does it add to a dot product?",
+    .hint = "What does a tile hold past the end of the matrix, and what does it add to a dot product?",
     .run{[](Trial& trial) {
       require_shapes(trial, tiled(trial),
                      {{1, 1, 1}, {1, 65, 2}, {65, 1, 1}, {5, 3, 128}, {31, 33, 127}, {33, 31, 65}});
@@ -129,7 +130,7 @@ const Check kHeadsAndBatch{
     .id = "heads-and-batch",
     .weight = 2,
     .needs = {"values"},
-    .hint = "blockIdx.x counts the tiles of one head; this_head() and its friends know the rest.",
+    .hint = "blockIdx.x counts the tiles of one head; this_head() and its neighbours give the rest.",
     .run{[](Trial& trial) { require_heads(trial, tiled(trial)); }},
 };
 
@@ -157,7 +158,7 @@ const Check kFetchedOnce{
     .id = "fetched-once",
     .weight = 2,
     .needs = {"many-tiles"},
-    .hint = "What does one thread read from global memory, and who else needs the same number?",
+    .hint = "What does one thread read from global memory, and which other threads need the same number?",
     .run{[](Trial& trial) {
       const Moved moved = moved_by_scores(trial);
       double bytes = 0;
@@ -166,7 +167,7 @@ const Check kFetchedOnce{
       const Index tiles = moved.rows / kTile * (moved.keys / kTile);
       const auto needed = static_cast<double>(tiles * 2 * kTile * moved.head_dim * 4);
       trial.note(
-          {"bytes that the threads of the first kernel ask of global memory, the mask beside theory's tiles",
+          {"bytes that the threads of the first kernel ask of global memory: the mask, and theory's tiles",
            bytes, needed, "B"});
       if (!(bytes <= 2 * needed))  // begin and end are read as well
         throw Wrong(sign::kCounts, "too-many-bytes",

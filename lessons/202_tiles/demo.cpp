@@ -4,8 +4,8 @@
 
 #include "engine/device_memory.hpp"
 #include "forward/forward.hpp"
-#include "host/executor.hpp"
 #include "host/checker/traffic.hpp"
+#include "host/executor.hpp"
 #include "ringcraft/core/random.hpp"
 
 using namespace ringcraft;
@@ -20,7 +20,7 @@ struct Arrays {
   }
   Buffer q = rows(kSize), k = rows(kSize), v = rows(kSize), out = rows(kSize), state = rows(4),
          matrix = rows(3 * kSize), ranges = rows(4);
-  // The kernels of a step up to number `last` are run; returns what that one moves.
+  // Runs the kernels of a step up to number `last`; returns the traffic of that one.
   std::vector<simt::LineTraffic> moved(const ForwardRung& rung, int last) {
     int* const begin = reinterpret_cast<int*>(device_floats(ranges));
     for (int a = 0; a < kSize; ++a) begin[a] = 0, begin[kSize + a] = kSize;

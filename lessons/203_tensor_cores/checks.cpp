@@ -1,6 +1,6 @@
-// Lesson 203: checks of the two products of a warp. Single elements are asked for first: a row that sees one
-// key has its score as m, and that key's row of v as O. In data that name themselves a wrong number says
-// which element was taken in its place. Beside the values, mma and the loads of fragments are counted.
+// Lesson 203: checks of the two products of a warp. They look at single elements first: a row that sees one
+// key has its score as m, and that key's row of v as O. Every number is unique, so a wrong one says which
+// element was taken instead. Beside the values they count mma and the loads of fragments.
 #include <cmath>
 #include <functional>
 #include <sstream>
@@ -26,7 +26,7 @@ Seen single(const std::function<Index(Index row)>& key) {
   return [key](Index a) { return std::pair(key(a), key(a) + 1); };
 }
 
-// A head in which every row sees what `seen` says.
+// A head in which every row sees the keys of `seen`.
 HeadCase head_that_sees(Trial& trial, const HeadShape& shape, const std::string& what, const Seen& seen) {
   HeadCase head = make_head(trial, shape, full_mask());
   head.name = std::to_string(shape.rows) + " queries, " + std::to_string(shape.keys) + " keys, head_dim " +
@@ -52,7 +52,7 @@ KernelHead after_step(Trial& trial, const HeadCase& head, std::uint64_t order = 
 
 // ---- one tile of 64 rows and 64 keys with 16 columns, whose every element has a number of its own
 
-// 128 to 255 times a power of two: exact in bf16, and each of the 1024 another one.
+// 128 to 255 times a power of two: exact in bf16, and all 1024 different.
 double named(Index row, Index column) {
   const auto n = static_cast<int>(kColumns * row + column);
   return std::ldexp(128 + n % 128, n / 128);
@@ -67,7 +67,7 @@ std::string whose(const std::string& array, double got) {
   return std::isnan(got) ? "NaN" : std::to_string(got) + ", no element of " + array;
 }
 
-// "row 5, key 9 (warp 0, lane 20, accumulator 1, element 1)": who holds this element of C.
+// "row 5, key 9 (warp 0, lane 20, accumulator 1, element 1)": the holder of this element of C.
 std::string place(Index row, const std::string& name, Index column) {
   std::ostringstream text;
   text << "row " << row << ", " << name << " " << column << " (warp " << row / 16 << ", lane "
@@ -76,11 +76,11 @@ std::string place(Index row, const std::string& name, Index column) {
   return text.str();
 }
 
-// The key that row `a` sees in turn `turn`, 0 to 19: first every key of the warp's own 16, then one for all.
+// The key that row `a` sees in round `turn`, 0 to 19: first every key of the warp's own 16, then one for all.
 constexpr Index kTurns = 20;
 Index key_in_turn(Index turn, Index a) { return turn < 16 ? a / 16 * 16 + turn : 21 * (turn - 16); }
 
-// Looks at every row, and the key that it has seen, after a step of each turn; `set` writes q, k or v.
+// Passes every row, and the key that it has seen, after a step of each round; `set` writes q, k or v.
 void for_turns(Trial& trial, const std::function<void(HeadCase&)>& set,
                const std::function<void(KernelHead&, Index row, Index key)>& look) {
   for (Index turn = 0; turn < kTurns; ++turn) {
@@ -94,15 +94,15 @@ void for_turns(Trial& trial, const std::function<void(HeadCase&)>& set,
 
 // ---- the checks
 
-// Where a row of q has its 1: another column for each row of a warp, and for the same row of another warp. A
-// Gray code, so that no two quarters of A look alike.
+// The column in which a row of q has its 1, different for each row of a warp, and for the same row of another
+// warp. A Gray code, so that no two quarters of A are alike.
 Index column_of(Index row) {
   const Index r = row % 16;
   return ((r ^ r / 2) + 5 + 3 * (row / 16)) % kColumns;
 }
 
 const Check kScores{
-    .claim = "Every element of S of one tile with 16 columns is the one that its row and key say.",
+    .claim = "Every element of S of one tile with 16 columns belongs to its row and key.",
     .id = "scores",
     .weight = 3,
     .hint = "Which 8 x 8 matrix does lane 17 name a row of, and in which register does that matrix arrive?",
@@ -178,9 +178,9 @@ const Check kValues{
     }},
 };
 
-// A key's weight is 2^-n but for a factor of 0.9987, or 1 over it, where one of two keys is `near`: bf16,
-// rounded to nearest, has 2^-n for all of them, and cut off it has not. Only in a single tile: when the
-// maximum grows from one tile to the next, the factor stays.
+// A key's weight is 2^-n but for a factor of 0.9987, or 1 over it, where one of two keys is `near`: rounded
+// to the nearest bf16 all of them are 2^-n, truncated they are not. Only in a single tile: when the maximum
+// grows from one tile to the next, the factor stays.
 struct Power {
   int n;
   bool near;
@@ -257,7 +257,7 @@ const Check kAnySize{
     .id = "any-size",
     .weight = 2,
     .needs = {"all-columns", "weights"},
-    .hint = "The tile in shared memory has kHeadDim columns and kTile rows, whatever the matrix has.",
+    .hint = "The tile in shared memory has kHeadDim columns and kTile rows, for every size of the matrix.",
     .run{[](Trial& trial) {
       require_shapes(
           trial, tensor_cores(trial),
@@ -280,7 +280,7 @@ const Check kBlindRows{
     .id = "blind-rows",
     .weight = 2,
     .needs = {"all-columns", "weights"},
-    .hint = "What do the rows of your warp that see nothing bring to the product?",
+    .hint = "What do the rows of your warp that see nothing contribute to the product?",
     .run{[](Trial& trial) { require_blind_rows(trial, tensor_cores(trial), 8); }},
 };
 
@@ -307,7 +307,7 @@ const Check kAddsToTheState{
     .id = "adds-to-the-state",
     .weight = 2,
     .needs = {"all-columns", "weights"},
-    .hint = "softmax() has rescaled O when P v is added to it: what must your product do with what it finds?",
+    .hint = "softmax() has rescaled O before P v is added: what must your product do with the old O?",
     .run{[](Trial& trial) { require_state(trial, tensor_cores(trial), 5); }},
 };
 
@@ -322,7 +322,7 @@ const Check kCaseTable{
 };
 
 const Check kTensorCores{
-    .claim = "The products are made by mma, and each fragment is loaded once for each tile of keys.",
+    .claim = "The products use mma, and each fragment is loaded once for each tile of keys.",
     .id = "tensor-cores",
     .weight = 2,
     .needs = {"all-columns", "weights"},
@@ -357,7 +357,7 @@ const Check kTensorCores{
       if (bytes < kOfKeys)
         throw Wrong(sign::kCounts, "too-few-bytes",
                     "{}: your kernel reads {} bytes of shared memory, and the fragments of K and V have {}: "
-                    "what it multiplies is not what ldmatrix brings",
+                    "it multiplies numbers that ldmatrix has not loaded",
                     head.name(), bytes, kOfKeys);
     }},
 };

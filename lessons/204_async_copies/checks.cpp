@@ -1,6 +1,6 @@
 // Lesson 204: checks of a kernel that copies ahead. A copy is delivered at the wait that covers it, and not
-// before: a read that comes too early, or a write into a stage that other threads still read, is found every
-// time. Beside the values they count what is copied, how, and what is multiplied meanwhile.
+// before: they find every read that comes too early, and every write into a stage that other threads still
+// read. Beside the values they count copies, their kind, and the products made meanwhile.
 #include <algorithm>
 
 #include "judge/checks/kernel_checks.hpp"
@@ -111,7 +111,7 @@ const Check kTwoTiles{
 };
 
 const Check kManyTiles{
-    .claim = "The tiles of keys take turns in two stages, for as many tiles as there are.",
+    .claim = "The tiles of keys use two stages alternately, for any number of tiles.",
     .id = "many-tiles",
     .weight = 3,
     .needs = {"two-tiles"},
@@ -140,7 +140,7 @@ const Check kMasks{
     .id = "masks",
     .weight = 2,
     .needs = {"many-tiles"},
-    .hint = "A warp that skips a tile still waits, copies and turns to the other stage, as all others do.",
+    .hint = "A warp that skips a tile still waits, copies and switches stages, as all others do.",
     .run{[](Trial& trial) {
       require_masks(trial, pipeline(trial), 90);
       verify::RoundingRule rule(verify::tensor_core_rounding(DType::kBFloat16));
@@ -201,7 +201,7 @@ const Check kCaseTable{
 };
 
 const Check kAhead{
-    .claim = "q, K and V come by cp.async, and the next tile is under way while this one is multiplied.",
+    .claim = "q, K and V come by cp.async, and the next tile is copied while this one is multiplied.",
     .id = "ahead",
     .weight = 3,
     .needs = {"many-tiles"},
@@ -261,13 +261,13 @@ void require_no_more(Trial& trial, KernelHead head) {
 
 const Check kSkipped{
     .claim =
-        "No tile is copied that lies outside of what the thread block sees, and no warp multiplies a tile "
-        "that none of its rows sees.",
+        "No thread block copies a tile that it does not see, and no warp multiplies a tile that none of its "
+        "rows sees.",
     .id = "skipped",
     .weight = 2,
     .needs = {"masks"},
     .hint =
-        "tile.first_visible() and tile.end_last bound the copies; visible.meets() knows two rows of a warp.",
+        "tile.first_visible() and tile.end_last bound the copies; visible.meets() covers two rows of a warp.",
     .run{[](Trial& trial) {
       constexpr Index kWidth = 64, kTokens = 160;
       Mask packed = causal_mask();

@@ -1,5 +1,5 @@
-// Lesson 204: passes over the banks for three layouts of a tile; what rungs 04 and 05 copy, and multiply
-// meanwhile; and which tiles rung 05 leaves out under masks. All of it is counted by the executor.
+// Lesson 204: passes over the banks for three layouts of a tile; the bytes that rungs 04 and 05 copy, and
+// their products meanwhile; and the tiles that rung 05 skips under masks. The executor counts all of it.
 #include <cstdio>
 
 #include "engine/cuda_engine.hpp"

@@ -1,6 +1,6 @@
 // Lesson 205: checks of a merge on a GPU, for (O, m, l) and for (out, lse). The expected result is the
 // formula in double; a side that has seen no key leaves every bit of the other. Every launch is checked: a
-// lane that writes m while another may not have read it is a data race. It is counted what moves.
+// lane that writes m while another may not have read it is a data race. The checks also count bytes moved.
 #include <cmath>
 
 #include "judge/checks/kernel_checks.hpp"
@@ -29,7 +29,7 @@ std::string name_of(const Size& size) {
          std::to_string(size.head_dim);
 }
 
-// Where m, or lse, lies on the two sides.
+// The level of m, or lse, on the two sides.
 struct Levels {
   double acc, block;
 };
@@ -79,7 +79,7 @@ enum class Unseen { kBlock, kState, kBoth };
 constexpr const char* kSeenWords[] = {"sees no key of the block", "has seen no key before",
                                       "has seen no key on either side"};
 
-// Every row, and then every third one: the others are merged as ever.
+// Every row, and then every third one: the others merge as usual.
 void require_unseen(const MergeKernelCall& kernel, Random& random, Unseen unseen) {
   for (const Index every : {1, 3})
     for (const Size& size : {Size{5, 20}, Size{18, 64}}) {
@@ -104,7 +104,7 @@ void require_unseen(const MergeKernelCall& kernel, Random& random, Unseen unseen
 
 // ---- many blocks
 
-// Merges parts[i] for i in `order`, one after the other, into the first of them.
+// Merges parts[i] for i in `order`, one after another, into the first of them.
 PartialRows merged(const MergeKernelCall& kernel, const std::string& label,
                    const std::vector<PartialRows>& parts, const std::vector<std::size_t>& order) {
   PartialRows acc = parts[order.front()];
@@ -177,7 +177,7 @@ const Check kOneRow{
     .claim = "Two partial results (O, m, l) of one row become one.",
     .id = "one-row",
     .weight = 3,
-    .hint = "16 lanes share the row: which columns of O has each of them, and who writes m and l?",
+    .hint = "16 lanes share the row: which columns of O has each of them, and which lane writes m and l?",
     .run{[](Trial& trial) {
       Random random(trial.seed());
       for (const Levels levels : {Levels{0, 0}, {0, 3}, {3, 0}})
@@ -190,7 +190,7 @@ const Check kManyRows{
     .id = "many-rows",
     .weight = 3,
     .needs = {"one-row"},
-    .hint = "Two rows to a warp. What do the lanes of a row do that is not there?",
+    .hint = "A warp has two rows. What do the lanes do if the second row does not exist?",
     .run{[](Trial& trial) {
       Random random(trial.seed());
       require_sizes(partials(trial), random, {{2, 64}, {15, 64}, {16, 64}, {17, 64}, {33, 64}, {70, 64}});
@@ -256,8 +256,7 @@ const Check kBothEmpty{
     .id = "both-empty",
     .weight = 1,
     .needs = {"one-row"},
-    .hint =
-        "What is -inf - (-inf)? Which weight has a side that has seen nothing, whatever the other one is?",
+    .hint = "What is -inf - (-inf)? Which weight has a side without a key, for every state of the other?",
     .run{[](Trial& trial) {
       Random random(trial.seed());
       require_unseen(partials(trial), random, Unseen::kBoth);
@@ -265,7 +264,7 @@ const Check kBothEmpty{
 };
 
 const Check kAnyOrder{
-    .claim = "Six blocks in any order and with any brackets are the same, but for rounding.",
+    .claim = "Six blocks give the same in any order and grouping, up to rounding.",
     .id = "any-order",
     .weight = 2,
     .needs = {"one-row"},
@@ -307,7 +306,7 @@ const Check kNormalizedEmpty{
 };
 
 const Check kMovedOnce{
-    .claim = "Each number of O moves once, and neighbouring lanes are at neighbouring places.",
+    .claim = "Each number of O moves once, and neighbouring lanes access neighbouring places.",
     .id = "moved-once",
     .weight = 2,
     .needs = {"normalized"},

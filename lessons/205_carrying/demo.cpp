@@ -1,11 +1,11 @@
 // Lesson 205: the traffic of the two merge kernels, and of a kernel that carries (O, m, l), array by array,
-// for 128 rows of head_dim 64; and where lanes of a warp are when they touch an array for the first time.
+// for 128 rows of head_dim 64; and the places of a warp's lanes when they first touch an array.
 #include <cstdio>
 
 #include "engine/device_memory.hpp"
 #include "forward/forward.hpp"
-#include "host/executor.hpp"
 #include "host/checker/traffic.hpp"
+#include "host/executor.hpp"
 #include "merge/merge.hpp"
 #include "ringcraft/core/random.hpp"
 

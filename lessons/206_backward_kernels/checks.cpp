@@ -1,6 +1,6 @@
-// Lesson 206: checks of the two kernels of backward rung 02. The first one is run alone, and then both; every
-// launch is checked. lse and delta are those of whole rows. The expected results are the oracle's gradients,
-// with the same bits in whatever order threads and thread blocks run; the judge counts the traffic.
+// Lesson 206: checks of the two kernels of backward rung 02. They run the first one alone, and then both, and
+// check every launch. lse and delta are those of whole rows. The expected results are the oracle's gradients,
+// with the same bits in every order of threads and thread blocks; the judge counts the traffic.
 #include <algorithm>
 #include <string>
 
@@ -75,8 +75,8 @@ constexpr Index kScoreBytes = kThreads * (64 / 4) * (2 + 4) * 16;
 constexpr Index kGradientBytes = kThreads * (kTile / 4) * (2 + 8) * 16;
 
 // Sufficient traffic for own rows that meet the other rows of these ranges, all extents being multiples of
-// kTile: own tiles once, the other ones each time that they pass by, gradients once in and once out. Each of
-// the eight lanes of an own row may read the row's numbers; where rows are the other ones, each pair's.
+// kTile: own tiles once, the other ones each time that they stream past, gradients once in and once out. Each
+// of the eight lanes of an own row may read the row's numbers; where rows are the other ones, each pair's.
 Work enough(const KeyRanges& ranges, Index heads, Index group, Which kernel) {
   constexpr Index kTileBytes = kTile * 64 * kNumber, kOwnRowBytes = 8 * 6 * kNumber;
   const Index gradients = kernel == Which::kDq ? 1 : 2;
@@ -121,13 +121,14 @@ void require_moved(Trial& trial, Which kernel, Index tokens, const Mask& mask) {
                 "{} writes {} bytes of global memory, and {} are its gradients, each number once", who,
                 work.written, want.written);
   if (work.read > want.read + want.of_rows)
-    throw Wrong(sign::kCounts, "too-many-bytes",
-                "{} reads {} bytes of global memory; {} are the own tiles once, the other ones that are seen "
-                "each time that they pass by, and the gradients, and {} will do for lse, delta and the mask",
-                who, work.read, want.read, want.of_rows);
+    throw Wrong(
+        sign::kCounts, "too-many-bytes",
+        "{} reads {} bytes of global memory; {} are the own tiles once, the other ones that are seen "
+        "each time that they stream past, and the gradients; {} are enough for lse, delta and the mask",
+        who, work.read, want.read, want.of_rows);
   if (work.read < want.read)
     throw Wrong(sign::kCounts, "too-few-bytes",
-                "{} reads {} bytes of global memory, and {} are needed: who has read the rest?", who,
+                "{} reads {} bytes of global memory, and {} are needed: where does it read the rest?", who,
                 work.read, want.read);
 }
 
@@ -189,7 +190,8 @@ const Check kManyTiles{
     .id = "many-tiles",
     .weight = 3,
     .needs = {"dk-dv"},
-    .hint = "Who may still read the tile that you are about to overwrite, and what must outlive it?",
+    .hint =
+        "Which threads may still read the tile that you are about to overwrite, and what must outlive it?",
     .run{[](Trial& trial) {
       require_sizes(trial, {{32, 96, 64}, {96, 32, 64}, {5, 33, 128}}, {.order = 1});
     }},
@@ -200,7 +202,7 @@ const Check kAnySize{
     .id = "any-size",
     .weight = 2,
     .needs = {"many-tiles"},
-    .hint = "What do the own rows do that are not there, and where do their numbers come from?",
+    .hint = "What do threads without an own row do, and where do their numbers come from?",
     .run{[](Trial& trial) {
       require_sizes(trial, {{1, 1, 1}, {1, 40, 2}, {37, 1, 3}, {5, 31, 65}, {7, 4, 127}});
       RoundingRule rule(verify::tensor_core_rounding(DType::kFloat32));
@@ -229,7 +231,7 @@ const Check kMasks{
 // Rows before the first key and after the last one, keys that no row sees, a block that no row sees.
 const Check kBlindRows{
     .claim =
-        "Rows without a key and keys without a row give nothing and get nothing, whatever lse and delta hold "
+        "Rows without a key, and keys without a row, add nothing and get nothing, for any lse and delta "
         "there.",
     .id = "blind-rows",
     .weight = 2,
@@ -314,7 +316,7 @@ const Check kSameBits{
     .id = "same-bits",
     .weight = 2,
     .needs = {"groups"},
-    .hint = "How many threads add to one number of dk, and who decides which of them comes first?",
+    .hint = "How many threads add to one number of dk, and what decides which of them comes first?",
     .run{[](Trial& trial) {
       const HeadCase head =
           make_head(trial, {.rows = 20, .keys = 70, .head_dim = 8, .heads = 3, .kv_heads = 1}, full_mask());
@@ -330,12 +332,13 @@ const Check kSameBits{
 
 const Check kMovedOnce{
     .claim =
-        "Own tiles are read once, other ones each time that they pass by and none that no row sees, and each "
+        "Own tiles are read once, other ones each time that they stream past, none that no row sees, and "
+        "each "
         "number of a gradient is written once.",
     .id = "moved-once",
     .weight = 2,
     .needs = {"groups"},
-    .hint = "What stays where it is while the other tiles pass by?",
+    .hint = "What stays where it is while the other tiles stream past?",
     .run{[](Trial& trial) {
       for (const Which kernel : {Which::kDq, Which::kDkDv}) {
         require_moved(trial, kernel, 2 * kTile, causal_mask());

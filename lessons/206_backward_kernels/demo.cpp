@@ -1,10 +1,10 @@
 // Lesson 206: the traffic of the four backward rungs for 64 rows and 192 keys of two query heads that share a
-// KV head, and which gradients get other bits when thread blocks come in another order.
+// KV head, and the gradients whose bits change when thread blocks run in another order.
 #include <cstdio>
 
 #include "engine/cuda_engine.hpp"
-#include "host/executor.hpp"
 #include "host/checker/traffic.hpp"
+#include "host/executor.hpp"
 #include "ringcraft/core/random.hpp"
 
 using namespace ringcraft;

@@ -1,5 +1,5 @@
-// Lesson 301: checks of an exchange of blocking messages. The messages are random bytes; bytes on each link,
-// deadlocks and phases are measured by the judge.
+// Lesson 301: checks of an exchange of blocking messages. The messages are random bytes; the judge measures
+// bytes on each link, deadlocks and phases.
 #include <algorithm>
 #include <functional>
 
@@ -28,7 +28,7 @@ Bytes some_bytes(Random& random, std::size_t length) {
   return bytes;
 }
 
-// A ring whose rank r hands on length(r) bytes.
+// A ring whose rank r sends length(r) bytes.
 using Ring = std::vector<Side>;
 Ring make_ring(const Trial& trial, int n, Direction direction,
                const std::function<std::size_t(int)>& length) {
@@ -54,7 +54,7 @@ struct Run {
   std::vector<std::uint32_t> changed;  // per rank
 };
 
-// The student's exchange, once on every rank; what goes wrong on the way is told with the label in front.
+// The student's exchange, once on every rank; an error carries the label in front.
 Run run(Trial& trial, const std::string& label, Ring& ring, DeliveryOptions delivery = {}) {
   std::vector<Bytes> requests;
   for (Side& side : ring) requests.push_back(ExchangeOddEven::request(side.message()));
@@ -70,7 +70,7 @@ Run run(Trial& trial, const std::string& label, Ring& ring, DeliveryOptions deli
 
 std::string place(int rank) { return "rank " + std::to_string(rank); }
 
-// The bytes that rank `rank` holds instead of its message.
+// Throws Wrong for the bytes that this rank holds instead of its message.
 Wrong instead(const Ring& ring, int rank, const Bytes& want) {
   const Side& side = ring[static_cast<std::size_t>(rank)];
   const Bytes& in = side.in;
@@ -114,10 +114,10 @@ void require_exchange(Trial& trial, int n, Direction direction, const std::funct
 // ---- the checks
 
 const Check kNoDeadlock{
-    .claim = "The exchange comes to an end on 2 to 5 ranks, with messages of one byte.",
+    .claim = "The exchange ends on 2 to 5 ranks, with messages of one byte.",
     .id = "no-deadlock",
     .weight = 0,
-    .hint = "Follow the sentence around the circle: who of them should have listened first?",
+    .hint = "Follow the sentence around the ring: which of these ranks should have received first?",
     .run{[](Trial& trial) {
       for (const int n : {2, 3, 4, 5}) {
         Ring ring = make_ring(trial, n, kToNext, [](int) { return std::size_t{1}; });
@@ -127,7 +127,7 @@ const Check kNoDeadlock{
 };
 
 const Check kReceived{
-    .claim = "On 2 to 7 ranks everybody gets the message of its neighbour.",
+    .claim = "On 2 to 7 ranks every rank gets the message of its neighbour.",
     .id = "received",
     .weight = 7,
     .needs = {"no-deadlock"},
@@ -138,11 +138,11 @@ const Check kReceived{
 };
 
 const Check kOtherDirection{
-    .claim = "The same around the ring the other way.",
+    .claim = "The same holds in the other direction around the ring.",
     .id = "other-direction",
     .weight = 1,
     .needs = {"no-deadlock"},
-    .hint = "The message says who the neighbours are: take send_rank and recv_rank, do not compute them.",
+    .hint = "The message names the neighbours: take send_rank and recv_rank, do not compute them.",
     .run{[](Trial& trial) {
       for (int n = 2; n <= 7; ++n) require_exchange(trial, n, kToPrevious, nine);
     }},
@@ -164,7 +164,7 @@ const Check kOneRank{
 };
 
 const Check kUnevenLengths{
-    .claim = "Every rank may hand on another number of bytes, up to hundreds of thousands.",
+    .claim = "Ranks may send different numbers of bytes, up to hundreds of thousands.",
     .id = "uneven-lengths",
     .weight = 1,
     .needs = {"received"},
@@ -183,7 +183,8 @@ const Check kEmptyMessages{
     .id = "empty-messages",
     .weight = 1,
     .needs = {"received"},
-    .hint = "An empty message vanishes by itself; let the order depend on nothing that only you know.",
+    .hint =
+        "An empty message needs no case of its own; the order must not depend on what only this rank knows.",
     .run{[](Trial& trial) {
       for (const int n : {2, 3, 4, 5, 6}) {
         require_exchange(trial, n, kToNext, [](int) { return std::size_t{0}; });
@@ -194,7 +195,7 @@ const Check kEmptyMessages{
 };
 
 const Check kAnyDelivery{
-    .claim = "Right whenever messages leave and arrive.",
+    .claim = "The result is right at every timing of messages.",
     .id = "any-delivery",
     .weight = 2,
     .hint = "A blocking message is complete when send or recv returns, and not before.",
@@ -209,7 +210,7 @@ const Check kAnyDelivery{
 };
 
 const Check kExactBytes{
-    .claim = "Every link carries its one message and nothing else.",
+    .claim = "Every link carries exactly one message and nothing else.",
     .id = "exact-bytes",
     .weight = 1,
     .needs = {"received"},
@@ -231,7 +232,7 @@ const Check kExactBytes{
 };
 
 const Check kOnlyInIsWritten{
-    .claim = "The message that is handed on is only read.",
+    .claim = "The message that is sent is only read.",
     .id = "only-in-is-written",
     .weight = 1,
     .needs = {"received"},
@@ -244,17 +245,17 @@ const Check kOnlyInIsWritten{
         for (int rank = 0; rank < n; ++rank)
           if (done.changed[static_cast<std::size_t>(rank)] != 0)
             throw Wrong(sign::kInput, "argument-changed",
-                        "{}{} changed what it hands on, which it may only read", label, place(rank));
+                        "{}{} changed the message that it sends, which it may only read", label, place(rank));
       }
     }},
 };
 
-// After n exchanges every message has been everywhere, and is back at its owner.
+// After n exchanges every message has visited every rank, and is back at its owner.
 const Check kAllTheWayRound{
-    .claim = "As many exchanges as ranks, one after the other, bring every message home.",
+    .claim = "As many exchanges as ranks, one after another, bring every message home.",
     .id = "all-the-way-round",
     .weight = 0,
-    .hint = "Each call stands for itself: does yours remember something of the call before?",
+    .hint = "Calls are independent: does yours keep state from the call before?",
     .run{[](Trial& trial) {
       for (const int n : {3, 4}) {
         Ring ring = make_ring(trial, n, kToNext, nine);
@@ -286,8 +287,8 @@ const Check kPhases{
     .weight = 2,
     .needs = {"received"},
     .hint =
-        "If only one rank begins with a receive, the messages start one after the other, like dominoes: how "
-        "many ranks can begin with it?",
+        "If only one rank begins with a receive, the messages start one after another, like dominoes: how "
+        "many ranks can begin with a receive?",
     .run{[](Trial& trial) {
       for (int n = 2; n <= 7; ++n) {
         const int got = phases_of(trial, n), want = n % 2 == 0 ? 2 : 3;
@@ -300,7 +301,7 @@ const Check kPhases{
 };
 
 const Check kOneAtATime{
-    .claim = "No rank has more than one message under way.",
+    .claim = "No rank has more than one message in flight.",
     .id = "one-at-a-time",
     .weight = 1,
     .needs = {"received"},
@@ -331,7 +332,7 @@ verify::ExchangeExhibit::Side side_of(const Side& side, const RankLog& log) {
   return seen;
 }
 
-// One exchange, and what each rank has done in it; nothing if the function is not asked any more.
+// One exchange, and each rank's messages in it; nothing once the function is no longer called.
 void ask_exchange(Trial& trial, verify::ExchangeExhibit& exchanges, int n, Direction direction,
                   const std::function<std::size_t(int)>& length) {
   Ring ring = make_ring(trial, n, direction, length);

@@ -1,6 +1,6 @@
 // Lesson 302: checks of a softmax over ranks. The expected values are sums over the whole row in long double;
-// the judge itself counts the messages and how often the ranks wait for each other. A state is looked at as
-// it ends, m + log l, so any running maximum that leaves the same softmax is right.
+// the judge itself counts the messages and how often the ranks wait for each other. The checks look at a
+// state only through m + log l, so any running maximum that leaves the same softmax is right.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -53,7 +53,7 @@ std::string described(const Dealt& dealt) {
   return text + " columns of " + std::to_string(dealt[0].rows) + " rows: ";
 }
 
-// The student's function, once on every rank; what goes wrong on the way is told with the label in front.
+// The student's function, once on every rank; an error carries the label in front.
 Run run(Trial& trial, const std::string& label, const Dealt& dealt, DeliveryOptions delivery = {}) {
   Run run;
   std::vector<Bytes> requests;
@@ -145,7 +145,7 @@ void require_states(const std::string& label, const Dealt& dealt, const Run& run
                    if (row.max == kHidden) {
                      if (state.max != kHidden || state.sum != 0)
                        throw Wrong(sign::kValues, "state-of-nothing",
-                                   "{}nobody has a score, and the state is ({}, {}) instead of (-inf, 0)",
+                                   "{}no rank has a score, and the state is ({}, {}) instead of (-inf, 0)",
                                    where, digits_of(state.max), digits_of(state.sum));
                      continue;
                    }
@@ -180,10 +180,10 @@ const Check kOneRank{
 };
 
 const Check kNoDeadlock{
-    .claim = "It comes to an end on 2 to 5 ranks.",
+    .claim = "It ends on 2 to 5 ranks.",
     .id = "no-deadlock",
     .weight = 0,
-    .hint = "Every rank makes the same exchanges, in the same order, whatever its scores are.",
+    .hint = "Every rank makes the same exchanges, in the same order, for any scores.",
     .run{[](Trial& trial) {
       Random random(trial.seed());
       for (const auto& columns : {std::vector<Index>{2, 2}, {2, 2, 2}, {1, 2, 3, 4}, {2, 2, 2, 2, 2}}) {
@@ -230,7 +230,7 @@ const Check kUneven{
     .id = "uneven",
     .weight = 2,
     .needs = {"weights"},
-    .hint = "A rank without a column has the state (-inf, 0) and takes its turn like the others.",
+    .hint = "A rank without a column has the state (-inf, 0) and makes the same exchanges as the others.",
     .run{[](Trial& trial) {
       Random random(trial.seed());
       for (const auto& columns : {std::vector<Index>{1, 6}, {5, 0}, {0, 0, 9}, {3, 0, 1, 7}, {0, 2, 0, 2, 1}})
@@ -277,7 +277,7 @@ const Check kExtreme{
                                           {-2e4, 2e4}}) {
         Dealt dealt = deal(random, 3, {3, 3, 3});
         for (std::size_t r = 0; r < dealt.size(); ++r)
-          for (Index i = 0; i < 2; ++i)  // the last row stays ordinary: each row has a maximum of its own
+          for (Index i = 0; i < 2; ++i)  // the last row stays ordinary: each row has its own maximum
             for (Index j = 0; j < 3; ++j) dealt[r].score(i, j) += r == 0 ? first : others;
         require_right(trial, dealt, {}, "scores near " + text_of(first) + " and " + text_of(others) + ": ");
       }
@@ -347,7 +347,7 @@ const Check kSameBits{
 };
 
 const Check kAnyDelivery{
-    .claim = "Right whenever messages leave and arrive.",
+    .claim = "The result is right at every timing of messages.",
     .id = "any-delivery",
     .weight = 2,
     .needs = {"no-deadlock"},
@@ -415,10 +415,9 @@ const Check kOnlyStates{
                     "however many columns it stands for",
                     many, few);
       if (few > most)
-        throw Wrong(
-            sign::kCounts, "too-many-bytes",
-            "a rank sends {} bytes for 3 rows on 4 ranks, and {} are enough for every way of doing it", few,
-            most);
+        throw Wrong(sign::kCounts, "too-many-bytes",
+                    "a rank sends {} bytes for 3 rows on 4 ranks, and {} are enough for every algorithm", few,
+                    most);
     }},
 };
 
@@ -447,7 +446,7 @@ const Check kTogether{
 
 // ---- for a diagnosis
 
-// Why a call does not come to an end, if one of these does not.
+// The reason why a call does not end, if one of these does not.
 verify::Exhibit interview(Trial& trial) {
   for (const auto& columns : {std::vector<Index>{3, 4}, {3, 2, 4}, {2, 5, 3, 4}, {3, 0, 2, 4}}) {
     Random random(trial.seed());

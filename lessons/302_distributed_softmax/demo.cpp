@@ -1,4 +1,4 @@
-// Lesson 302: a row of scores on four ranks, one of them without a score; and what more ranks take.
+// Lesson 302: a row of scores on four ranks, one of them without a score; and the exchanges of more ranks.
 #include <cstdio>
 #include <numbers>
 #include <string>

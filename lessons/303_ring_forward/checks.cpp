@@ -1,6 +1,6 @@
-// Lesson 303: checks of a ring's forward pass. Every rank is a process of its own; values are compared with
-// the oracle, bytes and deadlocks are measured by the judge. Values may arrive in any order and from either
-// side; bytes are counted, messages are not.
+// Lesson 303: checks of a ring's forward pass. Every rank is a separate process; the checks compare values
+// with the oracle, and the judge measures bytes and deadlocks. Blocks may arrive in any order and from either
+// side; the checks count bytes, not messages.
 #include <algorithm>
 
 #include "judge/checks/lesson.hpp"
@@ -46,11 +46,11 @@ const Check kOneRank{
 };
 
 const Check kNoDeadlock{
-    .claim = "The ring comes to an end on 2 to 5 ranks, whatever is masked.",
+    .claim = "The ring ends on 2 to 5 ranks, under every mask.",
     .id = "no-deadlock",
     .weight = 0,
     .hint =
-        "Who is listening while everyone talks? And a rank that has nothing to compute still has to pass "
+        "Does any rank receive while all ranks send? And a rank that has nothing to compute must still pass "
         "blocks on.",
     .run{[](Trial& trial) {
       for (const int ranks : {2, 3, 5})
@@ -92,8 +92,7 @@ const Check kCausal{
     .weight = 3,
     .needs = {"full-more"},
     .hint =
-        "At step t, whose keys are in your hands? Full attention forgives a wrong answer, a causal mask does "
-        "not.",
+        "At step t, whose keys do you hold? Full attention forgives a wrong answer, a causal mask does not.",
     .run{[](Trial& trial) {
       for (const int ranks : {2, 3, 4})
         require_right_ring(trial, make(trial, ranks, causal_mask(), with_seqlen(24)));
@@ -151,7 +150,7 @@ const Check kPacked{
     .weight = 2,
     .needs = {"causal"},
     .hint =
-        "The mask knows the sequences already: hand the engine the key ranges of your rank and the block's "
+        "The mask already covers the sequences: pass the engine the key ranges of your rank and the block's "
         "owner.",
     .run{[](Trial& trial) {
       const std::vector<Position> borders{0, 5, 24, 25, 36, 48};
@@ -178,7 +177,7 @@ const Check kHot{
     .id = "hot",
     .weight = 1,
     .needs = {"full-two"},
-    .hint = "The state (O, m, l) lives through all steps: begin it once, finish it once.",
+    .hint = "One state (O, m, l) serves all steps: begin it once, finish it once.",
     .run{[](Trial& trial) {
       for (const Data data : {Data::kHot, Data::kNegative, Data::kGap, Data::kHuge})
         require_right_ring(trial, make(trial, 3, causal_mask(), with_seqlen(15), Layout::kContiguous, data));
@@ -205,7 +204,7 @@ const Check kInputsUnchanged{
 };
 
 const Check kAnyDelivery{
-    .claim = "Right whenever messages leave and arrive: no buffer is touched while under way.",
+    .claim = "The result is right at every timing of messages: no buffer is touched while in flight.",
     .id = "any-delivery",
     .weight = 3,
     .needs = {"full-more"},
@@ -246,7 +245,7 @@ void require_bytes(Trial& trial, const Case& c) {
 }
 
 const Check kExactBytes{
-    .claim = "Every rank moves exactly what theory says, and no exchange more.",
+    .claim = "Every rank sends exactly the bytes of theory, and makes no extra exchange.",
     .id = "exact-bytes",
     .weight = 3,
     .needs = {"ragged"},
@@ -259,7 +258,7 @@ const Check kExactBytes{
 };
 
 const Check kWindowExchanges{
-    .claim = "A window costs only the exchanges that it reaches back.",
+    .claim = "A window costs only the exchanges that its reach needs.",
     .id = "window-exchanges",
     .weight = 1,
     .needs = {"windows"},
@@ -307,13 +306,13 @@ void require_last_block(Trial& trial, const Mask& mask) {
 }
 
 const Check kLastBlock{
-    .claim = "The block held last is handed out for the backward pass.",
+    .claim = "The block held last is returned for the backward pass.",
     .id = "last-block",
     .weight = 1,
     .needs = {"full-more"},
     .hint =
-        "After the last exchange a rank holds the block of rank (r - hops) mod N; with none, it hands out an "
-        "empty one.",
+        "After the last exchange a rank holds the block of rank (r - hops) mod N; without an exchange it "
+        "returns an empty one.",
     .run{[](Trial& trial) {
       for (const Mask& mask : {full_mask(), window_mask(6), window_mask(0)}) require_last_block(trial, mask);
     }},

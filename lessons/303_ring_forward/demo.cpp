@@ -12,7 +12,7 @@ using namespace ringcraft;
 constexpr int kRanks = 4;
 constexpr double kCompute = 3;
 
-// The steps of rank 0, if an exchange takes `hop` and is under way while the rank computes, or afterwards.
+// The steps of rank 0, if an exchange takes `hop` and runs while the rank computes, or afterwards.
 void steps(const char* title, bool together, double hop) {
   std::printf("%s: step, computes from, to, exchange from, goes on at\n", title);
   const auto on_a_rank = [&](ThreadCommunicator& comm) {

@@ -50,12 +50,12 @@ const Check kOneRank{
 };
 
 const Check kNoDeadlock{
-    .claim = "Both schedules come to an end on 2 to 5 ranks, whatever is masked.",
+    .claim = "Both schedules end on 2 to 5 ranks, under every mask.",
     .id = "no-deadlock",
     .weight = 0,
     .hint =
-        "Every rank takes its turn in every exchange, of blocks and of gradients, also where it has nothing "
-        "to compute.",
+        "Every rank takes part in every exchange, of blocks and of gradients, also where it has nothing to "
+        "compute.",
     .run{[](Trial& trial) {
       for (const Schedule schedule : kBoth) {
         for (const int ranks : {2, 3, 5})
@@ -79,7 +79,7 @@ const Check kQueryGradients{
         for (const int ranks : {2, 3}) {
           RingBackwardRun run = run_ring_backward(trial, make(trial, ranks, causal_mask()), schedule);
           const Sharding sharding = run.c.problem.sharding();
-          for (int rank = 0; rank < ranks; ++rank) {  // dk and dv are not judged here
+          for (int rank = 0; rank < ranks; ++rank) {  // this check ignores dk and dv
             KvBlock& dkv = run.answers[static_cast<std::size_t>(rank)].result.dkv;
             dkv = {scatter(run.want.value.dk, sharding, rank), scatter(run.want.value.dv, sharding, rank)};
           }
@@ -144,7 +144,7 @@ const Check kLayouts{
     .id = "layouts",
     .weight = 2,
     .needs = {"causal"},
-    .hint = "Ask the problem for the key ranges of your rank and the owner of the block in your hands.",
+    .hint = "Ask the problem for the key ranges of your rank and the owner of the block that you hold.",
     .run{[](Trial& trial) {
       for (const Layout layout : {Layout::kStriped, Layout::kZigzag, Layout::kZigzagToken})
         require_both(trial, make(trial, 4, causal_mask(), with_seqlen(16), layout));
@@ -232,7 +232,7 @@ const Check kRepeatable{
     .id = "repeatable",
     .weight = 1,
     .needs = {"two-ranks"},
-    .hint = "Which state of a call does the next one find?",
+    .hint = "Which state does a call leave for the next one?",
     .workers = {.fresh = true},
     .run{[](Trial& trial) {
       for (const Schedule schedule : kBoth) {
@@ -246,7 +246,7 @@ const Check kRepeatable{
 };
 
 const Check kAnyDelivery{
-    .claim = "Right whenever messages leave and arrive: no buffer is touched while under way.",
+    .claim = "The result is right at every timing of messages: no buffer is touched while in flight.",
     .id = "any-delivery",
     .weight = 3,
     .needs = {"full-forward", "full-reversed"},
@@ -280,7 +280,7 @@ void require_bytes(Trial& trial, const Case& c) {
     trial.note({"bytes sent by rank 0, " + run.c.name,
                 static_cast<double>(sent_by_rank_0(run.record.bytes, n)),
                 static_cast<double>(sent_by_rank_0(theory, n)), "B"});
-    // With the own block first, either direction is as good as the other.
+    // With the own block first, both directions are equally good.
     if (!other || (schedule == Schedule::kForward &&
                    !other_bytes(run.record, ring_backward_bytes(c.problem, schedule, -1))))
       continue;
@@ -300,7 +300,7 @@ void require_bytes(Trial& trial, const Case& c) {
 }
 
 const Check kExactBytes{
-    .claim = "Every link carries exactly what theory says.",
+    .claim = "Every link carries exactly the bytes of theory.",
     .id = "exact-bytes",
     .weight = 3,
     .needs = {"ragged"},
@@ -314,7 +314,7 @@ const Check kExactBytes{
 };
 
 const Check kWindowBytes{
-    .claim = "A window costs only the hops that it reaches back, and one message home.",
+    .claim = "A window costs only the hops that its reach needs, and one message home.",
     .id = "window-bytes",
     .weight = 1,
     .needs = {"windows"},

@@ -1,4 +1,4 @@
-// Lesson 304: blocks and the sums of their gradients on four ranks, once as digits that name themselves, and
+// Lesson 304: blocks and the sums of their gradients on four ranks, once as digits that name their block, and
 // once as the library computes them.
 #include <array>
 #include <cstdio>
@@ -14,7 +14,7 @@ constexpr int kRanks = 4;
 using Text = std::array<char, kRanks + 1>;  // ends with a zero
 
 // Blocks move by kv_to ranks after each step, sums by sum_to; a rank begins with the block of rank + first.
-// Its part in a gradient is written into the sum as the digit of the block that it belongs to.
+// It writes its part of a gradient into the sum as the digit of the block that the part belongs to.
 void walk(const char* title, int first, int kv_to, int sum_to, int sum_hops) {
   Text blocks[kRanks + 1][kRanks], sums[kRanks + 1][kRanks];
   run_ranks(kRanks, [&](ThreadCommunicator& comm) {

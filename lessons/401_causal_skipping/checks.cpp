@@ -1,5 +1,5 @@
-// Lesson 401: checks of the ledger of a ring's work. The answers are counted here, pair by pair, with the
-// oracle's mask predicate, over all N steps of a ring; nothing is taken from key ranges.
+// Lesson 401: checks of the ledger of a ring's work. They count the answers pair by pair, with the oracle's
+// mask predicate, over all N steps of a ring, and use no key ranges.
 #include <algorithm>
 #include <cmath>
 
@@ -151,7 +151,7 @@ const Check kCausal{
     .weight = 3,
     .needs = {"full"},
     .hint =
-        "At step t rank i holds the block of rank (i - t) mod N: in C++ that needs a number that is never "
+        "At step t rank i holds the block of rank (i - t) mod N: in C++ the number before % must not be "
         "negative.",
     .run{[](Trial& trial) {
       require_pairs(trial, make(Layout::kContiguous, causal_mask(), 16, 4));

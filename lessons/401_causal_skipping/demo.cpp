@@ -12,7 +12,7 @@ Problem problem_of(Mask mask, Position seqlen, int ranks) {
   return make_problem({.seqlen = seqlen, .head_dim = 1}, std::move(mask), Layout::kContiguous, ranks);
 }
 
-// Runs a real ring on thread ranks, where a visible pair costs one unit of virtual time and messages nothing.
+// Runs a real ring on thread ranks, where a visible pair costs one unit of virtual time and a message none.
 void print_clocks(const char* name, const Problem& problem) {
   verify::Inputs inputs =
       verify::make_inputs(verify::make_case(problem, verify::Data::kNormal, 1), DType::kFloat64);

@@ -1,5 +1,5 @@
-// Lesson 402: checks of a deal of single tokens. The answers come from dealing the tokens out one after the
-// other, round by round; and the functions then place the rows of real rings.
+// Lesson 402: checks of layouts that deal single tokens. The answers come from dealing the tokens one by one,
+// round by round; then the functions place the rows of real rings.
 #include <algorithm>
 #include <numeric>
 
@@ -57,8 +57,7 @@ void require_owners(Trial& trial, Layout layout, int ranks, int rounds) {
     require_owner(trial, layout, ranks, static_cast<Position>(p), owners[p]);
 }
 
-// The same for some tokens of a deal that the seed chooses: of many ranks, or if there is one, of many
-// rounds.
+// The same for some tokens that the seed chooses, on many ranks or, with one rank, in many rounds.
 enum class About : bool { kPositions, kOwners };
 void require_some(Trial& trial, Layout layout, bool alone, int rounds, About asked) {
   if (trial.inputs_are_known()) return;
@@ -106,7 +105,7 @@ const Check kFirstRounds{
     .claim = "Token zig-zag: the second round runs backwards.",
     .id = "first-rounds",
     .weight = 1,
-    .hint = "Who sits first when the round runs backwards, and who last? There is no rank N.",
+    .hint = "Which rank comes first when the round runs backwards, and which last? There is no rank N.",
     .run{[](Trial& trial) {
       require_positions(trial, Layout::kZigzagToken, 4, 2);
       require_some(trial, Layout::kZigzagToken, false, 2, About::kPositions);
@@ -118,7 +117,7 @@ const Check kZigzag{
     .id = "zigzag",
     .weight = 2,
     .needs = {"first-rounds"},
-    .hint = "Every second round is turned, counted from the first: which property of the row says so?",
+    .hint = "Every second round is reversed, counted from the first: which property of the row tells?",
     .run{[](Trial& trial) { require_positions(trial, Layout::kZigzagToken, 4, 5); }},
 };
 
@@ -126,7 +125,7 @@ const Check kZigzagOwner{
     .claim = "Token zig-zag: the owner of every token.",
     .id = "zigzag-owner",
     .weight = 2,
-    .hint = "Two questions, one after the other: in which round is the token, and at which seat of it?",
+    .hint = "Two questions, one after another: in which round is the token, and at which seat of it?",
     .run{[](Trial& trial) {
       require_owners(trial, Layout::kZigzagToken, 4, 5);
       require_some(trial, Layout::kZigzagToken, false, 5, About::kOwners);
@@ -137,7 +136,7 @@ const Check kOneRank{
     .claim = "One rank gets every token in order.",
     .id = "one-rank",
     .weight = 1,
-    .hint = "With one rank a turned round is the same round.",
+    .hint = "With one rank a reversed round is the same round.",
     .run{[](Trial& trial) {
       for (const Layout layout : kTokenLayouts) {
         require_positions(trial, layout, 1, 5);
@@ -168,8 +167,8 @@ const Check kThereAndBack{
     .weight = 1,
     .needs = {"striped", "striped-owner"},
     .hint =
-        "A token of round f is row f of its owner; which of your two functions turns a round that the other "
-        "does not?",
+        "A token of round f is row f of its owner; which of your two functions reverses a round that the "
+        "other does not?",
     .run{[](Trial& trial) {
       for (const Layout layout : kTokenLayouts)
         for (const Position p : {29, 30, 31, 1000, 1001, 12345}) {
@@ -205,7 +204,7 @@ const Check kBalance{
           const Index want = rounds % 2 == 0 ? 0 : ranks - 1;
           if (apart != want)
             throw Wrong(sign::kValues, "balance",
-                        "{}, {} rounds: under a causal mask the busiest rank has {} pairs more than the "
+                        "{}, {} rounds: under a causal mask the busiest rank has {} more pairs than the "
                         "idlest, and it must be {}",
                         place(Layout::kZigzagToken, ranks), rounds, apart, want);
         }
@@ -241,7 +240,7 @@ const Check kDrivesStriped{
     .id = "drives-striped",
     .weight = 2,
     .needs = {"striped"},
-    .hint = "Each row's mask follows from its position: all ranks must agree on who owns what.",
+    .hint = "Each row's mask follows from its position: all ranks must agree on the owner of each token.",
     .run{[](Trial& trial) {
       ring(trial, Layout::kStriped, 3, causal_mask(), 17);
       ring(trial, Layout::kStriped, 4, window_mask(5), 22);
@@ -253,7 +252,7 @@ const Check kDrivesZigzag{
     .id = "drives-zigzag",
     .weight = 2,
     .needs = {"zigzag"},
-    .hint = "Each row's mask follows from its position: all ranks must agree on who owns what.",
+    .hint = "Each row's mask follows from its position: all ranks must agree on the owner of each token.",
     .run{[](Trial& trial) {
       ring(trial, Layout::kZigzagToken, 3, causal_mask(), 17);
       ring(trial, Layout::kZigzagToken, 4, causal_mask(), 24);
@@ -270,7 +269,7 @@ const Check kRagged{
     .weight = 2,
     .needs = {"striped"},
     .hint =
-        "The library counts a rank's rows by asking where its next one would stand: at seqlen or after it, "
+        "The library counts a rank's rows by asking where its next one would lie: at seqlen or after it, "
         "there is none.",
     .run{[](Trial& trial) {
       for (const Layout layout : kTokenLayouts) {
@@ -288,7 +287,7 @@ verify::Exhibit interview(Trial& trial) {
   const auto ask = [&](Layout layout, int ranks, int rank, Index row) {
     if (!trial.asks()) return;
     deal.placed.push_back({layout, ranks, rank, row, trial.ask<TokenPosition>(layout, ranks, rank, row)});
-    const Position position = row * ranks + rank;  // every position comes once
+    const Position position = row * ranks + rank;  // every position occurs once
     deal.owned.push_back({layout, ranks, position, trial.ask<TokenOwner>(layout, ranks, position)});
   };
   for (const Layout layout : kTokenLayouts) {

@@ -1,5 +1,5 @@
-// Lesson 402: contiguous shards, striped and token zig-zag side by side: who owns what, and who computes how
-// much, counted in pairs and in the tiles of a kernel.
+// Lesson 402: contiguous shards, striped and token zig-zag side by side: the owner of each token, and the
+// work of each rank, counted in pairs and in the tiles of a kernel.
 #include <cstdio>
 
 #include "ringcraft/ring/work.hpp"

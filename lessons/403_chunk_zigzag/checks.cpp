@@ -1,5 +1,5 @@
-// Lesson 403: checks of a deal of chunks. The answers come from writing down every token's chunk, one after
-// the other; and the functions then place the rows of real rings.
+// Lesson 403: checks of layouts that deal chunks. The answers come from writing down every token's chunk, one
+// by one; then the functions place the rows of real rings.
 #include <algorithm>
 
 #include "exercise.hpp"
@@ -12,8 +12,7 @@ namespace {
 
 // ---- the answers
 
-// The chunks of a sequence, by handing out one token more to each chunk from the first on, until none is
-// left.
+// The chunks of a sequence, by giving one more token to each chunk, from the first on, until none is left.
 std::vector<Chunk> cut(Position seqlen, int chunks) {
   std::vector<Index> rows(static_cast<std::size_t>(chunks), 0);
   for (Position token = 0; token < seqlen; ++token) ++rows[static_cast<std::size_t>(token % chunks)];
@@ -33,7 +32,7 @@ std::string text(const Chunk& chunk) {
 }
 
 void require_chunk(const std::string& where, const Chunk& got, const Chunk& want) {
-  if (want.rows() == 0 && got.rows() == 0) return;  // an empty chunk is nowhere
+  if (want.rows() == 0 && got.rows() == 0) return;  // an empty chunk has no place
   if (got != want)
     throw Wrong(sign::kValues, "chunk", "{} is {}, and must be {}", where, Name{text(got)}, Name{text(want)});
 }
@@ -133,7 +132,7 @@ const Check kFewTokens{
     .id = "few-tokens",
     .weight = 1,
     .needs = {"even-cut"},
-    .hint = "An empty chunk begins where it ends; no division by the number of its tokens may happen.",
+    .hint = "An empty chunk begins where it ends; do not divide by the number of its tokens.",
     .run{[](Trial& trial) {
       require_cut(trial, 2, 4);
       require_cut(trial, 1, 6);
@@ -208,7 +207,7 @@ const Check kEveryoneOnce{
     .claim = "Every position has one owner, and shards differ by at most one token.",
     .id = "everyone-once",
     .weight = 2,
-    .hint = "Write down the chunk numbers of all ranks: is each of 0 to 2N - 1 there once?",
+    .hint = "Write down the chunk numbers of all ranks: does each of 0 to 2N - 1 occur once?",
     .run{[](Trial& trial) {
       Random random(trial.seed());
       for (const int ranks : {1, 3, 4, static_cast<int>(random.integer(10, 40))})
@@ -236,7 +235,7 @@ const Check kEveryoneOnce{
             most = std::max(most, pair.early.rows() + pair.late.rows());
           }
           if (const auto nobody = std::ranges::find(owners, -1); nobody != owners.end())
-            throw Wrong(sign::kValues, "nobody", "{}: nobody owns position {}", deal(seqlen, ranks),
+            throw Wrong(sign::kValues, "nobody", "{}: no rank owns position {}", deal(seqlen, ranks),
                         nobody - owners.begin());
           if (most > least + 1)
             throw Wrong(sign::kValues, "shard-sizes", "{}: shards of {} and of {} tokens",
@@ -310,7 +309,7 @@ const Check kDrivesZigzag{
     .id = "drives-zigzag",
     .weight = 3,
     .needs = {"first-with-last"},
-    .hint = "All ranks must agree on who owns which chunk, and where it begins.",
+    .hint = "All ranks must agree on the owner of each chunk, and where it begins.",
     .run{[](Trial& trial) {
       ring(trial, Layout::kZigzag, 3, causal_mask(), 24);
       ring(trial, Layout::kZigzag, 4, causal_mask(), 23);

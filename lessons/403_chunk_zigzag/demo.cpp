@@ -1,5 +1,5 @@
-// Lesson 403: all four layouts side by side: chunks of any length, what a block looks like inside, and the
-// cost in tiles under causal masks, windows and packed sequences.
+// Lesson 403: all four layouts side by side: chunks of any length, the visible part of a block, and the cost
+// in tiles under causal masks, windows and packed sequences.
 #include <cstdio>
 
 #include "ringcraft/problem/deal.hpp"

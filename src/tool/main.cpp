@@ -12,7 +12,7 @@
 
 namespace {
 
-// A sentence may repeat what was typed or what a file is called: nothing of it moves the cursor.
+// A sentence may repeat typed words or the name of a file: none of it moves the cursor.
 int report(const std::string& sentence, ringcraft::Code code) {
   std::fprintf(stderr, "ringcraft: %s\n", ringcraft::shown(sentence, 4000).c_str());
   return static_cast<int>(code);
@@ -22,7 +22,7 @@ int report(const std::string& sentence, ringcraft::Code code) {
 
 int main(int argc, char** argv) {
   ringcraft::process::end_children_on_signals();
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a write that fails, and has a sentence
+  std::signal(SIGXFSZ, SIG_IGN);  // a write to a file that may not grow fails, and is reported
   try {
     const int code = ringcraft::tool::parse_command_line(argc, argv)();
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)

@@ -130,7 +130,7 @@ TEST_CASE("the state carries across blocks in any order") {
   }
 }
 
-TEST_CASE("backward adds to what is there") {
+TEST_CASE("backward adds to the gradients that it gets") {
   Random random(95);
   const Head<double> head = random_head<double>(random);
   const auto once = blockwise(head, {4, 4});

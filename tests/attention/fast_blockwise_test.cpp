@@ -165,7 +165,7 @@ TEST_CASE("hot scores stay finite and close to dense") {
   }
 }
 
-TEST_CASE("a maximum that keeps growing takes the sum along, one that stays leaves it") {
+TEST_CASE("the sum is rescaled when the maximum grows, and is left alone when it does not") {
   // Scores rise, fall or rise to the middle along 1300 keys: tile after tile has a new maximum, or none has.
   Random random(194);
   for (const int shape : {0, 1, 2}) {
@@ -182,7 +182,7 @@ TEST_CASE("a maximum that keeps growing takes the sum along, one that stays leav
   }
 }
 
-TEST_CASE("a fast forward pass goes on from any state") {
+TEST_CASE("a fast forward pass continues from any state") {
   Random random(195);
   for (const Index cut : {1, 16, 100, 260, 299}) {
     const Head<double> head = head_of_size<double>(random, 120, 300, 20, causal_mask());
@@ -203,7 +203,7 @@ TEST_CASE("a fast forward pass goes on from any state") {
   }
 }
 
-TEST_CASE("a fast backward pass adds to what is there") {
+TEST_CASE("a fast backward pass adds to the gradients that it gets") {
   Random random(196);
   const Head<double> head = head_of_size<double>(random, 130, 290, 12, window_mask(50));
   const auto once = fast(head);

@@ -35,7 +35,7 @@ T one(T x, T shift = 0) {
   return x;
 }
 
-// Different numbers, but for their place a row of scores.
+// Different numbers, arranged as a row of scores.
 template <class T>
 std::vector<T> scores(Random& random, std::size_t count) {
   std::vector<T> x(count);
@@ -103,7 +103,7 @@ TEMPLATE_TEST_CASE("the sum is that of the exponentials, for every length", "", 
     const TestType sum = fast_exponentials<TestType>(y, TestType(0.5));
     long double want = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      CHECK(y[i] == one(x[i], TestType(0.5)));  // wherever it stands in the row
+      CHECK(y[i] == one(x[i], TestType(0.5)));  // at any place in the row
       want += y[i];
     }
     CHECK(ulps(sum, want) <= 8);

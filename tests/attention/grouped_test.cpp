@@ -1,5 +1,5 @@
 // Grouped heads against multi-head attention with the KV heads written out for every query head: out is the
-// same, dk and dv are the sums over the copies; and nothing that was there before is lost.
+// same, dk and dv are the sums over the copies; and earlier contents are kept.
 #include "ringcraft/attention/grouped.hpp"
 
 #include <limits>

@@ -1,5 +1,5 @@
-// HostEngine: block by block it must give what one device gives; what it counts, skips, allocates and
-// refuses.
+// HostEngine: block by block it must give the results of one device; its counts, skips, allocations and
+// refusals.
 #include "ringcraft/attention/host_engine.hpp"
 
 #include <cmath>
@@ -23,7 +23,7 @@ std::vector<int> random_order(Random& random, int n) {
   return order;
 }
 
-// The gradient block with NaN in it: whatever backward does not write is seen.
+// The gradient block filled with NaN: it shows every element that backward does not write.
 KvBlock poisoned(BlockEngine& engine, const Extents& e) {
   return {engine.allocate(e, Role::kAccumulator), engine.allocate(e, Role::kAccumulator)};
 }
@@ -226,7 +226,7 @@ TEMPLATE_TEST_CASE("any number of threads gives the same bits, run after run, an
     }
 }
 
-TEST_CASE("numbers of threads that cannot be are refused") {
+TEST_CASE("impossible numbers of threads are refused") {
   for (const int threads : {0, -2})
     check_refused([&] { HostEngine<float> engine(HostOptions{.threads = threads}); },
                   "threads: expected at least 1, got " + std::to_string(threads));

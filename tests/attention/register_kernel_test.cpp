@@ -14,7 +14,7 @@ using testing::normal;
 
 namespace {
 
-// Where a factor and a result lie: rows further apart than they are long, something else around them.
+// The memory of a factor and of a result: rows further apart than they are long, with other data around them.
 template <class T>
 struct Place {
   std::vector<T> memory;
@@ -89,7 +89,7 @@ TEST_CASE("kZero overwrites c, even if it held NaN") {
   CHECK(c == std::vector<double>(16, 6.0));
 }
 
-TEST_CASE("the kernel gives the same bits wherever its operands lie") {
+TEST_CASE("the kernel gives the same bits for any place of its operands in memory") {
   Random random(182);
   const Index depth = 67, columns = 11, cols = 48;
   const auto a = normal<float>(random, depth * cols), b = normal<float>(random, depth * columns);

@@ -97,7 +97,7 @@ TEST_CASE("a row of nothing but minus infinity has weights of zero") {
   run(kOnline, std::vector<double>{});
 }
 
-TEST_CASE("one score has weight one, whatever it is") {
+TEST_CASE("one score has weight one, whatever its value") {
   for (const double s : {0.0, 1e300, -1e300, 700.0, -745.0}) {
     CHECK(run(kSafe, std::vector{s}) == std::vector{1.0});
     CHECK(run(kOnline, std::vector{s}) == std::vector{1.0});

@@ -1,4 +1,4 @@
-// The queue of tasks: each is run once, in order on one thread, and what one throws arrives.
+// The queue of tasks: each is run once, in order on one thread, and exceptions reach the caller.
 #include "ringcraft/attention/fast/tasks.hpp"
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 using namespace ringcraft;
 
-TEST_CASE("every task is run once, by threads with numbers of their own") {
+TEST_CASE("every task is run once, by threads with different numbers") {
   for (const int threads : {1, 2, 3, 8})
     for (const Index count : {0, 1, 2, 5, 100}) {
       CAPTURE(threads, count);
@@ -50,7 +50,7 @@ TEST_CASE("several threads work at the same time") {
   CHECK(waiting == 2);
 }
 
-TEST_CASE("the exception of a task reaches the caller, and no further task is begun") {
+TEST_CASE("the exception of a task reaches the caller, and no further task is started") {
   for (const int threads : {1, 3}) {
     std::atomic<int> runs = 0;
     CHECK_THROWS_WITH(for_each_task(1000, threads,

@@ -60,7 +60,7 @@ TEST_CASE("computing between start and wait hides the transfer") {
   }
 }
 
-TEST_CASE("a post is stamped when it is made, not when it is waited for") {
+TEST_CASE("a post gets its time when it is made, not at its wait") {
   // Rank 0 posts at 0 and computes 10; rank 1 posts at 4: the message is complete at 4 + 3.
   CHECK(clocks(2, kLink, [](ThreadCommunicator& comm) {
           Bytes bytes(8);
@@ -95,7 +95,7 @@ TEST_CASE("bytes posted together to one peer count as one message") {
 }
 
 TEST_CASE("separate posts and separate peers do not wait for each other") {
-  // Two posts of 8 bytes each: 1 + 2 both, not 1 + 4 and not one after the other.
+  // Two posts of 8 bytes each: 1 + 2 both, not 1 + 4 and not one after another.
   CHECK(clocks(2, kLink, [](ThreadCommunicator& comm) {
           Bytes a(8), b(8);
           const bool sends = comm.rank() == 0;

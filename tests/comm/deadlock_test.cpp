@@ -29,7 +29,7 @@ std::vector<int> shuffled(int n, std::uint64_t seed) {
   return order;
 }
 
-// The whole cycle stands in the sentence: each rank once, waiting for its neighbour.
+// The sentence contains the whole cycle: each rank once, waiting for its neighbour.
 void check_cycle(const std::string& sentence, int n, const std::string& what) {
   CAPTURE(n, sentence);
   CHECK(sentence.rfind("deadlock: rank ", 0) == 0);
@@ -98,7 +98,7 @@ TEST_CASE("all receive first deadlocks as well") {
   }
 }
 
-TEST_CASE("all send first with one rank is nothing to do") {
+TEST_CASE("all send first does nothing with one rank") {
   run_ranks(1, [](ThreadCommunicator& comm) { exchange_all_send_first(comm, {0, {}, 0, {}}); });
 }
 
@@ -118,7 +118,7 @@ TEST_CASE("a cycle is found among waits that lead elsewhere") {
 }
 
 TEST_CASE("waits without a cycle are no deadlock") {
-  // A chain: 0 waits for 1, 1 for 2, 2 for 3, and 3 still computes; then it sends, and all goes on.
+  // A chain: 0 waits for 1, 1 for 2, 2 for 3, and 3 still computes; then it sends, and all continue.
   Switchboard board(4);
   std::vector<Bytes> in(4, Bytes(1));
   for (int rank = 0; rank < 3; ++rank) {

@@ -1,5 +1,4 @@
-// Delivery under a seed: late, out of order, poisoned, and yet without influence on the results of correct
-// code.
+// Delivery under a seed: late, out of order, poisoned, but without influence on the results of correct code.
 #include <algorithm>
 #include <set>
 #include <vector>
@@ -37,7 +36,7 @@ TEST_CASE("under a seed a receive buffer is poison until the message lands") {
     ++(landed ? early : late);
     const bool done = board.begin_wait(1, receiving);
     CHECK(done == (in == out));
-    board.begin_wait(0, sending);  // now all wait: whatever is under way lands
+    board.begin_wait(0, sending);  // now all wait: every message in flight lands
     CHECK(in == out);
     CHECK_FALSE(board.is_waiting(0));
     CHECK_FALSE(board.is_waiting(1));
@@ -46,7 +45,7 @@ TEST_CASE("under a seed a receive buffer is poison until the message lands") {
   CHECK(late > 5);
 }
 
-TEST_CASE("a send buffer that is overwritten before wait is found out") {
+TEST_CASE("a send buffer that is overwritten before wait is detected") {
   // The planted fault goes unnoticed without a seed, because the bytes have moved by then.
   const auto faulty_send_arrives_intact = [](std::uint64_t seed) {
     Switchboard board(2, {.delivery_seed = seed});

@@ -1,4 +1,5 @@
-// The ring exchange in its forms: right for every world size and seed, and as many phases as they claim.
+// The forms of the ring exchange: right for every world size and seed, in the number of phases that they
+// claim.
 #include "ringcraft/comm/exchange.hpp"
 
 #include <functional>
@@ -44,7 +45,7 @@ Ring run(int n, const Exchange& exchange, SwitchboardOptions options, std::size_
   return ring;
 }
 
-// Virtual time with alpha = 1 and free bytes: the number of rendezvous that must happen one after the other.
+// Virtual time with alpha = 1 and free bytes: the number of rendezvous that must happen one after another.
 double phases(int n, const Exchange& exchange, std::uint64_t seed) {
   double latest = 0;
   for (const double clock : run(n, exchange, {.delivery_seed = seed, .link = {.alpha = 1}}).report.clock)
@@ -52,7 +53,7 @@ double phases(int n, const Exchange& exchange, std::uint64_t seed) {
   return latest;
 }
 
-// A beginner's cure of the deadlock: rank 0 alone turns its order around.
+// A beginner's fix of the deadlock: only rank 0 reverses its order.
 void exchange_rank_0_reversed(Communicator& comm, const RingMessage& m) {
   if (comm.rank() == 0) {
     recv(comm, m.recv_rank, m.in);
@@ -79,7 +80,7 @@ TEST_CASE("every rank gets its left neighbour's bytes") {
       }
 }
 
-TEST_CASE("an exchange of nothing is no exchange") {
+TEST_CASE("an exchange of empty messages is no exchange") {
   for (const Form& form : kForms)
     for (int n = 1; n <= 4; ++n) {
       const Ring ring = run(n, form.exchange, {.link = {.alpha = 1}}, 0);
@@ -101,7 +102,7 @@ TEST_CASE("phases of an exchange") {
   }
 }
 
-TEST_CASE("a non-blocking pair is under way while the rank computes") {
+TEST_CASE("a non-blocking pair is in flight while the rank computes") {
   constexpr int kRanks = 3;
   std::vector<double> clocks(kRanks);
   run_ranks(kRanks,

@@ -19,7 +19,7 @@ struct Refusal : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Runs ranks and keeps what each of them was told.
+// Runs ranks and keeps the report that each of them got.
 std::vector<std::string> told(int n, const std::function<void(ThreadCommunicator&)>& body, std::uint64_t seed,
                               Outcome& whole) {
   std::vector<std::string> sentences(static_cast<std::size_t>(n));
@@ -57,8 +57,8 @@ TEST_CASE("a rank that throws ends the others with its reason") {
   }
 }
 
-TEST_CASE("the original exception comes out, with a message still under way") {
-  // The receive that unwinding finds under way is one that no send will ever match: no rank may take that for
+TEST_CASE("the original exception is thrown, with a message still in flight") {
+  // The receive that unwinding finds in flight is one that no send will ever match: no rank may take that for
   // a deadlock.
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Outcome whole;
@@ -107,7 +107,7 @@ TEST_CASE("a rank that leaves early is reported to the ranks that wait for it") 
   }
 }
 
-TEST_CASE("ranks that disagree about a length all hear of it") {
+TEST_CASE("ranks that disagree about a length all get a report") {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     Outcome whole;
     const auto sentences = told(

@@ -1,5 +1,5 @@
-// Pending and Communicator::start: what is refused, what vanishes, and when a Pending waits. A communicator
-// that only takes notes stands in for a transport.
+// Pending and Communicator::start: refusals, empty messages, and the times at which a Pending waits. A
+// communicator that only records calls replaces a transport.
 #include <string>
 #include <utility>
 #include <vector>
@@ -89,7 +89,7 @@ TEST_CASE("a Pending waits once: by hand, or when it is dropped") {
   Pending().wait();
 }
 
-TEST_CASE("a moved Pending hands its wait over") {
+TEST_CASE("a moved Pending takes its wait along") {
   Notes comm;
   Bytes bytes(1);
   {
@@ -98,7 +98,7 @@ TEST_CASE("a moved Pending hands its wait over") {
     a.wait();
     CHECK(comm.waited.empty());
     Pending c = comm.start({send_to(0, bytes)});  // ticket 2
-    b = std::move(c);                             // waits for what b still held
+    b = std::move(c);                             // waits for the operations that b still held
     CHECK(comm.waited == Tickets{1});
     Pending& self = b;
     b = std::move(self);

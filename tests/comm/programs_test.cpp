@@ -93,7 +93,7 @@ bool model_ends(const Program& program) {
         open[rank].insert(open[rank].end(), step.messages.begin(), step.messages.end());
         waiting[rank] = step.wait;
       } else {
-        waiting[rank] = true;  // at its end a rank waits for what is still open
+        waiting[rank] = true;  // at its end a rank waits for its open operations
       }
       ++next[rank];
       moved = true;
@@ -104,7 +104,7 @@ bool model_ends(const Program& program) {
   return true;
 }
 
-// Runs a program; returns what happened and counts wrong messages.
+// Runs a program; returns its outcome and counts wrong messages.
 Outcome run_program(const Program& program, std::uint64_t seed, int& wrong) {
   std::vector<int> wrong_of(program.size(), 0);
   const Outcome outcome = outcome_of([&] {

@@ -1,8 +1,8 @@
-// Why a ring's messages are started as one group: the order "isend K, isend V, irecv K, irecv V" on a model
-// of streams. A stream does one call after the other, and a call ends when its messages have met the other
-// side, as transfers between GPUs may do. Un-grouped, with one stream per rank, no rank ever comes to its
-// receives; with one stream per pair of ranks that happens to two ranks alone, whose neighbours are the same
-// one. Here a stream is what the switchboard calls a rank.
+// Shows why a ring starts its messages as one group: the order "isend K, isend V, irecv K, irecv V" on a
+// model of streams. A stream does one call after the other, and a call ends when its messages have met the
+// other side, as transfers between GPUs may do. Un-grouped, with one stream per rank, no rank ever comes to
+// its receives; with one stream per pair of ranks that happens to two ranks alone, whose neighbours are the
+// same one. Here a stream is what the switchboard calls a rank.
 #include <map>
 #include <numeric>
 #include <optional>
@@ -79,7 +79,7 @@ class Model {
  private:
   static constexpr std::size_t kLengthOfK = 3, kLengthOfV = 5;
 
-  // The stream on which a rank enqueues what it exchanges with a peer, numbered as they are first asked for.
+  // The stream on which a rank enqueues its exchanges with a peer, numbered in the order of first use.
   int stream(int rank, int peer) {
     const std::pair key{rank, streams_ == Streams::kOnePerPair ? peer : 0};
     return numbers_.emplace(key, static_cast<int>(numbers_.size())).first->second;

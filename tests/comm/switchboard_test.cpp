@@ -20,7 +20,7 @@ Switchboard::Ticket post(Switchboard& board, int rank, std::initializer_list<Op>
 
 }  // namespace
 
-TEST_CASE("a message arrives, whichever side is there first") {
+TEST_CASE("a message arrives in either order of its two sides") {
   for (const bool send_first : {true, false}) {
     Switchboard board(2);
     const Bytes out = message_of(0, 5);
@@ -170,7 +170,7 @@ TEST_CASE("ranks that end after their messages leave no failure") {
   CHECK(in == out);
 }
 
-TEST_CASE("another way to carry bytes is asked once for each message, and touches what it wants") {
+TEST_CASE("another carrier of bytes is called once for each message, and may touch any memory") {
   for (const std::uint64_t seed : {0, 5}) {
     std::vector<std::string> asked;
     const auto carry = [&](const Delivery& message) {

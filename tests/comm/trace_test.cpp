@@ -1,5 +1,5 @@
-// The trace that the base classes record: only on request, complete, with both clocks, and equal to what the
-// counters say.
+// The trace that the base classes record: only on request, complete, with both clocks, and equal to the
+// counters.
 #include "ringcraft/comm/trace.hpp"
 
 #include "ringcraft/comm/exchange.hpp"

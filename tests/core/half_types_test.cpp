@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// A half type, by its conversions and by what lies at its end: the bits of infinity, and the power of two
+// A half type, by its conversions and by the end of its range: the bits of infinity, and the power of two
 // that would follow the largest number.
 struct Format {
   const char* name;

@@ -21,7 +21,7 @@ TEST_CASE("shown text moves no cursor and is UTF-8") {
   CHECK(shown("\xC0\xAF") == "??");  // '/' in two bytes
 }
 
-TEST_CASE("shown text stands in the order in which it is written") {
+TEST_CASE("shown text keeps the order in which it is written") {
   for (const char* letter :
        {"\xC2\xAD", "\xF3\xA0\x80\x81", "\xF3\xA0\x81\xA1", "\xE2\x80\x8B", "\xE2\x81\xA0", "\xE2\x80\xAE",
         "\xE2\x80\xAA", "\xE2\x81\xA6", "\xE2\x81\xA9", "\xE2\x80\x8F", "\xE2\x80\xA8", "\xEF\xBB\xBF"})

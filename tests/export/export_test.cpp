@@ -1,4 +1,4 @@
-// An exported tree shows no solution, whatever of it one searches; a wrong call leaves no files.
+// An exported tree shows no solution, in any of its files; a wrong call leaves no files.
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -25,7 +25,7 @@ std::string stripped(const std::string& line) {
   return first == line.npos ? "" : line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
 }
 
-// Lessons -> lines between their marks; what stands outside of marks goes to `outside`.
+// Lessons -> lines between their marks; lines outside of marks go to `outside`.
 std::map<int, std::set<std::string>> split(const std::string& text, std::string& outside) {
   std::map<int, std::set<std::string>> inside;
   std::istringstream lines(text);
@@ -41,8 +41,8 @@ std::map<int, std::set<std::string>> split(const std::string& text, std::string&
   return inside;
 }
 
-// Of these lines, each of kShortest letters at least, those that stand in a text or a packed file. They are
-// many, and so are the texts: one pass over a text looks for all of them, by their first eight letters.
+// Finds which of these lines, each of kShortest letters at least, occur in a text or a packed file. There are
+// many lines and texts: one pass over a text looks for all of them, by their first eight letters.
 class LineSearch {
  public:
   explicit LineSearch(const std::set<std::string>& lines) : may_begin_(1 << 16) {
@@ -152,7 +152,7 @@ TEST_CASE("no distinctive line of any solution is in an exported tree") {
     CHECK(shown_lessons(files).empty());
     auto sources = files_of(kRoot / "src");
     sources.merge(files_of(kRoot / "kernels"));
-    CHECK(shown_lessons(sources).size() == lines.size());  // the search finds what is there
+    CHECK(shown_lessons(sources).size() == lines.size());  // the search finds lines that are present
     CHECK(files.contains("src/sealed.txt"));
     CHECK(files.contains(*kind == 0 ? "src/sealed.tar.xz" : "src/sealed.a"));
     CHECK_FALSE(files.contains(*kind == 0 ? "src/sealed.a" : "src/sealed.tar.xz"));
@@ -166,7 +166,7 @@ TEST_CASE("no distinctive line of any solution is in an exported tree") {
   }
 }
 
-TEST_CASE("an exported tree has what it builds from, skeletons, and alone an AGENTS.md") {
+TEST_CASE("an exported tree has all that it builds from, skeletons, and, unlike this one, an AGENTS.md") {
   const Folder folder;
   REQUIRE(export_to(folder, "").exit_code == 0);
   const auto files = files_of(folder.file("course"));

@@ -10,7 +10,7 @@ namespace ringcraft::kernels {
 
 /// The subject of this test program.
 void run_checks(Runner& runner, verify::CaseSet set);
-/// How fast the kernels that it checks are; a measurement, not a promise: it fails only if a kernel does.
+/// Times the kernels that it checks; a measurement, not a promise: it fails only if a kernel does.
 void time_kernels(Runner& runner);
 
 /// Memory, the small kernels around attention, refusals.

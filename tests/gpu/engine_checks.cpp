@@ -1,4 +1,4 @@
-// The checks of CudaEngine around its kernels (see checks.hpp): memory, sums, refusals.
+// Checks CudaEngine around its kernels: memory, sums, refusals.
 #include <cmath>
 #include <limits>
 #include <utility>

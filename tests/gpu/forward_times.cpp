@@ -1,4 +1,4 @@
-// How fast the forward kernels are, full and causal, head_dim 64 and 128.
+// Times the forward kernels, full and causal, head_dim 64 and 128.
 #include "checks.hpp"
 #include "timing.hpp"
 

@@ -60,7 +60,7 @@ class Trial {
   std::string first_;
 };
 
-/// A case in one number type: what is asked, and what answers are measured by.
+/// A case in one number type: the problem, and the reference for answers.
 struct Question {
   verify::Inputs inputs;  ///< of that type
   verify::Oracle oracle;  ///< of the same numbers

@@ -1,4 +1,4 @@
-// Cases of several tiles (see kernel_cases.hpp). The axes have coprime lengths and are walked in step, so
+// Makes the cases of several tiles. The axes have coprime lengths and are walked in step, so
 // that each value meets many values of every other axis.
 #include "kernel_cases.hpp"
 
@@ -15,7 +15,7 @@ constexpr std::array<Heads, 3> kHeads{{{1, 8, 2}, {1, 6, 3}, {2, 4, 1}}};
 constexpr std::array<Index, 11> kHeadDims{64, 128, 1, 63, 65, 100, 32, 127, 66, 96, 5};
 constexpr std::array<Index, 7> kShardRows{65, 64, 63, 129, 100, 128, 40};
 
-// Borders inside of tiles and on them; seqlen is at least 120.
+// Borders inside tiles and on them; seqlen is at least 120.
 std::vector<Position> packed(Position seqlen) { return {0, 1, 64, 65, 2 * seqlen / 3, seqlen}; }
 
 std::vector<Mask> masks(Position seqlen) {

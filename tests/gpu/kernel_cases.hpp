@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Cases for what only a kernel can get wrong: the general table has shards shorter than one tile of 64 rows
-/// and keys.
+/// Cases for mistakes that only a kernel can make: the general table has shards shorter than one tile of 64
+/// rows and keys.
 
 #include <cuda_runtime_api.h>  // on the CPU it says where ringcraft::kernels lies
 
@@ -22,7 +22,7 @@ std::vector<verify::Case> ring_cases(verify::CaseSet set);
 /// One shard, and windows that begin or end one key before a border of a tile, on it and after it.
 std::vector<verify::Case> window_cases(verify::Data data, Index heads);
 
-/// For tile sizes: one shard of four tiles of rows, masks whose borders lie inside of tiles of 16 to 128
+/// For tile sizes: one shard of four tiles of rows, masks whose borders lie inside tiles of 16 to 128
 /// keys, and head_dim of both paddings.
 std::vector<verify::Case> tile_cases();
 

@@ -1,5 +1,5 @@
-// The checks of the loopback: the library's ring over it has the bits of the ring over host memory, and what
-// ranks do wrong ends them all, with a sentence.
+// The checks of the loopback: the library's ring over it has the bits of the ring over host memory, and a
+// mistake of a rank ends them all, with a sentence.
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -124,13 +124,13 @@ void two_lengths(Communicator& comm, Buffer& out, Buffer& in) {
       .wait();
 }
 
-// Counts when it is left, after everything that was made after it.
+// Counts at the end of its scope, after everything that was made after it.
 struct Leaving {
   std::atomic<int>& left;
   ~Leaving() { ++left; }
 };
 
-// The message that rank 1 waits for never comes: it must leave without it.
+// The message that rank 1 waits for never arrives: it must end without it.
 void throw_under_way(Communicator& comm, Buffer& in, std::atomic<int>& left) {
   if (comm.rank() == 0) {
     for (int tries = 0; tries < 1000 && left == 0; ++tries)

@@ -22,7 +22,7 @@ struct Rows {
   Partial<float> partial() { return {{std::span(out), rows, head_dim}, max, sum}; }
 };
 
-// Where the maxima of one side lie.
+// The level of the maxima of one side.
 struct Levels {
   const char* name;
   float acc, block;          // kNothing: no row of this side has seen a key

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
 /// A test runner of a few lines, for machines that have a compiler and nothing else: named checks, one line
-/// each, and a JSON record of what they found.
+/// each, and a JSON record of their results.
 
 #include <cuda_runtime_api.h>  // on the CPU it says where ringcraft::kernels lies
 

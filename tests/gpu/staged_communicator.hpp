@@ -1,8 +1,8 @@
 #pragma once
 /// @file
 /// The smallest device communicator: messages between device buffers, carried by a host communicator through
-/// host memory. It waits for the device at every step, so nothing can be out of order: what a transport that
-/// does not wait is compared with.
+/// host memory. It waits for the device at every step, so nothing can be out of order: the reference for
+/// transports that do not wait.
 
 #include <cuda_runtime_api.h>
 
@@ -38,7 +38,7 @@ class StagedCommunicator final : public Communicator {
       host_ops.push_back({op.kind, op.peer, bytes});
       if (op.kind == Op::kSend) copy(bytes.data(), op.bytes.data(), bytes.size(), cudaMemcpyDeviceToHost);
     }
-    stream_.synchronize();  // what this rank has enqueued so far is done; its receive buffers are free
+    stream_.synchronize();  // all that this rank has enqueued is done; its receive buffers are free
     exchange.pending = host_.start(host_ops);
     return last_ticket_;
   }

@@ -33,8 +33,8 @@ verify::Answer ring_answer(CudaRungs rungs, const Problem& problem, const verify
 verify::Answer staged_ring_answer(CudaRungs rungs, const Problem& problem, const verify::Inputs& inputs,
                                   Schedule schedule);
 
-/// One engine, which takes the place of each rank in turn and hands itself the KV blocks in the order of the
-/// ring. All blocks of a rank are enqueued without waiting in between.
+/// One engine, which plays each rank in turn and passes itself the KV blocks in the order of the ring. All
+/// blocks of a rank are enqueued without waiting in between.
 verify::Answer block_by_block_answer(CudaRungs rungs, const Problem& problem, const verify::Inputs& inputs);
 
 /// One shard against one KV block.

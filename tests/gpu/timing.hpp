@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// How fast all rungs of a ladder are, as figures of a test program's record.
+/// Times all rungs of a ladder, as figures of a test program's record.
 
 #include <map>
 #include <span>

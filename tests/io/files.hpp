@@ -1,5 +1,5 @@
 #pragma once
-// Helpers of the io tests: a folder that vanishes, files from bytes, and the error sentence of a call.
+// Helpers of the io tests: a temporary folder, files from bytes, and the error sentence of a call.
 #include <cstdint>
 #include <cstring>
 #include <filesystem>

@@ -185,7 +185,7 @@ TEST_CASE("each malformed file has its sentence") {
   }
 }
 
-TEST_CASE("the pieces of the malformed files are sound") {
+TEST_CASE("the pieces of the malformed files are well-formed") {
   Scratch folder;
   for (const std::string& bytes :
        {file_of("{}", ""), file_of("{" + kQ + "}", kData), with_shape("[1,1,2,2]"),
@@ -235,7 +235,7 @@ TEST_CASE("random damage gives an Error or tensors, nothing else") {
       damaged.resize(static_cast<std::size_t>(random.integer(0, static_cast<Index>(valid.size()) - 1)));
     const Index flips = round % 4 == 0 ? random.integer(0, 1) : random.integer(1, 3);
     const Index reach =
-        std::min(header_end, static_cast<Index>(damaged.size()));  // damage to data goes unseen
+        std::min(header_end, static_cast<Index>(damaged.size()));  // damage to data is not detected
     for (Index flip = 0; flip < flips && reach > 0; ++flip) {
       char& byte = damaged[static_cast<std::size_t>(random.integer(0, reach - 1))];
       // Half of the time a digit, so that the JSON stays whole and the numbers lie.

@@ -69,7 +69,7 @@ TEST_CASE("a file without permission is refused") {
                    may_read_all ? "no error" : "expected a readable file, got Permission denied");
 }
 
-TEST_CASE("a file that shrinks after it was opened is refused, what is left of it is read") {
+TEST_CASE("a file that shrinks after it was opened is refused, its remaining part is read") {
   Scratch folder;
   const Buffer k({1, 1, 2, 2}, DType::kFloat32), q({1, 1, 2, 2}, DType::kFloat32);
   write_safetensors(folder / "f", std::vector<NamedTensor>{{"k", &k}, {"q", &q}});
@@ -107,7 +107,7 @@ TEST_CASE("a link stays, and the file that it leads to is replaced") {
   CHECK(folder.size() == 2);
 }
 
-TEST_CASE("a temporary file of somebody else is left alone") {
+TEST_CASE("a temporary file of another program is left alone") {
   Scratch folder;
   const Buffer q({1, 1, 2, 2}, DType::kFloat32);
   const std::string other = ".ringcraft-" + std::to_string(::getpid()) + "-0.tmp";

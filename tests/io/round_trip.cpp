@@ -54,7 +54,7 @@ TEST_CASE("tensors of all three types come back bit for bit") {
   CHECK_FALSE(file.contains("v"));
 }
 
-TEST_CASE("all elements of a tensor are read in the order of the file, whatever its shape") {
+TEST_CASE("all elements of a tensor are read in the order of the file, for any shape") {
   Scratch folder;
   Random random(1);
   const Buffer q = random_normal({2, 3, 5, 7}, DType::kFloat32, random);

@@ -1,4 +1,4 @@
-// Frames from a hostile peer are taken apart without trust.
+// A hostile peer's frames are parsed without trust in their contents.
 #include "judge/wire/connection.hpp"
 
 #include <sys/socket.h>
@@ -31,7 +31,7 @@ struct Pair {
 
 }  // namespace
 
-TEST_CASE("frames arrive whole, whatever pieces they come in") {
+TEST_CASE("frames arrive whole, in pieces of any size") {
   const Pair pair;
   Connection sender(pair.peer.get()), receiver(pair.judge.get());
   Bytes text(100'000);
@@ -78,7 +78,7 @@ TEST_CASE("stray bytes are recognised") {
   CHECK_THROWS_AS(receiver.next(), Violation);
 }
 
-TEST_CASE("a peer that does not read blocks nobody") {
+TEST_CASE("a peer that does not read does not block the judge") {
   const Pair pair;
   Connection sender(pair.judge.get());
   const auto begun = Clock::now();

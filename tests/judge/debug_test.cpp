@@ -1,5 +1,6 @@
 // Checks in one process, for debuggers: the same report as the judge's; a crash is a crash, with a stack
-// where a sanitizer is there; and the checks keep their own library, whatever file the student's replaces.
+// where a sanitizer is there; and the checks keep their own library, for every file that the student's
+// replaces.
 #include <algorithm>
 #include <filesystem>
 
@@ -15,7 +16,7 @@ namespace {
 
 using process::Finished;
 
-// What the program of this file prints, and how it ends.
+// The output of the program of this file, and how it ends.
 Finished debugged(int lesson, const std::filesystem::path& file) {
   const DebugBuild built = build_for_debugging(lesson, file);
   INFO(verify::text_of(built.report));
@@ -53,7 +54,7 @@ TEST_CASE("in one process right files pass and wrong ones fail with the judge's 
       if (row.status != verify::Status::kFailed) continue;
       std::string sentence = row.sentence.substr(0, row.sentence.find('\n'));
       if (const auto knot = sentence.find("deadlock: "); knot != sentence.npos)
-        sentence.resize(knot);  // a circle of waits may be told from any of its ranks on
+        sentence.resize(knot);  // a report of a cycle of waits may begin with any of its ranks
       CHECK(testing::contains(finished.printed, sentence));
     }
   }

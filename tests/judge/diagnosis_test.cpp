@@ -1,4 +1,4 @@
-// The causes of verdicts: where they stand, and that they do not depend on the seed.
+// The causes of verdicts: their place in a report, and their independence of the seed.
 #include "judge/verdict/diagnosis.hpp"
 
 #include <filesystem>
@@ -10,8 +10,7 @@
 namespace ringcraft::judge {
 namespace {
 
-const std::filesystem::path kCorpus =
-    std::filesystem::path(RINGCRAFT_SOURCE_DIR) / "tests/misconceptions";
+const std::filesystem::path kCorpus = std::filesystem::path(RINGCRAFT_SOURCE_DIR) / "tests/misconceptions";
 
 // "303.causal RF4" for every cause of a wrong file.
 std::vector<std::string> causes_of(int lesson, const std::string& file, std::uint64_t seed) {
@@ -27,12 +26,13 @@ std::vector<std::string> causes_of(int lesson, const std::string& file, std::uin
 }  // namespace
 
 TEST_CASE("causes do not depend on the seed") {
-  for (const auto& [lesson, file, id] : {std::tuple{101, "101_dense_attention/no_scale", "BL5"},
-                                         {102, "102_safe_softmax/not_divided", "scan-finish"},
-                                         {103, "103_online_softmax/factor_inverted", "scan-factor-inverse-sum"},
-                                         {104, "104_merge/average", "solved-merge-O-acc"},
-                                         {303, "303_ring_forward/wrong_label", "RF4"},
-                                         {402, "402_token_layouts/turned_once", "solved-position"}}) {
+  for (const auto& [lesson, file, id] :
+       {std::tuple{101, "101_dense_attention/no_scale", "BL5"},
+        {102, "102_safe_softmax/not_divided", "scan-finish"},
+        {103, "103_online_softmax/factor_inverted", "scan-factor-inverse-sum"},
+        {104, "104_merge/average", "solved-merge-O-acc"},
+        {303, "303_ring_forward/wrong_label", "RF4"},
+        {402, "402_token_layouts/turned_once", "solved-position"}}) {
     INFO(file);
     const std::vector<std::string> causes = causes_of(lesson, file, kSeedOfCorpus);
     REQUIRE(!causes.empty());

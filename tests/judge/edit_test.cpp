@@ -14,7 +14,7 @@ const std::string kLibrary =
 
 }  // namespace
 
-TEST_CASE("an edit takes lines away and puts others there, and its own first lines go in front") {
+TEST_CASE("an edit replaces lines, and its own first lines go in front") {
   CHECK(applied("// Wrong.\n@@\n void f() {\n-  g();\n   h();\n+  h();\n", kLibrary) ==
         "// Wrong.\n#include <cmath>\n\nvoid f() {\n  h();\n  h();\n}\n\nvoid k() {\n  g();\n}\n");
   CHECK(applied("@@\n-#include <cmath>\n\n@@\n void k() {\n-  g();\n", kLibrary) ==

@@ -1,4 +1,4 @@
-// What honest people write is judged, not refused; where it cannot be, the sentence says what to do.
+// Honest code is judged, not refused; where it cannot be judged, the sentence says what to do.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -87,7 +87,7 @@ TEST_CASE("constants of the standard library's types are no state, variables are
   CHECK(testing::contains(row(kept, "104.belongs").sentence, "your file keeps table from call to call"));
 }
 
-TEST_CASE("a file may include others of its own folder, whatever they are called") {
+TEST_CASE("a file may include others of its own folder, by any name") {
   check_passes(Variant(104)
                    .before("#include \"helper.inc\"\n#include \"more.hpp\"\n")
                    .first("if (twice(1) != 2 || thrice(1) != 3) return;")
@@ -101,7 +101,7 @@ TEST_CASE("a line that is missing at the end is told with its type") {
                           "your file no longer defines ringcraft::merge<float>;"));
 }
 
-TEST_CASE("whoever writes to a file is told where to print") {
+TEST_CASE("a submission that writes to a file is told where to print") {
   const Variant right = Variant(104).before("#include <fstream>\n").first("std::ofstream(\"log.txt\") << 1;");
   check_passes(right.judged());
   const Report wrong = Variant(right).first("acc.sum[0] += 1;").judged();
@@ -110,7 +110,7 @@ TEST_CASE("whoever writes to a file is told where to print") {
   CHECK_FALSE(testing::contains(row(wrong, "104.either-order").sentence, "opens files"));  // once is enough
 }
 
-TEST_CASE("an object that is too large is no fault of the compiler") {
+TEST_CASE("an object that is too large is not blamed on the compiler") {
   const Report report = Variant(104)
                             .before("namespace { double table[1 << 26] = {1}; }\n")
                             .first("if (table[0] == 0) return;\n  table[1] += 1;")
@@ -118,7 +118,7 @@ TEST_CASE("an object that is too large is no fault of the compiler") {
   CHECK(testing::contains(row(report, "104.compiles").sentence, "an object of more than 256 MB"));
 }
 
-TEST_CASE("whoever prints too much is told to print less") {
+TEST_CASE("a submission that prints too much is told to print less") {
   const Report report = Variant(104)
                             .before("#include <cstdio>\n")
                             .first("for (int i = 0; i < 100000; ++i) std::puts(\"a line\");")

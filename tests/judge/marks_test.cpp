@@ -1,5 +1,5 @@
-// The parser of marks refuses whatever is not exactly a mark, with file and line, and skeletons keep all but
-// the body.
+// The parser of marks rejects every line that is not exactly a mark, with file and line; skeletons keep
+// everything but the body.
 #include "judge/tree/marks.hpp"
 
 #include <fstream>

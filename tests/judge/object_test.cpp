@@ -95,7 +95,7 @@ TEST_CASE("sections of ordinary functions pass") {
             .empty());
 }
 
-TEST_CASE("sections by which linkers and loaders take orders are refused") {
+TEST_CASE("sections that instruct linkers and loaders are refused") {
   const std::vector<Made> wrong{{".deplibs", 0x6fff4c04},
                                 {".rodata", 0x6fff4c04},  // the linker looks at the type
                                 {".linker-options", 0x6fff4c01, 0, 8},
@@ -120,7 +120,7 @@ TEST_CASE("sections by which linkers and loaders take orders are refused") {
   }
 }
 
-TEST_CASE("symbols that are no plain functions or variables are refused") {
+TEST_CASE("symbols other than plain functions and variables are refused") {
   const std::vector<Made> text{{".text", SHT_PROGBITS, SHF_EXECINSTR}};
   CHECK(sentence_on(object_with(text)).empty());
   CHECK(sentence_on(object_with(text, STT_FILE, SHN_ABS)).empty());

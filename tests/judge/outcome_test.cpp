@@ -1,4 +1,4 @@
-// Outcomes: the sign and the code of a check say how it failed, whatever its sentence is.
+// Outcomes: the sign and the code of a check say how it failed, independent of its sentence.
 #include "judge/outcome/outcome.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a student's source may ask of a compiler: tokens, the text, the list of files, the preprocessed text.
+// The rules for a student's source: tokens, the text, the list of files, the preprocessed text.
 #include "judge/build/gate/source.hpp"
 
 #include <sys/stat.h>
@@ -55,7 +55,7 @@ std::string expanded(const std::string& text, bool checked_kernel = false) {
 
 }  // namespace
 
-TEST_CASE("tokens are those of a preprocessor, whatever the spelling") {
+TEST_CASE("tokens are those of a preprocessor, in any spelling") {
   CHECK(spelled("a/* asm */b // asm\nc") == "a b c");
   CHECK(spelled("a // goes on \\\n asm\nb") == "a b");
   CHECK(spelled("as\\\nm as\\ \t\nm") == "asm asm");
@@ -134,7 +134,7 @@ TEST_CASE("line markers, asm and foreign files are refused in the text, in each 
                           "would not see what the kernel touches"));
 }
 
-TEST_CASE("what macros hide is refused in the preprocessed text") {
+TEST_CASE("code that macros hide is refused in the preprocessed text") {
   const auto refused = [](const std::string& text, const std::string& fragment, bool checked_kernel = false) {
     const std::string sentence = expanded(text, checked_kernel);
     INFO(text << "\n" << sentence);
@@ -165,7 +165,7 @@ std::string for_make(const fs::path& path) {
   return text;
 }
 
-TEST_CASE("of the files that were read each is named that should not be") {
+TEST_CASE("every file that should not have been read is named") {
   const Folder folder;
   const fs::path file = folder.path("mine/own.cpp");
   const auto sentence_on = [&](const std::string& list) {
@@ -190,7 +190,7 @@ TEST_CASE("a text of nothing but brackets takes no time") {
   CHECK(expanded(std::string(1 << 20, '(')).empty());
 }
 
-TEST_CASE("constants are declared const, of types that lead to nothing else") {
+TEST_CASE("constants are declared const, of types that refer to nothing else") {
   const auto constants = [](const std::string& text) {
     std::string all;
     for (const std::string& name : constants_in(text)) all += (all.empty() ? "" : " ") + name;
@@ -244,7 +244,7 @@ TEST_CASE("a file is a student's own, or a link to one") {
   CHECK(take_source(own, "104_merge").folder == folder.path("mine"));
 }
 
-TEST_CASE("what is judged is what was read, whatever becomes of the files") {
+TEST_CASE("the judge uses the bytes that it read, even if the files change") {
   const Folder folder;
   folder.write("mine/more.hpp", "#include \"deep/most.inc\"\n");
   fs::create_directories(folder.path("mine/deep"));

@@ -25,7 +25,7 @@ std::vector<std::string> verdict(const std::string& student, std::set<std::strin
 
 }  // namespace
 
-TEST_CASE("names of the namespace are told from others") {
+TEST_CASE("names of the namespace are distinguished from others") {
   for (const char* name : {"_ZN9ringcraft5mergeEv", "_ZNK9ringcraft6Buffer5bytesEv", "_ZTVN9ringcraft5ErrorE",
                            "_ZTIN9ringcraft5ErrorE", "_ZZN9ringcraft1fEvE1x", "_ZGVN9ringcraft1xE",
                            "_ZThn16_N9ringcraft1C1fEv", "_ZNKR9ringcraft1C1fEv"}) {
@@ -45,7 +45,7 @@ TEST_CASE("names of the namespace are told from others") {
   CHECK(readable("_ZTVN9ringcraft5ErrorE") == "vtable for ringcraft::Error");
 }
 
-TEST_CASE("what belongs to the lesson passes the gate") {
+TEST_CASE("symbols that belong to the lesson pass the gate") {
   CHECK(verdict("").empty());
   CHECK(verdict("s.o: _ZN9ringcraft6Buffer8set_rowsEl U\n").empty());  // core
   CHECK(verdict("s.o: _ZN9ringcraft6neededEv U\n").empty());           // the library's file calls it, too
@@ -55,7 +55,8 @@ TEST_CASE("what belongs to the lesson passes the gate") {
   CHECK(verdict("s.o: _ZN9ringcraft6secretEv U\n", {"ringcraft::secret"}).empty());
 }
 
-TEST_CASE("what a file keeps from call to call is found, constants and the standard library's are not") {
+TEST_CASE(
+    "state that a file keeps from call to call is found; constants and the standard library's are not") {
   const std::string printed =
       "\n\nSymbols from student.o:\n\n"
       "Name                  Value           Class        Type         Size             Line  Section\n\n"
@@ -84,14 +85,14 @@ TEST_CASE("what a file keeps from call to call is found, constants and the stand
       testing::contains(complaint_about_kept(kept, {}, false), "your file keeps buffers from call to call"));
   CHECK(testing::contains(complaint_about_kept({kept[2]}, {}, false), "would find the last call's numbers"));
   CHECK(testing::contains(complaint_about_kept({kept[1]}, {}, false), "would share it"));
-  const Kept gap{"ringcraft_gap_0", true, kept[2].scope, ""};  // stands before each __shared__ variable
+  const Kept gap{"ringcraft_gap_0", true, kept[2].scope, ""};  // precedes each __shared__ variable
   CHECK(complaint_about_kept({kept[2], gap}, {}, true).empty());
   CHECK(testing::contains(complaint_about_kept({kept[2]}, {}, true), "keeps tile"));
   CHECK(testing::contains(complaint_about_kept({kept[2], gap, kept[1]}, {}, true), "keeps calls"));
   CHECK(complaint_about_kept({}, {}, false).empty());
 }
 
-TEST_CASE("nobody stands in for the C library") {
+TEST_CASE("a file may not replace functions of the C library") {
   for (const char* kind : {"T", "W", "D", "B"}) {
     const auto sentences = verdict(std::string("s.o: prctl ") + kind + " 0 1\n");
     REQUIRE(sentences.size() == 1);
@@ -122,7 +123,7 @@ TEST_CASE("a checked kernel is instrumented, and calls what a checker sees") {
                             std::string("your file calls ") + name));
 }
 
-TEST_CASE("what does not is refused in a sentence") {
+TEST_CASE("other symbols are refused in a sentence") {
   const auto refused = [](const std::string& student, const std::string& fragment) {
     const auto sentences = verdict(student);
     REQUIRE(sentences.size() == 1);

@@ -1,5 +1,5 @@
-// One team serves all checks of a file: workers stay until one misbehaves or a check asks for others, calls
-// are counted and prints are shown check by check, and what a file remembers between checks saves nobody.
+// One team serves all checks of a file: workers stay until one misbehaves or a check needs others, calls are
+// counted and output is shown check by check, and state that a file keeps between checks does not help it.
 #include "judge/run/team.hpp"
 
 #include <fstream>
@@ -45,7 +45,7 @@ std::string counting() {
          "  setenv(\"calls\", std::to_string(calls).c_str(), 1);\n  ";
 }
 
-// What a check's row shows of what the program printed.
+// The output of the program that a check's row shows.
 std::string printed_of(const ReportRow& row) {
   const std::string words = "your program printed:\n";
   const auto found = row.sentence.find(words);
@@ -61,8 +61,8 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("the same processes serve check after check, and prints belong to theirs") {
-  // Wrong in every call, so that every check that is tried shows what was printed.
+TEST_CASE("the same processes serve check after check, and each check shows its own output") {
+  // Wrong in every call, so that every check that is tried shows the output.
   const Report report =
       with_lines(counting() +
                  "std::printf(\"process %d call %d\\n\", static_cast<int>(getpid()), calls);\n"
@@ -108,7 +108,7 @@ TEST_CASE("a program that is right in its first calls only is caught in a later 
   CHECK_FALSE(report.good());
 }
 
-TEST_CASE("what is printed without end ends a check, and what little is printed in each ends none") {
+TEST_CASE("endless output ends a check, and little output in each check ends none") {
   const Report report =
       with_lines("for (int i = 0; i < 100 && acc.out.cols != 6; ++i) std::puts(\"a line of some length\");");
   INFO(verify::text_of(report));

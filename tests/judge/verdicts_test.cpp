@@ -91,7 +91,7 @@ TEST_CASE("wrong calls are refused with the next thing to type") {
   testing::check_refused([&] { started_file(104, w); }, "./ringcraft start 104");
   testing::check_refused([&] { check(104, w / "nothing.cpp"); }, "a file that can be read");
   const auto file = start(104, w);
-  testing::check_refused([&] { start(104, w); }, "go on writing in it");
+  testing::check_refused([&] { start(104, w); }, "continue with it, or move it away");
   std::ofstream(file) << std::string(300 << 10, ' ');
   testing::check_refused([&] { check(104, file); }, "at most 262144 bytes");
 }
@@ -116,7 +116,7 @@ TEST_CASE("without an executor a kernel is not judged, and says what is missing"
   testing::check_refused([&] { build_for_debugging(201, file); }, "./ringcraft check 201");
 }
 
-TEST_CASE("what a checked launch finds names file and line of the student") {
+TEST_CASE("findings of a checked launch name the student's file and line") {
   if (!runs_kernels()) return;
   const std::filesystem::path folder = kRoot / "tests/misconceptions/201_naive_kernel";
   const auto sentence_of = [&](const char* name, const char* id) {
@@ -134,7 +134,7 @@ TEST_CASE("what a checked launch finds names file and line of the student") {
   CHECK(testing::contains(race, "one_sum_for_many.cu:"));
 }
 
-TEST_CASE("as long as a kernel is not written the checks of those before it are tried") {
+TEST_CASE("while a kernel is not written, the checks of the kernels before it are tried") {
   if (!runs_kernels()) return;
   const Workspace workspace("one_kernel");
   const auto file = start(201, workspace.path());
@@ -180,7 +180,7 @@ TEST_CASE("a first version with two mistakes gets the cause of each") {
     for (const verify::Cause& cause : row(report, id).causes) ids.insert(cause.id);
     return ids;
   };
-  // The sum does not follow the maximum, and a row without a key is not thought of.
+  // The sum is not rescaled with the maximum, and a row without a key is not handled.
   const Report never_follows = reported(103, R"(
     template <class T> SoftmaxState<T> online_scan(std::span<const T> scores, SoftmaxState<T> state) {
       for (std::size_t j = 0; j < scores.size(); ++j) {
@@ -193,7 +193,7 @@ TEST_CASE("a first version with two mistakes gets the cause of each") {
     template SoftmaxState<double> online_scan(std::span<const double>, SoftmaxState<double>);
   )");
   CHECK(ids_in(never_follows, "103.rising").contains("scan-factor-one-sum"));
-  // A score is asked for where its weight lies already, and again no thought of a row without a key.
+  // A score is read after its weight has overwritten it, and again a row without a key is not handled.
   const Report asked_twice = reported(102, R"(
     template <class T> void safe_softmax(std::span<const T> scores, std::span<T> weights) {
       T m = -std::numeric_limits<T>::infinity(), l = 0;
@@ -208,7 +208,7 @@ TEST_CASE("a first version with two mistakes gets the cause of each") {
   const std::string both = row(asked_twice, "102.nothing-seen").causes.front().sentence;
   CHECK(testing::contains(both, "a row without a visible score is not treated apart"));
   CHECK(testing::contains(both, "and are then read as scores once more"));
-  CHECK(ids_in(asked_twice, "102.drives-dense-attention").empty());  // they stand in the first row
+  CHECK(ids_in(asked_twice, "102.drives-dense-attention").empty());  // the causes are in the first row
 }
 
 // A hang costs one deadline, not one per check.

@@ -46,7 +46,7 @@ RingOutput ring_output() {
 
 }  // namespace
 
-TEST_CASE("a problem comes back as it was") {
+TEST_CASE("a problem comes back unchanged") {
   Mask mask = window_mask(5);
   mask.cu_seqlens = {0, 7, 20};
   const Problem problem = make_problem({2, 8, 2, 20, 4}, mask, Layout::kZigzagToken, 3, 0.25);
@@ -59,7 +59,7 @@ TEST_CASE("a problem comes back as it was") {
   CHECK(back.softmax_scale == 0.25);
 }
 
-TEST_CASE("key ranges and tile sizes come back as they were") {
+TEST_CASE("key ranges and tile sizes come back unchanged") {
   const KeyRanges ranges{{0, 0, 3}, {1, 5, 7}};
   Arena arena;
   const auto back = value_of<KeyRanges>(bytes_of(ranges), arena);
@@ -95,7 +95,7 @@ TEST_CASE("tables of numbers and structs within structs come back") {
   CHECK(value_of<ChunkPair>(bytes_of(pair), arena) == pair);
 }
 
-TEST_CASE("views get memory of their own and travel back") {
+TEST_CASE("views get their own memory and travel back") {
   std::vector<double> out{1, 2, 3, 4, 5, 6}, max{7, 8}, sum{9, 10};
   const Partial<double> partial{{out, 2, 3}, max, sum};
   Arena arena;
@@ -117,7 +117,7 @@ TEST_CASE("views get memory of their own and travel back") {
   CHECK_THROWS_AS(get_into(again, larger), Error);
 }
 
-TEST_CASE("key ranges and states of a scan come back as they were") {
+TEST_CASE("key ranges and states of a scan come back unchanged") {
   const KeyRanges ranges{{0, 0, 2}, {1, 3, 3}};
   Arena arena;
   const auto back = value_of<KeyRanges>(bytes_of(ranges), arena);
@@ -158,7 +158,7 @@ TEST_CASE("a value may mix constant and mutable views") {
   CHECK_THROWS_AS(get_into(again, RingMessage{7, out, 8, longer}), Error);
 }
 
-TEST_CASE("what is constant in a value stays, what is mutable travels, nothing does both") {
+TEST_CASE("constant parts of a value stay, mutable parts travel, no part does both") {
   std::vector<double> numbers{1, 2};
   const auto parts = [](const auto& value) {
     Writer whole, written, kept;
@@ -291,7 +291,7 @@ TEST_CASE("an exercise follows from the type of its function") {
   CHECK(grown.values<double>()[3] == 3);
 }
 
-TEST_CASE("a changed constant argument is told by its place") {
+TEST_CASE("a changed constant argument is reported by its place") {
   std::vector<double> read{1, 2, 3, 4};
   const std::vector<Position> list{10, 20};
   const Matrix<const double> matrix{read, 2, 2};

@@ -1,4 +1,4 @@
-// How a check fails: the facts that programs compare, and the sentence that is put together last.
+// The failure of a check: the facts that programs compare, and the sentence that is put together last.
 #include "judge/outcome/wrong.hpp"
 
 #include <cmath>
@@ -52,13 +52,14 @@ TEST_CASE("facts are the same in every wording, and for numbers that differ by r
   CHECK(key({sign::kCounts, "bytes", "{}", 512}) != key({sign::kCounts, "bytes", "{}", 513}));
   CHECK(key({sign::kCounts, "bytes", "{}", 512}) != key({sign::kCounts, "messages", "{}", 512}));
   CHECK(key({sign::kInput, "changed", "{}", Name{"q"}}) != key({sign::kInput, "changed", "{}", Name{"k"}}));
-  CHECK(key(Wrong(sign::kCounts, "bytes", "{}", 512).knowing({7})) != key({sign::kCounts, "bytes", "{}", 512}));
+  CHECK(key(Wrong(sign::kCounts, "bytes", "{}", 512).knowing({7})) !=
+        key({sign::kCounts, "bytes", "{}", 512}));
   // Places are another line of every student's file.
   CHECK(key({sign::kCounts, "banks", "{}", simt::CodePlace{"a.cu:3"}}) ==
         key({sign::kCounts, "banks", "{}", simt::CodePlace{"b.cu:7"}}));
 }
 
-TEST_CASE("of a finding the mistake, the memory and what is done there count, and not who does it first") {
+TEST_CASE("of a finding the mistake, the memory and the access count, not the thread that comes first") {
   using simt::Access;
   const auto seen = launch(race(Access::kWrite, Access::kRead));
   CHECK(seen == launch(race(Access::kRead, Access::kWrite)));

@@ -1,10 +1,9 @@
-// How often the banks of shared memory stand in the way of the rungs on tensor cores, and what these
-// multiply, counted.
+// Counts the bank conflicts of the rungs on tensor cores, and their products.
 #include <string>
 
 #include "engine/cuda_engine.hpp"
-#include "host/executor.hpp"
 #include "host/checker/traffic.hpp"
+#include "host/executor.hpp"
 #include "ringcraft/core/random.hpp"
 #include "support/catch.hpp"
 

@@ -1,4 +1,4 @@
-// The executor itself: what CUDA promises holds, and what a kernel must not do is explained. Right kernels
+// The executor itself: it keeps CUDA's guarantees, and explains what a kernel must not do. Right kernels
 // pass in every order of threads; each fault is found in every order, too.
 #include "host/device.hpp"
 //
@@ -67,7 +67,7 @@ __global__ void shuffle_half(double* out) {
   double x = threadIdx.x;
   if (threadIdx.x % 32 < 16) x += __shfl_xor_sync(0x0000ffffu, x, 1);
   if (threadIdx.x % 32 < 16)
-    __syncwarp();  // a warp meets at its mask, wherever its lanes stand
+    __syncwarp();  // a warp meets at its mask, at any line of its lanes
   else
     __syncwarp();
   __syncthreads();
@@ -97,7 +97,7 @@ TEST_CASE("every thread of every block runs once, at its place") {
     }
 }
 
-TEST_CASE("thread blocks begin by their index, or in an order that is drawn") {
+TEST_CASE("thread blocks start by their index, or in a random order") {
   const auto numbers = [](std::uint64_t block_seed) {
     const WithSettings set({.workers = 1, .block_seed = block_seed});
     std::vector<int> number(40, -1);
@@ -114,7 +114,7 @@ TEST_CASE("thread blocks begin by their index, or in an order that is drawn") {
   CHECK(numbers(2) != numbers(1));
 }
 
-TEST_CASE("of the launches of a step the first ones alone can be run") {
+TEST_CASE("a step can be run up to one of its launches") {
   simt::settings().launches = 2;
   int total = 0;
   for (int i = 0; i < 5; ++i) launch(add_one, 1, 32, 0, nullptr, &total);
@@ -124,7 +124,7 @@ TEST_CASE("of the launches of a step the first ones alone can be run") {
   CHECK(total == 3 * 32);
 }
 
-TEST_CASE("barriers order shared memory, whichever thread comes first") {
+TEST_CASE("barriers order shared memory, in every order of threads") {
   std::vector<int> numbers(100);
   std::iota(numbers.begin(), numbers.end(), 1);
   for (const std::uint64_t seed : kSeeds) {
@@ -326,7 +326,7 @@ TEST_CASE("launches that no device would take are refused") {
         cudaErrorInvalidValue);
 }
 
-TEST_CASE("the runtime knows device memory from the host's") {
+TEST_CASE("the runtime distinguishes device memory from the host's") {
   void* device = nullptr;
   REQUIRE(cudaMalloc(&device, 100) == cudaSuccess);
   std::vector<char> host(200);

@@ -1,6 +1,6 @@
 // The communicator over NCCL, on a model of NCCL and the executor's streams: the ring has the bits of the
-// ring over host memory under every order of streams, each wait for an event would be missed, what is not
-// grouped deadlocks, and what never ends is aborted, with a sentence. NCCL itself is tested on GPUs, by
+// ring over host memory under every order of streams, each wait for an event is needed, calls that are not
+// grouped deadlock, and calls that never end are aborted, with a sentence. NCCL itself is tested on GPUs, by
 // tests/gpu/nccl_test.cpp.
 #include <chrono>
 #include <string>
@@ -66,7 +66,7 @@ TEST_CASE("the ring over NCCL has the same bits under every order of streams") {
   CHECK(nccl_model_aborted() == 0);
 }
 
-TEST_CASE("every wait for an event of NCCL's communicator would be missed") {
+TEST_CASE("every wait for an event of NCCL's communicator is needed") {
   const verify::Case c = case_for_streams(5, Layout::kZigzag);
   const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat32);
   const verify::Answer want = staged_ring_answer({}, c.problem, inputs, Schedule::kReversed);
@@ -142,7 +142,7 @@ TEST_CASE("an error that NCCL reports aborts the communicator") {
   CHECK(contains(outcome.sentence, "NCCL reports: remote process exited"));
 }
 
-TEST_CASE("a rank that throws with messages under way gives its communicator up") {
+TEST_CASE("a rank that throws with messages in flight aborts its communicator") {
   const int aborted = nccl_model_aborted();
   const Outcome outcome = outcome_of([] {
     run_ranks(2, [](ThreadCommunicator& host) {

@@ -1,4 +1,4 @@
-// Kernels with one mistake each (see planted.hpp): a template argument says whether it is there.
+// Defines kernels with one mistake each: a template argument says whether it is present.
 #include "engine/launch.cuh"
 #include "engine/ptx.cuh"
 #include "planted.hpp"

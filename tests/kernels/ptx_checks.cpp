@@ -44,8 +44,8 @@ std::vector<T> blank(std::size_t count) {
                         std::numeric_limits<T>::has_quiet_NaN ? std::numeric_limits<T>::quiet_NaN() : T{});
 }
 
-// The value of 15 bits, sign left out, by the definition of the format; the value after the largest number is
-// where infinity begins to be nearer.
+// The value of 15 bits, sign left out, by the definition of the format; infinity is nearer from the
+// value after the largest number on.
 double value_of(Format format, unsigned bits) {
   const int fraction = format == Format::kBf16 ? 7 : 10, bias = format == Format::kBf16 ? 127 : 15;
   const int exponent = static_cast<int>(bits >> fraction);

@@ -1,5 +1,5 @@
-// The instructions of kernels/engine/ptx.cuh on the CPU: they give what a GPU's give, and copies that nobody
-// waits for bring nothing.
+// The instructions of kernels/engine/ptx.cuh on the CPU: they give the results of a GPU, and copies without
+// a wait deliver nothing.
 #include "host/device.hpp"
 //
 #include "engine/launch.cuh"
@@ -69,7 +69,7 @@ TEST_CASE("powers of 2") {
   CHECK(found.wrong == 0);
 }
 
-TEST_CASE("asynchronous copies arrive at the wait for their group, and bring 0 where not valid") {
+TEST_CASE("asynchronous copies arrive at the wait for their group, and write 0 where not valid") {
   in_every_order([] {
     for (const int valid : {128, 100, 64, 4, 0}) {
       CHECK(check_copies(Waiting::kRight, valid).numbers == 128);

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Random programs for a few threads, run by one kernel: what the race rule says of them is compared with all
+/// Random programs for a few threads, run by one kernel: the verdict of the race rule is compared with all
 /// pairs of accesses.
 
 #include <cuda_runtime_api.h>

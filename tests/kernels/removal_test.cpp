@@ -1,6 +1,6 @@
-// Every barrier and every wait for asynchronous copies of the rungs is left out once, on its own: a checked
-// launch must find that it is missing, or it was superfluous. The rungs as they are must be found clean.
-// Files are taken in by their names: FOLDER/NN_name.cu is rung NN of its folder.
+// Leaves out every barrier and every wait for asynchronous copies of the rungs, one at a time: a checked
+// launch must find the gap, or it was superfluous. The unchanged rungs must be found clean. Files are taken
+// in by their names: FOLDER/NN_name.cu is rung NN of its folder.
 #include <cctype>
 #include <chrono>
 #include <cstdio>
@@ -24,7 +24,7 @@ using ringcraft::testing::contains;
 
 namespace {
 
-// ---- What runs a rung
+// ---- Running a rung
 
 // Shards of three tiles, the last one not whole; every row sees all keys, or a window of them.
 struct Case {
@@ -110,7 +110,7 @@ bool run_rungs(const std::string& folder, int number) {
   return ran;
 }
 
-// ---- What is left out
+// ---- Omissions
 
 struct Barrier {
   std::string folder, file;
@@ -154,7 +154,7 @@ TEST_CASE("every rung is clean in checked launches") {
     CHECK(ringcraft::testing::outcome_of([&] { run_rungs(folder, 0); }).sentence == "nothing thrown");
 }
 
-TEST_CASE("every barrier and every wait of the rungs would be missed") {
+TEST_CASE("every barrier and every wait of the rungs is needed") {
   const std::vector<Barrier> all = barriers();
   REQUIRE(all.size() >= 5);
   int found = 0;

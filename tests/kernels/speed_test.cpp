@@ -1,5 +1,5 @@
-// How long kernels take on the CPU, printed and not judged: a clock depends on what else the machine does.
-// Built twice, for plain kernels and for checked ones. The test judges only that the work was done.
+// Prints the time of kernels on the CPU, without judging it: a clock depends on the other load of the
+// machine. Built twice, for plain kernels and for checked ones. The test judges only that the work was done.
 #include <chrono>
 #include <cstdio>
 

@@ -123,7 +123,7 @@ TEST_CASE("freeing memory, and ending a stream, wait for work") {
   }
 }
 
-TEST_CASE("work that fails is reported by who waits for it, once, and later work is done") {
+TEST_CASE("failed work is reported once, to the caller that waits for it, and later work is done") {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const WithSeed set(seed);
     const Stream stream;

@@ -1,4 +1,4 @@
-// Tile sizes: the lists of the rungs, and the table that is chosen from them and kept in a file.
+// Tile sizes: the lists of the rungs, and the table of chosen sizes that a file keeps.
 #include "engine/tile_table.hpp"
 
 #include <filesystem>
@@ -28,7 +28,7 @@ class File {
 
 }  // namespace
 
-TEST_CASE("the usual tiles of a rung are 64 x 64, or what the registers leave backward") {
+TEST_CASE("the usual tiles of a rung are 64 x 64, or the largest that the registers allow backward") {
   const auto usual = [](const auto& rung, int head_dim) { return tiles_of(rung, head_dim).front(); };
   for (const ForwardRung* rung : {&kOnlineSoftmax, &kPipeline})
     for (const int head_dim : {1, 64, 65, 128}) CHECK(usual(*rung, head_dim) == TileSize{64, 64});
@@ -39,7 +39,7 @@ TEST_CASE("the usual tiles of a rung are 64 x 64, or what the registers leave ba
     CHECK(tiles_of(*rung, 64).empty());
 }
 
-TEST_CASE("a table comes back from its file as it was, on its own device alone") {
+TEST_CASE("a table comes back from its file unchanged, on its own device alone") {
   TileTable table;
   table.choose(kPipeline, 64, {64, 32});
   table.choose(kPipeline, 64, {64, 128});  // the last word counts

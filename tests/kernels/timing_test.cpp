@@ -1,5 +1,5 @@
-// The clocks of `bench kernels`, on the executor: they measure the right thing. How fast anything is, only a
-// GPU can tell.
+// The clocks of `bench kernels`, on the executor: they measure the right thing. Only a GPU can
+// tell times.
 #include <cmath>
 
 #include "support/catch.hpp"

@@ -1,4 +1,4 @@
-// Counted traffic against what is worked out by hand: bank conflicts of padded and unpadded tiles, sectors of
+// Counted traffic against counts by hand: bank conflicts of padded and unpadded tiles, sectors of
 // scattered reads.
 #include "host/checker/traffic.hpp"
 
@@ -91,7 +91,7 @@ TEST_CASE("cp.async meets the banks as a store of 16 bytes does, and reads secto
   check(copies(false, 68), 512, 1, 16, 16);
 }
 
-TEST_CASE("where the lanes of a warp are together is remembered") {
+TEST_CASE("the places at which the lanes of a warp meet are recorded") {
   for (const int stride : {1, 3, 100}) {
     const LineTraffic reads =
         counted(false, false, [stride](const float* from, float* to) { gather(stride, from, to); });

@@ -1,7 +1,7 @@
 // One lesson as its students meet it: lesson_test reference 104 hands in the library's own file, which must
-// pass every check without a warning; lesson_test skeleton 104 hands in what start writes, which must
-// compile without a warning, belong, and earn nothing; lesson_test idle 104 hands in the same without its
-// exception, which computes nothing, and earns nothing. Exits 0 if it is so; the report of the judge is
+// pass every check without a warning; lesson_test skeleton 104 hands in the file that start writes, which
+// must compile without a warning, belong, and earn nothing; lesson_test idle 104 hands in the same without
+// its exception, which computes nothing, and earns nothing. Exits 0 if it is so; the report of the judge is
 // printed either way.
 #include <unistd.h>
 
@@ -23,7 +23,7 @@ using verify::Report;
 using verify::ReportRow;
 using verify::Status;
 
-// Prints what is not as it must be.
+// Prints deviations.
 bool require(bool holds, const char* what) {
   if (!holds) std::printf("NOT SO: %s\n", what);
   return holds;
@@ -82,8 +82,8 @@ Report report_with(const LessonInfo& lesson, const std::string& body) {
   return check(lesson.number, skeleton.file).report;
 }
 
-// Bodies that compute nothing: what they return is empty, or what they were given; where no such thing
-// compiles, nothing.
+// Bodies that compute nothing: they return an empty value, or their argument; where neither compiles,
+// nothing.
 bool idle_earns_nothing(const LessonInfo& lesson) {
   std::vector<Report> reports;
   for (const std::string body : {"return {};", "return state;", ""})

@@ -1,4 +1,5 @@
-// The student's files drive the ladder: right ones, wrong ones, and those that do something else than answer.
+// The student's files drive the ladder: right ones, wrong ones, and those that do something other than
+// answer.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -241,7 +242,7 @@ TEST_CASE("code that a file runs before main touches the stages that run it, and
   check_exactly(student.climb(), 104, "it ended itself with exit code 0");
 }
 
-TEST_CASE("a deadlock is a row that says who waits for whom") {
+TEST_CASE("a deadlock is a row that says which rank waits for which") {
   const Workspace student;
   student.start(303,
                 "KvBlock block = allocate_kv(engine, problem, Role::kElement);"
@@ -270,7 +271,7 @@ TEST_CASE("an exit is a row, and so is an exception of any type") {
   }
 }
 
-TEST_CASE("a hang is one row after some seconds; what runs the same file is not tried") {
+TEST_CASE("a hang is one row after some seconds; stages with the same file are not tried") {
   const Workspace student;
   student.start(108, "for (volatile int i = 0;; i = 0) {}");
   student.solve(303);
@@ -292,7 +293,8 @@ TEST_CASE("a hang is one row after some seconds; what runs the same file is not 
   CHECK_FALSE(report.good());
 }
 
-TEST_CASE("a file that does not compile, or calls what it may not, is named; the library's own stands in") {
+TEST_CASE(
+    "a file that does not compile, or makes a forbidden call, is named; the library's own replaces it") {
   const Workspace student;
   student.solve(104, "exp(", "expp(");
   student.solve(303);

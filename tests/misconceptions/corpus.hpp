@@ -1,13 +1,13 @@
 #pragma once
 /// @file
-/// The corpus: submissions, most of them as edits of the library's file (edit.hpp), and what each of them
-/// says about itself in its first lines. A wrong one names its mistake, the checks that must fail, and a
+/// The corpus: submissions, most of them as edits of the library's file (edit.hpp), and the statements
+/// in their first lines. A wrong one names its mistake, the checks that must fail, and a
 /// question that leads on:
 ///   // RF4: the block in hand at step t is taken for that of rank + t.
 ///   // Fails: causal "n=3 contiguous causal", layouts
 ///   // Hint: At step t, whose keys are in your hands?
-/// An attack, which is no mistake of anybody's, has no id and no question, and earns nothing, unless a third
-/// line says what the honest part of its work is worth ("// Earns: 12"). An equivalent implementation says
+/// An attack, which is not an honest mistake, has no id and no question, and earns nothing, unless a third
+/// line gives the points of the honest part of its work ("// Earns: 12"). An equivalent implementation says
 /// why it is one, and which checks ask for more than right values:
 ///   // Equivalent: blocks travel to the previous rank, with matching labels.
 ///   // May fail: last-block, window-exchanges

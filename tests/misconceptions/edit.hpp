@@ -1,7 +1,7 @@
 #pragma once
 /// @file
 /// A submission that is the library's file with some lines changed, and is stored as these: after its first
-/// lines, hunks as `diff -U` writes them, without numbers, each with as much around it as makes it unique.
+/// lines, hunks as `diff -U` writes them, without numbers, each with enough context to make it unique.
 ///   // RF4: the block in hand at step t is taken for that of rank + t.
 ///   // Fails: causal
 ///   // Hint: At step t, whose keys are in your hands?

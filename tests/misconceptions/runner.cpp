@@ -1,6 +1,7 @@
-// Judges the corpus. Exits 0 if every claim of every file holds; prints what does not.
-//   misconceptions LESSON            wrong files fail where they say so, with the first cause of the table (every
-//                                    third, at most eight; with RINGCRAFT_LONG=1 all); equivalent ones pass
+// Judges the corpus. Exits 0 if every claim of every file holds; prints those that do not.
+//   misconceptions LESSON            wrong files fail where they say so, with the first cause of the table
+//                                    (every third, at most eight; with RINGCRAFT_LONG=1 all);
+//                                    equivalent ones pass
 //   misconceptions --attacks LESSON  attacks end in the verdicts that they name
 //   misconceptions --causes [LESSON] prints every wrong file's mistake and first cause
 //   misconceptions --write [LESSON]  writes tests/misconceptions/tables/NNN_name.csv
@@ -146,12 +147,13 @@ void judge_attacks(const LessonInfo& lesson) {
   while (running > 0) wait_for_one();
 }
 
-// One line for each wrong file: what it says of itself, and its first cause.
+// One line for each wrong file: its own statement, and its first cause.
 void print_causes(const LessonInfo& lesson) {
   for (const WrongFile& file : misconceptions_of(lesson)) {
     const Verdict verdict = verdict_of(lesson.number, file.path, std::chrono::seconds(3));
     std::printf("%s/%s: %s\n", lesson.name.c_str(), file.path.stem().c_str(), file.sentence.c_str());
-    const auto named = std::ranges::find_if(verdict.report.rows, [](const auto& row) { return !row.causes.empty(); });
+    const auto named =
+        std::ranges::find_if(verdict.report.rows, [](const auto& row) { return !row.causes.empty(); });
     if (named == verdict.report.rows.end())
       std::printf("  no cause (%s)\n", row_for(file, verdict).checks.c_str());
     else

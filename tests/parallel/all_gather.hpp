@@ -1,7 +1,7 @@
 #pragma once
 /// @file
 /// A second method, whole: every rank receives the KV blocks of all others, computes alone, and sends each
-/// block's gradients home. Nothing outside of this file knows of it.
+/// block's gradients home. No other file mentions it.
 
 #include <utility>
 #include <vector>

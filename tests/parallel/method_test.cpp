@@ -42,7 +42,7 @@ std::string refusal(const Method& method, Pass pass) {
 
 }  // namespace
 
-TEST_CASE("an all-gather is one value: exact, and as dear as its theory says") {
+TEST_CASE("an all-gather is one value: exact, at the cost of its theory") {
   const std::vector<Mask> masks{
       full_mask(), causal_mask(), window_mask(5), {.right = 0, .cu_seqlens = {0, 5, 24, 25, 31}}};
   for (const Mask& mask : masks)

@@ -1,4 +1,4 @@
-// How layouts deal: token rounds and chunks, also where a shard ends, is empty, or is far away.
+// The tokens that layouts deal: rounds and chunks, also where a shard ends, is empty, or is far away.
 #include "ringcraft/problem/deal.hpp"
 
 #include <vector>

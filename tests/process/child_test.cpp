@@ -1,5 +1,5 @@
-// Children have limits, inherit nothing, never block their parent, and are gone when they should be; a locked
-// one is locked before its first constructor.
+// Children have limits, inherit nothing, never block their parent, and end when they should; a locked one is
+// locked before its first constructor.
 #include "process/child.hpp"
 
 #include <signal.h>

@@ -1,5 +1,5 @@
-// A program that tries one thing, in a constructor, and prints what came of it: what a student's file could
-// do before any function of it is called.
+// A program that tries one thing in a constructor and prints the result: a student's file could do the same
+// before any function of it is called.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>

@@ -1,4 +1,4 @@
-// See reproduction.hpp.
+// Shrinks a failing recipe, writes its tensors, and prints the commands that repeat it.
 #include "properties/reproduction.hpp"
 
 #include <sstream>

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// From a random problem that fails to something that a stranger can run: the smallest recipe that still
-/// fails, its tensors in a file, and two command lines.
+/// Turns a random problem that fails into a case that anyone can run: the smallest recipe that still fails,
+/// its tensors in a file, and two command lines.
 
 #include <filesystem>
 #include <functional>
@@ -19,7 +19,7 @@ using Check = std::function<std::optional<std::string>(const Recipe&)>;
 /// The simplest recipe that can be reached from a failing one by steps that all fail.
 Recipe shrunk(Recipe failing, const Check& check);
 
-/// How to see a failure again.
+/// The files and commands that repeat a failure.
 struct Reproduction {
   std::filesystem::path input;  ///< q, k, v, dout
   std::string attend;           ///< "attend --input ... --trace ...": computes, and proves the schedule

@@ -1,5 +1,5 @@
-// Properties of the whole ring, for any problem: what it computes does not depend on who holds what, a token
-// reaches exactly the rows that may see it, out is linear in v, and its costs can be counted by hand.
+// Properties of the whole ring, for any problem: its results do not depend on the distribution of tokens, a
+// token reaches exactly the rows that may see it, out is linear in v, and its costs can be counted by hand.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -88,7 +88,7 @@ TEST_CASE("property: an engine may take the blocks of a shard in any order") {
 
 TEST_CASE("property: a token's key and value reach exactly the rows that may see it") {
   check_property(150, [](Recipe recipe) {
-    recipe.data = verify::Data::kNormal;  // no weight is so small that a change drowns
+    recipe.data = verify::Data::kNormal;  // no weight is so small that rounding hides a change
     const Problem p = problem_of(recipe);
     const Position token = *rc::gen::inRange<Position>(0, recipe.seqlen);
     const bool key = *rc::gen::arbitrary<bool>();
@@ -182,7 +182,7 @@ TEST_CASE("property: where all values are one, out is one") {
   });
 }
 
-TEST_CASE("property: pairs, hops, bytes and messages are what counting gives") {
+TEST_CASE("property: pairs, hops, bytes and messages equal a count") {
   check_property(200, [](const Recipe& recipe) {
     const Problem p = problem_of(recipe);
     const Sharding sharding = p.sharding();

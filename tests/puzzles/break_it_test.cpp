@@ -1,5 +1,5 @@
-// The rings of 303.break_it: the right one is right, and the smallest sizes are what a search over all
-// smaller cases finds.
+// The rings of 303.break_it: the right one is right, and a search over all smaller
+// cases confirms the smallest sizes.
 #include <algorithm>
 
 #include "303_ring_forward/puzzles/break_it/rings.hpp"

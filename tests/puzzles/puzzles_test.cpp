@@ -1,5 +1,5 @@
-// Side exercises: what is given fails where it must, right submissions pass, each wrong one fails in its row.
-// The files stand in right/ID and wrong/ID; the tables below hold each of them once.
+// Side exercises: the given file fails where it must, right submissions pass, each wrong one fails in its
+// row. The files are in right/ID and wrong/ID; the tables below hold each of them once.
 #include <algorithm>
 #include <fstream>
 #include <set>
@@ -20,7 +20,7 @@ using verify::Status;
 
 const std::filesystem::path kHere = std::filesystem::path(RINGCRAFT_SOURCE_DIR) / "tests/puzzles";
 
-// A wrong submission: the row that it fails, and what its sentence says. File "": what is given.
+// A wrong submission: the row that it fails, and a part of its sentence. File "": the given file.
 struct Wrongly {
   const char *puzzle, *file, *row, *fragment;
 };
@@ -29,7 +29,7 @@ const std::vector<Wrongly> kWrong{
     {"103.predict", "", "alone", "still to be filled in; 6 of 6 answers of this row are wrong or blank"},
     {"103.predict", "never_rescaled.txt", "states", "not so: 'after block 1:"},
     {"103.predict", "inverted.txt", "factors", "not so: 'block 1 comes:"},
-    {"103.predict", "a_word.txt", "reads", "a_word.txt:9: expected a number in place of ___, got 'two'"},
+    {"103.predict", "a_word.txt", "reads", "a_word.txt:9: expected a number instead of ___, got 'two'"},
     {"103.predict", "another_question.txt", "reads", "expected the line 'block 1 alone: m ___ l ___'"},
     {"301.deadlock", "", "301.no-deadlock", "3 ranks, to the next one: "},
     {"301.deadlock", "one_direction.cpp", "301.other-direction", "3 ranks, to the previous one: "},
@@ -51,7 +51,7 @@ const std::vector<Wrongly> kWrong{
     {"303.schedule", "one_buffer.txt", "memory", ""},
     {"303.schedule", "forgets_a_block.txt", "pairs", "rank 3 never computes its queries against K0"},
     {"303.schedule", "nobody_listens.txt", "progress", ""},
-    {"303.schedule", "one_rank.txt", "reads", "the problem is another one"},
+    {"303.schedule", "one_rank.txt", "reads", "the problem has changed"},
     {"303.schedule", "memory_for_all.txt", "buffers", "rank 3 has memory for 4 blocks"},
     {"303.schedule", "one_at_a_time.txt", "steps", "it takes 6 steps, and 4 are enough"},
     {"303.schedule", "no_such_word.txt", "reads",
@@ -117,7 +117,7 @@ std::set<std::string> files_below(const char* folder) {
 
 }  // namespace
 
-TEST_CASE("wrong submissions of side exercises fail in their row, and so does what is given") {
+TEST_CASE("wrong submissions of side exercises fail in their row, and so does the given file") {
   const Wrongly wrong = GENERATE(from_range(kWrong));
   INFO(wrong.puzzle << " " << wrong.file);
   const Report report = report_on(wrong);
@@ -170,7 +170,8 @@ TEST_CASE("side exercises are started once, and asked for by name") {
   const Workspace workspace("starts");
   const auto file = start_puzzle("301.deadlock", workspace.path());
   CHECK(file == workspace.path() / "301_exchange" / "deadlock.cpp");
-  testing::check_refused([&] { start_puzzle("301.deadlock", workspace.path()); }, "go on writing in it");
+  testing::check_refused([&] { start_puzzle("301.deadlock", workspace.path()); },
+                         "continue with it, or move it away");
   testing::check_refused([&] { start_puzzle("301.nothing", workspace.path()); },
                          "one of 103.predict, 301.deadlock");
   testing::check_refused([&] { check_puzzle("304.stale", workspace.path()); }, "./ringcraft start 304.stale");

@@ -208,7 +208,7 @@ TEST_CASE("two numbers travel for each row, in N - 1 hops or a logarithm of phas
     }
 }
 
-TEST_CASE("ranks that disagree about the number of rows are told so") {
+TEST_CASE("ranks that disagree about the number of rows get an error") {
   for (const Form<double>& form : {Form<double>(distributed_softmax<double>), Form<double>(chained<double>)})
     testing::check_refused(
         [&] {

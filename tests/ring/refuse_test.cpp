@@ -127,7 +127,7 @@ TEST_CASE("every argument of the backward ring is checked") {
     }
 }
 
-TEST_CASE("the reversed schedule wants the shard that the forward pass held last") {
+TEST_CASE("the reversed schedule needs the shard that the forward pass held last") {
   // 10 tokens, zig-zag, 3 ranks: 3, 3, 4 rows. Rank 1 ends the forward pass with the block of rank 2, 4 rows,
   // and rank 2 with that of rank 0, 3 rows; here they come with their own.
   std::vector<Outcome> outcomes(kRanks);

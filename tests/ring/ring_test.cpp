@@ -81,7 +81,7 @@ TEST_CASE("both schedules agree with one device and with each other") {
   }
 }
 
-TEST_CASE("the forward ring hands out the block that it held last") {
+TEST_CASE("the forward ring returns the block that it held last") {
   Random random(152);
   for (int trial = 0; trial < 60; ++trial) {
     const Problem p = random_problem(random, 7, 24);

@@ -97,7 +97,7 @@ class Model {
     return pairs == 0 ? 0 : cost_.per_block + cost_.per_pair * static_cast<double>(pairs);
   }
 
-  // When rank r has both handed block `source` to the rank `distance` away in this direction and taken the
+  // When rank r has both sent block `source` to the rank `distance` away in this direction and received the
   // one of the rank as far away on the other side, which is the block as far away from `source`.
   double exchanged(const Clocks& posted, int r, int source, Index number_bytes, int direction,
                    int distance) const {
@@ -181,7 +181,7 @@ TEST_CASE("clocks of the causal forward ring, one second per pair, free transfer
   }
 }
 
-TEST_CASE("virtual time of random rings follows the schedules, whatever is delivered when") {
+TEST_CASE("virtual time of random rings follows the schedules, in any order of delivery") {
   Random random(141);
   for (int trial = 0; trial < 80; ++trial) {
     const Problem p = random_problem(random, 6, 30);

@@ -117,7 +117,7 @@ TEST_CASE("packed windows follow their formula") {
   }
 }
 
-TEST_CASE("the work is what counting pair by pair gives, ragged and empty shards included") {
+TEST_CASE("the work equals a count pair by pair, ragged and empty shards included") {
   Random random(122);
   for (int trial = 0; trial < 300; ++trial) {
     const Problem problem = random_problem(random, 8, 30);

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// How far two tensors are apart, in one number that is NaN or infinite when it should be: write
+/// The difference of two tensors, in one number that is NaN or infinite when it should be: write
 /// CHECK(difference(a, b) <= tolerance), which NaN fails.
 
 #include <algorithm>

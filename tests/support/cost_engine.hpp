@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// An engine that computes nothing and charges what computing would cost to the rank's virtual clock: with it
+/// An engine that computes nothing and adds the cost of computing to the rank's virtual clock: with it
 /// the timeline, the traffic and the memory of a ring can be measured exactly. Elements are bf16,
 /// accumulators float32, as on a GPU. The numbers in its results mean nothing.
 

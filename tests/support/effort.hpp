@@ -1,5 +1,5 @@
 #pragma once
-// How much a test tries. With RINGCRAFT_LONG=1 (./ringcraft test --long) every count is as promised; without
+// The effort of a test. With RINGCRAFT_LONG=1 (./ringcraft test --long) every count is as promised; without
 // it some tests try fewer, and a sanitizer, which makes everything about ten times as slow, sees a part of
 // the examples. A test that tries only a part prints how many.
 

@@ -19,7 +19,7 @@ struct Outcome {
   std::optional<Code> code;  ///< set if it was an Error
 };
 
-/// Runs the action and tells what it threw.
+/// Runs the action and returns the outcome of its exception.
 template <class Action>
 Outcome outcome_of(Action action) {
   try {
@@ -36,7 +36,7 @@ inline bool contains(const std::string& text, std::string_view fragment) {
   return text.find(fragment) != std::string::npos;
 }
 
-/// How often `fragment` stands in `text`.
+/// How often `fragment` occurs in `text`.
 inline int count_of(const std::string& text, std::string_view fragment) {
   int count = 0;
   for (auto at = text.find(fragment); at != std::string::npos; at = text.find(fragment, at + 1)) ++count;

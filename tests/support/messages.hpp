@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Messages that name themselves: every byte tells which rank sent it and where in the message it stands, so
+/// Messages that name themselves: every byte encodes its sender and its place in the message, so
 /// that a misrouted, shifted or overtaken message is recognised.
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The score of a key that is not there, and the lse and maximum of a row without keys.
+/// The score of a masked key, and the lse and maximum of a row without keys.
 
 #include <limits>
 

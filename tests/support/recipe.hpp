@@ -118,7 +118,7 @@ inline std::vector<Recipe> simpler(const Recipe& r) {
   return all;
 }
 
-/// The flags of `attend` and `verify` that stand for this problem. The mask must be one of theirs.
+/// The flags of `attend` and `verify` for this problem. The mask must be one of theirs.
 inline std::string flags_of(const Recipe& r) {
   std::string flags = "--ranks " + std::to_string(r.ranks) + " --layout " + std::string(name_of(r.layout));
   if (r.left != kNoLimit) {

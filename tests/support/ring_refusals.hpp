@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// A call of a ring that some row of a table spoils before it is made, and the check that every rank refuses
-/// it with the same fragment of a sentence before it has sent anything.
+/// A call of a ring with one argument that a table makes wrong, and the check that every rank refuses it with
+/// the same fragment of a sentence before it has sent anything.
 
 #include <functional>
 #include <memory>
@@ -40,7 +40,7 @@ inline Problem problem_of(Shape shape = kShape, int n = kRanks) {
   return make_problem(shape, causal_mask(), Layout::kZigzag, n);
 }
 
-/// Everything that a row of the table may change before the call.
+/// The arguments that a row of the table may change before the call.
 struct Call {
   Problem problem = problem_of();
   std::unique_ptr<BlockEngine> engine;

@@ -1,4 +1,4 @@
-// bench runs to its end and says what it measured; how fast anything is, is not tested.
+// bench runs to its end and reports its measurements; speed is not tested.
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -67,7 +67,7 @@ TEST_CASE("bench --quick --json measures everything that needs no PyTorch") {
   CHECK(ran.out.find("at least 0.75") == std::string::npos);
 }
 
-TEST_CASE("bench leaves the comparison of threads out, and says so by a dash for whom it did not ask") {
+TEST_CASE("bench leaves the comparison of threads out, and shows a dash for what it did not measure") {
   const Folder folder;
   const Ran ran = run_tool(folder, "bench --quick --rounds 1 --threads 1 --python no-such-python");
   CAPTURE(ran.out, ran.err);

@@ -1,4 +1,4 @@
-// See claim_dumps.hpp.
+// Writes tensors to files in the orders and paddings of other people's dumps.
 #include "tool/claim_dumps.hpp"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// verify refuses files of ranks that do not fit together, and says what would fit.
+// verify refuses files of ranks that do not fit together, and names sizes that would fit.
 #include <filesystem>
 #include <functional>
 
@@ -92,7 +92,7 @@ const RankRefusal kRankRefusals[] = {
 
 }  // namespace
 
-TEST_CASE("dumps of ranks that do not fit are refused with what would fit") {
+TEST_CASE("dumps of ranks that do not fit are refused with sizes that would fit") {
   for (const RankRefusal& refusal : kRankRefusals) {
     CAPTURE(refusal.flags, refusal.fragment);
     ClaimScene scene({1, 4, 2, kTokens, 8});

@@ -1,4 +1,4 @@
-// See claim_scene.hpp.
+// Computes a small problem, writes dumps of it and of claims, and runs verify on them.
 #include "tool/claim_scene.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// verify refuses shapes and names that it cannot read, with the Python that mends them.
+// verify refuses shapes and names that it cannot read, with Python code that corrects them.
 #include <functional>
 
 #include "support/catch.hpp"
@@ -9,7 +9,7 @@ using namespace ringcraft::tests;
 
 namespace {
 
-// A change of the tensors of a whole claim, and the Python that mends it.
+// A change of the tensors of a whole claim, and Python code that corrects it.
 struct ShapeRefusal {
   std::function<void(const ClaimScene&, std::map<std::string, Dumped>&)> change;
   const char* fragment;
@@ -85,7 +85,7 @@ TEST_CASE("lse that is padded for each packed sequence is refused with the Pytho
             "torch.cat([one[:, :n] for one, n in zip(lse, cu_seqlens.diff())], 1)");
 }
 
-TEST_CASE("a shape that cannot be read is refused with the Python that mends it") {
+TEST_CASE("a shape that cannot be read is refused with Python code that corrects it") {
   for (const ShapeRefusal& refusal : kShapeRefusals) {
     CAPTURE(refusal.fragment);
     ClaimScene scene;

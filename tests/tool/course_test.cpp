@@ -1,4 +1,4 @@
-// The road with a student on it: states, what is next, hints, the diff after a pass, and resets.
+// The road with a student on it: states, the next lesson, hints, the diff after a pass, and resets.
 #include "tool/course/course.hpp"
 
 #include <algorithm>
@@ -141,7 +141,7 @@ TEST_CASE("hints come one by one, stay, and are remembered") {
   CHECK(later.progress().hints("303") == 0);
 }
 
-TEST_CASE("a hint that cannot be remembered is given all the same") {
+TEST_CASE("a hint that cannot be remembered is still given") {
   const Folder folder;
   std::ofstream(folder.file("file")) << "x";
   Course course(folder.file("file"));  // no folder: nothing can be written into it
@@ -150,7 +150,7 @@ TEST_CASE("a hint that cannot be remembered is given all the same") {
   CHECK(has(text, "The next call shows this one again: progress: expected a file that can be written"));
 }
 
-TEST_CASE("hints of what is not here are refused") {
+TEST_CASE("hints of unknown exercises are refused") {
   const Folder folder;
   Course course(folder.file(""));
   for (const char* id : {"207", "999", "merge", "", "104.nothing", "104.", "104./../x"}) {
@@ -179,7 +179,7 @@ TEST_CASE("every hint of every lesson is plain text within the width") {
   }
 }
 
-TEST_CASE("the library's file is shown only beside a file that has passed as it stands") {
+TEST_CASE("the library's file is shown only beside a file that has passed unchanged") {
   const Folder folder;
   Course course(folder.file(""));
   const auto diff = [&] { return tool::diff_text(course, 104, verify::Colour::kPlain); };
@@ -217,7 +217,7 @@ TEST_CASE("a reset keeps the student's text, and undo puts it back") {
   CHECK_FALSE(std::filesystem::exists(file + ".before-reset"));
 }
 
-TEST_CASE("several resets keep several texts, and undo with a new text changes places") {
+TEST_CASE("several resets keep several texts, and undo with a new text exchanges the two") {
   const Folder folder;
   const Course course(folder.file(""));
   const std::string file = judge::start(104, course.folder()).string();
@@ -236,7 +236,7 @@ TEST_CASE("several resets keep several texts, and undo with a new text changes p
   CHECK(contents(file + ".before-reset") == "first");
 }
 
-TEST_CASE("every check has numbers of its own, and the seed that it names repeats them") {
+TEST_CASE("every check has its own numbers, and the seed that it names repeats them") {
   const Folder folder;
   const std::string command = "check 104 --json '" + folder.file("verdict.json") + "' ";
   const std::filesystem::path file = judge::exercise_file(104, folder.file("exercises"));

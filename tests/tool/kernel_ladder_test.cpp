@@ -61,7 +61,7 @@ TEST_CASE("the first tokens are the rows of the first batch entry, rounded, and 
       CHECK(part[head * 100 + i] == float_from_bfloat16(bfloat16_from(whole[head * 205 + i])));
 }
 
-TEST_CASE("the kernels' stages stand between lessons 108 and 302, and each is right, at the cost of theory") {
+TEST_CASE("the kernels' stages come between lessons 108 and 302, and each is right, at the cost of theory") {
   const bool gpu = tool::kernel_place(tool::Backend::kThreads, Layout::kZigzag).gpu;
   for (const Mask& mask : {causal_mask(), window_mask(9), Mask{.right = 0, .cu_seqlens = {0, 7, 20, 41}}})
     for (const tool::Backend backend : {tool::Backend::kCudaHost, tool::Backend::kCuda}) {
@@ -124,7 +124,7 @@ TEST_CASE("a stage in bfloat16 may round to it, and not be wrong by a percent") 
     stage.dtype = DType::kBFloat16;
     return stage;
   };
-  // Whatever the problem is: three tokens, or a window of one key, whose dq and dk are 0.
+  // For extreme problems: three tokens, or a window of one key, whose dq and dk are 0.
   for (const Mask& mask : {causal_mask(), window_mask(0)})
     for (const Position tokens : {3, 41}) {
       const verify::Case c = verify::make_case(

@@ -72,7 +72,7 @@ TEST_CASE("shares are of the peak of the row's type, and of the fastest library 
   CHECK_FALSE(alone.share_of_library(alone.rows[0]));
 }
 
-TEST_CASE("the table of a setting has its rungs and libraries, and dashes for what is not known") {
+TEST_CASE("the table of a setting has its rungs and libraries, and dashes for unknown figures") {
   const std::string text = text_of(report());
   CHECK(text.find("peak     bfloat16 1000.0 TFLOP/s, float32 unknown") != text.npos);
   CHECK(text.find("\nforward, head_dim 128, causal (1 MHz)\n") != text.npos);
@@ -110,7 +110,7 @@ TEST_CASE("the tile size of the least time is taken, once for each rung and head
   CHECK(json.at("sizes")[1].at("tile") == "64x32");
 }
 
-// Stands for Python: a shell script that answers over descriptor 3.
+// Replaces Python: a shell script that answers over descriptor 3.
 TEST_CASE("PyTorch on a GPU is asked for a median, and may refuse; without a GPU it is left out") {
   const tests::Folder folder;
   const auto python = [&](const std::string& script) {

@@ -32,7 +32,7 @@ TEST_CASE("progress is read in any order, with duplicates, blanks and the line e
   CHECK(progress.hints("101") == 0);
 }
 
-TEST_CASE("a fact is added once, and lines that say nothing known stay as they stand") {
+TEST_CASE("a fact is added once, and unknown lines are kept unchanged") {
   const Folder folder;
   const std::string path = folder.file("exercises/progress.txt");  // the folder is made
   ProgressFile(path).add_passed("104", "aa");
@@ -52,7 +52,7 @@ TEST_CASE("a passed exercise is done until a file of it fails, and again with on
   const Folder folder;
   const std::string path = folder.file("progress.txt");
   ProgressFile progress(path);
-  progress.add_failed("104", "aa");  // no news of what never passed
+  progress.add_failed("104", "aa");  // no fact about an exercise that never passed
   CHECK_FALSE(std::filesystem::exists(path));
   CHECK_FALSE(progress.done("104", "aa"));
   progress.add_passed("104", "aa");
@@ -69,7 +69,7 @@ TEST_CASE("a passed exercise is done until a file of it fails, and again with on
   CHECK(progress.done("104", "bb"));
 }
 
-TEST_CASE("two programs that add to one progress lose nothing of each other") {
+TEST_CASE("two programs that add to one progress file lose none of each other's facts") {
   const Folder folder;
   const std::string path = folder.file("progress.txt");
   ProgressFile first(path), second(path);
@@ -98,7 +98,7 @@ TEST_CASE("progress is replaced whole: nothing is left beside it, and a link to 
   CHECK(files == 0);
 }
 
-TEST_CASE("progress that cannot be read or written is an error, and what was there stays") {
+TEST_CASE("progress that cannot be read or written is an error, and earlier facts stay") {
   const Folder folder;
   std::filesystem::create_directories(folder.file("progress.txt"));  // a folder in its place
   CHECK_THROWS_AS(ProgressFile(folder.file("progress.txt")), Error);

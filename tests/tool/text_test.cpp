@@ -1,4 +1,4 @@
-// The default problem of run: a text decides the numbers, and run climbs all stages on it.
+// The default problem of run: a text determines the numbers, and run climbs all stages on it.
 #include <nlohmann/json.hpp>
 
 #include "support/catch.hpp"
@@ -8,7 +8,7 @@
 using namespace ringcraft;
 using namespace ringcraft::tests;
 
-TEST_CASE("a text decides its tensors, and scores have the size of a random model's") {
+TEST_CASE("a text determines its tensors, and scores have the size of a random model's") {
   const Shape shape{1, 4, 2, 200, 16};
   const verify::Inputs a = tool::text_inputs("round and round the ring", shape);
   const verify::Inputs b = tool::text_inputs("round and round the ring", shape);

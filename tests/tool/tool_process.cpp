@@ -1,4 +1,4 @@
-// See tool_process.hpp.
+// Runs the tool in a folder, captures its output, and reads and writes its tensors.
 #include "tool/tool_process.hpp"
 
 #include <sys/wait.h>

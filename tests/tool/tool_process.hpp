@@ -1,5 +1,5 @@
 #pragma once
-// Runs the tool as a user does, in a folder of its own, and keeps what it said.
+// Runs the tool as a user does, in a separate folder, and keeps its output.
 
 #include <filesystem>
 #include <string>
@@ -13,7 +13,7 @@ struct Ran {
   std::string out, err;
 };
 
-// A folder that is there while this object lives.
+// A folder that exists while this object lives.
 class Folder {
  public:
   Folder();

@@ -61,7 +61,7 @@ verify::Report long_report() {
 
 }  // namespace
 
-TEST_CASE("keys are letters and signs; what arrow keys and other scripts send is none") {
+TEST_CASE("keys are letters and signs; bytes of arrow keys and other scripts are none") {
   tool::KeyParser parser;
   CHECK(parser.feed("nhq") == "nhq");
   CHECK(parser.feed("N?") == "n?");
@@ -75,7 +75,7 @@ TEST_CASE("keys are letters and signs; what arrow keys and other scripts send is
   CHECK(parser.feed(";5Dh") == "h");
 }
 
-TEST_CASE("a save is noticed however the editor does it, by the kernel and by looking") {
+TEST_CASE("every kind of save is noticed, by the kernel's notices and by polling") {
   const auto how = GENERATE(Watching::kBest, Watching::kPolling);
   const Folder folder;
   const fs::path lesson = fs::path(folder.file("")) / "104_merge", file = lesson / "merge.cpp";
@@ -159,7 +159,7 @@ TEST_CASE("Markdown becomes plain text") {
   CHECK(tool::plain_of_markdown("a\nb\n\n```cpp\nint  x;\n```\nc\n", 80) == "a b\n\n    int  x;\nc\n");
 }
 
-TEST_CASE("a report comes back from its JSON as it was") {
+TEST_CASE("a report comes back from its JSON unchanged") {
   verify::Report report = long_report();
   report.rows[0].figures = {{"time", 1.5, 2.0, "s"}, {"bytes", std::nan(""), std::nullopt, "B"}};
   const std::string json = verify::json_of(report);

@@ -1,4 +1,4 @@
-// The table of cases keeps its promises: what it covers, and what its numbers are like.
+// The table of cases keeps its promises: its coverage, and the properties of its numbers.
 #include "verify/oracle/cases.hpp"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ TEST_CASE("both tables have every value of every axis") {
 }
 
 // Names, with their numbers, are the same on every machine and in every run.
-TEST_CASE("the table and its numbers are decided by seeds") {
+TEST_CASE("seeds determine the table and its numbers") {
   const std::vector<Case> a = case_table(CaseSet::kFull), b = case_table(CaseSet::kFull);
   REQUIRE(a.size() == b.size());
   std::set<std::uint64_t> seeds;
@@ -104,7 +104,7 @@ std::vector<std::vector<double>> scores(const Problem& p, const Inputs& in, Inde
 
 double largest(const std::vector<double>& row) { return *std::max_element(row.begin(), row.end()); }
 
-// Whether the scores of a head are what the kind of data promises. seqlen is at least 20.
+// Whether the scores of a head are as the kind of data promises. seqlen is at least 20.
 bool keeps_promise(const Case& c, const std::vector<std::vector<double>>& rows) {
   double beyond_88 = 0, below_88 = 0, near_20000 = 0, count = 0, least = 1e300, most = -1e300;
   for (const auto& row : rows) {
@@ -150,7 +150,7 @@ bool keeps_promise(const Case& c, const std::vector<std::vector<double>>& rows) 
   return false;
 }
 
-TEST_CASE("the scores of each kind of data are what the kind promises") {
+TEST_CASE("the scores of each kind of data are as the kind promises") {
   std::map<Data, int> judged;
   for (const Case& c : testing::fewer_under_sanitizer(case_table(CaseSet::kFull), 7)) {
     const Shape& shape = c.problem.shape;

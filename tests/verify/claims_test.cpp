@@ -13,7 +13,7 @@
 namespace ringcraft::verify {
 namespace {
 
-// What numbers the inputs are.
+// The kind of numbers of the inputs.
 struct Numbers {
   std::string name;
   double factor_of_q = 1;  // which makes scores peaked or flat
@@ -40,7 +40,7 @@ void add_wave(Buffer& tensor, double size) {
         x += size * std::sin(2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(e.rows));
 }
 
-// A problem, its inputs in the precision, and what is right.
+// A problem, its inputs in the precision, and the right answer.
 struct Question {
   DType type;
   std::string name;
@@ -79,7 +79,7 @@ struct Question {
   }
 };
 
-// What other people's code rounds. That which keeps its scores in a half type has no lse in float32 to show.
+// Rounding of other people's code. Code that keeps its scores in a half type has no lse in float32 to show.
 std::vector<RoundedSteps> right_steps(DType type) {
   std::vector<RoundedSteps> all{
       {.name = "float32 inside, rounded once"},
@@ -135,14 +135,14 @@ std::vector<std::pair<std::string, Answer>> edited_claims(const Question& q, con
       Answer claim;
       Buffer& wrong = named(claim)[t].tensor = tensor.clone();
       q.type == DType::kFloat64 ? edit<double>(wrong, how) : edit<float>(wrong, how);
-      if (is_half(q.type))  // as it would be written
+      if (is_half(q.type))  // as such code would write it
         wrong = ringcraft::converted(ringcraft::converted(wrong, q.type), DType::kFloat32);
       claims.emplace_back(std::string(kAnswerNames[t]) + " " + how, std::move(claim));
     }
   return claims;
 }
 
-// The claims of one kind, and that which is nearest to the other side.
+// The claims of one kind, and the one that is nearest to the other side.
 struct Margin {
   Index claims = 0;
   double share = 0;
@@ -186,7 +186,7 @@ void judge_wrong(const Question& q, const std::vector<Mistake>& all, Margins& ma
   for (const auto& [name, claim] : edited_claims(q, right)) add(name, claim);
   for (const Mistake& mistake : all) {
     Answer claim = q.answer(steps, mistake);
-    claim.lse = Buffer();  // which in float32 gives most of them away at once
+    claim.lse = Buffer();  // which in float32 reveals most of them at once
     add(mistake.name, claim);
   }
 }
@@ -229,7 +229,8 @@ void judge_small(DType type, Margins& m) {
     judge_right({type, problem_of(fewer ? 250 : 2000, 32, full_mask(), 1, 1), numbers}, steps, m);
 }
 
-// One head of 16384 tokens: what CPU kernels round, and the mistakes that are least of so many keys.
+// One head of 16384 tokens: the rounding of CPU kernels, and the mistakes that are smallest among so many
+// keys.
 void judge_large(DType type, Margins& m) {
   const Problem problem = problem_of(16384, 64, causal_mask(), 1, 1);
   const Question q{type, problem};

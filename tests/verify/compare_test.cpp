@@ -1,4 +1,4 @@
-// The comparison must see every planted fault, and say where it is.
+// The comparison must detect every planted fault, and name its place.
 #include "verify/oracle/compare.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ TEST_CASE("a right answer is right") {
   CHECK(described(result, p.c.problem.sharding()).find("right") == 0);
 }
 
-TEST_CASE("one wrong element of any tensor is found, wherever it stands") {
+TEST_CASE("one wrong element of any tensor is found, at any place") {
   for (const double fault : {kNaN, kInf, -kInf, 1e-9})
     for (std::size_t t = 0; t < kAnswerNames.size(); ++t) {
       Planted p;

@@ -1,4 +1,4 @@
-// The diagnosis on claims that no simulator made, on right ones, and on ones that nobody knows.
+// The diagnosis of claims that no simulator made: right ones, known mistakes, and unknown ones.
 #include "verify/diagnose/diagnose.hpp"
 
 #include <algorithm>
@@ -81,7 +81,7 @@ TEST_CASE("right claims are never accused: 200 random problems, three ways to co
   }
 }
 
-TEST_CASE("an error that nobody knows is called so") {
+TEST_CASE("an unknown error is called unknown") {
   Scene scene(small(causal_mask(), Layout::kZigzag));
   Random random(3);
   Answer one = clone(scene.right.value);
@@ -156,7 +156,7 @@ TEST_CASE("flags that do not fit the claim are found: --causal, another scale") 
   CHECK(first_id(scene.of(dense_over(scene.c.problem, scene.inputs, all, 1)).forward) == "BL5");
 }
 
-TEST_CASE("the ring of a claim is found where nobody says which it was") {
+TEST_CASE("the ring of a claim is found where no flag names it") {
   Scene scene(small(causal_mask(), Layout::kZigzag));
   // One step short in a contiguous ring of 3 ranks: 32 tokens as 11, 11, 10.
   const auto rank = [](Position p) { return p < 11 ? 0 : p < 22 ? 1 : 2; };
@@ -201,7 +201,7 @@ TEST_CASE(
   const Shape& s = scene.c.problem.shape;
   const double scale = scene.c.problem.softmax_scale;
   Answer claim = clone(scene.right.value);
-  // Row 20 of every head is wrong in a way that nobody knows, and D = rowsum(dout out) with it: so are dq of
+  // Row 20 of every head is wrong in an unknown way, and D = rowsum(dout out) with it: so are dq of
   // this row and dk of the keys that it sees, by P (D - D') scale.
   const Position row = 20;
   for (Index h = 0; h < s.heads; ++h) {
@@ -268,7 +268,7 @@ TEST_CASE("errors of a stale block are no rounding, however small they are on th
   }
 }
 
-TEST_CASE("numbers that are none are named by position and rank") {
+TEST_CASE("NaN and infinity are named by position and rank") {
   Scene scene(small(causal_mask()));
   Answer claim = clone(scene.right.value);
   for (Index i = 20 * 8; i < 32 * 8; ++i)
@@ -287,7 +287,8 @@ TEST_CASE("numbers that are none are named by position and rank") {
   CHECK(first_id(scene.of(merged).forward) == "MG14");
 }
 
-TEST_CASE("a claim without a single number is called that first, and then what leaves none on these ranks") {
+TEST_CASE(
+    "a claim without a single number is reported first, then the mistake that leaves none on these ranks") {
   const Scene scene(small(causal_mask()));
   Answer claim = clone(scene.right.value);
   for (Buffer* tensor : {&claim.out, &claim.lse})

@@ -10,7 +10,7 @@
 namespace ringcraft::verify {
 namespace {
 
-// What is done wrongly; the first value is right.
+// The mistake of a ring; the first value is right.
 enum class Fault {
   kNone,
   kOneStepShort,
@@ -34,7 +34,7 @@ struct LockStep {
 
   Buffer shard(const Buffer& whole, int rank) const { return scatter(whole, p.sharding(), rank); }
   KvBlock block(int rank) const { return {shard(in.k, rank), shard(in.v, rank)}; }
-  // Whose block rank r takes the one of step t for.
+  // The rank whose block rank r assumes to hold at step t.
   int label(int rank, int step) const {
     return fault == Fault::kWrongLabel ? (rank + step) % n : (rank + n - step % n) % n;
   }

@@ -1,5 +1,5 @@
-// The oracle against what it cannot share a mistake with: finite differences, identities, the formulas of the
-// scale written out once more as they stand, and the library's key ranges.
+// The oracle against references that cannot share a mistake with it: finite differences, identities, the
+// formulas of the scale written out again, and the library's key ranges.
 #include "verify/oracle/oracle.hpp"
 
 #include <array>
@@ -171,7 +171,7 @@ TEST_CASE("queries without a key give 0 and -inf") {
   }
   CHECK(std::isfinite(head_of<double>(answer.value.lse, 0, 1)(3, 0)));
   for (Index x = 0; x < 4; ++x)
-    CHECK(head_of<double>(answer.value.dk, 0, 0)(2, x) == 0.0);  // key 5: seen by nobody
+    CHECK(head_of<double>(answer.value.dk, 0, 0)(2, x) == 0.0);  // key 5: no query sees it
 }
 
 TEST_CASE("the number of threads changes no bit") {

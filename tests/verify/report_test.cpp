@@ -42,7 +42,7 @@ TEST_CASE("a report is good if nothing failed and something passed") {
   CHECK_FALSE(Report{}.good());
 }
 
-TEST_CASE("the text is aligned and explains what did not pass") {
+TEST_CASE("the text is aligned and explains the rows that did not pass") {
   CHECK(text_of(sample()) ==
         "lesson 104\n"
         "  passed   104.identity  merging with the identity changes nothing\n"
@@ -129,7 +129,7 @@ TEST_CASE("a screen begins with causes and places, and holds the rest as far as 
   CHECK(text.find("  failed   dv   9 of 9 elements wrong; largest error: 0.25\n") != text.npos);
 }
 
-TEST_CASE("the JSON holds everything, whatever bytes a sentence has") {
+TEST_CASE("the JSON holds everything, for any bytes of a sentence") {
   Report report = sample();
   report.rows[1].sentence = "printed \xff\xfe";
   report.rows[1].figures[0].value = std::numeric_limits<double>::quiet_NaN();

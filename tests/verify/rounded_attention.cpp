@@ -1,4 +1,4 @@
-// Attention with rounded steps (see rounded_attention.hpp), a query row at a time.
+// Computes attention with rounded steps, a query row at a time.
 #include "rounded_attention.hpp"
 
 #include <algorithm>

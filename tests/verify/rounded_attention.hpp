@@ -10,7 +10,7 @@
 
 namespace ringcraft::verify {
 
-/// What is rounded to `type`; a wider type rounds nothing.
+/// The steps that are rounded to `type`; a wider type rounds nothing.
 struct RoundedSteps {
   std::string name;
   DType type = DType::kBFloat16;
@@ -20,7 +20,7 @@ struct RoundedSteps {
   Index sum_rows = 0;  ///< gradients are rounded whenever so many rows or keys are added; 0: at the end alone
 };
 
-/// A single mistake; everything that is not said is right.
+/// A single mistake; everything else is right.
 struct Mistake {
   std::string name;
   Index lost_first = 0, lost_count = 0;    ///< keys that are never seen

@@ -1,5 +1,5 @@
-// What subjects do beside answering: they leave the inputs alone, refuse what they cannot do, and measure
-// what theory predicts.
+// Subjects beside their answers: they leave the inputs alone, reject problems that they cannot compute, and
+// measure the costs that theory predicts.
 #include "verify/ladder/subject.hpp"
 
 #include <cstring>
@@ -52,7 +52,7 @@ TEST_CASE("subjects refuse shapes and types they cannot compute") {
   }
 }
 
-TEST_CASE("what a ring costs is what theory says") {
+TEST_CASE("the costs of a ring are those of theory") {
   const std::vector<Mask> masks{
       full_mask(), causal_mask(), window_mask(5), {.right = 0, .cu_seqlens = {0, 5, 24, 25, 30}}};
   for (const Mask& mask : masks)

@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of the harness share: which part of the table runs, and short ways to problems and inputs.
+// Shared by the tests of the harness: the part of the table that runs, and short ways to problems and inputs.
 
 #include <string>
 
@@ -12,7 +12,7 @@ namespace ringcraft::verify {
 // The full table in a long run, else the brief one.
 inline CaseSet chosen_set() { return testing::long_run() ? CaseSet::kFull : CaseSet::kBrief; }
 
-// Of the chosen table, what this run tries.
+// The cases of the chosen table that this run tries.
 inline std::vector<Case> chosen_cases() {
   return testing::fewer_under_sanitizer(case_table(chosen_set()), 6);
 }

@@ -76,7 +76,8 @@ void judge_all(const std::vector<Suspect>& suspects, bool forward) {
     const Score score = score_of(suspect, forward, all_scenes);
     INFO(suspect.cause.id << ": wrong on " << score.shown << " problems, listed on " << score.listed
                           << ", first on " << score.first);
-    // A rank's own block always has a visible key; what a scan does at the rarer places shows in few numbers.
+    // A rank's own block always has a visible key; a scan's behaviour at the rarer places shows in few
+    // numbers.
     if (suspect.cause.id != "OS8" && suspect.twist.scan == ScanTwist{} && score.possible > 0)
       CHECK(score.shown > 0);
     shown += score.shown;
@@ -110,7 +111,7 @@ TEST_CASE("a mistake has one id, a sentence and a question") {
   CHECK_THROWS(suspect_named("no such mistake"));
 }
 
-TEST_CASE("tiles of one device are tried where nobody says what computed the claim") {
+TEST_CASE("tiles of one device are tried where no flag says what computed the claim") {
   // A window whose first tiles hold no visible key: a running maximum of -inf - (-inf).
   const Case c =
       make_case(make_problem({1, 2, 1, 80, 4}, window_mask(9), Layout::kZigzag, 4), Data::kNormal, 2);

@@ -50,7 +50,7 @@ TEST_CASE("the score block of a rank falls with the square of the number of rank
 TEST_CASE("two matrix products for each block: the least shard that hides a hop") {
   CHECK(threshold(300e9) == 1040);
   CHECK(threshold(300e9, 0.5) == 2080);  // a causal zig-zag has half of the pairs
-  CHECK(threshold(600e9) == 520);        // both directions of the link counted for one
+  CHECK(threshold(600e9) == 520);        // both directions of the link counted as one
   CHECK(threshold(300e9, 1, 8) == 260);  // 8 KV heads for 32 heads
   CHECK(threshold(50e9) == 6240);
 }

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// One head of attention in plain loops, cut into ranks: what the tests of this folder do right and wrong on
-/// purpose. Nothing here comes from the library but the layouts.
+/// One head of attention in plain loops, cut into ranks: the tests of this folder use it rightly and, on
+/// purpose, wrongly. Only the layouts come from the library.
 
 #include <cmath>
 #include <limits>
@@ -86,7 +86,7 @@ inline State partial(const Head& head, Position query, const Positions& keys) {
   return state;
 }
 
-/// The merge as it is often printed: nothing is said about rows that have seen nothing.
+/// The merge as it is often printed, without a rule for rows that have seen no key.
 inline State merged_unguarded(const State& a, const State& b) {
   const double m = std::max(a.m, b.m), wa = std::exp(a.m - m), wb = std::exp(b.m - m);
   State state{m, wa * a.l + wb * b.l, a.o};
@@ -94,7 +94,7 @@ inline State merged_unguarded(const State& a, const State& b) {
   return state;
 }
 
-/// The merge as it must be.
+/// The right merge.
 inline State merged(const State& a, const State& b) {
   if (a.m == kNothing) return b;
   if (b.m == kNothing) return a;

@@ -121,7 +121,7 @@ TEST_CASE("the corner that a window leaves of a block is smaller than the block"
     CHECK(hops(p) == hops_needed);
     const Index u = w - (hops_needed - 1) * m, pairs = ring_work(p).pairs.back().back();
     CHECK(pairs == u * (u + 1) / 2);
-    CHECK((pairs == m * (m + 1) / 2) == (w % m == 0));  // what the uncut block gives
+    CHECK((pairs == m * (m + 1) / 2) == (w % m == 0));  // the count of the uncut block
   }
 }
 

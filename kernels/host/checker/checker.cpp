@@ -12,8 +12,8 @@
 namespace ringcraft::simt {
 namespace {
 
-// Where this thread of the operating system has the `thread_local` variables of the program, `__shared__`
-// ones among them.
+// The place of the `thread_local` variables of the program in this thread of the operating system,
+// `__shared__` ones among them.
 struct Storage {
   std::uintptr_t first = 0;
   std::size_t bytes = 0;
@@ -86,7 +86,7 @@ void Checker::sync_block() {
   if (counts_) traffic_.settle();
 }
 
-// ---- What an address belongs to
+// ---- The memory of an address
 
 Checker::Region Checker::find(std::uintptr_t address) {
   if (stack_end_ - address <= kStackBytes) return {};
@@ -152,8 +152,8 @@ void Checker::access_by(int thread, const void* address, std::size_t bytes, Acce
         traffic_.add(thread / 32, thread % 32, place, region.kind != Region::kDevice, writes, at, bytes);
 }
 
-// A thread's own stack, what the host has given to all, and what no kernel may have: numbers that threads
-// hand to each other beside shared and device memory.
+// A thread's own stack, memory that the host has given to all threads, and memory that no kernel may use:
+// numbers that threads exchange beside shared and device memory.
 void Checker::look_elsewhere(std::uintptr_t address, std::size_t bytes, Access what, Place place,
                              int thread) {
   if (stack_end_ - address <= kStackBytes || !settings().check) return;

@@ -3,8 +3,8 @@
 /// Finds mistakes in a launch: data races, accesses out of an array's bounds or after its lifetime, shared
 /// memory that is read before it is written or before its asynchronous copy has been waited for, misaligned
 /// accesses. It sees every access of kernels that are compiled for it (see instrumented_access.cpp) and knows
-/// three kinds of memory: dynamic shared memory, `__shared__` variables, and what cudaMalloc gave. Everything
-/// else, a thread's own stack above all, is none of its business, unless threads share it. A launch ends with
+/// three kinds of memory: dynamic shared memory, `__shared__` variables, and what cudaMalloc gave. It ignores
+/// all other memory, a thread's own stack above all, unless threads share it. A launch ends with
 /// the first finding.
 
 #include <array>
@@ -30,7 +30,7 @@ class Checker {
   /// The one of the launch that this thread of the operating system runs now, or null: not checked.
   static constinit thread_local Checker* running;
 
-  /// Checks from here on what this thread of the operating system runs, for the life of this object.
+  /// Checks the launches of this thread of the operating system, for the life of this object.
   Checker();
   ~Checker();
   Checker(const Checker&) = delete;

@@ -67,12 +67,12 @@ bool Checker::within_bounds(const Seen& seen) {
   if (offset >= bytes || seen.bytes > bytes - offset) {
     found(Mistake::kOutOfBounds);
     if (region.kind == Region::kStatic)
-      ThreadBlock::current().abandon();  // what lies there is the executor's own
+      ThreadBlock::current().abandon();  // the memory there belongs to the executor
     return false;
   }
   if (!seen.whole || (region.first + seen.offset) % seen.bytes == 0) return true;
   found(Mistake::kMisaligned);
-  ThreadBlock::current().abandon();  // the processor would not take it either
+  ThreadBlock::current().abandon();  // the processor would reject it, too
   return false;
 }
 

@@ -1,6 +1,6 @@
-// Where the accesses of checked kernels come in. They are compiled with -fsanitize=thread, which makes the
-// compiler call a function before every load and store of memory; that is all of it that is used: these are
-// the functions, and ThreadSanitizer's own library is not linked. The checker records them for addresses that
+// Entry points for the accesses of checked kernels. These are compiled with -fsanitize=thread, which makes
+// the compiler call a function before every load and store of memory. This file defines the functions;
+// ThreadSanitizer's own library is not linked. The checker records them for addresses that
 // it knows, the others return at once. Names and arguments are the compiler's.
 #include <atomic>
 #include <cstddef>

@@ -41,7 +41,7 @@ std::string this_program() {
   return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : program_invocation_name;
 }
 
-// The file that holds this code, and where in it the code lies.
+// The file that holds this code, and the code's place in it.
 struct Origin {
   std::uintptr_t code = 0;
   std::string path = {};
@@ -92,7 +92,7 @@ void look_up(const std::vector<Place>& places) {
   std::vector<Place> asked;
   for (const Place place : places) {
     if (known.count(place) > 0) continue;
-    const Origin origin = origin_of(code_of(place) - 1);  // the call, not what follows it
+    const Origin origin = origin_of(code_of(place) - 1);  // the call, not the instruction after it
     char text[32];
     std::snprintf(text, sizeof text, " 0x%zx", static_cast<std::size_t>(origin.offset));
     if (command.empty()) command = "addr2line -a -i -e '" + origin.path + "'";

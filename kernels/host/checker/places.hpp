@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Places in a kernel's source, small enough to be remembered with every access; only a finding asks which
-/// file and line they are.
+/// Places in a kernel's source, small enough to be stored with every access; only a finding resolves file and
+/// line.
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +16,7 @@ namespace ringcraft::simt {
 /// A place: of machine code or of a Site.
 using Place = std::uint32_t;
 
-/// Where a call returns to, within 1 GB of this code.
+/// The return address of a call, within 1 GB of this code.
 Place place_of(const void* return_address);
 /// A place that is known already.
 Place place_of(Site site);

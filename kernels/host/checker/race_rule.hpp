@@ -1,12 +1,12 @@
 #pragma once
 /// @file
-/// When two accesses of CUDA threads to the same bytes are a data race: one of them writes, not both are
-/// atomic, and no barrier lies between. Barriers are __syncthreads (orders all threads of a thread block) and
-/// __syncwarp (orders a warp; one of some lanes counts as one of all, so that right kernels are never
+/// The rule for data races of two accesses of CUDA threads to the same bytes: one of them writes, not both
+/// are atomic, and no barrier lies between. Barriers are __syncthreads (orders all threads of a thread block)
+/// and __syncwarp (orders a warp; one of some lanes counts as one of all, so that right kernels are never
 /// accused). Shuffles order nothing, and nothing orders thread blocks of a launch.
 ///
-/// Each piece of memory has a Cell that remembers few accesses, and the rule still finds what comparing all
-/// pairs finds, in whatever order the threads happened to run:
+/// Each piece of memory has a Cell that remembers few accesses, and the rule still finds all that a
+/// comparison of all pairs finds, in every order of threads:
 ///   of writers the last one: earlier ones that it does not race with are ordered before it, and what races
 ///     with one of them races with it, or raced before;
 ///   of readers, and of atomics, two: of different thread blocks if there are such, else of different warps,

@@ -50,7 +50,7 @@ class Shadow {
     if (cells == nullptr) throw std::bad_alloc();
     return Cells(cells);
   }
-  // Cells of half the size: both halves know what the whole did.
+  // Cells of half the size: both halves get the record of the whole.
   void refine() {
     const std::size_t count = (bytes_ + 3) / 4 * 4 / unit_;
     Cells halves = blank(2 * count);

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// Memory traffic of a launch, line by line: how often the banks of shared memory stand in each other's way,
-/// and how much of what comes from global memory is used. The k-th access of each lane at one place in the
-/// code, counted between barriers, is taken as one instruction of its warp.
+/// Memory traffic of a launch, line by line: conflicts in the banks of shared memory, and the used share of
+/// the bytes from global memory. The k-th access of each lane at one place in the code, counted between
+/// barriers, is taken as one instruction of its warp.
 
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The symbol gate (see symbols.hpp).
+// Compares the symbols of a student's object with those of the library's objects, and words each violation.
 #include "judge/build/symbols.hpp"
 
 #include <cxxabi.h>
@@ -13,9 +13,9 @@
 namespace ringcraft::judge {
 namespace {
 
-// As it stands if it is no mangled name.
+// Returns the name unchanged if it is not mangled.
 std::string demangled(const std::string& name) {
-  // Types that stand for earlier ones, again and again, would double with each of them.
+  // Repeated substitutions of earlier types would double the length with each of them.
   constexpr std::ptrdiff_t kMostSubstitutions = 40;
   if (std::ranges::count(name, 'S') > kMostSubstitutions || name.size() > 2000) return name.substr(0, 200);
   int status = 0;
@@ -46,7 +46,7 @@ struct Names {
   std::set<std::string> everyones, own, own_strong, own_calls, called_from_outside;
 };
 
-// What the library's objects say about who may define and call what.
+// Names that the library's objects allow a file to define and to call.
 Names names_of(const GateInput& input) {
   Names names;
   for (const Symbol& symbol : input.library) {
@@ -58,7 +58,7 @@ Names names_of(const GateInput& input) {
       if (own) names.own.insert(symbol.name);
     }
   }
-  // The file's own interface: what it defines and is no inline function of a header, which others define,
+  // The file's own interface: all that it defines except inline functions of a header, which others define,
   // too.
   for (const Symbol& symbol : input.library)
     if (ends_with_path(symbol.object, input.source) && is_ringcraft(symbol.name) &&
@@ -79,8 +79,7 @@ std::string may_not_define(const Symbol& symbol, const Names& names) {
               : ", which the lesson's file does not; put helpers of your own into an anonymous namespace");
 }
 
-// A name without C++ linkage that the file gives to everybody: it would stand in for a function of the C
-// library.
+// A name without C++ linkage that the file exports: it would replace a function of the C library.
 bool is_of_c(const Symbol& symbol) {
   return !symbol.undefined() && !symbol.local() && !symbol.name.starts_with("_Z") &&
          !symbol.name.starts_with("DW.ref.") && symbol.name != "__clang_call_terminate";  // of compilers' own
@@ -102,14 +101,14 @@ std::string may_not_call(const Symbol& symbol, const Names& names, const GateInp
          " does not give you; write that part yourself";
 }
 
-// By these host code would compute with what lies on the device.
+// With these, host code would compute with the device's data.
 bool copies_for_the_host(std::string_view name) {
   constexpr std::string_view kCopies[] = {"cudaMemcpy", "cudaMemset", "cudaMallocHost", "cudaHostAlloc"};
   return begins_with_one_of(name, kCopies);
 }
 
-// What C++ that touches no array needs: memory for objects, types, exceptions with their texts, clocks, trees
-// and tables.
+// Symbols that C++ without array accesses needs: memory for objects, types, exceptions with their texts,
+// clocks, trees and tables.
 // clang-format off
 constexpr std::string_view kHarmless[] = {
     "_ZTI", "_ZTS", "_ZTV",
@@ -123,8 +122,8 @@ constexpr std::string_view kHarmless[] = {
     "_ZSt18_Rb_tree_decrement", "_ZNKSt8__detail20_Prime_rehash_policy"};
 // clang-format on
 
-// Everything else of the standard library that is not a part of the file itself may read and write, and start
-// what it likes.
+// Everything else of the standard library that is not part of the file itself may read, write and start
+// programs.
 bool is_of_cpp(std::string_view name) {
   if (is_ringcraft(name) || begins_with_one_of(name, kAllocators) || begins_with_one_of(name, kHarmless))
     return true;
@@ -133,7 +132,7 @@ bool is_of_cpp(std::string_view name) {
   return own.starts_with("ringcraft") || (own.starts_with("cuda") && !copies_for_the_host(own));
 }
 
-// What compilers call by themselves, and functions of C++, ringcraft's among them.
+// Functions that compilers call implicitly, and functions of C++, ringcraft's among them.
 bool is_of_language(std::string_view name) {
   if (name.starts_with("_Z")) return is_of_cpp(name);
   constexpr std::string_view kFamilies[] = {"__tsan_", "__cxa_", "__gxx_", "_Unwind_", "__stack_chk_"};
@@ -142,8 +141,8 @@ bool is_of_language(std::string_view name) {
          name == "__libc_single_threaded";
 }
 
-// Functions of the C library whose arguments and results are numbers, and what a kernel's host side says;
-// "expf" and "exp" are one.
+// Functions of the C library whose arguments and results are numbers, and those that a kernel's host side
+// prints with; "expf" and "exp" count as one.
 bool is_of_numbers(std::string_view name) {
   static const std::set<std::string_view> kFamilies{
       "acos",  "acosh",     "asin",   "asinh", "atan",      "atan2",   "atanh",     "cbrt",
@@ -207,7 +206,7 @@ std::string readable_with_types(const std::string& mangled) {
   constexpr std::string_view kOnCpu = "on_cpu::";
   for (std::size_t at; (at = name.find(kOnCpu)) != name.npos;) name.erase(at, kOnCpu.size());
   if (name.find(" for ringcraft::") != name.npos) return name;
-  std::size_t start = 0, end = 0;  // behind the result type, which a template has; before the parameters
+  std::size_t start = 0, end = 0;  // after the result type, which a template has; before the parameters
   int depth = 0;                   // of <>
   for (; end < name.size() && (depth > 0 || name[end] != '('); ++end) {
     depth += name[end] == '<' ? 1 : name[end] == '>' ? -1 : 0;
@@ -234,7 +233,7 @@ std::vector<Kept> parse_kept(std::string_view text) {
     if (fields.size() != 7) continue;
     const std::string &name = fields[0], &section = fields[6];
     const bool per_thread = section.starts_with(".tbss") || section.starts_with(".tdata");
-    const bool constant = section.starts_with(".data.rel");  // addresses, put in when the program starts
+    const bool constant = section.starts_with(".data.rel");  // addresses, filled in when the program starts
     const bool whole = (section.starts_with(".bss") || section.starts_with(".data")) && !constant;
     if (!per_thread && !whole) continue;
     if (name.starts_with("_ZGV") || name == "__tls_guard" || is_of_std(name)) continue;
@@ -253,7 +252,7 @@ std::vector<Kept> parse_kept(std::string_view text) {
 
 std::string complaint_about_kept(const std::vector<Kept>& variables, const std::set<std::string>& constants,
                                  bool kernel) {
-  // Scopes: before each __shared__ variable stands a gap (kernels/host/device.hpp).
+  // Scopes: a gap precedes each __shared__ variable (kernels/host/device.hpp).
   std::set<std::string> shared;
   for (const Kept& variable : variables)
     if (variable.name.starts_with("ringcraft_gap")) shared.insert(variable.scope);
@@ -276,7 +275,7 @@ namespace {
 
 bool is_file_stream(std::string_view name) { return holds_one_of(name, {"fstream", "filebuf"}); }
 
-// Streams read and write memory out of a checker's sight, descriptors too. (<iostream> alone brings Init.)
+// Streams and descriptors read and write memory that a checker does not see. (<iostream> alone defines Init.)
 bool is_stream(std::string_view name) {
   if (is_file_stream(name) || holds_one_of(name, {"basic_ostream", "basic_istream", "basic_iostream",
                                                   "basic_streambuf", "stringbuf", "stringstream"}))

@@ -1,8 +1,9 @@
 #pragma once
 /// @file
-/// The symbol gate: what a student's object may define and call. The rule is derived from the library's own
-/// objects with nm, so that it cannot go stale: the object defines what the library's object of the same file
-/// defines, and calls core, problem, what that object calls, and what a lesson declares beyond it.
+/// The symbol gate: the names that a student's object may define and call. The rule is derived from the
+/// library's own objects with nm, so that it cannot become outdated: the object defines what the library's
+/// object of the same file defines, and calls core, problem, what that object calls, and what a lesson
+/// declares beyond it.
 
 #include <set>
 #include <string>
@@ -22,7 +23,7 @@ struct Symbol {
   bool local() const { return kind >= 'a' && kind <= 'z' && !undefined() && kind != 'u'; }
 };
 
-/// Parses what `nm -A -P` printed. Lines of another form are passed over.
+/// Parses the output of `nm -A -P`. Lines of another form are skipped.
 std::vector<Symbol> parse_nm(std::string_view text);
 
 /// Whether a mangled name belongs to namespace ringcraft: a function, a variable, or the vtable, type
@@ -43,8 +44,8 @@ struct Kept {
   std::string symbol = {};  ///< its mangled name
 };
 
-/// Those of a student's object that can change, by what `nm -f sysv` printed. The standard library's own are
-/// left out.
+/// The variables of a student's object that can change, from the output of `nm -f sysv`. Those of the
+/// standard library are left out.
 std::vector<Kept> parse_kept(std::string_view text);
 
 /// A sentence for the first of these that a lesson's file may not have, or nothing. `constants`: names of
@@ -52,14 +53,14 @@ std::vector<Kept> parse_kept(std::string_view text);
 std::string complaint_about_kept(const std::vector<Kept>& variables, const std::set<std::string>& constants,
                                  bool kernel);
 
-/// What to tell a student whose object opens files; empty: it opens none.
+/// The sentence for a student whose object opens files; empty: it opens none.
 std::string remark_about_files(const std::vector<Symbol>& student);
 
-/// A sentence if the object of a checked kernel is not instrumented, or calls what touches memory unseen: of
-/// the C library it may call only functions of numbers.
+/// A sentence if the object of a checked kernel is not instrumented, or calls functions whose accesses no
+/// checker sees: of the C library it may call only functions of numbers.
 std::string complaint_about_unseen(const std::vector<Symbol>& student);
 
-/// What is compared.
+/// The input of the symbol gate.
 struct GateInput {
   std::vector<Symbol> student;    ///< of the student's object
   std::vector<Symbol> library;    ///< of all objects of the library

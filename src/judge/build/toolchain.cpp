@@ -1,4 +1,4 @@
-// Compiler, nm and linker (see toolchain.hpp).
+// Runs compiler, nm, objcopy and linker under limits, in a temporary folder.
 #include "judge/build/toolchain.hpp"
 
 #include <signal.h>
@@ -31,29 +31,29 @@ namespace {
 namespace fs = std::filesystem;
 using process::Finished;
 
-constexpr std::chrono::seconds kPatience{120};  // of the clock, for a tool that gets no processor
+constexpr std::chrono::seconds kPatience{120};  // of wall-clock time, for a tool that gets no processor
 constexpr std::size_t kShownText = 3000;        // bytes of the compiler's messages
 
 constexpr rlim_t kLargestObject = 256 << 20;  // bytes
 
 constexpr std::size_t kMostPrinted = 16 << 20;  // bytes, of a tool
 
-// What one program may take, and whether it reads the course's headers.
+// The limits of one program, and whether it reads the course's headers.
 struct Effort {
   rlim_t cpu_seconds, address_bytes;
   bool reads_headers;
 };
 constexpr Effort kOfTools{60, rlim_t{4} << 30, false};
 constexpr Effort kOfCompilers{60, rlim_t{4} << 30, true};
-// An exercise takes the compiler less than 2 s and 400 MB.
+// The compiler needs less than 2 s and 400 MB for an exercise.
 constexpr Effort kOfExercise{12, rlim_t{2} << 30, true};
 
 const std::string kNotExpanded =
     "the preprocessor does not come to an end with your file: does it include or "
     "expand something endless?";
 
-// Compilers look for their parts along PATH and for scratch space in TMPDIR: what one leaves there when it is
-// ended goes with the folder. A cache of compilers lies in the folder of its user.
+// Compilers look for their parts along PATH and for scratch space in TMPDIR: files that a killed one leaves
+// there are removed with the folder. A compiler cache lies in the folder of its user.
 std::vector<std::string> tool_environment(const WorkFolder& work) {
   std::vector<std::string> environment{"LC_ALL=C", "CCACHE_DISABLE=1", "TMPDIR=" + work.path().string()};
   process::inherit(environment, {"PATH"});
@@ -74,15 +74,15 @@ void add_headers(std::vector<fs::path>& files, const fs::path& folder) {
     if (is_header(each->path())) files.push_back(each->path());
 }
 
-// Where a compiler has its parts: the folder around that of the program, unless this tree lies there, too.
+// The folder of a compiler's parts: the one around that of the program, unless this tree lies there, too.
 fs::path folder_of_parts(const fs::path& program) {
   std::error_code ignored;
   const fs::path own = fs::weakly_canonical(program, ignored).parent_path();
   return is_within(fs::path(kWorkRoot), own.parent_path()) ? own : own.parent_path();
 }
 
-// What a tool may open, whatever a student's file names: the system's programs, libraries and headers, those
-// of the compiler, the course's headers if it reads any, and its own arguments.
+// Paths that a tool may open, independent of the names in a student's file: the system's programs, libraries
+// and headers, those of the compiler, the course's headers if it reads any, and its own arguments.
 process::Reach reach_of(const std::vector<std::string>& arguments, const WorkFolder& work, bool headers) {
   process::Reach reach{{"/usr", "/bin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store", "/etc/ld.so.cache",
                         "/etc/alternatives", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu",
@@ -114,7 +114,7 @@ Finished run_tool(std::vector<std::string> arguments, const WorkFolder& work,
   if (!finished.ending.signalled && finished.ending.number == 127)
     throw Error("judge", "the program " + program, "no such program",
                 "install the compiler that this tree was built with, or build it again", Code::kMissing);
-  // Its processor time is limited as well: no file is to blame for what takes longer than that by the clock.
+  // Its processor time is limited as well: if the clock runs out first, the machine is overloaded.
   if (finished.timed_out)
     throw Error("judge", program + " to end within " + std::to_string(kPatience.count()) + " s", "no end",
                 "the machine is overloaded; try again", Code::kMissing);
@@ -125,7 +125,7 @@ Finished run_tool(std::vector<std::string> arguments, const WorkFolder& work) {
   return run_tool(std::move(arguments), work, work.path());
 }
 
-// Whether the compiler was ended, or broke down, over what a file makes it do: gcc says so for its parts.
+// Whether the compiler was killed, or crashed, because of a file: gcc reports that for its parts.
 bool broke_down(const Finished& finished) {
   if (finished.ending.signalled) return true;
   for (const char* sign :
@@ -144,7 +144,7 @@ std::string compiler_sentence(const Finished& finished, const std::string& file)
   if (broke_down(finished))
     return "the compiler did not come to an end with " + file +
            "; does it include or compute something endless?";
-  std::string printed = finished.printed;  // whether there is such a file is nobody's business
+  std::string printed = finished.printed;  // a file must not learn whether another exists
   for (const std::string there = ": Permission denied"; printed.find(there) != printed.npos;)
     printed.replace(printed.find(there), there.size(), ": No such file or directory");
   const std::string text = cleaned(printed, kShownText);
@@ -178,7 +178,7 @@ std::string warnings_of(const std::string& printed) {
   return text;
 }
 
-// Folders of checks that were killed before they could remove them: check-PID-XXXXXX of no living process.
+// Folders of killed checks, which could not remove them: check-PID-XXXXXX without a living process.
 void sweep() {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(kWorkRoot, ignored)) {
@@ -207,10 +207,10 @@ WorkFolder::~WorkFolder() {
 
 namespace {
 
-// Where the student's files are, copied: they are written into the folder for each compile.
+// The place of the copies of the student's files: they are written into the folder for each compile.
 fs::path copies_in(const WorkFolder& folder) { return folder.path() / "own"; }
 
-// What the preprocessor makes of the file, and what it reads for that; `arguments` are those of the compiler.
+// Preprocesses the file and checks the files that it reads and its output; `arguments` are the compiler's.
 std::string complaint_when_expanded(std::vector<std::string> arguments, const fs::path& copy,
                                     const Places& places, const WorkFolder& folder) {
   const std::string name = copy.filename().string();
@@ -224,8 +224,8 @@ std::string complaint_when_expanded(std::vector<std::string> arguments, const fs
   return finished.good() ? complaint_about_expanded(read_text(expanded), name, places) : kNotExpanded;
 }
 
-// The compiler shows a checker every load and store, and none of these calls: they get names by which it sees
-// them.
+// The compiler shows a checker every load and store, but none of these calls: they get names that the checker
+// intercepts.
 BuildStep show_calls(const WorkFolder& folder) {
   std::vector<std::string> arguments{std::string(kObjcopy)};
   for (const std::string name : {"memcpy", "memmove", "memset"})
@@ -254,14 +254,14 @@ BuildStep compile(const Lesson& lesson, OwnSource& source, const WorkFolder& fol
   fs::remove_all(copies_in(folder));
   const fs::path copy = source.write_below(copies_in(folder));
   if (checked) arguments.insert(arguments.end(), kChecked.begin(), kChecked.end());
-  if (device == Device::kCpu) arguments.insert(arguments.end(), {"-x", "c++"});  // whatever its name says
+  if (device == Device::kCpu) arguments.insert(arguments.end(), {"-x", "c++"});  // for every file name
   if (!lesson.is_kernel()) {
     if (lesson.timed)
       arguments.insert(arguments.end(), kOptimise.begin(), kOptimise.end());
     else if (!kPrecompiled.empty())  // it fits the plain flags only
       arguments.insert(arguments.end(), {"-include", std::string(kPrecompiled)});
   }
-  // Side by side. A file for a GPU has been through this for the CPU.
+  // In parallel. A file for a GPU has already been checked for the CPU.
   std::future<std::string> expanded;
   if (device == Device::kCpu)
     expanded = std::async(std::launch::async, [&, arguments] {
@@ -304,7 +304,7 @@ BuildStep gate(const Lesson& lesson, const OwnSource& source, const WorkFolder& 
   std::set<std::string> constants;
   for (const auto& [place, file] : source.texts) constants.merge(constants_in(file.text));
   std::vector<Kept> kept = parse_kept(sections.printed);
-  std::erase_if(kept, [&](const Kept& variable) {  // what the course's own headers keep
+  std::erase_if(kept, [&](const Kept& variable) {  // variables of the course's own headers
     return std::ranges::any_of(
         library, [&](const Symbol& symbol) { return symbol.weak() && symbol.name == variable.symbol; });
   });
@@ -318,7 +318,7 @@ BuildStep gate(const Lesson& lesson, const OwnSource& source, const WorkFolder& 
   return {all, remark_about_files(student)};
 }
 
-// A linker that is ended by a signal has met a full disk, or a limit: no file is to blame for that.
+// A linker that a signal ended has met a full disk, or a limit: that is not the fault of a file.
 BuildStep link_program(const std::filesystem::path& program, const std::vector<std::string>& objects,
                        const std::vector<std::string>& inputs, const WorkFolder& folder) {
   std::vector<std::string> arguments = kLink;
@@ -346,8 +346,9 @@ BuildStep link(const Lesson& lesson, const WorkFolder& folder) {
   return done;
 }
 
-// The student's object, the exercises around it and the library's objects that they need become one object of
-// which a single name is seen. So the checks keep the library's own functions, whatever a lesson replaces.
+// The student's object, the exercises around it and the library's objects that they need become one object
+// that exports a single name. So the checks keep the library's own functions, which a lesson may replace
+// elsewhere.
 BuildStep link_debug(const Lesson& lesson, const OwnSource& source, const WorkFolder& work,
                      fs::path& program) {
   const fs::path own = copies_in(work), copy = own / source.file;
@@ -380,8 +381,7 @@ BuildStep link_debug(const Lesson& lesson, const OwnSource& source, const WorkFo
 
 namespace {
 
-// "01_naive.cu:47": of the functions that were put into one another the innermost of this file, or the
-// outermost of all.
+// "01_naive.cu:47": of the inlined functions the innermost of this file, or the outermost of all.
 std::string chosen_line(const std::vector<std::string>& inwards_out, const std::string& file) {
   for (const std::string& line : inwards_out)
     if (line.starts_with(file + ":")) return line;

@@ -27,21 +27,21 @@ class WorkFolder {
   std::filesystem::path path_;
 };
 
-/// What one step of the build says; the sentence is empty if the step went well.
+/// The result of one step of the build; the sentence is empty if the step succeeded.
 struct BuildStep {
   std::string sentence;
-  std::string remarks;  ///< the compiler's warnings, and what else a student may want to know
+  std::string remarks;  ///< the compiler's warnings, and other remarks for the student
 };
 
-/// Where kernels run.
+/// The device that kernels run on.
 enum class Device : bool { kCpu, kGpu };
 
-/// Reads what the student's file includes of their own, and compiles it for this lesson to student.o in the
-/// folder: copies of what was read, by a compiler that can open no other file of theirs. kGpu: a kernel, by
+/// Reads the student's own files that the file includes, and compiles it for this lesson to student.o in the
+/// folder: from copies, by a compiler that can open no other file of theirs. kGpu: a kernel, by
 /// nvcc, in a build that has CUDA.
 BuildStep compile(const Lesson& lesson, OwnSource& source, const WorkFolder& folder,
                   Device device = Device::kCpu);
-/// Passes student.o, which was made of this file, through the symbol gate.
+/// Passes student.o, which was compiled from this file, through the symbol gate.
 BuildStep gate(const Lesson& lesson, const OwnSource& source, const WorkFolder& folder);
 /// Links student.o to the worker's program, and for a timed lesson the library's own object to another one.
 BuildStep link(const Lesson& lesson, const WorkFolder& folder);
@@ -53,8 +53,8 @@ void name_lines(const std::vector<simt::CodePlace*>& places, const std::string& 
 /// linker's text.
 BuildStep link_program(const std::filesystem::path& program, const std::vector<std::string>& objects,
                        const std::vector<std::string>& inputs, const WorkFolder& folder);
-/// Compiles once more what `compile` has put into the folder, for debuggers, and links it with the checks to
-/// one program: `program`, which stays until the next call for this file.
+/// Compiles the files that `compile` has put into the folder again, for debuggers, and links them with the
+/// checks to one program: `program`, which stays until the next call for this file.
 BuildStep link_debug(const Lesson& lesson, const OwnSource& source, const WorkFolder& folder,
                      std::filesystem::path& program);
 /// The worker with the student's function.

@@ -1,4 +1,4 @@
-// Exercises on one head over the table of single blocks (see block_trial.hpp).
+// Runs a one-head exercise over the table of single blocks, and compares every head with the oracle.
 #include "judge/checks/block_trial.hpp"
 
 #include <algorithm>
@@ -21,8 +21,8 @@ Buffer filled(const Extents& extents, double value) {
   return buffer;
 }
 
-// Names what the student sees, which is a block of one head: its rows count from 0. `about_nan` says where a
-// NaN may come from.
+// Names the block of one head as the student sees it: its rows count from 0. `about_nan` names the possible
+// sources of a NaN.
 void require_good(const BlockCase& c, const verify::Inputs& inputs, const verify::Answer& got,
                   const verify::Comparison& comparison, const char* about_nan = "") {
   if (comparison.good) return;
@@ -59,7 +59,7 @@ void require_forward(const std::vector<BlockCase>& cases,
     });
     require_good(c, in, got,
                  verify::compare_exact(got, verify::oracle(c.problem, in), verify::Expect::kForward),
-                 "; a NaN is computed, by -inf - (-inf) or 0 * inf, or stands where nothing was written: the "
+                 "; a NaN is computed, by -inf - (-inf) or 0 * inf, or was never overwritten: the "
                  "results are full of NaN before your function writes them");
   }
 }

@@ -14,7 +14,7 @@ namespace ringcraft::judge {
 /// One head of a block, as an exercise meets it. Views live as long as the call.
 struct HeadForward {
   Matrix<const double> q, k, v;  ///< [rows, head_dim], [keys, head_dim]
-  const KeyRanges& ranges;       ///< what each row sees
+  const KeyRanges& ranges;       ///< the keys that each row sees
   double softmax_scale;
   Matrix<double> out;     ///< to be written, [rows, head_dim]; holds NaN before
   std::span<double> lse;  ///< to be written, [rows]; holds NaN before
@@ -34,7 +34,7 @@ struct HeadBackward {
 void require_forward(const std::vector<verify::BlockCase>& cases,
                      const std::function<void(const HeadForward&)>& function);
 
-/// The same for dq, dk and dv. lse and delta are given by the oracle's own forward pass.
+/// The same for dq, dk and dv. lse and delta come from the oracle's own forward pass.
 void require_backward(const std::vector<verify::BlockCase>& cases,
                       const std::function<void(const HeadBackward&)>& function);
 

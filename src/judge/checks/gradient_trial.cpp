@@ -1,4 +1,4 @@
-// Backward steps for kernels (see gradient_trial.hpp).
+// Runs backward steps of kernels, and compares the gradients with the oracle's or with earlier ones.
 #include "judge/checks/gradient_trial.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kGradientNames[] = {"dq", "dk", "dv"};
 
-// As the kernels get it: softmax_scale in float32.
+// In the form that the kernels get: softmax_scale in float32.
 verify::BlockProblem with_float_scale(verify::BlockProblem problem) {
   problem.softmax_scale = static_cast<float>(problem.softmax_scale);
   return problem;
@@ -32,7 +32,7 @@ std::vector<float> delta_of(const Buffer& output, const Buffer& gradient) {
   return all;
 }
 
-// Nobody may look at the numbers of a row that sees none of these keys.
+// A kernel must not use the numbers of a row that sees none of these keys.
 void poison(std::vector<float>& lse, std::vector<float>& delta, const KeyRanges& ranges) {
   const std::size_t rows = ranges.begin.size();
   for (std::size_t row = 0; row < lse.size(); ++row) {

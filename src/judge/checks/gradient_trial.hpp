@@ -1,7 +1,7 @@
 #pragma once
 /// @file
 /// Backward steps of a ring for kernels, in float32: lse and delta of the forward pass, the gradients before
-/// and after, and what the oracle says of them under the rule for floats.
+/// and after, and the oracle's answer under the rule for floats.
 
 #include <functional>
 #include <string>
@@ -17,20 +17,20 @@ namespace ringcraft::judge {
 using GradientCall = std::function<KernelRun(const GradientStep&)>;
 
 /// A head, or several, as backward kernels meet them. lse and delta are those of whole rows, as a forward
-/// pass in float32 leaves them. A kernel that gets a part of the keys finds in rows that see none of them
-/// NaN, or -inf as lse: nobody may look there.
+/// pass in float32 leaves them. For a part of the keys, rows that see none of them hold NaN, or -inf as
+/// lse: a kernel must not use them.
 class GradientHead {
  public:
   /// The gradients begin as 0.
   explicit GradientHead(const HeadCase& head);
 
   /// Runs a step with the keys [first, last) of a single head, or with all keys of all heads. Throws Wrong if
-  /// the launch ends with a finding (sign::kFinding), or if what a kernel may only read has changed.
+  /// the launch ends with a finding (sign::kFinding), or if an array that a kernel may only read has changed.
   KernelRun step(const GradientCall& call, HowRun how = {});
   KernelRun step(const GradientCall& call, Index first, Index last, HowRun how = {});  ///< see above
 
   /// Throws Wrong unless dq, dk and dv are the oracle's; the rule goes on over several heads. `only` names
-  /// the gradients that are looked at; none: all.
+  /// the gradients that are compared; none: all.
   void require_gradients(verify::RoundingRule& rule, const std::vector<std::string_view>& only = {}) const;
   /// The gradients beside the oracle's, right or wrong, for a diagnosis.
   verify::AttentionExhibit exhibit(verify::RoundingRule& rule) const;
@@ -54,11 +54,11 @@ class GradientHead {
 
  private:
   enum Gradient : std::size_t { kDq, kDk, kDv, kGradients };
-  // What was claimed; gradients that are not named are right ones.
+  // The claimed gradients; those that are not named are the right ones.
   verify::Answer answer(const std::vector<std::string_view>& only) const;
   verify::Oracle right() const;
   verify::AttentionExhibit exhibit(verify::Answer got, const verify::Comparison& comparison) const;
-  // "dk of KV head 1, key 3, column 2": where number i of a gradient stands.
+  // "dk of KV head 1, key 3, column 2": the place of number i of a gradient.
   std::string place_of(Gradient gradient, std::size_t i) const;
   // Whether the row of number i sees anything: a row of queries, or of keys with the transposed ranges.
   bool is_seen(const KeyRanges& ranges, std::size_t i) const;
@@ -67,7 +67,7 @@ class GradientHead {
   verify::BlockProblem problem_;
   KeyRanges ranges_;
   verify::Inputs in_;
-  verify::Answer dense_;      // of plain loops in float32: its lse is what the kernels get
+  verify::Answer dense_;      // of plain loops in float32: the kernels get its lse
   std::vector<float> delta_;  // of its rows
   std::vector<float> gradients_[kGradients];
 };

@@ -1,4 +1,4 @@
-// One head of a check's own choice (see head_trial.hpp).
+// Makes heads of a check's own choice, computes their answers by the oracle, and compares.
 #include "judge/checks/head_trial.hpp"
 
 #include <algorithm>
@@ -200,7 +200,7 @@ verify::Exhibit exhibit_of_growth(const HeadCase& head, verify::Answer grown, ve
   const auto numbers = verify::named(grown);
   const auto right = verify::named(want.value);
   auto kept = verify::named(looked_at);
-  for (std::size_t t = 2; t < kept.size(); ++t)  // what the subtraction has rounded is no mistake
+  for (std::size_t t = 2; t < kept.size(); ++t)  // rounding of the subtraction is no mistake
     for (std::size_t i = 0; i < kept[t].tensor.values<double>().size(); ++i) {
       const double got = numbers[t].tensor.values<double>()[i], wanted = right[t].tensor.values<double>()[i];
       if (!(std::fabs(got - wanted) <= kRounding)) kept[t].tensor.values<double>()[i] = got;

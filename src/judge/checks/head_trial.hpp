@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Heads whose sizes, mask and numbers a check chooses by itself, beside the table of block_trial.hpp: their
+/// Heads whose sizes, mask and numbers a check chooses itself, beside the table of block_trial.hpp: their
 /// right answer by the oracle, parts of their keys, and pieces of a head that is too long for the oracle.
 
 #include <optional>
@@ -42,7 +42,7 @@ struct HeadCase {
 
 /// The inputs of a single block.
 HeadCase make_head(const verify::BlockCase& block);
-/// Random numbers of this kind, decided by the trial's seed.
+/// Random numbers of this kind, from the trial's seed.
 HeadCase make_head(const Trial& trial, const HeadShape& shape, const Mask& mask,
                    verify::Data data = verify::Data::kNormal);
 
@@ -58,12 +58,13 @@ KeyRanges part_of(const KeyRanges& ranges, Index first, Index last);
 std::vector<double> plain_delta(Matrix<const double> out, Matrix<const double> dout);
 
 /// Throws Wrong with `label` in front unless the comparison is good. `only` names the tensors that were
-/// looked at; none: all that the oracle has.
+/// compared; none: all that the oracle has.
 void require_comparison(const std::string& label, const verify::Comparison& comparison,
                         const verify::Oracle& want, const std::vector<std::string_view>& only = {});
 
 /// Throws Wrong with `label` in front unless `got` is the oracle's answer. `only` names the
-/// tensors that are looked at; none: all that the oracle has. `place` says in which tiles it was computed.
+/// tensors that are compared; none: all that the oracle has. `place` names the tiles in which it was
+/// computed.
 void require_head(const std::string& label, const HeadCase& head, const verify::Answer& got,
                   const std::vector<std::string_view>& only = {},
                   std::optional<verify::Arrangement> place = {});
@@ -76,7 +77,7 @@ verify::Arrangement in_tiles(const HeadCase& head, TileSize tile,
                              const std::vector<std::pair<Index, Index>>& parts = {});
 
 /// A stretch of rows and keys [first, last) of a long head under a sliding window, with as many neighbours
-/// around it as the window reaches: within the stretch every tensor is what it is in the whole.
+/// around it as the window reaches: within the stretch every tensor equals that of the whole.
 struct Piece {
   HeadCase head;                 ///< the stretch and its neighbours
   verify::Oracle want;           ///< of this head

@@ -1,4 +1,4 @@
-// The checks that forward kernels share (see kernel_checks.hpp).
+// Checks that all forward kernels share: shapes, masks, data, steps, banks, and the arrays between kernels.
 #include "judge/checks/kernel_checks.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ void require_step(const KernelRung& rung, KernelHead head, RoundingRule& rule, s
   head.require_attention(rule);
 }
 
-// A score as the formula says, in double, and what its rounding is measured by.
+// A score by the formula, in double, and the scale of its rounding.
 struct Score {
   double value = 0, scale = 0;
 };
@@ -112,7 +112,7 @@ void require_masks(const Trial& trial, const KernelRung& rung, Index tokens) {
     } catch (const Wrong&) {
       throw Wrong(sign::kValues, "unseen-read",
                   "{} is right where the workspace begins with NaN, and wrong where it begins with {}: a "
-                  "score is read that its row does not see",
+                  "score is used that its row does not see",
                   name, kStale);
     }
   }
@@ -197,7 +197,7 @@ verify::StepExhibit::Memory memory_of(KernelHead& head) {
           doubles(head.sum()), doubles(head.out())};
 }
 
-// Rows that have seen keys: of every second one the maximum does not grow any more.
+// Rows that have seen keys: in every second one the maximum no longer grows.
 void begin_with_a_state(KernelHead& head) {
   for (std::size_t a = 0; a < head.max().size(); ++a) {
     head.max()[a] = a % 2 == 0 ? 4 + 0.1f * static_cast<float>(a) : -0.5f + 0.01f * static_cast<float>(a);
@@ -246,7 +246,7 @@ void require_table(const Trial& trial, const KernelRung& rung, std::size_t strid
 namespace {
 
 constexpr std::uint64_t kBanks = 32;
-// One in so many passes may be for a few lanes alone.
+// One in this many passes may serve only a few lanes.
 constexpr std::uint64_t kMostOfFew = 8;
 
 }  // namespace
@@ -259,7 +259,7 @@ void require_fewest_passes(const std::string& label, const std::vector<MovedByLi
                   "{}{} {} shared memory in {} passes, and {} would do: {} meet in one bank", label,
                   line.place, line.writes ? "writes" : "reads", line.transfers, line.least_transfers, what)
           .knowing({line.writes});
-  // Lanes that go one by one meet nobody.
+  // Lanes that run one by one cause no bank conflict.
   std::uint64_t passes = 0, of_few = 0;
   for (const MovedByLine& line : moved)
     if (line.shared) {
@@ -287,17 +287,16 @@ void require_unseen_scores_untouched(KernelHead& head) {
     for (Index b = 0; b < head.keys(); ++b) {
       const auto row = static_cast<std::size_t>(a);
       if (head.ranges().begin[row] <= b && b < head.ranges().end[row]) continue;
-      if (!std::isnan(number_at(head.workspace(), a * head.keys() + b)))  // as it begins
-        throw Wrong(
-            sign::kCounts, "unseen-touched",
-            "{}: S of row {}, key {} is written, and the row does not see the key: nobody may look there",
-            head.name(), a, b);
+      if (!std::isnan(number_at(head.workspace(), a * head.keys() + b)))  // its initial value
+        throw Wrong(sign::kCounts, "unseen-touched",
+                    "{}: S of row {}, key {} is written, and the row does not see the key", head.name(), a,
+                    b);
     }
 }
 
 namespace {
 
-// What the second kernel got and made of the visible scores of all rows.
+// The second kernel's input and output for the visible scores of all rows.
 verify::ScanExhibit exhibit_of_weights(KernelHead& head) {
   verify::ScanExhibit scans{.normalized = false, .precision = DType::kFloat32};
   for (Index a = 0; a < head.rows(); ++a) {

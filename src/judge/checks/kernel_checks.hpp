@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// What every forward kernel must do, whatever it is made of: the checks that lessons 201 and on share, what
-/// rungs 01 and 02 leave between their kernels, and what shows single scores. Each check throws Wrong.
+/// Checks of forward kernels, independent of their construction: those that lessons from 201 on share, those
+/// of the arrays between the kernels of rungs 01 and 02, and those of single scores. Each throws Wrong.
 
 #include <functional>
 
@@ -12,19 +12,19 @@ namespace ringcraft::judge {
 /// A rung under check.
 struct KernelRung {
   KernelCall call;
-  std::function<Index(const HeadCase&)> workspace;  ///< numbers that it needs for this head, or heads
+  std::function<Index(const HeadCase&)> workspace;  ///< numbers that it needs for this head, or these heads
   DType dtype = DType::kFloat32;                    ///< of q, k and v
 };
 
-/// How many numbers the score matrix of rungs 01 and 02 takes, with a factor per row.
+/// The size of the score matrix of rungs 01 and 02 in numbers, with a factor per row.
 Index score_matrix(const HeadCase& head);
 
 /// For a rung that needs no workspace: 0.
 Index no_workspace(const HeadCase& head);
 
-/// A head with what the rung needs.
+/// A head with the inputs that the rung needs.
 KernelHead kernel_head(const KernelRung& rung, const HeadCase& head);
-/// The same with random numbers, decided by the trial's seed.
+/// The same with random numbers from the trial's seed.
 KernelHead kernel_head(const Trial& trial, const KernelRung& rung, const HeadShape& shape, const Mask& mask,
                        verify::Data data = verify::Data::kNormal);
 
@@ -34,22 +34,22 @@ void require_shapes(const Trial& trial, const KernelRung& rung, const std::vecto
 void require_scales(const Trial& trial, const KernelRung& rung);
 /// Causal, windowed, two-sided and packed masks of this many tokens; at least 14.
 void require_masks(const Trial& trial, const KernelRung& rung, Index tokens);
-/// Rows that see no key keep O, m and l to the bit, whatever these were; the sizes are times `factor`.
+/// Rows that see no key keep O, m and l to the bit, for any values; sizes are multiplied by `factor`.
 void require_blind_rows(const Trial& trial, const KernelRung& rung, Index factor);
 /// Every kind of data, full and causal.
 void require_hot_scores(const Trial& trial, const KernelRung& rung);
 /// Heads, groups of heads and batch entries.
 void require_heads(const Trial& trial, const KernelRung& rung);
-/// Keys that come in several steps, in any order; the sizes are times `factor`.
+/// Keys that come in several steps, in any order; sizes are multiplied by `factor`.
 void require_state(const Trial& trial, const KernelRung& rung, Index factor);
 /// For a diagnosis: a head whose keys come in three steps, so that two of them begin with a state; null if
 /// that is right.
 verify::Exhibit three_steps(const Trial& trial, const KernelRung& rung);
-/// For a diagnosis of a rung with a score matrix: what each of the three kernels makes of a head whose rows
-/// have seen other keys; or, if all are right, of other heads. Null if nothing is wrong.
+/// For a diagnosis of a rung with a score matrix: the output of each of the three kernels for a head whose
+/// rows have seen other keys; or, if all are right, for other heads. Null if nothing is wrong.
 verify::Exhibit one_by_one(const Trial& trial, const KernelRung& rung);
-/// Every `stride`-th block of the harness's brief table; here errors are looked at together, too, which says
-/// little of a few small heads.
+/// Every `stride`-th block of the harness's brief table; here errors are also judged together, which says
+/// little for a few small heads.
 void require_table(const Trial& trial, const KernelRung& rung, std::size_t stride);
 
 /// No line moves shared memory in more passes over the banks than its bytes take. The sentence begins with

@@ -1,4 +1,4 @@
-// Interviews of kernels (see kernel_interview.hpp).
+// Asks failed kernels for single elements and for problems of several tiles, for a diagnosis.
 #include "judge/checks/kernel_interview.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ constexpr Index kTile = 64;
 
 std::vector<double> wide(std::span<const float> numbers) { return {numbers.begin(), numbers.end()}; }
 
-// Runs `ask`; what ends with a finding, or changes its arguments, is not looked at.
+// Runs `ask`; a run that ends with a finding, or changes its arguments, is ignored.
 template <class Ask>
 void unless_wrong(Ask ask) {
   try {
@@ -21,7 +21,7 @@ void unless_wrong(Ask ask) {
   }
 }
 
-// One tile of rows beside itself, as often as keys are asked for: each time it sees the next of them alone.
+// Repeats one tile of rows, once for each key: each time it sees the next of them alone.
 HeadCase single_keys(const HeadCase& tile, const std::vector<Index>& seen) {
   const auto times = static_cast<Index>(seen.size());
   HeadCase head{tile.name, tile.problem, {}, {}};
@@ -116,7 +116,7 @@ verify::Exhibit gradient_interview(const Trial& trial, const GradientCall& call)
       all.heads.push_back(asked.exhibit(rule));
     });
   };
-  ask({64, 96, 10}, full_mask());  // tiles are full: no index of a row leaves the tensors
+  ask({64, 96, 10}, full_mask());  // tiles are full: no row index lies outside the tensors
   ask({96, 64, 10}, full_mask());
   ask({.rows = 32, .keys = 64, .head_dim = 5, .heads = 2, .kv_heads = 1}, full_mask());
   ask({70, 100, 10}, full_mask());

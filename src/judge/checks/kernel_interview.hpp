@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// What a kernel that has failed is asked for its diagnosis: single elements of one tile, and problems with
-/// several tiles of rows and of keys.
+/// Questions to a failed kernel, for its diagnosis: single elements of one tile, and problems with several
+/// tiles of rows and of keys.
 
 #include "judge/checks/gradient_trial.hpp"
 #include "judge/checks/kernel_checks.hpp"

@@ -1,4 +1,5 @@
-// Steps for kernels (see kernel_trial.hpp).
+// Runs steps of forward kernels, and compares the state with the oracle's attention under the rule for
+// floats.
 #include "judge/checks/kernel_trial.hpp"
 
 #include <algorithm>
@@ -133,7 +134,7 @@ verify::Arrangement KernelHead::place(const verify::BlockProblem& problem) const
   return place;
 }
 
-// What the kernels have got.
+// The arguments of the kernels.
 verify::BlockProblem KernelHead::problem_in_float() const {
   verify::BlockProblem problem = problem_;
   problem.softmax_scale = static_cast<float>(problem.softmax_scale);

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Steps of a ring for kernels, in float32: the state before and after, what the oracle says of it under the
-/// rule for floats, and what is looked at between the kernels of a step.
+/// Steps of a ring for kernels, in float32: the state before and after, the oracle's answer under the rule
+/// for floats, and the arrays between the kernels of a step.
 
 #include <cstring>
 #include <functional>
@@ -25,7 +25,7 @@ struct HowRun {
   bool count_traffic = false;
 };
 
-/// A head, or several, as kernels meet them: the numbers rounded to the rung's type and widened to float32,
+/// A head, or several, as kernels get them: the numbers rounded to the rung's type and widened to float32,
 /// the state and the workspace.
 class KernelHead {
  public:
@@ -34,13 +34,13 @@ class KernelHead {
   KernelHead(const HeadCase& head, Index workspace, DType dtype = DType::kFloat32);
 
   /// Runs a step with the keys [first, last) of a single head, or with all keys of all heads. Throws Wrong if
-  /// the launch ends with a finding (sign::kFinding), or if what a kernel may only read has changed.
+  /// the launch ends with a finding (sign::kFinding), or if an array that a kernel may only read has changed.
   KernelRun step(const KernelCall& call, HowRun how = {});
   KernelRun step(const KernelCall& call, Index first, Index last, HowRun how = {});  ///< see above
 
   /// Throws Wrong unless O / l and m + log l are the oracle's attention; the rule, for the rung's number
-  /// type, goes on over several heads. Of a rung for bf16 more is asked: only the weights are rounded to
-  /// bf16.
+  /// type, goes on over several heads. A rung for bf16 must meet a tighter bound: only the weights may be
+  /// rounded to bf16.
   void require_attention(verify::RoundingRule& rule) const;
   /// The answer beside the oracle's, right or wrong, for a diagnosis.
   verify::AttentionExhibit exhibit(verify::RoundingRule& rule) const;
@@ -80,16 +80,16 @@ std::span<float> rows_between(std::span<float> all, Index first, Index last, Ind
 void require_no_finding(const std::string& name, const KernelRun& run);
 
 /// Throws Wrong, "WHAT is GOT, and must be WANT", unless |got - want| <= bound + 1e-30. Infinite numbers must
-/// be met; a NaN never passes.
+/// match; a NaN never passes.
 void require_near(const std::string& what, double got, double want, double bound);
 
-/// A copy of what kernels may only read, that says whether it has changed.
+/// A copy of an array that kernels may only read, to detect a change.
 template <class T>
 class Kept {
  public:
   Kept(const char* name, std::span<T> array)
       : name_(name), array_(array), copy_(array.begin(), array.end()) {}
-  /// Throws Wrong (sign::kInput) if a bit of the array is another.
+  /// Throws Wrong (sign::kInput) if a bit of the array has changed.
   void require_same() const {
     if (!copy_.empty() && std::memcmp(copy_.data(), array_.data(), array_.size_bytes()) != 0)
       throw Wrong(sign::kInput, "argument-changed", "your kernels changed {}, which they may only read",

@@ -1,4 +1,4 @@
-// Lessons by number, and what their checks share (see lesson.hpp).
+// Finds lessons and their checks by number, and counts the answers of a Trial.
 #include "judge/checks/lesson.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
 /// A lesson that can be checked: its exercise, and its checks. A check calls the student's function through a
-/// Trial, compares what comes back, and says what is wrong; it never runs the function itself.
+/// Trial, compares what comes back, and reports what is wrong; it never runs the function itself.
 
 #include <filesystem>
 #include <functional>
@@ -22,22 +22,21 @@
 
 namespace ringcraft::judge {
 
-/// One run of one check: random numbers of its own, workers that may have served checks before.
+/// One run of one check, with its own random numbers and workers that may have served earlier checks.
 class Trial {
  public:
   /// The seed decides all inputs of the check. `library` runs the library's own function, for a lesson that
   /// is timed.
   Trial(Workers& team, std::uint64_t seed, Workers& library) : team_(team), seed_(seed), library_(library) {}
 
-  /// Calls an exercise that is not distributed. Mutable views among the arguments are overwritten with what
-  /// came back.
+  /// Calls an exercise that is not distributed. Mutable views among the arguments are overwritten with the
+  /// numbers that came back.
   template <class E, class... A>
   auto call(A&&... arguments) {
     return call_on<E>(team_, arguments...);
   }
 
-  /// The same call of the library's own function, in a worker like the student's: what a time is compared
-  /// with.
+  /// The same call of the library's own function, in a worker of the same kind: the reference for times.
   template <class E, class... A>
   auto call_library(A&&... arguments) {
     return call_on<E>(library_, arguments...);
@@ -49,9 +48,9 @@ class Trial {
     return team_.call(E::kName, requests, delivery);
   }
 
-  /// The same call once more, for a diagnosis of a check that has failed: it is not counted. An optional
-  /// result, of a function that returns none an optional std::monostate: nothing if no answer comes; of a
-  /// function that gives none again and again, or takes its time, nothing more is asked.
+  /// The same call again, for a diagnosis of a failed check; it does not count. Returns an optional result,
+  /// or an optional std::monostate for a function without one: empty if no answer comes. A function that
+  /// repeatedly does not answer, or is slow, is not called again.
   template <class E, class... A>
   auto ask(A&&... arguments) {
     constexpr bool kNoResult = std::is_void_v<typename E::Result>;
@@ -71,7 +70,7 @@ class Trial {
     return result;
   }
 
-  /// The same of a distributed exercise: what each rank has done. Of replies there may be none.
+  /// The same for a distributed exercise: each rank's log. Replies may be missing.
   template <class E>
   CallRecord ask_ranks(const std::vector<Bytes>& requests) {
     CallRecord record;
@@ -85,10 +84,10 @@ class Trial {
     return record;
   }
 
-  /// Whether a call that is asked for gets through to the function.
+  /// Whether further calls for a diagnosis still reach the function.
   bool asks() const { return unanswered_ < kMostUnanswered; }
 
-  /// Runs `action`, which reads a reply: whatever is wrong with the bytes becomes a verdict.
+  /// Runs `action`, which reads a reply: malformed bytes become a verdict.
   template <class Action>
   static auto read(Action action) {
     try {
@@ -98,7 +97,7 @@ class Trial {
     }
   }
 
-  /// Ends all workers, whatever the student's may still be doing: the next calls begin with new ones.
+  /// Ends all workers, even busy ones: the next calls start new ones.
   void end_workers() {
     team_.end();
     library_.end();
@@ -109,13 +108,13 @@ class Trial {
   double library_seconds() const { return library_.processor_seconds(); }  ///< see above
 
   std::uint64_t seed() const { return seed_; }
-  /// Whether the inputs are those of the corpus: then a check asks no more than its claim says, and anybody
-  /// may have seen the answers.
+  /// Whether the inputs are those of the corpus: then a check asks no more than its claim, and the answers
+  /// are public.
   bool inputs_are_known() const { return seed_ / kSeedsOfChecks == kSeedOfCorpus; }
   /// Puts a measured number beside the verdict.
   void note(verify::Figure figure) { figures_.push_back(std::move(figure)); }
   const std::vector<verify::Figure>& figures() const { return figures_; }
-  /// Keeps what was asked and what came for a diagnosis, also if the check passes.
+  /// Keeps a question and its answer for a diagnosis, also if the check passes.
   void show(verify::Exhibit exhibit) { shown_ = std::move(exhibit); }
   const verify::Exhibit& shown() const { return shown_; }
 
@@ -137,17 +136,17 @@ class Trial {
   int unanswered_ = 0;
 };
 
-/// One thing that a lesson asks for: what it claims, and how that is tried.
+/// One requirement of a lesson: its claim, and the code that tests it.
 struct Check {
-  std::string claim;                    ///< what should hold, as a sentence
+  std::string claim;                    ///< the property that should hold, as a sentence
   std::string id;                       ///< "identity"; reports show "104.identity"
   double weight;                        ///< points
   std::vector<std::string> needs = {};  ///< ids of earlier checks; unless all of them pass, this is skipped
-  std::string hint;                     ///< the next thing to think of, one sentence, no code
-  Asked workers = {};                   ///< what it asks of its workers
+  std::string hint;                     ///< the next thing to consider, one sentence, no code
+  Asked workers = {};                   ///< requirements on its workers
   std::function<void(Trial&)> run;      ///< returns, or throws Wrong; Misbehaviour passes through
-  /// Asks the function what a diagnosis wants to know, always the same; once the first of the checks that
-  /// have it has failed.
+  /// Calls the function with the fixed inputs of a diagnosis, after the first failure of a check that has
+  /// this member.
   std::function<verify::Exhibit(Trial&)> interview = {};
 };
 
@@ -156,7 +155,7 @@ struct Check {
 template <int kNumber>
 std::vector<Check> checks_of();
 
-/// What a lesson declares: its folder's name and lesson.json.
+/// The declaration of a lesson: its folder's name and lesson.json.
 struct Lesson {
   int number;                     ///< 104
   std::string name;               ///< of its folder: "104_merge"
@@ -164,7 +163,7 @@ struct Lesson {
   std::string source;             ///< the library's own file: "src/ringcraft/attention/merge.cpp"
   std::string function;           ///< the exercise: "merge"
   std::set<std::string> allowed;  ///< names beyond core and problem that the student may call
-  bool timed = false;             ///< compiled as the library is, for checks that compare times
+  bool timed = false;             ///< compiled with the library's flags, for checks that compare times
 
   /// Whether the exercise is a kernel, which runs on the CPU where this build can do that (kKernelCompile).
   bool is_kernel() const { return source.ends_with(".cu"); }
@@ -172,8 +171,8 @@ struct Lesson {
   bool can_be_judged() const;
 };
 
-/// How to make the checks of a lesson that this program is built with, or null: a program has those of one
-/// lesson, of all, or of none.
+/// Makes the checks of a lesson that this program is built with, or null: a program has those of one lesson,
+/// of all, or of none.
 std::vector<Check> (*checks_in_program(int lesson))();
 /// The checks of a lesson, made once. Throws Error if this program is not built with them.
 const std::vector<Check>& checks_of(const Lesson& lesson);

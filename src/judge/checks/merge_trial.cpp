@@ -1,4 +1,4 @@
-// Merges for kernels (see merge_trial.hpp).
+// Runs merges of kernels, and compares the results with the formula in double.
 #include "judge/checks/merge_trial.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr float kUnseen = -std::numeric_limits<float>::infinity();
 constexpr double kRounding = 4 * double{std::numeric_limits<float>::epsilon()};  // of one merge
-constexpr float kMarker = -7.25f;                                                // what lies around the rows
+constexpr float kMarker = -7.25f;  // fills the memory around the rows
 
 std::size_t place(Index i) { return static_cast<std::size_t>(i); }
 
@@ -20,7 +20,7 @@ std::size_t place(Index i) { return static_cast<std::size_t>(i); }
 const char* name_of_max(const PartialRows& part) { return part.sum.empty() ? "lse" : "m"; }
 const char* name_of_out(const PartialRows& part) { return part.sum.empty() ? "out" : "O"; }
 
-// An array with markers in front of it and behind it.
+// An array with markers before and after it.
 std::vector<float> surrounded(const std::vector<float>& array, Index front, Index behind) {
   if (array.empty()) return {};
   std::vector<float> whole(place(front), kMarker);
@@ -40,7 +40,7 @@ void unwrap(const std::string& label, const char* name, const std::vector<float>
     else if (whole[i] != kMarker)
       throw Wrong(sign::kValues, i < place(front) ? "written-before" : "written-after",
                   "{}: {} is written {}", label, Name{name},
-                  i < place(front) ? "in front of its first row" : "behind the last row that is merged");
+                  i < place(front) ? "in front of its first row" : "past the last row that is merged");
   }
 }
 
@@ -58,7 +58,7 @@ struct RowWeights {
 };
 RowWeights weights_of(MergeForm form, const std::vector<PartialRows>& parts, Index row) {
   RowWeights result;
-  double lse = 0;  // the largest one in size: what is merged again has been rounded by that much
+  double lse = 0;  // the largest one in size: earlier merges have rounded by that much
   for (const PartialRows& part : parts) {
     const double max = part.max[place(row)];
     result.largest = std::fmax(result.largest, max);
@@ -111,7 +111,7 @@ void require_merged_row(MergeForm form, const std::string& label, const PartialR
   }
 }
 
-// What the keys [first, last) leave in one row: scores and sums in double.
+// The state of one row after the keys [first, last): scores and sums in double.
 struct KeySums {
   double max = kUnseen, sum = 0;
   std::vector<double> out;
@@ -126,7 +126,7 @@ KeySums sums_of(std::span<const float> q, Matrix<const float> k, Matrix<const fl
     scores.push_back(scale * score);
     sums.max = std::fmax(sums.max, scores.back());
   }
-  sums.max = static_cast<float>(sums.max);  // what a state can hold; O and l are counted against it
+  sums.max = static_cast<float>(sums.max);  // in the precision of a state; O and l are relative to it
   for (Index b = first; b < last; ++b) {
     const double weight = std::exp(scores[place(b - first)] - sums.max);
     sums.sum += weight;

@@ -1,4 +1,4 @@
-// A ring of workers (see ring_trial.hpp).
+// Runs the ring passes on one worker per rank, and compares values and bytes with the oracle and the theory.
 #include "judge/checks/ring_trial.hpp"
 
 #include <cmath>
@@ -22,7 +22,7 @@ KvBlock kv_of(const verify::Inputs& inputs, const Sharding& sharding, int rank) 
   return {scatter(inputs.k, sharding, rank), scatter(inputs.v, sharding, rank)};
 }
 
-// The first wrong element in a sentence; for one that is NaN with a remark where NaN comes from.
+// The first wrong element in a sentence; for a NaN with a remark on its source.
 void require_good(const verify::Case& c, const verify::Inputs& inputs, const verify::Answer& got,
                   const verify::Comparison& comparison, const char* where_nan_is) {
   if (comparison.good) return;
@@ -169,7 +169,7 @@ std::vector<Index> ring_backward_bytes(const Problem& problem, Schedule schedule
   return bytes;
 }
 
-// ---- what moved
+// ---- bytes moved
 
 std::optional<Wrong> other_bytes(const CallRecord& record, const std::vector<Index>& theory) {
   const int n = static_cast<int>(record.replies.size());

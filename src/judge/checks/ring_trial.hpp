@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// A ring of workers: gives every rank its shard, calls ring_forward or ring_backward, and compares what
-/// comes back with the oracle and with the theory of what must travel. Shared by the lessons whose exercise
-/// is, or drives, a ring.
+/// A ring of workers: gives every rank its shard, calls ring_forward or ring_backward, and compares the
+/// replies with the oracle and the traffic with the theory. Shared by the lessons whose exercise is, or
+/// drives, a ring.
 
 #include <functional>
 #include <optional>
@@ -15,13 +15,13 @@
 
 namespace ringcraft::judge {
 
-/// What a ring of workers answered.
+/// The answers of a ring of workers.
 struct RingRun {
   std::vector<Answer<RingOutput>> answers;  ///< per rank
-  CallRecord record;                        ///< what moved, measured by the judge
+  CallRecord record;                        ///< the traffic, measured by the judge
 };
 
-/// Runs one case, float64, on one worker per rank. Whatever goes wrong on the way is thrown with the case's
+/// Runs one case, float64, on one worker per rank. Every error is thrown with the case's
 /// name in front.
 RingRun run_ring(Trial& trial, const verify::Case& c, DeliveryOptions delivery = {});
 
@@ -34,24 +34,23 @@ RingRun require_right_ring(Trial& trial, const verify::Case& c, DeliveryOptions 
 /// The bytes of k and v of a rank (counted modulo the number of ranks) in float64.
 Index block_bytes(const Problem& problem, int rank);
 
-/// Bytes that each link carries when KV blocks walk `steps` ranks on, to the next rank (direction 1) or to
+/// Bytes that each link carries when KV blocks move on by `steps` ranks, to the next rank (direction 1) or to
 /// the previous one (-1): bytes[from * N + to]. A block is rows x kv_heads x head_dim x batch x 2 x 8 bytes.
 std::vector<Index> ring_bytes(const Problem& problem, int steps, int direction);
 
 // ---- backward
 
-/// What a ring of workers answered to ring_backward.
+/// The answers of a ring of workers to ring_backward.
 struct RingBackwardRun {
-  verify::Case c;  ///< what was asked; its name tells the schedule, too
+  verify::Case c;  ///< the problem; its name contains the schedule
   Schedule schedule;
   verify::Oracle want;                         ///< its out and lse were given to the workers
   std::vector<Answer<RingGradients>> answers;  ///< per rank
   CallRecord record;                           ///< what moved, measured by the judge
 };
 
-/// Runs the backward pass of one case, float64, on one worker per rank. Saved are the oracle's out and lse,
-/// and the block that the schedule starts with. Whatever goes wrong on the way is thrown with the case's name
-/// in front.
+/// Runs the backward pass of one case, float64, on one worker per rank. The workers get the oracle's out and
+/// lse, and the block that the schedule starts with. Every error is thrown with the case's name in front.
 RingBackwardRun run_ring_backward(Trial& trial, const verify::Case& c, Schedule schedule,
                                   DeliveryOptions delivery = {});
 
@@ -62,7 +61,7 @@ void require_right(const RingBackwardRun& run);
 RingBackwardRun require_right_backward(Trial& trial, const verify::Case& c, Schedule schedule,
                                        DeliveryOptions delivery = {});
 
-/// Bytes that each link carries in the backward pass: every block and the sum of its gradients walk hops(p)
+/// Bytes that each link carries in the backward pass: every block and the sum of its gradients move hops(p)
 /// ranks on (kForward) or back (kReversed); the sums of kForward then go straight to their owner. With
 /// direction -1 on and back are exchanged.
 std::vector<Index> ring_backward_bytes(const Problem& problem, Schedule schedule, int direction = 1);
@@ -72,18 +71,18 @@ std::optional<Wrong> other_bytes(const CallRecord& record, const std::vector<Ind
 
 // ---- for a diagnosis
 
-/// What each rank had started when a call of so many ranks ended before all had answered. `block` are the
-/// bytes of what each rank owns.
+/// The operations that each rank had started when a call ended before all ranks had answered. `block` is the
+/// size of each rank's own block in bytes.
 verify::TravelExhibit stuck_exhibit(const Misbehaviour& misbehaviour, int ranks, int exchanges,
                                     std::vector<Index> block);
 
-/// Runs `action`, a ring of this problem. If it does not come to an end, or a rank throws, what each rank had
-/// started until then; null otherwise.
+/// Runs `action`, a ring of this problem. If it does not end, or a rank throws, returns the operations that
+/// each rank had started until then; otherwise null.
 verify::Exhibit exhibit_of_stuck(const Problem& problem, const std::function<void()>& action);
 
-/// A call that is right as it is usually made: whether it is wrong if bytes leave late, if messages arrive in
-/// another order, or if it is made again. `make` makes it and throws Wrong; null if it is always right, or
-/// never.
+/// For a call that is right under the usual conditions: whether it is wrong if bytes leave late, if messages
+/// arrive in another order, or if it is repeated. `make` makes it and throws Wrong; null if it is always
+/// right, or never.
 verify::Exhibit exhibit_of_turns(const std::function<CallRecord(DeliveryOptions)>& make);
 
 }  // namespace ringcraft::judge

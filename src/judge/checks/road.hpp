@@ -13,7 +13,7 @@ struct RoadLine {
   int number;           ///< 104
   std::string title;    ///< "Merge"
   std::string chapter;  ///< "one device"
-  std::string line;     ///< what it is about, in one sentence
+  std::string line;     ///< its subject, in one sentence
 };
 
 /// All of them, by number.

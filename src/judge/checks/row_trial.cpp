@@ -1,4 +1,4 @@
-// Rows of scores and their exact softmax (see row_trial.hpp).
+// Makes rows of scores of every kind, computes their softmax in long double, and compares.
 #include "judge/checks/row_trial.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
 constexpr long double kTolerance = 1e-12L;  // of an element's scale
 constexpr long double kTiny = 1e-300L;      // the difference of numbers too small for full precision
-constexpr double kSpread = 1.5;             // of kind scores
+constexpr double kSpread = 1.5;             // of moderate scores
 
 ScoreRow random_row(Random& random, std::string name, Index length, double centre = 0) {
   ScoreRow row{std::move(name), {}};
@@ -116,7 +116,7 @@ std::vector<ScoreRow> partly_seen_rows(std::uint64_t seed) {
 std::vector<ScoreRow> telling_rows(std::uint64_t seed) {
   Random random(seed);
   std::vector<ScoreRow> rows;
-  // How far below the start of a maximum it is lost, and from where on exp overflows.
+  // The distance below the initial maximum at which a score is lost, and the score at which exp overflows.
   for (const double centre :
        {-1e300, -1e200, -1e39,  -1e34, -1e22, -1e13, -1.5e9, -2e7,  -1.2e6, -1.005e5, -1e4, -6e3,
         -2e3,   -1.5e3, -1.2e3, -1e3,  -840., -780., -750.,  -400., 300.,   720.,     1e39})

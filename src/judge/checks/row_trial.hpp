@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Exercises on one row of scores: rows of every kind, and what softmax must make of them, summed in long
+/// Exercises on one row of scores: rows of every kind, and their softmax, summed in long
 /// double. Shared by the lessons on softmax and merge.
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct ScoreRow {
   std::vector<double> scores;
 };
 
-/// Softmax of a row. Scales as the oracle of the harness has them: each weight also carries the condition
+/// Softmax of a row. Scales are those of the harness's oracle: each weight also carries the condition
 /// 1 + |score| of its score. Without a visible key: max = lse = -inf, and all else 0.
 struct ExactSoftmax {
   long double max, sum, lse, lse_scale;
@@ -29,7 +29,7 @@ struct ExactSoftmax {
 /// m, l, lse and weights of these scores, finite or -inf.
 ExactSoftmax exact_softmax(std::span<const double> scores);
 
-/// 12 rows of 2 to 40 kind scores, of about 1.5 in size.
+/// 12 rows of 2 to 40 moderate scores, of about 1.5 in size.
 std::vector<ScoreRow> ordinary_rows(std::uint64_t seed);
 /// Rows whose exponentials overflow: scores near 800, 1000, 20000 and 1e5, and a single one of 1e300.
 std::vector<ScoreRow> high_rows(std::uint64_t seed);
@@ -41,19 +41,19 @@ std::vector<ScoreRow> gap_rows(std::uint64_t seed);
 /// Rows of which some scores are -inf: the first, the last, one in the middle, most of them.
 std::vector<ScoreRow> partly_seen_rows(std::uint64_t seed);
 
-/// Rows that tell mistakes apart, for a diagnosis: low ones and high ones at many heights, a single high score
-/// at every place of short rows and at some of long ones, magnitudes larger than the maximum.
+/// Rows that tell mistakes apart, for a diagnosis: low ones and high ones at many heights, a single high
+/// score at every place of short rows and at some of long ones, magnitudes larger than the maximum.
 std::vector<ScoreRow> telling_rows(std::uint64_t seed);
 
 /// The same scores in another order.
 ScoreRow shuffled(ScoreRow row, Random& random);
 
 /// Throws Wrong, "WHERE is GOT, and must be WANT", unless |got - want| <= 1e-12 of the scale. Correct code
-/// stays below 1.2e-15 of it. -inf is met by -inf alone; a NaN never passes.
+/// stays below 1.2e-15 of it. Only -inf matches -inf; a NaN never passes.
 void require_close(const std::string& where, double got, long double want, long double scale);
 
-/// Looks at so many rows of a tensor by `look`, which throws Wrong for a row that is wrong. Throws the first
-/// of these again, with a map of all rows; `tensor` is what the map calls them.
+/// Calls `look` for each of these rows of a tensor; it throws Wrong for a wrong row. Rethrows the first, with
+/// a map of all rows; `tensor` is their name in the map.
 void require_each(const std::string& tensor, Index rows, const std::function<void(Index)>& look);
 
 }  // namespace ringcraft::judge

@@ -1,6 +1,6 @@
 // A program for debuggers and sanitizers: the checks of one lesson and the student's file in one process.
-// Called as: check LESSON [SEED]. It prints the report that the judge would print, and is no judge: a program
-// that runs a student's code cannot be trusted with a verdict. Useful places to stop: ringcraft_serve, and
+// Called as: check LESSON [SEED]. It prints the report that the judge would print, but its report is no
+// verdict: the student's code runs in the same process. Useful places to stop: ringcraft_serve, and
 // __cxa_throw for exceptions.
 #include <cstdio>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 #include "judge/debug/thread_team.hpp"
 #include "judge/verdict/judgement.hpp"
 
-// Leaks are for another day, and a debugger is in their way.
+// Leaks are not checked: the leak checker does not work under a debugger.
 extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
 extern "C" const char* __ubsan_default_options() { return "print_stacktrace=1"; }
 

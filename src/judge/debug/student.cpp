@@ -1,4 +1,4 @@
-// The student's side of a program that is debugged (see student.hpp).
+// Defines the one function of the student's side of a debugged program that the checks can call.
 #include "judge/debug/student.hpp"
 
 #include "judge/worker/serve.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
 /// The seam inside a program that is debugged: the one function by which the checks reach the student's
-/// object, which has a copy of the library around it that nobody else sees.
+/// object, which contains a copy of the library that no other code sees.
 
 #include "judge/wire/wire.hpp"
 #include "ringcraft/comm/communicator.hpp"

@@ -1,4 +1,4 @@
-// Threads as workers (see thread_team.hpp).
+// Runs every rank of a call in a thread, with messages through a Switchboard.
 #include "judge/debug/thread_team.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace ringcraft::judge {
 namespace {
 
-// A rank of a thread. Its messages travel in memory of their own, as they would between processes.
+// A rank of a thread. Its messages are copied, as they would be between processes.
 class LocalCommunicator final : public HeldCommunicator {
  public:
   LocalCommunicator(ThreadCommunicator& inner, Sending sending, std::span<Index> sent, int& most_under_way)
@@ -88,7 +88,7 @@ CallRecord ThreadTeam::call(const std::string& exercise, const std::vector<Bytes
             .clock;
   } catch (const Switchboard::Failed& report) {
     throw Misbehaviour(Misbehaviour::Kind::kMessages, code_of(report.failure()), report.what());
-  } catch (const Error& report) {  // the communicator refuses a message
+  } catch (const Error& report) {  // the communicator has rejected a message
     throw Misbehaviour(Misbehaviour::Kind::kMessages, "refused", report.what());
   }
   return record;

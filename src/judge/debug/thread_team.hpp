@@ -1,8 +1,8 @@
 #pragma once
 /// @file
 /// ThreadTeam: workers that are threads of this process, for a debugger or a sanitizer to look into. Messages
-/// go through a Switchboard, buffers under way are as they are in a worker, and exceptions and deadlocks
-/// become the same sentences. Nothing limits time or memory here, and a crash is a crash.
+/// go through a Switchboard, buffers in flight are treated as in a worker, and exceptions and
+/// deadlocks become the same sentences. Nothing limits time or memory here, and a crash is a crash.
 
 #include "judge/run/team.hpp"
 
@@ -14,7 +14,7 @@ class ThreadTeam final : public Workers {
   void begin_check(const Asked&) override { calls_ = 0; }
   CallRecord call(const std::string& exercise, const std::vector<Bytes>& requests,
                   DeliveryOptions delivery) override;
-  /// Nothing: what is printed goes where the program prints.
+  /// Always empty: the output goes directly to the program's own.
   std::string printed() override { return {}; }
   void end() override {}
   /// Of the whole program.

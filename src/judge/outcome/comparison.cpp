@@ -1,4 +1,4 @@
-// The facts of comparisons (see comparison.hpp).
+// Turns comparisons of tensors into facts and verdicts.
 #include "judge/outcome/comparison.hpp"
 
 namespace ringcraft::judge {

@@ -11,13 +11,13 @@
 
 namespace ringcraft::judge {
 
-/// What programs compare of a wrong element, of numbers that are wrong together, and of a comparison that is
-/// not good: its first wrong element, or how many there are, or what is wrong together.
+/// The facts of a wrong element, of numbers that are wrong together, and of a comparison that failed: its
+/// first wrong element, or the count of them, or the group that is wrong together.
 std::vector<Fact> facts_of(const verify::Difference& difference);
 std::vector<Fact> facts_of(const verify::GroupFault& fault);       ///< see above
 std::vector<Fact> facts_of(const verify::Comparison& comparison);  ///< see above
 
-/// Wrong values with pictures of where they are; their facts come with facts_of().
+/// Wrong values with pictures of their places; facts_of() gives their facts.
 template <class... Words>
 Wrong wrong_values(std::vector<verify::ErrorMap> maps, std::string words, Words&&... in_them) {
   const char how = sign_of(maps);

@@ -1,4 +1,4 @@
-// Signs of checks (see outcome.hpp).
+// Chooses the sign of a check from a misbehaviour or a map of wrong values.
 #include "judge/outcome/outcome.hpp"
 
 namespace ringcraft::judge {

@@ -1,4 +1,4 @@
-// Facts and sentences (see statement.hpp).
+// Formats facts, and puts sentences together from words and facts.
 #include "judge/outcome/statement.hpp"
 
 #include <fmt/args.h>

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// A sentence that is still data: its words, and what stands in them. Programs compare the facts, which do
-/// not change with the wording; the words are put together last.
+/// A sentence that is still data: its words, and the facts in them. Programs compare the facts, which do not
+/// change with the wording; the words are put together last.
 
 #include <cstdint>
 #include <optional>
@@ -15,12 +15,12 @@
 
 namespace ringcraft::judge {
 
-/// A name of the code itself, of a tensor, an argument, a variable: a fact, whatever the sentence calls it.
+/// A name of the code itself, of a tensor, an argument, a variable: a fact, independent of the wording.
 struct Name {
   std::string text;
 };
 
-/// A number, and how it reads.
+/// A number, and its text.
 struct Shown {
   double number;
   std::string text;
@@ -28,10 +28,10 @@ struct Shown {
 
 /// "NaN", or ten digits.
 std::string text_of(double number);
-/// The number, as text_of() says it.
+/// The number, with the text of text_of().
 inline Shown digits_of(double number) { return {number, text_of(number)}; }
 
-/// What stands in a sentence: a fact, or words that are none (a string).
+/// A part of a sentence: a fact, or words that are none (a string).
 class Fact {
  public:
   Fact(std::string words) : text_(std::move(words)) {}                       // NOLINT: arguments of Statement
@@ -44,10 +44,10 @@ class Fact {
   Fact(T number) : value_(static_cast<std::int64_t>(number)), text_(std::to_string(number)) {}  // NOLINT
   Fact(double number);  // NOLINT: six digits
 
-  /// As it reads.
+  /// Its text.
   std::string text() const;
-  /// As data: a real number with ten digits; of a finding the mistake, the memory that it is about and what
-  /// is done there, not by whom; of a place in the code nothing. Empty for words.
+  /// As data: a real number with ten digits; of a finding the mistake, the memory that it is about and the
+  /// kind of access, not the thread; of a place in the code nothing. Empty for words.
   std::string key() const;
   /// Calls seen(place) for every place in machine code that it names.
   template <class Seen>
@@ -58,7 +58,7 @@ class Fact {
 
  private:
   std::variant<std::monostate, std::int64_t, double, std::string, simt::CodePlace, simt::Finding> value_;
-  std::string text_;  // of a place and a finding: put together when it is asked for
+  std::string text_;  // of a place and a finding: put together when needed
 };
 
 /// Words with a {} for each fact.

@@ -1,4 +1,4 @@
-// What a failed check throws (see wrong.hpp).
+// Builds the exception of a failed check: label, sentence, maps and exhibit.
 #include "judge/outcome/wrong.hpp"
 
 #include <cmath>

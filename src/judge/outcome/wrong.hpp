@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// How a check fails: with a code, with what it saw as data, and with a sentence that is put together last.
+/// The failure of a check: a code, its observations as data, and a sentence that is put together last.
 
 #include <cstdint>
 #include <exception>
@@ -17,20 +17,21 @@
 
 namespace ringcraft::judge {
 
-/// What a check throws to fail.
+/// The exception that a failed check throws.
 class Wrong : public std::exception {
  public:
-  /// `how` is one of namespace sign; `which` names this way to fail among those of a check, "extra-passes",
-  /// and stays when the wording changes. `words` has a {} for each fact; facts beyond these are data alone.
+  /// `how` is one of namespace sign; `which` names this failure among those of a check, "extra-passes",
+  /// and stays the same when the wording changes. `words` has a {} for each fact; further facts are data
+  /// alone.
   template <class... Facts>
   Wrong(char how, std::string which, std::string words, Facts&&... facts)
       : sign(how), code(std::move(which)), said{std::move(words), {Fact(std::forward<Facts>(facts))...}} {}
 
-  /// The same with pictures of where the values are wrong.
+  /// The same with pictures of the wrong values.
   Wrong showing(std::vector<verify::ErrorMap> where) const;
   /// The same with more data.
   Wrong knowing(std::vector<Fact> facts) const;
-  /// The same with what was asked and what came, for a diagnosis.
+  /// The same with the question and its answer, for a diagnosis.
   Wrong exhibiting(verify::Exhibit what) const;
   /// The same with these words in front, or at the end.
   Wrong labelled(const std::string& front) const;
@@ -41,20 +42,20 @@ class Wrong : public std::exception {
   const char* what() const noexcept override { return code.c_str(); }  ///< the code
 
   char sign;                           ///< one of namespace sign
-  std::string code;                    ///< which way to fail: see the constructor
+  std::string code;                    ///< the name of the failure: see the constructor
   std::string label;                   ///< in front of the sentence: the case
   Statement said;                      ///< the rest of it
   std::vector<verify::ErrorMap> maps;  ///< empty if there is no picture
   verify::Exhibit exhibit;             ///< null if there is none
 };
 
-/// How a check ends by this.
+/// The outcome of a check that throws this.
 Outcome outcome_of(const Wrong& wrong);
 
 /// kNoNumber if a number is NaN or infinite, otherwise kValues.
 char sign_of(double number);
 
-/// Runs `action`; the label stands in front of whatever sentence it fails with.
+/// Runs `action`; the label precedes the sentence of a failure.
 template <class Action>
 auto with_label(const std::string& label, Action action) {
   try {
@@ -66,13 +67,13 @@ auto with_label(const std::string& label, Action action) {
   }
 }
 
-/// An exhibit of any kind, to be held by many.
+/// An exhibit of any kind, with shared ownership.
 template <class One>
 verify::Exhibit exhibit_of(One exhibit) {
   return std::make_shared<const verify::Exhibit::element_type>(std::move(exhibit));
 }
 
-/// Runs `action`; what it throws shows exhibit().
+/// Runs `action`; a Wrong that it throws gets exhibit().
 template <class Exhibit, class Action>
 void exhibiting(Exhibit exhibit, Action action) {
   try {
@@ -82,7 +83,7 @@ void exhibiting(Exhibit exhibit, Action action) {
   }
 }
 
-/// The exhibit of what `action` throws; null if that has none, or nothing is wrong.
+/// The exhibit of the Wrong that `action` throws; null if it has none, or nothing is wrong.
 template <class Action>
 verify::Exhibit exhibit_of_failure(Action action) {
   try {

@@ -1,4 +1,4 @@
-// Puzzles by their id, start and check (see puzzle.hpp).
+// Finds puzzles by their id, writes the given file, and judges a student's.
 #include "judge/puzzle/puzzle.hpp"
 
 #include <algorithm>

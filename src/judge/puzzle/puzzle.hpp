@@ -19,10 +19,10 @@ namespace ringcraft::judge {
 /// Seeds of a puzzle are 1 to this.
 inline constexpr std::uint64_t kLargestSeed = 999'999'999;
 
-/// What a student hands in.
+/// A student's submission.
 struct Submission {
-  std::filesystem::path file;   ///< where it lies; its name stands in sentences
-  std::string text;             ///< what is in it
+  std::filesystem::path file;   ///< its place; its name is used in sentences
+  std::string text;             ///< its contents
   const CheckOptions& options;  ///< of the check
 };
 
@@ -38,12 +38,12 @@ struct Puzzle {
   std::function<std::string(std::uint64_t seed)> given;
   /// The given text with right answers, where they are computed; for tests.
   std::function<std::string(std::uint64_t seed)> solved = {};
-  /// The rows of the verdict. What is wrong with a submission becomes a row, never an exception.
+  /// The rows of the verdict. Mistakes of a submission become rows, never exceptions.
   std::function<std::vector<verify::ReportRow>(const Submission&)> judge;
 
-  /// The number in front of the point.
+  /// The number before the point.
   int lesson() const { return std::stoi(id.substr(0, 3)); }
-  /// What stands behind it.
+  /// The name after it.
   std::string name() const { return id.substr(4); }
 };
 
@@ -52,9 +52,9 @@ const std::vector<Puzzle>& puzzles();
 /// The puzzle of this id. Throws Error if there is none.
 const Puzzle& puzzle_named(const std::string& id);
 
-/// The folder of a puzzle in the source tree: README.md, hints, what is given.
+/// The folder of a puzzle in the source tree: README.md, hints, the given file.
 std::filesystem::path puzzle_folder(const Puzzle& puzzle);
-/// Where the student's file lies: WORKSPACE/301_exchange/deadlock.cpp.
+/// The path of the student's file: WORKSPACE/301_exchange/deadlock.cpp.
 std::filesystem::path puzzle_file(const Puzzle& puzzle, const std::filesystem::path& workspace);
 
 /// Writes the given file into the workspace and returns its path. Throws Error for an unknown id, if the file
@@ -62,7 +62,7 @@ std::filesystem::path puzzle_file(const Puzzle& puzzle, const std::filesystem::p
 std::filesystem::path start_puzzle(const std::string& id, const std::filesystem::path& workspace,
                                    std::uint64_t seed = 1);
 /// The verdict on the student's file. Throws Error for an unknown id, a puzzle that was not started, and a
-/// missing compiler; never for what the file holds.
+/// missing compiler; never for the contents of the file.
 verify::Report check_puzzle(const std::string& id, const std::filesystem::path& workspace,
                             const CheckOptions& options = {});
 /// The same for a file anywhere.

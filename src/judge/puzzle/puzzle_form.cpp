@@ -1,4 +1,4 @@
-// Predict: forms with blanks, whose answers are computed (see puzzle_kinds.hpp).
+// Predict: makes forms with blanks, reads a filled one, and compares it with the computed answers.
 #include <charconv>
 #include <cmath>
 #include <memory>
@@ -20,7 +20,7 @@ std::string text_of(const Form& form) {
   return text;
 }
 
-// An answer of a row: where it stands, and whether it is there and right.
+// An answer of a row: its place, and whether it is present and right.
 struct Given {
   std::string row, place, line;
   bool blank, right;
@@ -30,11 +30,11 @@ double number_of(const TextLine& line, const std::string& word) {
   double value = 0;
   const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (failure != std::errc() || end != word.data() + word.size() || !std::isfinite(value))
-    line.refuse("a number in place of " + kBlank, word);
+    line.refuse("a number instead of " + kBlank, word);
   return value;
 }
 
-// Holds a line of the student to the line of the form.
+// Compares a line of the student with the line of the form.
 void read_line(const TextLine& line, const FormLine& asked, std::vector<Given>& answers) {
   const std::vector<std::string> words = lines_of(asked.text, "form").front().words;
   std::size_t next = 0;
@@ -61,7 +61,7 @@ std::vector<FormLine> questions(const Form& form) {
   return lines;
 }
 
-// The form of another seed is not the one that was given to this person.
+// Rejects a form of another seed, which was not given to this student.
 void require_seed(const std::vector<TextLine>& lines, const std::string& file, std::uint64_t seed) {
   const TextLine first = lines.empty() ? TextLine{file, 1, {}} : lines.front();
   const std::string want = "seed " + std::to_string(seed);
@@ -82,7 +82,7 @@ std::vector<Given> read(const std::vector<TextLine>& lines, const Form& form, co
   return answers;
 }
 
-// Throws Wrong unless all answers of the row are right. No sentence tells a right number.
+// Throws Wrong unless all answers of the row are right. No sentence reveals a right number.
 void require_right(const std::vector<Given>& answers, const std::string& row) {
   const Given* first_wrong = nullptr;
   const Given* first_blank = nullptr;
@@ -132,7 +132,7 @@ Puzzle prediction(const std::string& id, const std::string& title, const std::st
          {},
          "The file is the form that was given; at most its blanks have changed.",
          "Only the ___ are yours; ./ringcraft start writes the form again where the "
-         "file is moved away. A form that was begun with --seed is checked with it, too.",
+         "file is moved away. A form that was started with --seed is checked with it, too.",
          [&] {
            const std::vector<TextLine> lines = lines_of(handed_in);
            const std::uint64_t seed = handed_in.options.seed;

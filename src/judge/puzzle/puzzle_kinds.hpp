@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// What the puzzles are made of, for those who write one: rows in a table of claims, texts read line by line
-/// with the place of every mistake, and the two kinds that need nothing else, repairs and forms.
+/// Building blocks for a new puzzle: rows in a table of claims, texts read line by line with the place of
+/// every mistake, and the two kinds that need nothing else, repairs and forms.
 
 #include <functional>
 #include <string>
@@ -20,8 +20,8 @@ struct PuzzleRow {
   std::string id;                  ///< "pairs"; reports show "401.predict.pairs"
   double weight;                   ///< points
   std::vector<std::string> needs;  ///< ids of earlier rows; if one of them did not pass, this one is skipped
-  std::string claim;               ///< what should hold, as a sentence
-  std::string hint;                ///< the next thing to think of, one sentence
+  std::string claim;               ///< the property that should hold, as a sentence
+  std::string hint;                ///< the next thing to consider, one sentence
   std::function<void()> run;       ///< returns, or throws Wrong or Error, whose sentence is the verdict
 };
 
@@ -46,9 +46,9 @@ struct TextLine {
   Index number_in(const std::string& word, Index low, Index high, const std::string& what) const;
 };
 
-/// The lines that say something. Throws Error for a text with more than 1000 lines.
+/// The lines that are more than comments. Throws Error for a text with more than 1000 lines.
 std::vector<TextLine> lines_of(const Submission& submission);
-/// The same for a text of ours.
+/// The same for a text that is not a student's.
 std::vector<TextLine> lines_of(std::string_view text, const std::string& file);
 
 /// A file beside the puzzle's README.
@@ -56,17 +56,17 @@ std::string given_file(const std::string& puzzle_id, const std::string& name);
 
 // ---- find the bug
 
-/// A file of a lesson's exercise with one mistake in it, `file` in the puzzle's folder. It is judged by the
-/// lesson's own checks, and by one more: at most `most_changes` lines differ from what was given.
+/// A file of a lesson's exercise with one mistake in it, `file` in the puzzle's folder. The lesson's own
+/// checks judge it, and one more: at most `most_changes` lines differ from the given file.
 Puzzle repair(const std::string& id, const std::string& title, const std::string& task, int most_changes);
 
-/// Lines of `after` that are new or changed, or lines of `before` that are gone, whichever are more.
+/// Lines of `after` that are new or changed, or lines of `before` that are missing, whichever are more.
 /// Comments, empty lines and blanks do not count.
 int changed_lines(std::string_view before, std::string_view after);
 
 // ---- predict
 
-/// A number that the student writes in place of a `___`.
+/// A number that the student writes instead of a `___`.
 struct Blank {
   double want;           ///< the right number
   double tolerance = 0;  ///< largest error that passes
@@ -75,12 +75,12 @@ struct Blank {
 /// One line of a form: words, of which some are `___`. A line without any is fixed.
 struct FormLine {
   std::string row;            ///< the row that its blanks belong to; empty: comments and fixed lines
-  std::string text;           ///< as the student gets it
+  std::string text;           ///< in the form that the student gets
   std::vector<Blank> blanks;  ///< one for each `___`
 };
 
 /// Questions with computed answers, and the rows that they are graded by. The first line with words is
-/// "seed N", and N must be the seed that is asked for: the form is made anew from that one.
+/// "seed N", and N must be the seed that is asked for: the form is generated again from it.
 struct Form {
   std::vector<FormLine> lines;
   std::vector<PuzzleRow> rows;  ///< without run
@@ -120,7 +120,7 @@ class Sheet {
 Puzzle prediction(const std::string& id, const std::string& title, const std::string& task,
                   std::function<Form(std::uint64_t seed)> form);
 
-// ---- where puzzles stand
+// ---- the puzzles
 
 /// The puzzle of this id. Defined in lessons/NNN_name/puzzles/NAME/puzzle.cpp, which is compiled with its id
 /// from the folder's name.

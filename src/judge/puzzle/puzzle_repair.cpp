@@ -1,5 +1,4 @@
-// Find the bug: a lesson's file with a mistake in it, judged by the lesson's own checks (see
-// puzzle_kinds.hpp).
+// Find the bug: judges a repaired file by the lesson's own checks, and counts the lines that differ.
 #include <algorithm>
 #include <utility>
 
@@ -11,7 +10,7 @@
 namespace ringcraft::judge {
 namespace {
 
-// The lines as a compiler sees them, token by token; those without any are left out.
+// The lines token by token, as a compiler reads them; lines without tokens are left out.
 std::vector<std::string> code_of(std::string_view text) {
   std::vector<std::string> lines;
   int line = 0;

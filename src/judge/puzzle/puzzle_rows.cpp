@@ -1,4 +1,4 @@
-// Rows and texts of the puzzles (see puzzle_kinds.hpp).
+// Runs the rows of a puzzle in order, and splits students' texts into lines and words.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -17,7 +17,7 @@ using verify::Status;
 
 constexpr std::size_t kMostLines = 1000;
 
-// Why a row is not tried; empty if it is.
+// The reason why a row is not tried; empty if it is.
 std::string obstacle(const std::string& puzzle_id, const PuzzleRow& row,
                      const std::map<std::string, Status>& statuses) {
   for (const std::string& need : row.needs)

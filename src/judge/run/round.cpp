@@ -1,4 +1,4 @@
-// The loop that moves the messages of one call (see round.hpp).
+// Polls the workers of one call, and moves their messages through the Switchboard.
 #include "judge/run/round.hpp"
 
 #include <poll.h>
@@ -14,11 +14,11 @@ namespace ringcraft::judge {
 namespace {
 
 constexpr std::uint64_t kMostFrames = 10'000;  // of one rank in one call
-constexpr std::int64_t kLookAgain = 100;  // milliseconds after which its threads are counted at the latest
+constexpr std::int64_t kLookAgain = 100;       // milliseconds between counts of its threads
 
 using Kind = Misbehaviour::Kind;
 
-// A write where nothing lies may hit the end of the memory, or be found out by the next free().
+// A write outside all objects may hit the end of the memory, or be detected by the next free().
 std::string code_of(const process::Ending& ending) {
   if (!ending.signalled) return "exit-" + std::to_string(ending.number);
   for (const int crash : {SIGSEGV, SIGBUS, SIGABRT})
@@ -70,7 +70,7 @@ void Round::wait_for_something(process::Clock::time_point deadline) {
     const Member& m = member(rank);
     const short events = m.connection.has_output() ? POLLIN | POLLOUT : POLLIN;
     ready.push_back({at(rank).reply ? -1 : m.child.wire().get(), events, 0});
-    ready.push_back({m.child.output().get(), POLLIN, 0});  // -1, and passed over, once it is closed
+    ready.push_back({m.child.output().get(), POLLIN, 0});  // -1, and ignored, once it is closed
   }
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - process::Clock::now()).count();
   ::poll(ready.data(), ready.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, kLookAgain)));
@@ -205,7 +205,7 @@ void Round::send_received(int rank, std::uint64_t ticket) {
   self.waits_for.reset();
 }
 
-// ---- what ends a round early
+// ---- early ends of a round
 
 void Round::throw_if_board_failed() const {
   if (board_.failure())
@@ -233,7 +233,7 @@ void Round::ended(int rank) {
 void Round::too_late(std::chrono::milliseconds limit) {
   std::ostringstream seconds;
   seconds << std::chrono::duration<double>(limit).count();
-  int silent = 0;  // the first rank that neither has answered nor waits for another one
+  int silent = 0;  // the first rank that has neither answered nor waits for another one
   while (silent + 1 < size() && (at(silent).reply || at(silent).waits_for)) ++silent;
   if (member(silent).connection.has_half_a_frame())
     misbehaved(Kind::kSilent, "half-a-message", silent, "sent the beginning of a message and not its end");

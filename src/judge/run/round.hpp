@@ -1,7 +1,7 @@
 #pragma once
 /// @file
 /// Round: one call of an exercise on all ranks of a team. It moves the ranks' messages through a Switchboard
-/// until every rank has answered, and ends with a sentence as soon as one of them does something else.
+/// until every rank has answered, and ends with a sentence as soon as one of them does anything else.
 
 #include <map>
 #include <memory>
@@ -17,10 +17,10 @@ namespace ringcraft::judge {
 
 /// Bytes that a worker may print.
 inline constexpr std::size_t kWorkerOutput = std::size_t{64} << 10;
-/// Threads that a worker may have at one time. No exercise asks for one.
+/// Threads that a worker may have at one time. No exercise needs one.
 inline constexpr std::size_t kMostThreads = 256;
 
-/// One worker: its process, and the wire to it.
+/// One worker: its process, and its wire.
 struct Member {
   /// Starts the program, limited and with an empty environment.
   Member(const std::filesystem::path& program, const Asked& asked, bool sees_itself, Threads threads);
@@ -30,7 +30,7 @@ struct Member {
   bool ready = false;  ///< its main has begun
 };
 
-/// Who has answered, who waits, what is under way.
+/// The state of a round: ranks that have answered, ranks that wait, messages in flight.
 class Round {
  public:
   /// One member per rank; `call` is "call 3 of merge", for sentences.
@@ -44,7 +44,7 @@ class Round {
   CallRecord run(std::chrono::milliseconds limit);
 
  private:
-  struct Posted {  // operations of a rank; their bytes live here
+  struct Posted {  // operations of a rank, with their bytes
     Switchboard::Ticket ticket = 0;
     std::vector<Op> ops;
     std::vector<Bytes> memory;

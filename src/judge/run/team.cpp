@@ -1,4 +1,4 @@
-// Workers and their calls (see team.hpp).
+// Starts workers, limits and ends them, and makes calls.
 #include "judge/run/team.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::string_view last_line(std::string_view text) {
   return text;
 }
 
-// A call has a deadline; the processor time is that of all calls of a lesson, on all threads.
+// A call has a deadline; the processor time covers all calls of a lesson, on all threads.
 process::Limits worker_limits(const Asked& asked, Threads threads) {
   process::Limits limits{.cpu_seconds = 600,
                          .address_bytes = rlim_t{2} << 30,
@@ -83,7 +83,7 @@ void Team::begin_check(const Asked& asked) {
   }
 }
 
-// Ranks that ran the same file would share the pages of its constants, and could signal to each other there.
+// Ranks that ran the same file would share the pages of its constants, and could communicate through them.
 std::filesystem::path Team::program_of_next() const {
   if (members_.empty()) return program_;
   const std::filesystem::path copy = program_.string() + "." + std::to_string(members_.size());
@@ -147,7 +147,7 @@ void Team::end() {
   members_.clear();
 }
 
-// In a deadlock it tells one mistake from another whether all ranks wait for the same.
+// A deadlock in which all ranks wait for the same kind of operation is a mistake of its own.
 std::string code_of(const Switchboard::Failure& failure) {
   using Why = Switchboard::Failure::Why;
   switch (failure.why) {

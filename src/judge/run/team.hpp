@@ -2,8 +2,8 @@
 /// @file
 /// Team: one worker per rank, and the judge in the middle. A call gives every rank its arguments and collects
 /// the replies; every message between ranks passes through a Switchboard here, so bytes, order and deadlock
-/// are measured where a student's program cannot reach. Whatever a worker does instead of answering becomes
-/// one sentence.
+/// are measured outside the reach of a student's program. Anything that a worker does instead of answering
+/// becomes one sentence.
 
 #include <chrono>
 #include <filesystem>
@@ -25,43 +25,43 @@ struct Started {
   Op::Kind op;
   int peer;
   Index bytes;
-  bool alone;  ///< no other message of the rank was under way
+  bool alone;  ///< no other message of the rank was in flight
 };
 
-/// What a rank has done in a call, whether all have answered or not.
+/// The log of a rank in a call, also if not all ranks have answered.
 struct RankLog {
   std::vector<Started> started = {};  ///< in its order
   bool answered = false;
 };
 
-/// A program did something else than answer. what() is the verdict in one sentence.
+/// A program did something other than answer. what() is the verdict in one sentence.
 class Misbehaviour : public std::runtime_error {
  public:
   enum class Kind : std::uint8_t {
     kEnded,      ///< it crashed, called exit, was killed by a limit
-    kSilent,     ///< it did not come back in time
+    kSilent,     ///< it did not return in time
     kMessages,   ///< deadlock, lengths that disagree, a rank that ended while another waits for it
     kThrew,      ///< it threw an exception
     kMemory,     ///< it threw one for want of memory
-    kUnwritten,  ///< it threw what a skeleton throws: its body is not written yet
+    kUnwritten,  ///< it threw the exception of a skeleton: its body is not written yet
     kNonsense,   ///< it broke the protocol, or flooded a channel
   };
 
-  /// `code` names it among those of its kind, "deadlock", and stays when the wording changes; `stack` are the
-  /// places in the program's machine code at which the calls of a crash stand, the innermost first.
+  /// `code` names it among those of its kind, "deadlock", and stays the same when the wording changes;
+  /// `stack` are the places of the calls of a crash in the program's machine code, the innermost first.
   Misbehaviour(Kind kind, std::string code, const std::string& sentence,
                std::vector<std::uint64_t> stack = {})
       : std::runtime_error(sentence), kind_(kind), code_(std::move(code)), stack_(std::move(stack)) {}
   Kind kind() const { return kind_; }
   const std::string& code() const { return code_; }
   const std::vector<std::uint64_t>& stack() const { return stack_; }
-  /// What each rank had done until then, where there are messages.
+  /// The log of each rank until then, where there are messages.
   const std::vector<RankLog>& logs() const { return logs_; }
   /// The same with these words in front.
   Misbehaviour labelled(const std::string& label) const {
     return Misbehaviour(kind_, code_, label + what(), stack_).knowing(logs_);
   }
-  /// The same with what each rank had done.
+  /// The same with the log of each rank.
   Misbehaviour knowing(std::vector<RankLog> logs) const {
     Misbehaviour more = *this;
     more.logs_ = std::move(logs);
@@ -78,11 +78,11 @@ class Misbehaviour : public std::runtime_error {
 /// How the messages of a call are delivered. A right program cannot tell.
 struct DeliveryOptions {
   std::uint64_t seed = 0;               ///< of the Switchboard; 0: at once and in order
-  Sending sending = Sending::kAtStart;  ///< when the bytes of a send leave
-  LinkCost link = {};                   ///< what a message costs in virtual time
+  Sending sending = Sending::kAtStart;  ///< the time at which the bytes of a send leave
+  LinkCost link = {};                   ///< the cost of a message in virtual time
 };
 
-/// What a call left behind.
+/// The results of a call.
 struct CallRecord {
   std::vector<Bytes> replies;  ///< per rank
   std::vector<Index> bytes;    ///< moved from rank i to rank j: bytes[i * N + j]
@@ -97,44 +97,43 @@ struct CallRecord {
   }
 };
 
-/// How many threads a worker may have.
+/// The number of threads that a worker may have.
 enum class Threads : bool { kOne, kMany };
 
-/// What a check asks of its workers beyond what all get.
+/// Requirements of a check on its workers beyond the usual ones.
 struct Asked {
   bool fresh = false;                       ///< processes that have served no call yet
   std::uint64_t address_bytes = 0;          ///< memory of each, its code included; 0: as usual
   Placement placement = Placement::kAtEnd;  ///< of the arguments of its calls
 };
 
-/// Who runs an exercise for a check: processes (Team), or threads of a program that is debugged
-/// (debug/thread_team.hpp).
+/// The workers of a check: processes (Team), or threads of a debugged program (debug/thread_team.hpp).
 class Workers {
  public:
   virtual ~Workers() = default;
-  /// A check begins: its calls count from 1, and what was printed before is forgotten.
+  /// A check begins: its calls count from 1, and earlier output is discarded.
   virtual void begin_check(const Asked& asked) = 0;
   /// Calls an exercise once on requests.size() ranks. Throws Misbehaviour if any rank does not answer.
   virtual CallRecord call(const std::string& exercise, const std::vector<Bytes>& requests,
                           DeliveryOptions delivery) = 0;
-  /// What was printed since begin_check, cleaned of control characters, as far as it was kept.
+  /// The output since begin_check, cleaned of control characters, as far as it was kept.
   virtual std::string printed() = 0;
   /// Ends all workers that are processes; the next call starts others.
   virtual void end() = 0;
-  /// The processor seconds that the running workers have spent so far. Other programs take none of them away,
-  /// as they do of the time on a clock.
+  /// The processor seconds that the running workers have spent so far. Unlike wall-clock time, they do not
+  /// include other programs.
   virtual double processor_seconds() const = 0;
 };
 
-/// The last line that a program printed; of an assertion of the standard library only what it asserts.
+/// The last line that a program printed; of an assertion of the standard library only its condition.
 std::string last_words(std::string_view text);
-/// What a program printed, without the line in which an assertion of the standard library ended it: that is
-/// quoted in the sentence.
+/// The output of a program, without the line in which an assertion of the standard library ended it: the
+/// sentence quotes that line.
 std::string without_assertion(const std::string& printed);
 
-/// The code of messages that have failed.
+/// The code of failed messages.
 std::string code_of(const Switchboard::Failure& failure);
-/// What an exception in a student's program amounts to.
+/// The kind of an exception in a student's program.
 Misbehaviour::Kind kind_of(Thrown thrown);
 
 /// "your program" if it is alone, "rank 2" among several.
@@ -142,18 +141,18 @@ std::string name_of_rank(int rank, int world_size);
 
 struct Member;  // one worker (round.hpp)
 
-/// The workers of a file. They live over all checks: until the team ends, one of them misbehaves, or a check
-/// asks for others.
+/// The workers of a file. They live across checks: until the team ends, one of them misbehaves, or a check
+/// needs others.
 class Team final : public Workers {
  public:
-  /// Workers run `program`; a call may take this long, and all together some times as long.
-  /// `threads`: what a worker may have, where it can be locked up. `sees_itself`: they have it open for
-  /// reading, to tell what an address belongs to.
+  /// Workers run `program`; a call may take this long, and all together a multiple of it.
+  /// `threads`: the limit of a worker, where it can be locked up. `sees_itself`: workers have it open for
+  /// reading, to find the symbol of an address.
   Team(std::filesystem::path program, std::chrono::milliseconds per_call, bool sees_itself = false,
        Threads threads = Threads::kMany);
   ~Team() override;
 
-  /// Ends the workers if the check asks for others.
+  /// Ends the workers if the check needs others.
   void begin_check(const Asked& asked) override;
   /// After a Misbehaviour all workers are ended.
   CallRecord call(const std::string& exercise, const std::vector<Bytes>& requests,
@@ -177,8 +176,8 @@ class Team final : public Workers {
   std::chrono::steady_clock::duration spent_{};  // in all calls
 };
 
-/// The environment of a program with a student's code: nothing, but that a sanitizer leaves crashes to the
-/// judge, and does not report what a killed program still holds.
+/// The environment of a program with a student's code: only settings that make a sanitizer leave crashes to
+/// the judge, and not report the memory that a killed program still holds.
 std::vector<std::string> worker_environment();
 
 /// Text of a student's program for a report: at most `limit` bytes, control characters replaced.

@@ -13,7 +13,7 @@ namespace ringcraft::judge {
 
 /// Whether the library in the workers is built with sanitizers.
 extern const bool kSanitized;
-/// Whether programs with a student's code need no file to begin with: then they are locked up from outside.
+/// Whether programs with a student's code start without any file: then they are locked up from outside.
 extern const bool kLockable;
 /// Root of the source tree.
 extern const std::string_view kSourceRoot;
@@ -29,9 +29,9 @@ extern const std::vector<std::string> kOptimise;
 /// The compiler and its flags for a kernel that runs on the CPU, a precompiled header included; empty where
 /// kernels do not.
 extern const std::vector<std::string> kKernelCompile;
-/// And what makes such a file show every access, for a checker; with these the precompiled header fits.
+/// Further flags that make such a file show every access to a checker; the precompiled header fits these.
 extern const std::vector<std::string> kChecked;
-/// What makes the compiler print the preprocessed text instead.
+/// Flags that make the compiler print the preprocessed text instead.
 extern const std::vector<std::string> kExpand;
 /// The folders where the compiler looks for its own headers and the system's.
 extern const std::vector<std::string> kToolchainHeaders;
@@ -39,13 +39,14 @@ extern const std::vector<std::string> kToolchainHeaders;
 extern const std::vector<std::string> kGpuCompile;
 /// The compiler's flags for linking a worker, in front of the objects.
 extern const std::vector<std::string> kLink;
-/// The objects of a worker that stand in front of the student's.
+/// The objects of a worker that precede the student's.
 extern const std::vector<std::string> kFirst;
 /// The same of a worker that runs kernels; empty where there is none.
 extern const std::vector<std::string> kFirstKernels;
-/// The object that calls a lesson's exercises, and no others: what a worker of that lesson serves.
+/// The object that calls a lesson's exercises, and no others: the exercises that a worker of that lesson
+/// serves.
 extern const std::map<int, std::string> kServed;
-/// The objects of the worker, the archives of the library, and what they need: after those of the lesson.
+/// The objects of the worker, the archives of the library, and their dependencies: after those of the lesson.
 extern const std::vector<std::string> kLinkInputs;
 /// The same for a worker that runs kernels.
 extern const std::vector<std::string> kKernelLinkInputs;

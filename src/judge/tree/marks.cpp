@@ -1,4 +1,4 @@
-// The marks of exercises, and skeletons (see marks.hpp).
+// Parses the marks of exercises, and makes skeletons from them.
 #include "judge/tree/marks.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct Mark {
   std::string name, indent;
 };
 
-// Takes the word off the front of the text, if it is there.
+// Removes the word from the front of the text, if it is there.
 bool take(std::string_view& text, std::string_view word) {
   if (!text.starts_with(word)) return false;
   text.remove_prefix(word.size());
@@ -48,7 +48,7 @@ bool take_name(std::string_view text, std::string& name) {
   return true;
 }
 
-// By hand, not by std::regex: that one calls itself for every letter, and a long line ends the process.
+// By hand, not by std::regex, which recurses for every letter, so that a long line overflows the stack.
 std::optional<Mark> mark_of(std::string_view line) {
   Mark mark;
   const auto indent = std::min(line.find_first_not_of(' '), line.size());

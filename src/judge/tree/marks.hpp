@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Marks: where in the library's own file the body of an exercise stands.
+/// Marks: the place of an exercise's body in the library's own file.
 ///
 ///     // BEGIN SOLUTION 104 [merge]
 ///     ...
@@ -27,8 +27,8 @@ struct Region {
   int lines() const { return end - begin - 1; }
 };
 
-/// All regions of a source text, in order. Throws Error with file and line for a line that speaks of a
-/// SOLUTION and is no mark, an END without BEGIN, a BEGIN without END, nested regions, names that differ, a
+/// All regions of a source text, in order. Throws Error with file and line for a line that contains SOLUTION
+/// but is no mark, an END without BEGIN, a BEGIN without END, nested regions, names that differ, a
 /// name used twice, an empty body, and a lesson that does not exist.
 std::vector<Region> parse_marks(std::string_view text, const std::string& file, const std::set<int>& lessons);
 

@@ -1,4 +1,4 @@
-// Small files of the course (see text_file.hpp).
+// Reads small files of the course, and creates those of a student.
 #include "judge/tree/text_file.hpp"
 
 #include <fstream>
@@ -20,7 +20,7 @@ std::string read_text(const std::filesystem::path& path) {
 void begin_file(const std::filesystem::path& path, const std::string& text, const std::string& id) {
   if (std::filesystem::exists(std::filesystem::symlink_status(path)))
     throw Error("start", "no file yet", path.string(),
-                "go on writing in it, or move it away to start again; then ./ringcraft check " + id);
+                "continue with it, or move it away to start again; then ./ringcraft check " + id);
   std::error_code failed;
   std::filesystem::create_directories(path.parent_path(), failed);
   std::ofstream file(path, std::ios::binary);
@@ -28,7 +28,7 @@ void begin_file(const std::filesystem::path& path, const std::string& text, cons
   const bool begun = file.is_open();
   file.close();
   std::error_code ignored;
-  if (begun) std::filesystem::remove(path, ignored);  // half a file would pass for the student's own
+  if (begun) std::filesystem::remove(path, ignored);  // half a file would be taken for the student's own
   throw Error("start", "a folder that can be written", path.string(),
               "check its permissions, and the room on the disk");
 }

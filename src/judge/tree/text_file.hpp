@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Small files of the course, whole: those of the tree are read, those of a student are begun.
+/// Small files of the course: reads those of the tree, and creates those of a student.
 
 #include <cstdint>
 #include <filesystem>
@@ -8,14 +8,14 @@
 
 namespace ringcraft::judge {
 
-/// Bytes of a student's file at most; a solution has about two thousand.
+/// The most bytes of a student's file; a solution has about two thousand.
 inline constexpr std::uintmax_t kLargestOwnFile = 256 << 10;
 
-/// Everything in a file of the tree, or in one that the judge has made. Throws Error (kMissing) if it cannot
-/// be read.
+/// The contents of a file of the tree, or of one that the judge has made. Throws Error (kMissing) if it
+/// cannot be read.
 std::string read_text(const std::filesystem::path& path);
 
-/// Begins a student's file for the exercise `id` ("104", "301.deadlock"). Throws Error if something is there
+/// Creates a student's file for the exercise `id` ("104", "301.deadlock"). Throws Error if something is there
 /// already, which is never overwritten, or if it cannot be written.
 void begin_file(const std::filesystem::path& path, const std::string& text, const std::string& id);
 

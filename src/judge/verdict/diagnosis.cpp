@@ -1,4 +1,4 @@
-// The causes of a verdict (see diagnosis.hpp).
+// Collects the exhibits of failed checks, and adds their most likely causes to the verdict.
 #include "judge/verdict/diagnosis.hpp"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ void explain(Verdict& verdict) {
     if (first->causes.size() < kMostCauses &&
         std::ranges::find(first->causes, cause.id, &verify::Cause::id) == first->causes.end())
       first->causes.push_back(std::move(cause));
-  // Only numbers go unexplained.
+  // A throw, a crash or a race needs no explanation: only numbers do.
   const bool numbers = how == sign::kValues || how == sign::kNoNumber;
   first->unexplained = numbers && !exhibits.empty() && first->causes.empty();
 }

@@ -1,4 +1,4 @@
-// Start and check (see judge.hpp).
+// Writes the files of exercises, and judges those of students.
 #include "judge/verdict/judge.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::set<int> numbers() {
   return result;
 }
 
-// In an exported tree the unpacked file stands for the one in the tree, whose body is sealed.
+// In an exported tree the unpacked file replaces the one in the tree, whose body is sealed.
 std::filesystem::path library_file(const Lesson& lesson) {
   const auto unsealed = std::filesystem::path(kUnsealedRoot) / lesson.source;
   if (!kUnsealedRoot.empty() && std::filesystem::exists(unsealed)) return unsealed;
@@ -38,7 +38,8 @@ bool has_body(const Lesson& lesson, const std::string& text, const std::string& 
                              [&](const Region& region) { return region.lesson == lesson.number; });
 }
 
-// What `start` writes. Where the body is a prebuilt object, the file in the tree is the skeleton already.
+// The file that `start` writes. Where the body is a prebuilt object, the file in the tree is already the
+// skeleton.
 std::string exercise_text(const Lesson& lesson) {
   const auto file = library_file(lesson);
   const std::string text = read_text(file);
@@ -53,7 +54,7 @@ void require_judge(const Lesson& lesson) {
                 "install libboost-context-dev", Code::kMissing);
 }
 
-// The checks on what lies in the folder, once `build` has put it there; a kernel's lines have their names.
+// Runs the checks on the program that `build` has put into the folder; a kernel's lines have their names.
 Verdict judged(const Lesson& lesson, const CheckOptions& options, const std::string& file,
                const WorkFolder& folder, const std::function<BuildStep()>& compiles,
                const std::function<BuildStep()>& belongs) {
@@ -85,7 +86,7 @@ std::filesystem::path original_file(int lesson) {
   const auto file = library_file(declared);
   if (!kUnsealedRoot.empty() && !has_body(declared, read_text(file), file.string()))
     throw Error("lesson " + std::to_string(lesson), "its solution in this tree", "a compiled object only",
-                "ask whoever gave you the tree", Code::kMissing);
+                "ask the person who gave you the tree", Code::kMissing);
   return file;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// The judge's front door: which exercises there are, how one is started, and the verdict on a student's
-/// file. The file is compiled, put in place of the library's own file, and run in processes that know neither
-/// expected values nor the oracle; the verdict is computed here.
+/// The judge's interface: lists the exercises, starts one, and judges a student's file. The file is compiled,
+/// linked instead of the library's own file, and run in processes that know neither expected values nor the
+/// oracle; the verdict is computed here.
 
 #include <chrono>
 #include <cstdint>
@@ -29,7 +29,7 @@ struct LessonInfo {
 /// All of them, by number.
 std::vector<LessonInfo> lessons();
 
-/// Where the student's file of a lesson lies: WORKSPACE/104_merge/merge.cpp. Throws Error for an unknown
+/// The path of the student's file of a lesson: WORKSPACE/104_merge/merge.cpp. Throws Error for an unknown
 /// lesson.
 std::filesystem::path exercise_file(int lesson, const std::filesystem::path& workspace);
 /// The same, which must be there: throws Error if the lesson was not started.
@@ -44,24 +44,24 @@ std::filesystem::path original_file(int lesson);
 /// unknown lesson, if the file is there already, or if it cannot be written.
 std::filesystem::path start(int lesson, const std::filesystem::path& workspace);
 
-/// Whether a started file is still as `start` writes it: the student has written nothing in it. Throws Error
+/// Whether a started file is still unchanged: the student has written nothing in it. Throws Error
 /// for an unknown lesson and a file that cannot be read.
 bool untouched(int lesson, const std::filesystem::path& file);
 
 /// Whether this program is built with the checks of a lesson. Throws Error for an unknown lesson.
 bool has_checks(int lesson);
 
-/// How a check is made.
+/// The options of a check.
 struct CheckOptions {
-  /// Of all inputs; of a side exercise whose numbers are chosen, the one that it was begun with. Where a file
-  /// is judged for points, one that nobody knows beforehand.
+  /// The seed of all inputs; for a side exercise with random numbers, the one that it was started with. Where
+  /// a file is judged for points, one that cannot be known beforehand.
   std::uint64_t seed = kSeedOfCorpus;
   std::chrono::milliseconds per_call{5000};  ///< a call that takes longer counts as hanging
   /// Called before each step with its claim, how many steps are done, and how many there are.
   std::function<void(const std::string& claim, int done, int total)> progress;
 };
 
-/// A report, and for each of its rows how it ended, which a diagnosis needs.
+/// A report, and the outcome of each of its rows, which a diagnosis needs.
 struct Verdict {
   verify::Report report;
   std::vector<Outcome> outcomes;  ///< one per row of the report
@@ -70,13 +70,13 @@ struct Verdict {
 /// Compiles a file, a student's (started_file) or any other, and runs all checks of the lesson. Rows
 /// "104.compiles" and "104.belongs" (weight 0) come first; a check whose needs did not pass is skipped, and
 /// after a call that hangs all others are. Throws Error for an unknown lesson, a file that cannot be read,
-/// and a missing compiler; never for what the file does.
+/// and a missing compiler; never for the behaviour of the file.
 Verdict check(int lesson, const std::filesystem::path& file, const CheckOptions& options = {});
 
-/// What build_for_debugging leaves.
+/// The result of build_for_debugging.
 struct DebugBuild {
   std::filesystem::path program;  ///< empty if the file was not built
-  verify::Report report;          ///< then: why
+  verify::Report report;          ///< the reason, if the file was not built
 };
 
 /// Builds the checks and a student's file into one program, for debuggers and sanitizers: compiled with -g

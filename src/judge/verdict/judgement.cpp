@@ -1,4 +1,4 @@
-// Rows of a report on one file (see judgement.hpp).
+// Builds the rows of a report on one file: steps of the build, checks, hints, output of the program.
 #include "judge/verdict/judgement.hpp"
 
 #include <algorithm>
@@ -36,12 +36,12 @@ std::string hint_for(Misbehaviour::Kind kind, const Check& check) {
   return check.hint;
 }
 
-// At most so many bytes.
+// Cuts the text to at most so many bytes.
 std::string cut(const std::string& text, std::size_t most) {
   return text.substr(0, most) + (text.size() > most ? "..." : "");
 }
 
-// What a student's program printed, below the verdict of a check that failed.
+// The output of a student's program, below the verdict of a failed check.
 std::string shown(const std::string& printed) {
   return printed.empty() ? "" : "\nyour program printed:\n" + cut(printed, 1000);
 }
@@ -92,7 +92,7 @@ bool Judgement::build_step(const std::string& id, const std::string& claim,
   return row.status == Status::kPassed;
 }
 
-// Why a check is not tried; empty if it is.
+// The reason why a check is not tried; empty if it is.
 std::string Judgement::obstacle(const Check& check) const {
   if (!stop_.empty()) return stop_;
   for (const std::string& need : check.needs)
@@ -103,7 +103,7 @@ std::string Judgement::obstacle(const Check& check) const {
 
 namespace {
 
-// What a diagnosis wants to know; null if the answers cannot be read.
+// The answers that a diagnosis needs; null if they cannot be read.
 verify::Exhibit asked(const Check& check, Trial& trial) {
   try {
     return check.interview(trial);

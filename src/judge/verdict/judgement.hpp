@@ -1,7 +1,7 @@
 #pragma once
 /// @file
 /// Judgement: a report on one file as it grows, row by row: the steps of the build, then the checks of the
-/// lesson, with the hint that fits what happened. Who runs the file is another's business (Workers).
+/// lesson, with the hint that fits the outcome. Workers runs the file.
 
 #include <functional>
 #include <map>
@@ -20,7 +20,7 @@ class Judgement {
   /// Both arguments must live as long.
   Judgement(const Lesson& lesson, const CheckOptions& options);
 
-  /// The rows "compiles" and "belongs": the first step that fails ends the building, and no check is tried.
+  /// The rows "compiles" and "belongs": the first step that fails ends the build, and no check is tried.
   /// True if none does.
   bool build(const std::function<BuildStep()>& compiles, const std::function<BuildStep()>& belongs);
 
@@ -29,8 +29,8 @@ class Judgement {
 
   /// Fills in the lines of places in machine code.
   using NamePlaces = std::function<void(const std::vector<simt::CodePlace*>&)>;
-  /// What was found: only now it is put into words. `own_file` is the name of the file in which a crash is
-  /// looked for.
+  /// The finished report: sentences are formatted only here. `own_file` is the name of the file in which a
+  /// crash is located.
   Verdict verdict(const NamePlaces& name_places = {}, const std::string& own_file = {}) &&;
 
  private:
@@ -59,11 +59,11 @@ class Judgement {
   std::vector<Outcome> outcomes_;  // one per row
   std::vector<Unspoken> unspoken_;
   std::vector<Crash> crashes_;
-  std::vector<std::string> below_;  // each row's sentence: what was printed, and what was remarked
+  std::vector<std::string> below_;  // below each row's sentence: the output, and the remarks
   std::map<std::string, verify::Status> statuses_;
   bool interviewed_ = false;  // for a diagnosis
-  std::string stop_;          // why nothing more is tried
-  std::string remark_;        // about the file, for whoever wonders at a check that failed
+  std::string stop_;          // the reason why nothing more is tried
+  std::string remark_;        // about the file, shown with the first failed check
 };
 
 }  // namespace ringcraft::judge

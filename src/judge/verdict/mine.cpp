@@ -1,4 +1,4 @@
-// The student's files in the ladder (see mine.hpp).
+// Compiles the student's files for the ladder, and runs each stage in a process with them.
 #include "judge/verdict/mine.hpp"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ BuildStep built(const Lesson& lesson, const std::filesystem::path& file, const W
   return step;
 }
 
-// What the CUDA driver goes by.
+// Environment variables that the CUDA driver uses.
 std::vector<std::string> stage_environment(Device device) {
   std::vector<std::string> environment = worker_environment();
   if (device == Device::kCpu) return environment;
@@ -45,7 +45,8 @@ std::vector<std::string> stage_environment(Device device) {
 }
 
 // Room for every stage, the whole score matrix of the first one included, and for a stack per rank; a loop
-// that allocates for ever ends with a sentence, not with the machine. Sanitizers reserve terabytes.
+// that allocates forever ends with a sentence, and does not exhaust the machine. Sanitizers reserve
+// terabytes.
 rlim_t address_limit(const Problem& problem, const verify::Inputs& inputs) {
   if (kSanitized) return 0;
   const auto bytes_of = [](const Buffer& tensor) { return static_cast<rlim_t>(tensor.bytes().size()); };
@@ -54,13 +55,13 @@ rlim_t address_limit(const Problem& problem, const verify::Inputs& inputs) {
          static_cast<rlim_t>(problem.world_size) * (rlim_t{128} << 20);
 }
 
-// An answer has no more numbers than the inputs have, and then some for what it cost.
+// An answer has no more numbers than the inputs, plus some for its cost.
 rlim_t reply_limit(const verify::Inputs& inputs) {
   const rlim_t elements = inputs.q.bytes().size() + inputs.k.bytes().size() + inputs.v.bytes().size();
   return (rlim_t{64} << 20) + 8 * elements;
 }
 
-// A GPU's driver reserves terabytes of addresses, and starts what it needs.
+// A GPU's driver reserves terabytes of addresses, and starts threads of its own.
 process::Limits stage_limits(Device device, const Problem& problem, const verify::Inputs& inputs) {
   if (device == Device::kGpu) return {};
   return {.address_bytes = address_limit(problem, inputs),
@@ -94,7 +95,7 @@ Mine::Mine(const std::filesystem::path& workspace, Device device, std::optional<
         unwritten_.push_back(lesson.number);
         continue;
       }
-    } catch (const Error& error) {  // too large, or not to be read
+    } catch (const Error& error) {  // too large, or unreadable
       file.obstacle = error.what();
     }
     files_.push_back(std::move(file));

@@ -1,9 +1,9 @@
 #pragma once
 /// @file
 /// Mine: the student's files drive the ladder. Every file that the student has written in is compiled like
-/// the library's own. A stage runs in a process of its own, of a program in which the files that it runs, and
-/// no others, stand for the library's: whatever it does there instead of answering becomes a sentence about
-/// that stage. Comparing and printing stay with the caller, who runs no student's code.
+/// the library's own. A stage runs in a separate process, whose program contains the student's version of the
+/// files that it runs, and of no others: anything that it does instead of answering becomes a sentence about
+/// that stage. The caller, which runs no student's code, compares and prints.
 
 #include <chrono>
 #include <filesystem>
@@ -21,30 +21,29 @@ namespace ringcraft::judge {
 struct OwnFile {
   int lesson = 0;
   std::filesystem::path path;  ///< WORKSPACE/104_merge/merge.cpp
-  std::string obstacle;        ///< why the library's own stands in for it; empty if it takes part
+  std::string obstacle;        ///< the reason why the library's own is used instead; empty if it takes part
 };
 
 /// All started files of a workspace, built and ready.
 class Mine {
  public:
-  /// Compiles, with `only` that lesson's file alone. Throws Error if there is no file that the student has
-  /// written in.
-  /// Kernels run on this device. On a GPU the program is free to do what the driver does, and the system
-  /// alone guards the machine.
+  /// Compiles all of them, or with `only` that lesson's file alone. Throws Error if there is no file that the
+  /// student has written in. Kernels run on this device. On a GPU the program may do anything that the driver
+  /// does; only the operating system protects the machine.
   explicit Mine(const std::filesystem::path& workspace, Device device = Device::kCpu,
                 std::optional<int> only = {});
 
   /// Every file that the student has written in, by lesson.
   const std::vector<OwnFile>& files() const { return files_; }
-  /// Lessons that are started and still as they were given: the library's own files stand in for them.
+  /// Lessons that are started but unchanged: the library's own files are used instead.
   const std::vector<int>& unwritten() const { return unwritten_; }
   /// The lessons of this stage whose files are the student's.
   std::vector<int> lessons_in(const verify::Stage& stage) const;
   /// Lessons that take part and are in no stage of the ladder, nor of the kernels.
   std::vector<int> unused() const;
 
-  /// Runs a stage on the shared problem. Throws Misbehaviour if the student's files do not let it come to its
-  /// end, or not within `limit`.
+  /// Runs a stage on the shared problem. Throws Misbehaviour if the student's files do not let it end,
+  /// or not within `limit`.
   verify::StageResult climb(const verify::Stage& stage, const Problem& shared, const verify::Inputs& inputs,
                             std::chrono::seconds limit);
 

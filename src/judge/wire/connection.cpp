@@ -1,4 +1,4 @@
-// Frames over a non-blocking socket (see connection.hpp).
+// Sends and receives frames over a non-blocking socket, with buffers for both directions.
 #include "judge/wire/connection.hpp"
 
 #include <sys/socket.h>
@@ -25,7 +25,8 @@ void Connection::write_some() {
     const ssize_t put =
         ::send(descriptor_, output_.data() + sent_, output_.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0 && errno != EAGAIN) sent_ = output_.size();  // nobody reads any more: reading will tell
+    if (put < 0 && errno != EAGAIN)
+      sent_ = output_.size();  // the other side reads no more: the next read reports it
     if (put <= 0) return;
     sent_ += static_cast<std::size_t>(put);
   }

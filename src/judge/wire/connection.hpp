@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// The judge's end of a wire: frames over a non-blocking socket. What the other side sends is kept as it
-/// arrives, so a claimed length never decides how much memory is taken; what it does not read waits here and
-/// blocks nobody.
+/// The judge's end of a wire: frames over a non-blocking socket. Bytes from the other side are stored as they
+/// arrive, so a claimed length never decides how much memory is taken; bytes that it does not read wait in a
+/// buffer here and block no one.
 
 #include <deque>
 #include <optional>
@@ -26,14 +26,15 @@ class Connection {
   void send(FrameKind kind, std::span<const std::byte> bytes);
   /// Whether something is queued.
   bool has_output() const { return sent_ < output_.size(); }
-  /// Hands over as much as the socket takes.
+  /// Writes as much as the socket takes.
   void write_some();
 
-  /// Takes what has arrived, at most about a megabyte at once. False when the other side has hung up.
+  /// Reads the bytes that have arrived, at most about a megabyte at once. False when the other side has hung
+  /// up.
   bool read_some();
   /// The next whole frame. Throws Violation for bytes that are no frame or one beyond kLargestFrame.
   std::optional<Frame> next();
-  /// Whether the beginning of a frame is here and its end is not.
+  /// Whether only a part of a frame has arrived.
   bool has_half_a_frame() const { return taken_ < input_.size(); }
 
  private:

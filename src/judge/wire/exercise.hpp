@@ -1,9 +1,9 @@
 #pragma once
 /// @file
-/// Exercise: everything that one exercise needs on both sides of the trust boundary, from the type of its
-/// public function alone. Communicator& and BlockEngine& are supplied by the worker; every other argument
-/// travels there. Views whose elements can be written, and mutable references, travel back with the result;
-/// what is constant in an argument does not, but the worker tells in which of them it changed.
+/// Exercise: everything that one exercise needs on both sides of the trust boundary, derived from the type of
+/// its public function. The worker supplies Communicator& and BlockEngine&; every other argument is sent to
+/// it. Views whose elements can be written, and mutable references, are sent back with the result; constant
+/// parts of an argument are not, but the worker reports the arguments in which one changed.
 
 #include <cstdint>
 #include <tuple>
@@ -16,7 +16,7 @@
 
 namespace ringcraft::judge {
 
-/// What came back from a call, beside the views that were written.
+/// The reply to a call, beside the views that were written.
 template <class R>
 struct Answer {
   R result;
@@ -35,7 +35,7 @@ template <class A>
 inline constexpr bool kMutableReference =
     std::is_lvalue_reference_v<A> && !std::is_const_v<std::remove_reference_t<A>> && !kSupplied<A>;
 
-/// How the judge's side takes an argument of declared type A.
+/// The form in which the judge's side takes an argument of declared type A.
 template <class A>
 using Taken = std::conditional_t<kMutableReference<A>, A, const std::remove_cvref_t<A>&>;
 
@@ -51,7 +51,7 @@ struct Proxy<R, std::tuple<std::type_identity<A>...>> {
     return to.take();
   }
 
-  /// Reads a reply; writes what travelled back into the same arguments. Throws Error if it is no such reply.
+  /// Reads a reply; writes the returned views into the same arguments. Throws Error if it is no such reply.
   static Answer<R> answer(std::span<const std::byte> reply, Taken<A>... arguments) {
     Reader from(reply);
     Arena arena;
@@ -80,7 +80,7 @@ using TravellingOrNone = std::conditional_t<kSupplied<A>, std::tuple<>, std::tup
 /// The name of an exercise, as a template argument.
 struct ExerciseName {
   template <std::size_t N>
-  consteval ExerciseName(const char (&name)[N]) {  // NOLINT: a literal is what one writes
+  consteval ExerciseName(const char (&name)[N]) {  // NOLINT: takes a literal
     static_assert(N <= sizeof text, "a longer name than any function here has");
     for (std::size_t i = 0; i < N; ++i) text[i] = name[i];
   }
@@ -88,7 +88,7 @@ struct ExerciseName {
 };
 
 /// One exercise. `Function` is the library's own, which is also the solution that a lesson compares with;
-/// `Name` is what it is called by over the wire and in sentences.
+/// `Name` is its name on the wire and in sentences.
 template <auto Function, ExerciseName Name>
 struct Exercise;
 
@@ -96,7 +96,7 @@ template <class R, class... A, R (*Function)(A...), ExerciseName Name>
 struct Exercise<Function, Name> : Proxy<R, decltype(std::tuple_cat(std::declval<TravellingOrNone<A>>()...))> {
   using Result = R;
   static constexpr const char* kName = Name.text;
-  /// Whether it takes a communicator: then every rank is a worker of its own.
+  /// Whether it takes a communicator: then every rank is a separate worker.
   static constexpr bool kDistributed = (std::is_same_v<A, Communicator&> || ...);
   /// Whether it takes an engine.
   static constexpr bool kTakesEngine = (std::is_same_v<A, BlockEngine&> || ...);

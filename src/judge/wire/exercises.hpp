@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// The exercises that checks of many lessons call. Those of one lesson alone stand in its folder, in
-/// exercise.hpp. A worker serves what its lesson declares; a check calls exercises by type.
+/// The exercises that checks of many lessons call. Those of a single lesson lie in its folder, in
+/// exercise.hpp. A worker serves the exercises that its lesson declares; a check calls exercises by type.
 
 #include "judge/wire/exercise.hpp"
 #include "ringcraft/attention/dense.hpp"

@@ -1,9 +1,8 @@
 #pragma once
 /// @file
-/// The exercises whose files are kernels. What travels is one step of a ring with the state around it, and
-/// how the executor is to run it; what comes back are the arrays as the kernels left them, and what a checked
-/// launch has found. The functions stand in the workers alone (worker/serve_kernels.cpp,
-/// worker/merge_runs.cpp).
+/// The exercises whose files are kernels. A request holds one step of a ring with the state around it, and
+/// the settings of the executor; a reply holds the arrays as the kernels left them, and the findings of a
+/// checked launch. Only the workers define the functions (worker/serve_kernels.cpp, worker/merge_runs.cpp).
 
 #include <cstdint>
 #include <string>
@@ -20,12 +19,12 @@ struct KernelStep {
   std::span<float> q, k, v;                          ///< [batch, heads, rows, head_dim]; kv_heads and keys
   std::span<int> begin, end;                         ///< [rows]
   std::span<float> out, max, sum;                    ///< O, m, l of all rows
-  std::span<float> workspace;                        ///< what the rung asks for
+  std::span<float> workspace;                        ///< as large as the rung requires
   int batch, heads, kv_heads, rows, keys, head_dim;  ///< extents
   float softmax_scale;
-  std::uint64_t order = 0;     ///< in which threads take turns; 0: by their index
-  int launches = -1;           ///< how many kernels of the step are run; -1: all
-  bool count_traffic = false;  ///< what each line moves is counted as well
+  std::uint64_t order = 0;     ///< of the threads; 0: by their index
+  int launches = -1;           ///< the number of kernels of the step to run; -1: all
+  bool count_traffic = false;  ///< whether to count the traffic of each line as well
 
   static auto fields(auto& s) {
     return std::tie(s.q, s.k, s.v, s.begin, s.end, s.out, s.max, s.sum, s.workspace, s.batch, s.heads,
@@ -59,7 +58,7 @@ struct GradientStep {
   std::span<float> dq, dk, dv;                            ///< to be added to
   int batch, heads, kv_heads, rows, keys, head_dim;       ///< extents
   float softmax_scale;
-  std::uint64_t order = 0;     ///< in which threads take turns, and thread blocks; 0: by their index
+  std::uint64_t order = 0;     ///< of threads and thread blocks; 0: by their index
   int launches = -1;           ///< see KernelStep, as the next
   bool count_traffic = false;  ///< see above
 
@@ -70,7 +69,7 @@ struct GradientStep {
   }
 };
 
-/// What a line of a kernel's source moved: see LineTraffic in kernels/host/checker/traffic.hpp.
+/// The traffic of a line of a kernel's source: see LineTraffic in kernels/host/checker/traffic.hpp.
 struct MovedByLine {
   simt::CodePlace place;
   bool shared = false, writes = false;
@@ -83,11 +82,11 @@ struct MovedByLine {
   }
 };
 
-/// What a launch says beside the arrays. These are a student's program's own words: a teaching aid.
+/// The reply of a launch beside the arrays. It comes from a student's program: a teaching aid, not evidence.
 struct KernelRun {
-  std::vector<simt::Finding> findings;  ///< what ended it: none, or one
-  std::string thrown;                   ///< or what(), not empty, of another exception that did
-  std::vector<MovedByLine> moved;       ///< by the last kernel that ran, if it was counted
+  std::vector<simt::Finding> findings;  ///< the finding that ended it: none, or one
+  std::string thrown;                   ///< or the non-empty what() of another exception that ended it
+  std::vector<MovedByLine> moved;       ///< by the last kernel that ran, if traffic was counted
 
   static auto fields(auto& r) { return std::tie(r.findings, r.thrown, r.moved); }
 };

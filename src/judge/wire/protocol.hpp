@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// What the judge and a worker say to each other: frames over one socket. A frame is a FrameHeader and
+/// The protocol between the judge and a worker: frames over one socket. A frame is a FrameHeader and
 /// `length` bytes. The judge trusts nothing that it reads: every length is compared with a limit before
 /// memory is taken for it.
 ///
@@ -25,12 +25,12 @@
 
 namespace ringcraft::judge {
 
-/// Sizes that no honest exercise comes near.
+/// Sizes far above those of any honest exercise.
 inline constexpr std::uint64_t kLargestFrame = std::uint64_t{64} << 20;  ///< bytes of one frame
 inline constexpr std::uint64_t kLargestMessage = std::uint64_t{16}
                                                  << 20;  ///< bytes of one message between ranks
 
-/// Calls of a crash that the judge is told of.
+/// The most calls of a crash that are reported to the judge.
 inline constexpr std::size_t kMostCalls = 32;
 
 /// Begins every frame, so that stray writes to the socket are recognised.
@@ -54,18 +54,18 @@ struct FrameHeader {
   std::uint64_t length = 0;  ///< bytes that follow
 };
 
-/// When a worker hands over the bytes of a send that it has started. A right program cannot tell the two
-/// apart.
+/// The time at which a worker sends the bytes of a send that it has started. A right program cannot
+/// distinguish the two.
 enum class Sending : std::uint8_t {
-  kAtStart,  ///< at once: what is written into the buffer after start comes too late
-  kAtWait,   ///< at its next wait: what is overwritten before that is what arrives
+  kAtStart,  ///< at once: later writes to the buffer have no effect
+  kAtWait,   ///< at its next wait: writes to the buffer before that arrive at the receiver
 };
 
-/// At which end the memory of an argument meets a page that nobody may touch. The bytes at its other end are
-/// looked at after the call. A right program cannot tell the two apart.
+/// The end at which the memory of an argument meets an inaccessible page. The bytes at its other end are
+/// checked after the call. A right program cannot distinguish the two.
 enum class Placement : std::uint8_t { kAtEnd, kAtStart };
 
-/// Memory that a program touched and should not have.
+/// A wrong access to memory.
 struct Stray {
   enum class Where : std::uint32_t {
     kElsewhere,
@@ -85,14 +85,14 @@ struct Stray {
 /// Of a Stray: a copy that the program has made of an argument.
 inline constexpr std::uint64_t kNoArgument = ~std::uint64_t{0};
 
-/// What an exception of a student's program is about.
+/// The kind of an exception of a student's program.
 enum class Thrown : std::uint8_t {
   kOther,
-  kMemory,      ///< there is no more: the standard library says so, or Buffer
+  kMemory,      ///< none is left, reported by the standard library or by Buffer
   kNotWritten,  ///< the exercise is still its skeleton
 };
 
-/// What this one is about.
+/// The kind of this exception.
 inline Thrown kind_of(const std::exception& exception) {
   const auto* const error = dynamic_cast<const Error*>(&exception);
   if (dynamic_cast<const NotWritten*>(&exception) != nullptr) return Thrown::kNotWritten;

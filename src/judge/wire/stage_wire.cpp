@@ -1,4 +1,4 @@
-// Requests and replies of stages as files (see stage_wire.hpp).
+// Writes and reads the requests and replies of stages as files.
 #include "judge/wire/stage_wire.hpp"
 
 #include <unistd.h>
@@ -24,7 +24,7 @@ Bytes read_bytes(int descriptor) {
   return bytes;
 }
 
-// ---- what a pass cost; its trace stays behind
+// ---- the cost of a pass; its trace is not sent
 
 void put_cost(Writer& to, const verify::PassCost& cost) {
   to.number(std::uint64_t{cost.traffic.size()});

@@ -1,4 +1,4 @@
-// Values as bytes: what is not a template (see wire.hpp).
+// Reads and writes numbers and buffers as bytes: the part of wire.hpp that is not a template.
 #include "judge/wire/wire.hpp"
 
 #include <limits>

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
 /// Values as bytes: numbers, enums, strings, vectors, buffers, views of the library, and every struct that
-/// names its members in fields(). Both ends are the same machine and the same compiler, so numbers travel as
-/// they lie in memory. Reading checks every length against the bytes that are there before it allocates.
+/// names its members in fields(). Both ends are the same machine and the same compiler, so numbers are sent
+/// as they lie in memory. Reading checks every length against the remaining bytes before it allocates.
 
 #include <cstring>
 #include <span>
@@ -21,7 +21,7 @@ namespace ringcraft::judge {
 
 using Bytes = std::vector<std::byte>;
 
-/// What follows a FrameHeader, and its kind.
+/// The bytes after a FrameHeader, and their kind.
 struct Frame {
   FrameKind kind;
   Bytes bytes;
@@ -41,7 +41,7 @@ class Writer {
   Bytes bytes_;
 };
 
-/// Walks through bytes. Everything throws Error (kWrongAnswer) rather than reading past their end.
+/// Reads bytes in order. Every function throws Error (kWrongAnswer) rather than reading past their end.
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -54,7 +54,7 @@ class Reader {
     std::memcpy(&value, raw(sizeof value).data(), sizeof value);
     return value;
   }
-  /// A number of things that take at least `size` bytes each, of which so many can still follow.
+  /// A count of items of at least `size` bytes each; throws if that many cannot follow.
   std::size_t count(std::size_t size);
   std::size_t left() const { return bytes_.size(); }
   /// Throws Error if something is left over.
@@ -88,7 +88,7 @@ class Arena {
   std::vector<std::byte*> pieces_;
 };
 
-// ---- what kind of value T is
+// ---- kinds of values
 
 template <class T>
 concept Fielded = requires(T& value) {
@@ -167,7 +167,7 @@ void put(Writer& to, const T& value) {
   }
 }
 
-/// Appends only what a callee can write through: the mutable views in a value.
+/// Appends only the parts that a callee can write: the mutable views in a value.
 template <class T>
 void put_mutable(Writer& to, const T& value) {
   if constexpr (SpanView<T> || MatrixView<T>) {
@@ -177,7 +177,7 @@ void put_mutable(Writer& to, const T& value) {
   }
 }
 
-/// Appends only the rest of it: numbers, constant views, whatever stays with the caller.
+/// Appends only the other parts: numbers, constant views, everything that stays with the caller.
 template <class T>
 void put_constant(Writer& to, const T& value) {
   if constexpr (!is_mutable_view<T>()) {
@@ -225,8 +225,8 @@ T get(Reader& from, Arena& arena) {
   }
 }
 
-/// Overwrites what the mutable views in a value show with what put_mutable wrote, which must have their
-/// extents. Throws Error if not.
+/// Overwrites the elements of the mutable views in a value with those that put_mutable wrote, which must have
+/// the same extents. Throws Error if not.
 template <class T>
 void get_into(Reader& from, const T& view) {
   if constexpr (!is_mutable_view<T>()) {

@@ -81,14 +81,14 @@ void report(int signal, siginfo_t* info, void* context) {
   stack.header.length = sizeof stack.stray + stack.count * sizeof stack.calls[0];
   const auto size = sizeof stack.header + static_cast<std::size_t>(stack.header.length);
   if (::write(process::kWireDescriptor, &stack, size) < 0) return;  // and the instruction is tried again
-  ::raise(signal);                                                  // as if nobody had listened: SA_RESETHAND
+  ::raise(signal);                                                  // with the default action: SA_RESETHAND
 }
 
 }  // namespace
 
 void report_crashes() {
   top_of_stack = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  alignas(16) static char memory[1 << 16];  // a stack that has overflowed holds no handler
+  alignas(16) static char memory[1 << 16];  // an overflowed stack has no room for a handler
   const stack_t stack{.ss_sp = memory, .ss_flags = 0, .ss_size = sizeof memory};
   ::sigaltstack(&stack, nullptr);
   struct sigaction action {};

@@ -1,6 +1,6 @@
 // The first object of a worker: it locks up before any constructor runs, the student's among them. So it
-// comes first on the linker's command line, and its call into the array that the C library runs first. Where
-// the judge has locked the worker up already, from its first instruction, this is a second lock of the same
+// comes first on the linker's command line, and its call is in the array that the C library runs first. Where
+// the judge has already locked the worker up, from its first instruction, this is a second lock of the same
 // kind. A sanitizer's reports need files: there is no lock.
 #include "process/lock.hpp"
 

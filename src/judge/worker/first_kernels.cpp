@@ -1,5 +1,5 @@
-// first.cpp for a worker with kernels: before it locks up it reads from its own program which variables are
-// shared, and closes it, so that nobody else reads there.
+// first.cpp for a worker with kernels: before it locks up it reads the list of shared variables from
+// its own program, and closes that file, so that no later code can read it.
 #include <unistd.h>
 
 #include "host/checker/places.hpp"

@@ -1,4 +1,4 @@
-// Buffers under way (see held_communicator.hpp).
+// Tracks the buffers of operations in flight, and rejects a buffer that is used twice at once.
 #include "judge/worker/held_communicator.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ bool overlap(const Op& a, const Op& b) {
 
 }  // namespace
 
-// A buffer that is received into must not be under way in another operation.
+// A receive buffer must not be in use by another operation.
 void HeldCommunicator::require_apart(std::span<const Op> ops) const {
   const auto check = [&](const Op& mine, const Op& other) {
     if (&mine == &other || (mine.kind == Op::kSend && other.kind == Op::kSend) || !overlap(mine, other))

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// A communicator that makes mistakes with buffers visible: whoever touches a buffer that is under way
-/// computes a wrong result every time, not now and then. How the bytes travel is left to a transport.
+/// A communicator that makes mistakes with buffers visible: code that touches a buffer in flight computes a
+/// wrong result every time, not only sometimes. A transport moves the bytes.
 
 #include <map>
 #include <vector>
@@ -12,10 +12,10 @@
 namespace ringcraft::judge {
 
 /// Receive buffers are filled with ones (NaN) at start and get their bytes in wait; sends leave as Sending
-/// says; a buffer that is used twice at once is refused.
+/// says; a buffer that is used twice at once is rejected.
 class HeldCommunicator : public Communicator {
  public:
-  /// Hands over what was started and has not left yet.
+  /// Sends everything that was started and has not left yet.
   void flush();
 
  protected:

@@ -1,4 +1,4 @@
-// Steps on the executor (see kernel_runs.hpp).
+// Copies the arrays of a step to the device, runs a checked launch, and copies them back.
 #include "judge/worker/kernel_runs.hpp"
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 namespace ringcraft::judge {
 namespace {
 
-// A device copy of q, k or v in the rung's number type. They are float32 on their way and hold numbers of
-// that type, so that nothing is rounded here.
+// A device copy of q, k or v in the rung's number type. They are sent as float32 and hold numbers of that
+// type, so nothing is rounded here.
 class OperandCopy {
  public:
   OperandCopy(std::span<float> host, DType dtype) : host_(host) {
@@ -40,7 +40,7 @@ class OperandCopy {
   std::optional<DeviceCopy<std::uint16_t>> narrow_;
 };
 
-// A piece of device memory may be an array that the lesson has a name for.
+// A piece of device memory may be an array with a name in the lesson.
 void name_array(simt::FoundMemory& memory, std::initializer_list<std::pair<const void*, const char*>> names) {
   if (memory.kind != simt::FoundMemory::Kind::kDevice) return;
   for (const simt::Piece& piece : simt::DeviceHeap::get().pieces())
@@ -78,16 +78,16 @@ KernelRun launched(const simt::Settings& settings, const std::function<void()>& 
     const simt::FixedSettings fixed;  // the student's code
     const simt::WithoutDevice host;
     launch();
-    simt::rethrow_failure();  // of a launch, if the student's file has caught it
+    simt::rethrow_failure();  // the failure of a launch, if the student's file has caught it
     if (settings.count_traffic) answer.moved = moved();
   } catch (const NotWritten&) {
-    throw;  // the worker says that
+    throw;  // the worker reports that
   } catch (const simt::LaunchError& error) {
     answer.findings = {error.finding()};
     name_array(answer.findings[0].memory, names);
   } catch (const std::exception& error) {
     answer.thrown = error.what();
-    if (answer.thrown.empty()) answer.thrown = "an exception without a word";
+    if (answer.thrown.empty()) answer.thrown = "an exception with an empty what()";
   }
   return answer;
 }

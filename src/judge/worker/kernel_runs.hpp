@@ -1,7 +1,7 @@
 #pragma once
 /// @file
 /// One step, forward or backward, or one merge, on the executor: arrays to the device, a checked launch,
-/// arrays back. A launch that fails is an answer like any other: what it left behind travels with the words
+/// arrays back. A failed launch is an answer like any other: the arrays that it left are sent with the words
 /// of the finding.
 
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace ringcraft::judge {
 
-/// A device copy of an array, a piece of cudaMalloc by itself, so that what lies beside it is nobody's.
+/// A device copy of an array, a separate cudaMalloc, so that accesses beside it hit no other array.
 template <class T>
 class DeviceCopy {
  public:
@@ -39,7 +39,7 @@ class DeviceCopy {
   void* memory_ = nullptr;
 };
 
-/// What a launch says when it is run under these settings, with names for its arrays.
+/// Runs a launch under these settings, with names for its arrays, and returns its reply.
 KernelRun launched(const simt::Settings& settings, const std::function<void()>& launch,
                    std::initializer_list<std::pair<const void*, const char*>> names);
 

@@ -13,7 +13,7 @@
 namespace ringcraft::judge {
 namespace {
 
-// What was printed during a call is handed over before its answer.
+// The output of a call is flushed before its answer is sent.
 void reply(FrameKind kind, const Bytes& bytes) {
   std::fflush(stdout);
   write_frame(kind, bytes);
@@ -55,7 +55,7 @@ void answer(const Bytes& call) {
 }  // namespace ringcraft::judge
 
 int main() {
-  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 12);  // what a student prints is shown, even before a crash
+  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 12);  // a student's output is shown, even before a crash
   ringcraft::judge::report_crashes();
   ringcraft::judge::write_frame(ringcraft::judge::FrameKind::kReady, {});
   for (;;) ringcraft::judge::answer(ringcraft::judge::read_frame().bytes);

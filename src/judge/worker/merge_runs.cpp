@@ -1,4 +1,4 @@
-// Merges on the executor (see kernel_runs.hpp), apart from the steps: who links them links the lesson's file.
+// Merges on the executor, in a file apart from the steps: linking it links the lesson's file.
 #include "judge/worker/kernel_runs.hpp"
 #include "merge/merge.hpp"
 

@@ -1,4 +1,4 @@
-// The exercises of a lesson with host code, RINGCRAFT_SERVED, by name (see serve.hpp).
+// Calls the exercises of a lesson with host code, RINGCRAFT_SERVED, by their names.
 #include "judge/worker/serve.hpp"
 
 #include "judge/wire/exercises.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// The exercises by name, for whoever has the student's function linked in: a worker, or a program that is
-/// debugged.
+/// The exercises by name, for a program that contains the student's function: a worker, or a program for a
+/// debugger.
 
 #include <string>
 

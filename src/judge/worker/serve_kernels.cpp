@@ -1,4 +1,4 @@
-// The exercises of a lesson with kernels, RINGCRAFT_SERVED, by name (see serve.hpp).
+// Calls the exercises of a lesson with kernels, RINGCRAFT_SERVED, by their names.
 #include "host/device_heap.hpp"
 #include "judge/worker/kernel_runs.hpp"
 #include "judge/worker/serve.hpp"
@@ -10,7 +10,7 @@ namespace {
 using kernels::BackwardRung;
 using kernels::ForwardRung;
 
-// The rung that an exercise is about: what is not named by one of this lesson is not linked.
+// The rung of an exercise: a rung that no exercise of this lesson names is not linked.
 template <int kNumber>
 constexpr const ForwardRung& forward_rung() {
   if constexpr (kNumber == 1) return kernels::kNaive;

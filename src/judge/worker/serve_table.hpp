@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Finds an exercise of a lesson by its name and calls it: what the workers for host code and for kernels
-/// share. Each lesson has an object of its own with its exercises and no others, so that a worker holds no
+/// Finds an exercise of a lesson by its name and calls it: shared by the workers for host code and for
+/// kernels. Each lesson has a separate object with its exercises and no others, so that a worker holds no
 /// function that the library has for another lesson, unless the exercise needs it.
 
 #include <string>

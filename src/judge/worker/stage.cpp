@@ -1,7 +1,7 @@
 // The program that students' objects are linked into for `run --mine`, one process per stage of the ladder:
 //   stage NAME < REQUEST
-// The reply goes to a file that is open as process::kWireDescriptor. It computes and judges nothing; its exit
-// code says no more than that a reply was written. RINGCRAFT_KERNEL_STAGES are the kernels' stages that it
+// The reply goes to a file that is open as process::kWireDescriptor. It judges nothing; its exit code
+// says only whether a reply was written. RINGCRAFT_KERNEL_STAGES are the kernels' stages that it
 // knows beside the ladder's.
 #include <unistd.h>
 
@@ -32,7 +32,7 @@ StageReply climbed(const std::string& stage, const StageRequest& request) {
     reply.not_written = error.lesson();
   } catch (const std::exception& error) {
     reply.thrown = error.what();
-    if (reply.thrown.empty()) reply.thrown = "an exception without a word";
+    if (reply.thrown.empty()) reply.thrown = "an exception with an empty what()";
   } catch (...) {
     reply.thrown = "something that is no std::exception";
   }

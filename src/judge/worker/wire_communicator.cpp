@@ -1,4 +1,4 @@
-// Frames and messages on the worker's side (see wire_communicator.hpp).
+// Reads and writes frames with blocking calls, and sends every message through the judge.
 #include "judge/worker/wire_communicator.hpp"
 
 #include <sys/socket.h>

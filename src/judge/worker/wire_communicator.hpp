@@ -1,7 +1,7 @@
 #pragma once
 /// @file
 /// The worker's side of the wire: frames read and written with blocking calls, and the communicator whose
-/// every message goes through the judge. What happens here is a teaching aid; the judge measures for itself.
+/// every message goes through the judge. Its checks are a teaching aid; the judge measures for itself.
 
 #include <vector>
 
@@ -10,7 +10,7 @@
 
 namespace ringcraft::judge {
 
-/// Reads the next frame; ends the process if the judge is gone.
+/// Reads the next frame; ends the process if the judge has closed the connection.
 Frame read_frame();
 /// Writes a frame.
 void write_frame(FrameKind kind, const Bytes& bytes);

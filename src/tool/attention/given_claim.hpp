@@ -1,6 +1,6 @@
 #pragma once
-// A claim as --claim, --claim-layout, --ranks and --layout give it: which files, which rows, and the ring in
-// which a mistake is looked for.
+// A claim, from --claim, --claim-layout, --ranks and --layout: its files, their rows, and the ring in which
+// the diagnosis looks for a mistake.
 
 #include <string>
 
@@ -11,7 +11,7 @@
 
 namespace ringcraft::tool {
 
-// The flags as typed, and whether --ranks and --layout were.
+// The flags as typed, and whether --ranks and --layout were given.
 struct ClaimFlags {
   std::string claim, layout;  // --claim, --claim-layout
   DealOptions deal;

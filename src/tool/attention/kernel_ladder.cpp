@@ -45,7 +45,7 @@ std::vector<verify::ReportRow> kernel_rows(KernelPlace place, const Problem& pro
   const auto [small, small_inputs] =
       first_tokens(problem, inputs, place.gpu ? problem.shape.seqlen : kKernelTokens);
   std::vector<verify::Stage>& stages = place.kernels.stages;
-  stages.insert(stages.begin(), verify::stage_named("dense"));  // what the first of them is compared with
+  stages.insert(stages.begin(), verify::stage_named("dense"));  // the reference for the first of them
   std::vector<verify::ReportRow> rows = climb_stages("", stages, small, small_inputs, climber).rows;
   rows.erase(rows.begin());
   for (verify::ReportRow& row : rows) {

@@ -19,7 +19,7 @@ inline constexpr Position kKernelTokens = 256;
 std::pair<Problem, verify::Inputs> first_tokens(const Problem& problem, const verify::Inputs& inputs,
                                                 Position tokens);
 
-// Where the kernels run.
+// The device that the kernels run on.
 struct KernelPlace {
   verify::KernelStages kernels;  // without a device: this build runs none here
   bool gpu = false;

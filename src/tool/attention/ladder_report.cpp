@@ -103,7 +103,7 @@ std::vector<Figure> cost_figures(const Cost& got, const Cost& theory, bool distr
 
 // ---- the climb
 
-// The stages one after the other, each of them a row.
+// Runs the stages one after another, a row for each.
 class Climb {
  public:
   Climb(verify::Report& report, const Problem& problem, const verify::Inputs& inputs, const Climber& climber)
@@ -142,7 +142,7 @@ class Climb {
     return name;
   }
 
-  // A stage that runs all that another one did not come back from would not come back either.
+  // A stage that runs all files of a stage that hung would hang, too.
   std::string reason_to_skip(const std::vector<int>& yours) const {
     for (const auto& [name, lessons] : silent_)
       if (std::ranges::includes(yours, lessons))
@@ -151,7 +151,7 @@ class Climb {
     return {};
   }
 
-  // Which of the student's files in a stage that failed was in one that failed before.
+  // The student's file of a failed stage that was already in an earlier failed stage.
   std::string earlier_fault(const std::vector<int>& yours) const {
     for (const int lesson : yours)
       if (const auto fault = faults_.find(lesson); fault != faults_.end())
@@ -205,7 +205,7 @@ class Climb {
     return verify::oracle(problem_, inputs_, options);
   }
 
-  // float64 is exact; any other type rounds, and what its stages may round differs from the problem's own.
+  // float64 is exact; any other type rounds, and its stages may round other steps than the problem's own.
   Comparison judged(const Answer& got, DType type, verify::Expect expect) {
     if (type == DType::kFloat64) return verify::compare_exact(got, oracle_, expect);
     const DType results = got.out.dtype();
@@ -227,7 +227,7 @@ class Climb {
   std::set<std::string> climbed_, failed_;
   std::set<int> cleared_;                           // lessons of the student's in a stage that passed
   std::map<int, std::string> faults_;               // others, and the first stage that failed with them
-  std::map<std::string, std::vector<int>> silent_;  // stages that did not come back, and what they ran
+  std::map<std::string, std::vector<int>> silent_;  // stages that hung, and the lessons that they ran
 };
 
 }  // namespace
@@ -244,7 +244,7 @@ verify::Report climb_ladder(const std::string& title, const Problem& problem, co
 
 verify::Report climb_stages(const std::string& title, std::span<const Stage> stages, const Problem& problem,
                             const verify::Inputs& inputs, const Climber& climber) {
-  constexpr double kOracle = 3;  // the oracle takes about as long as so many stages
+  constexpr double kOracle = 3;  // the oracle takes about as long as this many stages
   Progress progress(static_cast<double>(stages.size()) + kOracle);
   progress.at(0, "oracle");
   verify::Report report{title, {}};
@@ -291,7 +291,7 @@ std::string seconds_text(const verify::ReportRow& row) {
   return seconds == nullptr ? "-" : fmt::format("{:.2f}s", seconds->value);
 }
 
-// A row without weight is about a file, not about a stage.
+// A row without weight describes a file, not a stage.
 bool is_stage(const verify::ReportRow& row) { return row.weight > 0; }
 
 // "right      104, 303": the lessons whose files are the student's follow the verdict.
@@ -302,7 +302,7 @@ std::string verdict_text(const verify::ReportRow& row, bool mine) {
   return mine ? fmt::format("{:<9}  {}", verdict, row.yours.empty() ? "-" : listed(row.yours)) : verdict;
 }
 
-// The faults found, each sentence once, after the names of all stages that it is about.
+// The faults found, each sentence once, after the names of all stages that have it.
 std::vector<std::pair<std::string, std::string>> complaints(const verify::Report& report) {
   std::vector<std::pair<std::string, std::string>> result;
   for (const auto& row : report.rows) {

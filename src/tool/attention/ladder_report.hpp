@@ -1,6 +1,6 @@
 #pragma once
-// The ladder climbed on one problem: every stage judged against the stage before it and against the oracle,
-// its costs beside what theory says.
+// Climbs the ladder on one problem: compares every stage with the stage before it and with the oracle, and
+// its costs with theory.
 
 #include <functional>
 #include <span>
@@ -12,14 +12,14 @@
 
 namespace ringcraft::tool {
 
-// The figure of a row that is about so many tokens alone, the first ones.
+// The figure of a row that covers only the first tokens: how many.
 inline constexpr const char* kFirstTokens = "first tokens";
 
-// The outcome of a stage that someone else's code runs.
+// The outcome of a stage that a student's code runs.
 struct Climbed {
   verify::StageResult result;
-  std::string obstacle;  // why there is no result; empty if there is one
-  bool silent = false;   // the obstacle: it did not come back in time
+  std::string obstacle;  // the reason why there is no result; empty if there is one
+  bool silent = false;   // the obstacle: it did not return in time
 };
 
 // The code that runs the stages, if not the library in this process.
@@ -33,8 +33,7 @@ struct Climber {
 
 // Runs the stages; with `only`, of the rings those in contiguous layout and in this one. A stage is compared
 // with the stage before it, or where that failed with the oracle alone. A stage of a `climber` that does not
-// come to its end is a row that failed; after one that never came back, those that run all of the same
-// lessons are not tried.
+// end normally is a failed row; after one that hung, those that run all of the same lessons are not tried.
 verify::Report climb_ladder(const std::string& title, const Problem& problem, const verify::Inputs& inputs,
                             std::optional<Layout> only = {}, const Climber& climber = {});
 
@@ -44,7 +43,7 @@ verify::Report climb_stages(const std::string& title, std::span<const verify::St
                             const Problem& problem, const verify::Inputs& inputs,
                             const Climber& climber = {});
 
-// The report as two tables for people: is each stage right, and what does it cost?
+// The report as two tables for people: the verdict on each stage, and its costs.
 std::string ladder_tables(const verify::Report& report);
 
 }  // namespace ringcraft::tool

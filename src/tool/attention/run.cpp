@@ -40,7 +40,7 @@ struct Shared {
 
 DealOptions deal_of(const RunOptions& options) {
   DealOptions deal = options.deal;
-  if (deal.layout.empty()) deal.layout = name_of(Layout::kZigzag);  // where the climb ends
+  if (deal.layout.empty()) deal.layout = name_of(Layout::kZigzag);  // the layout of the last stages
   return deal;
 }
 

@@ -1,5 +1,5 @@
-// verify: judges someone's tensors against the oracle, and says where they first go wrong; or proves
-// someone's schedule.
+// verify: compares given tensors with the oracle, and names the place of their first error; or proves a given
+// schedule.
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
@@ -52,7 +52,7 @@ Problem problem_of(const verify::FormedInputs& formed, const VerifyOptions& opti
   return problem_of(in.q, in.k, in.v, in.dout, options.mask, deal);
 }
 
-// Shows on a terminal how far a judgement is.
+// Shows the progress of a judgement on a terminal.
 class JudgingShown {
  public:
   void at(verify::JudgingPhase phase, double share) {
@@ -71,7 +71,7 @@ class JudgingShown {
 };
 
 verify::ClaimVerdict judged(const verify::FormedInputs& inputs, const VerifyOptions& options) {
-  const Problem whole = problem_of(inputs, options, options.flags.deal);  // refuses what makes no sense
+  const Problem whole = problem_of(inputs, options, options.flags.deal);  // refuses impossible values
   const GivenClaim given = given_claim(options.flags, whole.shape.seqlen);
   for (const auto& file : given.files.paths) require_other_file("--json", options.json, file);
   require_other_file("--json", options.json, options.flags.layout);  // which may be a file of positions
@@ -154,7 +154,7 @@ void add_verify(CLI::App& app, Action& action) {
   options->flags.deal.add_to(*command);
   options->mask.add_to(*command);
   command->add_option("--json", options->json, "Also write the verdict for programs")->type_name("F");
-  for (CLI::Option* other : command->get_options())  // a schedule says all of that itself
+  for (CLI::Option* other : command->get_options())  // a schedule contains all of that itself
     if (other != schedule && other != command->get_help_ptr()) schedule->excludes(other);
   command->footer(
       "Ranks and layout do not change what is right; they say which rank a wrong row belongs to, and in "

@@ -1,5 +1,5 @@
-// bench: how fast attention is on this machine, its processor or its GPU, beside what limits it and beside
-// others.
+// bench: measures the speed of attention on this machine's processor or GPU, beside its limits and other
+// implementations.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <optional>
@@ -36,7 +36,7 @@ BenchSettings settings_of(const BenchOptions& options) {
   return settings;
 }
 
-// Flags of the processor's runs say nothing about kernels.
+// Flags of the processor's runs do not apply to kernels.
 void check_flags(const BenchOptions& options) {
   if (!options.what.empty() && options.what != "kernels")
     throw Error("bench", "kernels, or nothing", options.what, "bench alone measures this processor");

@@ -91,7 +91,7 @@ double error_of(const CudaRungs& rungs, const KernelSetting& setting) {
       .worst;
 }
 
-// Everything that is measured, one run after the other.
+// Runs all measurements, one after another.
 class Measuring {
  public:
   Measuring(const Device& device, TileTable tiles) : device_(device), tiles_(std::move(tiles)) {}
@@ -155,7 +155,7 @@ class Measuring {
   }
 
  private:
-  // Drawn anew only where another shape is asked for.
+  // Generated again only for another shape.
   const StepInputs& inputs(Index tokens, Index head_dim) {
     const Extents extents = timed_extents(tokens, head_dim);
     if (inputs_.q.extents() != extents) inputs_ = normal_inputs(extents);

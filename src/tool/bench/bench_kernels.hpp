@@ -11,8 +11,8 @@ struct KernelBench {
   bool tune = false;
 };
 
-// Measures, prints and writes; returns the exit code. Throws Error (Code::kMissing) without a GPU: no other
-// device's times are worth a line.
+// Measures, prints and writes; returns the exit code. Throws Error (Code::kMissing) without a GPU: times of
+// other devices are not shown.
 int bench_kernels(const KernelBench& options);
 
 }  // namespace ringcraft::tool

@@ -1,4 +1,4 @@
-// Independent multiply-adds (see bench_peak.hpp). The build compiles this file as it compiles the library.
+// Runs chains of independent multiply-adds. The build compiles this file with the library's flags.
 #include "tool/bench/bench_peak.hpp"
 
 #include "ringcraft/attention/fast/vector.hpp"

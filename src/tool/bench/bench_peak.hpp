@@ -1,5 +1,5 @@
 #pragma once
-// The multiply-add peak of one core: what no product can exceed.
+// The multiply-add peak of one core, an upper bound for every product.
 
 namespace ringcraft::tool {
 

@@ -122,7 +122,7 @@ std::string text_of(const Spread& rate) {
   return fmt::format("{:.1f} ({:.1f}-{:.1f})", rate.median, rate.least, rate.most);
 }
 
-// One row for each pass, head_dim and mask, one column for each who takes part.
+// One row for each pass, head_dim and mask, one column for each contestant.
 std::string rates_text(const BenchReport& report) {
   struct Column {
     Who who;

@@ -18,7 +18,7 @@ Spread spread_of(std::vector<double> values);
 // The length for which there are goals.
 inline constexpr Index kGoalTokens = 4096;
 
-// The ratio of two contestants, taken round by round, beside what it should be.
+// The ratio of two contestants, taken round by round, beside its goal.
 struct Ratio {
   std::string name;  // "108 forward, head_dim 128, of the peak"
   Spread value;
@@ -28,7 +28,7 @@ struct Ratio {
 };
 
 struct BenchReport {
-  std::string machine, build, torch;  // torch: its version, or why it is left out
+  std::string machine, build, torch;  // torch: its version, or the reason why it is left out
   BenchSettings settings;
   std::vector<Timing> timings;
   std::vector<Ratio> ratios;
@@ -38,7 +38,7 @@ struct BenchReport {
 std::string machine_text();
 // "GCC 12.2.0, -O3 -DNDEBUG -march=native, registers of 32 bytes"
 std::string build_text();
-// The ratios of what was timed.
+// The ratios of the measured times.
 std::vector<Ratio> ratios_of(const std::vector<Timing>& timings, int threads);
 
 std::string text_of(const BenchReport& report);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kRanks = 4;
 
-// Inputs of one head, and what a forward pass over them gave: shared by the contestants of a head_dim and
+// Inputs of one head, and the results of a forward pass: shared by the contestants of a head_dim and
 // mask.
 struct Inputs {
   Problem problem;
@@ -68,7 +68,7 @@ struct Inputs {
   }
 };
 
-// A ring of thread ranks over the same inputs; the backward pass starts from what the forward pass left.
+// A ring of thread ranks over the same inputs; the backward pass starts from the results of the forward pass.
 class Ring {
  public:
   explicit Ring(std::shared_ptr<const Inputs> inputs)

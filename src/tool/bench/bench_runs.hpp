@@ -1,6 +1,6 @@
 #pragma once
-// The runs of bench: contestants, each of which does one piece of work and says how long it took, and the
-// rounds in which all of them take turns.
+// The runs of bench: contestants, each of which does one piece of work and reports its time, and the rounds
+// in which all of them run alternately.
 
 #include <functional>
 #include <string>
@@ -49,7 +49,7 @@ std::string name_of(Who who, Pass pass, Index head_dim, bool causal);
 // All contestants, in the order of the table. PyTorch's are left out without a Torch.
 std::vector<Contestant> contestants(const BenchSettings& settings, Torch* torch);
 
-// Runs every contestant once to warm up, then once in every round; `progress` hears of each run.
+// Runs every contestant once to warm up, then once in every round; calls `progress` for each run.
 std::vector<Timing> run_rounds(
     const std::vector<Contestant>& contestants, int rounds,
     const std::function<void(std::size_t done, const std::string& name)>& progress);

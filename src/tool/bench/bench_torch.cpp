@@ -120,7 +120,7 @@ TorchProcess::TorchProcess(const std::string& python, const char* script)
 }
 
 std::string TorchProcess::answer(const std::string& order) {
-  // A child that has ended is found by line().
+  // line() detects a child that has ended.
   (void)::send(child_.wire().get(), order.data(), order.size(), MSG_NOSIGNAL);
   return line();
 }

@@ -28,7 +28,7 @@ struct TorchRun {
 // A Python that has loaded PyTorch and answers orders.
 class TorchProcess {
  public:
-  // "2.8.0, AVX2": its version, and what it computes with.
+  // "2.8.0, AVX2": its version, and its instruction set or device.
   const std::string& version() const { return version_; }
 
  protected:

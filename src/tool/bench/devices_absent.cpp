@@ -1,5 +1,4 @@
-// Backends for GPUs in a program without them (see device_ranks.hpp). The launcher starts the other program
-// for them.
+// Defines the backends for GPUs in a program without them. The launcher starts the other program for them.
 #include "ringcraft/core/error.hpp"
 #include "tool/bench/bench_kernels.hpp"
 #include "tool/ranks/device_ranks.hpp"

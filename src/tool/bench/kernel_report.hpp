@@ -1,6 +1,6 @@
 #pragma once
-// The report of bench kernels about a GPU: a table for every pass, head_dim and mask, and what --tune found,
-// for people and as JSON.
+// The report of bench kernels about a GPU: a table for every pass, head_dim and mask, and the results of
+// --tune, for people and as JSON.
 
 #include <optional>
 #include <string>

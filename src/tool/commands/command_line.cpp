@@ -32,7 +32,7 @@ std::shared_ptr<CLI::App> parser(Action& action) {
   return app;
 }
 
-// Watch mode on a terminal; without one, help and what is missing.
+// Watch mode on a terminal; without one, help and a sentence about what is missing.
 int nothing_asked(const CLI::App& app) {
   if (on_terminal()) return watch();
   std::fputs(app.help().c_str(), stdout);
@@ -41,7 +41,7 @@ int nothing_asked(const CLI::App& app) {
       "test or setup");
 }
 
-// An empty value is a variable of a script that was never set, not a wish for the default.
+// An empty value comes from an unset variable of a script, and does not mean the default.
 void refuse_empty(int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];

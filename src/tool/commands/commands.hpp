@@ -1,7 +1,7 @@
 #pragma once
 // The commands of the tool. Each add_* function declares one command with its flags and help on the command
 // line's parser; when that command is given, `action` becomes what main runs. An action returns the exit code
-// and throws ringcraft::Error for whatever stops it.
+// and throws ringcraft::Error for any failure.
 
 #include <functional>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 // Actions of the course's commands, without their flags (course_flags.cpp): lessons.cpp, student.cpp,
-// export.cpp, watch.cpp and mine.cpp. The program ringcraft-attention has course_absent.cpp in their place.
-// All return the exit code and throw ringcraft::Error for whatever stops them.
+// export.cpp, watch.cpp and mine.cpp. The program ringcraft-attention has course_absent.cpp instead of
+// them. All return the exit code and throw ringcraft::Error for any failure.
 
 #include <cstdint>
 #include <optional>
@@ -10,16 +10,16 @@
 
 namespace ringcraft::tool {
 
-// The road: all lessons, and what the student has started.
+// The road: all lessons, and the ones that the student has started.
 int show_lessons();
 
 // Writes the file of a lesson ("104") or a side exercise ("301.deadlock"); only the latter takes a seed.
 int start(const std::string& id, std::optional<std::uint64_t> seed);
 
 struct CheckRequest {
-  std::string id;  // empty: what was changed last
+  std::string id;  // empty: the exercise that was changed last
   bool debug = false;
-  bool all = false;                        // every row whole, not only the first that failed
+  bool all = false;                        // every row in full, not only the first that failed
   std::optional<std::uint64_t> seed = {};  // of all inputs; none: chosen at random
   std::string json;                        // also write the verdict there; empty: do not
 };
@@ -37,8 +37,7 @@ int hint(const std::string& id);
 int diff(int lesson);
 
 // Watch mode: the student writes in an editor, and every save is checked at once. Runs until the student
-// quits. Throws Error without a terminal. RINGCRAFT_POLLING=1 looks at the files again and again instead of
-// asking the kernel.
+// quits. Throws Error without a terminal. RINGCRAFT_POLLING=1 polls the files instead of asking the kernel.
 int watch();
 
 struct ExportRequest {

@@ -7,7 +7,7 @@
 namespace ringcraft::tool {
 namespace {
 
-// The parser itself would wrap -1 around, and cut off what is too large.
+// The parser itself would wrap -1 around, and truncate large values.
 std::string complaint_about_seed(const std::string& text) {
   const bool digits = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
   return digits && text.size() < 20 ? ""

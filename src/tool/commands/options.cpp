@@ -65,7 +65,7 @@ Mask MaskOptions::mask() const {
     throw Error(
         "--per-sequence is not part of this version; without it packed sequences are exact too, dealt as "
         "one");
-  if (window == kNoLimit)  // what a number that is too long for 64 bits is read as
+  if (window == kNoLimit)  // the parser's value for a number that exceeds 64 bits
     throw Error("--window", "less than " + std::to_string(kNoLimit), "this or more",
                 "leave it out and take --causal");
   if (window && !window_size.empty())
@@ -165,7 +165,7 @@ constexpr bool kHasNccl = true;
 constexpr bool kHasNccl = false;
 #endif
 
-// The missing part for a backend in this build, and what to do about it; null: nothing is missing.
+// The missing part for a backend in this build, and advice; null: nothing is missing.
 const char* missing_for(Backend backend) {
   switch (backend) {
     case Backend::kThreads:

@@ -43,7 +43,8 @@ const Method& method_named(const std::string& name);
 Schedule schedule_named(const std::string& name);
 DType dtype_named(const std::string& name);
 
-// Where the ranks live, and what computes. Backends and devices that this build lacks are refused by name.
+// The place of the ranks, and the device that computes. Backends and devices that this build lacks are
+// refused by name.
 enum class Backend {
   kThreads,   // threads of this process
   kMpi,       // processes of an MPI job

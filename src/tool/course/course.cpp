@@ -234,7 +234,7 @@ void Attempt::finished(const verify::Report& report) const {
     }
     course.progress().add_passed(id_, unchanged ? print_ : "");
     std::fputs(what_next(course, after(id_)).c_str(), stdout);
-  } catch (const Error& error) {  // the verdict stands all the same
+  } catch (const Error& error) {  // the verdict is still valid
     std::fprintf(stderr, "ringcraft: your progress is not saved: %s\n", shown(error.what(), 4000).c_str());
   }
 }

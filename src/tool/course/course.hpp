@@ -1,5 +1,5 @@
 #pragma once
-// The course as the student's tools see it: the road, what is here of it, and how far the student has come.
+// The course as the student's tools see it: the road, its available lessons, and the student's progress.
 
 #include <filesystem>
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace ringcraft::tool {
 
-// The state of a lesson: what the student can do with it, or has done.
+// The state of a lesson: whether it is available, started or done.
 enum class State {
   kToCome,
   kAbsent,  // it is there, but this build cannot judge it: a kernel, without the host executor
@@ -25,7 +25,7 @@ enum class State {
 // "to come", "absent", "here", "started" or "done".
 std::string_view name_of(State state);
 
-// The project's folder, and the student's: exercises/ in it, or what RINGCRAFT_WORKSPACE names.
+// The project's folder, and the student's: exercises/ in it, or the folder that RINGCRAFT_WORKSPACE names.
 const std::filesystem::path& source_root();
 std::filesystem::path workspace();
 
@@ -50,7 +50,7 @@ class Course {
   // The started lesson whose file was changed last; nothing if none is started.
   std::optional<int> latest() const;
 
-  // Where a lesson that is here lies. Throw Error for any other.
+  // The paths of an available lesson. Throw Error for any other.
   const judge::LessonInfo& info(int lesson) const;
   std::filesystem::path exercise(int lesson) const;  // WORKSPACE/104_merge/merge.cpp
   // The reading of a lesson ("104") or of one of its side exercises ("301.deadlock"); hints/ lies beside it.
@@ -77,7 +77,7 @@ int lesson_of(const std::string& id);
 // "104 Merge", or "301.deadlock".
 std::string title_of(const Course& course, const std::string& id);
 
-// A lesson, what it is about, where its reading and the student's file are, and what to do then.
+// A lesson: its subject, the paths of its reading and of the student's file, and the next step.
 std::string lesson_text(const Course& course, int lesson, const std::string& then);
 
 // The road with the student's progress, for a terminal.
@@ -94,10 +94,10 @@ std::string what_next(const Course& course, int after);
 // One attempt at an exercise, from before the check to after it.
 class Attempt {
  public:
-  // Takes the fingerprint of the file that is going to be judged.
+  // Takes the fingerprint of the file that will be judged.
   Attempt(std::string id, std::filesystem::path file);
 
-  // Writes to the progress what became of the file; prints what comes next after full points.
+  // Writes the result of the file to the progress; prints the next exercise after full points.
   void finished(const verify::Report& report) const;
 
  private:

@@ -1,5 +1,5 @@
-// The course's commands in a program without the course (see course_commands.hpp). The launcher starts the
-// other program for them.
+// Defines the course's commands in a program without the course. The launcher starts the other program for
+// them.
 #include "ringcraft/core/error.hpp"
 #include "tool/attention/own_files.hpp"
 #include "tool/commands/course_commands.hpp"

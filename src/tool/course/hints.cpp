@@ -1,4 +1,4 @@
-// Files lessons/NNN_name/hints/N.md, shown as plain text (see hints.hpp).
+// Shows the files lessons/NNN_name/hints/N.md as plain text.
 #include "tool/course/hints.hpp"
 
 #include <fmt/format.h>

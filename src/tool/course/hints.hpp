@@ -1,6 +1,5 @@
 #pragma once
-// Hints: three for each lesson, each of which helps more than the one before; one more each time they are
-// asked for.
+// Hints: three for each lesson, each of which helps more than the one before; every call shows one more.
 
 #include <cstddef>
 #include <string>
@@ -10,7 +9,7 @@
 namespace ringcraft::tool {
 
 // The next hint of a lesson ("104") or side exercise below those that were shown before, for a terminal of
-// this width. Writes to the progress that it has been shown. Throws Error for what is not here.
+// this width. Records in the progress that it has been shown. Throws Error for an unknown exercise.
 std::string next_hint(Course& course, const std::string& id, std::size_t width);
 
 }  // namespace ringcraft::tool

@@ -11,7 +11,7 @@ namespace ringcraft::tool {
 // else.
 std::set<int> lessons_listed(const std::string& flag, const std::string& text, const std::set<int>& known);
 
-// "101-103, 201": neighbours among the known ones are drawn together; "none" for an empty set.
+// "101-103, 201": neighbours among the known ones become ranges; "none" for an empty set.
 std::string listed_lessons(const std::set<int>& lessons, const std::set<int>& known);
 
 }  // namespace ringcraft::tool

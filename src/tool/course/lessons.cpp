@@ -35,7 +35,7 @@ std::string latest_started() {
   return std::to_string(*lesson);
 }
 
-// One that nobody knows beforehand, and that can be typed.
+// A seed that cannot be known beforehand, and that can be typed.
 std::uint64_t any_seed() {
   std::random_device device;
   return std::uniform_int_distribution<std::uint64_t>(1, judge::kLargestSeed)(device);
@@ -47,7 +47,7 @@ std::string shown_verdict(const verify::Report& report, const std::string& id, b
   return brief.first + brief.others + brief.rest + "each check whole: ./ringcraft check " + id + " --all\n";
 }
 
-// The same checks in one process, which becomes that of this program: whatever happens is simply seen.
+// The same checks in one process, which replaces this one, so that its output and its crash are visible.
 int debug(const std::string& id, const CheckRequest& request) {
   if (is_puzzle(id))
     throw Error("check --debug", "a lesson's number", id, "a side exercise is checked without --debug");

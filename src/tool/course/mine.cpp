@@ -1,4 +1,4 @@
-// The student's files on the ladder: run --mine, and what check does with a kernel where there is a GPU.
+// The student's files on the ladder: run --mine, and the stages that check runs for a kernel on a GPU.
 #include "judge/verdict/mine.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ constexpr double kFloor = 5, kPerOracle = 10;
 // The same for a stage of kernels, where a core runs a thousand threads.
 constexpr double kKernelFloor = 30;
 
-// Which files take part, and which the ladder does not need.
+// The files that take part, and those that the ladder does not need.
 void introduce(const judge::Mine& mine) {
   std::vector<int> part;
   const std::vector<int> unused = mine.unused();
@@ -59,7 +59,7 @@ Climbed climbed(judge::Mine& mine, const verify::Stage& stage, const Problem& pr
   }
 }
 
-// The ladder with the student's files in the places of the library's own.
+// The ladder with the student's files instead of the library's own.
 Climber climber(judge::Mine& mine, double floor) {
   return {[&mine, floor](const verify::Stage& stage, const Problem& problem, const verify::Inputs& inputs,
                          double oracle_seconds) {
@@ -105,7 +105,7 @@ std::vector<verify::ReportRow> stages_with_own_file(int lesson, KernelPlace plac
   try {
     mine.emplace(workspace(), device_of(place), lesson);
     built.sentence = mine->files().front().obstacle;
-  } catch (const Error& error) {  // the verdict before this one stands
+  } catch (const Error& error) {  // the earlier verdict is still valid
     if (error.code() == Code::kMissing) built.status = verify::Status::kSkipped;
     built.sentence = error.what();
   }
@@ -120,7 +120,7 @@ std::vector<verify::ReportRow> stages_with_own_file(int lesson, KernelPlace plac
   });
   for (verify::ReportRow& row : report.rows) {
     row.id = as_check(lesson, row.id);
-    row.weight = 0;  // points are the same on every machine
+    row.weight = 0;  // points must be the same on every machine
     row.figures.clear();
   }
   return report.rows;

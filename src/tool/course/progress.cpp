@@ -31,8 +31,8 @@ std::optional<std::string> fact(const std::string& line, std::string_view id, st
   return rest;
 }
 
-// Holds other tools off the folder while a line is added; the lock ends with the descriptor. Where a file
-// system knows no locks, the rename alone keeps the file whole.
+// Locks other tools out of the folder while a line is added; the lock ends with the descriptor. On a file
+// system without locks, the rename alone keeps the file whole.
 process::Descriptor locked(const std::filesystem::path& folder) {
   const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return {};

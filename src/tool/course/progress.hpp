@@ -6,8 +6,8 @@
 //     104 hint 2                       two hints have been shown
 //
 // A line is a fact that stays true, so two machines merge by putting their lines together: duplicates,
-// another order and line ends of another system change nothing. Lines that say nothing known are kept as they
-// stand.
+// another order and line ends of another system change nothing. Unknown lines are kept
+// unchanged.
 
 #include <cstdint>
 #include <filesystem>
@@ -17,7 +17,7 @@
 
 namespace ringcraft::tool {
 
-// 16 hexadecimal digits that change with any byte of the text (FNV-1a). Against mistakes, not against malice.
+// 16 hexadecimal digits that change with any byte of the text (FNV-1a). They detect mistakes, not attacks.
 std::string fingerprint(std::string_view text);
 
 // The same of a file; empty if there is none.
@@ -25,7 +25,7 @@ std::string fingerprint_of(const std::filesystem::path& file);
 
 class ProgressFile {
  public:
-  // Reads the file; none is as good as an empty one. Throws Error if it is there and cannot be read.
+  // Reads the file; a missing one counts as empty. Throws Error if it is there and cannot be read.
   explicit ProgressFile(std::filesystem::path path);
 
   // Whether an exercise ("104") has passed with full points, ever; or with a file of this fingerprint.

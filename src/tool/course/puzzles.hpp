@@ -1,5 +1,5 @@
 #pragma once
-// Side exercises from the command line: "301.deadlock" where a lesson's number may stand.
+// Side exercises on the command line: "301.deadlock" instead of a lesson's number.
 
 #include <cstdint>
 #include <filesystem>
@@ -8,14 +8,14 @@
 
 namespace ringcraft::tool {
 
-// Whether this names a side exercise and no lesson.
+// Whether this names a side exercise, not a lesson.
 bool is_puzzle(const std::string& id);
 
 // The seed of this person's form, for a side exercise whose numbers are chosen; otherwise nothing.
 std::optional<std::uint64_t> seed_of_form(const std::string& id);
 
-// Writes the exercise into the workspace, and says what to do. Without a seed a seeded one gets numbers of
-// its own for every login name, so that neighbours do not have the same answers.
+// Writes the exercise into the workspace, and prints the next steps. Without a seed a seeded one gets numbers
+// from the login name, so that neighbours do not have the same answers.
 void start_puzzle(const std::string& id, std::optional<std::uint64_t> seed,
                   const std::filesystem::path& workspace);
 

@@ -1,5 +1,5 @@
 #pragma once
-// A fresh start for one exercise, and the way back. No text of the student is ever thrown away.
+// A fresh start for one exercise, and the way back. No text of the student is ever deleted.
 
 #include <string>
 
@@ -12,7 +12,7 @@ namespace ringcraft::tool {
 // Throws Error if there is no file.
 std::string reset(const Course& course, int lesson);
 
-// Puts the file that was kept last back. If the student has written something since, both change places.
+// Puts the file that was kept last back. If the student has written something since, the two are exchanged.
 // Throws Error if none is kept.
 std::string undo_reset(const Course& course, int lesson);
 

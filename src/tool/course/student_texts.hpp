@@ -8,7 +8,7 @@ namespace ringcraft::tool {
 // AGENTS.md: asks coding assistants to teach rather than to solve.
 extern const std::string kAgents;
 
-// .gitignore: what is built stays out; the student's exercises are what a student commits.
+// .gitignore: excludes build outputs; a student commits the exercises.
 extern const std::string kStudentIgnores;
 
 }  // namespace ringcraft::tool

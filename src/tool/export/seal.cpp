@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Folders and files to export. Of the tests those of the library itself: the others show right and wrong
-// solutions, or prove things about the project that are not the students' business.
+// solutions, or test parts of the project that a student does not need.
 constexpr const char* kExported[] = {".clang-format",
                                      ".editorconfig",
                                      "CMakeLists.txt",
@@ -45,7 +45,7 @@ constexpr const char* kExported[] = {".clang-format",
                                      "tests/tool/tool_process.hpp",
                                      "tests/tool/tool_process.cpp"};
 
-constexpr std::size_t kTelling = 20;  // letters of a line that says something
+constexpr std::size_t kTelling = 20;  // letters of a distinctive line
 
 // Scraps of editors and interpreters.
 bool is_scrap(const fs::path& path) {

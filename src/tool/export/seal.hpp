@@ -18,7 +18,7 @@ struct StudentTree {
 
 // The project's tree at `root` without the bodies of these lessons. `known` are all lessons that marks may
 // name. A test that shows a line of a body is left out. Throws Error for malformed marks, and with file and
-// line for any other file that shows a body: what would leak is never exported.
+// line for any other file that shows a body: no file that would leak one is exported.
 StudentTree student_tree(const std::filesystem::path& root, const std::set<int>& sealed,
                          const std::set<int>& known);
 

@@ -1,6 +1,5 @@
-// Virtual ranks on one device (see device_ranks.hpp). Compiled twice, for a GPU and for the CPU;
-// RINGCRAFT_DEVICE_RANKS is the function's name and RINGCRAFT_DEVICE_BACKEND what it is called on the command
-// line.
+// Runs virtual ranks on one device. Compiled twice, for a GPU and for the CPU; RINGCRAFT_DEVICE_RANKS is the
+// function's name and RINGCRAFT_DEVICE_BACKEND its name on the command line.
 #include "tool/ranks/device_ranks.hpp"
 
 #include "engine/device_place.hpp"

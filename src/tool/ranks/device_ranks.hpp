@@ -1,5 +1,5 @@
 #pragma once
-// Ranks that compute with the CUDA kernels. Which of them a build has, its RINGCRAFT_HAS_... say.
+// Ranks that compute with the CUDA kernels. The RINGCRAFT_HAS_... macros of a build say which of them it has.
 
 #include <functional>
 #include <memory>
@@ -12,7 +12,7 @@ namespace ringcraft::tool {
 std::unique_ptr<Ranks> cuda_host_ranks();
 std::unique_ptr<Ranks> cuda_ranks();
 
-// This process's rank over NCCL, on a GPU of its own. `host`: the communicator of the job's processes, or of
+// This process's rank over NCCL, on its own GPU. `host`: the communicator of the job's processes, or of
 // one rank. Throws Error (Code::kMissing) without a GPU or NCCL.
 std::unique_ptr<Ranks> nccl_ranks(Communicator& host);
 

@@ -12,7 +12,7 @@ namespace {
 
 using namespace kernels;
 
-// Which of the job's processes on this machine it is, as mpirun or srun say; 0 for a process alone.
+// The index of this process among the job's on this machine, from mpirun or srun; 0 for a process alone.
 int rank_on_machine() {
   for (const char* name :
        {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"})

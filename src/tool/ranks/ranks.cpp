@@ -24,8 +24,8 @@ void at_host(DType type, Communicator& comm, Trace* trace, const std::function<v
 }
 
 #ifdef RINGCRAFT_HAS_MPI
-// Ends the job with the error's exit code. All ranks refuse a wrong call alike, so rank 0 speaks for them;
-// another rank speaks only if rank 0 has not ended the job shortly after.
+// Ends the job with the error's exit code. All ranks refuse a wrong call alike, so rank 0 reports for them;
+// another rank reports only if rank 0 has not ended the job shortly after.
 [[noreturn]] void end_job(MpiJob& job, const std::string& sentence, Code code) {
   const int rank = job.world().rank();
   if (rank != 0) std::this_thread::sleep_for(std::chrono::seconds(1));

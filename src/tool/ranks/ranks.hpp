@@ -1,6 +1,5 @@
 #pragma once
-// Where ranks live: as threads of this process, or as processes of an MPI job of which this process is one
-// rank.
+// The place of ranks: threads of this process, or processes of an MPI job of which this process is one rank.
 
 #include <functional>
 

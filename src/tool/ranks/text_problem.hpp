@@ -1,6 +1,6 @@
 #pragma once
-// A text as an attention problem: bytes through fixed embeddings and fixed projections. The numbers are
-// decided by the text alone, so every machine climbs the ladder on the same input.
+// A text as an attention problem: bytes through fixed embeddings and fixed projections. The text alone
+// determines the numbers, so every machine climbs the ladder on the same input.
 
 #include <filesystem>
 #include <string>

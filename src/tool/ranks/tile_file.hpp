@@ -1,7 +1,6 @@
 #pragma once
-// Where the tile sizes of this machine's GPU are kept: bench kernels --tune writes the file, and every
-// command that computes on a GPU reads it (kernels/engine/tile_table.hpp). It goes when the folder build
-// goes.
+// The file with the tile sizes of this machine's GPU: bench kernels --tune writes it, and every command that
+// computes on a GPU reads it (kernels/engine/tile_table.hpp). It is deleted with the folder build.
 
 #include <string>
 

@@ -38,8 +38,8 @@ bool is_code(std::string_view line) {
   return bar != line.npos && bar > 0 && line.find_first_not_of(" 0123456789") == bar;
 }
 
-// Where a folded line goes on: below "hint: " or the last column that two blanks set off, else below its
-// text.
+// The column at which a folded line continues: below "hint: " or the last column that two blanks set off,
+// else below its text.
 std::size_t hanging_indent(std::string_view line, std::size_t width) {
   const std::size_t text = std::min(line.find_first_not_of(' '), line.size());
   std::size_t indent = text;

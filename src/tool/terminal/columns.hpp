@@ -1,6 +1,6 @@
 #pragma once
-// Text in the columns of a terminal: how wide it is, lines folded or cut to a width. Colours (ESC [ ... m)
-// take no column and letters of UTF-8 take one, whatever their bytes.
+// Text in the columns of a terminal: its width, lines folded or cut to a width. Colours (ESC [ ... m) take no
+// column and letters of UTF-8 take one each.
 
 #include <cstddef>
 #include <string>
@@ -14,11 +14,12 @@ std::size_t columns_of(std::string_view line);
 // The line, or as much of it as fits, followed by "...".
 std::string cut(std::string_view line, std::size_t width);
 
-// Every line of the text folded at blanks. A folded line goes on below the last column of a table's line, or
-// below its first word; a compiler's lines of code ("  12 | int x") stay whole, or their markers would shift.
+// Every line of the text folded at blanks. A folded line continues below the last column of a table's line,
+// or below its first word; a compiler's lines of code ("  12 | int x") stay whole, or their markers would
+// shift.
 std::string folded(std::string_view text, std::size_t width);
 
-// How many lines a text has.
+// The number of lines of a text.
 std::size_t lines_of(std::string_view text);
 
 // A page of Markdown for a terminal: formulas without dollars and backslashes, emphasis and links as plain

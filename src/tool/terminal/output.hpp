@@ -13,10 +13,10 @@ namespace ringcraft::tool {
 
 class Progress {
  public:
-  // `total` units of work lie ahead; what a unit is is the caller's choice.
+  // `total` units of work lie ahead; the caller defines a unit.
   explicit Progress(double total);
   ~Progress();
-  // Says what is being done now and how much is done.
+  // Shows the current step and the share of the work that is done.
   void at(double done, const std::string& what);
 
  private:
@@ -30,14 +30,14 @@ class Progress {
 // Colour if standard output is a terminal that has some (TERM is not dumb) and NO_COLOR is not set.
 verify::Colour colour();
 
-// NAME=value of all that this process was given, for a child process.
+// NAME=value of this process's environment, for a child process.
 std::vector<std::string> whole_environment();
 
 // Writes the file that `flag` asks for. Throws Error if it cannot be written.
 void write_text(const std::string& flag, const std::string& path, const std::string& text);
 
-// Throws Error if the file that `flag` asks for cannot be written: better before the work than after it. An
-// empty path asks for nothing.
+// Throws Error if the file that `flag` asks for cannot be written: to be called before the work, not after
+// it. An empty path asks for nothing.
 void require_writable(const std::string& flag, const std::string& path);
 
 // Throws Error if `written`, the value of `flag`, is the file that the call reads: nothing of the user's is

@@ -1,4 +1,4 @@
-// Shows the seconds of the phase under way.
+// Shows the seconds of the current phase.
 #include "tool/terminal/phases.hpp"
 
 #include <unistd.h>

@@ -1,6 +1,6 @@
 #pragma once
-// Work that cannot say how far it is: the phase under way and its seconds are shown, on standard error,
-// once two seconds have passed and only on a terminal.
+// Progress of work without a known amount: shows the current phase and its seconds, on standard error, once
+// two seconds have passed and only on a terminal.
 
 #include <chrono>
 #include <condition_variable>

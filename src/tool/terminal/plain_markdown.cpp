@@ -1,4 +1,4 @@
-// Markdown for a terminal (see columns.hpp): as much of it as hints use.
+// Converts Markdown to plain text for a terminal: as much of it as hints use.
 #include <algorithm>
 #include <array>
 #include <cctype>

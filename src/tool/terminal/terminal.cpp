@@ -1,4 +1,5 @@
-// Modes and signals of the terminal (see terminal.hpp). A signal handler may only touch what stands in State.
+// Sets the modes of the terminal and handles its signals. A signal handler may only touch the members of
+// State.
 #include "tool/terminal/terminal.hpp"
 
 #include <fcntl.h>
@@ -35,7 +36,7 @@ void restore() {
   ::tcsetattr(STDIN_FILENO, TCSANOW, &the_terminal.before);
 }
 
-// Keys at once and unseen; Ctrl-C and Ctrl-Z stay signals, and output is as ever.
+// Keys at once and without echo; Ctrl-C and Ctrl-Z stay signals, and output is unchanged.
 void enter() {
   termios keys = the_terminal.before;
   keys.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);

@@ -1,7 +1,7 @@
 #pragma once
-// A terminal that hands over single keys, and the promise that it is as before when the program ends, however
-// it ends: by quitting, by a signal, by a crash; and while it is stopped. Nothing is drawn: no second screen,
-// no cursor that moves, so it works on any terminal and in a log.
+// A terminal that delivers single keys. Its modes are restored at every end of the program, by quitting, a
+// signal or a crash, and while it is stopped. Nothing is drawn: no second screen, no cursor that moves, so it
+// works on any terminal and in a log.
 
 #include <cstddef>
 #include <optional>
@@ -14,7 +14,7 @@ namespace ringcraft::tool {
 // letter and letters beyond ASCII are no keys; the end of input (Ctrl-D) is 'q'.
 class KeyParser {
  public:
-  // The keys of the bytes of one read. A sequence that is cut in two goes on with the next bytes.
+  // The keys of the bytes of one read. A sequence that is cut in two continues with the next bytes.
   std::string feed(std::string_view bytes);
 
  private:
@@ -44,7 +44,7 @@ class Terminal {
   int signals() const;
   // The oldest signal that has come; nothing if there is none.
   std::optional<int> signal();
-  // Stops the program as Ctrl-Z does, with the terminal as it was; comes back when it is continued.
+  // Stops the program as Ctrl-Z does, with the terminal restored; returns when it is continued.
   void suspend();
   // Single keys again, after the program was continued.
   void resume();

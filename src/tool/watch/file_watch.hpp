@@ -1,7 +1,7 @@
 #pragma once
-// Which of the student's files was saved. The kernel tells (inotify, on the folders, since editors write a
-// new file and rename it); where it cannot, as on a network file system, size and time of every file are
-// looked at again and again.
+// Detects which of the student's files was saved. The kernel reports it (inotify, on the folders, since
+// editors write a new file and rename it); where it cannot, as on a network file system, size and time of
+// every file are polled.
 
 #include <chrono>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace ringcraft::tool {
 
-// How changes are noticed.
+// The way in which changes are detected.
 enum class Watching : std::uint8_t { kBest, kPolling };
 
 class FileWatch {

@@ -1,5 +1,5 @@
 #pragma once
-// A check in a process of its own, which can be called off at any time, and its report on one screen.
+// A check in a separate process, which can be cancelled at any time, and its report on one screen.
 
 #include <filesystem>
 #include <optional>
@@ -12,21 +12,21 @@
 
 namespace ringcraft::tool {
 
-// `ringcraft check ID`, under way.
+// A running `ringcraft check ID`.
 class CheckRun {
  public:
   explicit CheckRun(const std::string& id);
-  // Calls it off: the compiler, the workers and everything that they started end too.
+  // Cancels it: the compiler, the workers and everything that they started end too.
   ~CheckRun();
   CheckRun(const CheckRun&) = delete;
   CheckRun& operator=(const CheckRun&) = delete;
 
   // Readable when something has happened to it.
   int descriptor() const { return child_.output().get(); }
-  // Takes what it has printed; true when it has come to its end.
+  // Reads its output; true when it has ended.
   bool ended();
   double seconds() const;
-  // Its report, once it has ended; nothing if it could not judge, and said() tells why.
+  // Its report, once it has ended; nothing if it could not judge: said() gives the reason.
   std::optional<verify::Report> report() const;
   std::string said() const { return child_.printed(); }
 
@@ -39,8 +39,8 @@ class CheckRun {
 // The text that verify::json_of wrote. Throws Error for anything else.
 verify::Report report_of_json(const std::string& json);
 
-// The report on one screen: warnings, the first failure whole, every other failure as one line, and what
-// passed as names. Text that does not fit is cut, and the last line says so.
+// The report on one screen: warnings, the first failure in full, every other failure in one line, and the
+// names of passed rows. Text that does not fit is cut, and the last line says so.
 std::string brief_text(const verify::Report& report, verify::Colour colour, WindowSize window);
 
 }  // namespace ringcraft::tool

@@ -1,5 +1,5 @@
-// Watch mode: one loop over keys, signals, saved files and the check that is under way. Nothing moves on
-// by itself: the student decides what is next.
+// Watch mode: one loop over keys, signals, saved files and the running check. It never advances by itself:
+// the student decides what is next.
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -59,11 +59,11 @@ class Watch {
   }
 
  private:
-  // ---- what is seen
+  // ---- output
 
   void say(const std::string& text) { say_whole(folded(text, window_size().columns)); }
 
-  // Source text: folded, its columns would mean nothing.
+  // Source text: folding would destroy its columns.
   void say_whole(const std::string& text) {
     end_line();
     std::fputs(text.c_str(), stdout);
@@ -267,7 +267,7 @@ class Watch {
   std::unique_ptr<Terminal> terminal_ = std::make_unique<Terminal>();
   FileWatch files_;
   int current_ = 0;  // the lesson
-  std::string id_;   // what is checked: the lesson, or a side exercise of it
+  std::string id_;   // the checked exercise: the lesson, or a side exercise of it
   std::unique_ptr<CheckRun> check_;
   std::optional<Clock::time_point> due_;  // when the next check begins
   std::optional<verify::Report> report_;  // the latest

@@ -1,5 +1,5 @@
 // Multiplies without tensor cores, straight from global memory, and makes products of zeros.
-// Fails: tensor-cores "what it multiplies is not what ldmatrix brings"
+// Fails: tensor-cores "it multiplies numbers that ldmatrix has not loaded"
 // Earns: 28
 #include "engine/launch.cuh"
 #include "forward/fragments.cuh"

@@ -1,5 +1,5 @@
-// Kernels with a mistake each that sass.py must find in their machine code, and one without: sass.sh compiles
-// them, and wants each "expected" (grep -E) to be said, and nothing else.
+// Kernels with one mistake each that sass.py must find in their machine code, and one without. sass.sh
+// compiles them, and requires that each "expected" (grep -E) is reported, and nothing else.
 #include "engine/ptx.cuh"
 
 namespace ringcraft::kernels {

@@ -1,5 +1,4 @@
-// CuTe's layouts as lane maps (see cute_layouts.hpp). Nothing of this project's reading of the PTX manual is
-// in here.
+// Converts CuTe's layouts to lane maps. This file uses nothing of this project's reading of the PTX manual.
 #include "cute_layouts.hpp"
 
 #include <cute/atom/copy_traits_sm75.hpp>

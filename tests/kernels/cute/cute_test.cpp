@@ -1,10 +1,10 @@
 // The executor's layouts of registers and shared memory against NVIDIA's, element by element: the
 // instructions of the kernels, as they run on the CPU, and CuTe's traits of the same instructions. This
-// project has written both sides of the executor from one reading of the PTX manual; CuTe owes nothing to it.
-// It comes with
+// project has written both sides of the executor from one reading of the PTX manual; CuTe is independent of
+// it. It comes with
 // `./ringcraft setup --all`.
 //
-// Not seen: two columns of A that change places, and with them the same rows of B. No product can tell.
+// Not detected: two columns of A that are exchanged together with the same rows of B. No product shows it.
 #include <cstdio>
 #include <utility>
 

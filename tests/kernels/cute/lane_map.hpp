@@ -14,7 +14,7 @@ struct Place {
   int row, column;
   bool operator==(const Place&) const = default;
 };
-/// Stands where no place, or no single one, was seen.
+/// Means that no place, or no single one, was seen.
 inline constexpr Place kNowhere{-1, -1};
 
 /// The places of a warp's values, lane after lane.
@@ -40,7 +40,7 @@ struct Comparison {
   std::string report;                       ///< a line for each lane that differs
 };
 
-/// Compares every value of every lane, and names the lanes that hold what is expected of another one.
+/// Compares every value of every lane, and names the lanes that hold the values of another one.
 Comparison compare(const LaneMap& observed, const LaneMap& expected);
 
 /// The same map, with two lanes swapped.

@@ -13,7 +13,7 @@ struct Operands {
 };
 /// The place of each value of an operand, seen through the other two, whose places are given: a 1 in one
 /// value of A, say, picks a row of B, which comes out as a row of C. A value that meets other numbers than
-/// those of one row, or of one column, is nowhere.
+/// those of one row, or of one column, has no place.
 LaneMap fragment(Format format, Operand operand, const Operands& given);
 
 /// ldmatrix: the lane whose row each 16-bit number comes from, and which of the row's eight it is.

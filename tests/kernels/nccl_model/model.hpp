@@ -1,8 +1,8 @@
 #pragma once
 /// @file
 /// A model of NCCL in one process: ranks are threads, a group is done as a whole when all of its other sides
-/// are there, and what is not in a group is a group of its own. Bytes leave when the stream has come to the
-/// group, and arrive on the stream.
+/// have arrived, and a call outside a group is a group of its own. Bytes leave when the stream has reached
+/// the group, and arrive on the stream.
 
 #include "nccl/nccl_calls.hpp"
 #include "ringcraft/comm/communicator.hpp"
@@ -22,7 +22,7 @@ class NcclModelRank {
 /// The failure to simulate from here on, in all communicators.
 struct NcclModelFaults {
   bool remote_error = false;  ///< as if another rank had ended
-  bool never_ends = false;    ///< a group does not come to its end, until it is aborted
+  bool never_ends = false;    ///< a group does not end until it is aborted
 };
 NcclModelFaults& nccl_model_faults();
 

@@ -1,5 +1,5 @@
 // ZZ1: no round runs backwards: the zig-zag is striped.
-// Fails: balance "the busiest rank has 8 pairs more than the idlest, and it must be 0"
+// Fails: balance "the busiest rank has 8 more pairs than the idlest, and it must be 0"
 // Hint: Add up the lengths of the causal rows that each rank owns.
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/problem/deal.hpp"

@@ -7,7 +7,7 @@
 namespace ringcraft::verify {
 namespace {
 
-// What a claim turns out to be in one order of axes.
+// The judgement of a claim in one order of axes.
 struct Outcome {
   bool refused = false;
   ClaimVerdict verdict = {};
@@ -23,7 +23,7 @@ struct TwoOrders {
   bool doubtful = true, many_heads = false;
 };
 
-// "likelier" or "other", whichever order was taken, or the error.
+// "likelier" or "other", the order that was taken, or the error.
 std::string taken(const Outcome& likelier, const Outcome& other, TwoOrders inputs_allow = {}) {
   const auto name = [](TakeOrder take) { return take == TakeOrder::kLikelier ? "likelier" : "other"; };
   const auto read = [&](TakeOrder take) {

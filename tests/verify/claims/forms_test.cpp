@@ -10,7 +10,7 @@
 namespace ringcraft::verify {
 namespace {
 
-// The number of an element: it says where it belongs.
+// The number of an element, which encodes its place.
 double number_at(Index b, Index h, Index s, Index d) {
   return static_cast<double>(((b * 10 + h) * 100 + s) * 10 + d);
 }
@@ -54,7 +54,8 @@ std::pair<std::vector<Index>, Buffer> written(std::string_view code, const ByLet
   return {shape, std::move(elements)};
 }
 
-// Whether each element of a tensor [batch, heads, rows, width] is where its number says, its rows reversed.
+// Whether each element of a tensor [batch, heads, rows, width] is at the place of its number, its rows
+// reversed.
 bool reversed(const Buffer& whole) {
   const Extents& e = whole.extents();
   std::size_t i = 0;
@@ -69,7 +70,7 @@ bool reversed(const Buffer& whole) {
 
 }  // namespace
 
-TEST_CASE("a tensor in any order of axes is read element by element, its rows put where they belong") {
+TEST_CASE("a tensor in any order of axes is read element by element, with its rows in their places") {
   for (const auto& [orders, width] : {std::pair{wide_orders(), Index{3}}, {lse_orders(), Index{1}}})
     for (const AxisOrder& order : orders)
       for (const Index batch : {1, 2}) {
@@ -118,7 +119,7 @@ TEST_CASE("rows of a layout belong where the sharding says, and padding nowhere 
   CHECK_THROWS_AS(RowOrder(Layout::kZigzag, 25, 3, 2), Error);
 }
 
-TEST_CASE("tensors that were read alike are said in one sentence, documented ones not at all") {
+TEST_CASE("one sentence reports tensors that were read alike; documented ones are not reported") {
   const Reading odd{
       .tensor = "out", .shape = {}, .order = "[a]", .documented = false, .other = "", .rows = 4};
   Reading same = odd, plain = odd, likely = odd;

@@ -1,4 +1,4 @@
-// judge_claim on tensors in memory: its verdict, the rule it judges by, and what it tells while it works.
+// judge_claim on tensors in memory: its verdict, its rule, and its progress reports.
 #include <nlohmann/json.hpp>
 
 #include "ringcraft/core/error.hpp"
@@ -45,7 +45,7 @@ std::vector<JudgingPhase> phases_of(const Scene& scene) {
 
 }  // namespace
 
-TEST_CASE("a judgement tells its phases in order, and looks for a mistake only in a wrong claim") {
+TEST_CASE("a judgement reports its phases in order, and looks for a mistake only in a wrong claim") {
   Scene scene;
   CHECK(phases_of(scene) == std::vector{JudgingPhase::kOracle, JudgingPhase::kComparing});
   scene.spoil_dk();

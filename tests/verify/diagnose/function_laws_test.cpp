@@ -1,4 +1,5 @@
-// Single functions whose mistakes are laws over all that came: states of ranks, merges, products, exchanges.
+// Single functions whose mistakes are laws over all their answers: states of ranks, merges, products,
+// exchanges.
 #include <algorithm>
 #include <cmath>
 
@@ -41,7 +42,7 @@ SharedScanExhibit shared_with(Shift shift, bool in_float = false) {
   return x;
 }
 
-TEST_CASE("the maximum that ranks subtract is found by what overflows and vanishes") {
+TEST_CASE("the maximum that ranks subtract is found from the rows that overflow or vanish") {
   const auto largest = [](const std::vector<double>& s) { return std::ranges::max(s); };
   CHECK(causes_of(shared_with(largest)).empty());
   CHECK(first_law(causes_of(shared_with([&](const auto& s) { return std::max(0.0, largest(s)); }))) ==

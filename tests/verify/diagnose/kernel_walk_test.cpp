@@ -1,4 +1,4 @@
-// Kernels with one mistake, computed here, and what the diagnosis of kernels says of them.
+// Kernels with one mistake, computed here, and their diagnosis.
 #include <cmath>
 
 #include "ringcraft/core/random.hpp"
@@ -18,7 +18,7 @@ std::vector<double> random_numbers(std::size_t count, Random& random) {
   return all;
 }
 
-// S of one tile, each score asked for alone, from q and k as fragments hold them.
+// S of one tile, each score computed alone, from q and k as fragments hold them.
 template <class Query, class Key>
 TileExhibit tile_of(Query query, Key key) {
   Random random(5);

@@ -89,7 +89,7 @@ TEST_CASE("sums that are rescaled with a wrong factor are told by that factor") 
   CHECK(says(here, "on rank 2 only"));
 }
 
-TEST_CASE("what is wrong between the nodes of a double ring alone is told") {
+TEST_CASE("a mistake only between the nodes of a double ring is named") {
   const Scene scene = ring_of(6);
   const auto causes = scene
                           .of(merged_by(

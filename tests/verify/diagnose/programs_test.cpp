@@ -121,7 +121,7 @@ TEST_CASE("weights that are normalised by columns are told") {
   CHECK(head.cause(weight, [](Index) { return 1.0; }) == "softmax-column-sum");
 }
 
-TEST_CASE("rows without a key tell what was forgotten of them") {
+TEST_CASE("rows without a key show which of their parts was forgotten") {
   const OneHead head(10, 9, 5, 0, 4);
   Answer none = clone(head.right.value), mean = clone(head.right.value), zero = clone(head.right.value);
   for (Index i = 0; i < 4; ++i) {
@@ -206,7 +206,7 @@ std::string first_of(const StepExhibit& x) {
 
 }  // namespace
 
-TEST_CASE("each of three kernels is told by what it makes of the memory that it finds") {
+TEST_CASE("each of three kernels is diagnosed by its output for the memory that it finds") {
   StepExhibit x = right_kernels();
   CHECK(causes_of(x).empty());
 

@@ -1,5 +1,4 @@
-// The solves of rings: which rows, blocks and factors a wrong ring has used, how it joins results, and what
-// it sends.
+// The solves of rings: the rows, blocks and factors that a wrong ring has used, its merges, and its messages.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -31,7 +30,7 @@ struct Slip {
   double received_scale = 0;                                // of the scores with other ranks' blocks
 };
 
-// A ring of 4 ranks with 6 tokens each (or another layout), and what a slip makes of it.
+// A ring of 4 ranks with 6 tokens each (or another layout), and its results with a slip.
 class Scene {
  public:
   explicit Scene(Mask mask = causal_mask(), Layout layout = Layout::kContiguous)
@@ -88,7 +87,7 @@ class Scene {
     return causes(claim);
   }
 
-  // Results of the blocks, joined one after the other by `join`.
+  // Results of the blocks, joined one after another by `join`.
   struct State {
     std::vector<double> out;
     double lse;
@@ -170,7 +169,7 @@ TEST_CASE("a right ring has no cause") {
   CHECK(scene.backward({}).empty());
 }
 
-TEST_CASE("backward: the rows of lse and D, and the block in hand, are solved for") {
+TEST_CASE("backward: the rows of lse and D, and the block at hand, are solved for") {
   const Scene scene(full_mask());
   const Slip::Row owner = [&](Index row, Index key) { return scene.on_rank(row, scene.rank(key)); };
   CHECK(first_of(scene.backward({.lse_row = owner})) == "solved-lse-owner");
@@ -290,7 +289,7 @@ TravelExhibit stuck(const std::function<std::vector<Message>(int)>& started,
   return x;
 }
 
-TEST_CASE("rings that do not come to an end are told by what each rank has started") {
+TEST_CASE("rings that do not end are diagnosed by the operations that each rank has started") {
   const auto next = [](int r) { return (r + 1) % 3; };
   const auto previous = [](int r) { return (r + 2) % 3; };
   using Started = std::vector<Message>;
@@ -319,7 +318,7 @@ TEST_CASE("rings that do not come to an end are told by what each rank has start
   CHECK(first_of(causes_of(TravelExhibit{.turn = TravelExhibit::Turn::kAgain})) == "travel-remembers");
 }
 
-TEST_CASE("what travels backward is told by hops of blocks, sums and queries, and by the way home") {
+TEST_CASE("backward traffic is diagnosed by hops of blocks, sums and queries, and by the way home") {
   // 3 ranks, one hop, schedule forward: a block, a sum, and one message home to rank - 1.
   TravelExhibit x{3, 1};
   x.block = {10, 12, 14}, x.query = {30, 36, 42}, x.direction = 1;

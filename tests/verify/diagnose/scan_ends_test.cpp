@@ -1,4 +1,4 @@
-// A scan that takes up its state wrongly, hands it out wrongly, or does not look at all scores.
+// A scan that reads its state wrongly, returns it wrongly, or does not read all scores.
 #include "verify/diagnose/functions/scan/scan_ends.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace ringcraft::verify {
 namespace {
 
-// Rows of many lengths, with states before them and without; `scan` says what comes of one.
+// Rows of many lengths, with states before them and without; `scan` gives the result of one.
 template <class Scan>
 ScanExhibit scans_of(Scan scan) {
   Random random(4);
@@ -34,7 +34,7 @@ ScanState right_scan(const std::vector<double>& scores, const ScanState& before)
   return {{}, m, l};
 }
 
-TEST_CASE("a scan that takes up its state wrongly is told as such") {
+TEST_CASE("a scan that reads its state wrongly is named as such") {
   const ScanExhibit right = scans_of([](const ScoreScan& row) {
     const ScanState s = right_scan(row.scores, {{}, row.max_before, row.sum_before});
     return std::pair{s.max, s.sum};
@@ -62,7 +62,7 @@ TEST_CASE("a maximum that begins at a fixed number is solved for") {
   CHECK(causes[0].sentence.find("-124") != std::string::npos);
 }
 
-TEST_CASE("a scan that hands out other numbers than m and l is told as such") {
+TEST_CASE("a scan that returns other numbers than m and l is named as such") {
   for (const ScanEnd& end : scan_ends().subspan(1)) {
     const std::vector<Cause> causes = causes_of(scans_of([&](const ScoreScan& row) {
       return end.of(row, right_scan(row.scores, {{}, row.max_before, row.sum_before}));
@@ -74,7 +74,7 @@ TEST_CASE("a scan that hands out other numbers than m and l is told as such") {
   }
 }
 
-TEST_CASE("scores that a scan does not look at are told") {
+TEST_CASE("scores that a scan does not read are named") {
   for (const SoftmaxCount& range : softmax_counts()) {
     if (!range.is_range) continue;
     const auto scan = [&](const ScoreScan& row) {
@@ -124,7 +124,7 @@ TEST_CASE("a scan is cut into the tiles that it was told to use") {
       }
       return std::pair{m, l};
     });
-    CHECK(causes_of(x).empty());  // 3 and 5 are nobody's group
+    CHECK(causes_of(x).empty());  // 3 and 5 are the size of no group
     for (ScoreScan& row : x.rows) row.tile = tile, row.first_key = 1;
     const std::vector<Cause> causes = causes_of(x);
     REQUIRE(!causes.empty());

@@ -60,7 +60,7 @@ TEST_CASE("a right softmax in three passes has no cause") {
   CHECK(causes_of(weighed_by(right_law())).empty());
 }
 
-TEST_CASE("whatever is subtracted instead of the maximum is named") {
+TEST_CASE("a number that is subtracted instead of the maximum is named") {
   require_each_found(softmax_references(), &SoftmaxLaw::reference);
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("weights of nothing, and small ones that are dropped, are named") {
   CHECK(causes[0].id == "scan-dropped");
 }
 
-TEST_CASE("what rows in place alone get wrong is told beside the mistake of the others") {
+TEST_CASE("a mistake only of rows in place is named beside the mistake of the others") {
   SoftmaxLaw law = right_law();
   const SoftmaxGuards no_guards{.nothing = SoftmaxGuards::Nothing::kNone, .sum = false};
   for (const SoftmaxReread& reread : softmax_rereads()) {

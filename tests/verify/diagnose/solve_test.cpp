@@ -45,7 +45,7 @@ TEST_CASE("a right scan has no cause") {
   for (const std::size_t length : {1u, 4u, 100u}) CHECK(causes_of(scans_with({}, length, 3)).empty());
 }
 
-TEST_CASE("every mistake of the grammar is found by what it leaves, for any seed") {
+TEST_CASE("every mistake of the grammar is found from its results, for any seed") {
   for (const ScanMistake& mistake : scan_mistakes()) {
     ScanTwist of_scores = mistake.twist;
     of_scores.out_factor = {}, of_scores.out_weight = {}, of_scores.out_when = {}, of_scores.divisor = {};
@@ -186,7 +186,7 @@ TEST_CASE("a softmax over ranks: which state is used, and which is returned") {
   CHECK(causes_of(shared_with(kOwn, kUpToOwn)).size() == 2);
 }
 
-// ---- what travels
+// ---- traffic
 
 TravelExhibit travel(int hops, std::vector<Index> sent) {
   std::vector<Index> theory(16, 0);
@@ -194,7 +194,7 @@ TravelExhibit travel(int hops, std::vector<Index> sent) {
   return {4, hops, std::move(sent), theory, {10, 10, 10, 10}};
 }
 
-TEST_CASE("what travels is told by its law over the ranks") {
+TEST_CASE("traffic is diagnosed by its law over the ranks") {
   CHECK(causes_of(travel(3, travel(3, {}).theory)).empty());
   std::vector<Index> straight(16, 10);
   for (int r = 0; r < 4; ++r) straight[static_cast<std::size_t>(r * 5)] = 0;
@@ -388,7 +388,7 @@ TEST_CASE("parts that are added to the other half of a zig-zag rank, or more tha
 
 namespace {
 
-// What a kernel makes of a product whose element (n, w) this function computes.
+// The result of a kernel for a product whose element (n, w) this function computes.
 using Element = std::function<double(const ProductExhibit::Call&, Index n, Index w)>;
 
 double product_of(const ProductExhibit::Call& call, Index n, Index w, Index steps) {
@@ -440,7 +440,7 @@ TEST_CASE("a right product has no cause, and a wrong one that of its place") {
         }) == "solved-product-written");
   CHECK(first_id([](const Call& c, Index n, Index w) {
           return product_of(c, n, w, c.depth) - product_of(c, n, w, 0) + product_of(c, n % 6, w, 0);
-        }) == "none");  // of old numbers at other places no word tells
+        }) == "none");  // nothing identifies old numbers at other places
   // Two at once: the last step is lost, and the rows after the last whole tile.
   const std::vector<Cause> both = causes_of(products_with([&](const Call& c, Index n, Index w) {
     return n < 12 ? product_of(c, n, w, c.depth - 1) : before(c, n, w);

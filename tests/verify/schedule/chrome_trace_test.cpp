@@ -120,7 +120,7 @@ TEST_CASE("spans and messages bear the names of their blocks") {
 }
 
 TEST_CASE("on the virtual clock a picture shows the exact times") {
-  // Two ranks, full, 8 tokens each: every block costs 64, a hop of K and V costs 10 and hides behind it.
+  // Two ranks, full, 8 tokens each: every block costs 64, a hop of K and V costs 10 and is hidden under it.
   const Problem problem = make_problem({1, 1, 1, 16, 2}, full_mask(), Layout::kContiguous, 2);
   const Recorded run =
       recorded(problem, Schedule::kReversed, {.board = {.link = {.alpha = 10}}, .seconds_per_pair = 1});

@@ -1,4 +1,5 @@
-// Replays of traces written by hand: what keys and values lie where, and what no ring of the library does.
+// Replays of traces written by hand: the places of keys and values, and steps that no ring of the library
+// takes.
 #include "verify/schedule/replay.hpp"
 
 #include "support/catch.hpp"

@@ -1,5 +1,5 @@
-// Rings with one planted fault each, really run and recorded: the checker says what is wrong, in one sentence
-// that names rank, step and block. Without a fault the same rings pass.
+// Recorded runs of rings with one planted fault each: the checker reports the fault in one sentence that
+// names rank, step and block. Without a fault the same rings pass.
 #include <array>
 #include <utility>
 

@@ -150,7 +150,7 @@ TEST_CASE("a trace that lacks any one event is wrong") {
   CHECK(events_dropped > 400);
 }
 
-TEST_CASE("a goal that was not reached is told of, and one that was not asked for is not") {
+TEST_CASE("a goal that was not reached is reported, and one that was not asked for is not") {
   const Problem problem = make_problem({1, 2, 1, 9, 2}, full_mask(), Layout::kStriped, 3);
   const Measurement cost = recorded(problem, Schedule::kForward);
   const ScheduleProof both =

@@ -1,5 +1,5 @@
-// Schedules in a text: the examples are what they say, every wrong schedule has its sentence, every malformed
-// line its place.
+// Schedules in a text: the examples behave as their comments say, every wrong schedule has its sentence,
+// every malformed line its place.
 #include "verify/schedule/schedule_text.hpp"
 
 #include <fstream>
@@ -163,14 +163,14 @@ TEST_CASE("ragged shards, empty shards, windows and packed sequences are counted
       "ranks 3\ntokens 10\nmask window 1\npacked 0,4,10\nstep 0\n0: compute q0 k0\n1: compute q1 k1, send K1 "
       "to 2, wait\n"
       "2: compute q2 k2, recv K1 from 1, wait, compute q2 k1\n";
-  CHECK(said(window) == "");  // rank 0 owns the whole first sequence: nobody needs its block
+  CHECK(said(window) == "");  // rank 0 owns the whole first sequence: no other rank needs its block
   std::string without_border = window;
   replace(without_border, "packed 0,4,10\n", "");
   CHECK(said(without_border) == "rank 1 never computes its queries against K0, of which it sees 1 pair\n");
 }
 
 TEST_CASE("a wait with a name waits for that start alone") {
-  // Rank 1 has a receive and a send under way, and waits for one of them.
+  // Rank 1 has a receive and a send in flight, and waits for one of them.
   const std::string violations = said(
       "ranks 2\ntokens 4\nstep 0\n0: send K0 to 1, wait, recv K1 from 1, wait\n"
       "1: recv K0 from 0, compute q1 k1, send K1 to 0, wait K1, compute q1 k0, wait K0\n");

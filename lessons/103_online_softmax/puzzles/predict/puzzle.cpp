@@ -1,5 +1,5 @@
 // Predict 103: the state (m, l) of online softmax on six scores, block by block, with a pencil. The seed
-// chooses the scores; every answer is computed by the library when it is asked for.
+// chooses the scores; the library computes every answer when it is needed.
 #include <algorithm>
 #include <cmath>
 #include <span>

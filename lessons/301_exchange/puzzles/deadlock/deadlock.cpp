@@ -1,5 +1,5 @@
 // 301.deadlock: a ring exchange in two phases, right on 2, 4, 6 and 8 ranks. In the first phase even ranks
-// talk, in the second phase odd ranks do; a silent rank listens to its neighbour, if that one talks.
+// send, in the second phase odd ranks do; another rank receives from its neighbour, if that one sends.
 #include "ringcraft/comm/exchange.hpp"
 #include "ringcraft/core/error.hpp"
 

@@ -1,5 +1,5 @@
-// Break it 303: the student writes cases, the judge runs the rings on them. Graded is whether a case tells a
-// wrong ring from the right one, and whether it is small.
+// Break it 303: the student writes cases, the judge runs the rings on them. The grade depends on whether a
+// case tells a wrong ring from the right one, and whether it is small.
 #include <map>
 #include <memory>
 
@@ -94,7 +94,7 @@ Cases read_cases(const std::vector<TextLine>& lines) {
 
 void require_told_apart(const WrongRing& ring, const Case& c) {
   if (const std::string flaw = flaw_of({}, c); !flaw.empty())
-    throw Error("the right ring is wrong on " + c.name + ": " + flaw);  // never: a test says so
+    throw Error("the right ring is wrong on " + c.name + ": " + flaw);  // never: a test proves it
   if (flaw_of(ring.habit, c).empty())
     throw Wrong(sign::kValues, "survives", "ring {} survives {}: every element is that of the right ring",
                 ring.name, c.name);
@@ -136,7 +136,7 @@ std::vector<PuzzleRow> rows_of(const std::shared_ptr<Cases>& cases) {
        2,
        {"all"},
        "No smaller case tells all five apart.",
-       "Which of ranks, tokens and heads is larger than the most demanding of the five rings asks for?",
+       "Which of ranks, tokens and heads is larger than the most demanding of the five rings needs?",
        [=] { require_small(cases->at("all"), kSmallestForAll); }});
   return rows;
 }

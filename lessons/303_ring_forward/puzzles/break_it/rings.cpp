@@ -1,5 +1,5 @@
-// Five wrong rings, and the right one (see rings.hpp). Read `walk` first: it is the ring of lesson 303 with
-// its habits taken out of line.
+// Five wrong rings, and the right one. Read `walk` first: it is the ring of lesson 303, with the habits in
+// which the rings differ as parameters.
 #include "lessons/303_ring_forward/puzzles/break_it/rings.hpp"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ Output walk(Communicator& comm, BlockEngine& engine, const Problem& problem, con
   return engine.finish(std::move(state));
 }
 
-// ---- what the wrong ones do
+// ---- the mistakes
 
 int label_of_the_other_direction(int rank, int t, int n) { return (rank + t) % n; }
 
@@ -109,23 +109,23 @@ verify::Answer answer_of(const Habit& habit, Problem problem, const verify::Inpu
 const std::vector<WrongRing>& wrong_rings() {
   static const std::vector<WrongRing> rings{
       {"A",
-       "takes the block in hand at step t for that of rank r + t",
+       "takes the block that it holds at step t for that of rank r + t",
        "Where every key is visible no label matters, and with few ranks r + t and r - t are the same.",
        {.label = label_of_the_other_direction},
        6},
       {"B",
        "gives every rank tokens / ranks rows and forgets the rest",
-       "What does a division leave over, and when does it leave nothing?",
+       "What is the remainder of the division, and when is it 0?",
        {.rows = equal_rows},
        2},
       {"C",
-       "repeats the KV heads one after the other: 0 1 0 1, where 0 0 1 1 is meant",
+       "repeats the KV heads one after another: 0 1 0 1, where 0 0 1 1 is meant",
        "For how many KV heads are the two orders the same?",
        {.repeats_heads = true},
        4},
       {"D",
        "leaves out a step, exchange included, when a causal mask hides blocks of later ranks",
-       "Who still needs a block that this rank would have passed on?",
+       "Which rank still needs a block that this rank would have passed on?",
        {.leaves_out = masked_by_rank},
        6},
       {"E",

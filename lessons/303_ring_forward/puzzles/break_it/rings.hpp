@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// The rings of 303.break_it: five that are wrong, and the right one. They walk alike and differ in one habit
-/// each. All of them are ours and run in the judge's own process, on thread ranks: no student's code is here.
+/// The rings of 303.break_it: five that are wrong, and the right one. They share one loop and differ in one
+/// habit each. They are not students' code and run in the judge's own process, on thread ranks.
 
 #include <string>
 #include <string_view>
@@ -16,23 +16,23 @@ namespace ringcraft::judge {
 struct Habit {
   /// How many exchanges the ring makes.
   int (*exchanges)(const Problem&) = hops;
-  /// The rank whose block this rank believes to hold at step t: it decides what its queries see.
+  /// The rank whose block this rank assumes to hold at step t: it decides which keys its queries see.
   int (*label)(int rank, int t, int n) = [](int rank, int t, int n) { return (rank - t + n) % n; };
-  /// How many rows of a block count.
+  /// How many rows of a block are visible at all.
   Index (*rows)(const Problem&, int source) = [](const Problem& p, int source) {
     return p.sharding().rows(source);
   };
   /// Whether the rank leaves out this step altogether.
   bool (*leaves_out)(const Problem&, int rank, int source) = [](const Problem&, int, int) { return false; };
-  /// Whether every query head gets a KV head of its own before the walk: head h that of h mod kv_heads.
+  /// Whether every query head gets its own KV head before the first step: head h that of h mod kv_heads.
   bool repeats_heads = false;
 };
 
 /// One of the rings that a case has to tell from the right one.
 struct WrongRing {
   std::string name;  ///< "A"
-  std::string does;  ///< "takes the block in hand at step t for that of rank r + t"
-  std::string hint;  ///< which cases it survives
+  std::string does;  ///< "takes the block that it holds at step t for that of rank r + t"
+  std::string hint;  ///< the cases that it survives
   Habit habit;
   Index smallest;  ///< ranks x tokens x heads of the smallest case that tells it from the right ring
 };

@@ -22,7 +22,7 @@ constexpr int kMostBlocks = 3;  // in the memory of a rank, its own included
 
 Problem asked() { return make_problem({.seqlen = 8, .head_dim = 1}, causal_mask(), Layout::kContiguous, 4); }
 
-// A schedule, and what became of it.
+// A schedule, and the result of its proof.
 struct Proved {
   WrittenSchedule written;
   verify::ScheduleProof proof;
@@ -34,7 +34,7 @@ void require_asked(const WrittenSchedule& written) {
   if (got.shape != want.shape || got.mask != want.mask || got.layout != want.layout ||
       got.world_size != want.world_size || written.goal.backward)
     throw Wrong(sign::kValues, "other-problem",
-                "the problem is another one: keep the lines 'ranks 4', 'tokens 8' and 'mask causal', and no "
+                "the problem has changed: keep the lines 'ranks 4', 'tokens 8' and 'mask causal', and no "
                 "others above step 0");
 }
 
@@ -44,7 +44,7 @@ void require_claim(const Proved& proved, ScheduleClaim claim) {
     if (violation.claim == claim) sentence += (sentence.empty() ? "" : "\n") + violation.sentence;
   if (!sentence.empty()) throw Wrong(sign::kValues, "schedule", "{}", sentence);
   if (claim == ScheduleClaim::kPairs && !proved.proof.replay.complete)
-    throw Wrong(sign::kValues, "no-end", "the ranks do not come to the end");
+    throw Wrong(sign::kValues, "no-end", "the ranks do not reach the end");
 }
 
 // Elements that arrive on all ranks.
@@ -124,26 +124,26 @@ std::vector<verify::ReportRow> judge(const Submission& handed_in) {
       {"messages",
        1,
        {"reads"},
-       "Every send has its receive, and brings what it should.",
-       "Who holds this block at this step, and does the other side expect it?",
+       "Every send has its receive, and delivers the right block.",
+       "Which rank holds this block at this step, and does the other side expect it?",
        claimed(ScheduleClaim::kMessages)},
       {"progress",
        1,
        {"reads"},
-       "No rank waits forever, whatever the timing.",
-       "Follow the sentence from rank to rank: who should have started its half of the message earlier?",
+       "No rank waits forever, at any timing.",
+       "Follow the sentence from rank to rank: which should have started its half of the message earlier?",
        claimed(ScheduleClaim::kProgress)},
       {"memory",
        1,
        {"reads"},
-       "No buffer is read or overwritten while it is under way.",
+       "No buffer is read or overwritten while its message is in flight.",
        "Between a start and its wait the network owns the memory: wait first, or receive elsewhere.",
        claimed(ScheduleClaim::kMemory)},
       {"pairs",
        2,
        {"messages", "progress"},
        "Every visible pair of blocks is computed exactly once.",
-       "Rank r sees the blocks 0 to r: has each of them come by?",
+       "Rank r sees the blocks 0 to r: has it computed with each of them?",
        claimed(ScheduleClaim::kPairs)},
       {"bytes",
        3,
@@ -155,13 +155,13 @@ std::vector<verify::ReportRow> judge(const Submission& handed_in) {
        1,
        {"pairs"},
        "It takes no more steps than a ring.",
-       "All blocks may be under way at the same time: no rank has to wait for block 0 to arrive.",
+       "All blocks may travel at the same time: no rank has to wait for block 0 to arrive.",
        [=] { require_few_steps(**proved); }},
       {"buffers",
        1,
        {"pairs"},
        "No rank has memory for more than three blocks.",
-       "Two pieces of memory that take turns, A and B, are enough beside the own block.",
+       "Two pieces of memory that alternate, A and B, are enough beside the own block.",
        [=] { require_little_memory(**proved); }}};
   return judged(RINGCRAFT_PUZZLE, rows);
 }

@@ -5,10 +5,10 @@ namespace ringcraft::judge {
 
 template <>
 Puzzle puzzle_of<RINGCRAFT_PUZZLE>() {
-  return repair(
-      RINGCRAFT_PUZZLE, "The ring that saves a buffer",
-      "it is right on every quick network: find what is wrong on a slow one, and repair it with few lines",
-      8);
+  return repair(RINGCRAFT_PUZZLE, "The ring that saves a buffer",
+                "it is right on every fast network: find the mistake that a slow one shows, and repair it "
+                "with few lines",
+                8);
 }
 
 }  // namespace ringcraft::judge

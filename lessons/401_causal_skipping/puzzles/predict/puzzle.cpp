@@ -1,5 +1,5 @@
-// Predict 401: the work of each rank, its order and its messages, on a few ranks with ragged shards. Every
-// answer is computed by the library when it is asked for; the seed chooses the sizes.
+// Predict 401: the work of each rank, its order and its messages, on a few ranks with ragged shards. The
+// library computes every answer when it is needed; the seed chooses the sizes.
 #include <algorithm>
 
 #include "judge/puzzle/puzzle_kinds.hpp"
@@ -91,15 +91,15 @@ std::vector<PuzzleRow> rows() {
       {"blocks",
        1,
        {},
-       "The order in which the blocks come by.",
-       "The block in hand came from the left: after one exchange, whose was it?",
+       "The order in which the blocks arrive.",
+       "The block that a rank holds came from the left: after one exchange, whose was it?",
        {}},
       {"pairs",
        3,
        {},
        "The pairs of every rank at every step.",
-       "Draw the matrix of queries and keys, cut it where the shards end, and mind that they are not equally "
-       "long.",
+       "Draw the matrix of queries and keys, cut it where the shards end, and note that they differ in "
+       "length.",
        {}},
       {"totals",
        2,
@@ -116,20 +116,20 @@ std::vector<PuzzleRow> rows() {
       {"tokens",
        2,
        {},
-       "Which tokens each layout deals to a rank.",
+       "The tokens that each layout gives to a rank.",
        "Chunks are cut so that the first ones are the longer ones; a rank of the zig-zag owns two of them.",
        {}},
       {"layouts",
        2,
        {},
        "The pairs of striped and zig-zag rings.",
-       "No steps are needed here: token p sees p + 1 keys, whichever rank owns it.",
+       "No steps are needed here: token p sees p + 1 keys on every rank.",
        {}},
       {"bytes",
        2,
        {},
        "The bytes that every rank sends.",
-       "A rank sends every block but one, and which one that is decides how much it sends.",
+       "A rank sends every block but one: which one?",
        {}},
       {"hops",
        1,

@@ -1,4 +1,4 @@
-// Sections and symbols of an object file (see object.hpp).
+// Parses the ELF sections and symbols of a student's object file, and names the first that is not allowed.
 #include "judge/build/gate/object.hpp"
 
 #include <elf.h>
@@ -12,7 +12,7 @@
 namespace ringcraft::judge {
 namespace {
 
-// A piece of the file as a value; nothing if it does not lie within the file.
+// A piece of the file as a value; nothing if it reaches past the end of the file.
 template <class T>
 std::optional<T> value_at(std::span<const std::byte> bytes, std::uint64_t offset) {
   if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return {};
@@ -69,7 +69,7 @@ bool read_symbols(std::span<const std::byte> bytes, const std::vector<Elf64_Shdr
   return true;
 }
 
-// ---- what a compiler writes for ordinary functions
+// ---- sections that a compiler writes for ordinary functions
 
 constexpr std::uint32_t kUnwind = 0x70000001;        // SHT_X86_64_UNWIND
 constexpr std::uint32_t kOptions = 0x6fff4c01;       // SHT_LLVM_LINKER_OPTIONS
@@ -106,7 +106,7 @@ bool is_usual(const Section& section) {
       return name == ".strtab" || name == ".shstrtab";
     case SHT_RELA:
     case SHT_REL:
-      return name.starts_with(".rel");  // what they change is looked at under its own name
+      return name.starts_with(".rel");  // the section that they change is checked under its own name
     case SHT_GROUP:
       return name == ".group";
     case SHT_NOTE:  // of -fcf-protection

@@ -1,8 +1,9 @@
 #pragma once
 /// @file
-/// A student's object file, read byte by byte: which sections and symbols it may have. A linker does what
-/// some of them say (load a library, start with another program, run code first), so whatever an ordinary
-/// function does not need is refused. Who may define and call what is asked of nm (symbols.hpp).
+/// A student's object file, read byte by byte: which sections and symbols it may have. Some of them
+/// instruct a linker (load a library, start with another program, run code first), so everything that an
+/// ordinary function does not need is refused. symbols.hpp decides from nm's list what a file may define and
+/// call.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +27,7 @@ struct OddSymbol {
   enum class Why : char { kIfunc, kAbsolute, kCommon } why;
 };
 
-/// What is looked at.
+/// The parts of an object that the rules are about.
 struct ObjectFile {
   std::vector<Section> sections;
   std::vector<OddSymbol> odd;

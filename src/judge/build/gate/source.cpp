@@ -1,4 +1,4 @@
-// The rules for a student's source (see source.hpp).
+// Applies the rules for a student's source to its text, its list of included files and its preprocessed text.
 #include "judge/build/gate/source.hpp"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> kn
   return std::ranges::find(known, name) != known.end();
 }
 
-// By how much a token changes the number of brackets of these kinds that are open.
+// The change in the number of open brackets of these kinds at a token.
 int brackets(const Token& token, std::string_view opening, std::string_view closing) {
   if (token.text.size() != 1) return 0;
   return opening.find(token.text) != opening.npos ? 1 : closing.find(token.text) != closing.npos ? -1 : 0;
@@ -54,7 +54,7 @@ bool is_of_course(const fs::path& path, const Places& places) {
          });
 }
 
-// By its name: what is behind a link in /usr/include is the system's business.
+// By its name: links in /usr/include belong to the system and are not followed.
 bool is_of_toolchain(const fs::path& path, const Places& places) {
   return path.is_absolute() && std::ranges::any_of(places.toolchain, [&](const fs::path& folder) {
            return is_within(path.lexically_normal(), folder.lexically_normal());
@@ -80,14 +80,14 @@ std::string about_unseen(const std::string& where, const std::string& word) {
          ", by which a checked launch would not see what the kernel touches: take plain loads and stores";
 }
 
-// What the C library's headers make asm of.
+// Macros of the C library's headers that expand to asm.
 bool makes_asm(const Token& token) {
   return token.text.starts_with("__REDIRECT") || token.text.starts_with("__LDBL_REDIR") ||
          token.text.starts_with("__ASMNAME");
 }
 
-// Names that switch the instrumentation of a function off, in the spelling of any compiler, or bring accesses
-// for which there is none.
+// Names that switch the instrumentation of a function off, in the spelling of any compiler, or introduce
+// accesses that have none.
 bool hides_accesses(const Token& token) {
   if (is_one_of(token.text,
                 {"va_arg", "__builtin_va_arg", "__builtin_memcpy", "__builtin_memmove", "__builtin_memset",
@@ -98,14 +98,14 @@ bool hides_accesses(const Token& token) {
                              token.text.find("no_address_safety") != token.text.npos);
 }
 
-// What brings an instruction of this processor, which no function shows to a checker.
+// Names of this processor's instructions, which no function call shows to a checker.
 bool is_intrinsic(const Token& token) {
   constexpr std::string_view kBegins[] = {"__builtin_ia32_", "_mm",    "_directstore", "_movdir", "_enqcmd",
                                           "_tile_",          "_xsave", "_fxsave",      "_rdrand", "_rdseed"};
   return std::ranges::any_of(kBegins, [&](std::string_view begin) { return token.text.starts_with(begin); });
 }
 
-// Compilers do not agree where lines end at these.
+// Compilers disagree on whether a line ends at these.
 bool has_odd_character(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
@@ -134,7 +134,7 @@ std::string about_source(const std::string& where, const fs::path& target) {
 
 // ---- attributes
 
-// What an attribute may say in a string; whatever else takes one speaks to the assembler, or to the linker.
+// Attributes that may take a string; any other one with a string addresses the assembler or the linker.
 bool may_quote(const std::string& attribute) {
   return is_one_of(attribute, {"optimize", "target", "deprecated", "nodiscard", "simd", "warning", "error",
                                "visibility", "no_sanitize"});
@@ -157,7 +157,7 @@ bool begins_attribute(const Tokens& tokens, std::size_t i) {
          tokens[i + 1].is("(");
 }
 
-// `first`: the bracket behind __attribute__, or the first of [[.
+// `first`: the bracket after __attribute__, or the first of [[.
 std::string about_attribute(const Tokens& tokens, std::size_t first, const std::string& where) {
   int depth = 0;
   std::string attribute;
@@ -178,7 +178,7 @@ std::string about_attribute(const Tokens& tokens, std::size_t first, const std::
 
 // ---- the text itself
 
-// One file's text, and what it includes of the student's own.
+// One file's text, and the student's own files that it includes.
 class Reading {
  public:
   Reading(OwnSource& source, const Places& places) : source_(source), places_(places) {}
@@ -269,8 +269,8 @@ class Reading {
     return about_header(place, i + 1, where);
   }
 
-  // Of the branches of an #if, and of none of them, one is compiled: each begins with as many open brackets,
-  // and behind them are as many open as the one leaves that leaves most.
+  // At most one branch of an #if is compiled: each begins with the same number of open brackets, and after
+  // them the number is the largest that any branch leaves open.
   void follow_branch(const Token& word) {
     if (word.text.starts_with("if")) branches_.push_back({depth_, depth_});
     if (branches_.empty()) return;
@@ -291,7 +291,7 @@ class Reading {
     std::error_code none;
     if (text.front() == '"' && fs::exists(source_.folder / beside, none)) return about_own(beside, where);
     if (pastes_)
-      return where + " includes a header behind a macro that pastes names (##): put the includes first";
+      return where + " includes a header after a macro that pastes names (##): put the includes first";
     if (target.is_absolute() || std::ranges::find(target, fs::path("..")) != target.end())
       return about_place(where, target);
     if (is_source(target)) return about_source(where, target);
@@ -302,7 +302,7 @@ class Reading {
     return is_private ? about_place(where, target) : std::string();
   }
 
-  // `file`: where it lies, as seen from the student's folder.
+  // `file`: its place relative to the student's folder.
   std::string about_own(const fs::path& file, const std::string& where) {
     if (file.is_absolute() || *file.begin() == "..")
       return is_of_course(source_.folder / file, places_) ? about_course(where) : about_place(where, file);
@@ -334,7 +334,7 @@ class Reading {
 
   OwnSource& source_;
   const Places& places_;
-  bool pastes_ = false;  // '##' has been seen
+  bool pastes_ = false;  // '##' has occurred
   bool mentions_pragma_ = false;
   struct Branches {
     int begin, most;  // open brackets
@@ -345,7 +345,7 @@ class Reading {
 
 // ---- the list of files
 
-// The words of a rule of make, behind its target.
+// The words of a rule of make, after its target.
 std::vector<std::string> prerequisites(std::string_view rule) {
   std::vector<std::string> words(1);
   for (std::size_t i = std::min(rule.find(": "), rule.size()); i < rule.size(); ++i) {
@@ -375,8 +375,7 @@ std::string about_pragma(const Tokens& tokens, std::size_t i, const std::string&
       return where + " has the pragma " + known + ", which speaks to the linker: leave it out";
   if (word(i) == "GCC" && word(i + 1) == "dependency") return about_asking_pragma(where);
   if (word(i) == "GCC" && word(i + 1) == "pch_preprocess")
-    return where +
-           " includes a precompiled header, in which nobody sees what stands: take its .gch file away";
+    return where + " includes a precompiled header, whose contents no rule can check: remove its .gch file";
   if (word(i) == "clang" && (word(i + 1) == "section" || word(i + 1) == "attribute"))
     return where + " has the pragma clang " + word(i + 1) + ", which speaks to the linker: leave it out";
   return {};
@@ -409,14 +408,14 @@ std::string about_lines(std::string_view text, const std::string& file, int firs
 
 // ---- constants
 
-// Types whose objects may be const, and lead to what is not.
+// Types whose objects may be const and refer to something that is not.
 bool leads_elsewhere(const Token& token) {
   return token.text.ends_with("_ptr") ||
          is_one_of(token.text, {"*", "&", "function", "span", "mdspan", "reference_wrapper", "any", "Map",
                                 "Ref", "ref", "make_unique", "make_shared"});
 }
 
-// A declaration's tokens up to what it begins the value with: `static const std::map<int, int> kNext` of
+// A declaration's tokens up to the start of its value: `static const std::map<int, int> kNext` of
 // `static const std::map<int, int> kNext{{1, 2}};`
 class Declaration {
  public:
@@ -455,14 +454,14 @@ class Declaration {
   }
 
  private:
-  // `const auto kTable = make_table(3)`, if it makes nothing that leads elsewhere.
+  // `const auto kTable = make_table(3)`, if its value refers to nothing else.
   bool deduces_plain() const {
     for (std::size_t i = end_; i < limit() && !tokens_[i].is(";"); ++i)
       if (leads_elsewhere(tokens_[i]) || is_one_of(tokens_[i].text, {"new", "malloc", "calloc"}))
         return false;
     return true;
   }
-  // Values are short: a text of one declaration without end is not looked through for each of its words.
+  // Values are short: an endless declaration must not be searched again for each of its words.
   std::size_t limit() const { return std::min(tokens_.size(), end_ + kLongestValue); }
 
   const Tokens& tokens_;
@@ -470,11 +469,11 @@ class Declaration {
   bool fixed_ = false, constant_ = false;  // constexpr, const
   bool deduced_ = false;                   // auto
   bool leads_elsewhere_ = false;
-  bool to_const_ = false;  // what the argument of a template that is being read points to is const
+  bool to_const_ = false;  // the current template argument points to something const
   std::string name_;
 };
 
-// Headers that bring intrinsics under names of their own.
+// Headers that define intrinsics under their own names.
 bool is_of_vectors(const fs::path& path) {
   return std::ranges::any_of(path, [](const fs::path& part) { return part == "Eigen"; }) ||
          path.filename().string().starts_with("simd");
@@ -510,7 +509,7 @@ fs::path OwnSource::write_below(const fs::path& root) const {
     std::ofstream out(copy, std::ios::binary | std::ios::trunc);
     out << read.text;
     out.close();
-    // Compilers take files of one time and text, which are included twice, for the same.
+    // Compilers treat two included files of the same time and text as one file.
     const timespec times[] = {read.modified, read.modified};
     if (!out || ::utimensat(AT_FDCWD, copy.c_str(), times, 0) != 0)
       throw Error("judge", "room for a copy of your file", copy.string(), "is the disk full?",

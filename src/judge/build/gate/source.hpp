@@ -1,9 +1,9 @@
 #pragma once
 /// @file
-/// What a student's source may ask of a compiler. Three readings, each of which sees what the others cannot:
-/// the text itself, before any compiler opens what it names; the list of the files that the preprocessor has
-/// read; and the preprocessed text, in which macros hide nothing. An empty sentence: nothing to say against
-/// it.
+/// Rules for a student's source. Three readings, each of which sees what the others cannot: the text itself,
+/// before any compiler opens the files that it names; the list of the files that the preprocessor has read;
+/// and the preprocessed text, in which macros hide nothing. An empty sentence means that the source is
+/// allowed.
 
 #include <filesystem>
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace ringcraft::judge {
 
-/// Where a source may take headers from.
+/// Folders that a source may include headers from.
 struct Places {
   std::filesystem::path folder;                  ///< the student's own
   std::vector<std::filesystem::path> headers;    ///< the course's headers, and those that it has precompiled
@@ -30,8 +30,8 @@ bool is_header(const std::filesystem::path& path);
 /// Whether a path, without links, is a folder or lies in it.
 bool is_within(const std::filesystem::path& path, const std::filesystem::path& folder);
 
-/// A student's file and those of their own that it includes, each read once: judged are these bytes, whatever
-/// becomes of the files meanwhile.
+/// A student's file and their own files that it includes, each read once: the judge uses these bytes even if
+/// the files change meanwhile.
 struct OwnSource {
   std::filesystem::path file;                       ///< below `folder`
   std::filesystem::path folder;                     ///< the student's own
@@ -52,19 +52,20 @@ OwnSource take_source(const std::filesystem::path& file, const std::string& less
 /// another name.
 std::string complaint_about_file(const OwnSource& source, const std::filesystem::path& library);
 
-/// The names of variables that a source declares const, whatever makes their values when the program starts: not
-/// those that lead to something that is not const, by a pointer or the like.
+/// The names of variables that a source declares const, with any initialiser: not those that refer to
+/// something that is not const, by a pointer or the like.
 std::set<std::string> constants_in(std::string_view text);
 
-/// The file's own text, and that of what it includes of the student's own, which is read here, once: what
-/// they include, line markers, asm.
+/// Checks the file's own text, and the student's own files that it includes, which are read here, once: their
+/// includes, line markers, asm.
 std::string complaint_about_text(OwnSource& source, const Places& places);
 
-/// What the preprocessor has read for this file, as `-MD` lists it for make.
+/// Checks the list of files that the preprocessor has read for this one, as `-MD` prints it for make.
 std::string complaint_about_read(std::string_view list, const std::filesystem::path& file,
                                  const Places& places);
 
-/// What `-E` printed: asm, attributes that speak to assembler or linker, and what hides accesses.
+/// Checks the output of `-E`: asm, attributes that address the assembler or linker, and code that hides
+/// accesses.
 std::string complaint_about_expanded(std::string_view text, const std::string& name, const Places& places);
 
 }  // namespace ringcraft::judge

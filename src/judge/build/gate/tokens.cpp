@@ -1,4 +1,4 @@
-// A preprocessor's tokens (see tokens.hpp).
+// Splits a C++ source into preprocessor tokens: literals, names, punctuation.
 #include "judge/build/gate/tokens.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ bool is_of_name(char c) {  // bytes of UTF-8, '$' and the '\' of \u0061 belong t
 bool ends_line(char c) { return c == '\n' || c == '\r'; }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\0'; }
 
-// Walks over a text as if the lines that end in a backslash were one.
+// Iterates over a text in which lines that end in a backslash are joined.
 class Walk {
  public:
   explicit Walk(std::string_view text) : text_(text) { join(); }
@@ -33,7 +33,7 @@ class Walk {
     plain_step();
     join();
   }
-  // The next character, whatever a backslash before it says: for raw strings.
+  // The next character, even after a backslash: for raw strings.
   void plain_step() {
     if (done()) return;
     if (text_[at_] == '\n') ++line_;

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
 /// The tokens of a C++ source, as a preprocessor finds them: lines joined by a backslash, comments left out,
-/// digraphs spelled out. So what stands in a comment or a string is told from what is code, and nothing that
-/// a compiler reads as code hides behind another spelling.
+/// digraphs spelled out. This separates comments and strings from code, and no other spelling can hide
+/// what a compiler reads as code.
 
 #include <string>
 #include <string_view>
@@ -23,7 +23,7 @@ struct Token {
   bool is_name() const { return kind == Kind::kName; }
 };
 
-/// All tokens of a text. Whatever is no token by the rules is one character of punctuation.
+/// All tokens of a text. A character that begins no token by the rules is punctuation.
 std::vector<Token> tokens_of(std::string_view text);
 
 }  // namespace ringcraft::judge

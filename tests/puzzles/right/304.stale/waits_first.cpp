@@ -1,6 +1,6 @@
-// 304.stale: the ring's backward pass with two buffers for gradients instead of three. A rank adds what
-// arrives to its own part, and hands that on; the part of the next block is written where the last one was,
-// since it has been sent. Right in every test on a quick network.
+// 304.stale: the ring's backward pass with two buffers for gradients instead of three. A rank adds the sum
+// that arrives to its own part, and sends the result on; it writes the part of the next block where the last
+// one was, since that has been sent. Right in every test on a fast network.
 #include <utility>
 
 #include "ringcraft/core/error.hpp"
