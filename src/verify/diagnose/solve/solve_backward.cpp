@@ -16,6 +16,14 @@ namespace {
 
 using Numbers = std::vector<double>;
 
+// Where two numbers of the problem are equal, a factor may come from either.
+std::string also_words(const Evidence& e, double factor) {
+  const auto ranks = static_cast<double>(e.place.count()), group = static_cast<double>(e.problem.group());
+  if (!e.place.ring || ranks != group || (factor != ranks && factor * ranks != 1)) return "";
+  return std::string(" (or, which is the same here, ") + (factor > 1 ? "multiplied" : "divided") +
+         " by the number of query heads of a group)";
+}
+
 // How a factor is called.
 Cause cause_of_factor(const Evidence& e, GradientName name, double factor) {
   const bool dq = name == GradientName::kDq;
@@ -42,7 +50,7 @@ Cause cause_of_factor(const Evidence& e, GradientName name, double factor) {
   const double near = is_half(e.precision) ? 2e-2 : 1e-4;
   for (const auto& [value, id, words] : known)
     if (std::fabs(value - 1) > 1e-6 && std::fabs(factor / value - 1) < near)
-      return {id, words, "Which factors does this gradient get, and how often each?"};
+      return {id, words + also_words(e, value), "Which factors does this gradient get, and how often each?"};
   return {"solved-factor", std::to_string(factor) + " times what it should be",
           "Which factors does this gradient get, and how often each?"};
 }

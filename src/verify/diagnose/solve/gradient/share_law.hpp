@@ -1,0 +1,115 @@
+#pragma once
+/// @file
+/// Laws by which parts of a gradient go wrong on their way into its sums: which parts, of which heads, batch
+/// entries and halves, and what became of them. Not for users of the harness.
+
+#include <string>
+#include <vector>
+
+#include "verify/diagnose/solve/gradient/share_parts.hpp"
+
+namespace ringcraft::verify {
+
+/// Which parts, by step, rank and node.
+struct ShareWhich {
+  /// r is the shard, a the block, t the step; nodes are `node` ranks with neighbouring numbers.
+  enum class Kind : std::uint8_t {
+    kAll,
+    kOwn,           ///< t = 0
+    kReceived,      ///< t > 0
+    kEarlier,       ///< a < r
+    kLater,         ///< a > r
+    kStep,          ///< t = number
+    kFromStep,      ///< t >= number
+    kUpToStep,      ///< t <= number
+    kShard,         ///< r = number
+    kBlock,         ///< a = number
+    kHidden,        ///< the shard sees nothing of the block
+    kMiddle,        ///< all steps but the first and the last
+    kEnds,          ///< the first step and the last
+    kOdd,           ///< t odd
+    kEven,          ///< t even
+    kEvenReceived,  ///< the same without the own block
+    kNeighbours,    ///< t = 1 or N - 1
+    kFarther,       ///< 1 < t < N - 1
+    kOfShard,       ///< r = number, and t > 0
+    kForBlock,      ///< a = number, and t > 0
+    kSameNode,      ///< r and a are of one node
+    kNodeMates,     ///< the same without r itself
+    kOtherNodes,    ///< r and a are of different nodes
+    kNodeStep,      ///< the nodes are `number` apart
+    kSeatStep,      ///< the places in their nodes are `number` apart
+    kOtherSeats,    ///< these are different
+    kCrossSeats,    ///< nodes and places are different
+    kCounterparts,  ///< nodes are different and places the same
+  };
+  Kind kind = Kind::kAll;
+  int number = 0, node = 1;
+};
+
+/// In which batch entries, heads and halves.
+enum class ShareScope : std::uint8_t {
+  kAll,
+  kFirstEntry,
+  kLaterEntries,
+  kLastEntry,
+  kFirstOfGroup,
+  kNotFirstOfGroup,
+  kLastOfGroup,
+  kNotLastOfGroup,
+  kFirstKvHead,
+  kLaterKvHeads,
+  kEarlyRows,
+  kLateRows,
+  kEarlyKeys,
+  kLateKeys,
+};
+
+/// What became of these parts.
+struct ShareLaw {
+  /// See above.
+  enum class Deed : std::uint8_t {
+    kFactor,       ///< they get a factor; 0: they are lost
+    kAssigned,     ///< they are stored over the sum, not added: what was there is lost
+    kReset,        ///< the same, also where nothing is seen
+    kHeadsStored,  ///< each query head of a group is stored over the one before
+    kFadesBefore,  ///< the sum is multiplied by the factor before each part is added
+    kFadesAfter,   ///< the same after it was added
+    kMeans,        ///< the sum begins with the first part; then it is the mean of itself and each other
+  };
+  /// In which order the steps come.
+  enum class Order : std::uint8_t {
+    kForward,
+    kBackward,  ///< blocks walk in the other direction
+    kOwnLast,   ///< the own block comes after all others
+  };
+  /// A factor and its name.
+  struct Factor {
+    double value;
+    std::string words;  ///< "is divided by the number of ranks"
+    std::string noun;   ///< "1 / ranks"
+  };
+  Deed deed = Deed::kFactor;
+  ShareWhich which = {};
+  ShareScope scope = ShareScope::kAll;
+  Factor factor = {0, "", ""};
+  Order order = Order::kForward;
+  bool skips = false;  ///< steps of which nothing is seen do not count
+};
+
+/// How often each part of a sum is in it by a law; 0 for those that see nothing.
+std::vector<double> coefficients(const ShareLaw& law, const Evidence& evidence, const ShareSum& sum);
+
+/// Whether it is one of the parts of a law.
+bool holds(const ShareWhich& which, int ranks, const Share& share);
+
+/// The laws to try, the more usual ones first.
+std::vector<ShareLaw> share_laws(const Evidence& evidence, GradientName name);
+
+/// Factors that a part, or a whole gradient, may get.
+std::vector<ShareLaw::Factor> share_factors(const Evidence& evidence, GradientName name);
+
+/// What a law says.
+Cause cause_of(const ShareLaw& law, const Evidence& evidence, GradientName name);
+
+}  // namespace ringcraft::verify

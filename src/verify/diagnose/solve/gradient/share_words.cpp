@@ -1,0 +1,204 @@
+// Laws of parts in words (see share_law.hpp).
+#include "verify/diagnose/solve/gradient/share_law.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+using Deed = ShareLaw::Deed;
+using Kind = ShareWhich::Kind;
+using Scope = ShareScope;
+
+std::string nodes_of(const ShareWhich& which) {
+  return " (of " + std::to_string(which.node) + " ranks each)";
+}
+
+// "the parts of ...", and whether they are many.
+std::pair<std::string, bool> parts_words(const ShareWhich& which, int ranks) {
+  const std::string number = std::to_string(which.number), nodes = nodes_of(which);
+  switch (which.kind) {
+    case Kind::kAll:
+      return {"all parts", true};
+    case Kind::kOwn:
+      return {"the part of step 0, of the own block,", false};
+    case Kind::kReceived:
+      return {"the parts of the blocks that arrive", true};
+    case Kind::kEarlier:
+      return {"the parts of blocks of earlier ranks", true};
+    case Kind::kLater:
+      return {"the parts of blocks of later ranks", true};
+    case Kind::kStep:
+      return {"the part of step " + number, false};
+    case Kind::kFromStep:
+      return {"the parts from step " + number + " on", true};
+    case Kind::kUpToStep:
+      return {"the parts up to step " + number, true};
+    case Kind::kShard:
+      return {"the parts that rank " + number + " computes", true};
+    case Kind::kBlock:
+      return {"the parts of the block of rank " + number, true};
+    case Kind::kHidden:
+      return {"the parts of blocks of which a rank sees nothing", true};
+    case Kind::kMiddle:
+      return {"the parts of all steps but the first and the last", true};
+    case Kind::kEnds:
+      return {"the parts of the first and the last step", true};
+    case Kind::kOdd:
+      return {"the parts of the odd steps", true};
+    case Kind::kEven:
+      return {"the parts of the even steps", true};
+    case Kind::kEvenReceived:
+      return {"the parts of the even steps from 2 on", true};
+    case Kind::kNeighbours:
+      return {"the parts of the neighbours' blocks (steps 1 and " + std::to_string(ranks - 1) + ")", true};
+    case Kind::kFarther:
+      return {"the parts of blocks from farther away than a neighbour", true};
+    case Kind::kOfShard:
+      return {"the parts that rank " + number + " computes of other ranks' blocks", true};
+    case Kind::kForBlock:
+      return {"the parts that other ranks compute of the block of rank " + number, true};
+    case Kind::kSameNode:
+      return {"the parts of blocks of the own node" + nodes, true};
+    case Kind::kNodeMates:
+      return {"the parts of the other blocks of the own node" + nodes, true};
+    case Kind::kOtherNodes:
+      return {"the parts of blocks of other nodes" + nodes, true};
+    case Kind::kNodeStep:
+      return {"the parts of outer step " + number + " between nodes" + nodes, true};
+    case Kind::kSeatStep:
+      return {"the parts of inner step " + number + " within a node" + nodes, true};
+    case Kind::kOtherSeats:
+      return {"the parts of blocks that another place of a node holds, in any node" + nodes + ",", true};
+    case Kind::kCrossSeats:
+      return {"the parts of blocks of other nodes" + nodes + ", but for the ranks at the same place,", true};
+    case Kind::kCounterparts:
+      return {"the parts of blocks that ranks at the same place of other nodes" + nodes + " hold", true};
+  }
+  return {};
+}
+
+std::string scope_words(Scope scope) {
+  switch (scope) {
+    case Scope::kAll:
+      return "";
+    case Scope::kFirstEntry:
+      return "in batch entry 0, ";
+    case Scope::kLaterEntries:
+      return "in all batch entries but the first, ";
+    case Scope::kLastEntry:
+      return "in the last batch entry, ";
+    case Scope::kFirstOfGroup:
+      return "of the first query head of each group, ";
+    case Scope::kNotFirstOfGroup:
+      return "of all query heads of a group but the first, ";
+    case Scope::kLastOfGroup:
+      return "of the last query head of each group, ";
+    case Scope::kNotLastOfGroup:
+      return "of all query heads of a group but the last, ";
+    case Scope::kFirstKvHead:
+      return "in key head 0, ";
+    case Scope::kLaterKvHeads:
+      return "in all key heads but the first, ";
+    case Scope::kEarlyRows:
+      return "of the early half of the rows, ";
+    case Scope::kLateRows:
+      return "of the late half of the rows, ";
+    case Scope::kEarlyKeys:
+      return "of the early half of the keys, ";
+    case Scope::kLateKeys:
+      return "of the late half of the keys, ";
+  }
+  return "";
+}
+
+// What leaves few parts, said from the other side.
+std::string explained(const ShareWhich& which, Scope scope) {
+  if (scope == Scope::kNotLastOfGroup || scope == Scope::kNotFirstOfGroup)
+    return ": stored over each other in the loop over heads, not added up";
+  if (scope != Scope::kAll) return "";
+  if (which.kind == Kind::kMiddle)
+    return ": only the first step's part and the last one's are kept, as where what is received is assigned "
+           "instead of added";
+  if (which.kind == Kind::kOtherNodes) return ": the sum is taken within each node, and never between nodes";
+  if (which.kind == Kind::kCrossSeats)
+    return ": nodes exchange the part of one rank each, not the sum of the node";
+  if (which.kind == Kind::kOdd || which.kind == Kind::kEven || which.kind == Kind::kEvenReceived)
+    return ": as where two buffers take turns, and one of them is never added";
+  return "";
+}
+
+std::string order_words(ShareLaw::Order order) {
+  switch (order) {
+    case ShareLaw::Order::kForward:
+      return "";
+    case ShareLaw::Order::kBackward:
+      return " (blocks walk to lower ranks)";
+    case ShareLaw::Order::kOwnLast:
+      return " (the own block comes last)";
+  }
+  return "";
+}
+
+// Where the factor comes from in a sum that fades.
+std::string fading_words(const ShareLaw& law, const Evidence& e, GradientName name) {
+  const std::string by = "multiplied by " + law.factor.noun;
+  if (law.deed == Deed::kMeans && law.factor.value == 0.5)
+    return "each part that arrives is averaged with the sum so far: (sum + part) / 2 at every step instead "
+           "of sum + part";
+  if (law.deed == Deed::kFadesBefore && law.factor.value == e.problem.softmax_scale &&
+      name != GradientName::kDv)
+    return "the softmax scale is applied to the running sum at every step, inside the loop, instead of once "
+           "in "
+           "the end: an early part gets it again and again";
+  if (law.deed == Deed::kFadesBefore)
+    return "the sum so far is " + by +
+           " at every step, before the next part is added: an early part gets that factor again and again";
+  return "the whole running sum is " + by + " after every step" +
+         (law.deed == Deed::kMeans ? " but the first" : "") +
+         ", not once in the end: an early part gets that factor again and again";
+}
+
+}  // namespace
+
+Cause cause_of(const ShareLaw& law, const Evidence& e, GradientName name) {
+  const auto [parts, many] = parts_words(law.which, e.place.count());
+  const std::string are = many ? " are " : " is ", where = scope_words(law.scope),
+                    order = order_words(law.order);
+  switch (law.deed) {
+    case Deed::kAssigned:
+    case Deed::kReset:
+      if (law.which.kind == Kind::kHidden)
+        return {
+            "solved-share-reset",
+            "the sum begins anew with zeros at every rank that sees nothing of a block: what ranks before "
+            "it have added is lost" +
+                order,
+            "Skipping work is fine; what of the sum that passes through meanwhile?"};
+      return {"solved-share-assigned",
+              parts + are +
+                  "assigned (`=`), not added (`+=`), to the rows that they are for: what earlier "
+                  "steps gave them is lost" +
+                  order,
+              "Which branches of your loop add to the sum, and which store over it?"};
+    case Deed::kHeadsStored:
+      return {"solved-share-assigned",
+              "in " + parts +
+                  " each query head of a group stores its part over the sum (`=` for `+=`), so "
+                  "that heads and steps before it are lost",
+              "Which query heads share a key head, and where are their parts added up?"};
+    case Deed::kFadesBefore:
+    case Deed::kFadesAfter:
+    case Deed::kMeans:
+      return {"solved-share-fades", fading_words(law, e, name) + order,
+              "Which factor belongs to the whole sum, and stands inside the loop over steps?"};
+    case Deed::kFactor:
+      break;
+  }
+  if (law.factor.value == 0)
+    return {"solved-share-lost",
+            where + parts + are + "lost (never added, or overwritten)" + explained(law.which, law.scope),
+            "Follow one of these parts: where is it computed, where is it sent, and where is it added?"};
+  return {"solved-share-factor", where + parts + are + law.factor.words,
+          "Which factors does a part get before it is added, and is that the same for all parts?"};
+}
+
+}  // namespace ringcraft::verify
