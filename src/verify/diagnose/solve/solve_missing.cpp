@@ -56,6 +56,16 @@ std::vector<MissingLaw> missing_laws(const Evidence& e, const Extents& x, bool o
     add("those of rank " + std::to_string(shard), [&e, of_keys, shard](const RowAt& at) {
       return (of_keys ? e.place.owner : e.place.row_owner)[static_cast<std::size_t>(at.row)] == shard;
     });
+  const auto& borders = e.problem.mask.cu_seqlens;
+  for (std::size_t pack = 0; pack + 1 < borders.size() && borders.size() > 2; ++pack) {
+    const auto of_pack = [&e, of_keys, begin = borders[pack], end = borders[pack + 1]](const RowAt& at) {
+      const auto position = (of_keys ? e.problem.keys : e.problem.queries)[static_cast<std::size_t>(at.row)];
+      return position >= begin && position < end;
+    };
+    const std::string words = "of packed sequence " + std::to_string(pack);
+    add("those " + words, of_pack);
+    add("all but those " + words, [of_pack](const RowAt& at) { return !of_pack(at); });
+  }
   const auto first = [](Index k, const std::string& one) {
     return k == 1 ? one + " 0" : "the first " + counted(k, one);
   };

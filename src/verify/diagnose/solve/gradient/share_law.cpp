@@ -11,11 +11,11 @@ namespace {
 using Deed = ShareLaw::Deed;
 using Order = ShareLaw::Order;
 using Kind = ShareWhich::Kind;
-using Scope = ShareScope;
+using Scope = ShareScope::Kind;
 
-bool in_scope(Scope scope, const Evidence& e, const Share& share) {
+bool in_scope(const ShareScope& scope, const Evidence& e, const Share& share) {
   const Index group = e.problem.group(), in_group = share.head % group, kv_head = share.head / group;
-  switch (scope) {
+  switch (scope.kind) {
     case Scope::kAll:
       return true;
     case Scope::kFirstEntry:
@@ -24,14 +24,10 @@ bool in_scope(Scope scope, const Evidence& e, const Share& share) {
       return share.batch > 0;
     case Scope::kLastEntry:
       return share.batch + 1 == e.problem.batch;
-    case Scope::kFirstOfGroup:
-      return in_group == 0;
-    case Scope::kNotFirstOfGroup:
-      return in_group > 0;
-    case Scope::kLastOfGroup:
-      return in_group + 1 == group;
-    case Scope::kNotLastOfGroup:
-      return in_group + 1 < group;
+    case Scope::kFromInGroup:
+      return in_group >= scope.number;
+    case Scope::kUpToInGroup:
+      return in_group < scope.number;
     case Scope::kFirstKvHead:
       return kv_head == 0;
     case Scope::kLaterKvHeads:
@@ -48,7 +44,7 @@ bool in_scope(Scope scope, const Evidence& e, const Share& share) {
   return false;
 }
 
-bool is_of_halves(Scope scope) { return scope >= Scope::kEarlyRows; }
+bool is_of_halves(const ShareScope& scope) { return scope.kind >= Scope::kEarlyRows; }
 
 // The steps, as their parts come.
 std::vector<int> steps_in(Order order, int ranks) {
@@ -77,7 +73,8 @@ double kept_by(const ShareLaw& law, bool concerned, bool any_seen, bool first) {
 }
 
 // What each part of a step is multiplied by as it comes.
-double taken_by(const ShareLaw& law, bool concerned, bool first) {
+double taken_by(const ShareLaw& law, bool concerned, bool first, double seen_steps) {
+  if (law.deed == Deed::kCounted) return 1 / std::max(seen_steps, 1.0);
   if (law.deed == Deed::kFactor) return concerned ? law.factor.value : 1;
   if (law.deed == Deed::kFadesAfter || (law.deed == Deed::kMeans && !first)) return law.factor.value;
   return 1;
@@ -102,10 +99,12 @@ std::vector<ShareWhich> patterns(int ranks) {
     all.push_back({kind});
   for (int node = 2; node < ranks; ++node) {
     if (ranks % node != 0) continue;
-    for (const Kind kind : {Kind::kOtherNodes, Kind::kNodeMates, Kind::kSameNode, Kind::kCrossSeats,
-                            Kind::kCounterparts, Kind::kOtherSeats})
+    for (const Kind kind :
+         {Kind::kOtherNodes, Kind::kNodeMates, Kind::kCrossSeats, Kind::kCounterparts, Kind::kOtherSeats})
       all.push_back({kind, 0, node});
     for (int t = 1; t < ranks / node; ++t) all.push_back({Kind::kNodeStep, t, node});
+    for (int t = 0; t + 1 < ranks / node; ++t) all.push_back({Kind::kNodesUpTo, t, node});
+    for (int t = 0; t + 1 < node; ++t) all.push_back({Kind::kSeatsUpTo, t, node});
     for (int t = 0; t < node; ++t) all.push_back({Kind::kSeatStep, t, node});
   }
   for (const Kind kind : {Kind::kOdd, Kind::kEvenReceived, Kind::kEven}) all.push_back({kind});
@@ -116,16 +115,17 @@ std::vector<ShareWhich> patterns(int ranks) {
   return all;
 }
 
-std::vector<Scope> scopes_of(const Evidence& e, GradientName name) {
-  std::vector<Scope> all{Scope::kAll};
-  if (e.problem.batch > 1) all.insert(all.end(), {Scope::kLaterEntries, Scope::kFirstEntry});
-  if (e.problem.batch > 2) all.push_back(Scope::kLastEntry);
-  if (e.problem.group() > 1 && name != GradientName::kDq)
-    all.insert(all.end(), {Scope::kNotLastOfGroup, Scope::kNotFirstOfGroup});
-  if (e.problem.group() > 1) all.insert(all.end(), {Scope::kFirstOfGroup, Scope::kLastOfGroup});
-  if (e.problem.kv_heads > 1) all.insert(all.end(), {Scope::kLaterKvHeads, Scope::kFirstKvHead});
+std::vector<ShareScope> scopes_of(const Evidence& e, GradientName name) {
+  std::vector<ShareScope> all{{Scope::kAll}};
+  if (e.problem.batch > 1) all.insert(all.end(), {{Scope::kLaterEntries}, {Scope::kFirstEntry}});
+  if (e.problem.batch > 2) all.push_back({Scope::kLastEntry});
+  const Index group = e.problem.group();
+  for (Index k = 1; k < group && name != GradientName::kDq; ++k)
+    all.insert(all.end(), {{Scope::kUpToInGroup, group - k}, {Scope::kFromInGroup, k}});
+  if (e.problem.kv_heads > 1) all.insert(all.end(), {{Scope::kLaterKvHeads}, {Scope::kFirstKvHead}});
   if (has_halves(e))
-    all.insert(all.end(), {Scope::kEarlyRows, Scope::kLateRows, Scope::kEarlyKeys, Scope::kLateKeys});
+    for (const Scope half : {Scope::kEarlyRows, Scope::kLateRows, Scope::kEarlyKeys, Scope::kLateKeys})
+      all.push_back({half});
   return all;
 }
 
@@ -175,8 +175,6 @@ bool holds(const ShareWhich& which, int ranks, const Share& s) {
       return t > 0 && s.shard == which.number;
     case Kind::kForBlock:
       return t > 0 && s.block == which.number;
-    case Kind::kSameNode:
-      return node_step == 0;
     case Kind::kNodeMates:
       return node_step == 0 && t > 0;
     case Kind::kOtherNodes:
@@ -185,6 +183,10 @@ bool holds(const ShareWhich& which, int ranks, const Share& s) {
       return (node_step + nodes) % nodes == which.number;
     case Kind::kSeatStep:
       return (seat_step + which.node) % which.node == which.number;
+    case Kind::kNodesUpTo:
+      return (node_step + nodes) % nodes <= which.number;
+    case Kind::kSeatsUpTo:
+      return (seat_step + which.node) % which.node <= which.number;
     case Kind::kOtherSeats:
       return seat_step != 0;
     case Kind::kCrossSeats:
@@ -199,6 +201,11 @@ std::vector<double> coefficients(const ShareLaw& law, const Evidence& e, const S
   const int ranks = e.place.count();
   const std::size_t of_step = sum.parts.size() / static_cast<std::size_t>(ranks);
   std::vector<double> result(sum.parts.size(), 0.0);
+  double seen_steps = 0, steps = 0;
+  for (std::size_t i = 0; i < sum.parts.size(); i += of_step)
+    seen_steps += std::any_of(sum.parts.begin() + static_cast<std::ptrdiff_t>(i),
+                              sum.parts.begin() + static_cast<std::ptrdiff_t>(i + of_step),
+                              [](const ShareSum::Part& part) { return part.share.seen; });
   bool first = true;
   for (const int step : steps_in(law.order, ranks)) {
     const std::size_t begin = static_cast<std::size_t>(step) * of_step, end = begin + of_step;
@@ -218,12 +225,15 @@ std::vector<double> coefficients(const ShareLaw& law, const Evidence& e, const S
       if (law.deed == Deed::kHeadsStored && new_head && share.seen && concerned)
         std::ranges::fill(result, 0.0);
       const bool mine = holds(law.which, ranks, share) && in_scope(law.scope, e, share);
-      if (share.seen) result[i] = taken_by(law, mine, first);
+      if (share.seen) result[i] = taken_by(law, mine, first, seen_steps);
     }
     if (law.deed == Deed::kFadesAfter)
       for (std::size_t i = 0; i < result.size(); ++i)
         if (i < begin || i >= end) result[i] *= law.factor.value;
-    first = false;
+    if (law.deed == Deed::kRepeated)
+      for (std::size_t i = begin; i < end; ++i)
+        result[i] *= (law.skips ? seen_steps : static_cast<double>(ranks)) - steps;
+    first = false, ++steps;
   }
   return result;
 }
@@ -255,19 +265,21 @@ std::vector<ShareLaw> share_laws(const Evidence& e, GradientName name) {
       for (const ShareWhich& which : plain) all.push_back({.deed = deed, .which = which, .order = order});
   for (const Order order : {Order::kForward, Order::kOwnLast})
     all.push_back({.deed = Deed::kReset, .which = {Kind::kHidden}, .order = order});
+  all.push_back({.deed = Deed::kCounted});
+  for (const bool skips : {false, true}) all.push_back({.deed = Deed::kRepeated, .skips = skips});
   const std::vector<ShareLaw::Factor> factors = share_factors(e, name);
   for (const ShareLaw::Factor& factor : factors)
     for (const Deed deed : {Deed::kFadesBefore, Deed::kFadesAfter, Deed::kMeans})
       for (const Order order : {Order::kForward, Order::kOwnLast, Order::kBackward})
         for (const bool skips : {false, true})
           all.push_back({.deed = deed, .factor = factor, .order = order, .skips = skips});
-  for (const Scope scope : scopes_of(e, name))
+  for (const ShareScope& scope : scopes_of(e, name))
     for (const bool pattern : {false, true})
       for (const ShareWhich& which : pattern ? others : plain) {
         if (is_of_halves(scope) && !pattern) continue;  // masks of halves are tried elsewhere
         all.push_back({.which = which, .scope = scope, .factor = lost});
         all.push_back({.which = which, .scope = scope, .factor = twice});
-        if (which.kind == Kind::kAll && scope == Scope::kAll) continue;  // a factor of the whole
+        if (which.kind == Kind::kAll && scope.kind == Scope::kAll) continue;  // a factor of the whole
         for (const ShareLaw::Factor& factor : factors)
           all.push_back({.which = which, .scope = scope, .factor = factor});
       }

@@ -34,10 +34,11 @@ struct ShareWhich {
     kFarther,       ///< 1 < t < N - 1
     kOfShard,       ///< r = number, and t > 0
     kForBlock,      ///< a = number, and t > 0
-    kSameNode,      ///< r and a are of one node
-    kNodeMates,     ///< the same without r itself
+    kNodeMates,     ///< r and a are two ranks of one node
     kOtherNodes,    ///< r and a are of different nodes
     kNodeStep,      ///< the nodes are `number` apart
+    kNodesUpTo,     ///< at most `number` apart
+    kSeatsUpTo,     ///< the same of places in their nodes
     kSeatStep,      ///< the places in their nodes are `number` apart
     kOtherSeats,    ///< these are different
     kCrossSeats,    ///< nodes and places are different
@@ -48,21 +49,24 @@ struct ShareWhich {
 };
 
 /// In which batch entries, heads and halves.
-enum class ShareScope : std::uint8_t {
-  kAll,
-  kFirstEntry,
-  kLaterEntries,
-  kLastEntry,
-  kFirstOfGroup,
-  kNotFirstOfGroup,
-  kLastOfGroup,
-  kNotLastOfGroup,
-  kFirstKvHead,
-  kLaterKvHeads,
-  kEarlyRows,
-  kLateRows,
-  kEarlyKeys,
-  kLateKeys,
+struct ShareScope {
+  /// Heads are those of queries, but for kv heads.
+  enum class Kind : std::uint8_t {
+    kAll,
+    kFirstEntry,
+    kLaterEntries,
+    kLastEntry,
+    kFromInGroup,  ///< those of a group from `number` on
+    kUpToInGroup,  ///< the first `number` of a group
+    kFirstKvHead,
+    kLaterKvHeads,
+    kEarlyRows,
+    kLateRows,
+    kEarlyKeys,
+    kLateKeys,
+  };
+  Kind kind = Kind::kAll;
+  Index number = 0;
 };
 
 /// What became of these parts.
@@ -75,6 +79,8 @@ struct ShareLaw {
     kHeadsStored,  ///< each query head of a group is stored over the one before
     kFadesBefore,  ///< the sum is multiplied by the factor before each part is added
     kFadesAfter,   ///< the same after it was added
+    kCounted,      ///< each is divided by the number of parts that see something
+    kRepeated,     ///< the sum so far is added again at each step
     kMeans,        ///< the sum begins with the first part; then it is the mean of itself and each other
   };
   /// In which order the steps come.
@@ -91,7 +97,7 @@ struct ShareLaw {
   };
   Deed deed = Deed::kFactor;
   ShareWhich which = {};
-  ShareScope scope = ShareScope::kAll;
+  ShareScope scope = {};
   Factor factor = {0, "", ""};
   Order order = Order::kForward;
   bool skips = false;  ///< steps of which nothing is seen do not count

@@ -6,7 +6,7 @@ namespace {
 
 using Deed = ShareLaw::Deed;
 using Kind = ShareWhich::Kind;
-using Scope = ShareScope;
+using Scope = ShareScope::Kind;
 
 std::string nodes_of(const ShareWhich& which) {
   return " (of " + std::to_string(which.node) + " ranks each)";
@@ -56,14 +56,18 @@ std::pair<std::string, bool> parts_words(const ShareWhich& which, int ranks) {
       return {"the parts that rank " + number + " computes of other ranks' blocks", true};
     case Kind::kForBlock:
       return {"the parts that other ranks compute of the block of rank " + number, true};
-    case Kind::kSameNode:
-      return {"the parts of blocks of the own node" + nodes, true};
     case Kind::kNodeMates:
       return {"the parts of the other blocks of the own node" + nodes, true};
     case Kind::kOtherNodes:
       return {"the parts of blocks of other nodes" + nodes, true};
     case Kind::kNodeStep:
       return {"the parts of outer step " + number + " between nodes" + nodes, true};
+    case Kind::kNodesUpTo:
+      return {"the parts of the own node" + (which.number == 0 ? "" : " and of outer steps up to " + number) +
+                  nodes,
+              true};
+    case Kind::kSeatsUpTo:
+      return {"the parts of inner step" + (which.number == 0 ? " 0" : "s up to " + number) + " within a node" + nodes, true};
     case Kind::kSeatStep:
       return {"the parts of inner step " + number + " within a node" + nodes, true};
     case Kind::kOtherSeats:
@@ -76,8 +80,9 @@ std::pair<std::string, bool> parts_words(const ShareWhich& which, int ranks) {
   return {};
 }
 
-std::string scope_words(Scope scope) {
-  switch (scope) {
+std::string scope_words(const ShareScope& scope) {
+  const std::string number = std::to_string(scope.number);
+  switch (scope.kind) {
     case Scope::kAll:
       return "";
     case Scope::kFirstEntry:
@@ -86,14 +91,11 @@ std::string scope_words(Scope scope) {
       return "in all batch entries but the first, ";
     case Scope::kLastEntry:
       return "in the last batch entry, ";
-    case Scope::kFirstOfGroup:
-      return "of the first query head of each group, ";
-    case Scope::kNotFirstOfGroup:
-      return "of all query heads of a group but the first, ";
-    case Scope::kLastOfGroup:
-      return "of the last query head of each group, ";
-    case Scope::kNotLastOfGroup:
-      return "of all query heads of a group but the last, ";
+    case Scope::kFromInGroup:
+      return "of the query heads from " + number + " on of each group, ";
+    case Scope::kUpToInGroup:
+      return scope.number == 1 ? "of the first query head of each group, "
+                               : "of the first " + number + " query heads of each group, ";
     case Scope::kFirstKvHead:
       return "in key head 0, ";
     case Scope::kLaterKvHeads:
@@ -111,10 +113,19 @@ std::string scope_words(Scope scope) {
 }
 
 // What leaves few parts, said from the other side.
-std::string explained(const ShareWhich& which, Scope scope) {
-  if (scope == Scope::kNotLastOfGroup || scope == Scope::kNotFirstOfGroup)
-    return ": stored over each other in the loop over heads, not added up";
-  if (scope != Scope::kAll) return "";
+std::string explained(const ShareWhich& which, const ShareScope& scope, Index group, int ranks) {
+  if (scope.kind == Scope::kUpToInGroup || scope.kind == Scope::kFromInGroup) {
+    const bool last = scope.kind == Scope::kUpToInGroup;
+    const Index kept = last ? group - scope.number : scope.number;
+    const std::string few = kept == 1 ? "head's share is" : std::to_string(kept) + " heads' shares are";
+    return ": only the " + std::string(last ? "last " : "first ") + few +
+           " kept instead of the sum over the group";
+  }
+  if (scope.kind != Scope::kAll) return "";
+  const int last = which.kind == Kind::kNodesUpTo ? ranks / which.node - 2 : which.node - 2;
+  if ((which.kind == Kind::kNodesUpTo || which.kind == Kind::kSeatsUpTo) && which.number == last)
+    return ": as where each " + std::string(which.kind == Kind::kNodesUpTo ? "outer" : "inner") +
+           " step stores its sum over the one before";
   if (which.kind == Kind::kMiddle)
     return ": only the first step's part and the last one's are kept, as where what is received is assigned "
            "instead of added";
@@ -190,12 +201,23 @@ Cause cause_of(const ShareLaw& law, const Evidence& e, GradientName name) {
     case Deed::kMeans:
       return {"solved-share-fades", fading_words(law, e, name) + order,
               "Which factor belongs to the whole sum, and stands inside the loop over steps?"};
+    case Deed::kCounted:
+      return {"solved-share-counted",
+              "the sum is divided by the number of its parts that see something: a mean instead of a sum",
+              "Is a gradient a sum or an average over blocks?"};
+    case Deed::kRepeated:
+      return {"solved-share-repeated",
+              "the sum so far is added again at every step, so that an early part counts several times: the "
+              "buffer "
+              "of a step's part still holds the parts of the steps before it",
+              "Where is the buffer of a step's part set to zero?"};
     case Deed::kFactor:
       break;
   }
   if (law.factor.value == 0)
     return {"solved-share-lost",
-            where + parts + are + "lost (never added, or overwritten)" + explained(law.which, law.scope),
+            where + parts + are + "lost (never added, or overwritten)" +
+                explained(law.which, law.scope, e.problem.group(), e.place.count()),
             "Follow one of these parts: where is it computed, where is it sent, and where is it added?"};
   return {"solved-share-factor", where + parts + are + law.factor.words,
           "Which factors does a part get before it is added, and is that the same for all parts?"};
