@@ -35,6 +35,8 @@ SolvedPass solved_gradient(const Evidence& e, GradientName name, const Setting& 
            {Attempt::When::kUnsolved, [&] { return solve_gradient(e, name, forward); }},
            {Attempt::When::kListed, [&] { return pass(cause_of_places(e, tensor_of(name))); }},
            {Attempt::When::kListed, [&] { return pass(cause_of_scaled_share_law(e, name, forward)); }},
+           {Attempt::When::kListed, [&] { return pass(cause_of_mixed_recipe(e, name, forward)); }},
+           {Attempt::When::kListed, [&] { return pass(cause_of_skipped_sums(e, name, forward)); }},
            {Attempt::When::kVague, [&] { return pass(cause_of_part_factors(e, name, forward)); }},
            {Attempt::When::kVague, [&] { return pass(cause_of_shares(e, name, forward)); }},
            {Attempt::When::kUnsolved,

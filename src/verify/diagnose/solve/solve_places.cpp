@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ringcraft/core/matrix.hpp"
+#include "verify/diagnose/exhibit.hpp"
 #include "verify/diagnose/solve/solve_detail.hpp"
 #include "verify/diagnose/twisted/twisted_ring_detail.hpp"
 
@@ -144,6 +145,12 @@ std::vector<PlaceLaw> layout_laws(const Evidence& e, bool of_keys) {
           return i < rows.size() ? static_cast<Index>(rows[i]) : Index{-1};
         });
   }
+  std::size_t longest = 0;
+  for (const auto& part : parts) longest = std::max(longest, part.size());
+  if (longest * parts.size() != static_cast<std::size_t>(all))
+    add("they stand rank by rank as if all shards were as long as the longest one, with gaps after the "
+        "shorter ones",
+        [&](std::size_t rank, std::size_t i) { return static_cast<Index>(rank * longest + i); });
   if (e.ring->layout == Layout::kZigzag)
     add("the late halves are put back in ascending order of the ranks, where they lie in descending order",
         [&](std::size_t rank, std::size_t i) {
@@ -165,6 +172,9 @@ std::string order_of_heads(const Evidence& e, std::size_t tensor) {
   if (heads > 2)
     laws.emplace_back("the heads come in the opposite order",
                       [=](Index at) { return at / heads * heads + heads - 1 - at % heads; });
+  if (batch > 1)
+    laws.emplace_back("the batch entries come in the opposite order",
+                      [=](Index at) { return (batch - 1 - at / heads) * heads + at % heads; });
   if (batch > 1 && heads > 1) {
     laws.emplace_back("[batch, heads] was written as [heads, batch], or read so",
                       [=](Index at) { return at % batch * heads + at / batch; });
@@ -242,8 +252,11 @@ std::optional<std::string> law_of_places(const Evidence& e, std::size_t tensor) 
       for (Index h = 0; h < x.heads && all; ++h)
         for (Index row = 0; row < x.rows && all; ++row) {
           const Place from = law.from({b, h, row});
-          all = from.row >= 0 && same_row(row_of(claim, b, h, row), row_of(want, b, h, from.row),
-                                          row_of(unit, b, h, from.row), e.nearness(), false);
+          const auto got = row_of(claim, b, h, row);
+          all = from.row < 0
+                    ? std::ranges::all_of(got, [](double value) { return value == 0 || is_unwritten(value); })
+                    : same_row(got, row_of(want, b, h, from.row), row_of(unit, b, h, from.row), e.nearness(),
+                               false);
         }
     if (all) return law.words;
   }

@@ -82,17 +82,6 @@ double taken_by(const ShareLaw& law, bool concerned, bool first, double seen_ste
 
 // ---- which to try
 
-std::vector<ShareWhich> plain_parts(int ranks) {
-  std::vector<ShareWhich> all{
-      {Kind::kAll}, {Kind::kOwn}, {Kind::kReceived}, {Kind::kEarlier}, {Kind::kLater}};
-  for (int t = 1; t < ranks; ++t) all.push_back({Kind::kStep, t});
-  for (int t = 2; t < ranks; ++t) all.push_back({Kind::kFromStep, t});
-  for (int t = 1; t + 1 < ranks; ++t) all.push_back({Kind::kUpToStep, t});
-  for (int r = 0; r < ranks; ++r) all.push_back({Kind::kShard, r});
-  for (int r = 0; r < ranks; ++r) all.push_back({Kind::kBlock, r});
-  return all;
-}
-
 std::vector<ShareWhich> patterns(int ranks) {
   std::vector<ShareWhich> all;
   for (const Kind kind : {Kind::kMiddle, Kind::kEnds, Kind::kFarther, Kind::kNeighbours})
@@ -130,6 +119,17 @@ std::vector<ShareScope> scopes_of(const Evidence& e, GradientName name) {
 }
 
 }  // namespace
+
+std::vector<ShareWhich> plain_parts(int ranks) {
+  std::vector<ShareWhich> all{
+      {Kind::kAll}, {Kind::kOwn}, {Kind::kReceived}, {Kind::kEarlier}, {Kind::kLater}};
+  for (int t = 1; t < ranks; ++t) all.push_back({Kind::kStep, t});
+  for (int t = 2; t < ranks; ++t) all.push_back({Kind::kFromStep, t});
+  for (int t = 1; t + 1 < ranks; ++t) all.push_back({Kind::kUpToStep, t});
+  for (int r = 0; r < ranks; ++r) all.push_back({Kind::kShard, r});
+  for (int r = 0; r < ranks; ++r) all.push_back({Kind::kBlock, r});
+  return all;
+}
 
 bool holds(const ShareWhich& which, int ranks, const Share& s) {
   const int t = s.step, nodes = ranks / which.node, node_step = s.shard / which.node - s.block / which.node,

@@ -4,6 +4,7 @@
 /// entries and halves, and what became of them. Not for users of the harness.
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "verify/diagnose/solve/gradient/share_parts.hpp"
@@ -111,6 +112,18 @@ bool holds(const ShareWhich& which, int ranks, const Share& share);
 
 /// The laws to try, the more usual ones first.
 std::vector<ShareLaw> share_laws(const Evidence& evidence, GradientName name);
+
+/// Whether the parts give all sums that came, by a law.
+bool gives_claim(const std::vector<ShareSum>& sums, const ShareLaw& law, const Evidence& evidence);
+
+/// "the parts of step 2", and whether they are many.
+std::pair<std::string, bool> parts_words(const ShareWhich& which, int ranks);
+/// Parts by step and by rank, the plain ones.
+std::vector<ShareWhich> plain_parts(int ranks);
+
+/// Why a gradient is wrong, where pairs within a block are lost: tiles that overwrite one another, rows and
+/// keys beyond the shortest shard.
+std::optional<Cause> cause_of_lost_pairs(const Evidence& evidence, GradientName name, const Setting& forward);
 
 /// Factors that a part, or a whole gradient, may get.
 std::vector<ShareLaw::Factor> share_factors(const Evidence& evidence, GradientName name);

@@ -14,11 +14,11 @@ constexpr double kMostNumbers = 2e7;  // of all parts
 
 class Builder {
  public:
-  Builder(const Evidence& e, GradientName name, const Setting& forward, const PairFilter& filter)
+  Builder(const Evidence& e, GradientName name, const Recipe& recipe, const PairFilter& filter)
       : e_(e),
         name_(name),
         filter_(filter),
-        weights_(e, {.setting = forward}),
+        weights_(e, recipe),
         claim_(named(e.claim)[tensor()].tensor),
         halves_(has_halves(e) ? 2 : 1) {}
 
@@ -113,14 +113,22 @@ class Builder {
 
 bool has_halves(const Evidence& e) { return e.ring != nullptr && e.ring->layout == Layout::kZigzag; }
 
-std::vector<ShareSum> share_sums(const Evidence& e, GradientName name, const Setting& forward,
+std::vector<Recipe> share_recipes(const Evidence& e, const Setting& forward) {
+  std::vector<Recipe> all{{.setting = forward}};
+  if (e.is_wrong("out") || e.is_wrong("lse"))
+    all.push_back(
+        {.setting = settings_of(e).front(), .lse = Recipe::Lse::kRight, .delta = Recipe::Delta::kRight});
+  return all;
+}
+
+std::vector<ShareSum> share_sums(const Evidence& e, GradientName name, const Recipe& recipe,
                                  const PairFilter& filter) {
   const BlockProblem& p = e.problem;
   const double heads = static_cast<double>(p.batch * p.heads), n = e.place.count();
   const double pairs = static_cast<double>(p.queries.size()) * static_cast<double>(p.keys.size()) * heads,
                numbers = 2 * n * static_cast<double>(p.keys.size()) * heads * static_cast<double>(p.head_dim);
   if (e.ring == nullptr || n < 2 || pairs > kMostPairs || numbers > kMostNumbers) return {};
-  return Builder(e, name, forward, filter).all();
+  return Builder(e, name, recipe, filter).all();
 }
 
 }  // namespace ringcraft::verify

@@ -37,8 +37,12 @@ using PairFilter = std::function<bool(int shard, Index row, int block, Index key
 bool has_halves(const Evidence& evidence);
 
 /// All sums of a gradient; empty where it would take too long.
-std::vector<ShareSum> share_sums(const Evidence& evidence, GradientName name, const Setting& forward,
+std::vector<ShareSum> share_sums(const Evidence& evidence, GradientName name, const Recipe& recipe,
                                  const PairFilter& filter = {});
+
+/// P and D as they may be before any law: from what was claimed; where that is wrong, also from right out and
+/// lse.
+std::vector<Recipe> share_recipes(const Evidence& evidence, const Setting& forward);
 
 /// Why a gradient is wrong, where parts of it are lost, overwritten, or get a wrong factor by a law of
 /// steps, ranks, nodes, heads or batch entries; or where tiles of a block overwrite one another.
@@ -47,6 +51,14 @@ std::optional<Cause> cause_of_share_law(const Evidence& evidence, GradientName n
 /// The same, where the whole gradient has a wrong factor besides.
 std::optional<Cause> cause_of_scaled_share_law(const Evidence& evidence, GradientName name,
                                                const Setting& forward);
+
+/// The same, where some parts are made by another recipe than all others.
+std::optional<Cause> cause_of_mixed_recipe(const Evidence& evidence, GradientName name,
+                                           const Setting& forward);
+
+/// Why dk or dv is wrong, where ranks that see nothing of a block do not hand on the sum that has arrived.
+std::optional<Cause> cause_of_skipped_sums(const Evidence& evidence, GradientName name,
+                                           const Setting& forward);
 
 /// Why a gradient is wrong by little, where its running sum or its parts are rounded to a narrower type.
 std::optional<Cause> cause_of_rounded_shares(const Evidence& evidence, GradientName name,

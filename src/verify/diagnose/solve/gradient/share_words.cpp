@@ -12,74 +12,6 @@ std::string nodes_of(const ShareWhich& which) {
   return " (of " + std::to_string(which.node) + " ranks each)";
 }
 
-// "the parts of ...", and whether they are many.
-std::pair<std::string, bool> parts_words(const ShareWhich& which, int ranks) {
-  const std::string number = std::to_string(which.number), nodes = nodes_of(which);
-  switch (which.kind) {
-    case Kind::kAll:
-      return {"all parts", true};
-    case Kind::kOwn:
-      return {"the part of step 0, of the own block,", false};
-    case Kind::kReceived:
-      return {"the parts of the blocks that arrive", true};
-    case Kind::kEarlier:
-      return {"the parts of blocks of earlier ranks", true};
-    case Kind::kLater:
-      return {"the parts of blocks of later ranks", true};
-    case Kind::kStep:
-      return {"the part of step " + number, false};
-    case Kind::kFromStep:
-      return {"the parts from step " + number + " on", true};
-    case Kind::kUpToStep:
-      return {"the parts up to step " + number, true};
-    case Kind::kShard:
-      return {"the parts that rank " + number + " computes", true};
-    case Kind::kBlock:
-      return {"the parts of the block of rank " + number, true};
-    case Kind::kHidden:
-      return {"the parts of blocks of which a rank sees nothing", true};
-    case Kind::kMiddle:
-      return {"the parts of all steps but the first and the last", true};
-    case Kind::kEnds:
-      return {"the parts of the first and the last step", true};
-    case Kind::kOdd:
-      return {"the parts of the odd steps", true};
-    case Kind::kEven:
-      return {"the parts of the even steps", true};
-    case Kind::kEvenReceived:
-      return {"the parts of the even steps from 2 on", true};
-    case Kind::kNeighbours:
-      return {"the parts of the neighbours' blocks (steps 1 and " + std::to_string(ranks - 1) + ")", true};
-    case Kind::kFarther:
-      return {"the parts of blocks from farther away than a neighbour", true};
-    case Kind::kOfShard:
-      return {"the parts that rank " + number + " computes of other ranks' blocks", true};
-    case Kind::kForBlock:
-      return {"the parts that other ranks compute of the block of rank " + number, true};
-    case Kind::kNodeMates:
-      return {"the parts of the other blocks of the own node" + nodes, true};
-    case Kind::kOtherNodes:
-      return {"the parts of blocks of other nodes" + nodes, true};
-    case Kind::kNodeStep:
-      return {"the parts of outer step " + number + " between nodes" + nodes, true};
-    case Kind::kNodesUpTo:
-      return {"the parts of the own node" + (which.number == 0 ? "" : " and of outer steps up to " + number) +
-                  nodes,
-              true};
-    case Kind::kSeatsUpTo:
-      return {"the parts of inner step" + (which.number == 0 ? " 0" : "s up to " + number) + " within a node" + nodes, true};
-    case Kind::kSeatStep:
-      return {"the parts of inner step " + number + " within a node" + nodes, true};
-    case Kind::kOtherSeats:
-      return {"the parts of blocks that another place of a node holds, in any node" + nodes + ",", true};
-    case Kind::kCrossSeats:
-      return {"the parts of blocks of other nodes" + nodes + ", but for the ranks at the same place,", true};
-    case Kind::kCounterparts:
-      return {"the parts of blocks that ranks at the same place of other nodes" + nodes + " hold", true};
-  }
-  return {};
-}
-
 std::string scope_words(const ShareScope& scope) {
   const std::string number = std::to_string(scope.number);
   switch (scope.kind) {
@@ -169,6 +101,75 @@ std::string fading_words(const ShareLaw& law, const Evidence& e, GradientName na
 }
 
 }  // namespace
+
+std::pair<std::string, bool> parts_words(const ShareWhich& which, int ranks) {
+  const std::string number = std::to_string(which.number), nodes = nodes_of(which);
+  switch (which.kind) {
+    case Kind::kAll:
+      return {"all parts", true};
+    case Kind::kOwn:
+      return {"the part of step 0, of the own block,", false};
+    case Kind::kReceived:
+      return {"the parts of the blocks that arrive", true};
+    case Kind::kEarlier:
+      return {"the parts of blocks of earlier ranks", true};
+    case Kind::kLater:
+      return {"the parts of blocks of later ranks", true};
+    case Kind::kStep:
+      return {"the part of step " + number, false};
+    case Kind::kFromStep:
+      return {"the parts from step " + number + " on", true};
+    case Kind::kUpToStep:
+      return {"the parts up to step " + number, true};
+    case Kind::kShard:
+      return {"the parts that rank " + number + " computes", true};
+    case Kind::kBlock:
+      return {"the parts of the block of rank " + number, true};
+    case Kind::kHidden:
+      return {"the parts of blocks of which a rank sees nothing", true};
+    case Kind::kMiddle:
+      return {"the parts of all steps but the first and the last", true};
+    case Kind::kEnds:
+      return {"the parts of the first and the last step", true};
+    case Kind::kOdd:
+      return {"the parts of the odd steps", true};
+    case Kind::kEven:
+      return {"the parts of the even steps", true};
+    case Kind::kEvenReceived:
+      return {"the parts of the even steps from 2 on", true};
+    case Kind::kNeighbours:
+      return {"the parts of the neighbours' blocks (steps 1 and " + std::to_string(ranks - 1) + ")", true};
+    case Kind::kFarther:
+      return {"the parts of blocks from farther away than a neighbour", true};
+    case Kind::kOfShard:
+      return {"the parts that rank " + number + " computes of other ranks' blocks", true};
+    case Kind::kForBlock:
+      return {"the parts that other ranks compute of the block of rank " + number, true};
+    case Kind::kNodeMates:
+      return {"the parts of the other blocks of the own node" + nodes, true};
+    case Kind::kOtherNodes:
+      return {"the parts of blocks of other nodes" + nodes, true};
+    case Kind::kNodeStep:
+      return {"the parts of outer step " + number + " between nodes" + nodes, true};
+    case Kind::kNodesUpTo:
+      return {"the parts of the own node" + (which.number == 0 ? "" : " and of outer steps up to " + number) +
+                  nodes,
+              true};
+    case Kind::kSeatsUpTo:
+      return {"the parts of inner step" + (which.number == 0 ? " 0" : "s up to " + number) +
+                  " within a node" + nodes,
+              true};
+    case Kind::kSeatStep:
+      return {"the parts of inner step " + number + " within a node" + nodes, true};
+    case Kind::kOtherSeats:
+      return {"the parts of blocks that another place of a node holds, in any node" + nodes + ",", true};
+    case Kind::kCrossSeats:
+      return {"the parts of blocks of other nodes" + nodes + ", but for the ranks at the same place,", true};
+    case Kind::kCounterparts:
+      return {"the parts of blocks that ranks at the same place of other nodes" + nodes + " hold", true};
+  }
+  return {};
+}
 
 Cause cause_of(const ShareLaw& law, const Evidence& e, GradientName name) {
   const auto [parts, many] = parts_words(law.which, e.place.count());

@@ -143,7 +143,7 @@ bool is_near(const std::vector<ShareSum>& sums, const std::vector<std::vector<Nu
 
 std::optional<Cause> cause_of_rounded_shares(const Evidence& e, GradientName name, const Setting& forward) {
   constexpr double kMost = 0.9, kMore = 0.2;  // of the numbers; more than without any rounding
-  const std::vector<ShareSum> sums = share_sums(e, name, forward);
+  const std::vector<ShareSum> sums = share_sums(e, name, {.setting = forward});
   std::vector<std::vector<Numbers>> steps;
   for (const ShareSum& sum : sums) steps.push_back(steps_of(sum, e.place.count()));
   if (sums.empty() || !is_near(sums, steps)) return {};
