@@ -125,7 +125,7 @@ std::vector<PlaceLaw> layout_laws(const Evidence& e, bool of_keys) {
   std::vector<PlaceLaw> laws;
   if (e.ring == nullptr || e.place.count() < 2) return laws;
   const auto& parts = of_keys ? e.place.blocks : e.place.shards;
-  const Index all = named(e.claim)[of_keys ? 3 : 2].tensor.extents().rows;
+  const auto all = static_cast<Index>((of_keys ? e.place.owner : e.place.row_owner).size());
   const auto add = [&](std::string words, auto row_of_place) {  // the row that (rank, i) is written to
     std::vector<Index> from(static_cast<std::size_t>(all), -1);
     for (std::size_t rank = 0; rank < parts.size(); ++rank)

@@ -84,7 +84,7 @@ double taken_by(const ShareLaw& law, bool concerned, bool first, double seen_ste
 
 std::vector<ShareWhich> patterns(int ranks) {
   std::vector<ShareWhich> all;
-  for (const Kind kind : {Kind::kMiddle, Kind::kEnds, Kind::kFarther, Kind::kNeighbours})
+  for (const Kind kind : {Kind::kMiddle, Kind::kEnds, Kind::kOdd, Kind::kFarther, Kind::kNeighbours})
     all.push_back({kind});
   for (int node = 2; node < ranks; ++node) {
     if (ranks % node != 0) continue;
@@ -96,7 +96,7 @@ std::vector<ShareWhich> patterns(int ranks) {
     for (int t = 0; t + 1 < node; ++t) all.push_back({Kind::kSeatsUpTo, t, node});
     for (int t = 0; t < node; ++t) all.push_back({Kind::kSeatStep, t, node});
   }
-  for (const Kind kind : {Kind::kOdd, Kind::kEvenReceived, Kind::kEven}) all.push_back({kind});
+  for (const Kind kind : {Kind::kEvenReceived, Kind::kEven}) all.push_back({kind});
   for (int r = 0; r < ranks; ++r) {
     all.push_back({Kind::kOfShard, r});
     all.push_back({Kind::kForBlock, r});
