@@ -74,7 +74,9 @@ bool is_vague(const SolvedPass& solved) {
 
 void attempt(SolvedPass& solved, const std::vector<Attempt>& attempts) {
   for (const Attempt& next : attempts) {
-    if (next.when == Attempt::When::kUnsolved ? solved.solved : !is_vague(solved)) continue;
+    const bool needed = !solved.solved || (next.when != Attempt::When::kUnsolved && is_vague(solved)) ||
+                        (next.when == Attempt::When::kListed && solved.listed);
+    if (!needed) continue;
     if (SolvedPass pass = next.solve(); pass.solved) solved = std::move(pass);
   }
 }

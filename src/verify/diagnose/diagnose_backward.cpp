@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "verify/diagnose/diagnose_detail.hpp"
+#include "verify/diagnose/solve/gradient/share_parts.hpp"
 #include "verify/diagnose/tiles/blind_rows.hpp"
 #include "verify/diagnose/tiles/tile_program.hpp"
 
@@ -27,14 +28,19 @@ SolvedPass solved_gradient(const Evidence& e, GradientName name, const Setting& 
     return cause ? SolvedPass{true, {*cause}, forward} : SolvedPass{};
   };
   SolvedPass solved;
-  attempt(solved, {{Attempt::When::kUnsolved, [&] { return pass(cause_of_missing(e, tensor_of(name))); }},
-                   {Attempt::When::kUnsolved, [&] { return solve_gradient(e, name, forward); }},
-                   {Attempt::When::kUnsolved, [&] { return pass(cause_of_places(e, tensor_of(name))); }},
-                   {Attempt::When::kVague, [&] { return pass(cause_of_part_factors(e, name, forward)); }},
-                   {Attempt::When::kVague, [&] { return pass(cause_of_shares(e, name, forward)); }},
-                   {Attempt::When::kUnsolved, [&] {
-                      return pass(name == GradientName::kDq ? cause_of_weights(e, true) : std::nullopt);
-                    }}});
+  attempt(solved,
+          {{Attempt::When::kUnsolved, [&] { return pass(cause_of_missing(e, tensor_of(name))); }},
+           {Attempt::When::kUnsolved, [&] { return pass(cause_of_rounded_shares(e, name, forward)); }},
+           {Attempt::When::kUnsolved, [&] { return pass(cause_of_share_law(e, name, forward)); }},
+           {Attempt::When::kUnsolved, [&] { return solve_gradient(e, name, forward); }},
+           {Attempt::When::kListed, [&] { return pass(cause_of_places(e, tensor_of(name))); }},
+           {Attempt::When::kListed, [&] { return pass(cause_of_scaled_share_law(e, name, forward)); }},
+           {Attempt::When::kListed, [&] { return pass(cause_of_mixed_recipe(e, name, forward)); }},
+           {Attempt::When::kListed, [&] { return pass(cause_of_skipped_sums(e, name, forward)); }},
+           {Attempt::When::kVague, [&] { return pass(cause_of_part_factors(e, name, forward)); }},
+           {Attempt::When::kVague, [&] { return pass(cause_of_shares(e, name, forward)); }},
+           {Attempt::When::kUnsolved,
+            [&] { return pass(name == GradientName::kDq ? cause_of_weights(e, true) : std::nullopt); }}});
   return solved;
 }
 

@@ -84,6 +84,7 @@ struct Attempt {
   enum class When : std::uint8_t {
     kUnsolved,  ///< nothing explains them yet
     kVague,     ///< nothing does, or only by which numbers are wrong (see is_general)
+    kListed,    ///< nothing does, or only in a vague way, or with a list of ranks and blocks
   };
   When when;
   std::function<SolvedPass()> solve;

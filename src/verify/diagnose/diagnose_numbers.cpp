@@ -130,10 +130,10 @@ std::optional<Cause> cause_of_unwritten(const Evidence& e, TensorGroup group) {
     if (group_of(tensor.name) == group)
       for (const auto& row : tensor.wrong_rows)
         if (!rows.contains(row.first)) return {};
-  return Cause{"unwritten",
-               name + " is never set at " + place_words(e, first->first) +
-                   ": it holds what the memory held before",
-               "Which path through your code leaves this row without writing it?"};
+  return Cause{
+      "unwritten",
+      name + " is never set at " + place_words(e, first->first) + ": it holds what the memory held before",
+      "Which path through your code leaves this row without writing it?"};
 }
 
 std::optional<Cause> cause_of_lost_start(const Evidence& e, const Answer& before) {

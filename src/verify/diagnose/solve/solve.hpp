@@ -76,6 +76,7 @@ struct SolvedPass {
   bool solved = false;
   std::vector<Cause> causes;  ///< empty though solved: nothing is wrong with this pass itself
   Setting setting;
+  bool listed = false;  ///< only as a list of ranks and blocks
 };
 
 /// Of out and lse.

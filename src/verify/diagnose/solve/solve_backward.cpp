@@ -16,6 +16,14 @@ namespace {
 
 using Numbers = std::vector<double>;
 
+// Where two numbers of the problem are equal, a factor may come from either.
+std::string also_words(const Evidence& e, double factor) {
+  const auto ranks = static_cast<double>(e.place.count()), group = static_cast<double>(e.problem.group());
+  if (!e.place.ring || ranks != group || (factor != ranks && factor * ranks != 1)) return "";
+  return std::string(" (or, which is the same here, ") + (factor > 1 ? "multiplied" : "divided") +
+         " by the number of query heads of a group)";
+}
+
 // How a factor is called.
 Cause cause_of_factor(const Evidence& e, GradientName name, double factor) {
   const bool dq = name == GradientName::kDq;
@@ -42,7 +50,7 @@ Cause cause_of_factor(const Evidence& e, GradientName name, double factor) {
   const double near = is_half(e.precision) ? 2e-2 : 1e-4;
   for (const auto& [value, id, words] : known)
     if (std::fabs(value - 1) > 1e-6 && std::fabs(factor / value - 1) < near)
-      return {id, words, "Which factors does this gradient get, and how often each?"};
+      return {id, words + also_words(e, value), "Which factors does this gradient get, and how often each?"};
   return {"solved-factor", std::to_string(factor) + " times what it should be",
           "Which factors does this gradient get, and how often each?"};
 }
@@ -74,14 +82,16 @@ std::optional<double> factor_of(GradientLines& lines, double threshold) {
 }
 
 std::optional<std::vector<Cause>> told_by(const Evidence& e, GradientName name, GradientLines& lines,
-                                          MaskSet masks, bool with_others, KnownCells& known) {
+                                          MaskSet masks, bool with_others, KnownCells& known, bool& listed) {
   std::vector<LineSystem> solved;
   for (int line = 0; line < lines.count(); ++line) {
     solved.push_back(lines.solved(line, masks, with_others, known));
     if (!solved.back().possible) return {};
   }
   std::vector<Cause> causes;
+  listed = false;
   if (const auto told = tell(e.place, solved, yardsticks_of(e).threshold)) {
+    listed = std::ranges::any_of(*told, [](const Told& each) { return each.where.pairs.size() > 1; });
     for (const Told& each : *told) causes.push_back(cause_of(each, e.place, "", name == GradientName::kDq));
     return causes;
   }
@@ -111,14 +121,15 @@ SolvedPass solve_gradient(const Evidence& e, GradientName name, const Setting& f
     KnownCells cells;
     for (std::size_t r = 0; r < std::min<std::size_t>(recipes.size(), 10) && !(with_others && r > 3); ++r) {
       GradientLines lines(e, name, recipes[r]);
-      const auto told = told_by(e, name, lines, masks, with_others, cells);
+      bool listed = false;
+      const auto told = told_by(e, name, lines, masks, with_others, cells, listed);
       if (!told) continue;
       std::vector<Cause> causes = causes_of(recipes[r]);
       causes.insert(causes.end(), told->begin(), told->end());
       const std::size_t size = causes.size() + (std::ranges::any_of(causes, is_general) ? 3 : 0);
       if (size >= fewest) continue;
       fewest = size;
-      best = {true, std::move(causes), recipes[r].setting};
+      best = {true, std::move(causes), recipes[r].setting, listed};
     }
     if (best.solved && (masks == MaskSet::kAll || fewest < 2)) break;
   }

@@ -52,6 +52,20 @@ std::vector<MissingLaw> missing_laws(const Evidence& e, const Extents& x, bool o
   const auto add = [&](std::string words, std::function<bool(const RowAt&)> holds, bool one = false) {
     laws.push_back({std::move(words), one, std::move(holds)});
   };
+  for (int shard = 0; e.ring != nullptr && shard < e.place.count(); ++shard)
+    add("those of rank " + std::to_string(shard), [&e, of_keys, shard](const RowAt& at) {
+      return (of_keys ? e.place.owner : e.place.row_owner)[static_cast<std::size_t>(at.row)] == shard;
+    });
+  const auto& borders = e.problem.mask.cu_seqlens;
+  for (std::size_t pack = 0; pack + 1 < borders.size() && borders.size() > 2; ++pack) {
+    const auto of_pack = [&e, of_keys, begin = borders[pack], end = borders[pack + 1]](const RowAt& at) {
+      const auto position = (of_keys ? e.problem.keys : e.problem.queries)[static_cast<std::size_t>(at.row)];
+      return position >= begin && position < end;
+    };
+    const std::string words = "of packed sequence " + std::to_string(pack);
+    add("those " + words, of_pack);
+    add("all but those " + words, [of_pack](const RowAt& at) { return !of_pack(at); });
+  }
   const auto first = [](Index k, const std::string& one) {
     return k == 1 ? one + " 0" : "the first " + counted(k, one);
   };
@@ -78,10 +92,6 @@ std::vector<MissingLaw> missing_laws(const Evidence& e, const Extents& x, bool o
     add(
         first(k, of_keys ? "key" : "row"), [=](const RowAt& at) { return at.row < k; }, k == 1);
   }
-  for (int shard = 0; e.ring != nullptr && shard < e.place.count(); ++shard)
-    add("those of rank " + std::to_string(shard), [&e, of_keys, shard](const RowAt& at) {
-      return (of_keys ? e.place.owner : e.place.row_owner)[static_cast<std::size_t>(at.row)] == shard;
-    });
   return laws;
 }
 
@@ -118,6 +128,33 @@ std::optional<Cause> cause_of_missing_columns(const Evidence& e, std::size_t ten
                "Which columns does each loop, thread or lane take, from where to where?"};
 }
 
+// The rank whose rows (or keys) alone are missing, where they meet nothing but its own block: then it is this
+// block's part that is lost.
+std::optional<int> rank_without_own_part(const Evidence& e, bool of_keys,
+                                         const std::vector<std::pair<RowAt, bool>>& rows) {
+  const auto meet = [&](int shard, int block) {
+    const auto &queries = e.place.shards[static_cast<std::size_t>(shard)],
+               &keys = e.place.blocks[static_cast<std::size_t>(block)];
+    return std::ranges::any_of(queries, [&](Index row) {
+      return std::ranges::any_of(keys, [&](Index key) {
+        return visible(e.problem.mask, e.problem.queries[static_cast<std::size_t>(row)],
+                       e.problem.keys[static_cast<std::size_t>(key)]);
+      });
+    });
+  };
+  for (int rank = 0; e.ring != nullptr && rank < e.place.count(); ++rank) {
+    const auto& owner = of_keys ? e.place.owner : e.place.row_owner;
+    const bool all = std::ranges::all_of(rows, [&](const auto& each) {
+      return (owner[static_cast<std::size_t>(each.first.row)] == rank) == each.second;
+    });
+    bool alone = all;
+    for (int other = 0; other < e.place.count() && alone; ++other)
+      alone = other == rank || !(of_keys ? meet(other, rank) : meet(rank, other));
+    if (alone) return rank;
+  }
+  return {};
+}
+
 // Whether some rank sees nothing of the block that has this key.
 bool is_hidden_from_some(const Evidence& e, Index key) {
   const int block = e.place.owner[static_cast<std::size_t>(key)];
@@ -146,6 +183,12 @@ std::optional<Cause> cause_of_missing(const Evidence& e, std::size_t tensor) {
         "the sums of every block of which some rank sees nothing are zero, all others right: such a rank "
         "does not hand on the sum that has arrived",
         "Skipping work is fine; what of the sum that passes through you meanwhile?"};
+  if (const auto rank = rank_without_own_part(e, of_keys, *rows))
+    return Cause{"solved-missing-own",
+                 "rank " + std::to_string(*rank) +
+                     " does not add the part of its own block, the only part that its " +
+                     (of_keys ? "keys" : "rows") + " have",
+                 "What does this rank do at step 0, and what becomes of its result?"};
   for (const MissingLaw& law : missing_laws(e, named(e.claim)[tensor].tensor.extents(), of_keys))
     if (std::ranges::all_of(*rows, [&](const auto& each) { return law.holds(each.first) == each.second; }))
       return Cause{"solved-missing-rows",

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ringcraft/core/matrix.hpp"
+#include "verify/diagnose/exhibit.hpp"
 #include "verify/diagnose/solve/solve_detail.hpp"
 #include "verify/diagnose/twisted/twisted_ring_detail.hpp"
 
@@ -119,6 +120,94 @@ std::vector<PlaceLaw> place_laws(const Evidence& e, bool of_keys) {
   return laws;
 }
 
+// Rows that are dealt in one layout and put back in another: of each rank as many as it has.
+std::vector<PlaceLaw> layout_laws(const Evidence& e, bool of_keys) {
+  std::vector<PlaceLaw> laws;
+  if (e.ring == nullptr || e.place.count() < 2) return laws;
+  const auto& parts = of_keys ? e.place.blocks : e.place.shards;
+  const auto all = static_cast<Index>((of_keys ? e.place.owner : e.place.row_owner).size());
+  const auto add = [&](std::string words, auto row_of_place) {  // the row that (rank, i) is written to
+    std::vector<Index> from(static_cast<std::size_t>(all), -1);
+    for (std::size_t rank = 0; rank < parts.size(); ++rank)
+      for (std::size_t i = 0; i < parts[rank].size(); ++i)
+        if (const Index to = row_of_place(rank, i); to >= 0 && to < all)
+          from[static_cast<std::size_t>(to)] = parts[rank][i];
+    laws.push_back({std::move(words), [from](const Place& p) {
+                      return Place{p.batch, p.head, from[static_cast<std::size_t>(p.row)]};
+                    }});
+  };
+  for (const Layout layout : kLayouts) {
+    if (layout == e.ring->layout) continue;
+    const Sharding other{layout, e.ring->shape.seqlen, e.place.count()};
+    add("they are put where the " + std::string(name_of(layout)) + " layout has the rows of each rank",
+        [&](std::size_t rank, std::size_t i) {
+          const auto rows = other.positions(static_cast<int>(rank));
+          return i < rows.size() ? static_cast<Index>(rows[i]) : Index{-1};
+        });
+  }
+  std::size_t longest = 0;
+  for (const auto& part : parts) longest = std::max(longest, part.size());
+  if (longest * parts.size() != static_cast<std::size_t>(all))
+    add("they stand rank by rank as if all shards were as long as the longest one, with gaps after the "
+        "shorter ones",
+        [&](std::size_t rank, std::size_t i) { return static_cast<Index>(rank * longest + i); });
+  if (e.ring->layout == Layout::kZigzag)
+    add("the late halves are put back in ascending order of the ranks, where they lie in descending order",
+        [&](std::size_t rank, std::size_t i) {
+          const std::size_t middle = (parts[rank].size() + 1) / 2;
+          const auto& other = parts[parts.size() - 1 - rank];
+          const std::size_t at = i - middle + (other.size() + 1) / 2;
+          return i < middle ? parts[rank][i] : at < other.size() ? other[at] : Index{-1};
+        });
+  return laws;
+}
+
+// Heads of batch entries that are right and stand in another order, as a formula of their number in memory.
+std::string order_of_heads(const Evidence& e, std::size_t tensor) {
+  const Buffer &claim = named(e.claim)[tensor].tensor, &want = named(e.oracle.value)[tensor].tensor,
+               &unit = named(e.units())[tensor].tensor;
+  const Extents& x = claim.extents();
+  const Index count = x.batch * x.heads, heads = x.heads, batch = x.batch;
+  std::vector<std::pair<std::string, std::function<Index(Index)>>> laws;
+  if (heads > 2)
+    laws.emplace_back("the heads come in the opposite order",
+                      [=](Index at) { return at / heads * heads + heads - 1 - at % heads; });
+  if (batch > 1)
+    laws.emplace_back("the batch entries come in the opposite order",
+                      [=](Index at) { return (batch - 1 - at / heads) * heads + at % heads; });
+  if (batch > 1 && heads > 1) {
+    laws.emplace_back("[batch, heads] was written as [heads, batch], or read so",
+                      [=](Index at) { return at % batch * heads + at / batch; });
+    laws.emplace_back("[batch, heads] was written as [heads, batch], or read so",
+                      [=](Index at) { return at % heads * batch + at / heads; });
+  }
+  for (Index parts = 2; parts < heads; ++parts)
+    if (heads % parts == 0)
+      laws.emplace_back("the heads come interleaved: those of " + std::to_string(parts) +
+                            " parts (ranks, or groups) in turns, not one part after the other",
+                        [=](Index at) {
+                          const Index h = at % heads;
+                          return at - h + h % parts * (heads / parts) + h / parts;
+                        });
+  if (heads > 2)
+    for (const Index shift : {Index{1}, heads - 1})
+      laws.emplace_back("each head is that of head h " + std::string(shift == 1 ? "+ 1" : "- 1"),
+                        [=](Index at) { return at - at % heads + (at + shift) % heads; });
+  for (const auto& [words, from] : laws) {
+    bool all = true, any = false;
+    for (Index at = 0; at < count && all; ++at) {
+      const Index other = from(at);
+      any = any || other != at;
+      for (Index row = 0; row < x.rows && all; ++row)
+        all = same_row(row_of(claim, at / heads, at % heads, row),
+                       row_of(want, other / heads, other % heads, row),
+                       row_of(unit, other / heads, other % heads, row), e.nearness(), false);
+    }
+    if (all && any) return words;
+  }
+  return "";
+}
+
 // Every head (and batch entry) as a whole: which right one it holds; of several the one that stays.
 std::string whole_heads(const Evidence& e, std::size_t tensor) {
   const Buffer &claim = named(e.claim)[tensor].tensor, &want = named(e.oracle.value)[tensor].tensor,
@@ -179,18 +268,24 @@ std::string whole_ranks(const Evidence& e, std::size_t tensor) {
 }
 
 std::optional<std::string> law_of_places(const Evidence& e, std::size_t tensor) {
+  if (std::string order = order_of_heads(e, tensor); !order.empty()) return order;
   if (std::string heads = whole_heads(e, tensor); !heads.empty()) return heads;
   const Buffer &claim = named(e.claim)[tensor].tensor, &want = named(e.oracle.value)[tensor].tensor,
                &unit = named(e.units())[tensor].tensor;
   const Extents& x = claim.extents();
-  for (const PlaceLaw& law : place_laws(e, tensor > 2)) {
+  std::vector<PlaceLaw> laws = place_laws(e, tensor > 2);
+  for (PlaceLaw& law : layout_laws(e, tensor > 2)) laws.push_back(std::move(law));
+  for (const PlaceLaw& law : laws) {
     bool all = true;
     for (Index b = 0; b < x.batch && all; ++b)
       for (Index h = 0; h < x.heads && all; ++h)
         for (Index row = 0; row < x.rows && all; ++row) {
           const Place from = law.from({b, h, row});
-          all = from.row >= 0 && same_row(row_of(claim, b, h, row), row_of(want, b, h, from.row),
-                                          row_of(unit, b, h, from.row), e.nearness(), false);
+          const auto got = row_of(claim, b, h, row);
+          all = from.row < 0
+                    ? std::ranges::all_of(got, [](double value) { return value == 0 || is_unwritten(value); })
+                    : same_row(got, row_of(want, b, h, from.row), row_of(unit, b, h, from.row), e.nearness(),
+                               false);
         }
     if (all) return law.words;
   }

@@ -82,6 +82,25 @@ class Shares {
     return all;
   }
 
+  // Whether each rank's buffer for the part of a step still holds what it has computed for the blocks of the
+  // steps before.
+  bool keeps_buffers() const {
+    const auto ranks = static_cast<int>(sums_.size());
+    if (!of_keys() || givers_.size() != sums_.size()) return false;
+    for (int target = 0; target < ranks; ++target) {
+      const auto to = static_cast<std::size_t>(target);
+      Values left = excess(to, right_sum(to));
+      for (int rank = 0; rank < ranks; ++rank)
+        for (int block = rank; block != target; block = e_.place.wrapped(block - 1)) {
+          const auto giver = static_cast<std::size_t>(rank), from = static_cast<std::size_t>(block);
+          const Values more = landed(part(giver, from), from, to);
+          for (std::size_t i = 0; i < left.size(); ++i) left[i] -= more[i];
+        }
+      if (!(residual_of(left, 0) <= threshold_)) return false;
+    }
+    return true;
+  }
+
   // Whether the claim is the right sums, and added to each the right ones of all before it: batch entries,
   // heads, or rows.
   bool carries(Index Extents::*over) const {
@@ -321,6 +340,12 @@ std::optional<Cause> cause_of_shares(const Evidence& e, GradientName name, const
                      std::string("the sums of each ") + words +
                          " begin with those of the ones before it, not with zero",
                      "Where are the sums set to zero, and how often does that line run?"};
+    if (!halves && e.place.ring && shares.keeps_buffers())
+      return Cause{
+          "solved-buffer-kept",
+          "each rank's buffer for the part of a step is not set to zero between steps: what is added to a "
+          "block's sum also holds the parts of the blocks before it",
+          "Where is the buffer of a step's part set to zero?"};
     if (const auto wrong = shares.wrong_sums(); wrong && !wrong->empty())
       return cause_of_sums(e.place, shares, *wrong);
   }

@@ -47,6 +47,8 @@ void add_sources(const Evidence& e, GradientName name, const Setting& setting, s
     all.push_back({.setting = setting, .dout_from = from});
     all.push_back({.setting = setting, .query_from = from});
     all.push_back({.setting = setting, .lse_from = from, .query_from = from});
+    if (name == GradientName::kDk)
+      all.push_back({.setting = setting, .query_from = from, .only_in_product = true});
     if (name == GradientName::kDv) continue;
     all.push_back({.setting = setting, .delta_from = from});
     all.push_back({.setting = setting, .lse_from = from, .delta_from = from});
@@ -289,14 +291,15 @@ Weights::Pair Weights::operator()(Index b, Index h, Index row, Index key) const 
   const double scale = recipe_.setting.scale_of(e_.place.row_owner[static_cast<std::size_t>(row)], block),
                delta = this->delta(b, h, row, block);
   const double score =
-      scale * (recipe_.query_from == From::kRight
+      scale * (recipe_.query_from == From::kRight || recipe_.only_in_product
                    ? product_of(e_, recipe_.setting, b, h, row, k)
                    : dot(query(b, h, row, block), row_of(e_.inputs.k, b, h / e_.problem.group(), k)));
   const bool hidden = adds_hidden_pairs(recipe_) &&
                       !visible(e_.problem.mask, e_.problem.queries[static_cast<std::size_t>(row)],
                                e_.problem.keys[static_cast<std::size_t>(key)]);
   const double p = hidden ? 0 : std::exp(std::min(score - shift, 80.0));
-  const double dp = dot(dout(b, h, row, block), value_of(e_, recipe_.setting, b, h, row, v));
+  const double dp = dot(recipe_.only_in_product ? row_of(e_.inputs.dout, b, h, row) : dout(b, h, row, block),
+                        value_of(e_, recipe_.setting, b, h, row, v));
   switch (recipe_.formula) {
     case Formula::kUnweighted:
     case Formula::kUnweightedHidden:

@@ -99,8 +99,9 @@ struct Recipe {
   Product product{};
   From lse_from{}, delta_from{}, dout_from{}, query_from{};
   Data k_data{}, v_data{};
-  bool out_for_dout = false;   ///< dP and dv are made of out; D is the same
-  bool dout_in_delta = false;  ///< D, too, is made of the rows of dout that are read
+  bool out_for_dout = false;     ///< dP and dv are made of out; D is the same
+  bool only_in_product = false;  ///< rows of dout or q are wrong in the last product alone, not in P and dS
+  bool dout_in_delta = false;    ///< D, too, is made of the rows of dout that are read
 };
 
 /// The recipes to try, those with fewer mistakes first. Those that make no difference to this tensor are left

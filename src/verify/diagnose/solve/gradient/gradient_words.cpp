@@ -190,7 +190,10 @@ std::vector<Cause> causes_of(const Recipe& recipe) {
   }
   for (const auto& [tensor, from] : {std::pair{"lse", recipe.lse_from}, std::pair{"D", recipe.delta_from},
                                      std::pair{"dout", recipe.dout_from}, std::pair{"q", recipe.query_from}})
-    if (from != From::kRight) causes.push_back(cause_of_source(tensor, from));
+    if (from != From::kRight) {
+      causes.push_back(cause_of_source(tensor, from));
+      if (recipe.only_in_product) causes.back().sentence += ", in the product dS^T q alone";
+    }
   add_data(recipe, causes);
   return causes;
 }
