@@ -12,6 +12,7 @@ namespace ringcraft::verify {
 namespace {
 
 using Coefficients = std::vector<double>;  // of all parts of all sums
+using Kind = ShareWhich::Kind;
 
 // Whether parts with these coefficients give the claimed sums.
 bool gives_claim(const std::vector<ShareSum>& sums, const Coefficients& of_all, double threshold) {
@@ -58,7 +59,6 @@ std::optional<double> factor_beside(const std::vector<ShareSum>& sums, const Coe
 
 // What is told better elsewhere: the parts of one step, rank or block are lost or taken twice.
 std::vector<ShareLaw> told_elsewhere(int ranks) {
-  using Kind = ShareWhich::Kind;
   std::vector<ShareLaw> all;
   const auto add = [&](const ShareWhich& which) {
     for (const double factor : {0.0, 2.0}) all.push_back({.which = which, .factor = {factor, "", ""}});
