@@ -91,6 +91,9 @@ std::vector<Setting> settings_of(const Evidence& e) {
     };
     received(right, 1, "the softmax scale is missing with the blocks that arrive");
     received(right, right * right, "the softmax scale is applied twice with the blocks that arrive");
+    received(
+        right, right / std::numbers::sqrt2,
+        "the softmax scale is 1/sqrt(2 head_dim) with the blocks that arrive, as of k and v side by side");
     received(1, right, "the softmax scale is missing with the own block");
     received(right * right, right, "the softmax scale is applied twice with the own block");
   }
