@@ -103,6 +103,8 @@ std::optional<Cause> cause_of_mixed_recipe(const Evidence& e, GradientName name,
   if (sums.empty()) return {};
   const int ranks = e.place.count();
   for (const Recipe& recipe : recipes) {
+    // In 16 bits factors of the scores that are near each other (ln 2 and 1 / sqrt(2)) give the same parts.
+    if (is_half(e.precision) && !recipe.setting.scale_words.empty()) continue;
     if (recipe.group != Recipe::Group::kSum || recipe.product != Recipe::Product::kRight ||
         recipe.k_data != Recipe::Data::kRight || adds_hidden_pairs(recipe))
       continue;
