@@ -41,6 +41,8 @@ def of_exercise(probe, path, *options):
     """Its first cause, how many lines `check` prints, and the processor seconds that the causes cost."""
     lesson = path.parent.name[:3]
     ran = subprocess.run([probe, "--json", lesson, path, *options], capture_output=True, text=True, check=False)
+    if not ran.stdout:
+        sys.exit(f"{path}: judge_probe ends with {ran.returncode}\n{ran.stderr}")
     report = json.loads(ran.stdout)
     if report["good"]:
         sys.exit(f"{path} passes: it is no mistake any more")

@@ -154,6 +154,8 @@ const std::vector<TableLaw>& table_laws() {
 class PairCounts {
  public:
   Index at(const Problem& problem, const ProblemWord& word, int queries, int keys) {
+    const auto exists = [&](int rank) { return rank >= 0 && rank < problem.world_size; };
+    if (!exists(queries) || !exists(keys)) return -1;  // refused by key_ranges: a count that no answer has
     const auto [place, is_new] = counts_.try_emplace({&problem, &word, queries, keys});
     if (is_new) {
       Problem changed = problem;
