@@ -157,8 +157,8 @@ void require_close(const std::string& where, double got, long double want, long 
   const long double error = std::fabs(static_cast<long double>(got) - want);
   if (static_cast<double>(want) == got || error <= kTolerance * scale + kTiny) return;  // NaN fails both
   const std::string share = std::isfinite(got) && scale > 0
-                                ? "; off by " + text_of(static_cast<double>(error / scale)) +
-                                      " of the terms that it is made of, and rounding makes less than 1e-12"
+                                ? "; the error is " + text_of(static_cast<double>(error / scale)) +
+                                      " of the sum of its absolute terms, rounding makes less than 1e-12"
                                 : "";
   throw Wrong(sign_of(got), "number", "{} is {}, and must be {}{}", where, digits_of(got),
               digits_of(static_cast<double>(want)), share);

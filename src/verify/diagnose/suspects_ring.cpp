@@ -82,8 +82,11 @@ std::vector<Suspect> ring_suspects() {
       {{"ZZ-kv-plain", "q is dealt by the layout, k and v in plain order",
         "Which tensors change their order when tokens are dealt to ranks?"},
        {.keys = DealTwist::kPlain}},
-      {{"ZZ-twice", "k and v are dealt twice: the permutation is applied to permuted rows",
-        "Who permutes, the loader or the layer?"},
+      {{"ZZ-twice",
+        "k and v, which stand rank by rank, are taken to be in the order of the sequence: gathered and "
+        "masked as "
+        "they lie, or permuted a second time",
+        "In which order do the rows of k and v stand where the mask is applied?"},
        {.keys = DealTwist::kTwice}},
       {{"gathered-order",
         "the gathered keys and values, which stand rank by rank, are put in order by the permutation instead "

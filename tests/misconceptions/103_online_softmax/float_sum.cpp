@@ -1,5 +1,5 @@
 // SS12: adds in float.
-// Fails: rising "its scale; 1e-12 is allowed"
+// Fails: rising "rounding makes less than 1e-12"
 // Hint: Add 1 to 16 777 216 in float: what happens?
 #include <algorithm>
 #include <cmath>

@@ -269,6 +269,7 @@ struct Twist {
   int granule = 0;            ///< of the tail: keys of a block; 0: the number of ranks
   MergeTwist merge{};         ///< how blocks become one result
   ScanTwist scan{};           ///< the same, key by key; of a right merge alone
+  bool scan_skips = false;    ///< blocks of which the rank sees nothing are not scanned
   LseTwist lse{};             ///< what is handed out as lse
   RowTwist rows{};            ///< how rows stand in the claim
   DealTwist keys{};           ///< which rows of k and v a rank has

@@ -149,7 +149,8 @@ std::vector<std::vector<ScanKey>> TwistedRing::scan_parts(const Twist& twist, co
       parts.back().push_back({factor * dot(q, row_of(in_.k, batch, head, key)),
                               sees(twist, mask, at, here.label, b), row_of(in_.v, batch, head, value)});
     }
-    if (!is_visited(mask, row.row, here.keys)) parts.back().clear();
+    if (!is_visited(mask, row.row, here.keys) || (twist.scan_skips && !has_pairs(at.rank, here.keys)))
+      parts.back().clear();
   }
   return parts;
 }

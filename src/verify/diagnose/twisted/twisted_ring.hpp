@@ -110,6 +110,7 @@ class TwistedRing {
   ExponentRange range_;
   mutable std::map<std::pair<Index, int>, BlockSums> sums_;           // (query row of all, block)
   mutable std::map<std::pair<Index, int>, Early> early_;              // (query row of all, steps)
+  mutable std::map<std::pair<int, int>, bool> pairs_;                 // has_pairs
   mutable std::map<WalkTwist, std::vector<std::vector<int>>> held_;   // of each step and rank
   mutable std::map<Index, std::vector<std::vector<ScanKey>>> scans_;  // query row of all: its keys
   mutable std::vector<std::vector<ScanKey>> other_scan_;              // the last one with other keys

@@ -43,12 +43,16 @@ const std::vector<std::vector<int>>& TwistedRing::held(WalkTwist walk) const {
 }
 
 bool TwistedRing::has_pairs(int rank, int block) const {
-  return std::ranges::any_of(arrangement_.shards[static_cast<std::size_t>(rank)], [&](Index row) {
-    return std::ranges::any_of(arrangement_.blocks[static_cast<std::size_t>(block)], [&](Index key) {
-      return visible(problem_.mask, problem_.queries[static_cast<std::size_t>(row)],
-                     problem_.keys[static_cast<std::size_t>(key)]);
-    });
-  });
+  const auto [known, is_new] = pairs_.try_emplace({rank, block}, false);
+  if (!is_new) return known->second;
+  return known->second =
+             std::ranges::any_of(arrangement_.shards[static_cast<std::size_t>(rank)], [&](Index row) {
+               return std::ranges::any_of(
+                   arrangement_.blocks[static_cast<std::size_t>(block)], [&](Index key) {
+                     return visible(problem_.mask, problem_.queries[static_cast<std::size_t>(row)],
+                                    problem_.keys[static_cast<std::size_t>(key)]);
+                   });
+             });
 }
 
 TwistedRing::View TwistedRing::view(const Twist& twist, int rank, int step) const {
@@ -289,8 +293,8 @@ bool TwistedRing::can_be(const Twist& twist) const {
   if (on_the_way && (!arrangement_.ring || problem_.keys.size() % arrangement_.blocks.size() == 0))
     return false;
   constexpr std::size_t kMostRows = 4096;  // whose visible pairs are looked for one by one
-  if (twist.walk >= WalkTwist::kNotPassedOn && (!arrangement_.ring || problem_.queries.size() > kMostRows))
-    return false;
+  const bool asks_for_pairs = twist.walk >= WalkTwist::kNotPassedOn || twist.scan_skips;
+  if (asks_for_pairs && (!arrangement_.ring || problem_.queries.size() > kMostRows)) return false;
   const bool walks = twist.journey != right.journey || twist.stale != right.stale ||
                      twist.walk != right.walk || twist.dq != right.dq;
   const bool nothing_added = twist.scan.out_when == ScanTwist::When::kNever;  // of a ring: zeros, as of many
