@@ -309,6 +309,7 @@ const Check kBlockUnchanged{
     .claim = "Only acc is written; block is read.",
     .id = "block-unchanged",
     .weight = 1,
+    .needs = {"two-halves"},
     .hint = "The block may be merged again elsewhere: leave its O, m and l as they are.",
     .run{[](Trial& trial) {
       Random random(trial.seed());
