@@ -144,7 +144,8 @@ std::vector<Suspect> scan_suspects() {
   for (const ScanMistake& mistake : scan_mistakes())
     if (mistake.twist.hidden != ScanTwist::Hidden::kNothing || mistake.twist.max == ScanTwist::Max::kOfHidden)
       all.push_back({{mistake.id,
-                      mistake.sentence + " (blocks of which the rank sees nothing are skipped, as is right)",
+                      std::string(mistake.sentence) +
+                          " (blocks of which the rank sees nothing are skipped, as is right)",
                       mistake.question},
                      {.scan = mistake.twist, .scan_skips = true}});
   return all;
