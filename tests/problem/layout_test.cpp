@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "ringcraft/core/random.hpp"
 #include "support/catch.hpp"
 #include "support/errors.hpp"
+#include "support/random_problem.hpp"
 
 using namespace ringcraft;
 using namespace ringcraft::testing;
@@ -83,6 +85,51 @@ TEST_CASE("known shards") {
         Sets{{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11}, {12, 13, 14, 15}});
   for (const Layout layout : {Layout::kZigzag, Layout::kZigzagToken})
     CHECK(all_positions(layout, 8, 4) == Sets{{0, 7}, {1, 6}, {2, 5}, {3, 4}});
+}
+
+TEST_CASE("packed sequences that are dealt each by itself: every rank owns its part of every sequence") {
+  Random random(405);
+  for (const Layout layout : kLayouts)
+    for (int n = 1; n <= 7; ++n)
+      for (int times = 0; times < 60; ++times) {
+        const Position seqlen = random.integer(1, 50);
+        const std::vector<Position> borders = random_borders(random, seqlen);
+        const Sharding sharding{layout, seqlen, n, borders};
+        CAPTURE(name_of(layout), n, seqlen, borders);
+        std::vector<int> owner(static_cast<std::size_t>(seqlen), -1);
+        int wrong = 0;
+        Index smallest = seqlen, largest = 0;
+        for (int rank = 0; rank < n; ++rank) {
+          const std::vector<Position> mine = sharding.positions(rank);
+          wrong += !std::ranges::is_sorted(mine) || sharding.rows(rank) != static_cast<Index>(mine.size());
+          for (std::size_t a = 0; a < mine.size(); ++a) {
+            wrong += std::exchange(owner.at(static_cast<std::size_t>(mine[a])), rank) != -1;
+            wrong += sharding.owner_of(mine[a]) != rank;
+            wrong += sharding.global_from_local(rank, static_cast<Index>(a)) != mine[a];
+            wrong += sharding.local_from_global(mine[a]) != static_cast<Index>(a);
+          }
+          smallest = std::min(smallest, sharding.rows(rank));
+          largest = std::max(largest, sharding.rows(rank));
+        }
+        // Each sequence is dealt as if it were alone, up to the rank that comes first.
+        for (std::size_t i = 1; i < borders.size(); ++i) {
+          const std::vector<int> alone = dealt(layout, borders[i] - borders[i - 1], n);
+          const int turned = owner[static_cast<std::size_t>(borders[i - 1])] - alone[0] + n;
+          for (std::size_t p = 0; p < alone.size(); ++p)
+            wrong += owner[static_cast<std::size_t>(borders[i - 1]) + p] != (alone[p] + turned) % n;
+          if (i == 1) wrong += turned != n;  // the first one is not turned
+        }
+        CHECK(wrong == 0);
+        CHECK(largest - smallest <= 1);
+        CHECK(sharding.largest_rows() == largest);
+        if (borders.size() == 2) CHECK(owner == dealt(layout, seqlen, n));
+      }
+}
+
+TEST_CASE("sequences that twice the ranks divide keep the places of a single one") {
+  const Sharding sharding{Layout::kZigzag, 24, 4, {0, 8, 24}};
+  CHECK(sharding.positions(0) == std::vector<Position>{0, 7, 8, 9, 22, 23});
+  CHECK(sharding.positions(3) == std::vector<Position>{3, 4, 14, 15, 16, 17});
 }
 
 TEST_CASE("ragged and empty shards are cut as numpy.array_split cuts") {

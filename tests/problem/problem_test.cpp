@@ -44,6 +44,16 @@ TEST_CASE("a rank that is not there has no rows, positions or keys") {
   }
 }
 
+TEST_CASE("a problem deals packed sequences as one, or each by itself") {
+  Problem problem = make_problem(kShape, {.cu_seqlens = {0, 4, 10}}, Layout::kContiguous, 2);
+  CHECK(problem.sharding().positions(0) == std::vector<Position>{0, 1, 2, 3, 4});
+  problem.per_sequence = true;
+  validate(problem);
+  CHECK(problem.sharding().positions(0) == std::vector<Position>{0, 1, 4, 5, 6});
+  problem.mask.cu_seqlens.clear();
+  testing::check_refused([&] { validate(problem); }, "per_sequence: expected cu_seqlens with the borders");
+}
+
 TEST_CASE("everything that make_problem refuses") {
   struct Row {
     const char* fragment;

@@ -107,19 +107,21 @@ TEST_CASE("random problems are computed exactly, and by right schedules") {
 
 TEST_CASE("random problems cover every axis") {
   Random random(1);
-  int fewer_tokens = 0, ragged = 0, packed = 0, grouped = 0, windows = 0, one_rank = 0;
+  int fewer_tokens = 0, ragged = 0, packed = 0, by_itself = 0, grouped = 0, windows = 0, one_rank = 0;
   for (int i = 0; i < 1000; ++i) {
     const Recipe r = random_recipe(random, Masks::kCommandLine);
     fewer_tokens += r.seqlen < r.ranks;
     ragged += r.seqlen > r.ranks && r.seqlen % (2 * r.ranks) != 0;
     packed += !r.borders.empty();
+    by_itself += r.per_sequence;
     grouped += r.kv_heads > 1 && r.group > 1;
     windows += r.left != kNoLimit;
     one_rank += r.ranks == 1;
     CHECK((r.right == 0 || (r.right == kNoLimit && r.left == kNoLimit)));  // attend has a flag for it
     problem_of(r);                                                         // throws if it is no problem
   }
-  for (const int count : {fewer_tokens, ragged, packed, grouped, windows, one_rank}) CHECK(count > 40);
+  for (const int count : {fewer_tokens, ragged, packed, by_itself, grouped, windows, one_rank})
+    CHECK(count > 40);
 }
 
 }  // namespace ringcraft::testing

@@ -56,15 +56,17 @@ inline Problem random_problem(Random& random, int max_world = 8, Position max_se
                     .head_dim = random.integer(1, 6)};
   const Layout layout = kLayouts[random.integer(0, 3)];
   const int world_size = static_cast<int>(random.integer(1, max_world));
-  return make_problem(shape, random_mask(random, shape.seqlen), layout, world_size);
+  Problem problem = make_problem(shape, random_mask(random, shape.seqlen), layout, world_size);
+  problem.per_sequence = !problem.mask.cu_seqlens.empty() && random.integer(0, 1) == 0;
+  return problem;
 }
 
 /// A few words for INFO.
 inline std::string described(const Problem& p) {
   return "batch " + std::to_string(p.shape.batch) + ", heads " + std::to_string(p.shape.heads) + "/" +
          std::to_string(p.shape.kv_heads) + ", seqlen " + std::to_string(p.shape.seqlen) + ", head_dim " +
-         std::to_string(p.shape.head_dim) + ", " + described(p.mask) + ", " + std::string(name_of(p.layout)) +
-         ", " + std::to_string(p.world_size) + " ranks";
+         std::to_string(p.shape.head_dim) + ", " + described(p.mask) + ", " + described(p.sharding()) + ", " +
+         std::to_string(p.world_size) + " ranks";
 }
 
 }  // namespace ringcraft::testing

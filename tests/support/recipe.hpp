@@ -27,6 +27,7 @@ struct Recipe {
   Layout layout = Layout::kContiguous;
   Position left = kNoLimit, right = kNoLimit;  ///< as in Mask
   std::vector<Position> borders;               ///< of packed sequences, without 0 and seqlen
+  bool per_sequence = false;                   ///< where there are borders: each sequence is dealt by itself
   Index batch = 1, kv_heads = 1, group = 1, head_dim = 1;
   Position seqlen = 1;
   std::optional<double> softmax_scale;
@@ -43,8 +44,10 @@ inline Problem problem_of(const Recipe& r) {
     mask.cu_seqlens.insert(mask.cu_seqlens.end(), r.borders.begin(), r.borders.end());
     mask.cu_seqlens.push_back(r.seqlen);
   }
-  return make_problem({r.batch, r.kv_heads * r.group, r.kv_heads, r.seqlen, r.head_dim}, mask, r.layout,
-                      r.ranks, r.softmax_scale);
+  Problem problem = make_problem({r.batch, r.kv_heads * r.group, r.kv_heads, r.seqlen, r.head_dim}, mask,
+                                 r.layout, r.ranks, r.softmax_scale);
+  problem.per_sequence = r.per_sequence && !r.borders.empty();
+  return problem;
 }
 
 inline verify::Case case_of(const Recipe& r) { return verify::make_case(problem_of(r), r.data, r.seed); }
@@ -84,6 +87,7 @@ inline Recipe random_recipe(Random& random, Masks masks) {
   if (random.integer(0, 5) == 0) r.softmax_scale = 0.7;
   r.data = verify::kAllData[random.integer(0, static_cast<Index>(std::size(verify::kAllData)) - 1)];
   r.seed = static_cast<std::uint64_t>(random.integer(1, 1'000'000));
+  r.per_sequence = !r.borders.empty() && random.integer(0, 1) == 0;
   return r;
 }
 
@@ -104,6 +108,7 @@ inline std::vector<Recipe> simpler(const Recipe& r) {
   offer([](Recipe& n) { n.layout = Layout::kContiguous; });
   offer([](Recipe& n) { n.left = n.right = kNoLimit; });
   if (r.left != kNoLimit) offer([](Recipe& n) { n.left = kNoLimit; });
+  offer([](Recipe& n) { n.per_sequence = false; });
   offer([](Recipe& n) { n.borders.clear(); });
   if (r.borders.size() > 1)
     for (std::size_t i = 0; i < r.borders.size(); ++i)
@@ -130,6 +135,7 @@ inline std::string flags_of(const Recipe& r) {
     flags += " --cu-seqlens 0";
     for (const Position border : r.borders) flags += "," + std::to_string(border);
     flags += "," + std::to_string(r.seqlen);
+    if (r.per_sequence) flags += " --per-sequence";
   }
   if (r.softmax_scale) {
     char number[40];

@@ -34,7 +34,7 @@ const Refusal kRefusals[] = {
     {"attend --input IN --output OUT --cu-seqlens 0,5,", "--cu-seqlens: expected whole numbers"},
     {"attend --input IN --output OUT --cu-seqlens 0,,13", "--cu-seqlens: expected whole numbers"},
     {"attend --input IN --output OUT --ranks", "./ringcraft attend --help"},
-    {"attend --input IN --output OUT --per-sequence", "--per-sequence"},
+    {"attend --input IN --output OUT --per-sequence", "per_sequence: expected cu_seqlens with the borders"},
     {"attend --input IN --output OUT --method all-gather", "method: expected ring, got all-gather"},
     {"attend --input IN --output OUT --method rung", "--method"},
     {"attend --input IN --output OUT --ulysses 2", "--ulysses"},

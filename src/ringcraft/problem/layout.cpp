@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/problem/deal.hpp"
@@ -12,11 +13,77 @@ namespace {
 
 bool deals_tokens(Layout layout) { return layout == Layout::kStriped || layout == Layout::kZigzagToken; }
 
-// The chunks of a rank in a layout that deals chunks; the contiguous one has no late chunk.
-ChunkPair chunks_of(const Sharding& s, int rank) {
-  if (s.layout == Layout::kZigzag) return zigzag_chunks(s.seqlen, s.world_size, rank);
-  const Chunk only = nth_chunk(s.seqlen, s.world_size, rank);
-  return {only, {only.end, only.end}};
+// One sequence that is dealt by itself. Its ranks are counted from 0: `turned` and world_size do the rest.
+struct Piece {
+  Layout layout;
+  Position begin, seqlen;
+  int world_size, turned;  // rank r of the ring has the place (r - turned) mod N in the sequence
+
+  int place(int rank) const { return (rank - turned + world_size) % world_size; }
+  int rank(int place) const { return (place + turned) % world_size; }
+
+  // The chunks of a place in a layout that deals chunks; the contiguous one has no late chunk.
+  ChunkPair chunks(int place) const {
+    if (layout == Layout::kZigzag) return zigzag_chunks(seqlen, world_size, place);
+    const Chunk only = nth_chunk(seqlen, world_size, place);
+    return {only, {only.end, only.end}};
+  }
+
+  Index rows(int place) const {
+    if (deals_tokens(layout)) {
+      const Index rounds =
+          seqlen / world_size;  // each gives every place a token; one more gives some of them one
+      return rounds + (token_position(layout, world_size, place, rounds) < seqlen ? 1 : 0);
+    }
+    const auto [early, late] = chunks(place);
+    return early.rows() + late.rows();
+  }
+
+  int owner_of(Position p) const {
+    if (deals_tokens(layout)) return token_owner(layout, world_size, p);
+    int owner = 0;
+    for (int place = 0; place < world_size; ++place) {
+      const auto [early, late] = chunks(place);
+      if (early.holds(p) || late.holds(p)) owner = place;
+    }
+    return owner;
+  }
+
+  Position global_from_local(int place, Index row) const {
+    if (deals_tokens(layout)) return token_position(layout, world_size, place, row);
+    const auto [early, late] = chunks(place);
+    return row < early.rows() ? early.begin + row : late.begin + row - early.rows();
+  }
+
+  Index local_from_global(Position p) const {
+    if (deals_tokens(layout)) return p / world_size;
+    const auto [early, late] = chunks(owner_of(p));
+    return early.holds(p) ? p - early.begin : early.rows() + p - late.begin;
+  }
+};
+
+// The places that get one token more than others are neighbours, the first ones or the last ones: the first
+// of them.
+Index first_longer(const Piece& piece) {
+  const Index longer = piece.seqlen % piece.world_size;
+  return longer == 0 || piece.rows(0) > piece.seqlen / piece.world_size ? 0 : piece.world_size - longer;
+}
+
+// Calls body(piece) for each sequence, from the first on, until it returns true.
+template <class Body>
+void find_piece(const Sharding& s, Body body) {
+  if (s.cu_seqlens.empty()) {
+    body(Piece{s.layout, 0, s.seqlen, s.world_size, 0});
+    return;
+  }
+  Index next =
+      first_longer({s.layout, 0, s.cu_seqlens[1], s.world_size, 0});  // whose turn it is to get one more
+  for (std::size_t i = 1; i < s.cu_seqlens.size(); ++i) {
+    Piece piece{s.layout, s.cu_seqlens[i - 1], s.cu_seqlens[i] - s.cu_seqlens[i - 1], s.world_size, 0};
+    piece.turned = static_cast<int>((next - first_longer(piece) + s.world_size) % s.world_size);
+    next = (next + piece.seqlen) % s.world_size;
+    if (body(std::as_const(piece))) return;
+  }
 }
 
 }  // namespace
@@ -35,48 +102,74 @@ std::string_view name_of(Layout layout) {
   return "?";
 }
 
+std::string described(const Sharding& sharding) {
+  return std::string(name_of(sharding.layout)) +
+         (sharding.cu_seqlens.empty() ? "" : ", each sequence by itself");
+}
+
 Index Sharding::rows(int rank) const {
   if (rank < 0 || rank >= world_size)
     throw Error("rank",
                 "0 to " + std::to_string(world_size - 1) + " of " + std::to_string(world_size) + " ranks",
                 std::to_string(rank), "is it taken modulo the number of ranks?");
-  if (deals_tokens(layout)) {
-    const Index rounds =
-        seqlen / world_size;  // each gives every rank a token; one more gives some of them one
-    return rounds + (token_position(layout, world_size, rank, rounds) < seqlen ? 1 : 0);
-  }
-  const auto [early, late] = chunks_of(*this, rank);
-  return early.rows() + late.rows();
+  Index rows = 0;
+  find_piece(*this, [&](const Piece& piece) {
+    rows += piece.rows(piece.place(rank));
+    return false;
+  });
+  return rows;
 }
 
 Index Sharding::largest_rows() const { return (seqlen + world_size - 1) / world_size; }
 
 int Sharding::owner_of(Position p) const {
-  const bool there = 0 <= p && p < seqlen;
-  if (there && deals_tokens(layout)) return token_owner(layout, world_size, p);
-  for (int rank = 0; there && rank < world_size; ++rank) {
-    const auto [early, late] = chunks_of(*this, rank);
-    if (early.holds(p) || late.holds(p)) return rank;
-  }
-  throw Error("owner_of", "a position from 0 to seqlen - 1 (" + std::to_string(seqlen - 1) + ")",
-              std::to_string(p), "check the position");
+  if (p < 0 || p >= seqlen)
+    throw Error("owner_of", "a position from 0 to seqlen - 1 (" + std::to_string(seqlen - 1) + ")",
+                std::to_string(p), "check the position");
+  int owner = 0;
+  find_piece(*this, [&](const Piece& piece) {
+    if (p >= piece.begin + piece.seqlen) return false;
+    owner = piece.rank(piece.owner_of(p - piece.begin));
+    return true;
+  });
+  return owner;
 }
 
 Position Sharding::global_from_local(int rank, Index row) const {
-  if (deals_tokens(layout)) return token_position(layout, world_size, rank, row);
-  const auto [early, late] = chunks_of(*this, rank);
-  return row < early.rows() ? early.begin + row : late.begin + row - early.rows();
+  Position position = seqlen;
+  find_piece(*this, [&](const Piece& piece) {
+    const int place = piece.place(rank);
+    const Index rows = piece.rows(place);
+    if (row < rows) {
+      position = piece.begin + piece.global_from_local(place, row);
+      return true;
+    }
+    row -= rows;
+    return false;
+  });
+  return position;
 }
 
 Index Sharding::local_from_global(Position p) const {
-  if (deals_tokens(layout)) return p / world_size;
-  const auto [early, late] = chunks_of(*this, owner_of(p));
-  return early.holds(p) ? p - early.begin : early.rows() + p - late.begin;
+  Index before = 0;
+  const int rank = owner_of(p);
+  find_piece(*this, [&](const Piece& piece) {
+    const bool here = p < piece.begin + piece.seqlen;
+    before += here ? piece.local_from_global(p - piece.begin) : piece.rows(piece.place(rank));
+    return here;
+  });
+  return before;
 }
 
 std::vector<Position> Sharding::positions(int rank) const {
-  std::vector<Position> all(static_cast<std::size_t>(rows(rank)));
-  for (std::size_t a = 0; a < all.size(); ++a) all[a] = global_from_local(rank, static_cast<Index>(a));
+  std::vector<Position> all;
+  all.reserve(static_cast<std::size_t>(rows(rank)));  // refuses a rank that is not there
+  find_piece(*this, [&](const Piece& piece) {
+    const int place = piece.place(rank);
+    for (Index row = 0, rows = piece.rows(place); row < rows; ++row)
+      all.push_back(piece.begin + piece.global_from_local(place, row));
+    return false;
+  });
   return all;
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 /// @file
 /// Layouts: which rank owns which token. Every layout gives a rank an increasing list of positions; shards
-/// differ by at most one token for any length and any number of ranks, and may be empty.
+/// differ by at most one token for any length and any number of ranks, and may be empty. Packed sequences are
+/// dealt as one, or each by itself.
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +33,11 @@ struct Sharding {
   Layout layout = Layout::kContiguous;  ///< how tokens are dealt
   Position seqlen = 0;                  ///< tokens of the whole sequence
   int world_size = 1;                   ///< number of ranks N
+  /// Borders of packed sequences, from 0 to seqlen, each of which is dealt by itself: every rank owns its
+  /// part of every sequence. Tokens that N does not divide go on where those of the sequence before ended:
+  /// the ranks of a sequence are turned by that number, so that all shards still differ by at most one token.
+  /// Empty: the whole sequence is dealt as one.
+  std::vector<Position> cu_seqlens = {};
 
   /// Tokens that this rank owns, 0 included.
   Index rows(int rank) const;
@@ -45,6 +52,9 @@ struct Sharding {
   /// The positions of a rank's rows, increasing.
   std::vector<Position> positions(int rank) const;
 };
+
+/// "zigzag", or "zigzag, each sequence by itself".
+std::string described(const Sharding& sharding);
 
 /// The rows of `whole` ([batch, heads, seqlen, width], host) that `rank` owns, in a new buffer.
 Buffer scatter(const Buffer& whole, const Sharding& sharding, int rank);

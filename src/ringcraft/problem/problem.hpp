@@ -39,9 +39,12 @@ struct Problem {
   Layout layout = Layout::kContiguous;  ///< which rank owns which token
   int world_size = 1;                   ///< number of ranks
   double softmax_scale = 1.0;           ///< factor of the dot products
+  bool per_sequence = false;            ///< deals each packed sequence by itself instead of all as one
 
   /// The layout: which rank owns which token.
-  Sharding sharding() const { return {layout, shape.seqlen, world_size}; }
+  Sharding sharding() const {
+    return {layout, shape.seqlen, world_size, per_sequence ? mask.cu_seqlens : std::vector<Position>{}};
+  }
   /// Extents of a query-side tensor of this rank (q, out, dq, dout); for the KV side use kv_extents.
   Extents q_extents(int rank) const {
     return {shape.batch, shape.heads, sharding().rows(rank), shape.head_dim};
@@ -54,14 +57,15 @@ struct Problem {
   Extents row_extents(int rank) const { return {shape.batch, shape.heads, sharding().rows(rank), 1}; }
 
   static auto fields(auto& self) {
-    return std::tie(self.shape, self.mask, self.layout, self.world_size, self.softmax_scale);
+    return std::tie(self.shape, self.mask, self.layout, self.world_size, self.softmax_scale,
+                    self.per_sequence);
   }
 };
 
 /// Builds and checks a Problem. Without a softmax_scale it is 1 / sqrt(head_dim).
 /// Throws Error for extents below 1, heads that kv_heads does not divide, negative mask limits, cu_seqlens
 /// that do not rise from 0 to seqlen, a world size below 1, a scale that is not finite, and sizes beyond the
-/// address space.
+/// address space. (per_sequence is set afterwards, and checked by validate.)
 Problem make_problem(Shape shape, Mask mask, Layout layout, int world_size,
                      std::optional<double> softmax_scale = {});
 

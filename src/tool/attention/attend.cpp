@@ -108,7 +108,7 @@ int attend(const AttendOptions& options) {
       std::printf("%s: %s%s of %s, %s, %s, %s\n", options.output.c_str(), "out, lse",
                   inputs.dout.empty() ? "" : ", dq, dk, dv", counted(problem.shape.seqlen, "token").c_str(),
                   described(problem.mask).c_str(), counted(problem.world_size, "rank").c_str(),
-                  std::string(name_of(problem.layout)).c_str());
+                  described(problem.sharding()).c_str());
     }
     return proved ? 0 : static_cast<int>(Code::kWrongAnswer);
   });

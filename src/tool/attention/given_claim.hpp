@@ -26,7 +26,8 @@ struct GivenClaim {
   std::string rows;     // "4 files in zigzag, a file for each rank"; empty: rows of the whole sequence
 };
 
-// Throws Error where flags contradict each other or the files.
-GivenClaim given_claim(const ClaimFlags& flags, Position seqlen);
+// Throws Error where flags contradict each other or the files. `cu_seqlens` are the borders of packed
+// sequences that are dealt each by itself; else empty.
+GivenClaim given_claim(const ClaimFlags& flags, Position seqlen, const std::vector<Position>& cu_seqlens);
 
 }  // namespace ringcraft::tool

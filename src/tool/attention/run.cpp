@@ -57,8 +57,7 @@ Shared from_text(const RunOptions& options) {
   const Shape shape{.batch = 1, .heads = 8, .kv_heads = 2, .seqlen = options.tokens, .head_dim = 64};
   MaskOptions mask = options.mask;
   mask.causal = true;  // text is read from left to right
-  const Problem problem = make_problem(shape, mask.mask(), layout_named(deal_of(options).layout),
-                                       options.deal.checked_ranks(), options.deal.softmax_scale);
+  const Problem problem = mask.problem(shape, deal_of(options));
   const std::filesystem::path path = options.text.empty()
                                          ? std::filesystem::path(RINGCRAFT_SOURCE_DIR) / "lessons"
                                          : std::filesystem::path(options.text);

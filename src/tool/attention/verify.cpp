@@ -39,7 +39,7 @@ int verify_schedule(const std::string& path) {
       verify::prove_schedule(schedule.trace, schedule.problem, schedule.goal, schedule.notes);
   const Problem& p = schedule.problem;
   const std::string title = path + " (" + described(p.mask) + ", " + counted(p.shape.seqlen, "token") + ", " +
-                            counted(p.world_size, "rank") + ", " + std::string(name_of(p.layout)) + ")";
+                            counted(p.world_size, "rank") + ", " + described(p.sharding()) + ")";
   std::fputs(verify::text_of(verify::report_of(proof, schedule.goal, title), colour()).c_str(), stdout);
   return proof.good() ? 0 : static_cast<int>(Code::kWrongAnswer);
 }
@@ -72,7 +72,7 @@ class JudgingShown {
 
 verify::ClaimVerdict judged(const verify::FormedInputs& inputs, const VerifyOptions& options) {
   const Problem whole = problem_of(inputs, options, options.flags.deal);  // refuses impossible values
-  const GivenClaim given = given_claim(options.flags, whole.shape.seqlen);
+  const GivenClaim given = given_claim(options.flags, whole.shape.seqlen, whole.sharding().cu_seqlens);
   for (const auto& file : given.files.paths) require_other_file("--json", options.json, file);
   require_other_file("--json", options.json, options.flags.layout);  // which may be a file of positions
   const Problem problem = problem_of(inputs, options, given.deal);
@@ -92,7 +92,7 @@ verify::ClaimVerdict judged(const verify::FormedInputs& inputs, const VerifyOpti
        .ranks = given.ranks,
        .precision = precision,
        .title = options.flags.claim + " (" + described(problem.mask) + ", " +
-                counted(problem.world_size, "rank") + ", " + std::string(name_of(problem.layout)) + ")",
+                counted(problem.world_size, "rank") + ", " + described(problem.sharding()) + ")",
        .others = verify::other_rows(given.files, given.order, given.deal.ranks, about),
        .progress = [&](verify::JudgingPhase phase, double share) { shown.at(phase, share); }});
   verdict.files = {given.files.paths.size(), given.files.per_rank, given.rows};
@@ -164,7 +164,7 @@ void add_verify(CLI::App& app, Action& action) {
       "zigzag --causal\n"
       "Example: ./ringcraft verify --input qkv.safetensors --claim dumps --claim-layout zigzag --causal\n\n"
       "A schedule is a text of its own; # begins a comment:\n"
-      "  ranks 3                 also: tokens N, layout L, mask causal | window W, packed 0,5,12\n"
+      "  ranks 3                 also: tokens N, layout L, mask causal | window W, packed 0,5,12 [each]\n"
       "  step 0                  pass backward [reversed], costs ring\n"
       "  0: send K0 to 1, recv K2 from 2, compute q0 k0, wait\n"
       "  1: ...                  one line for each rank; [recv ...] into A names the memory;\n"

@@ -23,7 +23,7 @@ void MaskOptions::add_to(CLI::App& command) {
   command.add_option("--cu-seqlens", cu_seqlens, "Borders of packed sequences, from 0 to seqlen: 0,5,24")
       ->type_name("LIST");
   command.add_flag("--per-sequence", per_sequence,
-                   "Deal each packed sequence to the ranks by itself (not in this version)");
+                   "Deal each packed sequence to all ranks by itself, instead of the whole pack as one");
 }
 
 namespace {
@@ -61,10 +61,6 @@ Mask two_sided(const std::string& text) {
 }  // namespace
 
 Mask MaskOptions::mask() const {
-  if (per_sequence)
-    throw Error(
-        "--per-sequence is not part of this version; without it packed sequences are exact too, dealt as "
-        "one");
   if (window == kNoLimit)  // the parser's value for a number that exceeds 64 bits
     throw Error("--window", "less than " + std::to_string(kNoLimit), "this or more",
                 "leave it out and take --causal");
@@ -76,6 +72,14 @@ Mask MaskOptions::mask() const {
   if (causal) mask.right = 0;
   mask.cu_seqlens = numbers_of("--cu-seqlens", cu_seqlens, "0,5,24", "write the borders from 0 to seqlen");
   return mask;
+}
+
+Problem MaskOptions::problem(Shape shape, const DealOptions& deal) const {
+  Problem problem =
+      make_problem(shape, mask(), layout_named(deal.layout), deal.checked_ranks(), deal.softmax_scale);
+  problem.per_sequence = per_sequence;
+  validate(problem);
+  return problem;
 }
 
 void DealOptions::add_to(CLI::App& command) {
@@ -249,8 +253,7 @@ Problem problem_of(const Buffer& q, const Buffer& k, const Buffer& v, const Buff
                                                 : "only the number of heads may differ"));
   require_like("v", v, "k", k);
   if (!dout.empty()) require_like("dout", dout, "q", q);
-  return make_problem({e.batch, e.heads, kv.heads, e.rows, e.width}, mask.mask(), layout_named(deal.layout),
-                      deal.checked_ranks(), deal.softmax_scale);
+  return mask.problem({e.batch, e.heads, kv.heads, e.rows, e.width}, deal);
 }
 
 }  // namespace ringcraft::tool

@@ -14,17 +14,6 @@ class App;
 
 namespace ringcraft::tool {
 
-// --causal, --window, --window-size, --cu-seqlens, --per-sequence
-struct MaskOptions {
-  bool causal = false, per_sequence = false;
-  std::optional<Position> window;
-  std::string window_size;  // as typed: "5,0"
-  std::string cu_seqlens;   // as typed: "0,5,24"
-
-  void add_to(CLI::App& command);
-  Mask mask() const;
-};
-
 // --ranks, --layout, --softmax-scale: how a problem is dealt.
 struct DealOptions {
   int ranks = 4;
@@ -34,6 +23,19 @@ struct DealOptions {
   void add_to(CLI::App& command);
   // --ranks. Throws Error for more than a machine can hold, before anything is made for each of them.
   int checked_ranks() const;
+};
+
+// --causal, --window, --window-size, --cu-seqlens, --per-sequence
+struct MaskOptions {
+  bool causal = false, per_sequence = false;
+  std::optional<Position> window;
+  std::string window_size;  // as typed: "5,0"
+  std::string cu_seqlens;   // as typed: "0,5,24"
+
+  void add_to(CLI::App& command);
+  Mask mask() const;
+  // This mask over these tensors, dealt as `deal` says. Throws Error for what cannot be dealt.
+  Problem problem(Shape shape, const DealOptions& deal) const;
 };
 
 Layout layout_named(const std::string& name);

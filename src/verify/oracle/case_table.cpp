@@ -111,6 +111,23 @@ void add_grid(std::vector<Case>& cases) {
         }
 }
 
+// Packed sequences that are dealt each by itself.
+void add_sequences(std::vector<Case>& cases) {
+  Random random(20261125);
+  for (const int n : kWorldSizes)
+    for (const Layout layout : kLayouts)
+      for (const MaskKind kind : {MaskKind::kPackedFull, MaskKind::kPackedCausal, MaskKind::kPackedWindow})
+        for (int variant = 0; variant < 2; ++variant) {
+          const Position seqlen = pick_length(random, 2 * variant, n);
+          const auto [heads, kv_heads] = pick(random, kHeads);
+          Problem problem = make_problem({1, heads, kv_heads, seqlen, pick(random, kHeadDims)},
+                                         make_mask(kind, seqlen, n), layout, n);
+          problem.per_sequence = true;
+          validate(problem);
+          cases.push_back(make_case(std::move(problem), pick_data(random), 1000 + cases.size()));
+        }
+}
+
 // What must not depend on a draw: each kind of data on each layout, the packed lengths that textbooks forget,
 // softmax scales other than 1 / sqrt(head_dim).
 void add_corners(std::vector<Case>& cases) {
@@ -154,6 +171,7 @@ std::vector<T> chosen(std::vector<T> all, CaseSet set) {
 std::vector<Case> case_table(CaseSet set) {
   std::vector<Case> cases;
   add_grid(cases);
+  add_sequences(cases);
   add_corners(cases);
   return chosen(std::move(cases), set);
 }
@@ -202,8 +220,8 @@ std::vector<BlockCase> block_case_table(CaseSet set) {
                                p.sharding().positions(source),
                                p.softmax_scale};
             std::string name = name_of(block, seqlen, data);
-            cases.push_back({std::move(name), std::move(block), key_ranges(p, rank, source), data,
-                             5000 + cases.size()});
+            cases.push_back(
+                {std::move(name), std::move(block), key_ranges(p, rank, source), data, 5000 + cases.size()});
           }
       }
   return chosen(std::move(cases), set);

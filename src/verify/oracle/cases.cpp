@@ -152,7 +152,7 @@ Inputs make_inputs(const BlockCase& c, DType type) {
 Case make_case(Problem problem, Data data, std::uint64_t seed) {
   const Shape& s = problem.shape;
   std::ostringstream name;
-  name << "n=" << problem.world_size << " " << name_of(problem.layout) << " " << described(problem.mask)
+  name << "n=" << problem.world_size << " " << described(problem.sharding()) << " " << described(problem.mask)
        << " s=" << s.seqlen << " h=" << s.heads << "/" << s.kv_heads << " d=" << s.head_dim;
   if (s.batch != 1) name << " b=" << s.batch;
   if (problem.softmax_scale != 1.0 / std::sqrt(static_cast<double>(s.head_dim)))

@@ -70,6 +70,8 @@ void ScheduleHeader::read(const Place& place, const Words& words) {
     most = value == "window" ? 3 : 2;
   } else if (key == "packed") {
     mask.cu_seqlens = borders(place, value);
+    per_sequence = third(words) == "each";
+    most = per_sequence ? 3 : 2;
   } else if (key == "pass") {
     read_pass(place, words);
     most = reversed ? 3 : 2;
@@ -105,8 +107,10 @@ void ScheduleHeader::read_pass(const Place& place, const Words& words) {
 Problem ScheduleHeader::problem(const Place& place) const {
   if (!ranks) place.refuse("'ranks N' first", "step");
   try {
-    return make_problem({.seqlen = tokens.value_or(*ranks), .head_dim = 1}, mask, layout,
-                        static_cast<int>(*ranks));
+    Problem problem = make_problem({.seqlen = tokens.value_or(*ranks), .head_dim = 1}, mask, layout,
+                                   static_cast<int>(*ranks));
+    problem.per_sequence = per_sequence;
+    return problem;
   } catch (const Error& error) {
     throw Error(place.file + ":" + std::to_string(place.line) + ": " + error.what());
   }

@@ -35,9 +35,10 @@ struct ScheduleHeader {
   std::optional<Index> ranks, tokens;
   Layout layout = Layout::kContiguous;
   Mask mask;
-  bool backward = false;  ///< pass backward
-  bool reversed = false;  ///< pass backward reversed
-  bool costs = false;     ///< costs ring
+  bool per_sequence = false;  ///< packed LIST each
+  bool backward = false;      ///< pass backward
+  bool reversed = false;      ///< pass backward reversed
+  bool costs = false;         ///< costs ring
 
   /// Reads one line.
   void read(const Place& place, const Words& words);

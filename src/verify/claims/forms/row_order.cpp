@@ -44,8 +44,13 @@ RowOrder RowOrder::padded_in_files() const {
   return other;
 }
 
-RowOrder::RowOrder(Layout layout, Position seqlen, int virtual_ranks, std::size_t files)
-    : layout_(layout), seqlen_(seqlen), virtual_ranks_(virtual_ranks), files_(files) {
+RowOrder::RowOrder(Layout layout, Position seqlen, int virtual_ranks, std::size_t files,
+                   std::vector<Position> cu_seqlens)
+    : layout_(layout),
+      seqlen_(seqlen),
+      virtual_ranks_(virtual_ranks),
+      files_(files),
+      cu_seqlens_(std::move(cu_seqlens)) {
   if (virtual_ranks < 1 || static_cast<std::size_t>(virtual_ranks) % files != 0)
     throw Error("--claim-layout", "a number of virtual ranks that " + counted(files, "file") + " divide",
                 std::to_string(virtual_ranks),
@@ -56,7 +61,7 @@ RowOrder::RowOrder(std::vector<Position> positions, std::size_t files)
     : seqlen_(static_cast<Position>(positions.size())), files_(files), positions_(std::move(positions)) {}
 
 Places RowOrder::dealt(Position seqlen) const {
-  const Sharding sharding{*layout_, seqlen, virtual_ranks_};
+  const Sharding sharding = this->sharding(seqlen);
   const int per_file = virtual_ranks_ / static_cast<int>(files_);
   Places places(files_);
   for (int rank = 0; rank < virtual_ranks_; ++rank) {
@@ -92,6 +97,7 @@ std::optional<Places> RowOrder::padded_places(const std::vector<Index>& counts) 
   const Index padded = sum_of(counts);
   if (!layout_ || whole_ || padded <= seqlen_ || counts.size() != files_) return {};
   if (padded_in_files_) return with_rest(dealt(seqlen_), counts);
+  if (!cu_seqlens_.empty()) return {};  // every sequence would have a padding of its own
   // Chunks of one length: nobody pads to lengths that still leave a rest.
   const Index parts = virtual_ranks_ * (*layout_ == Layout::kZigzag ? 2 : 1);
   if (padded % parts != 0) return {};
@@ -102,7 +108,7 @@ std::optional<Places> RowOrder::padded_places(const std::vector<Index>& counts) 
 std::string RowOrder::expected() const {
   if (!layout_) return counted(seqlen_, "row") + " in all, as many as --claim-layout lists positions";
   if (whole_) return counted(seqlen_, "row");
-  return first_of(*counts()) + " rows (" + std::string(name_of(*layout_)) + " over " +
+  return first_of(*counts()) + " rows (" + described(sharding(seqlen_)) + " over " +
          counted(virtual_ranks_, virtual_ranks_ == static_cast<int>(files_) ? "rank" : "virtual rank") +
          ", " + counted(seqlen_, "token") + ")";
 }
@@ -118,7 +124,7 @@ std::string RowOrder::advice(const std::vector<Index>& counts) const {
   for (const Layout layout : kLayouts)
     for (const int virtual_ranks : {virtual_ranks_, ranks, 2 * ranks}) {
       if (!layout_ || whole_ || virtual_ranks % ranks != 0) continue;
-      const RowOrder other(layout, seqlen_, virtual_ranks, files_);
+      const RowOrder other(layout, seqlen_, virtual_ranks, files_, cu_seqlens_);
       if (!other.places(counts) && !other.padded_places(counts)) continue;
       return "these rows fit --claim-layout " + std::string(name_of(layout)) +
              (virtual_ranks == ranks ? "" : ":" + std::to_string(virtual_ranks));

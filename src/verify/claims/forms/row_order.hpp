@@ -32,8 +32,10 @@ class RowOrder {
   /// Rows of one file in the order of the sequence.
   explicit RowOrder(Position seqlen) : RowOrder(Layout::kContiguous, seqlen, 1, 1) { whole_ = true; }
   /// Rank 0's rows, rank 1's, ... of a layout, dealt to files: file f has those of virtual_ranks / files
-  /// neighbouring ranks. Throws Error if the ranks cannot be dealt evenly.
-  RowOrder(Layout layout, Position seqlen, int virtual_ranks, std::size_t files);
+  /// neighbouring ranks. With cu_seqlens each packed sequence is dealt by itself. Throws Error if the ranks
+  /// cannot be dealt evenly.
+  RowOrder(Layout layout, Position seqlen, int virtual_ranks, std::size_t files,
+           std::vector<Position> cu_seqlens = {});
   /// Rows at listed positions, one file after the other.
   RowOrder(std::vector<Position> positions, std::size_t files);
 
@@ -52,6 +54,7 @@ class RowOrder {
   std::string advice(const std::vector<Index>& counts) const;
 
  private:
+  Sharding sharding(Position seqlen) const { return {*layout_, seqlen, virtual_ranks_, cu_seqlens_}; }
   Places dealt(Position seqlen) const;
 
   std::optional<Layout> layout_;
@@ -59,7 +62,7 @@ class RowOrder {
   int virtual_ranks_ = 1;
   std::size_t files_;
   bool whole_ = false, padded_in_files_ = false;
-  std::vector<Position> positions_;
+  std::vector<Position> positions_, cu_seqlens_;
 };
 
 }  // namespace ringcraft::verify
