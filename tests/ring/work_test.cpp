@@ -248,3 +248,21 @@ TEST_CASE("synchronous cost: contiguous, striped, token zig-zag") {
   const Problem window = make_problem({.seqlen = 20, .head_dim = 1}, window_mask(6), Layout::kContiguous, 5);
   CHECK(ring_work(window).synchronous_cost == 28);
 }
+
+TEST_CASE("a zig-zag inside every sequence gives every rank the same work at every step") {
+  const std::vector<Position> borders{0, 8, 40, 56, 104};  // 2N divides every length
+  Problem problem =
+      make_problem({.seqlen = 104, .head_dim = 1}, {.right = 0, .cu_seqlens = borders}, Layout::kZigzag, 4);
+  const Index as_one = ring_work(problem).synchronous_cost;
+  problem.per_sequence = true;
+  const RingWork work = ring_work(problem);
+  CHECK(work.imbalance == 0);
+  for (const Row& step : work.pairs) CHECK(std::ranges::count(step, step[0]) == 4);
+  Index pairs = 0;
+  for (std::size_t i = 1; i < borders.size(); ++i) {
+    const Index tokens = borders[i] - borders[i - 1];
+    pairs += tokens * (tokens + 1) / 2;
+  }
+  CHECK(work.synchronous_cost == pairs / 4);
+  CHECK(as_one > work.synchronous_cost);
+}

@@ -105,8 +105,9 @@ TEST_CASE(
       wrong.spoil(tensor);
       wrong.write_claim(wrong.dump(form.wide, form.lse));
       check_ran(wrong.judged_whole(form.flags), 1,
-                form.shape.batch == 1 ? tensor + std::string(", ")
-                                      : std::string(tensor) + ", batch " + std::to_string(form.shape.batch - 1));
+                form.shape.batch == 1
+                    ? tensor + std::string(", ")
+                    : std::string(tensor) + ", batch " + std::to_string(form.shape.batch - 1));
       check_ran(wrong.judged_whole(form.flags), 1, "position 13, column 0: got");
     }
   }

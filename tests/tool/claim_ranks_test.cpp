@@ -67,6 +67,25 @@ TEST_CASE("rows of ranks are judged right, and a wrong number in them is found, 
   }
 }
 
+TEST_CASE("rows of packed sequences that were dealt each by itself are judged by --per-sequence") {
+  const std::vector<Position> borders{0, 9, 25};
+  ClaimScene scene({1, 4, 2, 25, 8}, {.right = 0, .cu_seqlens = borders});
+  scene.write_input();
+  const Sharding sharding{Layout::kZigzag, 25, 4, borders};
+  RowsOfFiles rows;
+  for (int rank = 0; rank < 4; ++rank) rows.push_back(sharding.positions(rank));
+  const std::string flags = "--causal --cu-seqlens 0,9,25 --claim '" + scene.folder.file("dumps") + "' ";
+  write_ranks(scene, rows, "r#.safetensors");
+  check_ran(scene.judged(flags + "--claim-layout zigzag --per-sequence"), 0,
+            "in the order of zigzag, each sequence by itself");
+  check_ran(scene.judged(flags + "--claim-layout zigzag"), 1,
+            "write --claim-layout zigzag and --per-sequence");
+  scene.spoil("dk");
+  write_ranks(scene, rows, "r#.safetensors");
+  check_ran(scene.judged(flags + "--claim-layout zigzag --per-sequence"), 1,
+            "dk, head 1, position 13, column 0: got");
+}
+
 TEST_CASE("tensors that are wrong in their own layout are not called right in another") {
   for (const Position tokens : {25, 120, 131})
     for (const Layout layout : kLayouts) {

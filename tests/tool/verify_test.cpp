@@ -108,8 +108,7 @@ TEST_CASE("verify says that no known mistake gives the numbers, rather than name
   INFO(ran.out << ran.err);
   CHECK(ran.out.find("no known mistake gives these numbers") != std::string::npos);
   CHECK(ran.out.find("likely:") == std::string::npos);
-  CHECK(ran.out.find("first wrong: rank 0, out, early chunk, head 0, local row 0") !=
-        std::string::npos);
+  CHECK(ran.out.find("first wrong: rank 0, out, early chunk, head 0, local row 0") != std::string::npos);
 }
 
 TEST_CASE("verify judges a claim without lse by the rest") {

@@ -36,6 +36,10 @@ std::vector<OtherRows> other_rows(const ClaimFiles& files, const RowOrder& order
               (files.per_rank && number == count ? "" : ":" + std::to_string(number)),
           RowOrder(layout, seqlen, number, files.paths.size()));
     }
+  if (count > 1 && !about.cu_seqlens.empty())
+    for (const Layout layout : kLayouts)
+      add("write --claim-layout " + std::string(name_of(layout)) + " and --per-sequence",
+          RowOrder(layout, seqlen, count, files.paths.size(), about.cu_seqlens));
   if (count == 1) add("leave --claim-layout out", RowOrder(seqlen));
   if (count > 1)
     add("write the rows of each rank alone, without the padding at their end", order.padded_in_files());
