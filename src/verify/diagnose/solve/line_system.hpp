@@ -14,7 +14,7 @@
 
 namespace ringcraft::verify {
 
-/// What replaces the right use of a block, as a law that may hold for many pairs of a shard and a block.
+/// A change to the right use of a block, as a law that may hold for many pairs of a shard and a block.
 struct Law {
   /// The kind of change.
   enum class Deed : std::uint8_t {

@@ -70,9 +70,9 @@ struct ShareScope {
   Index number = 0;
 };
 
-/// What happened to these parts.
+/// A law: a change, and the parts that it applies to.
 struct ShareLaw {
-  /// The kinds of events.
+  /// The kinds of changes.
   enum class Deed : std::uint8_t {
     kFactor,       ///< they get a factor; 0: they are lost
     kAssigned,     ///< they overwrite the sum instead of being added: its contents are lost

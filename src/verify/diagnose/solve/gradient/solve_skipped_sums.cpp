@@ -10,7 +10,7 @@
 namespace ringcraft::verify {
 namespace {
 
-// What a rank that sees nothing sends.
+// The message of a rank that sees nothing.
 enum class Sends : std::uint8_t {
   kOldSum,   // what it sent in the previous step
   kNothing,  // nothing: the next rank keeps its sum
