@@ -102,8 +102,8 @@ struct Oracle {
 
 /// Options of the oracle.
 struct OracleOptions {
-  int threads = 1;                        ///< that share the (batch, kv_head) groups; they change no number
-  std::optional<Rounding> rounding = {};  ///< compute its standard deviations, too
+  int threads = 1;                            ///< share the (batch, kv_head) groups; they change no number
+  std::optional<Rounding> rounding = {};      ///< compute its standard deviations, too
   std::function<void(double)> progress = {};  ///< called from one thread, with the share done
 };
 

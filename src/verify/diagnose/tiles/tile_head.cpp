@@ -63,7 +63,7 @@ std::optional<std::pair<Rows, std::vector<double>>> TileHead::forward() {
   return std::pair{std::move(out), std::move(lse)};
 }
 
-// Clears the sums that a tile overwrites instead of adding to them.
+// Clears the sums that a tile is about to overwrite instead of adding to them.
 void TileHead::forget(const TileAt& t, Gradients& g) const {
   const auto clear = [](Rows& rows, Index first, Index last) {
     for (Index row = first; row < last; ++row) std::ranges::fill(rows[static_cast<std::size_t>(row)], 0.0);

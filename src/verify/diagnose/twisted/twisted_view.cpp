@@ -294,8 +294,7 @@ bool TwistedRing::can_be(const Twist& twist) const {
     return false;
   const bool walks = twist.journey != right.journey || twist.stale != right.stale ||
                      twist.walk != right.walk || twist.dq != right.dq;
-  const bool nothing_added =
-      twist.scan.out_when == ScanTwist::When::kNever;  // in a ring: zeros, which many mistakes give
+  const bool nothing_added = twist.scan.out_when == ScanTwist::When::kNever;  // in a ring: zeros, as of many
   if (arrangement_.ring) return !of_tiles && !nothing_added && (arrangement_.hops > 0 || !walks);
   const bool of_masks = twist.mask == MaskTwist::kWindowUnshifted ||
                         twist.mask == MaskTwist::kAheadInOwnBlock ||

@@ -46,7 +46,8 @@ std::vector<ScanKey> in_one_part(const std::vector<double>& scores) {
   return part;
 }
 
-// Each exponential relative to the maximum so far; the old sum is rescaled to the last one, if at all.
+// Sums each exponential relative to the maximum so far; `joined` adds the old sum, with the factor that the
+// last maximum requires.
 std::pair<double, double> momentary_end(const ScoreScan& row,
                                         double (*joined)(double l, double factor, double sum)) {
   double m = row.max_before, sum = 0;

@@ -49,7 +49,7 @@ bool sees_nothing(const SharedRow& r, std::size_t rank, bool by_columns) {
   return by_columns ? r.x.ranks[rank].cols == 0 : r.of(rank).max == kHiddenRow;
 }
 
-// Whether a state agrees with `want`, including the m of a row without visible keys: there l is 0 on every
+// Whether a state agrees with `want`. m must agree, too, in a row without visible keys, where l is 0 on every
 // rank. The smallest number of a type counts as 0.
 bool same_state(double max, double sum, const State& want) {
   if (want.sum == 0 && sum == 0 && max != want.max && !(std::fabs(max - want.max) < 1e-37)) return false;
