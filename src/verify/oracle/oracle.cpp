@@ -57,7 +57,7 @@ Answer zero_answer(const BlockProblem& p, bool backward) {
           zeros(p.kv_extents())};
 }
 
-// The head of a buffer, or an empty matrix if the buffer is empty (no gradients asked for).
+// The head of a buffer, or an empty matrix if the buffer is empty (no gradients requested).
 template <class B>
 auto head_or_none(B& buffer, Index batch, Index head) {
   using T = std::conditional_t<std::is_const_v<B>, const double, double>;

@@ -1,5 +1,5 @@
 // Defines the roundings of known number types: float32, TF32, the half types on CPUs, and tensor cores. Each
-// figure is derived or measured where it stands.
+// figure is derived or measured next to its definition.
 #include "verify/oracle/rounding.hpp"
 
 #include "ringcraft/core/error.hpp"

@@ -13,12 +13,12 @@
 
 namespace ringcraft::verify {
 
-/// The inputs of attention over a whole sequence: q, dout [batch, heads, seqlen, head_dim] and k, v
-/// [batch, kv_heads, seqlen, head_dim]. Without dout (a default Buffer) only the forward pass is asked for.
+/// The inputs of attention over a whole sequence: q, dout [batch, heads, seqlen, head_dim] and k, v [batch,
+/// kv_heads, seqlen, head_dim]. Without dout (a default Buffer) only the forward pass is requested.
 struct Inputs {
   Buffer q, k, v, dout;
 
-  /// Whether gradients are asked for.
+  /// Whether gradients are requested.
   bool has_backward() const { return dout.extents() != Extents{}; }
   static auto fields(auto& self) { return std::tie(self.q, self.k, self.v, self.dout); }
 };

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// The tensors of a claim in the forms in which people have them: other orders of axes, padded rows, rows of
-/// one rank for each file. A tensor that can be read in one way only is read so, and that is said; any other
-/// is refused with the Python that mends it.
+/// Reads the tensors of a claim in forms that other libraries write: other orders of axes, padded rows, one
+/// file with the rows of each rank. A tensor with only one possible reading is read that way, which the
+/// report states; any other is refused with the Python that fixes it.
 
 #include <vector>
 
@@ -17,22 +17,21 @@ struct ClaimShape {
   Shape shape;                       ///< of the problem; its head_dim is widths.padded()
   Widths widths;                     ///< that the files have
   std::string_view order;            ///< of the inputs: where two orders are possible, that one is meant
-  std::vector<Position> cu_seqlens;  ///< of packed sequences; else empty
-  bool gradients = true;             ///< whether there is a dout to judge them by
+  std::vector<Position> cu_seqlens;  ///< of the inputs: decides where two orders are possible
+  bool gradients = true;             ///< whether there is a dout to judge gradients by
 };
 
 /// The tensors of a claim, read.
 struct ReadClaim {
-  Answer answer;                      ///< what the claim has of it; widths padded with zeros
+  Answer answer;                      ///< the tensors that the claim has; widths padded with zeros
   std::vector<Reading> readings;      ///< how each was read
-  std::vector<std::string> unjudged;  ///< gradients that are there, without a dout to judge them by
+  std::vector<std::string> unjudged;  ///< gradients that the claim has, without a dout to judge them by
 };
 
 /// Reads those of out, lse, dq, dk, dv that the files have; at least one must exist.
 ReadClaim read_claim(const ClaimFiles& files, const RowOrder& order, const ClaimShape& about);
 
-/// The heads of the claim's lse, if it is [batch, heads, seqlen]; nothing if it has no lse of three
-/// dimensions.
+/// The heads of the claim's lse, if it is [batch, heads, seqlen]; empty if it has no lse of three dimensions.
 std::optional<Index> heads_of_lse(const ClaimFiles& files);
 
 /// One way to read one tensor across all files.

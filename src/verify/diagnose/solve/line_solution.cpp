@@ -66,7 +66,7 @@ class Solver {
 
   double residual(const Choice& choice) const { return residual_of(left(coefficients(choice)), s_.group); }
 
-  // Records how much each law changes where it holds: a law that changes nothing cannot be told.
+  // Records how much each law changes where it holds: a law that changes nothing cannot be detected.
   void note_what_shows() {
     for (std::size_t slot = 0; slot < s_.slots.size(); ++slot)
       for (const SlotState& state : s_.slots[slot]) {

@@ -92,7 +92,7 @@ using AddPair = std::function<void(std::vector<double>& column, int shard, Index
 /// The pairs of a shard and a block, cut by all masks.
 struct Cells {
   std::vector<std::vector<bool>> masks;  ///< of each cell: the masks that contain it
-  std::vector<std::size_t> of_pair;      ///< the cell of each pair, [rows looked at, keys looked at]
+  std::vector<std::size_t> of_pair;      ///< the cell of each pair, [sampled rows, sampled keys]
 };
 /// Cells of several shards and blocks, kept for the next setting.
 using KnownCells = std::map<std::pair<int, int>, Cells>;

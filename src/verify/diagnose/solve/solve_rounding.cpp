@@ -9,7 +9,7 @@
 namespace ringcraft::verify {
 namespace {
 
-constexpr Index kMost = 200;  // wrong rows that are looked at, and right ones
+constexpr Index kMost = 200;  // sampled wrong rows, and right ones
 
 // Sum of squared errors of a row in its units; a difference of zero needs no unit.
 double squares(std::span<const double> got, std::span<const double> want, std::span<const double> unit) {

@@ -143,8 +143,8 @@ enum class MergeTwist : std::uint8_t {
   kRawBlocks,        ///< undivided partials enter a weighted mean
   kFirstSum,         ///< l is that of the first block
   kLastSum,          ///< l is that of the last block
-  kLastSeen,         ///< begins anew at each block that has a visible key
-  kLastStep,         ///< begins anew at each step
+  kLastSeen,         ///< resets at each block that has a visible key
+  kLastStep,         ///< resets at each step
   kEmptyLseZero,     ///< a block without a visible key has the lse 0, and counts
   kLseInBFloat16,    ///< lse is rounded to bfloat16 after every merge, whose weights are right
   kLseInFloat16,     ///< to float16

@@ -78,7 +78,8 @@ struct SoftmaxNothing {
 struct SoftmaxGuards {
   enum class Nothing : std::uint8_t { kSubtractsZero, kNone, kZeros } nothing{};
   bool sum = true;  ///< never divides by 0
-  /// The passes that skip scores which the sum does not count: the weights too, which may be written or not.
+  /// Other passes that skip the scores that the sum skips: none (kSumOnly), or the maximum too, with weights
+  /// that are zero, unwritten, or computed as usual (kWeighed).
   enum class Outside : std::uint8_t { kSumOnly, kZero, kUnwritten, kWeighed } outside{};
 };
 
