@@ -1,4 +1,4 @@
-// Mistakes of the backward pass (see suspects.hpp).
+// Lists the mistakes of the backward pass: weights, D, dS, dq, the journey of dk and dv, and scales.
 #include "verify/diagnose/suspects.hpp"
 
 namespace ringcraft::verify {

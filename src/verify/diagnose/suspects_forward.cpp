@@ -1,5 +1,5 @@
-// Mistakes that show in out or lse (see suspects.hpp). Ids of two letters and a number are those of the
-// lessons' misconceptions; words name what is about the dump or the call.
+// Collects the mistakes visible in out or lse. Ids of two letters and a number are those of the lessons'
+// misconceptions; ids in words concern the dump or the call.
 #include <algorithm>
 
 #include "ringcraft/core/error.hpp"
@@ -9,7 +9,7 @@
 namespace ringcraft::verify {
 namespace {
 
-// What is no mistake of the algorithm: how the tensors were written, or what the flags say.
+// Lists mistakes outside the algorithm: how the tensors were written, or the flags of the call.
 std::vector<Suspect> dump_suspects() {
   return {
       {{"flags-causal", "the numbers are those of a causal mask: right, if you add --causal",
@@ -159,7 +159,7 @@ const std::vector<Suspect>& forward_suspects() {
     for (const auto& some : {dump_suspects(), score_suspects(), mask_suspects(), ring_suspects(),
                              merge_suspects(), lse_suspects(), tail_suspects(), scan_suspects()})
       suspects.insert(suspects.end(), some.begin(), some.end());
-    // What adds nothing to O goes first: an O of zeros tells no other mistake.
+    // Mistakes that add nothing to O come first: an O of zeros identifies no other mistake.
     std::stable_partition(suspects.begin(), suspects.end(), [](const Suspect& suspect) {
       return suspect.twist.scan.out_when == ScanTwist::When::kNever;
     });

@@ -1,4 +1,5 @@
-// Masks of other laws (see suspects.hpp).
+// Lists the masks by other laws for a problem: places, packed sequences, distances, cuts of blocks, and tests
+// that skip tiles.
 #include "verify/diagnose/suspects.hpp"
 
 namespace ringcraft::verify {
@@ -9,7 +10,7 @@ using Packs = PairLaw::Packs;
 using Compared = PairLaw::Compared;
 using Cut = PairLaw::Cut;
 
-// A member of a law with its words; empty where it is right.
+// A member of a law with its words; empty words for the right value.
 template <class Member>
 struct Worded {
   Member member;
@@ -194,7 +195,7 @@ std::string joined(const std::string& a, const std::string& b) {
   return a.empty() || b.empty() ? a + b : a + "; and " + b;
 }
 
-// Places, packed sequences and distances in all combinations.
+// Adds all combinations of places, packed sequences and distances.
 void add_places(const BlockProblem& p, std::vector<Suspect>& all) {
   for (const auto& [compared, of_distance] : kCompared)
     for (const auto& [places, of_places] : kPlaces)
@@ -218,7 +219,7 @@ void add_places(const BlockProblem& p, std::vector<Suspect>& all) {
       }
 }
 
-// Tests of the corners of tiles that are off, of whole shards and of tiles of many sizes.
+// Adds wrong tests of tile corners, for whole shards and for tiles of many sizes.
 void add_skips(const BlockProblem& p, const Problem& ring, std::vector<Suspect>& all) {
   constexpr auto kCorner =
       "Which pair of a block is the last that may be visible, and does your test ask it?";

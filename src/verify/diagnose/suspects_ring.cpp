@@ -1,4 +1,4 @@
-// Mistakes of what a rank has in hand, and of the merge (see suspects.hpp).
+// Lists the mistakes of the blocks in hand (labels, walks, deals, tails), and of the merge.
 #include <string>
 #include <utility>
 

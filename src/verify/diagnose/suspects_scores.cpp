@@ -1,4 +1,4 @@
-// Mistakes of scores, heads and masks (see suspects.hpp).
+// Lists the mistakes of scores, heads and masks.
 #include "verify/diagnose/suspects_detail.hpp"
 
 namespace ringcraft::verify {

@@ -1,4 +1,4 @@
-// A wrong walk of a backward kernel in words (see gradient_walk.hpp).
+// Describes each mistake of a backward kernel's walk in words, as a cause with an id and a question.
 #include "verify/diagnose/kernels/gradient_walk.hpp"
 
 namespace ringcraft::verify {

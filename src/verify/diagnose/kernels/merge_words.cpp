@@ -1,4 +1,4 @@
-// A wrong merge in words (see merge_walk.hpp).
+// Describes each mistake of a merge kernel in words, as a cause with an id and a question.
 #include <string>
 
 #include "verify/diagnose/kernels/merge_walk.hpp"

@@ -1,4 +1,4 @@
-// A wrong walk over tiles in words (see tile_walk.hpp).
+// Describes each mistake of a walk over tiles in words, as a cause with an id and a question.
 #include "verify/diagnose/kernels/tile_walk.hpp"
 
 namespace ringcraft::verify {

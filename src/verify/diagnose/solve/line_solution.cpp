@@ -1,6 +1,6 @@
-// The fewest named changes that explain a line (see line_system.hpp). Two ways are tried, since each is
-// trapped where the other is not: per slot the state nearest to the free solution, and descent from "all
-// right", the change that helps most first.
+// Finds the fewest named changes that explain a line. Tries two ways, since each gets stuck where the other
+// does not: per slot the state nearest to the free solution, and descent from "all right", the most helpful
+// change first.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -47,7 +47,7 @@ class Solver {
   }
 
  private:
-  using Choice = std::vector<std::size_t>;  // of each slot its state
+  using Choice = std::vector<std::size_t>;  // state of each slot
 
   Numbers coefficients(const Choice& choice) const {
     Numbers x(s_.columns.size(), 0.0);
@@ -66,7 +66,7 @@ class Solver {
 
   double residual(const Choice& choice) const { return residual_of(left(coefficients(choice)), s_.group); }
 
-  // How much each law changes where it holds: what changes nothing cannot be told.
+  // Records how much each law changes where it holds: a law that changes nothing cannot be detected.
   void note_what_shows() {
     for (std::size_t slot = 0; slot < s_.slots.size(); ++slot)
       for (const SlotState& state : s_.slots[slot]) {
@@ -140,7 +140,7 @@ class Solver {
     return gain;
   }
 
-  // How often each cell is used, where no name says it.
+  // Stores how often each cell is used, if no name describes it.
   void keep_whole_numbers(const Numbers& free) {
     Numbers whole;
     for (std::size_t c = 0; c < free.size(); ++c) {
@@ -151,7 +151,7 @@ class Solver {
     if (residual_of(left(whole), s_.group) <= threshold_ * 1.2) s_.coefficients = std::move(whole);
   }
 
-  // Takes back every change that is not needed, and notes the others with all that may stand for them.
+  // Reverts every change that is not needed, and records the others with all equivalent laws.
   void keep(Choice choice) {
     if (residual(choice) > threshold_) return;
     for (std::size_t slot = 0; slot < choice.size(); ++slot) {

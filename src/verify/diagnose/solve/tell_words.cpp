@@ -1,4 +1,4 @@
-// A law in words (see tell.hpp).
+// Describes a law in words: subject, verb and the other block, with the domain in front.
 #include "verify/diagnose/solve/tell.hpp"
 
 namespace ringcraft::verify {
@@ -7,7 +7,7 @@ namespace {
 using Kind = NamedMask::Kind;
 using Deed = Law::Deed;
 
-// A subject, and whether it is many.
+// A grammatical subject, and whether it is plural.
 struct Subject {
   std::string words;
   bool many;
@@ -53,7 +53,7 @@ Subject subject_of(const Domain& d, const Arrangement& place) {
   return {words, d.pairs.size() > 1};
 }
 
-// "that of rank + t", of a law with another block.
+// "that of rank + t", for a law with another block.
 std::string other_of(const Law& law, const Arrangement& place) {
   switch (law.which) {
     case Law::Which::kOwn:

@@ -1,4 +1,5 @@
-// Which wrong places of a program explain an answer (see attention_program.hpp).
+// Searches the mistakes of a program for those that explain an answer: single ones, then pairs at different
+// places.
 #include <algorithm>
 #include <limits>
 #include <span>
@@ -90,10 +91,10 @@ constexpr SoftmaxWord kSoftmaxWords[] = {
      "Which of your variables are float where T is double?", Slip::kFloatShares},
 };
 
-// One wrong place, with its words.
+// One mistake, with its wording.
 struct Slipped {
   AttentionLaw law;
-  int place;  // two of the same place do not go together
+  int place;  // two at the same place cannot be combined
   bool usual;
   Cause cause;
 };
@@ -124,7 +125,7 @@ void add_addresses(const char* tensor, int place, const std::vector<AddressWord>
   }
 }
 
-// The words of every place live as long as the program.
+// All mistakes; their wordings live as long as the program.
 const std::vector<Slipped>& all_slips() {
   static const std::vector<AddressWord> queries = address_words(TensorRole::kQuery),
                                         keys = address_words(TensorRole::kKey),

@@ -1,4 +1,4 @@
-// The kernel of the scores, and which numbers a kernel computes at all (see kernel_stages.hpp).
+// Explains a wrong kernel of the scores, and defines which numbers of a matrix a kernel computes at all.
 #include <algorithm>
 #include <cmath>
 
@@ -31,7 +31,7 @@ constexpr ScaleOfScores kScalesOfScores[] = {
     {"S has the wrong sign", [](double s, double) { return -s; }},
     {"S is in units of log 2, as for exp2", [](double s, double) { return s * 1.4426950408889634; }}};
 
-// What is written where a row does not see the key.
+// The value written for a key that the row does not see.
 struct UnseenScore {
   const char* words;
   double number;

@@ -1,5 +1,5 @@
-// Mistakes that are looked for in scans over scores alone (see scan.hpp): in whole attention they give what
-// more usual ones give.
+// Lists mistakes that are tried only for scans over scores alone: in whole attention they give the same
+// numbers as more common ones.
 #include <deque>
 
 #include "verify/diagnose/solve/solve_detail.hpp"
@@ -15,7 +15,7 @@ using Max = ScanTwist::Max;
 using Factor = ScanTwist::Factor;
 using Weight = ScanTwist::Weight;
 
-// A factor near 1 that is thought not to pay, as of people's favourite thresholds.
+// Adds thresholds below which code skips rescaling, with the values commonly chosen.
 void add_slack(std::vector<ScanMistake>& all) {
   static std::deque<std::string> sentences;  // as long as the mistakes
   for (const double slack : {8.0, 1.0, 5.0, 10.0, 2.0, 4.0, 20.0, 0.5, 5.545, 0.1, 16.0, 3.0, 30.0, 0.01})

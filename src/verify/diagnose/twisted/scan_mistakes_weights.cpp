@@ -1,4 +1,4 @@
-// What may go wrong with the weights of a scan, in words (see scan.hpp).
+// Lists the mistakes in the weights of a scan, with their wording.
 #include "verify/diagnose/twisted/scan.hpp"
 
 namespace ringcraft::verify {

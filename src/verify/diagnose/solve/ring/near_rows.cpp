@@ -1,4 +1,4 @@
-// Rows that are computed anew (see near_rows.hpp).
+// Recomputes sampled rows of a claim from their scores, block by block in the order of the ring.
 #include "verify/diagnose/solve/ring/near_rows.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Keys and values that are kept in fewer bits than they should be (see running_state.hpp): in the blocks that
-// arrive or in all, as bfloat16, float16, 8-bit floats or whole numbers of 8 bits with a scale.
+// Recognises keys and values with too few bits, in received blocks or in all: bfloat16, float16, 8-bit
+// floats, or 8-bit integers with a scale.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -11,8 +11,8 @@
 namespace ringcraft::verify {
 namespace {
 
-// A type of few bits: floats with a significand and the exponent of their smallest step, or whole numbers up
-// to 127 times a scale, that of each row or of all rows of a block's head.
+// A type of few bits: floats with a significand and the exponent of their smallest step, or integers up to
+// 127 times a scale, per row or for all rows of a block's head.
 struct ShortType {
   const char* words;
   int bits, smallest;
