@@ -32,13 +32,17 @@ class NearRows {
   /// Number of rows.
   std::size_t count() const { return rows_.size(); }
   const std::vector<RowBlocks>& rows() const { return rows_; }
-  /// Whether this gives the claim: nearly all rows (a number midway between two representable ones may round
-  /// either way), and in 16 bits, where a single row is too coarse, all rows together much better than right
-  /// attention.
-  bool fit(const std::function<Merged(const RowBlocks&)>& value) const;
+  /// Rows that may miss the claim.
+  enum class Misses : std::uint8_t {
+    kNone,
+    kTies,  ///< one in ten: a number midway between two representable ones may round either way
+  };
+  /// Whether this gives the claim: all rows but such misses, which are as rare among the wrong rows; and in 16
+  /// bits, where a single row is too coarse, all rows together much better than right attention.
+  bool fit(const std::function<Merged(const RowBlocks&)>& value, Misses misses) const;
 
  private:
-  bool fit(const std::function<Merged(const RowBlocks&)>& value, std::size_t most) const;
+  bool fit(const std::function<Merged(const RowBlocks&)>& value, Misses misses, std::size_t most) const;
 
   const Evidence& e_;
   std::vector<RowBlocks> rows_;

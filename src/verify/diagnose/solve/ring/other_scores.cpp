@@ -88,7 +88,8 @@ std::optional<Cause> cause_of_queries(const Evidence& e, const NearRows& rows, c
              dot(row_of(e.inputs.q, from.batch, from.head, from.row),
                  row_of(e.inputs.k, met.row.batch, met.row.head / e.problem.group(), key));
     };
-    if (rows.fit([&](const RowBlocks& row) { return with_scores(e, row, law, changed); }))
+    if (rows.fit([&](const RowBlocks& row) { return with_scores(e, row, law, changed); },
+                 NearRows::Misses::kNone))
       return Cause{"solved-queries",
                    "with " + law.words + ", the scores of a row are made of the q of another one: that of " +
                        query.words,
@@ -145,7 +146,9 @@ std::optional<Cause> cause_of_numbers(const Evidence& e, const NearRows& rows, c
     const Changed changed = [&](const RowBlocks&, double score, Index) {
       return reshaped(score, number, cap);
     };
-    if (!rows.fit([&](const RowBlocks& each) { return with_scores(e, each, law, changed); })) continue;
+    if (!rows.fit([&](const RowBlocks& each) { return with_scores(e, each, law, changed); },
+                  NearRows::Misses::kNone))
+      continue;
     if (cap)
       return Cause{"solved-score-cap",
                    "with " + law.words +

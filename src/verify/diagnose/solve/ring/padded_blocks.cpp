@@ -87,7 +87,9 @@ std::optional<Cause> cause_of_padded_blocks(const Evidence& e) {
     for (const Filling& filling : kFillings)
       for (const bool to_longest : {true, false}) {
         const Padding padding{&law, &filling, to_longest};
-        if (!rows.fit([&](const RowBlocks& row) { return padded_row(e, row, padding); })) continue;
+        if (!rows.fit([&](const RowBlocks& row) { return padded_row(e, row, padding); },
+                      NearRows::Misses::kNone))
+          continue;
         return Cause{"padding-counts",
                      "in " + law.words + ", those that are shorter than " +
                          (to_longest ? "the longest one" : "the rank's own shard") +

@@ -120,7 +120,8 @@ std::optional<Cause> cause_of_rounded_sums(const Evidence& e) {
               for (const bool factor_too : {false, true}) {
                 if ((within_blocks && tile == 0 && !each_key) || (tile == 1 && each_key)) continue;
                 const SumRounding r{kept, bits, cut, tile, factor_too, each_key, within_blocks};
-                if (rows.fit([&](const RowBlocks& row) { return result_of(row.blocks, width, r); }))
+                if (rows.fit([&](const RowBlocks& row) { return result_of(row.blocks, width, r); },
+                             NearRows::Misses::kTies))
                   return cause_of(r);
               }
   return {};

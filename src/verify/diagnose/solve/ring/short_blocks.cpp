@@ -94,7 +94,8 @@ std::optional<Cause> cause_of_short_blocks(const Evidence& e) {
       for (const auto& [keys, values, what] :
            {std::tuple{true, true, "k and v"}, {true, false, "k"}, {false, true, "v"}}) {
         const Shortened s{&type, keys, values, own_too};
-        if (!rows.fit([&](const RowBlocks& row) { return result_of(e, row, s); })) continue;
+        if (!rows.fit([&](const RowBlocks& row) { return result_of(e, row, s); }, NearRows::Misses::kTies))
+          continue;
         return Cause{"RF12",
                      std::string(what) + (own_too ? " of all blocks" : " of the blocks that arrive") +
                          (keys && values ? " are" : " is") + " rounded to " + type.words,
