@@ -1,5 +1,5 @@
-// What a program touches beside its arguments, or below its stack, is named; so is what ends it before main,
-// and what it reads before it has set it.
+// Accesses beside an argument or below the stack are named, and so are an exit before main and a variable
+// that is read before it is set.
 #include <filesystem>
 #include <fstream>
 #include <iterator>

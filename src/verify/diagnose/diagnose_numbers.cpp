@@ -192,12 +192,12 @@ std::vector<Cause> causes_by_numbers(const Evidence& e, TensorGroup group) {
   const std::string precision = by_size.empty() || narrow.empty() ? by_size : narrow;
   // In float64 rounding affects almost every element, and puts none of them far off; in a claim of low
   // precision many elements pass.
-  const double share = e.precision == DType::kFloat64 ? 0.5 : 0.01;
+  const double share = e.precision == DType::kFloat64 ? 0.5 : is_half(e.precision) ? 0.01 : 0.1;
   if (precision.empty() || (narrow.empty() && (directed || worst > 30 * rms || wrong < share * elements)))
     return {};
   // One device has no place to lose digits, unless it computes in float instead of double.
   if (narrow.empty() && e.ring == nullptr && e.precision != DType::kFloat64) return {};
-  const bool guess = narrow.empty() && e.precision == DType::kFloat64;  // a small mistake may be as large
+  const bool guess = narrow.empty();  // a small mistake may be as large
   std::string sentence = narrow.empty() ? "the errors are of the size of rounding to " + precision +
                                               " (RMS " + short_number(rms) + " of the scale)"
                                         : "every number fits into " + precision;

@@ -28,8 +28,7 @@ std::vector<Suspect> dump_suspects() {
        {.rows = RowTwist::kHeadsInside}},
       {{"dump-bhsd",
         "the memory of [batch, heads, seqlen, ...] is viewed as [batch, seqlen, heads, ...], and transposed "
-        "from "
-        "there",
+        "from there",
         "Was the tensor viewed in another shape where it should have been transposed?"},
        {.rows = RowTwist::kHeadsOutside}},
       {{"shard-bshd",
@@ -57,14 +56,12 @@ std::vector<Suspect> tail_suspects() {
   std::vector<Suspect> all = {
       {{"buffer-cut",
         "a block that is longer than a rank's own shard loses its last keys when that rank receives it, and "
-        "is "
-        "passed on without them",
+        "is passed on without them",
         "How many rows has the block that arrives, and how many does the receive buffer hold?"},
        {.tail = TailTwist::kLostOnTheWay}},
       {{"buffer-cut",
         "a block that is longer than a rank's own shard has zeros as its last keys and values once that rank "
-        "has "
-        "received it: they count with score 0 there and on later ranks",
+        "has received it: they count with score 0 there and on later ranks",
         "How many rows has the block that arrives, and how many does the receive copy?"},
        {.tail = TailTwist::kZeroOnTheWay}},
       {{"buffer-cut", "of a block that is longer than the own shard, the last keys are not used",
@@ -72,21 +69,19 @@ std::vector<Suspect> tail_suspects() {
        {.tail = TailTwist::kLostHere}},
       {{"buffer-cut",
         "of a block that is longer than the own shard, the last keys and values are zeros, which count with "
-        "score "
-        "0",
+        "score 0",
         "How many rows has the block that arrives?"},
        {.tail = TailTwist::kZeroHere}},
       {{"padding-repeats",
         "blocks are filled up to the length of the longest one with their last key and value, which are "
-        "counted "
-        "twice there",
+        "counted twice there",
         "Which keys of the block that arrives are padding, and what hides them?"},
        {.tail = TailTwist::kLastAgain}},
   };
   for (const int granule : {0, 16, 32, 64, 128}) {
     const std::string of = granule == 0 ? "blocks of equal length for all ranks"
                                         : "blocks of " + std::to_string(granule) + " keys";
-    all.push_back({{"BL1", "the keys behind the last whole block are dropped (" + of + ")",
+    all.push_back({{"BL1", "the keys after the last whole block are dropped (" + of + ")",
                     "How many blocks cover 100 keys in steps of 32?"},
                    {.tail = TailTwist::kDropped, .granule = granule}});
     all.push_back({{"BL2", "the last block is filled up with keys of zeros, which vote (" + of + ")",

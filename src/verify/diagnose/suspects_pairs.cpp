@@ -154,8 +154,7 @@ constexpr Worded<NodeLabel> kFlatLabels[] = {
 constexpr Worded<PairLaw::Skip> kSkips[] = {
     {PairLaw::Skip::kFarAtWindow,
      "a block is left out where first query - last key >= window instead of >: the visible pair at its "
-     "corner, "
-     "exactly `window` apart, is lost"},
+     "corner, exactly `window` apart, is lost"},
     {PairLaw::Skip::kFarByFirst,
      "a block is left out where first query - first key > window, though its later keys may be near enough"},
     {PairLaw::Skip::kFarByLast,
@@ -170,12 +169,10 @@ constexpr Worded<PairLaw::Skip> kSkips[] = {
      "a block is left out where last key > last query, though its earlier keys may be visible"},
     {PairLaw::Skip::kPackOfFirstKey,
      "a block is left out by the packed sequence of its first key alone, where no query (or not the first "
-     "one) "
-     "is of it, though later keys are of other packed sequences"},
+     "one) is of it, though later keys are of other packed sequences"},
     {PairLaw::Skip::kPackOfLastKey,
      "a block is left out by the packed sequence of its last key alone, where no query (or not the first "
-     "one) "
-     "is of it, though earlier keys are of other packed sequences"},
+     "one) is of it, though earlier keys are of other packed sequences"},
     {PairLaw::Skip::kPackOfFirst,
      "a block is left out where first query and first key are of two packed sequences, though others of its "
      "pairs are of one"},

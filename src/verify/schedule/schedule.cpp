@@ -188,7 +188,7 @@ ClaimText text_of(ScheduleClaim claim) {
     case ScheduleClaim::kMessages:
       return {"messages", "every send has its receive, of the same length, and brings what it should"};
     case ScheduleClaim::kProgress:
-      return {"progress", "no rank waits for ever, whatever the timing"};
+      return {"progress", "no rank waits forever, whatever the timing"};
     case ScheduleClaim::kMemory:
       return {"memory", "no buffer is read or overwritten while it is under way"};
     case ScheduleClaim::kPairs:

@@ -49,8 +49,7 @@ std::string lse_of_sequences(const StoredTensor& tensor, const ClaimShape& about
       shape[2] < longest)
     return "";
   return "it is [sequences, heads, longest]: put the sequences one after the other, torch.cat([one[:, :n] "
-         "for "
-         "one, n in zip(lse, cu_seqlens.diff())], 1)";
+         "for one, n in zip(lse, cu_seqlens.diff())], 1)";
 }
 
 // "out.permute(0, 1, 3, 2)", if some order of the axes fits; empty if none does.

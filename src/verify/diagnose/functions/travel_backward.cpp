@@ -95,9 +95,8 @@ std::optional<Cause> cause_of_luggage(const TravelExhibit& x) {
     if (bytes_of(x, journey) == x.sent) {
       const std::string words = words_of(x, journey);
       if (words.empty()) continue;
-      return Cause{
-          "travel-luggage", words,
-          "Which tensors does another rank need, and after how many hops does nobody need them any more?"};
+      return Cause{"travel-luggage", words,
+                   "Which tensors does another rank need, and after how many hops does no rank need them?"};
     }
   return {};
 }

@@ -163,8 +163,7 @@ std::string mask_words(NamedMask mask) {
       return "seen with each border of packed sequences counted to the sequence before it (`<=` for `<`)";
     case Kind::kPacksOfPlaces:
       return "seen with rows and keys looked for between the borders by their places in shard and block, not "
-             "by "
-             "their positions";
+             "by their positions";
     case Kind::kPackLengths:
       return "seen with the lengths of packed sequences taken for their borders";
     case Kind::kPackOneBefore:
@@ -207,7 +206,7 @@ std::string predicate_of(const Law& law, bool many, const Arrangement& place, bo
       return " " + std::string(many ? "get" : "gets") +
              " the part of another one besides its own: " + other_of(law, place);
     case Deed::kKeysForValues:
-      return has + "its keys in the place of its values";
+      return has + "its keys instead of its values";
     case Deed::kOtherTensor:
       return " " + std::string(many ? "give" : "gives") + " the part of the other one of dk and dv";
     case Deed::kOtherToo:

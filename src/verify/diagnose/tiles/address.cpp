@@ -260,7 +260,7 @@ std::vector<ColumnWord> column_words() {
         [=](Index d, Index n) { return Index{d / size == (n - 1) / size}; });
     add("each tile of " + text + " columns begins at column 0 again: the first ones count for all",
         [=](Index d, Index n) { return d < size ? (n - d + size - 1) / size : Index{0}; });
-    add("behind the last column of a tile of " + text +
+    add("past the last column of a tile of " + text +
             " the last one is repeated, not filled up with zeros: it counts "
             "several times",
         [=](Index d, Index n) { return d + 1 == n ? 1 + (size - n % size) % size : Index{1}; });

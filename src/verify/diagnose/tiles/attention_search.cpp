@@ -52,8 +52,7 @@ constexpr SoftmaxWord kSoftmaxWords[] = {
      "Which of m, l and O must begin anew with each row?", Slip::kSumGoesOn},
     {"softmax-sum-goes-on",
      "l is not reset: the sum of a row begins with that of the row before (and the maximum is that of q . k, "
-     "without "
-     "the softmax scale)",
+     "without the softmax scale)",
      "Which of m, l and O must begin anew with each row?", Slip::kSumGoesOn, 1},
     {"softmax-out-goes-on", "O is not reset: a row begins with the sum that the row before has left",
      "Which of m, l and O must begin anew with each row?", Slip::kOutGoesOn},

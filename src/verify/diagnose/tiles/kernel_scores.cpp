@@ -160,9 +160,8 @@ std::vector<NumberWord> number_words(const std::string& m) {
                    [=](I, I b, I, I c, I) { return b < c / size * size; }});
     all.push_back({"rows of " + m + " after the last whole tile of " + text + " are never computed",
                    [=](I a, I, I r, I, I) { return a < r / size * size; }});
-    all.push_back(
-        {"tiles of " + m + " of " + text + " x " + text + " that reach behind a border are never computed",
-         [=](I a, I b, I r, I c, I) { return a < r / size * size && b < c / size * size; }});
+    all.push_back({"tiles of " + m + " of " + text + " x " + text + " that cross a border are never computed",
+                   [=](I a, I b, I r, I c, I) { return a < r / size * size && b < c / size * size; }});
     all.push_back({"of each tile of " + text + " rows of " + m +
                        " the first quarter alone is computed: a thread writes "
                        "one of its four numbers",

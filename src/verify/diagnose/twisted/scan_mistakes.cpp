@@ -170,8 +170,7 @@ void add_maxima(std::vector<ScanMistake>& all) {
        {.max = Max::kRising}},
       {"scan-max-previous",
        "each score is compared with the one before it, not with the maximum so far, and l is rescaled from "
-       "that "
-       "one's maximum",
+       "that one's maximum",
        kMaximum,
        {.max = Max::kRising, .sum_factor = Factor::kRising, .out_factor = Factor::kRising}},
       {"scan-max-first-lost",

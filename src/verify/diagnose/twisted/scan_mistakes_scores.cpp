@@ -48,16 +48,12 @@ const std::vector<ScanMistake>& scan_mistakes_of_scores() {
          {.sum_factor = Factor::kInverseBare}},
         {"scan-max-previous",
          "each score is compared with the one before it, the first one with nothing, and not with the "
-         "maximum "
-         "so "
-         "far",
+         "maximum so far",
          kMaximumOfScores,
          {.max = Max::kRisingBare}},
         {"scan-max-previous",
          "each score is compared with the one before it, the first one with nothing, and not with the "
-         "maximum "
-         "so "
-         "far; l is rescaled from that one's maximum",
+         "maximum so far; l is rescaled from that one's maximum",
          kMaximumOfScores,
          {.max = Max::kRisingBare, .sum_factor = Factor::kRising, .out_factor = Factor::kRising}},
         {"scan-quotient",
@@ -66,8 +62,7 @@ const std::vector<ScanMistake>& scan_mistakes_of_scores() {
          {.sum_weight = Weight::kQuotient, .out_weight = Weight::kQuotient}},
         {"scan-quotient",
          "all exponentials of a difference are computed as quotients of two exponentials, which overflow and "
-         "vanish "
-         "by themselves",
+         "vanish by themselves",
          kFactorOfScores,
          {.sum_factor = Factor::kQuotient,
           .out_factor = Factor::kQuotient,
@@ -75,8 +70,7 @@ const std::vector<ScanMistake>& scan_mistakes_of_scores() {
           .out_weight = Weight::kQuotient}},
         {"scan-quotient",
          "all exponentials of a difference are computed as quotients of two exponentials, which overflow and "
-         "vanish "
-         "by themselves, also where m does not grow",
+         "vanish by themselves, also where m does not grow",
          kFactorOfScores,
          {.sum_factor = Factor::kQuotientAlways,
           .out_factor = Factor::kQuotientAlways,
@@ -88,8 +82,7 @@ const std::vector<ScanMistake>& scan_mistakes_of_scores() {
          {.sum_factor = Factor::kQuotient}},
         {"scan-factor-quotient",
          "the factor of l is computed as exp(old m) / exp(new m) at every score, which overflow and vanish "
-         "by "
-         "themselves",
+         "by themselves",
          kFactorOfScores,
          {.sum_factor = Factor::kQuotientAlways}},
     };

@@ -134,8 +134,7 @@ const std::vector<ScanMistake>& scan_mistakes_of_weights() {
       {"scan-weight-inverse-sum", "l adds exp(m - score)", kWeight, {.sum_weight = Weight::kMinus}},
       {"scan-inverse",
        "the sign of all exponents is turned round: l grows by exp(m - score), and is rescaled by exp(new m - "
-       "old "
-       "m)",
+       "old m)",
        kWeight,
        {.sum_factor = Factor::kInverse,
         .out_factor = Factor::kInverse,

@@ -37,7 +37,7 @@ std::vector<EndLaw> begin_laws() {
                       [&rule, shift](const CutSize& s, Index g, Index) { return rule.at(s, g) + shift; },
                       shift == 0 ? &rule : nullptr});
   for (const ChunkRule& rule : border_rules())
-    laws.push_back({"the border behind it: " + std::string(rule.words) + " for g = index + 1",
+    laws.push_back({"the border after it: " + std::string(rule.words) + " for g = index + 1",
                     [&rule](const CutSize& s, Index g, Index) { return rule.at(s, g + 1); }});
   return laws;
 }

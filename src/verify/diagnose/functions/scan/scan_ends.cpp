@@ -147,8 +147,7 @@ constexpr ScanEnd kEnds[] = {
      }},
     {"scan-max-none",
      "the exponentials are added without a maximum, and divided by exp(m) at the end: they overflow above "
-     "709, "
-     "and vanish below -745",
+     "709, and vanish below -745",
      [](const ScoreScan& row, const ScanState& s) { return plain_end(row, s, true); }},
     {"scan-max-none",
      "the exponentials are added without a maximum, and divided by exp(m) at the end, also where both are 0: "
@@ -160,13 +159,11 @@ constexpr ScanEnd kEnds[] = {
      [](const ScoreScan& row, const ScanState&) { return joined_end(row, Joined::kPlain); }},
     {"scan-sums-added",
      "the new scores are scanned by themselves, and their sum is added as it is, also where the given "
-     "maximum "
-     "is larger than theirs",
+     "maximum is larger than theirs",
      [](const ScoreScan& row, const ScanState&) { return joined_end(row, Joined::kNewGiven); }},
     {"scan-sums-added",
      "the new scores are scanned by themselves, and the given sum is added as it is, also where their "
-     "maximum "
-     "is larger than the given one",
+     "maximum is larger than the given one",
      [](const ScoreScan& row, const ScanState&) { return joined_end(row, Joined::kOldGiven); }},
     {"scan-sums-added",
      "the new scores are scanned by themselves, and the factors of the two sums are exchanged",
@@ -175,15 +172,13 @@ constexpr ScanEnd kEnds[] = {
      [](const ScoreScan& row, const ScanState&) { return joined_end(row, Joined::kMean); }},
     {"scan-factor-late",
      "the exponentials of a piece are taken against the maximum so far and do not follow it: only the sum "
-     "that "
-     "is given is rescaled, once",
+     "that is given is rescaled, once",
      [](const ScoreScan& row, const ScanState&) {
        return momentary_end(row, [](double l, double factor, double sum) { return factor * l + sum; });
      }},
     {"scan-factor-late",
      "the exponentials of a piece are taken against the maximum so far, and all of them are rescaled from "
-     "the "
-     "given maximum at the end",
+     "the given maximum at the end",
      [](const ScoreScan& row, const ScanState&) {
        return momentary_end(row, [](double l, double factor, double sum) { return factor * (l + sum); });
      }},

@@ -197,13 +197,11 @@ constexpr SoftmaxReread kRereads[] = {
      [](double, double, double) { return 0.0; }},
     {"scan-reread",
      "where scores and weights share their memory, exp(score) is written over the scores, and is then read "
-     "as "
-     "a score once more",
+     "as a score once more",
      [](double s, double, double) { return std::exp(s); }},
     {"scan-reread",
      "where scores and weights share their memory, the weights are written over the scores, and are then "
-     "read "
-     "as scores once more",
+     "read as scores once more",
      [](double s, double m, double l) { return std::exp(s - m) / l; }},
     {"scan-reread",
      "where scores and weights share their memory, l is computed anew for each weight, also of the weights "

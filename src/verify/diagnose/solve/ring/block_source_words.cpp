@@ -147,8 +147,7 @@ std::optional<std::string> law_of_groups(const BlockSources& sources, const Evid
                          : sources.borrowed == Borrowed::kValues ? "v"
                                                                  : "k") +
              " with a rank of the same group (the same rows, other heads) instead of with the rank of "
-             "another "
-             "group that has the same heads";
+             "another group that has the same heads";
   }
   return {};
 }
