@@ -1,6 +1,7 @@
 // Finds the fewest named changes that explain a line. Tries two ways, since each gets stuck where the other
 // does not: per slot the state nearest to the free solution, and descent from "all right", the most helpful
 // change first.
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -21,10 +22,14 @@ double dot(const Numbers& a, const Numbers& b) {
 class Solver {
  public:
   Solver(LineSystem& system, double threshold) : s_(system), threshold_(threshold) {
-    const std::size_t n = s_.columns.size();
-    gram_.assign(n, Numbers(n));
-    for (std::size_t a = 0; a < n; ++a)
-      for (std::size_t b = a; b < n; ++b) gram_[a][b] = gram_[b][a] = dot(s_.columns[a], s_.columns[b]);
+    const auto n = static_cast<Eigen::Index>(s_.columns.size()),
+               equations = static_cast<Eigen::Index>(s_.wanted.size());
+    Eigen::MatrixXd columns(equations, n);
+    for (Eigen::Index c = 0; c < n; ++c)
+      columns.col(c) =
+          Eigen::Map<const Eigen::VectorXd>(s_.columns[static_cast<std::size_t>(c)].data(), equations);
+    const Eigen::MatrixXd gram = columns.transpose() * columns;
+    for (Eigen::Index a = 0; a < n; ++a) gram_.emplace_back(gram.col(a).begin(), gram.col(a).end());
   }
 
   void run() {
