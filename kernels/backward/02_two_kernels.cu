@@ -19,7 +19,7 @@
 namespace ringcraft::kernels {
 namespace {
 
-// ---- Who does what
+// ---- division of work
 
 // Each own row belongs to 8 lanes of one warp. A thread holds, of each of 2 own rows,
 //   4 scores, and as many dP: of the other rows column, column + 8, column + 16, column + 24;

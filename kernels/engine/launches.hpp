@@ -9,7 +9,7 @@ namespace ringcraft::kernels {
 
 /// A launch.
 struct Launched {
-  const void* kernel;        ///< its address, by which the runtime knows it
+  const void* kernel;        ///< its address, which identifies it to the runtime
   std::size_t shared_bytes;  ///< of dynamic shared memory
 };
 

@@ -16,7 +16,7 @@
 namespace ringcraft::kernels {
 namespace {
 
-// ---- Who does what
+// ---- division of work
 
 // A thread block takes 64 query rows of one head and walks over the keys, 64 (or 32) at a time. Each row
 // belongs to 16 lanes, half a warp, so that its maximum and its sum are four shuffles without a barrier. A
@@ -192,7 +192,7 @@ __device__ void merge_into(const ForwardStep& step, std::ptrdiff_t first, int ro
                            const Partial<kHeadDim>& partial) {
 #pragma unroll
   for (int i = 0; i < kThreadRows; ++i) {
-    // A warp shuffles and waits with all its lanes, also where some of its rows are not there.
+    // All lanes of a warp take part in shuffles and barriers, also where some of its rows do not exist.
     const bool exists = tile_row(i) < rows;
     const std::ptrdiff_t row = first + tile_row(i);
     const float block_max = partial.max_reg[i], block_sum = row_sum(partial.sum_reg[i]);
@@ -284,7 +284,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm<kHeadDim>)
 
 template <int kHeadDim, int kKeys>
 void launch_tiled(const ForwardStep& step, cudaStream_t stream) {
-  constexpr int kBytes = kSharedBytes<kHeadDim, kKeys>;  // mostly more than what a kernel gets unasked
+  constexpr int kBytes = kSharedBytes<kHeadDim, kKeys>;  // mostly more than a kernel gets by default
   const auto kernel = online_softmax_kernel<kHeadDim, kKeys>;
   RINGCRAFT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
   const dim3 grid((unsigned(step.rows) + kTile - 1) / kTile, unsigned(step.heads), unsigned(step.batch));

@@ -141,7 +141,7 @@ __device__ void merge_into(const ForwardStep& step, const QueryTile& tile, const
   constexpr float kLn2 = 0.69314718f;
 #pragma unroll
   for (int i = 0; i < kLaneRows; ++i) {
-    // A warp shuffles and waits with all its lanes, also where some of its rows are not there.
+    // All lanes of a warp take part in shuffles and barriers, also where some of its rows do not exist.
     const bool exists = tile_row(i) < tile.rows;
     const std::ptrdiff_t row = tile.first_row + tile_row(i);
     const float block_max = kLn2 * partial.max_reg[i], block_sum = quad_sum(partial.sum_reg[i]);

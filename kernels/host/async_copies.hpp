@@ -21,7 +21,7 @@ class AsyncCopies {
   void commit();
   /// Delivers all groups but the `newest` ones.
   void wait(int newest, Site site);
-  /// Whether some have not been delivered.
+  /// Whether some copies have not been delivered.
   bool under_way() const { return !copies_.empty(); }
   /// Forgets them all, as the end of a thread block does.
   void clear();

@@ -43,7 +43,7 @@ struct LeftOut {
 
 /// How launches are run, for the whole process. Change it while no kernel runs.
 struct Settings {
-  /// 0: threads take turns by their index. Others: in an order that is drawn anew for every thread block.
+  /// 0: threads take turns by their index. Others: in an order drawn anew for every thread block.
   std::uint64_t seed = 0;
   /// Threads of the operating system for one launch; 0: as many as there are cores.
   int workers = 0;
@@ -56,13 +56,13 @@ struct Settings {
   std::uint64_t stream_seed = 0;
   /// For tests that show that it is needed.
   LeftOut left_out = {};
-  /// How many more launches are run; what is launched after them is passed over. Below 0: all.
+  /// Number of further launches to run; later ones are skipped. Below 0: all.
   int launches = -1;
-  /// Whether findings name files and lines, for which another program is asked (addr2line). If not, they say
-  /// where the machine code lies.
+  /// Whether findings name files and lines, which calls another program (addr2line). If not, they give the
+  /// address of the machine code.
   bool name_lines = true;
-  /// 0: thread blocks begin by their index. Others: in an order that is drawn. Only sums that thread blocks
-  /// add to with atomics can tell.
+  /// 0: thread blocks begin by their index. Others: in a drawn order. Only sums to which thread blocks add
+  /// with atomics depend on it.
   std::uint64_t block_seed = 0;
 };
 /// The settings, to be read and changed.
@@ -115,8 +115,8 @@ int this_lane();
 std::byte* shared_memory();
 /// __syncthreads: returns when all threads of the block that have not ended are here.
 void sync_threads(Site site);
-/// atomicAdd: adds, and returns what was there, as one access. Defined for int, unsigned, unsigned long long,
-/// float and double.
+/// atomicAdd: adds, and returns the previous value, as one access. Defined for int, unsigned, unsigned long
+/// long, float and double.
 template <class T>
 T add_at_once(T* address, T value);
 /// A warp operation of the lanes in `mask`: returns when all of them are here. kShuffle gives the `value` of

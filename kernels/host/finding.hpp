@@ -17,10 +17,10 @@ namespace ringcraft::simt {
 
 /// A place in a kernel's source.
 struct CodePlace {
-  /// "03_online_softmax.cu:114", followed in brackets by the header that the line lies in, if it does. Empty:
-  /// only the machine code is known.
+  /// "03_online_softmax.cu:114", followed in brackets by the header that contains the line, if one does.
+  /// Empty: only the machine code is known.
   std::string line;
-  std::uint64_t code = 0;  ///< where in its program the machine code lies; 0: not asked for
+  std::uint64_t code = 0;  ///< address of the machine code in its program; 0: not requested
 
   static auto fields(auto& p) { return std::tie(p.line, p.code); }
 };
@@ -60,7 +60,7 @@ enum class Mistake : std::uint8_t {
   kLeftOut,            ///< a mask leaves out the thread that calls
   kAbsentLane,         ///< a shuffle asks a lane that takes no part
   kShortWarp,          ///< of fewer than 32 threads, for an instruction that needs them all
-  kCrooked,            ///< an address that is no multiple of what cp.async or ldmatrix asks for
+  kCrooked,            ///< an address that is not a multiple of what cp.async or ldmatrix requires
 };
 
 /// The synchronisation that would have to order two accesses that race.
@@ -96,7 +96,7 @@ struct FoundAccess {
   }
 };
 
-/// Threads of a block that stand at the same place.
+/// Threads of a block that wait at the same place.
 struct FoundThreads {
   State state = State::kReady;
   WarpOperation operation = WarpOperation::kSync;  ///< that they wait for, as the next two
@@ -119,7 +119,7 @@ struct Finding {
   Ordering ordering = Ordering::kNothing;          ///< of a race
   WarpOperation operation = WarpOperation::kSync;  ///< of a warp, that went wrong
   std::uint32_t mask = 0;                          ///< that it was called with
-  int lane = 0;                                    ///< that it asked
+  int lane = 0;                                    ///< that it requested
   std::string name;  ///< of the kernel with too much shared memory; empty: any. Of what is kCrooked: the call
   std::vector<FoundThreads> standing;  ///< see Mistake
 

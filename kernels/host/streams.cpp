@@ -58,7 +58,7 @@ void Streams::enqueue_locked(RingcraftStream* stream, RingcraftStream::Task task
 
 // ---- doing
 
-// Does a random part of the work that may begin: under some seeds hardly any, so that all is done late.
+// Runs a random part of the work that may begin: hardly any under some seeds, so that all of it runs late.
 void Streams::do_some() {
   if (seed_ != settings().stream_seed) random_.seed(seed_ = settings().stream_seed);
   while (random_() % (2 + seed_ % 7) == 0 && do_one()) {

@@ -47,7 +47,7 @@ struct RingcraftEvent {
 
 namespace ringcraft::simt {
 
-/// All streams but the default one, whose work is always done at once. Any thread of the operating system may
+/// All streams except the default one, whose work always runs at once. Any thread of the operating system may
 /// call.
 class Streams {
  public:
@@ -55,7 +55,7 @@ class Streams {
   static Streams& get();
 
   RingcraftStream* create();
-  /// Does what is left in it first.
+  /// Finishes the remaining work first.
   void destroy(RingcraftStream* stream);
 
   /// Enqueues work. An exception of it is thrown here without a seed; else by the call that synchronises the

@@ -40,8 +40,7 @@ struct Lane {
 /// The fibers of one thread of the operating system. They live over many thread blocks and launches.
 class ThreadBlock {
  public:
-  /// Runs one block of the grid. Throws LaunchError if it does not come to an end, or what a thread
-  /// threw.
+  /// Runs one block of the grid. Throws LaunchError if it does not finish, or the exception of a thread.
   void run(const Grid& grid, const Triple& block, const std::function<void()>& thread);
 
   /// The block that this thread of the operating system runs now.
@@ -55,7 +54,7 @@ class ThreadBlock {
   std::uint64_t warp(WarpOperation operation, unsigned mask, std::uint64_t value, int source, Site site);
   /// Throws LaunchError, with the thread and the place, unless the address is a multiple of `bytes`.
   void require_aligned(const void* address, std::size_t bytes, const char* what, Site site) const;
-  /// The thread of the block on whose stack this lies; -1: none.
+  /// The thread of the block whose stack contains this address; -1: none.
   int owner_of_stack(std::uintptr_t address) const;
   /// Ends the block. The running thread stays where it is forever: it must neither continue nor be
   /// unwound.
@@ -65,7 +64,7 @@ class ThreadBlock {
   void begin(const Grid& grid, const Triple& block);
   void make_lanes(std::size_t count);
   void resume(Lane& lane);
-  void live(Lane& lane);  // what a fiber does: the thread of block after block
+  void live(Lane& lane);  // main loop of a fiber: the thread of one block after another
   void wait(State state, Site site);
   void end(Lane& lane);
   void leave_barrier();

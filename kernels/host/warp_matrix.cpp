@@ -13,8 +13,8 @@ namespace {
 constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr int kSide = 8;  // of the matrices that ldmatrix loads
 
-// The lanes that get something of a row read it, as the checker sees it: of a transposed one the words of 4
-// bytes that hold what they get.
+// The lanes that receive part of a row read it, as far as the checker is concerned; for a transposed one they
+// read the 4-byte words that contain it.
 void check(MatrixLoad* const (&lanes)[32], int matrix) {
   Checker* const checker = Checker::running;
   if (checker == nullptr) return;

@@ -1,4 +1,4 @@
-// libnccl.so.2 and its calls (see nccl_calls.hpp).
+// Loads libnccl.so.2 with dlopen, and resolves the calls that the communicator makes.
 #include "nccl/nccl_calls.hpp"
 
 #include <dlfcn.h>

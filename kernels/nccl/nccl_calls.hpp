@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// The calls of NCCL that the communicator makes, as a table. The shared library is looked for when the table
-/// is first asked for: a program that can use NCCL starts, and does everything else, without it.
+/// The calls of NCCL that the communicator makes, as a table. The shared library is loaded when the table is
+/// first requested: a program that can use NCCL starts, and does everything else, without it.
 
 #include <nccl.h>
 

@@ -44,7 +44,7 @@ class NcclCommunicator final : public Communicator {
   /// outlives this. Throws Error if NCCL is not here (Code::kMissing) or refuses: it takes one rank per GPU.
   NcclCommunicator(int rank, int world_size, const NcclId& id, const Stream& compute,
                    const NcclOptions& options = {});
-  /// Waits for the messages under way.
+  /// Waits for the messages in flight.
   ~NcclCommunicator() override;
 
   /// Throws Error if messages of this rank were given up. Call it after synchronising the computing stream,

@@ -6,7 +6,7 @@
 namespace ringcraft::kernels {
 namespace {
 
-// Whether the device has come by. An error of its work is reported by who waits for that.
+// Whether the device has reached the event. An error of its work is reported by the call that waits for it.
 bool reached(const Event& event) { return cudaEventQuery(event.get()) != cudaErrorNotReady; }
 
 std::string seconds(NcclWatch::Clock::duration time) {
@@ -42,7 +42,7 @@ void NcclWatch::call(const std::function<void(ncclComm_t)>& body) {
   const auto returned = [this] {
     const std::lock_guard lock(mutex_);
     calling_ = false;
-    throw_locked();  // says more than what an aborted call says
+    throw_locked();  // more specific than the error of an aborted call
   };
   try {
     body(comm);

@@ -21,7 +21,7 @@ namespace ringcraft::kernels {
 
 /// The messages of one start, between two events.
 struct NcclExchange {
-  Event ready;  ///< on the computing stream: what is sent is there, what is received into is free
+  Event ready;  ///< on the computing stream: data to send is complete, and receive buffers are free
   Event done;   ///< on the copying stream
 };
 

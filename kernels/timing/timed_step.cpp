@@ -26,7 +26,7 @@ class Clock {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// An event that knows when it was reached.
+// An event, and the time at which it was reached.
 class Instant {
  public:
   Instant() { RINGCRAFT_CUDA(cudaEventCreate(&event_)); }

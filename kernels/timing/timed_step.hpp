@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// One step of a rung that is run again and again, how long a run takes on the device, and what its kernels
-/// need there: for `bench kernels` and for the test programs of the kernels.
+/// One step of a rung that is run repeatedly: its time on the device, and the resources of its kernels, for
+/// `bench kernels` and for the test programs of the kernels.
 
 #include <vector>
 
@@ -16,7 +16,7 @@ struct StepInputs {
 /// Standard normal numbers, float32: zeros draw less power and would be faster. All have these extents.
 StepInputs normal_inputs(const Extents& extents, std::uint64_t seed = 1);
 
-/// Numbers of q per token, in all heads, of what is timed.
+/// Numbers of q per token, in all heads, in timed problems.
 inline constexpr Index kModelWidth = 2048;
 /// Its softmax_scale.
 inline constexpr double kTimedScale = 0.1;
@@ -46,15 +46,16 @@ class TimedStep {
   /// type.
   TimedStep(CudaRungs rungs, Pass pass, const StepInputs& inputs, KeyRanges ranges, double softmax_scale);
 
-  /// Makes the accumulators what they were before the first run. A merge is not idempotent: a step that runs
-  /// twice without this adds its keys twice.
+  /// Restores the initial accumulators. A merge is not idempotent: a step that runs twice without this adds
+  /// its keys twice.
   void reset();
   /// Enqueues one run: the upload of the ranges, and the rung.
   void run();
 
   /// The engine that computes.
   const CudaEngine& engine() const { return engine_; }
-  /// Forward: ends what was run since reset(), which has to follow. Backward: of the forward step.
+  /// Forward: finishes the step that has run since reset(), which must follow. Backward: finishes the forward
+  /// step.
   const Output& finish();
   /// Backward: the launches since reset().
   const Buffer& dq() const { return dq_; }
@@ -75,7 +76,7 @@ class TimedStep {
 
 /// Milliseconds of device time of a run, medians.
 struct RunTime {
-  double hot;      ///< the L2 cache holds what fits of the run before, and of the accumulators
+  double hot;      ///< the L2 cache holds what fits of the previous run, and of the accumulators
   double flushed;  ///< the L2 cache holds nothing of use
 };
 /// Times a step: runs to warm up for a tenth of a second, then ten runs of each kind, or as many as a second

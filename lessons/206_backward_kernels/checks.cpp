@@ -333,8 +333,7 @@ const Check kSameBits{
 const Check kMovedOnce{
     .claim =
         "Own tiles are read once, other ones each time that they stream past, none that no row sees, and "
-        "each "
-        "number of a gradient is written once.",
+        "each number of a gradient is written once.",
     .id = "moved-once",
     .weight = 2,
     .needs = {"groups"},

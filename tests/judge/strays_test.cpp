@@ -1,5 +1,5 @@
-// What a program touches beside its arguments, or below its stack, is named; so is what ends it before main,
-// and what it reads before it has set it.
+// Accesses beside an argument or below the stack are named, and so are an exit before main and a variable
+// that is read before it is set.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -84,12 +84,11 @@ TEST_CASE("a program that ends before main is not said to have ended in a call")
                  "call 1 of merge"));
 }
 
-TEST_CASE("a small write into the block is told as that, and the check for it is tried") {
+TEST_CASE("a small write into the block is told as that") {
   const Report report = with_lines("const_cast<T&>(block.out(i, 0)) += T(1e-9);");
   INFO(verify::text_of(report));
   REQUIRE_FALSE(row(report, "104.two-halves").causes.empty());
   CHECK(row(report, "104.two-halves").causes.front().id == "solved-merge-writes");
-  CHECK(contains(row(report, "104.block-unchanged").sentence, "changed block"));
 }
 
 TEST_CASE("a variable that is read before it is set is remarked, once for all types") {

@@ -229,8 +229,8 @@ void judge_small(DType type, Margins& m) {
     judge_right({type, problem_of(fewer ? 250 : 2000, 32, full_mask(), 1, 1), numbers}, steps, m);
 }
 
-// One head of 16384 tokens: the rounding of CPU kernels, and the mistakes that are smallest among so many
-// keys.
+// One head of 16384 tokens: the rounding of CPU kernels, and the smallest mistakes that are detectable among
+// so many keys.
 void judge_large(DType type, Margins& m) {
   const Problem problem = problem_of(16384, 64, causal_mask(), 1, 1);
   const Question q{type, problem};

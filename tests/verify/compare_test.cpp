@@ -13,7 +13,7 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(),
                  kInf = std::numeric_limits<double>::infinity();
 
-// A right answer to break, with the oracle that knows it.
+// A right answer to break, with its oracle.
 struct Planted {
   Case c = small_case({2, 4, 2, 11, 3}, causal_mask(), Layout::kStriped, 3);
   Oracle want = oracle(c.problem, make_inputs(c, DType::kFloat64));

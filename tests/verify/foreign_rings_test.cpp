@@ -75,7 +75,7 @@ struct LockStep {
         step(to, rank, t, sums[static_cast<std::size_t>(rank)], dq[static_cast<std::size_t>(rank)]);
       const bool last = t + 1 == n;
       if (fault == Fault::kStay || (last && fault == Fault::kNotHome)) continue;
-      // One hop: what rank r held is on rank r + 1, or on r - 1.
+      // One hop: the contents of rank r move to rank r + 1, or to r - 1.
       std::rotate(sums.begin(), fault == Fault::kOpposite ? sums.begin() + 1 : sums.end() - 1, sums.end());
     }
     for (int rank = 0; rank < n; ++rank) {

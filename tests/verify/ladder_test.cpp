@@ -1,4 +1,4 @@
-// The ladder: every stage computes the same problem, and stands on one before it.
+// Tests the ladder: every stage computes the same problem, and is compared with one before it.
 #include "verify/ladder/ladder.hpp"
 
 #include <algorithm>

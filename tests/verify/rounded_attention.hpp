@@ -17,7 +17,7 @@ struct RoundedSteps {
   bool scores = false;   ///< S, and P in dS, dP, delta: all that is kept between two steps
   bool weights = false;  ///< P and dS before they enter a product
   int blocks = 1;        ///< KV blocks; more than one: partial outputs are rounded, and merged by lse
-  Index sum_rows = 0;  ///< gradients are rounded whenever so many rows or keys are added; 0: at the end alone
+  Index sum_rows = 0;  ///< gradients are rounded whenever so many rows or keys are added; 0: only at the end
 };
 
 /// A single mistake; everything else is right.

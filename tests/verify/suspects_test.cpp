@@ -12,7 +12,7 @@
 namespace ringcraft::verify {
 namespace {
 
-// Problems on which some mistake shows; together they show all.
+// Problems that each show some mistakes; together they show all.
 std::vector<Case> scenes() {
   Mask packed = causal_mask();
   packed.cu_seqlens = {0, 5, 24, 35, 48};

@@ -2,8 +2,8 @@
 /// @file
 /// Finds mistakes in a launch: data races, accesses out of an array's bounds or after its lifetime, shared
 /// memory that is read before it is written or before its asynchronous copy has been waited for, misaligned
-/// accesses. It sees every access of kernels that are compiled for it (see instrumented_access.cpp) and knows
-/// three kinds of memory: dynamic shared memory, `__shared__` variables, and what cudaMalloc gave. It ignores
+/// accesses. It records every access of kernels that are compiled for it (see instrumented_access.cpp) and
+/// tracks three kinds of memory: dynamic shared memory, `__shared__` variables, and cudaMalloc's. It ignores
 /// all other memory, a thread's own stack above all, unless threads share it. A launch ends with
 /// the first finding.
 
@@ -49,8 +49,8 @@ class Checker {
   void sync_block();
   void sync_warp(int warp) { clock_.sync_warp(warp); }  ///< see above
 
-  /// The running thread touches some bytes. `whole`: by one instruction of a GPU, which wants an address that
-  /// is a multiple of so many.
+  /// The running thread accesses some bytes. `whole`: by one instruction of a GPU, which requires an address
+  /// that is a multiple of their number.
   void access(const void* address, std::size_t bytes, Access what, Place place, bool whole = false) {
     access_by(thread_, address, bytes, what, place, whole);
   }
@@ -67,7 +67,7 @@ class Checker {
   void count_matrix(const void* const (&rows)[8], Place place);
   /// mma takes an operand from here, which stands for registers.
   void product_takes(const void* operand, Place place);
-  /// A warp multiplies two matrices by mma; `ahead`: while a copy of the running thread is under way.
+  /// A warp multiplies two matrices by mma; `ahead`: while a copy of the running thread is in flight.
   void count_product(Place place, bool ahead);
 
  private:

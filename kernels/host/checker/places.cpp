@@ -174,7 +174,7 @@ StaticArray array_of(const Elf64_Sym& symbol, const char* mangled) {
           std::strncmp(mangled, "_ZZ", 3) == 0, symbol.st_value, symbol.st_size};
 }
 
-// The symbol table of the program says where each thread_local variable lies.
+// Reads the location of each thread_local variable from the program's symbol table.
 std::vector<StaticArray> arrays_in(const std::string& image) {
   Elf64_Ehdr header;
   if (image.size() < sizeof header) return {};

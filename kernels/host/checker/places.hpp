@@ -39,11 +39,11 @@ struct StaticArray {
 };
 /// From now on this program is read from an open file, for a process that may open none itself.
 void read_program_from(int descriptor);
-/// All of this program, by where they lie; read once, from its symbol table. A `thread_local` variable is one
-/// if a gap (device.hpp) stands in the same scope.
+/// All static arrays of this program, by location; read once, from its symbol table. A `thread_local`
+/// variable is one if a gap (device.hpp) is declared in the same scope.
 const std::vector<StaticArray>& static_arrays();
-/// A function whose `__shared__` variables, with those of no function, are more than a thread block gets, if
-/// there is one.
+/// A function whose `__shared__` variables, with those outside any function, exceed the limit of a thread
+/// block, if there is one.
 std::optional<Finding> too_much_shared(const std::vector<StaticArray>& arrays);
 
 }  // namespace ringcraft::simt

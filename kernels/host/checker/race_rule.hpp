@@ -51,7 +51,7 @@ class Clock {
   bool in_block(const Touch& touch) const { return touch.when >= block_; }
   /// Whether no __syncthreads came since.
   bool since_barrier(const Touch& touch) const { return touch.when >= barrier_; }
-  /// Whether no barrier orders it before what `thread` does now, if it was of another thread.
+  /// Whether no barrier orders this access, if it was another thread's, before the current one of `thread`.
   bool unordered(const Touch& touch, int thread) const {
     if (!in_launch(touch)) return false;
     if (!in_block(touch)) return true;
@@ -68,7 +68,7 @@ class Clock {
   std::array<std::uint64_t, 32> warps_{};
 };
 
-/// Two of many, chosen so that what races with any of them races with one of these.
+/// Two of many accesses, chosen so that an access that races with any of them races with one of these.
 class Crowd {
  public:
   /// One more. It races with none of those that count.
@@ -87,7 +87,7 @@ class Crowd {
       if (first_.thread != touch.thread) second_ = touch;
     }
   }
-  /// One of them that races with what `thread` does now, or null.
+  /// One of them that races with the current access of `thread`, or null.
   const Touch* racing(int thread, const Clock& clock) const {
     if (clock.unordered(first_, thread)) return &first_;
     return clock.unordered(second_, thread) ? &second_ : nullptr;
@@ -101,7 +101,7 @@ class Crowd {
   Touch first_, second_;
 };
 
-/// An earlier access, and what it did.
+/// An earlier access, and its kind.
 struct Race {
   const Touch* touch;
   Access access;

@@ -15,7 +15,7 @@ namespace ringcraft::simt {
 /// The cells of an array. Pages of it that are never touched cost nothing.
 class Shadow {
  public:
-  /// Knows nothing of an array of so many bytes.
+  /// Forgets everything about an array of so many bytes.
   void reset(std::size_t bytes) {
     const std::size_t cells = (bytes + 3) / 4;
     if (unit_ != 4 || cells > capacity_ || !cells_) {

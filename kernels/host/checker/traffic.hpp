@@ -21,7 +21,7 @@ struct LineTraffic {
   CodePlace place;           ///< in the source
   bool shared = false;       ///< shared memory, or global
   bool writes = false;       ///< or reads; atomics do both
-  std::size_t bytes = 0;     ///< asked for by all threads together
+  std::size_t bytes = 0;     ///< requested by all threads together
   std::size_t requests = 0;  ///< instructions of warps
   /// Shared memory: passes over its 32 banks of 4 bytes; accesses of 16 bytes go a quarter of a warp at a
   /// time, those of 8 half a warp. Global memory: sectors of 32 bytes.
@@ -29,7 +29,7 @@ struct LineTraffic {
   std::size_t least_transfers = 0;  ///< if the same bytes lay best
   std::size_t words = 0;            ///< of shared memory, that a lane asks for: one pass serves 32 at best
   std::size_t products = 0;         ///< mma of warps, which move nothing
-  std::size_t products_ahead = 0;   ///< of these, while a cp.async of the thread that comes last is under way
+  std::size_t products_ahead = 0;   ///< of these, while a cp.async of the last thread to arrive is in flight
   std::size_t copied = 0;           ///< of the bytes, by cp.async
   /// Where the lanes of one warp were in the first of these instructions; 0: took no part. Not for ldmatrix.
   std::array<std::uintptr_t, 32> first = {};
@@ -41,7 +41,7 @@ std::vector<LineTraffic> last_traffic();
 /// Counts for one launch.
 class Traffic {
  public:
-  /// A lane (0 to 31 of its warp) touches some bytes; one instruction moves at most 16 for it.
+  /// A lane (0 to 31 of its warp) accesses some bytes; one instruction moves at most 16 for it.
   void add(int warp, int lane, Place place, bool shared, bool writes, std::uintptr_t address,
            std::size_t bytes);
   /// ldmatrix reads 8 rows of 16 bytes at once.
@@ -54,7 +54,7 @@ class Traffic {
   }
   /// Bytes that add() counts as written to shared memory come by cp.async.
   void add_copied(Place place, std::size_t bytes) { lines_[{place, 3}].sum.copied += bytes; }
-  /// A barrier: lanes begin to count anew.
+  /// A barrier: lanes restart their counts.
   void settle();
   /// Makes it the last launch.
   void publish();

@@ -157,8 +157,8 @@ std::string compiler_sentence(const Finished& finished, const std::string& file)
 
 namespace {
 
-// What the compiler warns of in a student's own files, once: functions for several types repeat it, and
-// headers of others have warnings of their own, which lie at absolute paths.
+// The compiler's warnings about a student's own files, each once: functions for several types repeat them.
+// Warnings about other headers, at absolute paths, are left out.
 std::string warnings_of(const std::string& printed) {
   std::istringstream lines(printed);
   std::vector<std::string> blocks;

@@ -1,4 +1,4 @@
-// Words for stray reads and writes (see stray.hpp).
+// Says which argument, pointer or stack a crash or a stray write has met, and how far beside it.
 #include "judge/run/stray.hpp"
 
 #include <iterator>

@@ -14,7 +14,7 @@
 ///  | judge  | kThrew    | what(), and Thrown                                                                 |
 ///  | judge  | kCrashed  | Stray; addresses of the calls that led to the signal, innermost first, 8 bytes each |
 ///  | judge  | kReady    | none: main has begun                                                               |
-///  | judge  | kStrayed  | Stray: what the call has written beside its arguments                              |
+///  | judge  | kStrayed  | Stray: a write of the call beside its arguments                                    |
 
 #include <cstddef>
 #include <cstdint>

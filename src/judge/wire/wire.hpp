@@ -73,7 +73,7 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  /// What follows is argument `number` of a function, from 0; or no argument.
+  /// The next values are argument `number` of a function, from 0; or no argument.
   virtual void begin_argument(std::uint64_t /*number*/) {}
   const Memory& memory() const { return *memory_; }
   /// Zero or more numbers of type T, or bytes, aligned for any vector instruction.

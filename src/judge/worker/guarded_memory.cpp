@@ -1,4 +1,4 @@
-// Pages around arguments (see guarded_memory.hpp).
+// Maps each argument between two inaccessible pages, and checks the slack after the call.
 #include "judge/worker/guarded_memory.hpp"
 
 #include <sys/mman.h>

@@ -1,8 +1,7 @@
 #pragma once
 /// @file
-/// Memory of a call's arguments between two pages that nobody may touch. Its bytes meet one of them, so that
-/// whoever reads or writes one element too far crashes; what lies between them and the other page, all ones
-/// (NaN), is looked at after the call.
+/// Memory of a call's arguments between two inaccessible pages. Its bytes meet one of them, so an access one
+/// element too far crashes; the slack before the other page, all ones (NaN), is checked after the call.
 
 #include <optional>
 
@@ -22,8 +21,8 @@ class GuardedArena final : public Arena {
   std::optional<Stray> stray() const;
 };
 
-/// What of the arguments lies beside this address, if it is on one of their pages that nobody may touch. For
-/// a signal handler.
+/// The argument beside this address, if the address is on one of the inaccessible pages. For a signal
+/// handler.
 std::optional<Stray> beside_arguments(const void* address);
 
 }  // namespace ringcraft::judge

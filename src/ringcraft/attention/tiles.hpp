@@ -24,8 +24,8 @@ struct TileBounds {
   Index keys() const { return key1 - key0; }
 };
 
-/// The size that was asked for, cut to rows and keys that exist, so that no memory is taken for others.
-/// Throws Error for a size below 1.
+/// The requested size, limited to existing rows and keys, so that no memory is allocated for others. Throws
+/// Error for a size below 1.
 inline TileSize clipped(TileSize size, Index rows, Index keys) {
   size.validate();
   return {std::min(size.rows, std::max<Index>(rows, 1)), std::min(size.keys, std::max<Index>(keys, 1))};
@@ -59,7 +59,7 @@ std::span<T> visible_scores(Matrix<T> scores, const TileBounds& t, const KeyRang
                      static_cast<std::size_t>(std::max<Index>(last - first, 0)));
 }
 
-/// Memory for one tile of scores, reshaped for each; what it holds at first means nothing.
+/// Memory for one tile of scores, reshaped for each; its initial contents are meaningless.
 template <class T>
 class TileMemory {
  public:

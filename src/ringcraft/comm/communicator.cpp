@@ -13,7 +13,7 @@ namespace ringcraft {
 
 Pending& Pending::operator=(Pending&& other) noexcept {
   if (this != &other) {
-    { const Pending finished = std::move(*this); }  // waits for what this one still held
+    { const Pending finished = std::move(*this); }  // waits for the operations that this one still held
     communicator_ = std::exchange(other.communicator_, nullptr);
     ticket_ = other.ticket_;
   }

@@ -39,14 +39,14 @@ inline Op recv_from(int peer, Buffer& buffer) { return recv_from(peer, buffer.by
 class Communicator;
 class RankTrace;
 
-/// Operations under way. Between start and wait the received bytes must not be read and the sent bytes must
+/// Operations in flight. Between start and wait the received bytes must not be read and the sent bytes must
 /// not be written. A Pending that is dropped without wait() waits, so that unwinding never frees bytes in
 /// flight; one that an exception drops ends the run of the other ranks first, where the transport can.
 class [[nodiscard]] Pending {
  public:
-  /// Nothing under way.
+  /// No operations in flight.
   Pending() = default;
-  /// Operations under way belong to the new object; the old one has nothing to wait for.
+  /// Moves operations in flight to the new object; the old one has nothing to wait for.
   Pending(Pending&& other) noexcept : communicator_(other.communicator_), ticket_(other.ticket_) {
     other.communicator_ = nullptr;
   }
@@ -116,7 +116,8 @@ class Communicator {
   virtual std::uint64_t do_start(std::span<const Op> ops) = 0;
   /// Returns when all operations of the ticket are complete.
   virtual void do_wait(std::uint64_t ticket) = 0;
-  /// An exception leaves this rank with operations under way: others should not wait for what it will not do.
+  /// Called when an exception leaves this rank with operations in flight: other ranks should not wait for
+  /// operations that it will never start.
   virtual void do_give_up() {}
   void wait(std::uint64_t ticket);
 

@@ -1,4 +1,4 @@
-// The ring exchange in three of its four forms (see exchange.hpp); exchange_odd_even.cpp has the fourth.
+// Implements three of the four forms of the ring exchange; exchange_odd_even.cpp has the fourth.
 #include "ringcraft/comm/exchange.hpp"
 
 namespace ringcraft {

@@ -24,9 +24,9 @@ inline void recv(Communicator& comm, int peer, std::span<std::byte> bytes) {
 /// one rank there is nothing to exchange and every form returns at once.
 struct RingMessage {
   int send_rank;                   ///< the neighbour that gets `out`
-  std::span<const std::byte> out;  ///< what is handed on
+  std::span<const std::byte> out;  ///< message to the neighbour
   int recv_rank;                   ///< the neighbour that `in` comes from
-  std::span<std::byte> in;         ///< where what comes is written
+  std::span<std::byte> in;         ///< destination of the incoming message
 
   static auto fields(auto& self) { return std::tie(self.send_rank, self.out, self.recv_rank, self.in); }
 };
@@ -42,7 +42,7 @@ void exchange_odd_even(Communicator& comm, const RingMessage& message);
 /// Send and receive progress together. 1 phase.
 void exchange_send_recv(Communicator& comm, const RingMessage& message);
 
-/// The non-blocking pair: send and receive are under way while the rank computes, until wait(). 1 phase.
+/// The non-blocking pair: send and receive are in flight while the rank computes, until wait(). 1 phase.
 [[nodiscard]] Pending start_exchange(Communicator& comm, const RingMessage& message);
 
 }  // namespace ringcraft

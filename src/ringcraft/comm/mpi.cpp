@@ -1,5 +1,5 @@
-// The communicator over MPI (see mpi.hpp): synchronous non-blocking sends and receives, first in first out
-// per pair.
+// Implements the communicator over MPI: synchronous non-blocking sends and receives, first in first out per
+// pair.
 #include "ringcraft/comm/mpi.hpp"
 
 #include <mpi.h>
@@ -44,7 +44,7 @@ class MpiCommunicator final : public Communicator {
   MpiCommunicator() : Communicator(rank_of_process(), size_of_job(), Space::kHost) {}
 
  private:
-  struct Transfer {  // what the receives of a ticket must turn out to be
+  struct Transfer {  // expected kind, peer and size of one request
     Op::Kind kind;
     int peer, bytes;
   };

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
 /// MPI ranks: the second backend. The same ring runs on it unchanged, over processes instead of threads, and
-/// gives the same bits. The target ringcraft::mpi is there where MPI is found.
+/// gives the same bits. The target ringcraft::mpi exists where MPI is found.
 
 #include <memory>
 

@@ -82,7 +82,7 @@ void Switchboard::match(int from, int to) {
   }
 }
 
-// Takes the first operation of this kind and peer off the post's list of what still lacks its other side.
+// Removes the first operation of this kind and peer from the post's list of unmatched operations.
 void Switchboard::matched(Ticket ticket, Op::Kind kind, int peer) {
   auto& open = posts_.at(ticket).unmatched;
   open.erase(std::find_if(open.begin(), open.end(),
@@ -133,8 +133,8 @@ void Switchboard::complete(Ticket ticket) {
   posts_.erase(ticket);
 }
 
-// Under a seed: some of the flights land now, in random order; all that must, when no rank can go
-// on without them.
+// Under a seed: some messages in flight arrive now, in random order; all must arrive if no rank can continue
+// without them.
 void Switchboard::deliver_some() {
   const auto pick = [&] { return static_cast<std::size_t>(random_() % flights_.size()); };
   while (!flights_.empty() && random_() % 2 == 0) deliver(pick());

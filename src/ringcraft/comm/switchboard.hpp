@@ -1,10 +1,10 @@
 #pragma once
 /// @file
 /// Switchboard: the one place where messages between ranks of this machine meet. It matches sends and
-/// receives, knows who waits for whom, finds a deadlock at the very call that closes the cycle, delivers late
-/// and out of order when a seed asks for it, counts bytes per link, and keeps one virtual clock per rank.
-/// There is no thread and no I/O in it: thread ranks (threads.hpp) and the judge's router drive it under
-/// their own locks and loops.
+/// receives, tracks which rank waits for which, finds a deadlock at the very call that closes the cycle,
+/// delivers late and out of order when a seed requests it, counts bytes per link, and keeps one virtual clock
+/// per rank. It contains no thread and no I/O: thread ranks (threads.hpp) and the judge's router drive it
+/// under their own locks and loops.
 
 #include <deque>
 #include <functional>
@@ -58,9 +58,9 @@ class Switchboard {
   /// One operation that a rank waits for.
   struct Waiting {
     int rank;           ///< that waits
-    Op::Kind op;        ///< for what,
+    Op::Kind op;        ///< its kind
     int peer;           ///< on whom,
-    std::size_t bytes;  ///< of so many
+    std::size_t bytes;  ///< its length
   };
   /// Why a board has failed.
   struct Failure {
@@ -69,10 +69,10 @@ class Switchboard {
       kDeadlock,  ///< a cycle of waits
       kLengths,   ///< a send and a receive of different lengths
       kEnded,     ///< a rank waits for one that has ended
-      kOther,     ///< whatever fail() was told
+      kOther,     ///< the reason given to fail()
     };
     Why why = Why::kOther;              ///< which of these
-    std::vector<Waiting> waiting = {};  ///< who waits for whom, in the order of the cycle
+    std::vector<Waiting> waiting = {};  ///< waiting ranks, in the order of the cycle
     std::string sentence = {};          ///< for a person
   };
   /// The exception that posts and waits of a failed board throw.
@@ -88,7 +88,7 @@ class Switchboard {
     Failure failure_;
   };
 
-  /// A board on which nothing is posted; all clocks stand at 0.
+  /// A board without posted operations; all clocks are at 0.
   explicit Switchboard(int world_size, SwitchboardOptions options = {});
 
   /// Posts operations of a rank at its present virtual time; the spans must stay valid until the ticket

@@ -62,7 +62,7 @@ class ThreadRank final : public ThreadCommunicator {
                       " ended with an exception while messages were under way");
   }
 
-  struct Wake {  // holds the lock; whatever changed meanwhile, the sleepers look again
+  struct Wake {  // holds the lock, and wakes the sleepers to check again
     explicit Wake(World& w) : world(w), lock(w.mutex) {}
     ~Wake() { world.changed.notify_all(); }
     World& world;

@@ -10,7 +10,7 @@
 
 namespace ringcraft {
 
-/// The communicator of a thread rank; adds the virtual clock to what every communicator can do.
+/// The communicator of a thread rank, extended by the virtual clock.
 class ThreadCommunicator : public Communicator {
  public:
   /// Adds computing time to this rank's virtual clock.
@@ -24,7 +24,7 @@ class ThreadCommunicator : public Communicator {
 
 /// Results of a run of thread ranks, per rank.
 struct RanksReport {
-  std::vector<Traffic> traffic;   ///< what the rank has moved
+  std::vector<Traffic> traffic;   ///< bytes and messages of the rank
   std::vector<double> clock;      ///< virtual seconds
   std::vector<Index> peak_bytes;  ///< of the buffers that the rank made
 };

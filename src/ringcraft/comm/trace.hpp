@@ -18,7 +18,7 @@
 
 namespace ringcraft {
 
-/// Bytes of one rank's memory. A number, not a pointer: a trace outlives the buffers that it speaks of.
+/// Bytes of one rank's memory. A number, not a pointer: a trace outlives the buffers that it refers to.
 struct TracedBytes {
   std::uintptr_t address = 0;  ///< of the first byte
   Index size = 0;              ///< bytes
@@ -45,7 +45,7 @@ struct TracedBytes {
 struct TracedMessage {
   Op::Kind kind = Op::kSend;  ///< which half of the message
   int peer = 0;               ///< the rank at the other end
-  TracedBytes bytes;          ///< what is sent, or where what comes is written
+  TracedBytes bytes;          ///< source of a send, or destination of a receive
 };
 
 /// One tensor that an engine touched.
@@ -59,7 +59,7 @@ struct TracedTensor {
 
   std::string_view name;  ///< "q", "k", "v", "out", "dq", "dk", ...
   Access access = kRead;  ///< how it was touched
-  TracedBytes bytes;      ///< where it lies
+  TracedBytes bytes;      ///< its location
 };
 
 /// Seconds on two clocks.
@@ -80,7 +80,7 @@ struct TraceEvent {
     kAdd,       ///< BlockEngine::add: the updated tensors are the sum, the read ones the terms
   };
 
-  Kind kind = kHolds;                   ///< what
+  Kind kind = kHolds;                   ///< type of the event
   TraceTime begin;                      ///< when it began
   TraceTime end;                        ///< when it ended; meaningless unless `ended`
   bool ended = false;                   ///< false if an exception left it
@@ -88,7 +88,7 @@ struct TraceEvent {
   int owner = 0;                        ///< kHolds: the rank whose tensor it is
   std::size_t waits_for = 0;            ///< kWait: the rank's event with the start
   std::vector<TracedMessage> messages;  ///< kStart: those that are not empty
-  std::vector<TracedTensor> tensors;    ///< what is touched, empty tensors included
+  std::vector<TracedTensor> tensors;    ///< tensors accessed, empty ones included
   std::vector<int> key_begin;           ///< kForward, kBackward: KeyRanges::begin of the call
   std::vector<int> key_end;             ///< kForward, kBackward: KeyRanges::end of the call
   Index pairs = 0;  ///< kForward, kBackward: visible pairs; without any only writes happen
@@ -100,13 +100,13 @@ class RankTrace {
   /// The events so far.
   const std::vector<TraceEvent>& events() const { return events_; }
 
-  /// The caller says what this memory holds from here on: "k" or "v" of rank `owner`.
+  /// Records the contents of this memory from here on: "k" or "v" of rank `owner`.
   void holds(std::string_view name, int owner, const Buffer& buffer);
   /// Virtual time is read from this communicator from here on; null: from none.
   void use_clock(Communicator* clock) { clock_ = clock; }
 
-  /// For the base classes, and for those who write a trace by hand: appends an event that begins now and
-  /// returns its number.
+  /// For the base classes, and for traces written by hand: appends an event that begins now and returns its
+  /// number.
   std::size_t begin(TraceEvent event);
   /// The event ends now.
   void end(std::size_t event);

@@ -1,5 +1,4 @@
-// The owner of tensor memory (see buffer.hpp): allocation with a meter, checked access, conversion between
-// types.
+// Implements the owner of tensor memory: allocation with a meter, checked access, conversion between types.
 #include "ringcraft/core/buffer.hpp"
 
 #include <algorithm>
@@ -168,7 +167,7 @@ std::uint16_t float16_from(double value) {
   constexpr double kSmallestNormal = 0x1p-14, kFirstInfinite = 65520;
   if (std::isnan(value)) return 0x7E00;
   const double magnitude = std::fabs(value);
-  // A mantissa that rounds up to the next power of two carries into the exponent, which is what is meant.
+  // A mantissa that rounds up to the next power of two carries into the exponent, as intended.
   int bits = 0x7C00;
   if (magnitude < kSmallestNormal) {
     bits = static_cast<int>(std::nearbyint(magnitude * 0x1p24));

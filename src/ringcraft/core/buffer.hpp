@@ -38,7 +38,7 @@ class MeterScope {
   MeterScope(const MeterScope&) = delete;
   MeterScope& operator=(const MeterScope&) = delete;
 
-  /// The meter that counts what this thread makes now, or null.
+  /// The meter that counts allocations of this thread, or null.
   static const MemoryMeter* current();
 
  private:
@@ -49,11 +49,11 @@ class MeterScope {
 struct Memory {
   Space space;                                 ///< where the bytes live
   std::byte* (*allocate)(std::size_t bytes);   ///< Throws Error if there is not enough memory; bytes > 0.
-  void (*release)(std::byte* bytes) noexcept;  ///< Gives back what allocate gave.
+  void (*release)(std::byte* bytes) noexcept;  ///< Frees memory from allocate.
 };
 
 /// Ordinary memory, aligned to 64 bytes. New bytes are all ones, which is NaN in every number type of the
-/// library: what a computation forgets to write is seen.
+/// library: elements that a computation forgets to write become visible.
 const Memory& host_memory();
 
 /// The one owner of tensor memory. Move-only. An empty Buffer (default constructed, or with a zero extent)
@@ -99,7 +99,7 @@ class Buffer {
   Buffer clone() const;
 
  private:
-  struct Release {  // gives the bytes back and tells the meter
+  struct Release {  // frees the bytes and updates the meter
     Release() noexcept : memory(nullptr), size(0) {}
     Release(const Memory& from, std::shared_ptr<MemoryMeter> counted_by, Index bytes)
         : memory(&from), meter(std::move(counted_by)), size(bytes) {}

@@ -11,7 +11,7 @@ namespace ringcraft {
 /// The kind of failure, seen by the caller; the numbers are the tool's exit codes.
 enum class Code {
   kWrongAnswer = 1,  ///< The computation ran and its result, or its behaviour (a deadlock, say), is wrong.
-  kWrongCall = 2,    ///< An argument, a flag, a shape or a file is not what it must be.
+  kWrongCall = 2,    ///< An argument, a flag, a shape or a file is invalid.
   kMissing = 3,  ///< Something that is needed is not there: a package, a device, a file of the installation.
 };
 
@@ -35,7 +35,7 @@ class Error : public std::runtime_error {
   Code code_;
 };
 
-/// The body of an exercise is not written yet: what a skeleton throws.
+/// Thrown by skeletons: the body of an exercise is not written yet.
 class NotWritten : public Error {
  public:
   /// "lesson 104 is not written yet"

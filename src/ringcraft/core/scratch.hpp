@@ -14,7 +14,7 @@ namespace ringcraft {
 /// Allocates at multiples of 64 bytes, as host_memory() does.
 template <class T>
 struct AlignedAllocator {
-  using value_type = T;                              ///< what is allocated
+  using value_type = T;                              ///< type of the elements
   static constexpr std::align_val_t kAlignment{64};  ///< bytes
 
   AlignedAllocator() = default;

@@ -8,7 +8,7 @@
 namespace ringcraft {
 
 /// Whether this letter of two to four bytes of UTF-8 changes the order of the letters around it, ends a line
-/// or has no width: a terminal would show another text than what is there.
+/// or has no width: a terminal would show a text other than the actual one.
 inline bool misleads(std::string_view letter) {
   if (letter == "\xC2\xAD" || letter == "\xD8\x9C" || letter == "\xEF\xBB\xBF")
     return true;  // U+AD, 61C, FEFF
@@ -79,7 +79,7 @@ inline std::string replaced(std::string text, std::string_view mark, std::string
   return text;
 }
 
-/// "1 token", "3 tokens": for things whose plural ends in s.
+/// "1 token", "3 tokens": for nouns whose plural ends in s.
 template <class Count>
 std::string counted(Count count, std::string_view thing) {
   return std::to_string(count) + " " + std::string(thing) + (count == 1 ? "" : "s");

@@ -1,5 +1,5 @@
-// The part of every engine that counts work, skips blocks without a visible pair, and records what it
-// computes.
+// Implements the common part of every engine: counts work, skips blocks without a visible pair, and records
+// computations.
 #include "ringcraft/engine/block_engine.hpp"
 
 #include "ringcraft/comm/trace.hpp"

@@ -67,11 +67,11 @@ struct Saved {
 
 /// The purpose of a buffer; an engine chooses the number type from it.
 enum class Role : std::uint8_t {
-  kElement,      ///< q, k, v and what travels as KV
+  kElement,      ///< q, k, v and travelling KV data
   kAccumulator,  ///< state and gradients
 };
 
-/// Which half of training is asked for.
+/// The requested half of training.
 enum class Pass : std::uint8_t { kForward, kBackward };
 
 /// Work that an engine has done so far; the base of work balance and of virtual time.

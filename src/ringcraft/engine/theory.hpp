@@ -1,8 +1,8 @@
 #pragma once
 /// @file
 /// Theory: the expected cost of one pass of a method over ranks, computed from the problem alone. The closed
-/// forms of a method stand beside it (ring/theory.hpp has the ring's); measured figures stand beside the
-/// closed forms, and where shards differ in length both are exact per rank.
+/// forms of a method are defined next to it (ring/theory.hpp has the ring's) and compared with measured
+/// figures; if shards differ in length, both are exact per rank.
 
 #include <cstddef>
 #include <span>

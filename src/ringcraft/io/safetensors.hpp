@@ -70,7 +70,7 @@ class TensorFile {
 
 /// A tensor to be written: a host buffer under a name. The buffer must outlive the call that writes it.
 struct NamedTensor {
-  std::string name;         ///< As it will stand in the file.
+  std::string name;         ///< The name in the file.
   const Buffer* tensor;     ///< The tensor to write; not owned.
   Dims dims = Dims::kFour;  ///< kThree needs width 1.
 };

@@ -19,8 +19,8 @@ constexpr const char* kAdvice = "the file is damaged or no safetensors file, wri
 constexpr const char* kMetadata = "__metadata__";
 constexpr std::size_t kMaxDims = 64;  // as in NumPy
 
-// Takes the parser's events, and throws at the first one that has no place in a header. The depth tells the
-// place: 1 between tensors, 2 inside of one (or of the metadata), 3 inside of a list of numbers.
+// Consumes the parser's events, and throws at the first one that is not allowed in a header. The depth gives
+// the context: 1 between tensors, 2 inside of one (or of the metadata), 3 inside of a list of numbers.
 class HeaderReader final : public nlohmann::json_sax<Json> {
  public:
   explicit HeaderReader(const std::string& file) : file_(file) {}

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The JSON header of a safetensors file, for its reader and its writer; nobody else includes this file. The
+/// The JSON header of a safetensors file, for its reader and its writer; no other file includes this one. The
 /// JSON library stays inside safetensors_header.cpp.
 
 #include <array>

@@ -109,7 +109,7 @@ Buffer TensorFile::read(const std::string& name, const TensorInfo& tensor, const
 
 Buffer TensorFile::read(const std::string& name, Dims dims) {
   const TensorInfo& tensor = named(name);
-  (void)dtype_from(place(path_, name), tensor.dtype);  // the first thing to mend
+  (void)dtype_from(place(path_, name), tensor.dtype);  // the first error to fix
   return read(name, tensor, extents_from(place(path_, name), tensor.shape, dims));
 }
 

@@ -27,12 +27,12 @@ class PendingFile {
                   "choose another path");
     std::error_code none;
     if (const auto file = std::filesystem::canonical(target, none); !none)
-      target_ = file;  // a link stays, and what it leads to is replaced
+      target_ = file;  // a link stays, and its target is replaced
     for (int attempt = 0; file_ == nullptr && attempt < 100; ++attempt) {
       temporary_ = target_;
       temporary_.replace_filename(".ringcraft-" + std::to_string(::getpid()) + "-" + std::to_string(attempt) +
                                   ".tmp");
-      file_ = std::fopen(temporary_.c_str(), "wbx");  // x: never over a file that is there
+      file_ = std::fopen(temporary_.c_str(), "wbx");  // x: never over an existing file
       if (file_ == nullptr && errno != EEXIST) break;
     }
     if (file_ == nullptr)

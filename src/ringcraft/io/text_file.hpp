@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Text that a person hands over, in a file that anybody may change, or replace by a link, a pipe or
-/// something endless, while it is read: it is opened once, and what is asked of it is asked of the open file.
+/// Text that a user passes in a file, which anyone may change, or replace by a link, a pipe or something
+/// endless, while it is read: it is opened once, and all checks are made on the open file.
 
 #include <cstdint>
 #include <ctime>
@@ -19,8 +19,8 @@ struct TextFile {
   struct timespec modified = {};  ///< the last time
 };
 
-/// All of a regular file of at most so many bytes. Throws Error, which begins with `who` asks for it (a
-/// command, a flag), for a folder, a pipe, a device, a file that cannot be read or one that is larger.
+/// The whole of a regular file of at most so many bytes. Throws Error, which begins with the command or flag
+/// `who`, for a folder, a pipe, a device, a file that cannot be read or one that is larger.
 TextFile take_text_file(const std::string& who, const std::filesystem::path& path, std::uintmax_t most_bytes);
 
 /// The same, its text alone.

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// Method: one way to attend over ranks, as data. Tools, the harness and the tests run methods through one
-/// function (run.hpp) and know of no method by itself: another one is another value. Refusals common to all
-/// methods stand in ring/refuse.hpp; a value adds its own, masks and layouts included.
+/// Method: one way to compute attention over ranks, as data. Tools, the harness and the tests run methods
+/// through one function (run.hpp) and depend on none in particular: another method is another value. Refusals
+/// common to all methods are in ring/refuse.hpp; a value adds its own, masks and layouts included.
 
 #include <memory>
 #include <string_view>
@@ -14,7 +14,7 @@
 
 namespace ringcraft {
 
-/// How a method goes about it, where it leaves a choice.
+/// Choices that a method offers.
 struct MethodOptions {
   Schedule schedule = Schedule::kReversed;  ///< of the backward pass of a ring
 };
@@ -31,7 +31,7 @@ struct Forward {
 struct Method {
   std::string_view name;  ///< as the command line spells it: "ring"
 
-  /// Throws Error for what this method alone cannot do, from what every rank knows. Null: nothing.
+  /// Throws Error for what this method alone cannot do, based on what every rank knows. Null: no limits.
   void (*refuse)(const Problem& problem, const MethodOptions& options, Pass pass, const Communicator& comm,
                  const BlockEngine& engine);
   /// The rank's rows of the result, from its shards, which are given up.

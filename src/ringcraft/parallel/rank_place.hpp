@@ -12,7 +12,7 @@ namespace ringcraft {
 /// One rank's place. It owns nothing, and lives as long as the rank runs.
 class RankPlace {
  public:
-  /// Both outlive this, and are of one memory space; `trace` gets what the rank does in its passes (null:
+  /// Both outlive this, and use one memory space; `trace` records the rank's actions in its passes (null:
   /// nothing is recorded).
   RankPlace(Communicator& comm, BlockEngine& engine, RankTrace* trace = nullptr)
       : comm_(comm), engine_(engine), trace_(trace) {}

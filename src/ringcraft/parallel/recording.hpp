@@ -7,7 +7,7 @@
 
 namespace ringcraft {
 
-/// While it lives, what this rank sends, receives and computes is recorded. One recording at a time for a
+/// Records, during its lifetime, what this rank sends, receives and computes. One recording at a time for a
 /// place.
 class Recording {
  public:
@@ -34,7 +34,7 @@ class Recording {
 /// One rank's part of a trace, which may be null, and then so is this.
 inline RankTrace* part_of(Trace* trace, int rank) { return trace == nullptr ? nullptr : &trace->rank(rank); }
 
-/// Says that `block` is that of rank `owner`, for those who read the trace; null: says nothing.
+/// Records that `block` is that of rank `owner`, for readers of the trace; null: records nothing.
 inline void hold(RankTrace* trace, int owner, const KvBlock& block) {
   if (trace == nullptr) return;
   trace->holds("k", owner, block.k);

@@ -1,5 +1,5 @@
-// The ring as a method (see method.hpp). Its backward pass starts from the KV block that the schedule begins
-// with: the rank's own, or for kReversed the one that the forward pass held last. The other one is given up.
+// Implements the ring as a method. Its backward pass starts from the KV block that the schedule begins with:
+// the rank's own, or for kReversed the one that the forward pass held last. The other one is freed.
 #include <utility>
 
 #include "ringcraft/parallel/method.hpp"
@@ -12,7 +12,7 @@ namespace {
 struct Saved {
   Buffer q;
   KvBlock first;
-  int owner;  // whose block `first` is
+  int owner;  // owner of the block `first`
 };
 
 Forward forward(RankPlace& place, const Problem& problem, const MethodOptions& options, Buffer q,

@@ -30,7 +30,7 @@ ShardElements of_rank(const Problem& problem, int rank) {
 
 ShardElements largest(const Problem& problem) { return {problem.shape, problem.sharding().largest_rows()}; }
 
-// Adds what a rank sends when it hands on the block (or its gradients) of rank `source`.
+// Adds the bytes that a rank sends when it forwards the block (or its gradients) of rank `source`.
 void add_block(Theory& theory, std::size_t rank, const Problem& problem, int source, Index number_bytes) {
   const Index elements = of_rank(problem, source).kv;
   theory.bytes_sent[rank] += elements * number_bytes;

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
 /// The work of a ring, before it runs: how many visible pairs every rank meets at every step, which blocks it
-/// skips, and who will wait for whom. Computed from the problem alone.
+/// skips, and which ranks will wait for which. Computed from the problem alone.
 
 #include <tuple>
 #include <vector>

@@ -341,10 +341,8 @@ std::string ladder_tables(const verify::Report& report) {
         beside_theory(row, kImbalance, [](double x) { return fmt::format("{:.2f} %", 100 * x); }));
   text +=
       "\nError: largest difference of any element of any tensor from the stage before, and from the oracle, "
-      "in "
-      "units of the\nelement's scale (bfloat16 rounds at 4e-03, float32 at 6e-08, float64 at 1e-16). Costs "
-      "are "
-      "forward and backward together;\n\"=\" means: exactly what theory says.\n";
+      "in units of the\nelement's scale (bfloat16 rounds at 4e-03, float32 at 6e-08, float64 at 1e-16). "
+      "Costs are forward and backward together;\n\"=\" means: exactly what theory says.\n";
   const auto is_of_few = [](const Figure& figure) { return figure.name == kFirstTokens; };
   if (std::ranges::any_of(report.rows,
                           [&](const auto& row) { return std::ranges::any_of(row.figures, is_of_few); }))

@@ -171,10 +171,8 @@ std::string ratios_text(const BenchReport& report) {
 std::string text_of(const BenchReport& report) {
   std::string text = fmt::format(
       "machine  {}\nbuild    {}\nPyTorch  {}\n\nfloat32, one batch entry, one head, {} tokens; one thread "
-      "unless "
-      "said otherwise. A median of {} rounds (least-most), in\nwhich all take turns. A multiply-add is two "
-      "operations; "
-      "masked pairs are not counted.\n\n",
+      "unless said otherwise. A median of {} rounds (least-most), in\nwhich all take turns. A multiply-add "
+      "is two operations; masked pairs are not counted.\n\n",
       report.machine, report.build, report.torch, report.settings.tokens, report.settings.rounds);
   for (const char* name : {kPeak, kEigen})
     text += fmt::format("{:<48} {} GFLOP/s\n", name,

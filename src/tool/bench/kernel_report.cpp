@@ -66,13 +66,10 @@ std::string text_of(const KernelReport& report) {
   std::string text = fmt::format(
       "device   {}\npeak     {}, {}: multiply-adds at the highest clock\nPyTorch  {}\n\n"
       "One batch entry, 2048 numbers per token in all heads, N(0,1). Medians of device time, the "
-      "accumulators "
-      "reset before each\nrun; flushed: with nothing of use in the L2 cache. A visible pair counts 4 * "
-      "head_dim "
-      "operations forward, 10 backward.\nError: against the oracle, of 256 tokens, in units of each "
-      "element's "
-      "scale. Registers of a thread, kernel by kernel; shared\nmemory of a thread block; local memory of a "
-      "thread, which is what was spilled.\n",
+      "accumulators reset before each\nrun; flushed: with nothing of use in the L2 cache. A visible pair "
+      "counts 4 * head_dim operations forward, 10 backward.\nError: against the oracle, of 256 tokens, in "
+      "units of each element's scale. Registers of a thread, kernel by kernel; shared\nmemory of a thread "
+      "block; local memory of a thread, which is what was spilled.\n",
       report.device, peak_text("bfloat16", report.bfloat16_peak), peak_text("float32", report.float32_peak),
       report.torch);
   for (const KernelSetting& setting : kernel_settings()) {

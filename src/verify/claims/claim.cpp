@@ -1,4 +1,6 @@
-// A claim, judged and diagnosed (see claim.hpp).
+// Judges a claim: picks the rule, runs the oracle, compares every tensor, adds a row of the report for each,
+// and runs the diagnosis if the claim is wrong. If it is wrong in the order read, it tries the other orders
+// of its rows, too.
 #include "verify/claims/claim.hpp"
 
 #include <algorithm>
@@ -48,7 +50,8 @@ ReportRow row_of(const TensorComparison& tensor, const std::vector<ErrorMap>& ma
   return row;
 }
 
-// Puts causes into the first failed row of their tensors, and says so where there is none.
+// Puts the causes into the row of the first failed tensor among `names`, and says so where no cause was
+// found.
 void add_causes(Report& report, const std::vector<std::string>& names, const std::vector<Cause>& causes,
                 const std::vector<std::string>& remarks) {
   for (ReportRow& row : report.rows) {
@@ -60,8 +63,8 @@ void add_causes(Report& report, const std::vector<std::string>& names, const std
   }
 }
 
-// Columns that no file has (see Widths in input_forms.hpp) are zeros on both sides. No rounding
-// reaches them.
+// Ignores columns that no file has (see Widths in input_forms.hpp): they are zeros on both sides, and
+// rounding does not reach them.
 void leave_out_padding(Answer& deviation, const ClaimToJudge& claim) {
   for (const auto& [name, tensor] : named(deviation)) {
     const Index width = name == "lse" || tensor.empty() ? 1 : tensor.extents().width;
@@ -72,7 +75,7 @@ void leave_out_padding(Answer& deviation, const ClaimToJudge& claim) {
   }
 }
 
-// Nor are they counted.
+// Does not count them either.
 void leave_out_padding(Comparison& comparison, const ClaimToJudge& claim) {
   const Index padded = claim.problem.shape.head_dim;
   for (TensorComparison& tensor : comparison.tensors) {
@@ -84,7 +87,7 @@ void leave_out_padding(Comparison& comparison, const ClaimToJudge& claim) {
   }
 }
 
-// The tensors that were not judged, and why.
+// Tensors that were not judged, each with its reason.
 std::vector<NotJudged> not_judged(const ClaimToJudge& claim) {
   std::vector<NotJudged> result;
   for (const auto& [name, tensor] : named(claim.answer)) {
@@ -122,11 +125,11 @@ void add_rows(ClaimVerdict& verdict, const Comparison& comparison, const Problem
   for (const NotJudged& each : verdict.not_judged)
     verdict.report.rows.push_back({.id = each.tensor,
                                    .claim = each.tensor + " is attention's",
-                                   .weight = 0,  // neither for nor against the claim
+                                   .weight = 0,  // counts neither for nor against the claim
                                    .sentence = each.reason});
 }
 
-// As many as a person reads.
+// The first few: as many as a person reads.
 std::vector<Cause> first_of(std::vector<Cause> causes) {
   causes.resize(std::min<std::size_t>(causes.size(), 3));
   return causes;
@@ -159,10 +162,10 @@ Oracle oracle_of(const ClaimToJudge& claim, const ClaimRule& rule) {
                  }});
 }
 
-// A remark if the claim is right with its rows in another order, or wrong there and ten times less so.
+// Adds a remark if the claim is right with its rows in another order, or wrong there by less than a tenth.
 void try_other_rows(ClaimVerdict& verdict, const ClaimToJudge& claim, const Oracle& oracle,
                     const std::optional<Rounding>& rounding) {
-  constexpr double kNear = 0.02;     // of the scale: more than bfloat16 rounds
+  constexpr double kNear = 0.02;     // of the scale: more than rounding to bfloat16
   constexpr double kMost = 1 << 28;  // elements: some seconds
   const double elements =
       static_cast<double>(oracle.value.out.extents().elements()) * static_cast<double>(claim.others.size());

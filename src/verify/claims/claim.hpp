@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// A claim of someone's attention: judged, pictured and diagnosed, as one report.
+/// Judges a claimed attention result, draws its errors and diagnoses them, in one report.
 
 #include <cstdint>
 #include <functional>
@@ -17,7 +17,7 @@
 
 namespace ringcraft::verify {
 
-/// A tensor that was not looked at.
+/// A tensor that was not judged.
 struct NotJudged {
   std::string tensor;  ///< "dq"
   std::string reason;  ///< a sentence
@@ -32,49 +32,48 @@ struct ClaimSource {
 
 /// The verdict on a claim.
 struct ClaimVerdict {
-  bool good = false;                  ///< every number that was judged is right
+  bool good = false;                  ///< every judged number is right
   Index wrong = 0;                    ///< elements
   double worst_share = 0;             ///< largest error over its bound
   Report report;                      ///< a row for each tensor
-  std::string rule;                   ///< by which it was judged
+  std::string rule;                   ///< the rule it was judged by
   std::vector<std::string> judged;    ///< tensors
   std::vector<NotJudged> not_judged;  ///< the others
-  bool half = false;                  ///< gradients could have been judged, and are not there
+  bool half = false;                  ///< the claim has no gradients, although they could have been judged
   std::vector<Reading> readings;      ///< of the inputs and of the claim
   ClaimSource files;                  ///< of the claim
-  std::optional<FirstWrong> first;    ///< nothing if no element alone is wrong
-  std::vector<GroupFault> together;   ///< numbers that are wrong together
+  std::optional<FirstWrong> first;    ///< empty if no single element is wrong
+  std::vector<GroupFault> together;   ///< groups of numbers that are wrong only together
   std::string summary;  ///< "right: 1024 elements, ...", or how many are wrong and the first of them
   std::string place;    ///< the first wrong step
-  std::vector<std::string> remarks;  ///< what else a person should know
+  std::vector<std::string> remarks;  ///< further notes for the reader
 };
 
-/// What a judgement is about, one after the other.
+/// The phases of a judgement, in order.
 enum class JudgingPhase : std::uint8_t {
-  kOracle,      ///< what is right is computed
-  kComparing,   ///< the claim is compared with it
-  kDiagnosing,  ///< the mistake is looked for, if the claim is wrong
+  kOracle,      ///< computes the right answer
+  kComparing,   ///< compares the claim with it
+  kDiagnosing,  ///< looks for the mistake, if the claim is wrong
 };
 
-/// A claim, and what it is judged by.
+/// A claim, and everything needed to judge it.
 struct ClaimToJudge {
-  const Problem& problem;      ///< in the ring in which the claim was computed, as far as that is known
-  const StoredInputs& stored;  ///< whose attention is claimed
+  const Problem& problem;      ///< over the ring in which the claim was computed, as far as that is known
+  const StoredInputs& stored;  ///< the inputs of the claimed attention
   Answer answer;               ///< empty tensors are not judged
-  std::vector<std::string> unjudged;  ///< gradients that are there, without a dout to judge them by
+  std::vector<std::string> unjudged;  ///< gradients that the claim has, without a dout to judge them by
   Index key_width = 0;    ///< columns of q, k, dq, dk in the files; the rest are zeros and not counted
   Index value_width = 0;  ///< of v, dout, out, dv
-  Ranks ranks = Ranks::kUnknown;       ///< whether problem's ring is that of the claim
-  PrecisionOptions precision = {};     ///< what the files cannot say
-  std::string title = {};              ///< of the report, which adds the rule
+  Ranks ranks = Ranks::kUnknown;       ///< whether problem's ring is the claim's
+  PrecisionOptions precision = {};     ///< facts that the files cannot state
+  std::string title = {};              ///< of the report, which appends the rule
   std::vector<OtherRows> others = {};  ///< tried if the claim is wrong
-  /// Told how it goes, from one thread: each phase as it begins, with share 0; kOracle again, with the share
-  /// that is done.
+  /// Reports progress, from one thread: each phase as it begins, with share 0; then kOracle again, with the
+  /// share done.
   std::function<void(JudgingPhase, double share)> progress = {};
 };
 
-/// Judges the tensors of a claim: exactly if they are float64, else as rounding in its number type
-/// allows.
+/// Judges the tensors of a claim: exactly if they are float64, else within the rounding of their number type.
 ClaimVerdict judge_claim(const ClaimToJudge& claim);
 
 }  // namespace ringcraft::verify

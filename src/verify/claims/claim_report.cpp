@@ -1,4 +1,5 @@
-// Two renderings of a verdict on a claim (see claim_report.hpp).
+// Renders the verdict on a claim as text, with causes and places before the table, and as JSON with the
+// members that claim_report.hpp lists.
 #include "verify/claims/claim_report.hpp"
 
 #include <nlohmann/json.hpp>
@@ -60,7 +61,7 @@ std::string text_of(const ClaimVerdict& verdict, Colour colour) {
   lines.push_back(judged_line(verdict));
   std::vector<std::string> places{verdict.summary, verdict.place};
   places.insert(places.end(), verdict.remarks.begin(), verdict.remarks.end());
-  if (!verdict.good) {  // why and where come first
+  if (!verdict.good) {  // causes and places come first
     std::swap(places[0], places[1]);
     places.insert(places.end(), lines.begin(), lines.end());
     return screen_text_of(verdict.report, places, colour);

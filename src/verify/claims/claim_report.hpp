@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The verdict on a claim, for people and for programs.
+/// Renders the verdict on a claim as text for people and as JSON for programs.
 
 #include <string>
 
@@ -9,10 +9,10 @@
 
 namespace ringcraft::verify {
 
-/// The report and the lines below it.
+/// The report, followed by the lines about judged tensors, readings and remarks.
 std::string text_of(const ClaimVerdict& verdict, Colour colour);
 
-/// json_of(report) with more members: "rule": by which the claim was judged, "rows": as before, "judged":
+/// json_of(report) with additional members: "rule": the rule of the judgement, "rows": unchanged, "judged":
 /// [names], "not_judged": [{"tensor", "reason"}], "read": [{"tensor", "shape", "order", "documented",
 /// "other", "rows", "padding"}], "files": {"count", "per_rank", "rows"}, "first": {"tensor", "batch", "head",
 /// "position", "column", "rank", "row", "got", "want", "bound"} or null, "together": [GroupFault, see

@@ -1,4 +1,5 @@
-// The choice of a rule (see claim_rule.hpp).
+// Finds the number type that a claim is judged in: the type given by the user, else the narrowest type among
+// its tensors. A type with more digits than a tensor has is refused.
 #include "verify/claims/claim_rule.hpp"
 
 #include <algorithm>
@@ -17,7 +18,8 @@ bool fits(const Buffer& tensor, DType type) {
   return std::equal(a.begin(), a.end(), b.begin(), [](double x, double y) { return x == y || x != x; });
 }
 
-// The narrowest type among the tensors; that of lse, which code keeps in a wider one, only where it is alone.
+// The narrowest type among the tensors. lse counts only if it is the only tensor: code often keeps it in a
+// wider type.
 DType narrowest(const Answer& claim) {
   std::optional<DType> type;
   for (const auto& [name, tensor] : named(claim))

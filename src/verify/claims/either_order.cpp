@@ -1,4 +1,5 @@
-// The order of axes that a claim decides (see either_order.hpp).
+// Judges a claim under both orders of axes if the shapes of its inputs fit both, and keeps the second order
+// only if the first cannot be read or gives a clearly worse verdict.
 #include "verify/claims/either_order.hpp"
 
 #include <exception>
@@ -8,7 +9,7 @@
 namespace ringcraft::verify {
 namespace {
 
-// Whether a claim is clearly less wrong in one reading of its inputs than in another.
+// Whether a claim is clearly less wrong under one reading of its inputs than under another.
 bool clearly_better(const ClaimVerdict& one, const ClaimVerdict& other) {
   if (one.good || other.good) return one.good;
   return 10 * one.wrong < 9 * other.wrong || 10 * one.worst_share < other.worst_share;
@@ -31,7 +32,7 @@ ClaimVerdict judge_in_either_order(const std::function<FormedInputs(TakeOrder)>&
   try {
     ClaimVerdict other = judge(read(TakeOrder::kOther));
     if (!verdict || clearly_better(other, *verdict)) return other;
-  } catch (const Error&) {  // then what was said of the first holds
+  } catch (const Error&) {  // the verdict for the first order holds
   }
   if (!verdict) std::rethrow_exception(refusal);
   if (verdict->good) refuse_many_heads(likelier);

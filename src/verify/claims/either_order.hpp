@@ -1,6 +1,7 @@
 #pragma once
 /// @file
-/// Where the shapes of the inputs allow two orders of axes, the claim decides which of them is meant.
+/// Picks between two orders of axes, where the shapes of the inputs allow both, by judging the claim under
+/// each.
 
 #include <functional>
 
@@ -9,9 +10,10 @@
 
 namespace ringcraft::verify {
 
-/// The verdict on a claim whose inputs `read` reads and that `judge` judges by them. The second order is
-/// taken if the claim cannot be read in the first (`judge` throws Error), or is clearly less wrong in the
-/// second. Right only as more heads than tokens it may be attention over the wrong axis: that throws Error.
+/// The verdict on a claim: `read` reads its inputs, and `judge` judges by them. The second order is taken if
+/// the claim cannot be read in the first (`judge` throws Error), or is clearly less wrong in the second. A
+/// claim that is right only under an order with more heads than tokens may be attention over the wrong axis:
+/// that throws Error.
 ClaimVerdict judge_in_either_order(const std::function<FormedInputs(TakeOrder)>& read,
                                    const std::function<ClaimVerdict(const FormedInputs&)>& judge);
 

@@ -1,4 +1,5 @@
-// Other orders of a claim's rows (see other_rows.hpp).
+// Lists other orders for the rows of a wrong claim: every layout over the plausible numbers of ranks, and the
+// plain order of the sequence, each with the option that selects it.
 #include "verify/claims/other_rows.hpp"
 
 #include "ringcraft/core/error.hpp"
@@ -6,7 +7,7 @@
 namespace ringcraft::verify {
 namespace {
 
-// Numbers of ranks to which the rows of these files may have been dealt.
+// Numbers of ranks over which the rows of these files may have been distributed.
 std::vector<int> numbers_of_ranks(const ClaimFiles& files, int ranks) {
   const int count = static_cast<int>(files.paths.size());
   if (files.per_rank && count > 1) return {count, 2 * count};

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// The rows of a wrong claim in other orders: an answer that is right in one of them was written, or read, in
-/// the wrong order.
+/// Offers a wrong claim's rows in other orders: an answer that is right in one of them was written, or read,
+/// in the wrong order.
 
 #include <functional>
 #include <string>
@@ -13,12 +13,12 @@ namespace ringcraft::verify {
 
 /// The same files with their rows in another order.
 struct OtherRows {
-  std::string remedy;            ///< what a person has to do about it: "write --claim-layout striped"
-  std::function<Answer()> read;  ///< empty if their rows do not fit that order
+  std::string remedy;            ///< how to fix it: "write --claim-layout striped"
+  std::function<Answer()> read;  ///< empty if the rows do not fit that order
 };
 
-/// The other orders in which files that were read in `order` may have their rows. `ranks` are those of the
-/// ring, to which one file's rows may have been dealt.
+/// Other possible orders of the rows in files that were read in `order`. `ranks` is the size of the ring over
+/// which one file's rows may have been distributed.
 std::vector<OtherRows> other_rows(const ClaimFiles& files, const RowOrder& order, int ranks,
                                   const ClaimShape& about);
 

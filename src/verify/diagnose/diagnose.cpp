@@ -1,4 +1,5 @@
-// Diagnosis of a wrong claim (see diagnose.hpp).
+// Diagnoses a wrong claim: completes it with the oracle's numbers, then explains out and lse, and after them
+// the gradients.
 #include "verify/diagnose/diagnose.hpp"
 
 #include <algorithm>
@@ -18,8 +19,8 @@ DType type_of_claim(const Answer& claim) {
   return claim.lse.dtype();
 }
 
-// A tensor that a claim does not have speaks against no mistake: it gets the right numbers, and is not looked
-// at.
+// Fills tensors that a claim does not have with the right numbers, and skips them later: a missing tensor is
+// no evidence against a mistake.
 void fill_absent(Answer& numbers, const Answer& right, std::array<bool, kAnswerNames.size()>& there) {
   const auto wanted = named(right);
   std::size_t t = 0;
@@ -30,7 +31,7 @@ void fill_absent(Answer& numbers, const Answer& right, std::array<bool, kAnswerN
   }
 }
 
-// With e.claim completed by the oracle's numbers.
+// Expects e.claim completed with the oracle's numbers.
 Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
   Diagnosis result;
   const ForwardResult forward = explain_forward(e, ranks);

@@ -1,4 +1,4 @@
-// Why dq, dk and dv are wrong (see diagnose_detail.hpp): known mistakes, then each gradient by itself.
+// Explains wrong dq, dk and dv: first by known mistakes, then by solving for each gradient separately.
 #include <algorithm>
 
 #include "verify/diagnose/diagnose_detail.hpp"
@@ -22,7 +22,7 @@ constexpr GradientName kGradients[] = {GradientName::kDq, GradientName::kDk, Gra
 
 std::size_t tensor_of(GradientName name) { return 2 + static_cast<std::size_t>(name); }
 
-// One gradient, by everything that may explain it.
+// Tries every explanation for one gradient.
 SolvedPass solved_gradient(const Evidence& e, GradientName name, const Setting& forward) {
   const auto pass = [&](const std::optional<Cause>& cause) {
     return cause ? SolvedPass{true, {*cause}, forward} : SolvedPass{};
@@ -44,7 +44,7 @@ SolvedPass solved_gradient(const Evidence& e, GradientName name, const Setting& 
   return solved;
 }
 
-// Each wrong gradient by itself; what is said of several is said once. Nothing if none can be explained.
+// Explains each wrong gradient separately, and merges equal causes into one. Empty if none can be explained.
 std::vector<Cause> solved_gradients(const Evidence& e, const ForwardResult& forward, Diagnosis& result) {
   struct Held {
     Cause cause;
@@ -81,14 +81,14 @@ std::vector<Cause> solved_gradients(const Evidence& e, const ForwardResult& forw
   return causes;
 }
 
-// Whether each gradient is right, or has lost rows and is right elsewhere.
+// Whether each gradient is right except for lost rows.
 bool are_lost(const Evidence& e) {
   return std::ranges::all_of(kGradients, [&](GradientName name) {
     return !e.is_wrong(kAnswerNames[tensor_of(name)]) || cause_of_missing(e, tensor_of(name));
   });
 }
 
-// Solves for the gradients where known mistakes leave rows out, or name the ranks alone on which rows are
+// Solves for the gradients if known mistakes leave rows unexplained, or only name the ranks on which rows are
 // lost.
 void solve(const Evidence& e, const ForwardResult& forward, const Known& known, Diagnosis& result) {
   const Found& found = known.found;
@@ -131,7 +131,7 @@ void explain_backward(const Evidence& e, Ranks ranks, const ForwardResult& forwa
         result.backward = causes_of_known(pairs);
     if (result.backward.empty() || std::ranges::all_of(result.backward, is_general))
       if (const auto rounded = cause_of_rounded_lse(e)) result.backward = {*rounded};
-    if (result.backward.empty())  // of a wrong forward pass their size says nothing
+    if (result.backward.empty())  // after a wrong forward pass their size tells nothing
       append(result.backward, causes_by_numbers(e, TensorGroup::kBackward));
     if (known.found.ring) result.place = place_of(e, known.found);
   }

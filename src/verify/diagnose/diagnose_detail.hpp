@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The parts of a diagnosis; not for users of the harness.
+/// The parts of a diagnosis; internal to the harness.
 
 #include <functional>
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace ringcraft::verify {
 
-/// The mistakes whose numbers a claim has, best first, and the ring in which they were found.
+/// Mistakes whose numbers match a claim, best first, and the ring in which they were found.
 struct Found {
   std::vector<Match> matches;
   std::shared_ptr<const TwistedRing> ring;
@@ -27,27 +27,27 @@ bool any_wrong(const Comparison& comparison, TensorGroup group);
 /// Tries every mistake in one arrangement.
 Found search(const Evidence& evidence, TensorGroup group, const Answer& saved,
              const Arrangement& arrangement);
-/// Mistakes of backward on top of a mistake of forward that backward repeats; it starts from the claimed out
-/// and lse.
+/// Searches mistakes of backward on top of a mistake of forward that backward repeats; starts from the
+/// claimed out and lse.
 Found search_after(const Evidence& evidence, const Twist& forward, const Arrangement& arrangement);
-/// As search, in other numbers of ranks, other layouts and tiles; nothing if none of them fits wholly.
+/// Like search, with other numbers of ranks, other layouts and tiles; empty if none of them fits completely.
 std::optional<Found> search_elsewhere(const Evidence& evidence, TensorGroup group, const Answer& saved);
 
-/// Two mistakes of forward at once, which together explain all.
+/// Two simultaneous mistakes of forward that together explain everything.
 Found search_pairs(const Evidence& evidence, const Answer& saved, const Arrangement& arrangement);
 
-/// Out and lse explained head by head, batch entry by batch entry or rank by rank, where nothing explains all
-/// rows; the mistake that most parts have goes first. Empty if some part has no explanation.
+/// Explains out and lse head by head, batch entry by batch entry or rank by rank, if nothing explains all
+/// rows; the mistake of most parts comes first. Empty if some part has no explanation.
 std::vector<Cause> causes_by_parts(const Evidence& evidence);
 
-/// Two mistakes of backward at once, which together explain all.
+/// Two simultaneous mistakes of backward that together explain everything.
 Found search_gradient_pairs(const Evidence& evidence, const Answer& saved, const Arrangement& arrangement);
 
-/// If gradients are right but for what they held before, which is lost.
+/// The cause if gradients are right except that their previous contents are lost.
 std::optional<Cause> cause_of_lost_start(const Evidence& evidence, const Answer& before);
 
-/// Known mistakes as causes: the best first, where no mistake explains all tensors the best for each tensor.
-/// `elsewhere` says in which other arrangement they were found.
+/// Known mistakes as causes: the best first; if no mistake explains all tensors, the best for each tensor.
+/// `elsewhere` names the other arrangement in which they were found.
 std::vector<Cause> causes_of_known(const Found& found, const std::string& elsewhere = "");
 
 /// Known mistakes of one group of tensors.
@@ -55,69 +55,69 @@ struct Known {
   std::vector<Cause> causes;
   Found found;
 };
-/// Searches one group of tensors; where nothing fits wholly, in other arrangements, too.
+/// Searches one group of tensors; if nothing fits completely, in other arrangements, too.
 Known searched(const Evidence& evidence, TensorGroup group, const Answer& saved, Ranks ranks);
-/// The same where no number of out is left, which has many causes: the finding goes first, then what leaves
-/// none on these very ranks. Zeros everywhere on one device have few, if any.
+/// The same if out contains no number at all, which has many causes: the finding comes first, then the
+/// mistakes that leave no number on these ranks. Zeros everywhere on one device have few causes, if any.
 Known searched_without_numbers(const Evidence& evidence);
-/// Mistakes of backward where forward is wrong, too.
+/// Mistakes of backward if forward is wrong, too.
 Known searched_after(const Evidence& evidence, const Found& forward, Ranks ranks);
-/// Whether the gradients are those of the wrong forward pass, found or not.
+/// Whether the gradients follow from the wrong forward pass, explained or not.
 bool follows(const Evidence& evidence, const Found& forward);
 
-/// Whether a mistake explains all wrong tensors, on some ranks at least.
+/// Whether a mistake explains all wrong tensors, at least on some ranks.
 bool explains_all(const Found& found);
-/// Whether it explains every row that was looked at, too, on the ranks that it names.
+/// Whether it also explains every row that was checked, on the ranks that it names.
 bool explains_each_row(const Found& found);
 /// Whether every wrong tensor of a group has a mistake that gives it.
 bool explains_each(const Found& found, const Comparison& comparison, TensorGroup group);
-/// Whether all that is known is that keys are lost, which NaN and zeros are a sign of, too.
+/// Whether only lost keys were found, of which NaN and zeros are signs, too.
 bool is_of_lost_keys(const Found& found);
 
 /// "a, b and c".
 std::string list_of(const std::vector<std::string>& words);
-/// Adds those whose ids are not there yet.
+/// Adds those causes whose ids are not in the list yet.
 void append(std::vector<Cause>& causes, const std::vector<Cause>& more);
 
-/// Something that may explain the numbers, and when it is asked.
+/// A possible explanation, and the condition under which it is tried.
 struct Attempt {
   enum class When : std::uint8_t {
     kUnsolved,  ///< nothing explains them yet
-    kVague,     ///< nothing does, or only by which numbers are wrong (see is_general)
-    kListed,    ///< nothing does, or only in a vague way, or with a list of ranks and blocks
+    kVague,     ///< nothing does, or only a cause that says which numbers are wrong (see is_general)
+    kListed,    ///< nothing does, or only a vague cause, or one with a list of ranks and blocks
   };
   When when;
   std::function<SolvedPass()> solve;
 };
-/// Makes the attempts in turn; the last that succeeds is kept.
+/// Makes the attempts in order; keeps the last that succeeds.
 void attempt(SolvedPass& solved, const std::vector<Attempt>& attempts);
-/// Whether nothing explains the numbers, or only by which of them are wrong.
+/// Whether nothing explains the numbers, or only a cause that says which of them are wrong.
 bool is_vague(const SolvedPass& solved);
-/// Whether it says it all with one particular mistake: then it is preferred to a known mistake that leaves
-/// some rows out.
+/// Whether one particular mistake explains everything: it is then preferred to a known mistake that leaves
+/// some rows unexplained.
 bool is_clear(const std::vector<Cause>& causes);
-/// Whether there is something to solve for: no NaN, no infinity (but lse of a row without a key), not all
+/// Whether there is anything to solve for: no NaN, no infinity (except lse of a row without a key), not all
 /// zero.
 bool are_numbers(const Evidence& evidence, TensorGroup group);
 
-/// The forward pass, explained.
+/// The explained forward pass.
 struct ForwardResult {
   std::vector<Cause> causes;
   Found found;         ///< the known mistakes
-  Setting setting;     ///< in which it was solved
-  bool alone = false;  ///< it says it all: nothing is asked about gradients
+  Setting setting;     ///< the setting in which it was solved
+  bool alone = false;  ///< explains everything: gradients are not examined
 };
-/// Of out and lse.
+/// Explains out and lse.
 ForwardResult explain_forward(const Evidence& evidence, Ranks ranks);
-/// Of dq, dk and dv, added to the result.
+/// Explains dq, dk and dv, and adds the causes to the result.
 void explain_backward(const Evidence& evidence, Ranks ranks, const ForwardResult& forward, Diagnosis& result);
 
 /// Whether a tensor is zero everywhere.
 bool all_zero(const Buffer& tensor);
-/// If all wrong rows still hold what was there before the call.
+/// The cause if all wrong rows still hold what memory held before the call.
 std::optional<Cause> cause_of_unwritten(const Evidence& evidence, TensorGroup group);
 
-/// What the size of the errors, and numbers that are none, say.
+/// Causes derived from the size of the errors, and from NaN and infinities.
 std::vector<Cause> causes_by_numbers(const Evidence& evidence, TensorGroup group);
 
 /// The first wrong row: rank, step, tensor, chunk, head, local row. `found` may hold no match.

@@ -1,4 +1,5 @@
-// Why out and lse are wrong (see diagnose_detail.hpp): known mistakes, then what can be solved for.
+// Explains wrong out and lse: first by known mistakes, then by everything that can be solved for, from the
+// most specific to the most general.
 #include <algorithm>
 #include <cmath>
 
@@ -12,7 +13,7 @@
 namespace ringcraft::verify {
 namespace {
 
-// Whether no row of out is a number, or all are zero.
+// Whether no row of out holds numbers, or all rows are zero.
 bool all_rows_missing(const Comparison& comparison, const Buffer& out) {
   if (!out.empty() && all_zero(out)) return true;
   return std::any_of(comparison.tensors.begin(), comparison.tensors.end(), [&](const TensorComparison& t) {
@@ -22,7 +23,7 @@ bool all_rows_missing(const Comparison& comparison, const Buffer& out) {
   });
 }
 
-// Explains out and lse: each step knows what those before have found.
+// Explains out and lse: each step sees the findings of the previous ones.
 class Forward {
  public:
   Forward(const Evidence& e, Ranks ranks) : e_(e) {
@@ -40,7 +41,7 @@ class Forward {
     by_program();
     by_pairs();
     by_parts();
-    // What explains a part of one pass may explain it by chance.
+    // An explanation of a part of one pass may be a coincidence.
     if (is_open() && !result_.found.matches.empty() &&
         !explains_each(result_.found, e_.comparison, TensorGroup::kForward))
       result_.causes.clear();
@@ -49,7 +50,7 @@ class Forward {
   }
 
  private:
-  // Whether neither a known mistake nor a solution explains all.
+  // Whether neither a known mistake nor a solution explains everything.
   bool is_open() const { return !solved_ && !explained_; }
 
   void take(std::vector<Cause> causes) {
@@ -57,7 +58,7 @@ class Forward {
     solved_ = true;
   }
 
-  // A wrong index, rows that were left out, or a state that was rounded.
+  // Tries a wrong index, missing rows, and a rounded state.
   bool by_place() {
     std::optional<Cause> placed;
     if (!explained_ || is_of_lost_keys(result_.found)) placed = cause_of_unread_blocks(e_);
@@ -79,8 +80,8 @@ class Forward {
     }
   }
 
-  // Solves by rows, folds and places where `solved` does not yet; false if a known mistake that explains
-  // every wrong tensor says more.
+  // Solves by rows, folds and places if `solved` is still empty; false if a known mistake that explains every
+  // wrong tensor says more.
   bool is_told(SolvedPass& solved) const {
     const auto all_of = [&](std::vector<Cause> causes) {
       SolvedPass pass{.setting = {.scale = e_.problem.softmax_scale}};
@@ -113,7 +114,7 @@ class Forward {
            (!is_vague(solved) || !explains_each(result_.found, e_.comparison, TensorGroup::kForward));
   }
 
-  // The loops of one device, where nothing particular is known.
+  // Tries the loops of one device, if no particular mistake is known.
   void by_program() {
     const bool particular = !is_open() && !std::ranges::all_of(result_.causes, is_general) &&
                             (result_.causes.empty() || result_.causes[0].id != "NaN");
@@ -133,7 +134,7 @@ class Forward {
     explained_ = explains_all(result_.found);
   }
 
-  // Heads, batch entries or ranks of which some have a mistake of their own.
+  // Tries heads, batch entries or ranks, some of which have a mistake of their own.
   void by_parts() {
     if (!is_open() && !std::ranges::all_of(result_.causes, is_general)) return;
     if (std::vector<Cause> causes = causes_by_parts(e_); !causes.empty()) take(std::move(causes));

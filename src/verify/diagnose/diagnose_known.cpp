@@ -1,4 +1,5 @@
-// Known mistakes as causes: those whose numbers a claim has (see diagnose_detail.hpp).
+// Converts known mistakes whose numbers a claim has into causes, with the tensors, ranks and arrangement in
+// which each was found.
 #include <algorithm>
 #include <cmath>
 
@@ -7,9 +8,10 @@
 namespace ringcraft::verify {
 namespace {
 
-constexpr std::size_t kMost = 12;  // for a caller who compares several answers
+constexpr std::size_t kMost = 12;  // for a caller that compares several answers
 
-// A match as a cause, with what it does not say by itself: which tensors, which ranks, where it was found.
+// A match as a cause, with the facts that its sentence omits: which tensors, which ranks, and where it was
+// found.
 Cause cause_of(const Match& match, const Arrangement& place, const std::string& elsewhere) {
   Cause cause = match.suspect->cause;
   cause.sentence = with_part(cause.sentence, place.part());
@@ -61,7 +63,7 @@ std::vector<Cause> causes_of_known(const Found& found, const std::string& elsewh
       take(match);
       explained.insert(explained.end(), match.tensors.begin(), match.tensors.end());
     }
-  for (const Match& match : found.matches)  // what explains a part is of no interest beside what explains all
+  for (const Match& match : found.matches)  // partial explanations are of no interest beside a complete one
     if (match.fit != Fit::kSomeTensors || found.matches[0].fit == Fit::kSomeTensors) take(match);
   std::vector<Cause> causes;
   for (const Match* match : order)
@@ -107,7 +109,7 @@ bool follows(const Evidence& e, const Found& forward) {
   const TwistedRing ring(e.problem, e.inputs, e.claim, forward.ring ? forward.ring->arrangement() : e.place,
                          e.exponents());
   const Sample sample = sample_of(e, TensorGroup::kBackward, 12, 6);
-  const Suspect right_formulas{};  // of a wrong out and lse
+  const Suspect right_formulas{};  // for a wrong out and lse
   if (match(e, ring, right_formulas, TensorGroup::kBackward, sample).fit == Fit::kAll) return true;
   return !forward.matches.empty() &&
          match(e, ring, *forward.matches[0].suspect, TensorGroup::kBackward, sample).fit == Fit::kAll;

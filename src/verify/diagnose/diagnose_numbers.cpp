@@ -1,5 +1,5 @@
-// Diagnosis by the size of errors (see diagnose.hpp): rounding in a lower precision, and numbers that are
-// none.
+// Diagnoses by the numbers alone: rounding in a lower precision, from the size and direction of the errors,
+// and values that are NaN or infinite.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -12,7 +12,7 @@
 namespace ringcraft::verify {
 namespace {
 
-// Root mean square of error / scale of rows of out that meet so many blocks with a visible key.
+// Root mean square of error / scale, by the number of blocks with a visible key that a row of out meets.
 std::string growth_of(const Evidence& e) {
   std::vector<double> squares(static_cast<std::size_t>(e.place.count() + 1)), counts(squares.size());
   for (Index row = 0; row < e.claim.out.extents().rows; ++row) {
@@ -38,12 +38,12 @@ std::string growth_of(const Evidence& e) {
   return text;
 }
 
-// Errors of one tensor in parts of their elements' scales.
+// Errors of one tensor, relative to the scales of their elements.
 struct Errors {
   double squares = 0, worst = 0;  // the sum of all squares, and the largest
-  double balance = 0;             // how many are above zero, less how many are below, in parts of all
-  double alike = 0;               // cosine of errors and values: errors of rounding know no direction
-  double large = 0;               // how many values are large, on which this cosine rests
+  double balance = 0;             // share of positive errors minus share of negative ones
+  double alike = 0;               // cosine of errors and values: rounding errors have no direction
+  double large = 0;               // number of large values, on which this cosine rests
 };
 Errors errors_of(const Buffer& claim, const Buffer& want, const Buffer& scale) {
   Errors errors;
@@ -68,13 +68,13 @@ Errors errors_of(const Buffer& claim, const Buffer& want, const Buffer& scale) {
   return errors;
 }
 
-// Whether errors point one way more than random ones do.
+// Whether errors point in one direction more than random ones do.
 bool has_direction(const Errors& errors, Index elements) {
   return std::fabs(errors.balance) > 0.2 + 4 / std::sqrt(static_cast<double>(elements)) ||
          std::fabs(errors.alike) > 0.1 + 4 / std::sqrt(errors.large);
 }
 
-// A type narrower than the claim's that holds every value of this tensor; empty if there is none.
+// A type narrower than the claim's that represents every value of this tensor; empty if there is none.
 std::string rounded_to(const Buffer& tensor, DType claim) {
   const auto values = tensor.values<double>();
   const auto all = [&](auto rounded) {
@@ -88,7 +88,7 @@ std::string rounded_to(const Buffer& tensor, DType claim) {
   return "";
 }
 
-// The precision whose rounding is about as large; nothing if the errors are smaller or larger than any. The
+// The precision whose rounding is about as large; empty if the errors are smaller or larger than any. The
 // largest error of rounding is some units in the last place: 2^-8 in bfloat16, 2^-11 in the others.
 std::string precision_of(double rms, double worst, DType claim) {
   if (claim == DType::kFloat64 && rms > 1e-11 && rms < 2e-6) return "float32";
@@ -126,7 +126,7 @@ std::optional<Cause> cause_of_unwritten(const Evidence& e, TensorGroup group) {
     }
   }
   if (first == nullptr) return {};
-  for (const TensorComparison& tensor : e.comparison.tensors)  // other tensors may only be wrong there, too
+  for (const TensorComparison& tensor : e.comparison.tensors)  // other tensors may be wrong only there, too
     if (group_of(tensor.name) == group)
       for (const auto& row : tensor.wrong_rows)
         if (!rows.contains(row.first)) return {};
@@ -190,14 +190,14 @@ std::vector<Cause> causes_by_numbers(const Evidence& e, TensorGroup group) {
   const double rms = std::sqrt(squares / std::max(elements, 1.0));
   const std::string by_size = precision_of(rms, worst, e.precision);
   const std::string precision = by_size.empty() || narrow.empty() ? by_size : narrow;
-  // Rounding spares few elements in float64, and none of them is far out; in a claim of low precision many
-  // pass.
-  const double share = e.precision == DType::kFloat64 ? 0.5 : 0.01;
+  // In float64 rounding affects almost every element, and puts none of them far off; in a claim of low
+  // precision many elements pass.
+  const double share = e.precision == DType::kFloat64 ? 0.5 : is_half(e.precision) ? 0.01 : 0.1;
   if (precision.empty() || (narrow.empty() && (directed || worst > 30 * rms || wrong < share * elements)))
     return {};
-  // One device has nowhere to lose digits, unless float stands in it for double.
+  // One device has no place to lose digits, unless it computes in float instead of double.
   if (narrow.empty() && e.ring == nullptr && e.precision != DType::kFloat64) return {};
-  const bool guess = narrow.empty() && e.precision == DType::kFloat64;  // a small mistake may be as large
+  const bool guess = narrow.empty();  // a small mistake may be as large
   std::string sentence = narrow.empty() ? "the errors are of the size of rounding to " + precision +
                                               " (RMS " + short_number(rms) + " of the scale)"
                                         : "every number fits into " + precision;

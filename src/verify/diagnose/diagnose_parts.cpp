@@ -1,6 +1,6 @@
-// Out and lse, explained part by part (see diagnose_detail.hpp): where no mistake explains all rows, those of
-// each head, batch entry or rank are asked alone. What explains most parts goes first; in the others a second
-// mistake is looked for besides it.
+// Explains out and lse part by part: if no mistake explains all rows, the rows of each head, batch entry or
+// rank are examined separately. The explanation of most parts comes first; in the others it is combined with
+// a second mistake.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -14,10 +14,10 @@ namespace {
 constexpr std::size_t kMostParts = 24;
 constexpr double kMostWork = 2e9;  // multiplications, roughly
 
-// What explains the rows of one part: one or two mistakes.
+// An explanation of the rows of one part: one or two mistakes.
 struct Explanation {
   std::vector<Cause> causes;
-  std::optional<Suspect> suspect = {};  // of known ones, to be tried with a second one elsewhere
+  std::optional<Suspect> suspect = {};  // of known mistakes, to be combined with a second one in other parts
 
   bool operator==(const Explanation& other) const {
     return std::ranges::equal(causes, other.causes, {}, &Cause::sentence, &Cause::sentence);
@@ -44,7 +44,7 @@ std::vector<Grouping> groupings(const Evidence& e) {
   return all;
 }
 
-// Explains one grouping.
+// Explains one grouping of the rows.
 class ByParts {
  public:
   explicit ByParts(const Evidence& e)
@@ -77,7 +77,7 @@ class ByParts {
     return sample_of(evidence_of(part), TensorGroup::kForward, 1, 0).rows.empty();
   }
 
-  // Known mistakes.
+  // Tries known mistakes.
   void look_up(PartRows& to) const {
     const Evidence some = evidence_of(to.part);
     const Found found = search(some, TensorGroup::kForward, e_.oracle.value, e_.place);
@@ -88,7 +88,7 @@ class ByParts {
     }
   }
 
-  // What can be solved for, which costs more.
+  // Tries everything that can be solved for, which costs more.
   bool solve(PartRows& to) const {
     if (!are_numbers(e_, TensorGroup::kForward)) return false;
     const Evidence some = evidence_of(to.part);
@@ -102,7 +102,7 @@ class ByParts {
     return !to.explanations.empty();
   }
 
-  // A pair of known mistakes is two causes: the second has an id of its own.
+  // Splits a pair of known mistakes into two causes: the second has an id of its own.
   static std::vector<Cause> apart(const Cause& cause) {
     constexpr std::string_view kAnd = "; and ";
     const std::size_t at = cause.sentence.rfind(kAnd);
@@ -125,7 +125,7 @@ class ByParts {
     return result;
   }
 
-  // A second mistake beside one that explains other parts.
+  // Tries a second mistake on top of one that explains other parts.
   bool explain_with(const Grouping& parts, PartRows& to) const {
     const Evidence some = evidence_of(to.part);
     const Sample glance = sample_of(some, TensorGroup::kForward, 2, 0),
@@ -149,7 +149,7 @@ class ByParts {
     return false;
   }
 
-  // One explanation for each part, as few different ones as can be.
+  // One explanation for each part, with as few different ones as possible.
   static std::vector<const Explanation*> fewest(const Grouping& parts) {
     std::vector<const Explanation*> chosen(parts.size(), nullptr);
     const auto has = [](const PartRows& part, const Explanation& one) {
@@ -170,7 +170,7 @@ class ByParts {
     }
   }
 
-  // Every cause with the parts, of so many, in which it is made, that of most parts first.
+  // Every cause with the parts, of so many, in which it occurs; the one of most parts first.
   std::vector<Cause> told(const Grouping& parts, std::size_t of) const {
     std::vector<std::pair<Cause, std::vector<RowPart>>> all;
     const auto chosen = fewest(parts);

@@ -1,5 +1,5 @@
-// The first differing place (see diagnose.hpp): the ring of the claim's layout is computed again, step by
-// step, with the mistake that was found and without it.
+// Finds the first place where a claim differs: recomputes the ring of the claim's layout step by step, with
+// the mistake that was found and without it.
 #include <algorithm>
 #include <cmath>
 
@@ -9,7 +9,7 @@
 namespace ringcraft::verify {
 namespace {
 
-constexpr double kFar = 1e-9;  // steps differ by more than two computations of the same
+constexpr double kFar = 1e-9;  // steps differ by more than two computations of one step
 
 bool far(const Merged& a, const Merged& b) {
   for (std::size_t c = 0; c < a.out.size(); ++c)
@@ -76,7 +76,7 @@ std::string chunk_words(const Problem& problem, int rank, Index row) {
 
 std::string place_of(const Evidence& e, const Found& found) {
   if (e.ring == nullptr) return "";
-  // Where the forward pass is wrong, wrong gradients are no news.
+  // After a wrong forward pass, wrong gradients are to be expected.
   Comparison causes = e.comparison;
   if (any_wrong(e.comparison, TensorGroup::kForward))
     std::erase_if(causes.tensors,

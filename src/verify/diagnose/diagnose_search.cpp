@@ -1,4 +1,5 @@
-// Diagnosis by numbers (see diagnose.hpp): which mistake gives what the claim says?
+// Searches the known mistakes for those whose numbers a claim has: a small sample rules most of them out,
+// larger ones confirm the rest.
 #include <algorithm>
 
 #include "verify/diagnose/diagnose_detail.hpp"
@@ -7,10 +8,10 @@
 namespace ringcraft::verify {
 namespace {
 
-// Rows of the three looks: enough to rule a mistake out, to suspect it, to be sure of it.
+// Rows of the three samples: enough to rule a mistake out, to suspect it, to confirm it.
 constexpr Index kGlance = 2, kLook = 12;
 
-// Rows for the last look, so that it stays within some 1e9 multiplications.
+// Rows of the last sample, so that it stays within some 1e9 multiplications.
 Index rows_to_confirm(const BlockProblem& p) {
   const double of_one_row = static_cast<double>(std::max(p.queries.size(), p.keys.size())) *
                             static_cast<double>(p.head_dim * p.group()) * 4;
@@ -21,7 +22,7 @@ const std::vector<Suspect>& suspects_of(TensorGroup group) {
   return group == TensorGroup::kForward ? forward_suspects() : backward_suspects();
 }
 
-// Blocks of other sums cost the square of the sequence.
+// Rejects mistakes that need the sums of other blocks if that, quadratic in the sequence, is too expensive.
 bool affordable(const Evidence& e, const Suspect& suspect) {
   const double pairs = static_cast<double>(e.problem.queries.size() * e.problem.keys.size());
   return !TwistedRing::slow(suspect.twist) ||
@@ -34,7 +35,7 @@ void sort_by_fit(std::vector<Match>& matches) {
   });
 }
 
-// Mistakes of which the sample shows nothing that speaks against them.
+// Mistakes that the sample does not contradict.
 std::vector<Match> matches_in(const Evidence& e, const TwistedRing& ring,
                               const std::vector<Suspect>& suspects, TensorGroup group) {
   const Sample glance = sample_of(e, group, kGlance, 0), look = sample_of(e, group, kLook, kLook);
@@ -56,7 +57,7 @@ std::vector<Match> matches_in(const Evidence& e, const TwistedRing& ring,
   return matches;
 }
 
-// A forward mistake whose lse is wrong in its own way besides.
+// Adds forward mistakes combined with a separate mistake of lse.
 void add_lse_mistakes(const Evidence& e, Found& found) {
   std::vector<Suspect> made;
   for (const Match& match : found.matches) {
@@ -77,7 +78,7 @@ void add_lse_mistakes(const Evidence& e, Found& found) {
   sort_by_fit(found.matches);
 }
 
-// Masks of other laws, only those that give every row: before a known mistake that does, too.
+// Adds masks of other laws, but only those that give every row: they precede a known mistake that does, too.
 bool add_pair_laws(const Evidence& e, TensorGroup group, Found& found) {
   if (e.ring == nullptr || !found.ring->arrangement().ring) return false;
   std::vector<Suspect> laws = pair_law_suspects(e.problem, *e.ring);
@@ -92,8 +93,8 @@ bool add_pair_laws(const Evidence& e, TensorGroup group, Found& found) {
   return true;
 }
 
-// Gradients that are those of the wrong forward pass speak for no mistake of backward, though each mistake
-// that leaves them alone gives them, too.
+// Removes mistakes of backward that leave the gradients of the wrong forward pass unchanged: such gradients
+// are no evidence for them.
 void leave_out_what_follows(const Evidence& e, const Twist& forward, Found& found) {
   const Index rows = rows_to_confirm(e.problem);
   const Suspect nothing{{}, forward};
@@ -182,7 +183,7 @@ std::optional<Found> search_elsewhere(const Evidence& e, TensorGroup group, cons
 
 namespace {
 
-// Which forward mistakes make a difference to a row, and not alone the one that is to be explained.
+// Forward mistakes that change a row, other than the one to be explained.
 std::vector<const Suspect*> telling(const Evidence& e, const TwistedRing& ring, const RowPlace& row) {
   std::vector<const Suspect*> all;
   const auto right = row_of(e.oracle.value.out, row.batch, row.head, row.row),
@@ -195,7 +196,7 @@ std::vector<const Suspect*> telling(const Evidence& e, const TwistedRing& ring, 
     if (same_row(value.out, row_of(e.claim.out, row.batch, row.head, row.row), unit, e.nearness(), false) &&
         same_row({&value.lse, 1}, row_of(e.claim.lse, row.batch, row.head, row.row), unit_of_lse,
                  e.nearness(), false))
-      continue;  // what explains the row alone needs no other
+      continue;  // a mistake that explains the row alone needs no second one
     if (!same_row(value.out, right, unit, e.nearness(), false) ||
         !same_row({&value.lse, 1}, lse, unit_of_lse, e.nearness(), false))
       all.push_back(&suspect);

@@ -1,4 +1,5 @@
-// What explains the exhibits of one program (see diagnose.hpp).
+// Explains the exhibits of one program together: groups them by kind, keeps the causes that most of a kind
+// share, and reports the kind closest to the mistake.
 #include "verify/diagnose/exhibit.hpp"
 
 #include <algorithm>
@@ -11,8 +12,8 @@
 namespace ringcraft::verify {
 namespace {
 
-// Whether wrong rows see enough keys for mistakes to differ: with one key, every weight is 1. What was never
-// written tells so.
+// Whether wrong rows see enough keys for mistakes to differ: with one key, every weight is 1. Unwritten
+// memory tells enough, too.
 bool is_telling(const Exhibit& exhibit) {
   const auto* const attention = std::get_if<AttentionExhibit>(exhibit.get());
   if (attention == nullptr) return true;
@@ -23,20 +24,20 @@ bool is_telling(const Exhibit& exhibit) {
       if (tensor.name == "dk" || tensor.name == "dv") return true;
       const Position q = p.queries[static_cast<std::size_t>(position)];
       const auto seen = std::ranges::count_if(p.keys, [&](Position k) { return visible(p.mask, q, k); });
-      telling += is_unwritten(difference.got) || seen != 1;  // a row without a key tells what becomes of it
+      telling += is_unwritten(difference.got) || seen != 1;  // a row without a key shows how it is treated
       ++wrong;
     }
   return telling > 2 || (telling > 0 && telling == wrong);
 }
 
-// Whether it is zero where it should not be: that tells little where others tell more.
+// Whether it is zero where it should not be: such an exhibit says little if others say more.
 bool is_zero(const Exhibit& exhibit) {
   const auto* const attention = std::get_if<AttentionExhibit>(exhibit.get());
   if (attention == nullptr || attention->ring || attention->claim.out.empty()) return false;
   return any_wrong(attention->comparison, TensorGroup::kForward) && all_zero(attention->claim.out);
 }
 
-// Exhibits of one kind come from one function: those of another may be right, or wrong in another way.
+// Exhibits of one kind come from one function: those of another kind may be right, or wrong in another way.
 using Kind = std::pair<std::size_t, bool>;  // which type; whether only gradients are wrong
 Kind kind_of(const Exhibit& exhibit) {
   const auto* const attention = std::get_if<AttentionExhibit>(exhibit.get());
@@ -49,14 +50,14 @@ struct Held {
   int exhibits;
 };
 
-// What explains at least half of the exhibits of one kind, or all those that anything explains.
+// Causes that explain at least half of the exhibits of one kind, or all those that any cause explains.
 std::vector<Held> agreed(const std::vector<Exhibit>& exhibits) {
   std::vector<Held> all;
   int explained = 0;
   for (const Exhibit& exhibit : exhibits) {
     const std::vector<Cause> causes = causes_of(exhibit);
     explained += causes.empty() ? 0 : 1;
-    std::vector<std::string> ids;  // a cause may be told in several wordings
+    std::vector<std::string> ids;  // a cause may have several wordings
     for (const Cause& cause : causes) {
       if (std::ranges::find(ids, cause.id) != ids.end()) continue;
       ids.push_back(cause.id);
@@ -75,7 +76,7 @@ std::vector<Held> agreed(const std::vector<Exhibit>& exhibits) {
   return all;
 }
 
-// Causes in other words, of one mistake that several parts of the diagnosis know.
+// Removes causes that describe one mistake in other words, found by several parts of the diagnosis.
 void erase_repeats(std::vector<Cause>& causes) {
   constexpr std::pair<std::string_view, std::string_view> kSame[] = {{"SS3", "scan-max-zero"},
                                                                      {"scan-max-zero", "scan-max-start"}};
@@ -84,7 +85,7 @@ void erase_repeats(std::vector<Cause>& causes) {
       std::erase_if(causes, [&](const Cause& cause) { return cause.id == repeated; });
 }
 
-// All rows that were scanned, right ones too, as one exhibit: a cause must explain each of them.
+// Combines all scanned rows, right ones too, into one exhibit: a cause must explain each of them.
 std::vector<Exhibit> with_one_scan(const std::vector<Exhibit>& exhibits) {
   ScanExhibit all;
   std::vector<Exhibit> others;
@@ -114,14 +115,15 @@ std::vector<Cause> causes_of(const std::vector<Exhibit>& exhibits) {
     same->second.push_back(exhibit);
   }
   std::vector<Cause> causes;
-  std::optional<std::size_t> type;  // what the function itself made says more than what was built upon it
+  std::optional<std::size_t> type;  // a function's own results say more than those built upon them
   for (const auto& [kind, alike] : kinds)
     for (Held& held : !type || type == kind.first ? agreed(alike) : std::vector<Held>{})
       if (std::ranges::find(causes, held.cause.id, &Cause::id) == causes.end())
         causes.push_back(std::move(held.cause)), type = kind.first;
   erase_repeats(causes);
   if (causes.size() < 2) return causes;
-  // Kernels that were asked one by one, of a state that has seen keys, tell apart what is alike without one.
+  // Kernels that were tested one by one on a state that has seen keys distinguish mistakes that look alike
+  // without one.
   for (const auto& [kind, alike] : kinds)
     if (type != kind.first && std::holds_alternative<StepExhibit>(*alike.front()))
       if (std::vector<Held> held = agreed(alike); !held.empty()) {
@@ -129,7 +131,7 @@ std::vector<Cause> causes_of(const std::vector<Exhibit>& exhibits) {
         for (Held& each : held) causes.push_back(std::move(each.cause));
         return causes;
       }
-  std::set<std::string> also;  // of equally good ones those go first that explain the others, too
+  std::set<std::string> also;  // among equally good causes, those that explain the others too come first
   for (const auto& [kind, alike] : kinds)
     if (type != kind.first)
       for (const Held& held : agreed(alike)) also.insert(held.cause.id);

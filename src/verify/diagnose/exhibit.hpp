@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Exhibits: what the failing check of an exercise leaves for a diagnosis, as data: what was asked, and what
-/// came.
+/// Exhibits: the evidence that a failing check of an exercise leaves for a diagnosis, as data: its inputs,
+/// and its outputs.
 
 #include <bit>
 #include <cstdint>
@@ -19,25 +19,25 @@
 
 namespace ringcraft::verify {
 
-/// What memory holds before a function writes it: a NaN that no computation gives.
+/// The contents of memory before a function writes it: a NaN that no computation gives.
 inline double unwritten() { return std::bit_cast<double>(0x7ff8'0000'c0ff'ee00); }
-/// Whether a number still is that one, to the bit.
+/// Whether a number is still that NaN, bit for bit.
 inline bool is_unwritten(double number) {
   return std::bit_cast<std::uint64_t>(number) == std::bit_cast<std::uint64_t>(unwritten());
 }
 
-/// An answer to one problem of attention, and in which blocks it was computed.
+/// An answer to one problem of attention, and the blocks in which it was computed.
 struct AttentionExhibit {
   BlockProblem problem;
   Arrangement place;
   std::optional<Problem> ring = {};  ///< where ranks share the tokens
   Inputs inputs;
-  Answer claim;           ///< empty: a tensor that was not asked for; what was given is right
+  Answer claim;           ///< empty tensor: not requested; tensors given as input are right
   Comparison comparison;  ///< of the claim with the oracle
-  /// How its numbers were rounded: the type of the operands, and what follows. None: float64.
+  /// The rounding of its numbers: the type of the operands, and its consequences. Empty: float64.
   std::optional<Rounding> rounding = {};
-  DType precision = DType::kFloat64;  ///< see above
-  /// What dq, dk and dv held before; the claim is by how much they grew. Empty: they held zeros.
+  DType precision = DType::kFloat64;  ///< number type of the claim
+  /// Previous contents of dq, dk and dv; the claim is the difference. Empty: they held zeros.
   Answer before = {};
 };
 
@@ -47,58 +47,58 @@ struct PartialNumbers {
   std::vector<double> max, sum;  ///< [rows]
 };
 
-/// One merge: what went in, and what came out. Normalised results have their lse as max, and no sum.
+/// One merge: its inputs, and its result. Normalised results have their lse as max, and no sum.
 struct MergeExhibit {
   Index rows, cols;
   PartialNumbers acc, block, result;
   DType precision = DType::kFloat64;
-  bool changed = false;  ///< the block, which is only to be read, was written
+  bool changed = false;  ///< the block, which is read-only, was written
 
   /// Whether it merges (out, lse) instead of (O, m, l).
   bool normalized() const { return acc.sum.empty() && !acc.max.empty(); }
 };
 
-/// A row of scores that a scan or a softmax got, and what it made of them.
+/// A row of scores that a scan or a softmax received, and its results.
 struct ScoreScan {
-  std::vector<double> scores;  ///< in their order; -inf: a key that is not seen
+  std::vector<double> scores;                                    ///< in their order; -inf: a hidden key
   double max_before = -std::numeric_limits<double>::infinity();  ///< m at the beginning
   double sum_before = 0;                                         ///< l at the beginning
-  std::optional<std::pair<double, double>> state = {};  ///< m and l in the end, if they were asked for
-  std::vector<double> weights = {};                     ///< if they were asked for, one for each score
-  bool shared = false;                                  ///< scores and weights lie in the same memory
-  bool changed = false;                 ///< the scores, which are only to be read, were written
-  std::size_t tile = 0, first_key = 0;  ///< keys of a tile, if it is known, and the number of the first key
+  std::optional<std::pair<double, double>> state = {};           ///< final m and l, if requested
+  std::vector<double> weights = {};                              ///< one for each score, if requested
+  bool shared = false;                  ///< scores and weights lie in the same memory
+  bool changed = false;                 ///< the scores, which are read-only, were written
+  std::size_t tile = 0, first_key = 0;  ///< keys of a tile, if known, and the number of the first key
 };
 
-/// All rows that one check asked for.
+/// All rows that one check requested.
 struct ScanExhibit {
   std::vector<ScoreScan> rows;
   bool normalized = true;  ///< whether weights are divided by l
   DType precision = DType::kFloat64;
 };
 
-/// Rows of scores whose columns lie on several ranks, and what each rank made of them.
+/// Rows of scores whose columns are split over several ranks, and each rank's results.
 struct SharedScanExhibit {
   /// One rank's part.
   struct Part {
     Index rows, cols;
     std::vector<double> scores;    ///< [rows, cols]; -inf: hidden
-    std::vector<double> weights;   ///< [rows, cols], that came back
-    std::vector<double> max, sum;  ///< [rows], that came back
+    std::vector<double> weights;   ///< [rows, cols], as returned
+    std::vector<double> max, sum;  ///< [rows], as returned
   };
   std::vector<Part> ranks;
-  bool changed = false;  ///< a rank wrote its scores, which are only to be read
+  bool changed = false;  ///< a rank wrote its scores, which are read-only
 };
 
-/// What the ranks of a ring have sent to each other, and which block each hands out in the end.
+/// Traffic between the ranks of a ring, and the block that each rank returns.
 struct TravelExhibit {
   int world_size, hops;
-  std::vector<Index> sent = {};    ///< bytes, [from * world_size + to]; empty: not looked at
-  std::vector<Index> theory = {};  ///< likewise
-  std::vector<Index> block = {};   ///< bytes of each rank's k and v; empty: more than blocks travels
+  std::vector<Index> sent = {};    ///< bytes, [from * world_size + to]; empty: not measured
+  std::vector<Index> theory = {};  ///< expected, likewise
+  std::vector<Index> block = {};   ///< bytes of each rank's k and v; empty: other data travels, too
   std::vector<int> handed =
-      {};  ///< of each rank: whose block, -1 for none, -2 for nobody's; empty: not asked
-  /// Of a backward pass: bytes of each rank's q, and which way blocks go (0: it is none).
+      {};  ///< of each rank: owner of its block, -1 for none, -2 for no rank's; empty: not requested
+  /// For a backward pass: bytes of each rank's q, and the direction of the blocks (0: no backward pass).
   std::vector<Index> query = {};
   int direction = 0;
 
@@ -108,58 +108,58 @@ struct TravelExhibit {
     int peer;
     Index bytes;
   };
-  /// What a rank had done when the call ended before all ranks had answered.
+  /// Messages of a rank when the call ended before all ranks had answered.
   struct Party {
-    std::vector<Message> started = {};  ///< in its order
+    std::vector<Message> started = {};  ///< in order
     bool ended = false;
   };
-  std::vector<Party> parties = {};  ///< empty: all have answered
-  std::vector<bool> sees = {};      ///< of each rank and block: something of it; empty: everything
-  std::string thrown = {};          ///< what a rank threw, if one did
+  std::vector<Party> parties = {};  ///< empty: all ranks have answered
+  std::vector<bool> sees = {};      ///< of each rank and block: whether any key is visible; empty: all are
+  std::string thrown = {};          ///< exception of a rank, if one threw
 
-  /// How a right call went wrong when it was made in another way.
+  /// The variant of the call that failed, although the plain call succeeds.
   enum class Turn : std::uint8_t {
     kNone,
     kLate,      ///< bytes leave when the rank waits, not when it starts
     kShuffled,  ///< messages arrive in another order
-    kAgain,     ///< it was made a second time
+    kAgain,     ///< the call is repeated
   };
   Turn turn = Turn::kNone;
 };
 
-/// Where a deal of single tokens puts rows, and to whom it gives positions.
+/// Positions of rows and owners of tokens in a deal of single tokens.
 struct DealExhibit {
-  /// One row that was asked for.
+  /// One requested row.
   struct Placed {
     Layout layout;
     int world_size, rank;
     Index row;
-    std::optional<Position> position;  ///< that came back; none: no answer came
+    std::optional<Position> position;  ///< as returned; empty: no answer
   };
-  /// One token that was asked for.
+  /// One requested token.
   struct Owned {
     Layout layout;
     int world_size;
     Position position;
-    std::optional<int> rank;  ///< that came back; none: no answer came
+    std::optional<int> rank;  ///< as returned; empty: no answer
   };
   std::vector<Placed> placed = {};
   std::vector<Owned> owned = {};
 };
 
-/// How a sequence is cut, and which chunks each rank gets.
+/// The cuts of a sequence, and the chunks of each rank.
 struct ChunkExhibit {
-  /// One chunk that was asked for.
+  /// One requested chunk.
   struct Cut {
     Position seqlen;
     int chunks, index;
-    std::optional<Chunk> chunk;  ///< that came back; none: no answer came
+    std::optional<Chunk> chunk;  ///< as returned; empty: no answer
   };
   /// The chunks of one rank.
   struct Dealt {
     Position seqlen;
     int world_size, rank;
-    std::optional<ChunkPair> pair;  ///< that came back; none: no answer came
+    std::optional<ChunkPair> pair;  ///< as returned; empty: no answer
   };
   std::vector<Cut> cuts = {};
   std::vector<Dealt> dealt = {};
@@ -170,31 +170,31 @@ struct WorkExhibit {
   /// One ring.
   struct Ledger {
     Problem problem;
-    RingWork work;  ///< that came back
+    RingWork work;  ///< as returned
   };
   std::vector<Ledger> ledgers;
 };
 
-/// Some exchanges of a ring, each rank's messages in the order in which it started them.
+/// Some exchanges of a ring; each rank's messages in the order in which it started them.
 struct ExchangeExhibit {
   /// One message of a rank.
   struct Message {
     bool sends;  ///< or receives
     int peer;
     Index bytes;
-    bool alone;  ///< no other message of the rank was under way
+    bool alone;  ///< no other message of the rank was in flight
   };
-  /// What one rank was asked to do, and did.
+  /// Task and actions of one rank.
   struct Side {
     int send_rank, recv_rank;
     Index out, in;                       ///< bytes
-    std::vector<Message> messages = {};  ///< in their order
+    std::vector<Message> messages = {};  ///< in order
     bool ended = false;                  ///< it has returned
-    bool arrived = false;                ///< then: `in` holds what must come
-    int whose = -1;                      ///< then: the rank whose out it holds; -1: no rank's
-    bool unwritten = false;              ///< then: `in` is as it was before, to the byte
-    bool changed = false;                ///< then: `out` was written
-    bool blank = false;                  ///< then: all bytes of `in` are the same, and more than a few
+    bool arrived = false;                ///< if ended: `in` holds the expected bytes
+    int whose = -1;                      ///< if ended: the rank whose out it holds; -1: none
+    bool unwritten = false;              ///< if ended: `in` is unchanged, byte for byte
+    bool changed = false;                ///< if ended: `out` was written
+    bool blank = false;                  ///< if ended: all bytes of `in` are equal, and more than a few
   };
   std::vector<std::vector<Side>> rounds;  ///< one exchange each: a side per rank
 };
@@ -205,16 +205,16 @@ struct ProductExhibit {
   struct Call {
     Index depth, rows, width;            ///< steps k, rows n and numbers w
     Index tile_rows, tile_width, lanes;  ///< of a full tile, and of a register
-    bool keeps;                          ///< the start is what c holds; or zero
+    bool keeps;                          ///< the start is the contents of c; or zero
     std::vector<double> panel, b;        ///< [depth, width] and [depth, rows]
-    std::vector<double> before, after;   ///< c, [rows, width]; NaN: nobody has written there
+    std::vector<double> before, after;   ///< c, [rows, width]; NaN: not written yet
   };
   std::vector<Call> calls = {};
 };
 
 /// One head after each of the three kernels of a step: S = scale q k, then the softmax in place, then O.
 struct StepExhibit {
-  /// What the kernels write.
+  /// Memory that the kernels write.
   struct Memory {
     std::vector<double> scores;    ///< [rows, keys]: S, then P; unwritten: NaN
     std::vector<double> rescale;   ///< [rows]
@@ -223,31 +223,31 @@ struct StepExhibit {
   };
   Index rows, keys, width;
   double scale;
-  std::vector<Index> begin, end;   ///< what each row sees
+  std::vector<Index> begin, end;   ///< visible keys of each row
   std::vector<double> q, k, v;     ///< [rows or keys, width]
-  std::vector<Memory> after = {};  ///< at the beginning, and after one kernel, two, and three
+  std::vector<Memory> after = {};  ///< at the beginning, and after one, two and three kernels
 };
 
 /// One tile of rows and keys, as a kernel multiplies it.
 struct TileExhibit {
   Index rows, keys, width;
   double scale;                 ///< of the scores
-  std::vector<double> q, k, v;  ///< [rows, width] and [keys, width], as the kernel got them
-  std::vector<Index> seen;      ///< keys that were asked for one by one
+  std::vector<double> q, k, v;  ///< [rows, width] and [keys, width], as passed to the kernel
+  std::vector<Index> seen;      ///< keys that were requested one by one
   std::vector<double> scores;   ///< [seen, rows]: m of rows that see this key alone
   std::vector<double> values;   ///< [seen, width]: O of the first of them
   std::vector<double> out;      ///< [rows, width]: O / l of rows that see all keys
 };
 
-/// What a kernel made of several problems: a cause must explain each of them.
+/// Results of a kernel for several problems: a cause must explain each of them.
 struct KernelExhibit {
   std::vector<TileExhibit> tiles = {};
   std::vector<AttentionExhibit> heads = {};  ///< with several tiles of rows and keys
-  std::vector<AttentionExhibit> begun = {};  ///< gradients that began with other numbers than 0
+  std::vector<AttentionExhibit> begun = {};  ///< gradients accumulated onto numbers other than 0
   std::vector<MergeExhibit> merges = {};
 };
 
-/// An exhibit of any kind, that many may hold.
+/// An exhibit of any kind.
 using Exhibit =
     std::shared_ptr<const std::variant<AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit,
                                        TravelExhibit, DealExhibit, ChunkExhibit, WorkExhibit, ExchangeExhibit,

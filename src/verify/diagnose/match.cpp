@@ -1,4 +1,5 @@
-// A known mistake beside a claim (see match.hpp).
+// Compares a known mistake with a claim: counts, in a sample of rows, those that the mistake gives, per
+// tensor and per rank.
 #include "verify/diagnose/match.hpp"
 
 #include <algorithm>
@@ -12,12 +13,12 @@ namespace {
 
 constexpr double kEnough = 0.9;  // of the rows: mistakes treat the borders of a sequence in several ways
 
-// What was found in one tensor of the sample.
+// Counts for one tensor of the sample.
 struct Tally {
   std::string name;
   Index wrong = 0, wrong_hits = 0, right = 0, right_hits = 0;
-  Index told = 0, told_hits = 0;            // wrong rows that tell one mistake from another
-  std::set<int> wrong_ranks, missed_ranks;  // with a wrong row; with a right row that the twist has wrong
+  Index told = 0, told_hits = 0;            // wrong rows that distinguish mistakes
+  std::set<int> wrong_ranks, missed_ranks;  // with a wrong row; with a right row that the twist makes wrong
 
   bool forward() const { return name == "out" || name == "lse"; }
   bool explained() const {
@@ -28,14 +29,14 @@ struct Tally {
     return static_cast<double>(wrong - wrong_hits) > (1 - kEnough) * static_cast<double>(planned);
   }
   bool keeps_right() const { return static_cast<double>(right_hits) >= kEnough * static_cast<double>(right); }
-  // Whether the rows that it has wrong are on ranks where nothing of the claim is wrong.
+  // Whether the rows that the twist makes wrong are on ranks where the claim is right.
   bool on_other_ranks(const std::set<int>& wrong_of_any) const {
     return std::none_of(missed_ranks.begin(), missed_ranks.end(),
                         [&](int r) { return wrong_of_any.contains(r); });
   }
 };
 
-// Whether a row of a claim tells one mistake from another: zeros come from many, and often NaN.
+// Whether a row of a claim distinguishes mistakes: many give zeros, and often NaN.
 bool tells(std::span<const double> got, bool nan_tells) {
   return std::ranges::any_of(got, [=](double x) { return std::isfinite(x) ? x != 0 : nan_tells; });
 }

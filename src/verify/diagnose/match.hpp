@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Are the numbers of a claim those of a known mistake? A sample of rows decides which mistakes are worth a
-/// second look, a larger one confirms them.
+/// Compares the numbers of a claim with those of a known mistake. A sample of rows decides which mistakes are
+/// worth a second look, a larger one confirms them.
 
 #include <array>
 #include <string>
@@ -14,13 +14,13 @@
 
 namespace ringcraft::verify {
 
-/// Which tensors are judged together.
+/// Tensors that are judged together.
 enum class TensorGroup : std::uint8_t {
   kForward,   ///< out, lse
   kBackward,  ///< dq, dk, dv
 };
 
-/// Which group a tensor is of, by its name in an answer.
+/// The group of a tensor, by its name in an answer.
 TensorGroup group_of(std::string_view tensor);
 
 /// A part of the rows of out and lse; a negative number: all of them.
@@ -31,21 +31,22 @@ struct RowPart {
   bool is_all() const { return rank < 0 && batch < 0 && head < 0; }
 };
 
-/// What is judged: all tensors in float64, and how near two numbers of the claim's precision are the same.
+/// The evidence: all tensors in float64, and the tolerance within which two numbers of the claim's precision
+/// agree.
 struct Evidence {
   const BlockProblem& problem;
-  const Arrangement& place;  ///< in which blocks the answer was computed
-  const Problem* ring;       ///< where ranks share the tokens; null on one device
+  const Arrangement& place;  ///< the blocks in which the answer was computed
+  const Problem* ring;       ///< if ranks share the tokens; null on one device
   const Inputs& inputs;      ///< float64
-  const Answer& claim;       ///< float64; gradients may be empty; what is not there has the oracle's numbers
+  const Answer& claim;       ///< float64; gradients may be empty; missing tensors have the oracle's numbers
   const Oracle& oracle;      ///< of the same inputs
   const Comparison& comparison;
-  DType precision;  ///< of the claim as it came
+  DType precision;  ///< of the original claim
   std::array<bool, kAnswerNames.size()> there = {true, true, true, true,
-                                                 true};  ///< tensors of the claim to look at
-  RowPart part = {};                                     ///< the rows of out and lse to look at
+                                                 true};  ///< tensors of the claim to examine
+  RowPart part = {};                                     ///< the rows of out and lse to examine
 
-  /// Whether a row of out and lse is of the part to look at.
+  /// Whether a row of out and lse belongs to the part to examine.
   bool looks_at(const RowPlace& row) const;
 
   /// Whether the claim has this tensor; the others of `claim` are the oracle's.
@@ -53,20 +54,20 @@ struct Evidence {
   /// Whether the claim has it, and a row of it is wrong.
   bool is_wrong(std::string_view name) const;
 
-  /// How near two computations of an element are that agree: within unit * its element of units() + relative
+  /// Tolerance of two computations of one element: they agree within unit * its element of units() + relative
   /// * its magnitude.
   struct Nearness {
     double unit, relative;
   };
   Nearness nearness() const;
-  /// The oracle's scales, or for half types the standard deviations of rounding, which they are too blunt
-  /// for.
+  /// The oracle's scales; for half types the standard deviations of rounding, because scales are too coarse
+  /// for them.
   const Answer& units() const { return is_half(precision) ? oracle.deviation : oracle.scale; }
   /// The exponents of exp in the claim's precision.
   ExponentRange exponents() const;
 };
 
-/// Rows to look at: those of out, lse, dq, and those of dk, dv. Wrong ones come first.
+/// Rows to compare: those of out, lse, dq, and those of dk, dv. Wrong ones come first.
 struct Sample {
   std::vector<RowPlace> rows, kv_rows;
 };
@@ -83,22 +84,22 @@ enum class Fit : std::uint8_t {
   kAll,
 };
 
-/// A mistake beside a claim.
+/// The comparison of a mistake with a claim.
 struct Match {
   const Suspect* suspect = nullptr;
   Fit fit = Fit::kNone;
   std::vector<std::string> tensors;  ///< the wrong tensors that it explains
   std::vector<int> ranks;            ///< for kSomeRanks: those that make the mistake
-  Index hits = 0, rows = 0;          ///< rows of the sample that it gives, of those looked at
-  Index told = 0;                    ///< wrong ones of them that are more than zeros or NaN
+  Index hits = 0, rows = 0;          ///< rows of the sample that it gives, of those compared
+  Index told = 0;                    ///< wrong ones among them that are more than zeros or NaN
 };
 
-/// Compares what the twist gives with the claim.
+/// Compares the result of the twist with the claim.
 Match match(const Evidence& evidence, const TwistedRing& ring, const Suspect& suspect, TensorGroup pass,
             const Sample& sample);
 
-/// Whether two rows agree: every element near enough, and no number where there is none. `unit` has the row
-/// of Evidence::units(). `no_key` says that `want` saw no key, for which people write zeros or NaN.
+/// Whether two rows agree: every element within tolerance, and NaN or infinity where expected. `unit` has the
+/// row of Evidence::units(). `no_key` says that `want` saw no key, for which code writes zeros or NaN.
 bool same_row(std::span<const double> got, std::span<const double> want, std::span<const double> unit,
               Evidence::Nearness nearness, bool no_key);
 

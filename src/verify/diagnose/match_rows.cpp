@@ -1,4 +1,5 @@
-// Which rows a match looks at, and when two rows are the same (see match.hpp).
+// Selects the rows that a match compares, wrong ones first and spread over heads and positions, and decides
+// when two rows agree.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -65,7 +66,7 @@ bool same_row(std::span<const double> got, std::span<const double> want, std::sp
 
 namespace {
 
-// Every n-th so that at most `count` are left, the first and the last among them.
+// Every n-th, so that at most `count` are left, including the first and the last.
 template <class T>
 std::vector<T> thinned(const std::vector<T>& all, Index count) {
   const auto size = static_cast<Index>(all.size());

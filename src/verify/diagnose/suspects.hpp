@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// The mistakes that a diagnosis knows: each has an id, a sentence, a question that leads on, and a Twist
-/// whose numbers give it away. Those that people make more often come first.
+/// The known mistakes: each has an id, a sentence, a question that helps without giving the solution, and a
+/// Twist that computes its numbers. Common mistakes come first.
 
 #include <vector>
 
@@ -11,18 +11,18 @@
 
 namespace ringcraft::verify {
 
-/// A mistake with the numbers that it gives.
+/// A mistake, and the twist that computes its numbers.
 struct Suspect {
-  Cause cause;  ///< what a person reads
-  Twist twist;  ///< what a TwistedRing computes
+  Cause cause;  ///< for the reader
+  Twist twist;  ///< for a TwistedRing
 };
 
-/// Mistakes that show in out or lse.
+/// Mistakes visible in out or lse.
 const std::vector<Suspect>& forward_suspects();
-/// Mistakes of a backward pass that starts from right out and lse: they show in dq, dk or dv.
+/// Mistakes of a backward pass that starts from right out and lse: visible in dq, dk or dv.
 const std::vector<Suspect>& backward_suspects();
 
-/// Masks of other laws for this problem and ring, to be asked where no other mistake explains all.
+/// Masks by other laws for this problem and ring, to try if no other mistake explains everything.
 std::vector<Suspect> pair_law_suspects(const BlockProblem& problem, const Problem& ring);
 
 /// The suspect with this id. Throws Error if there is none.

@@ -1,4 +1,4 @@
-// Mistakes of the backward pass (see suspects.hpp).
+// Lists the mistakes of the backward pass: weights, D, dS, dq, the journey of dk and dv, and scales.
 #include "verify/diagnose/suspects.hpp"
 
 namespace ringcraft::verify {
@@ -12,7 +12,8 @@ std::vector<Suspect> journey_suspects() {
        {.journey = J::kStay}},
       {{"RB2", "dk and dv end one hop short of home", "How many hops until block 2 is back at rank 2?"},
        {.journey = J::kOneHopShort}},
-      {{"RB2-long", "dk and dv end one hop behind home", "How many hops until block 2 is back at rank 2?"},
+      {{"RB2-long", "dk and dv end one hop past their owner",
+        "How many hops until block 2 is back at rank 2?"},
        {.journey = J::kOneHopLong}},
       {{"RB3", "dk and dv walk against their block",
         "Luggage and passenger must take the same train: do they?"},
@@ -133,7 +134,7 @@ std::vector<Suspect> weight_suspects() {
       {{"RB9-strict", "the mask of backward is strict (`>` for `>=`): no query sees itself",
         "The forward mask is part of the function that you differentiate: may a token attend to itself?"},
        {.mask = MaskTwist::kStrict}},
-      {{"RB9-ahead", "the mask of backward is one key late: each query also sees the key behind its last one",
+      {{"RB9-ahead", "the mask of backward is off by one: each query also sees the key after its last one",
         "Row 0 of a causal mask: how many keys does it see in your code?"},
        {.mask = MaskTwist::kAhead}},
       {{"RB9-last-key", "backward leaves out the last key of each block",

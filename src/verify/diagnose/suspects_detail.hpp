@@ -1,18 +1,18 @@
 #pragma once
 /// @file
-/// The tables of mistakes of the forward pass, part by part; not for users of the harness.
+/// The tables of mistakes of the forward pass, by topic; internal to the harness.
 
 #include "verify/diagnose/suspects.hpp"
 
 namespace ringcraft::verify {
 
-/// Of scores and heads.
+/// Mistakes of scores and heads.
 std::vector<Suspect> score_suspects();
-/// Of the mask.
+/// Mistakes of the mask.
 std::vector<Suspect> mask_suspects();
-/// Of what a rank has in hand.
+/// Mistakes of the blocks in hand.
 std::vector<Suspect> ring_suspects();
-/// Of the merge.
+/// Mistakes of the merge.
 std::vector<Suspect> merge_suspects();
 
 }  // namespace ringcraft::verify

@@ -1,5 +1,5 @@
-// Mistakes that show in out or lse (see suspects.hpp). Ids of two letters and a number are those of the
-// lessons' misconceptions; words name what is about the dump or the call.
+// Collects the mistakes visible in out or lse. Ids of two letters and a number are those of the lessons'
+// misconceptions; ids in words concern the dump or the call.
 #include <algorithm>
 
 #include "ringcraft/core/error.hpp"
@@ -9,7 +9,7 @@
 namespace ringcraft::verify {
 namespace {
 
-// What is no mistake of the algorithm: how the tensors were written, or what the flags say.
+// Lists mistakes outside the algorithm: how the tensors were written, or the flags of the call.
 std::vector<Suspect> dump_suspects() {
   return {
       {{"flags-causal", "the numbers are those of a causal mask: right, if you add --causal",
@@ -28,8 +28,7 @@ std::vector<Suspect> dump_suspects() {
        {.rows = RowTwist::kHeadsInside}},
       {{"dump-bhsd",
         "the memory of [batch, heads, seqlen, ...] is viewed as [batch, seqlen, heads, ...], and transposed "
-        "from "
-        "there",
+        "from there",
         "Was the tensor viewed in another shape where it should have been transposed?"},
        {.rows = RowTwist::kHeadsOutside}},
       {{"shard-bshd",
@@ -57,14 +56,12 @@ std::vector<Suspect> tail_suspects() {
   std::vector<Suspect> all = {
       {{"buffer-cut",
         "a block that is longer than a rank's own shard loses its last keys when that rank receives it, and "
-        "is "
-        "passed on without them",
+        "is passed on without them",
         "How many rows has the block that arrives, and how many does the receive buffer hold?"},
        {.tail = TailTwist::kLostOnTheWay}},
       {{"buffer-cut",
         "a block that is longer than a rank's own shard has zeros as its last keys and values once that rank "
-        "has "
-        "received it: they count with score 0 there and on later ranks",
+        "has received it: they count with score 0 there and on later ranks",
         "How many rows has the block that arrives, and how many does the receive copy?"},
        {.tail = TailTwist::kZeroOnTheWay}},
       {{"buffer-cut", "of a block that is longer than the own shard, the last keys are not used",
@@ -72,21 +69,19 @@ std::vector<Suspect> tail_suspects() {
        {.tail = TailTwist::kLostHere}},
       {{"buffer-cut",
         "of a block that is longer than the own shard, the last keys and values are zeros, which count with "
-        "score "
-        "0",
+        "score 0",
         "How many rows has the block that arrives?"},
        {.tail = TailTwist::kZeroHere}},
       {{"padding-repeats",
         "blocks are filled up to the length of the longest one with their last key and value, which are "
-        "counted "
-        "twice there",
+        "counted twice there",
         "Which keys of the block that arrives are padding, and what hides them?"},
        {.tail = TailTwist::kLastAgain}},
   };
   for (const int granule : {0, 16, 32, 64, 128}) {
     const std::string of = granule == 0 ? "blocks of equal length for all ranks"
                                         : "blocks of " + std::to_string(granule) + " keys";
-    all.push_back({{"BL1", "the keys behind the last whole block are dropped (" + of + ")",
+    all.push_back({{"BL1", "the keys after the last whole block are dropped (" + of + ")",
                     "How many blocks cover 100 keys in steps of 32?"},
                    {.tail = TailTwist::kDropped, .granule = granule}});
     all.push_back({{"BL2", "the last block is filled up with keys of zeros, which vote (" + of + ")",
@@ -159,7 +154,7 @@ const std::vector<Suspect>& forward_suspects() {
     for (const auto& some : {dump_suspects(), score_suspects(), mask_suspects(), ring_suspects(),
                              merge_suspects(), lse_suspects(), tail_suspects(), scan_suspects()})
       suspects.insert(suspects.end(), some.begin(), some.end());
-    // What adds nothing to O goes first: an O of zeros tells no other mistake.
+    // Mistakes that add nothing to O come first: an O of zeros identifies no other mistake.
     std::stable_partition(suspects.begin(), suspects.end(), [](const Suspect& suspect) {
       return suspect.twist.scan.out_when == ScanTwist::When::kNever;
     });

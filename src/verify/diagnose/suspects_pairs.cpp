@@ -1,4 +1,5 @@
-// Masks of other laws (see suspects.hpp).
+// Lists the masks by other laws for a problem: places, packed sequences, distances, cuts of blocks, and tests
+// that skip tiles.
 #include "verify/diagnose/suspects.hpp"
 
 namespace ringcraft::verify {
@@ -9,7 +10,7 @@ using Packs = PairLaw::Packs;
 using Compared = PairLaw::Compared;
 using Cut = PairLaw::Cut;
 
-// A member of a law with its words; empty where it is right.
+// A member of a law with its words; empty words for the right value.
 template <class Member>
 struct Worded {
   Member member;
@@ -153,8 +154,7 @@ constexpr Worded<NodeLabel> kFlatLabels[] = {
 constexpr Worded<PairLaw::Skip> kSkips[] = {
     {PairLaw::Skip::kFarAtWindow,
      "a block is left out where first query - last key >= window instead of >: the visible pair at its "
-     "corner, "
-     "exactly `window` apart, is lost"},
+     "corner, exactly `window` apart, is lost"},
     {PairLaw::Skip::kFarByFirst,
      "a block is left out where first query - first key > window, though its later keys may be near enough"},
     {PairLaw::Skip::kFarByLast,
@@ -169,12 +169,10 @@ constexpr Worded<PairLaw::Skip> kSkips[] = {
      "a block is left out where last key > last query, though its earlier keys may be visible"},
     {PairLaw::Skip::kPackOfFirstKey,
      "a block is left out by the packed sequence of its first key alone, where no query (or not the first "
-     "one) "
-     "is of it, though later keys are of other packed sequences"},
+     "one) is of it, though later keys are of other packed sequences"},
     {PairLaw::Skip::kPackOfLastKey,
      "a block is left out by the packed sequence of its last key alone, where no query (or not the first "
-     "one) "
-     "is of it, though earlier keys are of other packed sequences"},
+     "one) is of it, though earlier keys are of other packed sequences"},
     {PairLaw::Skip::kPackOfFirst,
      "a block is left out where first query and first key are of two packed sequences, though others of its "
      "pairs are of one"},
@@ -194,7 +192,7 @@ std::string joined(const std::string& a, const std::string& b) {
   return a.empty() || b.empty() ? a + b : a + "; and " + b;
 }
 
-// Places, packed sequences and distances in all combinations.
+// Adds all combinations of places, packed sequences and distances.
 void add_places(const BlockProblem& p, std::vector<Suspect>& all) {
   for (const auto& [compared, of_distance] : kCompared)
     for (const auto& [places, of_places] : kPlaces)
@@ -218,7 +216,7 @@ void add_places(const BlockProblem& p, std::vector<Suspect>& all) {
       }
 }
 
-// Tests of the corners of tiles that are off, of whole shards and of tiles of many sizes.
+// Adds wrong tests of tile corners, for whole shards and for tiles of many sizes.
 void add_skips(const BlockProblem& p, const Problem& ring, std::vector<Suspect>& all) {
   constexpr auto kCorner =
       "Which pair of a block is the last that may be visible, and does your test ask it?";

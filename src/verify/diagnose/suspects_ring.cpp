@@ -1,4 +1,4 @@
-// Mistakes of what a rank has in hand, and of the merge (see suspects.hpp).
+// Lists the mistakes of the blocks in hand (labels, walks, deals, tails), and of the merge.
 #include <string>
 #include <utility>
 
@@ -47,26 +47,22 @@ std::vector<Suspect> ring_suspects() {
        {.walk = WalkTwist::kCrossed}},
       {{"RF-not-passed",
         "a rank without a visible pair at a step does not pass its block on: the next rank keeps the block "
-        "that "
-        "it had and uses it once more",
+        "that it had and uses it once more",
         "Does a rank that has nothing to compute still take part in the exchange?"},
        {.walk = WalkTwist::kNotPassedOn}},
       {{"RF-not-passed",
         "a rank without a visible pair at a step does not pass its block on: the next rank keeps the block "
-        "that "
-        "it had and takes it for the one that should have come",
+        "that it had and takes it for the one that should have come",
         "Does a rank that has nothing to compute still take part in the exchange?"},
        {.walk = WalkTwist::kNotPassedOnBlind}},
       {{"RF-not-passed",
         "a rank without a visible pair at a step does not take the block that arrives: it keeps the one that "
-        "it "
-        "had, and passes that on",
+        "it had, and passes that on",
         "Does a rank that has nothing to compute still take part in the exchange?"},
        {.walk = WalkTwist::kNotTaken}},
       {{"RF-not-passed",
         "a rank without a visible pair at a step does not take the block that arrives: it keeps the one that "
-        "it "
-        "had, and takes it for the one that should have come",
+        "it had, and takes it for the one that should have come",
         "Does a rank that has nothing to compute still take part in the exchange?"},
        {.walk = WalkTwist::kNotTakenBlind}},
       {{"tile-values", "v is read at the number of the key within its tile instead of within the block",
@@ -90,8 +86,7 @@ std::vector<Suspect> ring_suspects() {
        {.keys = DealTwist::kTwice}},
       {{"gathered-order",
         "the gathered keys and values, which stand rank by rank, are put in order by the permutation instead "
-        "of "
-        "its inverse",
+        "of its inverse",
         "Row i of what was gathered is token perm[i]: which index brings token i to row i?"},
        {.keys = DealTwist::kThrice}},
       {{"gathered-order",

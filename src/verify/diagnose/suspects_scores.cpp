@@ -1,4 +1,4 @@
-// Mistakes of scores, heads and masks (see suspects.hpp).
+// Lists the mistakes of scores, heads and masks.
 #include "verify/diagnose/suspects_detail.hpp"
 
 namespace ringcraft::verify {
@@ -56,10 +56,10 @@ std::vector<Suspect> mask_suspects() {
        {.mask = MaskTwist::kOwnVisible}},
       {{"CM5", "the mask is strict (`>` for `>=`): no query sees itself", "May a token attend to itself?"},
        {.mask = MaskTwist::kStrict}},
-      {{"CM-ahead", "the mask is one key late: each query also sees the key behind its last one",
+      {{"CM-ahead", "the mask is off by one: query i also sees key i + 1",
         "Row 0 of a causal mask: how many keys does it see in your code?"},
        {.mask = MaskTwist::kAhead}},
-      {{"CM-ahead", "the mask of the own block is one key late (a diagonal of 2 where 1 is right)",
+      {{"CM-ahead", "the mask of the own block is off by one (a diagonal of 2 where 1 is right)",
         "Inside your own block, does row 0 see key 1?"},
        {.mask = MaskTwist::kAheadInOwnBlock}},
       {{"CM-flipped", "the mask is turned round: queries see what they should not, and not what they should",
@@ -89,10 +89,10 @@ std::vector<Suspect> mask_suspects() {
        {.mask = MaskTwist::kWindowUnshifted}},
       {{"VL1", "the borders of packed sequences are ignored", "May sequence 2 read sequence 1?"},
        {.mask = MaskTwist::kNoPacks}},
-      {{"VL2", "every border between packed sequences stands one token too late",
+      {{"VL2", "every border between packed sequences is off by one: a token later",
         "Is cu_seqlens[k] the first token of k or the last of k - 1?"},
        {.mask = MaskTwist::kPacksLate}},
-      {{"VL2-early", "every border between packed sequences stands one token too early",
+      {{"VL2-early", "every border between packed sequences is off by one: a token earlier",
         "Is cu_seqlens[k] the first token of k or the last of k - 1?"},
        {.mask = MaskTwist::kPacksEarly}},
       {{"VL3", "only the first border between packed sequences counts",

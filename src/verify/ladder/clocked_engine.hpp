@@ -1,7 +1,6 @@
 #pragma once
 /// @file
-/// An engine that advances its rank's virtual clock by the work it does, and leaves the work to another
-/// engine.
+/// Wraps an engine: advances its rank's virtual clock by the work done, and delegates the computation.
 
 #include <memory>
 
@@ -13,7 +12,8 @@ namespace ringcraft::verify {
 /// Computing a block costs its visible pairs (of one head) times seconds_per_pair of virtual time.
 class ClockedEngine final : public BlockEngine {
  public:
-  /// Gives the work to `engine` and the time to the rank of `comm`, which must outlive this.
+  /// Delegates computing to `engine`, and charges the time to the rank of `comm`, which must outlive this
+  /// object.
   ClockedEngine(std::unique_ptr<BlockEngine> engine, ThreadCommunicator& comm, double seconds_per_pair)
       : engine_(std::move(engine)), comm_(comm), seconds_per_pair_(seconds_per_pair) {}
 

@@ -1,4 +1,4 @@
-// The kernels' stages (see kernel_stages.hpp): what they compute, and what that costs. Compiled twice, for a
+// Defines the stages that run kernels (see kernel_stages.hpp), with their memory cost. Compiled twice, for a
 // GPU and for the CPU; RINGCRAFT_KERNEL_STAGES is the function's name.
 #include "verify/ladder/kernel_stages.hpp"
 
@@ -27,7 +27,7 @@ Buffer zeros(const Extents& extents, CudaEngine& engine) {
   return buffer;
 }
 
-// A whole problem on one device with these kernels, in their number type.
+// Runs a whole problem on one device with these kernels, in their number type.
 Answer run_kernels(CudaRungs rungs, const Problem& problem, const Inputs& given, Measurement& cost) {
   const Inputs inputs = converted(given, rungs.forward->dtype);
   const KeyRanges ranges = key_ranges(problem.mask, problem.shape.seqlen);
@@ -58,7 +58,7 @@ Answer run_kernels(CudaRungs rungs, const Problem& problem, const Inputs& given,
   return {on_host(output.out), on_host(output.lse), on_host(dq), on_host(dkv.k), on_host(dkv.v)};
 }
 
-// The keys in four blocks, each with a result of its own: the merge kernel puts them together.
+// Splits the keys into four blocks, each with its own result, and merges them with the merge kernel.
 Answer run_merge_kernel(const Problem& problem, const Inputs& inputs, Measurement& cost) {
   const Sharding blocks{Layout::kContiguous, problem.shape.seqlen, 4};
   const std::vector<Position> queries = problem.sharding().positions(0);
@@ -98,18 +98,18 @@ Answer run_kernel_ring(const Problem& problem, const Inputs& inputs, Measurement
   return run_over_ranks(problem, inputs, {.board = loopback.options(), .at_place = at_place}, &cost);
 }
 
-// ---- what one device must hold, in bytes
+// ---- memory needed on one device, in bytes
 
-// And S of all heads, with a factor per row.
+// Additionally S of all heads, with a factor per row.
 Index scores_peak(const Shape& s, bool, RoleBytes bytes) {
   return blockwise_peak(s, false, bytes) + bytes_of(bytes, 0, row_elements(s) * (s.seqlen + 1));
 }
-// And P and dS of all heads.
+// Additionally P and dS of all heads.
 Index gradients_peak(const Shape& s, bool backward, RoleBytes bytes) {
   return blockwise_peak(s, backward, bytes) +
          bytes_of(bytes, 0, (backward ? 2 : 0) * row_elements(s) * s.seqlen);
 }
-// A quarter of k and v at a time, and the state of one block beside that of all.
+// A quarter of k and v at a time, and the state of one block besides the accumulated one.
 Index merge_peak(const Shape& s, bool, RoleBytes bytes) {
   return bytes_of(bytes, q_elements(s) + 2 * s.batch * s.kv_heads * ((s.seqlen + 3) / 4) * s.head_dim,
                   2 * q_elements(s) + 4 * row_elements(s));
@@ -128,7 +128,7 @@ Stage in_bfloat16(Stage stage) {
   return stage;
 }
 
-// On the host a ring runs the lessons of the ring itself and of its layout.
+// Adds the layout's lesson to those of the ring: on the host a ring runs the files of both.
 std::vector<int> with_layout(std::vector<int> lessons, Layout layout) {
   lessons.push_back(layout == Layout::kContiguous || layout == Layout::kZigzag ? 403 : 402);
   return lessons;

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// The CUDA kernels as stages of the ladder: once on the CPU, by the host executor, and once on a GPU. The
-/// library ringcraft_verify has neither; a program that runs them is linked with ringcraft_host_kernel_stages
-/// or ringcraft_cuda_kernel_stages.
+/// Offers the CUDA kernels as stages of the ladder: on the CPU by the host executor, and on a GPU. The
+/// library ringcraft_verify contains neither; a program that runs them links ringcraft_host_kernel_stages or
+/// ringcraft_cuda_kernel_stages.
 
 #include <string>
 #include <vector>
@@ -13,16 +13,16 @@ namespace ringcraft::verify {
 
 /// The stages of one device.
 struct KernelStages {
-  std::string device;          ///< "the CPU", "NVIDIA H200"; empty: there is none, and no stage
-  Index largest_head_dim = 0;  ///< that all of them take
-  /// In the order of the lessons, 201 to 206. The inputs are float32, and rounded to bfloat16 already if the
-  /// stages on tensor cores are to compute on the same numbers. All answer in float32.
+  std::string device;          ///< "the CPU", "NVIDIA H200"; empty: no device, and no stages
+  Index largest_head_dim = 0;  ///< that all of them accept
+  /// In the order of the lessons, 201 to 206. The inputs are float32, already rounded to bfloat16 if the
+  /// stages on tensor cores are to compute with the same numbers. All stages answer in float32.
   std::vector<Stage> stages;
 };
 
-/// On the CPU. The rings among them deal their tokens in this layout.
+/// Stages on the CPU. Their rings distribute tokens in this layout.
 KernelStages host_kernel_stages(Layout layout);
-/// On the first GPU, if there is one.
+/// Stages on the first GPU, if there is one.
 KernelStages cuda_kernel_stages(Layout layout);
 
 }  // namespace ringcraft::verify

@@ -1,5 +1,5 @@
-// The stages of the ladder (see ladder.hpp), in the order of the lessons. A new stage is one entry of the
-// table.
+// Lists the stages of the ladder in the order of the lessons, each with its function, its memory and its
+// predecessor. A new stage is one entry of the table.
 #include "verify/ladder/ladder.hpp"
 
 #include <vector>
@@ -28,8 +28,7 @@ Run row_by_row(RowSoftmax softmax) {
 
 Stage over_ranks(const char* name, int lesson, const char* predecessor, Expect expect, const OverRanks& how,
                  std::vector<int> lessons) {
-  // A visible pair is the unit of virtual time, links are free: the clocks then show balance and nothing
-  // else.
+  // A visible pair is the unit of virtual time, and links are free: the clocks then show nothing but balance.
   const RanksOptions options{.options = how.options, .seconds_per_pair = 1, .method = how.method};
   const Run run = [=](const Problem& problem, const Inputs& inputs, Measurement& cost) {
     return run_over_ranks(problem, inputs, options, &cost);
@@ -37,7 +36,7 @@ Stage over_ranks(const char* name, int lesson, const char* predecessor, Expect e
   return {name, lesson, predecessor, expect, how, nullptr, run, std::move(lessons)};
 }
 
-// And the memory wall: the scores of one head, backward also their gradients.
+// Additionally the memory wall: the scores of one head, and in backward their gradients.
 Index dense_peak(const Shape& s, bool backward, RoleBytes bytes) {
   return blockwise_peak(s, backward, bytes) + bytes_of(bytes, 0, (backward ? 2 : 1) * s.seqlen * s.seqlen);
 }
@@ -47,7 +46,7 @@ Index rowwise_peak(const Shape& s, bool, RoleBytes bytes) {
   return bytes_of(bytes, q_elements(s) + 2 * kv_elements(s), q_elements(s) + row_elements(s));
 }
 
-// And for one head a second O, two sums and a second maximum.
+// Additionally, for one head, a second O, two sums and a second maximum.
 Index merge_peak(const Shape& s, bool backward, RoleBytes bytes) {
   return rowwise_peak(s, backward, bytes) + bytes_of(bytes, 0, s.seqlen * (s.head_dim + 3));
 }
@@ -79,7 +78,7 @@ const std::vector<Stage>& stages() {
   return all;
 }
 
-// Without dout: a stage that has no gradients is not charged for them.
+// Removes dout: a stage without gradients is not charged for them.
 Inputs forward_only(const Inputs& inputs) {
   return {inputs.q.clone(), inputs.k.clone(), inputs.v.clone(), Buffer()};
 }

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// The ladder as data: the stages from dense attention to the zig-zag ring, each computing the same problem
-/// from the same inputs, each compared with the stage before it and with the oracle. A new stage is one entry
-/// in ladder.cpp.
+/// The ladder as data: stages from dense attention to the zig-zag ring, all computing the same problem from
+/// the same inputs, each compared with the stage before it and with the oracle. A new stage is one entry in
+/// ladder.cpp.
 
 #include <functional>
 #include <optional>
@@ -15,10 +15,10 @@
 
 namespace ringcraft::verify {
 
-/// How a stage over ranks goes about it.
+/// How a stage over ranks runs.
 struct OverRanks {
   Layout layout;                  ///< of its tokens
-  const Method* method = &kRing;  ///< what it runs
+  const Method* method = &kRing;  ///< the method it runs
   MethodOptions options = {};     ///< of the method
 };
 
@@ -27,15 +27,15 @@ struct Stage {
   std::string name;                     ///< "ring backward, reversed"
   int lesson;                           ///< 304
   std::string predecessor;              ///< name of the stage that it is compared with; empty for the first
-  Expect expect;                        ///< kForward: the stage has no gradients
-  std::optional<OverRanks> over_ranks;  ///< none: one device
-  /// Bytes that a stage on one device holds at most, inputs included; with gradients if `backward`. None for
-  /// a stage over ranks, whose method has a theory.
+  Expect expect;                        ///< kForward: the stage computes no gradients
+  std::optional<OverRanks> over_ranks;  ///< empty: one device
+  /// Most bytes that a stage on one device holds, inputs included; with gradients if `backward`. Null for a
+  /// stage over ranks, whose method has its own theory.
   Index (*peak_bytes)(const Shape& shape, bool backward, RoleBytes bytes);
-  /// Computes it: the problem as problem_of gives it, the inputs whole. Fills in what it cost.
+  /// Computes the stage: takes the problem from problem_of and whole inputs, and fills in the cost.
   std::function<Answer(const Problem&, const Inputs&, Measurement&)> run;
-  std::vector<int> lessons;  ///< whose files it runs, its own among them
-  /// Of its elements, where they are not the inputs' own; it rounds these itself.
+  std::vector<int> lessons;  ///< lessons whose files it runs, its own included
+  /// Of its elements, if it differs from the inputs'; the stage rounds them itself.
   std::optional<DType> dtype = {};
 };
 
@@ -45,11 +45,11 @@ std::span<const Stage> ladder();
 /// The stage of this name. Throws Error if there is none.
 const Stage& stage_named(const std::string& name);
 
-/// The shared problem as this stage deals it: its layout, or one rank for a stage on one device. What theory
-/// says about a stage (bytes, steps, peaks) is asked of this problem.
+/// The shared problem as this stage distributes it: with its layout, or one rank for a stage on one device.
+/// Theory (bytes, steps, peaks) is evaluated for this problem.
 Problem problem_of(const Stage& stage, const Problem& shared);
 
-/// What a stage answers, and what it cost.
+/// The answer of a stage, and its cost.
 struct StageResult {
   Answer answer;
   Measurement measurement;

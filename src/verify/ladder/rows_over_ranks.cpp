@@ -1,4 +1,6 @@
-// Rows of scores that lie on N ranks (see rows_over_ranks.hpp).
+// Computes attention with rows of scores split over N ranks: each owner broadcasts some rows of q, every rank
+// scores them against its own keys, a distributed softmax yields the weights, and the owner adds up the
+// ranks' shares of out.
 #include "verify/ladder/rows_over_ranks.hpp"
 
 #include <algorithm>
@@ -16,7 +18,7 @@
 namespace ringcraft::verify {
 namespace {
 
-// What only the owner of some rows has: the rows of q, and where out and lse go.
+// Data of the rank that owns some rows: the rows of q, and the destinations of out and lse.
 template <class T>
 struct Owned {
   Matrix<const T> q;
@@ -36,14 +38,15 @@ class Turn {
         scores_(elements(keys)),
         shares_(elements(head_dim_) * static_cast<std::size_t>(comm.world_size())) {}
 
-  // k and v are this rank's, and `ranges` what the owner's rows see of them. `own` is empty elsewhere.
+  // k and v are this rank's, and `ranges` is the part of them that the owner's rows see. `own` is empty on
+  // the other ranks.
   void attend(int owner, Matrix<const T> k, Matrix<const T> v, const KeyRanges& ranges, const Owned<T>& own) {
     const auto rows = static_cast<Index>(ranges.begin.size());
     const Matrix<T> q{std::span(queries_).first(static_cast<std::size_t>(rows * head_dim_)), rows, head_dim_};
     if (comm_.rank() == owner) std::ranges::copy(own.q.data, q.data.begin());
     send_round(owner, q.data);
 
-    // Neither end of the visible range ever moves left: these keys hold those of every row.
+    // Neither end of the visible range ever moves left: these keys include those of every row.
     const Index first = ranges.begin.front(), keys = ranges.end.back() - first;
     const Matrix<T> scores{std::span(scores_).first(static_cast<std::size_t>(rows * keys)), rows, keys};
     if (keys > 0) multiply_transposed<T>(q, k.slice(first, keys), softmax_scale_, scores);
@@ -66,7 +69,7 @@ class Turn {
     return std::span(shares_).subspan(static_cast<std::size_t>(rank) * size, size);
   }
 
-  // The owner's numbers, on every rank.
+  // Broadcasts the owner's numbers to every rank.
   void send_round(int owner, std::span<T> numbers) {
     std::vector<Op> ops;
     for (int peer = 0; peer < comm_.world_size(); ++peer)
@@ -75,7 +78,7 @@ class Turn {
     comm_.start(ops).wait();
   }
 
-  // The shares of all ranks, on the owner.
+  // Gathers the shares of all ranks on the owner.
   void send_home(int owner, std::span<T> own) {
     std::vector<Op> ops;
     for (int peer = 0; peer < comm_.world_size(); ++peer)
@@ -85,7 +88,7 @@ class Turn {
     comm_.start(ops).wait();
   }
 
-  // A key that row i does not see scores -inf.
+  // Sets the score of every key that row i does not see to -inf.
   static void hide(std::span<T> scores, const KeyRanges& ranges, Index i, Index first) {
     const auto row = static_cast<std::size_t>(i);
     const auto from = scores.begin() + (ranges.begin[row] - first),
@@ -94,7 +97,7 @@ class Turn {
     std::fill(to, scores.end(), -std::numeric_limits<T>::infinity());
   }
 
-  // In the order of the ranks.
+  // Adds the shares in the order of the ranks.
   void add_shares(std::span<T> out) {
     std::ranges::fill(out, T(0));
     for (int rank = 0; rank < comm_.world_size(); ++rank) {
@@ -146,13 +149,13 @@ Forward forward(RankPlace& place, const Problem& problem, const MethodOptions&, 
           {}};
 }
 
-// q goes to all others, (m, l) of every row too, and each share of out to the rank of its queries. Peak: the
-// shards of q, k and v, of out and of lse.
+// q goes to all other ranks, (m, l) of every row too, and each share of out to the rank of its queries. Peak:
+// the shards of q, k and v, of out and of lse.
 Theory theory(const Problem& problem, const MethodOptions&, Pass, RoleBytes bytes) {
   const auto element = static_cast<Index>(bytes.element), accumulator = static_cast<Index>(bytes.accumulator);
   const int n = problem.world_size;
   Theory theory(n);
-  std::vector<Index> turns;  // by the rank whose rows they are
+  std::vector<Index> turns;  // indexed by the rank that owns the rows
   Index all_rows = 0, all_q = 0, all_turns = 0;
   for (int rank = 0; rank < n; ++rank) {
     const Extents q = problem.q_extents(rank);

@@ -1,4 +1,5 @@
-// Attention row by row (see rowwise.hpp).
+// Computes attention one query row at a time, with a safe softmax, an online softmax, or two halves of the
+// keys that are merged.
 #include "verify/ladder/rowwise.hpp"
 
 #include <algorithm>
@@ -31,7 +32,7 @@ struct Head {
   }
 };
 
-// out and lse are those of no key to begin with.
+// Expects out and lse as they are for no key.
 template <class T>
 void softmax_rows(RowSoftmax softmax, const Head<T>& h, std::span<T> memory, Matrix<T> out,
                   std::span<T> lse) {
@@ -49,8 +50,7 @@ void softmax_rows(RowSoftmax softmax, const Head<T>& h, std::span<T> memory, Mat
   }
 }
 
-// The partial result (O, m, l) of all rows over the keys [key0, key1). `partial` is the identity to begin
-// with.
+// The partial result (O, m, l) of all rows over the keys [key0, key1). Expects `partial` to be the identity.
 template <class T>
 void partial_rows(const Head<T>& h, Index key0, Index key1, std::span<T> memory, Partial<T> partial) {
   for (Index i = 0; i < h.q.rows; ++i) {

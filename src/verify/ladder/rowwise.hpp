@@ -1,7 +1,8 @@
 #pragma once
 /// @file
 /// Attention one query row at a time, forward only: the stages of the ladder between the whole score matrix
-/// and tiles. A row's scores are computed, weighed and used; the three ways differ in how they are weighed.
+/// and tiles. A row's scores are computed, turned into weights and used; the three variants differ in the
+/// softmax.
 
 #include "verify/ladder/subject.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// What a pass on one device costs: measured the way a ring's pass is, and what it must hold.
+/// Costs of a pass on one device: measured as for a ring's pass, and the memory that theory requires.
 
 #include <chrono>
 
@@ -16,21 +16,21 @@ inline Index kv_elements(const Shape& s) { return s.batch * s.kv_heads * s.seqle
 /// One number per row.
 inline Index row_elements(const Shape& s) { return s.batch * s.heads * s.seqlen; }
 
-/// The bytes of so many numbers of each role.
+/// Bytes of so many numbers of each role.
 inline Index bytes_of(RoleBytes bytes, Index elements, Index accumulators) {
   return static_cast<Index>(bytes.element) * elements + static_cast<Index>(bytes.accumulator) * accumulators;
 }
 
-/// The bytes of what blockwise attention cannot do without. Forward q, k, v, O, m, l; backward q, k, v, dout,
-/// out, dq, dk, dv, lse, delta.
+/// Bytes of the tensors that blockwise attention needs at least. Forward q, k, v, O, m, l; backward q, k, v,
+/// dout, out, dq, dk, dv, lse, delta.
 inline Index blockwise_peak(const Shape& s, bool backward, RoleBytes bytes) {
   const Index q = q_elements(s), kv = kv_elements(s), rows = row_elements(s);
   return backward ? bytes_of(bytes, 2 * q + 2 * kv, 2 * q + 2 * kv + 2 * rows)
                   : bytes_of(bytes, q + 2 * kv, q + 2 * rows);
 }
 
-/// Runs `body` and fills in its peak bytes (of the buffers made under this meter, those of an earlier pass
-/// included), its seconds, and the given number of visible pairs.
+/// Runs `body` and fills in its peak bytes (of buffers made under this meter, including those of an earlier
+/// pass), its seconds, and the given number of visible pairs.
 template <class Body>
 void measure(PassCost& cost, const std::shared_ptr<MemoryMeter>& meter, Index pairs, Body body) {
   const MeterScope scope(meter);

@@ -1,4 +1,5 @@
-// Subjects of this process (see subject.hpp).
+// Implements the subjects of this process: attention on one device, and a method on thread ranks, which runs
+// each pass under its own switchboard. Measures time, memory and traffic.
 #include "verify/ladder/subject.hpp"
 
 #include <algorithm>
@@ -38,7 +39,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// A run on thread ranks: a switchboard for each pass, so that both begin at virtual time 0.
+// A run on thread ranks: one switchboard per pass, so that both passes begin at virtual time 0.
 class ThreadRun {
  public:
   ThreadRun(const Problem& problem, const Inputs& inputs, const RanksOptions& options)
@@ -67,7 +68,7 @@ class ThreadRun {
  private:
   struct Rank {
     RankRun run;
-    std::shared_ptr<MemoryMeter> meter;  // of both passes: what the first leaves is held in the second
+    std::shared_ptr<MemoryMeter> meter;  // of both passes: buffers left by the first count in the second
   };
 
   template <class Pass>

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// Subjects: whatever answers cases. Those here compute in this process, by the library's own functions; a
-/// worker, a file of claimed tensors or a GPU is one more class. The number type of a subject is that of its
-/// inputs.
+/// Subjects: implementations that answer cases. Those here compute in this process, with the library's own
+/// functions; a worker, a file of claimed tensors or a GPU is one more class. A subject computes in the
+/// number type of its inputs.
 
 #include <functional>
 #include <memory>
@@ -19,14 +19,14 @@
 
 namespace ringcraft::verify {
 
-/// What one pass of a run cost. The lists have one entry per rank (one entry on a single device).
+/// Costs of one pass of a run. The lists have one entry per rank (one entry on a single device).
 struct PassCost {
   std::vector<Traffic> traffic;   ///< bytes and messages
   std::vector<Index> peak_bytes;  ///< of the tensors that the rank held in this pass, its shards included
   std::vector<Work> work;         ///< visible pairs and blocks computed, per head
-  std::vector<double> clock;      ///< virtual seconds, if they were asked for, else 0
+  std::vector<double> clock;      ///< virtual seconds, if requested, else 0
   double seconds = 0;             ///< of real time, for all ranks together
-  std::optional<Trace> trace;     ///< if it was asked for
+  std::optional<Trace> trace;     ///< if requested
 
   /// Largest bytes sent, peak bytes and clock of any rank.
   Index bytes_sent() const;
@@ -36,49 +36,50 @@ struct PassCost {
   double imbalance() const;
 };
 
-/// What a whole run cost. A pass that was not made has empty lists.
+/// Costs of a whole run. A pass that did not run has empty lists.
 struct Measurement {
   PassCost forward, backward;
 
   double seconds() const { return forward.seconds + backward.seconds; }
 };
 
-/// Answers cases.
+/// An implementation that answers cases.
 class Subject {
  public:
   virtual ~Subject() = default;
   /// For tables: "ring reversed".
   virtual std::string name() const = 0;
-  /// The whole answer; gradients if the inputs have dout. Throws Error for what it cannot do.
+  /// The whole answer, with gradients if the inputs have dout. Throws Error for a problem that it cannot
+  /// compute.
   virtual Answer answer(const Problem& problem, const Inputs& inputs) = 0;
 };
 
-/// One device; `tile` matters to the readable blockwise kernels only.
+/// A subject on one device; only the readable blockwise kernels use `tile`.
 std::unique_ptr<Subject> single_device_subject(Algorithm algorithm, TileSize tile = {});
 
-/// Calls `body` with the place of the rank that has `host`, and returns when all that the body has asked for
-/// is done. The place records in `trace`, or nothing if that is null.
+/// Calls `body` with the RankPlace of the rank that has `host`, and returns when all work that the body has
+/// started is done. The place records in `trace`, or nothing if that is null.
 using AtPlace = std::function<void(ThreadCommunicator& host, RankTrace* trace,
                                    const std::function<void(RankPlace&)>& body)>;
 
-/// What thread ranks run, and how.
+/// Options of a run on thread ranks.
 struct RanksOptions {
   MethodOptions options = {};     ///< of the method
   HostOptions engine = {};        ///< of each rank
-  SwitchboardOptions board = {};  ///< delivery order and the cost of links
+  SwitchboardOptions board = {};  ///< delivery order and link costs
   double seconds_per_pair = 0;  ///< virtual time of a visible pair, forward, on a HostEngine; backward: 2.5x
   bool trace = false;           ///< record each pass in its PassCost
-  const Method* method = &kRing;  ///< what is run
+  const Method* method = &kRing;  ///< the method to run
   AtPlace at_place = {};          ///< where the ranks compute; by default each on a HostEngine
 };
 
-/// A method on thread ranks.
+/// A subject that runs a method on thread ranks.
 std::unique_ptr<Subject> ranks_subject(RanksOptions options = {});
 
-/// One device as a function, with what it costs. `measurement` may be null.
+/// Runs on one device as a plain function, and measures the cost. `measurement` may be null.
 Answer run_single_device(Algorithm algorithm, const Problem& problem, const Inputs& inputs,
                          TileSize tile = {}, Measurement* measurement = nullptr);
-/// A method on thread ranks as a function, with what it costs. `measurement` may be null.
+/// Runs a method on thread ranks as a plain function, and measures the cost. `measurement` may be null.
 Answer run_over_ranks(const Problem& problem, const Inputs& inputs, const RanksOptions& options = {},
                       Measurement* measurement = nullptr);
 

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The harness's tensors as a run of the library takes them and gives them back.
+/// Converts the harness's tensors to the inputs of a library run, and its result back.
 
 #include <utility>
 
@@ -9,10 +9,10 @@
 
 namespace ringcraft::verify {
 
-/// The inputs of a run; these here must outlive it.
+/// The inputs of a run; `inputs` must outlive it.
 inline WholeInputs whole(const Inputs& inputs) { return {inputs.q, inputs.k, inputs.v, inputs.dout}; }
 
-/// What a run gives rank 0, as an Answer.
+/// The result that a run gives rank 0, as an Answer.
 inline Answer answer_of(WholeResult result) {
   auto& [output, gradients] = result;
   return {std::move(output.out), std::move(output.lse), std::move(gradients.dq), std::move(gradients.dkv.k),

@@ -1,6 +1,6 @@
-// The table of cases (see cases.hpp): every world size with every layout and every kind of mask, five
-// variants each, whose lengths, heads and data are drawn from a fixed seed; then a list of corners that no
-// draw should decide.
+// Builds the table of cases (see cases.hpp): every world size with every layout and every kind of mask, five
+// variants each, with lengths, heads and data drawn from a fixed seed; then a list of corner cases that must
+// not depend on a draw.
 #include <array>
 
 #include "ringcraft/core/random.hpp"
@@ -18,8 +18,8 @@ constexpr std::array<Heads, 6> kHeads{{{8, 2}, {6, 3}, {4, 1}, {1, 1}, {2, 2}, {
 constexpr std::array<Index, 6> kHeadDims{1, 4, 5, 8, 16, 64};
 constexpr std::array<Position, 8> kLengths{7, 13, 23, 31, 50, 64, 80, 97};
 
-// Borders of sequences of uneven lengths, one of them 1, cut off at seqlen; they fall on no rank's border by
-// design.
+// Borders of packed sequences of uneven lengths, one of them 1, cut off at seqlen; by design none falls on a
+// rank's border.
 std::vector<Position> packed(Position seqlen) {
   const std::vector<Position> lengths =
       seqlen < 30 ? std::vector<Position>{2, 1, 5, 3} : std::vector<Position>{5, 1, 19, 11, 13};
@@ -34,11 +34,11 @@ enum class MaskKind {
   kCausal,
   kWindow0,
   kWindow1,
-  kWindowOdd,    // no multiple of the shard
+  kWindowOdd,    // not a multiple of the shard
   kWindowShard,  // exactly one shard
   kWindowAll,    // beyond the sequence
   kTwoSided,
-  kFuture,  // a query sees itself and what comes after
+  kFuture,  // a query sees itself and later keys
   kPackedFull,
   kPackedCausal,
   kPackedWindow,
@@ -83,7 +83,7 @@ auto pick(Random& random, const List& list) {
   return list[static_cast<std::size_t>(random.integer(0, static_cast<Index>(std::size(list)) - 1))];
 }
 
-// Half of the cases have ordinary scores: precision faults show there, and not where a score carries its own
+// Half of the cases have ordinary scores: precision faults show there, but not where a score carries its own
 // rounding.
 Data pick_data(Random& random) { return random.integer(0, 1) == 0 ? Data::kNormal : pick(random, kAllData); }
 
@@ -128,8 +128,8 @@ void add_sequences(std::vector<Case>& cases) {
         }
 }
 
-// What must not depend on a draw: each kind of data on each layout, the packed lengths that textbooks forget,
-// softmax scales other than 1 / sqrt(head_dim).
+// Adds cases that must not depend on a draw: each kind of data on each layout, the packed lengths that
+// textbooks forget, softmax scales other than 1 / sqrt(head_dim).
 void add_corners(std::vector<Case>& cases) {
   const auto add = [&](Shape shape, Mask mask, Layout layout, int n, Data data,
                        std::optional<double> scale = {}) {
@@ -149,8 +149,8 @@ void add_corners(std::vector<Case>& cases) {
   }
 }
 
-// Whether entry i belongs to the brief table: one in ten, by a hash, so that no axis of the grid is in step
-// with it.
+// Whether entry i belongs to the brief table: one in ten, chosen by a hash, so that no axis of the grid
+// correlates with it.
 bool in_brief(std::size_t i) {
   std::uint64_t x = i * 0x9E3779B97F4A7C15u;
   x = (x ^ (x >> 31)) * 0xBF58476D1CE4E5B9u;
@@ -178,7 +178,7 @@ std::vector<Case> case_table(CaseSet set) {
 
 namespace {
 
-// "8 of 23 queries from 3 on": whoever computes one block on one device knows no ranks.
+// "8 of 23 queries from 3 on": code that computes one block on one device knows no ranks.
 std::string named(const std::vector<Position>& positions, Position seqlen, const char* what) {
   std::string text = std::to_string(positions.size()) + " of " + std::to_string(seqlen) + " " + what;
   if (!positions.empty()) text += " from " + std::to_string(positions.front()) + " on";

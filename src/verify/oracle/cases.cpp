@@ -1,4 +1,4 @@
-// Inputs of cases (see cases.hpp). Scores are shaped along one random unit vector u of each KV head:
+// Makes the inputs of cases. Scores are shaped along one random unit vector u of each KV head:
 //   q_i = f_i length u + jitter normal,  k_j = g_j length u + jitter normal,
 // so score_ij is about f_i g_j level with length = sqrt(level / softmax_scale), and keys of equal g differ by
 // a few units, which leaves a softmax with more than one weight.
@@ -35,7 +35,7 @@ std::string_view name_of(Data data) {
 
 namespace {
 
-// The score level of each kind; 0: nothing is shaped.
+// The score level of each kind; 0: no shaping.
 double level_of(Data data) {
   switch (data) {
     case Data::kNormal:
@@ -60,7 +60,7 @@ double query_factor(Data data, Position p) {
   return data == Data::kHuge && p % 2 == 1 ? -1.0 : 1.0;
 }
 
-// g of the key at a position; a gap is made between the shards of `sharding`.
+// g of the key at a position; a gap separates the shards of `sharding`.
 struct KeyFactor {
   Data data;
   std::uint64_t seed;

@@ -1,9 +1,9 @@
 #pragma once
 /// @file
-/// The one table of cases that runs over every implementation. Each axis is here because wrong
-/// implementations hide behind its easy values: one rank hides everything, two ranks hide direction, kind
-/// scores hide an unsafe softmax, divisible lengths hide tails, equal heads hide grouping, one sequence hides
-/// packing, full attention hides labels.
+/// The one table of cases that every implementation runs. Each axis is here because its easy values let a
+/// wrong implementation pass: one rank hides everything, two ranks hide direction, small scores hide an
+/// unsafe softmax, divisible lengths hide tails, equal heads hide grouping, one sequence hides packing, full
+/// attention hides labels.
 
 #include <cstdint>
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace ringcraft::verify {
 
-/// What the numbers are like. dout and v are always standard normal; q and k decide the scores.
+/// The distribution of the numbers. dout and v are always standard normal; q and k decide the scores.
 enum class Data : std::uint8_t {
   kNormal,    ///< scores of about 1
   kHot,       ///< most scores beyond +-88 (exp overflows in float), row maxima more than 88 apart
@@ -38,9 +38,8 @@ struct Case {
   std::uint64_t seed = 1;
 };
 
-/// One shard of queries against one KV block of another rank, as an engine or a kernel meets it. Here, and
-/// only here, rows without any key occur: a query always sees itself, but not always something of a foreign
-/// block.
+/// One shard of queries against one KV block of another rank, as an engine or a kernel receives it. Only here
+/// do rows without any key occur: a query always sees itself, but not always a key of another rank's block.
 struct BlockCase {
   std::string name;  ///< "8 of 23 queries from 3 on, 7 of 23 keys from 0 on, causal, heads 8/2, head_dim 16, hot"
   BlockProblem problem;
@@ -54,7 +53,7 @@ Inputs make_inputs(const Case& c, DType type);
 /// The same for a single block.
 Inputs make_inputs(const BlockCase& c, DType type);
 
-/// Names a case after what is in it. `seed` decides the numbers.
+/// Makes a case and names it after its contents. `seed` decides the numbers.
 Case make_case(Problem problem, Data data, std::uint64_t seed);
 
 /// How much of the table.

@@ -1,4 +1,5 @@
-// Comparison of an answer with the oracle (see compare.hpp).
+// Compares an answer with the oracle element by element, keeps the first and the worst difference of every
+// tensor, and describes differences in sentences.
 #include "verify/oracle/compare.hpp"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Element i of a tensor, which is wrong.
+// Describes element i of a tensor, which is wrong.
 Difference difference_at(std::string_view name, const Extents& e, std::size_t i, double got, double want,
                          double bound) {
   const Index row = static_cast<Index>(i) / e.width;
@@ -58,7 +59,7 @@ double Tolerance::measured(double got, double want, double unit) const {
 
 namespace {
 
-// One tensor of an answer beside what the oracle says about it.
+// One tensor of an answer, with the oracle's values and units for it.
 struct Elements {
   std::string_view name;
   Extents extents;
@@ -127,7 +128,7 @@ std::optional<FirstWrong> first_wrong(const Comparison& comparison, const Shardi
 
 namespace {
 
-// ", batch 0, head 1" of a Difference or a GroupFault, without what there is one of.
+// ", batch 0, head 1" of a Difference or a GroupFault; an index that has only one value is omitted.
 template <class At>
 std::string place_of(const At& at) {
   std::string place;
@@ -136,7 +137,7 @@ std::string place_of(const At& at) {
   return place;
 }
 
-// Of NaN: 0 / 0 is -nan on some machines.
+// Drops the sign of NaN: 0 / 0 is -nan on some machines.
 double without_sign(double number) { return std::isnan(number) ? std::fabs(number) : number; }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Is this answer right? Every element of every tensor, against the oracle's value and scale. Every
-/// comparison is written so that NaN fails it.
+/// Compares every element of every tensor with the oracle's value and scale. Every comparison is written so
+/// that NaN fails it.
 
 #include <array>
 #include <map>
@@ -20,22 +20,22 @@ struct Difference {
   Position position = 0;  ///< global row
   Index column = 0;
   double got = 0, want = 0;
-  double error = 0;              ///< |got - want|; NaN if `got` is no number
+  double error = 0;              ///< |got - want|; NaN if `got` is not a number
   double bound = 0;              ///< the largest error that passes
-  Index batches = 1, heads = 1;  ///< that the tensor has: no sentence names the only one
+  Index batches = 1, heads = 1;  ///< of the tensor: a sentence does not name the only one
 };
 
 /// "dk, batch 0, head 1, position 17, column 3: got 0.5, expected 0.25 (error 0.25, allowed 1e-13)".
 std::string described(const Difference& difference);
 
-/// Numbers that are wrong together: each may be as far off as it is, not all of them in this way.
+/// Numbers that are wrong as a group: each one may be as far off as it is, but not all of them in this way.
 struct GroupFault {
-  /// Which numbers.
+  /// The group of numbers.
   enum class Group : std::uint8_t { kRow, kHead, kRank, kTensor, kAllCases };
-  /// What is wrong with them.
+  /// The statistic that is too large.
   enum class Figure : std::uint8_t {
     kSize,   ///< RMS of error / deviation
-    kScale,  ///< they are the right ones times 1 + value
+    kScale,  ///< the numbers are the right ones times 1 + value
     kShift,  ///< mean of error / deviation
   };
   Group group = Group::kTensor;
@@ -46,29 +46,29 @@ struct GroupFault {
   int rank = 0;               ///< of a rank
   double value = 0;
   double bound = 0;              ///< the largest magnitude of the value that passes
-  Index batches = 1, heads = 1;  ///< that the tensor has
+  Index batches = 1, heads = 1;  ///< of the tensor
 };
 
 /// "dv, batch 0, head 3: the numbers are those of attention times 1 + 0.0041 (rounding may make it 1 +
 /// 0.0006)".
 std::string described(const GroupFault& fault);
 
-/// What was found in one tensor.
+/// The findings in one tensor.
 struct TensorComparison {
   std::string name;
   Index wrong = 0, total = 0;  ///< elements
-  double worst = 0;  ///< largest error in units of the yardstick; infinite if an element is no number
+  double worst = 0;  ///< largest error in units of the yardstick; infinite if an element is not a number
   double worst_share =
       0;  ///< largest error / bound, of elements and of groups: at most 1 if nothing is wrong
   std::map<Position, Difference>
-      wrong_rows;  ///< of each wrong row, by global position, the first wrong element, or the worst one
-  std::vector<GroupFault> together;  ///< of each group and figure the worst that does not pass
+      wrong_rows;  ///< the first wrong element of each wrong row, by global position, or the worst one
+  std::vector<GroupFault> together;  ///< of each group and figure, the worst that does not pass
 
-  /// Nothing is wrong, neither one by one nor together.
+  /// Whether nothing is wrong, neither a single element nor a group.
   bool good() const { return wrong == 0 && together.empty(); }
 };
 
-/// What errors are measured by.
+/// The unit in which errors are measured.
 enum class Yardstick : std::uint8_t {
   kScale,      ///< the element's scale: exact mode
   kDeviation,  ///< the standard deviation that rounding gives the element
@@ -82,25 +82,25 @@ struct Comparison {
   double worst = 0;                   ///< largest error of all tensors, in units of the yardstick
   double worst_share = 0;             ///< largest error / bound of all tensors
   std::optional<Difference> first;    ///< first wrong element, in the order of tensors and elements
-  std::optional<Difference> largest;  ///< wrong element with the largest error in those units
+  std::optional<Difference> largest;  ///< wrong element with the largest error in units of the yardstick
   double largest_measured = 0;        ///< that error
   std::vector<TensorComparison> tensors;
-  std::string complaint;  ///< why nothing could be compared: a tensor missing, misshapen; empty otherwise
+  std::string complaint;  ///< why nothing could be compared: a tensor is missing or misshapen
 };
 
-/// Which tensors an answer must have.
+/// The tensors that an answer must have.
 enum class Expect : std::uint8_t {
   kAll,      ///< out, lse, and the gradients if the oracle has them
-  kForward,  ///< out and lse; gradients are not looked at
-  kPresent,  ///< whatever the answer has of them, at least one; what it has not is not counted
+  kForward,  ///< out and lse; gradients are ignored
+  kPresent,  ///< those that the answer has, at least one; missing tensors do not count
 };
 
 /// Exact mode, for double: right iff every element is finite and |got - want| <= 1e-12 scale + 1e-300; lse =
-/// -inf must be met exactly. `got` may have any number type; it fails in any but float64 unless its numbers
-/// happen to be exact.
+/// -inf must match exactly. `got` may have any number type; a type other than float64 fails unless its
+/// numbers happen to be exact.
 Comparison compare_exact(const Answer& got, const Oracle& oracle, Expect expect = Expect::kAll);
 
-/// The first thing wrong, for a person who debugs a ring.
+/// The first wrong element, to start debugging a ring from.
 struct FirstWrong {
   int rank = 0;
   Index row = 0;          ///< local row on that rank
@@ -108,11 +108,11 @@ struct FirstWrong {
 };
 
 /// The lowest rank with a wrong row, there the first wrong tensor (out, lse, dq, dk, dv), there the first
-/// local row. Nothing if no element is wrong.
+/// local row. Empty if no element is wrong.
 std::optional<FirstWrong> first_wrong(const Comparison& comparison, const Sharding& sharding);
 
 /// One sentence: "right: 1024 elements, largest error 3.1e-16 of the terms that an element is the sum of",
-/// the complaint, the first wrong element with its rank and local row, or what is wrong together.
+/// the complaint, the first wrong element with its rank and local row, or the group that is wrong.
 std::string described(const Comparison& comparison, const Sharding& sharding);
 
 }  // namespace ringcraft::verify

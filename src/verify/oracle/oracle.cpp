@@ -1,4 +1,5 @@
-// The oracle's mask, and its work over heads and threads; oracle_rows.cpp has the arithmetic.
+// Evaluates the oracle's mask, and distributes its work over heads and threads; oracle_rows.cpp has the
+// arithmetic.
 #include "verify/oracle/oracle.hpp"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ BlockProblem whole(const Problem& problem) {
 
 namespace {
 
-constexpr Index kRowsPerTile = 8;  // rows whose vectors stay near while a few keys pass by
+constexpr Index kRowsPerTile = 8;  // rows whose vectors stay in cache while a few keys are processed
 
 // The keys that the rows of a tile see; the same for every head.
 std::vector<std::vector<int>> visible_keys(const BlockProblem& p, Index first, Index count) {
@@ -56,7 +57,7 @@ Answer zero_answer(const BlockProblem& p, bool backward) {
           zeros(p.kv_extents())};
 }
 
-// The head of a buffer, or an empty matrix if the buffer is empty (no gradients asked for).
+// The head of a buffer, or an empty matrix if the buffer is empty (no gradients requested).
 template <class B>
 auto head_or_none(B& buffer, Index batch, Index head) {
   using T = std::conditional_t<std::is_const_v<B>, const double, double>;
@@ -68,7 +69,7 @@ HeadAnswer head_answer(Answer& a, Index batch, Index head, Index kv_head) {
           head_or_none(a.dk, batch, kv_head), head_or_none(a.dv, batch, kv_head)};
 }
 
-// Counts finished query heads of tiles, from all threads; one of them tells.
+// Counts finished query heads of tiles, from all threads; one thread reports.
 class Progress {
  public:
   Progress(const std::function<void(double)>& tell, double all) : tell_(tell), all_(all) {}
@@ -83,7 +84,7 @@ class Progress {
   std::atomic<Index> done_{0};
 };
 
-// All there is to compute.
+// The whole computation: problem, tensors and options.
 struct Work {
   const BlockProblem& problem;
   const Inputs& in;
@@ -91,8 +92,8 @@ struct Work {
   Oracle& to;
 };
 
-// One (batch, kv_head): all its query heads. The only writer of its dk and dv. Returns the largest C of its
-// rows.
+// Computes one (batch, kv_head) with all its query heads, and is the only writer of its dk and dv. Returns
+// the largest C of its rows.
 double compute_group(const Work& work, Index batch, Index kv_head, Progress& progress, bool teller) {
   const BlockProblem& p = work.problem;
   const Index group = p.heads / p.kv_heads, queries = static_cast<Index>(p.queries.size());
@@ -123,7 +124,7 @@ double compute_group(const Work& work, Index batch, Index kv_head, Progress& pro
   return common;
 }
 
-// A scale that has overflowed would let every answer pass.
+// Refuses a scale that has overflowed: it would let every answer pass.
 void require_no_overflow(const Oracle& oracle) {
   for (const Answer* answer : {&oracle.value, &oracle.scale, &oracle.deviation})
     for (const auto& [name, tensor] : named(*answer)) {

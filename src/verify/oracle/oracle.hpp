@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// The oracle: what is right, and how much rounding may move it. Plain loops in double over all visible
-/// pairs, with an element-wise mask predicate of its own (no key ranges, no blocks, no merge), so that it
-/// shares no idea, and no mistake, with what it judges. It is never an exercise.
+/// The oracle: computes the right answer, and how much rounding may move it. Plain loops in double over all
+/// visible pairs, with an element-wise mask predicate of its own (no key ranges, no blocks, no merge), so
+/// that it shares no idea, and no mistake, with the code it judges. It is never an exercise.
 
 #include <functional>
 #include <optional>
@@ -18,8 +18,8 @@ namespace ringcraft::verify {
 bool visible(const Mask& mask, Position q, Position k);
 
 /// Attention of some queries over some keys of one sequence, which need not be the same tokens: one shard
-/// against one KV block, say. A query may see no key at all. The whole of a Problem is the case of all
-/// positions on both sides.
+/// against one KV block, say. A query may see no key at all. A whole Problem is the case of all positions on
+/// both sides.
 struct BlockProblem {
   Index batch = 1, heads = 1, kv_heads = 1, head_dim = 0;
   Mask mask;
@@ -39,10 +39,10 @@ struct BlockProblem {
 /// All queries of a problem against all its keys.
 BlockProblem whole(const Problem& problem);
 
-/// What the errors of many rows have in common.
+/// Statistics that the errors of many rows share.
 struct Alike {
-  double factor = 0;  ///< the largest C_i: a factor of 1 + that may be common to the numbers of all rows
-  double rows = 1;    ///< query rows for each one that has numbers of its own
+  double factor = 0;  ///< the largest C_i: a factor up to 1 + that may be common to the numbers of all rows
+  double rows = 1;    ///< query rows for each row with numbers of its own
 };
 
 /// The value of every element, and its scale: the same sum over absolute terms, in which each weight also
@@ -62,7 +62,7 @@ struct Alike {
 ///   var(S) = r.inner S2 + 4 e2 c2 + 2 r.operands t2 q2.k2
 ///   L_i = sum of the P below e: a sum in float32 loses them, one by one, and so it is always too small
 ///   N_ij = keys that row i sees with the numbers of key j, or all of them if the scores of i are equal;
-///   M_i = rows with the numbers of q_i, or all if all keys are equal. What is equal is rounded alike, so
+///   M_i = rows with the numbers of q_i, or all if all keys are equal. Equal rows are rounded alike, so
 ///   that N errors make one of N times the size; so do those of adding equal terms to one sum. N_i is the
 ///   mean of N_ij, weighted by P
 ///
@@ -97,14 +97,14 @@ struct Alike {
 struct Oracle {
   Answer value, scale;
   Answer deviation = {};  ///< float64; all tensors empty without a Rounding
-  Alike alike = {};       ///< what errors have in common besides
+  Alike alike = {};       ///< correlations of errors beyond that
 };
 
-/// How an oracle is asked.
+/// Options of the oracle.
 struct OracleOptions {
   int threads = 1;                            ///< share the (batch, kv_head) groups; they change no number
-  std::optional<Rounding> rounding = {};      ///< whose standard deviations are wanted, too
-  std::function<void(double)> progress = {};  ///< called from one thread, with the share that is done
+  std::optional<Rounding> rounding = {};      ///< compute its standard deviations, too
+  std::function<void(double)> progress = {};  ///< called from one thread, with the share done
 };
 
 /// The right answer to a problem, for inputs of any number type. Memory beyond the tensors: O(seqlen). Throws

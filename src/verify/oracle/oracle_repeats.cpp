@@ -1,4 +1,4 @@
-// Which rows of a head repeat (see oracle_detail.hpp).
+// Finds equal rows of q and of k by hashing their bytes, since equal rows are rounded alike.
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
@@ -8,9 +8,9 @@
 namespace ringcraft::verify {
 namespace {
 
-using Known = std::unordered_map<std::string_view, int>;  // rows, as their bytes
+using Known = std::unordered_map<std::string_view, int>;  // class of each row, keyed by its bytes
 
-// A number for each row, the same for the same numbers; those not known yet get the next ones.
+// Gives equal rows the same number; rows not known yet get the next ones.
 std::vector<int> classes_of(const Matrix<const double>& rows, Known& known) {
   std::vector<int> classes;
   for (Index i = 0; i < rows.rows; ++i) {

@@ -1,7 +1,7 @@
-// The rows of the oracle (see oracle.hpp for the formulas). A tile of query rows is taken through five
-// passes; inside a pass, a few keys at a time meet every row of the tile, so that keys are read from memory
-// once per tile. The tile changes the speed, not the sums: each row adds its keys in order, each key its rows
-// in order. "omp simd" lets the sum of one dot product be re-ordered; nothing else is.
+// Computes the rows of the oracle (see oracle.hpp for the formulas). Each tile of query rows goes through
+// five passes; inside a pass, a few keys at a time meet every row of the tile, so that keys are read from
+// memory once per tile. The tile changes the speed, not the sums: each row adds its keys in order, each key
+// its rows in order. "omp simd" lets the sum of one dot product be re-ordered; nothing else is.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,7 +12,7 @@ namespace ringcraft::verify {
 namespace {
 
 constexpr int kKeysPerChunk = 16;
-constexpr double kSingle = 0x1p-48;  // (2^-24)^2: all that is modelled computes in float32
+constexpr double kSingle = 0x1p-48;  // (2^-24)^2: all code that is modelled computes in float32
 
 constexpr double square(double x) { return x * x; }
 
@@ -50,7 +50,7 @@ void add(double* value, double* scale, double x, double x_scale, const double* v
     scale[c] += x_scale * std::fabs(vector[c]);
   }
 }
-// And variance += x_variance vector^2 + partial value^2, with the sum as it is by now.
+// Additionally variance += x_variance vector^2 + partial value^2, with the partial sum so far.
 void add(double* value, double* scale, double* variance, double x, double x_scale, double x_variance,
          double partial, const double* vector, Index n) {
 #pragma omp simd
@@ -60,7 +60,7 @@ void add(double* value, double* scale, double* variance, double x, double x_scal
     variance[c] += x_variance * vector[c] * vector[c] + partial * value[c] * value[c];
   }
 }
-// And mean += x_mean vector
+// Additionally mean += x_mean vector
 void add(double* value, double* scale, double* variance, double* mean, double x, double x_scale,
          double x_variance, double partial, double x_mean, const double* vector, Index n) {
 #pragma omp simd
@@ -72,7 +72,7 @@ void add(double* value, double* scale, double* variance, double* mean, double x,
   }
 }
 
-// A quantity per visible pair of one row: what the names in oracle.hpp say.
+// Quantities of one visible pair of a row; oracle.hpp defines the names.
 struct Pair {
   int key;          // row of k and v
   double score, c;  // softmax_scale q.k; 1 + |softmax_scale| |q|.|k|
@@ -81,7 +81,7 @@ struct Pair {
   double ds, z;                                        // softmax_scale P (dout.v - delta), and its scale
   double var_score, var_p;                             // of the score; of P, relative to P^2
   double same = 1;                                     // N
-  double spread_q = 0, spread_k = 0, spread_dout = 0;  // what k^2, q^2, dout^2 are multiplied by
+  double spread_q = 0, spread_k = 0, spread_dout = 0;  // factors of k^2, q^2, dout^2
 };
 
 struct Row {
@@ -94,23 +94,24 @@ struct Row {
 };
 using Rows = std::vector<Row>;  // of a tile
 
-// A tile at work.
+// A tile of query rows in progress.
 struct Tile {
   const OracleHead& h;
   const OracleTerms& terms;
   Index first;
   Rows rows;
-  std::vector<int> counts = {};  // of equal keys
+  std::vector<int> counts = {};  // number of equal keys
 
   double scale2() const { return square(terms.softmax_scale); }
-  // The variance of a sum of n terms, relative to the sum of their squares, if they come in a random order:
-  // the mean square of a partial sum is then n/2 times as much. Half of it, for half of the code: `sums` is
-  // the Rounding's, for gradients.
+  // The variance of a sum of n terms, relative to the sum of their squares, if the terms come in a random
+  // order: the mean square of a partial sum is then n/2 times as much. This is one half of the model, for one
+  // half of the code: `sums` is the Rounding's, for gradients.
   static double random_order(double n, double sums) {
     return (kSingle + sums / Rounding::kBlock) / 2 * n / 2;
   }
-  // What each partial sum adds to it, relative to its own square, in the order of the sequence: the other
-  // half, if `same` of its terms are equal. And two parts of it that are rounded, as a ring has them.
+  // The share of each partial sum, relative to its own square, in the order of the sequence: the other half
+  // of the model, if `same` of its terms are equal. Includes the two rounded parts of the sum that a ring
+  // has.
   double partial_sum(double n, double sums, double same) const {
     return same * (kSingle + sums / Rounding::kBlock) / 2 + 2 * terms.rounding->partials / n;
   }
@@ -136,7 +137,7 @@ struct Tile {
     });
   }
 
-  // Weights, lse and their scales of one row.
+  // Computes weights, lse and their scales of one row.
   void weigh(Row& row, Index i) {
     constexpr double kNothing = -std::numeric_limits<double>::infinity();
     double max = kNothing, sum = 0, r = 0;
@@ -149,7 +150,7 @@ struct Tile {
     if (terms.rounding) spread_weights(row, i);
   }
 
-  // Among the keys that a row sees, how many give the same score as this one.
+  // Counts, among the keys that a row sees, those that give the same score as this one.
   void count_repeats(Row& row, Index i) {
     const Repeats& repeats = *h.repeats;
     if (repeats.flat[static_cast<std::size_t>(i)]) {
@@ -176,7 +177,7 @@ struct Tile {
     for (const Pair& pair : row.pairs)
       if (pair.p < 0x1p-24) row.lost += pair.p;
     const double lse = row.pairs.empty() ? 0 : h.value.lse(i, 0);
-    double n = 0;  // as if so many errors were each by itself
+    double n = 0;  // as many errors, if each were independent
     for (const Pair& pair : row.pairs) n += pair.p * pair.same * static_cast<double>(row.pairs.size());
     row.var_sum = square(row.lost) + kSingle * (n / 6 + 4 * square(lse));
     const double added = kSingle * n / 3 + row.var_sum;

@@ -1,4 +1,5 @@
-// Dense attention in plain loops (see plain_dense.hpp): one pass over the rows, each row's weights in memory.
+// Computes dense attention in plain loops: one pass over the query rows, which keeps only the current row's
+// weights in memory.
 #include "verify/oracle/plain_dense.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The roundings of known number types (see rounding.hpp).
+// Defines the roundings of known number types: float32, TF32, the half types on CPUs, and tensor cores. Each
+// figure is derived or measured next to its definition.
 #include "verify/oracle/rounding.hpp"
 
 #include "ringcraft/core/error.hpp"
@@ -6,11 +7,12 @@
 namespace ringcraft::verify {
 namespace {
 
-// Relative variance of rounding to the nearest, for numbers whose logarithm is spread evenly: the error is
-// even over a spacing of 2u to u of the number, which gives 0.18 u^2; a little more for those that are not.
+// Relative variance of rounding to nearest, for numbers whose logarithm is uniformly distributed: the error
+// is uniform over a spacing of 2u to u of the number, which gives 0.18 u^2; a little more for other
+// distributions.
 constexpr double kNearest = 0.2;
-// Of cutting off instead: the error has up to twice the size, and one sign, so that it does not average out;
-// four times the deviation is measured to hold that.
+// For truncation instead: the error has up to twice the size, and one sign, so that it does not average out;
+// four times the deviation is measured to cover that.
 constexpr double kCutOff = 64 * kNearest;
 
 // Kernels for half types approximate exp: PyTorch's on CPUs has 15 digits of a binary number (measured: RMS
@@ -19,12 +21,12 @@ constexpr double kApproximateExp = 0x1p-30;
 
 double variance_of(DType type) { return kNearest * unit_roundoff(type) * unit_roundoff(type); }
 
-// Half the spacing of the subnormal numbers of float16 is no small thing; those of the others are.
+// Half the spacing of subnormal numbers matters in float16; in the other types it is negligible.
 double underflow_of(DType type) { return type == DType::kFloat16 ? 0x1p-48 / 12 : 0; }
 
 Rounding float32_rounding(bool wide_inputs) {
   const double r = variance_of(DType::kFloat32);
-  // The error of a score is most of what float32 does, and common to all columns of a row.
+  // The error of a score dominates the rounding in float32, and is common to all columns of a row.
   return {.operands = wide_inputs ? r : 0,
           .products = r,
           .inner = r,
@@ -72,7 +74,7 @@ Rounding tf32_rounding() {
   rounding.operands = rounding.products = rounding.lse =
       kCutOff * kUnit * kUnit;  // scores err in one direction
   rounding.alike = 100;
-  rounding.unit = 16 * kUnit;  // operands of products after each other, each cut off by up to two
+  rounding.unit = 16 * kUnit;  // operands of consecutive products, each truncated by up to two
   return rounding;
 }
 

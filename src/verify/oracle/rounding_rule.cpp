@@ -1,4 +1,5 @@
-// The rule for answers that rounded (see rounding_rule.hpp).
+// Judges answers that rounded: every element against its deviation, then the errors of each row, head, rank
+// and tensor as a group, and at last all cases together.
 #include "verify/oracle/rounding_rule.hpp"
 
 #include <algorithm>
@@ -46,13 +47,13 @@ namespace {
 
 constexpr Tolerance kTolerance{.relative = RoundingRule::kElement, .tiny = 1e-30};
 
-// Judges groups of one tensor, and remembers the worst of each kind.
+// Judges groups of one tensor, and keeps the worst of each kind.
 class Groups {
  public:
   Groups(TensorComparison& tensor, const Rounding& rounding, const Alike& alike)
       : tensor_(tensor), rounding_(rounding), alike_(alike) {}
 
-  // lse has one number in a row and is near zero nowhere in particular: its size alone says enough.
+  // lse has one number per row and is nowhere systematically near zero: its size alone suffices.
   void judge(const ErrorSums& sums, const GroupFault& where) {
     if (sums.elements == 0) return;
     judge(GroupFault::Figure::kSize, sums.size(), sums.most_size(alike_), where);
@@ -84,7 +85,7 @@ class Groups {
   Alike alike_;
 };
 
-// One row of a tensor: its sums, and where its largest error is.
+// One row of a tensor: its sums, and the location of its largest error.
 struct Row {
   ErrorSums sums;
   std::size_t worst = 0;
@@ -93,7 +94,7 @@ Row row_of(std::span<const double> got, std::span<const double> want, std::span<
   Row row;
   double worst = 0;
   for (std::size_t c = 0; c < got.size(); ++c) {
-    if (!std::isfinite(got[c]) || !std::isfinite(want[c])) continue;  // judged one by one
+    if (!std::isfinite(got[c]) || !std::isfinite(want[c])) continue;  // judged element by element
     if (deviation[c] == 0 && got[c] == want[c]) continue;
     const double unit = deviation[c] + kTolerance.tiny / kTolerance.relative;
     const double z = (got[c] - want[c]) / unit, y = want[c] / unit;
@@ -111,7 +112,7 @@ Row row_of(std::span<const double> got, std::span<const double> want, std::span<
   return row;
 }
 
-// The rank of every position; none without a sharding.
+// The rank of every position; empty without a sharding.
 std::vector<int> ranks_of_positions(const Sharding* sharding) {
   if (sharding == nullptr) return {};
   std::vector<int> ranks(static_cast<std::size_t>(sharding->seqlen));
@@ -120,7 +121,7 @@ std::vector<int> ranks_of_positions(const Sharding* sharding) {
   return ranks;
 }
 
-// All rows of one tensor, by head, rank and together; returns the last.
+// Judges the rows of one tensor by row, head, rank and as a whole; returns the sums of the whole.
 ErrorSums judge_groups(TensorComparison& tensor, const Buffer& got, const Buffer& want,
                        const Buffer& deviation, const std::vector<int>& rank_of, Groups groups) {
   const Extents& e = want.extents();

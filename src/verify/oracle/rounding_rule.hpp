@@ -1,10 +1,10 @@
 #pragma once
 /// @file
-/// Is an answer in float32, bfloat16 or float16 right? Every error is measured by the standard deviation that
+/// Judges answers in float32, bfloat16 or float16. Every error is measured by the standard deviation that
 /// rounding gives its element (oracle.hpp), and judged alone and in groups: the errors of right code are
 /// those of many small roundings, so their mean over a row, a head, a rank or a tensor falls as there are
-/// more of them, and a mistake too small for any single number shows there. The bars are measured on code of
-/// several makers: docs/pages/rounding.md.
+/// more of them, and a mistake too small for any single number shows there. The bounds were measured on code
+/// from several authors: docs/pages/rounding.md.
 
 #include "verify/oracle/compare.hpp"
 
@@ -23,7 +23,7 @@ struct ErrorSums {
   double scale() const;  ///< a of the best fit got = (1 + a) want
   double shift() const;  ///< mean of z
 
-  /// The largest that pass, with r rows unlike each other: 2 + 6 / sqrt(r); unit / 4 + alike.factor +
+  /// The largest values that pass, with r rows unlike each other: 2 + 6 / sqrt(r); unit / 4 + alike.factor +
   /// rounding.alike standard errors of `scale`, if all numbers of a row err together; 1/10 + rounding.alike /
   /// sqrt(r).
   double most_size(const Alike& alike) const;
@@ -35,20 +35,20 @@ struct ErrorSums {
 /// and tensor of each case, and each tensor over all cases, within the bounds of ErrorSums.
 class RoundingRule {
  public:
-  /// An element passes within so many deviations (and 1e-30, where all is underflow).
+  /// An element passes within so many deviations (and 1e-30, where everything underflows).
   static constexpr double kElement = 12;
 
-  /// The Rounding that the oracles are made with.
+  /// Takes the Rounding that the oracles are made with.
   explicit RoundingRule(const Rounding& rounding) : rounding_(rounding) {}
 
-  /// Judges one case. Rows of ranks are judged if a sharding is given. Throws Error if the oracle has no
+  /// Judges one case. Groups of ranks are judged if a sharding is given. Throws Error if the oracle has no
   /// deviation.
   Comparison add(const Answer& got, const Oracle& oracle, Expect expect = Expect::kAll,
                  const Sharding* ranks = nullptr);
 
-  /// Whether every case is right, and all together are; false if nothing was judged.
+  /// Whether every case is right, and all of them together are; false if nothing was judged.
   bool good() const;
-  /// What is wrong with all cases together, though each is right.
+  /// The group over all cases that is wrong, although each case is right.
   std::optional<GroupFault> together() const;
   /// Cases judged, and how many of them are wrong by themselves.
   Index cases() const { return cases_; }
@@ -64,7 +64,7 @@ class RoundingRule {
   std::array<ErrorSums, kAnswerNames.size()> sums_;
   Index cases_ = 0, broken_ = 0;
   double worst_share_ = 0;
-  Alike alike_;  // the most of all cases
+  Alike alike_;  // maximum over all cases
 };
 
 }  // namespace ringcraft::verify

@@ -1,4 +1,5 @@
-// Inputs and answers in safetensors files (see tensor_files.hpp).
+// Reads inputs from safetensors files, rounds them to their storage type and widens them to the computing
+// type; writes answers rounded once.
 #include "verify/oracle/tensor_files.hpp"
 
 #include <string>

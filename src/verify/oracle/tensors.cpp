@@ -1,4 +1,4 @@
-// Names, copies and checks of whole tensors (see tensors.hpp).
+// Names, converts, copies and checks whole tensors.
 #include "verify/oracle/tensors.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// What goes into a case and what comes out of a subject: whole tensors in global row order, under the names
-/// that files of tensors use. Everything in the harness speaks of these two structs, whoever computed them.
+/// Inputs of a case and answers of a subject: whole tensors in global row order, under the names that tensor
+/// files use. The whole harness exchanges these two structs, for every kind of subject.
 
 #include <array>
 #include <optional>
@@ -13,19 +13,19 @@
 
 namespace ringcraft::verify {
 
-/// The inputs of attention over a whole sequence: q, dout [batch, heads, seqlen, head_dim] and k, v
-/// [batch, kv_heads, seqlen, head_dim]. Without dout (a default Buffer) only the forward pass is asked for.
+/// The inputs of attention over a whole sequence: q, dout [batch, heads, seqlen, head_dim] and k, v [batch,
+/// kv_heads, seqlen, head_dim]. Without dout (a default Buffer) only the forward pass is requested.
 struct Inputs {
   Buffer q, k, v, dout;
 
-  /// Whether gradients are asked for.
+  /// Whether gradients are requested.
   bool has_backward() const { return dout.extents() != Extents{}; }
   static auto fields(auto& self) { return std::tie(self.q, self.k, self.v, self.dout); }
 };
 
-/// A claimed or computed result: out [batch, heads, seqlen, head_dim], lse [batch, heads, seqlen, 1], and
-/// where there was a dout the gradients dq, dk, dv of sum(out * dout), shaped as q, k, v. Empty gradients:
-/// forward only.
+/// A claimed or computed result: out [batch, heads, seqlen, head_dim], lse [batch, heads, seqlen, 1], and if
+/// there was a dout the gradients dq, dk, dv of sum(out * dout), shaped as q, k, v. Empty gradients: forward
+/// only.
 struct Answer {
   Buffer out, lse, dq, dk, dv;
 
@@ -63,15 +63,15 @@ Inputs clone(const Inputs& inputs);
 /// The same for an Answer.
 Answer clone(const Answer& answer);
 
-/// Throws Error unless q, k, v (and dout, if it is there) have one number type and the extents of the whole
+/// Throws Error unless q, k, v (and dout, if there is one) have one number type and the extents of the whole
 /// problem.
 void require_inputs(const Problem& problem, const Inputs& inputs);
 /// The same for given extents of q (and dout) and of k and v.
 void require_inputs(const Extents& q_extents, const Extents& kv_extents, const Inputs& inputs);
 
-/// An infinity or a NaN of the tensor, the first; nothing if every element is finite.
+/// The first infinity or NaN of the tensor; empty if every element is finite.
 std::optional<double> not_finite(const Buffer& tensor);
-/// Throws Error if an element is not finite: no attention can be judged on such inputs.
+/// Throws Error if an element is not finite: attention cannot be judged on such inputs.
 void require_finite(const Inputs& inputs);
 
 }  // namespace ringcraft::verify

@@ -1,4 +1,4 @@
-// Pictures of wrong rows (see error_map.hpp).
+// Draws the rows of an answer, one sign per row, and shortens shards that are too long for a line.
 #include "verify/report/error_map.hpp"
 
 #include <algorithm>

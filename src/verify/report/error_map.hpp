@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Where an answer is wrong, as a picture: one sign per row of a tensor, the rows of each rank side by side.
-/// Many mistakes draw a picture of their own, which is what a diagnosis looks at first.
+/// Pictures of where an answer is wrong: one sign per row of a tensor, the rows of each rank side by side.
+/// Many mistakes have a characteristic picture, which a diagnosis looks at first.
 
 #include <string>
 #include <vector>
@@ -23,11 +23,12 @@ std::vector<ErrorMap> error_maps(const Comparison& comparison, const Sharding& s
 /// with `rows` signs, or `keys` signs for dk and dv.
 std::vector<ErrorMap> error_maps(const Comparison& comparison, Index rows, Index keys);
 
-/// Whether its picture has fewer signs than it has rows.
+/// Whether its picture has fewer signs than rows.
 bool is_shortened(const ErrorMap& map);
 
 /// "out  ............ xxxxxxxxxxxx ............": one line, or several if there are many ranks. A shard of
-/// more than 24 rows is drawn with 24 signs, each of which stands for several rows and is the worst of them.
+/// more than 24 rows is drawn with 24 signs, each of which stands for several rows and shows the worst of
+/// them.
 std::string picture_of(const ErrorMap& map);
 
 }  // namespace ringcraft::verify

@@ -1,4 +1,4 @@
-// Two renderings of a report (see report.hpp).
+// Renders a report as text, in full, on one screen or in brief, and as JSON.
 #include "verify/report/report.hpp"
 
 #include <fmt/format.h>
@@ -58,7 +58,7 @@ std::string text_of(const Figure& figure) {
   return text;
 }
 
-// Lines below a row, under its claim.
+// Adds lines below a row, indented under its claim.
 void add_lines(std::string& text, std::string_view lines, std::size_t indent) {
   while (!lines.empty()) {
     const std::string_view line = lines.substr(0, lines.find('\n'));
@@ -67,7 +67,7 @@ void add_lines(std::string& text, std::string_view lines, std::size_t indent) {
   }
 }
 
-// What the signs of these pictures mean.
+// The meaning of the signs in these pictures.
 std::string legend_of(const std::vector<ErrorMap>& maps) {
   const bool shortened = std::ranges::any_of(maps, &is_shortened);
   const bool ranks = std::ranges::any_of(maps, [](const ErrorMap& map) { return map.ranks.size() > 1; });
@@ -75,7 +75,7 @@ std::string legend_of(const std::vector<ErrorMap>& maps) {
          (shortened ? "; a sign stands for several rows, and shows the worst):" : "):");
 }
 
-// Why a row has failed; `besides`: causes of other rows stand above.
+// Adds the causes of a failed row; `besides`: causes of other rows stand above.
 void add_causes(std::string& text, const ReportRow& row, bool besides, std::size_t indent) {
   for (const Cause& cause : row.causes) {
     const bool first = &cause == row.causes.data();
@@ -87,7 +87,7 @@ void add_causes(std::string& text, const ReportRow& row, bool besides, std::size
     add_lines(text, "no known mistake gives these numbers: go by the first wrong place", indent);
 }
 
-// Below a row that failed: where, why, and what to think of next.
+// Adds help below a failed row: places, causes, and the next thing to try.
 void add_help(std::string& text, const ReportRow& row, std::size_t indent) {
   if (!row.maps.empty()) add_lines(text, legend_of(row.maps), indent);
   for (const ErrorMap& map : row.maps) add_lines(text, picture_of(map), indent + 2);
@@ -258,7 +258,7 @@ std::string json_of(const Report& report) {
                            {"points", report.points()},
                            {"all_points", report.all_points()},
                            {"rows", rows}};
-  // What a worker printed may be no UTF-8.
+  // Replaces invalid UTF-8: a worker may have printed any bytes.
   return all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

@@ -1,5 +1,5 @@
-// Chrome's trace event format (see chrome_trace.hpp). What a rank does is one after the other, so those spans
-// are complete events (X) of one thread; messages overlap freely, so theirs are asynchronous (b, e).
+// Writes a trace in Chrome's trace event format. A rank works sequentially, so its spans are complete events
+// (X) of one thread; messages overlap freely, so theirs are asynchronous (b, e).
 #include "verify/schedule/chrome_trace.hpp"
 
 #include <map>
@@ -78,7 +78,7 @@ class Writer {
     }
   }
 
-  // The messages of a start, under way until its wait ends.
+  // Adds the messages of a start, in flight until its wait ends.
   void add_messages(int rank, std::size_t start, std::size_t wait) {
     const TraceEvent &from = events(rank)[start], &until = events(rank)[wait];
     const auto& labels = replayed_.events[static_cast<std::size_t>(rank)][start].labels;
@@ -97,15 +97,15 @@ class Writer {
     }
   }
 
-  // One end of the arrow from a send's start to the wait that ends its receive; both ends count the messages
-  // of their pair of ranks, which arrive in the order in which they were sent.
+  // Adds one end of the arrow from a send's start to the wait that ends its receive. Both ends count the
+  // messages of their pair of ranks, which arrive in the order in which they were sent.
   void add_arrow(int rank, const TracedMessage& m, const TraceEvent& e) {
     const bool send = m.kind == Op::kSend;
     const std::pair between = send ? std::pair{rank, m.peer} : std::pair{m.peer, rank};
     const std::string id = std::to_string(between.first) + ">" + std::to_string(between.second) + "#" +
                            std::to_string(send ? sent_[between]++ : received_[between]++);
     Json more{{"cat", "message"}, {"id", id}};
-    if (!send) more["bp"] = "e";  // it ends in the span around it
+    if (!send) more["bp"] = "e";  // ends in the enclosing span
     put(send ? "s" : "f", rank, "message", send ? e.begin : e.end, std::move(more));
   }
 

@@ -1,4 +1,5 @@
-// Replay: events one by one, messages, and memory that is under way (see replay.hpp).
+// Replays events one by one: matches sends with receives, suspends ranks that wait, and checks accesses to
+// memory that a message still uses.
 #include "verify/schedule/replay.hpp"
 
 #include <algorithm>
@@ -28,7 +29,7 @@ std::size_t Replayer::content(Content content) {
   return contents_.size() - 1;
 }
 
-// What a message or a result leaves in memory.
+// Stores the contents that a message or a computation leaves in memory.
 void Replayer::put(int rank, TracedBytes bytes, const std::vector<Piece>& pieces) {
   self(rank).memory.paste(bytes, pieces);
   self(rank).written.push_back(bytes);
@@ -51,7 +52,7 @@ void Replayer::violate(ScheduleClaim claim, int rank, std::size_t number, const 
   result_.violations.push_back({claim, place(rank, number) + ": " + what});
 }
 
-// The name by which the author calls a message, if there is an author.
+// The name that the author gives a message, if there is an author.
 std::string Replayer::claimed(const Half& half) const {
   const ScheduleNote* said = note(half.rank, half.event);
   return said == nullptr ? "" : said->names[half.message];
@@ -66,7 +67,7 @@ std::string Replayer::described(const Half& half) {
          (send ? " to rank " : " from rank ") + std::to_string(m.peer);
 }
 
-// "K2", "K2 and V2", "a part of K2"; empty if some bytes hold nothing that is known.
+// "K2", "K2 and V2", "a part of K2"; empty if some bytes hold nothing known.
 std::string Replayer::named(const std::vector<Piece>& pieces, Index size) const {
   std::string text;
   Index covered = 0;
@@ -79,14 +80,14 @@ std::string Replayer::named(const std::vector<Piece>& pieces, Index size) const 
   return covered == size ? text : "";
 }
 
-// ---- one event; false if the rank must wait for others
+// ---- one event; returns false if the rank must wait for others
 
 bool Replayer::step(int rank) {
   Rank& r = self(rank);
   const std::size_t number = r.next;
   const TraceEvent& e = event(rank, number);
   if (e.kind == TraceEvent::kWait && !arrived(rank, e.waits_for)) return false;
-  // A start and a computation begin the step of the next block, whatever else happens belongs to the last.
+  // A start or a computation begins the step of the next block; all other events belong to the last one.
   const bool begins =
       e.kind == TraceEvent::kStart || e.kind == TraceEvent::kForward || e.kind == TraceEvent::kBackward;
   const ScheduleNote* said = note(rank, number);
@@ -188,9 +189,9 @@ void Replayer::wait(int rank, std::size_t start) {
   }
 }
 
-// ---- memory under way
+// ---- memory in flight
 
-// A message may neither write memory that another one reads or writes, nor read what another one writes.
+// A message must not write memory that another one reads or writes, nor read memory that another one writes.
 void Replayer::require_free(const Half& mine) {
   const TracedMessage& m = message(mine);
   const std::string peer = "rank " + std::to_string(m.peer);
@@ -210,10 +211,10 @@ void Replayer::require_free(const Half& mine) {
     }
 }
 
-// A computation may neither write memory that is being sent, nor touch memory that is being received.
+// A computation must not write memory that is being sent, nor access memory that is being received.
 void Replayer::require_untouched(int rank, std::size_t number) {
   const TraceEvent& e = event(rank, number);
-  const bool skipped = e.kind != TraceEvent::kAdd && e.pairs == 0;  // nothing is read
+  const bool skipped = e.kind != TraceEvent::kAdd && e.pairs == 0;  // reads nothing
   for (const TracedTensor& tensor : e.tensors) {
     if (skipped && tensor.access != TracedTensor::kWrite) continue;
     const bool reads = tensor.access == TracedTensor::kRead;

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// Replay: a trace run once more, without data. Messages meet as rendezvous, ranks wait for them, and the
-/// contents of memory are symbols (K2: the keys of rank 2's block) that messages and additions carry along.
-/// What a rank computes on is therefore derived, not believed; whatever no right run could do is a Violation.
+/// Replays a trace without data. Messages meet as rendezvous, ranks wait for them, and the contents of memory
+/// are symbols (K2: the keys of rank 2's block) that messages and additions carry along. The block that a
+/// rank computes on is therefore derived, not trusted; anything that no right run could do is a Violation.
 
 #include <string>
 #include <vector>
@@ -13,13 +13,13 @@
 
 namespace ringcraft::verify {
 
-/// What a schedule promises.
+/// Promises of a schedule.
 enum class ScheduleClaim : std::uint8_t {
-  kMessages,   ///< every send has its receive, of the same length, and brings what it should
-  kProgress,   ///< no rank waits for ever
-  kMemory,     ///< no buffer is read or overwritten while it is under way
+  kMessages,   ///< every send has its receive, of the same length, and brings the expected block
+  kProgress,   ///< no rank waits forever
+  kMemory,     ///< no buffer is read or overwritten while a message uses it
   kPairs,      ///< every visible pair is computed exactly once
-  kGradients,  ///< the gradient of every block ends at its owner, with the share of each rank exactly once
+  kGradients,  ///< the gradient of every block ends at its owner, with each rank's share exactly once
   kCosts,      ///< bytes, hops and memory are those of ring/theory.hpp
 };
 /// All of them, in the order of their checks.
@@ -27,27 +27,27 @@ inline constexpr ScheduleClaim kScheduleClaims[] = {ScheduleClaim::kMessages,  S
                                                     ScheduleClaim::kMemory,    ScheduleClaim::kPairs,
                                                     ScheduleClaim::kGradients, ScheduleClaim::kCosts};
 
-/// A broken promise, in one sentence that names ranks, step and what.
+/// A broken promise, in one sentence that names ranks, step and object.
 struct Violation {
   ScheduleClaim claim = ScheduleClaim::kMessages;
   std::string sentence;
 };
 
-/// What the author of a schedule says about one event. A recording has no notes.
+/// The author's annotation of one event. A recording has no notes.
 struct ScheduleNote {
-  int step = 0;                    ///< the step that the event belongs to
-  int line = 0;                    ///< of the author's text
-  std::vector<std::string> names;  ///< kStart: what each message carries; kForward, kBackward: the block
+  int step = 0;                    ///< the step of the event
+  int line = 0;                    ///< of the schedule's text
+  std::vector<std::string> names;  ///< kStart: contents of each message; kForward, kBackward: the block
 };
 /// By rank and event; empty for a recording.
 using ScheduleNotes = std::vector<std::vector<ScheduleNote>>;
 
-/// What the replay found out about one event.
+/// Facts that the replay derives about one event.
 struct ReplayedEvent {
-  bool reached = false;             ///< false: the ranks got stuck before it
-  int step = 0;                     ///< turns of computing before it; from a note where there is one
-  std::vector<std::string> labels;  ///< kStart: what each message carries, "K2" or "12 bytes"
-  std::string block;                ///< kForward, kBackward, kAdd: "K2", "dK2"; empty if it could not be told
+  bool reached = false;             ///< false: the ranks were stuck before it
+  int step = 0;                     ///< number of blocks computed before it; from a note if there is one
+  std::vector<std::string> labels;  ///< kStart: contents of each message, "K2" or "12 bytes"
+  std::string block;                ///< kForward, kBackward, kAdd: "K2", "dK2"; empty if unknown
 };
 
 /// One block computed by one rank.
@@ -58,14 +58,14 @@ struct Computation {
   int block = 0;  ///< whose keys and values
 };
 
-/// One gradient that lies in the memory of a rank at the end.
+/// One gradient in the memory of a rank at the end.
 struct HeldGradient {
   int rank = 0;
   Content content;
-  std::size_t written = 0;  ///< larger for what the rank wrote, added to or received later
+  std::size_t written = 0;  ///< larger for sums that the rank wrote, added to or received later
 };
 
-/// What a trace turns out to be.
+/// The result of a replay.
 struct Replay {
   std::vector<std::vector<ReplayedEvent>> events;  ///< by rank, as in the trace
   std::vector<Violation> violations;      ///< of messages, progress, memory, and of single computations
@@ -74,7 +74,7 @@ struct Replay {
   bool complete = false;                  ///< every rank reached its end
 };
 
-/// Replays a trace of this problem. `notes` is empty, or as the trace.
+/// Replays a trace of this problem. `notes` is empty, or shaped as the trace.
 Replay replay(const Trace& trace, const Problem& problem, const ScheduleNotes& notes = {});
 
 }  // namespace ringcraft::verify

@@ -1,4 +1,5 @@
-// Replay: what is computed on what, and what becomes of gradients (see replay.hpp).
+// Replays computations: derives from memory which block each one works on, checks its key ranges and
+// accumulator, and tracks the gradients that it writes or adds.
 #include <algorithm>
 
 #include "verify/schedule/replay_detail.hpp"
@@ -31,8 +32,8 @@ std::string Replayer::holding(int rank, TracedBytes bytes) {
   return parts.empty() ? "memory that nothing was put into" : parts;
 }
 
-// Whose block a computation works on; complains where keys and values are not those of one block. A schedule
-// in a text has no values of their own.
+// The block that a computation works on; reports a violation if keys and values are not those of one block. A
+// schedule in a text has no separate values.
 std::optional<int> Replayer::block_of(int rank, std::size_t number) {
   const TraceEvent& e = event(rank, number);
   const TracedBytes k = bytes_of(tensor_of(e, "k", TracedTensor::kRead)),
@@ -78,13 +79,13 @@ void Replayer::require_ranges(int rank, std::size_t number, int block) {
   const TraceEvent& e = event(rank, number);
   const KeyRanges want = key_ranges(problem_, rank, block);
   if (e.key_begin == want.begin && e.key_end == want.end) return;
-  if (e.pairs == 0 && want.pairs() == 0) return;  // nothing is seen either way
+  if (e.pairs == 0 && want.pairs() == 0) return;  // nothing is visible either way
   violate(ScheduleClaim::kPairs, rank, number,
           "computes " + block_name(block) + " with the key ranges of another block: " +
               std::to_string(e.pairs) + " visible pairs, where it has " + std::to_string(want.pairs()));
 }
 
-// Every block of a pass is added to the same O (forward) or dq (backward).
+// Requires that every block of a pass is added to the same O (forward) or dq (backward).
 void Replayer::require_same_accumulator(int rank, std::size_t number) {
   Rank& r = self(rank);
   const TraceEvent& e = event(rank, number);
@@ -98,7 +99,8 @@ void Replayer::require_same_accumulator(int rank, std::size_t number) {
   r.pass = e.kind;
 }
 
-// What a computation leaves: sums that are no block, and this rank's share of the block's gradient.
+// Writes the results of a computation to memory: sums that are not a block, and this rank's share of the
+// block's gradient.
 void Replayer::write_results(int rank, const TraceEvent& e, std::optional<int> block) {
   for (const TracedTensor& tensor : e.tensors) {
     if (tensor.access == TracedTensor::kRead || (tensor.access == TracedTensor::kUpdate && e.pairs == 0))

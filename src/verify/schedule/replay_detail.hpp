@@ -1,9 +1,9 @@
 #pragma once
 /// @file
-/// The interpreter behind replay(), shared by its source files; not for users of the harness.
-///   replay.cpp           events one by one, messages and what is under way
-///   replay_blocks.cpp    what is computed on what, and what becomes of gradients
-///   replay_ends.cpp      who is stuck at the end, and what was left over
+/// The interpreter that implements replay(), shared by its source files; internal to the harness.
+///   replay.cpp           single events, messages, and memory in flight
+///   replay_blocks.cpp    computations, their blocks, and gradients
+///   replay_ends.cpp      stuck ranks and unmatched messages at the end
 
 #include <deque>
 #include <map>
@@ -23,23 +23,23 @@ struct Half {
 /// "1 byte", "12 bytes".
 std::string bytes_of(Index size);
 
-/// Runs the events of all ranks as far as they go.
+/// Runs the events of all ranks until they end or are stuck.
 class Replayer {
  public:
   /// All arguments must outlive it.
   Replayer(const Trace& trace, const Problem& problem, const ScheduleNotes& notes);
-  /// The whole replay, once.
+  /// Runs the whole replay; called once.
   Replay run();
 
  private:
   struct Posted {               // a message after its start
-    std::vector<Piece> pieces;  // of a send: what it carries
-    std::optional<Half> other;  // the other side, once that is there too
+    std::vector<Piece> pieces;  // contents of a send
+    std::optional<Half> other;  // the other side, once it is posted too
   };
   struct Rank {
     std::size_t next = 0;                               // event
     int computed = 0;                                   // blocks since the last kHolds
-    std::vector<std::size_t> open;                      // starts that are not waited for
+    std::vector<std::size_t> open;                      // starts not waited for yet
     std::map<std::size_t, std::vector<Posted>> posted;  // by start
     SymbolicMemory memory;
     std::vector<TracedBytes> written;            // in this order, by messages and results
@@ -47,7 +47,7 @@ class Replayer {
     TraceEvent::Kind pass = TraceEvent::kHolds;  // of the block before
   };
   struct Link {
-    std::deque<Half> sends, recvs;  // posted and without another side
+    std::deque<Half> sends, recvs;  // posted, without another side
   };
 
   const std::vector<TraceEvent>& events(int rank) const { return trace_.rank(rank).events(); }
@@ -106,7 +106,7 @@ class Replayer {
   const Problem& problem_;
   const ScheduleNotes& notes_;
   std::vector<Rank> ranks_;
-  std::deque<Content> contents_;  // references stay valid
+  std::deque<Content> contents_;  // a deque, because references must stay valid
   std::map<std::pair<int, int>, Link> links_;
   Replay result_;
 };

@@ -1,4 +1,5 @@
-// Replay: who is stuck at the end, and what was left over (see replay.hpp).
+// Ends a replay: reports stuck ranks as cycles or chains, lists unmatched messages and the gradients that
+// each rank holds.
 #include <algorithm>
 
 #include "verify/schedule/replay_detail.hpp"
@@ -31,7 +32,7 @@ void Replayer::list_gradients(int rank) {
   }
 }
 
-// What a stuck rank waits for: its messages without another side.
+// The messages that a stuck rank waits for: those without another side.
 std::vector<Half> Replayer::missing(int rank) {
   std::vector<Half> halves;
   const std::size_t start = event(rank, self(rank).next).waits_for;
@@ -41,8 +42,8 @@ std::vector<Half> Replayer::missing(int rank) {
   return halves;
 }
 
-// Every stuck rank waits for a stuck rank or for one that has ended: it is on a cycle, or on a way to a cycle
-// or to an end. A rank on such a way is told of once.
+// Reports deadlocks. Every stuck rank waits for a stuck rank or for one that has ended: it is on a cycle, or
+// on a path to a cycle or to an end. A rank on such a path is reported once.
 void Replayer::report_stuck() {
   std::vector<bool> told(ranks_.size(), false);
   for (int first = 0; first < trace_.world_size(); ++first) {
@@ -73,7 +74,7 @@ void Replayer::report_cycle(const std::vector<Half>& cycle) {
   result_.violations.push_back({ScheduleClaim::kProgress, sentence});
 }
 
-// Messages with one side only. Stuck ranks have told their reasons already.
+// Reports messages with one side only. Stuck ranks have been reported already.
 void Replayer::report_left_over(const Link& link) {
   for (const auto* halves : {&link.sends, &link.recvs})
     for (const Half& half : *halves)

@@ -1,4 +1,5 @@
-// What must be true of a whole replay (see schedule.hpp).
+// Checks a whole replay: every visible pair exactly once, every gradient complete on its owner, and the
+// closed-form costs; reports the proof with one row per claim.
 #include "verify/schedule/schedule.hpp"
 
 #include <algorithm>
@@ -46,7 +47,7 @@ class ScheduleProver {
   // ---- pairs: each rank against each block that it sees, once
 
   void require_pairs(bool backward) {
-    std::map<std::pair<int, int>, std::vector<int>> steps;  // rank and block: when
+    std::map<std::pair<int, int>, std::vector<int>> steps;  // steps of each (rank, block)
     for (const Computation& c : proof_.replay.computations)
       if (c.backward == backward) steps[{c.rank, c.block}].push_back(c.step);
     const std::string pass =
@@ -67,7 +68,7 @@ class ScheduleProver {
 
   // ---- gradients: on the owner, with every share once
 
-  // What a sum lacks or has too often; empty if it is right.
+  // The flaws of a sum: shares that it lacks or contains too often; empty if it is right.
   std::string flaw_of(const Content& sum) const {
     std::string flaw;
     const auto add = [&](const std::string& what) { flaw += (flaw.empty() ? "" : ", ") + what; };
@@ -82,7 +83,8 @@ class ScheduleProver {
   }
 
   void require_gradients() {
-    // A schedule in a text does not tell values from keys; elsewhere dv shares the fate of dk, once told.
+    // A schedule in a text does not distinguish values from keys; elsewhere dv shares the fate of dk, once
+    // that is reported.
     const bool values = std::ranges::any_of(proof_.replay.gradients, [](const HeldGradient& g) {
       return g.content.kind == Content::kValueGradient;
     });
@@ -91,7 +93,7 @@ class ScheduleProver {
         require_gradient(owner, Content::kValueGradient);
   }
 
-  // The sum of its own block that the owner wrote last is the one that it keeps.
+  // Takes, as the one that it keeps, the sum of its own block that the owner wrote last.
   bool require_gradient(int owner, Content::Kind kind) {
     const HeldGradient* kept = nullptr;
     const HeldGradient* elsewhere = nullptr;  // a right sum on another rank
@@ -148,14 +150,14 @@ class ScheduleProver {
       if (spent.peak > 0) require_equal(rank, "holds at most bytes:", spent.peak, theory.peak_bytes[r]);
     }
     for (int block = 0; block < problem_.world_size; ++block) {
-      if (problem_.sharding().rows(block) == 0) continue;  // what is empty does not travel
+      if (problem_.sharding().rows(block) == 0) continue;  // empty blocks do not travel
       require_hops(block_name(block), hops(problem_));
       require_hops(name_of({Content::kKeyGradient, block, 0, {}}),
                    costs.pass == Pass::kForward ? 0 : dkv_exchanges(problem_, costs.schedule));
     }
   }
 
-  // How often a block moved on, over all ranks.
+  // Counts how often a block moved on, over all ranks.
   void require_hops(const std::string& name, int want) {
     Index hops = 0;
     for (int rank = 0; rank < trace_.world_size(); ++rank) {
@@ -186,7 +188,7 @@ ClaimText text_of(ScheduleClaim claim) {
     case ScheduleClaim::kMessages:
       return {"messages", "every send has its receive, of the same length, and brings what it should"};
     case ScheduleClaim::kProgress:
-      return {"progress", "no rank waits for ever, whatever the timing"};
+      return {"progress", "no rank waits forever, whatever the timing"};
     case ScheduleClaim::kMemory:
       return {"memory", "no buffer is read or overwritten while it is under way"};
     case ScheduleClaim::kPairs:

@@ -1,11 +1,11 @@
 #pragma once
 /// @file
-/// The schedule checker: is this who-sends-what-when a right ring attention? It replays a trace without data
-/// and proves that messages meet, nobody waits for ever, no buffer is touched under way, every visible pair
-/// is computed exactly once and every gradient comes home with each rank's share exactly once; on request
-/// also that it costs what a ring must cost. Since messages are first in first out between two ranks and no
-/// rank ever chooses, one replay stands for every timing. The trace comes from a recorded run or from a text
-/// that a person wrote (schedule_text.hpp).
+/// The schedule checker: is this plan of messages and computations a right ring attention? It replays a trace
+/// without data and proves that messages meet, no rank waits forever, no buffer is touched while a message
+/// uses it, every visible pair is computed exactly once and every gradient returns home with each rank's
+/// share exactly once; on request also that the costs are those of a ring. Since messages are first in first
+/// out between two ranks and no rank ever chooses, one replay stands for every timing. The trace comes from a
+/// recorded run or from a text that a person wrote (schedule_text.hpp).
 
 #include <optional>
 #include <string>
@@ -21,15 +21,15 @@ namespace ringcraft::verify {
 struct RingCosts {
   Pass pass = Pass::kForward;
   Schedule schedule = Schedule::kForward;  ///< of the backward pass
-  RoleBytes bytes{1, 1};                   ///< of the engine that ran it
+  RoleBytes bytes{1, 1};                   ///< of the engine that ran the pass
   bool one_message_per_block = false;      ///< K and V travel together
 };
 
-/// What a trace must have done.
+/// The goal that a trace must reach.
 struct ScheduleGoal {
   bool forward = true;             ///< out of every query
   bool backward = false;           ///< dq of every query, dk and dv of every key
-  std::optional<RingCosts> costs;  ///< and at this price; nothing: at any
+  std::optional<RingCosts> costs;  ///< at this cost; empty: at any
 };
 
 /// The verdict.
@@ -43,8 +43,8 @@ struct ScheduleProof {
   bool broken(ScheduleClaim claim) const;
 };
 
-/// Checks a trace of `problem` against its goal. After a deadlock pairs, gradients and costs are not looked
-/// at.
+/// Checks a trace of `problem` against its goal. After a deadlock it does not check pairs, gradients and
+/// costs.
 ScheduleProof prove_schedule(const Trace& trace, const Problem& problem, const ScheduleGoal& goal,
                              const ScheduleNotes& notes = {});
 

@@ -1,4 +1,5 @@
-// The problem of a schedule in a text (see schedule_text.hpp).
+// Parses the lines before the first step of a schedule, and builds the problem and the goal that they
+// describe.
 #include <algorithm>
 #include <charconv>
 #include <sstream>

@@ -1,4 +1,5 @@
-// What one rank of a schedule in a text does, as events of its trace (see schedule_text.hpp).
+// Translates the operations of one rank in a schedule's text to events of its trace, and gives every named
+// buffer an address.
 #include <algorithm>
 #include <cctype>
 #include <sstream>
@@ -9,7 +10,8 @@
 namespace ringcraft::verify {
 namespace {
 
-// Made-up memory: each name its own, far apart; a block that never came lies where nothing is.
+// Made-up memory: each name has its own address, far apart; a block that never arrived has an address that
+// holds nothing.
 constexpr std::uintptr_t kNowhere = 1u << 20, kFirstAddress = 1u << 30, kApart = 1u << 24;
 
 }  // namespace
@@ -46,7 +48,7 @@ void RankWriter::line(const Place& place, int step, const std::string& operation
 void RankWriter::run(const Words& words) {
   const std::string& what = words[0];
   const auto at = [&](std::size_t i) { return i < words.size() ? words[i] : std::string(); };
-  // "into A", where it may stand; the number of words with it.
+  // "into A", if it is allowed there; returns the number of words with it.
   const auto into = [&](std::size_t i) { return at(i) == "into" ? buffer_named(at(i + 1)) : std::string(); };
   std::size_t used = 0;
   if (what == "send") {
@@ -93,7 +95,7 @@ std::string RankWriter::buffer_named(const std::string& name) {
   return name;
 }
 
-// The memory of this name, as long as block `block`.
+// The memory of this name, with the length of block `block`.
 TracedBytes RankWriter::bytes(const std::string& buffer, int block) {
   const auto [found, is_new] = addresses_.emplace(buffer, kFirstAddress + addresses_.size() * kApart);
   buffers_ += is_new ? 1 : 0;
@@ -117,12 +119,12 @@ void RankWriter::message(Op::Kind kind, const Words& words, const std::string& b
   if (peer == rank_) place_->refuse("another rank than this line's", at(3));
   if (kind == Op::kRecv) where_[name] = buffer.empty() ? name : buffer;
   const TracedBytes memory = place_of(name, block);
-  if (memory.size == 0) return;  // empty messages vanish
+  if (memory.size == 0) return;  // empty messages are dropped
   pending_.messages.push_back({kind, peer, memory});
   pending_note_.names.push_back(name);
 }
 
-// Ends a row of sends and receives: they are one start.
+// Ends a run of sends and receives: they form one start.
 void RankWriter::flush() {
   if (pending_.messages.empty()) return;
   pending_.kind = TraceEvent::kStart;
@@ -170,7 +172,7 @@ void RankWriter::add(const std::string& name) {
 }
 
 void RankWriter::wait(const std::string& name) {
-  if (!name.empty() && place_of(name, block_of(name)).size == 0) return;  // it has vanished
+  if (!name.empty() && place_of(name, block_of(name)).size == 0) return;  // the message was dropped
   const auto meant = [&](const Open& open) {
     return name.empty() || std::ranges::find(open.names, name) != open.names.end();
   };
@@ -192,8 +194,8 @@ void RankWriter::write(TraceEvent event, const ScheduleNote& note) {
   notes_.push_back(note);
 }
 
-// What the rank holds, in elements: q and out (backward also dout and dq), two numbers per row, the first
-// block, and the buffers so far, each as long as the largest block.
+// Elements that the rank holds: q and out (backward also dout and dq), two numbers per row, the first block,
+// and the buffers so far, each as long as the largest block.
 Index RankWriter::held() const {
   const Index q = problem_.q_extents(rank_).elements(), rows = problem_.row_extents(rank_).elements();
   const Index own = 2 * problem_.kv_extents(rank_).elements();

@@ -1,4 +1,5 @@
-// The lines of a schedule in a text (see schedule_text.hpp).
+// Splits the text of a schedule into lines, and dispatches them: header lines, steps, and the operations of a
+// rank.
 #include "verify/schedule/schedule_text.hpp"
 
 #include <sstream>
@@ -71,7 +72,7 @@ class Parser {
   std::optional<WrittenSchedule> result_;
   std::vector<RankWriter> ranks_;
   int step_ = -1;
-  std::map<Index, int> told_;  // the ranks of this step, and their lines
+  std::map<Index, int> told_;  // ranks that have a line in this step, and its number
 };
 
 }  // namespace

@@ -37,11 +37,11 @@ struct WrittenSchedule {
   Problem problem;
   ScheduleGoal goal;
   Trace trace;          ///< with made-up addresses; sizes in elements
-  ScheduleNotes notes;  ///< what the text says about each event
+  ScheduleNotes notes;  ///< annotations of each event from the text
 };
 
-/// Reads a schedule. `file` is the name for errors. Throws Error "FILE:LINE: ..." for whatever is not of the
-/// form above, or names what is not there.
+/// Reads a schedule. `file` is the name for errors. Throws Error "FILE:LINE: ..." for a line that does not
+/// have the form above, or that names something that does not exist.
 WrittenSchedule parse_schedule(std::string_view text, const std::string& file);
 
 }  // namespace ringcraft::verify

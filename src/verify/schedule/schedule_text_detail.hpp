@@ -1,9 +1,9 @@
 #pragma once
 /// @file
-/// The parts of the parser of schedules, shared by its source files; not for users of the harness.
+/// The parts of the schedule parser, shared by its source files; internal to the harness.
 ///   schedule_text.cpp   the lines of a text
-///   schedule_header.cpp   what stands before the first step: the problem
-///   schedule_rank.cpp   what one rank does: names of blocks become addresses of made-up memory
+///   schedule_header.cpp   the lines before the first step: the problem
+///   schedule_rank.cpp   the operations of one rank: block names become addresses of made-up memory
 
 #include <map>
 #include <optional>
@@ -19,7 +19,7 @@ using Words = std::vector<std::string>;
 /// Splits a line.
 Words words_of(const std::string& text);
 
-/// Where an error is, and how it is said.
+/// The location of an error, and the message about it.
 struct Place {
   const std::string& file;
   int line = 0;
@@ -30,7 +30,7 @@ struct Place {
   Index number(const std::string& word, Index low, Index high, const std::string& what) const;
 };
 
-/// What stands before the first step.
+/// The lines before the first step.
 struct ScheduleHeader {
   std::optional<Index> ranks, tokens;
   Layout layout = Layout::kContiguous;
@@ -44,7 +44,7 @@ struct ScheduleHeader {
   void read(const Place& place, const Words& words);
   /// The problem that the lines describe.
   Problem problem(const Place& place) const;
-  /// What a schedule with these lines must do.
+  /// The goal of a schedule with these lines.
   ScheduleGoal goal() const;
 
  private:
@@ -52,17 +52,17 @@ struct ScheduleHeader {
   void read_pass(const Place& place, const Words& words);
 };
 
-/// Writes what the lines of one rank say into its trace. All references must outlive it.
+/// Writes the operations of one rank into its trace. All references must outlive it.
 class RankWriter {
  public:
   /// Begins with the block that the rank holds first.
   RankWriter(const Problem& problem, const ScheduleHeader& head, int rank, RankTrace& trace,
              std::vector<ScheduleNote>& notes);
-  /// The operations of one line.
+  /// Writes the operations of one line.
   void line(const Place& place, int step, const std::string& operations);
 
  private:
-  struct Open {  // a start that is not waited for
+  struct Open {  // a start not waited for yet
     std::size_t event;
     std::vector<std::string> names;
   };
@@ -91,12 +91,12 @@ class RankWriter {
   const Place* place_ = nullptr;
   int step_ = 0;
   std::map<std::string, std::uintptr_t> addresses_;  // by the name of the memory
-  Index buffers_ = 0;                                // beside the first block's
-  std::map<std::string, std::string> where_;         // by the name of a block: its memory
-  TraceEvent pending_;                               // a row of sends and receives
+  Index buffers_ = 0;                                // total size besides the first block
+  std::map<std::string, std::string> where_;         // memory of each block, by its name
+  TraceEvent pending_;                               // the current run of sends and receives
   ScheduleNote pending_note_;
   std::vector<Open> open_;
-  std::string share_;  // memory of the last compute's share of a gradient; empty once it is a sum
+  std::string share_;  // memory of the last computation's share of a gradient; empty once it is a sum
   int share_block_ = 0, shares_begun_ = 0;
 };
 

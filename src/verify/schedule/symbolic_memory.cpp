@@ -1,4 +1,5 @@
-// Spans of bytes that hold symbols (see symbolic_memory.hpp).
+// Stores symbolic contents as non-overlapping spans of bytes: writing cuts older spans, and adjacent pieces
+// of one content are joined.
 #include "verify/schedule/symbolic_memory.hpp"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ std::string name_of(const Content& content) {
 
 std::string block_name(int block) { return name_of({Content::kKeys, block, 0, {}}); }
 
-// Cuts the span out of what is stored.
+// Removes the span from the stored pieces.
 void SymbolicMemory::forget(TracedBytes span) {
   auto at = pieces_.upper_bound(span.address);
   if (at != pieces_.begin()) --at;
@@ -31,8 +32,8 @@ void SymbolicMemory::forget(TracedBytes span) {
   }
 }
 
-// Adds a piece to bytes that hold nothing, and joins it to the piece before and the piece behind it where it
-// goes on.
+// Adds a piece to bytes that hold nothing, and joins it to the preceding and the following piece if the
+// content continues.
 void SymbolicMemory::insert(std::uintptr_t begin, Stored stored) {
   const auto goes_on = [](std::uintptr_t first, const Stored& a, std::uintptr_t second, const Stored& b) {
     return a.end == second && a.content == b.content &&

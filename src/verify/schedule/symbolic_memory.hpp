@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// What the bytes of one rank hold, as symbols: the memory of a replay. It knows pieces, so a block that
-/// travels in several messages, or several that travel in one, are followed byte by byte.
+/// The contents of one rank's bytes as symbols: the memory of a replay. It stores pieces, so a block that
+/// travels in several messages, or several blocks in one message, are tracked byte by byte.
 
 #include <map>
 #include <optional>
@@ -20,7 +20,7 @@ struct Content {
   Kind kind = kKeys;
   int block = 0;              ///< the rank that owns the block
   Index bytes = 0;            ///< of the whole tensor
-  std::map<int, int> shares;  ///< of a gradient: how often the share of each rank is in the sum
+  std::map<int, int> shares;  ///< of a gradient: how often each rank's share is in the sum
 
   /// Whether it is dk or dv.
   bool is_gradient() const { return kind == kKeyGradient || kind == kValueGradient; }
@@ -35,24 +35,24 @@ std::string block_name(int block);
 
 /// Some bytes of a content.
 struct Piece {
-  Index place = 0;          ///< first byte, counted in the span that was read
+  Index place = 0;          ///< first byte, relative to the span that was read
   Index size = 0;           ///< bytes
   std::size_t content = 0;  ///< number of the Content, given by the user of the memory
-  Index offset = 0;         ///< first byte, counted in the content
+  Index offset = 0;         ///< first byte, relative to the content
 
   friend bool operator==(const Piece&, const Piece&) = default;
 };
 
-/// Which bytes hold what. What was never written holds nothing.
+/// Maps bytes to contents. Bytes that were never written hold nothing.
 class SymbolicMemory {
  public:
-  /// The span holds the whole of a content from here on.
+  /// Stores a whole content in the span.
   void write(TracedBytes span, std::size_t content) { paste(span, {{0, span.size, content, 0}}); }
-  /// The span holds these pieces, and nothing between them.
+  /// Stores these pieces in the span, and nothing between them.
   void paste(TracedBytes span, const std::vector<Piece>& pieces);
-  /// What the span holds, in order.
+  /// The contents of the span, in order.
   std::vector<Piece> read(TracedBytes span) const;
-  /// Every piece that is stored and where it lies (`place` is 0); neighbours that belong together are one.
+  /// Every stored piece with its location (`place` is 0); adjacent pieces that continue each other are one.
   std::vector<std::pair<TracedBytes, Piece>> all() const;
 
  private:

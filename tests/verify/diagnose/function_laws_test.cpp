@@ -1,4 +1,4 @@
-// Single functions whose mistakes are laws over all their answers: states of ranks, merges, products,
+// Tests single functions whose mistakes are laws over all their answers: states of ranks, merges, products,
 // exchanges.
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// Masks of other laws, cut blocks, rounded state and early D: their numbers are told as themselves.
+// Tests masks of other laws, cut blocks, rounded state and early D: each is named by its own numbers.
 #include <cmath>
 #include <set>
 #include <string>
@@ -21,7 +21,7 @@ Mask packed(Mask mask = causal_mask()) {
 
 std::string first_of(const std::vector<Cause>& causes) { return causes.empty() ? "" : causes[0].id; }
 
-// The sentences of all laws whose wrong rings are told by exactly this sentence.
+// The sentences of all laws whose wrong rings are diagnosed with exactly this sentence.
 std::set<std::string> told(const Problem& problem) {
   const Scene scene(problem);
   std::set<std::string> sentences;

@@ -1,4 +1,5 @@
-// Programs with a wrong place, rows without a key, and kernels one by one: each kind is told by its numbers.
+// Tests programs with a wrong address, rows without a key, and kernels one by one: each kind is recognised by
+// its numbers.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -44,7 +45,7 @@ struct OneHead {
                    problem.keys[static_cast<std::size_t>(j)]);
   }
 
-  // The first cause of a claim whose row i is made of weight(i, j), divided by divisor(i).
+  // The first cause of a claim whose row i has the weights weight(i, j), divided by divisor(i).
   template <class Weight, class Divisor>
   std::string cause(Weight weight, Divisor divisor) const {
     Answer claim = clone(right.value);
@@ -210,7 +211,7 @@ TEST_CASE("each of three kernels is diagnosed by its output for the memory that 
   StepExhibit x = right_kernels();
   CHECK(causes_of(x).empty());
 
-  StepExhibit scores = x;  // without the scale; what follows is right for these scores no more
+  StepExhibit scores = x;  // without the scale; what follows no longer matches these scores
   for (double& s : scores.after[1].scores) s /= x.scale;
   CHECK(first_of(scores) == "BL5");
 

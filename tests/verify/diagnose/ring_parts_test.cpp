@@ -33,7 +33,7 @@ struct RowOf {
   Index batch, head, row;
 };
 
-// What a ring does otherwise; of a row and a key, and how many steps the key's block has made.
+// Deviations of a ring, given a row, a key, and the number of steps that the key's block has made.
 struct Otherwise {
   std::function<std::pair<Index, Index>(const RowOf&, Index kv_head, int step)> entry = {};
   std::function<double(const RowOf&, int step)> scale = {};
@@ -87,7 +87,7 @@ class PartScene {
     return state;
   }
 
-  // The causes of what every row's state is, with O, l and the maximum of the rows of other ranks.
+  // The causes for rows whose O, l and maximum come from rows of other ranks.
   std::vector<Cause> causes(const Otherwise& o, int out_from = 0, int sum_from = 0) const {
     Answer claim = clone(right_.value);
     for (Buffer* gradient : {&claim.dq, &claim.dk, &claim.dv}) *gradient = Buffer();
@@ -121,7 +121,7 @@ bool says(const std::vector<Cause>& causes, const std::string& id, const std::st
   return causes[0].id == id && causes[0].sentence.find(words) != std::string::npos;
 }
 
-// To so many bits, or cut.
+// Rounds to so many bits, or truncates.
 double short_of(double x, int bits, bool cut) {
   int exponent = 0;
   const double part = std::ldexp(std::frexp(x, &exponent), bits);

@@ -1,4 +1,5 @@
-// Laws of the parts of a gradient: rings whose parts are right, and go wrong on their way into the sums.
+// Tests laws of the parts of a gradient: rings whose parts are right, and are lost or changed on the way into
+// the sums.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -27,7 +28,7 @@ struct Parts {
   Buffer dq, dk, dv;
 };
 
-// A ring, its right answer, and what each shard's rows give for each block.
+// A ring, its right answer, and the contribution of each shard's rows to each block.
 class Ring {
  public:
   explicit Ring(Layout layout = Layout::kContiguous, Mask mask = {}, Index seqlen = 32, Index batch = 1)

@@ -1,4 +1,4 @@
-// A softmax in three passes: what is wrong at each of its places is solved for, and nothing else is named.
+// Tests a softmax in three passes: the mistake at each of its places is found, and nothing else is named.
 #include <algorithm>
 #include <cmath>
 

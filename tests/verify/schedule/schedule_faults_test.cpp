@@ -182,7 +182,7 @@ ScheduleProof forward_proof(Fault fault, const Problem& p) {
   }
   RingCosts costs{.pass = Pass::kForward, .schedule = Schedule::kForward, .bytes = {8, 8}};
   ScheduleProof proof = prove_schedule(trace, p, {.costs = costs});
-  // Two states, and more buffers than the ring: memory is not what is tested here.
+  // Two states, and more buffers than the ring: memory is not under test here.
   std::erase_if(proof.violations,
                 [](const Violation& v) { return testing::contains(v.sentence, "holds at most"); });
   return proof;

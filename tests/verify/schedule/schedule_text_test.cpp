@@ -69,7 +69,7 @@ TEST_CASE("the reversed backward pass begins with the block that the forward pas
       "0: compute q0 k0 into R, wait dK0, add dK0\n"
       "1: compute q1 k1 into R, wait dK1, add dK1\n";
   CHECK(said(text) == "");
-  std::string own_first = text;  // the same operations from the own block: what they send is not there
+  std::string own_first = text;  // the same operations from the own block: it does not have what they send
   replace(own_first, " reversed", "");
   CHECK(testing::contains(said(own_first),
                           "rank 0, step 0 (line 5): sends K1 to rank 1 and holds nothing there"));

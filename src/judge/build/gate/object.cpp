@@ -151,8 +151,7 @@ std::string complaint_about_object(const ObjectFile& object) {
     if (!is_usual(section) || runs_data)
       return "your file puts something into a section " + shown(section.name) +
              ", where linkers and loaders take orders and no function of an exercise lies; take the "
-             "attribute, "
-             "the pragma or the asm away that asks for it";
+             "attribute, the pragma or the asm away that asks for it";
   }
   for (const OddSymbol& symbol : object.odd) {
     const std::string name = shown(symbol.name);

@@ -9,8 +9,8 @@
 namespace ringcraft {
 namespace {
 
-// Which query heads belong to which KV head. `group` of them share each; KV heads of all batch entries are
-// counted in one row.
+// Assigns query heads to KV heads. `group` of them share each; KV heads of all batch entries are numbered
+// consecutively.
 struct Grouping {
   Index kv_heads, group, count;
 

@@ -18,7 +18,7 @@ namespace ringcraft {
 template <class T>
 class FastHeads final : public BlockKernels<T> {
  public:
-  /// On so many threads, at least 1, the caller's among them.
+  /// Runs on so many threads, at least 1, including the caller's.
   explicit FastHeads(int threads);
 
   /// Adds a block to the state, as BlockEngine::forward does. The queue holds (head, query block), the

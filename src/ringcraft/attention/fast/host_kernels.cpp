@@ -1,5 +1,5 @@
-// Which kernels a HostEngine has (see host_engine.hpp). In a file of its own: a program with an engine of
-// readable kernels alone has no fast ones.
+// Registers the fast kernels of a HostEngine. In a file of its own, so that a program with an engine of
+// readable kernels alone links no fast ones.
 #include <string>
 
 #include "ringcraft/attention/fast/fast_heads_detail.hpp"

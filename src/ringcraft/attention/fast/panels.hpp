@@ -32,7 +32,7 @@ class Panels {
   Index count() const;
   /// Columns of the matrix, filled up to whole registers.
   Index padded_cols() const { return padded_cols_; }
-  /// Where panel p lies among them.
+  /// Location of panel p among them.
   PanelRange range(Index p) const;
   /// Rows [first, first + rows) of panel p.
   Matrix<const T> panel(Index p, Index first, Index rows) const;

@@ -22,7 +22,7 @@ struct Strided {
   Index row_step = 0;  ///< elements from a row to the next
   Index col_step = 1;  ///< elements from a column to the next
 
-  /// Where element (i, j) lies.
+  /// Address of element (i, j).
   T* at(Index i, Index j) const { return data.data() + i * row_step + j * col_step; }
   /// The same numbers with rows and columns exchanged.
   Strided transposed() const { return {data, cols, rows, col_step, row_step}; }

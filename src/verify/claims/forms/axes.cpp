@@ -1,4 +1,5 @@
-// Orders of axes (see axes.hpp).
+// Parses order codes such as "[bs]hd": turns a stored shape into extents and strides of [batch, heads,
+// seqlen, width], and copies rows from the stored order to their positions.
 #include "verify/claims/forms/axes.hpp"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ constexpr AxisOrder kLse[] = {
     {"[bs]h1", ".squeeze(2).unflatten(0, ({b}, -1)).transpose(1, 2)"},
 };
 
-// The letters of each dimension: "[bs]hd" has {"bs", "h", "d"}.
+// Splits a code into the letters of each dimension: "[bs]hd" gives {"bs", "h", "d"}.
 std::vector<std::string_view> dimensions_of(std::string_view code) {
   std::vector<std::string_view> dimensions;
   while (!code.empty()) {
@@ -96,7 +97,7 @@ std::optional<Stored> read_as(std::string_view code, const std::vector<Index>& s
   Stored stored;
   Index stride = 1;
   for (std::size_t i = shape.size(); i-- > 0;) {
-    Index rest = shape[i];  // what the axes before this one in the dimension share
+    Index rest = shape[i];  // product of the extents of the later axes in the same dimension
     for (std::size_t letter = dimensions[i].size(); letter-- > 0;) {
       const std::size_t axis = kAxes.find(dimensions[i][letter]);
       if (axis == kAxes.npos) continue;

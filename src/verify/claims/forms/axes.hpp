@@ -1,10 +1,10 @@
 #pragma once
 /// @file
-/// In which order a stored tensor has its axes. Everything inside of the harness is [batch, heads, seqlen,
-/// width]; files come as other libraries write them. An order is a short code, one letter for each dimension:
+/// Orders of axes of stored tensors. The harness uses [batch, heads, seqlen, width] everywhere; files come in
+/// the order that other libraries write. An order is a short code, one letter for each dimension:
 ///     b batch, h heads, s tokens, d head_dim, 1 an extent of 1, [bs] both in one dimension, tokens within
 ///     batch entries.
-/// A letter that is missing stands for an extent of 1.
+/// A missing letter stands for an extent of 1.
 
 #include <array>
 #include <optional>
@@ -18,7 +18,7 @@
 
 namespace ringcraft::verify {
 
-/// An order, and the Python that turns it into the documented one.
+/// An order, and the Python that converts it to the documented one.
 struct AxisOrder {
   std::string_view code;    ///< "bshd"
   std::string_view python;  ///< ".transpose(1, 2)"; {b} and {h} stand for batch and heads
@@ -28,7 +28,7 @@ struct AxisOrder {
 std::span<const AxisOrder> wide_orders();
 /// The orders of lse; the documented one first.
 std::span<const AxisOrder> lse_orders();
-/// The order of wide_orders() with this code, which must be one of theirs.
+/// The order in wide_orders() with this code; the code must be one of theirs.
 const AxisOrder& wide_order(std::string_view code);
 
 /// "[batch, seqlen, heads, head_dim]".
@@ -37,23 +37,23 @@ std::string axes_text(std::string_view code, Index batch);
 /// "out.transpose(1, 2)".
 std::string python_line(const AxisOrder& order, const std::string& tensor, Index batch, Index heads);
 
-/// Where the elements of a stored tensor are.
+/// Locations of the elements of a stored tensor.
 struct Stored {
-  Index rows = 0;  ///< that it has
-  /// How far apart, in elements, two neighbours of each axis [batch, heads, rows, width] lie; 0 for an axis
-  /// of extent 1.
+  Index rows = 0;  ///< rows in the file
+  /// Distance, in elements, between neighbours along each axis [batch, heads, rows, width]; 0 for an axis of
+  /// extent 1.
   std::array<Index, 4> strides{};
 
-  /// Whether elements are in the same places.
+  /// Whether the elements have the same locations.
   friend bool operator==(const Stored&, const Stored&) = default;
 };
 
-/// A shape read in this order; nothing if it does not have the batch, heads and width of `want`. Any number
-/// of rows will do.
+/// Reads a shape in this order; empty if it does not have the batch, heads and width of `want`. Any number of
+/// rows is accepted.
 std::optional<Stored> read_as(std::string_view code, const std::vector<Index>& shape, const Extents& want);
 
-/// Copies row a of every head of `stored` to the row positions[a] of `whole`, which may be wider; rows whose
-/// position is outside of `whole` are left out.
+/// Copies row a of every head of `stored` to row positions[a] of `whole`, which may be wider; skips rows
+/// whose position lies outside `whole`.
 void place_rows(Buffer& whole, const Buffer& elements, const Stored& stored, Index width,
                 std::span<const Position> positions);
 

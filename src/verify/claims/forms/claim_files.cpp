@@ -1,4 +1,5 @@
-// Which file is which rank's (see claim_files.hpp).
+// Assigns a claim's files to ranks, by the number at the end of each name in a folder or by the {rank} of a
+// pattern, and refuses gaps and duplicates.
 #include "verify/claims/forms/claim_files.hpp"
 
 #include <algorithm>
@@ -30,7 +31,7 @@ void add_file(FilesByRank& files, int rank, const fs::path& path) {
                 shown_name(known->second) + " and " + shown_name(path), "take one of them away");
 }
 
-// All ranks from 0 to the last one must be there.
+// Requires a file for every rank from 0 to the last one.
 ClaimFiles without_gaps(const FilesByRank& files, const std::string& claim) {
   ClaimFiles result{{}, true};
   std::string missing;
@@ -94,7 +95,7 @@ ClaimFiles files_of_folder(const std::string& claim) {
   return without_gaps(files, claim);
 }
 
-// The pattern with a rank of at least so many digits.
+// The pattern with a rank padded to at least `digits` digits.
 std::string filled(const std::string& pattern, int rank, std::size_t digits) {
   std::string number = std::to_string(rank);
   number.insert(0, digits > number.size() ? digits - number.size() : 0, '0');
@@ -103,7 +104,7 @@ std::string filled(const std::string& pattern, int rank, std::size_t digits) {
 
 ClaimFiles files_of_pattern(const std::string& claim) {
   FilesByRank files;
-  constexpr int kLargestGap = 256;  // ranks without a file after which none is expected
+  constexpr int kLargestGap = 256;  // missing ranks in a row after which the search ends
   for (int rank = 0, last = 0; rank < kMostRanks && rank - last <= kLargestGap; ++rank)
     for (std::size_t digits = std::to_string(rank).size(); digits <= 5; ++digits) {
       const fs::path path = filled(claim, rank, digits);

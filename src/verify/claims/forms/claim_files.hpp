@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The files of a claim: one with the whole sequence, or one for each rank.
+/// Finds the files of a claim: one with the whole sequence, or one for each rank.
 
 #include <filesystem>
 #include <string>
@@ -8,18 +8,18 @@
 
 namespace ringcraft::verify {
 
-/// Which files a claim is in.
+/// The files that hold a claim.
 struct ClaimFiles {
   std::vector<std::filesystem::path> paths;  ///< of ranks 0, 1, ...; or the only one
-  bool per_rank = false;                     ///< each holds the rows of its rank
+  bool per_rank = false;                     ///< each file holds the rows of its rank
 };
 
-/// The files that --claim names: a file; a folder, whose .safetensors files end with their rank
-/// (out_rank_3.safetensors); or a pattern in which {rank} stands for the rank (3 or 003). Throws Error where
-/// a rank is missing or there twice, or where names do not say which rank they are of.
+/// The files named by --claim: a file; a folder whose .safetensors files end with their rank
+/// (out_rank_3.safetensors); or a pattern in which {rank} stands for the rank (3 or 003). Throws Error if a
+/// rank is missing or occurs twice, or if a name does not tell its rank.
 ClaimFiles files_of_claim(const std::string& claim);
 
-/// The place of one of them in an error: "rank 3 (out_rank_3.safetensors)", or the file.
+/// The location of one of them in an error message: "rank 3 (out_rank_3.safetensors)", or the file.
 std::string place_of_file(const ClaimFiles& files, std::size_t index);
 
 }  // namespace ringcraft::verify

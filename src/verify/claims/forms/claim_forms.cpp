@@ -1,4 +1,5 @@
-// Reading a claim (see claim_forms.hpp).
+// Reads a claim from its files: finds which tensors all files have, picks the likeliest form of each, and
+// gathers the rows into whole tensors.
 #include "verify/claims/forms/claim_forms.hpp"
 
 #include <algorithm>

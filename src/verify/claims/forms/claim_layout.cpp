@@ -1,4 +1,5 @@
-// --claim-layout as typed (see row_order.hpp).
+// Parses the value of --claim-layout: a layout's name, with an optional number of virtual ranks, or a file
+// that lists positions, which must be a permutation of the sequence.
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -19,7 +20,7 @@ std::optional<Layout> layout_of_name(std::string_view name) {
   return {};
 }
 
-// Whole numbers between blanks, commas and ends of lines. -1 is a row of padding.
+// Reads whole numbers separated by blanks, commas or newlines. -1 is a row of padding.
 std::vector<Position> positions_in(std::string_view text, const std::string& path) {
   std::vector<Position> positions;
   while (true) {

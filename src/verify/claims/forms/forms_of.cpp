@@ -1,4 +1,5 @@
-// Which forms a tensor of a claim can have (see claim_forms.hpp).
+// Lists the forms that a tensor of a claim can have: tries every order of axes, first without padding, then
+// with a padded sequence, then with padded rows, and stops at the first effort that fits.
 #include <algorithm>
 
 #include "verify/claims/forms/claim_forms.hpp"
@@ -23,8 +24,8 @@ std::vector<Index> rows_of(const std::vector<Stored>& stored) {
   return counts;
 }
 
-// Whether each number is the other, rounded up to a multiple of a power of two: kernels that work on tiles
-// write lse so.
+// Whether each number is the other rounded up to a multiple of a power of two: kernels that work on tiles
+// write lse with such counts.
 bool rounded_up(const std::vector<Index>& counts, const std::vector<Index>& from) {
   if (counts.size() != from.size()) return false;
   for (Index tile = 8; tile <= 512; tile *= 2) {
@@ -36,14 +37,14 @@ bool rounded_up(const std::vector<Index>& counts, const std::vector<Index>& from
   return false;
 }
 
-// Rows beyond those of each file's own are padding.
+// Marks rows beyond each file's own as padding.
 Places with_padding(Places places, const std::vector<Index>& counts) {
   for (std::size_t i = 0; i < counts.size(); ++i)
     places[i].resize(static_cast<std::size_t>(counts[i]), Position{-1});
   return places;
 }
 
-// Where rows of these numbers belong, whether the sequence is padded or not.
+// Positions of the rows for these counts, with or without padding of the sequence.
 std::optional<Places> places_of(const RowOrder& order, const std::vector<Index>& counts) {
   auto places = order.places(counts);
   return places ? places : order.padded_places(counts);
@@ -64,11 +65,11 @@ Index padding_in(const Places& places, Position seqlen) {
   return padding;
 }
 
-// How much a form takes for granted: the less the better.
+// How much a form assumes: less is better.
 enum class Effort { kNone, kPaddedSequence, kPaddedRows };
 
-// Where rows of these numbers belong. `others`, if known, are those of the other tensors of the claim: lse
-// has the same, or more.
+// Positions of the rows for these counts. `others`, if known, are the counts of the claim's other tensors:
+// lse has the same, or more.
 std::optional<Places> placed(const RowOrder& order, const std::vector<Index>& counts, Effort effort,
                              const std::optional<std::vector<Index>>& others) {
   switch (effort) {
@@ -83,7 +84,7 @@ std::optional<Places> placed(const RowOrder& order, const std::vector<Index>& co
   return {};
 }
 
-// Adds the forms that take so much for granted.
+// Adds the forms that need this much effort.
 void add_forms(std::vector<Form>& forms, const StoredTensor& tensor, const RowOrder& order, Effort effort,
                const ClaimShape& about, const std::optional<std::vector<Index>>& others) {
   for (const AxisOrder& axes : tensor.name == "lse" ? lse_orders() : wide_orders()) {
@@ -103,10 +104,10 @@ void add_forms(std::vector<Form>& forms, const StoredTensor& tensor, const RowOr
 std::vector<Form> forms_of(const StoredTensor& tensor, const RowOrder& order, const ClaimShape& about,
                            const std::optional<std::vector<Index>>& others) {
   const bool lse = tensor.name == "lse";
-  const auto known = lse ? others : std::nullopt;  // padding is looked for in each other tensor anew
+  const auto known = lse ? others : std::nullopt;  // each other tensor is searched for padding on its own
   std::vector<Form> forms;
   add_forms(forms, tensor, order, Effort::kNone, about, known);
-  if (forms.empty()) {  // padded at the end of the sequence, or of each file: the number of rows may allow
+  if (forms.empty()) {  // padded at the end of the sequence, or of each file: the row count may allow both
                         // both
     add_forms(forms, tensor, order, Effort::kPaddedSequence, about, known);
     if (lse) add_forms(forms, tensor, order, Effort::kPaddedRows, about, known);

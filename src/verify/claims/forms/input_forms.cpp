@@ -1,4 +1,5 @@
-// Inputs in other forms (see input_forms.hpp).
+// Reads inputs that are stored in other orders of axes: tests every order against all tensors' shapes,
+// chooses one or reports both, and pads the narrower of the two widths with zeros.
 #include "verify/claims/forms/input_forms.hpp"
 
 #include <algorithm>
@@ -31,7 +32,7 @@ Extents extents_in(std::string_view code, const std::vector<Index>& shape) {
   return e;
 }
 
-// The first tensor that does not fit if the axes are in this order; nothing if all fit.
+// The first tensor that does not fit this order of axes; empty if all fit.
 struct Misfit {
   std::string tensor, expected;
 };
@@ -72,7 +73,7 @@ std::string python_of(std::string_view code) {
                   "; only the heads of k and v, and the head_dim of v and dout, may differ from those of q");
 }
 
-// The order of the axes, and another one that their shapes allow.
+// The chosen order of the axes, and another that the shapes allow.
 struct Chosen {
   std::string_view code, other;
 };
@@ -138,7 +139,7 @@ FormedInputs read_formed_inputs(const std::filesystem::path& path, const std::ve
   TensorFile file(path);
   for (const char* name : {"q", "k", "v"}) {
     refuse_other_name(path.string(), file.tensors(), name);
-    if (!file.contains(name)) file.read(name);  // says which names the file has
+    if (!file.contains(name)) file.read(name);  // the error lists the names in the file
   }
   const Shapes shapes = shapes_of(file, path);
   auto [code, other] = chosen(shapes, cu_seqlens, lse_heads);
@@ -160,7 +161,7 @@ FormedInputs read_formed_inputs(const std::filesystem::path& path, const std::ve
                     .documented = code == "bhsd",
                     .rows = q.rows};
     if (result.doubtful) {
-      // Seldom are there more heads than tokens; and where lse chose the order, it knew.
+      // More heads than tokens are rare; and if lse chose the order, there is no doubt.
       reading.likely = code == "bshd" || (code == "bhsd" && q.heads < q.rows);
       reading.other = axes_text(other, 1);
       reading.other_python = python_of(other == "bhsd" ? code : other) + ", and all others likewise";

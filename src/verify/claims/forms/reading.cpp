@@ -1,4 +1,5 @@
-// Sentences about how tensors were read (see reading.hpp).
+// Turns readings into sentences for the report: tensors that were read alike share one sentence, which names
+// the other possible order and the Python for it.
 #include "verify/claims/forms/reading.hpp"
 
 #include "ringcraft/core/shown.hpp"

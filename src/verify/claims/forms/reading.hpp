@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// How a tensor was read: as data for --json, and as a line of the report where it was not the documented
-/// form.
+/// Describes how a tensor was read: as data for --json, and as a line of the report if it was not in the
+/// documented form.
 
 #include <cstdint>
 #include <string>
@@ -14,24 +14,24 @@ namespace ringcraft::verify {
 /// How one tensor was read.
 struct Reading {
   std::string tensor;        ///< "lse"
-  std::vector<Index> shape;  ///< as it stands in the file; of rank 0, if there is one for each rank
+  std::vector<Index> shape;  ///< as stored in the file; empty if there is a file for each rank
   std::string order;         ///< "[batch, seqlen, heads]"
-  bool documented = true;    ///< whether that is the order that the documentation asks for
+  bool documented = true;    ///< whether that is the order that the documentation requires
   std::string other;         ///< another order that has the same shape; empty: none
-  std::string other_python;  ///< what to write if it is that one
-  bool likely = false;       ///< the other one would be odd: worth a word only beside a wrong claim
+  std::string other_python;  ///< Python to write if the other order was meant
+  bool likely = false;       ///< the other order would be odd: mentioned only if the claim is wrong
   Index rows = 0;            ///< rows in all files
-  Index padding = 0;         ///< rows of them that were left out: they are beyond the sequence
+  Index padding = 0;         ///< rows that were skipped: they lie beyond the sequence
 };
 
 /// "[1, 8, 25, 16]".
 std::string shape_text(const std::vector<Index>& shape);
 
-/// Whether a likely reading is doubted, too: it is, once the claim turns out wrong.
+/// Whether to question likely readings as well, which is done once the claim turns out wrong.
 enum class Doubt : std::uint8_t { kUnlikely, kAll };
 
-/// Sentences about all tensors that were not read as documented, or may have been meant in another way; those
-/// read alike in one.
+/// Sentences about all tensors that were not read as documented, or may have been meant otherwise; tensors
+/// read alike share a sentence.
 std::vector<std::string> sentences_of(const std::vector<Reading>& readings, Doubt doubt);
 
 }  // namespace ringcraft::verify

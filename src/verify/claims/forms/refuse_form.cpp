@@ -1,4 +1,5 @@
-// Shapes that cannot be read, and the Python that mends them (see claim_forms.hpp).
+// Writes the errors for shapes that cannot be read, or can be read in two ways, each with the Python that
+// fixes it: a sum over groups of heads, a permutation, a cut.
 #include <algorithm>
 #include <numeric>
 
@@ -19,7 +20,7 @@ std::string documented_order(const StoredTensor& tensor) {
   return axes_text(tensor.name == "lse" ? "bhs" : "bhsd", 1);
 }
 
-// "dk has a head for each query head: dk.unflatten(1, (2, -1)).sum(2)"; empty if that is not so.
+// "dk has a head for each query head: dk.unflatten(1, (2, -1)).sum(2)"; empty if that does not apply.
 std::string sum_of_groups(const StoredTensor& tensor, const ClaimShape& about) {
   if ((tensor.name != "dk" && tensor.name != "dv") || about.shape.group() == 1) return "";
   StoredTensor all = tensor;
@@ -36,7 +37,8 @@ std::string sum_of_groups(const StoredTensor& tensor, const ClaimShape& about) {
   return "";
 }
 
-// lse as older flash-attn has it for packed sequences, [sequences, heads, longest]; empty if it is not that.
+// lse as older flash-attn returns it for packed sequences, [sequences, heads, longest]; empty if it is not
+// that.
 std::string lse_of_sequences(const StoredTensor& tensor, const ClaimShape& about) {
   const std::vector<Index>& shape = tensor.shapes[0];
   if (tensor.name != "lse" || about.cu_seqlens.empty() || shape.size() != 3) return "";
@@ -47,11 +49,10 @@ std::string lse_of_sequences(const StoredTensor& tensor, const ClaimShape& about
       shape[2] < longest)
     return "";
   return "it is [sequences, heads, longest]: put the sequences one after the other, torch.cat([one[:, :n] "
-         "for "
-         "one, n in zip(lse, cu_seqlens.diff())], 1)";
+         "for one, n in zip(lse, cu_seqlens.diff())], 1)";
 }
 
-// "out.permute(0, 1, 3, 2)", if the axes are there in some order; empty if not.
+// "out.permute(0, 1, 3, 2)", if some order of the axes fits; empty if none does.
 std::string permutation(const StoredTensor& tensor, Index rows) {
   const std::vector<Index>& got = tensor.shapes[0];
   const std::vector<Index> want = documented_shape(tensor, rows);
@@ -66,7 +67,7 @@ std::string permutation(const StoredTensor& tensor, Index rows) {
   return "";
 }
 
-// The rows of each file, if all but them fits in some order.
+// The rows of each file, if everything else fits in some order.
 struct Rows {
   std::vector<Index> counts;
   std::string_view code;
@@ -81,7 +82,7 @@ std::optional<Rows> rows_in_files(const StoredTensor& tensor) {
   return {};
 }
 
-// "out = out[:, :, :25]", for rows too many in one file.
+// "out = out[:, :, :25]", if one file has too many rows.
 std::string cut(const StoredTensor& tensor, const Rows& rows) {
   const std::size_t axis = rows.code.find('s');
   if (tensor.shapes.size() > 1 || rows.counts[0] <= tensor.want.rows || rows.code[0] == '[') return "";

@@ -1,4 +1,5 @@
-// Which row of a claim is which token (see row_order.hpp).
+// Maps each row of a claim's files to its token: deals a layout's positions to the files, with or without
+// padding, and suggests another layout if the counts do not fit.
 #include "verify/claims/forms/row_order.hpp"
 
 #include <algorithm>
@@ -20,14 +21,14 @@ Index sum_of(const std::vector<Index>& counts) {
   return std::accumulate(counts.begin(), counts.end(), Index{0});
 }
 
-// "7, 6, 6, 6", or the first of many.
+// "7, 6, 6, 6"; only the first few of a long list.
 std::string first_of(const std::vector<Index>& counts) {
   constexpr std::size_t kMost = 12;
   if (counts.size() <= kMost) return listed(counts);
   return listed(std::vector<Index>(counts.begin(), counts.begin() + kMost)) + ", ...";
 }
 
-// Rows after those of each file's own are padding; nothing if a file has fewer.
+// Marks rows after each file's own as padding; empty if a file has fewer.
 std::optional<Places> with_rest(Places places, const std::vector<Index>& counts) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] < static_cast<Index>(places[i].size()) || counts[i] != counts[0]) return {};
@@ -98,7 +99,7 @@ std::optional<Places> RowOrder::padded_places(const std::vector<Index>& counts) 
   if (!layout_ || whole_ || padded <= seqlen_ || counts.size() != files_) return {};
   if (padded_in_files_) return with_rest(dealt(seqlen_), counts);
   if (!cu_seqlens_.empty()) return {};  // every sequence would have a padding of its own
-  // Chunks of one length: nobody pads to lengths that still leave a rest.
+  // Chunks of equal length: padding that still leaves a remainder serves no purpose.
   const Index parts = virtual_ranks_ * (*layout_ == Layout::kZigzag ? 2 : 1);
   if (padded % parts != 0) return {};
   Places places = dealt(padded);

@@ -1,4 +1,5 @@
-// Other names of tensors (see tensor_names.hpp).
+// Lists the names that other libraries use for out, lse, dq, dk and dv, and refuses a file that has a tensor
+// under one of them.
 #include "verify/claims/forms/tensor_names.hpp"
 
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// When two numbers of a function's diagnosis are the same.
+/// Equality of two numbers in a function's diagnosis.
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@ inline bool agree(double a, double b, double within, double floor = 0) {
                     std::fabs(a - b) <= within * std::max({std::fabs(a), std::fabs(b), floor}));
 }
 
-/// The same, where NaN agrees with NaN: of numbers that a mistake must give.
+/// The same, where NaN agrees with NaN: for numbers that a mistake must give.
 inline bool agree_or_nan(double a, double b, double within, double floor = 0) {
   return agree(a, b, within, floor) || (std::isnan(a) && std::isnan(b));
 }

@@ -1,5 +1,5 @@
-// A wrong exchange (see diagnose.hpp): with whom each rank speaks, which ranks send first, how many bytes go,
-// and who leaves too early, each as a law over all ranks of all exchanges.
+// Explains a wrong exchange: each rank's peers, the ranks that send first, the number of bytes, and ranks
+// that leave too early, each as a law over all ranks of all exchanges.
 #include <algorithm>
 #include <optional>
 
@@ -17,7 +17,7 @@ struct Party {
   const Side* side;
 };
 
-// ---- with whom
+// ---- peers
 
 struct PeerWord {
   const char* words;
@@ -43,7 +43,7 @@ std::vector<Message> messages_of(const Party& party, bool sends) {
   return all;
 }
 
-// Whether all first messages in one direction go by this word.
+// Whether all first messages in one direction follow this word.
 template <class Holds>
 bool first_messages(const std::vector<Party>& parties, bool sends, Holds holds) {
   return std::ranges::all_of(parties, [&](const Party& p) {
@@ -70,7 +70,7 @@ std::optional<Cause> cause_of_peers(const std::vector<Party>& parties, bool send
   return {};
 }
 
-// ---- who first
+// ---- order of sends and receives
 
 struct FirstWord {
   const char* words;  // nullptr: right
@@ -157,7 +157,7 @@ std::optional<Cause> cause_of_order(const std::vector<Party>& all) {
   return {};
 }
 
-// ---- how much
+// ---- lengths
 
 struct LengthWord {
   const char* words;
@@ -203,7 +203,7 @@ std::optional<Cause> cause_of_number(const std::vector<Party>& parties, bool sen
                "One send and one receive for each rank: which of yours is one too many?"};
 }
 
-// ---- who leaves
+// ---- ranks that leave early
 
 struct LeavesWord {
   const char* words;
@@ -224,7 +224,7 @@ constexpr LeavesWord kLeaves[] = {
     {"if its rank is odd", [](const Party& p) { return p.rank % 2 == 1; }}};
 
 std::optional<Cause> cause_of_leaving(const std::vector<Party>& all, bool sends) {
-  std::vector<Party> parties;  // that have ended, and had this to do
+  std::vector<Party> parties;  // that have ended, and had this task
   for (const Party& p : all)
     if (p.side->ended && (sends ? p.side->out : p.side->in) > 0) parties.push_back(p);
   const auto left_out = [&](const Party& p) { return messages_of(p, sends).empty(); };
@@ -238,9 +238,10 @@ std::optional<Cause> cause_of_leaving(const std::vector<Party>& all, bool sends)
   return {};
 }
 
-// ---- what is in memory
+// ---- contents of memory
 
-// What arrives is not the sender's out, but what the sender has received, or the rank's own.
+// The cause if the received bytes are not the sender's out, but those that the sender has received, or the
+// rank's own.
 std::optional<Cause> cause_of_forwarding(const std::vector<Party>& parties) {
   constexpr const char* kQuestion = "Two buffers and two messages: which buffer belongs to which message?";
   std::vector<Party> wrong;
@@ -293,7 +294,7 @@ std::vector<Cause> causes_of(const ExchangeExhibit& x) {
     for (std::size_t rank = 0; rank < round.size(); ++rank)
       if (round.size() > 1)
         parties.push_back({static_cast<int>(rank), static_cast<int>(round.size()), &round[rank]});
-  // Where all messages are of one length, whatever is handed on arrives.
+  // If all messages have one length, forwarded bytes arrive complete.
   std::vector<Party> of_one_length;
   for (const auto& round : x.rounds) {
     const bool uneven = std::ranges::any_of(round, [&](const Side& side) {

@@ -1,4 +1,4 @@
-// Whole multiples by elimination, proved in integers (see formula.hpp).
+// Solves for formulas with whole multiples by elimination, and proves them in integers.
 #include "verify/diagnose/functions/formula.hpp"
 
 #include <algorithm>
@@ -9,12 +9,13 @@ namespace ringcraft::verify {
 namespace {
 
 constexpr double kZero = 1e-6;
-constexpr Index kLargestMultiple = 9;  // larger multiples are no plausible mistake
-constexpr std::size_t kToSpare = 2;    // samples beyond those that any formula fits
+constexpr Index kLargestMultiple = 9;  // larger multiples are implausible mistakes
+constexpr std::size_t kToSpare = 2;    // samples beyond the number that any formula fits
 
 using FormulaRows = std::vector<std::vector<double>>;
 
-// Brings a column to one row, which moves to place `top`. False if the rows from there on have nothing in it.
+// Reduces a column to one row, which moves to index `top`. False if the rows from there on have only zeros in
+// it.
 bool eliminate(FormulaRows& rows, std::size_t top, std::size_t column) {
   const auto size = [=](const std::vector<double>& row) { return std::fabs(row[column]); };
   const auto pivot =

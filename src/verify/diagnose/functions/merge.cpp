@@ -1,5 +1,5 @@
-// A wrong merge, solved for (see diagnose.hpp). O is x O_acc + y O_block and l is p l_acc + q l_block, row by
-// row: x, y, p and q are solved for, and then named by what they are made of.
+// Explains a wrong merge by solving for its weights. O is x O_acc + y O_block and l is p l_acc + q l_block,
+// row by row: solves for x, y, p and q, and names them by the quantities that they consist of.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -12,7 +12,7 @@
 namespace ringcraft::verify {
 namespace {
 
-// x and y of O = x O_acc + y O_block, of every row; nothing if that is not what O is.
+// x and y of O = x O_acc + y O_block, for every row; empty if O is no such sum.
 std::optional<std::pair<std::vector<double>, std::vector<double>>> weights_of_out(
     const std::vector<MergeRow>& rows, const std::vector<std::size_t>& leave_out, const MergeNear& near) {
   std::vector<double> xs, ys;
@@ -42,7 +42,7 @@ std::optional<std::pair<std::vector<double>, std::vector<double>>> weights_of_ou
 
 constexpr const char* kQuestion = "Which maximum do both sides follow?";
 
-// The weight of one side in O or l, or in both, if it is not what it should be.
+// The weight of one side in O or l, or in both, if it is wrong.
 struct WrongWeight {
   NamedWeight weight;
   const char* tensor;
@@ -76,9 +76,9 @@ void add_weight(std::vector<WrongWeight>& all, const NamedWeight& weight, const 
     of_out->of_both = true;
 }
 
-constexpr double kOverflow = 88;  // exp of more is infinite in float32
+constexpr double kOverflow = 88;  // exp of a larger number is infinite in float32
 
-// What m (or lse) is instead of the right one.
+// Identifies the wrong m (or lse).
 std::optional<Cause> cause_of_max(const std::vector<MergeRow>& rows, const MergeNear& near) {
   const auto is = [&](auto value) {
     return std::ranges::all_of(
@@ -126,7 +126,7 @@ std::optional<Cause> cause_of_max(const std::vector<MergeRow>& rows, const Merge
   return {};
 }
 
-// Columns that stay as they were in acc, in all rows; nothing if there is none, or no other.
+// Columns that keep the contents of acc in all rows; empty if there is none, or no other column.
 std::vector<std::size_t> unmerged_columns(const std::vector<MergeRow>& rows) {
   std::vector<std::size_t> columns;
   const std::size_t width = rows.front().out.size();
@@ -150,7 +150,8 @@ std::optional<Cause> cause_of_columns(const std::vector<MergeRow>& rows) {
       "Which columns does each pass of your loop, or each lane, take, and which one takes the last ones?"};
 }
 
-// The weights of l: one equation for two of them, so pairs are tried, the right one of either side first.
+// Adds the weights of l: one equation for two of them, so pairs are tried, the right one of either side
+// first.
 void add_weights_of_sum(std::vector<WrongWeight>& all, const std::vector<MergeRow>& rows,
                         const MergeNear& near) {
   const auto fits = [&](auto of_acc, auto of_block, double within) {
@@ -186,7 +187,7 @@ void add_weights_of_sum(std::vector<WrongWeight>& all, const std::vector<MergeRo
       }
 }
 
-// Rows that have keys on both sides.
+// Causes in rows with keys on both sides.
 std::vector<Cause> causes_of_full(const std::vector<MergeRow>& rows, const MergeNear& near) {
   std::vector<Cause> causes;
   for (const auto& cause : {cause_of_max(rows, near), cause_of_columns(rows)})
@@ -201,7 +202,7 @@ std::vector<Cause> causes_of_full(const std::vector<MergeRow>& rows, const Merge
   return causes;
 }
 
-// Whether a row that both sides have seen keys for is merged rightly.
+// Whether a row with keys on both sides is merged correctly.
 bool is_right(const MergeRow& r, const MergeNear& near) {
   if (r.max_a == kNoKey || r.max_b == kNoKey) return true;
   const double a = std::exp(r.max_a - r.right_max()), b = std::exp(r.max_b - r.right_max());
@@ -213,7 +214,7 @@ bool is_right(const MergeRow& r, const MergeNear& near) {
   return true;
 }
 
-// Rows that are as they were, though the block has seen keys; everywhere else the merge is right.
+// Causes if rows are unchanged, though the block has seen keys, and the merge is right everywhere else.
 std::vector<Cause> causes_of_unmoved(const MergeExhibit& x, const MergeNear& near) {
   bool others_are_right = true;
   Index first = -1, count = 0, empty = 0;
@@ -243,7 +244,7 @@ std::vector<Cause> causes_of_unmoved(const MergeExhibit& x, const MergeNear& nea
            kWhich}};
 }
 
-// Rows for which one side, or both, have seen no key.
+// Causes in rows for which one side, or both, have seen no key.
 std::vector<Cause> causes_of_empty(const std::vector<MergeRow>& rows, const MergeNear& near) {
   std::vector<Cause> causes;
   for (const MergeRow& r : rows) {

@@ -1,5 +1,5 @@
-// A wrong merge whose single elements tell more than its rows (see merge_row.hpp): numbers of O that are
-// merged with the weights of another row, numbers in float, a block that is written.
+// Explains a wrong merge by single elements: numbers of O that are merged with the weights of another row,
+// numbers in float, a block that is written.
 #include <algorithm>
 #include <cmath>
 
@@ -8,7 +8,7 @@
 namespace ringcraft::verify {
 namespace {
 
-// Which row's weights element (row, column) of O is merged with.
+// The row whose weights element (row, column) of O is merged with.
 struct OtherRow {
   const char* words;
   Index (*of)(Index row, Index col, Index rows, Index cols);
@@ -40,7 +40,7 @@ bool gives_elements(const MergeExhibit& x, const OtherRow& other, double within)
     const MergeRow r = merge_row(x, row);
     for (Index col = 0; col < x.cols; ++col) {
       const Index from = other.of(row, col, x.rows, x.cols);
-      if (from < 0 || from >= x.rows) continue;  // no numbers of this merge
+      if (from < 0 || from >= x.rows) continue;  // outside this merge
       const auto [a, b] = weights_of(merge_row(x, from));
       const auto c = static_cast<std::size_t>(col);
       const double size = std::fabs(a * r.out_a[c]) + std::fabs(b * r.out_b[c]);
@@ -54,7 +54,7 @@ bool is_in_float(double number) { return number == static_cast<double>(static_ca
 
 std::optional<Cause> cause_of_float_merge(const MergeExhibit& x) {
   constexpr double kDigit = 2.4e-7;  // of float, with room for a sum of two
-  double most = 0, bare = 0;         // of the weighted terms, and of O as it came in
+  double most = 0, bare = 0;         // of the weighted terms, and of the incoming O
   bool out = true, sum = true;
   for (Index row = 0; row < x.rows; ++row) {
     const MergeRow r = merge_row(x, row);

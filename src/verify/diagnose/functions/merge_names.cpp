@@ -1,4 +1,5 @@
-// The names of a merge's weights (see merge_row.hpp).
+// Lists the weights and extra factors that a merge may use, and names a series of weights, one per row, if
+// one of them gives it.
 #include <algorithm>
 #include <cmath>
 
@@ -54,7 +55,7 @@ double new_sum(const MergeRow& r) {
   return std::exp(r.max_a - r.right_max()) * r.sum_a + std::exp(r.max_b - r.right_max()) * r.sum_b;
 }
 
-// What a weight may be multiplied with besides.
+// Extra factors of a weight.
 const std::vector<MergeWeight>& factors() {
   static const std::vector<MergeWeight> all{
       {"", [](const MergeRow&, double, double) { return 1.0; }},

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// One row of a merge, and the names of its weights; not for users of the harness.
+/// One row of a merge, and the names of its weights; internal to the harness.
 
 #include <functional>
 #include <optional>
@@ -17,24 +17,24 @@ namespace ringcraft::verify {
 /// m of a side that has seen no key.
 constexpr double kNoKey = -std::numeric_limits<double>::infinity();
 
-/// How near numbers are that agree, of their size. Weights below the floor are as good as 0.
+/// Relative tolerances of agreeing numbers. Weights below the floor count as 0.
 struct MergeNear {
-  double named;  ///< to a named weight, also one that was rounded to float
+  double named;  ///< to a named weight, or to one rounded to float
   double exact;  ///< to the right one
   double floor;
 };
-/// See above.
+/// The tolerances for this precision.
 MergeNear merge_near(DType precision);
 
-/// The largest of some errors of rounding to float is at least this, of its number; what is smaller was
-/// added.
+/// The largest of several errors of rounding to float is at least this, relative to its number; smaller
+/// numbers come from an addition.
 constexpr double kLeastOfFloat = 5e-9;
 
 /// One row of a merge.
 struct MergeRow {
   double max_a, max_b;                        ///< m of acc and of the block
   double sum_a, sum_b;                        ///< l
-  double max, sum;                            ///< of what came out
+  double max, sum;                            ///< of the result
   std::span<const double> out_a, out_b, out;  ///< O
   bool normalized;                            ///< m is lse, l is 1, and O is out
 
@@ -44,7 +44,7 @@ struct MergeRow {
 /// Row `row` of a merge.
 MergeRow merge_row(const MergeExhibit& exhibit, Index row);
 
-/// What a weight may be made of, of the side whose maximum is `own`.
+/// A quantity that a weight may consist of, for the side whose maximum is `own`.
 struct MergeWeight {
   const char* words;
   std::function<double(const MergeRow&, double own, double other)> value;
@@ -52,15 +52,15 @@ struct MergeWeight {
 /// All of them; the right one first.
 const std::vector<MergeWeight>& merge_weights();
 
-/// "exp(m_acc - m), divided by the new l": the name of one number per row. `right`: whether it is what it
-/// should be, as the rows' own maximum has it or as the true one has.
+/// "exp(m_acc - m), divided by the new l": the name of one number per row. `right`: whether it is the right
+/// one, with the rows' own maximum or with the true one.
 struct NamedWeight {
   std::string words;
   bool right;
   bool exact;      ///< beyond float's digits
-  double off = 0;  ///< by how much, at most, where that is less than rounding to float, or always the same
+  double off = 0;  ///< largest deviation, if less than rounding to float, or constant
 };
-/// See above; nothing if the number has no name.
+/// The name of the numbers of these rows; empty if they have none.
 std::optional<NamedWeight> named_weight(const std::vector<MergeRow>& rows, const std::vector<double>& weight,
                                         bool of_acc, const MergeNear& near);
 

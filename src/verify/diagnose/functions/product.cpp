@@ -1,6 +1,6 @@
-// A wrong product of a panel and a matrix (see diagnose.hpp). An element of c is made of a start, of terms
-// k = 0, 1, ..., of a number of the panel and one of b for each of them, and is then written: what may go
-// wrong at each of these places is tried, one place or two at a time.
+// Explains a wrong product of a panel and a matrix. An element of c consists of a start and of terms k = 0,
+// 1, ..., each with a number of the panel and one of b, and is then written: the mistakes at each of these
+// places are tried, at one place or two at a time.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -20,13 +20,13 @@ struct ProductTerm {
   Index n, w, k;
 };
 
-// One place, with what may happen there; the right one first.
+// One place with a possible mistake; the right one first.
 struct ProductWord {
   const char* words;  // nullptr: right
   Index (*of)(const ProductTerm&);
 };
 
-// How often what c held before counts.
+// How often the previous contents of c count.
 constexpr ProductWord kProductStarts[] = {
     {nullptr, [](const ProductTerm& t) { return Index{t.call->keeps}; }},
     {"the old numbers of c are lost, also where they must be kept",
@@ -38,7 +38,7 @@ constexpr ProductWord kProductStarts[] = {
     {"keeping and beginning with zero are exchanged",
      [](const ProductTerm& t) { return Index{!t.call->keeps}; }}};
 
-// Of a depth that is cut into pieces of so many steps, whether k is in the last one, or in the first.
+// Whether k is in the last, or in the first, of the pieces of so many steps.
 template <Index kSteps>
 Index in_last_piece(const ProductTerm& t) {
   return Index{t.k / kSteps == (t.call->depth - 1) / kSteps};
@@ -89,7 +89,7 @@ constexpr ProductWord kProductTerms[] = {
 
 Index first_of_tile(const ProductTerm& t) { return t.w / t.call->tile_width * t.call->tile_width; }
 
-// Which number of the panel, counted from its first one.
+// The number of the panel that is read, counted from its first one.
 constexpr ProductWord kProductPanels[] = {
     {nullptr, [](const ProductTerm& t) { return t.k * t.call->width + t.w; }},
     {"every step reads the first row of the panel", [](const ProductTerm& t) { return t.w; }},
@@ -121,7 +121,7 @@ constexpr ProductWord kProductPanels[] = {
      }},
     {"the panel is read transposed", [](const ProductTerm& t) { return t.w * t.call->depth + t.k; }}};
 
-// Which number of b, counted from its first one.
+// The number of b that is read, counted from its first one.
 constexpr ProductWord kProductOthers[] = {
     {nullptr, [](const ProductTerm& t) { return t.k * t.call->rows + t.n; }},
     {"each step multiplies with the next row of b, the last one with its own",
@@ -143,7 +143,7 @@ constexpr ProductWord kProductOthers[] = {
     {"the column of b is the number of the register in its tile instead of the row of c",
      [](const ProductTerm& t) { return t.k * t.call->rows + t.w % t.call->tile_width / t.call->lanes; }}};
 
-// Whether it is written at all.
+// Whether the element is written at all.
 constexpr ProductWord kProductWrites[] = {
     {nullptr, [](const ProductTerm&) { return Index{1}; }},
     {"rows of c after the last whole tile are never written",
@@ -236,7 +236,7 @@ bool gives_all(const ProductLaw& law, const ProductExhibit& x) {
   return true;
 }
 
-// The numbers of c are right to the digits of float, and have no more.
+// Whether the numbers of c are right to the digits of float, and have no more.
 bool is_float_product(const ProductExhibit& x) {
   bool wrong = false;
   for (const ProductCall& call : x.calls)

@@ -1,4 +1,5 @@
-// Who sends what to whom in a ring, and which block a rank hands out (see diagnose.hpp): laws over all ranks.
+// Explains wrong traffic in a ring, and wrong blocks that ranks return, by laws over all ranks: who sends,
+// how far, how often, and how many bytes.
 #include "verify/diagnose/functions/travel.hpp"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace {
 
 constexpr const char* kHandOn = "Which block does a rank send at step t, and to whom?";
 
-// The bytes that each rank sends `ahead` ranks on.
+// The bytes that each rank sends to the rank `ahead` places on.
 std::vector<Index> sent_ahead(const TravelExhibit& x, const std::vector<Index>& bytes, int ahead) {
   std::vector<Index> all;
   for (int rank = 0; rank < x.world_size; ++rank)
@@ -20,7 +21,7 @@ std::vector<Index> sent_ahead(const TravelExhibit& x, const std::vector<Index>& 
   return all;
 }
 
-// The distances over which anything is sent.
+// The distances over which any bytes are sent.
 std::vector<int> distances(const TravelExhibit& x, const std::vector<Index>& bytes) {
   std::vector<int> all;
   for (int ahead = 1; ahead < x.world_size; ++ahead)
@@ -29,13 +30,13 @@ std::vector<int> distances(const TravelExhibit& x, const std::vector<Index>& byt
   return all;
 }
 
-// Every rank sends its own block to those that want it, over several distances.
+// Whether every rank sends its own block directly to the ranks that need it, over several distances.
 bool is_sent_by_owners(const TravelExhibit& x, const std::vector<int>& apart) {
   return apart.size() > 1 &&
          std::ranges::all_of(apart, [&](int ahead) { return sent_ahead(x, x.sent, ahead) == x.block; });
 }
 
-// So many blocks handed on to the next rank (or the previous one), the own one first.
+// Bytes of each rank if it forwards so many blocks to the next rank (or the previous one), its own first.
 std::vector<Index> handed_on(const TravelExhibit& x, int exchanges, int direction) {
   std::vector<Index> all;
   for (int rank = 0; rank < x.world_size; ++rank) {
@@ -47,7 +48,7 @@ std::vector<Index> handed_on(const TravelExhibit& x, int exchanges, int directio
   return all;
 }
 
-// The one number that all entries of `theory` are multiplied with: twice it, to have halves.
+// Twice the common factor of all entries of `theory`, so that halves are whole numbers.
 std::optional<Index> twice_the_factor(const TravelExhibit& x) {
   for (const Index factor : {1, 3, 4, 6, 8})
     if (std::ranges::equal(x.sent, x.theory,
@@ -68,7 +69,7 @@ std::optional<Cause> cause_of_factor(const TravelExhibit& x) {
   return {};
 }
 
-// Of blocks alone: who sends them, and how many.
+// Explains traffic of blocks alone: which ranks send them, and how many.
 std::optional<Cause> cause_of_blocks(const TravelExhibit& x) {
   if (x.block.empty()) return {};
   const std::vector<int> apart = distances(x, x.sent);
@@ -94,7 +95,7 @@ std::optional<Cause> cause_of_blocks(const TravelExhibit& x) {
   return {};
 }
 
-// Blocks that are padded, or have something beside them.
+// Recognises blocks that are padded, or sent together with other data.
 std::optional<Cause> cause_of_lengths(const TravelExhibit& x) {
   constexpr const char* kQuestion = "How many bytes has the block in hand, and what else goes with it?";
   if (x.block.empty() || x.hops == 0) return {};
@@ -124,7 +125,7 @@ std::optional<Cause> cause_of_bytes(const TravelExhibit& x) {
   return cause_of_factor(x);
 }
 
-// What is wrong with a backward pass of which only the bytes are known.
+// Explains a backward pass of which only the bytes are known.
 std::optional<Cause> cause_of_backward_bytes(const TravelExhibit& x) {
   if (std::ranges::all_of(x.sent, [](Index sent) { return sent == 0; }))
     return Cause{"travel-nothing", "no rank sends anything", kHandOn};
@@ -132,7 +133,7 @@ std::optional<Cause> cause_of_backward_bytes(const TravelExhibit& x) {
   return cause_of_factor(x);
 }
 
-// The same call, made in another way.
+// Explains the variants of the same call.
 std::optional<Cause> cause_of_turn(const TravelExhibit& x) {
   using Turn = TravelExhibit::Turn;
   switch (x.turn) {

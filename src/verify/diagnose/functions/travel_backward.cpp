@@ -1,5 +1,5 @@
-// What travels in a backward pass (see travel.hpp): hops of blocks, of sums and of dq, and the way home,
-// found by trying all of them against the bytes of every link.
+// Explains the traffic of a backward pass: tries all hops of blocks, of sums and of dq, and all ways home,
+// against the bytes of every link.
 #include <algorithm>
 #include <optional>
 
@@ -8,13 +8,13 @@
 namespace ringcraft::verify {
 namespace {
 
-// How the sums come home in the end.
+// How the sums reach their owner at the end.
 enum class Home : std::uint8_t { kNot, kStraight, kStepByStep, kNextRank };
 
 struct Journey {
   int blocks, sums;  // hops
   Home home;
-  int queries = 0;  // hops of something as large as q
+  int queries = 0;  // hops of tensors as large as q
 };
 
 // Bytes of each link.
@@ -26,7 +26,7 @@ std::vector<Index> bytes_of(const TravelExhibit& x, const Journey& j) {
         of[static_cast<std::size_t>(on_the_ring(owner, n))];
   };
   // With the own block first the block at hop t is that of rank - t; the other schedule ends with the own
-  // one.
+  // block.
   const bool own_first = d > 0;
   const auto owner_at = [&](int rank, int t) { return own_first ? rank - t : rank - x.hops + t; };
   for (int rank = 0; rank < n; ++rank) {
@@ -79,7 +79,7 @@ std::string words_of(const TravelExhibit& x, const Journey& j) {
 std::optional<Cause> cause_of_luggage(const TravelExhibit& x) {
   if (x.block.empty() || x.query.empty()) return {};
   const int n = x.world_size;
-  std::vector<std::pair<int, Journey>> all;  // by how many things are wrong
+  std::vector<std::pair<int, Journey>> all;  // by number of mistakes
   for (int blocks = 0; blocks <= n; ++blocks)
     for (int sums = 0; sums <= n; ++sums)
       for (const Home home : {Home::kStraight, Home::kStepByStep, Home::kNextRank, Home::kNot})
@@ -95,9 +95,8 @@ std::optional<Cause> cause_of_luggage(const TravelExhibit& x) {
     if (bytes_of(x, journey) == x.sent) {
       const std::string words = words_of(x, journey);
       if (words.empty()) continue;
-      return Cause{
-          "travel-luggage", words,
-          "Which tensors does another rank need, and after how many hops does nobody need them any more?"};
+      return Cause{"travel-luggage", words,
+                   "Which tensors does another rank need, and after how many hops does no rank need them?"};
     }
   return {};
 }

@@ -1,5 +1,5 @@
-// Ranks that deadlock, or whose messages do not fit together (see travel.hpp): by what
-// each of them has started.
+// Explains ranks that deadlock, or whose messages do not match, by the messages that each of them has
+// started.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -9,13 +9,13 @@
 namespace ringcraft::verify {
 namespace {
 
-// A message that has one of its ends.
+// A message with only one end posted.
 struct Pending {
   int rank;
   TravelExhibit::Message message;
 };
 
-// Two ends that do not agree on the length.
+// Two ends with different lengths.
 struct Torn {
   int from, to;
   Index sent, expected;
@@ -26,7 +26,7 @@ struct Ends {
   std::vector<Torn> torn;
 };
 
-// Which messages have met, in the order of each link.
+// Matches the messages in the order of each link.
 Ends ends_of(const TravelExhibit& x) {
   std::map<std::pair<int, int>, std::pair<std::vector<Index>, std::vector<Index>>> links;  // sent, expected
   for (int rank = 0; rank < x.world_size; ++rank)
@@ -69,7 +69,7 @@ std::optional<Cause> cause_of_thrown(const TravelExhibit& x) {
   return {};
 }
 
-// The distance that all peers of one kind of message have; nothing if there is none.
+// The distance to the peer, if all messages of one kind share it; empty otherwise.
 std::optional<int> distance(const TravelExhibit& x, bool sends) {
   std::optional<int> found;
   for (int rank = 0; rank < x.world_size; ++rank)
@@ -170,7 +170,7 @@ std::optional<Cause> cause_of_lengths(const TravelExhibit& x, const std::vector<
   return Cause{"travel-lengths", "both ends of a message differ: " + bytes(first), kQuestion};
 }
 
-// ---- who leaves
+// ---- ranks that leave early
 
 std::optional<Cause> cause_of_leaving(const TravelExhibit& x) {
   constexpr const char* kQuestion =
@@ -187,8 +187,8 @@ std::optional<Cause> cause_of_leaving(const TravelExhibit& x) {
   if (empty)
     return Cause{"travel-leaves-empty",
                  "a rank that owns nothing returns at once, and its neighbours wait for it", kQuestion};
-  if (std::ranges::count(x.block, 0) > 0) return {};  // empty messages vanish: their number says nothing
-  // With nothing hidden the same ring came to an end.
+  if (std::ranges::count(x.block, 0) > 0) return {};  // empty messages are dropped: their number says nothing
+  // With nothing hidden the same ring finished.
   const bool blind = all([&](int rank) {
     const auto begin = x.sees.begin() + static_cast<std::ptrdiff_t>(rank) * x.world_size;
     return !x.sees.empty() && std::count(begin, begin + x.world_size, false) > 0;

@@ -1,5 +1,5 @@
-// What P meets in O += P v (see fragments.hpp): the weights that each row of v got, by least squares over the
-// rows of v, and where a row sees one key alone, which row of v it got.
+// Explains wrong operands of O += P v: solves by least squares for the weight of each row of v, and for rows
+// that see one key alone, finds the row of v that was used.
 #include <algorithm>
 #include <cmath>
 
@@ -35,7 +35,7 @@ Weights8 right_weights(const TileExhibit& t) {
   return {std::move(all), std::move(sums)};
 }
 
-// The weights with which the rows of v stand in O, not yet divided; nothing if O is no sum of them.
+// The weights of the rows of v in O, not yet divided; empty if O is no weighted sum of them.
 std::optional<Matrix8> solved_weights(const TileExhibit& t, const std::vector<double>& sums) {
   if (t.width < 2 * t.keys) return {};
   Matrix8 rows(at8(t.keys));
@@ -101,7 +101,7 @@ std::optional<Cause> cause_of_held_weights(const TileExhibit& t, const Matrix8& 
   return cause_of_map(Operand8::kWeight, map);
 }
 
-// All weights are somewhat too small: cut off, not rounded.
+// Whether all weights are slightly too small: truncated, not rounded.
 bool are_cut_off(const Matrix8& got, const Matrix8& right) {
   double sum = 0, count = 0;
   for (std::size_t row = 0; row < right.size(); ++row)
@@ -114,8 +114,8 @@ bool are_cut_off(const Matrix8& got, const Matrix8& right) {
   return count > 0 && sum / count < -0.25 * kOfWeight;
 }
 
-// Where the eight numbers at (key, column eight) of the answers for single keys come from in v: once, or not
-// at all.
+// Where in v the eight numbers at (key, column eight) of the answers for single keys come from: one place, or
+// none.
 std::optional<Held> held_value(const TileExhibit& t, Index key_eight, Index column_eight) {
   const auto claimed = [&](Index i, Index j) {
     return t.values[at8((kEight * key_eight + i) * t.width + kEight * column_eight + j)];
@@ -150,7 +150,7 @@ std::optional<Cause> cause_of_placed_values(const TileExhibit& t) {
   return cause_of_map(Operand8::kValue, map);
 }
 
-// The columns of O that hold other ones, of keys that were asked for alone.
+// The cause if columns of O hold other columns, in the answers for single keys.
 std::optional<Cause> cause_of_columns_of_out(const TileExhibit& t) {
   EightMap map;
   for (Index column = 0; column < t.width / kEight; ++column) {

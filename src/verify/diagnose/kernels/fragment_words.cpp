@@ -1,4 +1,5 @@
-// What stood where a matrix of eight rows belongs, in words (see fragments.hpp).
+// Describes in words which matrix of eight rows was used instead of the right one: exchanged quarters,
+// transposed ones, shifted rows or columns.
 #include <algorithm>
 
 #include "verify/diagnose/kernels/fragments.hpp"
@@ -13,7 +14,7 @@ std::string eights(const std::string& name, Index first) {
 // The words of an operand.
 struct Names {
   std::string operand, rows, columns;
-  std::string of_rows, of_columns;  // what stands at rows, or at columns
+  std::string of_rows, of_columns;  // the matrix at rows, or at columns
 };
 Names names_of(Operand8 operand) {
   switch (operand) {
@@ -31,7 +32,7 @@ Names names_of(Operand8 operand) {
   return {};
 }
 
-// The register that a quarter of 16 x 16 belongs into.
+// The register for a quarter of 16 x 16.
 Index register_of(Operand8 operand, const Eight& e) {
   const Index row = e.row % 2, column = e.column % 2;
   switch (operand) {
@@ -53,13 +54,13 @@ std::string words(const Names& n, const Eight& e) {
   return eights(n.rows, e.row) + ", " + eights(n.columns, e.column);
 }
 
-// The one matrix that stands there, once; nothing if there are others.
+// The one matrix that is used there, once; empty if there are others.
 std::optional<Eight> only(const Held& held) {
   if (held.size() != 1 || held.begin()->second != 1) return {};
   return held.begin()->first;
 }
 
-// Quarters of 16 x 16 that have changed places in the same way everywhere.
+// A permutation of the quarters of 16 x 16, if it is the same everywhere.
 std::optional<std::map<Eight, Eight>> quarters_of(const EightMap& map) {
   std::map<Eight, Eight> quarters;
   for (const auto& [place, held] : map) {
@@ -75,7 +76,7 @@ const char* kFragments =
     "Which rows and columns of a 16 x 16 matrix does each register of this operand hold, and which does it "
     "get?";
 
-// Some quarters, but not all, stand the other way.
+// Describes some quarters, but not all, that are transposed.
 std::string words_of_turned(Operand8 operand, const std::map<Eight, Eight>& quarters) {
   const Names n = names_of(operand);
   std::string places;
@@ -119,7 +120,7 @@ std::optional<Cause> cause_of_quarters(Operand8 operand, const std::map<Eight, E
   return Cause{"fragment-registers", text + turned, kFragments};
 }
 
-// Rows (or keys) of a whole tile that stand elsewhere: the map of eights, if columns are right.
+// Rows (or keys) of a whole tile that come from elsewhere: the map of eights, if columns are right.
 std::optional<std::map<Index, Held>> rows_of(const EightMap& map, bool by_column) {
   std::map<Index, Held> rows;
   for (const auto& [place, held] : map) {
@@ -142,7 +143,7 @@ std::string list_of(const Held& held, const std::string& name) {
   return text;
 }
 
-// What stands at the eights of one index instead. `what` are the scores, the weights or the values.
+// Describes the contents at the eights of one index. `what` are the scores, the weights or the values.
 std::string words_of_rows(const std::map<Index, Held>& rows, const std::string& what,
                           const std::string& name) {
   std::vector<Index> missing, wrong;

@@ -1,5 +1,5 @@
-// Which matrices of 8 x 8 a product was made of (see fragments.hpp): least squares over all that may stand at
-// a place, which must come out as whole numbers.
+// Finds the 8 x 8 matrices that a product used: least squares over all that may stand at a place, with
+// coefficients that must be whole numbers.
 #include "verify/diagnose/kernels/fragments.hpp"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ std::vector<Eight> eights_of(Index rows, Index width) {
   return all;
 }
 
-// Whole coefficients that give `wanted`; nothing if there are none.
+// Whole coefficients that give `wanted`; empty if there are none.
 std::optional<std::vector<int>> whole_coefficients(const std::vector<std::vector<double>>& columns,
                                                    const std::vector<double>& wanted) {
   const auto [x, left] = least_squares(columns, wanted);
@@ -59,7 +59,7 @@ std::optional<std::vector<int>> whole_coefficients(const std::vector<std::vector
   return whole;
 }
 
-// S as it was asked for, of all rows and the keys that were.
+// S for all rows and the keys that were requested.
 class Scores {
  public:
   explicit Scores(const TileExhibit& t) : t_(t), q_{t.q, t.width}, k_{t.k, t.width} {}
@@ -99,7 +99,7 @@ class Scores {
     return whole_coefficients(terms, wanted);
   }
 
-  // What stands in the operand B where the eight keys from 8 `eight` on belong, if A is `query`.
+  // The matrices used in operand B at the eight keys from 8 `eight` on, if A is `query`.
   template <class Query>
   std::optional<EightMap> keys(Index eight, Query query) const {
     const std::vector<Eight> all = eights_of(t_.keys, t_.width);
@@ -113,7 +113,7 @@ class Scores {
           });
     });
   }
-  // The same of the operand A and rows, if B is right.
+  // The same for operand A and rows, if B is right.
   std::optional<EightMap> rows(Index eight) const {
     const std::vector<Eight> all = eights_of(t_.rows, t_.width);
     return parts(t_.width / kEight, all, eight, [&](auto add) {
@@ -164,7 +164,7 @@ std::optional<EightMap> map_of(Index eights, Solve solve) {
   return all;
 }
 
-// Fragments of both operands: the quarters of A have changed places in one way everywhere.
+// Explains wrong fragments of both operands: the quarters of A are permuted in one way everywhere.
 std::optional<Cause> cause_of_both(const TileExhibit& t, const Scores& s) {
   std::vector<int> order{0, 1, 2, 3};  // register r holds quarter order[r]: row % 2, column / 2
   do {
@@ -191,7 +191,7 @@ std::optional<Cause> cause_of_both(const TileExhibit& t, const Scores& s) {
   return {};
 }
 
-// The columns that a dot product has, and how often.
+// The columns that a dot product sums, and how often each.
 std::optional<Cause> cause_of_summed_columns(const TileExhibit& t, const std::vector<int>& times) {
   std::vector<Index> wrong;
   for (Index d = 0; d < t.width; ++d)
@@ -256,7 +256,7 @@ std::optional<Cause> cause_of_scores(const std::vector<TileExhibit>& tiles) {
     const Scores s(t);
     if (const auto times = s.columns()) {
       if (const auto cause = cause_of_summed_columns(t, *times)) of_columns = cause;
-      continue;  // or a factor of all scores, which is no matter of fragments
+      continue;  // or a factor of all scores, which fragments do not explain
     }
     const bool asked = static_cast<Index>(t.seen.size()) == t.keys;
     if (of_columns || !asked) continue;

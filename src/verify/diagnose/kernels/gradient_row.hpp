@@ -1,6 +1,7 @@
 #pragma once
 /// @file
-/// One own row of a backward kernel with mistakes (see gradient_walk.hpp); not for users of the harness.
+/// One own row of a backward kernel with mistakes (see gradient_walk.hpp for "own" and "other"); internal to
+/// the harness.
 
 #include <algorithm>
 #include <cmath>
@@ -13,12 +14,12 @@ namespace ringcraft::verify {
 /// Own rows, and other rows, of a tile.
 inline constexpr Index kGradientTile = 32;
 
-/// Whether a product of scores holds those of earlier tiles, too.
+/// Whether a product of scores accumulates those of earlier tiles, too.
 inline bool adds_up_tiles(GradientWalk::Sum sum) {
   return sum == GradientWalk::Sum::kAddsUp || sum == GradientWalk::Sum::kAddsUpInHead;
 }
 
-/// One own row of one kernel, of rows (dq) or of keys (dk, dv), beside one query head.
+/// One own row of one kernel, of rows (dq) or of keys (dk, dv), for one query head.
 class OwnGradientRow {
  public:
   OwnGradientRow(const GradientScene& x, const GradientWalk& w, bool of_keys, Index batch, Index head,
@@ -36,7 +37,7 @@ class OwnGradientRow {
         other_count_(static_cast<Index>(of_keys ? p_.queries.size() : p_.keys.size())),
         width_(columns()) {}
 
-  // The first other rows of the tiles, in their order.
+  // The first other rows of the tiles, in visiting order.
   std::vector<Index> visited() const {
     const KeyRanges& r = of_keys_ ? x_.by_key : x_.by_row;
     const Index tile0 = w_.visits == GradientWalk::Visits::kOfFirstTile ? 0 : own0_;
@@ -74,11 +75,11 @@ class OwnGradientRow {
   struct Sums {
     double s = 0, dp = 0;
   };
-  // What a pair weighs; size: dS without the signs of its terms.
+  // The weights of a pair; size: dS without the signs of its terms.
   struct Pair {
     double p = 0, ds = 0, size = 0;
   };
-  // Adds what this row gets of a tile; `earlier` are the sums of the tiles before, by place.
+  // Adds this row's contribution from a tile; `earlier` are the sums of the tiles before, by place.
   void add(const std::vector<Index>& visits, std::size_t n, std::vector<std::vector<Sums>>& earlier,
            WalkedGradient& by_ds, WalkedGradient& by_p) const {
     const bool turned = w_.product == GradientWalk::Product::kTurned;
@@ -203,7 +204,7 @@ class OwnGradientRow {
            (number < end || w_.masked == GradientWalk::Masked::kNoEnd);
   }
 
-  // A number of a row, looked for at this place.
+  // A number of a row, read from this place.
   double number(const std::vector<double>& all, GradientWalk::Place place, Index row, Index row0, Index key,
                 Index key0) const;
   double exponent(double score) const;

@@ -1,4 +1,5 @@
-// Which mistakes of a backward kernel explain several heads (see gradient_walk.hpp).
+// Searches the mistakes of a backward kernel for those that explain several heads: single ones, then pairs
+// about different topics.
 #include <algorithm>
 #include <cmath>
 
@@ -74,7 +75,7 @@ void append_gradients(std::vector<std::vector<Walk>>& all, Value last) {
   all.push_back(std::move(walks));
 }
 
-// Mistakes by what they are about, the more usual first.
+// Mistakes grouped by topic, the more common first.
 std::vector<std::vector<Walk>> gradient_topics() {
   std::vector<std::vector<Walk>> all;
   append_gradients<Walk::Factor, &Walk::factor>(all, Walk::Factor::kOfDvToo);

@@ -1,4 +1,4 @@
-// Gradients tile by tile with mistakes (see gradient_walk.hpp).
+// Computes dq, dk and dv tile by tile with the mistakes of a walk, starting from the out and lse of a claim.
 #include "verify/diagnose/kernels/gradient_walk.hpp"
 
 #include <limits>
@@ -46,10 +46,10 @@ GradientScene::GradientScene(const AttentionExhibit& x)
   for (Index b = 0; b < p.batch; ++b)
     for (Index h = 0; h < p.heads; ++h)
       for (Index row = 0; row < static_cast<Index>(p.queries.size()); ++row) {
-        const auto out = row_of(claim.out, b, h, row);  // not asked for, and right
+        const auto out = row_of(claim.out, b, h, row);  // not requested, and right
         const auto i = static_cast<std::size_t>(row);
         const bool seen = by_row.begin[i] < by_row.end[i];
-        // Who sees no key here may hold anything.
+        // lse of a row that sees no key may be anything.
         lse.push_back(seen ? row_of(claim.lse, b, h, row)[0] : kNaN);
         delta.push_back(seen ? dot(out, row_of(in.dout, b, h, row)) : kNaN);
       }

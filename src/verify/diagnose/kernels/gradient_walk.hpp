@@ -1,7 +1,7 @@
 #pragma once
 /// @file
 /// Backward kernels that walk over tiles of 32 rows and 32 keys, with mistakes: dq by its rows, dk and dv by
-/// their keys. Not for users of the harness.
+/// their keys. Internal to the harness.
 
 #include <optional>
 #include <string>
@@ -13,10 +13,10 @@
 
 namespace ringcraft::verify {
 
-/// See above; the first value of each is the right one. "Own" are the rows that stay, "other" those that pass
-/// by.
+/// The mistakes of a walk; the first value of each is the right one. "Own" rows stay in place, "other" rows
+/// stream past them.
 struct GradientWalk {
-  /// At which place lse, or delta, is looked for.
+  /// The place from which lse, or delta, is read.
   enum class Place : std::uint8_t {
     kRight,
     kWithinTile,   ///< the number of the row within its tile
@@ -32,13 +32,13 @@ struct GradientWalk {
     kBatchZero,
     kFirstOfAll,  ///< head 0 of batch entry 0
   };
-  /// What becomes of lse.
+  /// Treatment of lse.
   enum class Lse : std::uint8_t { kRight, kNone, kAdded, kScaled, kHalved, kIsDelta, kOfTile, kNatural };
-  /// What becomes of delta.
+  /// Treatment of delta.
   enum class Delta : std::uint8_t { kRight, kNone, kAdded, kScaled, kIsLse, kDoubled, kOfTile };
   /// The exponential, and the factor of the scores in it.
   enum class Exponent : std::uint8_t { kRight, kBaseTwo, kUnscaled, kTwice, kRoot, kUnscaledTwo };
-  /// Which pairs count.
+  /// The pairs that count.
   enum class Masked : std::uint8_t {
     kRight,
     kNone,
@@ -46,28 +46,28 @@ struct GradientWalk {
     kOwnInTile,    ///< own rows are counted within theirs
     kEndShort,
     kEndLong,
-    kEarly,  ///< the range begins and ends one early
-    kLate,   ///< the range begins and ends one late
+    kEarly,  ///< the range is shifted by -1
+    kLate,   ///< the range is shifted by 1
     kNoBegin,
     kNoEnd,
-    kTurned,  ///< the ranges of rows and keys have changed places
+    kTurned,  ///< the ranges of rows and keys are exchanged
   };
-  /// What a product of scores holds.
+  /// The contents of a product of scores.
   enum class Sum : std::uint8_t {
     kRight,
-    kAddsUp,        ///< the same places of the tiles before, too
-    kAddsUpInHead,  ///< the same, of this query head alone
+    kAddsUp,        ///< accumulates the same places of earlier tiles
+    kAddsUpInHead,  ///< the same, within this query head
     kMissing,       ///< 0
-    kExchanged,     ///< S has v for k, or dP has k for v
-    kOfOtherRow,    ///< S has dout for q, or dP has q for dout
+    kExchanged,     ///< S uses v for k, or dP uses k for v
+    kOfOtherRow,    ///< S uses dout for q, or dP uses q for dout
   };
-  /// How dS is made.
+  /// The formula of dS.
   enum class Formula : std::uint8_t { kRight, kNoWeight, kOnlyDp, kSquared, kNegative };
-  /// The factor at the end.
+  /// The final factor.
   enum class Factor : std::uint8_t { kRight, kNone, kTwice, kLog2, kOfDvToo };
-  /// Whose data an other tile has.
+  /// The tile whose data an other tile holds.
   enum class Data : std::uint8_t { kRight, kFirst, kBefore, kNext, kLast, kZero };
-  /// Which tiles are visited.
+  /// The tiles that are visited.
   enum class Visits : std::uint8_t {
     kAll,
     kFirstAlone,
@@ -80,19 +80,19 @@ struct GradientWalk {
     kOfFirstTile,  ///< those of the first own tile
     kEveryFourth,
     kHeadsAnew,  ///< those of the last query head of the group
-    kSumsAgain,  ///< in every turn the sum so far is added
+    kSumsAgain,  ///< every visit adds the sum so far again
   };
-  /// What the weights are multiplied with.
+  /// The factors of the weights.
   enum class Product : std::uint8_t {
     kRight,
     kOtherTensor,  ///< v for k; dout for q, and q for dout
-    kTurned,       ///< weights stand transposed in their tile
-    kWeights,      ///< dS and P have changed places; P k for dS k
-    kFirstTile,    ///< right weights, and the first tile's rows
-    kDsForP,       ///< of dv alone: dSᵀ dout
-    kPForDs,       ///< of dk alone: Pᵀ q
+    kTurned,       ///< weights are transposed in their tile
+    kWeights,      ///< dS and P are exchanged: P k for dS k
+    kFirstTile,    ///< right weights, but the first tile's rows
+    kDsForP,       ///< only dv: dSᵀ dout
+    kPForDs,       ///< only dk: Pᵀ q
   };
-  /// Which heads belong together.
+  /// The heads that belong together.
   enum class Heads : std::uint8_t {
     kRight,
     kModulo,
@@ -102,7 +102,7 @@ struct GradientWalk {
     kFromZeroOfAll,  ///< the same, of batch entry 0
     kOfFirst,        ///< q and dout are those of the group's first head
   };
-  /// Which columns there are.
+  /// The columns that are computed.
   enum class Columns : std::uint8_t { kAll, k64, k32, kFours, kLastLost };
 
   Place lse_place{}, delta_place{};
@@ -136,14 +136,14 @@ struct GradientScene {
 struct WalkedGradient {
   std::vector<double> value, size;
 };
-/// Of a query row of head `head`.
+/// dq of a query row of head `head`.
 WalkedGradient walked_dq(const GradientScene& x, Index batch, Index head, Index row,
                          const GradientWalk& walk);
-/// Of a key of KV head `head`: dk and dv.
+/// dk and dv of a key of KV head `head`.
 std::pair<WalkedGradient, WalkedGradient> walked_dkv(const GradientScene& x, Index batch, Index head,
                                                      Index key, const GradientWalk& walk);
 
-/// What is wrong with a walk. `of_keys`: of dk and dv.
+/// The mistakes of a walk as causes. `of_keys`: of dk and dv.
 std::vector<Cause> causes_of_walk(const GradientWalk& walk, bool of_keys);
 /// Why two backward kernels on tiles of 32 are wrong: one or two mistakes of a kernel that explain all heads.
 std::optional<Cause> cause_of_gradients(const std::vector<const AttentionExhibit*>& heads);

@@ -1,4 +1,5 @@
-// P and dS of a pair, with mistakes (see gradient_row.hpp).
+// Computes P and dS of a pair with the mistakes of a walk, from lse and delta that may be read from the wrong
+// place.
 #include <limits>
 
 #include "verify/diagnose/kernels/gradient_row.hpp"
@@ -11,7 +12,7 @@ constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
-// A number of a row, looked for at this place.
+// A number of a row, read from this place.
 double OwnGradientRow::number(const std::vector<double>& all, Walk::Place place, Index row, Index row0,
                               Index key, Index key0) const {
   Index at = row, head = h_, batch = of_keys_ ? batch_of_rows() : b_;
@@ -55,7 +56,7 @@ double OwnGradientRow::number(const std::vector<double>& all, Walk::Place place,
     case Walk::Place::kRight:
       break;
   }
-  // The rows of all heads lie behind one another.
+  // The rows of all heads are stored one after another.
   const auto rows = static_cast<Index>(p_.queries.size());
   const Index i = (batch * p_.heads + head) * rows + at;
   return i < 0 || i >= static_cast<Index>(all.size()) ? kNoNumber : all[static_cast<std::size_t>(i)];

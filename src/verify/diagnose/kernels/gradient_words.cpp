@@ -1,4 +1,4 @@
-// A wrong walk of a backward kernel in words (see gradient_walk.hpp).
+// Describes each mistake of a backward kernel's walk in words, as a cause with an id and a question.
 #include "verify/diagnose/kernels/gradient_walk.hpp"
 
 namespace ringcraft::verify {
@@ -24,7 +24,7 @@ std::string words_of(Walk::Place place, const std::string& name, const std::stri
     case Walk::Place::kNext:
       return looked + "one row too far";
     case Walk::Place::kBefore:
-      return looked + "one row too early";
+      return looked + "at the row before";
     case Walk::Place::kHeadZero:
       return looked + "in head 0 for all query heads";
     case Walk::Place::kFirstOfGroup:
@@ -238,8 +238,7 @@ std::string words_of(Walk::Product product, bool of_keys) {
                      : "dS is multiplied with v instead of k";
     case Walk::Product::kTurned:
       return "the weights stand transposed in their tile: those of own row i and other row j are taken for "
-             "those "
-             "of j and i";
+             "those of j and i";
     case Walk::Product::kWeights:
       return of_keys ? "P and dS have changed places" : "P is multiplied with k instead of dS";
     case Walk::Product::kFirstTile:
@@ -300,8 +299,7 @@ std::vector<Cause> causes_of_walk(const GradientWalk& w, bool of_keys) {
   };
   const char* kPlaces =
       "A tile counts from its own first row, lse and delta from the first row of all heads: which of them "
-      "does "
-      "this index count, and is it that of a row at all?";
+      "does this index count, and is it that of a row at all?";
   add(w.numbers_place != right.numbers_place, "gradient-place",
       words_of(w.numbers_place, "lse and delta", "are"), kPlaces);
   add(w.lse_place != right.lse_place, "gradient-place", words_of(w.lse_place, "lse", "is"), kPlaces);

@@ -1,4 +1,4 @@
-// Why a kernel is wrong (see diagnose.hpp): first what one tile says, then what many of them do.
+// Explains a wrong kernel: first by the evidence of a single tile, then by that of many tiles.
 #include <algorithm>
 
 #include "verify/diagnose/diagnose.hpp"
@@ -12,7 +12,7 @@ namespace ringcraft::verify {
 
 namespace {
 
-// Gradients that began with other numbers than 0, and are what they would be from 0.
+// The cause if gradients that should accumulate onto other numbers are what they would be from 0.
 std::optional<Cause> cause_of_stored(const std::vector<AttentionExhibit>& begun) {
   for (const AttentionExhibit& x : begun) {
     std::string stored;
@@ -42,7 +42,7 @@ std::vector<Cause> causes_of(const KernelExhibit& exhibit) {
     if (const auto cause = cause_of_stored(exhibit.begun)) return {*cause};
   for (const AttentionExhibit& head : exhibit.heads) {
     std::vector<Cause> causes = causes_of(head);
-    std::erase_if(causes, is_general);  // what the failed checks say of it is as good
+    std::erase_if(causes, is_general);  // the failed checks say as much
     if (!causes.empty()) return causes;
   }
   return {};

@@ -1,4 +1,4 @@
-// Which mistakes of a merge kernel explain all of its merges, and their words (see merge_walk.hpp).
+// Searches the mistakes of a merge kernel for one that explains all of its merges.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -11,7 +11,7 @@ namespace {
 using Merge = MergeWalk;
 constexpr double kRelative = 3e-6, kAbsolute = 1e-30;
 
-// Of numbers like 20000 a float has the third digit after the point, and no more.
+// Compares with the resolution of float: near 20000 that ends at the third decimal.
 bool is_number(double got, double want, double size, double within) {
   return got == want ||
          (!std::isfinite(got) && !std::isfinite(want) && (std::isnan(got) || std::isnan(want))) ||

@@ -1,4 +1,5 @@
-// A merge with mistakes (see merge_walk.hpp).
+// Computes one row of a merge kernel with given mistakes: the block's row, both weights, O, l and lse, and
+// the columns that are written.
 #include "verify/diagnose/kernels/merge_walk.hpp"
 
 #include <algorithm>
@@ -52,7 +53,7 @@ double largest_of(double a, double b, Merge::Largest which) {
   return std::max(a, b);
 }
 
-// As a float has it.
+// exp with the range of float.
 double power(double exponent, const Merge& w) {
   constexpr double kLargest = 88.72, kSmallest = -103.97, kLn2 = 0.6931471805599453;
   const double natural = w.exponent == Merge::Exponent::kBaseTwo ? exponent * kLn2 : exponent;
@@ -82,7 +83,7 @@ Weights2 weights_of(double a, double b, double largest, const Merge& w) {
           b == kUnseenMax ? (one ? 1 : 0) : weight_of(b, largest, w)};
 }
 
-// What is made of them.
+// The two weights with this mistake.
 Weights2 changed(const Weights2& right, Merge::Weight how) {
   const auto [mine, other] = right;
   switch (how) {
@@ -105,7 +106,7 @@ Weights2 changed(const Weights2& right, Merge::Weight how) {
   }
 }
 
-// The same for O alone, and for l and lse.
+// The same for mistakes that concern O alone, or l and lse alone.
 Weights2 of_out(const Weights2& right, Merge::Weight how) {
   if (how <= Merge::Weight::kOut) return changed(right, how);
   return changed(right,
@@ -168,7 +169,7 @@ double lse_of(double a, double b, double largest, double norm, Merge::Lse lse) {
   return largest + std::log(norm);
 }
 
-// How the two weights of results that are divided already are divided.
+// Divides the two weights of results that are already normalised.
 std::pair<double, double> divided(double mine, double other, double norm, Merge::Norm how) {
   switch (how) {
     case Merge::Norm::kNone:

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// A merge kernel with mistakes: rows, lanes, columns, weights and sums. Not for users of the harness.
+/// A merge kernel with mistakes in rows, lanes, columns, weights and sums. Internal to the harness.
 
 #include <optional>
 #include <vector>
@@ -10,25 +10,25 @@
 
 namespace ringcraft::verify {
 
-/// See above; the first value of each is the right one.
+/// The mistakes of a merge; the first value of each is the right one.
 struct MergeWalk {
-  /// Which row of the block is merged into row r.
+  /// The row of the block that is merged into row r.
   enum class Row : std::uint8_t { kRight, kFirst, kNext, kBefore, kOfSixteen, kHalf, kOfPair };
-  /// What of the block is read there.
+  /// The numbers of the block that are read from that row.
   enum class Of : std::uint8_t { kAll, kOut, kMax, kSum, kNumbers };
-  /// What two rows that share a warp do.
+  /// Mistakes of two rows that share a warp.
   enum class Pair : std::uint8_t {
     kRight,
     kKeepsNumbers,  ///< the second one's m and l are not written
-    kFirstMax,      ///< the second one has the first one's m of acc
-    kFirstWeights,  ///< the second one has the weights of the first
+    kFirstMax,      ///< the second one uses the first one's m of acc
+    kFirstWeights,  ///< the second one uses the weights of the first
     kOutAlone,      ///< no row's m and l are written
   };
-  /// What both m are compared with.
+  /// The new m, computed from both.
   enum class Largest : std::uint8_t { kRight, kAcc, kBlock, kSmaller, kAtLeast, kAtLeastZero, kNone };
   /// The exponential.
   enum class Exponent : std::uint8_t { kRight, kBaseTwo, kInverse, kHalf, kDoubled };
-  /// Which sides' weights are wrong, and what they are.
+  /// The sides whose weights are wrong, and their values.
   enum class Weight : std::uint8_t {
     kRight,
     kAccOne,
@@ -36,9 +36,9 @@ struct MergeWalk {
     kAccZero,
     kBlockZero,
     kExchanged,
-    kBoth,     ///< both have that of the block
-    kBothOld,  ///< both have that of acc
-    kOut,      ///< those behind are the same, in O alone
+    kBoth,     ///< both use that of the block
+    kBothOld,  ///< both use that of acc
+    kOut,      ///< the values from here on repeat those above, in O alone
     kOutAccOne,
     kOutBlockOne,
     kOutAccZero,
@@ -47,7 +47,7 @@ struct MergeWalk {
     kOutBoth,
     kOutBothOld,
   };
-  /// l, of its two parts.
+  /// l as a sum of its two parts.
   enum class Sum : std::uint8_t {
     kRight,
     kAccTwice,  ///< the old one twice, the block's not at all
@@ -60,10 +60,10 @@ struct MergeWalk {
     kAccUnweighted,
     kBlockUnweighted,
     kUnweighted,
-    kAccKept,  ///< l stays what it was
+    kAccKept,  ///< l is unchanged
     kExchanged,
   };
-  /// What becomes of lse, with n the sum of both weights.
+  /// lse, with n the sum of both weights.
   enum class Lse : std::uint8_t {
     kRight,
     kTimes,
@@ -75,19 +75,19 @@ struct MergeWalk {
     kBlockPlus,
     kAccKept
   };
-  /// What the weights of results that are divided are divided by.
+  /// The divisor of the weights of normalised results.
   enum class Norm : std::uint8_t { kRight, kNone, kAccNot, kBlockNot, kTimes, kTwo, kProduct };
-  /// What is done where a side has seen no key.
+  /// Treatment of a side that has seen no key.
   enum class Empty : std::uint8_t {
     kRight,
-    kEitherKept,   ///< the row stays as it was, if either side has seen none
-    kAccKept,      ///< the row stays as it was, if acc has seen none
-    kWeightOne,    ///< such a side weighs 1
-    kAccOne,       ///< acc weighs 1, if it has seen none
+    kEitherKept,   ///< the row is unchanged if either side has seen none
+    kAccKept,      ///< the row is unchanged if acc has seen none
+    kWeightOne,    ///< such a side has weight 1
+    kAccOne,       ///< acc has weight 1 if it has seen none
     kWiped,        ///< a block without a key leaves zeros
-    kNumbersKept,  ///< O is merged where acc has seen none, m and l are not
+    kNumbersKept,  ///< O is merged if acc has seen none, m and l are not
   };
-  /// Blocks that are left out.
+  /// Blocks that are skipped.
   enum class Dropped : std::uint8_t { kNone, k1, k4, k5, k8, k10, k16, k20 };
   /// Columns that are merged.
   enum class Columns : std::uint8_t { kAll, kFours, k64, kWhole64, k16, kLastLost, kFirstGroup };
@@ -105,7 +105,7 @@ struct MergeWalk {
   Columns columns{};
 };
 
-/// One row as it comes out: O (or out), m (or lse), l.
+/// One resulting row: O (or out), m (or lse), l.
 struct MergedRow {
   std::vector<double> out, size;
   double max = 0, sum = 0;
@@ -113,7 +113,7 @@ struct MergedRow {
 /// Row `row` of a merge with these mistakes.
 MergedRow merged_row(const MergeExhibit& x, Index row, const MergeWalk& walk);
 
-/// What is wrong with it. `normalized`: of (out, lse).
+/// The mistakes of a merge as causes. `normalized`: of (out, lse).
 std::vector<Cause> causes_of_walk(const MergeWalk& walk, bool normalized);
 /// Why the two merge kernels are wrong: a mistake of each that explains all of its merges.
 std::optional<Cause> cause_of_merges(const std::vector<MergeExhibit>& merges);

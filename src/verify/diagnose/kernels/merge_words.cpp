@@ -1,4 +1,4 @@
-// A wrong merge in words (see merge_walk.hpp).
+// Describes each mistake of a merge kernel in words, as a cause with an id and a question.
 #include <string>
 
 #include "verify/diagnose/kernels/merge_walk.hpp"
@@ -21,7 +21,7 @@ std::string words_of(Merge::Row row, Merge::Of of, bool normalized) {
     case Merge::Row::kNext:
       return what + " read one row too far";
     case Merge::Row::kBefore:
-      return what + " read one row too early";
+      return what + " read at the row before";
     case Merge::Row::kOfSixteen:
       return what + " read at the number of the row within its thread block (row % 16)";
     case Merge::Row::kHalf:

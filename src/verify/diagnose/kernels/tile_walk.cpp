@@ -1,4 +1,5 @@
-// A walk over tiles of keys with mistakes (see tile_walk.hpp).
+// Computes a row of attention tile by tile with the mistakes of a walk: masks, data, visits, skipped tiles,
+// carried state and columns.
 #include "verify/diagnose/kernels/tile_walk.hpp"
 
 #include <algorithm>
@@ -64,7 +65,7 @@ class Walker {
     return static_cast<std::size_t>(d);
   }
 
-  // The first keys of the tiles, in their order.
+  // The first keys of the tiles, in visiting order.
   std::vector<Index> visited() const {
     std::vector<Index> all;
     const Index from = w_.visits == TileVisits::kFromLast ? tail_.begin : head_.begin;

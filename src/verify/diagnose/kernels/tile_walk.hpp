@@ -1,7 +1,8 @@
 #pragma once
 /// @file
-/// A forward kernel that walks over tiles of keys, with mistakes: what each tile is masked as, whose K and V
-/// it has, which tiles are visited, and what is carried from one to the next. Not for users of the harness.
+/// A forward kernel that walks over tiles of keys, with mistakes: the tile by which each one is masked, whose
+/// K and V it holds, which tiles are visited, and what is carried from one to the next. Internal to the
+/// harness.
 
 #include <optional>
 #include <string>
@@ -12,9 +13,9 @@
 
 namespace ringcraft::verify {
 
-/// See above; the first value of each is the right one.
+/// The mistakes of a walk; the first value of each is the right one.
 struct TileWalk {
-  /// As which tile each one is masked.
+  /// The tile whose mask is applied.
   enum class Masked : std::uint8_t {
     kRight,
     kFromZero,     ///< visit n as the tile at key n * 64
@@ -26,21 +27,21 @@ struct TileWalk {
     kBorder,       ///< only what lies after the last key
     kLastOnly,     ///< only the last that is visited
     kFirstOnly,    ///< only the first that is visited
-    kNoBegin,      ///< keys before the first visible one count
-    kNoEnd,        ///< keys after the last visible one count
+    kNoBegin,      ///< keys before the first visible one are not masked
+    kNoEnd,        ///< keys after the last visible one are not masked
     kEndShort,     ///< the last visible key is masked, too
-    kEndLong,      ///< one key too many is seen
+    kEndLong,      ///< one key too many is visible
     kBehindFirst,  ///< only tiles that reach past the end of the first row's keys
     kBehindLast,   ///< only tiles that reach past the end of the last row's keys
     kBeforeLast,   ///< only tiles that begin before the last row's first key
   };
-  /// Which tiles are masked at all, where the number is wrong.
+  /// The tiles that are masked at all, if the tile number is wrong.
   enum class Full : std::uint8_t {
-    kRight,   ///< those that are not seen whole
+    kRight,   ///< those that are not fully visible
     kAll,     ///< all
-    kByMask,  ///< those that are not seen whole at the wrong number
+    kByMask,  ///< those that are not fully visible at the wrong number
   };
-  /// Whose data a tile has.
+  /// The tile whose data is used.
   enum class Data : std::uint8_t {
     kRight,
     kBefore,     ///< of the tile that is visited before it; the first has its own
@@ -51,9 +52,9 @@ struct TileWalk {
     kZero,       ///< of the tile at key 0
     kFirstZero,  ///< the first visit has the tile at key 0
     kHalves,     ///< two stages: of visit n % 2
-    kPartLost,   ///< a tile that is not whole is all zeros, or left out
+    kPartLost,   ///< a partial tile is all zeros, or skipped
   };
-  /// Which tiles are visited.
+  /// The tiles that are visited.
   enum class Visits : std::uint8_t {
     kAll,
     kSkipsFirst,
@@ -62,11 +63,11 @@ struct TileWalk {
     kLastAlone,
     kWholeAlone,  ///< those that the keys fill
     kToFirstEnd,  ///< up to the end of the first row
-    kFromLast,    ///< from the begin of the last row on
+    kFromLast,    ///< from the first key of the last row on
     kEverySecond,
     kLastTwice,
   };
-  /// Which tiles a warp leaves out.
+  /// The tiles that a warp skips.
   enum class Skips : std::uint8_t {
     kUnseen,
     kSomeUnseen,  ///< those that not all of its rows see
@@ -74,20 +75,20 @@ struct TileWalk {
     kByZero,      ///< all, if the tile at key 0 is not seen
     kByFirstRow,  ///< those that its first row does not see
     kByLastRow,   ///< those that its last row does not see
-    kNone,        ///< it leaves none out, which may be right
+    kNone,        ///< skips none, which may be right
   };
-  /// What is carried from tile to tile.
+  /// The state that is carried from tile to tile.
   enum class Carry : std::uint8_t {
     kAll,
-    kNothing,       ///< the state begins anew
-    kNoOut,         ///< O begins anew
-    kNoSum,         ///< l begins anew
+    kNothing,       ///< the state is reset
+    kNoOut,         ///< O is reset
+    kNoSum,         ///< l is reset
     kOutUnscaled,   ///< O is not rescaled
     kSumUnscaled,   ///< l is not rescaled
     kNotFirstHalf,  ///< O of rows 0 to 7 of 16 is not rescaled
     kNotLastHalf,   ///< O of rows 8 to 15 of 16 is not rescaled
   };
-  /// Which columns there are.
+  /// The columns that are computed.
   enum class Columns : std::uint8_t {
     kAll,
     kPieces,   ///< whole pieces of eight
@@ -121,14 +122,14 @@ struct WalkHead {
   std::vector<std::vector<Ends>> ends;  ///< [steps, rows]
 };
 
-/// out (divided) and lse of a row, with what rounding the weights to bf16 may move.
+/// out (divided) and lse of a row, with the change that rounding the weights to bf16 may cause.
 struct WalkedRow {
   std::vector<double> out, bound;
   double lse = 0;
 };
-/// A row of a head that is walked over with these mistakes; for tests as well.
+/// A row of a head computed with these mistakes; public for tests.
 WalkedRow walked(const WalkHead& x, Index batch, Index head, Index row, const TileWalk& walk);
-/// What is wrong with a walk.
+/// The mistakes of a walk as causes.
 std::vector<Cause> causes_of_walk(const TileWalk& walk);
 
 }  // namespace ringcraft::verify

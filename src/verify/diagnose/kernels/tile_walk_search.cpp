@@ -1,4 +1,5 @@
-// Which mistakes of a walk explain several heads (see tile_walk.hpp): one, or two about different things.
+// Searches the mistakes of a tile walk for those that explain several heads: one, or two about different
+// topics.
 #include <algorithm>
 #include <cmath>
 
@@ -24,7 +25,7 @@ bool is_row(const WalkHead& x, const RowPlace& at, const TileWalk& walk) {
   return true;
 }
 
-// Several heads, with the rows that are looked at first.
+// Several heads, with the rows to compare first.
 class Heads {
  public:
   explicit Heads(const std::vector<const AttentionExhibit*>& exhibits) {
@@ -44,7 +45,7 @@ class Heads {
       if (!is_row(heads_[head], row, walk)) return false;
     return for_rows([&](const WalkHead& x, const RowPlace& at) { return is_row(x, at, walk); });
   }
-  // Whether this walk leaves any other number than the right one.
+  // Whether this walk gives any number that the right one does not.
   bool differ(const TileWalk& walk) const {
     return !for_rows([&](const WalkHead& x, const RowPlace& at) {
       const WalkedRow a = walked(x, at.batch, at.head, at.row, walk),
@@ -70,7 +71,8 @@ class Heads {
   std::vector<std::pair<std::size_t, RowPlace>> wrong_;
 };
 
-// Whether a walk explains all; whether a warp leaves tiles out that it does not see is no mistake.
+// Whether a walk explains everything; a warp may skip tiles that it does not see or not: neither is a
+// mistake.
 bool explains(const Heads& heads, TileWalk walk) {
   if (heads.are(walk)) return heads.differ(walk);
   if (walk.skips != TileWalk::Skips::kUnseen) return false;
@@ -89,7 +91,7 @@ void append_walks(std::vector<std::vector<TileWalk>>& all, int last) {
   all.push_back(std::move(walks));
 }
 
-// Mistakes by what they are about.
+// Mistakes grouped by topic.
 std::vector<std::vector<TileWalk>> walk_topics() {
   std::vector<std::vector<TileWalk>> all;
   append_walks<TileWalk::Masked, &TileWalk::masked>(all, static_cast<int>(TileWalk::Masked::kBeforeLast));
@@ -101,7 +103,7 @@ std::vector<std::vector<TileWalk>> walk_topics() {
     }
   append_walks<TileWalk::Data, &TileWalk::values>(all, static_cast<int>(TileWalk::Data::kPartLost));
   append_walks<TileWalk::Data, &TileWalk::keys>(all, static_cast<int>(TileWalk::Data::kPartLost));
-  for (std::size_t i = all.back().size(); i-- > 0;) {  // K and V alike, which is the more usual
+  for (std::size_t i = all.back().size(); i-- > 0;) {  // K and V alike, which is more common
     TileWalk walk = all.back()[i];
     walk.values = walk.keys;
     all.back().insert(all.back().begin(), walk);

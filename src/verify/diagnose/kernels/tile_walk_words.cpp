@@ -1,4 +1,4 @@
-// A wrong walk over tiles in words (see tile_walk.hpp).
+// Describes each mistake of a walk over tiles in words, as a cause with an id and a question.
 #include "verify/diagnose/kernels/tile_walk.hpp"
 
 namespace ringcraft::verify {
@@ -8,8 +8,7 @@ std::string words_of(TileWalk::Masked masked) {
   switch (masked) {
     case TileWalk::Masked::kFromZero:
       return "mask() counts the tiles from key 0 on: the n-th tile that is visited is masked as the one at "
-             "key "
-             "64 n, though the walk begins with the first tile that is seen";
+             "key 64 n, though the walk begins with the first tile that is seen";
     case TileWalk::Masked::kAsFirst:
       return "mask() takes every tile for the one at key 0: keys are counted within their tile";
     case TileWalk::Masked::kAsVisited:
@@ -20,8 +19,7 @@ std::string words_of(TileWalk::Masked masked) {
       return "each tile is masked as the one after it";
     case TileWalk::Masked::kNot:
       return "tiles that are seen in part are not masked: hidden keys count, and the zeros after the last "
-             "key "
-             "vote as scores of 0";
+             "key vote as scores of 0";
     case TileWalk::Masked::kBorder:
       return "only what lies after the last key is masked: keys that a row does not see count";
     case TileWalk::Masked::kLastOnly:
@@ -38,12 +36,10 @@ std::string words_of(TileWalk::Masked masked) {
       return "each row sees one key too many at its end";
     case TileWalk::Masked::kBehindFirst:
       return "a tile is masked only where it reaches past the end of the first row's keys: where it begins "
-             "before "
-             "some row's first key, keys before that count";
+             "before some row's first key, keys before that count";
     case TileWalk::Masked::kBehindLast:
       return "a tile is masked only where it reaches past the end of the last row's keys: where it reaches "
-             "past "
-             "another row's end alone, or begins before some row's first key, hidden keys count";
+             "past another row's end alone, or begins before some row's first key, hidden keys count";
     case TileWalk::Masked::kBeforeLast:
       return "a tile is masked only where it begins before the last row's first key: where it reaches past "
              "some row's end alone, hidden keys count";
@@ -111,12 +107,10 @@ std::string words_of(TileWalk::Skips skips) {
       return "a warp leaves out tiles that not all of its rows see";
     case TileWalk::Skips::kByFirst:
       return "a warp asks of every tile whether the first one is seen, and leaves all of them out where it "
-             "is "
-             "not";
+             "is not";
     case TileWalk::Skips::kByZero:
       return "a warp asks of every tile whether the one at key 0 is seen, and leaves all of them out where "
-             "it "
-             "is not";
+             "it is not";
     case TileWalk::Skips::kByFirstRow:
       return "a warp leaves out tiles that its first row does not see";
     case TileWalk::Skips::kByLastRow:

@@ -1,4 +1,4 @@
-// Least squares (see line_system.hpp).
+// Solves linear least squares, and measures the residual of a solution.
 #include <Eigen/Dense>
 #include <cmath>
 

@@ -1,6 +1,7 @@
-// The fewest named changes that explain a line (see line_system.hpp). Two ways are tried, since each is
-// trapped where the other is not: per slot the state nearest to the free solution, and descent from "all
-// right", the change that helps most first.
+// Finds the fewest named changes that explain a line. Tries two ways, since each gets stuck where the other
+// does not: per slot the state nearest to the free solution, and descent from "all right", the most helpful
+// change first.
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -21,10 +22,14 @@ double dot(const Numbers& a, const Numbers& b) {
 class Solver {
  public:
   Solver(LineSystem& system, double threshold) : s_(system), threshold_(threshold) {
-    const std::size_t n = s_.columns.size();
-    gram_.assign(n, Numbers(n));
-    for (std::size_t a = 0; a < n; ++a)
-      for (std::size_t b = a; b < n; ++b) gram_[a][b] = gram_[b][a] = dot(s_.columns[a], s_.columns[b]);
+    const auto n = static_cast<Eigen::Index>(s_.columns.size()),
+               equations = static_cast<Eigen::Index>(s_.wanted.size());
+    Eigen::MatrixXd columns(equations, n);
+    for (Eigen::Index c = 0; c < n; ++c)
+      columns.col(c) =
+          Eigen::Map<const Eigen::VectorXd>(s_.columns[static_cast<std::size_t>(c)].data(), equations);
+    const Eigen::MatrixXd gram = columns.transpose() * columns;
+    for (Eigen::Index a = 0; a < n; ++a) gram_.emplace_back(gram.col(a).begin(), gram.col(a).end());
   }
 
   void run() {
@@ -47,7 +52,7 @@ class Solver {
   }
 
  private:
-  using Choice = std::vector<std::size_t>;  // of each slot its state
+  using Choice = std::vector<std::size_t>;  // state of each slot
 
   Numbers coefficients(const Choice& choice) const {
     Numbers x(s_.columns.size(), 0.0);
@@ -66,7 +71,7 @@ class Solver {
 
   double residual(const Choice& choice) const { return residual_of(left(coefficients(choice)), s_.group); }
 
-  // How much each law changes where it holds: what changes nothing cannot be told.
+  // Records how much each law changes where it holds: a law that changes nothing cannot be detected.
   void note_what_shows() {
     for (std::size_t slot = 0; slot < s_.slots.size(); ++slot)
       for (const SlotState& state : s_.slots[slot]) {
@@ -140,7 +145,7 @@ class Solver {
     return gain;
   }
 
-  // How often each cell is used, where no name says it.
+  // Stores how often each cell is used, if no name describes it.
   void keep_whole_numbers(const Numbers& free) {
     Numbers whole;
     for (std::size_t c = 0; c < free.size(); ++c) {
@@ -151,7 +156,7 @@ class Solver {
     if (residual_of(left(whole), s_.group) <= threshold_ * 1.2) s_.coefficients = std::move(whole);
   }
 
-  // Takes back every change that is not needed, and notes the others with all that may stand for them.
+  // Reverts every change that is not needed, and records the others with all equivalent laws.
   void keep(Choice choice) {
     if (residual(choice) > threshold_) return;
     for (std::size_t slot = 0; slot < choice.size(); ++slot) {

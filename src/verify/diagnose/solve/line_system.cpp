@@ -1,4 +1,5 @@
-// Cells, slots and their states (see line_system.hpp).
+// Builds the linear system of a line: cuts pairs into cells, computes their columns, and lists the states of
+// every slot.
 #include "verify/diagnose/solve/line_system.hpp"
 
 #include <algorithm>
@@ -46,8 +47,8 @@ std::vector<Law> laws_of_mask(const Arrangement& place, NamedMask mask, int shar
   return {{Law::Deed::kMask, mask}};
 }
 
-// Masks by a formula of their own, which may well hide a whole block; of the others that says no more than
-// that it is missing.
+// Whether a mask has a formula of its own and may hide a whole block; for the other masks that only means
+// that the block is missing.
 bool is_formula(NamedMask mask) {
   return mask.kind == Kind::kLayout || mask.kind == Kind::kKeysOfLayout || mask.kind == Kind::kEqualShards ||
          mask.kind == Kind::kOwnLengths || mask.kind >= Kind::kZigzagSwapped;
@@ -115,7 +116,7 @@ class Builder {
       }
   }
 
-  // Keys of one block with the values of another, seen as the one or as the other.
+  // Adds mixtures: keys of one block with the values of another, masked as the one or as the other.
   void add_mixtures(int slots) {
     for (int keys = 0; keys < slots; ++keys)
       for (int values = -1; values < slots; ++values)
@@ -180,11 +181,11 @@ class Builder {
                           through(other, label), false});
   }
 
-  // A column that stands for a whole: of a share (shard, block), or of a mixture (keys, values).
+  // A column for a whole: of a share (shard, block), or of a mixture (keys, values).
   struct Extra {
     int first, second;
     std::size_t column;
-    bool as_second = false;  ///< of a mixture: the mask takes it for the block of the values
+    bool as_second = false;  ///< of a mixture: masked as the block of the values
   };
   void add_extra(int slot, const Extra& extra, const std::vector<double>& right,
                  std::vector<SlotState>& states) const {
@@ -215,7 +216,7 @@ class Builder {
   LineSystem& system_;
   std::vector<std::vector<bool>> masks_of_;  // of the columns that are cells
   std::vector<Extra> extra_;
-  std::vector<std::size_t> others_;  // of each slot the column of the other tensor
+  std::vector<std::size_t> others_;  // column of the other tensor, for each slot
 };
 
 }  // namespace

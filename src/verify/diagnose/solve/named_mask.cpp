@@ -1,4 +1,4 @@
-// Masks that have a name (see named_mask.hpp).
+// Lists the named masks of a problem, and evaluates each for a row of a shard and a key of a block.
 #include "verify/diagnose/solve/named_mask.hpp"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ void add_windows(const Mask& mask, const Arrangement& place, std::vector<NamedMa
   all.push_back({Kind::kWindowOfLast});
 }
 
-// Other borders of packed sequences.
+// Adds other borders of packed sequences.
 void add_borders(const Mask& mask, std::vector<NamedMask>& all) {
   if (mask.cu_seqlens.empty()) return;
   const int inner = static_cast<int>(mask.cu_seqlens.size()) - 2;

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Masks that have a name: what a block of keys may have been seen through, right or wrongly.
+/// Named masks: right and wrong masks that code may apply to a block of keys.
 
 #include <string>
 #include <vector>
@@ -10,35 +10,35 @@
 
 namespace ringcraft::verify {
 
-/// A mask that somebody may have used for the rows of one shard and the keys of one block.
+/// A mask that code may apply to the rows of one shard and the keys of one block.
 struct NamedMask {
-  /// How it differs from the right one.
+  /// Its difference from the right mask.
   enum class Kind : std::uint8_t {
     kRight,
     kNone,            ///< every row sees every key
     kLocal,           ///< rows of the shard are compared with keys of the block
     kStrict,          ///< no row sees its own key
-    kAhead,           ///< a row sees one key more
+    kAhead,           ///< a row sees one more key
     kNotCausal,       ///< no limit to the right
     kNoWindow,        ///< no limit to the left
     kWindowShort,     ///< one key fewer to the left
     kWindowLong,      ///< one key more to the left
     kNoPacks,         ///< the borders of packed sequences are ignored
-    kPacksOfRows,     ///< a key is taken for one of the packed sequence of the row at its place
-    kPackPositions,   ///< positions within the packed sequences are compared, whichever these are
+    kPacksOfRows,     ///< a key belongs to the packed sequence of the row with its index
+    kPackPositions,   ///< positions within the packed sequences are compared, of any sequence
     kEarlyKeys,       ///< all rows, and the first half of the keys
     kLateKeys,        ///< all rows, and the second half of the keys
     kEarlyRows,       ///< the first half of the rows, and all keys
     kLateRows,        ///< the second half of the rows, and all keys
-    kTurned,          ///< rows and keys change places
-    kTurnedHere,      ///< the same with places in shard and block
-    kDiagonalLost,    ///< the right one without the key at the row's own place in the block
+    kTurned,          ///< rows and keys are exchanged
+    kTurnedHere,      ///< the same with indices in shard and block
+    kDiagonalLost,    ///< the right one without the key at the row's own index in the block
     kFirstKeyLost,    ///< the right one without the first key
     kLastKeyLost,     ///< the right one without the last key
     kTailLost,        ///< the right one without the keys after the last whole tile of `other`
     kWindowOfTiles,   ///< the window begins with a whole tile of `other` keys
-    kLabel,           ///< the block is taken for block `other`
-    kRowsOf,          ///< the rows are taken for those of shard `other`
+    kLabel,           ///< the block is masked as block `other`
+    kRowsOf,          ///< the rows are masked as those of shard `other`
     kPacksOverRanks,  ///< borders of packs are divided by the number of ranks, and compared with local rows
     kLayout,          ///< rows and keys at the positions of layout `other`
     kKeysOfLayout,    ///< keys at the positions of layout `other`
@@ -55,7 +55,7 @@ struct NamedMask {
     kBorderLost,      ///< without the inner border `other` of packed sequences
     kBorderAlone,     ///< with this inner border alone
     kBordersAfter,    ///< a position that is a border belongs to the sequence before, the very first one too
-    kPacksOfPlaces,   ///< places in shard and block are looked for between the borders
+    kPacksOfPlaces,   ///< indices in shard and block are located between the borders
     kPackLengths,     ///< lengths of packed sequences are taken for their borders
     kPackOneBefore,   ///< each row also sees the last key before its sequence
   };
@@ -65,13 +65,13 @@ struct NamedMask {
   friend auto operator<=>(const NamedMask&, const NamedMask&) = default;
 };
 
-/// How many masks are tried: each cuts the pairs into more cells, which want more numbers.
+/// The set of masks to try: each cuts the pairs into more cells, which need more numbers.
 enum class MaskSet : std::uint8_t {
   kCommon,
   kAll,
 };
 
-/// The masks that may be meant, the right one first.
+/// The masks that may have been applied, the right one first.
 std::vector<NamedMask> named_masks(const BlockProblem& problem, const Arrangement& place, MaskSet set);
 
 /// Whether row `i` of a shard sees key `n` of a block through this mask.

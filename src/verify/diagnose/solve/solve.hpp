@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// Solve for what was computed: out and lse, and the gradients, are linear in what the blocks contribute, so
-/// that a wrong ring is a wrong coefficient. The scores' factor and the map of heads are tried from outside;
-/// for each, the lines of all shards (or blocks) are solved, and what deviates is told.
+/// Solves for the computation: out and lse, and the gradients, are linear in the contributions of the blocks,
+/// so a wrong ring is a wrong coefficient. Settings such as the scores' factor and the map of heads are
+/// enumerated; for each, the lines of all shards (or blocks) are solved, and the deviations are described.
 
 #include <optional>
 #include <string>
@@ -12,9 +12,9 @@
 
 namespace ringcraft::verify {
 
-/// What is tried from outside: everything but the coefficients.
+/// An enumerated setting: everything except the coefficients.
 struct Setting {
-  /// Which key head, of which batch entry, a query head reads.
+  /// The key head, and its batch entry, that a query head reads.
   enum class Heads : std::uint8_t {
     kRight,
     kModulo,      ///< head % kv_heads
@@ -25,10 +25,10 @@ struct Setting {
     kBefore,      ///< that of the group before
     kOneLate,     ///< (head + 1) / group
     kFirst,       ///< head 0
-    kOfRank,      ///< of the rank that has it, where heads are dealt to ranks: rank % kv_heads
+    kOfRank,      ///< if heads are distributed over ranks, of the rank that has it: rank % kv_heads
     kFirstBatch,  ///< the right head of batch entry 0
   };
-  /// Which columns the dot product of q and k sums.
+  /// The columns that the dot product of q and k sums.
   enum class Columns : std::uint8_t {
     kAll,
     kLastLost,   ///< all but the last
@@ -36,24 +36,24 @@ struct Setting {
     kLastTwice,  ///< the last one twice
     kFirstHalf,
   };
-  /// Which rows of k or v stand for those of a key.
+  /// The rows of k or v that are used for a key.
   enum class Rows : std::uint8_t {
     kRight,
     kFromZero,  ///< the first visible key reads row 0
     kNext,      ///< one row later
     kBefore,    ///< one row earlier
-    kReversed,  ///< from the last one backwards
+    kReversed,  ///< from the last one backward
   };
-  /// What the sums of a row begin with.
+  /// The initial sums of a row.
   enum class Carry : std::uint8_t {
     kNothing,
     kOut,     ///< out of the row before
-    kSum,     ///< the sum of the row before that is not yet divided
+    kSum,     ///< the sum of the row before, not yet divided
     kWeight,  ///< the same, with its maximum
   };
   double scale = 0;                   ///< of the scores
-  double received_scale = 0;          ///< the same with blocks that arrive; 0: no other
-  std::string scale_words;            ///< what is wrong with it; empty: nothing
+  double received_scale = 0;          ///< the same for received blocks; 0: the same number
+  std::string scale_words;            ///< description of its mistake; empty: none
   bool scale_by_step = false;         ///< applied once more at each step
   Heads heads = Heads::kRight;        ///< whose k is read
   Heads value_heads = Heads::kRight;  ///< whose v is read
@@ -61,8 +61,8 @@ struct Setting {
   int piece = 1;                   ///< of Columns::kTailLost
   Rows key_rows = Rows::kRight;    ///< of k
   Rows value_rows = Rows::kRight;  ///< of v
-  bool values_are_keys = false;    ///< k stands for v
-  bool keys_are_values = false;    ///< v stands for k
+  bool values_are_keys = false;    ///< k is used as v
+  bool keys_are_values = false;    ///< v is used as k
   Carry carry = Carry::kNothing;
 
   /// The factor of the scores of a shard and a block.
@@ -71,59 +71,59 @@ struct Setting {
   }
 };
 
-/// What a solution says.
+/// The result of solving one pass.
 struct SolvedPass {
   bool solved = false;
-  std::vector<Cause> causes;  ///< empty though solved: nothing is wrong with this pass itself
+  std::vector<Cause> causes;  ///< empty though solved: this pass itself has no mistake
   Setting setting;
-  bool listed = false;  ///< only as a list of ranks and blocks
+  bool listed = false;  ///< described only as a list of ranks and blocks
 };
 
-/// Of out and lse.
+/// Solves for out and lse.
 SolvedPass solve_forward(const Evidence& evidence);
 
-/// Of out where each row is right but for a factor, and of lse where it is made of the row's maximum and sum
-/// in another way.
+/// Explains out if each row is right up to a factor, and lse if it combines the row's maximum and sum in
+/// another way.
 SolvedPass solve_rows(const Evidence& evidence);
 
-/// Why out (or dq, by D) is wrong, where each block's own part is right and its weight is not.
+/// Why out (or dq, by D) is wrong, if each block's own part is right and its weight is not.
 std::optional<Cause> cause_of_weights(const Evidence& evidence, bool of_dq);
 
-/// Why out or lse is wrong, where normalised results of the blocks are joined one after the other.
+/// Why out or lse is wrong, if normalised results of the blocks are merged one after the other.
 std::optional<Cause> cause_of_fold(const Evidence& evidence);
 
-/// Why out or lse is wrong, where hidden pairs keep a weight because their scores are finite.
+/// Why out or lse is wrong, if hidden pairs keep a weight because their scores are finite.
 std::optional<Cause> cause_of_finite_mask(const Evidence& evidence);
 
-/// Why out or lse is wrong, where running maxima, sums and outputs are joined with the wrong factors.
+/// Why out or lse is wrong, if running maxima, sums and outputs are merged with wrong factors.
 std::optional<Cause> cause_of_rescaling(const Evidence& evidence);
 
-/// Why out or lse is wrong by a little, where what waits between two steps is rounded to a type of 16 bits.
+/// Why out or lse is slightly wrong, if the state between two steps is rounded to a 16-bit type.
 std::optional<Cause> cause_of_rounded_state(const Evidence& evidence);
 
-/// Why gradients are wrong by a little, where P is made of an lse that was rounded to a type of 16 bits.
+/// Why gradients are slightly wrong, if P is computed from an lse that was rounded to a 16-bit type.
 std::optional<Cause> cause_of_rounded_lse(const Evidence& evidence);
 
-/// Why this tensor of an Answer (0: out) is wrong, where each row is a right one of another place.
+/// Why this tensor of an Answer (0: out) is wrong, if each row is a right one of another place.
 std::optional<Cause> cause_of_places(const Evidence& evidence, std::size_t tensor);
 
-/// Why this tensor is wrong, where some rows are missing and all others right.
+/// Why this tensor is wrong, if some rows are missing and all others right.
 std::optional<Cause> cause_of_missing(const Evidence& evidence, std::size_t tensor);
 
 /// The gradients.
 enum class GradientName : std::uint8_t { kDq, kDk, kDv };
 
-/// Of one gradient, that starts from the claimed out and lse, or from right ones. `forward` is the setting in
-/// which forward was solved.
+/// Solves for one gradient that starts from the claimed out and lse, or from right ones. `forward` is the
+/// setting in which forward was solved.
 SolvedPass solve_gradient(const Evidence& evidence, GradientName name, const Setting& forward);
 
-/// Why a gradient is wrong, where its parts are right and are added to the wrong sums, or too often.
+/// Why a gradient is wrong, if its parts are right but added to the wrong sums, or too often.
 std::optional<Cause> cause_of_shares(const Evidence& evidence, GradientName name, const Setting& forward);
 
-/// Why rows are no numbers, where they are those that have seen a block that arrives.
+/// Why rows are not numbers, if they are those that have seen a received block.
 std::optional<Cause> cause_of_unread_blocks(const Evidence& evidence);
 
-/// Why a gradient is wrong, where its parts are right but for a factor: of D, of the own block, of a step.
+/// Why a gradient is wrong, if its parts are right up to a factor: of D, of the own block, of a step.
 std::optional<Cause> cause_of_part_factors(const Evidence& evidence, GradientName name,
                                            const Setting& forward);
 

@@ -1,6 +1,6 @@
-// One gradient, solved for (see solve.hpp). With P and dS by a recipe,
+// Solves for one gradient. With P and dS by a recipe,
 //   dq = sum of c_x (sum over x of dS k),  dk = sum of c_x (sum over x of dS q),  dv likewise of P dout
-// over the cells x of all pairs. Recipes are tried whole first, then with one factor, then cell by cell.
+// over the cells x of all pairs. Tries recipes unchanged first, then with one factor, then cell by cell.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -16,7 +16,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-// Where two numbers of the problem are equal, a factor may come from either.
+// Names both numbers of the problem that may be a factor, if they are equal.
 std::string also_words(const Evidence& e, double factor) {
   const auto ranks = static_cast<double>(e.place.count()), group = static_cast<double>(e.problem.group());
   if (!e.place.ring || ranks != group || (factor != ranks && factor * ranks != 1)) return "";
@@ -24,7 +24,7 @@ std::string also_words(const Evidence& e, double factor) {
          " by the number of query heads of a group)";
 }
 
-// How a factor is called.
+// Names a factor as a cause.
 Cause cause_of_factor(const Evidence& e, GradientName name, double factor) {
   const bool dq = name == GradientName::kDq;
   const BlockProblem& p = e.problem;
@@ -61,7 +61,8 @@ double misfit(const Numbers& given, const Numbers& wanted, double factor) {
   return residual_of(left, 0);
 }
 
-// The one factor that a recipe leaves, if there is one. The first line rules most recipes out.
+// The constant factor between a recipe's result and the claim, if there is one. The first line rules most
+// recipes out.
 std::optional<double> factor_of(GradientLines& lines, double threshold) {
   double product = 0, square = 0;
   std::vector<std::pair<Numbers, Numbers>> all;

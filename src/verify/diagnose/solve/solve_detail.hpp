@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// What the solutions of both passes share; not for users of the harness.
+/// Code shared by the solutions of both passes; internal to the harness.
 
 #include <span>
 
@@ -11,37 +11,37 @@ namespace ringcraft::verify {
 
 /// The settings to try, the right one first.
 std::vector<Setting> settings_of(const Evidence& evidence);
-/// The key head and batch entry that a query head reads: (batch, kv head).
+/// The entry of k and v that a query head reads: (batch, kv head).
 std::pair<Index, Index> source_of(const Evidence& evidence, Setting::Heads heads, Index batch, Index head);
-/// What is wrong with a setting, as causes.
+/// The mistakes of a setting as causes.
 std::vector<Cause> causes_of(const Setting& setting);
 
-/// What errors are measured by, of the claim's precision.
+/// Units in which errors are measured, for the claim's precision.
 struct Yardsticks {
   double unit;       ///< of the scale, or of the deviation
-  double floor;      ///< of the scale besides
+  double floor;      ///< additional share of the scale
   double of_row;     ///< of the largest number of a row
-  double threshold;  ///< the largest root mean square that still fits
+  double threshold;  ///< the largest root mean square that counts as a fit
 };
-/// See above.
+/// The units for the evidence's precision.
 Yardsticks yardsticks_of(const Evidence& evidence);
-/// What an element may be off: of one row of a tensor, each column.
+/// The tolerance of each element in one row of a tensor.
 std::vector<double> tolerance_of(const Evidence& evidence, const Buffer& claim, const Buffer& unit,
                                  const Buffer& scale, Index batch, Index head, Index row);
 
 /// A number in three digits, for a sentence.
 std::string short_number(double x);
 
-/// Rows (or keys) of each part, at most so many of each, spread evenly.
+/// At most so many rows (or keys) of each part, evenly spaced.
 std::vector<std::vector<Index>> sampled(const std::vector<std::vector<Index>>& parts, std::size_t most);
 
-/// q . k of a query row and a key, as a setting has it.
+/// q . k of a query row and a key under a setting.
 double product_of(const Evidence& evidence, const Setting& setting, Index batch, Index head, Index row,
                   Index key);
-/// The row of v that stands for this key's, for this query row.
+/// The row of v that is used for this key and this query row.
 std::span<const double> value_of(const Evidence& evidence, const Setting& setting, Index batch, Index head,
                                  Index row, Index key);
-/// out of a row as it was claimed, without what it began with.
+/// out of a row as claimed, less its initial value.
 std::vector<double> out_of(const Evidence& evidence, const Setting& setting, Index batch, Index head,
                            Index row);
 

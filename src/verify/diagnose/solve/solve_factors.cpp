@@ -1,5 +1,5 @@
-// Factors of the parts of a gradient (see solve.hpp): of D beside P dP, of the own block beside those that
-// arrive, and of every step. Each model is linear, so that its factors are solved for and then named.
+// Solves for factors of the parts of a gradient: of D relative to P dP, of the own block relative to received
+// ones, and of every step. Each model is linear, so its factors are solved for and then named.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -12,14 +12,14 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-// A summand of all lines, and what it is.
+// A summand of all lines, and its identity.
 struct Summand {
   bool of_d;  // or of P dP
   int step;   // -1: all, -2: those after the first
   Numbers numbers;
 };
 
-// All lines of a gradient by a recipe, one after the other; of some steps alone.
+// All lines of a gradient by a recipe, one after the other; optionally of some steps only.
 std::pair<Numbers, Numbers> all_lines(const Evidence& e, GradientName name, const Recipe& recipe, int step) {
   GradientLines lines(e, name, recipe);
   std::pair<Numbers, Numbers> all;
@@ -67,7 +67,7 @@ std::string words_of(const Evidence& e, const Summand& part, bool split, double 
   return what + where + " is " + named_factor(e, factor);
 }
 
-// The factors of these summands, told; nothing if they do not give the claim.
+// Describes the factors of these summands; empty if they do not give the claim.
 std::optional<Cause> cause_of_model(const Evidence& e, const std::vector<Summand>& parts, bool split,
                                     const Numbers& wanted) {
   std::vector<Numbers> columns;

@@ -1,5 +1,5 @@
-// Normalised results of blocks that are folded into one, one after the other (see solve.hpp): a grammar of
-// the new lse, of the weight of the old out and of that of the block's. What gives every row is told by its
+// Recognises wrong merges of normalised block results, one block after the other: a grammar of the new lse,
+// the weight of the old out and that of the block's. A formula that gives every row is described by its
 // deviations.
 #include <algorithm>
 #include <cmath>
@@ -12,11 +12,11 @@
 namespace ringcraft::verify {
 namespace {
 
-// One step of a fold: what is known when a block comes.
+// One step of a fold: the quantities known when a block arrives.
 struct Step {
   double old_lse, new_lse;  // of all blocks so far, and of this one
   double merged;            // log(exp(old_lse) + exp(new_lse))
-  double stored;            // what is kept as lse instead
+  double stored;            // the number stored as lse instead
   int number;               // blocks before this one
   ExponentRange range;
 
@@ -24,7 +24,7 @@ struct Step {
   double exp(double x) const { return range.exp(x); }
 };
 
-// A part of the formula; words of nullptr: as it should be, written in some way.
+// A part of the formula; words of nullptr: a correct form.
 struct Term {
   const char* words;
   double (*value)(const Step&);
@@ -101,10 +101,10 @@ constexpr Term kNew[] = {
 
 // How a fold treats its first block, and blocks without a visible key.
 struct Manner {
-  bool from_first;        // begins with the first block as it is; or with zero and an lse of minus infinity
-  bool all_blocks;        // folds those without a visible key, too
-  bool remembers;         // the next step takes the lse that is stored; or the right one
-  bool restarts = false;  // takes any infinite lse for a state that has seen nothing
+  bool from_first;        // begins with the first block unchanged; or with zero and an lse of minus infinity
+  bool all_blocks;        // merges those without a visible key, too
+  bool remembers;         // the next step uses the stored lse; or the right one
+  bool restarts = false;  // treats any infinite lse as a state that has seen nothing
 };
 
 struct Fold {

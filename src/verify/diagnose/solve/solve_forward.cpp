@@ -1,6 +1,6 @@
-// Out and lse, solved for (see solve.hpp). With E = exp(score - lse of the row), of all pairs, masked or not,
+// Solves for out and lse. With E = exp(score - lse of the row), of all pairs, masked or not,
 //   sum of c_x (sum over x of E v, sum over x of E) = (out, 1)
-// over the cells x, where c is 1 for what is seen and 0 for the rest.
+// over the cells x, where c is 1 for visible cells and 0 for the rest.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -16,11 +16,11 @@ namespace {
 
 constexpr double kFar = 60;  // a claimed lse that is further off is no reference
 
-// Which equations there are.
+// The set of equations.
 enum class Form : std::uint8_t {
   kJoint,  // out and lse
-  kMixed,  // the same, and keys and values may come from two blocks
-  kOut,    // out alone, whatever divides it
+  kMixed,  // the same, and keys and values may come from different blocks
+  kOut,    // out alone, with any divisor
 };
 
 class ForwardLines {
@@ -50,7 +50,7 @@ class ForwardLines {
                                 int values) { add(column, shard, i, block, n, values); };
   }
 
-  // The lines of all shards, solved; stops at the first that no coefficients explain.
+  // Solves the lines of all shards; stops at the first that no coefficients explain.
   bool solve_all(std::vector<LineSystem>& lines) {
     const Yardsticks y = yardsticks_of(e_);
     for (int shard = 0; shard < static_cast<int>(rows_.size()); ++shard) {
@@ -75,7 +75,7 @@ class ForwardLines {
     return e_.place.shards[static_cast<std::size_t>(shard)][static_cast<std::size_t>(i)];
   }
 
-  // The reference level, the tolerances and the right side of a shard's rows.
+  // Sets the reference level, the tolerances and the right-hand side of a shard's rows.
   void prepare(int shard) {
     wanted_.clear(), level_.clear(), tolerance_.clear(), at_.clear();
     std::size_t next = 0;
@@ -107,7 +107,7 @@ class ForwardLines {
         }
     }
     for (double& x : wanted_)
-      if (!std::isfinite(x)) x = 1e30;  // no sum gives it
+      if (!std::isfinite(x)) x = 1e30;  // a value that no sum gives
   }
 
   void add(std::vector<double>& column, int shard, Index i, int block, Index n, int values) {
@@ -140,10 +140,10 @@ class ForwardLines {
   std::vector<std::vector<Index>> rows_;
   std::unique_ptr<Ingredients> from_;
   std::vector<double> wanted_, level_, tolerance_;
-  std::vector<std::size_t> at_;  // of each row looked at, its first line of equations
+  std::vector<std::size_t> at_;  // first equation of each sampled row
 };
 
-// One form in one setting over some batch entries.
+// The causes in one form and one setting, over some batch entries.
 std::optional<std::vector<Cause>> told_in(const Evidence& e, const Setting& setting, Form form, MaskSet masks,
                                           KnownCells& known, Index first, Index last) {
   std::vector<LineSystem> lines;
@@ -199,7 +199,7 @@ SolvedPass solve_forward(const Evidence& e) {
       } else {
         continue;
       }
-      if (as_it_should_be && causes.empty()) return {};  // what is wrong is too small to be told
+      if (as_it_should_be && causes.empty()) return {};  // the mistake is too small to be described
       const std::size_t size = causes.size() + (std::ranges::any_of(causes, is_general) ? 3 : 0);
       if (size >= fewest) continue;
       fewest = size;

@@ -1,4 +1,4 @@
-// Rows that are zero, or were never written, and all others right (see solve.hpp): which ones they are.
+// Finds which rows are zero, or were never written, if all other rows are right, and describes them by a law.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -16,8 +16,8 @@ struct RowAt {
   Index batch, head, row;
 };
 
-// Each row of a tensor that is not zero by right, with whether it is missing; nothing if a row is neither
-// right nor missing, if none is, or all are.
+// Each row of a tensor that should not be zero, with whether it is missing; empty if a row is neither right
+// nor missing, if none is, or all are.
 std::optional<std::vector<std::pair<RowAt, bool>>> missing_rows(const Evidence& e, std::size_t tensor) {
   const Buffer &claim = named(e.claim)[tensor].tensor, &want = named(e.oracle.value)[tensor].tensor,
                &unit = named(e.units())[tensor].tensor;
@@ -39,7 +39,7 @@ std::optional<std::vector<std::pair<RowAt, bool>>> missing_rows(const Evidence& 
   return any && others ? std::optional(std::move(all)) : std::nullopt;
 }
 
-// "the rows from 16 on", and which rows those are.
+// "the rows from 16 on", and the rows that it selects.
 struct MissingLaw {
   std::string words;
   bool one;  // of a single row
@@ -95,7 +95,7 @@ std::vector<MissingLaw> missing_laws(const Evidence& e, const Extents& x, bool o
   return laws;
 }
 
-// Columns that are missing in all rows where all others are right: from one on, or up to one.
+// The cause if columns are missing in all rows and all others are right: from one on, or up to one.
 std::optional<Cause> cause_of_missing_columns(const Evidence& e, std::size_t tensor) {
   const Buffer &claim = named(e.claim)[tensor].tensor, &want = named(e.oracle.value)[tensor].tensor,
                &unit = named(e.units())[tensor].tensor;
@@ -128,8 +128,8 @@ std::optional<Cause> cause_of_missing_columns(const Evidence& e, std::size_t ten
                "Which columns does each loop, thread or lane take, from where to where?"};
 }
 
-// The rank whose rows (or keys) alone are missing, where they meet nothing but its own block: then it is this
-// block's part that is lost.
+// The rank whose rows (or keys) alone are missing, if they meet only its own block: then this block's part is
+// lost.
 std::optional<int> rank_without_own_part(const Evidence& e, bool of_keys,
                                          const std::vector<std::pair<RowAt, bool>>& rows) {
   const auto meet = [&](int shard, int block) {
@@ -155,7 +155,7 @@ std::optional<int> rank_without_own_part(const Evidence& e, bool of_keys,
   return {};
 }
 
-// Whether some rank sees nothing of the block that has this key.
+// Whether some rank sees nothing of the block that contains this key.
 bool is_hidden_from_some(const Evidence& e, Index key) {
   const int block = e.place.owner[static_cast<std::size_t>(key)];
   return std::ranges::any_of(e.place.shards, [&](const std::vector<Index>& shard) {

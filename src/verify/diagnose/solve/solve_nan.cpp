@@ -1,4 +1,4 @@
-// Rows that are no numbers (see solve.hpp): which blocks they have seen.
+// Explains rows that are not numbers by the blocks that they have seen.
 #include <algorithm>
 #include <cmath>
 #include <optional>

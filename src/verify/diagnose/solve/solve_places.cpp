@@ -1,4 +1,5 @@
-// Rows that are right, at other places (see solve.hpp).
+// Recognises right rows at wrong places: finds the place that each claimed row belongs to, and describes the
+// permutation by heads, batch entries, ranks or layouts.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -13,7 +14,7 @@
 namespace ringcraft::verify {
 namespace {
 
-constexpr Index kMost = 4096;  // rows of a tensor: each is compared with each
+constexpr Index kMost = 4096;  // rows of a tensor: all pairs are compared
 
 // A row of a tensor, by batch entry, head and row.
 struct Place {
@@ -22,7 +23,7 @@ struct Place {
   friend bool operator==(const Place&, const Place&) = default;
 };
 
-// Of each claimed row the place of the right row whose numbers it has; empty if a row has those of none.
+// For each claimed row the place of the right row with its numbers; empty if a row matches none.
 std::vector<std::pair<Place, Place>> moves(const Evidence& e, std::size_t tensor) {
   const Buffer &claim = named(e.claim)[tensor].tensor, &want = named(e.oracle.value)[tensor].tensor;
   const Buffer &unit = named(e.units())[tensor].tensor, &scale = named(e.oracle.scale)[tensor].tensor;
@@ -49,9 +50,9 @@ std::vector<std::pair<Place, Place>> moves(const Evidence& e, std::size_t tensor
                                [](double value) { return value == 0; });
   };
   for (std::size_t i = 0; i < places.size(); ++i) {
-    std::size_t at = i;  // a row that is right stays
+    std::size_t at = i;  // a right row stays
     const bool stays = fits(places[i], i);
-    if (!stays && is_zero(places[i])) return {};  // it comes from nowhere
+    if (!stays && is_zero(places[i])) return {};  // it matches no right row
     if (!stays)
       for (at = 0; at < places.size() && !fits(places[i], at);) ++at;
     if (at == places.size()) return {};
@@ -60,7 +61,7 @@ std::vector<std::pair<Place, Place>> moves(const Evidence& e, std::size_t tensor
   return result;
 }
 
-// "head 1 holds what belongs to head 2", if heads (or batch entries) change places as a whole.
+// "head 1 holds what belongs to head 2", if heads (or batch entries) are exchanged as a whole.
 template <class Which>
 std::string whole_moves(const std::vector<std::pair<Place, Place>>& all, Which which, const char* word) {
   std::map<Index, std::set<Index>> to;
@@ -75,7 +76,7 @@ std::string whole_moves(const std::vector<std::pair<Place, Place>>& all, Which w
   return words;
 }
 
-// Which right row each claimed row holds, and how that is said.
+// The right row that each claimed row holds, and its wording.
 struct PlaceLaw {
   std::string words;
   std::function<Place(const Place&)> from;
@@ -120,7 +121,7 @@ std::vector<PlaceLaw> place_laws(const Evidence& e, bool of_keys) {
   return laws;
 }
 
-// Rows that are dealt in one layout and put back in another: of each rank as many as it has.
+// Rows that are distributed in one layout and collected in another: of each rank as many as it has.
 std::vector<PlaceLaw> layout_laws(const Evidence& e, bool of_keys) {
   std::vector<PlaceLaw> laws;
   if (e.ring == nullptr || e.place.count() < 2) return laws;
@@ -162,7 +163,7 @@ std::vector<PlaceLaw> layout_laws(const Evidence& e, bool of_keys) {
   return laws;
 }
 
-// Heads of batch entries that are right and stand in another order, as a formula of their number in memory.
+// Recognises right heads of batch entries in another order, as a formula of their number in memory.
 std::string order_of_heads(const Evidence& e, std::size_t tensor) {
   const Buffer &claim = named(e.claim)[tensor].tensor, &want = named(e.oracle.value)[tensor].tensor,
                &unit = named(e.units())[tensor].tensor;
@@ -208,7 +209,7 @@ std::string order_of_heads(const Evidence& e, std::size_t tensor) {
   return "";
 }
 
-// Every head (and batch entry) as a whole: which right one it holds; of several the one that stays.
+// Finds the right head that each head (and batch entry) holds as a whole; among several, the one that stays.
 std::string whole_heads(const Evidence& e, std::size_t tensor) {
   const Buffer &claim = named(e.claim)[tensor].tensor, &want = named(e.oracle.value)[tensor].tensor,
                &unit = named(e.units())[tensor].tensor;
@@ -238,7 +239,8 @@ std::string whole_heads(const Evidence& e, std::size_t tensor) {
   return words;
 }
 
-// Every rank's rows as a whole, in all heads: whose right ones they are; of several the rank's own.
+// Finds the rank whose right rows each rank's rows are as a whole, in all heads; among several, the rank's
+// own.
 std::string whole_ranks(const Evidence& e, std::size_t tensor) {
   if (e.ring == nullptr || e.place.count() < 2) return "";
   const Buffer &claim = named(e.claim)[tensor].tensor, &want = named(e.oracle.value)[tensor].tensor,

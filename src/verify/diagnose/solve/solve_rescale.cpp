@@ -1,5 +1,5 @@
-// Running states (O, m, l) whose factors are wrong (see solve.hpp): a grammar of what is rescaled wrongly, on
-// which side, with which factor instead, and in which merges: of all blocks, inside nodes or between them.
+// Recognises running states (O, m, l) with wrong factors: a grammar of the rescaled quantity, the side, the
+// wrong factor, and the merges concerned: of all blocks, inside nodes or between them.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -15,14 +15,14 @@ namespace {
 enum class Summed : std::uint8_t { kSum, kOut, kBoth };
 enum class Side : std::uint8_t { kBefore, kJoining, kBoth };
 
-// The factor that is taken.
+// The factor that is used.
 enum class Taken : std::uint8_t {
   kNone,
   kTwice,
   kInverse,
   kBase2,
   kOtherSide,
-  // That of another row:
+  // The factor of another row:
   kHeadZero,
   kLastHead,
   kNextHead,
@@ -44,7 +44,7 @@ constexpr const char* kRowWords[] = {"head 0",
                                      "the next row",
                                      "the row before"};
 
-// Which merges are wrong.
+// The merges that are wrong.
 enum class Merges : std::uint8_t { kAll, kBetweenNodes, kInsideNodes };
 
 struct WrongFactor {
@@ -62,7 +62,7 @@ struct RunningState {
   double max = -HUGE_VAL, sum = 0;
 };
 
-// exp(from - to), and what became of nothing: 0.
+// exp(from - to), and 0 for a state that has seen nothing.
 double factor_of(double from, double to) { return from == -HUGE_VAL ? 0.0 : std::exp(from - to); }
 
 double twisted_factor(Taken factor, double right, double other) {
@@ -80,7 +80,7 @@ double twisted_factor(Taken factor, double right, double other) {
   }
 }
 
-// One merge; `old_other` and `new_other` are the factors of the row that is read instead.
+// Performs one merge; `old_other` and `new_other` are the factors of the row that is read instead.
 void join(RunningState& state, const RunningState& block, const WrongFactor* wrong, double old_other,
           double new_other) {
   const double larger = std::max(state.max, block.max);
@@ -117,7 +117,7 @@ class Rescaling {
 
   std::size_t count() const { return sample_.size(); }
 
-  // Of the rows of ranks where anything is wrong, or of all.
+  // Compares with rows of ranks where anything is wrong, or with all rows.
   bool fits(const WrongFactor& m, std::size_t most, bool all_ranks) {
     std::size_t looked_at = 0;
     for (const RowPlace& row : sample_) {
@@ -147,7 +147,7 @@ class Rescaling {
                     row_of(unit, row.batch, row.head, row.row), e_.nearness(), std::isinf(value[0]));
   }
 
-  // The blocks of a row, by their rank.
+  // The blocks of a row, by rank.
   const std::vector<RunningState>& blocks(const RowPlace& row) {
     const Index at =
         (row.batch * e_.problem.heads + row.head) * static_cast<Index>(e_.problem.queries.size()) + row.row;
@@ -224,7 +224,7 @@ class Rescaling {
     return lists;
   }
 
-  // Two states of the same merges: of the row, and of the one whose factors are read.
+  // Merges two states in the same order: that of the row, and that of the row whose factors are read.
   std::optional<Merged> result(const WrongFactor& m, const RowPlace& row) {
     const std::vector<RunningState> own = blocks(row);
     const auto from = other(m.factor, row);

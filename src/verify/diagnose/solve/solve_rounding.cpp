@@ -1,5 +1,5 @@
-// State that is rounded between two steps (see solve.hpp). In a claim of 16 bits its errors are about as
-// large as those of rounding, so that no row by itself tells it: all rows together do.
+// Recognises state that is rounded between two steps. In a claim of 16 bits these errors are about as large
+// as those of normal rounding, so that only all rows together show them.
 #include <algorithm>
 #include <cmath>
 
@@ -9,9 +9,9 @@
 namespace ringcraft::verify {
 namespace {
 
-constexpr Index kMost = 200;  // wrong rows that are looked at, and right ones
+constexpr Index kMost = 200;  // sampled wrong rows, and right ones
 
-// Sum of squared errors of a row in its units; a difference of nothing needs none.
+// Sum of squared errors of a row in its units; a difference of zero needs no unit.
 double squares(std::span<const double> got, std::span<const double> want, std::span<const double> unit) {
   double sum = 0;
   for (std::size_t c = 0; c < got.size(); ++c) {
@@ -21,7 +21,7 @@ double squares(std::span<const double> got, std::span<const double> want, std::s
   return sum;
 }
 
-// Root mean square of the claim's errors beside a twist, in units; -1 where out or lse is no number.
+// Root mean square difference between the claim and a twist, in units; -1 if out or lse is not a number.
 double distance(const Evidence& e, const TwistedRing& ring, const Twist& twist, const Sample& sample) {
   double sum = 0, count = 0;
   for (const RowPlace& row : sample.rows) {
@@ -38,7 +38,7 @@ double distance(const Evidence& e, const TwistedRing& ring, const Twist& twist, 
   return count > 0 && std::isfinite(sum) ? std::sqrt(sum / count) : -1;
 }
 
-// How far a claim has gone from what is right to what a twist gives: 1 is all the way. Least squares over all
+// How far a claim lies between the right result and that of a twist: 1 is the twist. Least squares over all
 // elements, in units.
 struct Share {
   double product = 0, square = 0, left = 0, count = 0;
@@ -59,7 +59,7 @@ struct Share {
   }
 };
 
-// Of the gradients that are there.
+// The shares of the gradients that exist.
 std::vector<Share> shares_of(const Evidence& e, const TwistedRing& ring, const Twist& twist,
                              const Sample& sample) {
   std::vector<Share> all(3);

@@ -1,5 +1,5 @@
-// Rows of out that are right but for a factor, and another lse (see solve.hpp): what the factor of a row is,
-// and what lse is made of, is solved for and then named.
+// Recognises rows of out that are right up to a factor, and a wrong lse: solves for the factor of each row,
+// and for the terms of lse, and names them.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -12,7 +12,7 @@
 namespace ringcraft::verify {
 namespace {
 
-// One row as right attention has it, and as it was claimed.
+// One row of right attention, and the claimed one.
 struct SeenRow {
   Index batch, head, row;
   double max, log_sum;  // of right attention: lse = max + log_sum
@@ -36,7 +36,7 @@ std::vector<SeenRow> rows_with_keys(const Evidence& e) {
   return rows;
 }
 
-// Every row's factor; nothing if a row is no multiple of the right one.
+// Every row's factor; empty if a row is no multiple of the right one.
 std::optional<std::vector<double>> factors(const Evidence& e, const std::vector<SeenRow>& rows) {
   std::vector<double> all;
   for (const SeenRow& r : rows) {
@@ -47,7 +47,7 @@ std::optional<std::vector<double>> factors(const Evidence& e, const std::vector<
     for (std::size_t c = 0; c < got.size(); ++c)
       product += got[c] * want[c] / (t[c] * t[c]), square += want[c] * want[c] / (t[c] * t[c]);
     const double factor = square > 0 ? product / square : 0;
-    if (!(std::fabs(factor) > 1e-9)) return {};  // zeros tell nothing, and what is no number neither
+    if (!(std::fabs(factor) > 1e-9)) return {};  // neither zeros nor NaN tell anything
     for (std::size_t c = 0; c < got.size(); ++c)
       if (!(std::fabs(got[c] - factor * want[c]) <= 12 * t[c] * std::max(1.0, std::fabs(factor)))) return {};
     all.push_back(factor);
@@ -55,7 +55,7 @@ std::optional<std::vector<double>> factors(const Evidence& e, const std::vector<
   return all;
 }
 
-// How far the numbers differ, in parts of the largest.
+// Relative range of the numbers: their spread over the largest.
 double spread(const std::vector<double>& x) {
   const auto [low, high] = std::ranges::minmax(x);
   return (high - low) / std::max({std::fabs(low), std::fabs(high), 1e-300});
@@ -73,7 +73,7 @@ std::optional<Cause> cause_of_factors(const Evidence& e, const std::vector<SeenR
     epsilon.push_back(sum * (1 / f[i] - 1));
   }
   const bool sums_differ = !constant(f, 0.02 * spread(epsilon) + within * 1e-2);
-  const bool about_1 = std::fabs(f[0] - 1) <= 2 * within;  // what rounding gives
+  const bool about_1 = std::fabs(f[0] - 1) <= 2 * within;  // as rounding leaves it
   if (constant(f, within) && about_1) return {};
   if (constant(f, within) && !(sums_differ && constant(epsilon, 0.2) && epsilon[0] > 0))
     return Cause{"solved-out-factor",
@@ -98,7 +98,7 @@ std::optional<Cause> cause_of_factors(const Evidence& e, const std::vector<SeenR
                kQuestion};
 }
 
-// lse = a maximum + b log(sum) + c, if some a, b, c give every row.
+// The cause if lse = a maximum + b log(sum) + c, with a, b, c that give every row.
 std::optional<Cause> cause_of_lse(const Evidence& e, const std::vector<SeenRow>& rows) {
   std::vector<std::vector<double>> columns(3);
   std::vector<double> wanted;

@@ -1,4 +1,4 @@
-// What is tried from outside (see solve.hpp).
+// Lists the settings to try, and evaluates scores, values and heads under a setting.
 #include <algorithm>
 #include <cmath>
 #include <numbers>

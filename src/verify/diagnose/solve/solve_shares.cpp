@@ -1,6 +1,6 @@
-// A gradient whose parts are right and land in the wrong sum (see solve.hpp): parts are what one shard of
-// rows gives for one block of keys, or for half of it. What a sum has too much or too little is solved for as
-// whole multiples of all parts.
+// Recognises a gradient whose parts are right but in the wrong sum: parts are the contributions of one shard
+// of rows to one block of keys, or to half of it. Solves for the surplus and deficit of a sum as whole
+// multiples of all parts.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -17,7 +17,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-constexpr double kMostPairs = 4e6;  // of row and key, over all heads: what takes longer is not tried
+constexpr double kMostPairs = 4e6;  // of row and key, over all heads: larger problems are skipped
 constexpr std::size_t kMostParts = 300;
 constexpr double kWholeEnough = 0.2;  // how far a coefficient may be from a whole number
 
@@ -45,11 +45,11 @@ std::vector<Piece> pieces_of(const std::vector<std::vector<Index>>& parts, bool 
   return all;
 }
 
-// A sum that is wrong: what it lacks (-1) and what it has besides (+1), by the giver and by whom it was
-// computed for.
+// A wrong sum: the parts that it lacks (-1) and has in surplus (+1), by the giver and by the sum that they
+// were computed for.
 struct WrongSum {
   std::size_t target;
-  std::map<std::pair<std::size_t, std::size_t>, int> parts;  // (giver, for whom) -> how often too much
+  std::map<std::pair<std::size_t, std::size_t>, int> parts;  // (giver, intended sum) -> surplus
 };
 
 class Shares {
@@ -71,7 +71,7 @@ class Shares {
   const std::vector<Piece>& sums() const { return sums_; }
   const std::vector<Piece>& givers() const { return givers_; }
 
-  // Every wrong sum, or nothing if one of them is no sum of whole parts.
+  // Every wrong sum; empty if one of them is no sum of whole parts.
   std::optional<std::vector<WrongSum>> wrong_sums() const {
     std::vector<WrongSum> all;
     for (std::size_t target = 0; target < sums_.size(); ++target) {
@@ -82,8 +82,8 @@ class Shares {
     return all;
   }
 
-  // Whether each rank's buffer for the part of a step still holds what it has computed for the blocks of the
-  // steps before.
+  // Whether each rank's buffer for the part of a step still holds its results for the blocks of earlier
+  // steps.
   bool keeps_buffers() const {
     const auto ranks = static_cast<int>(sums_.size());
     if (!of_keys() || givers_.size() != sums_.size()) return false;
@@ -101,7 +101,7 @@ class Shares {
     return true;
   }
 
-  // Whether the claim is the right sums, and added to each the right ones of all before it: batch entries,
+  // Whether the claim is the right sums plus, for each, the right ones of all before it: batch entries,
   // heads, or rows.
   bool carries(Index Extents::*over) const {
     const Extents& x = claim_.extents();
@@ -134,7 +134,7 @@ class Shares {
     return parts[static_cast<std::size_t>(sum.owner)][static_cast<std::size_t>(sum.begin + row)];
   }
 
-  // What a giver has for a sum, [batch, heads, rows of the sum, width].
+  // The contribution of a giver to a sum, [batch, heads, rows of the sum, width].
   Values part(const Piece& giver, const Piece& sum) const {
     const BlockProblem& p = e_.problem;
     const Extents& x = claim_.extents();
@@ -168,7 +168,7 @@ class Shares {
     return sum;
   }
 
-  // Runs over the rows of a sum: their batch entry, head and number, and where they are in its values.
+  // Iterates over the rows of a sum: their batch entry, head and number, and their offset in its values.
   template <class Body>
   void for_rows(const Piece& sum, Body body) const {
     const Extents& x = claim_.extents();
@@ -177,7 +177,7 @@ class Shares {
         for (Index row = 0; row < sum.size(); ++row) body(b, h, row, at(sum, b, h, row));
   }
 
-  // The values of a sum in a tensor of float64, and the other way round.
+  // Copies the values of a sum from a float64 tensor.
   Values taken(const Buffer& tensor, std::size_t target) const {
     Values values(part(0, target).size());
     for_rows(sums_[target], [&](Index b, Index h, Index row, std::size_t at) {
@@ -194,7 +194,7 @@ class Shares {
     });
   }
 
-  // What each value of a sum may be off.
+  // Tolerance of each value of a sum.
   Values tolerances(const Piece& sum) const {
     const auto tensor = 2 + static_cast<std::size_t>(name_);
     Values values;
@@ -206,7 +206,7 @@ class Shares {
     return values;
   }
 
-  // A part for one sum as it lands on another, row by row, in units of what that one may be off.
+  // A part for one sum as it is added to another, row by row, in units of the latter's tolerance.
   Values landed(const Values& values, std::size_t from, std::size_t target) const {
     Values result(tolerances_[target].size(), 0.0);
     const auto width = static_cast<std::size_t>(claim_.extents().width);
@@ -219,7 +219,7 @@ class Shares {
     return result;
   }
 
-  // What the claim has more than these values, in the same units.
+  // The claim minus these values, in the same units.
   Values excess(std::size_t target, const Values& values) const {
     Values more = taken(claim_, target);
     for (std::size_t i = 0; i < more.size(); ++i) more[i] -= values[i];
@@ -274,8 +274,8 @@ std::string piece_words(const Arrangement& place, const Piece& piece, bool of_ke
   return half + " of " + (place.ring ? "rank " : place.part() + " ") + std::to_string(piece.owner);
 }
 
-// Whether each sum of one half has what belongs to the other half of the same part, and nothing else is
-// wrong: then which half gets too much.
+// The half that gets too much, if each sum of one half has the contribution for the other half of the same
+// part, and nothing else is wrong.
 std::optional<int> half_for_half(const Shares& shares, const std::vector<WrongSum>& all) {
   std::set<int> gets;
   for (const WrongSum& wrong : all)

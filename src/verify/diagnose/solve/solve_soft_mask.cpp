@@ -1,7 +1,6 @@
-// Hidden scores that are finite (see solve.hpp): each hidden pair keeps a weight with one factor f for all
-// rows,
-//   out = (sum of seen E v + f sum of hidden E v) / (sum of seen E + f sum of hidden E),
-// which is solved for by least squares, and then tried on every row that is looked at.
+// Recognises hidden scores that are finite: each hidden pair keeps a weight with one factor f for all rows,
+//   out = (sum of seen E v + f sum of hidden E v) / (sum of seen E + f sum of hidden E).
+// Solves for f by least squares, and tests it on every sampled row.
 #include <cmath>
 #include <optional>
 
@@ -11,12 +10,12 @@
 namespace ringcraft::verify {
 namespace {
 
-// Which of the hidden pairs keep a weight.
+// The hidden pairs that keep a weight.
 enum class Hidden : std::uint8_t { kAll, kLater, kFar, kOtherPacks };
 
 struct SoftMask {
   Hidden hidden;
-  bool replaced;  // their scores are a constant instead of having it added
+  bool replaced;  // their scores are replaced by a constant, not shifted by it
 };
 
 // Sums of a row over exp(score - reference).
@@ -27,7 +26,7 @@ struct SoftSums {
 
 bool is_of(Hidden hidden, const Mask& mask, Position query, Position key) {
   if (hidden == Hidden::kAll) return true;
-  Mask rest = mask;  // what hides the pair besides
+  Mask rest = mask;  // what else hides the pair
   if (hidden == Hidden::kLater) rest.right = kNoLimit;
   if (hidden == Hidden::kFar) rest.left = kNoLimit;
   if (hidden == Hidden::kOtherPacks) rest.cu_seqlens.clear();
@@ -58,7 +57,7 @@ SoftSums sums_of(const Evidence& e, const SoftMask& soft, const RowPlace& row) {
   return sums;
 }
 
-// f by least squares over rows that see something; its standard error.
+// f by least squares over rows that see something, and its standard error.
 std::pair<double, double> factor_of_hidden(const Evidence& e, const Sample& sample,
                                            const std::vector<SoftSums>& all) {
   double product = 0, square = 0;
@@ -131,7 +130,7 @@ std::optional<Cause> cause_of_finite_mask(const Evidence& e) {
       std::vector<SoftSums> all;
       for (const RowPlace& row : sample.rows) all.push_back(sums_of(e, soft, row));
       const auto [f, error] = factor_of_hidden(e, sample, all);
-      // A factor of 1 is no mask at all, one that is not clearly above 0 a right one.
+      // A factor of 1 is no mask at all; one not clearly above 0 is a right mask.
       if (!(f > 20 * error) || (!replaced && f > 0.9) || !gives_all_rows(e, sample, all, f)) continue;
       return cause_of_soft(e, soft, std::log(f));
     }

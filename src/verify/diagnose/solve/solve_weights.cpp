@@ -1,5 +1,5 @@
-// Blocks whose own results are right and whose weights are wrong (see solve.hpp): out of a row is a sum over
-// the blocks' results, and dq over their parts; the weights are solved for, row by row.
+// Recognises blocks whose own results are right and whose weights are wrong: out of a row is a weighted sum
+// of the blocks' results, and dq of their parts. Solves for the weights row by row.
 #include <algorithm>
 #include <cmath>
 
@@ -18,10 +18,10 @@ bool seen(const Evidence& e, Index row, Index key) {
                  e.problem.keys[static_cast<std::size_t>(key)]);
 }
 
-// The part of every block that a row sees, by block.
+// The parts of every block that a row sees, by block.
 struct Part {
   int block;
-  Numbers numbers, others;  // of out: sum of P v; of dq: sum of P dP k and of P k, with the scale
+  Numbers numbers, others;  // for out: sum of P v; for dq: sum of P dP k and of P k, with the scale
 };
 std::vector<Part> parts_of(const Evidence& e, Index b, Index h, Index row, bool of_dq) {
   std::vector<Part> parts;
@@ -50,7 +50,7 @@ std::vector<Part> parts_of(const Evidence& e, Index b, Index h, Index row, bool 
   return parts;
 }
 
-// Rows that were looked at, and what was found in the first wrong one.
+// The rows examined, and the findings in the first wrong one.
 struct Found {
   Index rows = 0, wrong = 0;
   std::string first;
@@ -67,7 +67,7 @@ std::string block_words(const Evidence& e, int block) {
   return e.place.ring ? "the block of rank " + std::to_string(block) : "tile " + std::to_string(block);
 }
 
-// Solves one row; false if its blocks do not explain it. A row with too few numbers says nothing.
+// Solves one row; false if its blocks do not explain it. A row with too few numbers is inconclusive.
 bool solve_row(const Evidence& e, Index b, Index h, Index row, bool of_dq, Found& found) {
   const std::size_t tensor = of_dq ? 2 : 0;
   const Buffer& claim = named(e.claim)[tensor].tensor;

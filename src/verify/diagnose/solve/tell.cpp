@@ -1,4 +1,5 @@
-// The fewest laws (see tell.hpp).
+// Describes the deviations of all lines with the fewest laws: tries a single law first, then greedily the law
+// that covers most pairs.
 #include "verify/diagnose/solve/tell.hpp"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ class Teller {
         if (size > least) visible_[key.second].insert(pair_of(line, key.first));
   }
 
-  // Laws until every deviation is told.
+  // Chooses laws until every deviation is covered.
   std::vector<Told> tell(std::map<Pair, std::vector<Law>> left) const {
     std::vector<Told> told;
     while (!left.empty()) {
@@ -39,8 +40,7 @@ class Teller {
     return told;
   }
 
-  // A single law in a single domain that explains every line; what else does in the same domain comes with
-  // it.
+  // A single law in a single domain that explains every line, with all equivalent laws in the same domain.
   std::optional<Told> single(const std::vector<LineSystem>& lines, double threshold) const {
     std::vector<std::vector<std::map<Law, std::size_t>>> states;  // of each line and slot
     std::set<Law> laws;
@@ -84,7 +84,7 @@ class Teller {
   }
 
  private:
-  // What is told first: most pairs; then a law with a domain; then the plainer deed.
+  // The order of preference: most pairs; then a law with a domain; then the simpler deed.
   std::tuple<std::size_t, bool, int, int> rank_of(const Law& law, const Pairs& pairs) const {
     return {pairs.size(), domain_of(law, pairs).kind != Domain::Kind::kPairs, -static_cast<int>(law.deed),
             -static_cast<int>(law.which == Law::Which::kOffset)};
@@ -123,7 +123,7 @@ class Teller {
     return std::ranges::find(d.pairs, p) != d.pairs.end();
   }
 
-  // What can be described, the simplest first.
+  // The domains that have a name, the simplest first.
   std::vector<Domain> domains() const {
     using Kind = Domain::Kind;
     std::vector<Domain> all{{Kind::kAll}};
@@ -141,7 +141,7 @@ class Teller {
     return all;
   }
 
-  // The simplest description that is true wherever the law would show.
+  // The simplest domain that holds wherever the law would show.
   Domain domain_of(const Law& law, const Pairs& pairs) const {
     using Kind = Domain::Kind;
     Pairs could = pairs;

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// From the deviations of all lines to the fewest laws: which deed, at which steps, on which ranks.
+/// Reduces the deviations of all lines to the fewest laws: which deed, at which steps, on which ranks.
 
 #include <optional>
 #include <string>
@@ -11,9 +11,9 @@
 
 namespace ringcraft::verify {
 
-/// Where a law holds, of all pairs of a shard and a block.
+/// The pairs of a shard and a block for which a law holds.
 struct Domain {
-  /// Which pairs, with t the step at which shard r meets block a.
+  /// The kind of selection, with t the step at which shard r meets block a.
   enum class Kind : std::uint8_t {
     kAll,
     kOwn,       ///< t = 0
@@ -32,23 +32,24 @@ struct Domain {
   std::vector<std::pair<int, int>> pairs = {};  ///< (shard, block)
 };
 
-/// One thing that was done wrongly.
+/// One mistake.
 struct Told {
   Law law;
   Domain where;
-  std::vector<Law> others;  ///< laws that say the same of the same pairs
+  std::vector<Law> others;  ///< equivalent laws for the same pairs
 };
 
-/// What was done wrongly in all of these lines, told with as few laws as possible: with one that explains
-/// them all, or by those of each line's own solution. Nothing if these do not explain every line.
+/// Describes the mistakes of all these lines with as few laws as possible: with one that explains them all,
+/// or with those of each line's own solution. Empty if these do not explain every line.
 std::optional<std::vector<Told>> tell(const Arrangement& place, const std::vector<LineSystem>& lines,
                                       double threshold);
 
-/// The cells that are used too often or not at all, where no law says it; nothing if they cannot be told.
+/// The cells that are used too often or not at all, if no law describes them; empty if they cannot be
+/// described.
 std::optional<Cause> cause_of_cells(const Arrangement& place, const BlockProblem& problem,
                                     const std::vector<LineSystem>& lines, const std::string& where);
 
-/// As a cause; `where` stands in front. `of_dq`: keys, not values, are what is multiplied in the end.
+/// As a cause; `where` precedes the sentence. `of_dq`: the final factors are keys, not values.
 Cause cause_of(const Told& told, const Arrangement& place, const std::string& where, bool of_dq = false);
 
 }  // namespace ringcraft::verify

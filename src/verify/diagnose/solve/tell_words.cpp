@@ -1,4 +1,4 @@
-// A law in words (see tell.hpp).
+// Describes a law in words: subject, verb and the other block, with the domain in front.
 #include "verify/diagnose/solve/tell.hpp"
 
 namespace ringcraft::verify {
@@ -7,7 +7,7 @@ namespace {
 using Kind = NamedMask::Kind;
 using Deed = Law::Deed;
 
-// A subject, and whether it is many.
+// A grammatical subject, and whether it is plural.
 struct Subject {
   std::string words;
   bool many;
@@ -53,7 +53,7 @@ Subject subject_of(const Domain& d, const Arrangement& place) {
   return {words, d.pairs.size() > 1};
 }
 
-// "that of rank + t", of a law with another block.
+// "that of rank + t", for a law with another block.
 std::string other_of(const Law& law, const Arrangement& place) {
   switch (law.which) {
     case Law::Which::kOwn:
@@ -163,8 +163,7 @@ std::string mask_words(NamedMask mask) {
       return "seen with each border of packed sequences counted to the sequence before it (`<=` for `<`)";
     case Kind::kPacksOfPlaces:
       return "seen with rows and keys looked for between the borders by their places in shard and block, not "
-             "by "
-             "their positions";
+             "by their positions";
     case Kind::kPackLengths:
       return "seen with the lengths of packed sequences taken for their borders";
     case Kind::kPackOneBefore:
@@ -207,7 +206,7 @@ std::string predicate_of(const Law& law, bool many, const Arrangement& place, bo
       return " " + std::string(many ? "get" : "gets") +
              " the part of another one besides its own: " + other_of(law, place);
     case Deed::kKeysForValues:
-      return has + "its keys in the place of its values";
+      return has + "its keys instead of its values";
     case Deed::kOtherTensor:
       return " " + std::string(many ? "give" : "gives") + " the part of the other one of dk and dv";
     case Deed::kOtherToo:

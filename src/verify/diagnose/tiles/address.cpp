@@ -1,4 +1,4 @@
-// The wrong places where people look for a number (see address.hpp).
+// Lists the wrong addresses, columns and keys that programs commonly use, each as a formula with its wording.
 #include "verify/diagnose/tiles/address.hpp"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace ringcraft::verify {
 namespace {
 
-// How a tensor is called, and what its rows are.
+// The name of a tensor, and of its rows.
 struct RoleNames {
   const char *tensor, *row, *rows, *width, *others;
   bool of_keys, written;
@@ -29,7 +29,7 @@ RoleNames names_of(TensorRole role) {
   return {"out", "row", "rows", "head_dim", "keys", false, true};
 }
 
-// The head's memory in this call, with other distances between rows and between columns.
+// The head's memory in this call, with other strides for rows and columns.
 std::function<Index(const Spot&)> with_strides(Index (*of_row)(const Spot&),
                                                Index (*of_column)(const Spot&)) {
   return [=](const Spot& s) { return s.at(s.first, 0) + s.local() * of_row(s) + s.column * of_column(s); };
@@ -168,7 +168,7 @@ void add_columns(const RoleNames& n, std::vector<AddressWord>& all) {
     add(tensor + " is read at the column of the query's row number", [](const Spot& s) { return s.other; });
 }
 
-// Other heads and batch entries; the place may lie outside of the tensor.
+// Adds other heads and batch entries; the address may lie outside the tensor.
 void add_heads(const RoleNames& n, std::vector<AddressWord>& all) {
   const std::string tensor = n.tensor;
   const auto add = [&](const std::string& words, std::function<Index(const Spot&)> of_head,
@@ -260,7 +260,7 @@ std::vector<ColumnWord> column_words() {
         [=](Index d, Index n) { return Index{d / size == (n - 1) / size}; });
     add("each tile of " + text + " columns begins at column 0 again: the first ones count for all",
         [=](Index d, Index n) { return d < size ? (n - d + size - 1) / size : Index{0}; });
-    add("behind the last column of a tile of " + text +
+    add("past the last column of a tile of " + text +
             " the last one is repeated, not filled up with zeros: it counts "
             "several times",
         [=](Index d, Index n) { return d + 1 == n ? 1 + (size - n % size) % size : Index{1}; });

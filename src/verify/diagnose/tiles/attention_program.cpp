@@ -1,4 +1,5 @@
-// A program with wrong places (see attention_program.hpp).
+// Executes attention of one device with wrong addresses, loops and softmax, and compares every row with the
+// claim.
 #include "verify/diagnose/tiles/attention_program.hpp"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ double in_float(double x) { return static_cast<float>(x); }
 
 AttentionProgram::AttentionProgram(const Evidence& e) : e_(e) {
   const BlockProblem& p = e.problem;
-  const bool calls = e.place.row_tile == 0 && e.place.partial;  // part by part, in a call each
+  const bool calls = e.place.row_tile == 0 && e.place.partial;  // part by part, one call each
   for (const auto& block : e.place.blocks)
     if (calls && !block.empty()) parts_.push_back({block.front(), static_cast<Index>(block.size())});
   if (!calls) parts_.push_back({0, static_cast<Index>(p.keys.size())});
@@ -69,7 +70,7 @@ AttentionProgram::AttentionProgram(const Evidence& e) : e_(e) {
     const auto [begin, end] = ranges_[static_cast<std::size_t>(row.row)];
     return end - begin;
   };
-  std::ranges::stable_sort(rows_, std::ranges::greater(), seen);  // those that tell most go first
+  std::ranges::stable_sort(rows_, std::ranges::greater(), seen);  // the most informative rows first
   wrong_ = rows_.size();
   rows_.insert(rows_.end(), right.begin(), right.end());
 }
@@ -206,7 +207,7 @@ void AttentionProgram::add_part(const AttentionLaw& law, const RowPlace& r, cons
     for (const Vote& vote : votes) largest = std::min(largest, vote.score);
   if (slip == SoftmaxSlip::kLargestOfAll || slip == SoftmaxSlip::kMatrixSum) largest = largest_[head];
   const ExponentRange range = e_.exponents();
-  // What is there though m has begun anew is not rescaled.
+  // A state whose m was reset is not rescaled.
   const double factor = state.max == -HUGE_VAL ? 1 : range.exp(state.max - largest);
   if (factor != 1) {
     state.sum *= factor;
@@ -254,7 +255,7 @@ AttentionProgram::State AttentionProgram::state_of(const AttentionLaw& law, cons
 
 bool AttentionProgram::same_as_claim(const AttentionLaw& law, const RowPlace& r, const State& state) const {
   const SoftmaxSlip slip = law.softmax != nullptr ? law.softmax->slip : SoftmaxSlip::kNone;
-  const bool whole = slip == SoftmaxSlip::kColumnSum || slip == SoftmaxSlip::kMatrixSum;  // nobody divides
+  const bool whole = slip == SoftmaxSlip::kColumnSum || slip == SoftmaxSlip::kMatrixSum;  // never divided
   std::vector<double> out = state.out;
   const bool divides = !whole && (state.visited || state.sum != 0) && !(e_.place.partial && state.sum == 0);
   if (divides)
@@ -273,7 +274,7 @@ bool AttentionProgram::same_as_claim(const AttentionLaw& law, const RowPlace& r,
   if (fits(lse)) return true;
   const double right = row_of(e_.oracle.value.lse, r.batch, r.head, r.row)[0];
   if (slip != SoftmaxSlip::kColumnMaximum && !whole) return false;
-  double bare = -HUGE_VAL;  // that of the row's own scores, in which the scale may be missing
+  double bare = -HUGE_VAL;  // maximum of the row's own scores, possibly without the scale
   const auto [begin, end] = ranges_[static_cast<std::size_t>(r.row)];
   bool known = true;
   for (Index key = begin; key < end; ++key) bare = std::max(bare, score({}, r, parts_[0], key, known));
@@ -281,7 +282,7 @@ bool AttentionProgram::same_as_claim(const AttentionLaw& law, const RowPlace& r,
          fits(bare / e_.problem.softmax_scale + std::log(state.sum));
 }
 
-// Row by row; where a row begins with what the one before has left, all in their order.
+// Compares row by row; if a row begins with the result of the previous one, all in order.
 bool AttentionProgram::explains_in_order(const AttentionLaw& law) const {
   std::size_t known = 0;
   State before;
@@ -297,7 +298,7 @@ bool AttentionProgram::explains_in_order(const AttentionLaw& law) const {
   return known > 0;
 }
 
-// Rows of out at wrong places: those that come later overwrite those before.
+// Compares rows of out at wrong addresses: later ones overwrite earlier ones.
 bool AttentionProgram::explains_memory(const AttentionLaw& law) const {
   const BlockProblem& p = e_.problem;
   const auto rows = static_cast<Index>(p.queries.size());
@@ -334,7 +335,7 @@ bool AttentionProgram::explains_memory(const AttentionLaw& law) const {
   return told > 2;
 }
 
-// States at wrong places: a state that several rows find goes on with each of them.
+// Compares states at wrong addresses: a state that several rows share continues with each of them.
 bool AttentionProgram::explains_states(const AttentionLaw& law) const {
   const BlockProblem& p = e_.problem;
   const auto rows = static_cast<Index>(p.queries.size());

@@ -1,9 +1,8 @@
 #pragma once
 /// @file
-/// Attention of one device as a program with wrong places in it: where it looks for q, k, v and out, which
-/// columns its products and which keys its loops run over, and what its softmax subtracts and divides by
-/// (address.hpp has the words). Where nothing is known of a number, a place behind the end of a tensor,
-/// nothing is said of its row.
+/// Attention of one device as a program with mistakes: its addresses of q, k, v and out, the columns of its
+/// products, the keys of its loops, and the number that its softmax subtracts and divides by (address.hpp has
+/// the words). A row is not judged if it reads an unknown number, at an address beyond the end of a tensor.
 
 #include <optional>
 #include <vector>
@@ -13,7 +12,7 @@
 
 namespace ringcraft::verify {
 
-/// What a wrong softmax does.
+/// Mistakes of a softmax.
 enum class SoftmaxSlip : std::uint8_t {
   kNone,
   kMaximumFrom,      ///< the maximum begins at `number`
@@ -25,47 +24,47 @@ enum class SoftmaxSlip : std::uint8_t {
   kColumnMaximum,    ///< the maximum of the key's column, over all rows
   kColumnSum,        ///< divided by the sum of the key's column, over all rows
   kMatrixSum,        ///< divided by the sum of all rows
-  kSumGoesOn,        ///< l begins with that of the row before
-  kOutGoesOn,        ///< O begins with that of the row before, undivided
-  kQuotientGoesOn,   ///< O begins with out of the row before
-  kBothGoOn,         ///< l and O do
-  kMaximumGoesOn,    ///< m begins with that of the row before
+  kSumGoesOn,        ///< l begins with that of the previous row
+  kOutGoesOn,        ///< O begins with that of the previous row, undivided
+  kQuotientGoesOn,   ///< O begins with out of the previous row
+  kBothGoOn,         ///< l and O both do
+  kMaximumGoesOn,    ///< m begins with that of the previous row
   kAllGoOn,          ///< m, l and O do
-  kScoreGoesOn,      ///< the product of a key begins with that of the key before
+  kScoreGoesOn,      ///< the product of a key begins with that of the previous key
   kSumSoFar,         ///< weights are divided by the sum up to their key
-  kMaximumSoFar,     ///< weights are relative to the maximum so far, and do not follow when it grows
+  kMaximumSoFar,     ///< weights are relative to the maximum so far, and are not rescaled when it grows
   kSquares,          ///< divided by the root of the sum of squares
   kFloatScores,      ///< scores are rounded to float32
   kFloatWeights,     ///< weights are rounded to float32
   kFloatBoth,        ///< both are
-  kFloatShares,      ///< weights are divided by l and rounded to float32 then
+  kFloatShares,      ///< weights are divided by l and then rounded to float32
 };
 
-/// Words for one of them.
+/// A mistake with its wording.
 struct SoftmaxWord {
   const char *id, *words, *question;
   SoftmaxSlip slip = SoftmaxSlip::kNone;
   double number = 0;  ///< see SoftmaxSlip
 };
 
-/// What is wrong in a program; null: right.
+/// The mistakes of a program; null: right.
 struct AttentionLaw {
   const AddressWord *query = nullptr, *key = nullptr, *value = nullptr, *out = nullptr;
   const ColumnWord* columns = nullptr;
   const KeyWord* keys = nullptr;
-  unsigned loops = 7;  ///< of keys: the loop of the maximum (1), of the sum (2), of the values (4)
+  unsigned loops = 7;  ///< loops over keys concerned: of the maximum (1), of the sum (2), of the values (4)
   const SoftmaxWord* softmax = nullptr;
 };
 
-/// A program on the inputs of a claim.
+/// A program that runs on the inputs of a claim.
 class AttentionProgram {
  public:
   /// The evidence must outlive it.
   explicit AttentionProgram(const Evidence& evidence);
 
-  /// Whether it gives every row of which something is known, and among these enough of the wrong ones.
+  /// Whether it gives every row that can be judged, and these include enough of the wrong ones.
   bool explains(const AttentionLaw& law) const;
-  /// Whether there are rows enough to tell two mistakes at once.
+  /// Whether there are enough rows to distinguish pairs of mistakes.
   bool tells_pairs() const;
   /// Multiplications of one row.
   double work_of_row() const;
@@ -75,9 +74,9 @@ class AttentionProgram {
     std::vector<double> out;
     double max, sum;
     bool known = true, visited = false;
-    std::vector<double> shares = {};  // O of column sums, which nobody divides
+    std::vector<double> shares = {};  // O of column sums, never divided
   };
-  struct Part {  // the keys that one call gets
+  struct Part {  // the keys of one call
     Index first, count;
   };
 
@@ -97,13 +96,13 @@ class AttentionProgram {
   const Evidence& e_;
   std::vector<Part> parts_;
   std::vector<RowPlace> rows_;                   // wrong ones first
-  std::size_t wrong_ = 0;                        // how many of them are
-  std::vector<std::pair<Index, Index>> ranges_;  // what each row sees, of all keys
+  std::size_t wrong_ = 0;                        // number of wrong ones
+  std::vector<std::pair<Index, Index>> ranges_;  // visible range of each row, over all keys
   std::vector<double> column_max_, column_sum_;  // [batch, heads, keys]
   std::vector<double> largest_, total_;          // [batch, heads]
 };
 
-/// Why an answer of one device is wrong: one place, or two, where a program goes wrong; the likeliest first.
+/// Why an answer of one device is wrong: one or two mistakes of a program; the likeliest first.
 std::vector<Cause> causes_of_program(const Evidence& evidence);
 
 }  // namespace ringcraft::verify

@@ -1,4 +1,5 @@
-// Which wrong places of a program explain an answer (see attention_program.hpp).
+// Searches the mistakes of a program for those that explain an answer: single ones, then pairs at different
+// places.
 #include <algorithm>
 #include <limits>
 #include <span>
@@ -51,8 +52,7 @@ constexpr SoftmaxWord kSoftmaxWords[] = {
      "Which of m, l and O must begin anew with each row?", Slip::kSumGoesOn},
     {"softmax-sum-goes-on",
      "l is not reset: the sum of a row begins with that of the row before (and the maximum is that of q . k, "
-     "without "
-     "the softmax scale)",
+     "without the softmax scale)",
      "Which of m, l and O must begin anew with each row?", Slip::kSumGoesOn, 1},
     {"softmax-out-goes-on", "O is not reset: a row begins with the sum that the row before has left",
      "Which of m, l and O must begin anew with each row?", Slip::kOutGoesOn},
@@ -90,10 +90,10 @@ constexpr SoftmaxWord kSoftmaxWords[] = {
      "Which of your variables are float where T is double?", Slip::kFloatShares},
 };
 
-// One wrong place, with its words.
+// One mistake, with its wording.
 struct Slipped {
   AttentionLaw law;
-  int place;  // two of the same place do not go together
+  int place;  // two at the same place cannot be combined
   bool usual;
   Cause cause;
 };
@@ -124,7 +124,7 @@ void add_addresses(const char* tensor, int place, const std::vector<AddressWord>
   }
 }
 
-// The words of every place live as long as the program.
+// All mistakes; their wordings live as long as the program.
 const std::vector<Slipped>& all_slips() {
   static const std::vector<AddressWord> queries = address_words(TensorRole::kQuery),
                                         keys = address_words(TensorRole::kKey),

@@ -1,4 +1,5 @@
-// What becomes of rows without a key (see blind_rows.hpp).
+// Explains wrong rows without a visible key: compares out, lse and gradients with the typical results of code
+// that does not handle them.
 #include "verify/diagnose/tiles/blind_rows.hpp"
 
 #include <algorithm>
@@ -34,7 +35,7 @@ bool is_right(const Evidence& e, const RowPlace& r, const Buffer& claim, const B
                   row_of(unit, r.batch, r.head, r.row), e.nearness(), false);
 }
 
-// Whether out of all blind rows is what `row` gives, within this share.
+// Whether out of all rows without a key is the result of `row`, within this share.
 template <class Row>
 bool out_is(const Evidence& e, double within, Row row) {
   return all_rows(e, [&](const RowPlace& r) {
@@ -66,7 +67,7 @@ std::vector<double> mean_of_values(const Evidence& e, const RowPlace& r, bool by
   return sum;
 }
 
-// lse of all blind rows, if it is one number and not the right one; NaN if it is that.
+// lse of all rows without a key, if it is one number and not the right one; NaN if it is NaN.
 std::optional<double> lse_of_blind(const Evidence& e) {
   std::optional<double> number;
   const bool same = all_rows(e, [&](const RowPlace& r) {
@@ -134,7 +135,7 @@ std::optional<Cause> backward_cause(const Evidence& e) {
     return is_blind(e, r.row) ? no_number || !e.is_wrong("dq")
                               : is_right(e, r, e.claim.dq, e.oracle.value.dq, e.units().dq);
   });
-  const auto spoilt = [&](const Buffer& tensor, const char* name) {  // by every such row
+  const auto spoilt = [&](const Buffer& tensor, const char* name) {  // in every such row
     return !e.is_wrong(name) || std::ranges::all_of(tensor.values<double>(),
                                                     [](double x) { return std::isnan(x) || std::isinf(x); });
   };

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Rows that see no key: out must be 0 and lse minus infinity, and they give nothing to any gradient. What
-/// they become where nobody has thought of them says what was forgotten.
+/// Rows that see no key: out must be 0 and lse minus infinity, and they contribute to no gradient. Their
+/// values in code that does not handle them show what is missing.
 
 #include <optional>
 
@@ -9,7 +9,7 @@
 
 namespace ringcraft::verify {
 
-/// What becomes of rows without a key, if nothing else is wrong.
+/// The cause of wrong rows without a key, if nothing else is wrong.
 std::optional<Cause> cause_of_blind_rows(const Evidence& evidence, TensorGroup pass);
 
 }  // namespace ringcraft::verify

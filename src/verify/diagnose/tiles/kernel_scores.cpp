@@ -1,4 +1,4 @@
-// The kernel of the scores, and which numbers a kernel computes at all (see kernel_stages.hpp).
+// Explains a wrong kernel of the scores, and defines which numbers of a matrix a kernel computes at all.
 #include <algorithm>
 #include <cmath>
 
@@ -31,7 +31,7 @@ constexpr ScaleOfScores kScalesOfScores[] = {
     {"S has the wrong sign", [](double s, double) { return -s; }},
     {"S is in units of log 2, as for exp2", [](double s, double) { return s * 1.4426950408889634; }}};
 
-// What is written where a row does not see the key.
+// The value written for a key that the row does not see.
 struct UnseenScore {
   const char* words;
   double number;
@@ -160,9 +160,8 @@ std::vector<NumberWord> number_words(const std::string& m) {
                    [=](I, I b, I, I c, I) { return b < c / size * size; }});
     all.push_back({"rows of " + m + " after the last whole tile of " + text + " are never computed",
                    [=](I a, I, I r, I, I) { return a < r / size * size; }});
-    all.push_back(
-        {"tiles of " + m + " of " + text + " x " + text + " that reach behind a border are never computed",
-         [=](I a, I b, I r, I c, I) { return a < r / size * size && b < c / size * size; }});
+    all.push_back({"tiles of " + m + " of " + text + " x " + text + " that cross a border are never computed",
+                   [=](I a, I b, I r, I c, I) { return a < r / size * size && b < c / size * size; }});
     all.push_back({"of each tile of " + text + " rows of " + m +
                        " the first quarter alone is computed: a thread writes "
                        "one of its four numbers",

@@ -1,5 +1,5 @@
-// The kernel of the softmax: m' = max(m, S), P = exp(S - m'), l' = exp(m - m') l + sum P (see
-// kernel_stages.hpp).
+// Explains a wrong kernel of the softmax: m' = max(m, S), P = exp(S - m'), l' = exp(m - m') l + sum P.
+// Searches the words for the maximum, the loops, the lanes, the weights, the sum and the stores.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,12 +14,12 @@ namespace {
 constexpr double kSoftmaxNear = 4e-5;  // of weights and sums; exponents err by their scores besides
 constexpr std::size_t kLanes = 32;
 
-// A row as the kernel has it in hand.
+// A row during the kernel's computation.
 struct SoftmaxRow {
-  std::vector<double> scores, weights;  // of the keys that the loop visits, in their order
+  std::vector<double> scores, weights;  // of the keys that the loop visits, in order
   std::vector<double> at_the_moment;    // exp(score - the maximum so far)
   double old_max, old_sum, max, part_max, rescale, sum;
-  double moment_sum;  // of at_the_moment, rescaled whenever the maximum grows
+  double moment_sum;  // sum of at_the_moment, rescaled whenever the maximum grows
 };
 
 struct SoftmaxWordOf {
@@ -27,7 +27,7 @@ struct SoftmaxWordOf {
   double (*of)(const SoftmaxRow& row);
 };
 
-// What is subtracted.
+// The number that is subtracted.
 constexpr SoftmaxWordOf kMaximaOfRow[] = {
     {"m is the maximum of these keys alone, also where an earlier one was larger",
      [](const SoftmaxRow& r) { return r.part_max; }},
@@ -150,10 +150,10 @@ constexpr WeightWordOf kWeightsOfRow[] = {
        return sum;
      }}};
 
-// How the lanes of a warp, of which each has every 32nd key, come to one number.
+// The reduction over a warp whose lanes each handle every 32nd key.
 struct LaneWord {
   const char* words;
-  unsigned of_max, of_sum;  // the distances over which they exchange
+  unsigned of_max, of_sum;  // the distances of the exchanges
   bool down_max, down_sum;  // shuffled down instead of across
 };
 constexpr LaneWord kLaneWords[] = {
@@ -313,7 +313,7 @@ struct SoftmaxLaws {
   }
 
   bool gives(const LawChoice& law) const {
-    for (Index a = x.rows; a-- > 0;)  // the last rows tell more
+    for (Index a = x.rows; a-- > 0;)  // the last rows are more informative
       if (!gives_row(law, a)) return false;
     return true;
   }

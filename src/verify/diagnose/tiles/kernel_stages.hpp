@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The kernels of a step one by one: what each makes of the memory that it finds.
+/// Explains the kernels of a step one by one, each from the memory that it reads and writes.
 
 #include <functional>
 #include <string>
@@ -14,12 +14,12 @@ namespace ringcraft::verify {
 
 /// Why the kernel of the scores is wrong; empty if it is right, or nothing explains it.
 std::vector<Cause> causes_of_scores(const StepExhibit& exhibit);
-/// The same for that of the softmax.
+/// The same for the kernel of the softmax.
 std::vector<Cause> causes_of_softmax(const StepExhibit& exhibit);
-/// The same for that of the values.
+/// The same for the kernel of the values.
 std::vector<Cause> causes_of_values(const StepExhibit& exhibit);
 
-/// The place of a number of a matrix with these extents.
+/// The address of a number in a matrix with these extents.
 inline Spot spot_of(Index row, Index column, Index rows, Index width, Index others) {
   return {.batch = 0,
           .head = 0,
@@ -31,12 +31,12 @@ inline Spot spot_of(Index row, Index column, Index rows, Index width, Index othe
           .count = rows,
           .others = others};
 }
-/// A number of a tensor; behind its borders tiles are filled up with zeros.
+/// A number of a tensor; tiles are padded with zeros beyond its borders.
 inline double number_or_zero(const std::vector<double>& numbers, Index place) {
   return place < 0 || place >= static_cast<Index>(numbers.size()) ? 0
                                                                   : numbers[static_cast<std::size_t>(place)];
 }
-/// A row's key for a loop.
+/// A row's key, as a loop visits it.
 inline KeySpot key_of(const StepExhibit& x, Index row, Index key) {
   const auto i = static_cast<std::size_t>(row);
   return {row, key, x.begin[i], x.end[i], x.rows, x.keys, x.width, x.begin[0], x.end[0]};
@@ -46,13 +46,13 @@ inline bool is_seen(const StepExhibit& x, Index row, Index key) {
   return x.begin[static_cast<std::size_t>(row)] <= key && key < x.end[static_cast<std::size_t>(row)];
 }
 
-/// The words for keys that a loop visits, of this loop.
+/// The words for keys that a loop visits, for this loop.
 std::vector<std::string> words_of_loop(const std::vector<KeyWord>& words, const std::string& loop,
                                        const std::string& where = "");
 
-/// Which numbers (row, column) of a matrix a kernel computes at all.
+/// The numbers (row, column) of a matrix that a kernel computes at all.
 struct NumberWord {
-  std::string words;  ///< of a matrix that is called %
+  std::string words;  ///< % stands for the matrix's name
   std::function<bool(Index, Index, Index, Index, Index)>
       of;  ///< row, column, rows, columns, the other extent
 };

@@ -1,4 +1,4 @@
-// The kernel of the values: O' = exp(m - m') O + P v (see kernel_stages.hpp).
+// Explains a wrong kernel of the values, O' = exp(m - m') O + P v, by wrong addresses, loops and factors.
 #include <cmath>
 
 #include "verify/diagnose/functions/agree.hpp"
@@ -94,7 +94,7 @@ struct ValuesLaws {
 
 std::vector<Cause> causes_of_values(const StepExhibit& x) {
   const ValuesLaws laws{x};
-  // Where no number is wrong in a way of its own, as NaN is not, nothing can be told.
+  // If no number is wrong in a specific way (NaN is not), nothing can be explained.
   const LawChoice right(kValueEnd + 1, 0);
   bool told = false;
   for (Index a = 0; a < x.rows; ++a)

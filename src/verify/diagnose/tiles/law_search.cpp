@@ -1,4 +1,5 @@
-// One wrong word, or two (see law_search.hpp).
+// Tries every single wrong word, then every pair at different places, and returns the choices that give all
+// numbers.
 #include "verify/diagnose/tiles/law_search.hpp"
 
 namespace ringcraft::verify {

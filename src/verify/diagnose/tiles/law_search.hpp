@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// A law has one word for each place where a program may go wrong; word 0 is right. One wrong word, or two at
-/// different places, must give all numbers.
+/// Searches laws. A law has one word for each place where a program may contain a mistake; word 0 is right.
+/// One wrong word, or two at different places, must give all numbers.
 
 #include <functional>
 #include <map>
@@ -12,14 +12,14 @@
 
 namespace ringcraft::verify {
 
-/// A place, with its words; the first one is right and has no text.
+/// A place with its words; the first one is right and has no text.
 struct LawPlace {
   std::string id, question;
   std::vector<std::string> words;
-  std::map<std::size_t, std::string> known = {};  ///< ids of words that are told elsewhere, too
+  std::map<std::size_t, std::string> known = {};  ///< ids of words that have a cause elsewhere, too
 };
 
-/// The texts of words that have a member `words`, behind that of the right one.
+/// The texts of words that have a member `words`, after that of the right one.
 template <class Words>
 std::vector<std::string> texts_of(const Words& words) {
   std::vector<std::string> texts{""};

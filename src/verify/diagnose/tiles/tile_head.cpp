@@ -1,4 +1,4 @@
-// One head with a wrong index (see tile_head.hpp).
+// Computes one head of attention, forward and backward, tile by tile with a wrong index.
 #include "verify/diagnose/tiles/tile_head.hpp"
 
 #include <algorithm>
@@ -63,7 +63,7 @@ std::optional<std::pair<Rows, std::vector<double>>> TileHead::forward() {
   return std::pair{std::move(out), std::move(lse)};
 }
 
-// A tile stores its part over what is there.
+// Clears the sums that a tile is about to overwrite instead of adding to them.
 void TileHead::forget(const TileAt& t, Gradients& g) const {
   const auto clear = [](Rows& rows, Index first, Index last) {
     for (Index row = first; row < last; ++row) std::ranges::fill(rows[static_cast<std::size_t>(row)], 0.0);
@@ -93,7 +93,7 @@ std::optional<TileHead::Gradients> TileHead::backward() {
         const double ds = e_.problem.softmax_scale * p * (dp - delta);
         add_product(g.dq[static_cast<std::size_t>(at(Operand::kDq, t, i))], ds,
                     row_of(in.k, b_, g_, at(Operand::kDqKey, t, j)));
-        // The tile of P, or of dS, instead of its transpose: key i takes what row i gives.
+        // Uses the tile of P, or of dS, instead of its transpose: key i gets the contribution of row i.
         const bool turned = slip_.index == TileIndex::kTransposed;
         const Index turned_key = i % (t.key1 - t.key0), turned_row = j % (t.row1 - t.row0);
         const bool dk_turned = turned && slip_.has(Operand::kDk),

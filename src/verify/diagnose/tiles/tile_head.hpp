@@ -1,7 +1,6 @@
 #pragma once
 /// @file
-/// One head of attention, tile by tile, with a wrong index (see tile_program.hpp); not for users of the
-/// harness.
+/// One head of attention, tile by tile, with a wrong index (see tile_program.hpp); internal to the harness.
 
 #include <optional>
 #include <vector>
@@ -17,13 +16,13 @@ using TileRows = std::vector<std::vector<double>>;
 
 /// One tile of a head: rows [row0, row1), keys [key0, key1).
 struct TileAt {
-  Index row0, row1, key0, key1;  ///< see above
+  Index row0, row1, key0, key1;  ///< half-open ranges
 };
 
-/// One head: what goes in, and what a slip makes of it. A place outside of a tensor makes it impossible.
+/// One head: its inputs, and the results under a slip. An index outside a tensor makes the slip impossible.
 class TileHead {
  public:
-  /// Of one head, in tiles of this size.
+  /// Takes one head, in tiles of this size.
   TileHead(const Evidence& e, Index batch, Index head, TileSize tile, const TileSlip& slip)
       : e_(e),
         b_(batch),
@@ -35,16 +34,16 @@ class TileHead {
         tile_(tile),
         slip_(slip) {}
 
-  /// out and lse; nothing if it is impossible.
+  /// out and lse; empty if the slip is impossible.
   std::optional<std::pair<TileRows, std::vector<double>>> forward();
   /// dq of the head, and its part of dk and dv.
   struct Gradients {
     TileRows dq, dk, dv;  ///< [rows or keys, head_dim]
   };
-  std::optional<Gradients> backward();  ///< nothing if it is impossible
+  std::optional<Gradients> backward();  ///< empty if the slip is impossible
 
  private:
-  // The place of row (or key) i of a tile: of an operand that is right, row0 + i.
+  // The index of row (or key) i of a tile: row0 + i for a right operand.
   Index at(TileOperand operand, const TileAt& t, Index i) {
     const bool of_key = operand >= TileOperand::kKey;
     const Index base = of_key ? t.key0 : t.row0, other = of_key ? t.row0 : t.key0;
@@ -94,9 +93,9 @@ class TileHead {
 
   struct Seen {
     Index key;
-    double weight;  // at first its score
+    double weight;  // initially its score
   };
-  // The weights of a row in a tile; m, l and O as they are then.
+  // The weights of a row in a tile; updates m, l and O.
   std::vector<Seen> weigh(const TileAt& t, Index i, TileRows& out, std::vector<double>& max,
                           std::vector<double>& sum);
   void add_values(const TileAt& t, Index i, const std::vector<Seen>& seen, TileRows& out);

@@ -1,4 +1,4 @@
-// Which wrong index explains an answer (see tile_program.hpp).
+// Searches the wrong indices of a program on tiles for one, or two alike, that explain an answer.
 #include "verify/diagnose/tiles/tile_program.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 using Operand = TileOperand;
 using Rows = TileRows;
 
-// Whether all rows of one head of a tensor are those.
+// Whether all rows of one head of a tensor agree with these.
 bool same_rows(const Evidence& e, const Buffer& claim, const Buffer& unit, Index b, Index h,
                const Rows& rows) {
   for (std::size_t row = 0; row < rows.size(); ++row)
@@ -68,7 +68,7 @@ std::vector<Operand> operands_of(TensorGroup pass) {
           Operand::kValue, Operand::kDk,      Operand::kDv,     Operand::kDqKey};
 }
 
-// One operand after the other, then two of a kind.
+// Single operands, then pairs of one kind.
 std::vector<TileSlip> slips_of(TensorGroup pass) {
   constexpr TileIndex kAll[] = {TileIndex::kWithinTile, TileIndex::kFirstOfTile, TileIndex::kOtherBase,
                                 TileIndex::kNext,       TileIndex::kBefore,      TileIndex::kTransposed,

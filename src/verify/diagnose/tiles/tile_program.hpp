@@ -1,8 +1,8 @@
 #pragma once
 /// @file
 /// Attention tile by tile with one wrong index: q, k, v, lse, the running state and the gradients are each
-/// read or written at a place that is counted from the head, and a tile counts its rows and keys from its own
-/// first one. All rows of a head are computed, as a wrong index makes them meddle with one another.
+/// indexed relative to the head, and a tile counts its rows and keys from its own first one. All rows of a
+/// head are computed, because a wrong index lets them overwrite one another.
 
 #include <optional>
 
@@ -10,7 +10,7 @@
 
 namespace ringcraft::verify {
 
-/// What has an index.
+/// An operand with an index.
 enum class TileOperand : std::uint8_t {
   kMax,        ///< m
   kSum,        ///< l
@@ -21,46 +21,46 @@ enum class TileOperand : std::uint8_t {
   kQuery,    ///< q of the scores
   kMaskRow,  ///< the range of keys
   kDout,     ///< dout of dP
-  kDq,       ///< what is added to
+  kDq,       ///< the row that is added to
   kDkQuery,  ///< q of dk
   kDvDout,   ///< dout of dv
   kKey,      ///< k of the scores
-  kMaskKey,  ///< the key that is asked about
+  kMaskKey,  ///< the key that is tested
   kValue,    ///< v of O, or of dP
-  kDk,       ///< what is added to
-  kDv,       ///< what is added to
+  kDk,       ///< the row that is added to
+  kDv,       ///< the row that is added to
   kDqKey,    ///< k of dq
 };
 
-/// Where it is looked for instead.
+/// The index that is used instead.
 enum class TileIndex : std::uint8_t {
   kWithinTile,   ///< its number within the tile
   kFirstOfTile,  ///< the tile's first row or key
   kOtherBase,    ///< counted from the tile's first key (for a row) or row (for a key)
-  kNext,         ///< one further
+  kNext,         ///< one more
   kBefore,       ///< one less
-  kTransposed,   ///< row and key change places within the tile: of dk and dv alone
-  kStored,       ///< at the right place, but each tile begins with zeros: of gradients alone
+  kTransposed,   ///< row and key are exchanged within the tile: dk and dv only
+  kStored,       ///< the right index, but each tile begins with zeros: gradients only
 };
 
 /// One wrong index, or two that are wrong in the same way.
 struct TileSlip {
-  TileOperand first, second;  ///< the same one twice: there is one
+  TileOperand first, second;  ///< equal: there is only one
   TileIndex index;
   bool by_row = false;  ///< values are added row by row, not for the whole tile after its rows were rescaled
 
   bool has(TileOperand operand) const { return operand == first || operand == second; }
 };
 
-/// The slip in words.
+/// Describes the slip.
 Cause cause_of_slip(const TileSlip& slip);
 
-/// Whether what a claim has of a pass is as near to the right numbers as it must be to those of a mistake:
-/// then whatever changes no number here would seem to explain it.
+/// Whether the claimed tensors of a pass are as close to the right numbers as a mistake must be: then any
+/// slip that changes no number would seem to explain them.
 bool is_near_right(const Evidence& e, TensorGroup pass);
 
-/// Why an answer of one device is wrong, if a wrong index explains all tensors that were looked at. `pass`
-/// says of which part of it.
+/// Why an answer of one device is wrong, if a wrong index explains all examined tensors. `pass` selects the
+/// tensors.
 std::optional<Cause> cause_of_tile_index(const Evidence& evidence, TensorGroup pass);
 
 }  // namespace ringcraft::verify

@@ -1,4 +1,4 @@
-// A wrong index in words (see tile_program.hpp).
+// Describes a wrong index of a program on tiles in words, as a cause with an id and a question.
 #include <string>
 
 #include "verify/diagnose/tiles/tile_program.hpp"

@@ -1,4 +1,4 @@
-// Blocks of a ring or of one device (see arrangement.hpp).
+// Builds the arrangements of a ring, of one device, and of tiles or parts of keys.
 #include "verify/diagnose/twisted/arrangement.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace ringcraft::verify {
 namespace {
 
-// Which part has each row, and as its how manyth.
+// Computes the part of each row, and its index there.
 void invert(const std::vector<std::vector<Index>>& parts, Index rows, std::vector<int>& owner,
             std::vector<Index>& local) {
   owner.resize(static_cast<std::size_t>(rows));
@@ -21,7 +21,7 @@ void invert(const std::vector<std::vector<Index>>& parts, Index rows, std::vecto
     }
 }
 
-// Fills what follows from blocks and shards.
+// Fills the members that follow from blocks and shards.
 Arrangement completed(Arrangement a, Index rows, Index keys) {
   invert(a.blocks, keys, a.owner, a.local);
   invert(a.shards, rows, a.row_owner, a.row_local);

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// An arrangement: in which blocks, and in which order, an implementation may have met the keys: a ring of N
-/// ranks in some layout, or one device that goes through tiles. A claim does not say which it was; a
+/// An arrangement: the blocks, and their order, in which an implementation may process the keys: a ring of N
+/// ranks in some layout, or one device that iterates over tiles. A claim does not state its arrangement; a
 /// diagnosis tries several.
 
 #include <string>
@@ -16,22 +16,22 @@ namespace ringcraft::verify {
 /// all rows are one shard, which meets the blocks 0, 1, 2, ...
 struct Arrangement {
   std::string words;                       ///< "a contiguous ring of 3 ranks"
-  bool ring = true;                        ///< whether blocks walk around ranks
-  bool partial = false;                    ///< whether O was divided by whoever asked: not where l is 0
-  Index row_tile = 0;                      ///< rows of a tile of one device; 0: not known
-  int hops = 0;                            ///< how often a ring exchanges
+  bool ring = true;                        ///< whether blocks travel around ranks
+  bool partial = false;                    ///< whether the caller divides O, which it skips where l is 0
+  Index row_tile = 0;                      ///< rows of a tile of one device; 0: unknown
+  int hops = 0;                            ///< number of exchanges of a ring
   std::vector<std::vector<Index>> blocks;  ///< keys of each block, increasing
   std::vector<std::vector<Index>> shards;  ///< query rows of each rank, increasing
   std::vector<int> owner, row_owner;       ///< the block of each key, the shard of each row
-  std::vector<Index> local, row_local;     ///< the place of each key in its block, of each row in its shard
+  std::vector<Index> local, row_local;     ///< the index of each key in its block, of each row in its shard
   std::vector<Index> order;                ///< all keys, block after block
-  std::vector<Index> offset;               ///< where each block begins in that order
+  std::vector<Index> offset;               ///< begin of each block in that order
 
   /// The word for one of its blocks: "block", "tile", "key" or "row".
   std::string part() const;
   /// Number of blocks.
   int count() const { return static_cast<int>(blocks.size()); }
-  /// A block number brought into 0 to count() - 1.
+  /// A block number modulo count().
   int wrapped(int block) const { return (block % count() + count()) % count(); }
   /// A key of a block, or -1 if it has no such key.
   Index at(int block, Index key) const;
@@ -43,7 +43,7 @@ Arrangement ring_arrangement(const Problem& problem);
 Arrangement one_block(const BlockProblem& problem);
 /// One device with tiles of so many keys, and of so many rows if that is known.
 Arrangement tiled_arrangement(Index rows, Index keys, Index tile, Index row_tile = 0);
-/// One device that meets its keys part by part; each key is in one of the parts.
+/// One device that meets its keys part by part; each key belongs to one of the parts.
 Arrangement parted_arrangement(Index rows, Index keys, std::vector<std::vector<Index>> parts);
 
 }  // namespace ringcraft::verify

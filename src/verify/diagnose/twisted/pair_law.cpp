@@ -1,4 +1,5 @@
-// Masks by other laws (see pair_law.hpp).
+// Evaluates masks by other laws: the places and packed sequences of a row and a key, the comparison, the cut
+// of a block, and skipped tiles.
 #include "verify/diagnose/twisted/pair_law.hpp"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ using Places = PairLaw::Places;
 using Packs = PairLaw::Packs;
 using Cut = PairLaw::Cut;
 
-// The rows of all ranks, and what follows from their number.
+// The rows of all ranks, and quantities that follow from their number.
 struct Rows {
   const Arrangement& ring;
   const std::vector<Position>& positions;
@@ -40,7 +41,8 @@ struct Rows {
   }
 };
 
-// A shard of an early chunk and of one that stands as far from the end, in chunks of this length.
+// The place in a zig-zag shard of an early chunk and its mirror image from the end, with chunks of this
+// length.
 Position zigzag_place(const Rows& rows, LocalRow at, Index early, Index late_begin) {
   return at.row < early ? rows.chunk(at.rank).begin + at.row : late_begin + at.row - early;
 }
@@ -72,7 +74,7 @@ Position place_of_row(Places places, const Rows& rows, LocalRow at) {
   }
 }
 
-// How many rows of its packed sequence the shard has before this one.
+// Number of rows of its packed sequence that precede this one in the shard.
 Position place_on_rank(const Rows& rows, LocalRow at) {
   const Index pack = rows.pack_at(rows.position(at));
   Position before = 0;
@@ -110,7 +112,7 @@ PlacesOfBoth places_of(Places places, const Rows& rows, LocalRow query, LocalRow
   }
 }
 
-// How many packed sequences the shard has had up to this row.
+// Number of packed sequences in the shard up to this row.
 Index counted_packs(const Rows& rows, LocalRow at) {
   Index count = 0, last = -1;
   for (Index row = 0; row <= at.row; ++row) {
@@ -121,7 +123,7 @@ Index counted_packs(const Rows& rows, LocalRow at) {
   return count;
 }
 
-// By the local row, with borders divided by the number of ranks.
+// The packed sequence of the local row, with borders divided by the number of ranks.
 Index pack_of_divided(const Rows& rows, Index row, bool up) {
   const auto& borders = rows.mask.cu_seqlens;
   const Index n = rows.ranks();
@@ -211,7 +213,7 @@ bool is_in_cut(Cut cut, const Rows& rows, LocalRow query, LocalRow key) {
   }
 }
 
-// Whether the tiles of this query and key are left out.
+// Whether the tiles of this query and key are skipped.
 bool is_skipped(const PairLaw& law, const Rows& rows, LocalRow query, LocalRow key) {
   using Skip = PairLaw::Skip;
   const auto corner = [&](LocalRow at, bool last) {
@@ -219,7 +221,7 @@ bool is_skipped(const PairLaw& law, const Rows& rows, LocalRow query, LocalRow k
                 first = at.row / tile * tile;
     return rows.position({at.rank, last ? std::min(first + tile, length) - 1 : first});
   };
-  const auto has_pack = [&](Index pack) {  // of the queries of the tile
+  const auto has_pack = [&](Index pack) {  // among the queries of the tile
     const Index length = rows.length(query.rank), tile = law.tile == 0 ? length : law.tile,
                 first = query.row / tile * tile;
     for (Index row = first; row < std::min(first + tile, length); ++row)

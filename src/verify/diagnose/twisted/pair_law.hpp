@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// A mask by another law: which places and which packed sequences it takes the rows of a shard and the keys
-/// of a block for, how it compares them, and how it cuts a block.
+/// A mask by another law: the places and packed sequences that it assigns to the rows of a shard and the keys
+/// of a block, how it compares them, and how it cuts a block.
 
 #include <cstdint>
 #include <vector>
@@ -13,15 +13,15 @@ namespace ringcraft::verify {
 
 /// Such a law; with every member at its first value it is the right one.
 struct PairLaw {
-  /// Where rows and keys stand.
+  /// The places of rows and keys.
   enum class Places : std::uint8_t {
     kRight,
     kRoundedUp,    ///< rank * ceil(seqlen / ranks) + row
     kRoundedDown,  ///< rank * floor(seqlen / ranks) + row
     kOwnLength,    ///< rank * the length of the own shard + row, of each by its own
     kQueryLength,  ///< the block begins at its rank * the length of the queries' shard
-    kStepsBehind,  ///< the block stands `step` shards before the queries, also where the ring wraps round
-    kRanksApart,   ///< the block stands |rank - source| shards before the queries
+    kStepsBehind,  ///< the block lies `step` shards before the queries, also where the ring wraps around
+    kRanksApart,   ///< the block lies |rank - source| shards before the queries
     kContiguous,   ///< those of the other layouts
     kStriped,
     kZigzag,
@@ -32,11 +32,11 @@ struct PairLaw {
     kRestartKeys,    ///< the same, of keys
     kRestartBoth,    ///< of both
   };
-  /// Which packed sequence they are of.
+  /// The packed sequence of each place.
   enum class Packs : std::uint8_t {
     kRight,
-    kOfPlaces,       ///< by where they are taken to stand
-    kCounted,        ///< each shard counts those that it has from 0
+    kOfPlaces,       ///< by the assigned place
+    kCounted,        ///< each shard counts its own, from 0
     kBordersOver,    ///< by the local row, with the borders over the number of ranks, rounded down
     kBordersOverUp,  ///< the same, rounded up
     kOfLocalRows,    ///< by the local row
@@ -45,7 +45,7 @@ struct PairLaw {
     kOfFirstRow,     ///< that of the first row of the shard or block
     kKeysOfFirst,    ///< of keys alone: that of the first one of the block
     kContiguous,     ///< as if shards were runs of neighbours
-    kOfNextBlock,    ///< of keys: that of the block that is arriving
+    kOfNextBlock,    ///< of keys: that of the block being received
     kOfBlockBefore,  ///< of keys: that of the block before
   };
   /// How two places are compared.
@@ -71,7 +71,7 @@ struct PairLaw {
     kTriangles,          ///< a triangle of local rows in the own and all earlier blocks, none later
     kTrianglesRight,     ///< the same, aligned at the bottom right corner
   };
-  /// Which tiles of queries and keys are left out by a test of their corners that is off.
+  /// Tiles of queries and keys that a wrong test of their corners skips.
   enum class Skip : std::uint8_t {
     kNone,
     kFarAtWindow,     ///< first query - last key >= window instead of >
@@ -105,20 +105,20 @@ struct LocalRow {
 bool sees_by_law(const PairLaw& law, const Mask& mask, const Arrangement& ring,
                  const std::vector<Position>& positions, LocalRow query, LocalRow key);
 
-/// Which block of a double ring one takes that of `source` for.
+/// The block of a double ring for which that of `source` is taken.
 enum class NodeLabel : std::uint8_t {
   kRight,
-  kFlat,         ///< blocks move within nodes, and are counted as on one flat ring
-  kNested,       ///< blocks move on one flat ring, and are counted as on a double one
+  kFlat,         ///< blocks move within nodes, and are numbered as on one flat ring
+  kNested,       ///< blocks move on one flat ring, and are numbered as on a double one
   kOuterAhead,   ///< nodes are counted in the other direction
   kInnerAhead,   ///< seats are counted in the other direction
   kInnerOnly,    ///< the hops between nodes are not counted
   kOuterOnly,    ///< the hops within a node are not counted
-  kNodesInside,  ///< ranks are numbered node by node, and taken as seat by seat
+  kNodesInside,  ///< ranks are numbered node by node, and interpreted as seat by seat
   kMirrored,     ///< ranks - 1 - source
   kStep,         ///< the step itself
 };
-/// The rank that stands on the label; `inner` ranks are one node.
+/// The rank on the label; `inner` ranks are one node.
 int labelled(NodeLabel label, int ranks, int inner, int rank, int source);
 
 }  // namespace ringcraft::verify

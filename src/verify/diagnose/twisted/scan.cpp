@@ -1,4 +1,4 @@
-// A scan with mistakes (see scan.hpp).
+// Executes an online softmax over the parts of a row with given mistakes in every place of the scan.
 #include "verify/diagnose/twisted/scan.hpp"
 
 #include <algorithm>
@@ -102,7 +102,7 @@ double factor_of(ScanTwist::Factor twist, const Maxima& m, const ExponentRange& 
 }
 
 double weight_of(ScanTwist::Weight twist, double score, const Maxima& m, const ExponentRange& range) {
-  const double shift = m.now == kLowest ? 0 : m.now;  // as long as m is -inf, code subtracts nothing
+  const double shift = m.now == kLowest ? 0 : m.now;  // code subtracts nothing while m is -inf
   const double right = range.exp(score - shift);
   switch (twist) {
     case ScanTwist::Weight::kOfPart:
@@ -155,7 +155,7 @@ bool adds(ScanTwist::When when, const Maxima& m, std::size_t part, std::size_t p
   return true;
 }
 
-// How often a seen key counts in l and in O.
+// Multiplicity of a visible key in l and in O.
 std::pair<int, int> count_of(ScanTwist::Keys keys, std::size_t at, bool last, bool tie, bool grows) {
   using Keys = ScanTwist::Keys;
   const bool first = at == 0;
@@ -173,7 +173,7 @@ std::pair<int, int> count_of(ScanTwist::Keys keys, std::size_t at, bool last, bo
   return {0, 0};
 }
 
-// What a hidden key adds to l and to O.
+// Contribution of a hidden key to l and to O.
 std::pair<double, double> of_hidden(ScanTwist::Hidden hidden, double score, const Maxima& m,
                                     const ExponentRange& range) {
   switch (hidden) {
@@ -201,11 +201,11 @@ std::pair<double, double> of_hidden(ScanTwist::Hidden hidden, double score, cons
 }
 
 void add_to(std::vector<double>& out, double weight, std::span<const double> value) {
-  if (weight == 0) return;  // as 0 times infinity does not occur in right values
+  if (weight == 0) return;  // right values never produce 0 times infinity
   for (std::size_t c = 0; c < value.size(); ++c) out[c] += weight * value[c];
 }
 
-// One part. Returns the sum of its weights.
+// Scans one part. Returns the sum of its weights.
 double scan_part(const ScanTwist& twist, const Part& part, std::size_t at, std::size_t parts,
                  ScanState& state, const ExponentRange& range) {
   const double own = maximum(part, false, false);
@@ -250,7 +250,7 @@ double first_maximum(ScanTwist::Max twist, double given) {
   return given;
 }
 
-// The same with the keys of other parts in each part that is visited.
+// The parts, each extended by the keys of the other parts that it includes.
 std::vector<Part> widened(ScanTwist::Keys keys, const std::vector<Part>& parts) {
   std::vector<Part> wide = parts;
   for (std::size_t p = 0; p < parts.size(); ++p)
@@ -263,7 +263,7 @@ std::vector<Part> widened(ScanTwist::Keys keys, const std::vector<Part>& parts) 
   return wide;
 }
 
-// The parts that are looked at.
+// The parts that the scan visits.
 std::vector<Part> looked_at(const ScanTwist& twist, std::vector<Part> parts) {
   using Keys = ScanTwist::Keys;
   if (twist.keys == Keys::kOnward || twist.keys == Keys::kBackward || twist.keys == Keys::kEverywhere)

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// An online softmax with its mistakes: one scan over the scores of a row, part by part (see scan_twist.hpp).
+/// An online softmax with mistakes: one scan over the scores of a row, part by part (see scan_twist.hpp).
 
 #include <optional>
 #include <span>
@@ -16,7 +16,7 @@ namespace ringcraft::verify {
 struct ScanKey {
   double score;
   bool seen;
-  std::span<const double> value;  ///< empty: only m and l are asked for
+  std::span<const double> value;  ///< empty: only m and l are requested
 };
 
 /// (O, m, l), before and after a scan.
@@ -26,7 +26,7 @@ struct ScanState {
   double previous = -std::numeric_limits<double>::infinity();  ///< the last score of the part before
 };
 
-/// What a scan over these parts leaves: O (not divided), m and l.
+/// The state after a scan over these parts: O (not divided), m and l.
 ScanState scanned(const ScanTwist& twist, const std::vector<std::vector<ScanKey>>& parts, ScanState state,
                   const ExponentRange& range);
 /// The same, divided, with lse = m + log l. `partial`: a row whose l is 0 is not divided, and its lse is m.
@@ -40,15 +40,15 @@ struct ScanMistake {
   const char* question;
   ScanTwist twist;
 };
-/// All that are tried, those that people make more often first.
+/// All mistakes to try, the more common first.
 const std::vector<ScanMistake>& scan_mistakes();
-/// Those that are about the weights of keys.
+/// Those that concern the weights of keys.
 const std::vector<ScanMistake>& scan_mistakes_of_weights();
-/// More of them, of scans over scores alone.
+/// Additional ones, for scans over scores alone.
 const std::vector<ScanMistake>& scan_mistakes_of_scores();
-/// Two mistakes at once; nothing if they are about the same place.
+/// Two mistakes at once; empty if both concern the same place.
 std::optional<ScanTwist> both(ScanTwist a, const ScanTwist& b);
-/// A sentence with {part} in words.
+/// Replaces {part} in a sentence.
 std::string with_part(std::string sentence, const std::string& part);
 
 }  // namespace ringcraft::verify

@@ -1,4 +1,4 @@
-// What may go wrong in a scan, in words (see scan.hpp).
+// Lists the mistakes of a scan with their wording: maxima, factors, visited parts, hidden keys, divisors.
 #include "ringcraft/core/shown.hpp"
 #include "verify/diagnose/twisted/scan.hpp"
 
@@ -170,8 +170,7 @@ void add_maxima(std::vector<ScanMistake>& all) {
        {.max = Max::kRising}},
       {"scan-max-previous",
        "each score is compared with the one before it, not with the maximum so far, and l is rescaled from "
-       "that "
-       "one's maximum",
+       "that one's maximum",
        kMaximum,
        {.max = Max::kRising, .sum_factor = Factor::kRising, .out_factor = Factor::kRising}},
       {"scan-max-first-lost",
@@ -327,7 +326,7 @@ void add_rest(std::vector<ScanMistake>& all) {
   all.insert(all.end(), more.begin(), more.end());
 }
 
-// x of a and b, where at most one of them is no right one.
+// The value of a and b at one place, where at most one of them is wrong.
 template <class T>
 bool join(T& a, const T& b) {
   if (b == T{}) return true;

@@ -1,5 +1,5 @@
-// Mistakes that are looked for in scans over scores alone (see scan.hpp): in whole attention they give what
-// more usual ones give.
+// Lists mistakes that are tried only for scans over scores alone: in whole attention they give the same
+// numbers as more common ones.
 #include <deque>
 
 #include "verify/diagnose/solve/solve_detail.hpp"
@@ -15,7 +15,7 @@ using Max = ScanTwist::Max;
 using Factor = ScanTwist::Factor;
 using Weight = ScanTwist::Weight;
 
-// A factor near 1 that is thought not to pay, as of people's favourite thresholds.
+// Adds thresholds below which code skips rescaling, with the values commonly chosen.
 void add_slack(std::vector<ScanMistake>& all) {
   static std::deque<std::string> sentences;  // as long as the mistakes
   for (const double slack : {8.0, 1.0, 5.0, 10.0, 2.0, 4.0, 20.0, 0.5, 5.545, 0.1, 16.0, 3.0, 30.0, 0.01})
@@ -48,16 +48,12 @@ const std::vector<ScanMistake>& scan_mistakes_of_scores() {
          {.sum_factor = Factor::kInverseBare}},
         {"scan-max-previous",
          "each score is compared with the one before it, the first one with nothing, and not with the "
-         "maximum "
-         "so "
-         "far",
+         "maximum so far",
          kMaximumOfScores,
          {.max = Max::kRisingBare}},
         {"scan-max-previous",
          "each score is compared with the one before it, the first one with nothing, and not with the "
-         "maximum "
-         "so "
-         "far; l is rescaled from that one's maximum",
+         "maximum so far; l is rescaled from that one's maximum",
          kMaximumOfScores,
          {.max = Max::kRisingBare, .sum_factor = Factor::kRising, .out_factor = Factor::kRising}},
         {"scan-quotient",
@@ -66,8 +62,7 @@ const std::vector<ScanMistake>& scan_mistakes_of_scores() {
          {.sum_weight = Weight::kQuotient, .out_weight = Weight::kQuotient}},
         {"scan-quotient",
          "all exponentials of a difference are computed as quotients of two exponentials, which overflow and "
-         "vanish "
-         "by themselves",
+         "vanish by themselves",
          kFactorOfScores,
          {.sum_factor = Factor::kQuotient,
           .out_factor = Factor::kQuotient,
@@ -75,8 +70,7 @@ const std::vector<ScanMistake>& scan_mistakes_of_scores() {
           .out_weight = Weight::kQuotient}},
         {"scan-quotient",
          "all exponentials of a difference are computed as quotients of two exponentials, which overflow and "
-         "vanish "
-         "by themselves, also where m does not grow",
+         "vanish by themselves, also where m does not grow",
          kFactorOfScores,
          {.sum_factor = Factor::kQuotientAlways,
           .out_factor = Factor::kQuotientAlways,
@@ -88,8 +82,7 @@ const std::vector<ScanMistake>& scan_mistakes_of_scores() {
          {.sum_factor = Factor::kQuotient}},
         {"scan-factor-quotient",
          "the factor of l is computed as exp(old m) / exp(new m) at every score, which overflow and vanish "
-         "by "
-         "themselves",
+         "by themselves",
          kFactorOfScores,
          {.sum_factor = Factor::kQuotientAlways}},
     };

@@ -1,4 +1,4 @@
-// What may go wrong with the weights of a scan, in words (see scan.hpp).
+// Lists the mistakes in the weights of a scan, with their wording.
 #include "verify/diagnose/twisted/scan.hpp"
 
 namespace ringcraft::verify {
@@ -134,8 +134,7 @@ const std::vector<ScanMistake>& scan_mistakes_of_weights() {
       {"scan-weight-inverse-sum", "l adds exp(m - score)", kWeight, {.sum_weight = Weight::kMinus}},
       {"scan-inverse",
        "the sign of all exponents is turned round: l grows by exp(m - score), and is rescaled by exp(new m - "
-       "old "
-       "m)",
+       "old m)",
        kWeight,
        {.sum_factor = Factor::kInverse,
         .out_factor = Factor::kInverse,

@@ -1,18 +1,18 @@
 #pragma once
 /// @file
-/// The grammar of an online softmax: what may go wrong at each place of a scan over the scores of a row, as
-/// data. Any mistakes at different places can be made at once.
+/// The grammar of an online softmax: the possible mistakes at each place of a scan over the scores of a row,
+/// as data. Mistakes at different places can be combined.
 
 #include <cstdint>
 
 namespace ringcraft::verify {
 
-/// What a scan does wrongly; the first value of each is the right one.
+/// The mistakes of a scan; the first value of each is the right one.
 struct ScanTwist {
-  /// What m becomes at a part.
+  /// The new m at a part.
   enum class Max : std::uint8_t {
     kLarger,      ///< the larger of m and the part's maximum
-    kNever,       ///< what it was before the first part
+    kNever,       ///< the m from before the first part
     kOfPart,      ///< that of the part alone
     kOfFirst,     ///< that of the first part that has a key
     kOfHidden,    ///< that of all keys, hidden ones too
@@ -33,14 +33,14 @@ struct ScanTwist {
     kRight,           ///< exp(old m - new m)
     kOne,             ///< 1
     kInverse,         ///< exp(new m - old m)
-    kZero,            ///< 0: what was there is lost
+    kZero,            ///< 0: the previous state is lost
     kOfPart,          ///< exp(m of the part - new m)
     kOldToPart,       ///< exp(old m - m of the part)
     kBase2,           ///< 2^(old m - new m)
     kSquared,         ///< the right one twice
     kInverseBare,     ///< kInverse, also of a state that has seen nothing
     kLost,            ///< 0 where m grows
-    kQuotient,        ///< exp(old m) / exp(new m) where m grows, which overflow and vanish by themselves
+    kQuotient,        ///< exp(old m) / exp(new m) where m grows, each of which may overflow or vanish
     kQuotientAlways,  ///< the same, at every part
     kRising,          ///< exp(score before - new m) where a score exceeds the one before it
   };
@@ -60,7 +60,7 @@ struct ScanTwist {
     kQuotient,   ///< exp(score) / exp(new m)
     kBareStill,  ///< exp(score) where the score is not m
   };
-  /// At which parts keys are added.
+  /// The parts at which keys are added.
   enum class When : std::uint8_t {
     kAlways,
     kNever,
@@ -70,7 +70,7 @@ struct ScanTwist {
     kNotLast,   ///< at all but the last
     kFirst,     ///< at the first alone
   };
-  /// What a hidden key adds.
+  /// The contribution of a hidden key.
   enum class Hidden : std::uint8_t {
     kNothing,
     kInSum,       ///< its weight, to l alone
@@ -81,9 +81,9 @@ struct ScanTwist {
     kZeroSum,     ///< exp(0 - new m), to l alone
     kOneOut,      ///< 1, to O alone
     kOneSum,      ///< 1, to l alone
-    kEnds,        ///< nothing, and no key after it is looked at
+    kEnds,        ///< nothing, and the scan stops there
   };
-  /// Which keys of a part are added.
+  /// The keys of a part that are added.
   enum class Keys : std::uint8_t {
     kAll,
     kFirstLost,     ///< all but the first
@@ -102,12 +102,12 @@ struct ScanTwist {
     kBackward,      ///< those of all earlier parts, too
     kEverywhere,    ///< those of all parts
   };
-  /// What a part without a visible key does while m is still -inf.
+  /// The effect of a part without a visible key while m is still -inf.
   enum class Empty : std::uint8_t {
     kNothing,
     kNan,  ///< exp(-inf - (-inf)): all becomes NaN
   };
-  /// What a row of O is divided by.
+  /// The divisor of a row of O.
   enum class Divisor : std::uint8_t {
     kSum,        ///< l
     kSumUnless,  ///< l, unless that is 0: then the row stays 0

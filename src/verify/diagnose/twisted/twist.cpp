@@ -1,4 +1,4 @@
-// Two mistakes at once (see twist.hpp).
+// Combines two mistakes into one twist, if they concern different members.
 #include "verify/diagnose/twisted/twist.hpp"
 
 #include "verify/diagnose/twisted/scan.hpp"
@@ -6,7 +6,7 @@
 namespace ringcraft::verify {
 namespace {
 
-// One member of both, where at most one of them is wrong there.
+// The value of one member, where at most one of them is wrong.
 template <class T>
 bool joined(T Twist::*member, Twist& a, const Twist& b) {
   const T right = Twist{}.*member;

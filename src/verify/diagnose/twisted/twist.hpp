@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// What an implementation of sharded attention may do wrongly, as data. A Twist with every member at its
-/// first value is right attention; each other value is a mistake that people make. twisted_ring.hpp computes
-/// what a twist gives on given inputs, suspects.hpp names the mistakes.
+/// The possible mistakes of an implementation of sharded attention, as data. A Twist with every member at its
+/// first value is right attention; each other value is a common mistake. twisted_ring.hpp computes the result
+/// of a twist on given inputs, suspects.hpp names the mistakes.
 
 #include <cstdint>
 #include <optional>
@@ -22,7 +22,7 @@ enum class ScaleTwist : std::uint8_t {
   kWholeWidth,    ///< 1/sqrt(heads * head_dim)
 };
 
-/// Which keys a query sees.
+/// The keys that a query sees.
 enum class MaskTwist : std::uint8_t {
   kRight,
   kForgotten,        ///< every key
@@ -31,7 +31,7 @@ enum class MaskTwist : std::uint8_t {
   kWindowShort,      ///< one key fewer to the left
   kWindowLong,       ///< one key more to the left
   kWindowUnshifted,  ///< each block by its local rows, as if it were the own one
-  kFlipped,          ///< query and key change places
+  kFlipped,          ///< query and key are exchanged
   kStrict,           ///< `>` for `>=`: no query sees itself
   kAhead,            ///< one key more to the right
   kAheadInOwnBlock,  ///< the same in the own block alone
@@ -48,14 +48,14 @@ enum class MaskTwist : std::uint8_t {
   kPacksInOwnBlock,  ///< borders count in the own block alone
 };
 
-/// What becomes of a masked score.
+/// The treatment of a masked score.
 enum class MaskedTwist : std::uint8_t {
   kRight,
-  kScoreZero,     ///< it is 0 and votes
-  kAfterSoftmax,  ///< its weight is taken away after the weights were normalised
+  kScoreZero,     ///< it is 0 and counts
+  kAfterSoftmax,  ///< its weight is removed after the weights were normalised
 };
 
-/// Which positions the mask is asked about.
+/// The positions that the mask compares.
 enum class PositionTwist : std::uint8_t {
   kRight,
   kLocal,       ///< rows of the shard and rows of the block
@@ -64,38 +64,38 @@ enum class PositionTwist : std::uint8_t {
   kContiguous,  ///< as if shards were runs of neighbours
 };
 
-/// Whose block the mask takes the one in hand for.
+/// The block for which the mask takes the one in hand.
 enum class LabelTwist : std::uint8_t {
   kRight,     ///< rank - step
   kAhead,     ///< rank + step
   kOwn,       ///< rank
-  kNext,      ///< rank - step - 1: the one that is arriving
+  kNext,      ///< rank - step - 1: the block being received
   kLast,      ///< rank - step + 1: the one that was in hand before
   kLastStep,  ///< the same, at the last step alone
 };
 
-/// What is in hand at each step.
+/// The block in hand at each step.
 enum class WalkTwist : std::uint8_t {
   kRight,
   kOneShort,      ///< the last step is missing
   kOwnTwice,      ///< one step more: the own block again
   kOwnSkipped,    ///< the own block is left out
   kOwnOnly,       ///< the own block alone
-  kNothingMoves,  ///< the own block at every step, labelled as the one that should be there
-  kValuesStay,    ///< keys walk, values do not
-  kKeysStay,      ///< values walk, keys do not
-  kCrossed,       ///< keys and values change places at odd steps
-  kFirstValues,   ///< of one device: v is read at the place within the tile
+  kNothingMoves,  ///< the own block at every step, labelled as the expected one
+  kValuesStay,    ///< keys travel, values do not
+  kKeysStay,      ///< values travel, keys do not
+  kCrossed,       ///< keys and values are exchanged at odd steps
+  kFirstValues,   ///< on one device: v is read at the index within the tile
   kFirstKeys,     ///< the same with k
   kFirstBoth,     ///< with both
-  // A rank without a visible pair at a step leaves out
-  kNotPassedOn,       ///< the send: its neighbour keeps the block that it had, and knows whose it is
-  kNotPassedOnBlind,  ///< the same, and the neighbour takes it for the one that should be there
-  kNotTaken,          ///< the receive: it keeps the block that it had, and knows whose it is
-  kNotTakenBlind,     ///< the same, and takes it for the one that should be there
+  // If a rank has no visible pair at a step, it omits
+  kNotPassedOn,       ///< the send: its neighbour keeps its block, and knows whose it is
+  kNotPassedOnBlind,  ///< the same, and the neighbour takes it for the expected one
+  kNotTaken,          ///< the receive: it keeps its block, and knows whose it is
+  kNotTakenBlind,     ///< the same, and takes it for the expected one
 };
 
-/// Which key head a query head reads.
+/// The key head that a query head reads.
 enum class HeadTwist : std::uint8_t {
   kRight,       ///< head / (heads / kv_heads)
   kModulo,      ///< head % kv_heads
@@ -104,20 +104,20 @@ enum class HeadTwist : std::uint8_t {
   kFirstBatch,  ///< the right head of batch entry 0
 };
 
-/// Keys behind the last whole block of `granule` keys.
+/// Keys after the last whole block of `granule` keys.
 enum class TailTwist : std::uint8_t {
   kRight,
   kDropped,     ///< never seen
-  kZeroPadded,  ///< followed by keys of zeros that vote
-  // Of a ring whose shards differ in length: the last keys of a longer block are
+  kZeroPadded,  ///< followed by keys of zeros that count
+  // In a ring whose shards differ in length, the last keys of a longer block are
   kLostOnTheWay,  ///< lost once the block has passed a rank with fewer rows
-  kZeroOnTheWay,  ///< zeros that vote from there on
+  kZeroOnTheWay,  ///< zeros that count from there on
   kLostHere,      ///< lost on each rank with fewer rows
-  kZeroHere,      ///< zeros that vote there
-  kLastAgain,     ///< shorter blocks have their last key once more, up to the longest
+  kZeroHere,      ///< zeros that count there
+  kLastAgain,     ///< shorter blocks repeat their last key, up to the longest length
 };
 
-/// How partial results become one.
+/// How partial results are merged.
 enum class MergeTwist : std::uint8_t {
   kRight,
   kSumNotRescaled,   ///< l keeps its old maximum
@@ -143,9 +143,9 @@ enum class MergeTwist : std::uint8_t {
   kRawBlocks,        ///< undivided partials enter a weighted mean
   kFirstSum,         ///< l is that of the first block
   kLastSum,          ///< l is that of the last block
-  kLastSeen,         ///< begins anew at each block that has a visible key
-  kLastStep,         ///< begins anew at each step
-  kEmptyLseZero,     ///< a block without a visible key has the lse 0, and votes
+  kLastSeen,         ///< resets at each block that has a visible key
+  kLastStep,         ///< resets at each step
+  kEmptyLseZero,     ///< a block without a visible key has the lse 0, and counts
   kLseInBFloat16,    ///< lse is rounded to bfloat16 after every merge, whose weights are right
   kLseInFloat16,     ///< to float16
   kNewInBFloat16,    ///< lse is rounded to bfloat16 in every merge, before its weights
@@ -156,7 +156,7 @@ enum class MergeTwist : std::uint8_t {
   kBothInFloat16,    ///< to float16
 };
 
-/// What is handed out as lse.
+/// The lse that is returned.
 enum class LseTwist : std::uint8_t {
   kRight,
   kBase2,        ///< to the base 2
@@ -175,29 +175,29 @@ enum class LseTwist : std::uint8_t {
   kBareMaximum,  ///< the maximum in it is that of q . k
 };
 
-/// Where a row of the claim comes from.
+/// The row that each row of the claim holds.
 enum class RowTwist : std::uint8_t {
   kRight,
-  kLayoutOrder,   ///< rows stand rank by rank
+  kLayoutOrder,   ///< rows are in rank order
   kInverseOrder,  ///< rows are put back by the permutation instead of its inverse
   kHeadsInside,   ///< the memory is [batch, seqlen, heads, head_dim]
   kHeadsOutside,  ///< viewed as that, and transposed from there
   kShardInside,   ///< the same two within each shard
   kShardOutside,
-  kRankBefore,  ///< the row at the same place of the rank before
+  kRankBefore,  ///< the row at the same index of the rank before
   kNextRank,    ///< of the next rank
 };
 
-/// Which rows of k and v (or of dout) a rank was dealt.
+/// The rows of k and v (or of dout) that a rank received.
 enum class DealTwist : std::uint8_t {
   kRight,
-  kPlain,       ///< neighbours, where the layout deals others
+  kPlain,       ///< neighbours, although the layout assigns others
   kTwice,       ///< the permutation was applied twice
-  kThrice,      ///< once more: of gathered rows, that stand rank by rank, instead of its inverse
+  kThrice,      ///< once more, to gathered rows in rank order, instead of its inverse
   kPlainTwice,  ///< the inverse twice
 };
 
-/// The weights that backward computes again.
+/// The weights that backward recomputes.
 enum class WeightTwist : std::uint8_t {
   kRight,           ///< exp(score - lse)
   kMaximum,         ///< exp(score - maximum)
@@ -219,12 +219,12 @@ enum class DeltaTwist : std::uint8_t {
   kBlockOut,    ///< of the block's own out
   kBlockShare,  ///< of the block's share of out
   kAdded,       ///< dP + delta
-  kPlainRows,   ///< of the rows of dout that stand there before they are dealt
+  kPlainRows,   ///< of the rows of dout at those indices before they are distributed
   kBeforeLast,  ///< of out before the block of the last step
   kFirstStep,   ///< of out after the first step
 };
 
-/// What dq keeps.
+/// The parts that dq keeps.
 enum class DqTwist : std::uint8_t {
   kRight,
   kLastStep,  ///< the last step's part
@@ -233,12 +233,12 @@ enum class DqTwist : std::uint8_t {
   kOneShort,  ///< all but the last step
 };
 
-/// Whose parts arrive in dk and dv.
+/// The parts that arrive in dk and dv.
 enum class JourneyTwist : std::uint8_t {
   kRight,
   kStay,           ///< added up where they are computed
   kOneHopShort,    ///< they end on the rank before their owner
-  kOneHopLong,     ///< they end on the rank behind their owner
+  kOneHopLong,     ///< they end on the rank after their owner
   kOpposite,       ///< they walk against their block
   kOppositeShort,  ///< the same, one hop short
   kReset,          ///< only the last step's part, in the direction of forward
@@ -247,44 +247,44 @@ enum class JourneyTwist : std::uint8_t {
   kLastRank,       ///< only the part of the last rank's queries
 };
 
-/// What the heads of a group give to their key head.
+/// The contribution of a group's heads to their key head.
 enum class GroupTwist : std::uint8_t { kRight, kLastHead, kFirstHead, kAverage };
 
-/// Whether something is done; for mistakes that have no other form.
+/// A yes-or-no choice, for mistakes without other variants.
 enum class Done : std::uint8_t { kNo, kYes };
 
-/// One way of being wrong, or several at once.
+/// One mistake, or several at once.
 struct Twist {
   ScaleTwist scale{};         ///< forward, and backward where it repeats forward
-  MaskTwist mask{};           ///< which keys are seen
-  MaskedTwist masked{};       ///< what the others do
-  PositionTwist positions{};  ///< what the mask is asked about
-  LabelTwist label{};         ///< whose block it takes the one in hand for
+  MaskTwist mask{};           ///< which keys are visible
+  MaskedTwist masked{};       ///< how the others count
+  PositionTwist positions{};  ///< the positions that the mask compares
+  LabelTwist label{};         ///< the block for which the mask takes the one in hand
   NodeLabel nodes{};          ///< the same, of a double ring
   int inner = 1;              ///< ranks of a node
   PairLaw law{};              ///< a mask of another law
   WalkTwist walk{};           ///< which block is in hand
   HeadTwist heads{};          ///< which key head is read
-  TailTwist tail{};           ///< what becomes of the last keys
+  TailTwist tail{};           ///< how the last keys are treated
   int granule = 0;            ///< of the tail: keys of a block; 0: the number of ranks
-  MergeTwist merge{};         ///< how blocks become one result
-  ScanTwist scan{};           ///< the same, key by key; of a right merge alone
+  MergeTwist merge{};         ///< how blocks are merged
+  ScanTwist scan{};           ///< the same, key by key; only with a right merge
   bool scan_skips = false;    ///< blocks of which the rank sees nothing are not scanned
-  LseTwist lse{};             ///< what is handed out as lse
-  RowTwist rows{};            ///< how rows stand in the claim
+  LseTwist lse{};             ///< the lse that is returned
+  RowTwist rows{};            ///< order of the rows in the claim
   DealTwist keys{};           ///< which rows of k and v a rank has
-  DealTwist only_k{};         ///< of k alone
-  DealTwist only_v{};         ///< of v alone
+  DealTwist only_k{};         ///< of k only
+  DealTwist only_v{};         ///< of v only
 
   WeightTwist weights{};       ///< P in backward
   DeltaTwist delta{};          ///< the D term
   DealTwist dout{};            ///< which rows of dout a rank has
   DqTwist dq{};                ///< what dq keeps
   JourneyTwist journey{};      ///< where dk and dv go
-  GroupTwist group{};          ///< how heads share dk and dv
+  GroupTwist group{};          ///< how heads contribute to dk and dv
   Done stale = Done::kNo;      ///< backward reads the own k and v at every step
   Done negated = Done::kNo;    ///< dS has the wrong sign
-  Done swapped = Done::kNo;    ///< dk and dv change places
+  Done swapped = Done::kNo;    ///< dk and dv are exchanged
   Done dv_turned = Done::kNo;  ///< dv from P instead of its transpose
   Done dk_turned = Done::kNo;  ///< dk from dS instead of its transpose
   int dq_scales = 1;           ///< how often the scale is in dq
@@ -295,7 +295,7 @@ struct Twist {
   friend bool operator==(const Twist&, const Twist&) = default;
 };
 
-/// Two mistakes at once; nothing if they are about the same place.
+/// Two mistakes at once; empty if they concern the same member.
 std::optional<Twist> both(Twist a, const Twist& b);
 
 }  // namespace ringcraft::verify

@@ -1,5 +1,5 @@
-// The backward half of a twisted ring (see twisted_ring.hpp): P is computed again from lse, dS = P (dP -
-// delta), and dk, dv are sums over the ranks whose parts a journey brings home.
+// Computes the backward pass of a twisted ring: P is recomputed from lse, dS = P (dP - delta), and dk, dv are
+// sums over the ranks whose parts the journey returns.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -20,7 +20,7 @@ bool TwistedRing::slow(const Twist& twist) {
          twist.delta == DeltaTwist::kFirstStep || twist.weights >= WeightTwist::kBeforeLast;
 }
 
-// Over the right mask and scale: these mistakes are about which sums are used, not about which pairs.
+// Uses the right mask and scale: these mistakes concern the choice of sums, not of pairs.
 const TwistedRing::BlockSums& TwistedRing::sums(const Query& query, int block) const {
   const Index row =
       (query.batch * problem_.heads + query.head) * static_cast<Index>(problem_.queries.size()) + query.row;
@@ -40,7 +40,7 @@ double TwistedRing::maximum(const Query& query) const {
   return largest;
 }
 
-// What is subtracted from a score before exp.
+// The number subtracted from a score before exp.
 double TwistedRing::weight_shift(const Twist& twist, const Query& query, int block) const {
   const double lse = row_of(saved_.lse, query.batch, query.head, query.row)[0];
   const auto known = [](double early) { return early == kNothing ? 0 : early; };  // lest exp be infinite
@@ -67,7 +67,7 @@ double TwistedRing::weight_shift(const Twist& twist, const Query& query, int blo
 }
 
 Index TwistedRing::dout_row(const Twist& twist, const Query& query) const {
-  // The row itself: in tiles, a block of keys does not say where a row is.
+  // Returns the row itself: in tiles, a block of keys does not determine where a row is.
   if (twist.dout == DealTwist::kRight) return query.row;
   return dealt(twist.dout, query.rank, query.local);
 }
@@ -83,7 +83,7 @@ const TwistedRing::Early& TwistedRing::early(const Query& query, int steps) cons
   return early_.emplace(std::pair{row, steps}, Early{delta, state.lse}).first->second;
 }
 
-// Steps before the one at which a row meets its last visible key.
+// Number of steps before the one at which a row meets its last visible key.
 int TwistedRing::steps_before_last(const Query& query) const {
   const int n = arrangement_.count();
   for (int step = n - 1; step > 0; --step)
@@ -124,7 +124,7 @@ double TwistedRing::delta(const Twist& twist, const Query& query, int block) con
   return right;
 }
 
-// P and dS of one visible pair. `block` is the one that the mask took the key for.
+// P and dS of one visible pair. `block` is the one that the mask assigned to the key.
 TwistedRing::PairTerms TwistedRing::terms(const Twist& twist, const Query& query, int block, Index key,
                                           double dout_v) const {
   const double factor = twist.weights == WeightTwist::kUnscaled ? 1 : scale(twist);
@@ -172,7 +172,7 @@ std::vector<double> TwistedRing::dq(const Twist& twist, const RowPlace& row) con
   return sum;
 }
 
-// Whose parts of whose block end on `owner`: pairs of (block, rank that computed the part).
+// The parts that end on `owner`: pairs of (block, rank that computed the part).
 std::vector<std::pair<int, int>> TwistedRing::journey(const Twist& twist, int owner) const {
   if (!arrangement_.ring) return {{owner, 0}};
   const int n = arrangement_.count();
@@ -213,13 +213,13 @@ std::vector<std::pair<int, int>> TwistedRing::journey(const Twist& twist, int ow
   return parts;
 }
 
-// What the queries of `rank` give to row b of `block`, of all heads that read this key head.
+// Adds the contribution of the queries of `rank` to row b of `block`, over all heads that read this key head.
 void TwistedRing::add_part(const Twist& twist, const Mask& mask, const RowPlace& row, int block, int rank,
                            KvRows& to) const {
   const BlockProblem& s = problem_;
   const Index b = arrangement_.local[static_cast<std::size_t>(row.row)];
   const int data = twist.stale == Done::kYes ? rank : block;
-  // At step t rank r holds block r - t; the twist of the label is asked at that step.
+  // At step t rank r holds block r - t; the label's twist is evaluated at that step.
   const View here = view(twist, rank, arrangement_.ring ? arrangement_.wrapped(rank - block) : block);
   const Index key = key_row(twist, data, b), label = arrangement_.at(here.label, b);
   if (key < 0 || label < 0) return;
@@ -242,7 +242,7 @@ void TwistedRing::add_part(const Twist& twist, const Mask& mask, const RowPlace&
   }
 }
 
-// Row `row` of P dout and of dS q, where the transposes belong.
+// Adds row `row` of P dout and of dS q, where the transposes belong.
 void TwistedRing::add_turned(const Twist& twist, const Mask& mask, const RowPlace& row, KvRows& to) const {
   const BlockProblem& s = problem_;
   for (Index head = 0; head < s.heads; ++head) {

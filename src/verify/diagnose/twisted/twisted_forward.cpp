@@ -1,4 +1,5 @@
-// The forward half of a twisted ring (see twisted_ring.hpp): a row meets one block after another.
+// Computes the forward pass of a twisted ring: a row meets one block after another, and the partial results
+// are merged.
 #include <algorithm>
 #include <cmath>
 
@@ -46,7 +47,7 @@ bool TwistedRing::is_lost(TailTwist tail, int rank, int block, Index key) const 
 
 namespace {
 
-// A score and, unless it votes in the sum alone, its value.
+// A score that counts, with its value unless it counts only in the sum.
 struct Vote {
   double score;
   std::span<const double> value;  // empty: none
@@ -157,7 +158,7 @@ std::vector<std::vector<ScanKey>> TwistedRing::scan_parts(const Twist& twist, co
 
 namespace {
 
-// lse as it is handed out, where the scores are at hand.
+// The returned lse, if the scores are available.
 double lse_of_scores(LseTwist twist, const std::vector<std::vector<ScanKey>>& parts, double lse,
                      double scale) {
   double max = -HUGE_VAL, of_weights = 0;

@@ -1,5 +1,5 @@
-// Right and wrong merges of partial results (see twisted_merge.hpp). Each is a few lines over a running state
-// (O, m, l), over normalised partials with their lse, or over plain sums.
+// Merges partial results in right and wrong ways. Each variant is a few lines over a running state (O, m, l),
+// over normalised partials with their lse, or over plain sums.
 #include "verify/diagnose/twisted/twisted_merge.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ struct State {
   Vector out;
   double max = kNothing, sum = 0;
 
-  // Adds a block; the factors of the old O and l are given, the new ones are right.
+  // Adds a block with the given factors of the old O and l; the new factors are right.
   template <class Factors>
   void add(const BlockPartial& block, Factors factors) {
     const double larger = std::max(max, block.max);
@@ -91,7 +91,7 @@ Merged begun_anew(MergeTwist merge, const Partials& partials) {
   return state.finished();
 }
 
-// Weighted sums of o = O / l over the blocks that see a key.
+// Weighted sums of o = O / l over the blocks with a visible key.
 Merged weighted(MergeTwist merge, const Partials& partials, const ExponentRange& range) {
   Merged result{Vector(partials.at(0).out.size(), 0.0), running(MergeTwist::kRight, partials).lse};
   double total = 0, keys = 0;
@@ -119,7 +119,7 @@ Merged weighted(MergeTwist merge, const Partials& partials, const ExponentRange&
   return result;
 }
 
-// Two normalised results at a time.
+// Merges two normalised results at a time.
 Merged pairwise(MergeTwist merge, const Partials& partials, const ExponentRange& range) {
   Merged result{Vector(partials.at(0).out.size(), 0.0), kNothing};
   for (const BlockPartial& block : partials) {
@@ -140,7 +140,7 @@ Merged pairwise(MergeTwist merge, const Partials& partials, const ExponentRange&
   return result;
 }
 
-// Two normalised results at a time, in a type of 16 bits between the steps.
+// Merges two normalised results at a time, stored in a 16-bit type between the steps.
 Merged rounded(MergeTwist merge, const Partials& partials) {
   using M = MergeTwist;
   const bool is_float16 = merge == M::kLseInFloat16 || merge == M::kNewInFloat16 ||
@@ -168,14 +168,14 @@ Merged rounded(MergeTwist merge, const Partials& partials) {
   return result;
 }
 
-// Blocks without a visible key vote like a key of zeros.
+// Lets blocks without a visible key count like a key of zeros.
 Merged with_voting_blocks(Partials partials) {
   for (BlockPartial& block : partials)
     if (block.max == kNothing) block.max = 0, block.sum = 1;
   return running(MergeTwist::kRight, partials);
 }
 
-// Sums whose maxima are lost, fixed or taken from one block: O = sum of f O_b, over a divisor.
+// Sums whose maxima are lost, fixed or those of one block: O = sum of f O_b, over a divisor.
 Merged summed(MergeTwist merge, const Partials& partials, const ExponentRange& range) {
   Vector out(partials.at(0).out.size(), 0.0);
   double largest = kNothing, total = 0, keys = 0, one_sum = 0;

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// What a wrong implementation gives: sharded attention in double, row by row, with one Twist. A diagnosis
-/// compares these numbers with a claim. Only the rows that are asked for are computed, each in O(seqlen), so
+/// Computes the result of a wrong implementation: sharded attention in double, row by row, with one Twist. A
+/// diagnosis compares these numbers with a claim. Only requested rows are computed, each in O(seqlen), so
 /// that a hundred mistakes can be tried on a long sequence.
 
 #include <map>
@@ -36,25 +36,25 @@ class TwistedRing {
               ExponentRange exponent_range = {});
 
   const Arrangement& arrangement() const { return arrangement_; }
-  /// out and lse of a row; after the first `steps` steps alone, if that is not negative.
+  /// out and lse of a row; only after the first `steps` steps, if that is not negative.
   Merged forward(const Twist& twist, const RowPlace& row, int steps = -1) const;
   /// A row of dq.
   std::vector<double> dq(const Twist& twist, const RowPlace& row) const;
   /// A row of dk and dv.
   KvRows dkv(const Twist& twist, const RowPlace& row) const;
-  /// The blocks that a row meets, one after another, each by itself; and whose they are.
+  /// The partial results of the blocks that a row meets, in order, each with its owner.
   std::vector<BlockPartial> partials(const Twist& twist, const RowPlace& row) const;
-  /// Whether this arrangement leaves room for the mistake: what is wrong with ranks needs ranks.
+  /// Whether the mistake is possible in this arrangement: mistakes of ranks need ranks.
   bool can_be(const Twist& twist) const;
   /// Whether the rows of this twist need the softmax of single blocks in backward, which costs more.
   static bool slow(const Twist& twist);
 
  private:
-  struct View;   // what is in hand at one step
-  struct Query;  // a query row with its place in its shard
+  struct View;   // the blocks in hand at one step
+  struct Query;  // a query row with its index in its shard
 
   struct BlockSums {  // the softmax of one row over the visible keys of one block
-    double max, lse;  // -inf if there is none
+    double max, lse;  // -inf if no key is visible
     double delta;     // dout . out of that block, divided by its own sum
   };
   struct PairTerms {
@@ -90,7 +90,7 @@ class TwistedRing {
   const BlockSums& sums(const Query& query, int block) const;
   double maximum(const Query& query) const;
   double weight_shift(const Twist& twist, const Query& query, int block) const;
-  struct Early {  // of the running state after some steps
+  struct Early {  // the running state after some steps
     double delta, lse;
   };
   const Early& early(const Query& query, int steps) const;

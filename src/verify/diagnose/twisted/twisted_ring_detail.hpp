@@ -1,16 +1,16 @@
 #pragma once
 /// @file
-/// What the forward and the backward half of TwistedRing share; not for users of the harness.
+/// Code shared by the forward and the backward half of TwistedRing; internal to the harness.
 
 #include "ringcraft/core/matrix.hpp"
 #include "verify/diagnose/twisted/twisted_ring.hpp"
 
 namespace ringcraft::verify {
 
-/// What a rank has in hand at one step.
+/// The blocks in hand at one step.
 struct TwistedRing::View {
-  int keys, values, label;  // whose k, whose v, and whose the mask takes them for
-  bool crossed;             // k and v have changed places
+  int keys, values, label;  // owners of k and of v, and the block for which the mask takes them
+  bool crossed;             // k and v are exchanged
 };
 
 /// A query row and its place.

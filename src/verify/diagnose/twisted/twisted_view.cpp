@@ -1,4 +1,5 @@
-// What a rank of a twisted ring has in hand, and which keys it takes for visible (see twisted_ring.hpp).
+// Determines which block a rank of a twisted ring has in hand, which keys it sees, and which mistakes an
+// arrangement allows.
 #include <algorithm>
 #include <cmath>
 
@@ -20,7 +21,7 @@ int TwistedRing::steps(const Twist& twist) const {
   }
 }
 
-// Which block each rank holds at each step, where ranks that see nothing leave a part of the exchange out.
+// The block that each rank holds at each step, if ranks that see nothing omit a part of the exchange.
 const std::vector<std::vector<int>>& TwistedRing::held(WalkTwist walk) const {
   auto& steps = held_[walk];
   if (!steps.empty()) return steps;
@@ -100,7 +101,7 @@ TwistedRing::Query TwistedRing::query(Index batch, Index head, Index row) const 
 
 namespace {
 
-// The inner borders, moved.
+// The inner borders, shifted.
 std::vector<Position> moved(std::vector<Position> borders, Position by) {
   for (std::size_t i = 1; i + 1 < borders.size(); ++i)
     borders[i] = std::clamp<Position>(borders[i] + by, borders[i - 1], borders.back());
@@ -284,7 +285,7 @@ bool TwistedRing::can_be(const Twist& twist) const {
   if (!square && (twist.dv_turned == Done::kYes || twist.dk_turned == Done::kYes)) return false;
   const bool of_tiles = twist.walk == WalkTwist::kFirstValues || twist.walk == WalkTwist::kFirstKeys ||
                         twist.walk == WalkTwist::kFirstBoth;
-  // Beyond the last key head a program reads foreign memory.
+  // Beyond the last key head a program reads memory outside the tensor.
   if (twist.heads == HeadTwist::kByKvHeads && problem_.heads > problem_.kv_heads * problem_.kv_heads)
     return false;
   if (twist.mask == MaskTwist::kWindowUnshifted && problem_.mask.left == kNoLimit) return false;
@@ -292,12 +293,12 @@ bool TwistedRing::can_be(const Twist& twist) const {
   const bool on_the_way = twist.tail >= TailTwist::kLostOnTheWay;
   if (on_the_way && (!arrangement_.ring || problem_.keys.size() % arrangement_.blocks.size() == 0))
     return false;
-  constexpr std::size_t kMostRows = 4096;  // whose visible pairs are looked for one by one
+  constexpr std::size_t kMostRows = 4096;  // whose visible pairs are searched one by one
   const bool asks_for_pairs = twist.walk >= WalkTwist::kNotPassedOn || twist.scan_skips;
   if (asks_for_pairs && (!arrangement_.ring || problem_.queries.size() > kMostRows)) return false;
   const bool walks = twist.journey != right.journey || twist.stale != right.stale ||
                      twist.walk != right.walk || twist.dq != right.dq;
-  const bool nothing_added = twist.scan.out_when == ScanTwist::When::kNever;  // of a ring: zeros, as of many
+  const bool nothing_added = twist.scan.out_when == ScanTwist::When::kNever;  // in a ring: zeros, as of many
   if (arrangement_.ring) return !of_tiles && !nothing_added && (arrangement_.hops > 0 || !walks);
   const bool of_masks = twist.mask == MaskTwist::kWindowUnshifted ||
                         twist.mask == MaskTwist::kAheadInOwnBlock ||

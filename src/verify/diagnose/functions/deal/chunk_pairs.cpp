@@ -1,5 +1,5 @@
-// Wrong chunks of ranks (see chunks.hpp). Both ends of both chunks are looked up: which chunk of which cut
-// they belong to, by a number that is a sum of r, N and 1.
+// Explains wrong chunks of ranks: looks up both ends of both chunks among the cuts, and finds the chunk's
+// number as a sum of multiples of r, N and 1.
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
@@ -13,7 +13,7 @@
 namespace ringcraft::verify {
 namespace {
 
-// Chunks as the student cuts them; where that was not asked, as they are.
+// Chunks as the student cuts them, or as returned, if cutting was not checked.
 class OwnCuts {
  public:
   explicit OwnCuts(const ChunkExhibit& x) {
@@ -31,14 +31,14 @@ class OwnCuts {
   std::map<std::tuple<Position, Index, Index>, Chunk> cuts_;
 };
 
-// What a rank of a deal is asked about, and what came.
+// A request for a rank's chunks, and the answer.
 struct PairCall {
   Position seqlen;
   Index ranks, rank;
   ChunkPair pair;
 };
 
-// A way to cut: the chunk of this number.
+// A way to cut: the chunk with a given number.
 struct Cutter {
   std::string words;
   std::function<Chunk(const OwnCuts&, const PairCall&, Index number)> chunk;
@@ -92,7 +92,7 @@ const std::vector<NumberLaw>& number_laws() {
     for (const Index r : {1, -1, 2, -2, 0})
       for (const Index n : {0, 1, 2, -1, 3, 4})
         for (const Index one : {0, -1, 1, -2, 2}) all.push_back({r, n, one});
-    for (const Index last : {7, 3, 15}) all.push_back({-1, 0, last});  // of a number of ranks in figures
+    for (const Index last : {7, 3, 15}) all.push_back({-1, 0, last});  // for literal numbers of ranks
     std::ranges::stable_sort(all, {}, [](const NumberLaw& law) {
       return std::abs(std::abs(law.r) - 1) + std::abs(law.n) + std::abs(law.one);
     });
@@ -118,7 +118,7 @@ std::string chunk_words(const Cutter& cutter, const NumberLaw& law) {
   return "number " + law.words() + " of " + cutter.words;
 }
 
-// Calls in which this chunk says anything: an empty one is nowhere.
+// Calls in which this chunk tells anything: an empty chunk has no place.
 std::vector<PairCall> telling_calls(const std::vector<PairCall>& calls, const OwnCuts& own, ChunkOf which) {
   std::vector<PairCall> telling;
   for (const PairCall& c : calls) {
@@ -129,10 +129,10 @@ std::vector<PairCall> telling_calls(const std::vector<PairCall>& calls, const Ow
   return telling;
 }
 
-// Whether only some borders are those of other rules: that is tried last.
+// Whether to search the cuts, or only borders by other rules, which is tried last.
 enum class Among { kCuts, kOtherBorders };
 
-// The chunk as a whole, or one end of it, among those of the cuts.
+// Finds the chunk as a whole, or one end of it, among those of the cuts.
 std::optional<Found> found_among(Among what, const std::vector<PairCall>& calls, const OwnCuts& own,
                                  ChunkOf which, const std::function<bool(const Chunk&, const Chunk&)>& same) {
   static const std::vector<Cutter> all = cutters();
@@ -147,7 +147,7 @@ std::optional<Found> found_among(Among what, const std::vector<PairCall>& calls,
   return {};
 }
 
-// One end of the late chunk that follows from the early one.
+// Finds one end of the late chunk as a function of the early one.
 std::optional<Found> found_beside(const std::vector<PairCall>& calls, ChunkOf which, EndOf end) {
   using Value = Position (*)(const PairCall& c, const Chunk& chunk, const Chunk& other);
   const std::pair<const char*, Value> begins[] = {
@@ -185,7 +185,7 @@ std::optional<Found> found_beside(const std::vector<PairCall>& calls, ChunkOf wh
   return {};
 }
 
-// One end of a chunk in words; empty if it is right, nothing if it is not found.
+// One end of a chunk in words; empty text if it is right, nothing if it was not found.
 std::optional<std::string> told_end(const std::vector<PairCall>& calls, const OwnCuts& own, ChunkOf which,
                                     EndOf end) {
   const bool begins = end == &Chunk::begin;
@@ -200,7 +200,7 @@ std::optional<std::string> told_end(const std::vector<PairCall>& calls, const Ow
   return {};
 }
 
-// What one of the chunks is instead of the right one; empty if it is right, nothing if that is not found.
+// Describes a chunk that is not the right one; empty text if it is right, nothing if it was not found.
 std::optional<std::string> told_chunk(const std::vector<PairCall>& all, const OwnCuts& own, ChunkOf which) {
   const std::vector<PairCall> calls = telling_calls(all, own, which);
   const bool early = which == &ChunkPair::early;

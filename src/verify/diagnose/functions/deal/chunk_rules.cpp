@@ -1,4 +1,4 @@
-// Rules of borders and of lengths (see chunk_rules.hpp).
+// Lists the rules for borders and lengths of chunks, right and wrong ones, as formulas of the chunk's number.
 #include "verify/diagnose/functions/deal/chunk_rules.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace {
 
 using S = CutSize;
 
-// The border of a half that is cut by itself; the first half has `first` tokens.
+// The border inside a half that is cut separately; the first half has `first` tokens.
 Index border_of_halves(const CutSize& s, Index first, Index g) {
   const Index middle = s.chunks / 2;
   const bool late = g >= middle;

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Where the borders of chunks may lie, and how long a chunk may be: what nth_chunk is told by.
+/// Rules for the borders and lengths of chunks, by which a wrong nth_chunk is described.
 
 #include <span>
 
@@ -18,15 +18,15 @@ struct CutSize {
   Index rounded_up() const { return (seqlen + chunks - 1) / chunks; }
 };
 
-/// A place or a length as a formula of a chunk's number g.
+/// A position or a length as a formula of a chunk's number g.
 struct ChunkRule {
   const char* words;
   Index (*at)(const CutSize& size, Index g);
 };
 
-/// Where chunk g begins: the right rule first.
+/// Begin of chunk g: the right rule first.
 std::span<const ChunkRule> border_rules();
-/// How many tokens chunk g has: the right rule first.
+/// Tokens of chunk g: the right rule first.
 std::span<const ChunkRule> length_rules();
 
 }  // namespace ringcraft::verify

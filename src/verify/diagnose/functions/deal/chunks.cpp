@@ -1,5 +1,5 @@
-// A wrong cut into chunks (see diagnose.hpp): the begin of a chunk, and its end, each by the rule that gives
-// all of them.
+// Explains a wrong cut into chunks: finds, for the begin and for the end of a chunk, the rule that gives all
+// of them.
 #include "verify/diagnose/functions/deal/chunks.hpp"
 
 #include <algorithm>
@@ -20,11 +20,11 @@ struct CutCall {
   Chunk chunk;
 };
 
-// One end of a chunk, from the size, the number, and the begin that came back.
+// One end of a chunk as a function of the size, the number, and the returned begin.
 struct EndLaw {
   std::string words;
   std::function<Index(const CutSize&, Index index, Index begin)> value;
-  const ChunkRule* rule = nullptr;  // the border's, where it is that of a border, as it stands
+  const ChunkRule* rule = nullptr;  // the border's rule, if the end is a border
 };
 
 std::vector<EndLaw> begin_laws() {
@@ -37,12 +37,12 @@ std::vector<EndLaw> begin_laws() {
                       [&rule, shift](const CutSize& s, Index g, Index) { return rule.at(s, g) + shift; },
                       shift == 0 ? &rule : nullptr});
   for (const ChunkRule& rule : border_rules())
-    laws.push_back({"the border behind it: " + std::string(rule.words) + " for g = index + 1",
+    laws.push_back({"the border after it: " + std::string(rule.words) + " for g = index + 1",
                     [&rule](const CutSize& s, Index g, Index) { return rule.at(s, g + 1); }});
   return laws;
 }
 
-// An end that is that of a law, but for something at the end of the sequence.
+// Exceptions at the end of the sequence, to an end that otherwise follows a law.
 enum class AtTheEnd { kNothing, kLastIsLast, kNoFarther };
 
 EndLaw with(const EndLaw& law, AtTheEnd how) {
@@ -101,7 +101,7 @@ Chunk right_chunk(const CutCall& c) {
   return {rule.at(c.size, c.index), rule.at(c.size, c.index + 1)};
 }
 
-// An empty chunk is nowhere.
+// Whether both are empty: an empty chunk has no place.
 bool both_empty(const CutCall& c) { return c.chunk.rows() == 0 && right_chunk(c).rows() == 0; }
 
 constexpr const char* kQuestion = "Seven tokens in three chunks: where does each begin and end, and why?";
@@ -146,7 +146,7 @@ std::optional<Cause> cause_of_bits(const EndLaw& begin, const EndLaw& end, const
                "What is the largest number in 32 bits, and how many tokens are there?"};
 }
 
-// Where no answer comes: a division by zero ends the program.
+// The cause of a missing answer: a division by zero ends the program.
 std::optional<Cause> cause_of_no_answer(const ChunkExhibit& x) {
   const std::pair<const char*, bool (*)(const ChunkExhibit::Cut&)> cases[] = {
       {"there are fewer tokens than chunks, so that the whole part of S / C is 0",

@@ -1,5 +1,5 @@
-// A wrong deal of single tokens (see diagnose.hpp). Calls are parted by layout and by whether their round is
-// turned, under any of the rules below; in each part the answer is a formula, solved for.
+// Explains a wrong deal of single tokens. Splits the calls by layout and by whether their round is reversed,
+// under any of the rules below; in each part the answer is a formula, which is solved for.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -12,7 +12,7 @@
 namespace ringcraft::verify {
 namespace {
 
-// A call of either function: token_position is asked about a rank in a round, token_owner about a seat.
+// A call of either function: token_position gets a rank in a round, token_owner a seat.
 struct DealCall {
   bool zigzag;
   Index n, round, place, answer;
@@ -63,9 +63,9 @@ constexpr TurnRule kTurnRules[] = {
     {"where the position divided by 2 is odd", [](const DealCall& c) { return c.token() / 2 % 2 == 1; }},
     {"if their number mod N is N - 1", [](const DealCall& c) { return c.round % c.n == c.n - 1; }}};
 
-// What a formula has instead of the rank (or the seat).
+// The quantity that a formula contains instead of the rank (or the seat).
 struct PlaceWord {
-  const char* words;  // nullptr: the place itself
+  const char* words;  // nullptr: the right quantity
   Index (*at)(const DealCall&);
 };
 
@@ -89,7 +89,7 @@ constexpr PlaceWord kPlaces[] = {
     {"(position mod (N - 1))", [](const DealCall& c) { return c.n > 1 ? c.token() % (c.n - 1) : c.token(); }},
     {"(2 # mod N)", [](const DealCall& c) { return 2 * c.place % c.n; }}};
 
-// Which function it is.
+// Identifies the function.
 struct DealKind {
   const char *id, *function, *place, *one, *is;
   bool owner;
@@ -124,7 +124,7 @@ Index value_of(const PartLaw& law, const DealCall& call, bool owner) {
   return sum;
 }
 
-// Parts are numbered 2 * zigzag + turned. A rule, and the formulas of the parts.
+// A rule, and the formulas of the parts, numbered 2 * zigzag + reversed.
 struct DealLaw {
   const TurnRule* rule;
   std::array<PartLaw, 4> parts;
@@ -158,7 +158,7 @@ std::optional<DealLaw> law_under(const TurnRule& rule, const std::vector<DealCal
   return law;
 }
 
-// How far a law is from the right one: wrong parts, and a wrong rule.
+// Distance of a law from the right one: number of wrong parts, plus a wrong rule.
 int wrongness(const DealLaw& law, bool owner) {
   int wrong = law.rule == kTurnRules ? 0 : 1;
   for (const std::size_t part : {0U, 1U, 2U, 3U})
@@ -177,7 +177,7 @@ std::optional<DealLaw> law_of(const std::vector<DealCall>& calls, bool owner) {
 
 // ---- words
 
-// A formula in words; of a position whose round begins where it must, the seat alone.
+// A formula in words; for a position whose round begins correctly, only the seat.
 std::string words_of(const PartLaw& law, const DealKind& kind, bool seat) {
   const std::string place = replaced(law.place->words == nullptr ? "#" : law.place->words, "#", kind.place);
   if (kind.owner) return formula_text({place, "N", "", "round"}, law.multiples);
@@ -186,7 +186,7 @@ std::string words_of(const PartLaw& law, const DealKind& kind, bool seat) {
   return formula_text({"row * N", place, "N", "", "row"}, multiples);
 }
 
-// What is wrong in parts with these formulas, beside a rule that may be wrong, too.
+// Describes the wrong parts under these formulas, besides a rule that may be wrong, too.
 std::string told_parts(const DealLaw& law, const DealKind& kind) {
   const PartLaw straight = right_law(false, kind.owner), turned = right_law(true, kind.owner);
   const auto& part = law.parts;
@@ -236,7 +236,7 @@ std::optional<Cause> cause_of_law(const DealLaw& law, const DealKind& kind) {
                "Write down three rounds of a deal to three ranks: who sits where, and in which of them?"};
 }
 
-// The law gives the answers to calls that are too large for 32 bits only if something is cut off there.
+// The cause if the law gives the answers to calls too large for 32 bits only with truncation.
 std::optional<Cause> cause_of_bits(const DealLaw& law, const DealKind& kind,
                                    const std::vector<DealCall>& far) {
   const auto give = [&](const std::function<Index(Index)>& of_input,

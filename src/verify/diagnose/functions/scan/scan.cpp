@@ -1,5 +1,5 @@
-// A wrong scan of scores, or a wrong softmax (see diagnose.hpp): what a scan with a mistake leaves is
-// computed for every row that was asked, in parts of several lengths, and compared with what came back.
+// Explains a wrong scan of scores, or a wrong softmax: runs a scan with each mistake on every requested row,
+// in parts of several lengths, and compares the results with those returned.
 #include "verify/diagnose/twisted/scan.hpp"
 
 #include <algorithm>
@@ -16,11 +16,11 @@ namespace {
 
 using Parts = std::vector<std::vector<ScanKey>>;
 
-// In which parts a scan takes its scores.
+// The split of the scores into parts.
 struct Cut {
   std::size_t length;      // 0: all at once
-  bool whole_parts_alone;  // the last part is left out if it is shorter
-  bool of_tiles = false;   // in the tiles that the scan was told to use
+  bool whole_parts_alone;  // a shorter last part is dropped
+  bool of_tiles = false;   // in the tiles that the scan was given
 
   std::string word() const {
     return of_tiles ? "tile" : length == 0 ? "row" : length == 1 ? "score" : "group";
@@ -29,7 +29,7 @@ struct Cut {
 constexpr Cut kCuts[] = {{1, false}, {0, false}, {2, false}, {4, false}, {8, false},
                          {2, true},  {4, true},  {8, true},  {16, true}, {0, false, true}};
 
-// These scores, all of a row or some.
+// Splits these scores, all of a row or some, into parts.
 Parts parts_of(const ScoreScan& row, const std::vector<double>& scores, const Cut& cut) {
   Parts parts;
   const std::size_t given = cut.of_tiles ? row.tile : cut.length, first = cut.of_tiles ? row.first_key : 0;
@@ -48,7 +48,7 @@ bool near(const ScanExhibit& x, double got, double want) {
          agree_or_nan(got, want, exact ? 1e-10 : 1e-4, exact ? 0 : 1e-3);
 }
 
-// What becomes of the weights in the end.
+// Treatment of the weights at the end.
 enum class Finish : std::uint8_t {
   kRight,
   kNotDivided,
@@ -74,7 +74,7 @@ double weight_of(Finish finish, const ScanState& state, std::size_t count, doubl
   return finish == Finish::kDividedTwice ? weight / state.sum / state.sum : weight / state.sum;
 }
 
-// One explanation: mistakes of the scan, of its beginning and its end, and scores that it leaves out.
+// One explanation: mistakes of the scan, of its beginning and its end, and scores that it skips.
 struct Guess {
   const ScanMistake* first = nullptr;
   const ScanMistake* second = nullptr;
@@ -84,7 +84,7 @@ struct Guess {
   const ScanEnd* end = nullptr;
   const SoftmaxCount* range = nullptr;
 
-  // How many things are wrong.
+  // Number of mistakes.
   int mistakes() const {
     return (first != nullptr) + (second != nullptr) + (cut.whole_parts_alone ? 1 : 0) +
            (finish != Finish::kRight ? 1 : 0) + (begin != nullptr) + (end != nullptr) + (range != nullptr);
@@ -96,7 +96,7 @@ struct Guess {
   Cause cause() const;
 };
 
-// The scores that a scan looks at.
+// The scores that a scan visits.
 std::vector<double> looked_at(const ScoreScan& row, const SoftmaxCount* range) {
   if (range == nullptr) return row.scores;
   const std::vector<double> times = range->of(row.scores);
@@ -123,8 +123,8 @@ bool gives(const ScanExhibit& x, const ScoreScan& row, const ScanTwist& twist, c
   return true;
 }
 
-// What a right scan gives tells least, and short rows are cheap. Where weights overwrite scores, any mistake
-// may have consequences of its own: such rows count only if all others are right.
+// Rows that a right scan gives say least, and short rows are cheap. If weights overwrite scores, any mistake
+// may have further consequences: such rows count only if all others are right.
 struct Rows {
   std::vector<const ScoreScan*> to_explain, in_place;
 };
@@ -140,13 +140,13 @@ Rows in_order(const ScanExhibit& x) {
   return all;
 }
 
-// A twist without what is about O, which a scan of scores alone does not have.
+// Removes the parts of a twist about O, which a scan of scores alone does not have.
 ScanTwist without_out(ScanTwist twist) {
   twist.out_factor = {}, twist.out_weight = {}, twist.out_when = {}, twist.divisor = {};
   return twist;
 }
 
-// Each mistake once. Where keys come one by one, a branch that does too little is more usual than a factor.
+// Each mistake once. If keys come one by one, a branch that does too little is more common than a factor.
 std::vector<const ScanMistake*> mistakes_of_scores(const Cut& cut) {
   std::vector<const ScanMistake*> all;
   for (const ScanMistake& each : scan_mistakes()) {
@@ -214,7 +214,7 @@ Cause Guess::cause() const {
   return cause;
 }
 
-// So many things wrong at once: 1 or 2.
+// Combinations of so many mistakes: 1 or 2.
 std::vector<Guess> guesses(int count, bool weighs, bool of_kernel, bool in_tiles) {
   std::vector<Guess> all;
   for (const Cut& cut : kCuts) {
@@ -232,13 +232,13 @@ std::vector<Guess> guesses(int count, bool weighs, bool of_kernel, bool in_tiles
     }
   }
   std::stable_partition(all.begin(), all.end(), [](const Guess& guess) { return guess.first == nullptr; });
-  if (of_kernel)  // has a thread, or a warp, for each row
+  if (of_kernel)  // has a thread, or a warp, per row
     std::stable_partition(all.begin(), all.end(), [](const Guess& guess) { return guess.cut.length == 0; });
   return all;
 }
 
-// A scan alone: what may be wrong at its beginning or its end, or with the scores that it looks at, and with
-// the scan itself if two things are.
+// Guesses for a scan alone: a mistake at its beginning or its end, or in the scores that it visits, combined
+// with one of the scan itself if there are two.
 std::vector<Guess> guesses_of_ends(int count, const std::vector<ScanBegin>& begins) {
   std::vector<Guess> once;
   for (const ScanBegin& begin : std::span(begins).subspan(1)) once.push_back({.begin = &begin});
@@ -264,10 +264,10 @@ std::vector<Guess> guesses_of_ends(int count, const std::vector<ScanBegin>& begi
   return all;
 }
 
-// A softmax alone, whose state is not asked for.
+// A softmax whose state is not requested.
 bool is_weighed(const ScoreScan& row) { return !row.state && row.weights.size() == row.scores.size(); }
 
-// In three passes, with so many mistakes.
+// Explains a softmax in three passes by so many mistakes.
 std::vector<Cause> causes_of_plain(const std::vector<const ScoreScan*>& rows,
                                    const std::vector<const ScoreScan*>& in_place, int mistakes) {
   std::vector<Cause> causes = causes_of_softmax(rows, in_place, mistakes);

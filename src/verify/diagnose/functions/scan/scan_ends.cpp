@@ -1,4 +1,5 @@
-// The beginnings and the ends of a scan, with their mistakes (see scan_ends.hpp).
+// Defines the beginnings and ends of a scan, right and wrong ones: which m and l it starts from, and how it
+// combines them with its own.
 #include "verify/diagnose/functions/scan/scan_ends.hpp"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace {
 
 constexpr double kUnseenMaximum = -std::numeric_limits<double>::infinity();
 
-// The number that m is at least, in all rows that lie below it.
+// The lower bound of m, common to all rows whose maximum lies below it.
 std::optional<double> solved_start(const std::vector<const ScoreScan*>& rows) {
   std::optional<double> start;
   for (const ScoreScan* row : rows) {
@@ -26,7 +27,7 @@ std::optional<double> solved_start(const std::vector<const ScoreScan*>& rows) {
   return start;
 }
 
-// The state that is given, with at least this maximum.
+// The given state with at least this maximum.
 ScanState raised(const ScoreScan& row, double from, bool rescales) {
   const bool keeps = row.sum_before == 0 || row.max_before >= from || !rescales;
   return {{},
@@ -45,7 +46,8 @@ std::vector<ScanKey> in_one_part(const std::vector<double>& scores) {
   return part;
 }
 
-// Each exponential against the maximum so far; the old sum follows the last one, if at all.
+// Sums each exponential relative to the maximum so far; `joined` adds the old sum, with the factor that the
+// last maximum requires.
 std::pair<double, double> momentary_end(const ScoreScan& row,
                                         double (*joined)(double l, double factor, double sum)) {
   double m = row.max_before, sum = 0;
@@ -57,7 +59,7 @@ std::pair<double, double> momentary_end(const ScoreScan& row,
   return {m, row.max_before == kUnseenMaximum ? sum : joined(row.sum_before, factor, sum)};
 }
 
-// The new scores by themselves, and then both states as one: what the sum of each is multiplied with.
+// Scans the new scores separately and then combines both states: the factors of the two sums.
 enum class Joined : std::uint8_t { kPlain, kNewGiven, kOldGiven, kCrossed, kMean, kLarger };
 std::pair<double, double> joined_end(const ScoreScan& row, Joined how) {
   const ScanState own = scanned({}, {in_one_part(row.scores)}, {}, {});
@@ -82,7 +84,7 @@ std::pair<double, double> joined_end(const ScoreScan& row, Joined how) {
   return {m, l0 + l};
 }
 
-// exp(score) without a maximum, put in order at the end.
+// exp(score) without a maximum, corrected at the end.
 std::pair<double, double> plain_end(const ScoreScan& row, const ScanState& end, bool guarded) {
   double total = row.sum_before == 0 ? 0 : row.sum_before * std::exp(row.max_before);
   for (const double score : row.scores) total += std::exp(score);
@@ -145,8 +147,7 @@ constexpr ScanEnd kEnds[] = {
      }},
     {"scan-max-none",
      "the exponentials are added without a maximum, and divided by exp(m) at the end: they overflow above "
-     "709, "
-     "and vanish below -745",
+     "709, and vanish below -745",
      [](const ScoreScan& row, const ScanState& s) { return plain_end(row, s, true); }},
     {"scan-max-none",
      "the exponentials are added without a maximum, and divided by exp(m) at the end, also where both are 0: "
@@ -158,13 +159,11 @@ constexpr ScanEnd kEnds[] = {
      [](const ScoreScan& row, const ScanState&) { return joined_end(row, Joined::kPlain); }},
     {"scan-sums-added",
      "the new scores are scanned by themselves, and their sum is added as it is, also where the given "
-     "maximum "
-     "is larger than theirs",
+     "maximum is larger than theirs",
      [](const ScoreScan& row, const ScanState&) { return joined_end(row, Joined::kNewGiven); }},
     {"scan-sums-added",
      "the new scores are scanned by themselves, and the given sum is added as it is, also where their "
-     "maximum "
-     "is larger than the given one",
+     "maximum is larger than the given one",
      [](const ScoreScan& row, const ScanState&) { return joined_end(row, Joined::kOldGiven); }},
     {"scan-sums-added",
      "the new scores are scanned by themselves, and the factors of the two sums are exchanged",
@@ -173,15 +172,13 @@ constexpr ScanEnd kEnds[] = {
      [](const ScoreScan& row, const ScanState&) { return joined_end(row, Joined::kMean); }},
     {"scan-factor-late",
      "the exponentials of a piece are taken against the maximum so far and do not follow it: only the sum "
-     "that "
-     "is given is rescaled, once",
+     "that is given is rescaled, once",
      [](const ScoreScan& row, const ScanState&) {
        return momentary_end(row, [](double l, double factor, double sum) { return factor * l + sum; });
      }},
     {"scan-factor-late",
      "the exponentials of a piece are taken against the maximum so far, and all of them are rescaled from "
-     "the "
-     "given maximum at the end",
+     "the given maximum at the end",
      [](const ScoreScan& row, const ScanState&) {
        return momentary_end(row, [](double l, double factor, double sum) { return factor * (l + sum); });
      }},

@@ -1,4 +1,5 @@
-// Laws of scans that no grammar has (see scan_ends.hpp).
+// Recognises mistakes of scans outside the grammar: an epsilon in the divisor, unwritten weights, an idle
+// scan, overwritten scores, and sums in float.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +15,7 @@ SoftmaxState<double> right_state(const ScoreScan& row) {
   return online_scan<double>(row.scores, {row.max_before, row.sum_before});
 }
 
-// A scan that leaves m, l and the scores as they were.
+// A scan that leaves m, l and the scores unchanged.
 bool is_idle(const ScoreScan& row) {
   return row.state && row.state->first == row.max_before && row.state->second == row.sum_before &&
          (row.weights.empty() || row.weights == row.scores);

@@ -1,4 +1,5 @@
-// Which maximum a softmax over ranks subtracts (see shared_maximum.hpp).
+// Finds the maximum that each rank of a distributed softmax subtracts, from cases where exponentials overflow
+// or vanish.
 #include "verify/diagnose/functions/shared/shared_maximum.hpp"
 
 #include <algorithm>
@@ -48,14 +49,14 @@ bool sees_nothing(const SharedRow& r, std::size_t rank, bool by_columns) {
   return by_columns ? r.x.ranks[rank].cols == 0 : r.of(rank).max == kHiddenRow;
 }
 
-// m of a row of which there is nothing counts as well: there l is 0 on every rank. The smallest number of a
-// type is as good as 0.
+// Whether a state agrees with `want`. m must agree, too, in a row without visible keys, where l is 0 on every
+// rank. The smallest number of a type counts as 0.
 bool same_state(double max, double sum, const State& want) {
   if (want.sum == 0 && sum == 0 && max != want.max && !(std::fabs(max - want.max) < 1e-37)) return false;
   return agree_or_nan(lse_of(max, sum), lse_of(want.max, want.sum), kAlike, 1);
 }
 
-// The largest maximum, where ranks that have nothing add 0.
+// The largest maximum, where ranks without visible keys contribute 0.
 State with_zero(const SharedRow& r, bool by_columns) {
   double max = r.largest();
   for (std::size_t rank = 0; rank < r.all.size(); ++rank)
@@ -128,7 +129,7 @@ std::vector<MaximumWord> maximum_words() {
   return all;
 }
 
-// Where the sum is 0, code divides by it or does not, and where nothing can be subtracted, likewise.
+// Accepts both ways to treat a sum of 0, dividing by it or not, and likewise a row with nothing to subtract.
 bool gives_weight(double got, double score, const State& s) {
   const double shift = s.max == kHiddenRow ? 0 : s.max;
   const double term = std::exp(score - shift), bare = std::exp(score - s.max);
@@ -162,7 +163,7 @@ const MaximumWord& right_maximum() {
   return word;
 }
 
-// NaN in all rows of which a rank, or everybody, sees nothing, and everything else is right.
+// The cause if NaN fills all rows of which a rank, or every rank, sees nothing, and everything else is right.
 std::optional<Cause> cause_of_nothing_seen(const SharedScanExhibit& x, const SharedStates& own) {
   bool any = false, of_all = true;
   for (std::size_t rank = 0; rank < own.size(); ++rank)

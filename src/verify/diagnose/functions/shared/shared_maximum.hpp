@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The maximum that the ranks of a softmax over ranks subtract; not for users of the harness.
+/// The maximum that the ranks of a distributed softmax subtract; internal to the harness.
 
 #include <optional>
 #include <vector>
@@ -14,10 +14,10 @@ namespace ringcraft::verify {
 /// The states of all ranks' own columns, [rank][row].
 using SharedStates = std::vector<std::vector<SoftmaxState<double>>>;
 
-/// Another number than the maximum over all ranks is subtracted, which shows where exponentials overflow or
-/// vanish; by value.
+/// The cause if a rank subtracts another number than the maximum over all ranks, which shows where
+/// exponentials overflow or vanish; found by value.
 std::optional<Cause> cause_of_shared_maximum(const SharedScanExhibit& exhibit, const SharedStates& own);
-/// All states, or the weights that are made of them, have the digits of float and no more.
+/// The cause if all states, or the weights made from them, have the digits of float and no more.
 std::optional<Cause> cause_of_shared_float(const SharedScanExhibit& exhibit, const SharedStates& own);
 
 }  // namespace ringcraft::verify

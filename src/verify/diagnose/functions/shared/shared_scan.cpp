@@ -1,5 +1,5 @@
-// A wrong softmax over ranks (see diagnose.hpp). Each weight is exp(score - L): the L that a rank has used,
-// and the m + log l that it returns, are solved for and then named by the states that they are made of.
+// Explains a wrong softmax over ranks. Each weight is exp(score - L): solves for the L that a rank has used,
+// and the m + log l that it returns, and names both by the states that they consist of.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -37,14 +37,14 @@ double lse_of_state(const State& s) { return s.sum == 0 ? kHiddenScore : s.max +
 
 bool alike(double got, double want) { return agree_or_nan(got, want, 1e-9, 1); }
 
-// What a rank may have taken for the state of a row.
+// A state that a rank may have used for a row.
 struct Choice {
   const char* id;
   const char* words;  // after "... the state of a row is that of "
   std::function<double(const std::vector<std::vector<State>>&, int rank, int row)> lse;
 };
 
-// Of the ranks that `takes` names, so many times each.
+// The sum over the ranks that `takes` selects, each so many times.
 template <class Takes>
 auto of_ranks(Takes takes) {
   return [=](const std::vector<std::vector<State>>& all, int rank, int row) {
@@ -57,7 +57,7 @@ auto of_ranks(Takes takes) {
   };
 }
 
-// Sums that follow no common maximum, or another one.
+// Sums relative to no common maximum, or to a wrong one.
 template <class Made>
 auto of_sums(Made made) {
   return [=](const std::vector<std::vector<State>>& all, int rank, int row) {
@@ -156,7 +156,7 @@ const std::vector<Choice>& choices() {
   return known;
 }
 
-// The L that a rank has used for the weights of a row; nothing if no number says it.
+// The L that a rank has used for the weights of a row; empty if no weight determines it.
 std::optional<double> used(const SharedScanExhibit::Part& part, Index row) {
   std::optional<double> lse;
   for (Index j = 0; j < part.cols; ++j) {
@@ -183,7 +183,7 @@ const Choice* choice_for(const Numbers& numbers, const std::vector<std::vector<S
   return nullptr;
 }
 
-// How often the state of the rank d before counts on every rank, for each d; nothing if that is no whole
+// How often the state of the rank d before counts on every rank, for each d; empty if that is no whole
 // number. exp(L) is a sum of the ranks' exp(lse), so the counts are solved for.
 std::optional<std::vector<int>> counts_for(const Numbers& numbers,
                                            const std::vector<std::vector<State>>& own) {
@@ -225,7 +225,7 @@ bool right(const Numbers& numbers, const std::vector<std::vector<State>>& own) {
   return true;
 }
 
-// Whether each rank's states are, to the bit, those of merging from its own on, in this direction.
+// Whether each rank's states are, bit for bit, those of merging from its own onward in this direction.
 bool merged_from_own(const SharedScanExhibit& x, const std::vector<std::vector<State>>& own, int direction,
                      bool chained) {
   const int n = static_cast<int>(own.size());
@@ -259,7 +259,7 @@ std::vector<Cause> causes_of_order(const SharedScanExhibit& x, const std::vector
            kOrder}};
 }
 
-// Rows whose weights are never written, on all ranks alike.
+// The cause if rows of weights are never written, on all ranks alike.
 std::optional<Cause> cause_of_unwritten(const SharedScanExhibit& x) {
   std::vector<Index> rows;
   for (Index i = 0; i < x.ranks[0].rows; ++i) {

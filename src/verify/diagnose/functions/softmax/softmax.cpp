@@ -1,4 +1,5 @@
-// A softmax of one row in three passes, computed with its mistakes (see softmax_law.hpp).
+// Computes a softmax of one row in three passes with given mistakes, and searches the laws and guards that
+// explain all rows of an exhibit.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -15,8 +16,7 @@ using Outside = SoftmaxGuards::Outside;
 
 double maybe_float(double x, bool rounds) { return rounds ? static_cast<double>(static_cast<float>(x)) : x; }
 
-// The number to subtract, as the code around it treats a row of which it finds nothing. None: all weights are
-// 0.
+// The number to subtract, given the treatment of a row in which nothing is found. Empty: all weights are 0.
 std::optional<double> subtracted(double reference, Nothing nothing) {
   if (reference != kUnseenScore || nothing == Nothing::kNone) return reference;
   return nothing == Nothing::kZeros ? std::nullopt : std::optional(0.0);
@@ -70,7 +70,7 @@ struct SoftmaxPass {
     sums.reference = reference;
     sums.count = static_cast<double>(scores.size());
   }
-  // The sum where the first scores have been overwritten.
+  // Recomputes the sum after the first scores have been overwritten.
   void add_up_anew(std::span<const double> written) {
     std::ranges::copy(written, scores.begin());
     terms.clear();
@@ -123,7 +123,7 @@ namespace {
 
 constexpr const char* kSoftmaxQuestion =
     "Follow your code through a row of 3 scores, with pencil and paper: which number is the first wrong one?";
-constexpr double kExactly = 1e-10, kVanishing = 1e-298;  // below it nothing has all its digits
+constexpr double kExactly = 1e-10, kVanishing = 1e-298;  // numbers below it lose digits
 
 const SoftmaxLaw& right_softmax() {
   static const SoftmaxLaw law{&softmax_references()[0], &softmax_terms()[0],     &softmax_counts()[0],
@@ -141,7 +141,7 @@ bool gives_row(const SoftmaxLaw& law, const SoftmaxGuards& guards, const ScoreSc
   return true;
 }
 
-// The laws with other words at one place.
+// Laws with other words at one place.
 enum SoftmaxPlace : int { kReference, kTerm, kCount, kDivisor, kRounding, kNothing, kReread, kSoftmaxPlaces };
 template <class Words, class Use>
 void change(const SoftmaxLaw& law, const Words& words, const Use& use,
@@ -202,7 +202,7 @@ std::string words_of_count(const SoftmaxCount& count, Outside outside) {
   return count.words + ": what is left out gets the weight 0";
 }
 
-// Whether these guards and not the law make NaN of what must be 0.
+// Whether these guards, and not the law, turn a required 0 into NaN.
 bool is_unguarded(const SoftmaxGuards& guards, const std::vector<const ScoreScan*>& rows) {
   const auto is_empty = [](const ScoreScan* row) { return is_empty_row(*row); };
   return (!guards.sum || guards.nothing == Nothing::kNone) && std::ranges::any_of(rows, is_empty);
@@ -229,7 +229,8 @@ Cause cause_of_softmax(const SoftmaxLaw& law, const SoftmaxGuards& guards,
   return cause;
 }
 
-// This law of rows apart, with what rows in place read again if that alone is missing for them.
+// This law of rows with separate memory, plus the re-reading of overwritten scores if only that is missing to
+// explain the in-place rows.
 SoftmaxLaw with_reread(const SoftmaxLaw& law, const SoftmaxGuards& guards,
                        const std::vector<const ScoreScan*>& in_place) {
   if (in_place.empty()) return law;
@@ -251,7 +252,7 @@ std::vector<Cause> causes_of_softmax(const std::vector<const ScoreScan*>& rows,
     if (const auto guards = guards_for(law, rows))
       causes.push_back(cause_of_softmax(with_reread(law, *guards, in_place), *guards, rows));
   };
-  if (mistakes == 1) try_law(right_softmax());  // where a guard alone is missing, nothing else is said
+  if (mistakes == 1) try_law(right_softmax());  // if only a guard is missing, nothing else is reported
   if (!causes.empty()) return causes;
   const int places = std::ranges::any_of(rows, &ScoreScan::shared) ? kSoftmaxPlaces : kReread;
   for (int place = 0; place < places; ++place)

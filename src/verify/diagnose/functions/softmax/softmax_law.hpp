@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// A softmax of one row in three passes (a number to subtract, a sum, the weights), and what may go wrong at
-/// each of their places, as data; not for users of the harness.
+/// A softmax of one row in three passes (a number to subtract, a sum, the weights), and the mistakes at each
+/// of their places, as data; internal to the harness.
 
 #include <cstdint>
 #include <functional>
@@ -16,20 +16,20 @@
 namespace ringcraft::verify {
 
 using Scores = std::span<const double>;
-/// The score of a key that is not seen.
+/// The score of a hidden key.
 constexpr double kUnseenScore = -std::numeric_limits<double>::infinity();
 
-/// What is subtracted from the scores of a row.
+/// The number subtracted from the scores of a row.
 struct SoftmaxReference {
   std::string id, words;
   std::function<double(std::span<const double>)> of;
 };
 
-/// What an exponential is taken of.
+/// The argument of an exponential.
 struct SoftmaxArgument {
-  double score, reference, so_far;  ///< the last: the largest score up to this one
+  double score, reference, so_far;  ///< so_far: the largest score up to this one
 };
-/// What an exponential becomes, as a weight and in the sum.
+/// The value of an exponential, as a weight and in the sum.
 struct SoftmaxTerm {
   std::string id, words;
   std::function<double(const SoftmaxArgument&)> weight, summand;
@@ -39,7 +39,7 @@ struct SoftmaxTerm {
 struct SoftmaxCount {
   std::string id, words;
   std::function<std::vector<double>(std::span<const double>)> of;
-  bool is_range;  ///< about the bounds of a loop, which others may have as well
+  bool is_range;  ///< about the bounds of a loop, which other loops may share
 };
 
 /// Sums of one row, at one of its scores.
@@ -48,37 +48,38 @@ struct SoftmaxSums {
   double largest, last, own;              ///< terms
   double reference, scores, count, seen;  ///< m, the scores added up, how many there are, and visible ones
 };
-/// By what a weight is divided.
+/// The divisor of a weight.
 struct SoftmaxDivisor {
   const char *id, *words;
   double (*of)(const SoftmaxSums& sums);
 };
 
-/// What is rounded to float.
+/// The value that is rounded to float.
 struct SoftmaxRounding {
   const char *id, *words;
   bool scores, differences, terms, sum, weights;
 };
 
-/// Where scores and weights share their memory: what is read as the score when the weights are made.
+/// If scores and weights share memory: the value read as the score when the weights are computed.
 struct SoftmaxReread {
   const char *id, *words;
   double (*of)(double score, double reference, double sum);
-  bool sum_anew = false;  ///< l is computed for each weight, of what is there then; m of it gives the same
+  bool sum_anew = false;  ///< l is computed for each weight, from what memory then holds; m gives the same
 };
 
 /// The weights of a row without a visible score.
 struct SoftmaxNothing {
   const char *id, *words;
-  double (*of)(std::size_t place, std::size_t count);  ///< none: what the code around it makes of it
+  double (*of)(std::size_t place, std::size_t count);  ///< null: determined by the surrounding code
 };
 
-/// What is made of a row in which nothing can be subtracted, or whose sum is 0, and of scores that are left
-/// out of a loop. These are seldom the mistake itself, and follow from how the code around it is written.
+/// Treatment of a row in which nothing can be subtracted, or whose sum is 0, and of scores that a loop skips.
+/// These are seldom the mistake itself, and follow from how the surrounding code is written.
 struct SoftmaxGuards {
   enum class Nothing : std::uint8_t { kSubtractsZero, kNone, kZeros } nothing{};
-  bool sum = true;  ///< nothing is divided by 0
-  /// What knows of scores that the sum does not count: their weights as well, which may be written or not.
+  bool sum = true;  ///< never divides by 0
+  /// Other passes that skip the scores that the sum skips: none (kSumOnly), or the maximum too, with weights
+  /// that are zero, unwritten, or computed as usual (kWeighed).
   enum class Outside : std::uint8_t { kSumOnly, kZero, kUnwritten, kWeighed } outside{};
 };
 
@@ -105,14 +106,14 @@ std::span<const SoftmaxNothing> softmax_nothings();    ///< see above
 /// The weights of a row.
 std::vector<double> softmax_weights(const SoftmaxLaw& law, const SoftmaxGuards& guards, const ScoreScan& row);
 
-/// What explains these rows of a plain softmax: one mistake, or `mistakes` at once. Rows that tell most come
-/// first. Rows `in_place`, whose weights overwrite their scores, need not be explained: what they alone get
-/// wrong is told, too.
+/// Causes that explain these rows of a plain softmax: one mistake, or `mistakes` at once. The most
+/// informative rows come first. Rows `in_place`, whose weights overwrite their scores, need not be explained:
+/// mistakes in them alone are reported, too.
 std::vector<Cause> causes_of_softmax(const std::vector<const ScoreScan*>& rows,
                                      const std::vector<const ScoreScan*>& in_place, int mistakes);
-/// Whether weights are right to the digits of float and not beyond, and what was rounded then.
+/// The cause if weights are right to the digits of float and not beyond, and the value that was rounded.
 std::vector<Cause> causes_of_float_softmax(const std::vector<const ScoreScan*>& rows);
-/// Whether all weights are right but small ones, which are 0.
+/// The cause if all weights are right except that small ones are 0.
 std::vector<Cause> causes_of_dropped_weights(const std::vector<const ScoreScan*>& rows);
 
 }  // namespace ringcraft::verify

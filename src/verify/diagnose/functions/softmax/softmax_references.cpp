@@ -1,4 +1,4 @@
-// What may be subtracted from the scores of a row instead of their maximum (see softmax_law.hpp).
+// Lists the numbers that a wrong softmax may subtract from the scores of a row instead of their maximum.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -27,7 +27,7 @@ std::vector<double> seen_of(Scores s) {
 
 double mean_of(Scores s) { return s.empty() ? kUnseenScore : sum_of(s) / static_cast<double>(s.size()); }
 
-// Of the maxima that a loop finds which looks at one score in so many, or stops early.
+// The maximum found by a loop that reads every n-th score, or stops early.
 double largest_of_every(Scores s, std::size_t step, std::size_t first) {
   double max = kUnseenScore;
   for (std::size_t j = first; j < s.size(); j += step) max = std::max(max, s[j]);
@@ -165,7 +165,7 @@ void add_loops(std::vector<SoftmaxReference>& all) {
                    [=](Scores s) { return largest_of(s.first(s.size() / group * group)); }});
 }
 
-// The same loops, where the first score is taken for the maximum before they begin.
+// The same loops, with the first score as the initial maximum.
 void add_loops_from_first(std::vector<SoftmaxReference>& all) {
   std::vector<SoftmaxReference> loops;
   add_loops(loops);
@@ -175,7 +175,7 @@ void add_loops_from_first(std::vector<SoftmaxReference>& all) {
                    }});
 }
 
-// Where the search begins. Those that people write most often come first, as neighbours give the same.
+// Initial values of the search. The most common ones come first, as similar values give the same result.
 void add_starts(std::vector<SoftmaxReference>& all) {
   all.push_back({"scan-max-zero",
                  "the maximum begins at 0 (or at a small positive number): scores that all lie below it "

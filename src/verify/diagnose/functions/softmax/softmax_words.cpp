@@ -1,4 +1,5 @@
-// What may go wrong in a softmax beside the number that it subtracts, in words (see softmax_law.hpp).
+// Lists the mistakes of a softmax other than the subtracted number, with their wording: terms, counts,
+// divisors, roundings, re-reads, and rows without a visible score.
 #include <algorithm>
 #include <cmath>
 
@@ -83,7 +84,7 @@ void add_terms(std::vector<SoftmaxTerm>& all) {
   all.insert(all.end(), more.begin(), more.end());
 }
 
-// Exponents that are kept in bounds, of which people choose many.
+// Adds clamped exponents, for the many bounds in use.
 void add_bounds(std::vector<SoftmaxTerm>& all) {
   for (const double bound :
        {700.0, 709.0, 708.0, 600.0, 500.0, 100.0, 88.0, 85.0, 80.0, 60.0, 50.0, 30.0, 20.0, 10.0}) {
@@ -196,13 +197,11 @@ constexpr SoftmaxReread kRereads[] = {
      [](double, double, double) { return 0.0; }},
     {"scan-reread",
      "where scores and weights share their memory, exp(score) is written over the scores, and is then read "
-     "as "
-     "a score once more",
+     "as a score once more",
      [](double s, double, double) { return std::exp(s); }},
     {"scan-reread",
      "where scores and weights share their memory, the weights are written over the scores, and are then "
-     "read "
-     "as scores once more",
+     "read as scores once more",
      [](double s, double m, double l) { return std::exp(s - m) / l; }},
     {"scan-reread",
      "where scores and weights share their memory, l is computed anew for each weight, also of the weights "
@@ -224,9 +223,9 @@ constexpr SoftmaxNothing kNothings[] = {
      [](std::size_t, std::size_t) { return kUnseenScore; }},
 };
 
-// ---- which scores the sum counts
+// ---- scores that the sum counts
 
-// As often as `times` says, of each place.
+// Counts each score as often as `times` says for its index.
 template <class Times>
 auto counts_by(Times times) {
   return [=](Scores s) {
@@ -236,7 +235,7 @@ auto counts_by(Times times) {
   };
 }
 
-// The same, with the place of the largest score, the first of them.
+// The same, given the index of the largest score, the first of equals.
 template <class Times>
 auto counts_by_max(Times times) {
   return [=](Scores s) {

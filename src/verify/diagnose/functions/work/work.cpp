@@ -1,4 +1,4 @@
-// Ledgers of work (see diagnose.hpp): the table against the problem, and figures against the table.
+// Explains wrong ledgers of work: compares the table with the problem, and the figures with the table.
 #include <algorithm>
 #include <iterator>
 

@@ -1,5 +1,5 @@
-// Wrong figures of a ledger (see work_ledger.hpp): each is looked for among what can be made of the table,
-// and of the ranks' sums, in one step.
+// Explains wrong figures of a ledger: searches for each among the numbers that one step derives from the
+// table, or from the ranks' sums.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -18,7 +18,7 @@ Index sum(const Numbers& of) { return std::accumulate(of.begin(), of.end(), Inde
 
 std::size_t on_table(int i) { return static_cast<std::size_t>(i); }
 
-// One number for each rank, made of its column, or each step, made of its row.
+// Derives one number for each rank from its column, or for each step from its row.
 template <class Make>
 Numbers of_columns(const WorkTable& table, int ranks, Make make) {
   Numbers all;
@@ -48,7 +48,7 @@ Index zeros(const WorkTable& table) {
 
 Numbers sums_of(const LedgerView& v, const WorkTable& table) { return of_columns(table, v.ranks(), sum); }
 
-// A figure in words, and what it is made of a ledger whose table is this one.
+// A figure in words, and its value for a ledger with this table.
 template <class Value>
 struct FigureWord {
   std::string words;
@@ -141,7 +141,7 @@ const FigureWord<Numbers> kByRank[] = {
 
 // ---- skipped
 
-// Entries that hold for their step, rank, source and pairs.
+// Counts entries that satisfy a condition on step, rank, source and pairs.
 template <class Holds>
 Index entries_with(const LedgerView& v, const WorkTable& table, Holds holds) {
   Index count = 0;
@@ -300,7 +300,8 @@ const FigureWord<Index> kCost[] = {
      [](const LedgerView&, const WorkTable& t) { return in_unsigned(sum(of_rows(t, largest))); }},
     {"always 0", [](const LedgerView&, const WorkTable&) { return Index{0}; }}};
 
-// What a table gives is told only if neither the student's own nor the right one gives the right figure.
+// A derivation from the table is reported only if neither the student's own nor the right one gives the right
+// figure.
 template <class Value, class Words, class Get>
 std::optional<Cause> cause_of_figure(const std::vector<LedgerView>& ledgers, const Words& words, Get get,
                                      const char* id, const char* name, const char* question) {

@@ -1,4 +1,4 @@
-// A wrong imbalance (see work_ledger.hpp), looked for among the usual measures of unevenness.
+// Explains a wrong imbalance by searching the usual measures of unevenness.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -9,7 +9,7 @@
 namespace ringcraft::verify {
 namespace {
 
-// What a measure is made of.
+// The quantities that a measure uses.
 struct RankSums {
   std::vector<Index> sums;
   Index cost, entries, largest_entry;
@@ -120,7 +120,7 @@ RankSums sums_of(const LedgerView& v, const WorkTable& table, bool own) {
 }
 
 bool gives(const Measure& measure, const RankSums& sums, double got) {
-  if (sums.sums.empty() || sums.most() == 0) return false;  // nothing to divide by
+  if (sums.sums.empty() || sums.most() == 0) return false;  // would divide by zero
   const double want = measure.value(sums);
   if (std::isfinite(want) != std::isfinite(got)) return false;
   return !std::isfinite(want) || std::fabs(got - want) <= measure.within * std::max(1.0, std::fabs(want));

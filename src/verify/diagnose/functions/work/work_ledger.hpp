@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// One ledger of a ring's work, as the diagnosis looks at it.
+/// One ledger of a ring's work in the form that the diagnosis uses.
 
 #include <optional>
 
@@ -11,12 +11,12 @@ namespace ringcraft::verify {
 
 using WorkTable = std::vector<std::vector<Index>>;  // [steps][ranks]
 
-/// What came back, beside what is right.
+/// A returned ledger, with the right one.
 struct LedgerView {
   const Problem* problem;
   const RingWork* work;
   WorkTable right;  ///< the right table
-  WorkTable table;  ///< the one that figures follow from: the student's own where it has an entry per rank
+  WorkTable table;  ///< the table that figures derive from: the student's own if it has an entry per rank
 
   int ranks() const { return problem->world_size; }
 };
@@ -25,7 +25,7 @@ struct LedgerView {
 std::vector<Cause> causes_of_table(const std::vector<LedgerView>& ledgers);
 /// Why imbalance is wrong: another measure of unevenness.
 std::optional<Cause> cause_of_imbalance(const std::vector<LedgerView>& ledgers);
-/// Why a figure is wrong: what is made of the table instead.
+/// Why a figure is wrong: the number derived from the table instead.
 std::vector<Cause> causes_of_figures(const std::vector<LedgerView>& ledgers);
 
 }  // namespace ringcraft::verify

@@ -1,5 +1,5 @@
-// A wrong table of work (see work_ledger.hpp). An entry counts pairs of some rank's queries and some rank's
-// keys under a mask, and something is made of the count: each of these is tried, the right ones first.
+// Explains a wrong table of work. An entry counts pairs of some rank's queries and some rank's keys under a
+// mask, and the count is then transformed: tries each combination, the right ones first.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -11,7 +11,7 @@
 namespace ringcraft::verify {
 namespace {
 
-// Whose queries, or keys: of rank r at step t.
+// The owner of the queries, or of the keys: for rank r at step t.
 struct ShardWord {
   const char* words;
   int (*rank)(int t, int r, int n);
@@ -42,9 +42,9 @@ constexpr ShardWord kKeyShards[] = {
     {"of rank N - 1 - r + t", [](int t, int r, int n) { return (n - 1 - r + t) % n; }},
     {"of rank r - 2t", [](int t, int r, int n) { return ((r - 2 * t) % n + n) % n; }}};
 
-// The problem that is asked about.
+// The problem whose pairs are counted.
 struct ProblemWord {
-  const char* words;  // nullptr: as it is
+  const char* words;  // nullptr: the given one
   void (*change)(Problem&);
 };
 constexpr ProblemWord kProblems[] = {
@@ -64,18 +64,18 @@ constexpr ProblemWord kProblems[] = {
     {"as if every layout were striped", [](Problem& p) { p.layout = Layout::kStriped; }},
     {"without the token itself", [](Problem& p) { p.mask.right = p.mask.right == 0 ? -1 : p.mask.right; }}};
 
-// An entry in the making.
+// An entry under construction.
 struct EntryPlace {
   const Problem* problem;
-  int step, rank, queries, keys;  // queries and keys: of which ranks
+  int step, rank, queries, keys;  // queries and keys: the ranks that own them
 
   Index rows(int of) const { return of < 0 || of >= problem->world_size ? 0 : problem->sharding().rows(of); }
   Index block() const { return rows(queries) * rows(keys); }
 };
 
-// What is made of a count.
+// A transformation of a count.
 struct EntryWord {
-  const char* words;  // nullptr: nothing
+  const char* words;  // nullptr: none
   Index (*value)(const EntryPlace&, Index pairs);
 };
 constexpr EntryWord kEntries[] = {
@@ -150,7 +150,7 @@ const std::vector<TableLaw>& table_laws() {
   return laws;
 }
 
-// Counts of pairs, each counted once.
+// Counts of pairs, each computed once.
 class PairCounts {
  public:
   Index at(const Problem& problem, const ProblemWord& word, int queries, int keys) {
@@ -184,7 +184,7 @@ bool gives(const TableLaw& law, const LedgerView& ledger, PairCounts& counts) {
   return true;
 }
 
-// How many steps the table has, as a function of the problem; the right number of hops is given.
+// The number of steps of the table, as a function of the problem and the right number of hops.
 struct StepsWord {
   const char* words;
   int (*steps)(const Problem&, int hops);
@@ -258,7 +258,7 @@ std::vector<Cause> causes_of_table(const std::vector<LedgerView>& ledgers) {
   if (law != nullptr && law->wrong() > 0)
     causes.push_back({"solved-work-pairs", told(*law),
                       "Whose keys are in the hands of rank r at step t, and which of them do its rows see?"});
-  if (law == nullptr || !law->transposed)  // which has no steps to count
+  if (law == nullptr || !law->transposed)  // a transposed table has no steps to count
     if (const auto steps = cause_of_steps(ledgers)) causes.push_back(*steps);
   return causes;
 }

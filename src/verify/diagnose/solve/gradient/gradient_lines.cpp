@@ -1,4 +1,5 @@
-// The lines of one gradient (see gradient_lines.hpp).
+// Sets up the lines of one gradient: claimed values, tolerances, and the contribution of each pair as a
+// column of a linear system.
 #include "verify/diagnose/solve/gradient/gradient_lines.hpp"
 
 #include <algorithm>
@@ -69,7 +70,7 @@ std::size_t GradientLines::most_lines() const {
   return std::max<std::size_t>(4, 3000 / static_cast<std::size_t>(x.batch * x.heads * x.width));
 }
 
-// A wrong P may be large: what is claimed far beyond what is right may be off by more.
+// A wrong P may be large: a claimed value far beyond the right one gets a larger tolerance.
 GradientLines::Numbers GradientLines::tolerances() const {
   const Buffer &want = named(e_.oracle.value)[index()].tensor, &unit = named(e_.units())[index()].tensor,
                &scale = named(e_.oracle.scale)[index()].tensor;
@@ -97,7 +98,7 @@ Index GradientLines::row_of_line(int line, Index i) const {
                     : e_.place.shards)[static_cast<std::size_t>(line)][static_cast<std::size_t>(i)];
 }
 
-// The right side: batch and heads of one row after those of another.
+// Sets the right-hand side: batch entries and heads of one row after those of another.
 void GradientLines::prepare(int line) {
   wanted_.clear();
   const Extents& x = claim_.extents();

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// The lines of one gradient by one recipe: what is linear in the cells of all pairs of a shard and a block.
-/// Not for users of the harness.
+/// The lines of one gradient by one recipe: everything that is linear in the cells of all pairs of a shard
+/// and a block. Internal to the harness.
 
 #include <functional>
 #include <utility>
@@ -20,7 +20,7 @@ namespace ringcraft::verify {
 class GradientLines {
  public:
   using Numbers = std::vector<double>;  ///< of a line
-  /// Which pairs of a shard and a block count.
+  /// The pairs of a shard and a block that count.
   using Which = std::function<bool(int shard, int block)>;
 
   GradientLines(const Evidence& evidence, GradientName name, const Recipe& recipe);
@@ -29,9 +29,9 @@ class GradientLines {
   bool of_keys() const { return name_ != GradientName::kDq; }
   /// Number of lines.
   int count() const { return static_cast<int>(of_keys() ? keys_.size() : rows_.size()); }
-  /// What this recipe gives and what was claimed, of one line.
+  /// The result of this recipe and the claimed values, for one line.
   std::pair<Numbers, Numbers> direct(int line, const Which& counts = {});
-  /// Its cells, and whatever else may have been added, solved.
+  /// Solves for its cells, and for any other contributions that may have been added.
   LineSystem solved(int line, MaskSet masks, bool with_others, KnownCells& cells);
 
  private:
@@ -56,7 +56,7 @@ class GradientLines {
   Numbers tolerances_;
   std::vector<std::vector<Index>> rows_, keys_;
   Numbers wanted_;
-  std::vector<Index> first_;  // of each row of the line, its how manyth it is of those looked at; -1: not
+  std::vector<Index> first_;  // index of each row of the line among the sampled rows; -1: not sampled
 };
 
 }  // namespace ringcraft::verify

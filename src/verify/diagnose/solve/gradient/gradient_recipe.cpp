@@ -1,4 +1,4 @@
-// Recipes of backward (see gradient_recipe.hpp).
+// Lists the recipes of the backward pass to try, and computes P, dS and their factors by a recipe.
 #include "verify/diagnose/solve/gradient/gradient_recipe.hpp"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ std::vector<From> sources_of(const Evidence& e) {
   return all;
 }
 
-// One tensor, or several together, of a wrong head or row.
+// Adds recipes that read one tensor, or several together, from a wrong head or row.
 void add_sources(const Evidence& e, GradientName name, const Setting& setting, std::vector<Recipe>& all) {
   for (const From from : sources_of(e)) {
     all.push_back({.setting = setting, .lse_from = from});
@@ -57,7 +57,7 @@ void add_sources(const Evidence& e, GradientName name, const Setting& setting, s
   }
 }
 
-// k or v, or both, of another block.
+// Adds recipes with k or v, or both, of another block.
 void add_data(const Evidence& e, GradientName name, const Setting& setting, std::vector<Recipe>& all) {
   if (!e.place.ring || e.place.count() < 2) return;
   for (const Data data : {Data::kOwn, Data::kBefore, Data::kNext, Data::kMirror}) {
@@ -194,7 +194,7 @@ Index Weights::in_hand(Data data, Index row, Index key) const {
       break;
     case Data::kOwn:
       return a.at(shard, at);
-    case Data::kBefore:  // at step 0 there is none
+    case Data::kBefore:  // step 0 has no previous block
       return block == shard ? key : a.at(a.wrapped(block + 1), at);
     case Data::kNext:
       return a.at(a.wrapped(block - 1), at);
@@ -213,7 +213,7 @@ std::size_t Weights::at(const Place& p) const {
 
 namespace {
 
-// What was claimed was rounded when it was written; where it is right, backward had better numbers.
+// Whether a tensor is right: then backward used it before it was rounded for output, with better numbers.
 bool is_right(const Evidence& e, std::string_view name) {
   return std::ranges::none_of(e.comparison.tensors,
                               [=](const TensorComparison& t) { return t.name == name && !t.good(); });

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// A recipe: how P and dS of backward may have been made from what forward saved. Not for users of the
+/// A recipe: one way to compute P and dS of backward from the tensors that forward saved. Internal to the
 /// harness.
 
 #include <string>
@@ -10,19 +10,19 @@
 
 namespace ringcraft::verify {
 
-/// See above; the first value of each is the right one.
+/// One recipe; the first value of each member is the right one.
 struct Recipe {
-  /// Which lse makes P.
+  /// The lse from which P is computed.
   enum class Lse : std::uint8_t {
     kClaimed,
-    kRight,     ///< that of right attention, where the claimed one is wrong
+    kRight,     ///< that of right attention, if the claimed one is wrong
     kBase2,     ///< divided by ln 2
     kTimesLn2,  ///< multiplied by ln 2
     kOwnBlock,  ///< that of each block alone
     kNegative,  ///< with the wrong sign
     kNone,      ///< 0
   };
-  /// Which D is subtracted.
+  /// The D that is subtracted.
   enum class Delta : std::uint8_t {
     kClaimed,    ///< sum of dout * out
     kRight,      ///< with right attention's out
@@ -34,7 +34,7 @@ struct Recipe {
     kFirstHalf,  ///< summed over the first half of the columns
     kDoubled,    ///< twice
   };
-  /// How dS is made of P, dP, D and the scale.
+  /// The formula of dS from P, dP, D and the scale.
   enum class Formula : std::uint8_t {
     kRight,             ///< scale P (dP - D)
     kAdded,             ///< scale P (dP + D)
@@ -47,7 +47,7 @@ struct Recipe {
     kScaledD,           ///< P (dP - scale D)
     kSquared,           ///< scale P P (dP - D)
   };
-  /// Which query heads add to a key head.
+  /// The query heads that contribute to a key head.
   enum class Group : std::uint8_t {
     kSum,
     kFirst,    ///< the first of the group alone
@@ -55,14 +55,14 @@ struct Recipe {
     kMean,     ///< their mean
     kStrided,  ///< heads g, g + kv_heads, g + 2 kv_heads, ...
   };
-  /// What is multiplied in the end.
+  /// The factors of the final product.
   enum class Product : std::uint8_t {
     kRight,         ///< dS k, dS^T q, P^T dout
     kOtherFactor,   ///< dS v, dS^T dout, P^T q
     kOtherWeights,  ///< P k, P^T q, dS^T dout
     kPlainWeights,  ///< the same with dS without the softmax scale; of dv alone
   };
-  /// Of which head, batch entry and row a tensor is read.
+  /// The head, batch entry and row from which a tensor is read.
   enum class From : std::uint8_t {
     kRight,
     kOfFirst,      ///< the first head of the group
@@ -83,7 +83,7 @@ struct Recipe {
     kRowBefore,    ///< one row earlier in the shard
     kReversed,     ///< from the last row of the shard backwards
   };
-  /// Which block's rows are in hand.
+  /// The block whose rows are in hand.
   enum class Data : std::uint8_t {
     kRight,
     kOwn,     ///< the rank's own at every step
@@ -99,18 +99,17 @@ struct Recipe {
   Product product{};
   From lse_from{}, delta_from{}, dout_from{}, query_from{};
   Data k_data{}, v_data{};
-  bool out_for_dout = false;     ///< dP and dv are made of out; D is the same
-  bool only_in_product = false;  ///< rows of dout or q are wrong in the last product alone, not in P and dS
-  bool dout_in_delta = false;    ///< D, too, is made of the rows of dout that are read
+  bool out_for_dout = false;     ///< dP and dv use out instead of dout; D is unchanged
+  bool only_in_product = false;  ///< rows of dout or q are wrong in the last product only, not in P and dS
+  bool dout_in_delta = false;    ///< D, too, uses the rows of dout that are read
 };
 
-/// The recipes to try, those with fewer mistakes first. Those that make no difference to this tensor are left
-/// out.
+/// The recipes to try, those with fewer mistakes first, without those that make no difference to this tensor.
 std::vector<Recipe> recipes_of(const Evidence& evidence, GradientName name, const Setting& forward);
 
-/// What is wrong with a recipe.
+/// The mistakes of a recipe as causes.
 std::vector<Cause> causes_of(const Recipe& recipe);
-/// Whether pairs that the mask hides add something.
+/// Whether pairs that the mask hides contribute.
 inline bool adds_hidden_pairs(const Recipe& recipe) {
   return recipe.formula == Recipe::Formula::kUnweightedHidden ||
          recipe.formula == Recipe::Formula::kWithoutPHidden;
@@ -144,9 +143,9 @@ class Weights {
 
   const Evidence& e_;
   Recipe recipe_;
-  const Buffer& out_;                // of which D is made
+  const Buffer& out_;                // from which D is computed
   std::vector<double> lse_, delta_;  // [batch, heads, rows]
-  std::vector<double> block_lse_;    // [batch, heads, rows, blocks], if asked for
+  std::vector<double> block_lse_;    // [batch, heads, rows, blocks], if requested
 };
 
 }  // namespace ringcraft::verify

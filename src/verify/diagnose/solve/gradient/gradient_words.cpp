@@ -1,4 +1,4 @@
-// What is wrong with a recipe of backward, in words (see gradient_recipe.hpp).
+// Describes the mistakes of a recipe of backward in words, as causes with ids and questions.
 #include "verify/diagnose/solve/gradient/gradient_recipe.hpp"
 #include "verify/diagnose/solve/solve_detail.hpp"
 
@@ -42,7 +42,7 @@ Cause cause_of_source(const char* tensor, From from) {
           "How do head, batch entry and row enter the place of each tensor that backward reads?"};
 }
 
-// Whose k and v are in hand.
+// Adds the cause for a wrong owner of k and v in hand.
 void add_data(const Recipe& recipe, std::vector<Cause>& causes) {
   constexpr const char* kIds[] = {"", "own", "before", "next", "mirror"};
   constexpr const char* kWords[] = {

@@ -1,4 +1,4 @@
-// Laws of parts (see share_law.hpp): what they are, and which to try.
+// Evaluates laws of parts, the coefficient of each part of a sum under a law, and lists the laws to try.
 #include "verify/diagnose/solve/gradient/share_law.hpp"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ bool in_scope(const ShareScope& scope, const Evidence& e, const Share& share) {
 
 bool is_of_halves(const ShareScope& scope) { return scope.kind >= Scope::kEarlyRows; }
 
-// The steps, as their parts come.
+// The steps in the order in which their parts arrive.
 std::vector<int> steps_in(Order order, int ranks) {
   std::vector<int> steps;
   for (int t = 0; t < ranks; ++t)
@@ -56,7 +56,7 @@ std::vector<int> steps_in(Order order, int ranks) {
   return steps;
 }
 
-// What happens to the sum when a step begins; `first`: nothing has come yet.
+// The factor of the sum when a step begins; `first`: no part has arrived yet.
 double kept_by(const ShareLaw& law, bool concerned, bool any_seen, bool first) {
   switch (law.deed) {
     case Deed::kAssigned:
@@ -72,7 +72,7 @@ double kept_by(const ShareLaw& law, bool concerned, bool any_seen, bool first) {
   }
 }
 
-// What each part of a step is multiplied by as it comes.
+// The factor of each part of a step as it arrives.
 double taken_by(const ShareLaw& law, bool concerned, bool first, double seen_steps) {
   if (law.deed == Deed::kCounted) return 1 / std::max(seen_steps, 1.0);
   if (law.deed == Deed::kFactor) return concerned ? law.factor.value : 1;
@@ -80,7 +80,7 @@ double taken_by(const ShareLaw& law, bool concerned, bool first, double seen_ste
   return 1;
 }
 
-// ---- which to try
+// ---- laws to try
 
 std::vector<ShareWhich> patterns(int ranks) {
   std::vector<ShareWhich> all;

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Laws by which parts of a gradient go wrong on their way into its sums: which parts, of which heads, batch
-/// entries and halves, and what became of them. Not for users of the harness.
+/// Laws of how parts of a gradient are lost or changed on the way into its sums: which parts, of which heads,
+/// batch entries and halves, and what happened to them. Internal to the harness.
 
 #include <string>
 #include <utility>
@@ -11,7 +11,7 @@
 
 namespace ringcraft::verify {
 
-/// Which parts, by step, rank and node.
+/// A selection of parts by step, rank and node.
 struct ShareWhich {
   /// r is the shard, a the block, t the step; nodes are `node` ranks with neighbouring numbers.
   enum class Kind : std::uint8_t {
@@ -49,9 +49,9 @@ struct ShareWhich {
   int number = 0, node = 1;
 };
 
-/// In which batch entries, heads and halves.
+/// A selection of batch entries, heads and halves.
 struct ShareScope {
-  /// Heads are those of queries, but for kv heads.
+  /// Heads are query heads, except for kv heads.
   enum class Kind : std::uint8_t {
     kAll,
     kFirstEntry,
@@ -70,24 +70,24 @@ struct ShareScope {
   Index number = 0;
 };
 
-/// What became of these parts.
+/// A law: a change, and the parts that it applies to.
 struct ShareLaw {
-  /// See above.
+  /// The kinds of changes.
   enum class Deed : std::uint8_t {
     kFactor,       ///< they get a factor; 0: they are lost
-    kAssigned,     ///< they are stored over the sum, not added: what was there is lost
-    kReset,        ///< the same, also where nothing is seen
-    kHeadsStored,  ///< each query head of a group is stored over the one before
+    kAssigned,     ///< they overwrite the sum instead of being added: its contents are lost
+    kReset,        ///< the same, even if nothing is visible
+    kHeadsStored,  ///< each query head of a group overwrites the one before
     kFadesBefore,  ///< the sum is multiplied by the factor before each part is added
     kFadesAfter,   ///< the same after it was added
-    kCounted,      ///< each is divided by the number of parts that see something
+    kCounted,      ///< each is divided by the number of parts with a visible pair
     kRepeated,     ///< the sum so far is added again at each step
     kMeans,        ///< the sum begins with the first part; then it is the mean of itself and each other
   };
-  /// In which order the steps come.
+  /// The order of the steps.
   enum class Order : std::uint8_t {
     kForward,
-    kBackward,  ///< blocks walk in the other direction
+    kBackward,  ///< blocks travel in the other direction
     kOwnLast,   ///< the own block comes after all others
   };
   /// A factor and its name.
@@ -101,34 +101,34 @@ struct ShareLaw {
   ShareScope scope = {};
   Factor factor = {0, "", ""};
   Order order = Order::kForward;
-  bool skips = false;  ///< steps of which nothing is seen do not count
+  bool skips = false;  ///< steps without a visible pair do not count
 };
 
-/// How often each part of a sum is in it by a law; 0 for those that see nothing.
+/// The multiplicity of each part of a sum under a law; 0 for parts without a visible pair.
 std::vector<double> coefficients(const ShareLaw& law, const Evidence& evidence, const ShareSum& sum);
 
-/// Whether it is one of the parts of a law.
+/// Whether a part is one of those selected by a law.
 bool holds(const ShareWhich& which, int ranks, const Share& share);
 
-/// The laws to try, the more usual ones first.
+/// The laws to try, the more common ones first.
 std::vector<ShareLaw> share_laws(const Evidence& evidence, GradientName name);
 
-/// Whether the parts give all sums that came, by a law.
+/// Whether the parts under a law give all claimed sums.
 bool gives_claim(const std::vector<ShareSum>& sums, const ShareLaw& law, const Evidence& evidence);
 
-/// "the parts of step 2", and whether they are many.
+/// "the parts of step 2", and whether the phrase is plural.
 std::pair<std::string, bool> parts_words(const ShareWhich& which, int ranks);
-/// Parts by step and by rank, the plain ones.
+/// Simple selections of parts, by step and by rank.
 std::vector<ShareWhich> plain_parts(int ranks);
 
-/// Why a gradient is wrong, where pairs within a block are lost: tiles that overwrite one another, rows and
-/// keys beyond the shortest shard.
+/// Why a gradient is wrong, if pairs within a block are lost: tiles that overwrite one another, rows and keys
+/// beyond the shortest shard.
 std::optional<Cause> cause_of_lost_pairs(const Evidence& evidence, GradientName name, const Setting& forward);
 
-/// Factors that a part, or a whole gradient, may get.
+/// Factors that may multiply a part, or a whole gradient.
 std::vector<ShareLaw::Factor> share_factors(const Evidence& evidence, GradientName name);
 
-/// What a law says.
+/// Describes a law.
 Cause cause_of(const ShareLaw& law, const Evidence& evidence, GradientName name);
 
 }  // namespace ringcraft::verify

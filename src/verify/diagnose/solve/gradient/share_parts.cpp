@@ -1,4 +1,5 @@
-// The parts of a gradient, one by one (see share_parts.hpp).
+// Computes the parts of a gradient separately, for every shard, block, head and half, if the problem is small
+// enough.
 #include "verify/diagnose/solve/gradient/share_parts.hpp"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 namespace ringcraft::verify {
 namespace {
 
-constexpr double kMostPairs = 2e6;    // of row and key, over all heads: what takes longer is not tried
+constexpr double kMostPairs = 2e6;    // of row and key, over all heads: larger problems are skipped
 constexpr double kMostNumbers = 2e7;  // of all parts
 
 class Builder {

@@ -1,4 +1,4 @@
-// Laws of parts in words (see share_law.hpp).
+// Describes laws of parts in words, as causes.
 #include "verify/diagnose/solve/gradient/share_law.hpp"
 
 namespace ringcraft::verify {
@@ -44,7 +44,7 @@ std::string scope_words(const ShareScope& scope) {
   return "";
 }
 
-// What leaves few parts, said from the other side.
+// The complement of a law that keeps few parts, in words.
 std::string explained(const ShareWhich& which, const ShareScope& scope, Index group, int ranks) {
   if (scope.kind == Scope::kUpToInGroup || scope.kind == Scope::kFromInGroup) {
     const bool last = scope.kind == Scope::kUpToInGroup;
@@ -81,7 +81,7 @@ std::string order_words(ShareLaw::Order order) {
   return "";
 }
 
-// Where the factor comes from in a sum that fades.
+// The origin of the factor in a sum that fades.
 std::string fading_words(const ShareLaw& law, const Evidence& e, GradientName name) {
   const std::string by = "multiplied by " + law.factor.noun;
   if (law.deed == Deed::kMeans && law.factor.value == 0.5)
@@ -90,8 +90,7 @@ std::string fading_words(const ShareLaw& law, const Evidence& e, GradientName na
   if (law.deed == Deed::kFadesBefore && law.factor.value == e.problem.softmax_scale &&
       name != GradientName::kDv)
     return "the softmax scale is applied to the running sum at every step, inside the loop, instead of once "
-           "in "
-           "the end: an early part gets it again and again";
+           "in the end: an early part gets it again and again";
   if (law.deed == Deed::kFadesBefore)
     return "the sum so far is " + by +
            " at every step, before the next part is added: an early part gets that factor again and again";
@@ -209,8 +208,7 @@ Cause cause_of(const ShareLaw& law, const Evidence& e, GradientName name) {
     case Deed::kRepeated:
       return {"solved-share-repeated",
               "the sum so far is added again at every step, so that an early part counts several times: the "
-              "buffer "
-              "of a step's part still holds the parts of the steps before it",
+              "buffer of a step's part still holds the parts of the steps before it",
               "Where is the buffer of a step's part set to zero?"};
     case Deed::kFactor:
       break;

@@ -1,5 +1,5 @@
-// Pairs within a block that a gradient loses, and parts that are made by another recipe (see
-// share_parts.hpp).
+// Recognises gradients that lose pairs within a block, because tiles overwrite one another or loops end at
+// the shortest shard, and parts computed by another recipe.
 #include <algorithm>
 
 #include "verify/diagnose/solve/gradient/share_law.hpp"
@@ -18,15 +18,14 @@ bool is_small(const Evidence& e) {
          kMostPairs;
 }
 
-// Which part of the pairs survives where each tile is stored over the one before; dq has tiles of keys, dk
-// and dv of rows.
+// The pairs that survive if each tile overwrites the one before; dq has tiles of keys, dk and dv of rows.
 PairFilter last_tile(const Evidence& e, bool of_keys, Index tile, bool only_seen) {
   return [&e, of_keys, tile, only_seen](int shard, Index i, int block, Index n) {
     const auto rows = static_cast<Index>(e.place.shards[static_cast<std::size_t>(shard)].size()),
                keys = static_cast<Index>(e.place.blocks[static_cast<std::size_t>(block)].size());
     const Index tiles = ((of_keys ? rows : keys) + tile - 1) / tile, mine = (of_keys ? i : n) / tile;
     if (!only_seen) return mine + 1 == tiles;
-    const auto seen = [&](Index other) {  // some pair of this tile and the other one
+    const auto seen = [&](Index other) {  // some pair of this tile and the other one is visible
       const Index first_row = (of_keys ? other : i / tile) * tile,
                   first_key = (of_keys ? n / tile : other) * tile;
       for (Index row = first_row; row < std::min(first_row + tile, rows); ++row)
@@ -64,7 +63,7 @@ std::optional<Cause> cause_of_tiles(const Evidence& e, GradientName name, const 
   return {};
 }
 
-// Shards of unequal lengths where buffers, or loops, have the length of the shortest one.
+// The cause if shards have unequal lengths, and buffers or loops have that of the shortest one.
 std::optional<Cause> cause_of_shortest(const Evidence& e, GradientName name, const Setting& forward) {
   std::size_t shortest = e.problem.keys.size(), longest = 0;
   for (const auto& part : e.place.blocks)
@@ -103,7 +102,8 @@ std::optional<Cause> cause_of_mixed_recipe(const Evidence& e, GradientName name,
   if (sums.empty()) return {};
   const int ranks = e.place.count();
   for (const Recipe& recipe : recipes) {
-    // In 16 bits factors of the scores that are near each other (ln 2 and 1 / sqrt(2)) give the same parts.
+    // In 16 bits factors of the scores that are close to each other (ln 2 and 1 / sqrt(2)) give the same
+    // parts.
     if (is_half(e.precision) && !recipe.setting.scale_words.empty()) continue;
     if (recipe.group != Recipe::Group::kSum || recipe.product != Recipe::Product::kRight ||
         recipe.k_data != Recipe::Data::kRight || adds_hidden_pairs(recipe))

@@ -1,6 +1,6 @@
-// A gradient that is rounded on its way (see share_parts.hpp): its running sum between two steps, while it
-// travels, or each part. The sum is made anew with these roundings, and must give nearly every number: a few
-// lie where two ways of computing a part round to different sides.
+// Recognises a gradient that is rounded on its way: its running sum between two steps, while it travels, or
+// each part. Recomputes the sum with these roundings, which must give nearly every number: a few lie where
+// two ways of computing a part round to different sides.
 #include <algorithm>
 #include <cmath>
 
@@ -34,7 +34,7 @@ double rounded(double x, DType type) {
   return x;
 }
 
-// What is rounded, and in which order the steps come.
+// The value that is rounded, and the order of the steps.
 struct Rounds {
   enum class What : std::uint8_t {
     kSum,     // after each step
@@ -45,7 +45,7 @@ struct Rounds {
   What what;
   DType type;
   const char* name;
-  bool unscaled;  // the softmax scale comes after the sum
+  bool unscaled;  // the softmax scale is applied after the sum
   int first;      // steps run from here,
   int by;         // in this direction
 };
@@ -127,7 +127,7 @@ Cause cause_of(const Rounds& rounds, bool of_keys) {
   return {};
 }
 
-// Whether the errors are those of some rounding, not of a mistake that shows.
+// Whether the errors look like rounding, not like a visible mistake.
 bool is_near(const std::vector<ShareSum>& sums, const std::vector<std::vector<Numbers>>& steps) {
   double errors = 0, squares = 0;
   for (std::size_t s = 0; s < sums.size(); ++s)

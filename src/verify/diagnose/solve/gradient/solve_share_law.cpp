@@ -1,5 +1,5 @@
-// The law by which parts of a gradient go wrong (see share_parts.hpp): each is computed whole, and must give
-// every number.
+// Finds the law by which parts of a gradient are lost or changed: evaluates each candidate as a whole, which
+// must give every number.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -39,8 +39,7 @@ Coefficients coefficients_of(const ShareLaw& law, const Evidence& e, const std::
   return all;
 }
 
-// The factor of the whole by which parts with these coefficients give the first sum that they do not leave
-// zero.
+// The overall factor with which parts with these coefficients give the first sum that they do not leave zero.
 std::optional<double> factor_beside(const std::vector<ShareSum>& sums, const Coefficients& of_all) {
   std::size_t at = 0;
   for (const ShareSum& sum : sums) {
@@ -57,7 +56,8 @@ std::optional<double> factor_beside(const std::vector<ShareSum>& sums, const Coe
   return {};
 }
 
-// What is told better elsewhere: the parts of one step, rank or block are lost or taken twice.
+// Laws that other parts of the diagnosis explain better: the parts of one step, rank or block are lost or
+// taken twice.
 std::vector<ShareLaw> told_elsewhere(int ranks) {
   std::vector<ShareLaw> all;
   const auto add = [&](const ShareWhich& which) {

@@ -1,5 +1,5 @@
-// Sums of dk and dv that walk with their blocks, where ranks that see nothing of a block treat them in
-// another way (see share_parts.hpp): the walk is made, and must give every number.
+// Recognises ranks that see nothing of a block and do not forward its sum of dk and dv correctly: simulates
+// the ring, which must give every number.
 #include <algorithm>
 #include <map>
 
@@ -10,14 +10,14 @@
 namespace ringcraft::verify {
 namespace {
 
-// What a rank that sees nothing sends on.
+// The message of a rank that sees nothing.
 enum class Sends : std::uint8_t {
-  kOldSum,   // what it sent the step before
-  kNothing,  // nothing: the next rank keeps what it has
+  kOldSum,   // what it sent in the previous step
+  kNothing,  // nothing: the next rank keeps its sum
 };
 
 using Pair = std::pair<int, int>;           // the shard that gives, and the block that it is for
-using Travelling = std::map<Pair, double>;  // how often each part is in a sum
+using Travelling = std::map<Pair, double>;  // multiplicity of each part in a sum
 
 class Walk {
  public:
@@ -27,7 +27,7 @@ class Walk {
         if (part.share.seen) seen_[{part.share.shard, part.share.block}] = true;
   }
 
-  // What each rank has in hand in the end.
+  // The sum that each rank holds at the end.
   std::vector<Travelling> walked(Sends sends) const {
     const auto count = static_cast<std::size_t>(ranks_);
     std::vector<Travelling> hand(count), sent(count);

@@ -1,5 +1,5 @@
-// Whose keys and values a block has, in words (see block_sources.hpp): a condition on the rank and the step,
-// and a map of entries. Where no such law gives all, the first block is told.
+// Describes whose keys and values a block has: a condition on the rank and the step, and a map of entries. If
+// no such law gives all, the first block is described.
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -11,7 +11,7 @@
 namespace ringcraft::verify {
 namespace {
 
-// Whose entry is read: "batch entry b reads entry 0".
+// The entry that is read: "batch entry b reads entry 0".
 struct EntryMap {
   std::string words;
   std::function<std::pair<Index, Index>(Index batch, Index head, int step)> source;
@@ -127,7 +127,7 @@ std::optional<std::string> law_of_entries(const BlockSources& sources, const Evi
   return {};
 }
 
-// A ring whose exchange goes to the neighbours in the all-to-all: same rows, other heads.
+// Recognises a ring whose messages go to the neighbours in the all-to-all group: same rows, other heads.
 std::optional<std::string> law_of_groups(const BlockSources& sources, const Evidence& e) {
   const int n = e.place.count();
   for (int group = 2; group < n; ++group) {
@@ -147,8 +147,7 @@ std::optional<std::string> law_of_groups(const BlockSources& sources, const Evid
                          : sources.borrowed == Borrowed::kValues ? "v"
                                                                  : "k") +
              " with a rank of the same group (the same rows, other heads) instead of with the rank of "
-             "another "
-             "group that has the same heads";
+             "another group that has the same heads";
   }
   return {};
 }

@@ -1,6 +1,6 @@
-// Whose keys and values each block has (see block_sources.hpp). For the rows of a shard the sums over every
-// block, taken from every entry that it may have, are columns; least squares picks one for each block, and
-// out and lse of the rows must be the sum of those that were picked.
+// Finds whose keys and values each block has. For the rows of a shard the sums over every block, from every
+// entry that it may have, are columns; least squares picks one for each block, and out and lse of the rows
+// must be the sum of the picked ones.
 #include "verify/diagnose/solve/ring/block_sources.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kMostRows = 16;  // of a shard
 constexpr double kMostWork = 4e8;      // multiplications of all columns
 
-// What may stand for a block of one shard and entry.
+// A candidate for a block of one shard and entry.
 struct Candidate {
   int slot, block;
   Index from, source;
@@ -46,7 +46,8 @@ class SourceSolver {
   }
 
  private:
-  // All entries of a shard, if each has one; `factor` brings the claimed lse to the base e.
+  // Solves all entries of a shard, and fails if one has no solution; `factor` brings the claimed lse to base
+  // e.
   bool solve_shard(int shard, double factor, BlockSources& result) {
     for (Index b = 0; b < e_.problem.batch; ++b)
       for (Index query = 0; query < e_.problem.heads; query += span_)
@@ -65,8 +66,8 @@ class SourceSolver {
     return all.empty() || picked(all, shard, batch, query, result);
   }
 
-  // One candidate of each slot, if their sum is what is wanted. Fully seen slots have the same columns: a
-  // column with the weight 2 fills two of them.
+  // Picks one candidate for each slot, if their sum is the wanted one. Fully visible slots have the same
+  // columns: a column with the weight 2 fills two of them.
   bool picked(const std::vector<Candidate>& all, int shard, Index batch, Index query,
               BlockSources& result) const {
     const Index head = query / e_.problem.group();
@@ -89,7 +90,7 @@ class SourceSolver {
           {shard, chosen.slot, batch, head, query, chosen.block, chosen.from, chosen.source});
     };
     constexpr double kThere = 0.75, kClearly = 0.25;
-    std::set<int> filled;  // first those that are right
+    std::set<int> filled;  // right ones first
     for (std::size_t i = 0; i < all.size(); ++i)
       if (all[i].block == all[i].slot && all[i].from == batch && all[i].source == head &&
           weights[column_of[i]] > kThere)
@@ -118,7 +119,7 @@ class SourceSolver {
     return all;
   }
 
-  // The right side, and the levels and tolerances of the rows.
+  // Sets the right-hand side, and the reference levels and tolerances of the rows.
   void prepare(int shard, Index batch, Index query, double factor) {
     level_.clear(), tolerance_.clear(), wanted_.clear();
     for (const Index i : rows_[static_cast<std::size_t>(shard)])
@@ -175,7 +176,7 @@ class SourceSolver {
   const Evidence& e_;
   Borrowed borrowed_;
   bool other_blocks_;
-  Index span_;  // query heads that are solved for together
+  Index span_;  // query heads that are solved together
   std::vector<std::vector<Index>> rows_;
   std::vector<double> level_, tolerance_, wanted_;
 };

@@ -1,4 +1,4 @@
-// Laws of ranks and steps (see meetings.hpp).
+// Lists the laws of ranks and steps, with their wording, from "all blocks" to single steps.
 #include "verify/diagnose/solve/ring/meetings.hpp"
 
 namespace ringcraft::verify {

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Which of the blocks that ranks meet are wrong: laws of the rank and the step.
+/// Laws of the rank and the step that say which of the blocks that ranks meet are wrong.
 
 #include <functional>
 #include <string>
@@ -13,7 +13,7 @@ struct Meeting {
   int rank, slot, step;
 };
 
-/// Which of them: "the blocks that arrive".
+/// A selection of meetings: "the blocks that arrive".
 struct MeetingLaw {
   std::string words;
   std::function<bool(const Meeting&)> holds;

@@ -1,4 +1,4 @@
-// Rows that are computed anew (see near_rows.hpp).
+// Recomputes sampled rows of a claim from their scores, block by block in the order of the ring.
 #include "verify/diagnose/solve/ring/near_rows.hpp"
 
 #include <algorithm>
@@ -35,26 +35,29 @@ NearRows::NearRows(const Evidence& evidence) : e_(evidence) {
     rows_.push_back(blocks_met_by(e_, row));
 }
 
-bool NearRows::fit(const std::function<Merged(const RowBlocks&)>& value) const {
+bool NearRows::fit(const std::function<Merged(const RowBlocks&)>& value, Misses misses) const {
   constexpr std::size_t kGlance = 12;
-  return fit(value, kGlance) && fit(value, rows_.size());
+  return fit(value, misses, kGlance) && fit(value, misses, rows_.size());
 }
 
-bool NearRows::fit(const std::function<Merged(const RowBlocks&)>& value, std::size_t most) const {
-  constexpr double kEnough = 0.9, kNear = 0.75, kNearer = 0.6;
-  double hits = 0, looked_at = 0, count = 0, squares = 0, right = 0;
+bool NearRows::fit(const std::function<Merged(const RowBlocks&)>& value, Misses misses,
+                   std::size_t most) const {
+  constexpr double kTies = 0.1, kNear = 0.75, kNearer = 0.6;
+  const double may_miss = misses == Misses::kTies ? kTies : 0;
+  double missed = 0, looked_at = 0, wrong = 0, wrong_missed = 0, count = 0, squares = 0, right = 0;
   for (std::size_t i = 0; i < std::min(most, rows_.size()); ++i) {
     const RowPlace& row = rows_[i].row;
     const Merged got = value(rows_[i]);
     if (std::isinf(got.lse)) continue;
     ++looked_at;
-    bool hit = true;
+    bool hit = true, is_right = true;
     const auto look = [&](const Buffer& claim, const Buffer& want, const Buffer& unit,
                           std::span<const double> numbers) {
       const auto claimed = row_of(claim, row.batch, row.head, row.row),
                  exact = row_of(want, row.batch, row.head, row.row),
                  units = row_of(unit, row.batch, row.head, row.row);
       hit = hit && same_row(claimed, numbers, units, e_.nearness(), false);
+      is_right = is_right && same_row(claimed, exact, units, e_.nearness(), false);
       for (std::size_t c = 0; c < numbers.size(); ++c) {
         const double off = (claimed[c] - numbers[c]) / (units[c] + 1e-288),
                      off_right = (claimed[c] - exact[c]) / (units[c] + 1e-288);
@@ -63,10 +66,10 @@ bool NearRows::fit(const std::function<Merged(const RowBlocks&)>& value, std::si
     };
     if (e_.has("out")) look(e_.claim.out, e_.oracle.value.out, e_.units().out, got.out);
     if (e_.has("lse")) look(e_.claim.lse, e_.oracle.value.lse, e_.units().lse, {&got.lse, 1});
-    hits += hit;
-    if (looked_at - hits > (1 - kEnough) * static_cast<double>(std::min(most, rows_.size()))) return false;
+    missed += !hit, wrong += !is_right, wrong_missed += !is_right && !hit;
+    if (missed > may_miss * static_cast<double>(std::min(most, rows_.size()))) return false;
   }
-  if (looked_at < 4 || hits < kEnough * looked_at) return false;
+  if (looked_at < 4 || wrong_missed > may_miss * wrong) return false;
   return !is_half(e_.precision) || (squares < kNear * kNear * count && squares < kNearer * kNearer * right);
 }
 

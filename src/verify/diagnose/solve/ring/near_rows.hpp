@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Rows that a slightly wrong ring may have given: each with the keys in the order in which its rank meets
-/// them, to be computed anew with a number rounded somewhere.
+/// Rows of a slightly wrong ring: each with the keys in the order in which its rank meets them, to be
+/// recomputed with a number rounded somewhere.
 
 #include <functional>
 #include <span>
@@ -15,7 +15,7 @@ namespace ringcraft::verify {
 struct ScoredBlock {
   std::vector<double> scores;
   std::vector<std::span<const double>> values;
-  std::vector<Index> keys;  ///< by their rows
+  std::vector<Index> keys;  ///< as rows of the tensor
 };
 
 /// A row and the blocks that it meets, its rank's own first.
@@ -29,16 +29,20 @@ class NearRows {
  public:
   explicit NearRows(const Evidence& evidence);
 
-  /// How many there are.
+  /// Number of rows.
   std::size_t count() const { return rows_.size(); }
   const std::vector<RowBlocks>& rows() const { return rows_; }
-  /// Whether this gives the claim: nearly all rows (a number between two that can be kept goes either way),
-  /// and in 16 bits, where each row by itself is too blunt, all together much better than right attention
-  /// does.
-  bool fit(const std::function<Merged(const RowBlocks&)>& value) const;
+  /// Rows that may miss the claim.
+  enum class Misses : std::uint8_t {
+    kNone,
+    kTies,  ///< one in ten: a number midway between two representable ones may round either way
+  };
+  /// Whether this gives the claim: all rows but such misses, which are as rare among the wrong rows; and in 16
+  /// bits, where a single row is too coarse, all rows together much better than right attention.
+  bool fit(const std::function<Merged(const RowBlocks&)>& value, Misses misses) const;
 
  private:
-  bool fit(const std::function<Merged(const RowBlocks&)>& value, std::size_t most) const;
+  bool fit(const std::function<Merged(const RowBlocks&)>& value, Misses misses, std::size_t most) const;
 
   const Evidence& e_;
   std::vector<RowBlocks> rows_;

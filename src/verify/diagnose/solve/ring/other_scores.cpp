@@ -1,5 +1,5 @@
-// Scores that are others in some blocks (see running_state.hpp): those of another query, with another factor,
-// or with a soft cap. The factor and the cap are solved for: of one row, by its lse.
+// Recognises blocks with wrong scores: those of another query, with another factor, or with a soft cap.
+// Solves for the factor and the cap from the lse of one row.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -15,7 +15,7 @@ namespace {
 
 using Changed = std::function<double(const RowBlocks&, double score, Index key)>;
 
-// The row with other scores in the blocks of a law.
+// The row with wrong scores in the blocks that a law selects.
 Merged with_scores(const Evidence& e, const RowBlocks& met, const MeetingLaw& law, const Changed& changed) {
   const int rank = e.place.row_owner[static_cast<std::size_t>(met.row.row)];
   double top = -HUGE_VAL, sum = 0;
@@ -88,7 +88,8 @@ std::optional<Cause> cause_of_queries(const Evidence& e, const NearRows& rows, c
              dot(row_of(e.inputs.q, from.batch, from.head, from.row),
                  row_of(e.inputs.k, met.row.batch, met.row.head / e.problem.group(), key));
     };
-    if (rows.fit([&](const RowBlocks& row) { return with_scores(e, row, law, changed); }))
+    if (rows.fit([&](const RowBlocks& row) { return with_scores(e, row, law, changed); },
+                 NearRows::Misses::kNone))
       return Cause{"solved-queries",
                    "with " + law.words + ", the scores of a row are made of the q of another one: that of " +
                        query.words,
@@ -97,12 +98,12 @@ std::optional<Cause> cause_of_queries(const Evidence& e, const NearRows& rows, c
   return {};
 }
 
-// A factor of the scores, or a cap c as in c tanh(score / c).
+// Applies a factor to a score, or a cap c as in c tanh(score / c).
 double reshaped(double score, double number, bool cap) {
   return cap ? number * std::tanh(score / number) : score * number;
 }
 
-// The numbers with which a row has the lse that was claimed.
+// The factors or caps that give a row its claimed lse.
 std::vector<double> numbers_of(const Evidence& e, const RowBlocks& row, const MeetingLaw& law, bool cap) {
   constexpr int kSteps = 160;
   const double claimed = row_of(e.claim.lse, row.row.batch, row.row.head, row.row.row)[0];
@@ -145,7 +146,9 @@ std::optional<Cause> cause_of_numbers(const Evidence& e, const NearRows& rows, c
     const Changed changed = [&](const RowBlocks&, double score, Index) {
       return reshaped(score, number, cap);
     };
-    if (!rows.fit([&](const RowBlocks& each) { return with_scores(e, each, law, changed); })) continue;
+    if (!rows.fit([&](const RowBlocks& each) { return with_scores(e, each, law, changed); },
+                  NearRows::Misses::kNone))
+      continue;
     if (cap)
       return Cause{"solved-score-cap",
                    "with " + law.words +
@@ -169,7 +172,7 @@ std::optional<Cause> cause_of_other_scores(const Evidence& e) {
   for (const MeetingLaw& law : meeting_laws(e.place.count())) {
     if (auto cause = cause_of_queries(e, rows, law)) return cause;
     for (const bool cap : {false, true})
-      if (!is_half(e.precision))  // whose lse is too blunt to solve for a number
+      if (!is_half(e.precision))  // whose lse is too coarse to solve for a number
         if (auto cause = cause_of_numbers(e, rows, law, cap)) return cause;
   }
   return {};

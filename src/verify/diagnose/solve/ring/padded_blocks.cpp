@@ -1,5 +1,5 @@
-// Blocks of a ring whose shards differ in length, filled up with keys that count (see running_state.hpp):
-// zeros, the last key once more, or what was in the buffer before.
+// Recognises short blocks of an uneven ring that are padded with keys that count: zeros, the last key again,
+// or the previous contents of the buffer.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -12,10 +12,10 @@
 namespace ringcraft::verify {
 namespace {
 
-// What stands after the keys of a short block.
+// The contents after the keys of a short block.
 struct Filling {
   const char* words;
-  int steps_before;  // of the block whose tail it is; -1: zeros; 0: the last key of the block itself
+  int steps_before;  // age of the block whose tail it is; -1: zeros; 0: the last key of the block itself
 };
 
 constexpr Filling kFillings[] = {
@@ -30,7 +30,7 @@ struct Padding {
   bool to_longest;  // or to the length of the rank's own shard
 };
 
-// A row's sums with the keys that fill up its blocks; those are seen by every row that sees the block at all.
+// A row's sums with the padding keys; they are visible to every row that sees any of the block.
 Merged padded_row(const Evidence& e, const RowBlocks& met, const Padding& padding) {
   const int rank = e.place.row_owner[static_cast<std::size_t>(met.row.row)];
   const Index kv_head = met.row.head / e.problem.group();
@@ -87,7 +87,9 @@ std::optional<Cause> cause_of_padded_blocks(const Evidence& e) {
     for (const Filling& filling : kFillings)
       for (const bool to_longest : {true, false}) {
         const Padding padding{&law, &filling, to_longest};
-        if (!rows.fit([&](const RowBlocks& row) { return padded_row(e, row, padding); })) continue;
+        if (!rows.fit([&](const RowBlocks& row) { return padded_row(e, row, padding); },
+                      NearRows::Misses::kNone))
+          continue;
         return Cause{"padding-counts",
                      "in " + law.words + ", those that are shorter than " +
                          (to_longest ? "the longest one" : "the rank's own shard") +

@@ -1,6 +1,6 @@
-// Running sums of 16 bits (see running_state.hpp): l, O or both are rounded after every key, every tile or
-// every block, to the nearest number or by cutting bits off. An l in bfloat16 does not grow any more where a
-// weight is less than half a step: with many keys it is far too small.
+// Recognises running sums of 16 bits: l, O or both are rounded after every key, every tile or every block, to
+// nearest or by truncation. An l in bfloat16 stops growing once a weight is less than half a step: with many
+// keys it is far too small.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -20,8 +20,8 @@ struct SumRounding {
   bool cut;
   Index tile;          // keys between two roundings; 0: a block
   bool factor_too;     // the rescaled state is rounded before the new weights are added
-  bool each_key;       // rounded after each key of a tile, whose maximum comes first
-  bool within_blocks;  // the sum of a block alone: blocks are joined in full precision
+  bool each_key;       // rounded after each key of a tile, whose maximum is computed first
+  bool within_blocks;  // only the sum of a block: blocks are merged in full precision
 };
 
 double rounded(double x, const SumRounding& r) {
@@ -120,7 +120,8 @@ std::optional<Cause> cause_of_rounded_sums(const Evidence& e) {
               for (const bool factor_too : {false, true}) {
                 if ((within_blocks && tile == 0 && !each_key) || (tile == 1 && each_key)) continue;
                 const SumRounding r{kept, bits, cut, tile, factor_too, each_key, within_blocks};
-                if (rows.fit([&](const RowBlocks& row) { return result_of(row.blocks, width, r); }))
+                if (rows.fit([&](const RowBlocks& row) { return result_of(row.blocks, width, r); },
+                             NearRows::Misses::kTies))
                   return cause_of(r);
               }
   return {};

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// What is wrong with the running state (O, l, m) of rows in a ring: parts of it are those of other ranks, or
-/// it is made of fewer bits than it should be.
+/// Mistakes of the running state (O, l, m) of rows in a ring: parts of it belong to other ranks, or it has
+/// fewer bits than it should.
 
 #include <optional>
 
@@ -9,19 +9,19 @@
 
 namespace ringcraft::verify {
 
-/// Why out or lse is wrong, where O, l and the maximum of a row are those of several ranks.
+/// Why out or lse is wrong, if O, l and the maximum of a row belong to different ranks.
 std::optional<Cause> cause_of_traded_state(const Evidence& evidence);
 
-/// Why out or lse is wrong by a little, where the running l or O is kept in a type of 16 bits.
+/// Why out or lse is slightly wrong, if the running l or O has a 16-bit type.
 std::optional<Cause> cause_of_rounded_sums(const Evidence& evidence);
 
-/// Why out or lse is wrong by a little, where k or v is rounded to a type of few bits.
+/// Why out or lse is slightly wrong, if k or v is rounded to a type of few bits.
 std::optional<Cause> cause_of_short_blocks(const Evidence& evidence);
 
-/// Why out or lse is wrong, where some blocks meet other queries, another factor of the scores or a soft cap.
+/// Why out or lse is wrong, if some blocks meet other queries, another factor of the scores or a soft cap.
 std::optional<Cause> cause_of_other_scores(const Evidence& evidence);
 
-/// Why out or lse is wrong, where what fills up shorter blocks counts in some of them.
+/// Why out or lse is wrong, if the padding of shorter blocks counts in some of them.
 std::optional<Cause> cause_of_padded_blocks(const Evidence& evidence);
 
 }  // namespace ringcraft::verify

@@ -1,5 +1,5 @@
-// Keys and values that are kept in fewer bits than they should be (see running_state.hpp): in the blocks that
-// arrive or in all, as bfloat16, float16, 8-bit floats or whole numbers of 8 bits with a scale.
+// Recognises keys and values with too few bits, in received blocks or in all: bfloat16, float16, 8-bit
+// floats, or 8-bit integers with a scale.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -11,8 +11,8 @@
 namespace ringcraft::verify {
 namespace {
 
-// A type of few bits: floats with a significand and the exponent of their smallest step, or whole numbers up
-// to 127 times a scale, that of each row or of all rows of a block's head.
+// A type of few bits: floats with a significand and the exponent of their smallest step, or integers up to
+// 127 times a scale, per row or for all rows of a block's head.
 struct ShortType {
   const char* words;
   int bits, smallest;
@@ -94,7 +94,8 @@ std::optional<Cause> cause_of_short_blocks(const Evidence& e) {
       for (const auto& [keys, values, what] :
            {std::tuple{true, true, "k and v"}, {true, false, "k"}, {false, true, "v"}}) {
         const Shortened s{&type, keys, values, own_too};
-        if (!rows.fit([&](const RowBlocks& row) { return result_of(e, row, s); })) continue;
+        if (!rows.fit([&](const RowBlocks& row) { return result_of(e, row, s); }, NearRows::Misses::kTies))
+          continue;
         return Cause{"RF12",
                      std::string(what) + (own_too ? " of all blocks" : " of the blocks that arrive") +
                          (keys && values ? " are" : " is") + " rounded to " + type.words,

@@ -1,5 +1,5 @@
-// Running states of which parts belong to other ranks (see running_state.hpp): with queries that walk, the
-// numerator O, the denominator l and the maximum m travel home by messages of their own.
+// Recognises running states with parts of other ranks: if queries travel, the numerator O, the denominator l
+// and the maximum m return home in separate messages.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -24,7 +24,7 @@ struct OtherRow {
   std::function<std::optional<RowPlace>(const RowPlace&)> row;
 };
 
-// Which of the three are the other row's.
+// Which of the three belong to the other row.
 struct Trade {
   bool out, sum, max;
 };
@@ -38,7 +38,7 @@ class TradedRows {
     std::size_t looked_at = 0;
     for (const RowPlace& row : sample.rows) {
       const std::optional<RowPlace> from = other.row(row);
-      if (!from) continue;  // shards of several lengths
+      if (!from) continue;  // shards of different lengths
       const WholeState &own = whole(row), &theirs = whole(*from);
       const double sum = trade.sum ? theirs.sum : own.sum, max = trade.max ? theirs.max : own.max;
       if (!(sum > 0) || max == -HUGE_VAL) continue;
