@@ -135,19 +135,18 @@ std::vector<Cause> first_of(std::vector<Cause> causes) {
   return causes;
 }
 
-void diagnose_into(ClaimVerdict& verdict, const ClaimToJudge& claim, const Oracle& oracle,
-                   const Comparison& comparison) {
-  const Problem& problem = claim.problem;
-  const Diagnosis diagnosis =
-      diagnose(problem, claim.stored.inputs, claim.answer, oracle, comparison, claim.ranks);
+void add_diagnosis(ClaimVerdict& verdict, const ClaimToJudge& claim, const Diagnosis& diagnosis) {
   add_causes(verdict.report, {"out", "lse"}, first_of(diagnosis.forward), {});
   add_causes(verdict.report, {"dq", "dk", "dv"}, first_of(diagnosis.backward), diagnosis.remarks);
   verdict.place = diagnosis.place;
   verdict.remarks.insert(verdict.remarks.end(), diagnosis.remarks.begin(), diagnosis.remarks.end());
-  if (claim.ranks == Ranks::kUnknown)
-    verdict.remarks.push_back("no --ranks and no --layout: " + std::string(name_of(problem.layout)) + " on " +
-                              counted(problem.world_size, "rank") +
-                              " only names places; where nothing fits, other rings and tiles are tried");
+  if (claim.ranks == Ranks::kKnown) return;
+  const Problem& ring = diagnosis.ring ? *diagnosis.ring : claim.problem;
+  const bool nothing = diagnosis.forward.empty() && diagnosis.backward.empty();
+  verdict.remarks.push_back(
+      "no --ranks and no --layout: places are those of " + std::string(name_of(ring.layout)) + " on " +
+      counted(ring.world_size, "rank") +
+      (nothing ? "; add them if the claim is a ring's: more mistakes can be found in a known ring" : ""));
 }
 
 void tell(const ClaimToJudge& claim, JudgingPhase phase, double share = 0) {
@@ -206,14 +205,19 @@ ClaimVerdict judge_claim(const ClaimToJudge& claim) {
     verdict.remarks.push_back(
         types + ": all are judged as " + std::string(name_of(rule.type)) +
         ", the narrowest; dump one type, or one tensor at a time, to judge each by its own");
-  add_rows(verdict, comparison, problem);
-  verdict.summary = described(comparison, problem.sharding());
-  verdict.first = first_wrong(comparison, problem.sharding());
+  Diagnosis diagnosis;
+  if (!comparison.good) {
+    tell(claim, JudgingPhase::kDiagnosing);
+    diagnosis = diagnose(problem, claim.stored.inputs, claim.answer, oracle, comparison, claim.ranks);
+  }
+  const Problem& ring = diagnosis.ring ? *diagnosis.ring : problem;
+  add_rows(verdict, comparison, ring);
+  verdict.summary = described(comparison, ring.sharding());
+  verdict.first = first_wrong(comparison, ring.sharding());
   for (const TensorComparison& tensor : comparison.tensors)
     verdict.together.insert(verdict.together.end(), tensor.together.begin(), tensor.together.end());
   if (comparison.good) return verdict;
-  tell(claim, JudgingPhase::kDiagnosing);
-  diagnose_into(verdict, claim, oracle, comparison);
+  add_diagnosis(verdict, claim, diagnosis);
   try_other_rows(verdict, claim, oracle, rule.rounding);
   if (const auto half = hidden_half_type(claim.answer); half && !is_half(rule.type))
     verdict.remarks.push_back("every number of the claim is a " + std::string(name_of(*half)) +

@@ -37,7 +37,10 @@ Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
   const ForwardResult forward = explain_forward(e, ranks);
   result.forward = forward.causes;
   if (forward.alone) return result;
-  if (any_wrong(e.comparison, TensorGroup::kForward)) result.place = place_of(e, forward.found);
+  if (any_wrong(e.comparison, TensorGroup::kForward)) {
+    result.place = place_of(e, forward.found);
+    result.ring = forward.found.elsewhere;
+  }
   if (any_wrong(e.comparison, TensorGroup::kBackward)) explain_backward(e, ranks, forward, result);
   return result;
 }

@@ -24,6 +24,8 @@ struct Diagnosis {
   std::vector<Cause> forward;   ///< of out and lse: the likeliest first
   std::vector<Cause> backward;  ///< of dq, dk and dv: likewise
   std::string place;  ///< the first differing rank, step, tensor, chunk, head and row; empty if none
+  std::optional<Problem> ring;  ///< another ring than that of the claim, if the mistake was found there: the
+                                ///< place is one of it
   std::vector<std::string> remarks;  ///< further notes for the reader
 
   /// At most so many of all, the likeliest first.

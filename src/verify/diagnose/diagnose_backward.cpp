@@ -133,7 +133,10 @@ void explain_backward(const Evidence& e, Ranks ranks, const ForwardResult& forwa
       if (const auto rounded = cause_of_rounded_lse(e)) result.backward = {*rounded};
     if (result.backward.empty())  // after a wrong forward pass their size tells nothing
       append(result.backward, causes_by_numbers(e, TensorGroup::kBackward));
-    if (known.found.ring) result.place = place_of(e, known.found);
+    if (known.found.ring) {
+      result.place = place_of(e, known.found);
+      result.ring = known.found.elsewhere;
+    }
   }
 }
 

@@ -18,7 +18,8 @@ namespace ringcraft::verify {
 struct Found {
   std::vector<Match> matches;
   std::shared_ptr<const TwistedRing> ring;
-  std::vector<Suspect> made;  ///< combinations of mistakes; matches may point into it
+  std::vector<Suspect> made;              ///< combinations of mistakes; matches may point into it
+  std::optional<Problem> elsewhere = {};  ///< the ring, if it is another than that of the claim
 };
 
 /// Whether a tensor of this group is wrong.

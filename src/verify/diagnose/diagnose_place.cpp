@@ -67,7 +67,7 @@ std::string step_of_blocks(const Evidence& e, const TwistedRing& ring, const Row
 }
 
 std::string chunk_words(const Problem& problem, int rank, Index row) {
-  if (problem.layout != Layout::kZigzag) return "";
+  if (problem.layout != Layout::kZigzag || problem.per_sequence) return "";
   const Index rows = problem.sharding().rows(rank);
   return row < (rows + 1) / 2 ? ", early chunk" : ", late chunk";
 }
@@ -76,19 +76,20 @@ std::string chunk_words(const Problem& problem, int rank, Index row) {
 
 std::string place_of(const Evidence& e, const Found& found) {
   if (e.ring == nullptr) return "";
+  const Problem& ring = found.elsewhere ? *found.elsewhere : *e.ring;
   // After a wrong forward pass, wrong gradients are to be expected.
   Comparison causes = e.comparison;
   if (any_wrong(e.comparison, TensorGroup::kForward))
     std::erase_if(causes.tensors,
                   [](const TensorComparison& t) { return t.name != "out" && t.name != "lse"; });
-  const auto first = first_wrong(causes, e.ring->sharding());
+  const auto first = first_wrong(causes, ring.sharding());
   if (!first) return "";
   const Difference& d = first->difference;
-  const auto of_all = first_wrong(e.comparison, e.ring->sharding());
+  const auto of_all = first_wrong(e.comparison, ring.sharding());
   const bool later = of_all->rank != first->rank || of_all->row != first->row;  // than that of a gradient
   std::string text = std::string(later ? "first wrong in the forward pass" : "first wrong") + ": rank " +
                      std::to_string(first->rank) + ", " + d.tensor +
-                     chunk_words(*e.ring, first->rank, first->row) +
+                     chunk_words(ring, first->rank, first->row) +
                      (d.batches > 1 ? ", batch " + std::to_string(d.batch) : "") +
                      (d.heads > 1 ? ", head " + std::to_string(d.head) : "") + ", local row " +
                      std::to_string(first->row) + " (position " + std::to_string(d.position) + ")";

@@ -154,6 +154,7 @@ std::optional<Found> search_elsewhere(const Evidence& e, TensorGroup group, cons
   const auto rows = static_cast<Index>(e.problem.queries.size()),
              keys = static_cast<Index>(e.problem.keys.size());
   std::vector<Arrangement> places;
+  std::vector<std::optional<Problem>> rings;
   if (e.ring == nullptr)
     for (const Index tile : {1, 2, 3, 4, 5, 8})
       if (tile < keys) places.push_back(tiled_arrangement(rows, keys, tile));
@@ -163,12 +164,16 @@ std::optional<Found> search_elsewhere(const Evidence& e, TensorGroup group, cons
       Problem other = *e.ring;
       other.world_size = n;
       other.layout = layout;
+      rings.resize(places.size());
       places.push_back(ring_arrangement(other));
+      rings.emplace_back(std::move(other));
     }
   for (const Index tile : {16, 32, 64, 128})
     if (tile < keys) places.push_back(tiled_arrangement(rows, keys, tile));
+  rings.resize(places.size());
   const Sample glance = sample_of(e, group, kGlance, 0);
-  for (const Arrangement& place : places) {
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const Arrangement& place = places[i];
     const TwistedRing ring(e.problem, e.inputs, saved, place, e.exponents());
     const auto promising = [&](const Suspect& suspect) {
       return ring.can_be(suspect.twist) && (!TwistedRing::slow(suspect.twist) || rows <= 512) &&
@@ -176,7 +181,9 @@ std::optional<Found> search_elsewhere(const Evidence& e, TensorGroup group, cons
     };
     if (std::none_of(suspects_of(group).begin(), suspects_of(group).end(), promising)) continue;
     Found found = search(e, group, saved, place);
-    if (!found.matches.empty() && found.matches[0].fit == Fit::kAll) return found;
+    if (found.matches.empty() || found.matches[0].fit != Fit::kAll) continue;
+    found.elsewhere = std::move(rings[i]);
+    return found;
   }
   return {};
 }

@@ -203,11 +203,14 @@ std::size_t lines_in(const std::string& text) {
 std::string screen_text_of(const Report& report, const std::vector<std::string>& places, Colour colour) {
   std::string text = report.title + "\n", rest;
   std::vector<ErrorMap> maps;
-  bool besides = false;
+  bool besides = false, unexplained = false;
   for (const ReportRow& row : report.rows) {
     rest += short_row(row, width_of_ids(report), colour);
     if (row.status != Status::kFailed) continue;
-    add_causes(text, row, besides, 0);
+    ReportRow said = row;
+    said.unexplained = row.unexplained && !unexplained;  // once
+    unexplained = unexplained || row.unexplained;
+    add_causes(text, said, besides, 0);
     if (!row.hint.empty()) add_lines(text, "hint: " + row.hint, 0);
     besides = besides || !row.causes.empty();
     maps.insert(maps.end(), row.maps.begin(), row.maps.end());
