@@ -230,6 +230,10 @@ const Check kExtremeMaxima{
           {"all scores near -20000", -2e4, -2e4},
           {"the second side 800 above the first", 0, 800},
           {"the first side 800 above the second", 800, 0},
+          {"sides at -800 and 0", -800, 0},  // the larger magnitude is not the larger maximum
+          {"sides at 0 and -800", 0, -800},
+          {"sides at -20000 and 0", -2e4, 0},
+          {"sides at 0 and -20000", 0, -2e4},
           {"sides at -20000 and 20000", -2e4, 2e4},
           {"sides at 1000 and -1000", 1000, -1000},
       };

@@ -274,6 +274,8 @@ const Check kExtreme{
                                           {-2e4, -2e4},
                                           {800.0, 0.0},
                                           {0.0, 800.0},
+                                          {-800.0, 0.0},  // the larger magnitude is not the larger maximum
+                                          {0.0, -800.0},
                                           {-2e4, 2e4}}) {
         Dealt dealt = deal(random, 3, {3, 3, 3});
         for (std::size_t r = 0; r < dealt.size(); ++r)

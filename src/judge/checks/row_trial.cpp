@@ -88,6 +88,8 @@ std::vector<ScoreRow> gap_rows(std::uint64_t seed) {
   };
   add("0 and then 800", {0, 0, 800, 800});
   add("800 and then 0", {800, 800, 0, 0});
+  add("-800 and then 0", {-800, -800, 0, 0});  // the largest magnitude is not the maximum
+  add("0 and then -800", {0, 0, -800, -800});
   add("-20000 and then 20000", {-2e4, -2e4, 2e4, 2e4});
   add("20000 and then -20000", {2e4, 2e4, -2e4, -2e4});
   add("steps of 1000 upwards", {-2000, -1000, 0, 1000, 2000});

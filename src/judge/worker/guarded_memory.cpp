@@ -111,7 +111,8 @@ std::optional<Stray> GuardedArena::stray() const {
 std::optional<Stray> beside_arguments(const void* address) {
   const auto* const byte = static_cast<const std::byte*>(address);
   for (const Piece& piece : pieces.all)
-    if (byte >= piece.whole.data() && byte < piece.whole.data() + piece.whole.size())
+    if (byte >= piece.whole.data() && byte < piece.whole.data() + piece.whole.size() &&
+        (byte < piece.own.data() || byte >= piece.own.data() + piece.own.size()))
       return beside(piece, byte);
   return {};
 }

@@ -60,7 +60,7 @@ std::vector<Cause> solved_gradients(const Evidence& e, const ForwardResult& forw
     std::erase_if(solved.causes, [&](const Cause& cause) {
       return std::ranges::find(forward.causes, cause.id, &Cause::id) != forward.causes.end();
     });
-    if (solved.causes.empty()) follow.push_back(word);
+    if (solved.causes.empty() && any_wrong(e.comparison, TensorGroup::kForward)) follow.push_back(word);
     for (Cause& cause : solved.causes) {
       const auto known =
           std::ranges::find(all, cause.sentence, [](const Held& held) { return held.cause.sentence; });

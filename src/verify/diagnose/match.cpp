@@ -28,7 +28,13 @@ struct Tally {
   bool hopeless(Index planned) const {
     return static_cast<double>(wrong - wrong_hits) > (1 - kEnough) * static_cast<double>(planned);
   }
-  bool keeps_right() const { return static_cast<double>(right_hits) >= kEnough * static_cast<double>(right); }
+  // Whether it contradicts few rows, and fewer than it explains: right attention would otherwise explain
+  // more.
+  bool keeps_right() const {
+    const Index contradicted = right - right_hits;
+    return static_cast<double>(right_hits) >= kEnough * static_cast<double>(right) &&
+           (wrong == 0 || contradicted < wrong_hits);
+  }
   // Whether the rows that the twist makes wrong are on ranks where the claim is right.
   bool on_other_ranks(const std::set<int>& wrong_of_any) const {
     return std::none_of(missed_ranks.begin(), missed_ranks.end(),

@@ -126,6 +126,23 @@ std::optional<Cause> cause_of_max(const std::vector<MergeRow>& rows, const Merge
   return {};
 }
 
+// Recognises a constant that is added to l.
+std::optional<Cause> cause_of_constant(const std::vector<MergeRow>& rows) {
+  constexpr double kAlike = 1e-3, kDigits = 1e-14;
+  if (rows.size() < 4 || rows.front().normalized) return {};
+  std::vector<double> added;
+  for (const MergeRow& r : rows) {
+    const double right = std::exp(r.max_a - r.max) * r.sum_a + std::exp(r.max_b - r.max) * r.sum_b;
+    added.push_back(r.sum - right);
+    if (!(std::fabs(added.back() - added.front()) <= kAlike * std::fabs(added.front()) + kDigits * right) ||
+        !(std::fabs(added.front()) > 100 * kDigits * right))
+      return {};
+  }
+  return Cause{"solved-merge-constant",
+               "a constant of about " + short_number(added.front()) + " is added to l",
+               "What does a sum of exponentials need besides its terms?"};
+}
+
 // Columns that keep the contents of acc in all rows; empty if there is none, or no other column.
 std::vector<std::size_t> unmerged_columns(const std::vector<MergeRow>& rows) {
   std::vector<std::size_t> columns;
@@ -190,14 +207,15 @@ void add_weights_of_sum(std::vector<WrongWeight>& all, const std::vector<MergeRo
 // Causes in rows with keys on both sides.
 std::vector<Cause> causes_of_full(const std::vector<MergeRow>& rows, const MergeNear& near) {
   std::vector<Cause> causes;
-  for (const auto& cause : {cause_of_max(rows, near), cause_of_columns(rows)})
+  const auto constant = cause_of_constant(rows);
+  for (const auto& cause : {cause_of_max(rows, near), cause_of_columns(rows), constant})
     if (cause) causes.push_back(*cause);
   std::vector<WrongWeight> wrong;
   if (const auto solved = weights_of_out(rows, unmerged_columns(rows), near))
     for (const bool of_acc : {true, false})
       if (const auto weight = named_weight(rows, of_acc ? solved->first : solved->second, of_acc, near))
         add_weight(wrong, *weight, "O", of_acc);
-  if (!rows.front().normalized) add_weights_of_sum(wrong, rows, near);
+  if (!rows.front().normalized && !constant) add_weights_of_sum(wrong, rows, near);
   for (const WrongWeight& each : wrong) causes.push_back(each.cause());
   return causes;
 }

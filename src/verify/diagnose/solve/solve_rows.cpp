@@ -124,6 +124,7 @@ std::optional<Cause> cause_of_lse(const Evidence& e, const std::vector<SeenRow>&
   for (const std::string& term : {times(x[0], "maximum"), times(x[1], "log(sum)"),
                                   std::fabs(x[2]) > 1e-4 ? short_number(x[2]) : std::string()})
     if (!term.empty()) sum += (sum.empty() ? "" : " + ") + term;
+  if (sum == "maximum + log(sum)") return {};  // wrong by too little to be told apart
   return Cause{
       "solved-lse", "lse is " + (sum.empty() ? "0" : sum) + " instead of maximum + log(sum)",
       "To which base are the maximum and the logarithm, and what does lse hold beyond the largest score?"};

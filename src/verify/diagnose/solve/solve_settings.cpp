@@ -352,7 +352,7 @@ std::vector<double> out_of(const Evidence& e, const Setting& setting, Index batc
 
 std::string short_number(double x) {
   std::ostringstream text;
-  text.precision(3);
+  text.precision(std::fabs(x - 1) < 0.005 ? 7 : 3);  // 1.001 is not 1
   text << x;
   return text.str();
 }

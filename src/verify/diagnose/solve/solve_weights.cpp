@@ -96,7 +96,7 @@ bool solve_row(const Evidence& e, Index b, Index h, Index row, bool of_dq, Found
   for (std::size_t i = 0; i < weights.size(); ++i) {
     double moved = 0;
     for (const double x : columns[i]) moved = std::max(moved, std::fabs(x * (weights[i] - weights_right[i])));
-    if (moved < 20) continue;
+    if (moved < 20 || std::fabs(weights[i] - weights_right[i]) < 1e-7 * larger) continue;
     ++found.wrong;
     if (found.first.empty())
       found.first =
