@@ -44,7 +44,7 @@ std::uint64_t any_seed() {
 std::string shown_verdict(const verify::Report& report, const std::string& id, bool all) {
   if (all || report.count(verify::Status::kFailed) == 0) return verify::text_of(report, colour());
   const verify::BriefText brief = verify::brief_text_of(report, colour());
-  return brief.first + brief.others + brief.rest + "each check whole: ./ringcraft check " + id + " --all\n";
+  return brief.first + brief.others + brief.rest + "all of it: ./ringcraft check " + id + " --all\n";
 }
 
 // The same checks in one process, which replaces this one, so that its output and its crash are visible.

@@ -40,7 +40,7 @@ std::string measured_in(Yardstick yardstick) {
 ReportRow row_of(const TensorComparison& tensor, const std::vector<ErrorMap>& maps, Yardstick yardstick) {
   const bool good = tensor.good();
   ReportRow row{.id = tensor.name,
-                .claim = tensor.name + " is attention's",
+                .claim = tensor.name + " agrees with the oracle",
                 .status = good ? Status::kPassed : Status::kFailed,
                 .sentence = good ? "" : fault_of(tensor),
                 .figures = {{measured_in(yardstick), tensor.worst, {}, ""},
@@ -96,7 +96,7 @@ std::vector<NotJudged> not_judged(const ClaimToJudge& claim) {
     result.push_back({std::string(name), gradient
                                              ? "the input has dout, the claim has no " + std::string(name) +
                                                    ": write " + std::string(name.substr(1)) + ".grad, too"
-                                             : "the claim has none: write it too, it tells more"});
+                                             : "the claim has none; add it, so that more can be found"});
   }
   for (const std::string& name : claim.unjudged)
     result.push_back({name, "the input has no dout to judge it by: write dout beside q, k, v"});
@@ -124,7 +124,7 @@ void add_rows(ClaimVerdict& verdict, const Comparison& comparison, const Problem
   }
   for (const NotJudged& each : verdict.not_judged)
     verdict.report.rows.push_back({.id = each.tensor,
-                                   .claim = each.tensor + " is attention's",
+                                   .claim = each.tensor + " agrees with the oracle",
                                    .weight = 0,  // counts neither for nor against the claim
                                    .sentence = each.reason});
 }

@@ -191,7 +191,7 @@ std::string described(const Comparison& c, const Sharding& sharding) {
   text.precision(2);
   if (c.good) {
     text << "right: " << c.total << " elements, largest error " << c.worst
-         << (c.yardstick == Yardstick::kScale ? " of the terms that an element is the sum of"
+         << (c.yardstick == Yardstick::kScale ? " of the sum of its absolute terms"
                                               : " standard deviations of rounding");
     return text.str();
   }

@@ -111,7 +111,7 @@ struct FirstWrong {
 /// local row. Empty if no element is wrong.
 std::optional<FirstWrong> first_wrong(const Comparison& comparison, const Sharding& sharding);
 
-/// One sentence: "right: 1024 elements, largest error 3.1e-16 of the terms that an element is the sum of",
+/// One sentence: "right: 1024 elements, largest error 3.1e-16 of the sum of its absolute terms",
 /// the complaint, the first wrong element with its rank and local row, or the group that is wrong.
 std::string described(const Comparison& comparison, const Sharding& sharding);
 
