@@ -117,7 +117,7 @@ TEST_CASE("verify judges a claim without lse by the rest") {
   const Ran right = scene.judged();
   INFO(right.out << right.err);
   CHECK(right.exit_code == 0);
-  CHECK(right.out.find("the claim has none: write it too") != std::string::npos);
+  CHECK(right.out.find("the claim has none; add it") != std::string::npos);
   scene.claim.out.values<double>()[5] += 0.25;
   CHECK(scene.judged().exit_code == 1);
 }
