@@ -141,4 +141,28 @@ TEST_CASE("a twist without a mistake is right attention, in every layout, mask a
   }
 }
 
+TEST_CASE("a known mistake must explain more rows than it contradicts") {
+  const Scene scene(make_problem({1, 1, 1, 50, 8}, causal_mask(), Layout::kContiguous, 4));
+  const auto ids = [&](const Answer& claim) {
+    std::vector<std::string> all;
+    for (const Cause& cause : scene.of(claim).forward) all.push_back(cause.id);
+    return all;
+  };
+  // The last two keys are lost, by which the last two rows are wrong.
+  Answer claim =
+      twisted_forward(scene.c.problem, scene.inputs, scene.right.value, suspect_named("BL1").twist);
+  const std::vector<std::string> both = ids(claim);
+  REQUIRE_FALSE(both.empty());
+  CHECK(both[0] == "BL1");
+  // One of them is right: the mistake then explains a row and contradicts another.
+  const Answer& right = scene.right.value;
+  const auto mend = [](Buffer& to, const Buffer& from) {
+    const auto row = head_of<double>(from, 0, 0).row(48);
+    put(to, {0, 0, 48}, {row.begin(), row.end()});
+  };
+  mend(claim.out, right.out);
+  mend(claim.lse, right.lse);
+  CHECK(std::ranges::count(ids(claim), "BL1") == 0);
+}
+
 }  // namespace ringcraft::verify

@@ -89,6 +89,13 @@ struct Form {
 /// Collects the lines of a form.
 class Sheet {
  public:
+  /// The head of the form of this puzzle: what to do with it, and its seed.
+  void begin(const std::string& id, std::uint64_t seed) {
+    say(id + ": replace each ___ by a number and leave all other words as they are.");
+    say("Comments after a # are yours. Then: ./ringcraft check " + id);
+    fixed("seed " + std::to_string(seed));
+    gap();
+  }
   /// A comment.
   void say(const std::string& comment) { lines_.push_back({"", "# " + comment, {}}); }
   /// An empty line.

@@ -13,6 +13,8 @@ namespace {
 
 bool deals_tokens(Layout layout) { return layout == Layout::kStriped || layout == Layout::kZigzagToken; }
 
+constexpr int kNoOwner = -1;
+
 // One sequence that is dealt by itself. Its ranks are counted from 0: `turned` and world_size do the rest.
 struct Piece {
   Layout layout;
@@ -20,7 +22,8 @@ struct Piece {
   int world_size, turned;  // rank r of the ring has the place (r - turned) mod N in the sequence
 
   int place(int rank) const { return (rank - turned + world_size) % world_size; }
-  int rank(int place) const { return (place + turned) % world_size; }
+  // A place that is none, from a wrong layout, stays as it is.
+  int rank(int place) const { return turned == 0 ? place : (place + turned) % world_size; }
 
   // The chunks of a place in a layout that deals chunks; the contiguous one has no late chunk.
   ChunkPair chunks(int place) const {
@@ -39,14 +42,14 @@ struct Piece {
     return early.rows() + late.rows();
   }
 
+  // The place of this position of the sequence, or kNoOwner.
   int owner_of(Position p) const {
     if (deals_tokens(layout)) return token_owner(layout, world_size, p);
-    int owner = 0;
     for (int place = 0; place < world_size; ++place) {
       const auto [early, late] = chunks(place);
-      if (early.holds(p) || late.holds(p)) owner = place;
+      if (early.holds(p) || late.holds(p)) return place;
     }
-    return owner;
+    return kNoOwner;
   }
 
   Position global_from_local(int place, Index row) const {
@@ -55,9 +58,10 @@ struct Piece {
     return row < early.rows() ? early.begin + row : late.begin + row - early.rows();
   }
 
-  Index local_from_global(Position p) const {
+  // Of a position of this place.
+  Index local_from_global(int place, Position p) const {
     if (deals_tokens(layout)) return p / world_size;
-    const auto [early, late] = chunks(owner_of(p));
+    const auto [early, late] = chunks(place);
     return early.holds(p) ? p - early.begin : early.rows() + p - late.begin;
   }
 };
@@ -123,15 +127,17 @@ Index Sharding::rows(int rank) const {
 Index Sharding::largest_rows() const { return (seqlen + world_size - 1) / world_size; }
 
 int Sharding::owner_of(Position p) const {
-  if (p < 0 || p >= seqlen)
+  int owner = kNoOwner;
+  if (p >= 0 && p < seqlen)
+    find_piece(*this, [&](const Piece& piece) {
+      if (p >= piece.begin + piece.seqlen) return false;
+      const int place = piece.owner_of(p - piece.begin);
+      if (place != kNoOwner) owner = piece.rank(place);
+      return true;
+    });
+  if (owner == kNoOwner)
     throw Error("owner_of", "a position from 0 to seqlen - 1 (" + std::to_string(seqlen - 1) + ")",
                 std::to_string(p), "check the position");
-  int owner = 0;
-  find_piece(*this, [&](const Piece& piece) {
-    if (p >= piece.begin + piece.seqlen) return false;
-    owner = piece.rank(piece.owner_of(p - piece.begin));
-    return true;
-  });
   return owner;
 }
 
@@ -155,7 +161,8 @@ Index Sharding::local_from_global(Position p) const {
   const int rank = owner_of(p);
   find_piece(*this, [&](const Piece& piece) {
     const bool here = p < piece.begin + piece.seqlen;
-    before += here ? piece.local_from_global(p - piece.begin) : piece.rows(piece.place(rank));
+    const int place = piece.place(rank);
+    before += here ? piece.local_from_global(place, p - piece.begin) : piece.rows(place);
     return here;
   });
   return before;

@@ -7,7 +7,6 @@
 
 #include "ringcraft/core/shown.hpp"
 #include "verify/diagnose/diagnose_detail.hpp"
-#include "verify/diagnose/tiles/tile_program.hpp"
 
 namespace ringcraft::verify {
 namespace {

@@ -102,20 +102,9 @@ class ByParts {
     return !to.explanations.empty();
   }
 
-  // Splits a pair of known mistakes into two causes: the second has an id of its own.
-  static std::vector<Cause> apart(const Cause& cause) {
-    constexpr std::string_view kAnd = "; and ";
-    const std::size_t at = cause.sentence.rfind(kAnd);
-    if (at == std::string::npos) return {cause};
-    const std::string second = cause.sentence.substr(at + kAnd.size());
-    const auto known = std::ranges::find(forward_suspects(), second,
-                                         [](const Suspect& suspect) { return suspect.cause.sentence; });
-    if (known == forward_suspects().end()) return {cause};
-    return {{cause.id, cause.sentence.substr(0, at), cause.question}, known->cause};
-  }
-
   static Explanation of(const Match& match) {
-    Explanation result{apart(match.suspect->cause), *match.suspect};
+    const Suspect& suspect = *match.suspect;
+    Explanation result{suspect.apart.empty() ? std::vector<Cause>{suspect.cause} : suspect.apart, suspect};
     if (match.fit != Fit::kSomeRanks) return result;
     std::vector<std::string> ranks;
     for (const int rank : match.ranks) ranks.push_back(std::to_string(rank));

@@ -64,10 +64,9 @@ void add_lse_mistakes(const Evidence& e, Found& found) {
     if (match.fit != Fit::kSomeTensors || match.tensors != std::vector<std::string>{"out"}) continue;
     for (const Suspect& lse : forward_suspects()) {
       if (lse.twist.lse == LseTwist::kRight) continue;
-      Suspect both = *match.suspect;
-      both.twist.lse = lse.twist.lse;
-      both.cause.sentence += "; and " + lse.cause.sentence;
-      made.push_back(both);
+      Twist both = match.suspect->twist;
+      both.lse = lse.twist.lse;
+      made.push_back(pair_of(*match.suspect, lse, both));
     }
     if (made.size() > 40) break;
   }
@@ -153,27 +152,26 @@ Found search_after(const Evidence& e, const Twist& forward, const Arrangement& a
 std::optional<Found> search_elsewhere(const Evidence& e, TensorGroup group, const Answer& saved) {
   const auto rows = static_cast<Index>(e.problem.queries.size()),
              keys = static_cast<Index>(e.problem.keys.size());
-  std::vector<Arrangement> places;
-  std::vector<std::optional<Problem>> rings;
+  struct Elsewhere {
+    Arrangement place;
+    std::optional<Problem> ring = {};
+  };
+  std::vector<Elsewhere> places;
   if (e.ring == nullptr)
     for (const Index tile : {1, 2, 3, 4, 5, 8})
-      if (tile < keys) places.push_back(tiled_arrangement(rows, keys, tile));
+      if (tile < keys) places.push_back({tiled_arrangement(rows, keys, tile)});
   for (const int n : e.ring == nullptr ? std::vector<int>{} : std::vector<int>{2, 3, 4, 6, 8})
     for (const Layout layout : kLayouts) {
       if (n > rows || (n == e.ring->world_size && layout == e.ring->layout)) continue;
       Problem other = *e.ring;
       other.world_size = n;
       other.layout = layout;
-      rings.resize(places.size());
-      places.push_back(ring_arrangement(other));
-      rings.emplace_back(std::move(other));
+      places.push_back({ring_arrangement(other), std::move(other)});
     }
   for (const Index tile : {16, 32, 64, 128})
-    if (tile < keys) places.push_back(tiled_arrangement(rows, keys, tile));
-  rings.resize(places.size());
+    if (tile < keys) places.push_back({tiled_arrangement(rows, keys, tile)});
   const Sample glance = sample_of(e, group, kGlance, 0);
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const Arrangement& place = places[i];
+  for (auto& [place, ring_of_place] : places) {
     const TwistedRing ring(e.problem, e.inputs, saved, place, e.exponents());
     const auto promising = [&](const Suspect& suspect) {
       return ring.can_be(suspect.twist) && (!TwistedRing::slow(suspect.twist) || rows <= 512) &&
@@ -182,7 +180,7 @@ std::optional<Found> search_elsewhere(const Evidence& e, TensorGroup group, cons
     if (std::none_of(suspects_of(group).begin(), suspects_of(group).end(), promising)) continue;
     Found found = search(e, group, saved, place);
     if (found.matches.empty() || found.matches[0].fit != Fit::kAll) continue;
-    found.elsewhere = std::move(rings[i]);
+    found.elsewhere = std::move(ring_of_place);
     return found;
   }
   return {};
@@ -227,9 +225,7 @@ Found search_pairs(const Evidence& e, const Answer& saved, const Arrangement& ar
     for (std::size_t b = a + 1; b < all.size(); ++b) {
       const std::optional<Twist> twist = both(all[a]->twist, all[b]->twist);
       if (!twist || *twist == all[a]->twist) continue;
-      const Suspect pair{{all[a]->cause.id, all[a]->cause.sentence + "; and " + all[b]->cause.sentence,
-                          all[a]->cause.question},
-                         *twist};
+      const Suspect pair = pair_of(*all[a], *all[b], *twist);
       if (match(e, *found.ring, pair, TensorGroup::kForward, glance).fit != Fit::kNone)
         found.made.push_back(pair);
     }
@@ -252,9 +248,7 @@ Found search_gradient_pairs(const Evidence& e, const Answer& saved, const Arrang
       if (!found.ring->can_be(all[a].twist) || !found.ring->can_be(all[b].twist)) continue;
       const std::optional<Twist> twist = both(all[a].twist, all[b].twist);
       if (!twist || *twist == all[a].twist || *twist == all[b].twist) continue;
-      const Suspect pair{
-          {all[a].cause.id, all[a].cause.sentence + "; and " + all[b].cause.sentence, all[a].cause.question},
-          *twist};
+      const Suspect pair = pair_of(all[a], all[b], *twist);
       if (match(e, *found.ring, pair, TensorGroup::kBackward, glance).fit == Fit::kAll)
         found.made.push_back(pair);
     }

@@ -98,6 +98,14 @@ struct Match {
 Match match(const Evidence& evidence, const TwistedRing& ring, const Suspect& suspect, TensorGroup pass,
             const Sample& sample);
 
+/// Whether this row of a tensor of the claim is the given one; `unit` is that tensor of Evidence::units().
+bool is_claimed_row(const Evidence& evidence, const Buffer& claim, const Buffer& unit, const RowPlace& row,
+                    std::span<const double> value, bool no_key = false);
+
+/// Whether the claimed tensors of a pass are as close to the right numbers as a mistake must be: then any
+/// mistake that changes no number would seem to explain them.
+bool is_near_right(const Evidence& evidence, TensorGroup pass);
+
 /// Whether two rows agree: every element within tolerance, and NaN or infinity where expected. `unit` has the
 /// row of Evidence::units(). `no_key` says that `want` saw no key, for which code writes zeros or NaN.
 bool same_row(std::span<const double> got, std::span<const double> want, std::span<const double> unit,

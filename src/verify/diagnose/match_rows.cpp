@@ -64,6 +64,27 @@ bool same_row(std::span<const double> got, std::span<const double> want, std::sp
   return true;
 }
 
+bool is_claimed_row(const Evidence& e, const Buffer& claim, const Buffer& unit, const RowPlace& row,
+                    std::span<const double> value, bool no_key) {
+  return same_row(row_of(claim, row.batch, row.head, row.row), value,
+                  row_of(unit, row.batch, row.head, row.row), e.nearness(), no_key);
+}
+
+bool is_near_right(const Evidence& e, TensorGroup pass) {
+  const auto claims = named(e.claim), wants = named(e.oracle.value), units = named(e.units());
+  for (std::size_t t = 0; t < claims.size(); ++t) {
+    const Extents& all = claims[t].tensor.extents();
+    if (!e.has(kAnswerNames[t]) || group_of(kAnswerNames[t]) != pass) continue;
+    for (Index i = 0; i < all.batch * all.heads * all.rows; ++i) {
+      const RowPlace row{i / (all.heads * all.rows), i / all.rows % all.heads, i % all.rows};
+      if (!is_claimed_row(e, claims[t].tensor, units[t].tensor, row,
+                          row_of(wants[t].tensor, row.batch, row.head, row.row)))
+        return false;
+    }
+  }
+  return true;
+}
+
 namespace {
 
 // Every n-th, so that at most `count` are left, including the first and the last.
@@ -107,8 +128,7 @@ std::vector<RowPlace> rows_of(const Evidence& e, const std::vector<std::string>&
 // Rows of out and lse in a part, the wrong ones first.
 std::vector<RowPlace> rows_of_part(const Evidence& e, Index wrong, Index right) {
   const auto same = [&](const Buffer& claim, const Buffer& want, const Buffer& unit, const RowPlace& row) {
-    return same_row(row_of(claim, row.batch, row.head, row.row), row_of(want, row.batch, row.head, row.row),
-                    row_of(unit, row.batch, row.head, row.row), e.nearness(), false);
+    return is_claimed_row(e, claim, unit, row, row_of(want, row.batch, row.head, row.row));
   };
   std::vector<RowPlace> bad, good;
   const Extents& x = e.inputs.q.extents();

@@ -13,9 +13,12 @@ namespace ringcraft::verify {
 
 /// A mistake, and the twist that computes its numbers.
 struct Suspect {
-  Cause cause;  ///< for the reader
-  Twist twist;  ///< for a TwistedRing
+  Cause cause;                    ///< for the reader
+  Twist twist;                    ///< for a TwistedRing
+  std::vector<Cause> apart = {};  ///< of two mistakes at once: one cause for each
 };
+/// Two mistakes at once, computed by `twist`.
+Suspect pair_of(const Suspect& a, const Suspect& b, const Twist& twist);
 
 /// Mistakes visible in out or lse.
 const std::vector<Suspect>& forward_suspects();

@@ -148,6 +148,11 @@ std::vector<Suspect> scan_suspects() {
 
 }  // namespace
 
+Suspect pair_of(const Suspect& a, const Suspect& b, const Twist& twist) {
+  const Cause both{a.cause.id, a.cause.sentence + "; and " + b.cause.sentence, a.cause.question};
+  return {both, twist, {a.cause, b.cause}};
+}
+
 const std::vector<Suspect>& forward_suspects() {
   static const std::vector<Suspect> all = [] {
     std::vector<Suspect> suspects;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "ringcraft/core/shown.hpp"
 #include "verify/report/screen.hpp"
@@ -83,8 +84,10 @@ void add_causes(std::string& text, const ReportRow& row, bool besides, std::size
     add_lines(text, label + cause.sentence, indent);
     add_lines(text, cause.question, indent + 8);
   }
-  if (row.unexplained)
-    add_lines(text, "no known mistake gives these numbers: go by the first wrong place", indent);
+}
+
+void add_unexplained(std::string& text, std::size_t indent) {
+  add_lines(text, "no known mistake gives these numbers: go by the first wrong place", indent);
 }
 
 // Adds help below a failed row: places, causes, and the next thing to try.
@@ -92,6 +95,7 @@ void add_help(std::string& text, const ReportRow& row, std::size_t indent) {
   if (!row.maps.empty()) add_lines(text, legend_of(row.maps), indent);
   for (const ErrorMap& map : row.maps) add_lines(text, picture_of(map), indent + 2);
   add_causes(text, row, false, indent);
+  if (row.unexplained) add_unexplained(text, indent);
   if (!row.hint.empty()) add_lines(text, "hint: " + row.hint, indent);
 }
 
@@ -207,10 +211,8 @@ std::string screen_text_of(const Report& report, const std::vector<std::string>&
   for (const ReportRow& row : report.rows) {
     rest += short_row(row, width_of_ids(report), colour);
     if (row.status != Status::kFailed) continue;
-    ReportRow said = row;
-    said.unexplained = row.unexplained && !unexplained;  // once
-    unexplained = unexplained || row.unexplained;
-    add_causes(text, said, besides, 0);
+    add_causes(text, row, besides, 0);
+    if (row.unexplained && !std::exchange(unexplained, true)) add_unexplained(text, 0);
     if (!row.hint.empty()) add_lines(text, "hint: " + row.hint, 0);
     besides = besides || !row.causes.empty();
     maps.insert(maps.end(), row.maps.begin(), row.maps.end());

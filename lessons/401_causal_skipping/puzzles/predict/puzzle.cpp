@@ -143,10 +143,7 @@ std::vector<PuzzleRow> rows() {
 Form form(std::uint64_t seed) {
   const Sizes sizes = sizes_of(seed);
   Sheet sheet;
-  sheet.say(RINGCRAFT_PUZZLE ": replace each ___ by a number and leave all other words as they are.");
-  sheet.say("Comments after a # are yours. Then: ./ringcraft check 401.predict");
-  sheet.fixed("seed " + std::to_string(seed));
-  sheet.gap();
+  sheet.begin(RINGCRAFT_PUZZLE, seed);
   sheet.say("All questions: " + std::to_string(sizes.tokens) + " tokens on " + std::to_string(sizes.ranks) +
             " ranks. Ranks, steps and tokens count from 0.");
   sheet.gap();

@@ -176,10 +176,7 @@ Form form(std::uint64_t seed) {
   const Problem problem =
       make_problem({1, 1, 1, sizes.tokens, 1}, causal_mask(), Layout::kZigzag, sizes.ranks);
   Sheet sheet;
-  sheet.say(RINGCRAFT_PUZZLE ": replace each ___ by a number and leave all other words as they are.");
-  sheet.say("Comments after a # are yours. Then: ./ringcraft check 403.halves");
-  sheet.fixed("seed " + std::to_string(seed));
-  sheet.gap();
+  sheet.begin(RINGCRAFT_PUZZLE, seed);
   sheet.say("Chunk zig-zag, causal mask: " + std::to_string(sizes.tokens) + " tokens on " +
             std::to_string(sizes.ranks) + " ranks. You are rank " + std::to_string(sizes.rank) +
             ". Everything counts from 0.");

@@ -168,8 +168,10 @@ class Rows {
     for (std::size_t i = 0; i < std::min(most, rows_.size()); ++i) {
       const auto& [row, blocks] = rows_[i];
       const Merged value = folded(f, blocks, e_.exponents());
-      const bool lse = !e_.has("lse") || same(e_.claim.lse, e_.units().lse, row, {&value.lse, 1});
-      if (!lse || (!lse_alone && e_.has("out") && !same(e_.claim.out, e_.units().out, row, value.out)))
+      const bool lse =
+          !e_.has("lse") || is_claimed_row(e_, e_.claim.lse, e_.units().lse, row, {&value.lse, 1});
+      if (!lse ||
+          (!lse_alone && e_.has("out") && !is_claimed_row(e_, e_.claim.out, e_.units().out, row, value.out)))
         return false;
     }
     return true;
@@ -178,12 +180,6 @@ class Rows {
   std::size_t count() const { return rows_.size(); }
 
  private:
-  bool same(const Buffer& claim, const Buffer& unit, const RowPlace& row,
-            std::span<const double> value) const {
-    return same_row(row_of(claim, row.batch, row.head, row.row), value,
-                    row_of(unit, row.batch, row.head, row.row), e_.nearness(), false);
-  }
-
   const Evidence& e_;
   TwistedRing ring_;
   std::vector<std::pair<RowPlace, std::vector<BlockResult>>> rows_;

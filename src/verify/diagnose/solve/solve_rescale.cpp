@@ -125,8 +125,10 @@ class Rescaling {
       if (!all_ranks && !wrong_ranks_.contains(rank_of(row.row))) continue;
       ++looked_at;
       const std::optional<Merged> value = result(m, row);
-      if (!value || (e_.has("lse") && !same(e_.claim.lse, e_.units().lse, row, {&value->lse, 1})) ||
-          (e_.has("out") && !same(e_.claim.out, e_.units().out, row, value->out)))
+      if (!value ||
+          (e_.has("lse") && !is_claimed_row(e_, e_.claim.lse, e_.units().lse, row, {&value->lse, 1},
+                                            std::isinf(value->lse))) ||
+          (e_.has("out") && !is_claimed_row(e_, e_.claim.out, e_.units().out, row, value->out)))
         return false;
     }
     return looked_at >= std::min<std::size_t>(most, 4);
@@ -140,12 +142,6 @@ class Rescaling {
 
  private:
   int rank_of(Index row) const { return e_.place.row_owner[static_cast<std::size_t>(row)]; }
-
-  bool same(const Buffer& claim, const Buffer& unit, const RowPlace& row,
-            std::span<const double> value) const {
-    return same_row(row_of(claim, row.batch, row.head, row.row), value,
-                    row_of(unit, row.batch, row.head, row.row), e_.nearness(), std::isinf(value[0]));
-  }
 
   // The blocks of a row, by rank.
   const std::vector<RunningState>& blocks(const RowPlace& row) {
@@ -197,17 +193,6 @@ class Rescaling {
     return row;
   }
 
-  bool rank_sees(int rank, int block) {
-    const auto known = seen_.find({rank, block});
-    if (known != seen_.end()) return known->second;
-    bool any = false;
-    for (const Index row : e_.place.shards[static_cast<std::size_t>(rank)])
-      for (const Index key : e_.place.blocks[static_cast<std::size_t>(block)])
-        any = any || visible(e_.problem.mask, e_.problem.queries[static_cast<std::size_t>(row)],
-                             e_.problem.keys[static_cast<std::size_t>(key)]);
-    return seen_[{rank, block}] = any;
-  }
-
   // The blocks in the order in which they are merged, in one list for each node.
   std::vector<std::vector<int>> order(const WrongFactor& m, int rank) {
     const int n = e_.place.count(), nodes = n / m.node, mine = rank / m.node;
@@ -218,7 +203,7 @@ class Rescaling {
       for (int i = 0; i < m.node; ++i) {
         const int in_node = m.ascending ? i : (rank % m.node - i + m.node) % m.node;
         const int block = node * m.node + in_node;
-        if (m.all_steps || rank_sees(rank, block)) list.push_back(block);
+        if (m.all_steps || ring_.has_pairs(rank, block)) list.push_back(block);
       }
     }
     return lists;
@@ -257,7 +242,6 @@ class Rescaling {
   std::vector<RowPlace> sample_;
   std::set<int> wrong_ranks_;
   std::map<Index, std::vector<RunningState>> blocks_;
-  std::map<std::pair<int, int>, bool> seen_;
 };
 
 std::vector<WrongFactor> wrong_factors(const Evidence& e) {

@@ -113,18 +113,19 @@ std::optional<Cause> cause_of_lse(const Evidence& e, const std::vector<SeenRow>&
   if (wanted.size() < 5) return {};
   const auto [x, left] = least_squares(columns, wanted);
   if (!(left <= 2 * yardsticks_of(e).threshold)) return {};
+  constexpr double kApart = 1e-4;  // nearer factors are not told apart
+  if (std::fabs(x[0] - 1) < kApart && std::fabs(x[1] - 1) < kApart && std::fabs(x[2]) <= kApart) return {};
   const auto times = [](double factor, const char* what) {
-    if (std::fabs(factor) < 1e-4) return std::string();
-    if (std::fabs(factor - 1) < 1e-4) return std::string(what);
-    if (std::fabs(factor * 0.69314718055994531 - 1) < 1e-4) return std::string(what) + " / ln 2";
-    if (std::fabs(factor / 0.69314718055994531 - 1) < 1e-4) return std::string(what) + " * ln 2";
+    if (std::fabs(factor) < kApart) return std::string();
+    if (std::fabs(factor - 1) < kApart) return std::string(what);
+    if (std::fabs(factor * 0.69314718055994531 - 1) < kApart) return std::string(what) + " / ln 2";
+    if (std::fabs(factor / 0.69314718055994531 - 1) < kApart) return std::string(what) + " * ln 2";
     return short_number(factor) + " " + what;
   };
   std::string sum;
   for (const std::string& term : {times(x[0], "maximum"), times(x[1], "log(sum)"),
-                                  std::fabs(x[2]) > 1e-4 ? short_number(x[2]) : std::string()})
+                                  std::fabs(x[2]) > kApart ? short_number(x[2]) : std::string()})
     if (!term.empty()) sum += (sum.empty() ? "" : " + ") + term;
-  if (sum == "maximum + log(sum)") return {};  // wrong by too little to be told apart
   return Cause{
       "solved-lse", "lse is " + (sum.empty() ? "0" : sum) + " instead of maximum + log(sum)",
       "To which base are the maximum and the logarithm, and what does lse hold beyond the largest score?"};

@@ -79,19 +79,15 @@ std::pair<double, double> factor_of_hidden(const Evidence& e, const Sample& samp
 }
 
 bool gives_all_rows(const Evidence& e, const Sample& sample, const std::vector<SoftSums>& all, double f) {
-  const auto same = [&](const Buffer& claim, const Buffer& unit, const RowPlace& row,
-                        std::span<const double> value) {
-    return same_row(row_of(claim, row.batch, row.head, row.row), value,
-                    row_of(unit, row.batch, row.head, row.row), e.nearness(), false);
-  };
   for (std::size_t i = 0; i < all.size(); ++i) {
     const SoftSums& s = all[i];
     const double sum = s.seen + f * s.hidden, lse = s.reference + std::log(sum);
     std::vector<double> out = s.of_seen;
     add(out, f, s.of_hidden);
     for (double& x : out) x /= sum;
-    if (e.has("out") && !same(e.claim.out, e.units().out, sample.rows[i], out)) return false;
-    if (e.has("lse") && !same(e.claim.lse, e.units().lse, sample.rows[i], {&lse, 1})) return false;
+    if (e.has("out") && !is_claimed_row(e, e.claim.out, e.units().out, sample.rows[i], out)) return false;
+    if (e.has("lse") && !is_claimed_row(e, e.claim.lse, e.units().lse, sample.rows[i], {&lse, 1}))
+      return false;
   }
   return true;
 }

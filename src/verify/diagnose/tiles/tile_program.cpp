@@ -106,21 +106,6 @@ std::vector<TileSize> tiles_of(const Evidence& e) {
 
 }  // namespace
 
-bool is_near_right(const Evidence& e, TensorGroup pass) {
-  const auto claims = named(e.claim), wants = named(e.oracle.value), units = named(e.units());
-  for (std::size_t t = 0; t < claims.size(); ++t) {
-    const Extents& all = claims[t].tensor.extents();
-    if (!e.has(kAnswerNames[t]) || group_of(kAnswerNames[t]) != pass) continue;
-    for (Index i = 0; i < all.batch * all.heads * all.rows; ++i) {
-      const Index b = i / (all.heads * all.rows), h = i / all.rows % all.heads, row = i % all.rows;
-      if (!same_row(row_of(claims[t].tensor, b, h, row), row_of(wants[t].tensor, b, h, row),
-                    row_of(units[t].tensor, b, h, row), e.nearness(), false))
-        return false;
-    }
-  }
-  return true;
-}
-
 std::optional<Cause> cause_of_tile_index(const Evidence& e, TensorGroup pass) {
   constexpr double kMostWork = 2e6;  // multiplications of one slip
   const BlockProblem& p = e.problem;

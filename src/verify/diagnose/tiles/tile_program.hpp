@@ -55,10 +55,6 @@ struct TileSlip {
 /// Describes the slip.
 Cause cause_of_slip(const TileSlip& slip);
 
-/// Whether the claimed tensors of a pass are as close to the right numbers as a mistake must be: then any
-/// slip that changes no number would seem to explain them.
-bool is_near_right(const Evidence& e, TensorGroup pass);
-
 /// Why an answer of one device is wrong, if a wrong index explains all examined tensors. `pass` selects the
 /// tensors.
 std::optional<Cause> cause_of_tile_index(const Evidence& evidence, TensorGroup pass);

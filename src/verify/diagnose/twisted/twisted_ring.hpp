@@ -44,6 +44,8 @@ class TwistedRing {
   KvRows dkv(const Twist& twist, const RowPlace& row) const;
   /// The partial results of the blocks that a row meets, in order, each with its owner.
   std::vector<BlockPartial> partials(const Twist& twist, const RowPlace& row) const;
+  /// Whether some row of this rank sees a key of this block.
+  bool has_pairs(int rank, int block) const;
   /// Whether the mistake is possible in this arrangement: mistakes of ranks need ranks.
   bool can_be(const Twist& twist) const;
   /// Whether the rows of this twist need the softmax of single blocks in backward, which costs more.
@@ -62,7 +64,6 @@ class TwistedRing {
   };
 
   const std::vector<std::vector<int>>& held(WalkTwist walk) const;
-  bool has_pairs(int rank, int block) const;
   View view(const Twist& twist, int rank, int step) const;
   int steps(const Twist& twist) const;
   Query query(Index batch, Index head, Index row) const;

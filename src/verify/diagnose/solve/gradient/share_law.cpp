@@ -105,16 +105,20 @@ std::vector<ShareWhich> patterns(int ranks) {
 }
 
 std::vector<ShareScope> scopes_of(const Evidence& e, GradientName name) {
-  std::vector<ShareScope> all{{Scope::kAll}};
-  if (e.problem.batch > 1) all.insert(all.end(), {{Scope::kLaterEntries}, {Scope::kFirstEntry}});
-  if (e.problem.batch > 2) all.push_back({Scope::kLastEntry});
+  std::vector<ShareScope> all;
+  const auto add = [&](std::initializer_list<Scope> scopes) {
+    for (const Scope scope : scopes) all.push_back({scope});
+  };
+  add({Scope::kAll});
+  if (e.problem.batch > 1) add({Scope::kLaterEntries, Scope::kFirstEntry});
+  if (e.problem.batch > 2) add({Scope::kLastEntry});
   const Index group = e.problem.group();
-  for (Index k = 1; k < group && name != GradientName::kDq; ++k)
-    all.insert(all.end(), {{Scope::kUpToInGroup, group - k}, {Scope::kFromInGroup, k}});
-  if (e.problem.kv_heads > 1) all.insert(all.end(), {{Scope::kLaterKvHeads}, {Scope::kFirstKvHead}});
-  if (has_halves(e))
-    for (const Scope half : {Scope::kEarlyRows, Scope::kLateRows, Scope::kEarlyKeys, Scope::kLateKeys})
-      all.push_back({half});
+  for (Index k = 1; k < group && name != GradientName::kDq; ++k) {
+    all.push_back({Scope::kUpToInGroup, group - k});
+    all.push_back({Scope::kFromInGroup, k});
+  }
+  if (e.problem.kv_heads > 1) add({Scope::kLaterKvHeads, Scope::kFirstKvHead});
+  if (has_halves(e)) add({Scope::kEarlyRows, Scope::kLateRows, Scope::kEarlyKeys, Scope::kLateKeys});
   return all;
 }
 

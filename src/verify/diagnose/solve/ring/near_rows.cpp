@@ -30,6 +30,22 @@ RowBlocks blocks_met_by(const Evidence& e, const RowPlace& row) {
 
 }  // namespace
 
+void RowSums::take(double score, std::span<const double> value) {
+  const double larger = std::max(max_, score), factor = max_ == -HUGE_VAL ? 0 : std::exp(max_ - larger);
+  max_ = larger, sum_ *= factor;
+  for (double& x : out_) x *= factor;
+  sum_ += std::exp(score - max_);
+  add(out_, std::exp(score - max_), value);
+}
+
+Merged RowSums::result() && {
+  Merged merged{std::move(out_)};
+  if (max_ == -HUGE_VAL) return merged;
+  for (double& x : merged.out) x /= sum_;
+  merged.lse = max_ + std::log(sum_);
+  return merged;
+}
+
 NearRows::NearRows(const Evidence& evidence) : e_(evidence) {
   for (const RowPlace& row : sample_of(e_, TensorGroup::kForward, 60, 20).rows)
     rows_.push_back(blocks_met_by(e_, row));

@@ -3,6 +3,7 @@
 /// Rows of a slightly wrong ring: each with the keys in the order in which its rank meets them, to be
 /// recomputed with a number rounded somewhere.
 
+#include <cmath>
 #include <functional>
 #include <span>
 #include <vector>
@@ -24,6 +25,21 @@ struct RowBlocks {
   std::vector<ScoredBlock> blocks;
 };
 
+/// Online softmax of one row, key by key.
+class RowSums {
+ public:
+  explicit RowSums(std::size_t width) : out_(width, 0.0) {}
+
+  /// Adds a visible key.
+  void take(double score, std::span<const double> value);
+  /// Ends it.
+  Merged result() &&;
+
+ private:
+  std::vector<double> out_;
+  double max_ = -HUGE_VAL, sum_ = 0;
+};
+
 /// Rows of a claim, wrong ones and others.
 class NearRows {
  public:
@@ -37,8 +53,8 @@ class NearRows {
     kNone,
     kTies,  ///< one in ten: a number midway between two representable ones may round either way
   };
-  /// Whether this gives the claim: all rows but such misses, which are as rare among the wrong rows; and in 16
-  /// bits, where a single row is too coarse, all rows together much better than right attention.
+  /// Whether this gives the claim: all rows but such misses, which are as rare among the wrong rows; and in
+  /// 16 bits, where a single row is too coarse, all rows together much better than right attention.
   bool fit(const std::function<Merged(const RowBlocks&)>& value, Misses misses) const;
 
  private:

@@ -6,6 +6,7 @@
 
 #include "verify/diagnose/solve/ring/meetings.hpp"
 #include "verify/diagnose/solve/ring/near_rows.hpp"
+#include "verify/diagnose/solve/ring/other_rows.hpp"
 #include "verify/diagnose/solve/ring/running_state.hpp"
 #include "verify/diagnose/solve/solve_detail.hpp"
 #include "verify/diagnose/twisted/twisted_ring_detail.hpp"
@@ -18,72 +19,24 @@ using Changed = std::function<double(const RowBlocks&, double score, Index key)>
 // The row with wrong scores in the blocks that a law selects.
 Merged with_scores(const Evidence& e, const RowBlocks& met, const MeetingLaw& law, const Changed& changed) {
   const int rank = e.place.row_owner[static_cast<std::size_t>(met.row.row)];
-  double top = -HUGE_VAL, sum = 0;
-  Merged result{std::vector<double>(static_cast<std::size_t>(e.problem.head_dim), 0.0)};
+  RowSums sums(static_cast<std::size_t>(e.problem.head_dim));
   for (int step = 0; step < static_cast<int>(met.blocks.size()); ++step) {
     const ScoredBlock& block = met.blocks[static_cast<std::size_t>(step)];
     const bool other = law.holds({rank, e.place.wrapped(rank - step), step});
     for (std::size_t i = 0; i < block.keys.size(); ++i) {
       if (block.scores[i] == -HUGE_VAL) continue;
-      const double score = other ? changed(met, block.scores[i], block.keys[i]) : block.scores[i];
-      const double larger = std::max(top, score), factor = top == -HUGE_VAL ? 0 : std::exp(top - larger);
-      top = larger, sum *= factor;
-      for (double& x : result.out) x *= factor;
-      sum += std::exp(score - top);
-      add(result.out, std::exp(score - top), block.values[i]);
+      sums.take(other ? changed(met, block.scores[i], block.keys[i]) : block.scores[i], block.values[i]);
     }
   }
-  if (top == -HUGE_VAL) return result;
-  for (double& x : result.out) x /= sum;
-  result.lse = top + std::log(sum);
-  return result;
-}
-
-struct OtherQuery {
-  const char* words;
-  std::function<RowPlace(const RowPlace&)> of;
-};
-
-std::vector<OtherQuery> other_queries(const Evidence& e) {
-  std::vector<OtherQuery> all;
-  const auto in_shard = [&](const char* words, auto place) {
-    all.push_back({words, [&e, place](RowPlace row) {
-                     const auto at = static_cast<std::size_t>(row.row);
-                     const auto& shard = e.place.shards[static_cast<std::size_t>(e.place.row_owner[at])];
-                     const auto size = static_cast<Index>(shard.size());
-                     row.row = shard[static_cast<std::size_t>(place(e.place.row_local[at], size))];
-                     return row;
-                   }});
-  };
-  in_shard("the next row of the shard", [](Index i, Index size) { return (i + 1) % size; });
-  in_shard("the row before in the shard", [](Index i, Index size) { return (i + size - 1) % size; });
-  in_shard("the first row of the shard", [](Index, Index) { return Index{0}; });
-  in_shard("the last row of the shard", [](Index, Index size) { return size - 1; });
-  in_shard("the shard's row from the other end", [](Index i, Index size) { return size - 1 - i; });
-  const auto add = [&](const char* words, auto change) {
-    all.push_back({words, [change](RowPlace row) {
-                     change(row);
-                     return row;
-                   }});
-  };
-  const Index heads = e.problem.heads, batches = e.problem.batch;
-  if (heads > 1) {
-    add("head 0", [](RowPlace& row) { row.head = 0; });
-    add("the last head", [=](RowPlace& row) { row.head = heads - 1; });
-    add("the next head", [=](RowPlace& row) { row.head = (row.head + 1) % heads; });
-    add("the head before", [=](RowPlace& row) { row.head = (row.head + heads - 1) % heads; });
-  }
-  if (batches > 1) {
-    add("batch entry 0", [](RowPlace& row) { row.batch = 0; });
-    add("the next batch entry", [=](RowPlace& row) { row.batch = (row.batch + 1) % batches; });
-  }
-  return all;
+  return std::move(sums).result();
 }
 
 std::optional<Cause> cause_of_queries(const Evidence& e, const NearRows& rows, const MeetingLaw& law) {
-  for (const OtherQuery& query : other_queries(e)) {
+  std::vector<OtherRow> others = rows_of_shard(e);
+  for (OtherRow& other : rows_of_other_heads(e)) others.push_back(std::move(other));
+  for (const OtherRow& query : others) {
     const Changed changed = [&](const RowBlocks& met, double, Index key) {
-      const RowPlace from = query.of(met.row);
+      const RowPlace from = *query.of(met.row);
       return e.problem.softmax_scale *
              dot(row_of(e.inputs.q, from.batch, from.head, from.row),
                  row_of(e.inputs.k, met.row.batch, met.row.head / e.problem.group(), key));

@@ -39,38 +39,27 @@ Merged padded_row(const Evidence& e, const RowBlocks& met, const Padding& paddin
   std::size_t length = met.blocks[0].keys.size();
   for (const ScoredBlock& block : met.blocks)
     if (padding.to_longest) length = std::max(length, block.keys.size());
-  double top = -HUGE_VAL, sum = 0;
-  Merged result{nothing};
-  const auto take = [&](double score, std::span<const double> v) {
-    const double larger = std::max(top, score), factor = top == -HUGE_VAL ? 0 : std::exp(top - larger);
-    top = larger, sum *= factor;
-    for (double& x : result.out) x *= factor;
-    sum += std::exp(score - top);
-    add(result.out, std::exp(score - top), v);
-  };
+  RowSums sums(q.size());
   for (int step = 0; step < static_cast<int>(met.blocks.size()); ++step) {
     const ScoredBlock& block = met.blocks[static_cast<std::size_t>(step)];
     bool any = false;
     for (std::size_t i = 0; i < block.keys.size(); ++i)
-      if (block.scores[i] != -HUGE_VAL) take(block.scores[i], block.values[i]), any = true;
+      if (block.scores[i] != -HUGE_VAL) sums.take(block.scores[i], block.values[i]), any = true;
     if (!any || block.keys.empty() || !padding.law->holds({rank, e.place.wrapped(rank - step), step}))
       continue;
     for (std::size_t i = block.keys.size(); i < length; ++i) {
       const int from = padding.filling->steps_before;
       if (from < 0 || from > step) {
-        take(0, nothing);
+        sums.take(0, nothing);
         continue;
       }
       const auto& keys = met.blocks[static_cast<std::size_t>(step - from)].keys;
       const Index key = from > 0 && i < keys.size() ? keys[i] : keys.back();
-      take(e.problem.softmax_scale * dot(q, row_of(e.inputs.k, met.row.batch, kv_head, key)),
-           row_of(e.inputs.v, met.row.batch, kv_head, key));
+      sums.take(e.problem.softmax_scale * dot(q, row_of(e.inputs.k, met.row.batch, kv_head, key)),
+                row_of(e.inputs.v, met.row.batch, kv_head, key));
     }
   }
-  if (top == -HUGE_VAL) return result;
-  for (double& x : result.out) x /= sum;
-  result.lse = top + std::log(sum);
-  return result;
+  return std::move(sums).result();
 }
 
 }  // namespace

@@ -47,8 +47,7 @@ double largest_of(std::span<const double> row, double largest) {
 Merged result_of(const Evidence& e, const RowBlocks& met, const Shortened& s) {
   const Index kv_head = met.row.head / e.problem.group();
   const auto q = row_of(e.inputs.q, met.row.batch, met.row.head, met.row.row);
-  double top = -HUGE_VAL, sum = 0;
-  Merged result{std::vector<double>(q.size(), 0.0)};
+  RowSums sums(q.size());
   for (std::size_t b = 0; b < met.blocks.size(); ++b) {
     const ScoredBlock& block = met.blocks[b];
     const bool is_short = b > 0 || s.own_too;
@@ -70,17 +69,10 @@ Merged result_of(const Evidence& e, const RowBlocks& met, const Shortened& s) {
       if (block.scores[i] == -HUGE_VAL) continue;
       const double score =
           e.problem.softmax_scale * dot(q, taken(row_in(e.inputs.k, block.keys[i]), s.keys, most_k));
-      const double larger = std::max(top, score), factor = top == -HUGE_VAL ? 0 : std::exp(top - larger);
-      top = larger, sum *= factor;
-      for (double& x : result.out) x *= factor;
-      sum += std::exp(score - top);
-      add(result.out, std::exp(score - top), taken(block.values[i], s.values, most_v));
+      sums.take(score, taken(block.values[i], s.values, most_v));
     }
   }
-  if (top == -HUGE_VAL) return result;
-  for (double& x : result.out) x /= sum;
-  result.lse = top + std::log(sum);
-  return result;
+  return std::move(sums).result();
 }
 
 }  // namespace

@@ -2,11 +2,11 @@
 // and the maximum m return home in separate messages.
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <string>
 
 #include "verify/diagnose/diagnose_detail.hpp"
+#include "verify/diagnose/solve/ring/other_rows.hpp"
 #include "verify/diagnose/solve/ring/running_state.hpp"
 #include "verify/diagnose/twisted/twisted_ring_detail.hpp"
 
@@ -16,12 +16,6 @@ namespace {
 struct WholeState {
   std::vector<double> out;
   double max = -HUGE_VAL, sum = 0;
-};
-
-// Another row whose O, l or maximum may be read.
-struct OtherRow {
-  std::string words;
-  std::function<std::optional<RowPlace>(const RowPlace&)> row;
 };
 
 // Which of the three belong to the other row.
@@ -37,7 +31,7 @@ class TradedRows {
   bool fits(const OtherRow& other, const Trade& trade, const Sample& sample) {
     std::size_t looked_at = 0;
     for (const RowPlace& row : sample.rows) {
-      const std::optional<RowPlace> from = other.row(row);
+      const std::optional<RowPlace> from = other.of(row);
       if (!from) continue;  // shards of different lengths
       const WholeState &own = whole(row), &theirs = whole(*from);
       const double sum = trade.sum ? theirs.sum : own.sum, max = trade.max ? theirs.max : own.max;
@@ -46,19 +40,13 @@ class TradedRows {
       std::vector<double> value = trade.out ? theirs.out : own.out;
       for (double& x : value) x /= sum;
       const double lse = max + std::log(sum);
-      if (e_.has("out") && !same(e_.claim.out, e_.units().out, row, value)) return false;
-      if (e_.has("lse") && !same(e_.claim.lse, e_.units().lse, row, {&lse, 1})) return false;
+      if (e_.has("out") && !is_claimed_row(e_, e_.claim.out, e_.units().out, row, value)) return false;
+      if (e_.has("lse") && !is_claimed_row(e_, e_.claim.lse, e_.units().lse, row, {&lse, 1})) return false;
     }
     return looked_at * 2 >= sample.rows.size();
   }
 
  private:
-  bool same(const Buffer& claim, const Buffer& unit, const RowPlace& row,
-            std::span<const double> value) const {
-    return same_row(row_of(claim, row.batch, row.head, row.row), value,
-                    row_of(unit, row.batch, row.head, row.row), e_.nearness(), false);
-  }
-
   const WholeState& whole(const RowPlace& row) {
     const auto key = std::pair{row.batch * e_.problem.heads + row.head, row.row};
     const auto known = states_.find(key);
@@ -80,39 +68,19 @@ class TradedRows {
   std::map<std::pair<Index, Index>, WholeState> states_;
 };
 
-std::vector<OtherRow> other_rows(const Evidence& e) {
-  std::vector<OtherRow> all;
-  const Index heads = e.problem.heads, batches = e.problem.batch;
-  const int n = e.place.count();
-  for (int by = 1; by < n; ++by)
-    all.push_back(
-        {by == n - 1 ? "rank r - 1" : "rank r + " + std::to_string(by),
-         [=, &e](RowPlace row) -> std::optional<RowPlace> {
-           const auto at = static_cast<std::size_t>(row.row);
-           const auto& shard =
-               e.place.shards[static_cast<std::size_t>(e.place.wrapped(e.place.row_owner[at] + by))];
-           const auto local = static_cast<std::size_t>(e.place.row_local[at]);
-           if (local >= shard.size()) return {};
-           row.row = shard[local];
-           return row;
-         }});
-  const auto add = [&](std::string words, auto change) {
-    all.push_back({std::move(words), [=](RowPlace row) -> std::optional<RowPlace> {
-                     change(row);
-                     return row;
-                   }});
-  };
-  if (heads > 1) {
-    add("head 0", [](RowPlace& row) { row.head = 0; });
-    add("the last head", [=](RowPlace& row) { row.head = heads - 1; });
-    add("the next head", [=](RowPlace& row) { row.head = (row.head + 1) % heads; });
-    add("the head before", [=](RowPlace& row) { row.head = (row.head + heads - 1) % heads; });
-  }
-  if (batches > 1) {
-    add("batch entry 0", [](RowPlace& row) { row.batch = 0; });
-    add("the next batch entry", [=](RowPlace& row) { row.batch = (row.batch + 1) % batches; });
-  }
-  return all;
+Cause cause_of(const OtherRow& other, const Trade& trade, bool of_rank) {
+  std::vector<std::string> parts;
+  if (trade.out) parts.push_back("O");
+  if (trade.sum) parts.push_back("l");
+  if (trade.max) parts.push_back("the maximum");
+  return {"solved-traded-state",
+          "the state of a row is put together from two rows: " + list_of(parts) +
+              (parts.size() == 1 ? " is that of " : " are those of ") + other.words +
+              (of_rank ? " (at the same place of its shard; r is the row's own rank), all else is the "
+                         "row's own: one part makes more or fewer hops than the others"
+                       : ", all else is the row's own"),
+          of_rank ? "Do O, l and the maximum make the same number of hops, and the queries, too?"
+                  : "By which row, head and batch entry are O, l and the maximum read?"};
 }
 
 }  // namespace
@@ -123,29 +91,16 @@ std::optional<Cause> cause_of_traded_state(const Evidence& e) {
                all = sample_of(e, TensorGroup::kForward, 48, 48);
   if (all.rows.size() < 8) return {};
   TradedRows rows(e);
-  for (const OtherRow& other : other_rows(e))
-    for (const Trade& trade : {Trade{true, false, false},
-                               {false, true, false},
-                               {false, false, true},
-                               {true, true, false},
-                               {true, false, true},
-                               {false, true, true}}) {
-      if (!rows.fits(other, trade, glance) || !rows.fits(other, trade, all)) continue;
-      std::vector<std::string> parts;
-      if (trade.out) parts.push_back("O");
-      if (trade.sum) parts.push_back("l");
-      if (trade.max) parts.push_back("the maximum");
-      const bool of_rank = other.words.starts_with("rank");
-      return Cause{
-          "solved-traded-state",
-          "the state of a row is put together from two rows: " + list_of(parts) +
-              (parts.size() == 1 ? " is that of " : " are those of ") + other.words +
-              (of_rank ? " (at the same place of its shard; r is the row's own rank), all else is the "
-                         "row's own: one part makes more or fewer hops than the others"
-                       : ", all else is the row's own"),
-          of_rank ? "Do O, l and the maximum make the same number of hops, and the queries, too?"
-                  : "By which row, head and batch entry are O, l and the maximum read?"};
-    }
+  for (const bool of_rank : {true, false})
+    for (const OtherRow& other : of_rank ? rows_of_other_ranks(e) : rows_of_other_heads(e))
+      for (const Trade& trade : {Trade{true, false, false},
+                                 {false, true, false},
+                                 {false, false, true},
+                                 {true, true, false},
+                                 {true, false, true},
+                                 {false, true, true}})
+        if (rows.fits(other, trade, glance) && rows.fits(other, trade, all))
+          return cause_of(other, trade, of_rank);
   return {};
 }
 
