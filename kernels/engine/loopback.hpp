@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 
 #include "engine/device_memory.hpp"
 #include "ringcraft/comm/switchboard.hpp"
@@ -33,26 +34,25 @@ class Loopback {
   std::deque<Stream> copies_;  // by rank
 };
 
+struct LoopbackExchange;
+
 /// One virtual rank's end. start: later copies of the rank wait for its computation so far. wait: its later
 /// computation waits for its copies so far.
 class LoopbackCommunicator final : public Communicator {
  public:
   /// `host`: the rank in a run_ranks with the loopback's options. `compute`: the stream of the rank's engine.
   /// All three outlive this.
-  LoopbackCommunicator(Communicator& host, const Stream& compute, const Loopback& loopback)
-      : Communicator(host.rank(), host.world_size(), Space::kDevice),
-        host_(host),
-        compute_(compute),
-        copies_(loopback.copies(host.rank())) {}
+  LoopbackCommunicator(Communicator& host, const Stream& compute, const Loopback& loopback);
+  ~LoopbackCommunicator() override;
 
  private:
   std::uint64_t do_start(std::span<const Op> ops) override;
   void do_wait(std::uint64_t ticket) override;
-  void do_give_up() override { matching_.clear(); }
+  void do_give_up() override;
 
   Communicator& host_;
   const Stream &compute_, &copies_;
-  std::map<std::uint64_t, Pending> matching_;
+  std::map<std::uint64_t, std::unique_ptr<LoopbackExchange>> matching_;
   std::uint64_t last_ticket_ = 0;
 };
 

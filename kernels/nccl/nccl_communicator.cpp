@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/check.hpp"
+#include "engine/stream_calls.hpp"
 #include "nccl/nccl_watch.hpp"
 #include "ringcraft/comm/exchange.hpp"
 
@@ -25,20 +26,34 @@ ncclComm_t joined(const NcclCalls& nccl, int rank, int world_size, const NcclId&
   return comm;
 }
 
-// An operation of a group says that it is there, or is wrong; the group is closed in any case.
-void run_group(const NcclCalls& nccl, std::span<const Op> ops, ncclComm_t comm, cudaStream_t stream) {
-  check(nccl, nccl.group_start(), "ncclGroupStart");
-  ncclResult_t first = ncclSuccess;
-  for (const Op& op : ops) {
-    const ncclResult_t result =
-        op.kind == Op::kSend ? nccl.send(op.bytes.data(), op.bytes.size(), ncclInt8, op.peer, comm, stream)
-                             : nccl.recv(op.bytes.data(), op.bytes.size(), ncclInt8, op.peer, comm, stream);
-    if (first == ncclSuccess) first = result;
+// One exchange on a communicator. An operation of a group says that it is there, or is wrong; the group is
+// closed in any case.
+class NcclStreamCalls final : public CudaStreamCalls {
+ public:
+  NcclStreamCalls(const NcclCalls& nccl, ncclComm_t comm, const Stream& compute, const Stream& copies,
+                  const NcclExchange& exchange)
+      : CudaStreamCalls(compute, copies, exchange.ready, exchange.done), nccl_(nccl), comm_(comm) {}
+
+  void group_start() override { check(nccl_, nccl_.group_start(), "ncclGroupStart"); }
+  void send(int peer, std::span<const std::byte> bytes, RankStream stream) override {
+    keep_first(nccl_.send(bytes.data(), bytes.size(), ncclInt8, peer, comm_, on(stream).get()));
   }
-  const ncclResult_t closed = nccl.group_end();
-  check(nccl, first, "ncclSend or ncclRecv");
-  check(nccl, closed, "ncclGroupEnd");
-}
+  void recv(int peer, std::span<std::byte> bytes, RankStream stream) override {
+    keep_first(nccl_.recv(bytes.data(), bytes.size(), ncclInt8, peer, comm_, on(stream).get()));
+  }
+  void group_end() override {
+    const ncclResult_t closed = nccl_.group_end();
+    check(nccl_, first_, "ncclSend or ncclRecv");
+    check(nccl_, closed, "ncclGroupEnd");
+  }
+
+ private:
+  void keep_first(ncclResult_t result) { first_ = first_ == ncclSuccess ? result : first_; }
+
+  const NcclCalls& nccl_;
+  ncclComm_t comm_;
+  ncclResult_t first_ = ncclSuccess;
+};
 
 }  // namespace
 
@@ -76,10 +91,10 @@ void NcclCommunicator::throw_if_aborted() { watch_->throw_if_aborted(); }
 
 std::uint64_t NcclCommunicator::do_start(std::span<const Op> ops) {
   const auto exchange = std::make_shared<NcclExchange>();
-  exchange->ready.record(compute_);
-  RINGCRAFT_CUDA(cudaStreamWaitEvent(copies_.get(), exchange->ready.get()));
-  watch_->call([&](ncclComm_t comm) { run_group(nccl_, ops, comm, copies_.get()); });
-  exchange->done.record(copies_);
+  watch_->call([&](ncclComm_t comm) {
+    NcclStreamCalls calls(nccl_, comm, compute_, copies_, *exchange);
+    start_on_streams(calls, ops, kEventNumbers);
+  });
   watch_->expect(exchange);
   exchanges_[++last_ticket_] = exchange;
   return last_ticket_;
@@ -88,7 +103,8 @@ std::uint64_t NcclCommunicator::do_start(std::span<const Op> ops) {
 void NcclCommunicator::do_wait(std::uint64_t ticket) {
   const auto exchange = std::move(exchanges_.at(ticket));
   exchanges_.erase(ticket);
-  RINGCRAFT_CUDA(cudaStreamWaitEvent(compute_.get(), exchange->done.get()));
+  NcclStreamCalls calls(nccl_, nullptr, compute_, copies_, *exchange);
+  wait_on_streams(calls, kEventNumbers);
   watch_->throw_if_aborted();
 }
 

@@ -180,6 +180,27 @@ const Check kTableOfBlocks{
     .run{[](Trial& trial) { require_dense(trial, some_blocks(trial, 0, 5)); }},
 };
 
+const Check kFloats{
+    .claim = "float as well as double.",
+    .id = "floats",
+    .weight = 1,
+    .needs = {"any-range", "rows-without-a-key", "extreme-scores"},
+    .hint =
+        "T is float, too: 7 digits, and no exponential of a score above 88. Which line of yours knows that?",
+    .precision = DType::kFloat32,
+    .run{[](Trial& trial) {
+      const auto tokens = positions(0, 24), late = positions(4, 20);
+      require_dense(
+          trial, {one_head(trial, "24 tokens, a window of 5", tokens, tokens, window_mask(5), 4, 0.5),
+                  one_head(trial, "24 rows, of which 4 come before every key", tokens, late, causal_mask(), 3,
+                           0.5)});
+      for (const Data data : {Data::kHot, Data::kNegative, Data::kGap})
+        require_dense(trial,
+                      {one_head(trial, std::string("24 tokens, causal, scores ") + std::string(name_of(data)),
+                                tokens, tokens, causal_mask(), 8, 0.35, data)});
+    }},
+};
+
 // ---- properties
 
 // One head with its memory, and the result of the student's function.
@@ -368,7 +389,7 @@ template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
   std::vector<Check> checks{kOneKey,      kEveryKey,        kMeanOfOnes,      kAnyScale,      kCausal,
                             kAnyRange,    kRowsWithoutAKey, kAnySize,         kExtremeScores, kLinearInValues,
-                            kOrderOfKeys, kLeakProbe,       kInputsUnchanged, kTableOfBlocks};
+                            kOrderOfKeys, kLeakProbe,       kInputsUnchanged, kTableOfBlocks, kFloats};
   for (Check& check : checks) check.interview = interview;
   return checks;
 }

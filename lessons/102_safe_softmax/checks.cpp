@@ -28,7 +28,7 @@ Softmax softmax(Trial& trial, const std::vector<double>& scores) {
   return {std::move(weights), changed != 0};
 }
 
-void require_weights(const ScoreRow& row, const std::vector<double>& got) {
+void require_weights(const ScoreRow& row, const std::vector<double>& got, DType precision) {
   const ExactSoftmax want = exact_softmax(row.scores);
   require_each("weights", static_cast<Index>(got.size()), [&](Index i) {
     const auto j = static_cast<std::size_t>(i);
@@ -37,7 +37,7 @@ void require_weights(const ScoreRow& row, const std::vector<double>& got) {
     if (row.scores[j] == kNothing && got[j] != 0)
       throw Wrong(sign_of(got[j]), "masked-weight", "{} is {}, and must be exactly 0", where,
                   digits_of(got[j]));
-    require_close(where, got[j], want.weights[j], want.scales[j]);
+    require_close(where, got[j], want.weights[j], want.scales[j], precision);
   });
 }
 
@@ -51,13 +51,14 @@ std::vector<std::vector<double>> weighed(Trial& trial, const std::vector<ScoreRo
     softmaxes.rows.push_back(
         {.scores = row.scores, .weights = std::move(got.weights), .changed = got.scores_changed});
   }
+  softmaxes.precision = trial.precision();
   trial.show(exhibit_of(std::move(softmaxes)));
   return weights;
 }
 
 void require_rows(Trial& trial, const std::vector<ScoreRow>& rows) {
   const auto weights = weighed(trial, rows);
-  for (std::size_t i = 0; i < rows.size(); ++i) require_weights(rows[i], weights[i]);
+  for (std::size_t i = 0; i < rows.size(); ++i) require_weights(rows[i], weights[i], trial.precision());
 }
 
 // ---- the checks
@@ -228,6 +229,18 @@ const Check kDrivesDenseAttention{
     .run{[](Trial& trial) { require_dense(trial, some_blocks(trial, 0, 8)); }},
 };
 
+const Check kFloats{
+    .claim = "float as well as double.",
+    .id = "floats",
+    .weight = 1,
+    .needs = {"high", "low", "gaps", "partly-seen", "any-length"},
+    .hint =
+        "T is float, too: 7 digits, and no exponential of a score above 88. Which line of yours knows that?",
+    .precision = DType::kFloat32,
+    .run{
+        [](Trial& trial) { require_rows(trial, rounded(rows_for_floats(trial.seed()), trial.precision())); }},
+};
+
 // ---- for a diagnosis
 
 // Rows whose weights share memory with their scores. The library's dense attention passes them on: with ones
@@ -254,14 +267,15 @@ void ask_in_place(Trial& trial, verify::ScanExhibit& softmaxes) {
 }
 
 verify::Exhibit interview(Trial& trial) {
-  verify::ScanExhibit softmaxes;
-  for (const auto make : {ordinary_rows, high_rows, low_rows, gap_rows, partly_seen_rows, telling_rows})
-    for (ScoreRow& row : make(trial.seed())) {
-      std::vector<double> weights(row.scores.size(), verify::unwritten());
-      if (trial.ask<SafeSoftmax>(std::span<const double>(row.scores), std::span<double>(weights)))
-        softmaxes.rows.push_back({.scores = std::move(row.scores), .weights = std::move(weights)});
-    }
-  ask_in_place(trial, softmaxes);
+  verify::ScanExhibit softmaxes{.rows = {}, .precision = trial.precision()};
+  std::vector<ScoreRow> rows = all_rows(trial.seed());
+  for (ScoreRow& row : telling_rows(trial.seed())) rows.push_back(std::move(row));
+  for (ScoreRow& row : rounded(std::move(rows), trial.precision())) {
+    std::vector<double> weights(row.scores.size(), verify::unwritten());
+    if (trial.ask<SafeSoftmax>(std::span<const double>(row.scores), std::span<double>(weights)))
+      softmaxes.rows.push_back({.scores = std::move(row.scores), .weights = std::move(weights)});
+  }
+  if (trial.precision() == DType::kFloat64) ask_in_place(trial, softmaxes);
   return exhibit_of(std::move(softmaxes));
 }
 
@@ -281,7 +295,8 @@ std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
                             kNothingSeen,
                             kAnyLength,
                             kScoresUnchanged,
-                            kDrivesDenseAttention};
+                            kDrivesDenseAttention,
+                            kFloats};
   for (Check& check : checks) check.interview = interview;
   return checks;
 }

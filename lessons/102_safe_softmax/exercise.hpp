@@ -8,5 +8,9 @@
 namespace ringcraft::judge {
 
 using SafeSoftmax = Exercise<&ringcraft::safe_softmax<double>, "safe_softmax">;
+using SafeSoftmaxFloat = Exercise<&ringcraft::safe_softmax<float>, "safe_softmax_float">;
+
+template <>
+struct FloatsOf<SafeSoftmax> : std::type_identity<SafeSoftmaxFloat> {};
 
 }  // namespace ringcraft::judge

@@ -41,10 +41,10 @@ void require_nothing(const std::string& label, State got) {
 }
 
 // Throws Wrong unless `got` is the state after these scores.
-void require_state(const std::string& label, State got, Scores scores) {
+void require_state(const std::string& label, State got, Scores scores, DType precision = DType::kFloat64) {
   const ExactSoftmax want = exact_softmax(scores);
   if (want.sum == 0) return require_nothing(label, got);
-  require_close(label + ": m + log l", got.max + std::log(got.sum), want.lse, want.lse_scale);
+  require_close(label + ": m + log l", got.max + std::log(got.sum), want.lse, want.lse_scale, precision);
   if (got.max != want.max)
     throw Wrong(sign::kValues, "not-the-maximum", "{}: m is {}, and the largest score is {}", label,
                 digits_of(got.max), digits_of(static_cast<double>(want.max)));
@@ -57,16 +57,11 @@ void require_rows(Trial& trial, const std::vector<ScoreRow>& rows) {
     const State state = scan(trial, row.scores);
     scans.rows.push_back({.scores = row.scores, .state = std::pair{state.max, state.sum}});
   }
+  scans.precision = trial.precision();
   trial.show(exhibit_of(scans));
   for (std::size_t i = 0; i < rows.size(); ++i)
-    require_state(rows[i].name, {scans.rows[i].state->first, scans.rows[i].state->second}, rows[i].scores);
-}
-
-std::vector<ScoreRow> all_rows(std::uint64_t seed) {
-  std::vector<ScoreRow> rows;
-  for (const auto make : {ordinary_rows, high_rows, low_rows, gap_rows, partly_seen_rows})
-    for (ScoreRow& row : make(seed)) rows.push_back(std::move(row));
-  return rows;
+    require_state(rows[i].name, {scans.rows[i].state->first, scans.rows[i].state->second}, rows[i].scores,
+                  trial.precision());
 }
 
 // ---- the checks
@@ -290,6 +285,25 @@ const Check kScoresUnchanged{
     }},
 };
 
+const Check kFloats{
+    .claim = "float as well as double.",
+    .id = "floats",
+    .weight = 1,
+    .needs = {"high", "low", "gaps", "partly-seen", "nothing-seen", "continues", "any-length"},
+    .hint =
+        "T is float, too: 7 digits, and no exponential of a score above 88. Which line of yours knows that?",
+    .precision = DType::kFloat32,
+    .run{[](Trial& trial) {
+      const std::vector<ScoreRow> rows = rounded(rows_for_floats(trial.seed()), trial.precision());
+      require_rows(trial, rows);
+      for (const ScoreRow& row : rows) {
+        const Scores all(row.scores), seen = all.first(all.size() / 2);
+        require_state(row.name + ", continued after the first " + std::to_string(seen.size()),
+                      scan(trial, all.subspan(seen.size()), state_of(seen)), all, trial.precision());
+      }
+    }},
+};
+
 // The library's dense attention takes its lse from online_scan.
 const Check kDrivesDenseAttention{
     .claim = "The library's dense attention, with the lse of your scan, equals the oracle.",
@@ -303,7 +317,7 @@ const Check kDrivesDenseAttention{
 // ---- for a diagnosis
 
 verify::Exhibit interview(Trial& trial) {
-  verify::ScanExhibit scans;
+  verify::ScanExhibit scans{.rows = {}, .precision = trial.precision()};
   const auto ask = [&](const std::vector<double>& scores, State before) {
     if (const auto state = trial.ask<OnlineScan>(Scores(scores), before))
       scans.rows.push_back({.scores = scores,
@@ -313,9 +327,9 @@ verify::Exhibit interview(Trial& trial) {
   };
   std::vector<ScoreRow> rows = all_rows(trial.seed());
   for (ScoreRow& row : telling_rows(trial.seed())) rows.push_back(std::move(row));
-  for (const ScoreRow& row : rows) ask(row.scores, {});
-  for (const ScoreRow& row :
-       ordinary_rows(trial.seed() + 1))  // below, among and above the scores seen before
+  for (const ScoreRow& row : rounded(std::move(rows), trial.precision())) ask(row.scores, {});
+  // Below, among and above the scores seen before.
+  for (const ScoreRow& row : rounded(ordinary_rows(trial.seed() + 1), trial.precision()))
     for (const double max : {-3.0, 0.25, 4.0}) ask(row.scores, {max, 1.75});
   for (const std::size_t unseen : {0, 3}) {
     ask(std::vector<double>(unseen, kNothing), {});
@@ -330,7 +344,8 @@ template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
   std::vector<Check> checks{kOneScore, kFalling,  kRising,     kOrdinary,        kHigh,
                             kLow,      kGaps,     kPartlySeen, kNothingSeen,     kContinues,
-                            kInPieces, kAnyOrder, kAnyLength,  kScoresUnchanged, kDrivesDenseAttention};
+                            kInPieces, kAnyOrder, kAnyLength,  kScoresUnchanged, kDrivesDenseAttention,
+                            kFloats};
   for (Check& check : checks) check.interview = interview;
   return checks;
 }

@@ -8,5 +8,9 @@
 namespace ringcraft::judge {
 
 using OnlineScan = Exercise<&ringcraft::online_scan<double>, "online_scan">;
+using OnlineScanFloat = Exercise<&ringcraft::online_scan<float>, "online_scan_float">;
+
+template <>
+struct FloatsOf<OnlineScan> : std::type_identity<OnlineScanFloat> {};
 
 }  // namespace ringcraft::judge

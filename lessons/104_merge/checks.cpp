@@ -33,11 +33,20 @@ struct Part {
 struct Keys {
   Index rows, cols, count;
   std::vector<double> scores, values;  // [rows, count], [count, cols]
+  DType precision = DType::kFloat64;   // in which they are merged
 
   double& score(Index i, Index k) { return scores[static_cast<std::size_t>(i * count + k)]; }
   double score(Index i, Index k) const { return scores[static_cast<std::size_t>(i * count + k)]; }
   double value(Index k, Index j) const { return values[static_cast<std::size_t>(k * cols + j)]; }
 };
+
+// The same keys as float holds them.
+Keys in_floats(Keys keys) {
+  for (double& score : keys.scores) score = as_float(score);
+  for (double& value : keys.values) value = as_float(value);
+  keys.precision = DType::kFloat32;
+  return keys;
+}
 
 Keys random_keys(Random& random, Index rows, Index cols, Index count, double spread = 1.5) {
   Keys keys{rows, cols, count, {}, {}};
@@ -59,6 +68,9 @@ Part partial(const Keys& keys, Index first, Index last) {
       for (Index j = 0; j < keys.cols; ++j) part.view().out(i, j) += weight * keys.value(k, j);
     }
   }
+  if (keys.precision == DType::kFloat32)
+    for (auto* const numbers : {&part.out, &part.sum})
+      for (double& x : *numbers) x = as_float(x);
   return part;
 }
 
@@ -94,7 +106,7 @@ void require_attention(const std::string& label, Part& got, const Keys& keys) {
     const auto row = static_cast<std::size_t>(i);
     const std::string where = label + ": row " + std::to_string(i);
     require_close(where + ": m + log l", got.max[row] + std::log(got.sum[row]), m + std::log(l),
-                  1 + condition);
+                  1 + condition, keys.precision);
     for (Index j = 0; j < keys.cols; ++j) {
       long double want = 0, scale = 0;
       for (Index k = 0; k < keys.count; ++k) {
@@ -103,7 +115,7 @@ void require_attention(const std::string& label, Part& got, const Keys& keys) {
         scale += share * (conditioned(k) + condition) * std::fabs(keys.value(k, j));
       }
       require_close(where + ", column " + std::to_string(j) + ": O / l", got.view().out(i, j) / got.sum[row],
-                    want, scale);
+                    want, scale, keys.precision);
     }
   });
 }
@@ -115,13 +127,14 @@ bool merge_into(Trial& trial, Part& acc, Part block) {
 
 // Inputs and results of a merge, for a diagnosis.
 verify::MergeExhibit exhibit_of_merge(const Part& acc, const Part& block, const Part& result,
-                                      bool changed = false) {
+                                      bool changed = false, DType precision = DType::kFloat64) {
   const auto numbers = [](const Part& part) { return verify::PartialNumbers{part.out, part.max, part.sum}; };
   return {.rows = acc.rows,
           .cols = acc.cols,
           .acc = numbers(acc),
           .block = numbers(block),
           .result = numbers(result),
+          .precision = precision,
           .changed = changed};
 }
 
@@ -129,7 +142,7 @@ verify::MergeExhibit exhibit_of_merge(const Part& acc, const Part& block, const 
 void require_merge(Trial& trial, const std::string& label, Part acc, const Part& block, const Keys& keys) {
   const Part before = acc;
   const bool changed = merge_into(trial, acc, block);
-  exhibiting([&] { return exhibit_of_merge(before, block, acc, changed); },
+  exhibiting([&] { return exhibit_of_merge(before, block, acc, changed, keys.precision); },
              [&] { require_attention(label, acc, keys); });
 }
 
@@ -309,6 +322,34 @@ const Check kOddSizes{
     }},
 };
 
+const Check kFloats{
+    .claim = "float as well as double.",
+    .id = "floats",
+    .weight = 1,
+    .needs = {"one-sided-rows", "extreme-maxima", "odd-sizes"},
+    .hint =
+        "T is float, too: 7 digits, and no exponential of a score above 88. Which line of yours knows that?",
+    .precision = DType::kFloat32,
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      const auto split = [&](const std::string& label, double first, double second, bool one_sided = false) {
+        Keys keys = random_keys(random, 6, 5, 12);
+        for (Index i = 0; i < keys.rows; ++i)
+          for (Index k = 0; k < keys.count; ++k) {
+            keys.score(i, k) += k < 6 ? first : second;
+            if (one_sided && i % 3 == (k < 6 ? 1 : 2)) keys.score(i, k) = -kInfinity;
+          }
+        require_split(trial, label, in_floats(std::move(keys)), {6});
+      };
+      for (int i = 0; i < 3; ++i) split("12 keys, 6 and 6", 0, 0);
+      for (const double level : {100.0, -110.0, 300.0, -300.0, 2e4, -2e4})
+        split("all scores near " + text_of(level), level, level);
+      split("the second side 100 above the first", 0, 100);
+      split("the first side 100 above the second", 100, 0);
+      split("rows that see one side only", 0, 0, true);
+    }},
+};
+
 const Check kBlockUnchanged{
     .claim = "Only acc is written; block is read.",
     .id = "block-unchanged",
@@ -350,7 +391,7 @@ template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
   return {kTwoHalves,     kNothingWithNothing, kNothingOnOneSide, kOneSidedRows,
           kExtremeMaxima, kEitherOrder,        kEitherBracket,    kUnevenSplits,
-          kOddSizes,      kBlockUnchanged,     kDrivesTheRing};
+          kOddSizes,      kBlockUnchanged,     kDrivesTheRing,    kFloats};
 }
 
 }  // namespace ringcraft::judge

@@ -8,5 +8,9 @@
 namespace ringcraft::judge {
 
 using Merge = Exercise<&ringcraft::merge<double>, "merge">;
+using MergeFloat = Exercise<&ringcraft::merge<float>, "merge_float">;
+
+template <>
+struct FloatsOf<Merge> : std::type_identity<MergeFloat> {};
 
 }  // namespace ringcraft::judge

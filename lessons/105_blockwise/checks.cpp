@@ -9,6 +9,7 @@
 #include "judge/checks/head_trial.hpp"
 #include "judge/checks/lesson.hpp"
 #include "judge/checks/ring_trial.hpp"
+#include "judge/checks/row_trial.hpp"
 
 namespace ringcraft::judge {
 namespace {
@@ -94,7 +95,7 @@ std::vector<double> scores_of(const HeadCase& head, Index i) {
 // m and l of every row, for a diagnosis.
 verify::ScanExhibit exhibit_of_state(const HeadCase& head, TileSize tile, const std::vector<double>& max,
                                      const std::vector<double>& sum) {
-  verify::ScanExhibit scans;
+  verify::ScanExhibit scans{.rows = {}, .precision = head.precision};
   for (Index i = 0; i < head.rows(); ++i)
     scans.rows.push_back(
         {.scores = scores_of(head, i),
@@ -115,7 +116,9 @@ void require_maxima(const std::string& label, const HeadCase& head, const std::v
       for (Index c = 0; c < head.head_dim(); ++c) absolute += std::fabs(head.q()(i, c) * head.k()(n, c));
       scale = std::max(scale, std::fabs(head.problem.softmax_scale) * absolute);
     }
-    if (max[row] == largest || std::fabs(max[row] - largest) <= 1e-12 * scale) continue;
+    if (max[row] == largest ||
+        std::fabs(max[row] - largest) <= static_cast<double>(tolerance_of(head.precision)) * scale)
+      continue;
     throw Wrong(sign_of(max[row]), "not-the-maximum", "{}: m of row {} is {}, and its largest score is {}",
                 label, i, digits_of(max[row]), digits_of(largest));
   }
@@ -408,6 +411,29 @@ const Check kCaseTable{
     }},
 };
 
+const Check kFloats{
+    .claim = "float as well as double.",
+    .id = "floats",
+    .weight = 1,
+    .needs = {"masks", "blind-rows", "hot-scores", "adds-to-the-state"},
+    .hint =
+        "T is float, too: 7 digits, and no exponential of a score above 88. Which line of yours knows that?",
+    .precision = DType::kFloat32,
+    .run{[](Trial& trial) {
+      for (const Data data : {Data::kNormal, Data::kHot, Data::kNegative, Data::kGap}) {
+        require_attention(trial, forward_head(trial, {9, 17, 6}, full_mask(), data), {4, 3});
+        require_attention(trial, forward_head(trial, {15, 15, 6}, window_mask(5), data), {4, 4});
+      }
+      require_attention(trial, forward_head(trial, {12, 8, 3, 0, 5}, causal_mask()), {4, 3});
+      const HeadCase head = forward_head(trial, {10, 14, 4}, full_mask(), Data::kPeaked);
+      State state(head.rows(), head.head_dim());
+      for (const auto& [first, last] : {std::pair<Index, Index>{7, 14}, {0, 7}})
+        add_keys(trial, head, state, first, last, {3, 4});
+      require_head(head.name + ", keys 7 to 13, then 0 to 6", head, ended(std::move(state)), {},
+                   in_tiles(head, {3, 4}, {{7, 14}, {0, 7}}));
+    }},
+};
+
 constexpr std::uint64_t kLittleMemory = 192 << 20;  // no 8000 x 8000 numbers, not even of float
 
 const Check kLongSequence{
@@ -459,10 +485,10 @@ verify::Exhibit interview(Trial& trial) {
 
 template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
-  std::vector<Check> checks{kOneTile,         kRisingMaximum, kKeyTiles,     kRowTiles,
-                            kAnyTile,         kMasks,         kBlindRows,    kHotScores,
-                            kAddsToTheState,  kOddSizes,      kMeanOfValues, kLeaks,
-                            kInputsUnchanged, kCaseTable,     kLongSequence, kDrivesTheRing};
+  std::vector<Check> checks{kOneTile,       kRisingMaximum, kKeyTiles,        kRowTiles,       kAnyTile,
+                            kMasks,         kBlindRows,     kHotScores,       kAddsToTheState, kOddSizes,
+                            kMeanOfValues,  kLeaks,         kInputsUnchanged, kCaseTable,      kLongSequence,
+                            kDrivesTheRing, kFloats};
   for (Check& check : checks) check.interview = interview;
   return checks;
 }

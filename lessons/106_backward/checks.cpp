@@ -354,6 +354,23 @@ const Check kCaseTable{
     }},
 };
 
+const Check kFloats{
+    .claim = "float as well as double.",
+    .id = "floats",
+    .weight = 1,
+    .needs = {"masks", "blind-rows", "adds", "hot-scores"},
+    .hint =
+        "T is float, too: 7 digits, and no exponential of a score above 88. Which line of yours knows that?",
+    .precision = DType::kFloat32,
+    .run{[](Trial& trial) {
+      for (const Data data : {Data::kNormal, Data::kHot, Data::kNegative, Data::kGap}) {
+        require_gradients(trial, make_head(trial, {9, 17, 6}, full_mask(), data), {4, 3});
+        require_gradients(trial, make_head(trial, {15, 15, 6}, window_mask(5), data), {4, 4});
+      }
+      require_gradients(trial, make_head(trial, {12, 8, 3, 0, 5}, causal_mask()), {4, 3});
+    }},
+};
+
 constexpr std::uint64_t kLittleMemory = 192 << 20;  // no 8000 x 8000 numbers, not even of float
 
 const Check kLongSequence{
@@ -415,8 +432,9 @@ verify::Exhibit interview(Trial& trial) {
 template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
   std::vector<Check> checks{
-      kDv,   kDq,       kDk,       kAnyTile,   kMasks, kBlindRows,       kAdds,      kWholeRow,
-      kSums, kOddSizes, kAnyScale, kHotScores, kLeaks, kInputsUnchanged, kCaseTable, kLongSequence};
+      kDv,        kDq,           kDk,       kAnyTile,  kMasks,     kBlindRows, kAdds,
+      kWholeRow,  kSums,         kOddSizes, kAnyScale, kHotScores, kLeaks,     kInputsUnchanged,
+      kCaseTable, kLongSequence, kFloats};
   for (Check& check : checks) check.interview = interview;
   return checks;
 }

@@ -8,5 +8,9 @@
 namespace ringcraft::judge {
 
 using BlockwiseBackward = Exercise<&ringcraft::blockwise_backward<double>, "blockwise_backward">;
+using BlockwiseBackwardFloat = Exercise<&ringcraft::blockwise_backward<float>, "blockwise_backward_float">;
+
+template <>
+struct FloatsOf<BlockwiseBackward> : std::type_identity<BlockwiseBackwardFloat> {};
 
 }  // namespace ringcraft::judge

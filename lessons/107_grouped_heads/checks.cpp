@@ -396,6 +396,22 @@ const Check kCaseTable{
     }},
 };
 
+const Check kFloats{
+    .claim = "float as well as double.",
+    .id = "floats",
+    .weight = 1,
+    .needs = {"grouped", "batch", "gradients-of-queries", "gradients-of-keys", "gradients-of-a-batch"},
+    .hint = "The buffers hold T: which of your views, or of your calls, names a number type?",
+    .precision = DType::kFloat32,
+    .run{[](Trial& trial) {
+      for (const HeadCase& head :
+           {heads(trial, 3, 3), heads(trial, 8, 2), heads(trial, 6, 2, 2, window_mask(3))}) {
+        require_forward(trial, head);
+        require_backward(trial, head);
+      }
+    }},
+};
+
 constexpr std::uint64_t kLittleMemory = 128 << 20;
 
 // One row of many heads: few scores, and a KV head so long that copies of it exceed the memory.
@@ -458,7 +474,8 @@ std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
                             kMasks,
                             kInputsUnchanged,
                             kCaseTable,
-                            kKvHeadsOnce};
+                            kKvHeadsOnce,
+                            kFloats};
   for (Check& check : checks) check.interview = interview;
   return checks;
 }

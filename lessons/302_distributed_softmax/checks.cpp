@@ -9,13 +9,13 @@
 #include "exercise.hpp"
 #include "judge/checks/lesson.hpp"
 #include "judge/checks/ring_trial.hpp"
+#include "judge/checks/row_trial.hpp"
 #include "ringcraft/core/random.hpp"
 
 namespace ringcraft::judge {
 namespace {
 
 constexpr double kHidden = -std::numeric_limits<double>::infinity();
-constexpr long double kTolerance = 1e-12L;  // of an element's scale
 
 using State = SoftmaxState<double>;
 
@@ -28,6 +28,13 @@ struct Shard {
   double score(Index i, Index j) const { return scores[static_cast<std::size_t>(i * cols + j)]; }
 };
 using Dealt = std::vector<Shard>;  // per rank
+
+// The same scores as float holds them.
+Dealt in_floats(Dealt dealt) {
+  for (Shard& shard : dealt)
+    for (double& score : shard.scores) score = as_float(score);
+  return dealt;
+}
 
 Dealt deal(Random& random, Index rows, const std::vector<Index>& columns, double spread = 1.5) {
   Dealt dealt;
@@ -43,6 +50,7 @@ struct Run {
   CallRecord record;
   std::vector<std::vector<double>> weights;  // per rank, [rows, cols]
   std::vector<Answer<std::vector<State>>> answers;
+  DType precision = DType::kFloat64;
 };
 
 std::string place(std::size_t rank) { return "rank " + std::to_string(rank); }
@@ -55,21 +63,20 @@ std::string described(const Dealt& dealt) {
 
 // The student's function, once on every rank; an error carries the label in front.
 Run run(Trial& trial, const std::string& label, const Dealt& dealt, DeliveryOptions delivery = {}) {
-  Run run;
-  std::vector<Bytes> requests;
+  Run run{.precision = trial.precision()};
   std::vector<Matrix<double>> views;
   run.weights.reserve(dealt.size());
-  const auto scores = [](const Shard& s) { return Matrix<const double>{s.scores, s.rows, s.cols}; };
-  for (const Shard& shard : dealt) {
+  for (const Shard& shard : dealt)
     views.push_back(
         {run.weights.emplace_back(shard.scores.size(), verify::unwritten()), shard.rows, shard.cols});
-    requests.push_back(DistributedSoftmax::request(scores(shard), views.back()));
-  }
+  const auto scores = [&](std::size_t r) {
+    return Matrix<const double>{dealt[r].scores, dealt[r].rows, dealt[r].cols};
+  };
   with_label(label, [&] {
-    run.record = trial.call_ranks<DistributedSoftmax>(requests, delivery);
+    run.record = trial.call_ranks<DistributedSoftmax>(
+        dealt.size(), [&](std::size_t r, auto use) { return use(scores(r), views[r]); }, delivery);
     for (std::size_t r = 0; r < dealt.size(); ++r)
-      run.answers.push_back(Trial::read(
-          [&] { return DistributedSoftmax::answer(run.record.replies[r], scores(dealt[r]), views[r]); }));
+      run.answers.push_back(trial.answer<DistributedSoftmax>(run.record.replies[r], scores(r), views[r]));
   });
   for (std::size_t r = 0; r < dealt.size(); ++r)
     if (run.answers[r].result.size() != static_cast<std::size_t>(dealt[r].rows))
@@ -78,9 +85,12 @@ Run run(Trial& trial, const std::string& label, const Dealt& dealt, DeliveryOpti
   return run;
 }
 
-void require_close(const std::string& where, double got, long double want, long double scale) {
-  const long double error = std::fabs(static_cast<long double>(got) - want);
-  if (got == static_cast<double>(want) || error <= kTolerance * scale) return;  // NaN fails both
+void require_close(const std::string& where, double got, long double want, long double scale,
+                   DType precision = DType::kFloat64) {
+  const long double error = std::fabs(static_cast<long double>(got) - want),
+                    least = precision == DType::kFloat64 ? 0 : 1e-36L;
+  if (got == static_cast<double>(want) || error <= tolerance_of(precision) * scale + least)
+    return;  // NaN fails both
   throw Wrong(sign_of(got), "number", "{} is {}, and must be {}{}", where, digits_of(got),
               digits_of(static_cast<double>(want)),
               std::isnan(got) ? " (weights are full of NaN until you write them)" : "");
@@ -108,7 +118,7 @@ struct WholeRow {
 
 // Inputs and results of the ranks, for a diagnosis.
 verify::SharedScanExhibit exhibit_of(const Dealt& dealt, const Run& run) {
-  verify::SharedScanExhibit shared;
+  verify::SharedScanExhibit shared{.ranks = {}, .precision = run.precision};
   for (std::size_t r = 0; r < dealt.size(); ++r) {
     shared.ranks.push_back({dealt[r].rows, dealt[r].cols, dealt[r].scores, run.weights[r], {}, {}});
     for (const State& state : run.answers[r].result) {
@@ -129,7 +139,8 @@ void require_weights(const std::string& label, const Dealt& dealt, const Run& ru
                      require_close(label + place(r) + ", row " + std::to_string(i) + ", column " +
                                        std::to_string(j) + ": the weight",
                                    run.weights[r][static_cast<std::size_t>(i * dealt[r].cols + j)],
-                                   row.weight(dealt[r].score(i, j)), row.scale(dealt[r].score(i, j)));
+                                   row.weight(dealt[r].score(i, j)), row.scale(dealt[r].score(i, j)),
+                                   run.precision);
                }
              });
 }
@@ -150,7 +161,7 @@ void require_states(const std::string& label, const Dealt& dealt, const Run& run
                      continue;
                    }
                    require_close(where + "m + log l", state.max + std::log(state.sum),
-                                 row.max + std::log(row.sum), 1 + row.condition);
+                                 row.max + std::log(row.sum), 1 + row.condition, run.precision);
                  }
                }
              });
@@ -384,6 +395,36 @@ const Check kScoresUnchanged{
     }},
 };
 
+const Check kFloats{
+    .claim = "float as well as double.",
+    .id = "floats",
+    .weight = 1,
+    .needs = {"states", "uneven", "hidden", "extreme"},
+    .hint =
+        "A state of float has 8 bytes, and no exponential of a score above 88: which line of yours knows "
+        "that?",
+    .precision = DType::kFloat32,
+    .run{[](Trial& trial) {
+      Random random(trial.seed());
+      for (const auto& columns : {std::vector<Index>{4, 4}, {3, 0, 5}, {3, 3, 3, 3}, {2, 1, 2, 4, 2}})
+        require_right(trial, in_floats(deal(random, 5, columns)));
+      for (const auto& [first, others] : {std::pair{100.0, 100.0},
+                                          {-110.0, -110.0},
+                                          {100.0, 0.0},
+                                          {0.0, 100.0},
+                                          {-300.0, -300.0},
+                                          {-2e4, 2e4}}) {
+        Dealt dealt = deal(random, 3, {3, 3, 3});
+        for (std::size_t r = 0; r < dealt.size(); ++r)
+          for (Index i = 0; i < 2; ++i)
+            for (Index j = 0; j < 3; ++j) dealt[r].score(i, j) += r == 0 ? first : others;
+        dealt[0].score(0, 0) = kHidden;
+        require_right(trial, in_floats(std::move(dealt)), {},
+                      "scores near " + text_of(first) + " and " + text_of(others) + ": ");
+      }
+    }},
+};
+
 Index most_sent(const CallRecord& record) {
   const auto n = static_cast<int>(record.replies.size());
   Index most = 0;
@@ -472,7 +513,7 @@ template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
   std::vector<Check> checks{kOneRank,      kNoDeadlock,      kWeights,    kStates,   kUneven,
                             kHiddenScores, kExtreme,         kManyRows,   kAnyOwner, kSameBits,
-                            kAnyDelivery,  kScoresUnchanged, kOnlyStates, kTogether};
+                            kAnyDelivery,  kScoresUnchanged, kOnlyStates, kTogether, kFloats};
   for (Check& check : checks) check.interview = interview;
   return checks;
 }

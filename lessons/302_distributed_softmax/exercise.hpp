@@ -8,5 +8,9 @@
 namespace ringcraft::judge {
 
 using DistributedSoftmax = Exercise<&ringcraft::distributed_softmax<double>, "distributed_softmax">;
+using DistributedSoftmaxFloat = Exercise<&ringcraft::distributed_softmax<float>, "distributed_softmax_float">;
+
+template <>
+struct FloatsOf<DistributedSoftmax> : std::type_identity<DistributedSoftmaxFloat> {};
 
 }  // namespace ringcraft::judge

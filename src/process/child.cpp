@@ -33,7 +33,7 @@ struct Prepared {
   std::vector<char*> arguments, environment;
   const char *path, *folder;
   Limits limits;
-  int input, output, wire, program, reach;
+  int input, output, error, wire, program, reach;
   bool sees_itself;
 };
 
@@ -65,7 +65,7 @@ void close_from(int first) {
   ::signal(SIGXFSZ, SIG_DFL);
   ::dup2(prepared.input, 0);
   ::dup2(prepared.output, 1);
-  ::dup2(prepared.output, 2);
+  ::dup2(prepared.error, 2);
   if (prepared.reach >= 0 && !hold_to(prepared.reach)) ::_exit(127);
   put_at(kWireDescriptor, prepared.wire, 0);
   put_at(kProgramDescriptor, prepared.program, prepared.sees_itself ? 0 : O_CLOEXEC);
@@ -163,13 +163,15 @@ Child::Child(const Command& command)
 
   const Descriptor reach = command.reach ? rules_of(*command.reach) : Descriptor();
   const std::string folder = command.folder.string();
+  const bool with_ours = command.prints == Prints::kWithOurs;
   const Prepared prepared{pointers(arguments),
                           pointers(command.environment),
                           command.arguments[0].c_str(),
                           folder.c_str(),
                           command.limits,
                           input.get(),
-                          output_end.get(),
+                          with_ours ? 1 : output_end.get(),
+                          with_ours ? 2 : output_end.get(),
                           wire_end.get(),
                           program.get(),
                           reach.get(),

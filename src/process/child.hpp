@@ -42,6 +42,12 @@ enum class Wire : char {
   kFile,    ///< Command::reply
 };
 
+/// Where a child's standard output and error go.
+enum class Prints : char {
+  kToUs,      ///< into Child::printed
+  kWithOurs,  ///< where those of this process go
+};
+
 /// The program to start, and how.
 struct Command {
   std::vector<std::string> arguments;    ///< the first is the program, an absolute path
@@ -53,6 +59,7 @@ struct Command {
   Wire wire = Wire::kNothing;
   std::filesystem::path reply;  ///< an empty file for it to write to
   bool sees_itself = false;     ///< whether its own program is open for reading as kProgramDescriptor
+  Prints prints = Prints::kToUs;
   std::size_t output_limit = std::size_t{64} << 10;  ///< bytes of standard output and error that are kept
 };
 

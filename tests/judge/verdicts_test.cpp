@@ -76,7 +76,7 @@ TEST_CASE("progress names every step") {
     CHECK(done < total);
   };
   const Report report = check(104, kAttacks / "syntax_error.cpp", options).report;
-  CHECK(claims.size() == 12);  // two steps of the build, of which one is tried, and eleven checks
+  CHECK(claims.size() == 13);  // two steps of the build, of which one is tried, and twelve checks
   CHECK(report.rows.size() == claims.size());
 }
 

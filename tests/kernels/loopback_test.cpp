@@ -24,6 +24,8 @@ TEST_CASE("the ring over loopback has the same bits under every order of streams
 
 TEST_CASE("every wait for an event is needed") {
   std::vector<simt::LeftOut> waits = calls_in("engine/loopback.cpp", "cudaStreamWaitEvent(");
+  for (const simt::LeftOut& wait : calls_in("engine/stream_calls.cpp", "cudaStreamWaitEvent("))
+    waits.push_back(wait);
   REQUIRE(waits.size() == 4);
   for (const simt::LeftOut& wait : calls_in("engine/range_upload.cpp", "cudaEventSynchronize("))
     waits.push_back(wait);

@@ -70,7 +70,7 @@ TEST_CASE("every wait for an event of NCCL's communicator is needed") {
   const verify::Case c = case_for_streams(5, Layout::kZigzag);
   const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat32);
   const verify::Answer want = staged_ring_answer({}, c.problem, inputs, Schedule::kReversed);
-  const auto waits = calls_in("nccl/nccl_communicator.cpp", "cudaStreamWaitEvent(");
+  const auto waits = calls_in("engine/stream_calls.cpp", "cudaStreamWaitEvent(");
   REQUIRE(waits.size() == 2);
   for (const simt::LeftOut& wait : waits)
     check_missed(wait, [&] { return same_bits(nccl_answer(c.problem, inputs, Schedule::kReversed), want); });

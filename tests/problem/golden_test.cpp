@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "ringcraft/problem/problem.hpp"
+#include "ringcraft/problem/reach.hpp"
 #include "support/catch.hpp"
 #include "support/predicate.hpp"
 #include "support/random_problem.hpp"

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "judge/checks/head_trial.hpp"
 #include "judge/outcome/comparison.hpp"
 #include "judge/wire/exercises.hpp"
 #include "ringcraft/attention/heads.hpp"
@@ -24,7 +25,7 @@ Buffer filled(const Extents& extents, double value) {
 // Names the block of one head as the student sees it: its rows count from 0. `about_nan` names the possible
 // sources of a NaN.
 void require_good(const BlockCase& c, const verify::Inputs& inputs, const verify::Answer& got,
-                  const verify::Comparison& comparison, const char* about_nan = "") {
+                  const verify::Comparison& comparison, DType precision, const char* about_nan = "") {
   if (comparison.good) return;
   const auto rows = static_cast<Position>(c.problem.queries.size());
   const bool nan = comparison.first && std::isnan(comparison.first->got);
@@ -37,15 +38,19 @@ void require_good(const BlockCase& c, const verify::Inputs& inputs, const verify
                                                       {},
                                                       verify::clone(inputs),
                                                       verify::clone(got),
-                                                      comparison}));
+                                                      comparison,
+                                                      rounding_in(precision),
+                                                      precision}));
 }
 
 }  // namespace
 
 void require_forward(const std::vector<BlockCase>& cases,
-                     const std::function<void(const HeadForward&)>& function) {
-  for (const BlockCase& c : cases) {
-    verify::Inputs in = verify::make_inputs(c, DType::kFloat64);
+                     const std::function<void(const HeadForward&)>& function, DType precision) {
+  const std::optional<verify::Rounding> rounding = rounding_in(precision);
+  for (BlockCase c : cases) {
+    if (rounding) c.problem.softmax_scale = as_float(c.problem.softmax_scale);
+    verify::Inputs in = verify::converted(verify::make_inputs(c, precision), DType::kFloat64);
     in.dout = Buffer();
     verify::Answer got;
     got.out = filled(c.problem.q_extents(), verify::unwritten());
@@ -58,7 +63,9 @@ void require_forward(const std::vector<BlockCase>& cases,
       });
     });
     require_good(c, in, got,
-                 verify::compare_exact(got, verify::oracle(c.problem, in), verify::Expect::kForward),
+                 compared(got, verify::oracle(c.problem, in, {.rounding = rounding}), rounding,
+                          verify::Expect::kForward),
+                 precision,
                  "; a NaN is computed, by -inf - (-inf) or 0 * inf, or was never overwritten: the "
                  "results are full of NaN before your function writes them");
   }
@@ -83,7 +90,7 @@ void require_backward(const std::vector<BlockCase>& cases,
                   head_of<double>(got.dv, b, g)});
       });
     });
-    require_good(c, in, got, verify::compare_exact(got, want));
+    require_good(c, in, got, verify::compare_exact(got, want), DType::kFloat64);
   }
 }
 
@@ -99,9 +106,12 @@ std::vector<BlockCase> some_blocks(const Trial& trial, int first, int stride) {
 }
 
 void require_dense(Trial& trial, const std::vector<verify::BlockCase>& cases) {
-  require_forward(cases, [&](const HeadForward& h) {
-    trial.call<DenseForward>(h.q, h.k, h.v, h.ranges, h.softmax_scale, h.out, h.lse);
-  });
+  require_forward(
+      cases,
+      [&](const HeadForward& h) {
+        trial.call<DenseForward>(h.q, h.k, h.v, h.ranges, h.softmax_scale, h.out, h.lse);
+      },
+      trial.precision());
 }
 
 }  // namespace ringcraft::judge

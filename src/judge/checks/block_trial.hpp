@@ -30,9 +30,10 @@ struct HeadBackward {
 };
 
 /// Throws Wrong, with the case's name in front, unless the function gives the oracle's out and lse for every
-/// head of every case. `function` calls the student's exercise.
+/// head of every case. `function` calls the student's exercise, in this precision.
 void require_forward(const std::vector<verify::BlockCase>& cases,
-                     const std::function<void(const HeadForward&)>& function);
+                     const std::function<void(const HeadForward&)>& function,
+                     DType precision = DType::kFloat64);
 
 /// The same for dq, dk and dv. lse and delta come from the oracle's own forward pass.
 void require_backward(const std::vector<verify::BlockCase>& cases,

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "judge/outcome/comparison.hpp"
+#include "verify/oracle/rounding_rule.hpp"
 
 namespace ringcraft::judge {
 namespace {
@@ -68,6 +69,17 @@ std::string text(const verify::Difference& d, const Extents& queries) {
 
 }  // namespace
 
+std::optional<verify::Rounding> rounding_in(DType precision) {
+  if (precision == DType::kFloat64) return {};
+  return verify::rounding_of(precision);
+}
+
+verify::Comparison compared(const verify::Answer& got, const verify::Oracle& want,
+                            const std::optional<verify::Rounding>& rounding, verify::Expect expect) {
+  if (!rounding) return verify::compare_exact(got, want, expect);
+  return verify::RoundingRule(*rounding).add(got, want, expect);
+}
+
 void require_comparison(const std::string& label, const verify::Comparison& comparison,
                         const verify::Oracle& want, const std::vector<std::string_view>& only) {
   if (comparison.good || (comparison.total == 0 && comparison.complaint.empty())) return;
@@ -93,6 +105,18 @@ HeadCase make_head(const verify::BlockCase& block) {
   return {block.name, block.problem, block.ranges, verify::make_inputs(block, DType::kFloat64)};
 }
 
+namespace {
+
+HeadCase rounded(HeadCase head, DType precision) {
+  head.precision = precision;
+  if (precision == DType::kFloat64) return head;
+  head.in = verify::converted(verify::converted(head.in, precision), DType::kFloat64);
+  head.problem.softmax_scale = as_float(head.problem.softmax_scale);
+  return head;
+}
+
+}  // namespace
+
 HeadCase make_head(const Trial& trial, const HeadShape& s, const Mask& mask, verify::Data data) {
   std::ostringstream name;
   if (s.heads != 1) name << s.heads << " heads on " << s.kv_heads << ", ";
@@ -107,7 +131,7 @@ HeadCase make_head(const Trial& trial, const HeadShape& s, const Mask& mask, ver
                                      .queries = positions(s.first_query, s.rows),
                                      .keys = positions(s.first_key, s.keys),
                                      .softmax_scale = 1 / std::sqrt(static_cast<double>(s.head_dim))};
-  return make_head({name.str(), problem, ranges_of(problem), data, trial.seed()});
+  return rounded(make_head({name.str(), problem, ranges_of(problem), data, trial.seed()}), trial.precision());
 }
 
 namespace {
@@ -134,7 +158,10 @@ std::vector<HeadCase> telling_heads(const Trial& trial) {
   heads.push_back(make_head(trial, {6, 204, 94}, full_mask()));
   heads[0].problem.softmax_scale = 0.3;
   make_scores_grow(heads[1]);
-  for (HeadCase& head : heads) head.in.dout = Buffer();
+  for (HeadCase& head : heads) {
+    head.in.dout = Buffer();
+    head = rounded(std::move(head), trial.precision());
+  }
   return heads;
 }
 
@@ -174,13 +201,14 @@ verify::Arrangement in_tiles(const HeadCase& head, TileSize tile,
 
 void require_head(const std::string& label, const HeadCase& head, const verify::Answer& got,
                   const std::vector<std::string_view>& only, std::optional<verify::Arrangement> place) {
-  const verify::Oracle want = verify::oracle(head.problem, head.in);
+  const std::optional<verify::Rounding> rounding = rounding_in(head.precision);
+  const verify::Oracle want = verify::oracle(head.problem, head.in, {.rounding = rounding});
   verify::Answer looked_at = verify::clone(want.value);
   const auto given = verify::named(got);
   auto kept = verify::named(looked_at);
   for (std::size_t t = 0; t < kept.size(); ++t)
     if (among(only, kept[t].name)) kept[t].tensor = given[t].tensor.clone();
-  const verify::Comparison comparison = verify::compare_exact(looked_at, want);
+  const verify::Comparison comparison = compared(looked_at, want, rounding);
   exhibiting(
       [&] {
         return verify::AttentionExhibit{head.problem,
@@ -188,14 +216,18 @@ void require_head(const std::string& label, const HeadCase& head, const verify::
                                         {},
                                         verify::clone(head.in),
                                         std::move(looked_at),
-                                        comparison};
+                                        comparison,
+                                        rounding,
+                                        head.precision};
       },
       [&] { require_comparison(label, comparison, want, only); });
 }
 
 verify::Exhibit exhibit_of_growth(const HeadCase& head, verify::Answer grown, verify::Answer before) {
-  constexpr double kRounding = 1e-11;  // of numbers of some hundreds
-  const verify::Oracle want = verify::oracle(head.problem, head.in);
+  // Of numbers of some hundreds.
+  const double rounded_by = head.precision == DType::kFloat64 ? 1e-11 : 1e-3;
+  const std::optional<verify::Rounding> rounding = rounding_in(head.precision);
+  const verify::Oracle want = verify::oracle(head.problem, head.in, {.rounding = rounding});
   verify::Answer looked_at = verify::clone(want.value);
   const auto numbers = verify::named(grown);
   const auto right = verify::named(want.value);
@@ -203,13 +235,13 @@ verify::Exhibit exhibit_of_growth(const HeadCase& head, verify::Answer grown, ve
   for (std::size_t t = 2; t < kept.size(); ++t)  // rounding of the subtraction is no mistake
     for (std::size_t i = 0; i < kept[t].tensor.values<double>().size(); ++i) {
       const double got = numbers[t].tensor.values<double>()[i], wanted = right[t].tensor.values<double>()[i];
-      if (!(std::fabs(got - wanted) <= kRounding)) kept[t].tensor.values<double>()[i] = got;
+      if (!(std::fabs(got - wanted) <= rounded_by)) kept[t].tensor.values<double>()[i] = got;
     }
-  verify::Comparison comparison = verify::compare_exact(looked_at, want);
+  verify::Comparison comparison = compared(looked_at, want, rounding);
   if (comparison.good) return nullptr;
   verify::AttentionExhibit exhibit{
-      head.problem,         verify::one_block(head.problem), {}, verify::clone(head.in), std::move(looked_at),
-      std::move(comparison)};
+      head.problem,         verify::one_block(head.problem), {},       verify::clone(head.in),
+      std::move(looked_at), std::move(comparison),           rounding, head.precision};
   exhibit.before = std::move(before);
   return exhibit_of(std::move(exhibit));
 }

@@ -24,12 +24,14 @@ struct HeadShape {
   Index batch = 1, heads = 1, kv_heads = 1;
 };
 
-/// Inputs of attention, float64. The views are those of a single head.
+/// Inputs of attention, float64; rounded to the precision of the instantiation that is judged. The views are
+/// those of a single head.
 struct HeadCase {
   std::string name;  ///< "7 queries, 9 keys, head_dim 5, causal, normal"
   verify::BlockProblem problem;
   KeyRanges ranges;
   verify::Inputs in;
+  DType precision = DType::kFloat64;  ///< of the answers: the rule by which they are compared
 
   Index rows() const { return in.q.extents().rows; }
   Index keys() const { return in.k.extents().rows; }
@@ -42,7 +44,7 @@ struct HeadCase {
 
 /// The inputs of a single block.
 HeadCase make_head(const verify::BlockCase& block);
-/// Random numbers of this kind, from the trial's seed.
+/// Random numbers of this kind, from the trial's seed, in the trial's precision.
 HeadCase make_head(const Trial& trial, const HeadShape& shape, const Mask& mask,
                    verify::Data data = verify::Data::kNormal);
 
@@ -56,6 +58,13 @@ KeyRanges part_of(const KeyRanges& ranges, Index first, Index last);
 
 /// delta[i] = sum over columns of out(i, .) * dout(i, .), by a plain loop.
 std::vector<double> plain_delta(Matrix<const double> out, Matrix<const double> dout);
+
+/// The rounding of attention in this precision: none for float64, whose rule is exact.
+std::optional<verify::Rounding> rounding_in(DType precision);
+/// Compares by the rule for this rounding, with which the oracle was made; without one by the exact rule.
+verify::Comparison compared(const verify::Answer& got, const verify::Oracle& want,
+                            const std::optional<verify::Rounding>& rounding,
+                            verify::Expect expect = verify::Expect::kAll);
 
 /// Throws Wrong with `label` in front unless the comparison is good. `only` names the tensors that were
 /// compared; none: all that the oracle has.

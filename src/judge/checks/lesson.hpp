@@ -18,6 +18,7 @@
 #include "judge/outcome/wrong.hpp"
 #include "judge/run/team.hpp"
 #include "judge/wire/exercise.hpp"
+#include "judge/wire/in_floats.hpp"
 #include "verify/report/report.hpp"
 
 namespace ringcraft::judge {
@@ -26,14 +27,15 @@ namespace ringcraft::judge {
 class Trial {
  public:
   /// The seed decides all inputs of the check. `library` runs the library's own function, for a lesson that
-  /// is timed.
-  Trial(Workers& team, std::uint64_t seed, Workers& library) : team_(team), seed_(seed), library_(library) {}
+  /// is timed. `precision` is float32 if the instantiations for float are called.
+  Trial(Workers& team, std::uint64_t seed, Workers& library, DType precision = DType::kFloat64)
+      : team_(team), seed_(seed), library_(library), precision_(precision) {}
 
   /// Calls an exercise that is not distributed. Mutable views among the arguments are overwritten with the
-  /// numbers that came back.
+  /// numbers that came back. In float32 the arguments are rounded, and FloatsOf<E> is called if there is one.
   template <class E, class... A>
   auto call(A&&... arguments) {
-    return call_on<E>(team_, arguments...);
+    return call_in_precision<E>(arguments...);
   }
 
   /// The same call of the library's own function, in a worker of the same kind: the reference for times.
@@ -48,6 +50,36 @@ class Trial {
     return team_.call(E::kName, requests, delivery);
   }
 
+  /// The same for `ranks` ranks in this trial's precision: arguments(rank, use) returns use(its
+  /// arguments...).
+  template <class E, class Arguments>
+  CallRecord call_ranks(std::size_t ranks, Arguments arguments, DeliveryOptions delivery = {}) {
+    std::vector<Bytes> requests;
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+      requests.push_back(arguments(rank, [&](auto&&... each) {
+        if (precision_ == DType::kFloat64) return E::request(each...);
+        Bytes floats;
+        with_floats<void>(
+            [&](auto&&... narrow) {
+              floats = FloatsOf<E>::type::request(narrow...);
+              return Answer<void>{};
+            },
+            each...);
+        return floats;
+      }));
+    const bool wide = precision_ == DType::kFloat64;
+    return team_.call(wide ? E::kName : FloatsOf<E>::type::kName, requests, delivery);
+  }
+  /// The answer of a rank to such a call.
+  template <class E, class... A>
+  auto answer(std::span<const std::byte> reply, A&&... arguments) const {
+    return read([&] {
+      if (precision_ == DType::kFloat64) return E::answer(reply, arguments...);
+      return with_floats<typename E::Result>(
+          [&](auto&&... floats) { return FloatsOf<E>::type::answer(reply, floats...); }, arguments...);
+    });
+  }
+
   /// The same call again, for a diagnosis of a failed check; it does not count. Returns an optional result,
   /// or an optional std::monostate for a function without one: empty if no answer comes. A function that
   /// repeatedly does not answer, or is slow, is not called again.
@@ -57,7 +89,7 @@ class Trial {
     std::optional<std::conditional_t<kNoResult, std::monostate, typename E::Result>> result;
     if (unanswered_ >= kMostUnanswered) return result;
     try {
-      auto answer = call_on<E>(team_, arguments...);
+      auto answer = call_in_precision<E>(arguments...);
       if constexpr (kNoResult)
         result.emplace();
       else
@@ -108,6 +140,8 @@ class Trial {
   double library_seconds() const { return library_.processor_seconds(); }  ///< see above
 
   std::uint64_t seed() const { return seed_; }
+  /// Which instantiation is called: float64 or float32.
+  DType precision() const { return precision_; }
   /// Whether the inputs are those of the corpus: then a check asks no more than its claim, and the answers
   /// are public.
   bool inputs_are_known() const { return seed_ / kSeedsOfChecks == kSeedOfCorpus; }
@@ -125,12 +159,23 @@ class Trial {
     return read([&] { return E::answer(record.replies[0], arguments...); });
   }
 
+  template <class E, class... A>
+  auto call_in_precision(A&&... arguments) {
+    if constexpr (HasFloats<E>)
+      if (precision_ == DType::kFloat32)
+        return with_floats<typename E::Result>(
+            [&](auto&&... floats) { return call_on<typename FloatsOf<E>::type>(team_, floats...); },
+            arguments...);
+    return call_on<E>(team_, arguments...);
+  }
+
   static constexpr int kMostUnanswered = 24;  // each ends a worker
   void note_unanswered(const Misbehaviour& misbehaviour);
 
   Workers& team_;
   std::uint64_t seed_;
   Workers& library_;
+  DType precision_;
   std::vector<verify::Figure> figures_;
   verify::Exhibit shown_;
   int unanswered_ = 0;
@@ -144,6 +189,7 @@ struct Check {
   std::vector<std::string> needs = {};  ///< ids of earlier checks; unless all of them pass, this is skipped
   std::string hint;                     ///< the next thing to consider, one sentence, no code
   Asked workers = {};                   ///< requirements on its workers
+  DType precision = DType::kFloat64;    ///< float32: it calls the instantiation for float
   std::function<void(Trial&)> run;      ///< returns, or throws Wrong; Misbehaviour passes through
   /// Calls the function with the fixed inputs of a diagnosis, after the first failure of a check that has
   /// this member.

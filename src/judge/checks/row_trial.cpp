@@ -14,9 +14,10 @@ namespace ringcraft::judge {
 namespace {
 
 constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
-constexpr long double kTolerance = 1e-12L;  // of an element's scale
-constexpr long double kTiny = 1e-300L;      // the difference of numbers too small for full precision
-constexpr double kSpread = 1.5;             // of moderate scores
+constexpr double kSpread = 1.5;  // of moderate scores
+
+// The difference of numbers too small for full precision.
+long double tiny(DType precision) { return precision == DType::kFloat64 ? 1e-300L : 1e-36L; }
 
 ScoreRow random_row(Random& random, std::string name, Index length, double centre = 0) {
   ScoreRow row{std::move(name), {}};
@@ -155,12 +156,47 @@ ScoreRow shuffled(ScoreRow row, Random& random) {
   return row;
 }
 
-void require_close(const std::string& where, double got, long double want, long double scale) {
+std::vector<ScoreRow> all_rows(std::uint64_t seed) {
+  std::vector<ScoreRow> rows;
+  for (const auto make : {ordinary_rows, high_rows, low_rows, gap_rows, partly_seen_rows})
+    for (ScoreRow& row : make(seed)) rows.push_back(std::move(row));
+  return rows;
+}
+
+std::vector<ScoreRow> rows_for_floats(std::uint64_t seed) {
+  Random random(seed);
+  std::vector<ScoreRow> rows = all_rows(seed);
+  for (const double centre : {100.0, -110.0, 300.0, -300.0}) {
+    rows.push_back({"scores near " + text_of(centre), {}});
+    for (int j = 0; j < 7; ++j) rows.back().scores.push_back(centre + 1.5 * random.normal());
+  }
+  rows.push_back({"1000 scores", {}});
+  for (int j = 0; j < 1000; ++j) rows.back().scores.push_back(random.normal());
+  return rows;
+}
+
+std::vector<ScoreRow> rounded(std::vector<ScoreRow> rows, DType precision) {
+  if (precision == DType::kFloat64) return rows;
+  std::erase_if(rows, [](const ScoreRow& row) {
+    return std::ranges::any_of(row.scores,
+                               [](double s) { return std::isfinite(s) != std::isfinite(as_float(s)); });
+  });
+  for (ScoreRow& row : rows)
+    for (double& score : row.scores) score = as_float(score);
+  return rows;
+}
+
+long double tolerance_of(DType precision) { return precision == DType::kFloat64 ? 1e-12L : 0x1p-19L; }
+
+void require_close(const std::string& where, double got, long double want, long double scale,
+                   DType precision) {
   const long double error = std::fabs(static_cast<long double>(got) - want);
-  if (static_cast<double>(want) == got || error <= kTolerance * scale + kTiny) return;  // NaN fails both
+  if (static_cast<double>(want) == got || error <= tolerance_of(precision) * scale + tiny(precision))
+    return;  // NaN fails both
   const std::string share = std::isfinite(got) && scale > 0
                                 ? "; the error is " + text_of(static_cast<double>(error / scale)) +
-                                      " of the sum of its absolute terms, rounding makes less than 1e-12"
+                                      " of the sum of its absolute terms, rounding makes less than " +
+                                      (precision == DType::kFloat64 ? "1e-12" : "2e-6")
                                 : "";
   throw Wrong(sign_of(got), "number", "{} is {}, and must be {}{}", where, digits_of(got),
               digits_of(static_cast<double>(want)), share);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ringcraft/core/random.hpp"
+#include "ringcraft/core/types.hpp"
 
 namespace ringcraft::judge {
 
@@ -48,9 +49,22 @@ std::vector<ScoreRow> telling_rows(std::uint64_t seed);
 /// The same scores in another order.
 ScoreRow shuffled(ScoreRow row, Random& random);
 
-/// Throws Wrong, "WHERE is GOT, and must be WANT", unless |got - want| <= 1e-12 of the scale. Correct code
-/// stays below 1.2e-15 of it. Only -inf matches -inf; a NaN never passes.
-void require_close(const std::string& where, double got, long double want, long double scale);
+/// All rows above that have a visible score.
+std::vector<ScoreRow> all_rows(std::uint64_t seed);
+/// These, and rows beyond the exponentials of float, and one of 1000 scores.
+std::vector<ScoreRow> rows_for_floats(std::uint64_t seed);
+/// The rows as a function of this precision gets them: each score rounded to it. Rows with a score that is
+/// too large for float are left out.
+std::vector<ScoreRow> rounded(std::vector<ScoreRow> rows, DType precision);
+
+/// The largest share of its scale that an element may be off by: 1e-12, and in float32 2^-19, which is 16
+/// units in the last place. Correct code in double stays below 1.2e-15.
+long double tolerance_of(DType precision);
+
+/// Throws Wrong, "WHERE is GOT, and must be WANT", unless |got - want| <= tolerance_of(precision) of the
+/// scale. Only -inf matches -inf; a NaN never passes.
+void require_close(const std::string& where, double got, long double want, long double scale,
+                   DType precision = DType::kFloat64);
 
 /// Calls `look` for each of these rows of a tensor; it throws Wrong for a wrong row. Rethrows the first, with
 /// a map of all rows; `tensor` is their name in the map.

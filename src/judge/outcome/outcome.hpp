@@ -34,6 +34,7 @@ struct Outcome {
   char sign = sign::kSkipped;
   /// The question and its answer, where a diagnosis can say more; otherwise null.
   std::vector<verify::Exhibit> exhibits = {};
+  DType precision = DType::kFloat64;  ///< of the instantiation that the check calls
 };
 
 /// The sign of a program that did something other than answer.

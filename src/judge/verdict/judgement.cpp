@@ -122,7 +122,7 @@ void Judgement::look_for_strays(const Check& check, Asked asked, std::uint64_t s
   asked.placement = asked.placement == Placement::kAtEnd ? Placement::kAtStart : Placement::kAtEnd;
   team.begin_check(asked);
   try {
-    Trial again(team, seed, library);
+    Trial again(team, seed, library, check.precision);
     check.run(again);
   } catch (const Wrong&) {
   } catch (const Misbehaviour& misbehaviour) {
@@ -147,7 +147,7 @@ void Judgement::judge(const Check& check, Workers& team, Workers& library) {
     workers.placement = report_.rows.size() % 2 == 1 ? Placement::kAtEnd : Placement::kAtStart;
     team.begin_check(workers);
     const std::uint64_t seed = options_.seed * kSeedsOfChecks + report_.rows.size();
-    Trial trial(team, seed, library);
+    Trial trial(team, seed, library, check.precision);
     row.status = Status::kFailed;
     row.hint = check.hint;
     try {
@@ -178,6 +178,7 @@ void Judgement::judge(const Check& check, Workers& team, Workers& library) {
         outcome.exhibits.insert(outcome.exhibits.begin(), std::move(answers));
   }
   statuses_[check.id] = outcome.status = row.status;
+  outcome.precision = check.precision;
   outcomes_.push_back(std::move(outcome));
 }
 

@@ -2,8 +2,9 @@
 /// @file
 /// Exercise: everything that one exercise needs on both sides of the trust boundary, derived from the type of
 /// its public function. The worker supplies Communicator& and BlockEngine&; every other argument is sent to
-/// it. Views whose elements can be written, and mutable references, are sent back with the result; constant
-/// parts of an argument are not, but the worker reports the arguments in which one changed.
+/// it (an interface as the recorder of its calls). Views whose elements can be written, and mutable
+/// references, are sent back with the result; constant parts of an argument are not, but the worker reports
+/// the arguments in which one changed.
 
 #include <cstdint>
 #include <tuple>
@@ -30,6 +31,22 @@ struct Answer<void> {
 /// An argument that the worker supplies.
 template <class A>
 inline constexpr bool kSupplied = std::is_same_v<A, Communicator&> || std::is_same_v<A, BlockEngine&>;
+
+/// The recorder of an interface whose calls travel back as data: a lesson's exercise.hpp names it for an
+/// argument of this type. It implements the interface and has fields().
+template <class Interface>
+struct RecorderOf {};
+
+/// The type as which an argument travels: the recorder of an interface, everything else as it is.
+template <class A>
+struct OnWire {
+  using type = A;
+};
+template <class A>
+requires requires { typename RecorderOf<std::remove_reference_t<A>>::type; }
+struct OnWire<A> {
+  using type = typename RecorderOf<std::remove_reference_t<A>>::type&;
+};
 
 template <class A>
 inline constexpr bool kMutableReference =
@@ -75,7 +92,8 @@ struct Proxy<R, std::tuple<std::type_identity<A>...>> {
 };
 
 template <class A>
-using TravellingOrNone = std::conditional_t<kSupplied<A>, std::tuple<>, std::tuple<std::type_identity<A>>>;
+using TravellingOrNone =
+    std::conditional_t<kSupplied<A>, std::tuple<>, std::tuple<std::type_identity<typename OnWire<A>::type>>>;
 
 /// The name of an exercise, as a template argument.
 struct ExerciseName {
@@ -109,7 +127,8 @@ struct Exercise<Function, Name> : Proxy<R, decltype(std::tuple_cat(std::declval<
 
  private:
   template <class B>
-  using Held = std::conditional_t<kSupplied<B>, std::remove_reference_t<B>*, std::remove_cvref_t<B>>;
+  using Held = std::conditional_t<kSupplied<B>, std::remove_reference_t<B>*,
+                                  std::remove_cvref_t<typename OnWire<B>::type>>;
 
   template <std::size_t... I>
   static Bytes serve(Reader& from, Arena& arena, Communicator& comm, BlockEngine* engine,
@@ -175,6 +194,15 @@ struct Exercise<Function, Name> : Proxy<R, decltype(std::tuple_cat(std::declval<
       put(to, held);
     }
   }
+};
+
+/// The exercise with the same function for float, as a member `type`. Specialised beside an exercise that has
+/// one.
+template <class E>
+struct FloatsOf {};
+template <class E>
+concept HasFloats = requires {
+  typename FloatsOf<E>::type;
 };
 
 }  // namespace ringcraft::judge

@@ -10,6 +10,9 @@
 namespace ringcraft::judge {
 
 using DenseForward = Exercise<&ringcraft::dense_forward<double>, "dense_forward">;
+using DenseForwardFloat = Exercise<&ringcraft::dense_forward<float>, "dense_forward_float">;
+template <>
+struct FloatsOf<DenseForward> : std::type_identity<DenseForwardFloat> {};
 using RingForward = Exercise<&ringcraft::ring_forward, "ring_forward">;
 using RingBackward = Exercise<&ringcraft::ring_backward, "ring_backward">;
 

@@ -3,19 +3,23 @@
 #include "ringcraft/comm/mpi.hpp"
 
 #include <mpi.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "ringcraft/comm/mpi_inquest.hpp"
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft {
 namespace {
 
+constexpr auto kEager = std::chrono::microseconds(200);      // a wait begins without sleeping
 constexpr std::size_t kLargestPiece = std::size_t{1} << 30;  // MPI counts elements in an int
 
 void check(int result, const char* call) {
@@ -41,7 +45,8 @@ int size_of_job() {
 
 class MpiCommunicator final : public Communicator {
  public:
-  MpiCommunicator() : Communicator(rank_of_process(), size_of_job(), Space::kHost) {}
+  explicit MpiCommunicator(std::chrono::milliseconds patience)
+      : Communicator(rank_of_process(), size_of_job(), Space::kHost), patience_(patience) {}
 
  private:
   struct Transfer {  // expected kind, peer and size of one request
@@ -73,42 +78,90 @@ class MpiCommunicator final : public Communicator {
     ticket.transfers.push_back({op.kind, op.peer, bytes});
   }
 
+  // MPI_Waitall, with patience: a rank that never comes is named.
   void do_wait(std::uint64_t number) override {
     Ticket ticket = std::move(tickets_.at(number));
     tickets_.erase(number);
     std::vector<MPI_Status> status(ticket.requests.size());
-    check(MPI_Waitall(static_cast<int>(status.size()), ticket.requests.data(), status.data()), "MPI_Waitall");
+    const auto begin = std::chrono::steady_clock::now();
+    while (!complete(ticket, status)) {
+      const auto waited = std::chrono::steady_clock::now() - begin;
+      if (patience_.count() > 0 && (waited > patience_ || inquest_.opened()))
+        inquest_.hold(first_open(ticket), patience_);
+      if (waited < kEager)
+        ::sched_yield();
+      else
+        std::this_thread::sleep_for(std::chrono::microseconds(20));  // others may need the core
+    }
     for (std::size_t i = 0; i < status.size(); ++i)
       if (ticket.transfers[i].kind == Op::kRecv) require_length(ticket.transfers[i], status[i]);
+  }
+
+  bool complete(Ticket& ticket, std::vector<MPI_Status>& status) const {
+    int all = 0;
+    const int result =
+        MPI_Testall(static_cast<int>(status.size()), ticket.requests.data(), &all, status.data());
+    if (result == MPI_ERR_IN_STATUS)
+      for (std::size_t i = 0; i < status.size(); ++i) require_no_error(ticket.transfers[i], status[i]);
+    check(result, "MPI_Testall");
+    return all != 0;
+  }
+
+  // The first operation that is not complete.
+  static Awaited first_open(const Ticket& ticket) {
+    for (std::size_t i = 0; i < ticket.requests.size(); ++i) {
+      int done = 0;
+      if (ticket.requests[i] == MPI_REQUEST_NULL) continue;
+      MPI_Request_get_status(ticket.requests[i], &done, MPI_STATUS_IGNORE);
+      if (done == 0) return {ticket.transfers[i].kind, ticket.transfers[i].peer, ticket.transfers[i].bytes};
+    }
+    return {ticket.transfers[0].kind, ticket.transfers[0].peer, ticket.transfers[0].bytes};
+  }
+
+  void require_no_error(const Transfer& transfer, const MPI_Status& status) const {
+    if (status.MPI_ERROR == MPI_SUCCESS || status.MPI_ERROR == MPI_ERR_PENDING) return;
+    int kind = 0;
+    MPI_Error_class(status.MPI_ERROR, &kind);
+    if (kind == MPI_ERR_TRUNCATE) throw other_length(transfer, "more");
+    const std::string peer = std::to_string(transfer.peer);
+    check(status.MPI_ERROR,
+          (transfer.kind == Op::kSend ? "sending to rank " + peer : "receiving from rank " + peer).c_str());
   }
 
   // MPI accepts a message that is shorter than its receive; here both sides must agree.
   void require_length(const Transfer& transfer, const MPI_Status& status) const {
     int received = 0;
     MPI_Get_count(&status, MPI_BYTE, &received);
-    if (received != transfer.bytes)
-      throw Error("rank " + std::to_string(transfer.peer) + " sends " + std::to_string(received) +
-                      " bytes to rank " + std::to_string(rank()) + ", which expects " +
-                      std::to_string(transfer.bytes),
-                  Code::kWrongAnswer);
+    if (received != transfer.bytes) throw other_length(transfer, std::to_string(received));
+  }
+
+  Error other_length(const Transfer& transfer, const std::string& sent) const {
+    return Error("rank " + std::to_string(transfer.peer) + " sends " + sent + " bytes to rank " +
+                     std::to_string(rank()) + ", which expects " + std::to_string(transfer.bytes),
+                 Code::kWrongAnswer);
   }
 
   std::uint64_t last_ticket_ = 0;
   std::map<std::uint64_t, Ticket> tickets_;
+  std::chrono::milliseconds patience_;
+  Inquest inquest_;
 };
 
 }  // namespace
 
-MpiJob::MpiJob() {
+MpiJob::MpiJob(std::chrono::milliseconds patience) {
   int ready = 0;
   MPI_Initialized(&ready);
   if (ready) throw Error("MPI is initialised already: there is one MpiJob per process");
   check(MPI_Init(nullptr, nullptr), "MPI_Init");
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  world_ = std::make_unique<MpiCommunicator>();
+  world_ = std::make_unique<MpiCommunicator>(patience);
 }
 
-MpiJob::~MpiJob() { MPI_Finalize(); }
+MpiJob::~MpiJob() {
+  world_.reset();
+  MPI_Finalize();
+}
 
 void MpiJob::abort(int exit_code) {
   MPI_Abort(MPI_COMM_WORLD, exit_code);

@@ -3,6 +3,7 @@
 /// MPI ranks: the second backend. The same ring runs on it unchanged, over processes instead of threads, and
 /// gives the same bits. The target ringcraft::mpi exists where MPI is found.
 
+#include <chrono>
 #include <memory>
 
 #include "ringcraft/comm/communicator.hpp"
@@ -12,8 +13,10 @@ namespace ringcraft {
 /// This process's membership in an MPI job: MPI_Init to MPI_Finalize. At most one per process.
 class MpiJob {
  public:
-  /// MPI_Init. Throws Error if this process is already a member.
-  MpiJob();
+  /// MPI_Init. A rank that waits longer than `patience` for a message asks the others what they wait for, and
+  /// its wait throws an Error that names the ranks that do not answer, or the cycle of waits; 0: it waits
+  /// forever. Throws Error if this process is already a member.
+  explicit MpiJob(std::chrono::milliseconds patience = std::chrono::seconds(60));
   /// MPI_Finalize.
   ~MpiJob();
   MpiJob(const MpiJob&) = delete;

@@ -51,6 +51,8 @@ struct Sharding {
   Index local_from_global(Position position) const;
   /// The positions of a rank's rows, increasing.
   std::vector<Position> positions(int rank) const;
+
+  friend bool operator==(const Sharding&, const Sharding&) = default;
 };
 
 /// "zigzag", or "zigzag, each sequence by itself".

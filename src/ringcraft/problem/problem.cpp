@@ -78,18 +78,4 @@ KeyRanges key_ranges(const Problem& problem, int rank, int source) {
   return key_ranges(problem.mask, problem.shape.seqlen, sharding.positions(rank), sharding.positions(source));
 }
 
-int hops(const Problem& problem) {
-  const int n = problem.world_size;
-  const Sharding sharding = problem.sharding();
-  std::vector<int> owners;  // ranks with tokens: of very many ranks only few
-  for (int rank = 0; rank < n; ++rank)
-    if (sharding.rows(rank) > 0) owners.push_back(rank);
-  for (int t = n - 1; t > 0; --t)
-    for (const int rank : owners) {
-      const int source = (rank - t + n) % n;
-      if (sharding.rows(source) > 0 && key_ranges(problem, rank, source).pairs() > 0) return t;
-    }
-  return 0;
-}
-
 }  // namespace ringcraft

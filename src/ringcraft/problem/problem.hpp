@@ -1,7 +1,8 @@
 #pragma once
 /// @file
 /// Problem: shapes, mask and layout of an attention problem, and how its tokens are dealt to ranks. Every
-/// rank builds the same Problem from what it knows, so questions such as "how many hops?" need no message.
+/// rank builds the same Problem from what it knows, so questions such as "how many hops?" (reach.hpp) need no
+/// message.
 
 #include <optional>
 #include <string>
@@ -74,9 +75,5 @@ void validate(const Problem& problem);
 
 /// The keys of the KV block of `source` that the queries of `rank` see.
 KeyRanges key_ranges(const Problem& problem, int rank, int source);
-
-/// How often KV blocks move one rank on: the largest t for which some rank i shares a visible pair with block
-/// (i - t) mod N. Every rank makes exactly this many exchanges. 0 to world_size - 1.
-int hops(const Problem& problem);
 
 }  // namespace ringcraft

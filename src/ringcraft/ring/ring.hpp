@@ -6,6 +6,7 @@
 
 #include "ringcraft/comm/communicator.hpp"
 #include "ringcraft/engine/block_engine.hpp"
+#include "ringcraft/problem/reach.hpp"
 
 namespace ringcraft {
 

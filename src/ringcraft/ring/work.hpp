@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "ringcraft/problem/problem.hpp"
+#include "ringcraft/problem/reach.hpp"
 
 namespace ringcraft {
 

@@ -1,5 +1,7 @@
 // attend: anyone's tensors in, exact ring attention out.
 #include <CLI/CLI.hpp>
+#include <array>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -9,6 +11,7 @@
 
 #include "ringcraft/comm/trace.hpp"
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/core/hash.hpp"
 #include "ringcraft/core/shown.hpp"
 #include "ringcraft/parallel/run.hpp"
 #include "tool/commands/commands.hpp"
@@ -26,6 +29,7 @@ namespace {
 struct AttendOptions {
   std::string input, output, method = "ring", schedule = "reversed", backend = "threads", dtype, trace;
   int ulysses = 0;
+  double patience = 60;
   MaskOptions mask;
   DealOptions deal;
 };
@@ -77,6 +81,28 @@ void require_finite_result(const verify::Answer& answer) {
   }
 }
 
+// The statements that all ranks of a job must have alike.
+std::vector<Statement> statements_of(const AttendOptions& options, const verify::Inputs& inputs,
+                                     const Problem& problem) {
+  const Shape& s = problem.shape;
+  std::vector<Statement> statements{
+      {"the shape", listed(std::array{s.batch, s.heads, s.kv_heads, s.seqlen, s.head_dim})},
+      {"the mask", described(problem.mask)},
+      {"--cu-seqlens", listed(problem.mask.cu_seqlens)},
+      {"--layout", described(problem.sharding())},
+      {"--softmax-scale", std::to_string(problem.softmax_scale)},
+      {"--method", options.method},
+      {"--schedule", options.schedule},
+      {"the number type", std::string(name_of(inputs.q.dtype()))},
+      {"--trace", options.trace}};
+  for (const auto& [name, tensor] : verify::named(inputs))
+    statements.push_back({std::string(name) + " of " + options.input,
+                          std::to_string(fnv1a<std::uint64_t>(
+                              {reinterpret_cast<const char*>(tensor.bytes().data()), tensor.bytes().size()})),
+                          false});
+  return statements;
+}
+
 int attend(const AttendOptions& options) {
   const Plan plan = plan_of(options);
   for (const auto& [flag, name] : {std::pair{"--input", &options.input}, {"--output", &options.output}})
@@ -86,7 +112,9 @@ int attend(const AttendOptions& options) {
   require_other_file("--trace", options.trace, options.input);
   if (!options.trace.empty() && options.trace == options.output)
     throw Error("--trace", "another file than the output", options.trace, "choose two names");
-  return with_ranks(plan.backend, [&](Ranks& ranks) {
+  const JobSize job{std::max(1, options.deal.checked_ranks()),
+                    std::chrono::milliseconds(static_cast<std::int64_t>(options.patience * 1000))};
+  return with_ranks(plan.backend, job, [&](Ranks& ranks) {
     const verify::StoredInputs stored =
         with_inputs_of(options.input, [&] { return verify::read_inputs(options.input, plan.dtype); });
     const verify::Inputs& inputs = stored.inputs;
@@ -94,6 +122,7 @@ int attend(const AttendOptions& options) {
       verify::require_finite(inputs);
       return problem_of(inputs.q, inputs.k, inputs.v, inputs.dout, options.mask, options.deal);
     });
+    ranks.require_agreement([&] { return statements_of(options, inputs, problem); });
     verify::Answer answer;
     std::optional<Trace> trace;
     if (!options.trace.empty()) trace.emplace(problem.world_size);
@@ -138,10 +167,18 @@ void add_attend(CLI::App& app, Action& action) {
       ->type_name("S");
   command
       ->add_option("--backend", options->backend,
-                   "threads; mpi under mpirun -n N; cuda: N virtual ranks on one GPU; cuda-host: the same on "
+                   "threads; mpi: a process for each rank, also under mpirun or srun; cuda: N virtual ranks "
+                   "on one GPU; cuda-host: the same on "
                    "the CPU; nccl under mpirun -n N: a GPU for each rank")
       ->capture_default_str()
       ->type_name("B");
+  command
+      ->add_option("--patience", options->patience,
+                   "mpi: seconds that a rank waits for a message before the job ends and names the ranks "
+                   "that do not answer; 0: forever")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str()
+      ->type_name("S");
   command
       ->add_option("--dtype", options->dtype,
                    "float32, float64, or bfloat16, float16 (round inputs and outputs, compute in float32); "

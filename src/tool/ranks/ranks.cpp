@@ -1,9 +1,9 @@
 // Runs ranks as threads or as processes of an MPI job.
 #include "tool/ranks/ranks.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <thread>
 
 #include "ringcraft/attention/host_engine.hpp"
@@ -12,6 +12,8 @@
 #include "tool/ranks/device_ranks.hpp"
 #ifdef RINGCRAFT_HAS_MPI
 #include "ringcraft/comm/mpi.hpp"
+#include "tool/jobs/job_record.hpp"
+#include "tool/jobs/start_job.hpp"
 #endif
 
 namespace ringcraft::tool {
@@ -24,11 +26,12 @@ void at_host(DType type, Communicator& comm, Trace* trace, const std::function<v
 }
 
 #ifdef RINGCRAFT_HAS_MPI
-// Ends the job with the error's exit code. All ranks refuse a wrong call alike, so rank 0 reports for them;
-// another rank reports only if rank 0 has not ended the job shortly after.
+// Ends the job with the error's exit code. Ranks mostly know the same error, so each gives those before it
+// the time to report it and to end the job.
 [[noreturn]] void end_job(MpiJob& job, const std::string& sentence, Code code) {
   const int rank = job.world().rank();
-  if (rank != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
+  std::this_thread::sleep_for(std::chrono::milliseconds(500) * std::min(rank, 8));
+  record(RankEvent::kTold);
   std::fprintf(stderr, "ringcraft: %s%s\n", rank == 0 ? "" : ("rank " + std::to_string(rank) + ": ").c_str(),
                sentence.c_str());
   job.abort(static_cast<int>(code));
@@ -38,6 +41,9 @@ class JobRanks final : public Ranks {
  public:
   explicit JobRanks(Communicator& comm) : comm_(comm) {}
   bool speaks() const override { return comm_.rank() == 0; }
+  void require_agreement(const std::function<std::vector<Statement>()>& statements) override {
+    tool::require_agreement(comm_, statements());
+  }
   void run(int world_size, DType type, Trace* trace, const std::function<void(RankPlace&)>& body) override {
     require_job_size(comm_, world_size);
     at_host(type, comm_, trace, body);
@@ -47,19 +53,30 @@ class JobRanks final : public Ranks {
   Communicator& comm_;
 };
 
-int run_in_job([[maybe_unused]] Backend backend, const std::function<int(Ranks&)>& action) {
-  MpiJob job;
+int run_as_rank([[maybe_unused]] Backend backend, const JobSize& size,
+                const std::function<int(Ranks&)>& action) {
+  MpiJob job(size.patience);
+  record(RankEvent::kJoined);
   try {
 #ifdef RINGCRAFT_HAS_NCCL
     if (backend == Backend::kNccl) return action(*nccl_ranks(job.world()));
 #endif
     JobRanks ranks(job.world());
-    return action(ranks);
+    const int exit_code = action(ranks);
+    record(RankEvent::kDone);
+    return exit_code;
   } catch (const Error& error) {
     end_job(job, error.what(), error.code());
   } catch (const std::exception& error) {
     end_job(job, error.what(), Code::kWrongAnswer);
   }
+}
+
+int run_in_job(Backend backend, const JobSize& size, const std::function<int(Ranks&)>& action) {
+  begin_record();
+  const int exit_code = run_as_rank(backend, size, action);
+  record(RankEvent::kEnded);
+  return exit_code;
 }
 #endif
 
@@ -78,17 +95,12 @@ int run_alone(const std::function<int(Ranks&)>& action) {
   run_ranks(1, [&](ThreadCommunicator& comm) { exit_code = action(*nccl_ranks(comm)); });
   return exit_code;
 }
-
-bool started_as_job() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"})
-    if (std::getenv(name) != nullptr) return true;
-  return false;
-}
 #endif
 
 }  // namespace
 
-int with_ranks([[maybe_unused]] Backend backend, const std::function<int(Ranks&)>& action) {
+int with_ranks([[maybe_unused]] Backend backend, [[maybe_unused]] const JobSize& size,
+               const std::function<int(Ranks&)>& action) {
 #ifdef RINGCRAFT_HAS_EXECUTOR
   if (backend == Backend::kCudaHost) return action(*cuda_host_ranks());
 #endif
@@ -96,10 +108,11 @@ int with_ranks([[maybe_unused]] Backend backend, const std::function<int(Ranks&)
   if (backend == Backend::kCuda) return action(*cuda_ranks());
 #endif
 #ifdef RINGCRAFT_HAS_NCCL
-  if (backend == Backend::kNccl && !started_as_job()) return run_alone(action);
+  if (backend == Backend::kNccl && !in_job()) return run_alone(action);
 #endif
 #ifdef RINGCRAFT_HAS_MPI
-  if (backend == Backend::kMpi || backend == Backend::kNccl) return run_in_job(backend, action);
+  if (backend == Backend::kMpi && !in_job()) return start_job(size.ranks, size.patience);
+  if (backend == Backend::kMpi || backend == Backend::kNccl) return run_in_job(backend, size, action);
 #endif
   ThreadRanks ranks;
   return action(ranks);

@@ -65,11 +65,18 @@ std::vector<Cause> causes_of(const ProductExhibit& exhibit);
 std::vector<Cause> causes_of(const StepExhibit& exhibit);
 /// Why a kernel is wrong: its fragments, its walk over tiles, its gradients or its merge.
 std::vector<Cause> causes_of(const KernelExhibit& exhibit);
+/// Why calls on streams are in a wrong order: where events are recorded and awaited, the groups, and the
+/// operations.
+std::vector<Cause> causes_of(const StreamExhibit& exhibit);
 /// Dispatches an exhibit of any kind to one of the functions above.
 std::vector<Cause> causes_of(const Exhibit& exhibit);
 /// Causes of several exhibits of one program that explain, of each kind, at least half of them. Exhibits that
 /// are too small to tell mistakes apart do not count.
 std::vector<Cause> causes_of(const std::vector<Exhibit>& exhibits);
+
+/// The same for exhibits of an instantiation for float whose checks in double have passed: its numbers leave
+/// the range of float, have too few digits, are never written, or show another mistake.
+std::vector<Cause> causes_in_floats(const std::vector<Exhibit>& exhibits);
 
 /// Whether a cause says which numbers are wrong rather than by which mistake.
 bool is_general(const Cause& cause);

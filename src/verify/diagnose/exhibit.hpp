@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "ringcraft/comm/stream_record.hpp"
 #include "ringcraft/problem/deal.hpp"
 #include "ringcraft/ring/work.hpp"
 #include "verify/diagnose/twisted/arrangement.hpp"
@@ -88,6 +89,7 @@ struct SharedScanExhibit {
   };
   std::vector<Part> ranks;
   bool changed = false;  ///< a rank wrote its scores, which are read-only
+  DType precision = DType::kFloat64;
 };
 
 /// Traffic between the ranks of a ring, and the block that each rank returns.
@@ -247,10 +249,21 @@ struct KernelExhibit {
   std::vector<MergeExhibit> merges = {};
 };
 
+/// Calls that starts and waits have put on the two streams of their rank.
+struct StreamExhibit {
+  /// One call of the function.
+  struct Asked {
+    std::vector<TracedMessage> messages;  ///< of a start
+    ExchangeEvents events;
+    std::vector<StreamCall> calls;  ///< in order
+  };
+  std::vector<Asked> starts = {}, waits = {};
+};
+
 /// An exhibit of any kind.
 using Exhibit =
     std::shared_ptr<const std::variant<AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit,
                                        TravelExhibit, DealExhibit, ChunkExhibit, WorkExhibit, ExchangeExhibit,
-                                       ProductExhibit, StepExhibit, KernelExhibit>>;
+                                       ProductExhibit, StepExhibit, KernelExhibit, StreamExhibit>>;
 
 }  // namespace ringcraft::verify

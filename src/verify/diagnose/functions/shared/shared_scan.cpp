@@ -35,7 +35,9 @@ std::vector<std::vector<State>> own_states(const SharedScanExhibit& x) {
 
 double lse_of_state(const State& s) { return s.sum == 0 ? kHiddenScore : s.max + std::log(s.sum); }
 
-bool alike(double got, double want) { return agree_or_nan(got, want, 1e-9, 1); }
+// How near numbers are that a mistake gives.
+double near_in(DType precision) { return precision == DType::kFloat64 ? 1e-9 : 1e-4; }
+bool alike(double got, double want, double within) { return agree_or_nan(got, want, within, 1); }
 
 // A state that a rank may have used for a row.
 struct Choice {
@@ -157,13 +159,13 @@ const std::vector<Choice>& choices() {
 }
 
 // The L that a rank has used for the weights of a row; empty if no weight determines it.
-std::optional<double> used(const SharedScanExhibit::Part& part, Index row) {
+std::optional<double> used(const SharedScanExhibit::Part& part, Index row, double within) {
   std::optional<double> lse;
   for (Index j = 0; j < part.cols; ++j) {
     const auto at = static_cast<std::size_t>(row * part.cols + j);
     if (part.scores[at] == kHiddenScore || part.weights[at] == 0) continue;
     const double here = part.scores[at] - std::log(part.weights[at]);
-    if (lse && !alike(*lse, here)) return std::nan("");
+    if (lse && !alike(*lse, here, within)) return std::nan("");
     lse = here;
   }
   return lse;
@@ -171,13 +173,13 @@ std::optional<double> used(const SharedScanExhibit::Part& part, Index row) {
 
 // The choice that gives these numbers on all ranks, [rank][row].
 using Numbers = std::vector<std::vector<std::optional<double>>>;
-const Choice* choice_for(const Numbers& numbers, const std::vector<std::vector<State>>& own) {
+const Choice* choice_for(const Numbers& numbers, const std::vector<std::vector<State>>& own, double within) {
   for (const Choice& choice : choices()) {
     bool fits = true;
     for (std::size_t r = 0; r < numbers.size() && fits; ++r)
       for (std::size_t i = 0; i < numbers[r].size() && fits; ++i)
         fits = !numbers[r][i] ||
-               alike(*numbers[r][i], choice.lse(own, static_cast<int>(r), static_cast<int>(i)));
+               alike(*numbers[r][i], choice.lse(own, static_cast<int>(r), static_cast<int>(i)), within);
     if (fits) return &choice;
   }
   return nullptr;
@@ -185,8 +187,8 @@ const Choice* choice_for(const Numbers& numbers, const std::vector<std::vector<S
 
 // How often the state of the rank d before counts on every rank, for each d; empty if that is no whole
 // number. exp(L) is a sum of the ranks' exp(lse), so the counts are solved for.
-std::optional<std::vector<int>> counts_for(const Numbers& numbers,
-                                           const std::vector<std::vector<State>>& own) {
+std::optional<std::vector<int>> counts_for(const Numbers& numbers, const std::vector<std::vector<State>>& own,
+                                           double within) {
   const std::size_t n = own.size();
   std::vector<std::vector<double>> columns(n);
   std::vector<double> wanted;
@@ -199,10 +201,10 @@ std::optional<std::vector<int>> counts_for(const Numbers& numbers,
     }
   if (wanted.size() < 2 * n) return {};
   const auto [x, left] = least_squares(columns, wanted);
-  if (!(left < 1e-9)) return {};
+  if (!(left < within)) return {};
   std::vector<int> counts;
   for (const double count : x) {
-    if (std::fabs(count - std::round(count)) > 1e-6) return {};
+    if (std::fabs(count - std::round(count)) > 1e3 * within) return {};
     counts.push_back(static_cast<int>(std::lround(count)));
   }
   return counts;
@@ -216,11 +218,12 @@ std::string words_of_counts(const std::vector<int>& counts) {
   return words;
 }
 
-bool right(const Numbers& numbers, const std::vector<std::vector<State>>& own) {
+bool right(const Numbers& numbers, const std::vector<std::vector<State>>& own, double within) {
   const auto whole = of_ranks([](int, int, int) { return 1; });
   for (std::size_t r = 0; r < numbers.size(); ++r)
     for (std::size_t i = 0; i < numbers[r].size(); ++i)
-      if (numbers[r][i] && !alike(*numbers[r][i], whole(own, static_cast<int>(r), static_cast<int>(i))))
+      if (numbers[r][i] &&
+          !alike(*numbers[r][i], whole(own, static_cast<int>(r), static_cast<int>(i)), within))
         return false;
   return true;
 }
@@ -291,24 +294,26 @@ std::vector<Cause> causes_of(const SharedScanExhibit& x) {
   if (const auto cause = cause_of_unwritten(x)) return {*cause};
   const std::vector<std::vector<State>> own = own_states(x);
   if (const auto cause = cause_of_shared_maximum(x, own)) return {*cause};
-  if (const auto cause = cause_of_shared_float(x, own)) return {*cause};
+  if (x.precision == DType::kFloat64)
+    if (const auto cause = cause_of_shared_float(x, own)) return {*cause};
+  const double within = near_in(x.precision);
   Numbers weights, states;
   for (const SharedScanExhibit::Part& part : x.ranks) {
     weights.emplace_back(), states.emplace_back();
     for (Index i = 0; i < part.rows; ++i) {
-      weights.back().push_back(used(part, i));
+      weights.back().push_back(used(part, i, within));
       const auto row = static_cast<std::size_t>(i);
       states.back().push_back(lse_of_state({part.max[row], part.sum[row]}));
     }
   }
   const char* kQuestion = "Which columns has the state of a row seen, at the moment when a rank uses it?";
-  const bool weights_right = right(weights, own), states_right = right(states, own);
+  const bool weights_right = right(weights, own, within), states_right = right(states, own, within);
   if (weights_right && states_right && states_differ(x)) return causes_of_order(x, own);
   if (weights_right && states_right && x.changed)
     return {{"shared-writes-scores", "the scores, which belong to the caller, are written",
              "Whose memory is it that you write to?"}};
-  const Choice* const of_weights = weights_right ? nullptr : choice_for(weights, own);
-  const Choice* const of_states = states_right ? nullptr : choice_for(states, own);
+  const Choice* const of_weights = weights_right ? nullptr : choice_for(weights, own, within);
+  const Choice* const of_states = states_right ? nullptr : choice_for(states, own, within);
   std::vector<Cause> causes;
   const auto add = [&](const Choice& choice, const std::string& subject) {
     causes.push_back({choice.id, subject + choice.words + " (instead of all ranks)", kQuestion});
@@ -324,7 +329,7 @@ std::vector<Cause> causes_of(const SharedScanExhibit& x) {
                    weights_right || of_weights != nullptr},
         std::tuple{&states, "a rank returns a state that has ", states_right || of_states != nullptr}}) {
     if (told) continue;
-    const auto counts = counts_for(*numbers, own);
+    const auto counts = counts_for(*numbers, own, within);
     if (counts && std::ranges::any_of(*counts, [](int count) { return count != 1; }))
       causes.push_back({"shared-counts", subject + words_of_counts(*counts), kQuestion});
   }

@@ -1,0 +1,211 @@
+// Starts this program under mpirun, and ends the job when its ranks do not.
+#include "tool/jobs/start_job.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "process/child.hpp"
+#include "ringcraft/core/error.hpp"
+#include "ringcraft/core/shown.hpp"
+#include "tool/jobs/job_record.hpp"
+
+extern char** environ;
+
+namespace ringcraft::tool {
+namespace {
+
+using process::Clock;
+
+// After a rank has said why, the job has this long to end by itself: a lost host can keep mpirun waiting.
+constexpr std::chrono::seconds kGrace{4};
+// Ranks that wait for a message ask each other first; that takes them a second after their patience.
+constexpr std::chrono::seconds kAnswer{2};
+
+// Settings of Open MPI; others do not read them. Root and more ranks than cores are allowed, ranks that wait
+// give their core away, and only shared memory is looked for, which starts several times faster.
+constexpr const char* kSettings[][2] = {
+    {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+    {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+    {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+    {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
+    {"OMPI_MCA_mpi_yield_when_idle", "1"},
+    {"OMPI_MCA_pml", "ob1"},
+    {"OMPI_MCA_btl", "self,vader"},
+    {"OMPI_MCA_orte_execute_quiet", "1"},  // ranks say why a job ends
+    {"PRTE_MCA_prte_execute_quiet", "1"},
+};
+
+// A folder that is removed with its owner.
+class RecordFolder {
+ public:
+  RecordFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "ringcraft-job-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr)
+      throw Error("--backend mpi", "a temporary folder that can be written", name, "set TMPDIR",
+                  Code::kMissing);
+    path_ = name;
+  }
+  ~RecordFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  RecordFolder(const RecordFolder&) = delete;
+  RecordFolder& operator=(const RecordFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// The words of this process's command line.
+std::vector<std::string> own_words() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < text.size(); at += words.back().size() + 1)
+    words.emplace_back(text.c_str() + at);
+  return words;
+}
+
+std::vector<std::string> environment_of_job(const std::filesystem::path& records) {
+  std::vector<std::string> environment;
+  for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
+  for (const auto& [name, value] : kSettings)
+    if (std::getenv(name) == nullptr) environment.push_back(std::string(name) + "=" + value);
+  environment.push_back(std::string(kJobFolder) + "=" + records.string());
+  return environment;
+}
+
+// "rank 2", "ranks 1, 3"
+std::string named(const std::vector<int>& ranks) {
+  return (ranks.size() == 1 ? "rank " : "ranks ") + listed(ranks);
+}
+
+using Records = std::vector<RankRecord>;
+
+bool any(const Records& records, RankEvent event) {
+  return std::ranges::find(records, event, &RankRecord::last) != records.end();
+}
+
+// The ranks for which this holds.
+std::vector<int> ranks_that(const Records& records, const std::function<bool(const RankRecord&)>& holds) {
+  std::vector<int> ranks;
+  for (std::size_t rank = 0; rank < records.size(); ++rank)
+    if (holds(records[rank])) ranks.push_back(static_cast<int>(rank));
+  return ranks;
+}
+
+std::vector<int> not_joined(const Records& records) {
+  return ranks_that(records, [](const RankRecord& record) {
+    return record.last == RankEvent::kNone || record.last == RankEvent::kBegan;
+  });
+}
+
+// Ranks that have joined and not left.
+std::vector<int> not_left(const Records& records) {
+  return ranks_that(records, [](const RankRecord& record) {
+    return record.last == RankEvent::kJoined || record.last == RankEvent::kDone;
+  });
+}
+
+// Says which ranks ended without a message, if no rank has said why the job ends.
+void report_silent(const Records& records, const process::Ending& ending) {
+  if (any(records, RankEvent::kTold)) return;
+  const std::vector<int> silent = not_left(records), absent = not_joined(records);
+  const std::string how =
+      ending.signalled || ending.number <= 128
+          ? process::described(ending)
+          : process::described({.signalled = true, .number = ending.number - 128});  // a rank's
+  const std::string subject = !silent.empty()   ? named(silent) + " of the job, without a message"
+                              : !absent.empty() ? named(absent) + " of the job, before it joined"
+                                                : "mpirun";
+  std::fprintf(stderr, "ringcraft: %s: %s\n", subject.c_str(), how.c_str());
+}
+
+// Ranks that keep the others waiting: those that are stopped, since each of these keeps the job from its end;
+// otherwise, where no message is under way, those that have not joined, or after rank 0, which writes, have
+// not left.
+std::vector<int> laggards(const Records& records) {
+  const std::vector<int> stopped = ranks_that(
+      records, [](const RankRecord& record) { return record.process > 0 && is_stopped(record.process); });
+  if (!stopped.empty()) return stopped;
+  const std::vector<int> unseen =
+      ranks_that(records, [](const RankRecord& record) { return record.last == RankEvent::kNone; });
+  const std::vector<int> absent = unseen.empty() ? not_joined(records) : unseen;
+  const RankEvent first = records[0].last;
+  const bool written = first == RankEvent::kDone || first == RankEvent::kEnded;
+  return absent.empty() && written ? not_left(records) : absent;
+}
+
+// Waits for the job's end; where it cannot end by itself, ends it, has the reason told and returns nothing.
+std::optional<process::Ending> end_of(process::Child& job, const std::filesystem::path& records, int ranks,
+                                      std::chrono::milliseconds patience) {
+  std::optional<Clock::time_point> told, lagging;
+  for (;;) {
+    const auto ending = job.wait_until(Clock::now() + std::chrono::milliseconds(100));
+    if (ending) return ending;
+    const Records now = read_records(records, ranks);
+    if (!any(now, RankEvent::kTold))
+      told.reset();
+    else if (!told)
+      told = Clock::now();
+    const std::vector<int> late = told ? std::vector<int>{} : laggards(now);
+    if (late.empty())
+      lagging.reset();
+    else if (!lagging)
+      lagging = Clock::now();
+    if (told && Clock::now() > *told + kGrace) {
+      job.stop();
+      return std::nullopt;
+    }
+    if (lagging && patience.count() > 0 && Clock::now() > *lagging + patience + kAnswer) {
+      std::fprintf(stderr, "ringcraft: %s: not %s after %s s: stopped, or cut off\n", named(late).c_str(),
+                   !not_joined(now).empty() ? "in the job" : "at the end of the job",
+                   std::to_string(patience.count() / 1000).c_str());
+      job.stop();
+      return std::nullopt;
+    }
+  }
+}
+
+}  // namespace
+
+bool in_job() {
+  if (std::getenv(kJobFolder) != nullptr) return true;
+  return std::ranges::any_of(
+      std::initializer_list<const char*>{"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"},
+      [](const char* name) { return std::getenv(name) != nullptr; });
+}
+
+int start_job(int ranks, std::chrono::milliseconds patience) {
+  if (::access(RINGCRAFT_MPIRUN, X_OK) != 0)
+    throw Error("--backend mpi", "mpirun", std::string("no ") + RINGCRAFT_MPIRUN,
+                "install openmpi-bin, or use --backend threads", Code::kMissing);
+  const RecordFolder records;
+  process::Command command;
+  command.arguments = {RINGCRAFT_MPIRUN, "-n", std::to_string(ranks),
+                       std::filesystem::read_symlink("/proc/self/exe").string()};
+  const std::vector<std::string> words = own_words();
+  command.arguments.insert(command.arguments.end(), words.begin() + 1, words.end());
+  command.environment = environment_of_job(records.path());
+  command.prints = process::Prints::kWithOurs;
+  std::fflush(stdout);
+  process::Child job(command);
+  const std::optional<process::Ending> ending = end_of(job, records.path(), ranks, patience);
+  if (!ending) return static_cast<int>(Code::kWrongAnswer);
+  if (!ending->signalled && ending->number == 0) return 0;
+  report_silent(read_records(records.path(), ranks), *ending);
+  return ending->signalled || ending->number > 3 ? static_cast<int>(Code::kWrongAnswer) : ending->number;
+}
+
+}  // namespace ringcraft::tool
