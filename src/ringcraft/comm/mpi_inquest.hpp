@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// The inquest of an MPI job: a rank that has waited too long asks every other rank what it waits for, and all
-/// that can answer learn the same. For mpi.cpp alone.
+/// The inquest of an MPI job: a rank that has waited too long asks every other rank what it waits for, and
+/// all that can answer learn the same. For mpi.cpp alone.
 
 #include <mpi.h>
 
