@@ -54,7 +54,7 @@ struct Settings {
   bool count_traffic = false;
   /// 0: a stream's work is done when it is enqueued. Others: later, in an order that is drawn (streams.hpp).
   std::uint64_t stream_seed = 0;
-  /// For tests that show that it is needed.
+  /// A barrier or wait to leave out: for tests that show that it is needed.
   LeftOut left_out = {};
   /// Number of further launches to run; later ones are skipped. Below 0: all.
   int launches = -1;

@@ -3,7 +3,7 @@
 // O per number of the result, two read and one written.
 //
 // Division of work: 16 lanes, half a warp, share a row. Each of them computes the row's two weights for
-// itself, which is cheaper than to hand them round, and takes every 16th group of four columns; one writes m
+// itself, which is cheaper than handing them round, and takes every 16th group of four columns; one writes m
 // and l.
 //
 // Weakness: that it exists at all. The kernel which computed the block has just written what this one reads.

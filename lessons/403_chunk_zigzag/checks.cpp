@@ -336,7 +336,7 @@ verify::Exhibit interview(Trial& trial) {
     for (const int count : {1, 2, 3, 4, 5, 6, 8, 10}) ask_cut(seqlen, count);
     for (int ranks = 1; ranks <= 5; ++ranks) ask_pairs(seqlen, ranks);
   }
-  for (const Position far : {Position{3'000'000'001}, (Position{30} << 32) + 1}) {
+  for (const Position far : {Position{3'000'000'001}, (Position{30} << 32) + 1, (Position{31} << 32) + 1}) {
     ask_cut(far, 6);
     ask_pairs(far, 3);
   }

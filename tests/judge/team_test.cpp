@@ -2,9 +2,13 @@
 // counted and output is shown check by check, and state that a file keeps between checks does not help it.
 #include "judge/run/team.hpp"
 
+#include <sched.h>
+
+#include <atomic>
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "judge/build/toolchain.hpp"
 #include "judge/tree/config.hpp"
@@ -21,7 +25,7 @@ using verify::ReportRow;
 using verify::Status;
 
 // The verdict on lesson 104's own file with these lines at the beginning of its body.
-Report with_lines(const std::string& lines) {
+Report with_lines(const std::string& lines, const CheckOptions& options = {}) {
   std::ifstream original(std::filesystem::path(RINGCRAFT_SOURCE_DIR) / "src/ringcraft/attention/merge.cpp");
   std::ostringstream text;
   text << original.rdbuf();
@@ -35,8 +39,36 @@ Report with_lines(const std::string& lines) {
   const WorkFolder folder;  // tests run side by side
   const auto file = folder.path() / "merge.cpp";
   std::ofstream(file) << source;
-  return check(104, file).report;
+  return check(104, file, options).report;
 }
+
+// One processor for this thread and all that it starts, which other threads keep busy.
+class BusyProcessor {
+ public:
+  BusyProcessor() {
+    REQUIRE(::sched_getaffinity(0, sizeof before_, &before_) == 0);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    for (int cpu = 0; CPU_COUNT(&one) == 0; ++cpu)
+      if (CPU_ISSET(cpu, &before_)) CPU_SET(cpu, &one);
+    REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
+    for (int i = 0; i < 6; ++i)
+      others_.emplace_back([this] {
+        while (!done_) ++turns_;
+      });
+  }
+  ~BusyProcessor() {
+    done_ = true;
+    for (std::thread& other : others_) other.join();
+    ::sched_setaffinity(0, sizeof before_, &before_);
+  }
+
+ private:
+  cpu_set_t before_;
+  std::atomic<bool> done_ = false;
+  std::atomic<std::uint64_t> turns_ = 0;
+  std::vector<std::thread> others_;
+};
 
 // Lines that count the calls of a process, which a variable of the file may not do.
 std::string counting() {
@@ -144,6 +176,18 @@ TEST_CASE("a worker has the fast kernels only where a lesson is about them") {
     if (lesson == 105) CHECK(testing::contains(linked.printed, "host_engine.cpp.o"));
     CHECK(testing::contains(linked.printed, "fast_forward.cpp.o") == (lesson == 108));
   }
+}
+
+TEST_CASE("a call that computes is not too late on a busy machine") {
+  CheckOptions options;
+  options.per_call = std::chrono::seconds(1);
+  const BusyProcessor busy;
+  const Report report = with_lines(
+      counting() +
+          "volatile double sum = 0;\n  for (long i = 0; calls == 1 && i < 100'000'000; ++i) sum = sum + 1;",
+      options);
+  INFO(verify::text_of(report));
+  CHECK(report.count(Status::kFailed) == 0);
 }
 
 }  // namespace ringcraft::judge

@@ -70,8 +70,9 @@ TEST_CASE("values of another width than keys are judged, and their padding is no
       wrong.write_input();
       wrong.spoil(tensor);
       wrong.write_claim(wrong.dump());
-      check_ran(wrong.judged_whole(), 1, "position 13");
-      if (tensor == std::string("out")) check_ran(wrong.judged_whole(), 1, "1 of " + std::to_string(out));
+      const Ran found = wrong.judged_whole();
+      check_ran(found, 1, "position 13");
+      if (tensor == std::string("out")) check_ran(found, 1, "1 of " + std::to_string(out));
     }
   }
 }

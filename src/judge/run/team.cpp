@@ -109,15 +109,18 @@ CallRecord Team::call(const std::string& exercise, const std::vector<Bytes>& req
     members[rank]->connection.send(FrameKind::kCall, call.take());
   }
   const std::string name = "call " + std::to_string(calls_) + " of " + exercise;
-  if (spent_ > kAllCalls * per_call_)
+  const auto most = kAllCalls * std::chrono::duration<double>(per_call_);
+  if (computed_ > most.count() || spent_ > kMostPatience * most)
     throw Misbehaviour(Misbehaviour::Kind::kSilent, "too-slow",
                        "your program is too slow: before " + name + " its calls have taken " +
                            std::to_string(std::chrono::duration_cast<std::chrono::seconds>(spent_).count()) +
                            " s all together");
   const auto begun = process::Clock::now();
+  const double computed_before = processor_seconds();
   try {
     CallRecord record = Round(members, name, delivery).run(per_call_);
     spent_ += process::Clock::now() - begun;
+    computed_ += processor_seconds() - computed_before;
     return record;
   } catch (const Misbehaviour&) {
     end();

@@ -55,7 +55,7 @@ class Misbehaviour : public std::runtime_error {
   Kind kind() const { return kind_; }
   const std::string& code() const { return code_; }
   const std::vector<std::uint64_t>& stack() const { return stack_; }
-  /// The log of each rank until then, where there are messages.
+  /// The log of each rank up to the failure, if ranks exchange messages.
   const std::vector<RankLog>& logs() const { return logs_; }
   /// The same with these words in front.
   Misbehaviour labelled(const std::string& label) const {
@@ -174,6 +174,7 @@ class Team final : public Workers {
   std::string printed_;
   int calls_ = 0;
   std::chrono::steady_clock::duration spent_{};  // in all calls
+  double computed_ = 0;                          // seconds of processors in them
 };
 
 /// The environment of a program with a student's code: only settings that make a sanitizer leave crashes to

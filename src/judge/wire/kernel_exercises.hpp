@@ -41,8 +41,8 @@ struct MergeStep {
   std::int64_t rows;                                 ///< to be merged; the arrays may have more
   int head_dim;
   int skipped = 0;             ///< numbers in front of the first row of `out`, and of `block_out`
-  std::uint64_t order = 0;     ///< see KernelStep, as the next
-  bool count_traffic = false;  ///< see above
+  std::uint64_t order = 0;     ///< see KernelStep
+  bool count_traffic = false;  ///< see KernelStep
 
   static auto fields(auto& s) {
     return std::tie(s.out, s.max, s.sum, s.block_out, s.block_max, s.block_sum, s.rows, s.head_dim, s.skipped,

@@ -38,7 +38,7 @@ class RankPlace {
   RankTrace* trace_;
 };
 
-/// A place in host memory: tensors are where they are.
+/// A place in host memory: tensors need no copies.
 class HostPlace final : public RankPlace {
  public:
   using RankPlace::RankPlace;

@@ -64,7 +64,7 @@ std::vector<Cause> causes_of_known(const Found& found, const std::string& elsewh
       explained.insert(explained.end(), match.tensors.begin(), match.tensors.end());
     }
   for (const Match& match : found.matches)  // partial explanations are of no interest beside a complete one
-    if (match.fit != Fit::kSomeTensors || found.matches[0].fit == Fit::kSomeTensors) take(match);
+    if (match.fit == Fit::kAll || match.fit == found.matches[0].fit) take(match);
   std::vector<Cause> causes;
   for (const Match* match : order)
     if (causes.size() < kMost) causes.push_back(cause_of(*match, found.ring->arrangement(), elsewhere));

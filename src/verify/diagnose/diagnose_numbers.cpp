@@ -204,11 +204,12 @@ std::vector<Cause> causes_by_numbers(const Evidence& e, TensorGroup group) {
   sentence += ": something is kept in it that should not be";
   if (forward && e.has("out")) sentence += "; error: " + growth_of(e);
   if (guess) sentence += " (only a guess, by their size)";
-  return {
-      {forward ? "RF12" : "BW13", sentence,
-       forward
-           ? "Which quantities travel or add up, and in which precision: the running out, lse, the scores?"
-           : "Where do small numbers meet a large sum: in which precision do dk and dv travel?"}};
+  Cause cause{
+      forward ? "RF12" : "BW13", sentence,
+      forward ? "Which quantities travel or add up, and in which precision: the running out, lse, the scores?"
+              : "Where do small numbers meet a large sum: in which precision do dk and dv travel?"};
+  cause.guess = guess;
+  return {cause};
 }
 
 }  // namespace ringcraft::verify

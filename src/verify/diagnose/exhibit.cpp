@@ -50,7 +50,8 @@ struct Held {
   int exhibits;
 };
 
-// Causes that explain at least half of the exhibits of one kind, or all those that any cause explains.
+// Causes that explain at least half of the exhibits of one kind, or all those that any cause explains; a
+// guess must explain half of them.
 std::vector<Held> agreed(const std::vector<Exhibit>& exhibits) {
   std::vector<Held> all;
   int explained = 0;
@@ -71,7 +72,7 @@ std::vector<Held> agreed(const std::vector<Exhibit>& exhibits) {
   std::ranges::stable_sort(all, std::ranges::greater(), &Held::exhibits);
   std::erase_if(all, [&, most = all.empty() ? 0 : all.front().exhibits](const Held& held) {
     const bool half = 2 * held.exhibits >= static_cast<int>(exhibits.size());
-    return held.exhibits < most || !(half || held.exhibits == explained);
+    return held.exhibits < most || !(half || (held.exhibits == explained && !held.cause.guess));
   });
   return all;
 }

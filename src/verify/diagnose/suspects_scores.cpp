@@ -67,6 +67,11 @@ std::vector<Suspect> mask_suspects() {
        {.mask = MaskTwist::kFlipped}},
       {{"CM6", "masked scores are 0 instead of minus infinity", "What is exp(0)?"},
        {.masked = MaskedTwist::kScoreZero}},
+      {{"CM6",
+        "masked scores are 0 instead of minus infinity, in each block of which the row sees a key: the others "
+        "are left out",
+        "What is exp(0)?"},
+       {.masked = MaskedTwist::kZeroWhereSeen}},
       {{"CM7", "the weights are masked after they were normalised", "Mask first or normalise first?"},
        {.masked = MaskedTwist::kAfterSoftmax}},
       {{"ZZ2", "the mask takes every shard for a run of neighbouring positions",
@@ -104,6 +109,9 @@ std::vector<Suspect> mask_suspects() {
       {{"CM-whole", "blocks of earlier ranks are seen whole, those of later ranks not at all",
         "Does a smaller rank mean an earlier token in this layout?"},
        {.mask = MaskTwist::kEarlierWhole}},
+      {{"CM-done", "a rank leaves out every block after the first in which its rows see nothing",
+        "After a block without a visible pair, can a later one still have some?"},
+       {.mask = MaskTwist::kDoneAfterEmpty}},
   };
 }
 

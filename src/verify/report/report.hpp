@@ -37,7 +37,11 @@ struct Cause {
   std::string sentence;  ///< "the block in hand at step t is taken for that of rank + t"
   std::string question;  ///< one question that helps without giving the solution
   bool also = false;     ///< holds in addition to the cause before it, not instead of it
+  bool guess = false;    ///< by the size of the errors alone: most of the answers must agree
 };
+
+/// Marks causes that hold at the same time: each but the first holds in addition to the one before it.
+std::vector<Cause> together(std::vector<Cause> causes);
 
 /// One claim and its verdict.
 struct ReportRow {

@@ -2,6 +2,7 @@
 // that leave too early, each as a law over all ranks of all exchanges.
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "verify/diagnose/diagnose.hpp"
 
@@ -326,7 +327,7 @@ std::vector<Cause> causes_of(const ExchangeExhibit& x) {
     causes.push_back({"solved-exchange-one",
                       "with one rank the function does not return at once: it messages itself",
                       "Who are the neighbours of a rank that is alone?"});
-  return causes;
+  return together(std::move(causes));
 }
 
 }  // namespace ringcraft::verify

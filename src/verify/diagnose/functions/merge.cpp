@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 #include <optional>
+#include <utility>
 
 #include "verify/diagnose/diagnose.hpp"
 #include "verify/diagnose/functions/merge_row.hpp"
@@ -307,8 +308,7 @@ std::vector<Cause> causes_of(const MergeExhibit& exhibit) {
     if (const auto cause = cause_of_merged_elements(exhibit)) return {*cause};
   if (causes.empty() && !full.empty()) causes = causes_of_full(full, near);
   if (causes.empty()) causes = causes_of_empty(empty, near);
-  for (std::size_t i = 1; i < causes.size(); ++i) causes[i].also = true;  // of O, of l and of m
-  return causes;
+  return together(std::move(causes));  // of O, of l and of m
 }
 
 }  // namespace ringcraft::verify

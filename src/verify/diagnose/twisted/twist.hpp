@@ -46,13 +46,15 @@ enum class MaskTwist : std::uint8_t {
   kNotLastOfBlock,   ///< the last key of each block is left out
   kNotFirstOfBlock,  ///< the first one is
   kPacksInOwnBlock,  ///< borders count in the own block alone
+  kDoneAfterEmpty,   ///< no block after the rank's first one without a visible pair
 };
 
 /// The treatment of a masked score.
 enum class MaskedTwist : std::uint8_t {
   kRight,
-  kScoreZero,     ///< it is 0 and counts
-  kAfterSoftmax,  ///< its weight is removed after the weights were normalised
+  kScoreZero,      ///< it is 0 and counts
+  kZeroWhereSeen,  ///< the same, in blocks of which the row sees a key
+  kAfterSoftmax,   ///< its weight is removed after the weights were normalised
 };
 
 /// The positions that the mask compares.

@@ -76,6 +76,7 @@ BlockPartial TwistedRing::partial(const Twist& twist, const Mask& mask, const Qu
   const double factor = scale(twist);
   const Index dropped = first_dropped(twist);
   std::vector<Vote> votes;
+  bool any_seen = false;
   for (Index b = 0;; ++b) {
     const Index key = key_row(twist, view.keys, b), value = value_row(twist, view.values, b);
     if (key < 0 || value < 0) break;
@@ -86,10 +87,12 @@ BlockPartial TwistedRing::partial(const Twist& twist, const Mask& mask, const Qu
     if (gone && seen) votes.push_back({0.0, {}});
     if (gone) continue;
     if (!seen && twist.masked == MaskedTwist::kRight) continue;
-    const bool zero = !seen && twist.masked == MaskedTwist::kScoreZero;
+    any_seen = any_seen || seen;
+    const bool zero = !seen && twist.masked != MaskedTwist::kAfterSoftmax;
     votes.push_back({zero ? 0.0 : factor * dot(q, row_of(k, batch, head, key)),
                      seen || zero ? row_of(v, batch, head, value) : std::span<const double>{}});
   }
+  if (twist.masked == MaskedTwist::kZeroWhereSeen && !any_seen) votes.clear();
   if (twist.tail == TailTwist::kLastAgain) {
     const auto& blocks = arrangement_.blocks;
     const auto length = static_cast<Index>(blocks[static_cast<std::size_t>(view.keys)].size());

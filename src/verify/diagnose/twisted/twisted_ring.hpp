@@ -64,6 +64,7 @@ class TwistedRing {
   };
 
   const std::vector<std::vector<int>>& held(WalkTwist walk) const;
+  bool after_empty(int rank, int block) const;
   View view(const Twist& twist, int rank, int step) const;
   int steps(const Twist& twist) const;
   Query query(Index batch, Index head, Index row) const;

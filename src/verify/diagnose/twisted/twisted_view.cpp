@@ -56,6 +56,13 @@ bool TwistedRing::has_pairs(int rank, int block) const {
              });
 }
 
+// Whether the rank met a block without a visible pair before this one.
+bool TwistedRing::after_empty(int rank, int block) const {
+  for (int step = 0; arrangement_.wrapped(rank - step) != block; ++step)
+    if (!has_pairs(rank, arrangement_.wrapped(rank - step))) return true;
+  return false;
+}
+
 TwistedRing::View TwistedRing::view(const Twist& twist, int rank, int step) const {
   const auto on_ring = [&](int block) { return arrangement_.wrapped(block); };
   // On one device the steps count the blocks themselves.
@@ -186,6 +193,8 @@ bool TwistedRing::sees(const Twist& twist, const Mask& mask, const Query& query,
     case MaskTwist::kPacksInOwnBlock:
       if (own) break;
       return visible({mask.left, mask.right, {}}, q, k);
+    case MaskTwist::kDoneAfterEmpty:
+      return visible(mask, q, k) && !after_empty(query.rank, label);
     default:
       break;
   }
@@ -294,7 +303,8 @@ bool TwistedRing::can_be(const Twist& twist) const {
   if (on_the_way && (!arrangement_.ring || problem_.keys.size() % arrangement_.blocks.size() == 0))
     return false;
   constexpr std::size_t kMostRows = 4096;  // whose visible pairs are searched one by one
-  const bool asks_for_pairs = twist.walk >= WalkTwist::kNotPassedOn || twist.scan_skips;
+  const bool asks_for_pairs =
+      twist.walk >= WalkTwist::kNotPassedOn || twist.scan_skips || twist.mask == MaskTwist::kDoneAfterEmpty;
   if (asks_for_pairs && (!arrangement_.ring || problem_.queries.size() > kMostRows)) return false;
   const bool walks = twist.journey != right.journey || twist.stale != right.stale ||
                      twist.walk != right.walk || twist.dq != right.dq;

@@ -2,6 +2,7 @@
 /// @file
 /// Rules for the borders and lengths of chunks, by which a wrong nth_chunk is described.
 
+#include <cstdint>
 #include <span>
 
 #include "ringcraft/problem/deal.hpp"
@@ -12,8 +13,12 @@ namespace ringcraft::verify {
 struct CutSize {
   Position seqlen;
   Index chunks;
+  bool narrow_whole = false;  ///< keeps whole() in 32 bits
 
-  Index whole() const { return seqlen / chunks; }
+  Index whole() const {
+    const Index whole = seqlen / chunks;
+    return narrow_whole ? static_cast<std::int32_t>(whole) : whole;
+  }
   Index rest() const { return seqlen % chunks; }
   Index rounded_up() const { return (seqlen + chunks - 1) / chunks; }
 };

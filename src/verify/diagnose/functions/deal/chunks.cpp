@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "verify/diagnose/diagnose.hpp"
 #include "verify/diagnose/functions/deal/chunk_rules.hpp"
@@ -129,9 +130,9 @@ std::optional<Cause> cause_of_cut(const EndLaw* begin, const EndLaw* end, const 
 }
 
 std::optional<Cause> cause_of_bits(const EndLaw& begin, const EndLaw& end, const std::vector<CutCall>& far) {
-  const auto give = [&](auto of_input, auto of_result) {
+  const auto give = [&](auto of_input, auto of_result, bool narrow_whole = false) {
     return std::ranges::all_of(far, [&](const CutCall& c) {
-      const CutSize size{of_input(c.size.seqlen), c.size.chunks};
+      const CutSize size{of_input(c.size.seqlen), c.size.chunks, narrow_whole};
       return of_result(begin.value(size, c.index, 0)) == c.chunk.begin &&
              of_result(end.value(size, c.index, c.chunk.begin)) == c.chunk.end;
     });
@@ -139,9 +140,13 @@ std::optional<Cause> cause_of_bits(const EndLaw& begin, const EndLaw& end, const
   const auto as_is = [](Index number) { return number; };
   if (give(as_is, as_is)) return {};
   const bool input = give(in_int, as_is) || give(in_unsigned, as_is) || give(in_int, in_int);
-  if (!input && !give(as_is, in_int) && !give(as_is, in_unsigned)) return {};
+  const bool whole = !input && give(as_is, as_is, true);
+  if (!input && !whole && !give(as_is, in_int) && !give(as_is, in_unsigned)) return {};
   return Cause{"solved-chunk-bits",
-               std::string("nth_chunk: ") + (input ? "the length of the sequence is" : "positions are") +
+               std::string("nth_chunk: ") +
+                   (input   ? "the length of the sequence is"
+                    : whole ? "the length of a chunk, S / C, is"
+                            : "positions are") +
                    " cut to 32 bits",
                "What is the largest number in 32 bits, and how many tokens are there?"};
 }
@@ -187,7 +192,7 @@ std::vector<Cause> causes_of(const ChunkExhibit& x) {
   }
   add(cause_of_no_answer(x));
   std::ranges::move(causes_of_pairs(x), std::back_inserter(causes));
-  return causes;
+  return together(std::move(causes));
 }
 
 }  // namespace ringcraft::verify

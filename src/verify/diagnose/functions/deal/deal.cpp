@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdlib>
 #include <functional>
+#include <utility>
 
 #include "ringcraft/core/shown.hpp"
 #include "verify/diagnose/diagnose.hpp"
@@ -291,7 +292,7 @@ std::vector<Cause> causes_of(const DealExhibit& x) {
     if (rank) owned.push_back({layout == Layout::kZigzagToken, n, position / n, position % n, *rank});
   std::vector<Cause> causes = causes_of_calls(placed, kPositions);
   std::ranges::move(causes_of_calls(owned, kOwners), std::back_inserter(causes));
-  return causes;
+  return together(std::move(causes));
 }
 
 }  // namespace ringcraft::verify
