@@ -2,7 +2,7 @@
 
 lessons/NNN_name/page.py defines
     COMPUTED   name -> function that returns Markdown, for `<!-- computed: name -->` in the README beside it
-    FIGURES    name -> function that returns an SVG, for docs/figures/name.svg
+    FIGURES    name -> function that returns an SVG, for docs/figures/name.svg; a name may have a folder: masks/name
 It may import the modules of this folder (tables, drawing, layouts, lesson_pages).
 """
 import importlib.util

@@ -16,7 +16,7 @@ import road
 HEADINGS = ["Goal", "You need", "Idea", "See it", "Task", "Check", "Hints", "Check yourself", "Look further"]
 FILES = {"lesson.json", "README.md", "exercise.hpp", "checks.cpp", "demo.cpp", "demo.txt", "page.py", "hints", "puzzles"}
 DECLARED = ["title", "line", "source", "function", "serves"]  # of a lesson that is here; the first two of one to come
-MAY_DECLARE = {"allowed", "timed", "puzzles"}
+MAY_DECLARE = {"allowed", "timed", "counted", "puzzles"}
 KINDS = {"Find the bug", "Predict", "Break it", "Design the schedule"}
 PUZZLE_HEADINGS = ["What is given", "What to do", "What is judged", "Hints"]
 PUZZLE_WORDS = range(100, 700)
@@ -100,7 +100,7 @@ def problems_of(folder, title, solved):
     found += need("```math" in page.split("## Task")[0], "README.md, Idea: expected a formula")
     said = parts.get("Idea", "").rstrip("\n").split("\n")[-1].partition(IN_THE_FIELD)
     found += need(not said[0] and "`" in said[2], f"README.md, Idea: expected a last line '{IN_THE_FIELD}...' with a name in code")
-    found += need(re.search(r"!\[[^\]]+\]\(\.\./\.\./docs/figures/\w+\.svg\)", page), "README.md: expected a figure of docs/figures")
+    found += need(re.search(r"!\[[^\]]+\]\(\.\./\.\./docs/figures/(?:\w+/)?\w+\.svg\)", page), "README.md: expected a figure of docs/figures")
     for level in "123":
         found += need(f"<!-- hint: {level} -->" in parts.get("Hints", ""), f"README.md, Hints: expected hint {level}")
     found += need(parts.get("Check yourself", "").count("<details>") >= 3, "README.md, Check yourself: expected three folded answers")

@@ -29,7 +29,7 @@ std::vector<Position> positions(Position first, Position count) {
 BlockCase one_head(Trial& trial, std::string name, std::vector<Position> queries, std::vector<Position> keys,
                    const Mask& mask, Index head_dim, double softmax_scale, Data data = Data::kNormal) {
   const Position seqlen = std::max(queries.empty() ? 0 : queries.back(), keys.empty() ? 0 : keys.back()) + 1;
-  KeyRanges ranges = key_ranges(mask, seqlen, queries, keys);
+  KeyRanges ranges = ranges_of(mask, seqlen, queries, keys);
   return {std::move(name),
           {1, 1, 1, head_dim, mask, std::move(queries), std::move(keys), softmax_scale},
           std::move(ranges),
@@ -268,7 +268,7 @@ const Check kLinearInValues{
     .hint = "Nothing that you compute before the last step may look at v.",
     .run{[](Trial& trial) {
       Random random(trial.seed());
-      AttendedHead first(random, 7, 11, 4, key_ranges(full_mask(), 11, positions(0, 7), positions(0, 11)));
+      AttendedHead first(random, 7, 11, 4, ranges_of(full_mask(), 11, positions(0, 7), positions(0, 11)));
       // Key 5 is visible, and its value is zero.
       std::fill_n(first.v.begin() + 5 * first.cols, first.cols, 0.0);
       AttendedHead second = first, mixed = first;
@@ -293,7 +293,7 @@ const Check kOrderOfKeys{
     .hint = "A sum has no order: does some line of yours treat the first or the last key differently?",
     .run{[](Trial& trial) {
       Random random(trial.seed());
-      AttendedHead forth(random, 5, 10, 3, key_ranges(full_mask(), 10, positions(0, 5), positions(0, 10)));
+      AttendedHead forth(random, 5, 10, 3, ranges_of(full_mask(), 10, positions(0, 5), positions(0, 10)));
       AttendedHead back = forth;
       for (Index n = 0; n < forth.keys; ++n)
         for (Index j = 0; j < forth.cols; ++j) {

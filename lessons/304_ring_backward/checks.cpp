@@ -215,8 +215,8 @@ const Check kInputsUnchanged{
     .needs = {"two-ranks"},
     .hint = "Receive into buffers of your own; the block that the schedule starts with is the caller's.",
     .run{[](Trial& trial) {
-      constexpr const char* kNames[] = {"comm", "engine", "problem", "schedule",
-                                        "q",    "first",  "output",  "dout"};
+      constexpr const char* kNames[] = {"comm",  "engine", "problem", "schedule", "q",
+                                        "first", "own",    "output",  "dout"};
       for (const Schedule schedule : kBoth)
         for (const int ranks : {2, 3, 4}) {
           const RingBackwardRun run = run_ring_backward(trial, make(trial, ranks, full_mask()), schedule);
@@ -275,7 +275,9 @@ void require_bytes(Trial& trial, const Case& c) {
   const int n = c.problem.world_size;
   for (const Schedule schedule : kBoth) {
     const RingBackwardRun run = run_ring_backward(trial, c, schedule);
-    const std::vector<Index> theory = ring_backward_bytes(c.problem, schedule);
+    const std::vector<Index> all = ring_backward_bytes(c.problem, schedule),
+                             routed = routed_bytes(c.problem, Pass::kBackward, schedule);
+    const std::vector<Index>& theory = plan_of(run.record, routed, all);
     const std::optional<Wrong> other = other_bytes(run.record, theory);
     trial.note({"bytes sent by rank 0, " + run.c.name,
                 static_cast<double>(sent_by_rank_0(run.record.bytes, n)),
@@ -308,7 +310,7 @@ const Check kExactBytes{
         "What is the last step at which any rank needs a block, and which gradients have to travel further?",
     .run{[](Trial& trial) {
       require_bytes(trial, make(trial, 2, full_mask()));
-      require_bytes(trial, make(trial, 4, causal_mask(), {1, 4, 2, 16, 4}));
+      require_bytes(trial, make(trial, 4, causal_mask(), {1, 4, 2, 16, 4}, Layout::kZigzag));
       require_bytes(trial, make(trial, 5, full_mask(), with_seqlen(17)));
     }},
 };

@@ -58,8 +58,8 @@ def work_mistakes():
          f"pairs of ranks 0 to 3: {', '.join(map(str, by_rank()))}"],
         ["Skipping makes a causal ring twice as fast.", "It halves the work; the last rank skips nothing, and the others wait for it.",
          f"16 tokens on 4 ranks: time {cost()} instead of {TOKENS * TOKENS // RANKS}"],
-        ["Rank 0 is done at once.", "With computing. It still takes part in $N - 1$ exchanges, since its neighbours wait for it.",
-         f"computes until {by_rank()[0]}, leaves the ring at {clocks('skipped')[0]:g}"],
+        ["Rank 0 is done at once.", "After its own block, if blocks stop where no rank further along needs them. If all go all the way round, its neighbours wait for it.",
+         f"leaves the ring at {clocks('skipped')[0]:g} of {clocks('skipped')[-1]:g}"],
         ["The last rank has $2N$ times the work of the first.", r"$\frac{(2N-1)c + 1}{c + 1}$ times: below $2N - 1$.",
          f"$N = 8$: {ratio(8, 4):.1f} for $c = 4$, {ratio(8, 1024):.2f} for $c = 1024$, never 16"],
         ["Skip a block if it comes from a later rank.", "True for contiguous shards only. Ask the positions.",
@@ -92,4 +92,4 @@ def figure():
 
 
 COMPUTED = {f.__name__: f for f in (work_saving, work_imbalance, work_mistakes)}
-FIGURES = {"skipping": figure}
+FIGURES = {"masks/skipping": figure}

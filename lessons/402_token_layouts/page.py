@@ -110,4 +110,4 @@ def figure():
 
 
 COMPUTED = {f.__name__: f for f in (token_example, token_pairs, token_tiles, token_mistakes)}
-FIGURES = {"token_layouts": figure}
+FIGURES = {"masks/token_layouts": figure}

@@ -142,4 +142,4 @@ def figure():
 
 
 COMPUTED = {f.__name__: f for f in (chunk_cut, chunk_pairs, chunk_costs, gathered, chunk_mistakes)}
-FIGURES = {"chunk_layouts": figure}
+FIGURES = {"masks/chunk_layouts": figure}

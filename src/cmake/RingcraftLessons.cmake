@@ -7,6 +7,7 @@
 #   allowed       names beyond core and problem that the student may call: what earlier lessons wrote, a kernel's barriers,
 #                 shuffles and copies; absent if there are none
 #   timed         true where checks compare times: the file is compiled as the library is
+#   counted       true where checks compare steps: the file is compiled so that every basic block that runs is counted
 #   puzzles       the sources below its folder puzzles that judge its side exercises, NAME/puzzle.cpp for each; absent if none
 # Chapters are hundreds, and have their titles in lessons/chapters.json. Sets
 #   RINGCRAFT_ROAD      the folders of all lessons, by number

@@ -109,7 +109,7 @@ TEST_CASE("the state carries across blocks in any order") {
         const auto positions = blocks.positions(block);
         if (!positions.empty())
           body(positions.front(), static_cast<Index>(positions.size()),
-               key_ranges(mask, seqlen, all, positions));
+               ranges_of(mask, seqlen, all, positions));
       }
     };
     for_each_block([&](Index first, Index count, const KeyRanges& ranges) {

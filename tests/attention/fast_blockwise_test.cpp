@@ -47,7 +47,7 @@ Head<T> head_of_size(Random& random, Index rows, Index keys, Index dim, const Ma
     for (Index i = 0; i < count; ++i) list.push_back(i * seqlen / count);
     return list;
   };
-  head.ranges = key_ranges(mask, seqlen, positions(rows), positions(keys));
+  head.ranges = ranges_of(mask, seqlen, positions(rows), positions(keys));
   return head;
 }
 

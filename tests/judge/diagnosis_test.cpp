@@ -32,7 +32,8 @@ TEST_CASE("causes do not depend on the seed") {
         {103, "103_online_softmax/factor_inverted", "scan-factor-inverse-sum"},
         {104, "104_merge/average", "solved-merge-O-acc"},
         {303, "303_ring_forward/wrong_label", "RF4"},
-        {402, "402_token_layouts/turned_once", "solved-position"}}) {
+        {402, "402_token_layouts/turned_once", "solved-position"},
+        {404, "404_sliding_window/w_keys", "solved-reach-mask"}}) {
     INFO(file);
     const std::vector<std::string> causes = causes_of(lesson, file, kSeedOfCorpus);
     REQUIRE(!causes.empty());

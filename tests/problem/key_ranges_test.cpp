@@ -133,10 +133,10 @@ TEST_CASE("one device holds all rows and keys") {
 
 TEST_CASE("shards without rows or keys") {
   const std::vector<Position> none, some{0, 3, 4};
-  CHECK(key_ranges(full_mask(), 5, none, some).rows() == 0);
-  const KeyRanges blind = key_ranges(full_mask(), 5, some, none);
+  CHECK(ranges_of(full_mask(), 5, none, some).rows() == 0);
+  const KeyRanges blind = ranges_of(full_mask(), 5, some, none);
   CHECK(blind.rows() == 3);
   CHECK(blind.pairs() == 0);
   CHECK(blind.transposed(0).rows() == 0);
-  CHECK(key_ranges(full_mask(), 5, none, some).transposed(3).pairs() == 0);
+  CHECK(ranges_of(full_mask(), 5, none, some).transposed(3).pairs() == 0);
 }

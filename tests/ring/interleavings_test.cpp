@@ -34,7 +34,7 @@ std::vector<Result> run(const Problem& p, const Tensors& whole, Schedule schedul
         RingOutput forward = ring_forward(comm, engine, p, mine.q, mine.kv);
         const KvBlock& first = schedule == Schedule::kReversed ? forward.last : mine.kv;
         RingGradients gradients =
-            ring_backward(comm, engine, p, schedule, mine.q, first, forward.output, mine.dout);
+            ring_backward(comm, engine, p, schedule, mine.q, first, mine.kv, forward.output, mine.dout);
         results[static_cast<std::size_t>(comm.rank())] = {std::move(forward.output), std::move(gradients)};
       },
       {.delivery_seed = seed});
@@ -95,7 +95,7 @@ TEST_CASE("a rank that throws under 200 delivery seeds") {
                   const Tensors mine = shard_of(whole, p, comm.rank());
                   const RingOutput forward = ring_forward(comm, engine, p, mine.q, mine.kv);
                   if (comm.rank() == 2) throw Error("the cause");
-                  ring_backward(comm, engine, p, Schedule::kForward, mine.q, mine.kv, forward.output,
+                  ring_backward(comm, engine, p, Schedule::kForward, mine.q, mine.kv, mine.kv, forward.output,
                                 mine.dout);
                 },
                 {.delivery_seed = seed});

@@ -138,8 +138,9 @@ TEST_CASE("the reversed schedule needs the shard that the forward pass held last
       const auto r = static_cast<std::size_t>(comm.rank());
       CostEngine engine(comm, {});
       const BackwardArguments a(engine, p, Schedule::kForward, comm.rank());
-      outcomes[r] = outcome_of(
-          [&] { ring_backward(comm, engine, p, Schedule::kReversed, a.q, a.first, a.output, a.dout); });
+      outcomes[r] = outcome_of([&] {
+        ring_backward(comm, engine, p, Schedule::kReversed, a.q, a.first, a.own, a.output, a.dout);
+      });
       traffic[r] = comm.traffic();
     });
   });

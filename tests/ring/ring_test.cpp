@@ -7,6 +7,7 @@
 #include "ringcraft/attention/host_engine.hpp"
 #include "ringcraft/attention/single_device.hpp"
 #include "ringcraft/comm/threads.hpp"
+#include "ringcraft/ring/route.hpp"
 #include "support/catch.hpp"
 #include "support/compare.hpp"
 #include "support/random_problem.hpp"
@@ -36,7 +37,7 @@ Run run(const Problem& p, const Tensors& whole, Schedule schedule, std::uint64_t
               const bool from_last = schedule == Schedule::kReversed && hops(p) > 0;
               result.backward[r] =
                   ring_backward(comm, engine, p, schedule, mine.q, from_last ? forward.last : mine.kv,
-                                forward.output, mine.dout);
+                                mine.kv, forward.output, mine.dout);
             },
             {.delivery_seed = seed});
   return result;
@@ -90,8 +91,12 @@ TEST_CASE("the forward ring returns the block that it held last") {
     const Run result = run(p, whole, Schedule::kForward, 2);
     for (int rank = 0; rank < p.world_size; ++rank) {
       const KvBlock& last = result.forward[static_cast<std::size_t>(rank)].last;
+      const Route route(p, rank, Schedule::kForward);
       if (hops(p) == 0) {
         CHECK(last.k.extents() == Extents{});
+      } else if (!route.here(hops(p))) {
+        CHECK(last.k.empty());
+        CHECK(last.v.empty());
       } else {
         const Tensors expected = shard_of(whole, p, (rank - hops(p) + p.world_size) % p.world_size);
         CHECK(identical(last.k, expected.kv.k));
@@ -112,31 +117,32 @@ TEST_CASE("no argument is written, and backward can be repeated") {
         INFO(described(p));
         const Tensors whole = random_tensors(p.shape, DType::kFloat64, random);
         std::vector<int> changed(static_cast<std::size_t>(n)), different(static_cast<std::size_t>(n));
-        run_ranks(
-            n,
-            [&](ThreadCommunicator& comm) {
-              const auto r = static_cast<std::size_t>(comm.rank());
-              HostEngine<double> engine;
-              const Tensors mine = shard_of(whole, p, comm.rank()), before = shard_of(whole, p, comm.rank());
-              const RingOutput forward = ring_forward(comm, engine, p, mine.q, mine.kv);
-              changed[r] += !identical(mine.q, before.q) + !identical(mine.kv.k, before.kv.k) +
-                            !identical(mine.kv.v, before.kv.v);
-              const KvBlock& first = schedule == Schedule::kReversed && n > 1 ? forward.last : mine.kv;
-              const KvBlock first_before = clone(first);
-              const Output output_before = clone(forward.output);
-              const auto backward = [&] {
-                return ring_backward(comm, engine, p, schedule, mine.q, first, forward.output, mine.dout);
-              };
-              const RingGradients once = backward(), again = backward();
-              changed[r] += !identical(mine.q, before.q) + !identical(mine.dout, before.dout) +
-                            !identical(mine.kv.k, before.kv.k) + !identical(mine.kv.v, before.kv.v) +
-                            !identical(first.k, first_before.k) + !identical(first.v, first_before.v) +
-                            !identical(forward.output.out, output_before.out) +
-                            !identical(forward.output.lse, output_before.lse);
-              different[r] += !identical(once.dq, again.dq) + !identical(once.dkv.k, again.dkv.k) +
-                              !identical(once.dkv.v, again.dkv.v);
-            },
-            {.delivery_seed = 4});
+        run_ranks(n,
+                  [&](ThreadCommunicator& comm) {
+                    const auto r = static_cast<std::size_t>(comm.rank());
+                    HostEngine<double> engine;
+                    const Tensors mine = shard_of(whole, p, comm.rank()),
+                                  before = shard_of(whole, p, comm.rank());
+                    const RingOutput forward = ring_forward(comm, engine, p, mine.q, mine.kv);
+                    changed[r] += !identical(mine.q, before.q) + !identical(mine.kv.k, before.kv.k) +
+                                  !identical(mine.kv.v, before.kv.v);
+                    const KvBlock& first = schedule == Schedule::kReversed && n > 1 ? forward.last : mine.kv;
+                    const KvBlock first_before = clone(first);
+                    const Output output_before = clone(forward.output);
+                    const auto backward = [&] {
+                      return ring_backward(comm, engine, p, schedule, mine.q, first, mine.kv, forward.output,
+                                           mine.dout);
+                    };
+                    const RingGradients once = backward(), again = backward();
+                    changed[r] += !identical(mine.q, before.q) + !identical(mine.dout, before.dout) +
+                                  !identical(mine.kv.k, before.kv.k) + !identical(mine.kv.v, before.kv.v) +
+                                  !identical(first.k, first_before.k) + !identical(first.v, first_before.v) +
+                                  !identical(forward.output.out, output_before.out) +
+                                  !identical(forward.output.lse, output_before.lse);
+                    different[r] += !identical(once.dq, again.dq) + !identical(once.dkv.k, again.dkv.k) +
+                                    !identical(once.dkv.v, again.dkv.v);
+                  },
+                  {.delivery_seed = 4});
         CHECK(changed == std::vector<int>(static_cast<std::size_t>(n), 0));
         CHECK(different == std::vector<int>(static_cast<std::size_t>(n), 0));
       }

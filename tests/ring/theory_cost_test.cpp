@@ -1,5 +1,6 @@
 // Closed forms of bytes, memory and time: known numbers, ragged shards by hand, and the two forms of the
 // peak.
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -99,7 +100,7 @@ TEST_CASE("peak elements") {
                 "expected a seqlen that 3 ranks divide evenly, got 7");
 }
 
-TEST_CASE("the peak per rank is the closed form wherever shards are equal") {
+TEST_CASE("the peak of the ranks that hold most is the closed form wherever shards are equal") {
   Random random(123);
   int equal = 0;
   for (int trial = 0; trial < 400; ++trial) {
@@ -109,8 +110,10 @@ TEST_CASE("the peak per rank is the closed form wherever shards are equal") {
     INFO(described(p));
     const auto ranks = static_cast<std::size_t>(p.world_size);
     CHECK(forward_theory(p, {1, 1}).peak_bytes == Row(ranks, peak_elements(p, Pass::kForward)));
-    for (const Schedule schedule : {Schedule::kForward, Schedule::kReversed})
-      CHECK(backward_theory(p, schedule, {1, 1}).peak_bytes == Row(ranks, peak_elements(p, Pass::kBackward)));
+    for (const Schedule schedule : {Schedule::kForward, Schedule::kReversed}) {
+      const Row peaks = backward_theory(p, schedule, {1, 1}).peak_bytes;
+      CHECK(*std::ranges::max_element(peaks) == peak_elements(p, Pass::kBackward));
+    }
   }
   CHECK(equal > 100);
 }

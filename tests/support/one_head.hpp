@@ -60,7 +60,7 @@ Head<T> random_head(Random& random, double deviation = 1) {
   head.k = normal<T>(random, head.keys * head.dim, deviation);
   head.v = normal<T>(random, head.keys * head.dim);
   head.dout = normal<T>(random, head.rows * head.dim);
-  head.ranges = key_ranges(random_mask(random, seqlen), seqlen, queries, keys);
+  head.ranges = ranges_of(random_mask(random, seqlen), seqlen, queries, keys);
   head.scale = static_cast<T>(random.integer(0, 1) == 0 ? 0.5 : -0.7);
   return head;
 }

@@ -7,6 +7,7 @@
 
 #include "ringcraft/ring/refuse.hpp"
 #include "ringcraft/ring/ring.hpp"
+#include "ringcraft/ring/route.hpp"
 
 namespace ringcraft::testing {
 
@@ -21,24 +22,28 @@ struct ForwardArguments {
 };
 
 /// Inputs of a rank's backward pass. `first` of the reversed schedule is a ring buffer, as the forward pass
-/// left it.
+/// left it; `own` is empty unless the rank keeps it.
 struct BackwardArguments {
   BackwardArguments(BlockEngine& engine, const Problem& p, Schedule schedule, int rank)
       : q(engine.allocate(p.q_extents(rank), Role::kElement)),
         output{engine.allocate(p.q_extents(rank), Role::kAccumulator),
                engine.allocate(p.row_extents(rank), Role::kAccumulator)},
         dout(engine.allocate(p.q_extents(rank), Role::kElement)) {
-    const int back = schedule == Schedule::kReversed ? hops(p) : 0;
-    if (back == 0) {
-      first = {engine.allocate(p.kv_extents(rank), Role::kElement),
-               engine.allocate(p.kv_extents(rank), Role::kElement)};
+    const Route route(p, rank, schedule);
+    const auto own_block = [&] {
+      return KvBlock{engine.allocate(p.kv_extents(rank), Role::kElement),
+                     engine.allocate(p.kv_extents(rank), Role::kElement)};
+    };
+    if (route.keeps_own()) own = own_block();
+    if (schedule == Schedule::kForward || route.exchanges() == 0) {
+      first = own_block();
     } else {
       first = allocate_kv(engine, p, Role::kElement);
-      first.set_rows(p.sharding().rows((rank - back + p.world_size) % p.world_size));
+      first.set_rows(route.rows(0));
     }
   }
   Buffer q;
-  KvBlock first;
+  KvBlock first, own;
   Output output;
   Buffer dout;
 };

@@ -68,7 +68,7 @@ inline void check_all_refuse(const std::string& fragment, Pass pass, Schedule sc
         ring_forward(comm, *call.engine, call.problem, call.forward->q, call.forward->kv);
       } else {
         ring_backward(comm, *call.engine, call.problem, schedule, call.backward->q, call.backward->first,
-                      call.backward->output, call.backward->dout);
+                      call.backward->own, call.backward->output, call.backward->dout);
       }
     });
     traffic[r] = comm.traffic();

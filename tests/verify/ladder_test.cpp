@@ -30,7 +30,7 @@ TEST_CASE("stages have distinct names, and predecessors that come first") {
     if (stage.expect == Expect::kAll && !stage.predecessor.empty())
       CHECK(stage_named(stage.predecessor).expect == Expect::kAll);
   }
-  for (const int wanted : {101, 102, 103, 104, 105, 106, 108, 302, 303, 304, 402, 403})
+  for (const int wanted : {101, 102, 103, 104, 105, 106, 108, 302, 303, 304, 402, 403, 404, 405})
     CHECK(std::any_of(ladder().begin(), ladder().end(), [=](const Stage& s) { return s.lesson == wanted; }));
   CHECK_THROWS_AS(stage_named("no such stage"), Error);
 }
@@ -57,9 +57,16 @@ TEST_CASE("every stage is right on the shared problem") {
       const Case c = make_case(make_problem({1, 4, 2, 41, 8}, mask, Layout::kZigzag, 4), data, 9);
       const Inputs exact = make_inputs(c, DType::kFloat64), rounded = make_inputs(c, DType::kFloat32);
       const Rounding rounding = rounding_of(DType::kFloat32);
-      const Oracle want = oracle(c.problem, exact),
-                   want_rounded = oracle(c.problem, rounded, {.rounding = rounding});
+      const Oracle shared = oracle(c.problem, exact),
+                   shared_rounded = oracle(c.problem, rounded, {.rounding = rounding});
       for (const Stage& stage : ladder()) {
+        Problem own = c.problem;
+        if (stage.mask != nullptr) own.mask = stage.mask(c.problem);
+        const bool changed = own.mask != c.problem.mask;
+        const Oracle own_want = changed ? oracle(own, exact) : Oracle{},
+                     own_rounded = changed ? oracle(own, rounded, {.rounding = rounding}) : Oracle{};
+        const Oracle& want = changed ? own_want : shared;
+        const Oracle& want_rounded = changed ? own_rounded : shared_rounded;
         const StageResult result = climb(stage, c.problem, exact);
         const Comparison comparison = compare_exact(result.answer, want, stage.expect);
         INFO(stage.name << ", " << c.name << ": "
@@ -105,6 +112,29 @@ TEST_CASE("a distributed softmax costs what theory says") {
   const Theory golden = stage.over_ranks->method->theory(c.problem, {}, Pass::kForward, {4, 4});
   CHECK(golden.messages_sent == std::vector<Index>(3, 8 * (2 + 3 * 2 + 2)));
   CHECK(golden.bytes_sent == std::vector<Index>(3, 8 * (2 * 50 * 3 + 2 * 150 * 2 + 100 * 3) * 4));
+}
+
+TEST_CASE("the windowed ring needs fewer hops, and has its window already when it gets it again") {
+  const Stage& stage = stage_named("windowed ring");
+  const Case c = small_case({1, 2, 1, 64, 4}, causal_mask(), Layout::kContiguous, 4);
+  const Problem problem = problem_of(stage, c.problem);
+  CHECK(problem.mask == window_mask(24));
+  CHECK(hops(problem) == 2);
+  CHECK(stage.mask(problem) == problem.mask);
+  CHECK(climb(stage, c.problem, make_inputs(c, DType::kFloat64)).measurement.forward.traffic.size() == 4);
+}
+
+TEST_CASE(
+    "the packed ring deals each sequence by itself, keeps sequences that there are, and packs any length") {
+  const Stage& stage = stage_named("packed ring");
+  const Case c = small_case({1, 2, 1, 64, 4}, causal_mask(), Layout::kContiguous, 4);
+  const Problem problem = problem_of(stage, c.problem);
+  CHECK(problem.per_sequence);
+  CHECK(problem.mask.cu_seqlens == std::vector<Position>{0, 5, 6, 18, 45, 64});
+  CHECK(stage.mask(problem) == problem.mask);
+  for (Position seqlen = 1; seqlen < 30; ++seqlen)
+    CHECK_NOTHROW(
+        validate(problem_of(stage, make_problem({1, 2, 1, seqlen, 4}, causal_mask(), Layout::kZigzag, 4))));
 }
 
 TEST_CASE("only the zig-zag ring is balanced under a causal mask") {

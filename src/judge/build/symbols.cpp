@@ -135,7 +135,8 @@ bool is_of_cpp(std::string_view name) {
 // Functions that compilers call implicitly, and functions of C++, ringcraft's among them.
 bool is_of_language(std::string_view name) {
   if (name.starts_with("_Z")) return is_of_cpp(name);
-  constexpr std::string_view kFamilies[] = {"__tsan_", "__cxa_", "__gxx_", "_Unwind_", "__stack_chk_"};
+  constexpr std::string_view kFamilies[] = {"__tsan_", "__sanitizer_cov_", "__cxa_",
+                                            "__gxx_",  "_Unwind_",         "__stack_chk_"};
   return begins_with_one_of(name, kFamilies) || name == "_GLOBAL_OFFSET_TABLE_" || name == "__dso_handle" ||
          name == "__tls_get_addr" || name == "_Exit" || name == "__assert_fail" ||
          name == "__libc_single_threaded";

@@ -258,6 +258,8 @@ BuildStep compile(const Lesson& lesson, OwnSource& source, const WorkFolder& fol
   if (!lesson.is_kernel()) {
     if (lesson.timed)
       arguments.insert(arguments.end(), kOptimise.begin(), kOptimise.end());
+    else if (lesson.counted && !kCount.front().empty())
+      arguments.insert(arguments.end(), kCount.begin(), kCount.end());
     else if (!kPrecompiled.empty())  // it fits the plain flags only
       arguments.insert(arguments.end(), {"-include", std::string(kPrecompiled)});
   }

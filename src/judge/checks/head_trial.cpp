@@ -37,7 +37,7 @@ void paste(Buffer& to, Index first, const Buffer& rows) {
 KeyRanges ranges_of(const verify::BlockProblem& p) {
   const Position seqlen =
       std::max(p.queries.empty() ? 0 : p.queries.back(), p.keys.empty() ? 0 : p.keys.back()) + 1;
-  return key_ranges(p.mask, seqlen, p.queries, p.keys);
+  return ringcraft::ranges_of(p.mask, seqlen, p.queries, p.keys);
 }
 
 bool among(const std::vector<std::string_view>& only, std::string_view name) {

@@ -210,6 +210,7 @@ struct Lesson {
   std::string function;           ///< the exercise: "merge"
   std::set<std::string> allowed;  ///< names beyond core and problem that the student may call
   bool timed = false;             ///< compiled with the library's flags, for checks that compare times
+  bool counted = false;           ///< compiled so that its steps are counted (worker/steps.hpp)
 
   /// Whether the exercise is a kernel, which runs on the CPU where this build can do that (kKernelCompile).
   bool is_kernel() const { return source.ends_with(".cu"); }

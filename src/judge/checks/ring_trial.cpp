@@ -97,6 +97,23 @@ std::vector<Index> ring_bytes(const Problem& problem, int steps, int direction) 
   return bytes;
 }
 
+std::vector<Index> routed_bytes(const Problem& problem, Pass pass, Schedule schedule) {
+  const int n = problem.world_size;
+  std::vector<Index> bytes(static_cast<std::size_t>(n * n), 0);
+  for (const RingTransfer& transfer : ring_messages(problem, pass, schedule))
+    bytes[static_cast<std::size_t>(transfer.from * n + transfer.to)] += bytes_of(transfer, {8, 8});
+  return bytes;
+}
+
+const std::vector<Index>& plan_of(const CallRecord& record, const std::vector<Index>& routed,
+                                  const std::vector<Index>& all) {
+  const int n = static_cast<int>(record.replies.size());
+  for (int from = 0; from < n; ++from)
+    for (int to = 0; to < n; ++to)
+      if (record.moved(from, to) > routed[static_cast<std::size_t>(from * n + to)]) return all;
+  return routed;
+}
+
 // ---- backward
 
 RingBackwardRun run_ring_backward(Trial& trial, const verify::Case& c, Schedule schedule,
@@ -113,13 +130,15 @@ RingBackwardRun run_ring_backward(Trial& trial, const verify::Case& c, Schedule 
                         scatter(run.want.value.lse, sharding, rank)};
     requests.push_back(RingBackward::request(p, schedule, scatter(inputs.q, sharding, rank),
                                              kv_of(inputs, sharding, modulo(rank - back, p.world_size)),
-                                             output, scatter(inputs.dout, sharding, rank)));
+                                             kv_of(inputs, sharding, rank), output,
+                                             scatter(inputs.dout, sharding, rank)));
   }
   with_label(run.c.name + ": ", [&] {
     run.record = trial.call_ranks<RingBackward>(requests, delivery);
     for (const Bytes& reply : run.record.replies)
-      run.answers.push_back(Trial::read(
-          [&] { return RingBackward::answer(reply, p, schedule, Buffer(), KvBlock(), Output(), Buffer()); }));
+      run.answers.push_back(Trial::read([&] {
+        return RingBackward::answer(reply, p, schedule, Buffer(), KvBlock(), KvBlock(), Output(), Buffer());
+      }));
   });
   return run;
 }

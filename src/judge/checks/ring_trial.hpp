@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "judge/checks/lesson.hpp"
-#include "ringcraft/ring/ring.hpp"
+#include "ringcraft/ring/messages.hpp"
 #include "verify/oracle/cases.hpp"
 
 namespace ringcraft::judge {
@@ -37,6 +37,14 @@ Index block_bytes(const Problem& problem, int rank);
 /// Bytes that each link carries when KV blocks move on by `steps` ranks, to the next rank (direction 1) or to
 /// the previous one (-1): bytes[from * N + to]. A block is rows x kv_heads x head_dim x batch x 2 x 8 bytes.
 std::vector<Index> ring_bytes(const Problem& problem, int steps, int direction);
+
+/// Bytes that each link carries when no message goes beyond the reach of its block, as the library has it.
+std::vector<Index> routed_bytes(const Problem& problem, Pass pass, Schedule schedule);
+
+/// A ring may send every block through all hops (`all`), or no further than it is needed (`routed`): the one
+/// that this record is to be compared with. That is `routed` unless a link carried more.
+const std::vector<Index>& plan_of(const CallRecord& record, const std::vector<Index>& routed,
+                                  const std::vector<Index>& all);
 
 // ---- backward
 

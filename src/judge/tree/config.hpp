@@ -26,6 +26,8 @@ extern const std::string_view kWorkRoot;
 extern const std::vector<std::string> kCompile;
 /// Further flags for a file whose speed is compared: those that the library is built with.
 extern const std::vector<std::string> kOptimise;
+/// Further flags for a file whose steps are counted; the first is empty where the compiler cannot count.
+extern const std::vector<std::string> kCount;
 /// The compiler and its flags for a kernel that runs on the CPU, a precompiled header included; empty where
 /// kernels do not.
 extern const std::vector<std::string> kKernelCompile;

@@ -34,9 +34,9 @@ class Recording {
 /// One rank's part of a trace, which may be null, and then so is this.
 inline RankTrace* part_of(Trace* trace, int rank) { return trace == nullptr ? nullptr : &trace->rank(rank); }
 
-/// Records that `block` is that of rank `owner`, for readers of the trace; null: records nothing.
+/// Records that `block` is that of rank `owner`, for readers of the trace; null or no rows: records nothing.
 inline void hold(RankTrace* trace, int owner, const KvBlock& block) {
-  if (trace == nullptr) return;
+  if (trace == nullptr || block.k.empty()) return;
   trace->holds("k", owner, block.k);
   trace->holds("v", owner, block.v);
 }

@@ -1,77 +1,40 @@
-// Two integers per query row instead of a mask.
+// Lesson 405: which keys a query sees, by position and as local rows of a shard. Every mask of the course
+// enters the ring here, packed sequences included, and nowhere else.
 #include "ringcraft/problem/key_ranges.hpp"
 
-#include <algorithm>
-#include <numeric>
+#include "ringcraft/core/error.hpp"
 
 namespace ringcraft {
-namespace {
 
-const int& at(const std::vector<int>& list, int i) { return list[static_cast<std::size_t>(i)]; }
-
-}  // namespace
-
-Index KeyRanges::pairs() const {
-  Index sum = 0;
-  for (std::size_t a = 0; a < begin.size(); ++a) sum += end[a] - begin[a];
-  return sum;
-}
-
-Tile KeyRanges::tile(int row0, int row1, int key0, int key1) const {
-  // begin and end never decrease, so the first and the last row of the tile decide for all of its rows.
-  if (at(end, row1 - 1) <= key0 || key1 <= at(begin, row0)) return Tile::kEmpty;
-  if (at(begin, row1 - 1) <= key0 && key1 <= at(end, row0)) return Tile::kFull;
-  return Tile::kPartial;
-}
-
-Index KeyRanges::tiles(int keys, int tile_rows, int tile_keys) const {
-  Index count = 0;
-  for (int row = 0; row < rows(); row += tile_rows)
-    for (int key = 0; key < keys; key += tile_keys) {
-      const int row1 = std::min(row + tile_rows, rows()), key1 = std::min(key + tile_keys, keys);
-      count += tile(row, row1, key, key1) == Tile::kEmpty ? 0 : 1;
-    }
-  return count;
-}
-
-KeyRanges KeyRanges::slice(Index first, Index count) const {
-  return {{begin.begin() + first, begin.begin() + first + count},
-          {end.begin() + first, end.begin() + first + count}};
-}
-
-KeyRanges KeyRanges::transposed(int keys) const {
-  KeyRanges seen;
-  int first = 0, last = 0;
-  for (int b = 0; b < keys; ++b) {
-    while (first < rows() && at(end, first) <= b) ++first;  // first row whose end lies past key b
-    while (last < rows() && at(begin, last) <= b) ++last;   // first row that begins past key b
-    seen.begin.push_back(first);
-    seen.end.push_back(std::max(first, last));
+KeyInterval MaskCursor::at(Position p) {
+  // BEGIN SOLUTION 405 [at]
+  Position start = 0, end = seqlen_;
+  if (!mask_.cu_seqlens.empty()) {
+    while (mask_.cu_seqlens[sequence_ + 1] <= p) ++sequence_;
+    start = mask_.cu_seqlens[sequence_];
+    end = mask_.cu_seqlens[sequence_ + 1];
   }
-  return seen;
+  // Written as comparisons of distances, so that no limit, however large, overflows.
+  return {mask_.left >= p - start ? start : p - mask_.left,
+          mask_.right >= end - 1 - p ? end : p + mask_.right + 1};
+  // END SOLUTION [at]
 }
 
-KeyRanges key_ranges(const Mask& mask, Position seqlen, std::span<const Position> queries,
-                     std::span<const Position> keys) {
+KeyRanges ranges_of(const Mask& mask, Position seqlen, std::span<const Position> queries,
+                    std::span<const Position> keys) {
+  // BEGIN SOLUTION 405 [ranges_of]
   KeyRanges ranges;
-  ranges.begin.reserve(queries.size());
-  ranges.end.reserve(queries.size());
   MaskCursor cursor(mask, seqlen);
-  std::size_t b = 0, e = 0;  // first key at or after lo, first key at or after hi
+  std::size_t b = 0, e = 0;  // the first key at or after lo, and at or after hi
   for (const Position p : queries) {
     const auto [lo, hi] = cursor.at(p);
     while (b < keys.size() && keys[b] < lo) ++b;
     while (e < keys.size() && keys[e] < hi) ++e;
     ranges.begin.push_back(static_cast<int>(b));
-    ranges.end.push_back(static_cast<int>(std::max(b, e)));
+    ranges.end.push_back(static_cast<int>(e));
   }
   return ranges;
-}
-
-KeyRanges key_ranges(const Mask& mask, Position seqlen) {
-  std::vector<Position> all(static_cast<std::size_t>(seqlen));
-  std::iota(all.begin(), all.end(), Position{0});
-  return key_ranges(mask, seqlen, all, all);
+  // END SOLUTION [ranges_of]
 }
 
 }  // namespace ringcraft

@@ -43,10 +43,10 @@ struct KeyRanges {
   static auto fields(auto& self) { return std::tie(self.begin, self.end); }
 };
 
-/// Builds the ranges of a query shard against a key shard with two pointers, O(rows + keys). Both position
-/// lists increase; seqlen is the length of the whole sequence.
-KeyRanges key_ranges(const Mask& mask, Position seqlen, std::span<const Position> queries,
-                     std::span<const Position> keys);
+/// The ranges of a query shard against a key shard, in O(rows + keys). Both position lists increase; seqlen
+/// is the length of the whole sequence. (Lesson 405.)
+KeyRanges ranges_of(const Mask& mask, Position seqlen, std::span<const Position> queries,
+                    std::span<const Position> keys);
 
 /// The ranges of one device that holds all tokens: rows and keys are the positions 0 to seqlen - 1.
 KeyRanges key_ranges(const Mask& mask, Position seqlen);

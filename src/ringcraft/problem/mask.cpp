@@ -1,7 +1,5 @@
-// Which keys a query may see.
+// A mask in words; key_ranges.cpp says which keys a query sees.
 #include "ringcraft/problem/mask.hpp"
-
-#include <algorithm>
 
 #include "ringcraft/core/shown.hpp"
 
@@ -21,18 +19,6 @@ std::string described(const Mask& mask) {
   }
   if (!mask.cu_seqlens.empty()) text += ", " + counted(mask.cu_seqlens.size() - 1, "sequence");
   return text;
-}
-
-KeyInterval MaskCursor::at(Position p) {
-  Position start = 0, end = seqlen_;
-  if (!mask_.cu_seqlens.empty()) {
-    while (mask_.cu_seqlens[sequence_ + 1] <= p) ++sequence_;
-    start = mask_.cu_seqlens[sequence_];
-    end = mask_.cu_seqlens[sequence_ + 1];
-  }
-  // Written as comparisons of distances, so that no limit, however large, overflows.
-  return {mask_.left >= p - start ? start : p - mask_.left,
-          mask_.right >= end - 1 - p ? end : p + mask_.right + 1};
 }
 
 }  // namespace ringcraft

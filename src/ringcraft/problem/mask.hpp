@@ -46,6 +46,9 @@ std::string described(const Mask& mask);
 struct KeyInterval {
   Position lo;  ///< the first key
   Position hi;  ///< one past the last
+
+  static auto fields(auto& self) { return std::tie(self.lo, self.hi); }
+  friend bool operator==(const KeyInterval&, const KeyInterval&) = default;
 };
 
 /// Answers "which keys does position p see?" for increasing p in constant time on average.
@@ -55,7 +58,7 @@ class MaskCursor {
   MaskCursor(const Mask& mask, Position seqlen) : mask_(mask), seqlen_(seqlen) {}
 
   /// lo = max(start of p's sequence, p - left), hi = min(end of p's sequence, p + right + 1); p must not
-  /// decrease from call to call.
+  /// decrease from call to call. (Lesson 405; the body is in key_ranges.cpp.)
   KeyInterval at(Position p);
 
  private:

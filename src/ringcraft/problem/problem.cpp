@@ -75,7 +75,7 @@ Problem make_problem(Shape shape, Mask mask, Layout layout, int world_size,
 
 KeyRanges key_ranges(const Problem& problem, int rank, int source) {
   const Sharding sharding = problem.sharding();
-  return key_ranges(problem.mask, problem.shape.seqlen, sharding.positions(rank), sharding.positions(source));
+  return ranges_of(problem.mask, problem.shape.seqlen, sharding.positions(rank), sharding.positions(source));
 }
 
 }  // namespace ringcraft

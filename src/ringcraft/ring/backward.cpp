@@ -1,34 +1,36 @@
 // Lesson 304: the ring's backward pass, both schedules. The gradients of a KV block travel with the block,
 // one step later: while a rank computes its part of the block's dk and dv, the sum of the ranks before it
-// arrives.
+// arrives. Blocks and sums go as far as their reach and no further; what would go on is empty.
 #include <utility>
 
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/ring/refuse.hpp"
 #include "ringcraft/ring/ring.hpp"
+#include "ringcraft/ring/route.hpp"
 
 namespace ringcraft {
 
 RingGradients ring_backward(Communicator& comm, BlockEngine& engine, const Problem& problem,
-                            Schedule schedule, const Buffer& q, const KvBlock& first, const Output& output,
-                            const Buffer& dout) {
+                            Schedule schedule, const Buffer& q, const KvBlock& first, const KvBlock& own,
+                            const Output& output, const Buffer& dout) {
   refuse(problem, Pass::kBackward, comm, engine);
-  require_shard(problem, comm.rank(), engine, q, first, schedule, output, dout);
+  require_shard(problem, comm.rank(), engine, q, first, own, schedule, output, dout);
   // BEGIN SOLUTION 304 [ring_backward]
-  const int n = comm.world_size(), rank = comm.rank(), exchanges = hops(problem);
-  const int direction = schedule == Schedule::kForward ? 1 : -1;
-  const int start = schedule == Schedule::kForward ? rank : rank - exchanges;  // whose block comes first
-  const auto modulo = [n](int r) { return (r % n + n) % n; };
-  const int next = modulo(rank + direction), previous = modulo(rank - direction);
-  const Sharding sharding = problem.sharding();
-  const auto source = [&](int step) { return modulo(start - direction * step); };
+  const Route route(problem, comm.rank(), schedule);
+  const int rank = comm.rank(), exchanges = route.exchanges();
+  const int next = route.next(), previous = route.previous(), last = route.last_rank();
 
   const Buffer delta = engine.delta(output.out, dout);
   const Saved saved{q, output.out, output.lse, dout, delta};
   Buffer dq = engine.allocate(problem.q_extents(rank), Role::kAccumulator);
   engine.set_zero(dq);
-  KvBlock kv[2];                // the current KV block and the arriving one
+  KvBlock kv[2], nothing;       // the current KV block and the arriving one; what goes beyond the reach
   KvBlock part, sum, arriving;  // dk, dv: this step's share, the block's sum so far, the next block's sum
+  KvBlock early;                // the own sum, if it is complete while others still travel
+  part = allocate_kv(engine, problem, Role::kAccumulator);
+  if (exchanges > 0) sum = allocate_kv(engine, problem, Role::kAccumulator);
+  if (exchanges > 0) arriving = allocate_kv(engine, problem, Role::kAccumulator);
+  if (route.waits_at_home()) early = allocate_kv(engine, problem, Role::kAccumulator);
   const KvBlock* current = &first;
   Pending gradients;
   for (int step = 0; step <= exchanges; ++step) {
@@ -36,38 +38,41 @@ RingGradients ring_backward(Communicator& comm, BlockEngine& engine, const Probl
     Pending exchange;
     if (step < exchanges) {
       if (step < 2) coming = allocate_kv(engine, problem, Role::kElement);
-      coming.set_rows(sharding.rows(source(step + 1)));
-      exchange = comm.start({send_to(next, current->k), send_to(next, current->v),  //
-                             recv_from(previous, coming.k), recv_from(previous, coming.v)});
+      coming.set_rows(route.rows_arriving(step + 1));
+      const KvBlock& leaving = route.onward(step) ? *current : nothing;
+      const KvBlock& entering = route.enters(step) ? own : nothing;
+      const int from = route.comes_from(step + 1);
+      exchange = comm.start({send_to(next, leaving.k), send_to(next, leaving.v),    //
+                             send_to(last, entering.k), send_to(last, entering.v),  //
+                             recv_from(from, coming.k), recv_from(from, coming.v)});
     }
-    if (part.k.extents() == Extents{}) part = allocate_kv(engine, problem, Role::kAccumulator);
-    part.set_rows(sharding.rows(source(step)));
-    engine.backward(dq, part, saved, *current, key_ranges(problem, rank, source(step)),
+    part.set_rows(route.rows(step));
+    engine.backward(dq, part, saved, *current, key_ranges(problem, rank, route.source(step)),
                     problem.softmax_scale);
     gradients.wait();  // the sum of the ranks before this one is here, the last block's sum has left
-    if (step > 0) {
+    if (route.begins(step)) {
+      std::swap(sum, part);
+    } else {
       engine.add(arriving, part);
       std::swap(sum, arriving);  // the old sum's buffer is free: the next sum arrives in it
-    } else {
-      std::swap(sum, part);
     }
     exchange.wait();
-    if (step == exchanges) break;
-    current = &coming;
-    if (arriving.k.extents() == Extents{}) arriving = allocate_kv(engine, problem, Role::kAccumulator);
-    arriving.set_rows(sharding.rows(source(step + 1)));
-    gradients = comm.start({send_to(next, sum.k), send_to(next, sum.v),  //
-                            recv_from(previous, arriving.k), recv_from(previous, arriving.v)});
+    if (exchanges == 0) break;
+    current = route.is_kept(step + 1) ? &own : &coming;
+    if (route.stays(step)) std::swap(early, sum);
+    KvBlock& home = step < exchanges ? early : part;  // after the last step there is no share to compute
+    if (route.returns(step)) home.set_rows(problem.sharding().rows(rank));
+    arriving.set_rows(route.sum_rows_arriving(step + 1));
+    const KvBlock& leaving = route.sum_leaves(step) ? sum : nothing;
+    KvBlock& returning = route.returns(step) ? home : nothing;
+    const int to = route.sum_to(step);
+    gradients = comm.start({send_to(to, leaving.k), send_to(to, leaving.v),                    //
+                            recv_from(previous, arriving.k), recv_from(previous, arriving.v),  //
+                            recv_from(last, returning.k), recv_from(last, returning.v)});
   }
-  if (schedule == Schedule::kForward &&
-      exchanges > 0) {  // the sum belongs to the rank that the block came from
-    const int owner = modulo(rank - exchanges), holder = modulo(rank + exchanges);
-    arriving.set_rows(sharding.rows(rank));
-    comm.start({send_to(owner, sum.k), send_to(owner, sum.v), recv_from(holder, arriving.k),
-                recv_from(holder, arriving.v)})
-        .wait();
-    std::swap(sum, arriving);
-  }
+  gradients.wait();
+  if (route.waits_at_home()) std::swap(sum, early);
+  if (route.returns(exchanges)) std::swap(sum, part);
   return {std::move(dq), std::move(sum)};
   // END SOLUTION [ring_backward]
 }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/ring/route.hpp"
 
 namespace ringcraft {
 
@@ -41,6 +42,8 @@ void require_kv(const BlockEngine& engine, const KvBlock& kv, const Extents& ext
   require("v", kv.v, extents, engine.dtype(Role::kElement), engine.space());
 }
 
+bool is_empty(const KvBlock& kv) { return kv.k.empty() && kv.v.empty(); }
+
 }  // namespace
 
 void require_shard(const Problem& problem, int rank, const BlockEngine& engine, const Buffer& q,
@@ -50,13 +53,13 @@ void require_shard(const Problem& problem, int rank, const BlockEngine& engine, 
 }
 
 void require_shard(const Problem& problem, int rank, const BlockEngine& engine, const Buffer& q,
-                   const KvBlock& first, Schedule schedule, const Output& output, const Buffer& dout) {
-  const int source = schedule == Schedule::kForward
-                         ? rank
-                         : (rank - hops(problem) + problem.world_size) % problem.world_size;
+                   const KvBlock& first, const KvBlock& own, Schedule schedule, const Output& output,
+                   const Buffer& dout) {
+  const Route route(problem, rank, schedule);
   const DType element = engine.dtype(Role::kElement), accumulator = engine.dtype(Role::kAccumulator);
   require("q", q, problem.q_extents(rank), element, engine.space());
-  require_kv(engine, first, problem.kv_extents(source));
+  if (route.here(0) || !is_empty(first)) require_kv(engine, first, problem.kv_extents(route.source(0)));
+  if (route.keeps_own() || !is_empty(own)) require_kv(engine, own, problem.kv_extents(rank));
   require("out", output.out, problem.q_extents(rank), accumulator, engine.space());
   require("lse", output.lse, problem.row_extents(rank), accumulator, engine.space());
   require("dout", dout, problem.q_extents(rank), element, engine.space());

@@ -22,9 +22,11 @@ void refuse(const Problem& problem, Pass pass, const Communicator& comm, const B
 void require_shard(const Problem& problem, int rank, const BlockEngine& engine, const Buffer& q,
                    const KvBlock& kv);
 
-/// The same for the arguments of the backward pass; `first` is the block that the schedule starts with.
+/// The same for the arguments of the backward pass; `first` is the block that the schedule starts with, and
+/// may be empty where that is not read; so may `own`.
 void require_shard(const Problem& problem, int rank, const BlockEngine& engine, const Buffer& q,
-                   const KvBlock& first, Schedule schedule, const Output& output, const Buffer& dout);
+                   const KvBlock& first, const KvBlock& own, Schedule schedule, const Output& output,
+                   const Buffer& dout);
 
 /// A KV block (or its gradients) that can hold the largest shard of the problem; set_rows fits it to one.
 KvBlock allocate_kv(BlockEngine& engine, const Problem& problem, Role role);

@@ -6,6 +6,8 @@
 
 #include "ringcraft/comm/collectives.hpp"
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/ring/messages.hpp"
+#include "ringcraft/ring/route.hpp"
 #include "ringcraft/ring/work.hpp"
 
 namespace ringcraft {
@@ -30,15 +32,13 @@ ShardElements of_rank(const Problem& problem, int rank) {
 
 ShardElements largest(const Problem& problem) { return {problem.shape, problem.sharding().largest_rows()}; }
 
-// Adds the bytes that a rank sends when it forwards the block (or its gradients) of rank `source`.
-void add_block(Theory& theory, std::size_t rank, const Problem& problem, int source, Index number_bytes) {
-  const Index elements = of_rank(problem, source).kv;
-  theory.bytes_sent[rank] += elements * number_bytes;
-  theory.messages_sent[rank] += elements > 0 ? 2 : 0;
-}
-
-Theory common(const Problem& problem) {
+Theory common(const Problem& problem, Pass pass, Schedule schedule, RoleBytes bytes) {
   Theory theory(problem.world_size);
+  for (const RingTransfer& transfer : ring_messages(problem, pass, schedule)) {
+    const auto from = static_cast<std::size_t>(transfer.from);
+    theory.bytes_sent[from] += bytes_of(transfer, bytes);
+    theory.messages_sent[from] += 2;
+  }
   theory.steps = hops(problem) + 1;
   theory.pairs = ring_work(problem).by_rank;
   return theory;
@@ -53,11 +53,10 @@ int dkv_exchanges(const Problem& problem, Schedule schedule) {
 
 Theory forward_theory(const Problem& problem, RoleBytes bytes) {
   const auto element = static_cast<Index>(bytes.element), accumulator = static_cast<Index>(bytes.accumulator);
-  Theory theory = common(problem);
+  Theory theory = common(problem, Pass::kForward, Schedule::kForward, bytes);
   const Index c = hops(problem), ring = std::min<Index>(c, 2) * largest(problem).kv;
   for (int rank = 0; rank < problem.world_size; ++rank) {
     const auto r = static_cast<std::size_t>(rank);
-    for (int t = 0; t < c; ++t) add_block(theory, r, problem, rank - t, element);
     const ShardElements own = of_rank(problem, rank);
     theory.peak_bytes[r] = (own.q + own.kv + ring) * element + (own.q + 2 * own.row) * accumulator;
   }
@@ -67,19 +66,15 @@ Theory forward_theory(const Problem& problem, RoleBytes bytes) {
 Theory backward_theory(const Problem& problem, Schedule schedule, RoleBytes bytes) {
   const auto element = static_cast<Index>(bytes.element), accumulator = static_cast<Index>(bytes.accumulator);
   const bool reversed = schedule == Schedule::kReversed;
-  Theory theory = common(problem);
+  Theory theory = common(problem, Pass::kBackward, schedule, bytes);
   const int c = hops(problem);
-  const Index ring = std::min<Index>(c, 2) * largest(problem).kv,
-              gradients = (c == 0 ? 1 : 3) * largest(problem).kv;
+  const Index ring = std::min<Index>(c, 2) * largest(problem).kv;
   for (int rank = 0; rank < problem.world_size; ++rank) {
-    const auto r = static_cast<std::size_t>(rank);
-    for (int step = 0; step < c; ++step)
-      add_block(theory, r, problem, reversed ? rank - c + step : rank - step, element);
-    for (int step = 0; step < dkv_exchanges(problem, schedule); ++step)
-      add_block(theory, r, problem, reversed ? rank - c + step : rank - step, accumulator);
     const ShardElements own = of_rank(problem, rank);
-    const Index first = reversed && c > 0 ? largest(problem).kv : own.kv;
-    theory.peak_bytes[r] =
+    const Route route(problem, rank, schedule);
+    const Index first = (reversed && c > 0 ? largest(problem).kv : own.kv) + (route.keeps_own() ? own.kv : 0);
+    const Index gradients = ((c == 0 ? 1 : 3) + (route.waits_at_home() ? 1 : 0)) * largest(problem).kv;
+    theory.peak_bytes[static_cast<std::size_t>(rank)] =
         (2 * own.q + first + ring) * element + (2 * own.q + 2 * own.row + gradients) * accumulator;
   }
   return theory;
@@ -92,8 +87,10 @@ Index peak_elements(const Problem& problem, Pass pass) {
         std::to_string(problem.shape.seqlen), "use forward_theory or backward_theory for ragged shards");
   const ShardElements s = largest(problem);
   const Index c = hops(problem), blocks = s.kv * (1 + std::min<Index>(c, 2));
-  return pass == Pass::kForward ? 2 * s.q + 2 * s.row + blocks
-                                : 4 * s.q + 2 * s.row + blocks + s.kv * (c == 0 ? 1 : 3);
+  if (pass == Pass::kForward) return 2 * s.q + 2 * s.row + blocks;
+  const auto reach = shared_reaches(problem);
+  const bool kept = *std::min_element(reach->begin(), reach->end()) < c;  // a block, or the sum of one
+  return 4 * s.q + 2 * s.row + blocks + s.kv * ((c == 0 ? 1 : 3) + (kept ? 1 : 0));
 }
 
 double forward_time(int hops, StepTime time) {

@@ -14,7 +14,7 @@ namespace ringcraft {
 struct RingWork {
   /// [steps][ranks]: rank i at step t, against the block of rank (i - t) mod N; t from 0 to hops(problem).
   std::vector<std::vector<Index>> pairs;
-  /// Entries of `pairs` that are 0: blocks that a rank passes on and does not compute with.
+  /// Entries of `pairs` that are 0: blocks that a rank does not compute with, whether they come to it or not.
   int skipped = 0;
   /// [ranks]: the columns of `pairs` added up.
   std::vector<Index> by_rank;

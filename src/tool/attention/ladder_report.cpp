@@ -69,7 +69,8 @@ Cost predicted(const Stage& stage, const Problem& shared, DType type, bool backw
   if (stage.peak_bytes != nullptr)
     return {.peak_bytes = static_cast<double>(stage.peak_bytes(shared.shape, backward, bytes))};
   const Problem problem = verify::problem_of(stage, shared);
-  const auto& [layout, method, options] = *stage.over_ranks;
+  const Method* const method = stage.over_ranks->method;
+  const MethodOptions& options = stage.over_ranks->options;
   std::vector<Theory> passes{method->theory(problem, options, Pass::kForward, bytes)};
   if (backward) passes.push_back(method->theory(problem, options, Pass::kBackward, bytes));
   Cost cost;
@@ -107,9 +108,9 @@ std::vector<Figure> cost_figures(const Cost& got, const Cost& theory, bool distr
 class Climb {
  public:
   Climb(verify::Report& report, const Problem& problem, const verify::Inputs& inputs, const Climber& climber)
-      : report_(report), problem_(problem), inputs_(inputs), climber_(climber) {
+      : report_(report), inputs_(inputs), climber_(climber), shared_{.problem = problem}, ground_(&shared_) {
     const auto start = std::chrono::steady_clock::now();
-    oracle_ = oracle_in(inputs.q.dtype(), inputs.q.dtype());
+    shared_.oracle = oracle_in(inputs.q.dtype(), inputs.q.dtype());
     oracle_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
@@ -123,7 +124,12 @@ class Climb {
                 : broken         ? "equals the oracle (" + previous + " failed)"
                                  : "equals " + previous;
     row.sentence = reason_to_skip(row.yours);
-    if (row.sentence.empty()) run(stage, row, broken ? "" : previous);
+    if (stage.mask != nullptr) row.claim += ", " + described(stage.mask(shared_.problem));
+    if (row.sentence.empty()) {
+      if (stage.mask != nullptr) change_ground(stage.mask(shared_.problem), broken ? "" : previous);
+      run(stage, row, broken ? "" : previous);
+      ground_ = &shared_;
+    }
     if (row.status == verify::Status::kFailed) row.sentence += earlier_fault(row.yours);
     if (row.status != verify::Status::kPassed) failed_.insert(stage.name);
     for (const int lesson : row.yours)
@@ -135,6 +141,25 @@ class Climb {
   }
 
  private:
+  // A problem, its oracle, and the answers of the stages that are right.
+  struct Ground {
+    Problem problem;
+    Oracle oracle = {};
+    std::map<std::pair<DType, DType>, Oracle> narrow = {};  // in other types than the inputs', and of results
+    std::map<std::string, Answer> answers = {};
+  };
+
+  // The next stage has a mask of its own: the library climbs its predecessor under it.
+  void change_ground(Mask mask, const std::string& previous) {
+    own_ = {.problem = shared_.problem};
+    own_.problem.mask = std::move(mask);
+    ground_ = &own_;
+    own_.oracle = oracle_in(inputs_.q.dtype(), inputs_.q.dtype());
+    if (!previous.empty())
+      own_.answers.emplace(previous,
+                           verify::climb(verify::stage_named(previous), own_.problem, inputs_).answer);
+  }
+
   // The stage to compare with: the predecessor, or where that is left out, the predecessor's.
   std::string climbed_predecessor(const Stage& stage) const {
     std::string name = stage.predecessor;
@@ -167,7 +192,7 @@ class Climb {
 
   void run(const Stage& stage, verify::ReportRow& row, const std::string& previous) {
     row.status = verify::Status::kFailed;
-    Climbed climbed = climb(stage, row.yours, problem_, inputs_);
+    Climbed climbed = climb(stage, row.yours, ground_->problem, inputs_);
     row.sentence = climbed.obstacle;
     if (climbed.silent) silent_.emplace(stage.name, row.yours);
     if (climbed.obstacle.empty()) judge(stage, row, previous, climbed.result);
@@ -177,23 +202,26 @@ class Climb {
              verify::StageResult& result) {
     const DType type = stage.dtype.value_or(inputs_.q.dtype());
     const Comparison verdict = judged(result.answer, type, stage.expect);
-    row.sentence = verify::described(verdict, verify::problem_of(stage, problem_).sharding());
+    row.sentence = verify::described(verdict, verify::problem_of(stage, ground_->problem).sharding());
     row.status = verdict.good ? verify::Status::kPassed : verify::Status::kFailed;
     if (!verdict.complaint.empty()) return;
     if (!previous.empty())
-      row.figures.push_back({kAgainstPrevious,
-                             largest_error(result.answer, answers_.at(previous), oracle_, stage.expect),
-                             {},
-                             ""});
-    row.figures.push_back(
-        {kAgainstOracle, largest_error(result.answer, oracle_.value, oracle_, stage.expect), {}, ""});
+      row.figures.push_back(
+          {kAgainstPrevious,
+           largest_error(result.answer, ground_->answers.at(previous), ground_->oracle, stage.expect),
+           {},
+           ""});
+    row.figures.push_back({kAgainstOracle,
+                           largest_error(result.answer, ground_->oracle.value, ground_->oracle, stage.expect),
+                           {},
+                           ""});
     row.figures.push_back({kSeconds, result.measurement.seconds(), {}, "s"});
     const bool backward = stage.expect == verify::Expect::kAll && inputs_.has_backward();
-    const Cost theory = predicted(stage, problem_, type, backward);
+    const Cost theory = predicted(stage, ground_->problem, type, backward);
     for (const Figure& figure :
          cost_figures(measured(result.measurement), theory, stage.over_ranks.has_value()))
       row.figures.push_back(figure);
-    if (verdict.good) answers_.emplace(stage.name, std::move(result.answer));
+    if (verdict.good) ground_->answers.emplace(stage.name, std::move(result.answer));
   }
 
   // With standard deviations, unless they are float64's. Tensor cores take a half type; a stage may write its
@@ -202,28 +230,26 @@ class Climb {
     verify::OracleOptions options{.threads =
                                       static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))};
     if (type != DType::kFloat64) options.rounding = verify::tensor_core_rounding(type, results);
-    return verify::oracle(problem_, inputs_, options);
+    return verify::oracle(ground_->problem, inputs_, options);
   }
 
   // float64 is exact; any other type rounds, and its stages may round other steps than the problem's own.
   Comparison judged(const Answer& got, DType type, verify::Expect expect) {
-    if (type == DType::kFloat64) return verify::compare_exact(got, oracle_, expect);
+    if (type == DType::kFloat64) return verify::compare_exact(got, ground_->oracle, expect);
     const DType results = got.out.dtype();
     const bool own = type == inputs_.q.dtype();
-    if (!own && !narrow_.contains({type, results}))
-      narrow_.emplace(std::pair{type, results}, oracle_in(type, results));
+    if (!own && !ground_->narrow.contains({type, results}))
+      ground_->narrow.emplace(std::pair{type, results}, oracle_in(type, results));
     return verify::RoundingRule(verify::tensor_core_rounding(type, results))
-        .add(got, own ? oracle_ : narrow_.at({type, results}), expect);
+        .add(got, own ? ground_->oracle : ground_->narrow.at({type, results}), expect);
   }
 
   verify::Report& report_;
-  const Problem& problem_;
   const verify::Inputs& inputs_;
   const Climber& climber_;
-  Oracle oracle_;
+  Ground shared_, own_ = {};  // the problem of all stages, and that of a stage with its own mask
+  Ground* ground_;            // one of the two
   double oracle_seconds_ = 0;
-  std::map<std::pair<DType, DType>, Oracle> narrow_;  // in other types than the inputs', and of results
-  std::map<std::string, Answer> answers_;             // of the stages that are right
   std::set<std::string> climbed_, failed_;
   std::set<int> cleared_;                           // lessons of the student's in a stage that passed
   std::map<int, std::string> faults_;               // others, and the first stage that failed with them

@@ -105,7 +105,7 @@ int run(const RunOptions& options) {
 
 void add_run(CLI::App& app, Action& action) {
   CLI::App* command =
-      app.add_subcommand("run", "Climb the ladder: every stage from dense attention to the zig-zag ring");
+      app.add_subcommand("run", "Climb the ladder: every stage from dense attention to windowed and packed rings");
   auto options = std::make_shared<RunOptions>();
   CLI::Option* input =
       command->add_option("--input", options->input, "q, k, v (and dout) of your own, safetensors");

@@ -54,9 +54,13 @@ std::vector<Cause> causes_of(const TravelExhibit& exhibit);
 std::vector<Cause> causes_of(const DealExhibit& exhibit);
 /// Why chunks are wrong: the formulas of their ends, and of the numbers of a rank's two chunks.
 std::vector<Cause> causes_of(const ChunkExhibit& exhibit);
+/// Why intervals or ranges of keys are wrong: the formulas of their two ends, and what the ends are counted in.
+std::vector<Cause> causes_of(const RangesExhibit& exhibit);
 /// Why a ledger of work is wrong: which pairs its entries count, and which figures are derived from its own
 /// table.
 std::vector<Cause> causes_of(const WorkExhibit& exhibit);
+/// Why reaches are wrong: what a query sees, which ranks are asked, and which of them counts.
+std::vector<Cause> causes_of(const ReachExhibit& exhibit);
 /// Why an exchange is wrong: which rank sends or receives first, to which peer, and how much.
 std::vector<Cause> causes_of(const ExchangeExhibit& exhibit);
 /// Why a product is wrong: the start, the terms, the numbers of either factor, and the stores.

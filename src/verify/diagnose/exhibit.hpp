@@ -167,6 +167,27 @@ struct ChunkExhibit {
   std::vector<Dealt> dealt = {};
 };
 
+/// The keys that positions see, and their local rows in shards.
+struct RangesExhibit {
+  /// One cursor, moved over some positions.
+  struct Walk {
+    Mask mask;
+    Position seqlen;
+    std::vector<Position> positions;
+    std::vector<KeyInterval> intervals;  ///< as returned; empty: no answer
+  };
+  /// One shard of queries against one of keys.
+  struct Meeting {
+    Mask mask;
+    Position seqlen;
+    std::vector<Position> queries, keys;
+    KeyRanges ranges;                    ///< as returned; no rows: no answer
+    std::vector<KeyInterval> intervals;  ///< of the queries, by the student's own cursor; empty: no answer
+  };
+  std::vector<Walk> walks = {};
+  std::vector<Meeting> meetings = {};
+};
+
 /// The ledgers of some rings.
 struct WorkExhibit {
   /// One ring.
@@ -175,6 +196,22 @@ struct WorkExhibit {
     RingWork work;  ///< as returned
   };
   std::vector<Ledger> ledgers;
+};
+
+/// How far blocks are needed around some rings, and the steps that the question takes.
+struct ReachExhibit {
+  /// One problem.
+  struct Asked {
+    Problem problem;
+    std::optional<std::vector<int>> reach;  ///< as returned; empty: no answer
+  };
+  /// A window over shards of so many tokens.
+  struct Counted {
+    Position rows;
+    std::int64_t steps;
+  };
+  std::vector<Asked> asked = {};
+  std::vector<Counted> counted = {};  ///< by rows; empty: not asked
 };
 
 /// Some exchanges of a ring; each rank's messages in the order in which it started them.
@@ -261,9 +298,9 @@ struct StreamExhibit {
 };
 
 /// An exhibit of any kind.
-using Exhibit =
-    std::shared_ptr<const std::variant<AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit,
-                                       TravelExhibit, DealExhibit, ChunkExhibit, WorkExhibit, ExchangeExhibit,
-                                       ProductExhibit, StepExhibit, KernelExhibit, StreamExhibit>>;
+using Exhibit = std::shared_ptr<
+    const std::variant<AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit, TravelExhibit,
+                       DealExhibit, ChunkExhibit, RangesExhibit, WorkExhibit, ReachExhibit, ExchangeExhibit,
+                       ProductExhibit, StepExhibit, KernelExhibit, StreamExhibit>>;
 
 }  // namespace ringcraft::verify

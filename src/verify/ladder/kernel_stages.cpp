@@ -72,7 +72,7 @@ Answer run_merge_kernel(const Problem& problem, const Inputs& inputs, Measuremen
     RowState all = engine.begin(q);
     for (int b = 0; b < blocks.world_size; ++b) {
       const KvBlock kv{on_device(scatter(inputs.k, blocks, b)), on_device(scatter(inputs.v, blocks, b))};
-      const KeyRanges ranges = key_ranges(problem.mask, problem.shape.seqlen, queries, blocks.positions(b));
+      const KeyRanges ranges = ranges_of(problem.mask, problem.shape.seqlen, queries, blocks.positions(b));
       RowState state = engine.begin(q);
       engine.forward(state, q, kv, ranges, problem.softmax_scale);
       kernels::merge({device_floats(all.out), device_floats(all.max), device_floats(all.sum)},
@@ -131,12 +131,13 @@ Stage in_bfloat16(Stage stage) {
 // Adds the layout's lesson to those of the ring: on the host a ring runs the files of both.
 std::vector<int> with_layout(std::vector<int> lessons, Layout layout) {
   lessons.push_back(layout == Layout::kContiguous || layout == Layout::kZigzag ? 403 : 402);
+  lessons.push_back(404);  // how far blocks are needed
   return lessons;
 }
 
 std::vector<Stage> stages(Layout layout) {
   constexpr auto kAll = Expect::kAll, kForward = Expect::kForward;
-  return {
+  std::vector<Stage> all{
       // clang-format off
       {"naive kernels", 201, "dense", kForward, {}, scores_peak, with({.forward = &kernels::kNaive}), {201}},
       {"tiled kernels", 202, "naive kernels", kForward, {}, scores_peak, with({.forward = &kernels::kTiles}), {202}},
@@ -152,6 +153,8 @@ std::vector<Stage> stages(Layout layout) {
       {"ring of kernels", 206, "tiled gradients", kAll, OverRanks{layout}, nullptr, run_kernel_ring, with_layout({206, 303, 304}, layout)},
       // clang-format on
   };
+  for (Stage& stage : all) stage.lessons.push_back(405);  // every kernel gets ranges of keys
+  return all;
 }
 
 Index largest_head_dim() {

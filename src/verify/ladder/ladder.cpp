@@ -2,6 +2,7 @@
 // predecessor. A new stage is one entry of the table.
 #include "verify/ladder/ladder.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "ringcraft/core/error.hpp"
@@ -36,6 +37,32 @@ Stage over_ranks(const char* name, int lesson, const char* predecessor, Expect e
   return {name, lesson, predecessor, expect, how, nullptr, run, std::move(lessons)};
 }
 
+// A window of a shard and a half: a ring of four needs two hops of three. Sequences stay packed.
+Mask window_over_shards(const Problem& shared) {
+  Mask mask = shared.mask;
+  const Index rows = Sharding{Layout::kContiguous, shared.shape.seqlen, shared.world_size}.largest_rows();
+  mask.left = std::min(mask.left, rows + rows / 2);
+  mask.right = 0;
+  return mask;
+}
+
+// Sequences of uneven lengths, one of a single token; their borders lie beside those of ranks. Those that are
+// packed already stay.
+Mask packed_sequences(const Problem& shared) {
+  Mask mask = shared.mask;
+  const Position s = shared.shape.seqlen;
+  for (const Position border : {Position{0}, s / 11, s / 11 + 1, s / 4 + 2, s * 5 / 7, s})
+    if (shared.mask.cu_seqlens.empty() && border <= s &&
+        (mask.cu_seqlens.empty() || border > mask.cu_seqlens.back()))
+      mask.cu_seqlens.push_back(border);
+  return mask;
+}
+
+Stage under(Mask (*mask)(const Problem&), Stage stage) {
+  stage.mask = mask;
+  return stage;
+}
+
 // Additionally the memory wall: the scores of one head, and in backward their gradients.
 Index dense_peak(const Shape& s, bool backward, RoleBytes bytes) {
   return blockwise_peak(s, backward, bytes) + bytes_of(bytes, 0, (backward ? 2 : 1) * s.seqlen * s.seqlen);
@@ -51,11 +78,17 @@ Index merge_peak(const Shape& s, bool backward, RoleBytes bytes) {
   return rowwise_peak(s, backward, bytes) + bytes_of(bytes, 0, s.seqlen * (s.head_dim + 3));
 }
 
+// Every stage asks which keys its rows see (lesson 405).
+std::vector<Stage> with_ranges(std::vector<Stage> stages) {
+  for (Stage& stage : stages) stage.lessons.push_back(405);
+  return stages;
+}
+
 const std::vector<Stage>& stages() {
   constexpr auto kAll = Expect::kAll, kForward = Expect::kForward;
   constexpr auto kContiguous = Layout::kContiguous;
   const MethodOptions travelling{.schedule = Schedule::kForward};
-  static const std::vector<Stage> all{
+  static const std::vector<Stage> all = with_ranges({
       // clang-format off
       // name, lesson, predecessor, tensors, over ranks, peak on one device, function, lessons whose files it runs
       {"dense", 101, "", kAll, {}, dense_peak, on_one_device(Algorithm::kDense), {101, 102, 103}},
@@ -67,14 +100,16 @@ const std::vector<Stage>& stages() {
       {"fast forward", 108, "blockwise forward", kForward, {}, blockwise_peak, on_one_device(Algorithm::kFast), {104, 108}},
       {"fast backward", 108, "blockwise backward", kAll, {}, blockwise_peak, on_one_device(Algorithm::kFast), {104, 108}},
       over_ranks("distributed softmax", 302, "online softmax", kForward, {kContiguous, &kRowsOverRanks}, {103, 302, 403}),
-      over_ranks("ring forward", 303, "fast forward", kForward, {kContiguous}, {104, 108, 303, 403}),
-      over_ranks("ring backward, reversed", 304, "fast backward", kAll, {kContiguous}, {104, 108, 303, 304, 403}),
-      over_ranks("ring backward, forward", 304, "ring backward, reversed", kAll, {kContiguous, &kRing, travelling}, {104, 108, 303, 304, 403}),
-      over_ranks("striped ring", 402, "ring backward, reversed", kAll, {Layout::kStriped}, {104, 108, 303, 304, 402}),
-      over_ranks("token zig-zag ring", 402, "striped ring", kAll, {Layout::kZigzagToken}, {104, 108, 303, 304, 402}),
-      over_ranks("zig-zag ring", 403, "token zig-zag ring", kAll, {Layout::kZigzag}, {104, 108, 303, 304, 403}),
+      over_ranks("ring forward", 303, "fast forward", kForward, {kContiguous}, {104, 108, 303, 403, 404}),
+      over_ranks("ring backward, reversed", 304, "fast backward", kAll, {kContiguous}, {104, 108, 303, 304, 403, 404}),
+      over_ranks("ring backward, forward", 304, "ring backward, reversed", kAll, {kContiguous, &kRing, travelling}, {104, 108, 303, 304, 403, 404}),
+      over_ranks("striped ring", 402, "ring backward, reversed", kAll, {Layout::kStriped}, {104, 108, 303, 304, 402, 404}),
+      over_ranks("token zig-zag ring", 402, "striped ring", kAll, {Layout::kZigzagToken}, {104, 108, 303, 304, 402, 404}),
+      over_ranks("zig-zag ring", 403, "token zig-zag ring", kAll, {Layout::kZigzag}, {104, 108, 303, 304, 403, 404}),
+      under(window_over_shards, over_ranks("windowed ring", 404, "fast backward", kAll, {kContiguous}, {104, 108, 303, 304, 403, 404})),
+      under(packed_sequences, over_ranks("packed ring", 405, "fast backward", kAll, {.layout = Layout::kZigzag, .per_sequence = true}, {104, 108, 303, 304, 403, 404})),
       // clang-format on
-  };
+  });
   return all;
 }
 
@@ -99,6 +134,8 @@ const Stage& stage_named(const std::string& name) {
 Problem problem_of(const Stage& stage, const Problem& shared) {
   Problem problem = shared;
   problem.layout = stage.over_ranks ? stage.over_ranks->layout : Layout::kContiguous;
+  if (stage.mask != nullptr) problem.mask = stage.mask(shared);
+  if (stage.over_ranks && stage.over_ranks->per_sequence) problem.per_sequence = true;
   if (!stage.over_ranks) problem.world_size = 1;
   return problem;
 }

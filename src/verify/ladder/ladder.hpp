@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// The ladder as data: stages from dense attention to the zig-zag ring, all computing the same problem from
-/// the same inputs, each compared with the stage before it and with the oracle. A new stage is one entry in
-/// ladder.cpp.
+/// The ladder as data: stages from dense attention to windowed and packed rings, computed from the same
+/// inputs, each compared with the stage before it and with the oracle; the last two under a mask of their
+/// own. A new stage is one entry in ladder.cpp.
 
 #include <functional>
 #include <optional>
@@ -20,6 +20,7 @@ struct OverRanks {
   Layout layout;                  ///< of its tokens
   const Method* method = &kRing;  ///< the method it runs
   MethodOptions options = {};     ///< of the method
+  bool per_sequence = false;      ///< deals each packed sequence by itself, whatever the shared problem says
 };
 
 /// One stage.
@@ -37,6 +38,9 @@ struct Stage {
   std::vector<int> lessons;  ///< lessons whose files it runs, its own included
   /// Of its elements, if it differs from the inputs'; the stage rounds them itself.
   std::optional<DType> dtype = {};
+  /// A mask of its own, from the shared problem's; then its predecessor is climbed again under that mask.
+  /// Null: the shared one. The mask of a problem that has it already is the same.
+  Mask (*mask)(const Problem& shared) = nullptr;
 };
 
 /// All stages, in the order of the lessons.
@@ -45,7 +49,8 @@ std::span<const Stage> ladder();
 /// The stage of this name. Throws Error if there is none.
 const Stage& stage_named(const std::string& name);
 
-/// The shared problem as this stage distributes it: with its layout, or one rank for a stage on one device.
+/// The shared problem as this stage distributes it: with its mask and layout, or one rank for a stage on one
+/// device.
 /// Theory (bytes, steps, peaks) is evaluated for this problem.
 Problem problem_of(const Stage& stage, const Problem& shared);
 

@@ -13,11 +13,6 @@
 
 namespace ringcraft::verify {
 
-std::vector<Cause> together(std::vector<Cause> causes) {
-  for (std::size_t i = 1; i < causes.size(); ++i) causes[i].also = true;
-  return causes;
-}
-
 std::string_view name_of(Status status) {
   switch (status) {
     case Status::kPassed:

@@ -41,7 +41,10 @@ struct Cause {
 };
 
 /// Marks causes that hold at the same time: each but the first holds in addition to the one before it.
-std::vector<Cause> together(std::vector<Cause> causes);
+inline std::vector<Cause> together(std::vector<Cause> causes) {
+  for (std::size_t i = 1; i < causes.size(); ++i) causes[i].also = true;
+  return causes;
+}
 
 /// One claim and its verdict.
 struct ReportRow {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "ringcraft/core/shown.hpp"
+#include "ringcraft/ring/messages.hpp"
 
 namespace ringcraft::verify {
 namespace {
@@ -149,16 +150,21 @@ class ScheduleProver {
                     theory.messages_sent[r] / (costs.one_message_per_block ? 2 : 1));
       if (spent.peak > 0) require_equal(rank, "holds at most bytes:", spent.peak, theory.peak_bytes[r]);
     }
+    // With the pairs computed and the gradients home, as many hops as these leave no message that no rank
+    // needs.
+    const auto messages = ring_messages(problem_, costs.pass, costs.schedule);
     for (int block = 0; block < problem_.world_size; ++block) {
-      if (problem_.sharding().rows(block) == 0) continue;  // empty blocks do not travel
-      require_hops(block_name(block), hops(problem_));
-      require_hops(name_of({Content::kKeyGradient, block, 0, {}}),
-                   costs.pass == Pass::kForward ? 0 : dkv_exchanges(problem_, costs.schedule));
+      const auto hops = [&](RingTransfer::What what) {
+        return std::ranges::count_if(
+            messages, [&](const RingTransfer& m) { return m.source == block && m.what == what; });
+      };
+      require_hops(block_name(block), hops(RingTransfer::kBlock));
+      require_hops(name_of({Content::kKeyGradient, block, 0, {}}), hops(RingTransfer::kSum));
     }
   }
 
   // Counts how often a block moved on, over all ranks.
-  void require_hops(const std::string& name, int want) {
+  void require_hops(const std::string& name, Index want) {
     Index hops = 0;
     for (int rank = 0; rank < trace_.world_size(); ++rank) {
       const auto& events = trace_.rank(rank).events();

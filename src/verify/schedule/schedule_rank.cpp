@@ -18,14 +18,24 @@ constexpr std::uintptr_t kNowhere = 1u << 20, kFirstAddress = 1u << 30, kApart =
 
 RankWriter::RankWriter(const Problem& problem, const ScheduleHeader& head, int rank, RankTrace& trace,
                        std::vector<ScheduleNote>& notes)
-    : problem_(problem), head_(head), rank_(rank), trace_(trace), notes_(notes), hops_(hops(problem)) {
-  const int n = problem.world_size, first = head.reversed ? (rank + n - hops_) % n : rank;
-  const std::string name = block_name(first);
+    : problem_(problem),
+      head_(head),
+      rank_(rank),
+      trace_(trace),
+      notes_(notes),
+      route_(problem, rank, head.reversed ? Schedule::kReversed : Schedule::kForward) {
+  if (route_.here(0)) hold(route_.source(0));
+  if (route_.keeps_own()) hold(rank);
+  buffers_ = 0;
+}
+
+// The block that this rank has at the beginning.
+void RankWriter::hold(int owner) {
+  const std::string name = block_name(owner);
   where_[name] = name;
   TraceEvent event;
-  event.owner = first;
-  event.tensors = {{"k", TracedTensor::kWrite, bytes(name, first)}};
-  buffers_ = 0;
+  event.owner = owner;
+  event.tensors = {{"k", TracedTensor::kWrite, bytes(name, owner)}};
   write(std::move(event), {});
 }
 
@@ -200,7 +210,8 @@ Index RankWriter::held() const {
   const Index q = problem_.q_extents(rank_).elements(), rows = problem_.row_extents(rank_).elements();
   const Index own = 2 * problem_.kv_extents(rank_).elements();
   const Index largest = 2 * problem_.sharding().largest_rows() * problem_.shape.head_dim;
-  const Index first = head_.reversed && hops_ > 0 ? largest : own;
+  const Index first =
+      (head_.reversed && route_.exchanges() > 0 ? largest : own) + (route_.keeps_own() ? own : 0);
   return (head_.backward ? 4 : 2) * q + 2 * rows + first + buffers_ * largest;
 }
 

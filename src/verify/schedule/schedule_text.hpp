@@ -15,8 +15,8 @@
 ///     1: ...
 ///
 /// A line of a step says what one rank does, in order. `K2` is the KV block of rank 2, `dK2` the sum of its
-/// gradients so far. Every rank holds its own block at the beginning, in a reversed backward pass the block
-/// that the forward pass ends with.
+/// gradients so far. Every rank holds its own block at the beginning; in a reversed backward pass the block
+/// that the forward pass ends with, if it comes so far, and its own if that stops before the last step.
 ///
 ///     send K0 to 1             sends and receives that follow each other are started together
 ///     recv K2 from 2 [into A]  A names the memory; default: memory of its own

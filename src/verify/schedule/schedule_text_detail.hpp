@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "ringcraft/ring/route.hpp"
 #include "verify/schedule/schedule_text.hpp"
 
 namespace ringcraft::verify {
@@ -55,7 +56,7 @@ struct ScheduleHeader {
 /// Writes the operations of one rank into its trace. All references must outlive it.
 class RankWriter {
  public:
-  /// Begins with the block that the rank holds first.
+  /// Begins with the blocks that the rank holds first.
   RankWriter(const Problem& problem, const ScheduleHeader& head, int rank, RankTrace& trace,
              std::vector<ScheduleNote>& notes);
   /// Writes the operations of one line.
@@ -67,6 +68,7 @@ class RankWriter {
     std::vector<std::string> names;
   };
 
+  void hold(int owner);
   void run(const Words& words);
   int block_of(const std::string& name, const std::string& prefix, const std::string& what);
   int block_of(const std::string& name);
@@ -87,7 +89,7 @@ class RankWriter {
   int rank_;
   RankTrace& trace_;
   std::vector<ScheduleNote>& notes_;
-  int hops_;
+  Route route_;
   const Place* place_ = nullptr;
   int step_ = 0;
   std::map<std::string, std::uintptr_t> addresses_;  // by the name of the memory

@@ -14,7 +14,7 @@ RingOutput ring_forward(Communicator& comm, BlockEngine& engine, const Problem& 
   const int n = comm.world_size(), rank = comm.rank(), exchanges = hops(problem);
   const int next = (rank + 1) % n, previous = (rank + n - 1) % n;
   const Sharding sharding = problem.sharding();
-  if (n < 0) ring_backward(comm, engine, problem, Schedule::kForward, q, kv, {}, q);
+  if (n < 0) ring_backward(comm, engine, problem, Schedule::kForward, q, kv, kv, {}, q);
   RowState state = engine.begin(q);
   KvBlock buffers[2];
   const KvBlock* current = &kv;

@@ -263,6 +263,19 @@ TEST_CASE("a wrong label, and a ring that turns the other way, show where the ma
       forward_proof(Fault::kWrongNeighbour, causal));
 }
 
+TEST_CASE("a ring that sends blocks where no rank further along needs them is right, and costs more") {
+  const Problem causal = make_problem({1, 2, 1, 12, 2}, causal_mask(), Layout::kContiguous, 3);
+  const ScheduleProof proof = forward_proof(Fault::kNone, causal);
+  std::string sentences;
+  for (const Violation& violation : proof.violations) {
+    CHECK(violation.claim == ScheduleClaim::kCosts);
+    sentences += violation.sentence + "\n";
+  }
+  CHECK(testing::contains(sentences, "K1 makes 2 hops, and in a ring 1"));
+  CHECK(testing::contains(sentences, "K2 makes 2 hops, and in a ring 0"));
+  CHECK_FALSE(testing::contains(sentences, "K0 makes"));
+}
+
 TEST_CASE("every planted fault of a backward ring has its sentence") {
   using C = ScheduleClaim;
   const Planted kPlanted[] = {

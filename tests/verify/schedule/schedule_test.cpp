@@ -138,6 +138,8 @@ TEST_CASE("a trace that lacks any one event is wrong") {
             if (is_block(event)) pairs = event.pairs;
             if (pairs == 0 && (event.kind == TraceEvent::kForward || event.kind == TraceEvent::kAdd))
               continue;  // it did nothing, or added nothing
+            if (event.kind == TraceEvent::kBackward && event.tensors.back().bytes.size == 0)
+              continue;  // no block came this far
             CAPTURE(rank, i, static_cast<int>(event.kind), name_of(schedule));
             const ScheduleProof proof =
                 prove_schedule(without(trace, rank, i), problem, goal_of(pass, schedule));

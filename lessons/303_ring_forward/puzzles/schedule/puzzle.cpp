@@ -9,7 +9,7 @@
 #include "judge/puzzle/puzzle_kinds.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
-#include "ringcraft/ring/theory.hpp"
+#include "ringcraft/ring/messages.hpp"
 #include "verify/schedule/schedule_text.hpp"
 
 namespace ringcraft::judge {
@@ -67,9 +67,12 @@ Index needed(const Problem& problem) {
   return sum;
 }
 
+// Every block through all hops.
 Index ring_moves(const Problem& problem) {
+  const auto all = std::make_shared<const std::vector<int>>(problem.world_size, hops(problem));
   Index sum = 0;
-  for (const Index elements : forward_theory(problem, {1, 1}).bytes_sent) sum += elements;
+  for (const RingTransfer& transfer : ring_messages(problem, Pass::kForward, Schedule::kForward, all))
+    sum += transfer.elements;
   return sum;
 }
 

@@ -75,7 +75,7 @@ void ask_about_messages(Sheet& sheet, const Sizes& sizes) {
       "Contiguous shards, causal mask, 4 heads on 2 kv_heads of 8 numbers in float32. How many bytes of K "
       "and V");
   sheet.say("does each of the ranks 0 to " + std::to_string(sizes.ranks - 1) +
-            " send in the whole forward pass?");
+            " send in the whole forward pass, if each block stops where no rank further along needs it?");
   sheet.ask("bytes", "bytes:", forward_theory(causal, {4, 4}).bytes_sent);
   sheet.gap();
   sheet.say("How often does each KV block move on, under a causal mask, and with a window of " +
@@ -129,7 +129,7 @@ std::vector<PuzzleRow> rows() {
        2,
        {},
        "The bytes that every rank sends.",
-       "A rank sends every block but one: which one?",
+       "Which blocks come to a rank, and which of them, or its own, does the next rank need?",
        {}},
       {"hops",
        1,

@@ -41,7 +41,7 @@ double factor_of(const BlockProblem& p, const Walk& walk) {
 GradientScene::GradientScene(const AttentionExhibit& x)
     : exhibit(x), in(converted(x.inputs, DType::kFloat64)), claim(converted(x.claim, DType::kFloat64)) {
   const BlockProblem& p = x.problem;
-  by_row = key_ranges(p.mask, std::max(p.queries.back(), p.keys.back()) + 1, p.queries, p.keys);
+  by_row = ranges_of(p.mask, std::max(p.queries.back(), p.keys.back()) + 1, p.queries, p.keys);
   by_key = by_row.transposed(static_cast<int>(p.keys.size()));
   for (Index b = 0; b < p.batch; ++b)
     for (Index h = 0; h < p.heads; ++h)

@@ -224,7 +224,7 @@ WalkHead::WalkHead(const AttentionExhibit& x)
     : exhibit(x), in(converted(x.inputs, DType::kFloat64)), claim(converted(x.claim, DType::kFloat64)) {
   const BlockProblem& p = x.problem;
   const KeyRanges ranges =
-      key_ranges(p.mask, std::max(p.queries.back(), p.keys.back()) + 1, p.queries, p.keys);
+      ranges_of(p.mask, std::max(p.queries.back(), p.keys.back()) + 1, p.queries, p.keys);
   for (const std::vector<Index>& block : x.place.blocks) {
     const Index first = block.front(), keys = static_cast<Index>(block.size());
     std::vector<Ends> rows;

@@ -10,10 +10,10 @@
 namespace ringcraft {
 
 RingGradients ring_backward(Communicator& comm, BlockEngine& engine, const Problem& problem,
-                            Schedule schedule, const Buffer& q, const KvBlock& first, const Output& output,
-                            const Buffer& dout) {
+                            Schedule schedule, const Buffer& q, const KvBlock& first, const KvBlock& own,
+                            const Output& output, const Buffer& dout) {
   refuse(problem, Pass::kBackward, comm, engine);
-  require_shard(problem, comm.rank(), engine, q, first, schedule, output, dout);
+  require_shard(problem, comm.rank(), engine, q, first, own, schedule, output, dout);
   const int n = comm.world_size(), rank = comm.rank(), exchanges = hops(problem);
   const int direction = schedule == Schedule::kForward ? 1 : -1;
   const int start = schedule == Schedule::kForward ? rank : rank - exchanges;  // whose block comes first

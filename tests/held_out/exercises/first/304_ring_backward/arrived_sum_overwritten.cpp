@@ -15,10 +15,10 @@ Pending hand_on(Communicator& comm, int to, const KvBlock& out, int from, KvBloc
 }  // namespace
 
 RingGradients ring_backward(Communicator& comm, BlockEngine& engine, const Problem& problem,
-                            Schedule schedule, const Buffer& q, const KvBlock& first, const Output& output,
-                            const Buffer& dout) {
+                            Schedule schedule, const Buffer& q, const KvBlock& first, const KvBlock& own,
+                            const Output& output, const Buffer& dout) {
   refuse(problem, Pass::kBackward, comm, engine);
-  require_shard(problem, comm.rank(), engine, q, first, schedule, output, dout);
+  require_shard(problem, comm.rank(), engine, q, first, own, schedule, output, dout);
   const int n = comm.world_size();
   const int rank = comm.rank();
   const int c = hops(problem);

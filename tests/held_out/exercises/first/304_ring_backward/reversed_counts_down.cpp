@@ -12,10 +12,10 @@
 namespace ringcraft {
 
 RingGradients ring_backward(Communicator& comm, BlockEngine& engine, const Problem& problem,
-                            Schedule schedule, const Buffer& q, const KvBlock& first, const Output& output,
-                            const Buffer& dout) {
+                            Schedule schedule, const Buffer& q, const KvBlock& first, const KvBlock& own,
+                            const Output& output, const Buffer& dout) {
   refuse(problem, Pass::kBackward, comm, engine);
-  require_shard(problem, comm.rank(), engine, q, first, schedule, output, dout);
+  require_shard(problem, comm.rank(), engine, q, first, own, schedule, output, dout);
   const int n = comm.world_size(), r = comm.rank(), hop_count = hops(problem);
   const bool back = schedule == Schedule::kReversed;
   const int next = (r + 1) % n, previous = (r + n - 1) % n;

@@ -26,10 +26,10 @@ Route route_of(Schedule schedule, int rank, int n, int exchanges) {
 }  // namespace
 
 RingGradients ring_backward(Communicator& comm, BlockEngine& engine, const Problem& problem,
-                            Schedule schedule, const Buffer& q, const KvBlock& first, const Output& output,
-                            const Buffer& dout) {
+                            Schedule schedule, const Buffer& q, const KvBlock& first, const KvBlock& own,
+                            const Output& output, const Buffer& dout) {
   refuse(problem, Pass::kBackward, comm, engine);
-  require_shard(problem, comm.rank(), engine, q, first, schedule, output, dout);
+  require_shard(problem, comm.rank(), engine, q, first, own, schedule, output, dout);
   const int rank = comm.rank(), n = comm.world_size(), exchanges = hops(problem);
   const Route route = route_of(schedule, rank, n, exchanges);
   const Sharding sharding = problem.sharding();

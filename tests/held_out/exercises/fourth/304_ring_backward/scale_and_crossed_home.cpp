@@ -12,10 +12,10 @@
 namespace ringcraft {
 
 RingGradients ring_backward(Communicator& comm, BlockEngine& engine, const Problem& problem,
-                            Schedule schedule, const Buffer& q, const KvBlock& first, const Output& output,
-                            const Buffer& dout) {
+                            Schedule schedule, const Buffer& q, const KvBlock& first, const KvBlock& own,
+                            const Output& output, const Buffer& dout) {
   refuse(problem, Pass::kBackward, comm, engine);
-  require_shard(problem, comm.rank(), engine, q, first, schedule, output, dout);
+  require_shard(problem, comm.rank(), engine, q, first, own, schedule, output, dout);
   const int ranks = comm.world_size(), me = comm.rank(), walks = hops(problem);
   const bool forward = schedule == Schedule::kForward;
   const double scale = 1.0 / std::sqrt(static_cast<double>(problem.shape.head_dim));

@@ -28,10 +28,10 @@ Pending hand_on(Communicator& comm, int to, const KvBlock& out, int from, KvBloc
 }  // namespace
 
 RingGradients ring_backward(Communicator& comm, BlockEngine& engine, const Problem& problem,
-                            Schedule schedule, const Buffer& q, const KvBlock& first, const Output& output,
-                            const Buffer& dout) {
+                            Schedule schedule, const Buffer& q, const KvBlock& first, const KvBlock& own,
+                            const Output& output, const Buffer& dout) {
   refuse(problem, Pass::kBackward, comm, engine);
-  require_shard(problem, comm.rank(), engine, q, first, schedule, output, dout);
+  require_shard(problem, comm.rank(), engine, q, first, own, schedule, output, dout);
   const Route route{comm.world_size(), comm.rank(), hops(problem), schedule == Schedule::kForward ? 1 : -1};
   const Sharding sharding = problem.sharding();
   const auto rows = [&](int step) { return sharding.rows(route.block_at(step)); };

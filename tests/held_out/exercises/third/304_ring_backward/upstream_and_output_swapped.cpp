@@ -44,10 +44,10 @@ class Home {
 }  // namespace
 
 RingGradients ring_backward(Communicator& comm, BlockEngine& engine, const Problem& problem,
-                            Schedule schedule, const Buffer& q, const KvBlock& first, const Output& output,
-                            const Buffer& dout) {
+                            Schedule schedule, const Buffer& q, const KvBlock& first, const KvBlock& own,
+                            const Output& output, const Buffer& dout) {
   refuse(problem, Pass::kBackward, comm, engine);
-  require_shard(problem, comm.rank(), engine, q, first, schedule, output, dout);
+  require_shard(problem, comm.rank(), engine, q, first, own, schedule, output, dout);
   const int n = comm.world_size(), rank = comm.rank(), c = hops(problem);
   const int step_to = schedule == Schedule::kForward ? 1 : n - 1;  // added, modulo n
   const int next = (rank + step_to) % n, previous = (rank + n - step_to) % n;

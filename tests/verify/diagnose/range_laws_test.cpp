@@ -1,0 +1,103 @@
+// Tests the laws of masks: wrong intervals and wrong ranges, made from a formula each, are told by it; right
+// ones have no cause, and a wrong cursor is not blamed on the ranges that follow from it.
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "support/catch.hpp"
+#include "verify/diagnose/diagnose.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+using Positions = std::vector<Position>;
+using Answered = std::function<KeyInterval(const Mask&, Position seqlen, Position p)>;
+using Met = std::function<KeyRanges(const Positions& keys, const std::vector<KeyInterval>&)>;
+
+KeyInterval right_of(const Mask& mask, Position seqlen, Position p) { return MaskCursor(mask, seqlen).at(p); }
+
+KeyRanges counted_ranges(const Positions& keys, const std::vector<KeyInterval>& rows) {
+  KeyRanges ranges;
+  for (const auto& [lo, hi] : rows) {
+    ranges.begin.push_back(static_cast<int>(std::ranges::lower_bound(keys, lo) - keys.begin()));
+    ranges.end.push_back(static_cast<int>(std::ranges::lower_bound(keys, hi) - keys.begin()));
+  }
+  return ranges;
+}
+
+// All masks of a small interview, answered by these two.
+RangesExhibit exhibit_with(const Answered& answered, const Met& met = counted_ranges) {
+  RangesExhibit x;
+  for (const Positions& borders : {Positions{}, {0, 9, 30}, {0, 4, 5, 11, 19, 30}})
+    for (Mask mask : {full_mask(), causal_mask(), window_mask(3), Mask{.left = 2, .right = 4}}) {
+      mask.cu_seqlens = borders;
+      Positions all(30);
+      std::iota(all.begin(), all.end(), Position{0});
+      const auto intervals = [&](const Positions& positions) {
+        std::vector<KeyInterval> rows;
+        for (const Position p : positions) rows.push_back(answered(mask, 30, p));
+        return rows;
+      };
+      x.walks.push_back({mask, 30, all, intervals(all)});
+      const Positions queries = {4, 5, 12, 13, 28}, keys = {0, 3, 5, 11, 19, 29};
+      x.meetings.push_back({mask, 30, queries, keys, met(keys, intervals(queries)), intervals(queries)});
+    }
+  return x;
+}
+
+std::string said(const RangesExhibit& x) {
+  const std::vector<Cause> causes = causes_of(x);
+  return causes.empty() ? "" : causes[0].sentence;
+}
+
+}  // namespace
+
+TEST_CASE("right intervals and ranges have no cause") {
+  CHECK(causes_of(exhibit_with(right_of)).empty());
+  CHECK(causes_of(RangesExhibit{}).empty());
+}
+
+TEST_CASE("the formula of a wrong interval is found") {
+  const auto without_borders = [](Mask mask, Position seqlen, Position p) {
+    mask.cu_seqlens.clear();
+    return right_of(mask, seqlen, p);
+  };
+  CHECK(said(exhibit_with(without_borders)) == "MaskCursor::at: the borders of packed sequences are ignored");
+  const auto narrow = [](Mask mask, Position seqlen, Position p) {
+    if (mask.left != kNoLimit) --mask.left;
+    return right_of(mask, seqlen, p);
+  };
+  CHECK(said(exhibit_with(narrow)).find("a window of W keys, and not of W + 1") != std::string::npos);
+  const auto unlimited = [](Mask mask, Position seqlen, Position p) {
+    mask.right = kNoLimit;
+    return right_of(mask, seqlen, p);
+  };
+  CHECK(said(exhibit_with(unlimited)) == "MaskCursor::at: hi is the end of the sequence, whatever right is");
+  const auto unknown = [](const Mask& mask, Position seqlen, Position p) {
+    const auto [lo, hi] = right_of(mask, seqlen, p);
+    return KeyInterval{lo, p % 7 == 3 ? lo : hi};  // no formula
+  };
+  CHECK(causes_of(exhibit_with(unknown)).empty());
+}
+
+TEST_CASE("the keys that a wrong range counts are found") {
+  const auto inclusive = [](const Positions& keys, std::vector<KeyInterval> rows) {
+    for (KeyInterval& row : rows) ++row.hi;
+    return counted_ranges(keys, rows);
+  };
+  CHECK(said(exhibit_with(right_of, inclusive)) == "ranges_of: end counts the keys up to hi, hi included");
+  const auto positions = [](const Positions&, const std::vector<KeyInterval>& rows) {
+    KeyRanges ranges;
+    for (const auto& [lo, hi] : rows)
+      ranges.begin.push_back(static_cast<int>(lo)), ranges.end.push_back(static_cast<int>(hi));
+    return ranges;
+  };
+  CHECK(said(exhibit_with(right_of, positions)) ==
+        "ranges_of: begin is the position lo itself, and end is the position hi itself");
+  const auto of_the_keys = [](const Positions& keys, const std::vector<KeyInterval>&) {
+    return KeyRanges{std::vector<int>(keys.size(), 0), std::vector<int>(keys.size(), 1)};
+  };
+  CHECK(said(exhibit_with(right_of, of_the_keys)) == "ranges_of: queries and keys are exchanged");
+}
+
+}  // namespace ringcraft::verify
