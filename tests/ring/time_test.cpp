@@ -1,14 +1,14 @@
-// Virtual time of the rings: the closed forms for even work, a max-plus model of the schedules for any work,
-// and known clocks; all of it under every delivery seed.
+// Virtual time of the rings: the closed forms for even work, the clocks that are foretold for any work, and
+// known clocks; all of it under every delivery seed.
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "ringcraft/comm/threads.hpp"
-#include "ringcraft/ring/messages.hpp"
 #include "ringcraft/ring/theory.hpp"
+#include "ringcraft/ring/timed_ring.hpp"
 #include "support/catch.hpp"
 #include "support/cost_engine.hpp"
-#include "support/predicate.hpp"
 #include "support/random_problem.hpp"
 #include "support/ring_arguments.hpp"
 
@@ -41,74 +41,19 @@ Clocks backward_clocks(const Problem& p, Schedule schedule, Cost cost, LinkCost 
       .clock;
 }
 
-// The schedules as recurrences over the clocks of all ranks.
-class Model {
- public:
-  Model(const Problem& p, Cost cost, LinkCost link)
-      : p_(p),
-        cost_(cost),
-        link_(link),
-        pairs_(counted_pairs(p.mask, p.sharding())),
-        hops_(counted_hops(pairs_)) {}
+// The same without a run: bf16 blocks and float32 sums.
+RingClocks foretold(const Problem& p, Pass pass, Schedule schedule, Cost cost, LinkCost link) {
+  return ring_clocks(timed_ring(p, pass, schedule, {2, 4}, cost, link));
+}
 
-  Clocks forward() const {
-    const auto messages = ring_messages(p_, Pass::kForward, Schedule::kForward);
-    Clocks clock(ranks(), 0.0);
-    for (int t = 0; t <= hops_; ++t) {
-      const Clocks post = clock;
-      for (int r = 0; r < p_.world_size; ++r) at(clock, r) += compute(r, t);
-      wait(clock, post, messages, t, RingTransfer::kBlock);
-    }
-    return clock;
-  }
-
-  Clocks backward(Schedule schedule) const {
-    const auto messages = ring_messages(p_, Pass::kBackward, schedule);
-    Clocks clock(ranks(), 0.0), gradients_posted;
-    for (int step = 0; step <= hops_; ++step) {
-      const Clocks post = clock;
-      for (int r = 0; r < p_.world_size; ++r)
-        at(clock, r) += compute(r, schedule == Schedule::kForward ? step : hops_ - step);
-      if (step > 0) wait(clock, gradients_posted, messages, step - 1, RingTransfer::kSum);
-      wait(clock, post, messages, step, RingTransfer::kBlock);
-      gradients_posted = clock;
-    }
-    wait(clock, gradients_posted, messages, hops_, RingTransfer::kSum);
-    return clock;
-  }
-
- private:
-  std::size_t ranks() const { return static_cast<std::size_t>(p_.world_size); }
-  double& at(Clocks& clocks, int r) const { return clocks[static_cast<std::size_t>(r)]; }
-  double at(const Clocks& clocks, int r) const { return clocks[static_cast<std::size_t>(r)]; }
-
-  double compute(int rank, int t) const {
-    const Index pairs = pairs_[static_cast<std::size_t>(t)][static_cast<std::size_t>(rank)];
-    return pairs == 0 ? 0 : cost_.per_block + cost_.per_pair * static_cast<double>(pairs);
-  }
-
-  // Both ends of the messages of a step go on when they are complete, bf16 blocks and float32 sums.
-  void wait(Clocks& clock, const Clocks& posted, const std::vector<RingTransfer>& messages, int step,
-            RingTransfer::What what) const {
-    for (const RingTransfer& m : messages) {
-      if (m.step != step || m.what != what) continue;
-      const double end = std::max(at(posted, m.from), at(posted, m.to)) + link_.alpha +
-                         static_cast<double>(bytes_of(m, {2, 4})) / link_.beta;
-      for (const int r : {m.from, m.to}) at(clock, r) = std::max(at(clock, r), end);
-    }
-  }
-
-  const Problem& p_;
-  Cost cost_;
-  LinkCost link_;
-  std::vector<std::vector<Index>> pairs_;
-  int hops_;
-};
+double relative(double got, double want) { return std::abs(got - want) / std::max(1.0, std::abs(want)); }
 
 void check_close(const Clocks& got, const Clocks& want) {
   REQUIRE(got.size() == want.size());
-  for (std::size_t r = 0; r < got.size(); ++r) CHECK(std::abs(got[r] - want[r]) <= 1e-9);
+  for (std::size_t r = 0; r < got.size(); ++r) CHECK(relative(got[r], want[r]) <= 1e-12);
 }
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 double latest(const Clocks& clocks) { return *std::max_element(clocks.begin(), clocks.end()); }
 
@@ -167,20 +112,45 @@ TEST_CASE("clocks of the causal forward ring, one second per pair, free transfer
 
 TEST_CASE("virtual time of random rings follows the schedules, in any order of delivery") {
   Random random(141);
-  for (int trial = 0; trial < 80; ++trial) {
-    const Problem p = random_problem(random, 6, 30);
-    const Cost cost{.per_block = static_cast<double>(random.integer(0, 3)),
-                    .per_pair = static_cast<double>(random.integer(0, 2))};
-    const LinkCost link{.alpha = static_cast<double>(random.integer(0, 4)),
+  for (int trial = 0; trial < 120; ++trial) {
+    const Problem p = random_problem(random, 8, 30);
+    const Cost cost{.per_block = random.uniform() * static_cast<double>(random.integer(0, 3)),
+                    .per_pair = random.uniform() * static_cast<double>(random.integer(0, 2))};
+    const LinkCost link{.alpha = random.uniform() * static_cast<double>(random.integer(0, 4)),
                         .beta = static_cast<double>(random.integer(8, 400))};
     INFO(described(p));
-    const Model model(p, cost, link);
     for (const std::uint64_t seed : {0, 1, 2, 3}) {
-      check_close(forward_clocks(p, cost, link, seed), model.forward());
+      check_close(forward_clocks(p, cost, link, seed),
+                  foretold(p, Pass::kForward, Schedule::kForward, cost, link).ends);
       for (const Schedule schedule : {Schedule::kForward, Schedule::kReversed})
-        check_close(backward_clocks(p, schedule, cost, link, seed), model.backward(schedule));
+        check_close(backward_clocks(p, schedule, cost, link, seed),
+                    foretold(p, Pass::kBackward, schedule, cost, link).ends);
     }
   }
+}
+
+TEST_CASE("foretold clocks of equal steps are the closed forms, and their waits what computing leaves") {
+  for (const int n : {1, 2, 3, 5, 8})
+    for (const double kv : {0.25, 0.5, 1.0, 2.5}) {
+      CAPTURE(n, kv);
+      const Problem p = make_problem({.seqlen = 4 * n, .head_dim = 4}, {}, Layout::kContiguous, n);
+      const StepTime time{1, kv, 2 * kv};
+      const LinkCost link{.beta = 2 * 4 * 4 * 2 / kv};
+      const RingClocks forward = foretold(p, Pass::kForward, Schedule::kForward, {.per_block = 1}, link);
+      check_close(forward.ends, Clocks(at(n), forward_time(n - 1, time)));
+      REQUIRE(forward.steps.size() == at(n));
+      CHECK(forward.steps.back() == forward.ends);
+      for (int step = 0; step < n; ++step)
+        check_close(forward.steps[at(step)],
+                    Clocks(at(n), step + 1 < n ? (step + 1) * std::max(1.0, kv) : forward.ends.front()));
+      check_close(forward.exposed, Clocks(at(n), forward.ends.front() - n));
+      if (kv > 0.5) continue;  // beyond, the computation does not hide the sums
+      for (const Schedule schedule : {Schedule::kForward, Schedule::kReversed}) {
+        const RingClocks backward = foretold(p, Pass::kBackward, schedule, {.per_block = 1}, link);
+        check_close(backward.ends, Clocks(at(n), backward_time(n - 1, schedule, time)));
+        check_close(backward.exposed, Clocks(at(n), backward.ends.front() - n));
+      }
+    }
 }
 
 TEST_CASE("the reversed schedule is never slower when work is even") {

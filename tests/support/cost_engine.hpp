@@ -6,14 +6,11 @@
 
 #include "ringcraft/comm/threads.hpp"
 #include "ringcraft/engine/block_engine.hpp"
+#include "ringcraft/ring/timed_ring.hpp"
 
 namespace ringcraft::testing {
 
-/// Seconds of virtual time for one block with visible pairs.
-struct Cost {
-  double per_block = 0;
-  double per_pair = 0;
-};
+using Cost = BlockCost;
 
 class CostEngine : public BlockEngine {
  public:

@@ -3,6 +3,7 @@
 
 #include "ringcraft/core/buffer.hpp"
 #include "ringcraft/ring/theory.hpp"
+#include "ringcraft/ring/timed_ring.hpp"
 #include "support/catch.hpp"
 
 using namespace ringcraft;
@@ -53,6 +54,30 @@ TEST_CASE("two matrix products for each block: the least shard that hides a hop"
   CHECK(threshold(600e9) == 520);        // both directions of the link counted as one
   CHECK(threshold(300e9, 1, 8) == 260);  // 8 KV heads for 32 heads
   CHECK(threshold(50e9) == 6240);
+}
+
+TEST_CASE("clocks of the least shard: nothing is exposed, and with a token less something is") {
+  const auto exposed = [](const Mask& mask, Layout layout, Index kv_heads, Position tokens) {
+    const Shape shape{.heads = 32, .kv_heads = kv_heads, .seqlen = 4 * tokens, .head_dim = 128};
+    const TimedRing costs =
+        timed_ring(make_problem(shape, mask, layout, 4), Pass::kForward, Schedule::kForward, {2, 4},
+                   {.per_pair = 4.0 * 128 * 32 / 312e12}, {.beta = 300e9});
+    const RingClocks clocks = ring_clocks(costs);
+    return clocks.exposed[0] / clocks.ends[0];
+  };
+  CHECK(exposed(full_mask(), Layout::kContiguous, 32, 1040) < 1e-9);
+  CHECK(exposed(full_mask(), Layout::kContiguous, 32, 1039) > 1e-4);
+  CHECK(exposed(full_mask(), Layout::kContiguous, 8, 260) < 1e-9);
+  CHECK(exposed(full_mask(), Layout::kContiguous, 8, 259) > 1e-3);
+  CHECK(exposed(causal_mask(), Layout::kZigzag, 32, 2080) < 1e-9);
+  CHECK(exposed(causal_mask(), Layout::kZigzag, 32, 2078) > 1e-4);
+}
+
+TEST_CASE("eight ranks, blocks of 2 MiB, with latency: a ring, and a gather before the computing") {
+  constexpr double kBlock = 8 * 262144, kHop = 5e-6 + kBlock / 50e9, kCompute = 100e-6;
+  CHECK(kHop * 1e6 == Approx(46.943).epsilon(1e-4));
+  CHECK(forward_time(7, {kCompute, kHop, 0}) == Approx(0.8e-3));
+  CHECK(8 * kCompute + 7 * kHop == Approx(1.1286e-3).epsilon(1e-4));
 }
 
 TEST_CASE("a step of 16384 tokens for each of 8 ranks, in milliseconds") {

@@ -103,7 +103,7 @@ double backward_time(int hops, Schedule schedule, StepTime time) {
         "backward_time",
         "transfers that take at most as long as the computation (" + std::to_string(time.compute) + " s)",
         std::to_string(std::max(time.kv_transfer, time.dkv_transfer)) + " s",
-        "measure it in virtual time instead");
+        "use ring_clocks (ring/clocks.hpp), which holds for any times");
   const double exposed = schedule == Schedule::kForward && hops > 0 ? time.dkv_transfer : 0;
   return (hops + 1) * time.compute + exposed;
 }

@@ -44,7 +44,7 @@ double forward_time(int hops, StepTime time);
 
 /// Seconds of the backward pass: (C + 1) Tc, and for kForward one more dKV hop that nothing hides (if C >=
 /// 1). Throws Error unless the computation hides both transfers (at most `compute` each): beyond that there
-/// is no such form.
+/// is no such form, and ring_clocks (clocks.hpp) has the answer.
 double backward_time(int hops, Schedule schedule, StepTime time);
 
 }  // namespace ringcraft

@@ -14,6 +14,7 @@
 
 #include "ringcraft/comm/stream_record.hpp"
 #include "ringcraft/problem/deal.hpp"
+#include "ringcraft/ring/clocks.hpp"
 #include "ringcraft/ring/work.hpp"
 #include "verify/diagnose/twisted/arrangement.hpp"
 #include "verify/oracle/compare.hpp"
@@ -214,6 +215,16 @@ struct ReachExhibit {
   std::vector<Counted> counted = {};  ///< by rows; empty: not asked
 };
 
+/// The clocks of some rings.
+struct ClockExhibit {
+  /// One ring.
+  struct Asked {
+    TimedRing costs;
+    RingClocks clocks;  ///< as returned
+  };
+  std::vector<Asked> asked;
+};
+
 /// Some exchanges of a ring; each rank's messages in the order in which it started them.
 struct ExchangeExhibit {
   /// One message of a rank.
@@ -300,7 +311,7 @@ struct StreamExhibit {
 /// An exhibit of any kind.
 using Exhibit = std::shared_ptr<
     const std::variant<AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit, TravelExhibit,
-                       DealExhibit, ChunkExhibit, RangesExhibit, WorkExhibit, ReachExhibit, ExchangeExhibit,
-                       ProductExhibit, StepExhibit, KernelExhibit, StreamExhibit>>;
+                       DealExhibit, ChunkExhibit, RangesExhibit, WorkExhibit, ReachExhibit, ClockExhibit,
+                       ExchangeExhibit, ProductExhibit, StepExhibit, KernelExhibit, StreamExhibit>>;
 
 }  // namespace ringcraft::verify
