@@ -169,8 +169,8 @@ std::optional<process::Ending> end_of(process::Child& job, const std::filesystem
       return std::nullopt;
     }
     if (lagging && patience.count() > 0 && Clock::now() > *lagging + patience + kAnswer) {
-      std::fprintf(stderr, "ringcraft: %s: not %s after %s s: stopped, or cut off\n", named(late).c_str(),
-                   !not_joined(now).empty() ? "in the job" : "at the end of the job",
+      std::fprintf(stderr, "ringcraft: %s: not %s after %s s: killed, stopped, or cut off\n",
+                   named(late).c_str(), !not_joined(now).empty() ? "in the job" : "at the end of the job",
                    std::to_string(patience.count() / 1000).c_str());
       job.stop();
       return std::nullopt;
