@@ -118,6 +118,16 @@ TEST_CASE("a temporary file of another program is left alone") {
   CHECK(folder.size() == 2);
 }
 
+TEST_CASE("what a killed process has left of a file is removed, and nothing else") {
+  Scratch folder;
+  for (const char* name : {"f", ".ringcraft-7-0.tmp", ".ringcraft-7-2.tmp", ".ringcraft-71-0.tmp"})
+    write_bytes(folder / name, "x");
+  remove_unfinished(folder / "f", 7);
+  CHECK(bytes_of(folder / "f") == "x");
+  CHECK(bytes_of(folder / ".ringcraft-71-0.tmp") == "x");
+  CHECK(folder.size() == 2);
+}
+
 TEST_CASE("a path that cannot be written is refused and no file is left") {
   Scratch folder;
   const Buffer q({1, 1, 2, 2}, DType::kFloat32);

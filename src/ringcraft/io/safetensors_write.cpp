@@ -16,22 +16,32 @@ namespace {
 
 using safetensors::place;
 
+constexpr int kMostAttempts = 100;
+
+// A link stays, and its target is replaced.
+std::filesystem::path followed(const std::filesystem::path& target) {
+  std::error_code none;
+  const auto file = std::filesystem::canonical(target, none);
+  return none ? target : file;
+}
+
+// The name under which a process writes to the target.
+std::filesystem::path temporary_of(std::filesystem::path target, int process, int attempt) {
+  return target.replace_filename(".ringcraft-" + std::to_string(process) + "-" + std::to_string(attempt) +
+                                 ".tmp");
+}
+
 // A file that exists under a temporary name until commit() gives it the name of its target.
 class PendingFile {
  public:
-  explicit PendingFile(const std::filesystem::path& target) : target_(target) {
+  explicit PendingFile(const std::filesystem::path& target) : target_(followed(target)) {
     std::error_code ignored;
     const auto status = std::filesystem::status(target, ignored);
     if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
       throw Error(target.string(), "a regular file or a new name", "a folder, a pipe or a device",
                   "choose another path");
-    std::error_code none;
-    if (const auto file = std::filesystem::canonical(target, none); !none)
-      target_ = file;  // a link stays, and its target is replaced
-    for (int attempt = 0; file_ == nullptr && attempt < 100; ++attempt) {
-      temporary_ = target_;
-      temporary_.replace_filename(".ringcraft-" + std::to_string(::getpid()) + "-" + std::to_string(attempt) +
-                                  ".tmp");
+    for (int attempt = 0; file_ == nullptr && attempt < kMostAttempts; ++attempt) {
+      temporary_ = temporary_of(target_, ::getpid(), attempt);
       file_ = std::fopen(temporary_.c_str(), "wbx");  // x: never over an existing file
       if (file_ == nullptr && errno != EEXIST) break;
     }
@@ -110,6 +120,12 @@ safetensors::Header layout_of(std::span<const NamedTensor> tensors, const std::s
 }
 
 }  // namespace
+
+void remove_unfinished(const std::filesystem::path& path, int process) {
+  std::error_code ignored;
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt)
+    std::filesystem::remove(temporary_of(followed(path), process, attempt), ignored);
+}
 
 void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
                        const std::map<std::string, std::string>& metadata) {

@@ -113,7 +113,8 @@ int attend(const AttendOptions& options) {
   if (!options.trace.empty() && options.trace == options.output)
     throw Error("--trace", "another file than the output", options.trace, "choose two names");
   const JobSize job{std::max(1, options.deal.checked_ranks()),
-                    std::chrono::milliseconds(static_cast<std::int64_t>(options.patience * 1000))};
+                    std::chrono::milliseconds(static_cast<std::int64_t>(options.patience * 1000)),
+                    options.output};
   return with_ranks(plan.backend, job, [&](Ranks& ranks) {
     const verify::StoredInputs stored =
         with_inputs_of(options.input, [&] { return verify::read_inputs(options.input, plan.dtype); });

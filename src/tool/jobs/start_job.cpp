@@ -1,6 +1,7 @@
 // Starts this program under mpirun, and ends the job when its ranks do not.
 #include "tool/jobs/start_job.hpp"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,11 +13,13 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "process/child.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
+#include "ringcraft/io/safetensors.hpp"
 #include "tool/jobs/job_record.hpp"
 
 extern char** environ;
@@ -178,6 +181,15 @@ std::optional<process::Ending> end_of(process::Child& job, const std::filesystem
   }
 }
 
+// Removes what a killed rank 0 has left of its output, once it is gone or a second is over.
+void remove_output_of(const RankRecord& writer, const std::string& output) {
+  if (writer.process <= 0) return;
+  const auto latest = Clock::now() + std::chrono::seconds(1);
+  while (::kill(writer.process, 0) == 0 && Clock::now() < latest)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  remove_unfinished(output, writer.process);
+}
+
 }  // namespace
 
 bool in_job() {
@@ -187,7 +199,7 @@ bool in_job() {
       [](const char* name) { return std::getenv(name) != nullptr; });
 }
 
-int start_job(int ranks, std::chrono::milliseconds patience) {
+int start_job(int ranks, std::chrono::milliseconds patience, const std::string& output) {
   if (::access(RINGCRAFT_MPIRUN, X_OK) != 0)
     throw Error("--backend mpi", "mpirun", std::string("no ") + RINGCRAFT_MPIRUN,
                 "install openmpi-bin, or use --backend threads", Code::kMissing);
@@ -202,8 +214,9 @@ int start_job(int ranks, std::chrono::milliseconds patience) {
   std::fflush(stdout);
   process::Child job(command);
   const std::optional<process::Ending> ending = end_of(job, records.path(), ranks, patience);
+  if (ending && !ending->signalled && ending->number == 0) return 0;
+  remove_output_of(read_records(records.path(), ranks).front(), output);
   if (!ending) return static_cast<int>(Code::kWrongAnswer);
-  if (!ending->signalled && ending->number == 0) return 0;
   report_silent(read_records(records.path(), ranks), *ending);
   return ending->signalled || ending->number > 3 ? static_cast<int>(Code::kWrongAnswer) : ending->number;
 }

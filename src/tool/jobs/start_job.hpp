@@ -2,6 +2,7 @@
 // Starting this program as an MPI job.
 
 #include <chrono>
+#include <string>
 
 namespace ringcraft::tool {
 
@@ -11,7 +12,8 @@ bool in_job();
 // Runs this very command line again as a job of so many ranks on this machine, under mpirun, with settings
 // that also serve few cores and root in a container. Returns the job's exit code; a rank that ends without a
 // message is named, and so is one that lets the others wait longer than `patience` (0: forever) to join the
-// job or to leave it. Throws Error (Code::kMissing) without mpirun.
-int start_job(int ranks, std::chrono::milliseconds patience);
+// job or to leave it. Of a job that fails nothing is left of `output`, where rank 0 may have begun to write.
+// Throws Error (Code::kMissing) without mpirun.
+int start_job(int ranks, std::chrono::milliseconds patience, const std::string& output);
 
 }  // namespace ringcraft::tool

@@ -111,7 +111,7 @@ int with_ranks([[maybe_unused]] Backend backend, [[maybe_unused]] const JobSize&
   if (backend == Backend::kNccl && !in_job()) return run_alone(action);
 #endif
 #ifdef RINGCRAFT_HAS_MPI
-  if (backend == Backend::kMpi && !in_job()) return start_job(size.ranks, size.patience);
+  if (backend == Backend::kMpi && !in_job()) return start_job(size.ranks, size.patience, size.output);
   if (backend == Backend::kMpi || backend == Backend::kNccl) return run_in_job(backend, size, action);
 #endif
   ThreadRanks ranks;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <string>
 
 #include "ringcraft/parallel/recording.hpp"
 #include "tool/commands/options.hpp"
@@ -29,6 +30,7 @@ class Ranks {
 struct JobSize {
   int ranks = 1;
   std::chrono::milliseconds patience = std::chrono::seconds(60);  // see MpiJob
+  std::string output = {};                                        // the file that rank 0 writes
 };
 
 // Runs a command's action on a backend and returns its exit code. --backend mpi starts itself as a job,
