@@ -124,7 +124,12 @@ std::vector<int> not_left(const Records& records) {
 // Says which ranks ended without a message, if no rank has said why the job ends.
 void report_silent(const Records& records, const process::Ending& ending) {
   if (any(records, RankEvent::kTold)) return;
-  const std::vector<int> silent = not_left(records), absent = not_joined(records);
+  const std::vector<int> absent = not_joined(records);
+  std::vector<int> silent = not_left(records);
+  if (!silent.empty()) {  // some of them, joined or not, mpirun has killed because of the others
+    silent.insert(silent.end(), absent.begin(), absent.end());
+    std::ranges::sort(silent);
+  }
   const std::string how =
       ending.signalled || ending.number <= 128
           ? process::described(ending)
