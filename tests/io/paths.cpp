@@ -118,7 +118,7 @@ TEST_CASE("a temporary file of another program is left alone") {
   CHECK(folder.size() == 2);
 }
 
-TEST_CASE("what a killed process has left of a file is removed, and nothing else") {
+TEST_CASE("temporary files of a killed process are removed, and nothing else") {
   Scratch folder;
   for (const char* name : {"f", ".ringcraft-7-0.tmp", ".ringcraft-7-2.tmp", ".ringcraft-71-0.tmp"})
     write_bytes(folder / name, "x");
