@@ -1,10 +1,10 @@
 #pragma once
 /// @file
 /// The communicator over NCCL (lesson 306): one process per GPU. start: an event from the computing stream,
-/// then all sends and receives as one group on a stream of their own, for what is not grouped may wait for
-/// itself (tests/comm/streams_test.cpp). wait: an event back. The host waits for neither; a watch aborts what
-/// never ends. Unlike elsewhere, the starts of a rank progress one after the other: two ranks that start the
-/// same exchanges in different orders wait until the watch ends them. The ring does not.
+/// then all sends and receives as one group on a stream of their own: outside of a group they may wait for
+/// each other (tests/comm/streams_test.cpp). wait: an event back. The host waits for neither; a watch aborts
+/// what never ends. Unlike elsewhere, the starts of a rank progress one after the other: two ranks that start
+/// the same exchanges in different orders wait until the watch ends them. The ring does not.
 
 #include <array>
 #include <chrono>

@@ -29,8 +29,8 @@ struct Small {
   KvBlock kv;  ///< [1, 2, 130, 24]
 };
 
-/// Tables for every tile size of a rung but the usual one, which all other checks run: the second of each
-/// head_dim, the third, ...
+/// Tables for the tile sizes of a rung that no other check runs: the second, the third, ... of each head_dim.
+/// All others run the first.
 template <class Step>
 std::vector<TileTable> unusual_tiles(const Rung<Step>& rung) {
   std::vector<TileTable> tables;

@@ -14,8 +14,8 @@ namespace {
 
 constexpr Index kQueries = 128, kBlockKeys = 192;
 
-// The conflicts of one step, line by line: two tiles of rows, three of keys. Of a backward step its last
-// kernel.
+// The conflicts of one step, line by line: two tiles of rows, three of keys. For a backward step, those of
+// its last kernel.
 std::vector<simt::LineTraffic> traffic(CudaRungs rungs, Index head_dim, Pass pass) {
   CudaEngine engine(0, rungs);
   Random random(8);

@@ -9,7 +9,7 @@
 
 namespace ringcraft::layouts {
 
-/// In a matrix: row and column. In the rows that lanes bring: the lane, and the number within its row.
+/// In a matrix, row and column; in rows that lanes load, the lane and the index within its row.
 struct Place {
   int row, column;
   bool operator==(const Place&) const = default;
