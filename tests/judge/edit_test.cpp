@@ -1,6 +1,7 @@
 // Submissions that are stored as edits of the library's files.
 #include "misconceptions/edit.hpp"
 
+#include "judge/tree/text_file.hpp"
 #include "support/catch.hpp"
 #include "support/errors.hpp"
 
@@ -31,6 +32,14 @@ TEST_CASE("an edit of lines that are not there, or not only there, is refused") 
   refused("@@\n+  g();\n", "lines that stand once");
   refused("@@\n-  h();\n@@\n-#include <cmath>\n", "in the order of the library's file");
   refused("@@\n-// A file.\n", "do not stand there");
+}
+
+TEST_CASE("an edit may name the file that it changes") {
+  const std::filesystem::path corpus = std::filesystem::path(RINGCRAFT_SOURCE_DIR) / "tests/misconceptions";
+  const HandedIn of_another(304, corpus / "304_ring_backward/skips_masked");
+  CHECK(read_text(of_another.file()).find("modulo(rank - exchanges)") != std::string::npos);
+  const HandedIn of_the_library(303, corpus / "303_ring_forward/never_divided");
+  CHECK(read_text(of_the_library.file()).find("route.onward(t)") != std::string::npos);
 }
 
 }  // namespace ringcraft::judge

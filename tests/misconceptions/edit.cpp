@@ -1,4 +1,4 @@
-// Applies edits to the library's files.
+// Applies edits to the library's files, or to those that they name.
 #include "edit.hpp"
 
 #include <algorithm>
@@ -14,6 +14,8 @@ namespace ringcraft::judge {
 namespace {
 
 using Lines = std::vector<std::string>;
+
+constexpr std::string_view kNamed = "--- ";  // in front of the name of the original file
 
 struct Hunk {
   Lines before, after;
@@ -39,23 +41,23 @@ void add(Hunk& hunk, const std::string& line) {
   if (!line.starts_with('-')) hunk.after.push_back(rest);
 }
 
-std::size_t place_of(const Hunk& hunk, const Lines& library) {
+std::size_t place_of(const Hunk& hunk, const Lines& original) {
   const auto find = [&](auto from) {
-    return std::search(from, library.end(), hunk.before.begin(), hunk.before.end());
+    return std::search(from, original.end(), hunk.before.begin(), hunk.before.end());
   };
-  const auto found = find(library.begin());
-  const bool twice = found != library.end() && find(std::next(found)) != library.end();
-  if (hunk.before.empty() || found == library.end() || twice)
+  const auto found = find(original.begin());
+  const bool twice = found != original.end() && find(std::next(found)) != original.end();
+  if (hunk.before.empty() || found == original.end() || twice)
     throw Error(
         "edit", "lines that stand once in the library's file",
         (twice ? "these, which stand there more than once:\n" : "these, which do not stand there:\n") +
             joined(hunk.before),
         "has the library's file changed? Change the edit with it");
-  return static_cast<std::size_t>(found - library.begin());
+  return static_cast<std::size_t>(found - original.begin());
 }
 
-Lines edited_lines(const std::string& library) {
-  Lines lines = lines_of(without_marks(library));
+Lines edited_lines(const std::string& original) {
+  Lines lines = lines_of(without_marks(original));
   lines.erase(lines.begin(),
               std::ranges::find_if(lines, [](const std::string& line) { return !line.starts_with("//"); }));
   return lines;
@@ -68,17 +70,24 @@ std::filesystem::path with_ending(const std::filesystem::path& place) {
   throw Error("corpus", "a file of a submission", place.string(), "see tests/misconceptions/corpus.hpp");
 }
 
+// The file that an edit changes: the library's, unless it names another one in front of its hunks.
+std::filesystem::path original_of(const std::filesystem::path& edit, const std::string& text, int lesson) {
+  for (const std::string& line : lines_of(text.substr(0, text.find("\n@@\n"))))
+    if (line.starts_with(kNamed)) return edit.parent_path() / line.substr(kNamed.size());
+  return original_file(lesson);
+}
+
 }  // namespace
 
-std::string applied(const std::string& edit, const std::string& library) {
-  Lines result = edited_lines(library);
+std::string applied(const std::string& edit, const std::string& original) {
+  Lines result = edited_lines(original);
   std::string first_lines;
   std::vector<Hunk> hunks;
   for (const std::string& line : lines_of(edit))
     if (line == "@@")
       hunks.emplace_back();
     else if (hunks.empty())
-      first_lines += line + "\n";
+      first_lines += line.starts_with(kNamed) ? "" : line + "\n";
     else
       add(hunks.back(), line);
   std::vector<std::size_t> places;  // before any of them changes the others'
@@ -96,15 +105,16 @@ std::string applied(const std::string& edit, const std::string& library) {
 
 HandedIn::HandedIn(int lesson, const std::filesystem::path& place) : file_(with_ending(place)) {
   if (file_.extension() != ".edit") return;
-  const std::filesystem::path library = original_file(lesson);
+  const std::string edit = read_text(file_);
+  const std::filesystem::path original = original_of(file_, edit, lesson);
   std::string text;
   try {
-    text = applied(read_text(file_), read_text(library));
+    text = applied(edit, read_text(original));
   } catch (const Error& error) {
     throw Error(file_.string() + ": " + error.what());
   }
   folder_.emplace();
-  file_ = folder_->path() / file_.stem().concat(library.extension().string());
+  file_ = folder_->path() / file_.stem().concat(original.extension().string());
   std::ofstream(file_) << text;
 }
 

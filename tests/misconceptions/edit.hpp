@@ -9,6 +9,8 @@
 ///        const int rank = comm.rank();
 ///   -    const int owner = (rank - t + n) % n;
 ///   +    const int owner = (rank + t) % n;
+/// An edit of another file, of an equivalent one say, names it from its own folder in front of the hunks:
+///   --- ../equivalent/304_ring_backward/all_hops.cpp
 
 #include <filesystem>
 #include <optional>
@@ -18,10 +20,10 @@
 
 namespace ringcraft::judge {
 
-/// The submission that an edit stands for, of the library's text without its marks and the comment lines that
-/// it begins with. Throws Error for a hunk whose lines do not stand in the library's text, or stand there
-/// more than once: the library has changed.
-std::string applied(const std::string& edit, const std::string& library);
+/// The submission that an edit stands for, of the original's text without its marks and the comment lines
+/// that it begins with. Throws Error for a hunk whose lines do not stand in the original, or stand there more
+/// than once: the original has changed.
+std::string applied(const std::string& edit, const std::string& original);
 
 /// A file of the corpus as a student hands it in, as long as this object lives.
 class HandedIn {

@@ -1,7 +1,6 @@
 // Equivalent: every block and every sum makes all hops, whether a rank further along needs it or not.
 #include <utility>
 
-#include "ringcraft/core/error.hpp"
 #include "ringcraft/ring/refuse.hpp"
 #include "ringcraft/ring/ring.hpp"
 
@@ -56,8 +55,7 @@ RingGradients ring_backward(Communicator& comm, BlockEngine& engine, const Probl
     gradients = comm.start({send_to(next, sum.k), send_to(next, sum.v),  //
                             recv_from(previous, arriving.k), recv_from(previous, arriving.v)});
   }
-  if (schedule == Schedule::kForward &&
-      exchanges > 0) {  // the sum belongs to the rank that the block came from
+  if (schedule == Schedule::kForward && exchanges > 0) {
     const int owner = modulo(rank - exchanges), holder = modulo(rank + exchanges);
     arriving.set_rows(sharding.rows(rank));
     comm.start({send_to(owner, sum.k), send_to(owner, sum.v), recv_from(holder, arriving.k),
