@@ -352,9 +352,8 @@ const Check kSums{
     .weight = 3,
     .needs = {"equal-steps"},
     .hint =
-        "A sum of step t is posted when step t ends and is waited for after the computing of step t + 1; "
-        "those of "
-        "the last step are waited for at the very end.",
+        "A sum of step t is posted when step t ends, and its wait comes after the computing of step t + 1; "
+        "for those of the last step it comes at the very end.",
     .run{[](Trial& trial) {
       for (const int ranks : {2, 3, 4, 7})
         require_clocks(trial, std::to_string(ranks) + " ranks, computing 3, block 1, sum 2",
