@@ -28,6 +28,12 @@ std::string code_of(const process::Ending& ending) {
 
 }  // namespace
 
+double processor_seconds_of(std::span<const std::unique_ptr<Member>> members) {
+  double sum = 0;
+  for (const auto& member : members) sum += member->child.processor_seconds();
+  return sum;
+}
+
 bool Round::all_answered() const {
   return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.reply.has_value(); });
 }
@@ -46,23 +52,17 @@ std::vector<RankLog> Round::logs() const {
   return all;
 }
 
-double Round::processor_seconds() const {
-  double sum = 0;
-  for (const auto& each : members_) sum += each->child.processor_seconds();
-  return sum;
-}
-
 CallRecord Round::record_of_all(std::chrono::milliseconds limit) {
   // Beyond the limit a call goes on while it computes and has not had that much processor time: other
   // programs make a machine slow, and no student's file wrong.
   const auto begun = process::Clock::now(), latest = begun + kMostPatience * limit;
   const std::chrono::milliseconds look = limit / 4;
   auto deadline = begun + limit;
-  double spent = processor_seconds();
+  double spent = processor_seconds_of(members_);
   const double enough = spent + 0.9 * std::chrono::duration<double>(limit).count();
   while (!all_answered()) {
     if (const auto now = process::Clock::now(); now >= deadline) {
-      const double by_now = processor_seconds();
+      const double by_now = processor_seconds_of(members_);
       const bool computes = by_now - spent > 0.05 * std::chrono::duration<double>(look).count();
       if (!computes || by_now >= enough || now >= latest) too_late(limit);
       spent = by_now, deadline = now + look;

@@ -33,6 +33,9 @@ struct Member {
   bool ready = false;  ///< its main has begun
 };
 
+/// Seconds of processors that these workers have had.
+double processor_seconds_of(std::span<const std::unique_ptr<Member>> members);
+
 /// The state of a round: ranks that have answered, ranks that wait, messages in flight.
 class Round {
  public:
@@ -75,7 +78,6 @@ class Round {
   }
 
   CallRecord record_of_all(std::chrono::milliseconds limit);
-  double processor_seconds() const;
   std::vector<RankLog> logs() const;
   bool all_answered() const;
   void wait_for_something(process::Clock::time_point deadline);

@@ -139,11 +139,7 @@ std::string Team::said() {
 
 std::string Team::printed() { return cleaned(said(), kWorkerOutput); }
 
-double Team::processor_seconds() const {
-  double sum = 0;
-  for (const std::unique_ptr<Member>& member : members_) sum += member->child.processor_seconds();
-  return sum;
-}
+double Team::processor_seconds() const { return processor_seconds_of(members_); }
 
 void Team::end() {
   printed_ = said();

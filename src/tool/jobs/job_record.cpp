@@ -24,14 +24,13 @@ extern "C" void asked_to_end(int signal) {
   std::raise(signal);
 }
 
-// The rank as the starter of the job tells it; null: it does not.
+}  // namespace
+
 const char* told_rank() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
     if (const char* rank = std::getenv(name)) return rank;
   return nullptr;
 }
-
-}  // namespace
 
 void begin_record() {
   const char* folder = std::getenv(kJobFolder);

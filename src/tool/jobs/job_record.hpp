@@ -22,6 +22,8 @@ enum class RankEvent : char {
   kEnded = 'e',   // it has left the job
 };
 
+// The rank of this process as the starter of a job tells it; null: it does not.
+const char* told_rank();
 // Keeps the record of this process, if its job has a folder and tells the rank before MPI does: kBegan now,
 // kAsked when a SIGTERM comes. The process also ends with the one that started it.
 void begin_record();

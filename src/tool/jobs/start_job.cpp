@@ -197,12 +197,7 @@ void remove_output_of(const RankRecord& writer, const std::string& output) {
 
 }  // namespace
 
-bool in_job() {
-  if (std::getenv(kJobFolder) != nullptr) return true;
-  return std::ranges::any_of(
-      std::initializer_list<const char*>{"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"},
-      [](const char* name) { return std::getenv(name) != nullptr; });
-}
+bool in_job() { return std::getenv(kJobFolder) != nullptr || told_rank() != nullptr; }
 
 int start_job(int ranks, std::chrono::milliseconds patience, const std::string& output) {
   if (::access(RINGCRAFT_MPIRUN, X_OK) != 0)

@@ -74,12 +74,13 @@ double largest_visible_score(const AttentionExhibit& x, std::size_t i) {
 void note_rows(std::vector<RowInFloat>& all, const AttentionExhibit& x) {
   constexpr double kOfBound =
       12 * 0x1p-24;  // a bound is 12 deviations, and one of them a rounding of the terms
-  for (const TensorComparison& tensor : x.comparison.tensors) {
-    if (tensor.name == "dk" || tensor.name == "dv") continue;  // sums over rows
-    for (std::size_t i = 0; i < x.problem.queries.size(); ++i) {
+  for (std::size_t i = 0; i < x.problem.queries.size(); ++i) {
+    const double largest = largest_visible_score(x, i);
+    for (const TensorComparison& tensor : x.comparison.tensors) {
+      if (tensor.name == "dk" || tensor.name == "dv") continue;  // sums over rows
       const auto wrong = tensor.wrong_rows.find(static_cast<Position>(i));
       const bool right = wrong == tensor.wrong_rows.end();
-      all.push_back({largest_visible_score(x, i), right || std::isfinite(wrong->second.got),
+      all.push_back({largest, right || std::isfinite(wrong->second.got),
                      right ? 0 : kOfBound * wrong->second.error / wrong->second.bound});
     }
   }

@@ -25,8 +25,8 @@ bool explains(const ClockLaw& law, const ClockExhibit& x, double within = 1e-9) 
   });
 }
 
-Cause cause_of(const ClockWord& word, bool also = false) {
-  return {std::string("solved-clocks-") + word.id, word.sentence, word.question, also};
+Cause cause_of(const ClockWord& word) {
+  return {std::string("solved-clocks-") + word.id, word.sentence, word.question};
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ std::vector<Cause> causes_of(const ClockExhibit& x) {
       ClockLaw law;
       first.change(law);
       second.change(law);
-      if (explains(law, x)) return {cause_of(first), cause_of(second, true)};
+      if (explains(law, x)) return together({cause_of(first), cause_of(second)});
     }
   return {};
 }
