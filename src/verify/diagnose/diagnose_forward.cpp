@@ -130,7 +130,10 @@ class Forward {
   void by_pairs() {
     if (!is_open()) return;
     Found pairs = search_pairs(e_, e_.oracle.value, e_.place);
-    if (pairs.matches.empty()) return;
+    if (pairs.matches.empty()) {
+      if (auto causes = causes_of_tile_index_and_scan(e_); !causes.empty()) take(std::move(causes));
+      return;
+    }
     take(causes_of_known(pairs));
     result_.found = std::move(pairs);
     explained_ = explains_all(result_.found);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "verify/diagnose/diagnose.hpp"
 #include "verify/diagnose/diagnose_detail.hpp"
@@ -45,36 +46,103 @@ Kind kind_of(const Exhibit& exhibit) {
   return {exhibit->index(), !forward};
 }
 
-struct Held {
-  Cause cause;
-  int exhibits;
+// Causes that hold together: one explanation of an exhibit.
+using Conjunction = std::vector<Cause>;
+
+std::set<std::string> ids_of(const Conjunction& causes) {
+  std::set<std::string> ids;
+  for (const Cause& cause : causes) ids.insert(cause.id);
+  return ids;
+}
+
+bool is_guess(const Conjunction& causes) { return std::ranges::any_of(causes, &Cause::guess); }
+
+// The explanations of an exhibit: causes apart from each other, or together.
+std::vector<Conjunction> explanations_of(const Exhibit& exhibit) {
+  std::vector<Conjunction> all;
+  for (Cause& cause : causes_of(exhibit)) {
+    if (!cause.also || all.empty()) all.emplace_back();
+    all.back().push_back(std::move(cause));
+  }
+  return all;
+}
+
+// What most exhibits of one kind agree on.
+class Agreement {
+ public:
+  explicit Agreement(const std::vector<Exhibit>& exhibits) {
+    for (const Exhibit& exhibit : exhibits) of_each_.push_back(explanations_of(exhibit));
+  }
+
+  // Explanations whose first agreed cause is one of at least half of the exhibits, or of all those that any
+  // cause explains; a guess must be one of half of them.
+  std::vector<Conjunction> explanations() const {
+    std::vector<std::pair<Cause, int>> causes = counted();
+    std::vector<Conjunction> agreed;
+    std::set<std::string> told;
+    for (const auto& [cause, exhibits] : causes) {
+      const bool half = 2 * exhibits >= static_cast<int>(of_each_.size());
+      if (exhibits < causes.front().second || !(half || (exhibits == explained() && !cause.guess))) continue;
+      if (told.contains(cause.id)) continue;
+      agreed.push_back(widest_with(cause.id));
+      told.merge(ids_of(agreed.back()));
+    }
+    return agreed;
+  }
+
+ private:
+  int explained() const {
+    return static_cast<int>(std::ranges::count_if(of_each_, [](const auto& each) { return !each.empty(); }));
+  }
+
+  // Every cause once, with the number of exhibits that it is a cause of; the most frequent first.
+  std::vector<std::pair<Cause, int>> counted() const {
+    std::vector<std::pair<Cause, int>> all;
+    for (const std::vector<Conjunction>& each : of_each_) {
+      std::set<std::string> ids;  // a cause may have several wordings
+      for (const Conjunction& causes : each)
+        for (const Cause& cause : causes) {
+          if (!ids.insert(cause.id).second) continue;
+          const auto known =
+              std::ranges::find(all, cause.id, [](const auto& counted) { return counted.first.id; });
+          if (known == all.end())
+            all.push_back({cause, 1});
+          else
+            ++known->second;
+        }
+    }
+    std::ranges::stable_sort(all, std::ranges::greater(), &std::pair<Cause, int>::second);
+    return all;
+  }
+
+  // How many exhibits these causes explain: where two mistakes explain one together, another may show one of
+  // them alone.
+  auto width(const Conjunction& causes) const {
+    return std::ranges::count_if(of_each_, [ids = ids_of(causes)](const auto& others) {
+      return std::ranges::any_of(
+          others, [&](const Conjunction& other) { return std::ranges::includes(ids, ids_of(other)); });
+    });
+  }
+
+  // Among the explanations with this cause the one that explains most exhibits; guesses last, simpler ones
+  // first.
+  const Conjunction& widest_with(const std::string& id) const {
+    const Conjunction* widest = nullptr;
+    const auto rank = [&](const Conjunction& causes) {
+      return std::tuple(width(causes), !is_guess(causes), -static_cast<int>(causes.size()));
+    };
+    for (const std::vector<Conjunction>& each : of_each_)
+      for (const Conjunction& causes : each)
+        if (ids_of(causes).contains(id) && (widest == nullptr || rank(causes) > rank(*widest)))
+          widest = &causes;
+    return *widest;
+  }
+
+  std::vector<std::vector<Conjunction>> of_each_;
 };
 
-// Causes that explain at least half of the exhibits of one kind, or all those that any cause explains; a
-// guess must explain half of them.
-std::vector<Held> agreed(const std::vector<Exhibit>& exhibits) {
-  std::vector<Held> all;
-  int explained = 0;
-  for (const Exhibit& exhibit : exhibits) {
-    const std::vector<Cause> causes = causes_of(exhibit);
-    explained += causes.empty() ? 0 : 1;
-    std::vector<std::string> ids;  // a cause may have several wordings
-    for (const Cause& cause : causes) {
-      if (std::ranges::find(ids, cause.id) != ids.end()) continue;
-      ids.push_back(cause.id);
-      const auto known = std::ranges::find(all, cause.id, [](const Held& held) { return held.cause.id; });
-      if (known == all.end())
-        all.push_back({cause, 1});
-      else
-        ++known->exhibits;
-    }
-  }
-  std::ranges::stable_sort(all, std::ranges::greater(), &Held::exhibits);
-  std::erase_if(all, [&, most = all.empty() ? 0 : all.front().exhibits](const Held& held) {
-    const bool half = 2 * held.exhibits >= static_cast<int>(exhibits.size());
-    return held.exhibits < most || !(half || (held.exhibits == explained && !held.cause.guess));
-  });
-  return all;
+std::vector<Conjunction> agreed(const std::vector<Exhibit>& exhibits) {
+  return Agreement(exhibits).explanations();
 }
 
 // Removes causes that describe one mistake in other words, found by several parts of the diagnosis.
@@ -116,26 +184,29 @@ std::vector<Cause> causes_of(const std::vector<Exhibit>& exhibits) {
     same->second.push_back(exhibit);
   }
   std::vector<Cause> causes;
+  const auto list = [&](const Conjunction& each) {
+    if (std::ranges::find(causes, each.front().id, &Cause::id) == causes.end())
+      std::ranges::copy(each, std::back_inserter(causes));
+  };
   std::optional<std::size_t> type;  // a function's own results say more than those built upon them
   for (const auto& [kind, alike] : kinds)
-    for (Held& held : !type || type == kind.first ? agreed(alike) : std::vector<Held>{})
-      if (std::ranges::find(causes, held.cause.id, &Cause::id) == causes.end())
-        causes.push_back(std::move(held.cause)), type = kind.first;
+    for (const Conjunction& each : !type || type == kind.first ? agreed(alike) : std::vector<Conjunction>{})
+      list(each), type = kind.first;
   erase_repeats(causes);
-  if (causes.size() < 2) return causes;
+  if (causes.size() < 2 || std::ranges::any_of(causes, &Cause::also)) return causes;
   // Kernels that were tested one by one on a state that has seen keys distinguish mistakes that look alike
   // without one.
   for (const auto& [kind, alike] : kinds)
     if (type != kind.first && std::holds_alternative<StepExhibit>(*alike.front()))
-      if (std::vector<Held> held = agreed(alike); !held.empty()) {
+      if (std::vector<Conjunction> steps = agreed(alike); !steps.empty()) {
         causes.clear();
-        for (Held& each : held) causes.push_back(std::move(each.cause));
+        for (const Conjunction& each : steps) list(each);
         return causes;
       }
   std::set<std::string> also;  // among equally good causes, those that explain the others too come first
   for (const auto& [kind, alike] : kinds)
     if (type != kind.first)
-      for (const Held& held : agreed(alike)) also.insert(held.cause.id);
+      for (const Conjunction& each : agreed(alike)) also.merge(ids_of(each));
   std::stable_partition(causes.begin(), causes.end(),
                         [&](const Cause& cause) { return also.contains(cause.id); });
   return causes;

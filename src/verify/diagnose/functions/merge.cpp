@@ -51,15 +51,19 @@ struct WrongWeight {
 
   Cause cause() const {
     if (weight.right && weight.off > 0)
-      return {"solved-merge-small",
-              std::string("the weight of ") + (of_acc ? "acc" : "the block") + " is right but for about " +
-                  short_number(weight.off) +
+      return {.id = "solved-merge-small",
+              .sentence =
+                  std::string("the weight of ") + (of_acc ? "acc" : "the block") +
+                  " is right but for about " + short_number(weight.off) +
                   " of it: a small number is added where nothing should be, or a side is changed before it "
                   "is used",
-              "Which constant, or which write, makes so small a difference?"};
+              .question = "Which constant, or which write, makes so small a difference?",
+              .guess = true};
     if (weight.right)
-      return {"solved-merge-float", "the weights of the merge are right to float's digits only",
-              "In which type is each weight computed?"};
+      return {.id = "solved-merge-float",
+              .sentence = "the weights of the merge are right to float's digits only",
+              .question = "In which type is each weight computed?",
+              .guess = true};
     const std::string side = of_acc ? "acc" : "the block";
     return {std::string("solved-merge-") + tensor + (of_acc ? "-acc" : "-block"),
             (of_both ? side : std::string(tensor) + " of " + side) + " weighs " + weight.words, kQuestion};

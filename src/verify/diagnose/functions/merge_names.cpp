@@ -104,7 +104,9 @@ std::optional<NamedWeight> named_weight(const std::vector<MergeRow>& rows, const
         }
       const double most = std::max(high, -low);
       const bool constant = rows.size() > 2 && high - low <= 0.05 * most;
-      off = constant || off < kLeastOfFloat ? most : 0;
+      // Weights below the floor may be those that deviate.
+      const bool small = most > near.exact && (constant || off < kLeastOfFloat);
+      off = small ? most : 0;
       return NamedWeight{words, &weight == &merge_weights().front() && &factor == &factors().front(),
                          all(value, near.exact), off};
     }

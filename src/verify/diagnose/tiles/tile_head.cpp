@@ -63,6 +63,21 @@ std::optional<std::pair<Rows, std::vector<double>>> TileHead::forward() {
   return std::pair{std::move(out), std::move(lse)};
 }
 
+std::optional<std::vector<std::vector<ScanKey>>> TileHead::parts_of(Index row) {
+  std::vector<std::vector<ScanKey>> parts;
+  const Index row0 = row / tile_.rows * tile_.rows;
+  for (Index key0 = 0; key0 < keys_ && possible_; key0 += tile_.keys) {
+    const TileAt t{row0, std::min<Index>(row0 + tile_.rows, rows_), key0,
+                   std::min<Index>(key0 + tile_.keys, keys_)};
+    parts.emplace_back();
+    for (Index j = 0; j < t.key1 - t.key0; ++j)
+      parts.back().push_back({score(t, row - row0, j), sees(t, row - row0, j),
+                              row_of(e_.inputs.v, b_, g_, at(Operand::kValue, t, j))});
+  }
+  if (!possible_) return {};
+  return parts;
+}
+
 // Clears the sums that a tile is about to overwrite instead of adding to them.
 void TileHead::forget(const TileAt& t, Gradients& g) const {
   const auto clear = [](Rows& rows, Index first, Index last) {

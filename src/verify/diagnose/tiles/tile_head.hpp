@@ -7,6 +7,7 @@
 
 #include "ringcraft/attention/blockwise.hpp"
 #include "verify/diagnose/tiles/tile_program.hpp"
+#include "verify/diagnose/twisted/scan.hpp"
 #include "verify/diagnose/twisted/twisted_ring_detail.hpp"
 
 namespace ringcraft::verify {
@@ -41,6 +42,8 @@ class TileHead {
     TileRows dq, dk, dv;  ///< [rows or keys, head_dim]
   };
   std::optional<Gradients> backward();  ///< empty if the slip is impossible
+  /// The keys of a row, a part for each tile, as a slip of what is read gives them; empty if it is impossible.
+  std::optional<std::vector<std::vector<ScanKey>>> parts_of(Index row);
 
  private:
   // The index of row (or key) i of a tile: row0 + i for a right operand.

@@ -104,14 +104,61 @@ std::vector<TileSize> tiles_of(const Evidence& e) {
   return tiles;
 }
 
-}  // namespace
-
-std::optional<Cause> cause_of_tile_index(const Evidence& e, TensorGroup pass) {
+// Whether wrong indices are tried: on one device, on few numbers, some of which are clearly wrong.
+bool is_indexed(const Evidence& e, TensorGroup pass) {
   constexpr double kMostWork = 2e6;  // multiplications of one slip
   const BlockProblem& p = e.problem;
   const double work = static_cast<double>(p.batch * p.heads) *
                       static_cast<double>(p.queries.size() * p.keys.size()) * static_cast<double>(p.head_dim);
-  if (e.ring != nullptr || work > kMostWork || is_near_right(e, pass)) return {};
+  return e.ring == nullptr && work <= kMostWork && !is_near_right(e, pass);
+}
+
+bool only_reads(const TileSlip& slip) {
+  constexpr Operand kRead[] = {Operand::kQuery, Operand::kMaskRow, Operand::kKey, Operand::kMaskKey,
+                               Operand::kValue};
+  return std::ranges::count(kRead, slip.first) > 0 && std::ranges::count(kRead, slip.second) > 0;
+}
+
+using Parts = std::vector<std::vector<ScanKey>>;
+
+// All rows of out and lse, with the parts that a slip makes of each; wrong rows first, since they rule most
+// mistakes out. Empty if the slip is impossible.
+std::vector<std::pair<RowPlace, Parts>> scanned_rows(const Evidence& e, TileSize tile, const TileSlip& slip) {
+  std::vector<std::pair<RowPlace, Parts>> rows;
+  for (Index b = 0; b < e.problem.batch; ++b)
+    for (Index h = 0; h < e.problem.heads; ++h) {
+      TileHead head(e, b, h, tile, slip);
+      for (Index row = 0; row < static_cast<Index>(e.problem.queries.size()); ++row) {
+        std::optional<Parts> parts = head.parts_of(row);
+        if (!parts) return {};
+        rows.push_back({{.batch = b, .head = h, .row = row}, std::move(*parts)});
+      }
+    }
+  std::ranges::stable_partition(rows, [&](const auto& each) {
+    const RowPlace& at = each.first;
+    return !same_row(row_of(e.claim.out, at.batch, at.head, at.row),
+                     row_of(e.oracle.value.out, at.batch, at.head, at.row),
+                     row_of(e.units().out, at.batch, at.head, at.row), e.nearness(), false);
+  });
+  return rows;
+}
+
+bool explains_row(const Evidence& e, const ScanTwist& twist, const RowPlace& at, const Parts& parts) {
+  const Merged got =
+      scan_result(twist, parts, static_cast<std::size_t>(e.problem.head_dim), e.place.partial, e.exponents());
+  const auto same = [&](std::string_view name, const Buffer& claim, std::span<const double> numbers,
+                        const Buffer& units) {
+    return !e.has(name) || same_row(row_of(claim, at.batch, at.head, at.row), numbers,
+                                    row_of(units, at.batch, at.head, at.row), e.nearness(), false);
+  };
+  return same("out", e.claim.out, got.out, e.units().out) &&
+         same("lse", e.claim.lse, {&got.lse, 1}, e.units().lse);
+}
+
+}  // namespace
+
+std::optional<Cause> cause_of_tile_index(const Evidence& e, TensorGroup pass) {
+  if (!is_indexed(e, pass)) return {};
   for (const TileSize tile : tiles_of(e))
     for (TileSlip slip : slips_of(pass))
       for (const bool by_row : {false, true}) {
@@ -120,6 +167,21 @@ std::optional<Cause> cause_of_tile_index(const Evidence& e, TensorGroup pass) {
                                           : !by_row && explains_backward(e, tile, slip))
           return cause_of_slip(slip);
       }
+  return {};
+}
+
+std::vector<Cause> causes_of_tile_index_and_scan(const Evidence& e) {
+  if (!is_indexed(e, TensorGroup::kForward)) return {};
+  for (const TileSize tile : tiles_of(e))
+    for (const TileSlip& slip : slips_of(TensorGroup::kForward)) {
+      if (!only_reads(slip)) continue;
+      const auto rows = scanned_rows(e, tile, slip);
+      for (const ScanMistake& mistake : rows.empty() ? std::vector<ScanMistake>{} : scan_mistakes())
+        if (std::ranges::all_of(
+                rows, [&](const auto& row) { return explains_row(e, mistake.twist, row.first, row.second); }))
+          return together(
+              {cause_of_slip(slip), {mistake.id, with_part(mistake.sentence, "tile"), mistake.question}});
+    }
   return {};
 }
 

@@ -5,6 +5,7 @@
 /// head are computed, because a wrong index lets them overwrite one another.
 
 #include <optional>
+#include <vector>
 
 #include "verify/diagnose/match.hpp"
 
@@ -58,5 +59,9 @@ Cause cause_of_slip(const TileSlip& slip);
 /// Why an answer of one device is wrong, if a wrong index explains all examined tensors. `pass` selects the
 /// tensors.
 std::optional<Cause> cause_of_tile_index(const Evidence& evidence, TensorGroup pass);
+
+/// Why out and lse of one device are wrong, if one wrong index among those that are read (of q, k, v or the
+/// mask) and one mistake of the scan explain every row together; else empty.
+std::vector<Cause> causes_of_tile_index_and_scan(const Evidence& evidence);
 
 }  // namespace ringcraft::verify

@@ -113,6 +113,8 @@ double weight_of(ScanTwist::Weight twist, double score, const Maxima& m, const E
       return range.exp(score);
     case ScanTwist::Weight::kRescaled:
       return right * factor_of(ScanTwist::Factor::kRight, m, range);
+    case ScanTwist::Weight::kRescaledOn:
+      return m.old == kLowest ? right : right * factor_of(ScanTwist::Factor::kRight, m, range);
     case ScanTwist::Weight::kBase2:
       return std::exp2(score - m.now);
     case ScanTwist::Weight::kScore:

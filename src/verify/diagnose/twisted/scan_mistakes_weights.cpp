@@ -53,6 +53,22 @@ const std::vector<ScanMistake>& scan_mistakes_of_weights() {
        "O is multiplied by exp(old m - new m) after the new values were added to it, not before",
        kFactorOfWeights,
        {.out_weight = Weight::kRescaled}},
+      {"scan-weight-rescaled-on",
+       "the new keys are rescaled like the old ones, but for those of the first {part}: l and O are "
+       "multiplied by "
+       "exp(old m - new m) after the new part was added",
+       kFactorOfWeights,
+       {.sum_weight = Weight::kRescaledOn, .out_weight = Weight::kRescaledOn}},
+      {"scan-weight-rescaled-on-sum",
+       "from the second {part} on l is multiplied by exp(old m - new m) after the new weights were added to "
+       "it, not before",
+       kFactorOfWeights,
+       {.sum_weight = Weight::kRescaledOn}},
+      {"scan-weight-rescaled-on-out",
+       "from the second {part} on O is multiplied by exp(old m - new m) after the new values were added to "
+       "it, not before",
+       kFactorOfWeights,
+       {.out_weight = Weight::kRescaledOn}},
       {"scan-factor-on-new-sum",
        "the factor exp(old m - new m) multiplies the new weights instead of the old l",
        kFactorOfWeights,

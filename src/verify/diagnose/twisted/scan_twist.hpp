@@ -46,19 +46,20 @@ struct ScanTwist {
   };
   /// The weight of a key in l or O.
   enum class Weight : std::uint8_t {
-    kRight,      ///< exp(score - new m)
-    kOfPart,     ///< exp(score - m of the part)
-    kOfOld,      ///< exp(score - old m), of the first part the new one
-    kBare,       ///< exp(score)
-    kRescaled,   ///< exp(score - new m) times the factor of the old l
-    kBase2,      ///< 2^(score - new m)
-    kScore,      ///< the score itself
-    kOne,        ///< 1
-    kTwice,      ///< twice the right one
-    kPlus,       ///< exp(score + new m)
-    kMinus,      ///< exp(new m - score)
-    kQuotient,   ///< exp(score) / exp(new m)
-    kBareStill,  ///< exp(score) where the score is not m
+    kRight,       ///< exp(score - new m)
+    kOfPart,      ///< exp(score - m of the part)
+    kOfOld,       ///< exp(score - old m), of the first part the new one
+    kBare,        ///< exp(score)
+    kRescaled,    ///< exp(score - new m) times the factor of the old l
+    kRescaledOn,  ///< the same, but for the first part that has a key
+    kBase2,       ///< 2^(score - new m)
+    kScore,       ///< the score itself
+    kOne,         ///< 1
+    kTwice,       ///< twice the right one
+    kPlus,        ///< exp(score + new m)
+    kMinus,       ///< exp(new m - score)
+    kQuotient,    ///< exp(score) / exp(new m)
+    kBareStill,   ///< exp(score) where the score is not m
   };
   /// The parts at which keys are added.
   enum class When : std::uint8_t {
