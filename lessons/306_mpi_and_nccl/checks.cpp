@@ -5,6 +5,7 @@
 
 #include "exercise.hpp"
 #include "judge/checks/lesson.hpp"
+#include "verify/streams/stream_misuse.hpp"
 #include "verify/streams/stream_model.hpp"
 
 namespace ringcraft::judge {
@@ -178,26 +179,48 @@ const Check kOverlap{
     }},
 };
 
+// Whether the calls of a start leave done recorded after all of its messages.
+bool marks_the_end(const std::vector<StreamCall>& calls, const ExchangeEvents& events) {
+  bool marked = false;
+  for (const StreamCall& call : calls) {
+    if (call.kind == StreamCall::kRecord && call.event == events.done)
+      marked = call.stream == RankStream::kCommunication;
+    if (verify::moves(call) || call.kind == StreamCall::kGroupEnd) marked = false;
+  }
+  return marked;
+}
+
 const Check kEveryExchange{
-    .claim = "Every exchange uses its own two events, whatever their numbers are.",
+    .claim = "Every exchange uses its own two events, whatever their numbers are, and done marks its end.",
     .id = "own-events",
     .weight = 1,
     .needs = {"operations"},
-    .hint = "The numbers of the events are in the argument; keep nothing from the call before.",
+    .hint =
+        "The numbers of the events are in the argument, and each has a purpose; keep nothing from the call "
+        "before.",
     .run{[](Trial& trial) {
       std::byte* const device = reinterpret_cast<std::byte*>(std::uintptr_t{64} << 30);  // NOLINT: untouched
       const TracedMessage message{Op::kSend, 1, TracedBytes(std::span(device, 8))};
+      verify::StreamExhibit asked;
+      std::string wrong;
       for (const ExchangeEvents events : {ExchangeEvents{7, 3}, {0, 1}, {1, 0}, {100, 2}}) {
         const std::string label =
             "events " + std::to_string(events.ready) + " and " + std::to_string(events.done) + ": ";
-        auto calls = with_label(label, [&] { return start_calls(trial, std::span(&message, 1), events); });
-        const auto more = with_label(label, [&] { return wait_calls(trial, events); });
-        calls.insert(calls.end(), more.begin(), more.end());
-        for (const StreamCall& call : calls)
-          if ((call.kind == StreamCall::kRecord || call.kind == StreamCall::kWait) &&
-              call.event != events.ready && call.event != events.done)
-            throw Wrong(sign::kMessages, "other-event", "{}an event {} is used", label, call.event);
+        with_label(label, [&] {
+          asked.starts.push_back({{message}, events, start_calls(trial, std::span(&message, 1), events)});
+          asked.waits.push_back({{}, events, wait_calls(trial, events)});
+        });
+        for (const auto* calls : {&asked.starts.back().calls, &asked.waits.back().calls})
+          for (const StreamCall& call : *calls)
+            if (wrong.empty() && (call.kind == StreamCall::kRecord || call.kind == StreamCall::kWait) &&
+                call.event != events.ready && call.event != events.done)
+              wrong = label + "an event " + std::to_string(call.event) + " is used";
+        if (wrong.empty() && !marks_the_end(asked.starts.back().calls, events))
+          wrong = label + "after start, event " + std::to_string(events.done) +
+                  " (done) does not mark the end of the messages on their stream";
       }
+      if (!wrong.empty())
+        throw Wrong(sign::kMessages, "other-event", "{}", wrong).exhibiting(exhibit_of(std::move(asked)));
     }},
 };
 

@@ -129,6 +129,33 @@ std::optional<Cause> cause_of_wait(const std::vector<Asked>& waits) {
   return {};
 }
 
+// Explains events that are used for each other's purpose, or one for both.
+std::optional<Cause> cause_of_purposes(const std::vector<Asked>& starts, const std::vector<Asked>& waits) {
+  const auto say = [](const std::string& words) {
+    return Cause{"solved-streams-purpose", words,
+                 "Which of the two events says that the messages may begin, and which that they have ended?"};
+  };
+  const auto exchanged = [](std::vector<Asked> asked) {
+    for (Asked& a : asked) std::swap(a.events.ready, a.events.done);
+    return asked;
+  };
+  const std::vector<Asked> other_starts = exchanged(starts), other_waits = exchanged(waits);
+  if (!cause_of_ready(other_starts) && !cause_of_done(other_starts) && !cause_of_wait(other_waits))
+    return say("the two events are exchanged: done is recorded before the messages, and ready after them");
+  const auto marks_both = [](const Asked& a, int event) {
+    const auto last = std::ranges::find_if(a.calls.rbegin(), a.calls.rend(), [&](const StreamCall& c) {
+      return c.kind == kRecord && c.event == event && c.stream == kCopies;
+    });
+    return place_of(a, kRecord, event, kCompute) < first_operation(a) && last != a.calls.rend() &&
+           static_cast<std::size_t>(a.calls.rend() - last) > last_operation(a);
+  };
+  if (all_of(starts, [&](const Asked& a) { return marks_both(a, a.events.ready); }))
+    return say("ready is recorded for both purposes, before the messages and after them");
+  if (all_of(starts, [&](const Asked& a) { return marks_both(a, a.events.done); }))
+    return say("done is recorded for both purposes, before the messages and after them");
+  return {};
+}
+
 std::optional<Cause> cause_of_events(const std::vector<Asked>& asked) {
   for (const bool same : {true, false}) {
     bool any = false;
@@ -162,12 +189,19 @@ std::vector<Cause> causes_of(const StreamExhibit& x) {
   const std::vector<Cause> operations = streams::causes_of_operations(x.starts);
   causes.insert(causes.end(), operations.begin(), operations.end());
   add(streams::cause_of_groups(x.starts));
-  if (causes.empty()) add(cause_of_ready(x.starts));
+  if (causes.empty())
+    if (auto purposes = cause_of_purposes(x.starts, x.waits)) return {*purposes};
+  const bool host_orders = all_of(x.starts, [](const Asked& a) {
+    return place_of(a, [](const StreamCall& c) {
+             return c.kind == StreamCall::kSynchronize && c.stream == kCompute;
+           }) < first_operation(a);
+  });
+  if (causes.empty() && !host_orders) add(cause_of_ready(x.starts));
   if (causes.empty()) add(cause_of_done(x.starts));
   add(cause_of_eagerness(x.starts));
   add(cause_of_host(x.starts, "start")), add(cause_of_host(x.waits, "wait"));
   add(cause_of_wait(x.waits));
-  return causes;
+  return together(std::move(causes));  // each is a law that the calls follow
 }
 
 }  // namespace ringcraft::verify
