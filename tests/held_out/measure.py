@@ -46,6 +46,8 @@ def of_exercise(probe, path, *options):
     report = json.loads(ran.stdout)
     if report["good"]:
         sys.exit(f"{path} passes: it is no mistake any more")
+    if report["rows"][0]["status"] != "passed":
+        sys.exit(f"{path} does not compile any more:\n{report['rows'][0]['sentence']}")
     *lines, seconds = ran.stderr.splitlines()
     return first_cause(report), len(lines), float(seconds)
 

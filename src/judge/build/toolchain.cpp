@@ -14,6 +14,7 @@
 #include <set>
 #include <span>
 #include <sstream>
+#include <tuple>
 #include <utility>
 
 #include "judge/build/gate/object.hpp"
@@ -255,24 +256,33 @@ BuildStep compile(const Lesson& lesson, OwnSource& source, const WorkFolder& fol
   const fs::path copy = source.write_below(copies_in(folder));
   if (checked) arguments.insert(arguments.end(), kChecked.begin(), kChecked.end());
   if (device == Device::kCpu) arguments.insert(arguments.end(), {"-x", "c++"});  // for every file name
+  bool plain = false;  // whether the precompiled header fits the flags
   if (!lesson.is_kernel()) {
     if (lesson.timed)
       arguments.insert(arguments.end(), kOptimise.begin(), kOptimise.end());
     else if (lesson.counted && !kCount.front().empty())
       arguments.insert(arguments.end(), kCount.begin(), kCount.end());
-    else if (!kPrecompiled.empty())  // it fits the plain flags only
-      arguments.insert(arguments.end(), {"-include", std::string(kPrecompiled)});
+    else
+      plain = true;
   }
-  // In parallel. A file for a GPU has already been checked for the CPU.
-  std::future<std::string> expanded;
-  if (device == Device::kCpu)
-    expanded = std::async(std::launch::async, [&, arguments] {
-      return complaint_when_expanded(arguments, copy, places, folder);
-    });
-  arguments.insert(arguments.end(), {"-c", name, "-o", folder.path() / "student.o"});
-  const Finished finished = run_tool(std::move(arguments), folder, copy.parent_path(),
-                                     device == Device::kGpu ? kOfCompilers : kOfExercise);
-  const std::string sentence = expanded.valid() ? expanded.get() : std::string();
+  const auto compiled = [&](std::vector<std::string> all) -> std::pair<Finished, std::string> {
+    // In parallel. A file for a GPU has already been checked for the CPU.
+    std::future<std::string> expanded;
+    if (device == Device::kCpu)
+      expanded = std::async(std::launch::async,
+                            [&, all] { return complaint_when_expanded(all, copy, places, folder); });
+    all.insert(all.end(), {"-c", name, "-o", folder.path() / "student.o"});
+    Finished finished = run_tool(std::move(all), folder, copy.parent_path(),
+                                 device == Device::kGpu ? kOfCompilers : kOfExercise);
+    return {std::move(finished), expanded.valid() ? expanded.get() : std::string()};
+  };
+  // The precompiled header declares more than this file includes: if that is in the way, the file is compiled
+  // as it stands.
+  std::vector<std::string> quick = arguments;
+  if (plain && !kPrecompiled.empty()) quick.insert(quick.end(), {"-include", std::string(kPrecompiled)});
+  auto [finished, sentence] = compiled(quick);
+  if (!finished.good() && quick != arguments && !broke_down(finished))
+    std::tie(finished, sentence) = compiled(arguments);
   if (!sentence.empty() && (finished.good() || sentence != kNotExpanded)) return {sentence, ""};
   if (!finished.good()) return {compiler_sentence(finished, name), ""};
   if (checked)
