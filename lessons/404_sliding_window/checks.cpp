@@ -472,6 +472,19 @@ void require_linear(Trial& trial) {
         .exhibiting(exhibit_of(verify::ReachExhibit{.counted = {{kFew, few}, {kMany, many}}}));
 }
 
+// Packed windows whose every token has become many: a query sees a key of a block that far away if and only
+// if the one token saw the other.
+void require_stretched(Trial& trial, Random& random, Layout layout) {
+  constexpr int kRanks = 4;
+  const Position rows = 2 * random.integer(2, 5), seqlen = kRanks * rows, each = (Position{1} << 18) / rows;
+  Mask mask{.left = random.integer(1, seqlen / 2), .right = random.integer(0, 3)};
+  mask.cu_seqlens = random_borders(random, seqlen);
+  const Reach want = counted(make(layout, mask, seqlen, kRanks));
+  mask.left *= each, mask.right *= each;
+  for (Position& border : mask.cu_seqlens) border *= each;
+  require(trial, make(layout, mask, each * seqlen, kRanks), want);
+}
+
 const Check kLong{
     .claim = "A million tokens: no count over all pairs.",
     .id = "long",
@@ -485,6 +498,8 @@ const Check kLong{
       const Position rows = (Position{1} << 18) + random.integer(1, 999);
       for (const Position shards : {0, 1, 2}) require_windows(trial, shards * rows + 1, rows, 4);
       require_striped(trial, rows);
+      for (const Layout layout : {Layout::kContiguous, Layout::kZigzag})
+        for (int i = 0; i < 3; ++i) require_stretched(trial, random, layout);
     }},
 };
 

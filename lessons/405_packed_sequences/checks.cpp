@@ -421,10 +421,40 @@ const Check kBeganBefore{
     }},
 };
 
+// The last of half a million tokens in short sequences: work for every pair takes too long, however little of
+// it is counted.
+void require_long(Trial& trial) {
+  Random random(trial.seed());
+  const Position tokens = (Position{1} << 19) + random.integer(1, 999), left = random.integer(2, 6);
+  Mask mask = window_mask(left);
+  std::vector<KeyInterval> want;
+  for (Position begin = 0, end = 0; begin < tokens; begin = end) {
+    mask.cu_seqlens.push_back(begin);
+    end = std::min(tokens, begin + random.integer(1, 9));
+    for (Position p = begin; p < end; ++p) want.push_back({std::max(begin, p - left), p + 1});
+  }
+  mask.cu_seqlens.push_back(tokens);
+  const Positions all = all_of(tokens);
+  const auto last = [&](Position rows) { return Positions(all.end() - rows, all.end()); };
+  const auto require = [&](Position p, const KeyInterval& got) {
+    require_interval(mask, p, got, want[static_cast<std::size_t>(p)]);
+  };
+  const Positions walked = last(1 << 16), queries = last(1 << 18);
+  const CursorWalk moved = walk(trial, mask, tokens, walked);
+  for (std::size_t i = 0; i < walked.size(); ++i) require(walked[i], moved.intervals[i]);
+  const KeyRanges met = shard(trial, mask, tokens, queries, all).ranges;
+  if (met.begin.size() != queries.size() || met.end.size() != queries.size())
+    throw Wrong(sign::kValues, "rows", "{}: begin has {} entries and end {}, and there are {} query rows",
+                name_of_mask(mask), met.begin.size(), met.end.size(), queries.size());
+  for (std::size_t i = 0; i < queries.size(); ++i) require(queries[i], {met.begin[i], met.end[i]});
+}
+
 // Four times the tokens take four times the steps, with a logarithm five times, and 16 times if every row
-// begins again.
+// begins again. Half a million show work that no step counts.
 const Check kLinear{
-    .claim = "Work grows as the tokens do: no row begins again at the first border, or at the first key.",
+    .claim =
+        "Work grows as the tokens do, up to half a million: no row begins again at the first border, or at "
+        "the first key.",
     .id = "linear",
     .weight = 2,
     .needs = {"borders", "jumps"},
@@ -456,6 +486,7 @@ const Check kLinear{
               packed_evenly(full_mask(), 1024, 2));
       compare("one sequence, causal", causal_mask(), causal_mask());
       compare("one sequence, window 3", window_mask(3), window_mask(3));
+      require_long(trial);
     }},
 };
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 import torch
 from torch.nn.attention import SDPBackend
 
+import masked
 import programs
 from problem import Problem
 
@@ -49,6 +50,19 @@ def torch_on_one_device():
     for dtype, tokens in ((torch.float32, 4096), (FLOAT16, 4096), (BFLOAT16, 16384)):
         yield Case("scaled_dot_product_attention (flash)", backends["flash"],
                    Problem(dtype=dtype, tokens=tokens, batch=1, heads=1, kv_heads=1), tampered=FEW)
+
+
+def torch_under_masks():
+    attentions = {"scaled_dot_product_attention": masked.one_by_one(masked.sdpa),
+                  "flex_attention": masked.one_by_one(masked.flex)}
+    for dtype, misled in ((torch.float64, "scaled_dot_product_attention"), (torch.float32, "flex_attention")):
+        for problem in (each.but(dtype=dtype) for each in (*masked.windows(), *masked.packs())):
+            for name, run in attentions.items():
+                # A query that sees itself alone has no gradient, and neither has its key: 0 times 1.02 is not wrong.
+                yield Case(name, run, problem, tampered=FEW[1:] if problem.window == (0, 0) else FEW)
+            for other, changes in masked.other_masks(problem):
+                yield Case(f"{misled}, {other}", masked.instead(attentions[misled], **changes), problem, wrong=("some",),
+                           at_least=True)
 
 
 def torch_context_parallel():
@@ -118,6 +132,7 @@ def ring_attention_pytorch_on_one_device():
 
 
 # Cases on one device, and cases on three ranks.
-PROGRAMS = {"torch": (1, torch_on_one_device), "torch-ring": (3, torch_context_parallel),
-            "ring-flash-attn": (3, ring_flash_attn), "ring-attention-pytorch": (3, ring_attention_pytorch),
+PROGRAMS = {"torch": (1, torch_on_one_device), "torch-masks": (1, torch_under_masks),
+            "torch-ring": (3, torch_context_parallel), "ring-flash-attn": (3, ring_flash_attn),
+            "ring-attention-pytorch": (3, ring_attention_pytorch),
             "ring-attention-pytorch-buckets": (1, ring_attention_pytorch_on_one_device)}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""foreign_test.py TOOL PROGRAM...: what others' attention computes, judged by `verify`.
+"""foreign_test.py TOOL PROGRAM...: what others' attention computes, judged by `verify`; attend: `attend` held against it.
 
 Each case of cases.py is run on its ranks, its tensors are dumped as the page of verify says, and the verdict must be what
 the case says. Of every right dump wrong ones are made: a tensor times 1.02, half of it zero, a row its neighbour's, two
@@ -25,6 +25,7 @@ import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
 
+import attend  # noqa: E402
 import cases  # noqa: E402
 import problem as asked  # noqa: E402
 from programs import patched  # noqa: E402
@@ -195,6 +196,9 @@ def main():
     for program in programs:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
+            if program == "attend":
+                faults += attend.judge(tool, folder)
+                continue
             ranks = cases.PROGRAMS[program][0]
             if ranks == 1:
                 work(0, program, folder)

@@ -28,7 +28,7 @@ class Problem:
         if self.window != (-1, -1):
             mask += f" window {self.window[0]},{self.window[1]}"
         if self.cu_seqlens:
-            mask += ", packed"
+            mask += f", cu_seqlens {','.join(map(str, self.cu_seqlens))}"
         return (f"{str(self.dtype).removeprefix('torch.')}, {self.tokens} tokens, {self.heads}/{self.kv_heads} heads, "
                 f"head_dim {self.head_dim}, {mask}, q x {self.scale_of_q:g}")
 
@@ -50,18 +50,25 @@ class Problem:
         tensors["q"] *= self.scale_of_q
         return {name: tensor.to(self.dtype) for name, tensor in tensors.items()}
 
-    def mask(self):
-        """Which keys each query sees, [seqlen, seqlen], or None for all."""
-        if not self.causal and self.window == (-1, -1):
-            return None
-        distance = torch.arange(self.tokens)[None, :] - torch.arange(self.tokens)[:, None]
+    def sequences(self):
+        """The first token of each sequence, and the one past its last."""
+        ends = self.cu_seqlens or (0, self.tokens)
+        return list(zip(ends, ends[1:]))
+
+    def reach(self):
+        """How many tokens to its left and to its right a query sees; as many as there are, without a limit."""
         left, right = self.window[0], 0 if self.causal else self.window[1]
-        seen = torch.ones_like(distance, dtype=torch.bool)
-        if left >= 0:
-            seen &= distance >= -left
-        if right >= 0:
-            seen &= distance <= right
-        return seen
+        return left if left >= 0 else self.tokens, right if right >= 0 else self.tokens
+
+    def visible(self):
+        """Which keys each query sees in one sequence of all tokens, [seqlen, seqlen]."""
+        distance = torch.arange(self.tokens)[None, :] - torch.arange(self.tokens)[:, None]
+        left, right = self.reach()
+        return (distance >= -left) & (distance <= right)
+
+    def mask(self):
+        """The same, or None for all."""
+        return None if not self.causal and self.window == (-1, -1) else self.visible()
 
 
 def rows_of(layout, problem, rank):
@@ -71,8 +78,7 @@ def rows_of(layout, problem, rank):
         return tokens.chunk(RANKS)[rank]
     if layout == "striped":
         return tokens[rank::RANKS]
-    ends = problem.cu_seqlens or (0, problem.tokens)
-    sequences = [tokens[begin:end] for begin, end in zip(ends, ends[1:])]
+    sequences = [tokens[begin:end] for begin, end in problem.sequences()]
     if layout == "each sequence contiguous":
         return torch.cat([sequence.chunk(RANKS)[rank] for sequence in sequences])
     if layout == "zigzag":

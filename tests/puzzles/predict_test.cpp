@@ -3,6 +3,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "305_overlap/puzzles/hiding/figures.hpp"
 #include "judge/build/toolchain.hpp"
 #include "judge/puzzle/puzzle.hpp"
 #include "support/catch.hpp"
@@ -44,6 +45,29 @@ TEST_CASE("a filled form passes for every seed, and for no other seed") {
     }
     CHECK(puzzle.given(1) != puzzle.given(2));
   }
+}
+
+TEST_CASE("305.hiding: a hop hides from the shard length on that is asked for, and from no shorter one") {
+  RingFigures ring{.flops = 200e12,
+                   .beta = 100e9,
+                   .alpha = 5e-6,
+                   .ranks = 3,
+                   .heads = 12,
+                   .kv_heads = 4,
+                   .head_dim = 64,
+                   .bytes = {2, 4},
+                   .causal = false};
+  for (const bool causal : {false, true})
+    for (const double alpha : {0.0, 5e-6, 1e-3}) {
+      ring.causal = causal, ring.alpha = alpha;
+      const double border = least_tokens(ring);
+      INFO("causal " << causal << ", alpha " << alpha << ", border " << border);
+      const Index even = 2 * std::llround(border / 2);  // chunks of a zig-zag are alike
+      CHECK(hides(ring.with(even + 2)));
+      CHECK_FALSE(hides(ring.with(even - 2)));
+      CHECK(exposed_seconds(ring.with(even - 2)) > 0);
+      if (!causal) CHECK(exposed_seconds(ring.with(even + 2)) == 0);
+    }
 }
 
 TEST_CASE("a sentence about a prediction never tells the right number") {

@@ -20,10 +20,11 @@ std::string text_of(const Form& form) {
   return text;
 }
 
-// An answer of a row: its place, and whether it is present and right.
+// An answer of a row: its place, whether it is present and right, and known reasons if it is not.
 struct Given {
   std::string row, place, line;
   bool blank, right;
+  std::string reasons;
 };
 
 double number_of(const TextLine& line, const std::string& word) {
@@ -32,6 +33,14 @@ double number_of(const TextLine& line, const std::string& word) {
   if (failure != std::errc() || end != word.data() + word.size() || !std::isfinite(value))
     line.refuse("a number instead of " + kBlank, word);
   return value;
+}
+
+// The reasons that are known for a wrong answer, with a blank after each.
+std::string reasons_for(double answer, const Blank& blank) {
+  std::string reasons;
+  for (const KnownMistake& mistake : blank.mistakes)
+    if (std::abs(answer - mistake.value) <= blank.tolerance) reasons += mistake.reason + " ";
+  return reasons;
 }
 
 // Compares a line of the student with the line of the form.
@@ -47,8 +56,10 @@ void read_line(const TextLine& line, const FormLine& asked, std::vector<Given>& 
     }
     const Blank& blank = asked.blanks.at(next++);
     const bool empty = word == kBlank;
-    const bool right = !empty && std::abs(number_of(line, word) - blank.want) <= blank.tolerance;
-    answers.push_back({asked.row, line.place(), line.text(), empty, right});
+    const double answer = empty ? 0 : number_of(line, word);
+    const bool right = !empty && std::abs(answer - blank.want) <= blank.tolerance;
+    answers.push_back({asked.row, line.place(), line.text(), empty, right,
+                       empty || right ? "" : reasons_for(answer, blank)});
   }
   if (line.words.size() > words.size()) line.refuse("the end of the line", line.words[words.size()]);
 }
@@ -98,8 +109,8 @@ void require_right(const std::vector<Given>& answers, const std::string& row) {
   const std::string count = std::to_string(wrong) + " of " + counted(all, "answer") + " of this row " +
                             (wrong == 1 ? "is" : "are") + " wrong or blank";
   if (first_wrong != nullptr)
-    throw Wrong(sign::kValues, "wrong-answer", "{}: not so: '{}'; {}", first_wrong->place, first_wrong->line,
-                count);
+    throw Wrong(sign::kValues, "wrong-answer", "{}: not so: '{}'; {}{}", first_wrong->place,
+                first_wrong->line, first_wrong->reasons, count);
   throw Wrong(sign::kValues, "blank", "{}: still to be filled in; {}", first_blank->place, count);
 }
 

@@ -66,10 +66,17 @@ int changed_lines(std::string_view before, std::string_view after);
 
 // ---- predict
 
+/// A mistake that many make.
+struct KnownMistake {
+  double value;        ///< the number that it leads to
+  std::string reason;  ///< "Is V missing?": a question that does not tell the right number
+};
+
 /// A number that the student writes instead of a `___`.
 struct Blank {
-  double want;           ///< the right number
-  double tolerance = 0;  ///< largest error that passes
+  double want;                              ///< the right number
+  double tolerance = 0;                     ///< largest error that passes
+  std::vector<KnownMistake> mistakes = {};  ///< those within the tolerance of a wrong answer explain it
 };
 
 /// One line of a form: words, of which some are `___`. A line without any is fixed.
@@ -112,7 +119,7 @@ class Sheet {
     FormLine line{row, words, {}};
     for (const auto number : numbers) {
       line.text += " ___";
-      line.blanks.push_back({static_cast<double>(number), tolerance});
+      line.blanks.push_back({static_cast<double>(number), tolerance, {}});
     }
     lines_.push_back(line);
   }
