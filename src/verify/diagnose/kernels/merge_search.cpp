@@ -10,6 +10,7 @@ namespace {
 
 using Merge = MergeWalk;
 constexpr double kRelative = 3e-6, kAbsolute = 1e-30;
+constexpr double kOfWeight = 1.2e-7;  // of a weight of at most 1, where one is 1 minus the other
 
 // Compares with the resolution of float: near 20000 that ends at the third decimal.
 bool is_number(double got, double want, double size, double within) {
@@ -25,10 +26,12 @@ bool is_row(const MergeExhibit& x, Index row, const Merge& walk) {
   if (!is_number(x.result.max[i], want.max, 1 + level, kRelative)) return false;
   const double within = kRelative * (1 + level / 16);
   if (!x.normalized() && !is_number(x.result.sum[i], want.sum, std::fabs(want.sum), within)) return false;
-  for (Index c = 0; c < x.cols; ++c)
-    if (!is_number(x.result.out[i * static_cast<std::size_t>(x.cols) + static_cast<std::size_t>(c)],
-                   want.out[static_cast<std::size_t>(c)], want.size[static_cast<std::size_t>(c)], within))
+  for (std::size_t c = 0; c < static_cast<std::size_t>(x.cols); ++c) {
+    const std::size_t at = i * static_cast<std::size_t>(x.cols) + c;
+    const double bare = std::fabs(x.acc.out[at]) + std::fabs(x.block.out[at]);
+    if (!is_number(x.result.out[at], want.out[c], want.size[c] + kOfWeight / within * bare, within))
       return false;
+  }
   return true;
 }
 
