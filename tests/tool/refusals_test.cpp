@@ -47,10 +47,6 @@ const Refusal kRefusals[] = {
     {"attend --input IN --output OUT --trace nowhere/t.json", "--trace: expected a file that can be written"},
     {"attend --input IN --output OUT --trace OUT", "--trace: expected another file than the output"},
     {"attend --input IN --output OUT --trace IN", "--trace: expected another file than the input"},
-#ifdef RINGCRAFT_HAS_EXECUTOR
-    {"attend --input IN --output OUT --trace t.json --backend cuda-host",
-     "--trace: expected --backend threads"},
-#endif
     {"attend --input IN --output OUT --softmax-scale nan", "softmax_scale"},
     {"attend --input HALF --output OUT", "dout"},
     {"attend --input MIXED --output OUT", "mixed: tensor k: expected the type of q, float32, got float64"},

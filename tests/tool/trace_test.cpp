@@ -1,4 +1,5 @@
-// attend --trace: the picture of a whole run as a user gets it.
+// attend --trace and trace: the picture of a whole run as a user gets it, and the verdict on a file that was
+// changed.
 #include <nlohmann/json.hpp>
 
 #include "ringcraft/ring/refuse.hpp"
@@ -8,6 +9,47 @@
 
 using namespace ringcraft;
 using namespace ringcraft::tests;
+
+namespace {
+
+using Json = nlohmann::json;
+
+// A trace of both passes on three ranks, as attend writes it.
+Json recorded_trace(const Folder& folder, const std::string& flags = "") {
+  write_inputs(
+      folder.file("in"),
+      verify::make_inputs(verify::make_case(make_problem({1, 4, 2, 29, 4}, causal_mask(), Layout::kZigzag, 3),
+                                            verify::Data::kNormal, 5),
+                          DType::kFloat32));
+  const Ran ran = run_tool(folder, "attend --input " + folder.file("in") + " --output " + folder.file("out") +
+                                       " --ranks 3 --causal --trace " + folder.file("t.json") + flags);
+  INFO(ran.out << ran.err);
+  REQUIRE(ran.exit_code == 0);
+  return Json::parse(contents(folder.file("t.json")));
+}
+
+Ran run_trace(const Folder& folder, const Json& trace, const std::string& flags = "") {
+  write(folder.file("edited.json"), trace.dump());
+  return run_command(folder, "COLUMNS=1000 '" RINGCRAFT_TOOL "' trace " + folder.file("edited.json") + " " +
+                                 flags);  // wide: no sentence is folded
+}
+
+std::size_t first_of(const Json& events, const std::string& kind, std::size_t from = 0) {
+  for (std::size_t i = from; i < events.size(); ++i)
+    if (events[i]["kind"] == kind) return i;
+  FAIL("no event " << kind);
+  return 0;
+}
+
+// Takes an event out; waits keep their starts.
+void remove(Json& events, std::size_t number) {
+  events.erase(number);
+  for (Json& event : events)
+    if (event["kind"] == "wait" && event["waits_for"] > number)
+      event["waits_for"] = event["waits_for"].get<std::size_t>() - 1;
+}
+
+}  // namespace
 
 TEST_CASE("attend --trace draws every rank, and its messages are those of theory") {
   const Folder folder;
@@ -42,4 +84,133 @@ TEST_CASE("attend --trace draws every rank, and its messages are those of theory
       CHECK(pairs[rank] == forward.pairs[rank]);
     }
   }
+}
+
+TEST_CASE("trace draws what attend has recorded, and proves it") {
+  const Folder folder;
+  recorded_trace(folder);
+  const Ran ran = run_tool(folder, "trace " + folder.file("t.json") + " --svg " + folder.file("t.svg"));
+  INFO(ran.out << ran.err);
+  CHECK(ran.exit_code == 0);
+  CHECK(ran.out.find("3 ranks (threads), forward and backward, causal, 29 tokens, zigzag, ") !=
+        std::string::npos);
+  CHECK(ran.out.find("\nrank 2 ") != std::string::npos);
+  CHECK(ran.out.find("schedule: proved: ") != std::string::npos);
+  CHECK(ran.out.find("\x1b") == std::string::npos);  // colour only on a terminal
+  const std::string svg = contents(folder.file("t.svg"));
+  CHECK(svg.starts_with("<svg xmlns="));
+  CHECK(svg.find("</svg>") != std::string::npos);
+  if (run_command(folder, "command -v xmllint").exit_code == 0) {
+    const Ran lint = run_command(folder, "xmllint --noout " + folder.file("t.svg"));
+    INFO(lint.err);
+    CHECK(lint.exit_code == 0);
+  }
+}
+
+TEST_CASE("a lane in a terminal is as wide as the terminal") {
+  const Folder folder;
+  recorded_trace(folder);
+  for (const std::size_t width : {60, 100}) {
+    const Ran ran = run_command(
+        folder, "COLUMNS=" + std::to_string(width) + " '" RINGCRAFT_TOOL "' trace " + folder.file("t.json"));
+    const auto lane = ran.out.find("\nrank 1 ") + 1;
+    CHECK(ran.out.find('\n', lane) - lane == width - 1);
+  }
+}
+
+TEST_CASE("a planted fault in a file is found by trace") {
+  const Folder folder;
+  const Json right = recorded_trace(folder);
+  CHECK(run_trace(folder, right).exit_code == 0);
+  const auto fails = [&](const Json& trace, const std::string& sentence) {
+    const Ran ran = run_trace(folder, trace);
+    INFO(ran.out << ran.err);
+    CHECK(ran.exit_code == 1);
+    CHECK(ran.out.find("wrong schedule: " + sentence) != std::string::npos);
+  };
+
+  Json trace = right;  // rank 1 computes with a block before it has waited for it
+  Json& events = trace["ringcraft"]["ranks"][1];
+  remove(events, first_of(events, "wait"));
+  fails(trace, "rank 1, step 1: reads k where a message is still arriving from rank 0");
+
+  trace = right;  // rank 2 receives into the memory that it sends
+  for (Json& event : trace["ringcraft"]["ranks"][2]) {
+    if (event["kind"] != "start") continue;
+    Json *send = nullptr, *recv = nullptr;
+    for (Json& m : event["messages"]) (m["kind"] == "send" ? send : recv) = &m;
+    if (send == nullptr || recv == nullptr) continue;
+    (*recv)["address"] = (*send)["address"];
+    break;
+  }
+  fails(trace, "rank 2, step 0: receives from rank 1 into the memory of ");
+
+  trace = right;  // rank 0 ends before its last exchange
+  Json& shorter = trace["ringcraft"]["ranks"][0];
+  while (shorter.back()["kind"] != "start") remove(shorter, shorter.size() - 1);
+  remove(shorter, shorter.size() - 1);
+  fails(trace, "");
+}
+
+TEST_CASE("trace refuses other files, and overwrites none") {
+  const Folder folder;
+  const Json right = recorded_trace(folder);
+  const auto refused = [&](const std::string& arguments, const std::string& sentence) {
+    const Ran ran = run_tool(folder, "trace " + arguments);
+    INFO(ran.out << ran.err);
+    CHECK(ran.exit_code == 2);
+    CHECK(ran.err.find(sentence) != std::string::npos);
+    CHECK(std::count(ran.err.begin(), ran.err.end(), '\n') == 1);
+  };
+  refused("", "file is required");
+  refused(folder.file("nowhere.json"), "trace: expected a file that can be read");
+  refused(folder.file("in"), "expected JSON");
+  refused(folder.file("t.json") + " --svg " + folder.file("t.json"),
+          "--svg: expected another file than the input");
+  refused(folder.file("t.json") + " --svg " + folder.file("no/t.svg"),
+          "--svg: expected a file that can be written");
+  refused(folder.file("t.json") + " --svg t.cpp", "--svg: expected a file for results");
+  refused(folder.file("t.json") + " --clock virtual",
+          "--clock: expected wall for a trace without virtual time");
+  refused(folder.file("t.json") + " --clock sun", "--clock: expected wall or virtual, got sun");
+  refused(folder.file("t.json") + " --rows 0", "--rows");
+  Json other = right;
+  other.erase("ringcraft");
+  write(folder.file("chrome.json"), other.dump());
+  refused(folder.file("chrome.json"), "expected a trace of ringcraft");
+  const std::string text = contents(folder.file("t.json"));
+  write(folder.file("cut.json"), text.substr(0, text.size() / 2));
+  refused(folder.file("cut.json"), "the file was cut off");
+  other = right;
+  other["ringcraft"]["problem"]["world_size"] = 1'000'000'000;
+  write(folder.file("huge.json"), other.dump());
+  refused(folder.file("huge.json"), "world_size: expected an integer from 1 to 4096, got 1000000000");
+  CHECK(contents(folder.file("t.json")) == text);
+}
+
+#ifdef RINGCRAFT_HAS_EXECUTOR
+TEST_CASE("a run on virtual ranks is recorded, too") {
+  const Folder folder;
+  const Json trace = recorded_trace(folder, " --backend cuda-host");
+  CHECK(trace["ringcraft"]["backend"] == "cuda-host");
+  const Ran ran = run_trace(folder, trace);
+  INFO(ran.out << ran.err);
+  CHECK(ran.exit_code == 0);
+}
+#endif
+
+TEST_CASE("a run with too many exchanges to draw is refused before it begins") {
+  const Folder folder;
+  write_inputs(
+      folder.file("in"),
+      verify::make_inputs(verify::make_case(make_problem({1, 1, 1, 400, 1}, full_mask(), Layout::kZigzag, 2),
+                                            verify::Data::kNormal, 5),
+                          DType::kFloat32));
+  const Ran ran = run_tool(folder, "attend --input " + folder.file("in") + " --output " + folder.file("out") +
+                                       " --ranks 400 --trace " + folder.file("t.json"));
+  CHECK(ran.exit_code == 2);
+  CHECK(
+      ran.err.find(
+          "--trace: expected at most 50000 exchanges, the number of ranks times that of hops, got 159600") !=
+      std::string::npos);
 }

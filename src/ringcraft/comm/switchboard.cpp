@@ -127,6 +127,7 @@ void Switchboard::complete(Ticket ticket) {
   if (rank.waiting_for == ticket) {
     rank.waiting_for.reset();
     rank.clock = std::max(rank.clock, post.completes);
+    if (options_.released) options_.released(post.rank);
   } else {
     completed_[ticket] = post.completes;
   }
@@ -167,26 +168,28 @@ bool Switchboard::begin_wait(int rank, Ticket ticket) {
 // that has just begun to wait: walk from it along "waits for" until it is met again, or a rank that has
 // ended.
 void Switchboard::find_deadlock(int rank) {
-  struct Visit {
+  struct Step {  // a rank of the walk, and what the rank before it waits for there
     int rank;
-    std::vector<Waiting> path;
+    Waiting waiting;
+    std::size_t before;
   };
-  std::vector<Visit> open{{rank, {}}};
-  std::vector<bool> seen(ranks_.size(), false);
-  while (!open.empty()) {
-    const Visit visit = open.back();
-    open.pop_back();
-    const auto& waiting_for = ranks_[static_cast<std::size_t>(visit.rank)].waiting_for;
+  std::vector<Step> steps{{rank, {}, 0}};
+  const std::uint64_t search = ++searches_;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto& waiting_for = ranks_[static_cast<std::size_t>(steps[i].rank)].waiting_for;
     if (!waiting_for) continue;
     const Post& post = posts_.at(*waiting_for);
     for (const Op& op : post.unmatched) {
-      if (ranks_[static_cast<std::size_t>(op.peer)].finished) fail_and_throw(peer_ended(post.rank, op));
-      std::vector<Waiting> path = visit.path;
-      path.push_back({post.rank, op.kind, op.peer, op.bytes.size()});
-      if (op.peer == rank) fail_and_throw(deadlock(std::move(path)));
-      if (seen[static_cast<std::size_t>(op.peer)]) continue;
-      seen[static_cast<std::size_t>(op.peer)] = true;
-      open.push_back({op.peer, std::move(path)});
+      Rank& peer = ranks_[static_cast<std::size_t>(op.peer)];
+      if (peer.finished) fail_and_throw(peer_ended(post.rank, op));
+      const Waiting waiting{post.rank, op.kind, op.peer, op.bytes.size()};
+      if (op.peer == rank) {
+        std::vector<Waiting> cycle{waiting};
+        for (std::size_t at = i; at != 0; at = steps[at].before) cycle.push_back(steps[at].waiting);
+        std::ranges::reverse(cycle);
+        fail_and_throw(deadlock(std::move(cycle)));
+      }
+      if (std::exchange(peer.searched, search) != search) steps.push_back({op.peer, waiting, i});
     }
   }
 }

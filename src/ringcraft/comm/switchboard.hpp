@@ -46,6 +46,9 @@ struct SwitchboardOptions {
   /// delivery, under the lock of the code that drives the board; receive buffers are then not filled with
   /// ones. An exception fails the board. Empty: the bytes are copied.
   std::function<void(const Delivery&)> carry = {};
+  /// Called, within a call of the board, for every rank that sleeps in begin_wait and need not any more. Not
+  /// called when the board fails. Empty: the caller asks is_waiting.
+  std::function<void(int rank)> released = {};
 };
 
 /// Matches the messages of a set of ranks. Sends are rendezvous. Not thread-safe: the caller serialises the
@@ -146,6 +149,7 @@ class Switchboard {
     double clock = 0;
     std::optional<Ticket> waiting_for;
     bool finished = false;
+    std::uint64_t searched = 0;  // the last search for a deadlock that has met this rank
   };
 
   Link& link(int from, int to) { return links_[{from, to}]; }
@@ -169,6 +173,7 @@ class Switchboard {
   std::map<Ticket, double> completed_;  // complete, not yet waited for: when
   std::vector<Flight> flights_;
   Ticket next_ticket_ = 1;
+  std::uint64_t searches_ = 0;
   std::optional<Failure> failure_;
 };
 

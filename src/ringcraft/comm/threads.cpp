@@ -17,10 +17,27 @@ namespace {
 
 // The switchboard with its lock, and the first exception of any rank.
 struct World {
-  World(int world_size, SwitchboardOptions options) : board(world_size, std::move(options)) {}
+  World(int world_size, SwitchboardOptions options)
+      : released(static_cast<std::size_t>(world_size)), board(world_size, with_wakes(std::move(options))) {}
+
+  SwitchboardOptions with_wakes(SwitchboardOptions options) {
+    options.released = [this](int rank) { awake.push_back(rank); };
+    return options;
+  }
+  // Wakes the ranks that need not sleep any more: each sleeps by itself, since one call that woke all of them
+  // would cost as many switches of threads. Without the lock, for which they would only queue up.
+  void wake(std::unique_lock<std::mutex> lock) {
+    const std::vector<int> ranks = std::exchange(awake, {});
+    const bool all = board.failure().has_value();
+    lock.unlock();
+    for (const int rank : ranks) released[static_cast<std::size_t>(rank)].notify_one();
+    if (!all) return;
+    for (std::condition_variable& one : released) one.notify_one();
+  }
 
   std::mutex mutex;
-  std::condition_variable changed;
+  std::vector<std::condition_variable> released;  // by rank: where it sleeps
+  std::vector<int> awake;                         // released, and not told yet
   Switchboard board;
   std::exception_ptr first;
   bool first_is_report = false;  // `first` only repeats why the board has failed
@@ -48,11 +65,10 @@ class ThreadRank final : public ThreadCommunicator {
   }
 
   void do_wait(std::uint64_t ticket) override {
-    Wake wake(world_);
-    if (world_.board.begin_wait(rank(), ticket)) return;
-    world_.changed.notify_all();
-    world_.changed.wait(wake.lock,
-                        [&] { return world_.board.failure() || !world_.board.is_waiting(rank()); });
+    if (begin_wait(ticket)) return;
+    std::unique_lock lock(world_.mutex);
+    world_.released[static_cast<std::size_t>(rank())].wait(
+        lock, [&] { return world_.board.failure() || !world_.board.is_waiting(rank()); });
     if (world_.board.is_waiting(rank())) throw Switchboard::Failed(*world_.board.failure());
   }
 
@@ -62,9 +78,14 @@ class ThreadRank final : public ThreadCommunicator {
                       " ended with an exception while messages were under way");
   }
 
-  struct Wake {  // holds the lock, and wakes the sleepers to check again
+  bool begin_wait(std::uint64_t ticket) {
+    const Wake wake(world_);
+    return world_.board.begin_wait(rank(), ticket);
+  }
+
+  struct Wake {  // holds the lock, and then wakes those that need not sleep any more
     explicit Wake(World& w) : world(w), lock(w.mutex) {}
-    ~Wake() { world.changed.notify_all(); }
+    ~Wake() { world.wake(std::move(lock)); }
     World& world;
     std::unique_lock<std::mutex> lock;
   };
@@ -95,7 +116,7 @@ void run_rank(World& world, ThreadCommunicator& comm, const std::function<void(T
   } catch (...) {
     failure = std::current_exception();
   }
-  const std::lock_guard lock(world.mutex);
+  std::unique_lock lock(world.mutex);
   if (failure) {
     // A rank that throws with a message under way may cause a deadlock while it unwinds: the other ranks'
     // report of that must not hide the cause.
@@ -107,7 +128,7 @@ void run_rank(World& world, ThreadCommunicator& comm, const std::function<void(T
     world.board.fail("rank " + std::to_string(comm.rank()) + " ended with: " + reason.words);
   }
   world.board.finish(comm.rank());
-  world.changed.notify_all();
+  world.wake(std::move(lock));
 }
 
 }  // namespace
@@ -136,11 +157,9 @@ RanksReport run_ranks(int world_size, const std::function<void(ThreadCommunicato
   } catch (const std::system_error& error) {
     const Error reason("ranks", "a thread for each of " + std::to_string(world_size), error.what(),
                        "use fewer ranks", Code::kMissing);
-    {
-      const std::lock_guard lock(world.mutex);
-      world.board.fail(reason.what());  // a failed board: the ranks that run already do not wait
-    }
-    world.changed.notify_all();
+    std::unique_lock lock(world.mutex);
+    world.board.fail(reason.what());  // a failed board: the ranks that run already do not wait
+    world.wake(std::move(lock));
     threads.clear();
     throw reason;
   }

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ringcraft/comm/communicator.hpp"
@@ -110,6 +111,10 @@ class RankTrace {
   std::size_t begin(TraceEvent event);
   /// The event ends now.
   void end(std::size_t event);
+  /// Appends an event that was recorded elsewhere, with the times that it has.
+  void append(TraceEvent event) { events_.push_back(std::move(event)); }
+  /// The present time on the clocks of this trace.
+  TraceTime now() const;
   /// A start begins.
   std::size_t start(std::span<const Op> ops);
   /// It has ended, and the transport calls it `ticket`.
@@ -121,7 +126,6 @@ class RankTrace {
   friend class Trace;
   using Clock = std::chrono::steady_clock;
   explicit RankTrace(Clock::time_point origin) : origin_(origin) {}
-  TraceTime now() const;
 
   Clock::time_point origin_;
   Communicator* clock_ = nullptr;

@@ -45,6 +45,10 @@ bool BlockEngine::count(const KeyRanges& ranges) {
   return pairs > 0;
 }
 
+void BlockEngine::done(const KeyRanges& ranges, Pass pass) {
+  if (done_ != nullptr) *done_ += products_per_pair(pass) * ranges.pairs();
+}
+
 void BlockEngine::forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
                           double softmax_scale) {
   const auto event = [&] {
@@ -55,6 +59,7 @@ void BlockEngine::forward(RowState& state, const Buffer& q, const KvBlock& block
   recorded(trace_, event, [&] {
     if (count(ranges)) do_forward(state, q, block, ranges, softmax_scale);
   });
+  done(ranges, Pass::kForward);
 }
 
 void BlockEngine::backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
@@ -70,6 +75,7 @@ void BlockEngine::backward(Buffer& dq, KvBlock& part, const Saved& saved, const 
     set_zero(part.v);
     if (count(ranges)) do_backward(dq, part, saved, block, ranges, softmax_scale);
   });
+  done(ranges, Pass::kBackward);
 }
 
 void BlockEngine::add(KvBlock& into, const KvBlock& from) {

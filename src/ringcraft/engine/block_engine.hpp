@@ -5,6 +5,7 @@
 /// ring itself is therefore one function for every type and device. Engines: HostEngine<float|double>
 /// (attention/host_engine.hpp) and CudaEngine (kernels/engine/cuda_engine.hpp).
 
+#include <atomic>
 #include <tuple>
 
 #include "ringcraft/core/buffer.hpp"
@@ -74,6 +75,10 @@ enum class Role : std::uint8_t {
 /// The requested half of training.
 enum class Pass : std::uint8_t { kForward, kBackward };
 
+/// Matrix products in which a visible pair takes part: scores and output forward; scores, dout v and the
+/// three gradients backward.
+inline constexpr Index products_per_pair(Pass pass) { return pass == Pass::kForward ? 2 : 5; }
+
 /// Work that an engine has done so far; the base of work balance and of virtual time.
 struct Work {
   Index pairs = 0;   ///< visible (query, key) pairs over all blocks, counted once per block, not per head
@@ -123,6 +128,9 @@ class BlockEngine {
   /// Records every forward, backward and add from here on (comm/trace.hpp); null: no longer. The trace must
   /// live that long.
   void record(RankTrace* trace) { trace_ = trace; }
+  /// Adds the work of every forward and backward from here on to `done` once it has returned, for a bar that
+  /// shows progress: visible pairs times products_per_pair (null: no longer). It must live that long.
+  void count_in(std::atomic<Index>* done) { done_ = done; }
 
  private:
   virtual void do_forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
@@ -131,8 +139,11 @@ class BlockEngine {
                            const KeyRanges& ranges, double softmax_scale) = 0;
   virtual void do_add(KvBlock& into, const KvBlock& from) = 0;
 
+  void done(const KeyRanges& ranges, Pass pass);
+
   Work work_;
   RankTrace* trace_ = nullptr;
+  std::atomic<Index>* done_ = nullptr;
 };
 
 }  // namespace ringcraft

@@ -14,14 +14,15 @@
 #include "ringcraft/core/hash.hpp"
 #include "ringcraft/core/shown.hpp"
 #include "ringcraft/parallel/run.hpp"
+#include "tool/attention/long_run.hpp"
 #include "tool/commands/commands.hpp"
 #include "tool/commands/options.hpp"
 #include "tool/ranks/ranks.hpp"
+#include "tool/terminal/counted_progress.hpp"
 #include "tool/terminal/output.hpp"
+#include "tool/trace/record.hpp"
 #include "verify/ladder/whole.hpp"
 #include "verify/oracle/tensor_files.hpp"
-#include "verify/schedule/chrome_trace.hpp"
-#include "verify/schedule/schedule.hpp"
 
 namespace ringcraft::tool {
 namespace {
@@ -43,9 +44,6 @@ struct Plan {
 };
 
 Plan plan_of(const AttendOptions& options) {
-  if (!options.trace.empty() && backend_named(options.backend) != Backend::kThreads)
-    throw Error("--trace", "--backend threads, whose ranks share one clock", "--backend " + options.backend,
-                "record it with threads; the schedule is the same");
   if (options.ulysses != 0) throw Error("--ulysses is not part of this version; use --method ring");
   layout_named(options.deal.layout);
   return {method_named(options.method),
@@ -54,14 +52,14 @@ Plan plan_of(const AttendOptions& options) {
           options.dtype.empty() ? std::nullopt : std::optional(dtype_named(options.dtype))};
 }
 
-// Draws the trace and proves its schedule; false, and sentences, if that is wrong.
-bool write_trace(const std::string& path, const Trace& trace, const Problem& problem, bool backward) {
-  const verify::ScheduleProof proof =
-      verify::prove_schedule(trace, problem, {.backward = backward, .costs = {}});
-  write_text("--trace", path, verify::chrome_json(trace, proof.replay));
-  std::printf("%s: what every rank did when; https://ui.perfetto.dev draws it\n", path.c_str());
-  for (const verify::Violation& violation : proof.violations)
-    std::printf("wrong schedule: %s\n", violation.sentence.c_str());
+// Writes the trace, and tells what of it is proved; false if its schedule is wrong.
+bool report_trace(const std::string& path, const verify::TracedRun& run) {
+  const verify::ScheduleProof proof = write_trace(path, run);
+  std::printf(
+      "%s: what every rank did when; ./ringcraft trace %s draws it, and so does "
+      "https://ui.perfetto.dev\n",
+      path.c_str(), path.c_str());
+  if (!proof.good()) std::fputs(verdict_text(proof, run.goal()).c_str(), stdout);
   return proof.good();
 }
 
@@ -125,14 +123,35 @@ int attend(const AttendOptions& options) {
     });
     ranks.require_agreement([&] { return statements_of(options, inputs, problem); });
     verify::Answer answer;
+    const WholeInputs whole = verify::whole(inputs);
     std::optional<Trace> trace;
-    if (!options.trace.empty()) trace.emplace(problem.world_size);
+    if (!options.trace.empty()) {
+      require_recordable(problem);
+      trace.emplace(problem.world_size);
+    }
+    std::optional<CountedProgress> progress;
+    if (ranks.speaks()) {
+      warn_of_exchanges(problem);
+      progress.emplace("attention");
+    }
     ranks.run(problem.world_size, inputs.q.dtype(), trace ? &*trace : nullptr, [&](RankPlace& place) {
-      WholeResult result = run_method(plan.method, place, problem, plan.options, verify::whole(inputs));
+      if (progress) {
+        progress->expect(work_of(problem, place.comm().rank(), whole.last_pass()));
+        place.engine().count_in(&progress->done());
+      }
+      WholeResult result = run_method(plan.method, place, problem, plan.options, whole);
       if (place.comm().rank() == 0) answer = verify::answer_of(std::move(result));
     });
-    const bool proved = !trace || write_trace(options.trace, *trace, problem, !inputs.dout.empty());
+    progress.reset();
+    const double clock_error = trace ? ranks.gather(problem, *trace) : 0;
+    bool proved = true;
     if (ranks.speaks()) {
+      if (trace)
+        proved = report_trace(options.trace, {.problem = problem,
+                                              .last = whole.last_pass(),
+                                              .backend = options.backend,
+                                              .clock_error = clock_error,
+                                              .trace = std::move(*trace)});
       require_finite_result(answer);
       verify::write_answer(options.output, answer, stored.storage);
       std::printf("%s: %s%s of %s, %s, %s, %s\n", options.output.c_str(), "out, lse",
@@ -188,8 +207,8 @@ void add_attend(CLI::App& app, Action& action) {
       ->type_name("T");
   command
       ->add_option("--trace", options->trace,
-                   "Also prove the schedule, and write what every rank did when as JSON that "
-                   "https://ui.perfetto.dev draws")
+                   "Also prove the schedule, and write what every rank did when, for ./ringcraft trace F and "
+                   "https://ui.perfetto.dev")
       ->type_name("F");
   command->footer(
       "Example: ./ringcraft attend --input qkv.safetensors --output out.safetensors --ranks 4 --layout "

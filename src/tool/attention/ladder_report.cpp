@@ -292,12 +292,6 @@ const Figure* figure_named(const verify::ReportRow& row, std::string_view name) 
   return nullptr;
 }
 
-std::string bytes_text(double bytes) {
-  if (bytes >= 1e6) return fmt::format("{:.2f} MB", bytes / 1e6);
-  if (bytes >= 1e3) return fmt::format("{:.2f} kB", bytes / 1e3);
-  return fmt::format("{:.0f} B", bytes);
-}
-
 // "12.58 MB  =" where theory says the same, else both numbers.
 std::string beside_theory(const verify::ReportRow& row, std::string_view name, std::string (*text)(double)) {
   const Figure* figure = figure_named(row, name);

@@ -7,13 +7,14 @@
 namespace ringcraft::tool {
 
 void add_not_here(CLI::App& app, Action& action) {
-  for (const char* name : {"grade", "gradescope", "doctor", "plan", "train", "trace", "docs", "notebooks"}) {
+  for (const char* name : {"grade", "gradescope", "doctor", "plan", "train", "docs", "notebooks"}) {
     CLI::App* command = app.add_subcommand(name)->group("")->allow_extras();
     command->callback([&action, name] {
       action = [name]() -> int {
-        throw Error(std::string(name) +
-                    " is not part of this version; here are run, attend, verify, bench, lessons, start, "
-                    "check, watch, next, hint, diff, export, test and setup");
+        throw Error(
+            std::string(name) +
+            " is not part of this version; here are run, attend, verify, trace, bench, lessons, start, "
+            "check, watch, next, hint, diff, export, test and setup");
       };
     });
   }

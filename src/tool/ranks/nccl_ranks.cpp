@@ -4,6 +4,7 @@
 #include "engine/device_place.hpp"
 #include "nccl/nccl_communicator.hpp"
 #include "ringcraft/core/error.hpp"
+#include "tool/jobs/gather_trace.hpp"
 #include "tool/ranks/device_ranks.hpp"
 #include "tool/ranks/tile_file.hpp"
 
@@ -47,6 +48,8 @@ class NcclRanks final : public Ranks {
     engine.stream().synchronize();
     comm.throw_if_aborted();
   }
+
+  double gather(const Problem& problem, Trace& trace) override { return gather_trace(host_, problem, trace); }
 
  private:
   Communicator& host_;

@@ -9,6 +9,7 @@
 #include "ringcraft/attention/host_engine.hpp"
 #include "ringcraft/comm/threads.hpp"
 #include "ringcraft/core/error.hpp"
+#include "tool/jobs/gather_trace.hpp"
 #include "tool/ranks/device_ranks.hpp"
 #ifdef RINGCRAFT_HAS_MPI
 #include "ringcraft/comm/mpi.hpp"
@@ -46,8 +47,10 @@ class JobRanks final : public Ranks {
   }
   void run(int world_size, DType type, Trace* trace, const std::function<void(RankPlace&)>& body) override {
     require_job_size(comm_, world_size);
+    const MeterScope scope(std::make_shared<MemoryMeter>());  // threads have one each already
     at_host(type, comm_, trace, body);
   }
+  double gather(const Problem& problem, Trace& trace) override { return gather_trace(comm_, problem, trace); }
 
  private:
   Communicator& comm_;

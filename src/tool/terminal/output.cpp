@@ -1,6 +1,7 @@
 // Writes progress bars, coloured text and JSON.
 #include "tool/terminal/output.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,6 +37,12 @@ void Progress::at(double done, const std::string& what) {
 void Progress::clear() {
   if (shown_) std::fputs("\r\033[K", stderr);
   shown_ = false;
+}
+
+std::string bytes_text(double bytes) {
+  if (bytes >= 1e6) return fmt::format("{:.2f} MB", bytes / 1e6);
+  if (bytes >= 1e3) return fmt::format("{:.2f} kB", bytes / 1e3);
+  return fmt::format("{:.0f} B", bytes);
 }
 
 verify::Colour colour() {

@@ -1,6 +1,6 @@
 #pragma once
 // Output for people and for programs: a progress bar on standard error, which shows once two seconds have
-// passed and only on a terminal, and a report written as JSON.
+// passed and only on a terminal, amounts of bytes, and a report written as JSON.
 
 #include <chrono>
 #include <filesystem>
@@ -26,6 +26,9 @@ class Progress {
   bool terminal_, shown_ = false;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
+
+// "12.58 MB", "1.50 kB", "12 B"; an MB is a million bytes.
+std::string bytes_text(double bytes);
 
 // Colour if standard output is a terminal that has some (TERM is not dumb) and NO_COLOR is not set.
 verify::Colour colour();

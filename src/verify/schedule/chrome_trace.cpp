@@ -22,20 +22,18 @@ class Writer {
       name_tracks(rank);
       for (std::size_t number = 0; number < events(rank).size(); ++number) add(rank, number);
     }
-    return Json{{"displayTimeUnit", "ms"}, {"traceEvents", std::move(list_)}}.dump() + "\n";
+    return "[" + list_ + "]";
   }
 
  private:
   const std::vector<TraceEvent>& events(int rank) const { return trace_.rank(rank).events(); }
 
-  double microseconds(const TraceTime& time) const {
-    return 1e6 * (clock_ == TraceClock::kWall ? time.wall : time.virtual_);
-  }
+  double microseconds(const TraceTime& time) const { return 1e6 * seconds_on(clock_, time); }
 
   void put(const char* phase, int rank, const std::string& name, const TraceTime& time, Json more) {
     Json event{{"ph", phase}, {"pid", rank}, {"tid", 0}, {"name", name}, {"ts", microseconds(time)}};
     event.update(more);
-    list_.push_back(std::move(event));
+    list_ += (list_.empty() ? "\n" : ",\n") + event.dump();
   }
 
   void name_tracks(int rank) {
@@ -112,14 +110,14 @@ class Writer {
   const Trace& trace_;
   const Replay& replayed_;
   TraceClock clock_;
-  Json list_ = Json::array();
+  std::string list_;  // as text, which takes a tenth of the memory of a tree
   int last_id_ = 0;
   std::map<std::pair<int, int>, int> sent_, received_;
 };
 
 }  // namespace
 
-std::string chrome_json(const Trace& trace, const Replay& replayed, TraceClock clock) {
+std::string chrome_events(const Trace& trace, const Replay& replayed, TraceClock clock) {
   return Writer(trace, replayed, clock).text();
 }
 

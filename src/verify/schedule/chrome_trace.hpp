@@ -7,16 +7,12 @@
 #include <string>
 
 #include "verify/schedule/replay.hpp"
+#include "verify/schedule/trace_clock.hpp"
 
 namespace ringcraft::verify {
 
-/// The clock on the picture's time axis.
-enum class TraceClock : std::uint8_t {
-  kWall,     ///< real time
-  kVirtual,  ///< virtual time, exact if computing and links have a cost
-};
-
-/// The JSON text. `replayed` is the replay of this trace; blocks carry the names that it found.
-std::string chrome_json(const Trace& trace, const Replay& replayed, TraceClock clock = TraceClock::kWall);
+/// The list of trace events as JSON, one to a line: the member "traceEvents" of such a file (trace_file.hpp
+/// writes it). `replayed` is the replay of this trace; blocks carry the names that it found.
+std::string chrome_events(const Trace& trace, const Replay& replayed, TraceClock clock = TraceClock::kWall);
 
 }  // namespace ringcraft::verify

@@ -60,11 +60,6 @@ TEST_CASE("an MPI job of another size, and a wrong file, end the job with exit c
   CHECK(size.err.find("--ranks: expected the size of the MPI job (2), got 3") != std::string::npos);
   CHECK_FALSE(std::filesystem::exists(folder.file("out")));
 
-  const Ran trace =
-      run_command(folder, kMpirun + "2 " + attend(folder, "out", "--ranks 2 --backend mpi --trace t.json"));
-  CHECK(trace.exit_code == 2);
-  CHECK(trace.err.find("--trace: expected --backend threads") != std::string::npos);
-
   const Ran nccl = run_command(folder, kMpirun + "2 " + attend(folder, "out", "--ranks 2 --backend nccl"));
   CAPTURE(nccl.err);
   if (nccl.exit_code != 0) {  // else there are two GPUs here
@@ -78,4 +73,29 @@ TEST_CASE("an MPI job of another size, and a wrong file, end the job with exit c
                   folder.file("out"));
   CHECK(missing.exit_code == 2);
   CHECK(missing.err.find("nowhere") != std::string::npos);
+}
+
+TEST_CASE("an MPI job is recorded as one run, whose schedule is proved") {
+  const Folder folder;
+  for (const int ranks : {3, 4}) {
+    const verify::Case c = verify::make_case(
+        make_problem({1, 4, 2, 41, 8}, full_mask(), Layout::kZigzag, ranks), verify::Data::kNormal, 3);
+    write_inputs(folder.file("in"), verify::make_inputs(c, DType::kFloat32));
+    const std::string flags =
+        "--causal --backend mpi --trace " + folder.file("t.json") + " --ranks " + std::to_string(ranks);
+    const bool by_itself = ranks == 3;
+    const Ran ran = run_command(
+        folder, (by_itself ? "" : kMpirun + std::to_string(ranks) + " ") + attend(folder, "out", flags));
+    CAPTURE(ran.out, ran.err);
+    REQUIRE(ran.exit_code == 0);
+    const Ran drawn =
+        run_command(folder, std::string("'") + RINGCRAFT_TOOL + "' trace " + folder.file("t.json"));
+    CAPTURE(drawn.out, drawn.err);
+    CHECK(drawn.exit_code == 0);
+    CHECK(drawn.out.find(std::to_string(ranks) + " ranks (mpi), forward and backward, causal, 41 tokens") !=
+          std::string::npos);
+    CHECK(drawn.out.find("The clocks of two ranks differ by at most ") != std::string::npos);
+    CHECK(drawn.out.find("peak memory") != std::string::npos);
+    CHECK(drawn.out.find("schedule: proved: ") != std::string::npos);
+  }
 }

@@ -32,9 +32,9 @@ Recorded recorded(const Problem& problem, Schedule schedule, RanksOptions option
 }
 
 Json drawn(const PassCost& pass, const Problem& problem, TraceClock clock = TraceClock::kWall) {
-  const Json picture = Json::parse(chrome_json(*pass.trace, replay(*pass.trace, problem), clock));
-  REQUIRE(picture["traceEvents"].is_array());
-  return picture["traceEvents"];
+  const Json events = Json::parse(chrome_events(*pass.trace, replay(*pass.trace, problem), clock));
+  REQUIRE(events.is_array());
+  return events;
 }
 
 // Complete events of a rank follow each other or lie inside of each other.

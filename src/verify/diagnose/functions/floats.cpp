@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "ringcraft/attention/softmax.hpp"
+#include "ringcraft/core/matrix.hpp"
 #include "verify/diagnose/diagnose.hpp"
 #include "verify/diagnose/functions/merge_row.hpp"
 

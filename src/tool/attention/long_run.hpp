@@ -1,0 +1,14 @@
+#pragma once
+// The length of a run, known in advance: for its progress bar, and for a warning.
+
+#include "ringcraft/engine/block_engine.hpp"
+
+namespace ringcraft::tool {
+
+// The work of a rank, in products of visible pairs, as its engine counts it (BlockEngine::count_in).
+Index work_of(const Problem& problem, int rank, Pass last);
+
+// Says in advance why a run will take long whose ranks have little to compute and much to exchange.
+void warn_of_exchanges(const Problem& problem);
+
+}  // namespace ringcraft::tool

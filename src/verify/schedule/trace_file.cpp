@@ -1,0 +1,118 @@
+// Writes and reads files of traces.
+#include "verify/schedule/trace_file.hpp"
+
+#include "verify/schedule/chrome_trace.hpp"
+#include "verify/schedule/trace_file_detail.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kFormat = 1;
+constexpr int kMostRanks = 4096;
+constexpr std::array<std::string_view, 2> kPasses{"forward", "backward"};  // as in Pass
+
+Json limit(Position keys) { return keys == kNoLimit ? Json() : Json(keys); }
+
+Json json_of(const Problem& p) {
+  return {
+      {"batch", p.shape.batch},       {"heads", p.shape.heads},           {"kv_heads", p.shape.kv_heads},
+      {"seqlen", p.shape.seqlen},     {"head_dim", p.shape.head_dim},     {"left", limit(p.mask.left)},
+      {"right", limit(p.mask.right)}, {"cu_seqlens", p.mask.cu_seqlens},  {"layout", name_of(p.layout)},
+      {"world_size", p.world_size},   {"softmax_scale", p.softmax_scale}, {"per_sequence", p.per_sequence}};
+}
+
+Position limit(const StrictJson& json) { return json.is_null() ? kNoLimit : json.integer(0, kNoLimit); }
+
+Layout layout_of(const StrictJson& json) {
+  std::array<std::string_view, std::size(kLayouts)> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = name_of(kLayouts[i]);
+  return kLayouts[json.one_of(names)];
+}
+
+// `most_tokens`: no recorded sequence is longer, since the key ranges of every token are in the file.
+Problem problem_of(const StrictJson& json, std::size_t ranks, Index most_tokens) {
+  json.require_members({"batch", "heads", "kv_heads", "seqlen", "head_dim", "left", "right", "cu_seqlens",
+                        "layout", "world_size", "softmax_scale", "per_sequence"});
+  const auto extent = [&](const char* name) { return json[name].integer(1, kNoLimit); };
+  Problem problem{.shape = {extent("batch"), extent("heads"), extent("kv_heads"),
+                            json["seqlen"].integer(1, most_tokens), extent("head_dim")},
+                  .mask = {limit(json["left"]), limit(json["right"]),
+                           json["cu_seqlens"].integers<Position>(0, most_tokens)},
+                  .layout = layout_of(json["layout"]),
+                  .world_size = json["world_size"].small(1, kMostRanks),
+                  .softmax_scale = json["softmax_scale"].number(),
+                  .per_sequence = json["per_sequence"].truth()};
+  if (static_cast<std::size_t>(problem.world_size) != ranks)
+    json["world_size"].refuse("the number of the file's ranks (" + std::to_string(ranks) + ")",
+                              std::to_string(problem.world_size));
+  try {
+    validate(problem);
+  } catch (const Error& error) {
+    json.refuse("a problem that there can be", std::string("one with a flaw (") + error.what() + ")");
+  }
+  return problem;
+}
+
+}  // namespace
+
+Json parsed(const std::string& text, const std::string& place, std::string_view only) {
+  if (text.find('\0') != std::string::npos)  // the JSON library would take it for the end
+    throw Error(place, "JSON", "a text with a zero byte", kRecordAgain);
+  const auto keep = [&](int depth, Json::parse_event_t event, Json& value) {
+    return only.empty() || depth != 1 || event != Json::parse_event_t::key || value == only;
+  };
+  try {
+    return Json::parse(text, keep);
+  } catch (const Json::parse_error& error) {
+    const bool cut = error.byte > text.size();
+    throw Error(place, "JSON",
+                cut ? "one that ends too early" : "a syntax error at byte " + std::to_string(error.byte),
+                cut ? "the file was cut off; copy or record it again" : kRecordAgain);
+  } catch (const Json::exception&) {  // a number beyond the range of double, say
+    throw Error(place, "JSON", "one that cannot be read", kRecordAgain);
+  }
+}
+
+std::string trace_text(const TracedRun& run, const Replay& replayed) {
+  // The own member comes last: Perfetto has stopped at members that it does not know.
+  std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":" + chrome_events(run.trace, replayed);
+  text += ",\n\"ringcraft\":{\"format\":" + std::to_string(kFormat);
+  text += ",\"problem\":" + json_of(run.problem).dump();
+  text += ",\"pass\":" + Json(kPasses[static_cast<std::size_t>(run.last)]).dump();
+  text += ",\"backend\":" + Json(run.backend).dump();
+  text += ",\"clock_error\":" + Json(run.clock_error).dump() + ",\"ranks\":[";
+  for (int rank = 0; rank < run.trace.world_size(); ++rank)
+    text += (rank == 0 ? "" : ",\n") + events_text(run.trace.rank(rank));
+  return text + "]}}\n";
+}
+
+TracedRun read_trace(const std::string& text, const std::string& file) {
+  const Json document = parsed(text, file, "ringcraft");
+  if (!document.is_object() || !document.contains("ringcraft"))
+    throw Error(file, "a trace of ringcraft, with a member ringcraft",
+                document.is_object() ? "an object without one" : "something else",
+                "traces of other programs lack what the schedule checker needs; record one with ./ringcraft "
+                "attend --trace");
+  const StrictJson json(document["ringcraft"], file + ": ringcraft", kRecordAgain);
+  const Index format = json["format"].integer(1, kNoLimit);
+  if (format != kFormat)
+    throw Error(file, "a trace of format " + std::to_string(kFormat), "format " + std::to_string(format),
+                "read it with the version that has written it, or record it again");
+  json.require_members({"format", "problem", "pass", "backend", "clock_error", "ranks"});
+  const StrictJson ranks = json["ranks"];
+  const std::size_t world_size = ranks.size(kMostRanks);
+  Problem problem = problem_of(json["problem"], world_size, static_cast<Index>(text.size()));
+  TracedRun run{.problem = std::move(problem),
+                .last = static_cast<Pass>(json["pass"].one_of(kPasses)),
+                .backend = json["backend"].words(),
+                .clock_error = json["clock_error"].number(),
+                .trace = Trace(static_cast<int>(world_size))};
+  if (run.clock_error < 0) json["clock_error"].refuse("seconds from 0 on", std::to_string(run.clock_error));
+  for (std::size_t rank = 0; rank < world_size; ++rank)
+    read_events(ranks[rank], run.problem, static_cast<int>(rank), run.trace.rank(static_cast<int>(rank)));
+  return run;
+}
+
+}  // namespace ringcraft::verify

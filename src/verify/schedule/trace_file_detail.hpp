@@ -1,0 +1,23 @@
+#pragma once
+/// @file
+/// The parts of a trace file, shared by its source files; internal to the harness.
+///   trace_file.cpp          the file: problem, pass, ranks
+///   trace_file_events.cpp   the events of one rank
+
+#include "verify/schedule/strict_json.hpp"
+#include "verify/schedule/trace_file.hpp"
+
+namespace ringcraft::verify {
+
+/// The document in a text, of whose first object only the member `only` is kept (all of it if that is empty).
+/// Throws Error if it is no JSON.
+nlohmann::json parsed(const std::string& text, const std::string& place, std::string_view only);
+
+/// Appends the events of a list to the trace of `rank`.
+void read_events(const StrictJson& list, const Problem& problem, int rank, RankTrace& into);
+
+/// The advice for whatever is wrong in a file.
+inline constexpr const char* kRecordAgain =
+    "the file is damaged or from another program; record it again with ./ringcraft attend --trace";
+
+}  // namespace ringcraft::verify
