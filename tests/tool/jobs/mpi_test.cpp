@@ -57,7 +57,8 @@ TEST_CASE("an MPI job of another size, and a wrong file, end the job with exit c
   write_inputs(folder.file("in"), verify::make_inputs(c, DType::kFloat32));
   const Ran size = run_command(folder, kMpirun + "2 " + attend(folder, "out", "--ranks 3 --backend mpi"));
   CHECK(size.exit_code == 2);
-  CHECK(size.err.find("--ranks: expected the size of the MPI job (2), got 3") != std::string::npos);
+  CHECK(size.err.find("--ranks: expected the number of processes of the job (2), got 3") !=
+        std::string::npos);
   CHECK_FALSE(std::filesystem::exists(folder.file("out")));
 
   const Ran trace =
