@@ -1,5 +1,5 @@
 #pragma once
-// Ranks that keep a job from its end, or that ended it without a word, from the records of all of them.
+// Ranks that keep a job from its end, or that ended it without a message, from the records of all of them.
 
 #include <string>
 #include <vector>

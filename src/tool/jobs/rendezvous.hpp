@@ -1,6 +1,6 @@
 #pragma once
 // A meeting over TCP, for ranks that no MPI has started: rank 0 listens, the others call it, and every word
-// goes through it. Whoever calls and does not say that it is a rank of this job is sent away.
+// goes through it. A caller that does not say that it is a rank of this job is sent away.
 
 #include <chrono>
 #include <optional>
@@ -15,7 +15,7 @@ namespace ringcraft::tool {
 class Rendezvous final : public Meeting {
  public:
   // Returns when all ranks are here. Throws Error on every rank that is, in the same words, if some do not
-  // come within `patience` (0: it waits for ever), two have the same number, or they differ in the number of
+  // come within `patience` (0: it waits forever), two have the same number, or they differ in the number of
   // ranks; on rank 0 if its port is taken; on another one if it does not reach rank 0.
   Rendezvous(const ToldPlace& place, std::chrono::milliseconds patience);
 

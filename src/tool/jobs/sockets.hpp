@@ -12,7 +12,7 @@ namespace ringcraft::tool {
 using process::Descriptor;
 using TimePoint = std::chrono::steady_clock::time_point;
 
-// Time from now on; 0: for ever.
+// Time from now on; 0: forever.
 TimePoint deadline_after(std::chrono::milliseconds patience);
 
 // Listens on all addresses of this host. Throws Error (Code::kMissing) if the port is taken.

@@ -82,7 +82,7 @@ class Processes {
   std::map<int, pid_t> processes_;
 };
 
-// What a rank does that finds the others: two words of each.
+// Meets the others: two words of each.
 std::string meet(const ToldPlace& place) {
   Rendezvous meeting(place, kPatience);
   std::string heard;
@@ -122,7 +122,7 @@ TEST_CASE("ranks meet over TCP in any order, and hear all words in the order of 
   }
 }
 
-TEST_CASE("callers that are no rank, silent or talking nonsense, keep no rank from its meeting") {
+TEST_CASE("callers that are no rank, silent or not, keep no rank from its meeting") {
   Processes processes;
   const int port = free_port();
   processes.start([=] { return meet({0, 3, "127.0.0.1", port}); });
@@ -137,7 +137,7 @@ TEST_CASE("ranks that do not come are named to all that have, and so are strange
   Processes processes;
   const int port = free_port();
   for (const int rank : {0, 1, 3}) processes.start([=] { return meet({rank, 5, "localhost", port}); });
-  const int stranger = call_and_say(port, "who are you, and what is this?");
+  const int stranger = call_and_say(port, "200 OK, and more than enough bytes");
   for (int i = 0; i < 3; ++i)
     CHECK(processes.end(i) == "ranks 2, 4 of 5 have not come to localhost:" + std::to_string(port) +
                                   " after 1 s; 1 other program called there: not started, ended, or cut off");
@@ -226,7 +226,7 @@ TEST_CASE("a rank that leaves, or stops, between two words is named to all other
   }
 }
 
-TEST_CASE("what ranks are about to compute is compared over TCP as over MPI") {
+TEST_CASE("flags and inputs of ranks are compared over TCP as over MPI") {
   Processes processes;
   const int port = free_port();
   for (int rank = 0; rank < 3; ++rank)
