@@ -55,13 +55,12 @@ std::string silent_ranks(const Records& records) {
     const std::vector<int> absent = ranks_at(records, {RankEvent::kNone, RankEvent::kBegan});
     return named(absent) + " of the job, before it joined";
   }
-  // Some of these, joined or not, mpirun has killed because of the others.
-  const std::vector<int> silent =
-      ranks_at(records, {RankEvent::kBegan, RankEvent::kJoined, RankEvent::kDone});
-  if (!silent.empty()) return named(silent) + " of the job, without a message";
-  if (!far.empty())
-    return (far.size() > 1 ? "one of " : "") + named(far) + " on other hosts, without a message";
-  return "mpirun";
+  // Some of these, joined or not, ended because of the others.
+  const std::vector<int> near = ranks_at(records, {RankEvent::kBegan, RankEvent::kJoined, RankEvent::kDone});
+  if (near.empty() && far.empty()) return "mpirun";
+  const std::string elsewhere = (far.size() > 1 ? "one of " : "") + named(far) + " on other hosts";
+  return (near.empty() ? elsewhere : named(near) + (far.empty() ? " of the job" : ", or " + elsewhere)) +
+         ", without a message";
 }
 
 std::string named(const std::vector<int>& ranks) {

@@ -145,6 +145,9 @@ int start_job(int ranks, std::chrono::milliseconds patience, const std::string& 
   if (::access(RINGCRAFT_MPIRUN, X_OK) != 0)
     throw Error("--backend mpi", "mpirun", std::string("no ") + RINGCRAFT_MPIRUN,
                 "install openmpi-bin, or use --backend threads", Code::kMissing);
+  if (const char* const tasks = std::getenv("SLURM_STEP_NUM_TASKS"); tasks != nullptr && std::atoi(tasks) > 1)
+    throw Error("srun", "--mpi=pmix, or another one that this program's MPI speaks", "none",
+                "see srun --mpi=list, or let one task start the job: srun -n 1");
   const RecordFolder records;
   process::Command command;
   command.arguments = {RINGCRAFT_MPIRUN, "-n", std::to_string(ranks),

@@ -17,9 +17,10 @@ from mpi_faults import processes_with, require, write_tensors
 NAMES = {"alpha": "10.77.0.1", "beta": "10.77.0.2"}
 CABLE = "10.77.0.0/24"
 RANKS = 4  # two on each
-PATIENCE = 4  # seconds
-LIMIT = 20.0  # for a job to end after a fault, and for its processes to be gone
-TOKENS = 20000  # undisturbed, a job takes longer than the time to disturb it
+PATIENCE = 8  # seconds, of the jobs that are disturbed
+LIMIT = 30.0  # for a job to end after a fault, and for its processes to be gone
+TOKENS = 24000
+READING = 0.35  # seconds of a processor: more than a rank needs before it computes, less than all that it needs
 
 # Called like ssh: a host, then a command. Like there, the command finds none of the caller's variables.
 SHELL = """#!/bin/sh
@@ -54,6 +55,14 @@ def call(*words):
     subprocess.run(words, check=True)
 
 
+def processor_seconds(process):
+    try:
+        with open(f"/proc/{process}/stat", encoding="ascii", errors="replace") as file:
+            return int(file.read().rsplit(")", 1)[1].split()[11]) / os.sysconf("SC_CLK_TCK")
+    except FileNotFoundError:
+        return 0
+
+
 class Hosts:
     """beta is held by a process that sleeps."""
 
@@ -86,10 +95,10 @@ class Hosts:
 class Job:
     """attend over both hosts, started by itself or by mpirun."""
 
-    def __init__(self, tool, mpirun, folder, hosts, by_itself):
+    def __init__(self, tool, mpirun, folder, hosts, by_itself, patience=PATIENCE):
         self.output = os.path.join(folder, "out", "mpi.safetensors")
         self.said = os.path.join(folder, "said")
-        words = attend(tool, folder, self.output) + ["--backend", "mpi", "--patience", str(PATIENCE)]
+        words = attend(tool, folder, self.output) + ["--backend", "mpi", "--patience", str(patience)]
         environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                            OMPI_MCA_plm_rsh_agent=hosts.shell, OMPI_MCA_btl_tcp_if_include=CABLE)
         if by_itself:
@@ -101,13 +110,12 @@ class Job:
             self.job = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=said, stderr=said, env=environment)
 
     def process(self, rank):
-        """The process of this rank, once it computes."""
+        """The process of this rank, once it computes: it has spent more time than reading takes."""
         while self.job.poll() is None:
             for number, its_rank in processes_with(self.output):
-                if its_rank == str(rank).encode():
-                    time.sleep(1.5)
+                if its_rank == str(rank).encode() and processor_seconds(number) > READING:
                     return number
-            time.sleep(0.01)
+            time.sleep(0.02)
         raise AssertionError(f"the job is over: {self.sentences()}")
 
     def sentences(self):
@@ -168,17 +176,14 @@ def main():
     for by_itself in True, False:
         print("started by itself" if by_itself else "started by mpirun", flush=True)
 
-        def job():
-            return Job(tool, mpirun, folder, hosts, by_itself)
-
-        require_right(job(), wanted)
+        require_right(Job(tool, mpirun, folder, hosts, by_itself, patience=120), wanted)
         silent = "one of ranks 2, 3 on other hosts, without a message: was ended by signal 9"
         for fault, act, *fragments in (
-                ("cut", lambda process: hosts.plug("down"), "rank 2, rank 3 do not answer after 4 s"),
-                ("stop", lambda process: os.kill(process, signal.SIGSTOP), "rank 3 does not answer after 4 s"),
+                ("cut", lambda process: hosts.plug("down"), f"rank 2, rank 3 do not answer after {PATIENCE} s"),
+                ("stop", lambda process: os.kill(process, signal.SIGSTOP), f"rank 3 does not answer after {PATIENCE} s"),
                 ("kill", lambda process: os.kill(process, signal.SIGKILL),
                  silent if by_itself else "mpirun noticed that process rank 3")):
-            struck = job()
+            struck = Job(tool, mpirun, folder, hosts, by_itself)
             act(struck.process(3))
             require_ended(struck, hosts, fault, fragments, by_itself)
     return 0
