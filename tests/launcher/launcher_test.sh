@@ -37,6 +37,22 @@ case_started_by_mpirun_it_only_executes() {
   done
 }
 
+case_started_by_torchrun_it_only_executes() {
+  machine 0
+  export RANK=0 WORLD_SIZE=2 MASTER_ADDR=node1
+  launch run --yes
+  ends_with 3
+  has "$err" 'torchrun'
+  export RANK=1
+  launch run --yes
+  ends_with 3
+  [ -z "$err" ] || fail "rank 1 speaks"
+  unset MASTER_ADDR # a rank of something else
+  ready_machine
+  launch run
+  ends_with 7
+}
+
 case_a_slurm_batch_script_is_not_a_rank() {
   ready_machine
   export SLURM_PROCID=0 SLURM_STEP_ID=4294967291

@@ -3,7 +3,7 @@
 # promise that does not hold, with 4 where this machine cannot try it.
 # shellcheck shell=bash
 set -u
-unset OMPI_COMM_WORLD_RANK PMI_RANK PMIX_RANK SLURM_PROCID SLURM_STEP_ID RINGCRAFT_LONG DEBIAN_FRONTEND
+unset OMPI_COMM_WORLD_RANK PMI_RANK PMIX_RANK RANK WORLD_SIZE MASTER_ADDR SLURM_PROCID SLURM_STEP_ID RINGCRAFT_LONG DEBIAN_FRONTEND
 source=$1 work=$2 wanted=$3
 # shellcheck source=tests/launcher/fakes.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/fakes.sh"

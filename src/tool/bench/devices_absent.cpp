@@ -16,7 +16,7 @@ namespace {
 }  // namespace
 
 std::unique_ptr<Ranks> cuda_ranks() { absent("--backend cuda"); }
-std::unique_ptr<Ranks> nccl_ranks(Communicator&) { absent("--backend nccl"); }
+std::unique_ptr<Ranks> nccl_ranks(Meeting&) { absent("--backend nccl"); }
 int bench_kernels(const KernelBench&) { absent("bench kernels"); }
 
 }  // namespace ringcraft::tool

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ringcraft/comm/communicator.hpp"
+#include "tool/jobs/meeting.hpp"
 
 namespace ringcraft::tool {
 
@@ -18,6 +18,6 @@ struct Statement {
 
 // Collective. Throws Error (Code::kWrongCall) on every rank, in the same words but for rank 0's values, if
 // the statements of some rank are not those of rank 0. All ranks state the same things in the same order.
-void require_agreement(Communicator& comm, const std::vector<Statement>& statements);
+void require_agreement(Meeting& meeting, const std::vector<Statement>& statements);
 
 }  // namespace ringcraft::tool

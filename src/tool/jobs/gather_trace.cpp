@@ -3,66 +3,59 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <functional>
 #include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "ringcraft/comm/exchange.hpp"
 #include "verify/schedule/trace_file.hpp"
 
 namespace ringcraft::tool {
 namespace {
 
-constexpr int kPings = 16;
-
-template <class T>
-void send_value(Communicator& comm, int peer, const T& value) {
-  send(comm, peer, std::as_bytes(std::span(&value, 1)));
-}
-template <class T>
-T received(Communicator& comm, int peer) {
-  T value{};
-  recv(comm, peer, std::as_writable_bytes(std::span(&value, 1)));
-  return value;
-}
-
-// A clock of another rank: its time minus that of rank 0, and how far that may be wrong, in seconds.
+// The time of a rank's clock minus that of rank 0, and how far that may be wrong, in seconds.
 struct Offset {
   double seconds = 0, error = std::numeric_limits<double>::infinity();
 };
 
-// On rank 0. The peer reads its clock between the two moments at which rank 0 reads its own; the quickest of
-// some such exchanges leaves the least doubt.
-Offset offset_of(Communicator& comm, int peer, const RankTrace& own) {
-  Offset best;
-  for (int i = 0; i < kPings; ++i) {
-    const double before = own.now().wall;
-    send_value(comm, peer, std::byte{});
-    const double there = received<double>(comm, peer), after = own.now().wall;
-    const Offset found{there - (before + after) / 2, (after - before) / 2};
-    if (found.error < best.error) best = found;
+template <class T>
+std::vector<T> gathered_values(Meeting& meeting, const T& own) {
+  std::vector<T> all;
+  for (const std::string& bytes : meeting.gathered({reinterpret_cast<const char*>(&own), sizeof own})) {
+    all.emplace_back();
+    std::memcpy(&all.back(), bytes.data(), sizeof own);
   }
+  return all;
+}
+
+// By rank. Each reads its clock after it has heard from all ranks, and before rank 0 hears of it: between the
+// two moments at which rank 0 reads its own. The quickest of some such rounds leaves the least doubt.
+std::vector<Offset> offsets_of(Meeting& meeting, const RankTrace& own) {
+  constexpr int kRounds = 16;
+  std::vector<Offset> best(static_cast<std::size_t>(meeting.world_size()));
+  for (int i = 0; i < kRounds; ++i) {
+    const double before = own.now().wall;
+    gathered_values(meeting, std::byte{});
+    const std::vector<double> there = gathered_values(meeting, own.now().wall);
+    const double after = own.now().wall;
+    for (std::size_t rank = 1; rank < best.size(); ++rank)
+      if (const Offset found{there[rank] - (before + after) / 2, (after - before) / 2};
+          found.error < best[rank].error)
+        best[rank] = found;
+  }
+  best[0].error = 0;
   return best;
 }
 
-void answer_pings(Communicator& comm, const RankTrace& own) {
-  for (int i = 0; i < kPings; ++i) {
-    received<std::byte>(comm, 0);
-    send_value(comm, 0, own.now().wall);
-  }
-}
-
-void send_events(Communicator& comm, const RankTrace& own) {
-  const std::string text = verify::events_text(own);
-  send_value(comm, 0, static_cast<std::uint64_t>(text.size()));
-  send(comm, 0, std::as_bytes(std::span(text)));
-}
-
-void receive_events(Communicator& comm, int peer, const Problem& problem, RankTrace& into) {
-  std::string text(static_cast<std::size_t>(received<std::uint64_t>(comm, peer)), ' ');
-  recv(comm, peer, std::as_writable_bytes(std::span(text)));
-  verify::read_events(text, "the trace of rank " + std::to_string(peer), problem, peer, into);
+// The texts of all ranks, which may differ in length.
+std::vector<std::string> gathered_texts(Meeting& meeting, std::string own) {
+  const std::vector<std::uint64_t> lengths = gathered_values(meeting, static_cast<std::uint64_t>(own.size()));
+  own.resize(*std::ranges::max_element(lengths));
+  std::vector<std::string> texts = meeting.gathered(own);
+  for (std::size_t rank = 0; rank < texts.size(); ++rank) texts[rank].resize(lengths[rank]);
+  return texts;
 }
 
 // The same events, with every wall time earlier by `seconds` of its rank.
@@ -87,25 +80,24 @@ double first_begin(const Trace& trace) {
 
 }  // namespace
 
-double gather_trace(Communicator& comm, const Problem& problem, Trace& trace) {
-  if (comm.rank() != 0) {
-    answer_pings(comm, trace.rank(comm.rank()));
-    send_events(comm, trace.rank(comm.rank()));
-    return 0;
+double gather_trace(Meeting& meeting, const Problem& problem, Trace& trace) {
+  const RankTrace& own = trace.rank(meeting.rank());
+  const std::vector<Offset> offsets = offsets_of(meeting, own);
+  const std::vector<std::string> texts = gathered_texts(meeting, verify::events_text(own));
+  if (meeting.rank() != 0) return 0;
+  std::vector<double> seconds, errors;
+  for (int rank = 0; rank < meeting.world_size(); ++rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    seconds.push_back(offsets[r].seconds), errors.push_back(offsets[r].error);
+    if (rank > 0)
+      verify::read_events(texts[r], "the trace of rank " + std::to_string(rank), problem, rank,
+                          trace.rank(rank));
   }
-  std::vector<double> offsets{0};
-  double error = 0, second = 0;  // the two largest errors: of any two ranks other than 0
-  for (int rank = 1; rank < comm.world_size(); ++rank) {
-    const Offset offset = offset_of(comm, rank, trace.rank(0));
-    offsets.push_back(offset.seconds);
-    second = std::max(second, std::min(error, offset.error));
-    error = std::max(error, offset.error);
-    receive_events(comm, rank, problem, trace.rank(rank));
-  }
-  trace = moved(trace, offsets);
+  trace = moved(trace, seconds);
   if (const double first = first_begin(trace); std::isfinite(first))
-    trace = moved(trace, std::vector<double>(offsets.size(), first));
-  return error + second;
+    trace = moved(trace, std::vector<double>(seconds.size(), first));
+  std::ranges::sort(errors, std::ranges::greater());
+  return errors[0] + (errors.size() > 1 ? errors[1] : 0);  // of any two ranks
 }
 
 }  // namespace ringcraft::tool

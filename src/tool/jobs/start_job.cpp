@@ -4,12 +4,10 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -18,8 +16,8 @@
 
 #include "process/child.hpp"
 #include "ringcraft/core/error.hpp"
-#include "ringcraft/core/shown.hpp"
 #include "ringcraft/io/safetensors.hpp"
+#include "tool/jobs/culprits.hpp"
 #include "tool/jobs/job_record.hpp"
 
 extern char** environ;
@@ -35,7 +33,7 @@ constexpr std::chrono::seconds kGrace{4};
 constexpr std::chrono::seconds kAnswer{2};
 
 // Settings of Open MPI; others do not read them. Root and more ranks than cores are allowed, ranks that wait
-// give their core away, and only shared memory is looked for, which starts several times faster.
+// give their core away, and only shared memory and TCP are looked for, which starts several times faster.
 constexpr const char* kSettings[][2] = {
     {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
     {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
@@ -43,7 +41,7 @@ constexpr const char* kSettings[][2] = {
     {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
     {"OMPI_MCA_mpi_yield_when_idle", "1"},
     {"OMPI_MCA_pml", "ob1"},
-    {"OMPI_MCA_btl", "self,vader"},
+    {"OMPI_MCA_btl", "self,vader,tcp"},
     {"OMPI_MCA_orte_execute_quiet", "1"},  // ranks say why a job ends
     {"PRTE_MCA_prte_execute_quiet", "1"},
 };
@@ -89,70 +87,14 @@ std::vector<std::string> environment_of_job(const std::filesystem::path& records
   return environment;
 }
 
-// "rank 2", "ranks 1, 3"
-std::string named(const std::vector<int>& ranks) {
-  return (ranks.size() == 1 ? "rank " : "ranks ") + listed(ranks);
-}
-
-using Records = std::vector<RankRecord>;
-
-bool any(const Records& records, RankEvent event) {
-  return std::ranges::find(records, event, &RankRecord::last) != records.end();
-}
-
-// The ranks for which this holds.
-std::vector<int> ranks_that(const Records& records, const std::function<bool(const RankRecord&)>& holds) {
-  std::vector<int> ranks;
-  for (std::size_t rank = 0; rank < records.size(); ++rank)
-    if (holds(records[rank])) ranks.push_back(static_cast<int>(rank));
-  return ranks;
-}
-
-std::vector<int> not_joined(const Records& records) {
-  return ranks_that(records, [](const RankRecord& record) {
-    return record.last == RankEvent::kNone || record.last == RankEvent::kBegan;
-  });
-}
-
-// Ranks that have joined and not left.
-std::vector<int> not_left(const Records& records) {
-  return ranks_that(records, [](const RankRecord& record) {
-    return record.last == RankEvent::kJoined || record.last == RankEvent::kDone;
-  });
-}
-
 // Says which ranks ended without a message, if no rank has said why the job ends.
 void report_silent(const Records& records, const process::Ending& ending) {
   if (any(records, RankEvent::kTold)) return;
-  const std::vector<int> absent = not_joined(records);
-  std::vector<int> silent = not_left(records);
-  if (!silent.empty()) {  // some of them, joined or not, mpirun has killed because of the others
-    silent.insert(silent.end(), absent.begin(), absent.end());
-    std::ranges::sort(silent);
-  }
   const std::string how =
       ending.signalled || ending.number <= 128
           ? process::described(ending)
           : process::described({.signalled = true, .number = ending.number - 128});  // a rank's
-  const std::string subject = !silent.empty()   ? named(silent) + " of the job, without a message"
-                              : !absent.empty() ? named(absent) + " of the job, before it joined"
-                                                : "mpirun";
-  std::fprintf(stderr, "ringcraft: %s: %s\n", subject.c_str(), how.c_str());
-}
-
-// Ranks that keep the others waiting: those that are stopped, since each of these keeps the job from its end;
-// otherwise, where no message is under way, those that have not joined, or after rank 0, which writes, have
-// not left.
-std::vector<int> laggards(const Records& records) {
-  const std::vector<int> stopped = ranks_that(
-      records, [](const RankRecord& record) { return record.process > 0 && is_stopped(record.process); });
-  if (!stopped.empty()) return stopped;
-  const std::vector<int> unseen =
-      ranks_that(records, [](const RankRecord& record) { return record.last == RankEvent::kNone; });
-  const std::vector<int> absent = unseen.empty() ? not_joined(records) : unseen;
-  const RankEvent first = records[0].last;
-  const bool written = first == RankEvent::kDone || first == RankEvent::kEnded;
-  return absent.empty() && written ? not_left(records) : absent;
+  std::fprintf(stderr, "ringcraft: %s: %s\n", silent_ranks(records).c_str(), how.c_str());
 }
 
 // Waits for the job's end; where it cannot end by itself, ends it, has the reason told and returns nothing.
@@ -178,7 +120,7 @@ std::optional<process::Ending> end_of(process::Child& job, const std::filesystem
     }
     if (lagging && patience.count() > 0 && Clock::now() > *lagging + patience + kAnswer) {
       std::fprintf(stderr, "ringcraft: %s: not %s after %s s: killed, stopped, or cut off\n",
-                   named(late).c_str(), !not_joined(now).empty() ? "in the job" : "at the end of the job",
+                   named(late).c_str(), !has_joined(now) ? "in the job" : "at the end of the job",
                    std::to_string(patience.count() / 1000).c_str());
       job.stop();
       return std::nullopt;
@@ -203,6 +145,9 @@ int start_job(int ranks, std::chrono::milliseconds patience, const std::string& 
   if (::access(RINGCRAFT_MPIRUN, X_OK) != 0)
     throw Error("--backend mpi", "mpirun", std::string("no ") + RINGCRAFT_MPIRUN,
                 "install openmpi-bin, or use --backend threads", Code::kMissing);
+  if (const char* const tasks = std::getenv("SLURM_STEP_NUM_TASKS"); tasks != nullptr && std::atoi(tasks) > 1)
+    throw Error("srun", "--mpi=pmix, or another one that this program's MPI speaks", "none",
+                "see srun --mpi=list, or let one task start the job: srun -n 1");
   const RecordFolder records;
   process::Command command;
   command.arguments = {RINGCRAFT_MPIRUN, "-n", std::to_string(ranks),

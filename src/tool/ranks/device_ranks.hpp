@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include "tool/jobs/meeting.hpp"
 #include "tool/ranks/ranks.hpp"
 
 namespace ringcraft::tool {
@@ -12,9 +13,9 @@ namespace ringcraft::tool {
 std::unique_ptr<Ranks> cuda_host_ranks();
 std::unique_ptr<Ranks> cuda_ranks();
 
-// This process's rank over NCCL, on its own GPU. `host`: the communicator of the job's processes, or of
-// one rank. Throws Error (Code::kMissing) without a GPU or NCCL.
-std::unique_ptr<Ranks> nccl_ranks(Communicator& host);
+// This process's rank over NCCL, on its own GPU, in a job whose ranks meet there. Throws Error
+// (Code::kMissing) without a GPU or NCCL.
+std::unique_ptr<Ranks> nccl_ranks(Meeting& meeting);
 
 // Throws Error unless the kernels of both passes take this type.
 void require_kernel_type(const char* backend, DType type);

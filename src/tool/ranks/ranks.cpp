@@ -10,6 +10,7 @@
 #include "ringcraft/comm/threads.hpp"
 #include "ringcraft/core/error.hpp"
 #include "tool/jobs/gather_trace.hpp"
+#include "tool/jobs/rendezvous.hpp"
 #include "tool/ranks/device_ranks.hpp"
 #ifdef RINGCRAFT_HAS_MPI
 #include "ringcraft/comm/mpi.hpp"
@@ -43,14 +44,18 @@ class JobRanks final : public Ranks {
   explicit JobRanks(Communicator& comm) : comm_(comm) {}
   bool speaks() const override { return comm_.rank() == 0; }
   void require_agreement(const std::function<std::vector<Statement>()>& statements) override {
-    tool::require_agreement(comm_, statements());
+    CommunicatorMeeting meeting(comm_);
+    tool::require_agreement(meeting, statements());
   }
   void run(int world_size, DType type, Trace* trace, const std::function<void(RankPlace&)>& body) override {
-    require_job_size(comm_, world_size);
+    require_job_size(comm_.world_size(), world_size);
     const MeterScope scope(std::make_shared<MemoryMeter>());  // threads have one each already
     at_host(type, comm_, trace, body);
   }
-  double gather(const Problem& problem, Trace& trace) override { return gather_trace(comm_, problem, trace); }
+  double gather(const Problem& problem, Trace& trace) override {
+    CommunicatorMeeting meeting(comm_);
+    return gather_trace(meeting, problem, trace);
+  }
 
  private:
   Communicator& comm_;
@@ -62,7 +67,8 @@ int run_as_rank([[maybe_unused]] Backend backend, const JobSize& size,
   record(RankEvent::kJoined);
   try {
 #ifdef RINGCRAFT_HAS_NCCL
-    if (backend == Backend::kNccl) return action(*nccl_ranks(job.world()));
+    CommunicatorMeeting meeting(job.world());
+    if (backend == Backend::kNccl) return action(*nccl_ranks(meeting));
 #endif
     JobRanks ranks(job.world());
     const int exit_code = action(ranks);
@@ -94,9 +100,18 @@ class ThreadRanks final : public Ranks {
 #ifdef RINGCRAFT_HAS_NCCL
 // Started by itself, a process is the only rank of its job.
 int run_alone(const std::function<int(Ranks&)>& action) {
-  int exit_code = 0;
-  run_ranks(1, [&](ThreadCommunicator& comm) { exit_code = action(*nccl_ranks(comm)); });
-  return exit_code;
+  LonelyMeeting meeting;
+  return action(*nccl_ranks(meeting));
+}
+
+// Each rank says why it ends: the launcher that started it ends the others.
+int run_at_place(const ToldPlace& place, const JobSize& size, const std::function<int(Ranks&)>& action) {
+  try {
+    Rendezvous meeting(place, size.patience);
+    return action(*nccl_ranks(meeting));
+  } catch (const Error& error) {
+    throw Error("rank " + std::to_string(place.rank) + ": " + error.what(), error.code());
+  }
 }
 #endif
 
@@ -111,7 +126,10 @@ int with_ranks([[maybe_unused]] Backend backend, [[maybe_unused]] const JobSize&
   if (backend == Backend::kCuda) return action(*cuda_ranks());
 #endif
 #ifdef RINGCRAFT_HAS_NCCL
-  if (backend == Backend::kNccl && !in_job()) return run_alone(action);
+  if (backend == Backend::kNccl) {
+    if (const std::optional<ToldPlace> place = told_place()) return run_at_place(*place, size, action);
+    if (!in_job()) return run_alone(action);
+  }
 #endif
 #ifdef RINGCRAFT_HAS_MPI
   if (backend == Backend::kMpi && !in_job()) return start_job(size.ranks, size.patience, size.output);
@@ -121,10 +139,11 @@ int with_ranks([[maybe_unused]] Backend backend, [[maybe_unused]] const JobSize&
   return action(ranks);
 }
 
-void require_job_size(const Communicator& job, int world_size) {
-  if (job.world_size() != world_size)
-    throw Error("--ranks", "the size of the MPI job (" + std::to_string(job.world_size()) + ")",
-                std::to_string(world_size), "start it with mpirun -n " + std::to_string(world_size));
+void require_job_size(int processes, int world_size) {
+  if (processes != world_size)
+    throw Error("--ranks", "the number of processes of the job (" + std::to_string(processes) + ")",
+                std::to_string(world_size),
+                "start " + std::to_string(world_size) + " of them" + ", or change --ranks");
 }
 
 void require_kernel_type(const char* backend, DType type) {

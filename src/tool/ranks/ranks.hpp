@@ -38,11 +38,12 @@ struct JobSize {
 };
 
 // Runs a command's action on a backend and returns its exit code. --backend mpi starts itself as a job,
-// unless this process is a rank of one. In a job an exception that leaves a rank ends the job with the
+// unless this process is a rank of one; --backend nccl is one where variables tell it its place (told_place),
+// or mpirun started it. In a job an exception that leaves a rank ends the job with the
 // error's exit code; a call that all ranks refuse alike is reported once.
 int with_ranks(Backend backend, const JobSize& size, const std::function<int(Ranks&)>& action);
 
 // Throws Error unless the job has as many processes as --ranks asks for.
-void require_job_size(const Communicator& job, int world_size);
+void require_job_size(int processes, int world_size);
 
 }  // namespace ringcraft::tool

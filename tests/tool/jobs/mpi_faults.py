@@ -53,7 +53,7 @@ def processes_with(mark):
         except OSError:
             continue
         if state != b"Z" and any(mark.encode() in word for word in words):
-            found.append((int(entry), environment.get(b"OMPI_COMM_WORLD_RANK")))
+            found.append((int(entry), environment.get(b"OMPI_COMM_WORLD_RANK", environment.get(b"PMI_RANK"))))
     return found
 
 

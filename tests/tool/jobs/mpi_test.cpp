@@ -57,7 +57,8 @@ TEST_CASE("an MPI job of another size, and a wrong file, end the job with exit c
   write_inputs(folder.file("in"), verify::make_inputs(c, DType::kFloat32));
   const Ran size = run_command(folder, kMpirun + "2 " + attend(folder, "out", "--ranks 3 --backend mpi"));
   CHECK(size.exit_code == 2);
-  CHECK(size.err.find("--ranks: expected the size of the MPI job (2), got 3") != std::string::npos);
+  CHECK(size.err.find("--ranks: expected the number of processes of the job (2), got 3") !=
+        std::string::npos);
   CHECK_FALSE(std::filesystem::exists(folder.file("out")));
 
   const Ran nccl = run_command(folder, kMpirun + "2 " + attend(folder, "out", "--ranks 2 --backend nccl"));
@@ -99,3 +100,37 @@ TEST_CASE("an MPI job is recorded as one run, whose schedule is proved") {
     CHECK(drawn.out.find("schedule: proved: ") != std::string::npos);
   }
 }
+
+TEST_CASE("tasks of srun that know of no MPI do not start a job each") {
+  const Folder folder;
+  const verify::Case c = verify::make_case(make_problem({1, 1, 1, 9, 4}, full_mask(), Layout::kZigzag, 2),
+                                           verify::Data::kNormal, 1);
+  write_inputs(folder.file("in"), verify::make_inputs(c, DType::kFloat32));
+  const Ran ran =
+      run_command(folder, "env SLURM_STEP_NUM_TASKS=2 " + attend(folder, "out", "--ranks 2 --backend mpi"));
+  CHECK(ran.exit_code == 2);
+  CHECK(ran.err.find("srun: expected --mpi=pmix") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(folder.file("out")));
+}
+
+#ifdef RINGCRAFT_HAS_NCCL
+TEST_CASE("the variables of torchrun make attend a rank over NCCL, which waits for the others") {
+  const Folder folder;
+  const verify::Case c = verify::make_case(make_problem({1, 1, 1, 9, 4}, full_mask(), Layout::kZigzag, 2),
+                                           verify::Data::kNormal, 1);
+  write_inputs(folder.file("in"), verify::make_inputs(c, DType::kFloat32));
+  const std::string job = "env WORLD_SIZE=2 MASTER_ADDR=localhost RINGCRAFT_PORT=28431 RANK=";
+  const std::string flags = attend(folder, "out", "--ranks 2 --backend nccl --patience 1");
+  for (const auto& [rank, sentence] :
+       {std::pair{"0 ", "ringcraft: rank 0: rank 1 of 2 has not come to localhost:28431 after 1 s"},
+        {"1 ", "ringcraft: rank 1: rank 0 does not listen at localhost:28431 after 1 s"}}) {
+    const Ran ran = run_command(folder, job + rank + flags);
+    CAPTURE(ran.err);
+    CHECK(ran.exit_code == 1);
+    CHECK(ran.err.find(sentence) != std::string::npos);
+  }
+  const Ran ran = run_command(folder, job + "2 " + flags);
+  CHECK(ran.exit_code == 2);
+  CHECK(ran.err.find("RANK: expected a whole number from 0 to 1, got '2'") != std::string::npos);
+}
+#endif
