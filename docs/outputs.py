@@ -20,7 +20,7 @@ COMMANDS = {
     "claims": ["env", "RINGCRAFT_LONG=1", "build/native/bin/test_verify", "[claims]"],
     "foreign": ["env", "RINGCRAFT_LONG=1", "tests/foreign/foreign.sh", "python3", "build/foreign-venv",
                 "build/native/bin/ringcraft-tool", "torch-ring", "ring-flash-attn", "ring-attention-pytorch",
-                "ring-attention-pytorch-buckets", "torch", "torch-masks", "attend"],
+                "ring-attention-pytorch-buckets", "torch"],
     "first_ring": ["build/native/bin/first_ring"],
 }
 
