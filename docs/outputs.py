@@ -20,7 +20,7 @@ COMMANDS = {
     "claims": ["env", "RINGCRAFT_LONG=1", "build/native/bin/test_verify", "[claims]"],
     "foreign": ["env", "RINGCRAFT_LONG=1", "tests/foreign/foreign.sh", "python3", "build/foreign-venv",
                 "build/native/bin/ringcraft-tool", "torch-ring", "ring-flash-attn", "ring-attention-pytorch",
-                "ring-attention-pytorch-buckets", "torch", "torch-masks", "attend"],
+                "ring-attention-pytorch-buckets", "torch"],
     "two_hosts": ["python3", "tests/tool/jobs/two_hosts.py", "build/native/bin/ringcraft-attention", "/usr/bin/mpirun",
                   "build/two_hosts"],
     "first_ring": ["build/native/bin/first_ring"],
