@@ -117,7 +117,8 @@ TEST_CASE("the traces of ranks with clocks of their own come together on that of
     begun[static_cast<std::size_t>(rank)] =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - origin).count();
     own.rank(rank).end(own.rank(rank).begin(event));
-    const double found = gather_trace(comm, problem, own);
+    CommunicatorMeeting meeting(comm);
+    const double found = gather_trace(meeting, problem, own);
     if (rank != 0) return;
     error = found;
     together = std::move(own);

@@ -4,13 +4,12 @@
 #include <string>
 
 #include "support/catch.hpp"
+#include "verify/diagnose/first_cause.hpp"
 #include "verify/diagnose/solve/solve.hpp"
 #include "verify/suspects_support.hpp"
 
 namespace ringcraft::verify {
 namespace {
-
-std::string first_of(const std::vector<Cause>& causes) { return causes.empty() ? "" : causes[0].id; }
 
 bool says(const std::vector<Cause>& causes, std::string_view words) {
   UNSCOPED_INFO((causes.empty() ? "nothing is said" : causes[0].sentence));

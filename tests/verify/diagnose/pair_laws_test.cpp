@@ -4,6 +4,7 @@
 #include <string>
 
 #include "support/catch.hpp"
+#include "verify/diagnose/first_cause.hpp"
 #include "verify/diagnose/suspects.hpp"
 #include "verify/suspects_support.hpp"
 
@@ -18,8 +19,6 @@ Mask packed(Mask mask = causal_mask()) {
   mask.cu_seqlens = {0, 9, 17, 31, 43};
   return mask;
 }
-
-std::string first_of(const std::vector<Cause>& causes) { return causes.empty() ? "" : causes[0].id; }
 
 // The sentences of all laws whose wrong rings are diagnosed with exactly this sentence.
 std::set<std::string> told(const Problem& problem) {

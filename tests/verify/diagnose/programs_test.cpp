@@ -7,6 +7,7 @@
 #include "ringcraft/core/matrix.hpp"
 #include "support/catch.hpp"
 #include "verify/diagnose/diagnose.hpp"
+#include "verify/diagnose/first_cause.hpp"
 #include "verify/oracle/cases.hpp"
 
 namespace ringcraft::verify {
@@ -64,10 +65,6 @@ struct OneHead {
     return causes.empty() ? "" : causes[0].id;
   }
 };
-
-double product(std::span<const double> a, std::span<const double> b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
 
 }  // namespace
 

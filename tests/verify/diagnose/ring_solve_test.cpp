@@ -7,18 +7,11 @@
 #include "ringcraft/core/matrix.hpp"
 #include "support/catch.hpp"
 #include "verify/diagnose/diagnose.hpp"
+#include "verify/diagnose/first_cause.hpp"
 #include "verify/oracle/cases.hpp"
 
 namespace ringcraft::verify {
 namespace {
-
-std::string first_of(const std::vector<Cause>& causes) { return causes.empty() ? "" : causes[0].id; }
-
-double product(std::span<const double> a, std::span<const double> b) {
-  double sum = 0;
-  for (std::size_t c = 0; c < a.size(); ++c) sum += a[c] * b[c];
-  return sum;
-}
 
 // How a ring deviates: functions of a query row and a key, by their positions.
 struct Slip {

@@ -8,14 +8,13 @@
 #include "ringcraft/core/random.hpp"
 #include "support/catch.hpp"
 #include "verify/diagnose/diagnose.hpp"
+#include "verify/diagnose/first_cause.hpp"
 #include "verify/diagnose/tiles/tile_head.hpp"
 #include "verify/diagnose/twisted/scan.hpp"
 #include "verify/oracle/cases.hpp"
 
 namespace ringcraft::verify {
 namespace {
-
-std::string first_of(const std::vector<Cause>& causes) { return causes.empty() ? "" : causes[0].id; }
 
 std::vector<double> random_scores(Random& random, std::size_t count) {
   std::vector<double> scores;

@@ -9,6 +9,7 @@
 #include "support/random_problem.hpp"
 #include "verify/ladder/subject.hpp"
 #include "verify/oracle/cases.hpp"
+#include "verify/schedule/said.hpp"
 
 namespace ringcraft::verify {
 namespace {
@@ -25,13 +26,6 @@ ScheduleGoal goal_of(Pass pass, Schedule schedule, std::size_t bytes = 8) {
   return {.forward = pass == Pass::kForward,
           .backward = pass == Pass::kBackward,
           .costs = RingCosts{.pass = pass, .schedule = schedule, .bytes = {bytes, bytes}}};
-}
-
-// All violations as lines.
-std::string said(const ScheduleProof& proof) {
-  std::string lines;
-  for (const Violation& violation : proof.violations) lines += violation.sentence + "\n";
-  return lines;
 }
 
 void check_right(const Problem& problem, Schedule schedule, std::uint64_t seed = 0,

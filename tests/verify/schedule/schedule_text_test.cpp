@@ -7,18 +7,13 @@
 
 #include "support/catch.hpp"
 #include "support/errors.hpp"
+#include "verify/schedule/said.hpp"
 
 namespace ringcraft::verify {
 namespace {
 
 ScheduleProof proof_of(const WrittenSchedule& schedule) {
   return prove_schedule(schedule.trace, schedule.problem, schedule.goal, schedule.notes);
-}
-
-std::string said(const ScheduleProof& proof) {
-  std::string lines;
-  for (const Violation& violation : proof.violations) lines += violation.sentence + "\n";
-  return lines;
 }
 
 std::string contents(const std::string& path) {
