@@ -115,6 +115,8 @@ class RankTrace {
   void append(TraceEvent event) { events_.push_back(std::move(event)); }
   /// The present time on the clocks of this trace.
   TraceTime now() const;
+  /// The moment from which its wall time counts.
+  std::chrono::steady_clock::time_point origin() const { return origin_; }
   /// A start begins.
   std::size_t start(std::span<const Op> ops);
   /// It has ended, and the transport calls it `ticket`.

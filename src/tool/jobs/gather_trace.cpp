@@ -2,8 +2,10 @@
 #include "tool/jobs/gather_trace.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <limits>
 #include <string>
@@ -24,11 +26,23 @@ template <class T>
 std::vector<T> gathered_values(Meeting& meeting, const T& own) {
   std::vector<T> all;
   for (const std::string& bytes : meeting.gathered({reinterpret_cast<const char*>(&own), sizeof own})) {
-    all.emplace_back();
+    all.push_back(own);
     std::memcpy(&all.back(), bytes.data(), sizeof own);
   }
   return all;
 }
+
+// A clock that hosts share with all of their processes, until they boot again.
+struct HostClock {
+  char boot[64] = {};  // of the host: empty if it does not tell
+  double origin = 0;   // of the rank's trace on it
+
+  HostClock(const std::string& host, const RankTrace& own)
+      : origin(std::chrono::duration<double>(own.origin().time_since_epoch()).count()) {
+    host.copy(boot, sizeof boot - 1);
+  }
+  bool is_that_of(const HostClock& other) const { return boot[0] != 0 && std::strcmp(boot, other.boot) == 0; }
+};
 
 // By rank. Each reads its clock after it has heard from all ranks, and before rank 0 hears of it: between the
 // two moments at which rank 0 reads its own. The quickest of some such rounds leaves the least doubt.
@@ -45,7 +59,6 @@ std::vector<Offset> offsets_of(Meeting& meeting, const RankTrace& own) {
           found.error < best[rank].error)
         best[rank] = found;
   }
-  best[0].error = 0;
   return best;
 }
 
@@ -80,9 +93,19 @@ double first_begin(const Trace& trace) {
 
 }  // namespace
 
-double gather_trace(Meeting& meeting, const Problem& problem, Trace& trace) {
+std::string host_boot() {
+  std::string id;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), id);
+  return id;
+}
+
+double gather_trace(Meeting& meeting, const Problem& problem, Trace& trace, const std::string& host) {
   const RankTrace& own = trace.rank(meeting.rank());
-  const std::vector<Offset> offsets = offsets_of(meeting, own);
+  std::vector<Offset> offsets = offsets_of(meeting, own);
+  const std::vector<HostClock> clocks = gathered_values(meeting, HostClock(host, own));
+  for (std::size_t rank = 0; rank < clocks.size(); ++rank)
+    if (rank == 0 || clocks[rank].is_that_of(clocks[0]))
+      offsets[rank] = {clocks[0].origin - clocks[rank].origin, 0};
   const std::vector<std::string> texts = gathered_texts(meeting, verify::events_text(own));
   if (meeting.rank() != 0) return 0;
   std::vector<double> seconds, errors;

@@ -95,7 +95,7 @@ TEST_CASE("an MPI job is recorded as one run, whose schedule is proved") {
     CHECK(drawn.exit_code == 0);
     CHECK(drawn.out.find(std::to_string(ranks) + " ranks (mpi), forward and backward, causal, 41 tokens") !=
           std::string::npos);
-    CHECK(drawn.out.find("The clocks of two ranks differ by at most ") != std::string::npos);
+    CHECK(drawn.out.find("The clocks of two ranks") == std::string::npos);  // one host has one clock
     CHECK(drawn.out.find("peak memory") != std::string::npos);
     CHECK(drawn.out.find("schedule: proved: ") != std::string::npos);
   }
