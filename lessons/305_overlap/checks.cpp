@@ -99,9 +99,11 @@ void require_clocks(Trial& trial, const std::string& where, const TimedRing& cos
       require_list("steps[" + std::to_string(step) + "]", "step-ends", got.steps[step], want.steps[step]);
     require_list("ends", "ends", got.ends, want.ends);
     if (waits) require_list("exposed", "exposed", got.exposed, want.exposed);
-    if (changed != 0)
+    if (changed != 0) {
+      trial.show(exhibit_of(verify::ClockExhibit{{{costs, got, true}}}));
       throw Wrong(sign::kInput, "argument-changed",
                   "your function changed the costs, which it may only read");
+    }
   };
   with_label(where + ": ", compare);
 }
@@ -153,7 +155,8 @@ void require_forward(Trial& trial, const Problem& problem, double seconds) {
 
 double between(Random& random, double low, double high) { return low + (high - low) * random.uniform(); }
 
-// A ring whose every piece has a length of its own; some messages are empty, and none are in order.
+// A ring whose every piece has a length of its own; some messages are missing, some take no time, and none
+// are in order.
 TimedRing random_costs(Random& random) {
   const int ranks = static_cast<int>(random.integer(1, 7)), steps = static_cast<int>(random.integer(1, 7));
   TimedRing costs{equal_computing(steps, ranks, 0), {}};
@@ -166,8 +169,9 @@ TimedRing random_costs(Random& random) {
   for (int step = 0; step < steps; ++step)
     for (int rank = 0; rank < ranks; ++rank)
       for (const What what : {RingTransfer::kBlock, RingTransfer::kSum})
-        if (random.integer(0, 3) > 0 && (what == RingTransfer::kSum || step + 1 < steps))
-          costs.transfers.push_back({step, rank, other(rank), what, between(random, 0, 4)});
+        if (random.integer(0, 3) > 0)
+          costs.transfers.push_back(
+              {step, rank, other(rank), what, random.integer(0, 5) == 0 ? 0 : between(random, 0, 4)});
   for (std::size_t i = costs.transfers.size(); i > 1; --i)
     std::swap(costs.transfers[i - 1],
               costs.transfers[static_cast<std::size_t>(random.integer(0, static_cast<Index>(i) - 1))]);
@@ -215,6 +219,8 @@ const Check kExposed{
         "Waiting sets the clock to the later of itself and the message; what is waited is the difference.",
     .run{[](Trial& trial) {
       require_clocks(trial, "two ranks, computing 3, hop 5", equal_ring(2, 3, 5), true);
+      require_clocks(trial, "two ranks, computing 3, hop 5 in the only step",
+                     {{{3, 3}}, {{0, 0, 1, RingTransfer::kBlock, 5}}}, true);
       Random random(trial.seed());
       require_clocks(trial, "two ranks", equal_ring(2, between(random, 1, 4), between(random, 5, 9)), true);
     }},
@@ -275,6 +281,8 @@ const Check kLateReceiver{
                      {{{2, 7}, {1, 1}, {1, 1}}, {{1, 0, 1, RingTransfer::kBlock, 1}}}, true);
       require_clocks(trial, "0 sends to 1 for 5", {{{2, 2}, {1, 1}}, {{0, 0, 1, RingTransfer::kBlock, 5}}},
                      true);
+      require_clocks(trial, "1 computes 7 first, then receives from 0 for 0 seconds",
+                     {{{2, 7}, {1, 1}, {1, 1}}, {{1, 0, 1, RingTransfer::kBlock, 0}}}, true);
       Random random(trial.seed());
       require_clocks(trial, "2 computes first, then receives from 0",
                      {{{between(random, 1, 2), 1, between(random, 5, 9)}, {1, 1, 1}, {1, 1, 1}},
@@ -409,12 +417,15 @@ const Check kRealRings{
     .hint = "The rings are right; your clocks must be theirs.",
     .run{[](Trial& trial) {
       Random random(trial.seed());
-      for (int i = 0; i < 8; ++i) {
+      for (int i = 0; i < 10; ++i) {
         const Schedule schedule = i % 2 == 0 ? Schedule::kForward : Schedule::kReversed;
-        const Mask mask = i % 4 < 2 ? causal_mask() : window_mask(random.integer(2, 20));
+        const Mask mask = i < 2 ? full_mask()  // with ranks of unequal work and messages that take no time
+                          : i % 4 < 2 ? causal_mask()
+                                      : window_mask(random.integer(2, 20));
         const Problem problem = make(kLayouts[random.integer(0, 3)], mask, random.integer(4, 30),
                                      static_cast<int>(random.integer(1, 6)));
-        const LinkCost link{.alpha = between(random, 0, 3), .beta = between(random, 5, 500)};
+        const LinkCost timed{.alpha = between(random, 0, 3), .beta = between(random, 5, 500)};
+        const LinkCost link = i < 2 ? LinkCost{} : timed;
         const auto inputs =
             make_inputs(verify::make_case(problem, verify::Data::kNormal, 1), DType::kFloat64);
         verify::Measurement cost;

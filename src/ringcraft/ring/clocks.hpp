@@ -16,7 +16,7 @@ struct TimedTransfer {
   int from;                 ///< the rank that sends
   int to;                   ///< the rank that receives
   RingTransfer::What what;  ///< block or sum
-  double seconds;           ///< from the moment when both ranks have posted it
+  double seconds;           ///< from the moment when both ranks have posted it; may be 0, and both still wait
 
   static auto fields(auto& self) { return std::tie(self.step, self.from, self.to, self.what, self.seconds); }
 };
@@ -24,7 +24,7 @@ struct TimedTransfer {
 /// The pieces of a pass around the ring, each as long as it takes alone.
 struct TimedRing {
   std::vector<std::vector<double>> computing;  ///< [steps][ranks]: seconds of computing, at least one step
-  std::vector<TimedTransfer> transfers;        ///< those that are not empty, in any order
+  std::vector<TimedTransfer> transfers;        ///< those that are sent, in any order; any step may have some
 
   static auto fields(auto& self) { return std::tie(self.computing, self.transfers); }
 };

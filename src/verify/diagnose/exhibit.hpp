@@ -220,7 +220,8 @@ struct ClockExhibit {
   /// One ring.
   struct Asked {
     TimedRing costs;
-    RingClocks clocks;  ///< as returned
+    RingClocks clocks;     ///< as returned
+    bool changed = false;  ///< the costs, which are read-only, were written
   };
   std::vector<Asked> asked;
 };
