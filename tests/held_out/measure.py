@@ -110,7 +110,7 @@ def at_first_sight():
 
 def in_order(group):
     """check before verify, and the sets in the order in which they came."""
-    return group.split(",")[0], [name in group for name in ("second", "third", "fourth", "fifth", "sixth")].index(True)
+    return group.split(",")[0], [name in group for name in ("second", "third", "fourth", "fifth", "sixth", "seventh")].index(True)
 
 
 def row_of_table(group, tally):
