@@ -485,8 +485,38 @@ void require_stretched(Trial& trial, Random& random, Layout layout) {
   require(trial, make(layout, mask, each * seqlen, kRanks), want);
 }
 
+// A cursor's steps lie in the library, where none are counted, but one that begins at the first border for
+// each query takes a hundred times as long.
+void require_linear_time(Trial& trial) {
+  constexpr Position kRows = 16384;  // of a shard
+  constexpr int kParts = 32;
+  const auto timed = [&](bool packed) {
+    const auto seconds = [&](Position rows) {
+      Mask mask = packed ? causal_mask() : window_mask(1);
+      for (Position border = 0; packed && border <= 4 * rows; border += 2) mask.cu_seqlens.push_back(border);
+      const double before = trial.own_seconds();
+      require(trial, make(Layout::kStriped, std::move(mask), 4 * rows, 4),
+              packed ? Reach{1, 0, 1, 0} : Reach(4, 1));
+      return trial.own_seconds() - before;
+    };
+    verify::ReachExhibit::Timed sums{packed, 0, 0};
+    for (int part = 0; part < kParts; ++part) sums.in_parts += seconds(kRows / kParts);
+    sums.at_once = seconds(kRows);
+    return sums;
+  };
+  const verify::ReachExhibit reaches{.timed = {timed(false), timed(true)}};
+  for (const auto& sums : reaches.timed)
+    if (sums.grows_faster())
+      throw Wrong(sign::kCounts, "square-time",
+                  "4 shards of {} tokens in {} take far more than {} times as long as shards of {}: the time "
+                  "grows with the square",
+                  kRows, sums.packed ? Name{"sequences of two"} : Name{"one sequence"}, kParts,
+                  kRows / kParts)
+          .exhibiting(exhibit_of(reaches));
+}
+
 const Check kLong{
-    .claim = "A million tokens: no count over all pairs.",
+    .claim = "A million tokens, and thousands of sequences: no count over all pairs, or all borders.",
     .id = "long",
     .weight = 2,
     .needs = {"any-window"},
@@ -494,6 +524,7 @@ const Check kLong{
         "Both lists of positions increase, and so do both ends of a query's keys: what need never move back?",
     .run{[](Trial& trial) {
       require_linear(trial);
+      require_linear_time(trial);
       Random random(trial.seed());
       const Position rows = (Position{1} << 18) + random.integer(1, 999);
       for (const Position shards : {0, 1, 2}) require_windows(trial, shards * rows + 1, rows, 4);
@@ -554,6 +585,7 @@ verify::Exhibit interview(Trial& trial) {
     problems.push_back(make(layout, window_mask(2), 2, 6));
     problems.push_back(make(layout, window_mask(2), 9, 1));
   }
+  for (const int ranks : {8, 9, 16, 17, 32, 33, 64, 65, 128, 129}) problems.push_back(windowed(1, 1, ranks));
   verify::ReachExhibit reaches;
   for (const Problem& problem : problems)
     if (trial.asks()) {

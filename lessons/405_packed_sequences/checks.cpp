@@ -573,7 +573,8 @@ verify::Exhibit interview(Trial& trial) {
     if (!trial.asks()) return;
     auto answer = trial.ask<RangesOf>(mask, seqlen, std::span<const Position>(queries),
                                       std::span<const Position>(keys));
-    ranges.meetings.push_back({mask, seqlen, queries, keys, answer ? std::move(answer->ranges) : KeyRanges{},
+    ranges.meetings.push_back({mask, seqlen, queries, keys,
+                               answer ? std::optional(std::move(answer->ranges)) : std::nullopt,
                                ask_walk(mask, seqlen, queries)});
   };
   const Positions packs[] = {{}, {0, 9, 30}, {0, 4, 5, 11, 19, 30}, {0, 1, 2, 3, 30}};
@@ -589,6 +590,7 @@ verify::Exhibit interview(Trial& trial) {
           ask_meeting(mask, 30, sharding.positions(rank), sharding.positions(source));
         }
       ask_meeting(mask, 30, {4, 5, 12}, {0, 3, 5, 11, 19, 29});
+      ask_meeting(mask, 30, {4, 5, 12}, {});
     }
   const Position far = Position{3} << 32;
   const Mask beyond = packed(window_mask(far - 5), {0, far, far + 7, 3 * far});

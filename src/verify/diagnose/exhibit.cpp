@@ -67,7 +67,7 @@ std::vector<Conjunction> explanations_of(const Exhibit& exhibit) {
   return all;
 }
 
-// What most exhibits of one kind agree on.
+// The causes that most exhibits of one kind agree on.
 class Agreement {
  public:
   explicit Agreement(const std::vector<Exhibit>& exhibits) {

@@ -182,7 +182,7 @@ struct RangesExhibit {
     Mask mask;
     Position seqlen;
     std::vector<Position> queries, keys;
-    KeyRanges ranges;                    ///< as returned; no rows: no answer
+    std::optional<KeyRanges> ranges;     ///< as returned; empty: no answer
     std::vector<KeyInterval> intervals;  ///< of the queries, by the student's own cursor; empty: no answer
   };
   std::vector<Walk> walks = {};
@@ -199,7 +199,7 @@ struct WorkExhibit {
   std::vector<Ledger> ledgers;
 };
 
-/// How far blocks are needed around some rings, and the steps that the question takes.
+/// How far blocks are needed around some rings, and the steps and the time that the question takes.
 struct ReachExhibit {
   /// One problem.
   struct Asked {
@@ -211,8 +211,17 @@ struct ReachExhibit {
     Position rows;
     std::int64_t steps;
   };
+  /// The processor seconds of one call, and of calls for smaller shards with as many tokens all together.
+  struct Timed {
+    bool packed;  ///< sequences of two tokens, or one sequence
+    double at_once, in_parts;
+
+    /// Whether the time grows faster than the tokens, whatever the machine.
+    bool grows_faster() const { return at_once > 0.1 && at_once > 5 * in_parts; }
+  };
   std::vector<Asked> asked = {};
   std::vector<Counted> counted = {};  ///< by rows; empty: not asked
+  std::vector<Timed> timed = {};      ///< empty: not asked
 };
 
 /// The clocks of some rings.

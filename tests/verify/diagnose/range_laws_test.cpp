@@ -73,6 +73,31 @@ TEST_CASE("the formula of a wrong interval is found") {
     return right_of(mask, seqlen, p);
   };
   CHECK(said(exhibit_with(unlimited)) == "MaskCursor::at: hi is the end of the sequence, whatever right is");
+  const auto reset = [](const Mask& mask, Position seqlen, Position p) {
+    KeyInterval seen = right_of({kNoLimit, mask.right, mask.cu_seqlens}, seqlen, p);
+    if (mask.left != kNoLimit) seen.lo = std::max(seen.lo, p - seen.lo - mask.left);
+    return seen;
+  };
+  CHECK(said(exhibit_with(reset)) ==
+        "MaskCursor::at: of lo: the limit is counted from the position within the sequence, which begins "
+        "again at 0");
+  const auto equal = [](Mask mask, Position seqlen, Position p) {
+    if (!mask.cu_seqlens.empty()) {
+      const Position length = mask.cu_seqlens[1], start = p / length * length;
+      mask.cu_seqlens = {0, start, std::min(start + length, seqlen), seqlen};
+      const auto none = std::ranges::unique(mask.cu_seqlens);
+      mask.cu_seqlens.erase(none.begin(), none.end());
+    }
+    return right_of(mask, seqlen, p);
+  };
+  CHECK(said(exhibit_with(equal)) ==
+        "MaskCursor::at: all sequences are taken to be as long as the first one");
+  const auto to_the_end = [](const Mask& mask, Position seqlen, Position p) {
+    const auto [lo, hi] = right_of(mask, seqlen, p);
+    return KeyInterval{lo, mask.right == kNoLimit ? seqlen : hi};
+  };
+  CHECK(said(exhibit_with(to_the_end)) ==
+        "MaskCursor::at: of hi: the borders of packed sequences are ignored where there is no limit");
   const auto unknown = [](const Mask& mask, Position seqlen, Position p) {
     const auto [lo, hi] = right_of(mask, seqlen, p);
     return KeyInterval{lo, p % 7 == 3 ? lo : hi};  // no formula
@@ -94,6 +119,18 @@ TEST_CASE("the keys that a wrong range counts are found") {
   };
   CHECK(said(exhibit_with(right_of, positions)) ==
         "ranges_of: begin is the position lo itself, and end is the position hi itself");
+  const auto stops = [](const Positions& keys, const std::vector<KeyInterval>& rows) {
+    KeyRanges ranges = counted_ranges(keys, rows);
+    while (!ranges.begin.empty() && ranges.begin.back() == static_cast<int>(keys.size()))
+      ranges.begin.pop_back(), ranges.end.pop_back();
+    return ranges;
+  };
+  const auto beyond = [&](const Positions& keys, const std::vector<KeyInterval>& rows) {
+    return stops({keys.begin(), keys.end() - 2}, rows);
+  };
+  RangesExhibit stopped = exhibit_with(right_of, beyond);
+  for (RangesExhibit::Meeting& meeting : stopped.meetings) meeting.keys.resize(meeting.keys.size() - 2);
+  CHECK(said(stopped) == "ranges_of: the rows end where all keys lie before lo, although each query has one");
   const auto of_the_keys = [](const Positions& keys, const std::vector<KeyInterval>&) {
     return KeyRanges{std::vector<int>(keys.size(), 0), std::vector<int>(keys.size(), 1)};
   };

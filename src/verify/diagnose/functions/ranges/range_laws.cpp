@@ -1,5 +1,6 @@
 // Explains wrong ranges of local rows: an end counts keys before some position, or is a position itself. The
 // positions are the student's own intervals, so that a wrong cursor is not blamed on what is built on it.
+// Rows may be missing.
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -14,10 +15,9 @@ using Meeting = RangesExhibit::Meeting;
 // One row, and what an end is made of.
 struct RowView {
   const Meeting* at;
-  Index row;
   KeyInterval seen;  // the interval that was taken for it
   Index last;        // the previous answer for this end, 0 at first
-  Index begin, end;  // the answer
+  Index begin;       // as answered
 
   Index keys() const { return static_cast<Index>(at->keys.size()); }
   Index before(Position position) const {
@@ -123,41 +123,90 @@ constexpr RowWord kRowEnds[] = {
     {"is 0 where the row sees no key",
      [](const RowView& r) { return r.before(r.seen.lo) >= r.before(r.seen.hi) ? 0 : r.before(r.seen.hi); }}};
 
+// ---- which rows there are
+
+struct KeptWord {
+  const char* words;  // nullptr: all of them
+  bool (*keeps)(const Meeting&, std::size_t row);
+};
+
+Index keys_before(const Meeting& m, Position position) {
+  return std::ranges::lower_bound(m.keys, position) - m.keys.begin();
+}
+bool sees_none(const Meeting& m, std::size_t row) {
+  return keys_before(m, m.intervals[row].lo) >= keys_before(m, m.intervals[row].hi);
+}
+// Whether this holds for no row up to this one.
+template <class Holds>
+bool none_up_to(const Meeting& m, std::size_t row, Holds holds) {
+  for (std::size_t a = 0; a <= row; ++a)
+    if (holds(m, a)) return false;
+  return true;
+}
+
+constexpr KeptWord kKept[] = {
+    {nullptr, [](const Meeting&, std::size_t) { return true; }},
+    {"without keys there are no rows", [](const Meeting& m, std::size_t) { return !m.keys.empty(); }},
+    {"the rows end where all keys lie before lo, although each query has one",
+     [](const Meeting& m, std::size_t a) {
+       return keys_before(m, m.intervals[a].lo) < static_cast<Index>(m.keys.size());
+     }},
+    {"the rows end where all keys lie before hi, although each query has one",
+     [](const Meeting& m, std::size_t a) {
+       return keys_before(m, m.intervals[a].hi) < static_cast<Index>(m.keys.size());
+     }},
+    {"the rows end with the first that sees the last key, although each query has one",
+     [](const Meeting& m, std::size_t a) {
+       return a == 0 || keys_before(m, m.intervals[a - 1].hi) < static_cast<Index>(m.keys.size());
+     }},
+    {"the rows end where one sees no key, although each query has one",
+     [](const Meeting& m, std::size_t a) { return none_up_to(m, a, sees_none); }},
+    {"rows that see no key are left out, although each query has one",
+     [](const Meeting& m, std::size_t a) { return !sees_none(m, a); }},
+    {"the rows end after the first one without a key, although each query has one",
+     [](const Meeting& m, std::size_t a) { return a == 0 || none_up_to(m, a - 1, sees_none); }},
+    {"the last row is missing", [](const Meeting& m, std::size_t a) { return a + 1 < m.queries.size(); }},
+    {"the first row is missing", [](const Meeting&, std::size_t a) { return a > 0; }}};
+
 // ---- the search
 
 enum class Side : bool { kBegin, kEnd };
 
-bool gives(const IntervalWord& interval, const RowWord& word, Side side,
-           const std::vector<Meeting>& meetings) {
-  for (const Meeting& m : meetings) {
-    Index last = 0;
-    for (std::size_t a = 0; a < m.queries.size(); ++a) {
-      const RowView row{&m,   static_cast<Index>(a), interval.value(m, a),
-                        last, m.ranges.begin[a],     m.ranges.end[a]};
-      const Index got = side == Side::kBegin ? row.begin : row.end;
-      if (word.value(row) != got) return false;
-      last = got;
-    }
-  }
-  return true;
-}
-
-struct FoundEnd {
-  const char *interval, *word;
+struct RowLaw {
+  const KeptWord* kept;
+  const IntervalWord* interval;
+  const RowWord* word;
 };
 
-std::optional<FoundEnd> found_end(Side side, const std::vector<Meeting>& meetings) {
+bool gives(const RowLaw& law, Side side, const Meeting& m) {
+  const std::vector<int>& got = side == Side::kBegin ? m.ranges->begin : m.ranges->end;
+  std::size_t at = 0;
+  Index last = 0;
+  for (std::size_t a = 0; a < m.queries.size(); ++a) {
+    if (!law.kept->keeps(m, a)) continue;
+    if (at == got.size()) return false;
+    const Index begin = at < m.ranges->begin.size() ? m.ranges->begin[at] : 0;
+    if (law.word->value({&m, law.interval->value(m, a), last, begin}) != got[at]) return false;
+    last = got[at++];
+  }
+  return at == got.size();
+}
+
+std::optional<RowLaw> found_end(Side side, const std::vector<Meeting>& meetings) {
   const auto words =
       side == Side::kBegin ? std::span<const RowWord>(kRowBegins) : std::span<const RowWord>(kRowEnds);
-  for (const IntervalWord& interval : kIntervals)
-    for (const RowWord& word : words)
-      if (gives(interval, word, side, meetings)) return FoundEnd{interval.words, word.words};
+  for (const KeptWord& kept : kKept)
+    for (const IntervalWord& interval : kIntervals)
+      for (const RowWord& word : words)
+        if (const RowLaw law{&kept, &interval, &word};
+            std::ranges::all_of(meetings, [&](const Meeting& m) { return gives(law, side, m); }))
+          return law;
   return {};
 }
 
 // The whole meeting with the two lists in each other's place.
 bool exchanged(const Meeting& m) {
-  return m.queries.size() != m.keys.size() && m.ranges.begin.size() == m.keys.size();
+  return m.queries.size() != m.keys.size() && !m.keys.empty() && m.ranges->begin.size() == m.keys.size();
 }
 
 }  // namespace
@@ -166,25 +215,24 @@ std::vector<Cause> causes_of_meetings(const std::vector<Meeting>& all) {
   constexpr const char* kQuestion =
       "Which keys of the list lie before the first that the row sees, and how many are they?";
   std::vector<Meeting> meetings;
-  bool rows_of_keys = false;
-  for (const Meeting& m : all) {
-    rows_of_keys = rows_of_keys || exchanged(m);
-    const bool whole = m.ranges.begin.size() == m.queries.size() && m.ranges.end.size() == m.queries.size() &&
-                       m.intervals.size() == m.queries.size();
-    if (whole && !m.queries.empty()) meetings.push_back(m);
-  }
-  if (rows_of_keys) return {{"solved-range", "ranges_of: queries and keys are exchanged", kQuestion}};
+  for (const Meeting& m : all)
+    if (m.ranges && !m.queries.empty() && m.intervals.size() == m.queries.size()) meetings.push_back(m);
   if (meetings.empty()) return {};
+  if (std::ranges::any_of(meetings, exchanged) &&
+      std::ranges::all_of(meetings, [](const Meeting& m) { return m.ranges->begin.size() == m.keys.size(); }))
+    return {{"solved-range", "ranges_of: queries and keys are exchanged", kQuestion}};
   const auto begin = found_end(Side::kBegin, meetings), end = found_end(Side::kEnd, meetings);
-  const auto words_of = [](const char* name, const std::optional<FoundEnd>& law) {
-    std::string text;
-    if (law && law->word != nullptr) text = std::string(name) + " " + law->word;
-    if (law && law->interval != nullptr) text += (text.empty() ? "" : "; ") + std::string(law->interval);
-    return text;
+  std::string words;
+  const auto say = [&](const std::string& of, const char* what) {
+    if (what != nullptr && words.find(of + what) == std::string::npos)
+      words += (words.empty() ? "" : ", and ") + of + what;
   };
-  std::string words = words_of("begin", begin);
-  if (const std::string more = words_of("end", end); !more.empty() && more != words)
-    words += (words.empty() ? "" : ", and ") + more;
+  for (const auto& [of, law] : {std::pair{"begin ", begin}, {"end ", end}}) {
+    if (!law) continue;
+    say("", law->kept->words);
+    say(of, law->word->words);
+    say("", law->interval->words);
+  }
   if (words.empty()) return {};
   return {{"solved-range", "ranges_of: " + words, kQuestion}};
 }

@@ -13,14 +13,15 @@ constexpr const char* kReachQuestion =
 
 struct ReachLaw {
   const ReachReading* reading = reach_readings().data();
+  const ReachReading* also = reach_readings().data();  // a second one, later in the list
   const SightWord* sight = sight_words().data();
   const PeerWord* peer = peer_words().data();
   const PickWord* pick = pick_words().data();
   const ReturnWord* returned = return_words().data();
 
   int wrong() const {
-    return (reading->words != nullptr) + (sight->words != nullptr) + (peer->words != nullptr) +
-           (pick->words != nullptr) + (returned->words != nullptr);
+    return (reading->words != nullptr) + (also->words != nullptr) + (sight->words != nullptr) +
+           (peer->words != nullptr) + (pick->words != nullptr) + (returned->words != nullptr);
   }
   std::string id() const {
     return reading->words != nullptr ? "solved-reach-mask"
@@ -31,7 +32,8 @@ struct ReachLaw {
   }
   std::string told() const {
     std::string text;
-    for (const char* words : {reading->words, sight->words, peer->words, pick->words, returned->words})
+    for (const char* words :
+         {reading->words, also->words, sight->words, peer->words, pick->words, returned->words})
       if (words != nullptr) text += (text.empty() ? "" : ", and ") + std::string(words);
     return text;
   }
@@ -46,8 +48,11 @@ const std::vector<ReachLaw>& reach_laws() {
         for (const PeerWord& peer : peer_words())
           for (const SightWord& sight : sight_words())
             for (const ReachReading& reading : reach_readings())
-              if (const ReachLaw law{&reading, &sight, &peer, &pick, &returned}; law.wrong() <= 2)
-                all.push_back(law);
+              for (const ReachReading& also : reach_readings())
+                if (const ReachLaw law{&reading, &also, &sight, &peer, &pick, &returned};
+                    law.wrong() <= 2 &&
+                    (also.words == nullptr || (reading.words != nullptr && &reading < &also)))
+                  all.push_back(law);
     std::ranges::stable_sort(all, {}, &ReachLaw::wrong);
     return all;
   }();
@@ -56,7 +61,7 @@ const std::vector<ReachLaw>& reach_laws() {
 
 bool gives(const ReachLaw& law, const ReachView& view) {
   const int n = view.ranks();
-  const SightTable& sees = view.table(*law.reading, *law.sight);
+  const SightTable& sees = view.table(*law.reading, *law.also, *law.sight);
   std::vector<int> picked;
   for (int s = 0; s < n; ++s) {
     std::vector<bool> seen;  // by distance
@@ -82,6 +87,11 @@ struct Silence {
 };
 constexpr Silence kSilences[] = {
     {"there is more than one rank", [](const Problem& p) { return p.world_size > 1; }},
+    {"there are more than 8 ranks", [](const Problem& p) { return p.world_size > 8; }},
+    {"there are more than 16 ranks", [](const Problem& p) { return p.world_size > 16; }},
+    {"there are more than 32 ranks", [](const Problem& p) { return p.world_size > 32; }},
+    {"there are more than 64 ranks", [](const Problem& p) { return p.world_size > 64; }},
+    {"there are more than 128 ranks", [](const Problem& p) { return p.world_size > 128; }},
     {"a rank owns no token", [](const Problem& p) { return p.shape.seqlen < p.world_size; }},
     {"sequences are packed", [](const Problem& p) { return !p.mask.cu_seqlens.empty(); }},
     {"there is one rank", [](const Problem& p) { return p.world_size == 1; }}};
@@ -96,6 +106,9 @@ std::optional<Cause> cause_of_silence(const ReachExhibit& x) {
   return {};
 }
 
+constexpr const char* kAnewQuestion =
+    "Both ends of a query's keys only move right: where did the search for the last query end?";
+
 // Four times the rows take four times the steps, or sixteen times.
 std::optional<Cause> cause_of_steps(const ReachExhibit& x) {
   if (x.counted.size() < 2) return {};
@@ -103,14 +116,35 @@ std::optional<Cause> cause_of_steps(const ReachExhibit& x) {
   if (many.steps * few.rows < 2 * few.steps * many.rows) return {};
   return Cause{"solved-reach-steps",
                "the steps grow with the square of the rows of a shard: each query goes through the keys anew",
-               "Both ends of a query's keys only move right: where did the search for the last query end?"};
+               kAnewQuestion};
+}
+
+// Steps in the library are not counted; but they take time.
+std::optional<Cause> cause_of_time(const ReachExhibit& x) {
+  const auto grows = [&](bool packed) {
+    return std::ranges::any_of(x.timed,
+                               [&](const auto& t) { return t.packed == packed && t.grows_faster(); });
+  };
+  if (grows(false))
+    return Cause{
+        "solved-reach-time",
+        "the time grows with the square of the rows of a shard, in what is called for each query: it "
+        "goes through the keys anew",
+        kAnewQuestion};
+  if (grows(true))
+    return Cause{
+        "solved-reach-borders",
+        "each query passes the borders of all sequences before its own anew, as a new MaskCursor does",
+        "A MaskCursor stands at the sequence of the last query: how many borders does the next one "
+        "have to pass?"};
+  return {};
 }
 
 }  // namespace
 
 std::vector<Cause> causes_of(const ReachExhibit& x) {
   std::vector<Cause> causes;
-  for (const auto& cause : {cause_of_silence(x), cause_of_steps(x)})
+  for (const auto& cause : {cause_of_silence(x), cause_of_steps(x), cause_of_time(x)})
     if (cause) causes.push_back(*cause);
   std::vector<ReachView> views;
   for (const auto& [problem, reach] : x.asked)
@@ -119,6 +153,12 @@ std::vector<Cause> causes_of(const ReachExhibit& x) {
   const ReachLaw* const law = law_of(views);
   if (law != nullptr && law->wrong() < 2) {
     if (law->wrong() == 1) causes.push_back({law->id(), law->told(), kReachQuestion});
+  } else if (const char* const cursor = reused_cursor_of(views)) {
+    causes.push_back({"solved-reach-cursor",
+                      std::string(cursor) +
+                          ": it never moves back, and answers an earlier query with the borders of a later "
+                          "sequence",
+                      "At which position does a cursor stand when the queries of the next rank begin?"});
   } else if (const std::string formula = formula_of(views); !formula.empty()) {
     causes.push_back({"solved-reach-formula",
                       formula + ", instead of the farthest rank that sees one of its keys",

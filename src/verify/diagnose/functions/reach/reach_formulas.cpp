@@ -65,7 +65,8 @@ bool gives(const ReachView& view, const FormulaScope& scope, const ReachFormula&
   const Problem& p = view.problem();
   const int n = view.ranks();
   const Sharding sharding = p.sharding();
-  const SightTable& right = view.table(reach_readings().front(), sight_words().front());
+  const SightTable& right =
+      view.table(reach_readings().front(), reach_readings().front(), sight_words().front());
   if (view.got().size() != static_cast<std::size_t>(n)) return false;
   for (int s = 0; s < n; ++s) {
     std::vector<bool> seen;

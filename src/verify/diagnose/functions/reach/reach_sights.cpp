@@ -13,6 +13,14 @@ constexpr ReachReading kReadings[] = {
     {"the window shows one key more than W + 1",
      [](Problem& p) { p.mask.left += p.mask.left != kNoLimit ? 1 : 0; }},
     {"the borders of packed sequences are ignored", [](Problem& p) { p.mask.cu_seqlens.clear(); }},
+    {"the borders of packed sequences are ignored where there is no limit to the right",
+     [](Problem& p) {
+       if (p.mask.right == kNoLimit) p.mask.cu_seqlens.clear();
+     }},
+    {"the borders of packed sequences are ignored where there is a window",
+     [](Problem& p) {
+       if (p.mask.left != kNoLimit) p.mask.cu_seqlens.clear();
+     }},
     {"the left limit of the window is ignored", [](Problem& p) { p.mask.left = kNoLimit; }},
     {"every mask is taken for a causal one to the right", [](Problem& p) { p.mask.right = 0; }},
     {"the right limit is ignored", [](Problem& p) { p.mask.right = kNoLimit; }},
@@ -59,6 +67,26 @@ constexpr SightWord kSights[] = {
      [](const ShardSight& s) {
        return !s.queries.empty() && !s.keys.empty() && s.interval(s.queries.front()).lo <= s.keys.back() &&
               s.keys.front() < s.interval(s.queries.back()).hi;
+     }},
+    {"every key between the first one that the first query sees and the last one that the last query sees "
+     "counts as seen, also where no query of the shard sees it",
+     [](const ShardSight& s) {
+       return !s.queries.empty() && std::ranges::any_of(s.keys, [&](Position k) {
+         return s.interval(s.queries.front()).lo <= k && k < s.interval(s.queries.back()).hi;
+       });
+     }},
+    {"the block is taken for all positions from its first key to its last, gaps included",
+     [](const ShardSight& s) {
+       return !s.keys.empty() && std::ranges::any_of(s.queries, [&](Position q) {
+         return s.interval(q).lo <= s.keys.back() && s.keys.front() < s.interval(q).hi;
+       });
+     }},
+    {"the shard of queries is taken for all positions from its first to its last, gaps included",
+     [](const ShardSight& s) {
+       std::vector<Position> queries;
+       if (!s.queries.empty())
+         for (Position q = s.queries.front(); q <= s.queries.back(); ++q) queries.push_back(q);
+       return sees_some(s, queries, s.keys);
      }},
     {"a key at hi counts as seen, and hi is one past the last",
      [](const ShardSight& s) {

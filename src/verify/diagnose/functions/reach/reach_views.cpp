@@ -12,11 +12,13 @@ bool sees_any(const ShardSight& shards) {
   });
 }
 
-const SightTable& ReachView::table(const ReachReading& reading, const SightWord& sight) const {
-  const auto [place, is_new] = tables_.try_emplace({&reading, &sight});
+const SightTable& ReachView::table(const ReachReading& reading, const ReachReading& also,
+                                   const SightWord& sight) const {
+  const auto [place, is_new] = tables_.try_emplace({&reading, &also, &sight});
   if (!is_new) return place->second;
   Problem read = *problem_;
   reading.change(read);
+  also.change(read);
   Problem dealt = read;  // by the right borders
   dealt.mask = problem_->mask;
   std::vector<std::vector<Position>> positions;

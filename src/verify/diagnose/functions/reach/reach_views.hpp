@@ -4,7 +4,7 @@
 /// mask, the layout and the shards.
 
 #include <map>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "ringcraft/problem/problem.hpp"
@@ -45,13 +45,15 @@ class ReachView {
   const Problem& problem() const { return *problem_; }
   const std::vector<int>& got() const { return *got_; }
   int ranks() const { return problem_->world_size; }
-  /// The table under one reading and one way to decide.
-  const SightTable& table(const ReachReading& reading, const SightWord& sight) const;
+  /// The table under two readings at once, one of which may be the right one, and one way to decide.
+  const SightTable& table(const ReachReading& reading, const ReachReading& also,
+                          const SightWord& sight) const;
 
  private:
   const Problem* problem_;
   const std::vector<int>* got_;
-  mutable std::map<std::pair<const ReachReading*, const SightWord*>, SightTable> tables_;
+  mutable std::map<std::tuple<const ReachReading*, const ReachReading*, const SightWord*>, SightTable>
+      tables_;
 };
 
 /// Whether one of the queries sees one of the keys, pair by pair.

@@ -34,6 +34,9 @@ std::span<const PeerWord> peer_words();
 std::span<const PickWord> pick_words();
 std::span<const ReturnWord> return_words();
 
+/// Words of a cursor that is used for more than one pair of shards, if that gives all answers; null if not.
+const char* reused_cursor_of(const std::vector<ReachView>& views);
+
 /// A formula that takes the reach from window, rows and ranks alone.
 struct ReachFormula {
   const char* words;
