@@ -1,5 +1,5 @@
 #pragma once
-// What several tests of the diagnosis need.
+// Short helpers of several tests of the diagnosis.
 
 #include <numeric>
 #include <span>

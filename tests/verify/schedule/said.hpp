@@ -1,5 +1,5 @@
 #pragma once
-// What a proof of a schedule says.
+// The words of a proof of a schedule.
 
 #include <string>
 
