@@ -182,7 +182,7 @@ def main():
                 ("cut", lambda process: hosts.plug("down"), f"rank 2, rank 3 do not answer after {PATIENCE} s"),
                 ("stop", lambda process: os.kill(process, signal.SIGSTOP), f"rank 3 does not answer after {PATIENCE} s"),
                 ("kill", lambda process: os.kill(process, signal.SIGKILL),
-                 silent if by_itself else "mpirun noticed that process rank 3")):
+                 silent if by_itself else "noticed that process rank 3")):
             struck = Job(tool, mpirun, folder, hosts, by_itself)
             act(struck.process(3))
             require_ended(struck, hosts, fault, fragments, by_itself)
