@@ -19,37 +19,32 @@ constexpr CursorLife kCursorLives[] = {
     {"one MaskCursor is used for a block and all ranks", [](int, int block) { return block; }},
     {"one MaskCursor is used for the queries of a rank and all blocks", [](int rank, int) { return rank; }}};
 
+bool has_one(const KeyInterval& interval, const std::vector<Position>& keys) {
+  return std::ranges::any_of(keys, [&](Position key) { return interval.lo <= key && key < interval.hi; });
+}
+
 // Whether these queries see one of the keys, as the cursor answers; where a question ends makes no difference
 // to right answers.
 using CursorWalk = bool (*)(MaskCursor&, const std::vector<Position>& queries,
                             const std::vector<Position>& keys);
 constexpr CursorWalk kCursorWalks[] = {
-    // two pointers, up to the first key that is seen or the last key
+    // up to the first query that sees a key, or for which all keys lie too far back
     [](MaskCursor& cursor, const std::vector<Position>& queries, const std::vector<Position>& keys) {
-      auto key = keys.begin();
-      for (const Position query : queries) {
-        const KeyInterval seen = cursor.at(query);
-        while (key != keys.end() && *key < seen.lo) ++key;
-        if (key == keys.end()) return false;
-        if (*key < seen.hi) return true;
+      for (const Position asked : queries) {
+        const KeyInterval answer = cursor.at(asked);
+        if (has_one(answer, keys)) return true;
+        if (keys.empty() || keys.back() < answer.lo) break;
       }
       return false;
     },
-    // each query by itself, up to the first that sees a key
+    // up to the first query that sees a key
     [](MaskCursor& cursor, const std::vector<Position>& queries, const std::vector<Position>& keys) {
-      return std::ranges::any_of(queries, [&](Position query) {
-        const KeyInterval seen = cursor.at(query);
-        return std::ranges::any_of(keys, [&](Position k) { return seen.lo <= k && k < seen.hi; });
-      });
+      return std::ranges::any_of(queries, [&](Position asked) { return has_one(cursor.at(asked), keys); });
     },
     // all queries
     [](MaskCursor& cursor, const std::vector<Position>& queries, const std::vector<Position>& keys) {
-      bool sees = false;
-      for (const Position query : queries) {
-        const KeyInterval seen = cursor.at(query);
-        sees = sees || std::ranges::any_of(keys, [&](Position k) { return seen.lo <= k && k < seen.hi; });
-      }
-      return sees;
+      return std::ranges::count_if(queries, [&](Position asked) { return has_one(cursor.at(asked), keys); }) >
+             0;
     }};
 
 // The reaches, from questions in some order; none of the orders is wrong.
