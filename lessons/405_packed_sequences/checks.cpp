@@ -113,7 +113,7 @@ void require_ranges(const Shards& s, const KeyRanges& got) {
     if (a > 0 && (begin < got.begin[a - 1] || end < got.end[a - 1]))
       throw Wrong(
           sign::kValues, "decreases",
-          "{}: row {} has {} after {}, and neither end may move left, where a row sees nothing neither",
+          "{}: row {} has {} after {}, and no end may move left, not even where a row sees nothing",
           where, a, Name{text(begin, end)}, Name{text(got.begin[a - 1], got.end[a - 1])});
   }
 }

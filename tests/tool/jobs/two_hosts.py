@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 from mpi_faults import processes_with, require, write_tensors
@@ -167,25 +168,26 @@ def main():
     if len(sys.argv) == 4:
         enter_namespaces()
     os.makedirs(os.path.join(folder, "out"), exist_ok=True)
-    hosts = Hosts(folder)
-    write_tensors(os.path.join(folder, "in.safetensors"), TOKENS, 1)
-    threads = os.path.join(folder, "threads.safetensors")
-    call(*attend(tool, folder, threads))
-    with open(threads, "rb") as file:
-        wanted = file.read()
-    for by_itself in True, False:
-        print("started by itself" if by_itself else "started by mpirun", flush=True)
+    with tempfile.TemporaryDirectory() as names:  # mpirun takes the agent for words, so its path has no blank
+        hosts = Hosts(names)
+        write_tensors(os.path.join(folder, "in.safetensors"), TOKENS, 1)
+        threads = os.path.join(folder, "threads.safetensors")
+        call(*attend(tool, folder, threads))
+        with open(threads, "rb") as file:
+            wanted = file.read()
+        for by_itself in True, False:
+            print("started by itself" if by_itself else "started by mpirun", flush=True)
 
-        require_right(Job(tool, mpirun, folder, hosts, by_itself, patience=120), wanted)
-        silent = "one of ranks 2, 3 on other hosts, without a message: was ended by signal 9"
-        for fault, act, *fragments in (
-                ("cut", lambda process: hosts.plug("down"), f"rank 2, rank 3 do not answer after {PATIENCE} s"),
-                ("stop", lambda process: os.kill(process, signal.SIGSTOP), f"rank 3 does not answer after {PATIENCE} s"),
-                ("kill", lambda process: os.kill(process, signal.SIGKILL),
-                 silent if by_itself else "noticed that process rank 3")):
-            struck = Job(tool, mpirun, folder, hosts, by_itself)
-            act(struck.process(3))
-            require_ended(struck, hosts, fault, fragments, by_itself)
+            require_right(Job(tool, mpirun, folder, hosts, by_itself, patience=120), wanted)
+            silent = "one of ranks 2, 3 on other hosts, without a message: was ended by signal 9"
+            for fault, act, *fragments in (
+                    ("cut", lambda process: hosts.plug("down"), f"rank 2, rank 3 do not answer after {PATIENCE} s"),
+                    ("stop", lambda process: os.kill(process, signal.SIGSTOP), f"rank 3 does not answer after {PATIENCE} s"),
+                    ("kill", lambda process: os.kill(process, signal.SIGKILL),
+                     silent if by_itself else "noticed that process rank 3")):
+                struck = Job(tool, mpirun, folder, hosts, by_itself)
+                act(struck.process(3))
+                require_ended(struck, hosts, fault, fragments, by_itself)
     return 0
 
 
