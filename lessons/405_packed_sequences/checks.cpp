@@ -111,10 +111,9 @@ void require_ranges(const Shards& s, const KeyRanges& got) {
                   "{}: the local keys of row {} (position {}) are {}, and must be {} of {}", where, a, p,
                   Name{text(begin, end)}, Name{text(want_begin, want_end)}, keys);
     if (a > 0 && (begin < got.begin[a - 1] || end < got.end[a - 1]))
-      throw Wrong(
-          sign::kValues, "decreases",
-          "{}: row {} has {} after {}, and no end may move left, not even where a row sees nothing",
-          where, a, Name{text(begin, end)}, Name{text(got.begin[a - 1], got.end[a - 1])});
+      throw Wrong(sign::kValues, "decreases",
+                  "{}: row {} has {} after {}, and no end may move left, not even where a row sees nothing",
+                  where, a, Name{text(begin, end)}, Name{text(got.begin[a - 1], got.end[a - 1])});
   }
 }
 
@@ -421,8 +420,8 @@ const Check kBeganBefore{
     }},
 };
 
-// The last of half a million tokens in short sequences: work for every pair takes too long, however little of
-// it is counted.
+// The last of half a million tokens in short sequences: work on every pair takes too long, even where no step
+// counter sees it.
 void require_long(Trial& trial) {
   Random random(trial.seed());
   const Position tokens = (Position{1} << 19) + random.integer(1, 999), left = random.integer(2, 6);

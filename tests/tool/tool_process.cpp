@@ -46,6 +46,11 @@ void write_inputs(const std::string& path, const verify::Inputs& inputs) {
   write_safetensors(path, tensors);
 }
 
+void write_inputs(const std::string& path, const Problem& problem, std::uint64_t seed) {
+  write_inputs(path,
+               verify::make_inputs(verify::make_case(problem, verify::Data::kNormal, seed), DType::kFloat32));
+}
+
 verify::Answer read_answer(const std::string& path) {
   TensorFile file(path);
   verify::Answer answer;

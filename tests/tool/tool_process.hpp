@@ -34,6 +34,8 @@ Ran run_tool(const Folder& folder, const std::string& arguments);
 
 // Writes q, k, v and (unless empty) dout of inputs.
 void write_inputs(const std::string& path, const verify::Inputs& inputs);
+// Writes normal float32 inputs of a problem, dout too.
+void write_inputs(const std::string& path, const Problem& problem, std::uint64_t seed);
 
 // Reads out, lse and the gradients that are there.
 verify::Answer read_answer(const std::string& path);

@@ -16,11 +16,7 @@ using Json = nlohmann::json;
 
 // A trace of both passes on three ranks, as attend writes it.
 Json recorded_trace(const Folder& folder, const std::string& flags = "") {
-  write_inputs(
-      folder.file("in"),
-      verify::make_inputs(verify::make_case(make_problem({1, 4, 2, 29, 4}, causal_mask(), Layout::kZigzag, 3),
-                                            verify::Data::kNormal, 5),
-                          DType::kFloat32));
+  write_inputs(folder.file("in"), make_problem({1, 4, 2, 29, 4}, causal_mask(), Layout::kZigzag, 3), 5);
   const Ran ran = run_tool(folder, "attend --input " + folder.file("in") + " --output " + folder.file("out") +
                                        " --ranks 3 --causal --trace " + folder.file("t.json") + flags);
   INFO(ran.out << ran.err);
@@ -54,8 +50,7 @@ void remove(Json& events, std::size_t number) {
 TEST_CASE("attend --trace draws every rank, and its messages are those of theory") {
   const Folder folder;
   const Problem problem = make_problem({1, 4, 2, 29, 4}, causal_mask(), Layout::kZigzag, 3);
-  write_inputs(folder.file("in"),
-               verify::make_inputs(verify::make_case(problem, verify::Data::kNormal, 5), DType::kFloat32));
+  write_inputs(folder.file("in"), problem, 5);
   for (const Schedule schedule : {Schedule::kForward, Schedule::kReversed}) {
     const Ran ran =
         run_tool(folder, "attend --input " + folder.file("in") + " --output " + folder.file("out") +
@@ -201,11 +196,7 @@ TEST_CASE("a run on virtual ranks is recorded, too") {
 
 TEST_CASE("a run with too many exchanges to draw is refused before it begins") {
   const Folder folder;
-  write_inputs(
-      folder.file("in"),
-      verify::make_inputs(verify::make_case(make_problem({1, 1, 1, 400, 1}, full_mask(), Layout::kZigzag, 2),
-                                            verify::Data::kNormal, 5),
-                          DType::kFloat32));
+  write_inputs(folder.file("in"), make_problem({1, 1, 1, 400, 1}, full_mask(), Layout::kZigzag, 2), 5);
   const Ran ran = run_tool(folder, "attend --input " + folder.file("in") + " --output " + folder.file("out") +
                                        " --ranks 400 --trace " + folder.file("t.json"));
   CHECK(ran.exit_code == 2);

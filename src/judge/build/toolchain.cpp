@@ -256,16 +256,18 @@ BuildStep compile(const Lesson& lesson, OwnSource& source, const WorkFolder& fol
   const fs::path copy = source.write_below(copies_in(folder));
   if (checked) arguments.insert(arguments.end(), kChecked.begin(), kChecked.end());
   if (device == Device::kCpu) arguments.insert(arguments.end(), {"-x", "c++"});  // for every file name
-  bool plain = false;  // whether the precompiled header fits the flags
+  std::vector<std::string> quick;  // further flags that only save time
   if (!lesson.is_kernel()) {
     if (lesson.timed)
       arguments.insert(arguments.end(), kOptimise.begin(), kOptimise.end());
     else if (lesson.counted && !kCount.front().empty())
       arguments.insert(arguments.end(), kCount.begin(), kCount.end());
-    else
-      plain = true;
+    else if (!kPrecompiled.empty())  // it fits the plain flags only
+      quick = {"-include", std::string(kPrecompiled)};
   }
-  const auto compiled = [&](std::vector<std::string> all) -> std::pair<Finished, std::string> {
+  const auto compiled = [&](const std::vector<std::string>& further) -> std::pair<Finished, std::string> {
+    std::vector<std::string> all = arguments;
+    all.insert(all.end(), further.begin(), further.end());
     // In parallel. A file for a GPU has already been checked for the CPU.
     std::future<std::string> expanded;
     if (device == Device::kCpu)
@@ -278,11 +280,9 @@ BuildStep compile(const Lesson& lesson, OwnSource& source, const WorkFolder& fol
   };
   // The precompiled header declares more than this file includes: if that is in the way, the file is compiled
   // as it stands.
-  std::vector<std::string> quick = arguments;
-  if (plain && !kPrecompiled.empty()) quick.insert(quick.end(), {"-include", std::string(kPrecompiled)});
   auto [finished, sentence] = compiled(quick);
-  if (!finished.good() && quick != arguments && !broke_down(finished))
-    std::tie(finished, sentence) = compiled(arguments);
+  if (!finished.good() && !quick.empty() && !broke_down(finished))
+    std::tie(finished, sentence) = compiled({});
   if (!sentence.empty() && (finished.good() || sentence != kNotExpanded)) return {sentence, ""};
   if (!finished.good()) return {compiler_sentence(finished, name), ""};
   if (checked)

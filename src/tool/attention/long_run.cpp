@@ -3,9 +3,16 @@
 
 #include <cstdio>
 
+#include "ringcraft/core/error.hpp"
 #include "ringcraft/problem/reach.hpp"
 
 namespace ringcraft::tool {
+namespace {
+
+// How often all ranks together pass a block on, forward.
+Index exchanges_of(const Problem& problem) { return Index{problem.world_size} * hops(problem); }
+
+}  // namespace
 
 Index work_of(const Problem& problem, int rank, Pass last) {
   MaskCursor cursor(problem.mask, problem.shape.seqlen);
@@ -20,13 +27,22 @@ Index work_of(const Problem& problem, int rank, Pass last) {
 
 void warn_of_exchanges(const Problem& problem) {
   constexpr Index kMany = 500'000;  // take some seconds
-  const Index exchanges = Index{problem.world_size} * hops(problem);
+  const Index exchanges = exchanges_of(problem);
   if (exchanges < kMany) return;
   std::fprintf(
       stderr,
       "ringcraft: %d ranks pass blocks on %lld times, however few tokens they hold: the number of ranks "
       "times that of hops (%d); fewer ranks, or a --window, take less time\n",
       problem.world_size, static_cast<long long>(exchanges), hops(problem));
+}
+
+void require_recordable(const Problem& problem) {
+  constexpr Index kMost = 50'000;  // exchanges: forward and backward, each takes up to 8 kB of the file
+  const Index exchanges = exchanges_of(problem);
+  if (exchanges > kMost)
+    throw Error(
+        "--trace", "at most " + std::to_string(kMost) + " exchanges, the number of ranks times that of hops",
+        std::to_string(exchanges), "record it with fewer ranks, or with a --window that needs fewer hops");
 }
 
 }  // namespace ringcraft::tool

@@ -1,5 +1,5 @@
 #pragma once
-// The length of a run, known in advance: for its progress bar, and for a warning.
+// The length of a run, known in advance: for its progress bar, a warning, and a refusal.
 
 #include "ringcraft/engine/block_engine.hpp"
 
@@ -10,5 +10,8 @@ Index work_of(const Problem& problem, int rank, Pass last);
 
 // Says in advance why a run will take long whose ranks have little to compute and much to exchange.
 void warn_of_exchanges(const Problem& problem);
+
+// Throws Error if a trace of this problem would be too large to write, to draw and to prove.
+void require_recordable(const Problem& problem);
 
 }  // namespace ringcraft::tool

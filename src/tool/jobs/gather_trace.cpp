@@ -71,24 +71,25 @@ std::vector<std::string> gathered_texts(Meeting& meeting, std::string own) {
   return texts;
 }
 
-// The same events, with every wall time earlier by `seconds` of its rank.
-Trace moved(const Trace& trace, const std::vector<double>& seconds) {
+// The same events, with every wall time earlier by `seconds` of its rank, and by `first`.
+Trace moved(const Trace& trace, const std::vector<double>& seconds, double first) {
   Trace result(trace.world_size());
   for (int rank = 0; rank < trace.world_size(); ++rank)
     for (TraceEvent event : trace.rank(rank).events()) {
-      event.begin.wall -= seconds[static_cast<std::size_t>(rank)];
-      event.end.wall -= seconds[static_cast<std::size_t>(rank)];
+      for (double* const wall : {&event.begin.wall, &event.end.wall})
+        *wall = *wall - seconds[static_cast<std::size_t>(rank)] - first;
       result.rank(rank).append(std::move(event));
     }
   return result;
 }
 
-double first_begin(const Trace& trace) {
+// When the first event begins, once every rank's times are earlier by so many seconds; 0 without events.
+double first_begin(const Trace& trace, const std::vector<double>& seconds) {
   double first = std::numeric_limits<double>::infinity();
   for (int rank = 0; rank < trace.world_size(); ++rank)
     if (const auto& events = trace.rank(rank).events(); !events.empty())
-      first = std::min(first, events.front().begin.wall);
-  return first;
+      first = std::min(first, events.front().begin.wall - seconds[static_cast<std::size_t>(rank)]);
+  return std::isfinite(first) ? first : 0;
 }
 
 }  // namespace
@@ -116,9 +117,7 @@ double gather_trace(Meeting& meeting, const Problem& problem, Trace& trace, cons
       verify::read_events(texts[r], "the trace of rank " + std::to_string(rank), problem, rank,
                           trace.rank(rank));
   }
-  trace = moved(trace, seconds);
-  if (const double first = first_begin(trace); std::isfinite(first))
-    trace = moved(trace, std::vector<double>(seconds.size(), first));
+  trace = moved(trace, seconds, first_begin(trace, seconds));
   std::ranges::sort(errors, std::ranges::greater());
   return errors[0] + (errors.size() > 1 ? errors[1] : 0);  // of any two ranks
 }

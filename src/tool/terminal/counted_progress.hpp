@@ -2,21 +2,17 @@
 // A progress bar over work that other threads do and count.
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <string>
-#include <thread>
 
 #include "ringcraft/core/types.hpp"
+#include "tool/terminal/output.hpp"
+#include "tool/terminal/ticker.hpp"
 
 namespace ringcraft::tool {
 
 class CountedProgress {
  public:
   explicit CountedProgress(std::string what);
-  ~CountedProgress();
-  CountedProgress(const CountedProgress&) = delete;
-  CountedProgress& operator=(const CountedProgress&) = delete;
 
   // So many more units lie ahead.
   void expect(Index units) { total_ += units; }
@@ -28,10 +24,8 @@ class CountedProgress {
 
   std::string what_;
   std::atomic<Index> done_{0}, total_{0};
-  std::mutex mutex_;
-  std::condition_variable ended_;
-  bool over_ = false;
-  std::thread thread_;  // last: it uses all of the others
+  Progress bar_{1};
+  Ticker ticker_;  // last: it uses all of the others
 };
 
 }  // namespace ringcraft::tool

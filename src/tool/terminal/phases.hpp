@@ -3,10 +3,11 @@
 // two seconds have passed and only on a terminal.
 
 #include <chrono>
-#include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <string>
-#include <thread>
+
+#include "tool/terminal/ticker.hpp"
 
 namespace ringcraft::tool {
 
@@ -23,12 +24,11 @@ class Phases {
  private:
   void draw();
 
-  std::mutex mutex_;
-  std::condition_variable ended_;
-  bool over_ = false, drawn_ = false;
+  std::mutex mutex_;  // of the phase
+  bool drawn_ = false;
   std::string what_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), phase_ = start_;
-  std::thread thread_;  // last: it uses all of the others
+  std::optional<Ticker> ticker_;  // last: it uses all of the others
 };
 
 }  // namespace ringcraft::tool

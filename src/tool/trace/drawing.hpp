@@ -19,6 +19,8 @@ struct Drawing {
   const verify::Lane& lane(int rank) const { return timeline.lanes[static_cast<std::size_t>(rank)]; }
   // The number of ranks that are not drawn.
   std::size_t left_out() const { return timeline.lanes.size() - ranks.size(); }
+  // The words for them; for a drawing that leaves some out.
+  std::string left_out_words() const;
 };
 
 // The words for an activity, in a legend.

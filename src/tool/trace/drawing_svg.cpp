@@ -113,10 +113,7 @@ class Picture {
                label(x(tick.seconds), bottom() + 14, tick.label, "small");
     body_ += label(kLeft - 10, bottom() + 14, axis_.unit(), "small right");
     if (drawing_.left_out() > 0)
-      body_ += label(kLeft, bottom() + 36,
-                     counted(drawing_.left_out(), "rank") +
-                         " left out; shown are the first, the last and those that compute longest",
-                     "small left");
+      body_ += label(kLeft, bottom() + 36, drawing_.left_out_words(), "small left");
   }
 
   // Stretches that are too narrow to see are drawn as one with their neighbours: the one that lasts longest.

@@ -121,6 +121,11 @@ std::string_view name_of(Activity activity) {
   return "nothing recorded";
 }
 
+std::string Drawing::left_out_words() const {
+  return counted(left_out(), "rank") +
+         " left out; shown are the first, the last and those that compute longest";
+}
+
 std::string lanes_text(const Drawing& drawing, std::size_t width, Colour colour) {
   const std::string last = fmt::format("rank {} ", drawing.timeline.lanes.size() - 1);
   const std::size_t indent = last.size(), room = std::max<std::size_t>(width, indent + 21) - indent - 1;
@@ -133,9 +138,7 @@ std::string lanes_text(const Drawing& drawing, std::size_t width, Colour colour)
     next = rank + 1;
   }
   text += axis_text(drawing.timeline.seconds, indent, room) + "\n" + legend_text(width, colour);
-  if (drawing.left_out() > 0)
-    text += fmt::format("{} left out; shown are the first, the last and those that compute longest.\n",
-                        counted(drawing.left_out(), "rank"));
+  if (drawing.left_out() > 0) text += drawing.left_out_words() + ".\n";
   return text;
 }
 

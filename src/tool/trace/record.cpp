@@ -1,22 +1,11 @@
-// Refuses, proves and writes traces.
+// Proves and writes traces.
 #include "tool/trace/record.hpp"
 
 #include <algorithm>
 
-#include "ringcraft/core/error.hpp"
-#include "ringcraft/problem/reach.hpp"
 #include "tool/terminal/output.hpp"
 
 namespace ringcraft::tool {
-
-void require_recordable(const Problem& problem) {
-  constexpr Index kMost = 50'000;  // exchanges: forward and backward, each takes up to 8 kB of the file
-  const Index exchanges = Index{problem.world_size} * hops(problem);
-  if (exchanges > kMost)
-    throw Error(
-        "--trace", "at most " + std::to_string(kMost) + " exchanges, the number of ranks times that of hops",
-        std::to_string(exchanges), "record it with fewer ranks, or with a --window that needs fewer hops");
-}
 
 verify::ScheduleProof write_trace(const std::string& path, const verify::TracedRun& run) {
   verify::ScheduleProof proof = verify::prove_schedule(run.trace, run.problem, run.goal());

@@ -7,9 +7,6 @@
 
 namespace ringcraft::tool {
 
-// Throws Error if a trace of this problem would be too large to write, to draw and to prove; before the run.
-void require_recordable(const Problem& problem);
-
 // Proves the schedule of a run and writes its trace, the value of --trace. Returns the proof.
 verify::ScheduleProof write_trace(const std::string& path, const verify::TracedRun& run);
 

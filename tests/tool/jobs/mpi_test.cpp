@@ -52,9 +52,7 @@ TEST_CASE("mpi equals threads bitwise for 1 to 8 ranks, started by mpirun or by 
 
 TEST_CASE("an MPI job of another size, and a wrong file, end the job with exit code 2 and one sentence") {
   const Folder folder;
-  const verify::Case c = verify::make_case(make_problem({1, 1, 1, 9, 4}, full_mask(), Layout::kZigzag, 2),
-                                           verify::Data::kNormal, 1);
-  write_inputs(folder.file("in"), verify::make_inputs(c, DType::kFloat32));
+  write_inputs(folder.file("in"), make_problem({1, 1, 1, 9, 4}, full_mask(), Layout::kZigzag, 2), 1);
   const Ran size = run_command(folder, kMpirun + "2 " + attend(folder, "out", "--ranks 3 --backend mpi"));
   CHECK(size.exit_code == 2);
   CHECK(size.err.find("--ranks: expected the number of processes of the job (2), got 3") !=
@@ -79,9 +77,7 @@ TEST_CASE("an MPI job of another size, and a wrong file, end the job with exit c
 TEST_CASE("an MPI job is recorded as one run, whose schedule is proved") {
   const Folder folder;
   for (const int ranks : {3, 4}) {
-    const verify::Case c = verify::make_case(
-        make_problem({1, 4, 2, 41, 8}, full_mask(), Layout::kZigzag, ranks), verify::Data::kNormal, 3);
-    write_inputs(folder.file("in"), verify::make_inputs(c, DType::kFloat32));
+    write_inputs(folder.file("in"), make_problem({1, 4, 2, 41, 8}, full_mask(), Layout::kZigzag, ranks), 3);
     const std::string flags =
         "--causal --backend mpi --trace " + folder.file("t.json") + " --ranks " + std::to_string(ranks);
     const bool by_itself = ranks == 3;
@@ -103,9 +99,7 @@ TEST_CASE("an MPI job is recorded as one run, whose schedule is proved") {
 
 TEST_CASE("tasks of srun that know of no MPI do not start a job each") {
   const Folder folder;
-  const verify::Case c = verify::make_case(make_problem({1, 1, 1, 9, 4}, full_mask(), Layout::kZigzag, 2),
-                                           verify::Data::kNormal, 1);
-  write_inputs(folder.file("in"), verify::make_inputs(c, DType::kFloat32));
+  write_inputs(folder.file("in"), make_problem({1, 1, 1, 9, 4}, full_mask(), Layout::kZigzag, 2), 1);
   const Ran ran =
       run_command(folder, "env SLURM_STEP_NUM_TASKS=2 " + attend(folder, "out", "--ranks 2 --backend mpi"));
   CHECK(ran.exit_code == 2);
@@ -116,9 +110,7 @@ TEST_CASE("tasks of srun that know of no MPI do not start a job each") {
 #ifdef RINGCRAFT_HAS_NCCL
 TEST_CASE("the variables of torchrun make attend a rank over NCCL, which waits for the others") {
   const Folder folder;
-  const verify::Case c = verify::make_case(make_problem({1, 1, 1, 9, 4}, full_mask(), Layout::kZigzag, 2),
-                                           verify::Data::kNormal, 1);
-  write_inputs(folder.file("in"), verify::make_inputs(c, DType::kFloat32));
+  write_inputs(folder.file("in"), make_problem({1, 1, 1, 9, 4}, full_mask(), Layout::kZigzag, 2), 1);
   const std::string job = "env WORLD_SIZE=2 MASTER_ADDR=localhost RINGCRAFT_PORT=28431 RANK=";
   const std::string flags = attend(folder, "out", "--ranks 2 --backend nccl --patience 1");
   for (const auto& [rank, sentence] :

@@ -21,6 +21,11 @@ std::size_t place_of(const Asked& a, StreamCall::Kind kind, int event,
     return c.kind == kind && c.event == event && (!stream || c.stream == *stream);
   });
 }
+// Where the host waits for a stream.
+std::size_t place_of_host(const Asked& a, RankStream stream) {
+  return place_of(
+      a, [=](const StreamCall& c) { return c.kind == StreamCall::kSynchronize && c.stream == stream; });
+}
 // Where the first operation enters its stream, or the group of it begins; and where the last one has.
 std::size_t first_operation(const Asked& a) {
   return place_of(a,
@@ -99,11 +104,7 @@ std::optional<Cause> cause_of_eagerness(const std::vector<Asked>& starts) {
 
 std::optional<Cause> cause_of_host(const std::vector<Asked>& asked, const char* which) {
   for (const RankStream stream : {kCompute, kCopies})
-    if (all_of(asked, [&](const Asked& a) {
-          return place_of(a, [&](const StreamCall& c) {
-                   return c.kind == StreamCall::kSynchronize && c.stream == stream;
-                 }) < a.calls.size();
-        }))
+    if (all_of(asked, [=](const Asked& a) { return place_of_host(a, stream) < a.calls.size(); }))
       return Cause{"solved-streams-host",
                    std::string("in ") + which + " the host waits for the " +
                        (stream == kCompute ? "compute" : "communication") + " stream",
@@ -191,11 +192,8 @@ std::vector<Cause> causes_of(const StreamExhibit& x) {
   add(streams::cause_of_groups(x.starts));
   if (causes.empty())
     if (auto purposes = cause_of_purposes(x.starts, x.waits)) return {*purposes};
-  const bool host_orders = all_of(x.starts, [](const Asked& a) {
-    return place_of(a, [](const StreamCall& c) {
-             return c.kind == StreamCall::kSynchronize && c.stream == kCompute;
-           }) < first_operation(a);
-  });
+  const bool host_orders =
+      all_of(x.starts, [](const Asked& a) { return place_of_host(a, kCompute) < first_operation(a); });
   if (causes.empty() && !host_orders) add(cause_of_ready(x.starts));
   if (causes.empty()) add(cause_of_done(x.starts));
   add(cause_of_eagerness(x.starts));

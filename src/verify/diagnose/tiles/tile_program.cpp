@@ -136,9 +136,8 @@ std::vector<std::pair<RowPlace, Parts>> scanned_rows(const Evidence& e, TileSize
     }
   std::ranges::stable_partition(rows, [&](const auto& each) {
     const RowPlace& at = each.first;
-    return !same_row(row_of(e.claim.out, at.batch, at.head, at.row),
-                     row_of(e.oracle.value.out, at.batch, at.head, at.row),
-                     row_of(e.units().out, at.batch, at.head, at.row), e.nearness(), false);
+    return !is_claimed_row(e, e.claim.out, e.units().out, at,
+                           row_of(e.oracle.value.out, at.batch, at.head, at.row));
   });
   return rows;
 }
@@ -146,13 +145,8 @@ std::vector<std::pair<RowPlace, Parts>> scanned_rows(const Evidence& e, TileSize
 bool explains_row(const Evidence& e, const ScanTwist& twist, const RowPlace& at, const Parts& parts) {
   const Merged got =
       scan_result(twist, parts, static_cast<std::size_t>(e.problem.head_dim), e.place.partial, e.exponents());
-  const auto same = [&](std::string_view name, const Buffer& claim, std::span<const double> numbers,
-                        const Buffer& units) {
-    return !e.has(name) || same_row(row_of(claim, at.batch, at.head, at.row), numbers,
-                                    row_of(units, at.batch, at.head, at.row), e.nearness(), false);
-  };
-  return same("out", e.claim.out, got.out, e.units().out) &&
-         same("lse", e.claim.lse, {&got.lse, 1}, e.units().lse);
+  return (!e.has("out") || is_claimed_row(e, e.claim.out, e.units().out, at, got.out)) &&
+         (!e.has("lse") || is_claimed_row(e, e.claim.lse, e.units().lse, at, {&got.lse, 1}));
 }
 
 }  // namespace

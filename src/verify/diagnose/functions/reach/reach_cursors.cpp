@@ -50,6 +50,13 @@ constexpr CursorWalk kCursorWalks[] = {
 // The reaches, from questions in some order; none of the orders is wrong.
 using Asks = std::function<bool(int query_rank, int block)>;
 using AskOrder = std::vector<int> (*)(int n, const Asks&);
+
+// Asks about one rank and one block, and keeps the farthest rank that sees it.
+void ask_pair(std::vector<int>& reach, int rank, int s, const Asks& asks) {
+  const int n = static_cast<int>(reach.size());
+  if (rank != s && asks(rank, s)) reach[s] = std::max(reach[s], (rank - s + n) % n);
+}
+
 constexpr AskOrder kAskOrders[] = {
     // block by block from the farthest rank on, up to the first that sees a key
     [](int n, const Asks& asks) {
@@ -71,16 +78,14 @@ constexpr AskOrder kAskOrders[] = {
     [](int n, const Asks& asks) {
       std::vector<int> reach(n, 0);
       for (int s = 0; s < n; ++s)
-        for (int rank = 0; rank < n; ++rank)
-          if (rank != s && asks(rank, s)) reach[s] = std::max(reach[s], (rank - s + n) % n);
+        for (int rank = 0; rank < n; ++rank) ask_pair(reach, rank, s, asks);
       return reach;
     },
     // rank by rank, block by block
     [](int n, const Asks& asks) {
       std::vector<int> reach(n, 0);
       for (int rank = 0; rank < n; ++rank)
-        for (int s = 0; s < n; ++s)
-          if (rank != s && asks(rank, s)) reach[s] = std::max(reach[s], (rank - s + n) % n);
+        for (int s = 0; s < n; ++s) ask_pair(reach, rank, s, asks);
       return reach;
     }};
 

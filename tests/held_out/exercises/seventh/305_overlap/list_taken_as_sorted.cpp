@@ -1,4 +1,4 @@
-// Mistake: The list of messages is read once from front to back, up to the first message of a later step, as if it were sorted by step: a message that stands after one of a later step is waited for too late or, for steps that are over, is taken as one of the step that is read. (A message found so keeps its kind and ranks, but counts for the step in which it is met.)
+// Mistake: The list of messages is read once from front to back, up to the first message of a later step, as if it were sorted by step: a message listed after one of a later step is awaited too late or, if its step is over, counts as one of the step that is read. (A message found so keeps its kind and ranks, but counts for the step in which it is met.)
 // Lesson 305: the clocks of all ranks, step by step. Computing adds to a clock; a wait sets it to the later
 // of itself and the message.
 #include "ringcraft/ring/clocks.hpp"
