@@ -1,7 +1,6 @@
 // A method is a value: a second one runs wherever the ring does, without an edit elsewhere.
 #include "ringcraft/parallel/method.hpp"
 
-#include "parallel/all_gather.hpp"
 #include "support/catch.hpp"
 #include "support/cost_engine.hpp"
 #include "support/errors.hpp"
@@ -14,16 +13,6 @@ using namespace ringcraft;
 using namespace ringcraft::testing;
 
 namespace {
-
-void check_cost(const verify::PassCost& cost, const Theory& theory) {
-  for (std::size_t r = 0; r < theory.pairs.size(); ++r) {
-    CAPTURE(r);
-    CHECK(cost.traffic[r].bytes_sent == theory.bytes_sent[r]);
-    CHECK(cost.traffic[r].messages_sent == theory.messages_sent[r]);
-    CHECK(cost.work[r].pairs == theory.pairs[r]);
-  }
-  CHECK(cost.imbalance() == theory.imbalance());
-}
 
 // The sentence with which every rank refuses this pass, before anything is sent.
 std::string refusal(const Method& method, Pass pass) {
@@ -41,46 +30,6 @@ std::string refusal(const Method& method, Pass pass) {
 }
 
 }  // namespace
-
-TEST_CASE("an all-gather is one value: exact, at the cost of its theory") {
-  const std::vector<Mask> masks{
-      full_mask(), causal_mask(), window_mask(5), {.right = 0, .cu_seqlens = {0, 5, 24, 25, 31}}};
-  for (const Mask& mask : masks)
-    for (const int n : {1, 2, 3, 5})
-      for (const Layout layout : kLayouts)
-        for (const Position seqlen : {31, 40}) {
-          const Mask own = mask.cu_seqlens.empty() || seqlen == 31 ? mask : causal_mask();
-          const Problem problem = make_problem({2, 4, 2, seqlen, 4}, own, layout, n);
-          INFO(described(problem));
-          const verify::Inputs inputs =
-              verify::make_inputs(verify::make_case(problem, verify::Data::kNormal, 7), DType::kFloat64);
-          verify::Measurement cost;
-          const verify::Answer answer =
-              verify::run_over_ranks(problem, inputs, {.method = &kAllGather}, &cost);
-          const verify::Comparison verdict = verify::compare_exact(answer, verify::oracle(problem, inputs));
-          INFO(verify::described(verdict, problem.sharding()));
-          CHECK(verdict.good);
-          check_cost(cost.forward, kAllGather.theory(problem, {}, Pass::kForward, {8, 8}));
-          check_cost(cost.backward, kAllGather.theory(problem, {}, Pass::kBackward, {8, 8}));
-        }
-}
-
-TEST_CASE("the theory of the ring as a method is the ring's") {
-  Random random(161);
-  for (int trial = 0; trial < 30; ++trial) {
-    const Problem problem = random_problem(random, 6, 30);
-    INFO(described(problem));
-    for (const Schedule schedule : {Schedule::kForward, Schedule::kReversed}) {
-      const MethodOptions options{.schedule = schedule};
-      verify::Measurement cost;
-      verify::run_over_ranks(
-          problem, verify::make_inputs(verify::make_case(problem, verify::Data::kNormal, 7), DType::kFloat32),
-          {.options = options}, &cost);
-      check_cost(cost.forward, kRing.theory(problem, options, Pass::kForward, {4, 4}));
-      check_cost(cost.backward, kRing.theory(problem, options, Pass::kBackward, {4, 4}));
-    }
-  }
-}
 
 TEST_CASE("a problem that a method cannot run is refused on every rank, with one sentence and no message") {
   const auto no_zigzag = [](const Problem& problem, const MethodOptions&, Pass, const Communicator&,

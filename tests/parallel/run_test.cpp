@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include "parallel/all_gather.hpp"
 #include "ringcraft/attention/host_engine.hpp"
 #include "ringcraft/comm/threads.hpp"
 #include "support/catch.hpp"

@@ -2,7 +2,10 @@
 // computations.
 #include "ringcraft/engine/block_engine.hpp"
 
+#include <cstring>
+
 #include "ringcraft/comm/trace.hpp"
+#include "ringcraft/core/error.hpp"
 
 namespace ringcraft {
 namespace {
@@ -86,6 +89,39 @@ void BlockEngine::add(KvBlock& into, const KvBlock& from) {
     return addition;
   };
   recorded(trace_, event, [&] { do_add(into, from); });
+}
+
+void BlockEngine::copy(Buffer& to, const Buffer& from, const RowCopy& rows) {
+  const Extents &t = to.extents(), &f = from.extents();
+  const bool fits = t.batch == f.batch && t.width == f.width && to.dtype() == from.dtype() &&
+                    rows.from_head + rows.heads <= f.heads && rows.to_head + rows.heads <= t.heads &&
+                    rows.from_rows.size() == rows.to_rows.size();
+  if (!fits)
+    throw Error("copy", "a tensor like " + described(f) + " " + std::string(name_of(from.dtype())),
+                described(t) + " " + std::string(name_of(to.dtype())), "allocate both for the same rows");
+  if (!rows.from_rows.empty()) do_copy(to, from, rows);
+}
+
+// Neighbouring rows that stay neighbours go at once.
+void BlockEngine::do_copy(Buffer& to, const Buffer& from, const RowCopy& rows) {
+  const Extents &t = to.extents(), &f = from.extents();
+  const std::size_t row_bytes = static_cast<std::size_t>(f.width) * size_of(from.dtype()),
+                    count = rows.from_rows.size();
+  const auto place = [row_bytes](Index head, Index rows_of_head, Index row) {
+    return static_cast<std::size_t>(head * rows_of_head + row) * row_bytes;
+  };
+  for (Index b = 0; b < f.batch; ++b)
+    for (Index h = 0; h < rows.heads; ++h)
+      for (std::size_t first = 0, last = 0; first < count; first = last) {
+        last = first + 1;
+        while (last < count && rows.from_rows[last] == rows.from_rows[last - 1] + 1 &&
+               rows.to_rows[last] == rows.to_rows[last - 1] + 1)
+          ++last;
+        std::memcpy(
+            to.bytes().data() + place(b * t.heads + rows.to_head + h, t.rows, rows.to_rows[first]),
+            from.bytes().data() + place(b * f.heads + rows.from_head + h, f.rows, rows.from_rows[first]),
+            (last - first) * row_bytes);
+      }
 }
 
 }  // namespace ringcraft

@@ -6,6 +6,7 @@
 /// (attention/host_engine.hpp) and CudaEngine (kernels/engine/cuda_engine.hpp).
 
 #include <atomic>
+#include <span>
 #include <tuple>
 
 #include "ringcraft/core/buffer.hpp"
@@ -79,6 +80,16 @@ enum class Pass : std::uint8_t { kForward, kBackward };
 /// three gradients backward.
 inline constexpr Index products_per_pair(Pass pass) { return pass == Pass::kForward ? 2 : 5; }
 
+/// Rows of one tensor that go to rows of another one of the same width and type, in every batch entry alike.
+/// How methods move heads from rank to rank.
+struct RowCopy {
+  Index from_head = 0;               ///< the first head that is read,
+  Index to_head = 0;                 ///< and where it goes
+  Index heads = 1;                   ///< so many neighbours
+  std::span<const Index> from_rows;  ///< of these rows,
+  std::span<const Index> to_rows;    ///< and where they go, one for each
+};
+
 /// Work that an engine has done so far; the base of work balance and of virtual time.
 struct Work {
   Index pairs = 0;   ///< visible (query, key) pairs over all blocks, counted once per block, not per head
@@ -117,6 +128,9 @@ class BlockEngine {
                 double softmax_scale);
   /// into += from.
   void add(KvBlock& into, const KvBlock& from);
+  /// Copies rows from one buffer to another; all else in `to` stays. Throws Error unless both have the same
+  /// batch, width and type, and the heads.
+  void copy(Buffer& to, const Buffer& from, const RowCopy& rows);
   /// Sets every element to zero.
   virtual void set_zero(Buffer& buffer) = 0;
 
@@ -138,6 +152,8 @@ class BlockEngine {
   virtual void do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
                            const KeyRanges& ranges, double softmax_scale) = 0;
   virtual void do_add(KvBlock& into, const KvBlock& from) = 0;
+  /// On the host; an engine of another memory space overrides it. The arguments fit.
+  virtual void do_copy(Buffer& to, const Buffer& from, const RowCopy& rows);
 
   void done(const KeyRanges& ranges, Pass pass);
 

@@ -17,6 +17,12 @@ namespace ringcraft {
 /// Choices that a method offers.
 struct MethodOptions {
   Schedule schedule = Schedule::kReversed;  ///< of the backward pass of a ring
+  /// Neighbours among which a hybrid deals heads; it divides the ranks. 0: all of them (Ulysses).
+  int ulysses = 0;
+  /// KV heads that an all-gather brings at a time; it divides kv_heads. 0: all of them.
+  int gather_heads = 0;
+  /// Neighbours that make up a node of a double ring; it divides the ranks. 0: one node.
+  int node = 0;
 };
 
 /// Results of a method's forward pass on a rank.
@@ -48,8 +54,17 @@ struct Method {
 /// Ring attention (ring/ring.hpp).
 extern const Method kRing;
 
+/// All-gather of keys and values, whole or some heads at a time (gather/gather_passes.hpp).
+extern const Method kAllGather;
+/// All-to-all between rows and heads (hybrid/head_exchange.hpp), each rank then attends alone.
+extern const Method kUlysses;
+/// Ulysses among neighbours, rings across them.
+extern const Method kHybrid;
+/// A ring inside of every node, and one of nodes (double_ring/double_ring.hpp).
+extern const Method kDoubleRing;
+
 /// The methods that a user can ask for by name.
-inline constexpr const Method* kMethods[] = {&kRing};
+inline constexpr const Method* kMethods[] = {&kRing, &kAllGather, &kUlysses, &kHybrid, &kDoubleRing};
 
 /// Throws Error unless this method can do this pass of this problem with this communicator and engine: on
 /// every rank, with the same words, before the first message.

@@ -1,11 +1,9 @@
-// Implements the ring as a method. Its backward pass starts from the KV block that the schedule begins with:
-// the rank's own, or for kReversed the one that the forward pass held last. The own one is freed then, unless
-// the ring does not bring it home.
+// Implements the ring as a method.
 #include <utility>
 
 #include "ringcraft/parallel/method.hpp"
 #include "ringcraft/parallel/recording.hpp"
-#include "ringcraft/ring/route.hpp"
+#include "ringcraft/parallel/saved_ring.hpp"
 #include "ringcraft/ring/theory.hpp"
 
 namespace ringcraft {
@@ -13,20 +11,16 @@ namespace {
 
 struct Saved {
   Buffer q;
-  KvBlock first;
-  int owner;  // owner of the block `first`
-  KvBlock own;
+  int owner;
+  KvBlock first, own;
 };
 
 Forward forward(RankPlace& place, const Problem& problem, const MethodOptions& options, Buffer q,
                 KvBlock kv) {
-  const Route route(problem, place.comm().rank(), options.schedule);
-  auto [output, last] = ring_forward(place.comm(), place.engine(), problem, q, kv);
-  const int owner = route.source(0);
-  const bool from_last = options.schedule == Schedule::kReversed && route.exchanges() > 0;
-  Saved saved{std::move(q), std::move(from_last ? last : kv), owner, {}};
-  if (route.keeps_own()) saved.own = std::move(kv);
-  return {std::move(output), std::make_shared<Saved>(std::move(saved))};
+  auto [output, owner, first, own] = ring_forward_saving(place.comm(), place.engine(), problem,
+                                                         options.schedule, q, std::move(kv));
+  return {std::move(output),
+          std::make_shared<Saved>(Saved{std::move(q), owner, std::move(first), std::move(own)})};
 }
 
 Gradients backward(RankPlace& place, const Problem& problem, const MethodOptions& options,

@@ -1,7 +1,9 @@
 // Which rank owns which token.
 #include "ringcraft/problem/layout.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -73,6 +75,14 @@ Index first_longer(const Piece& piece) {
   return longer == 0 || piece.rows(0) > piece.seqlen / piece.world_size ? 0 : piece.world_size - longer;
 }
 
+// Rows of the neighbours that a rank holds together.
+Index rows_together(const Sharding& s, int rank) {
+  Index rows = 0;
+  for (int member = rank * s.joined; member < (rank + 1) * s.joined; ++member)
+    rows += s.apart().rows(member);
+  return rows;
+}
+
 // Calls body(piece) for each sequence, from the first on, until it returns true.
 template <class Body>
 void find_piece(const Sharding& s, Body body) {
@@ -108,7 +118,8 @@ std::string_view name_of(Layout layout) {
 
 std::string described(const Sharding& sharding) {
   return std::string(name_of(sharding.layout)) +
-         (sharding.cu_seqlens.empty() ? "" : ", each sequence by itself");
+         (sharding.cu_seqlens.empty() ? "" : ", each sequence by itself") +
+         (sharding.joined == 1 ? "" : ", " + std::to_string(sharding.joined) + " shards joined");
 }
 
 Index Sharding::rows(int rank) const {
@@ -116,6 +127,7 @@ Index Sharding::rows(int rank) const {
     throw Error("rank",
                 "0 to " + std::to_string(world_size - 1) + " of " + std::to_string(world_size) + " ranks",
                 std::to_string(rank), "is it taken modulo the number of ranks?");
+  if (joined > 1) return rows_together(*this, rank);
   Index rows = 0;
   find_piece(*this, [&](const Piece& piece) {
     rows += piece.rows(piece.place(rank));
@@ -124,9 +136,15 @@ Index Sharding::rows(int rank) const {
   return rows;
 }
 
-Index Sharding::largest_rows() const { return (seqlen + world_size - 1) / world_size; }
+Index Sharding::largest_rows() const {
+  if (joined == 1) return (seqlen + world_size - 1) / world_size;
+  Index most = 0;
+  for (int rank = 0; rank < world_size; ++rank) most = std::max(most, rows(rank));
+  return most;
+}
 
 int Sharding::owner_of(Position p) const {
+  if (joined > 1) return apart().owner_of(p) / joined;
   int owner = kNoOwner;
   if (p >= 0 && p < seqlen)
     find_piece(*this, [&](const Piece& piece) {
@@ -142,6 +160,7 @@ int Sharding::owner_of(Position p) const {
 }
 
 Position Sharding::global_from_local(int rank, Index row) const {
+  if (joined > 1) return positions(rank)[static_cast<std::size_t>(row)];
   Position position = seqlen;
   find_piece(*this, [&](const Piece& piece) {
     const int place = piece.place(rank);
@@ -159,6 +178,10 @@ Position Sharding::global_from_local(int rank, Index row) const {
 Index Sharding::local_from_global(Position p) const {
   Index before = 0;
   const int rank = owner_of(p);
+  if (joined > 1) {
+    const std::vector<Position> own = positions(rank);
+    return std::ranges::lower_bound(own, p) - own.begin();
+  }
   find_piece(*this, [&](const Piece& piece) {
     const bool here = p < piece.begin + piece.seqlen;
     const int place = piece.place(rank);
@@ -171,6 +194,12 @@ Index Sharding::local_from_global(Position p) const {
 std::vector<Position> Sharding::positions(int rank) const {
   std::vector<Position> all;
   all.reserve(static_cast<std::size_t>(rows(rank)));  // refuses a rank that is not there
+  if (joined > 1) {
+    for (int member = rank * joined; member < (rank + 1) * joined; ++member)
+      std::ranges::copy(apart().positions(member), std::back_inserter(all));
+    std::ranges::sort(all);
+    return all;
+  }
   find_piece(*this, [&](const Piece& piece) {
     const int place = piece.place(rank);
     for (Index row = 0, rows = piece.rows(place); row < rows; ++row)

@@ -38,7 +38,13 @@ struct Sharding {
   /// the ranks of a sequence are turned by that number, so that all shards still differ by at most one token.
   /// Empty: the whole sequence is dealt as one.
   std::vector<Position> cu_seqlens = {};
+  /// Neighbours whose tokens a rank holds together: the sequence is dealt to world_size * joined ranks, and
+  /// rank r owns what is dealt to those from r * joined on, in the order of the sequence. Shards may then
+  /// differ by as many tokens. (A method that deals heads among neighbours, parallel/ulysses.hpp.)
+  int joined = 1;
 
+  /// The deal before neighbours are joined: this one if none are.
+  Sharding apart() const { return {layout, seqlen, world_size * joined, cu_seqlens}; }
   /// Tokens that this rank owns, 0 included.
   Index rows(int rank) const;
   /// Rows of the largest shard.

@@ -41,10 +41,12 @@ struct Problem {
   int world_size = 1;                   ///< number of ranks
   double softmax_scale = 1.0;           ///< factor of the dot products
   bool per_sequence = false;            ///< deals each packed sequence by itself instead of all as one
+  int joined = 1;                       ///< shards of neighbours that a rank holds together (layout.hpp)
 
   /// The layout: which rank owns which token.
   Sharding sharding() const {
-    return {layout, shape.seqlen, world_size, per_sequence ? mask.cu_seqlens : std::vector<Position>{}};
+    return {layout, shape.seqlen, world_size, per_sequence ? mask.cu_seqlens : std::vector<Position>{},
+            joined};
   }
   /// Extents of a query-side tensor of this rank (q, out, dq, dout); for the KV side use kv_extents.
   Extents q_extents(int rank) const {
@@ -59,7 +61,7 @@ struct Problem {
 
   static auto fields(auto& self) {
     return std::tie(self.shape, self.mask, self.layout, self.world_size, self.softmax_scale,
-                    self.per_sequence);
+                    self.per_sequence, self.joined);
   }
 };
 
