@@ -1,6 +1,8 @@
 // Which rank owns which token.
 #include "ringcraft/problem/layout.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -58,6 +60,17 @@ struct Piece {
     return row < early.rows() ? early.begin + row : late.begin + row - early.rows();
   }
 
+  std::array<Run, kRunsOfASequence> runs(int place) const {
+    if (!deals_tokens(layout)) {
+      const auto [early, late] = chunks(place);
+      return {{{begin + early.begin, 1, early.rows()}, {begin + late.begin, 1, late.rows()}}};
+    }
+    const auto at = [&](Index row) { return begin + token_position(layout, world_size, place, row); };
+    const Index all = rows(place);
+    if (layout == Layout::kStriped) return {{{at(0), world_size, all}, {at(0), world_size, 0}}};
+    return {{{at(0), 2 * world_size, (all + 1) / 2}, {at(1), 2 * world_size, all / 2}}};
+  }
+
   // Of a position of this place.
   Index local_from_global(int place, Position p) const {
     if (deals_tokens(layout)) return p / world_size;
@@ -111,11 +124,15 @@ std::string described(const Sharding& sharding) {
          (sharding.cu_seqlens.empty() ? "" : ", each sequence by itself");
 }
 
-Index Sharding::rows(int rank) const {
+void Sharding::require(int rank) const {
   if (rank < 0 || rank >= world_size)
     throw Error("rank",
                 "0 to " + std::to_string(world_size - 1) + " of " + std::to_string(world_size) + " ranks",
                 std::to_string(rank), "is it taken modulo the number of ranks?");
+}
+
+Index Sharding::rows(int rank) const {
+  require(rank);
   Index rows = 0;
   find_piece(*this, [&](const Piece& piece) {
     rows += piece.rows(piece.place(rank));
@@ -175,6 +192,16 @@ std::vector<Position> Sharding::positions(int rank) const {
     const int place = piece.place(rank);
     for (Index row = 0, rows = piece.rows(place); row < rows; ++row)
       all.push_back(piece.begin + piece.global_from_local(place, row));
+    return false;
+  });
+  return all;
+}
+
+std::vector<Run> Sharding::runs(int rank) const {
+  std::vector<Run> all;
+  all.reserve(kRunsOfASequence * std::max<std::size_t>(2, cu_seqlens.size()));
+  find_piece(*this, [&](const Piece& piece) {
+    for (const Run& run : piece.runs(piece.place(rank))) all.push_back(run);
     return false;
   });
   return all;
