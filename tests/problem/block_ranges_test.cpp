@@ -17,13 +17,20 @@ Problem of(Mask mask, Position seqlen, int n, Layout layout) {
   return make_problem({.seqlen = seqlen, .head_dim = 1}, std::move(mask), layout, n);
 }
 
+// Of some ranks that may hold shards of neighbours together.
+Problem some_problem(Random& random, Position most) {
+  Problem problem = random_problem(random, 9, most);
+  problem.joined = static_cast<int>(std::max(Index{1}, random.integer(-3, 3)));
+  return problem;
+}
+
 }  // namespace
 
 TEST_CASE("counted pairs are those of the rows") {
   Random random(61);
   Index blocks = 0, seen = 0, empty_shards = 0;
   for (int i = 0; i < 4000; ++i) {
-    const Problem problem = random_problem(random, 9, i % 4 == 0 ? 300 : 40);
+    const Problem problem = some_problem(random, i % 4 == 0 ? 300 : 40);
     INFO(described(problem));
     for (int rank = 0; rank < problem.world_size; ++rank)
       for (int source = 0; source < problem.world_size; ++source) {
@@ -45,11 +52,11 @@ TEST_CASE("counted pairs are those of the rows") {
 TEST_CASE("runs are the positions") {
   Random random(62);
   for (int i = 0; i < 1000; ++i) {
-    const Problem problem = random_problem(random, 9, 60);
+    const Problem problem = some_problem(random, 60);
     INFO(described(problem));
     for (int rank = 0; rank < problem.world_size; ++rank) {
       std::vector<Position> positions;
-      for (const Run& run : problem.sharding().runs(rank))
+      for (const PositionRun& run : problem.sharding().runs(rank))
         for (Index j = 0; j < run.count; ++j) positions.push_back(run.first + j * run.stride);
       std::ranges::sort(positions);
       CHECK(positions == problem.sharding().positions(rank));
@@ -60,7 +67,7 @@ TEST_CASE("runs are the positions") {
 TEST_CASE("reaches by counting are the reaches") {
   Random random(63);
   for (int i = 0; i < 2000; ++i) {
-    const Problem problem = random_problem(random, 9, 60);
+    const Problem problem = some_problem(random, 60);
     INFO(described(problem));
     CHECK(counted_reaches(problem) == reaches(problem));
   }

@@ -61,7 +61,7 @@ struct Piece {
     return row < early.rows() ? early.begin + row : late.begin + row - early.rows();
   }
 
-  std::array<Run, kRunsOfASequence> runs(int place) const {
+  std::array<PositionRun, kRunsOfASequence> runs(int place) const {
     if (!deals_tokens(layout)) {
       const auto [early, late] = chunks(place);
       return {{{begin + early.begin, 1, early.rows()}, {begin + late.begin, 1, late.rows()}}};
@@ -215,8 +215,8 @@ std::vector<Position> Sharding::positions(int rank) const {
   return all;
 }
 
-std::vector<Run> Sharding::runs(int rank) const {
-  std::vector<Run> all;
+std::vector<PositionRun> Sharding::runs(int rank) const {
+  std::vector<PositionRun> all;
   all.reserve(runs_of_a_sequence() * std::max<std::size_t>(2, cu_seqlens.size()));
   find_piece(*this, [&](const Piece& piece) {
     for (int member = rank * joined; member < (rank + 1) * joined; ++member)
