@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/state_kernels.hpp"
 #include "ringcraft/core/error.hpp"
@@ -39,7 +40,7 @@ CudaRungs with_forward(const BackwardRung& backward) {
 }
 
 CudaEngine::CudaEngine(int device, CudaRungs rungs)
-    : rungs_(std::move(rungs)), device_(use_device(device)), ranges_(stream_), transposed_ranges_(stream_) {}
+    : rungs_(std::move(rungs)), device_(use_device(device)), ranges_(stream_), transposed_ranges_(stream_), copied_rows_(stream_) {}
 
 void CudaEngine::refuse(const Problem& problem, Pass pass) const {
   const Shape& s = problem.shape;
@@ -142,6 +143,17 @@ void CudaEngine::do_add(KvBlock& into, const KvBlock& from) {
   };
   add_to(into.k, from.k);
   add_to(into.v, from.v);
+}
+
+// The two lists of rows travel as ranges do: two integers for each.
+void CudaEngine::do_copy(Buffer& to, const Buffer& from, const RowCopy& rows) {
+  const auto list = [](std::span<const Index> of) { return std::vector<int>(of.begin(), of.end()); };
+  const DeviceRanges lists = copied_rows_.upload({list(rows.from_rows), list(rows.to_rows)});
+  const Extents &t = to.extents(), &f = from.extents();
+  copy_rows(to.bytes().data(), {t.heads, t.rows, rows.to_head}, from.bytes().data(),
+            {f.heads, f.rows, rows.from_head}, f.batch, rows.heads, lists.begin_gmem, lists.end_gmem,
+            static_cast<Index>(rows.from_rows.size()), f.width * static_cast<Index>(size_of(from.dtype())),
+            stream_.get());
 }
 
 void CudaEngine::set_zero(Buffer& buffer) {

@@ -52,12 +52,13 @@ class CudaEngine final : public BlockEngine {
   void do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
                    const BlockRanges& ranges, double softmax_scale) override;
   void do_add(KvBlock& into, const KvBlock& from) override;
+  void do_copy(Buffer& to, const Buffer& from, const RowCopy& rows) override;
   float* workspace(Index numbers);
 
   CudaRungs rungs_;
   Device device_;  // it is selected before anything is made on it
   Stream stream_;
-  RangeUpload ranges_, transposed_ranges_;
+  RangeUpload ranges_, transposed_ranges_, copied_rows_;
   Buffer workspace_;  // memory of the rungs beside their operands, kept from call to call
 };
 

@@ -1,6 +1,7 @@
 // Defines the small kernels around attention: one thread per number, or one warp per row where a row is
 // summed. Offsets are 64 bits wide: a shard may hold more than 2^31 numbers.
 #include <cmath>
+#include <cstdint>
 
 #include "engine/launch.cuh"
 #include "engine/numbers16.cuh"
@@ -57,6 +58,20 @@ __global__ void add_kernel(float* into_gmem, const float* from_gmem, Index count
   if (i < count) into_gmem[i] += from_gmem[i];
 }
 
+// One thread per number of 16 bits, neighbours along a row.
+__global__ void copy_rows_kernel(std::uint16_t* to_gmem, CopiedTensor to, const std::uint16_t* from_gmem,
+                                 CopiedTensor from, Index heads, const int* from_rows_gmem,
+                                 const int* to_rows_gmem, Index count, Index width, Index all) {
+  const Index i = global_thread();
+  if (i >= all) return;
+  const Index column = i % width, row = i / width % count, head = i / width / count % heads,
+              entry = i / width / count / heads;
+  const auto place = [&](const CopiedTensor& tensor, Index at) {
+    return ((entry * tensor.heads + tensor.first_head + head) * tensor.rows + at) * width + column;
+  };
+  to_gmem[place(to, to_rows_gmem[row])] = from_gmem[place(from, from_rows_gmem[row])];
+}
+
 }  // namespace
 
 void fill(float* x_gmem, Index count, float value, cudaStream_t stream) {
@@ -86,6 +101,16 @@ void row_delta(const float* out_gmem, const void* dout_gmem, DType dout_type, fl
 void add(float* into_gmem, const float* from_gmem, Index count, cudaStream_t stream) {
   if (count == 0) return;
   launch(add_kernel, blocks_for(count), kThreads, 0, stream, into_gmem, from_gmem, count);
+}
+
+void copy_rows(void* to_gmem, CopiedTensor to, const void* from_gmem, CopiedTensor from, Index batch,
+               Index heads, const int* from_rows_gmem, const int* to_rows_gmem, Index count, Index row_bytes,
+               cudaStream_t stream) {
+  const Index width = row_bytes / Index{sizeof(std::uint16_t)}, all = batch * heads * count * width;
+  if (all == 0) return;
+  launch(copy_rows_kernel, blocks_for(all), kThreads, 0, stream, static_cast<std::uint16_t*>(to_gmem), to,
+         static_cast<const std::uint16_t*>(from_gmem), from, heads, from_rows_gmem, to_rows_gmem, count,
+         width, all);
 }
 
 }  // namespace ringcraft::kernels

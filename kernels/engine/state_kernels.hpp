@@ -26,4 +26,17 @@ void row_delta(const float* out_gmem, const void* dout_gmem, DType dout_type, fl
 /// into[i] += from[i] for i < count.
 void add(float* into_gmem, const float* from_gmem, Index count, cudaStream_t stream);
 
+/// A tensor [batch, heads, rows, width] of rows that are copied.
+struct CopiedTensor {
+  Index heads;       ///< of the tensor
+  Index rows;        ///< of the tensor
+  Index first_head;  ///< that is copied
+};
+
+/// In every batch entry, for `heads` heads and i < count: row to_rows[i] of `to` becomes row from_rows[i] of
+/// `from`. Both have rows of row_bytes bytes, an even number.
+void copy_rows(void* to_gmem, CopiedTensor to, const void* from_gmem, CopiedTensor from, Index batch,
+               Index heads, const int* from_rows_gmem, const int* to_rows_gmem, Index count, Index row_bytes,
+               cudaStream_t stream);
+
 }  // namespace ringcraft::kernels

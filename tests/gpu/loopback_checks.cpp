@@ -15,6 +15,8 @@
 #include "ringcraft/ring/refuse.hpp"
 #include "subjects.hpp"
 #include "verify/oracle/cases.hpp"
+#include "verify/oracle/compare.hpp"
+#include "verify/oracle/rounding_rule.hpp"
 
 namespace ringcraft::kernels {
 namespace {
@@ -56,6 +58,36 @@ Verdict same_bits_as_staged(verify::CaseSet set, Schedule schedule, Layout layou
       }
     }
   return {"", {{"rings", rings}}};
+}
+
+// All-gather, all-to-all and two-level walks on the device: rows are copied by a kernel, and several messages
+// of a group are under way.
+Verdict methods_same_bits_as_staged() {
+  const std::pair<const char*, HowToAttend> methods[] = {
+      {"all-gather", {kAllGather, {}}},
+      {"all-gather by heads", {kAllGather, {.gather_heads = 1}}},
+      {"ulysses", {kUlysses, {}}},
+      {"hybrid", {kHybrid, {.ulysses = 2}}},
+      {"double ring", {kDoubleRing, {.node = 2}}},
+  };
+  int runs = 0;
+  for (const auto& [name, how] : methods)
+    for (const Layout layout : {Layout::kStriped, Layout::kZigzag}) {
+      const verify::Case c = verify::make_case(make_problem({2, 4, 2, 37, 12}, causal_mask(), layout, 4),
+                                               verify::Data::kNormal, 5);
+      const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat32);
+      const verify::Answer want = staged_ring_answer({}, c.problem, inputs, how);
+      for (const std::uint64_t seed : {0, 1}) {
+        const std::string difference = first_difference(ring_answer({}, c.problem, inputs, how, seed), want);
+        if (!difference.empty()) return {std::string(name) + ": " + difference};
+        ++runs;
+      }
+      const verify::Comparison verdict =
+          verify::RoundingRule(verify::rounding_of(DType::kFloat32))
+              .add(want, verify::oracle(c.problem, inputs, {.rounding = verify::rounding_of(DType::kFloat32)}));
+      if (!verdict.good) return {std::string(name) + ": " + described(verdict, c.problem.sharding())};
+    }
+  return {"", {{"runs", runs}}};
 }
 
 // Every rank sends to all others at once, and the numbers say where they come from.
@@ -162,6 +194,8 @@ void run_checks(Runner& runner, verify::CaseSet set) {
       runner.check("the ring over loopback has the bits of the ring over host memory, " +
                        std::string(name_of(schedule)) + ", " + std::string(name_of(layout)),
                    [&] { return same_bits_as_staged(set, schedule, layout); });
+  runner.check("other methods over loopback have the bits of those over host memory",
+               methods_same_bits_as_staged);
   runner.check("every rank to every other over loopback", every_rank_to_every_other);
   runner.check("wrong programs end on every rank", wrong_programs);
 }

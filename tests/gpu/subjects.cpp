@@ -67,13 +67,13 @@ KvBlock zeros_like(const KvBlock& block, CudaEngine& engine) {
 }  // namespace
 
 verify::Answer ring_over(const Connect& connect, SwitchboardOptions options, CudaRungs rungs,
-                         const Problem& problem, const verify::Inputs& inputs, Schedule schedule) {
+                         const Problem& problem, const verify::Inputs& inputs, const HowToAttend& how) {
   verify::Answer answer;
   const auto rank_body = [&](ThreadCommunicator& host) {
     CudaEngine engine(0, rungs);
     const std::unique_ptr<Communicator> comm = connect(host, engine);
     DevicePlace place(*comm, engine);
-    WholeResult result = run_method(kRing, place, problem, {.schedule = schedule}, verify::whole(inputs));
+    WholeResult result = run_method(*how.method, place, problem, how.options, verify::whole(inputs));
     if (host.rank() == 0) answer = verify::answer_of(std::move(result));
   };
   run_ranks(problem.world_size, rank_body, std::move(options));
@@ -81,20 +81,20 @@ verify::Answer ring_over(const Connect& connect, SwitchboardOptions options, Cud
 }
 
 verify::Answer ring_answer(CudaRungs rungs, const Problem& problem, const verify::Inputs& inputs,
-                           Schedule schedule, std::uint64_t delivery_seed) {
+                           const HowToAttend& how, std::uint64_t delivery_seed) {
   Loopback loopback(problem.world_size);
   const auto connect = [&](Communicator& host, const CudaEngine& engine) {
     return std::make_unique<LoopbackCommunicator>(host, engine.stream(), loopback);
   };
-  return ring_over(connect, loopback.options(delivery_seed), rungs, problem, inputs, schedule);
+  return ring_over(connect, loopback.options(delivery_seed), rungs, problem, inputs, how);
 }
 
 verify::Answer staged_ring_answer(CudaRungs rungs, const Problem& problem, const verify::Inputs& inputs,
-                                  Schedule schedule) {
+                                  const HowToAttend& how) {
   const auto connect = [](Communicator& host, const CudaEngine& engine) {
     return std::make_unique<StagedCommunicator>(host, engine.stream());
   };
-  return ring_over(connect, {}, rungs, problem, inputs, schedule);
+  return ring_over(connect, {}, rungs, problem, inputs, how);
 }
 
 verify::Answer block_by_block_answer(CudaRungs rungs, const Problem& problem, const verify::Inputs& inputs) {

@@ -9,8 +9,8 @@
 
 #include "engine/cuda_engine.hpp"
 #include "ringcraft/comm/switchboard.hpp"
+#include "ringcraft/parallel/method.hpp"
 #include "ringcraft/problem/key_ranges.hpp"
-#include "ringcraft/ring/ring.hpp"
 #include "verify/oracle/oracle.hpp"
 #include "verify/oracle/tensors.hpp"
 
@@ -19,19 +19,27 @@ namespace ringcraft::kernels {
 /// Makes a rank's device communicator from its host one.
 using Connect = std::function<std::unique_ptr<Communicator>(Communicator& host, const CudaEngine& engine)>;
 
-/// The library's ring on world_size thread ranks, each with a CudaEngine, over any transport. The schedule is
-/// that of the backward pass; `options` are the switchboard's.
-verify::Answer ring_over(const Connect& connect, SwitchboardOptions options, CudaRungs rungs,
-                         const Problem& problem, const verify::Inputs& inputs, Schedule schedule);
+/// A method and its options; a schedule is that of the ring's backward pass.
+struct HowToAttend {
+  const Method* method = &kRing;
+  MethodOptions options = {};
 
-/// The library's ring on world_size virtual ranks of one device, over loopback; `delivery_seed` is the
-/// switchboard's.
+  HowToAttend(Schedule schedule) : options{.schedule = schedule} {}
+  HowToAttend(const Method& of, MethodOptions with) : method(&of), options(with) {}
+};
+
+/// A method of the library on world_size thread ranks, each with a CudaEngine, over any transport; `options`
+/// are the switchboard's.
+verify::Answer ring_over(const Connect& connect, SwitchboardOptions options, CudaRungs rungs,
+                         const Problem& problem, const verify::Inputs& inputs, const HowToAttend& how);
+
+/// The same on world_size virtual ranks of one device, over loopback; `delivery_seed` is the switchboard's.
 verify::Answer ring_answer(CudaRungs rungs, const Problem& problem, const verify::Inputs& inputs,
-                           Schedule schedule, std::uint64_t delivery_seed = 0);
+                           const HowToAttend& how, std::uint64_t delivery_seed = 0);
 
 /// The same over host memory: the reference for the bits of it.
 verify::Answer staged_ring_answer(CudaRungs rungs, const Problem& problem, const verify::Inputs& inputs,
-                                  Schedule schedule);
+                                  const HowToAttend& how);
 
 /// One engine, which plays each rank in turn and passes itself the KV blocks in the order of the ring. All
 /// blocks of a rank are enqueued without waiting in between.

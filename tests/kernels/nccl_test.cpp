@@ -33,14 +33,14 @@ struct Rank {
   NcclCommunicator comm;
 };
 
-verify::Answer nccl_answer(const Problem& problem, const verify::Inputs& inputs, Schedule schedule) {
+verify::Answer nccl_answer(const Problem& problem, const verify::Inputs& inputs, const HowToAttend& how) {
   const auto connect = [](Communicator& host, const CudaEngine& engine) {
     const NcclOptions options{.calls = &nccl_model()};
     const NcclModelRank model(host);
     return std::make_unique<NcclCommunicator>(host.rank(), host.world_size(), agreed_nccl_id(host, options),
                                               engine.stream(), options);
   };
-  return ring_over(connect, {}, {}, problem, inputs, schedule);
+  return ring_over(connect, {}, {}, problem, inputs, how);
 }
 
 struct WithFaults {
@@ -49,6 +49,25 @@ struct WithFaults {
 };
 
 }  // namespace
+
+TEST_CASE("the other methods over NCCL have the bits of those over host memory, under any order of streams") {
+  const HowToAttend methods[] = {{kAllGather, {}},
+                                 {kAllGather, {.gather_heads = 1}},
+                                 {kUlysses, {}},
+                                 {kHybrid, {.ulysses = 2}},
+                                 {kDoubleRing, {.node = 2}}};
+  const verify::Case c = verify::make_case(
+      make_problem({1, 4, 2, 23, 4}, causal_mask(), Layout::kZigzag, 4), verify::Data::kNormal, 5);
+  const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat32);
+  for (const HowToAttend& how : methods) {
+    const verify::Answer want = staged_ring_answer({}, c.problem, inputs, how);
+    for (std::uint64_t seed = 0; seed <= 4; ++seed) {
+      const WithStreams set(seed);
+      CAPTURE(how.method->name, seed);
+      CHECK(same_bits(nccl_answer(c.problem, inputs, how), want));
+    }
+  }
+}
 
 TEST_CASE("the ring over NCCL has the same bits under every order of streams") {
   for (const Schedule schedule : {Schedule::kForward, Schedule::kReversed})

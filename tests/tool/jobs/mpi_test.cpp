@@ -50,6 +50,23 @@ TEST_CASE("mpi equals threads bitwise for 1 to 8 ranks, started by mpirun or by 
     }
 }
 
+TEST_CASE("every method has the same bits on mpi and on threads") {
+  const Folder folder;
+  const verify::Case c = verify::make_case(make_problem({1, 8, 2, 41, 16}, full_mask(), Layout::kZigzag, 4),
+                                           verify::Data::kNormal, 4);
+  write_inputs(folder.file("in"), verify::make_inputs(c, DType::kFloat64));
+  for (const char* method : {"all-gather", "all-gather --gather-heads 1", "ulysses", "hybrid --ulysses 2",
+                             "double-ring --node 2"}) {
+    const std::string flags = std::string("--causal --layout zigzag --ranks 4 --method ") + method;
+    CAPTURE(flags);
+    REQUIRE(run_command(folder, attend(folder, "threads", flags)).exit_code == 0);
+    const Ran ran = run_command(folder, attend(folder, "mpi", flags + " --backend mpi"));
+    CAPTURE(ran.err);
+    REQUIRE(ran.exit_code == 0);
+    CHECK(contents(folder.file("mpi")) == contents(folder.file("threads")));
+  }
+}
+
 TEST_CASE("an MPI job of another size, and a wrong file, end the job with exit code 2 and one sentence") {
   const Folder folder;
   write_inputs(folder.file("in"), make_problem({1, 1, 1, 9, 4}, full_mask(), Layout::kZigzag, 2), 1);
