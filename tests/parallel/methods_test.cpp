@@ -68,7 +68,7 @@ Problem some_problem(Random& random) {
 }  // namespace
 
 TEST_CASE("every method is exact, at the cost of its theory, on random problems") {
-  const int trials = (kUnderSanitizer ? 20 : 150) * (long_run() ? 10 : 1);
+  const int trials = (kUnderSanitizer ? 100 : 1000) * (long_run() ? 10 : 1);
   const std::uint64_t seed = seed_of_run();
   std::printf("%d random problems, every method that admits them, from RINGCRAFT_SEED=%llu\n", trials,
               static_cast<unsigned long long>(seed));
@@ -82,4 +82,19 @@ TEST_CASE("every method is exact, at the cost of its theory, on random problems"
     const verify::Oracle want = verify::oracle(problem, inputs);
     for (const Choice& choice : choices(problem)) check_method(choice, one, inputs, want);
   }
+}
+
+TEST_CASE("every method is exact over its share of the case table") {
+  using enum verify::CaseSet;
+  std::vector<verify::Case> cases = fewer_under_sanitizer(verify::case_table(long_run() ? kFull : kBrief), 10);
+  std::size_t runs = 0;
+  for (const verify::Case& one : cases) {
+    const verify::Inputs inputs = verify::make_inputs(one, DType::kFloat64);
+    const verify::Oracle want = verify::oracle(one.problem, inputs);
+    for (const Choice& choice : choices(one.problem)) {
+      check_method(choice, one, inputs, want);
+      ++runs;
+    }
+  }
+  std::printf("%zu cases, %zu runs\n", cases.size(), runs);
 }

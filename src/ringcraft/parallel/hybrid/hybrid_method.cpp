@@ -48,8 +48,8 @@ void refuse_degree(const Problem& problem, const char* where, int degree) {
   int best = degree;
   while (!fits(shape, best) || problem.world_size % best != 0) --best;
     throw Error(where,
-                "heads that " + std::to_string(degree) + " ranks can share: a multiple of " +
-                    std::to_string(degree) + " query heads, and KV heads that are a multiple or a divisor of it",
+                "query heads that are a multiple of " + std::to_string(degree) +
+                    ", and KV heads that are a multiple or a divisor of it",
                 std::to_string(shape.heads) + " query heads and " + std::to_string(shape.kv_heads) +
                     " KV heads",
                 best == 1 ? "use the ring or all-gather, which take any heads"
