@@ -70,7 +70,7 @@ TEST_CASE("a lesson is here, started, done; and what is next follows the road") 
   CHECK(course.done() == 2);
 }
 
-TEST_CASE("what is next is the lesson under way: started last, by its exercise or a side exercise") {
+TEST_CASE("the lesson under way is next: started last, by its exercise or a side exercise") {
   const Folder folder;
   Course course(folder.file(""));
   CHECK_FALSE(course.under_way());
@@ -84,7 +84,7 @@ TEST_CASE("what is next is the lesson under way: started last, by its exercise o
   CHECK(course.next() == 405);
   course.progress().add_passed("405", "");
   CHECK(course.latest() == 405);
-  CHECK(course.next() == 404);  // and not 101, where the road begins again
+  CHECK(course.next() == 404);  // and not the first of all, 101
   CHECK(has(tool::what_next(course, 405), "Next: 404 "));
   course.progress().add_passed("404", "");
   CHECK_FALSE(course.under_way());

@@ -1,6 +1,7 @@
 // Counts the work and the exchanges of a run.
 #include "tool/attention/long_run.hpp"
 
+#include <cmath>
 #include <cstdio>
 
 #include "ringcraft/core/error.hpp"
@@ -37,12 +38,27 @@ void warn_of_exchanges(const Problem& problem) {
 }
 
 void require_recordable(const Problem& problem) {
-  constexpr Index kMost = 50'000;  // exchanges: forward and backward, each takes up to 8 kB of the file
+  constexpr Index kMost = 50'000;  // exchanges
   const Index exchanges = exchanges_of(problem);
   if (exchanges > kMost)
     throw Error(
         "--trace", "at most " + std::to_string(kMost) + " exchanges, the number of ranks times that of hops",
         std::to_string(exchanges), "record it with fewer ranks, or with a --window that needs fewer hops");
+}
+
+double trace_bytes(const Problem& problem, Pass last) {
+  const double of_an_exchange = last == Pass::kBackward ? 9100 : 3000;  // measured with 20 to 200 ranks
+  return of_an_exchange * static_cast<double>(exchanges_of(problem));
+}
+
+std::string warning_of_trace(const Problem& problem, Pass last) {
+  constexpr double kLarge = 100e6;  // bytes
+  const double bytes = trace_bytes(problem, last);
+  if (bytes <= kLarge) return {};
+  return "the trace will take about " + std::to_string(std::llround(bytes / 1e6)) +
+         " MB: it grows with the number of ranks times that of hops; fewer ranks, or a --window that needs "
+         "fewer "
+         "hops, make it smaller";
 }
 
 }  // namespace ringcraft::tool

@@ -1,5 +1,7 @@
 #pragma once
-// The length of a run, known in advance: for its progress bar, a warning, and a refusal.
+// The length of a run, known in advance: for its progress bar, warnings, and a refusal.
+
+#include <string>
 
 #include "ringcraft/engine/block_engine.hpp"
 
@@ -13,5 +15,11 @@ void warn_of_exchanges(const Problem& problem);
 
 // Throws Error if a trace of this problem would be too large to write, to draw and to prove.
 void require_recordable(const Problem& problem);
+
+// The size of a trace, about: that of a contiguous layout with a causal mask is a third smaller.
+double trace_bytes(const Problem& problem, Pass last);
+
+// A sentence about a trace that will be large; empty for any other.
+std::string warning_of_trace(const Problem& problem, Pass last);
 
 }  // namespace ringcraft::tool

@@ -1,8 +1,11 @@
 // trace: draws a recorded run, sums it up, and proves its schedule.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
@@ -22,9 +25,20 @@ namespace {
 using verify::TraceClock;
 
 struct TraceOptions {
-  std::string file, svg, clock = "wall";
-  std::size_t rows = 24;
+  std::string file, clock = "wall", rows = "24";
+  std::optional<std::string> svg;
 };
+
+constexpr std::size_t kMostRows = 4096;
+
+std::size_t rows_of(const std::string& text) {
+  std::size_t rows = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rows);
+  if (error != std::errc() || end != text.data() + text.size() || rows < 1 || rows > kMostRows)
+    throw Error("--rows", "a whole number from 1 to " + std::to_string(kMostRows), "'" + shown(text) + "'",
+                "leave it out for 24 of the ranks, which are typical for all");
+  return rows;
+}
 
 bool keeps_virtual_time(const Trace& trace) {
   for (int rank = 0; rank < trace.world_size(); ++rank)
@@ -55,8 +69,13 @@ std::string title_of(const std::string& file, const verify::TracedRun& run, Trac
 
 int trace(const TraceOptions& options) {
   constexpr std::uintmax_t kLargestTrace = std::uintmax_t{1} << 30;  // bytes
-  require_other_file("--svg", options.svg, options.file);
-  require_writable("--svg", options.svg);
+  const std::size_t rows = rows_of(options.rows);
+  if (options.svg) {
+    if (options.svg->empty())
+      throw Error("--svg", "the name of a file", "an empty one", "name one, such as run.svg");
+    require_other_file("--svg", *options.svg, options.file);
+    require_writable("--svg", *options.svg);
+  }
   auto phases = std::make_unique<Phases>();
   phases->begin("reading the trace");
   const verify::TracedRun run =
@@ -67,7 +86,7 @@ int trace(const TraceOptions& options) {
   const verify::ScheduleProof proof = verify::prove_schedule(run.trace, run.problem, run.goal());
   phases.reset();
 
-  const Drawing drawing{timeline, verify::typical_ranks(timeline, options.rows),
+  const Drawing drawing{timeline, verify::typical_ranks(timeline, rows),
                         title_of(options.file, run, clock, timeline.seconds)};
   const std::size_t width = window_size().columns;
   std::string text = lanes_text(drawing, width, colour()) + "\n" + sums_text(drawing) + "\n";
@@ -76,9 +95,9 @@ int trace(const TraceOptions& options) {
             ".\n";
   text += folded(verdict_text(proof, run.goal()), width);
   std::fputs(text.c_str(), stdout);
-  if (!options.svg.empty()) {
-    write_text("--svg", options.svg, svg_text(drawing));
-    std::printf("%s: the same as a picture\n", shown(options.svg).c_str());
+  if (options.svg) {
+    write_text("--svg", *options.svg, svg_text(drawing));
+    std::printf("%s: the same as a picture\n", shown(*options.svg).c_str());
   }
   return proof.good() ? 0 : static_cast<int>(Code::kWrongAnswer);
 }

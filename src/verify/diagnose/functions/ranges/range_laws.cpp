@@ -204,7 +204,7 @@ std::optional<RowLaw> found_end(Side side, const std::vector<Meeting>& meetings)
   return {};
 }
 
-// Whether a right cursor could give these intervals. What ranges_of makes of others follows from the cursor.
+// Whether a right cursor could give these intervals: ranges of any others follow from a wrong one.
 bool could_be_right(const Meeting& m) {
   for (std::size_t a = 0; a < m.intervals.size(); ++a) {
     const auto [lo, hi] = m.intervals[a];
