@@ -185,7 +185,7 @@ TEST_CASE("trace refuses other files, and overwrites none") {
   const std::string svg = folder.file("t.json") + " --svg ";
   refused(svg + folder.file(""), "--svg: expected the name of a file, got the folder " + folder.file(""));
   refused(svg + folder.file("no/t.svg"), "; make its folder first: mkdir -p " + folder.file("no"));
-  refused(svg + "''", "--svg: expected the name of a file, got an empty one");
+  refused(svg + "''", "expected a value after --svg, got an empty one");
   Json other = right;
   other.erase("ringcraft");
   write(folder.file("chrome.json"), other.dump());

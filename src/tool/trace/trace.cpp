@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "ringcraft/core/error.hpp"
@@ -25,8 +24,7 @@ namespace {
 using verify::TraceClock;
 
 struct TraceOptions {
-  std::string file, clock = "wall", rows = "24";
-  std::optional<std::string> svg;
+  std::string file, svg, clock = "wall", rows = "24";
 };
 
 constexpr std::size_t kMostRows = 4096;
@@ -70,12 +68,8 @@ std::string title_of(const std::string& file, const verify::TracedRun& run, Trac
 int trace(const TraceOptions& options) {
   constexpr std::uintmax_t kLargestTrace = std::uintmax_t{1} << 30;  // bytes
   const std::size_t rows = rows_of(options.rows);
-  if (options.svg) {
-    if (options.svg->empty())
-      throw Error("--svg", "the name of a file", "an empty one", "name one, such as run.svg");
-    require_other_file("--svg", *options.svg, options.file);
-    require_writable("--svg", *options.svg);
-  }
+  require_other_file("--svg", options.svg, options.file);
+  require_writable("--svg", options.svg);
   auto phases = std::make_unique<Phases>();
   phases->begin("reading the trace");
   const verify::TracedRun run =
@@ -95,9 +89,9 @@ int trace(const TraceOptions& options) {
             ".\n";
   text += folded(verdict_text(proof, run.goal()), width);
   std::fputs(text.c_str(), stdout);
-  if (options.svg) {
-    write_text("--svg", *options.svg, svg_text(drawing));
-    std::printf("%s: the same as a picture\n", shown(*options.svg).c_str());
+  if (!options.svg.empty()) {
+    write_text("--svg", options.svg, svg_text(drawing));
+    std::printf("%s: the same as a picture\n", shown(options.svg).c_str());
   }
   return proof.good() ? 0 : static_cast<int>(Code::kWrongAnswer);
 }
@@ -117,8 +111,7 @@ void add_trace(CLI::App& app, Action& action) {
                    "Time axis: wall, or virtual where links and computations were simulated")
       ->capture_default_str()
       ->type_name("C");
-  command->add_option("--rows", options->rows, "Draw at most so many ranks")
-      ->check(CLI::Range(1, 4096))
+  command->add_option("--rows", options->rows, "Draw at most so many ranks, from 1 to 4096")
       ->capture_default_str()
       ->type_name("N");
   command->footer(
