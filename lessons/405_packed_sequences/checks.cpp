@@ -448,8 +448,49 @@ void require_long(Trial& trial) {
   for (std::size_t i = 0; i < queries.size(); ++i) require(queries[i], {met.begin[i], met.end[i]});
 }
 
+// Every fourth token.
+Positions fourth_of(const Positions& all) {
+  Positions some;
+  for (std::size_t i = 0; i < all.size(); i += 4) some.push_back(all[i]);
+  return some;
+}
+
 // Four times the tokens take four times the steps, with a logarithm five times, and 16 times if every row
-// begins again. Half a million show work that no step counts.
+// begins again; then counts with fewer rows and with fewer keys tell at what.
+void require_linear(Trial& trial, const std::string& name, const Mask& few_of, const Mask& many_of) {
+  using Counted = verify::RangesExhibit::Counted;
+  const Positions few = all_of(256), many = all_of(4 * 256);
+  const auto count_cursor = [&](const Mask& mask, const Positions& all, const Positions& rows) {
+    const Position tokens = std::ssize(all);
+    return Counted{true, std::ssize(rows), tokens, std::ssize(mask.cu_seqlens),
+                   walk(trial, mask, tokens, rows).steps};
+  };
+  const auto count_ranges = [&](const Mask& mask, const Positions& all, const Positions& rows,
+                                const Positions& keys) {
+    const Position tokens = std::ssize(all);
+    const ShardRanges met = shard(trial, mask, tokens, rows, keys);
+    require_ranges({mask, tokens, rows, keys, "one device"}, met.ranges);
+    return Counted{false, std::ssize(rows), std::ssize(keys), std::ssize(mask.cu_seqlens), met.steps};
+  };
+  const auto require = [&](const char* function, std::vector<Counted> counted, auto count_others) {
+    const std::int64_t least = counted[0].steps, most = counted[1].steps;
+    if (most <= 6 * least) return;
+    std::ranges::copy(count_others(), std::back_inserter(counted));
+    throw Wrong(sign::kCounts, "steps",
+                "{}, {}: {} tokens take {} steps and {} take {}: {} times as many for four times the tokens",
+                Name{function}, name, few.size(), least, many.size(), most,
+                most / std::max<std::int64_t>(least, 1))
+        .exhibiting(exhibit_of(verify::RangesExhibit{.counted = std::move(counted)}));
+  };
+  const Positions some = fourth_of(many);
+  require("MaskCursor::at", {count_cursor(few_of, few, few), count_cursor(many_of, many, many)},
+          [&] { return std::vector{count_cursor(many_of, many, some)}; });
+  require("ranges_of", {count_ranges(few_of, few, few, few), count_ranges(many_of, many, many, many)}, [&] {
+    return std::vector{count_ranges(many_of, many, some, many), count_ranges(many_of, many, many, some)};
+  });
+}
+
+// Half a million tokens show work that no step counts.
 const Check kLinear{
     .claim =
         "Work grows as the tokens do, up to half a million: no row begins again at the first border, or at "
@@ -459,32 +500,10 @@ const Check kLinear{
     .needs = {"borders", "jumps"},
     .hint = "Positions do not decrease from call to call, and neither do ends: keep your place.",
     .run{[](Trial& trial) {
-      const auto steps = [&](const Mask& mask, Position tokens) {
-        const Positions all = all_of(tokens);
-        const CursorWalk moved = walk(trial, mask, tokens, all);
-        const ShardRanges met = shard(trial, mask, tokens, all, all);
-        require_ranges({mask, tokens, all, all, "one device"}, met.ranges);
-        return std::pair{moved.steps, met.steps};
-      };
-      const auto require = [](const char* function, const std::string& mask, std::int64_t few,
-                              std::int64_t many) {
-        if (many > 6 * few)
-          throw Wrong(
-              sign::kCounts, "steps",
-              "{}, {}: 256 tokens take {} steps and 1024 take {}: {} times as many for four times the "
-              "tokens",
-              Name{function}, mask, few, many, many / std::max<std::int64_t>(few, 1));
-      };
-      const auto compare = [&](const std::string& name, const Mask& few, const Mask& many) {
-        const auto [cursor, ranges] = steps(few, 256);
-        const auto [cursor_of_many, ranges_of_many] = steps(many, 1024);
-        require("MaskCursor::at", name, cursor, cursor_of_many);
-        require("ranges_of", name, ranges, ranges_of_many);
-      };
-      compare("sequences of two tokens, full", packed_evenly(full_mask(), 256, 2),
-              packed_evenly(full_mask(), 1024, 2));
-      compare("one sequence, causal", causal_mask(), causal_mask());
-      compare("one sequence, window 3", window_mask(3), window_mask(3));
+      require_linear(trial, "sequences of two tokens, full", packed_evenly(full_mask(), 256, 2),
+                     packed_evenly(full_mask(), 1024, 2));
+      require_linear(trial, "one sequence, causal", causal_mask(), causal_mask());
+      require_linear(trial, "one sequence, window 3", window_mask(3), window_mask(3));
       require_long(trial);
     }},
 };

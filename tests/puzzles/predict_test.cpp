@@ -70,6 +70,19 @@ TEST_CASE("305.hiding: a hop hides from the shard length on that is asked for, a
     }
 }
 
+TEST_CASE("a wrong answer that two mistakes lead to is asked about in one question") {
+  const Puzzle& puzzle = puzzle_named("305.hiding");
+  std::string text = puzzle.solved(8261);  // 5 query heads for each of the keys, and 5 hops
+  const std::string right = "B, bytes of a hop: 655360";
+  REQUIRE(testing::contains(text, right));
+  text.replace(text.find(right), right.size(), "B, bytes of a hop: 3276800");
+  const verify::Report report = report_on(puzzle.id, text, 8261);
+  CHECK(testing::contains(
+      verify::text_of(report),
+      "Are these the heads of the queries, which stay, or are these the hops of the whole pass?"));
+  CHECK(testing::contains(text, "C, microseconds of computing in a step, forward: "));
+}
+
 TEST_CASE("a sentence about a prediction never tells the right number") {
   const Puzzle& puzzle = puzzle_named("401.predict");
   std::string text = puzzle.given(3);

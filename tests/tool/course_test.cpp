@@ -70,6 +70,27 @@ TEST_CASE("a lesson is here, started, done; and what is next follows the road") 
   CHECK(course.done() == 2);
 }
 
+TEST_CASE("the lesson under way is next: started last, by its exercise or a side exercise") {
+  const Folder folder;
+  Course course(folder.file(""));
+  CHECK_FALSE(course.under_way());
+  judge::start_puzzle("404.corner", course.folder());
+  CHECK(course.under_way() == 404);
+  CHECK(course.next() == 404);
+  CHECK(has(tool::road_text(course, verify::Colour::kPlain), "Next: 404 "));
+  judge::start(405, course.folder());
+  const auto later = std::filesystem::last_write_time(course.exercise(405)) + std::chrono::seconds(5);
+  std::filesystem::last_write_time(course.exercise(405), later);
+  CHECK(course.next() == 405);
+  course.progress().add_passed("405", "");
+  CHECK(course.latest() == 405);
+  CHECK(course.next() == 404);  // and not the first of all, 101
+  CHECK(has(tool::what_next(course, 405), "Next: 404 "));
+  course.progress().add_passed("404", "");
+  CHECK_FALSE(course.under_way());
+  CHECK(course.next() == 101);
+}
+
 TEST_CASE("the lesson changed last is the one whose file is youngest") {
   const Folder folder;
   const Course course(folder.file(""));

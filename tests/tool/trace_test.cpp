@@ -1,5 +1,7 @@
 // attend --trace and trace: the picture of a whole run as a user gets it, and the verdict on a file that was
 // changed.
+#include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "ringcraft/ring/refuse.hpp"
@@ -45,6 +47,12 @@ void remove(Json& events, std::size_t number) {
       event["waits_for"] = event["waits_for"].get<std::size_t>() - 1;
 }
 
+std::string kilobytes(const std::string& file) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f kB", static_cast<double>(std::filesystem::file_size(file)) / 1e3);
+  return text;
+}
+
 }  // namespace
 
 TEST_CASE("attend --trace draws every rank, and its messages are those of theory") {
@@ -59,6 +67,8 @@ TEST_CASE("attend --trace draws every rank, and its messages are those of theory
     INFO(ran.out << ran.err);
     REQUIRE(ran.exit_code == 0);
     CHECK(ran.out.find("ui.perfetto.dev") != std::string::npos);
+    CHECK(ran.out.find("trace.json, " + kilobytes(folder.file("trace.json")) + ": what every rank did") !=
+          std::string::npos);
     const auto picture = nlohmann::json::parse(contents(folder.file("trace.json")));
     std::vector<Index> bytes(3, 0), messages(3, 0), pairs(3, 0);
     for (const auto& e : picture["traceEvents"]) {
@@ -168,7 +178,14 @@ TEST_CASE("trace refuses other files, and overwrites none") {
   refused(folder.file("t.json") + " --clock virtual",
           "--clock: expected wall for a trace without virtual time");
   refused(folder.file("t.json") + " --clock sun", "--clock: expected wall or virtual, got sun");
-  refused(folder.file("t.json") + " --rows 0", "--rows");
+  for (const char* rows : {"0", "-3", "abc", "2.5", "4097", "99999999999999999999", "24x"})
+    refused(folder.file("t.json") + " --rows " + rows,
+            "--rows: expected a whole number from 1 to 4096, got '" + std::string(rows) +
+                "'; leave it out for 24 of the ranks");
+  const std::string svg = folder.file("t.json") + " --svg ";
+  refused(svg + folder.file(""), "--svg: expected the name of a file, got the folder " + folder.file(""));
+  refused(svg + folder.file("no/t.svg"), "; make its folder first: mkdir -p " + folder.file("no"));
+  refused(svg + "''", "expected a value after --svg, got an empty one");
   Json other = right;
   other.erase("ringcraft");
   write(folder.file("chrome.json"), other.dump());

@@ -1,4 +1,5 @@
 // Predict: makes forms with blanks, reads a filled one, and compares it with the computed answers.
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <memory>
@@ -35,12 +36,20 @@ double number_of(const TextLine& line, const std::string& word) {
   return value;
 }
 
-// The reasons that are known for a wrong answer, with a blank after each.
-std::string reasons_for(double answer, const Blank& blank) {
-  std::string reasons;
+// "Is V missing?" and "Are these bits?" in one: "Is V missing, or are these bits?"
+std::string one_question(const std::string& first, std::string other) {
+  if (first.empty()) return other;
+  other[0] = static_cast<char>(std::tolower(other[0]));
+  return first.substr(0, first.size() - 1) + ", or " + other;
+}
+
+// One question about all mistakes that lead to a wrong answer, with a blank after it; empty if none is known.
+std::string question_about(double answer, const Blank& blank) {
+  std::string question;
   for (const KnownMistake& mistake : blank.mistakes)
-    if (std::abs(answer - mistake.value) <= blank.tolerance) reasons += mistake.reason + " ";
-  return reasons;
+    if (std::abs(answer - mistake.value) <= blank.tolerance)
+      question = one_question(question, mistake.reason);
+  return question.empty() ? question : question + " ";
 }
 
 // Compares a line of the student with the line of the form.
@@ -59,7 +68,7 @@ void read_line(const TextLine& line, const FormLine& asked, std::vector<Given>& 
     const double answer = empty ? 0 : number_of(line, word);
     const bool right = !empty && std::abs(answer - blank.want) <= blank.tolerance;
     answers.push_back({asked.row, line.place(), line.text(), empty, right,
-                       empty || right ? "" : reasons_for(answer, blank)});
+                       empty || right ? "" : question_about(answer, blank)});
   }
   if (line.words.size() > words.size()) line.refuse("the end of the line", line.words[words.size()]);
 }

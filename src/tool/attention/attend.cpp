@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
 #include <span>
 #include <string_view>
@@ -63,9 +64,9 @@ Plan plan_of(const AttendOptions& options) {
 bool report_trace(const std::string& path, const verify::TracedRun& run) {
   const verify::ScheduleProof proof = write_trace(path, run);
   std::printf(
-      "%s: what every rank did when; ./ringcraft trace %s draws it, and so does "
+      "%s, %s: what every rank did when; ./ringcraft trace %s draws it, and so does "
       "https://ui.perfetto.dev\n",
-      path.c_str(), path.c_str());
+      path.c_str(), bytes_text(static_cast<double>(std::filesystem::file_size(path))).c_str(), path.c_str());
   if (!proof.good()) std::fputs(verdict_text(proof, run.goal()).c_str(), stdout);
   return proof.good();
 }
@@ -146,6 +147,11 @@ int attend(const AttendOptions& options) {
     std::optional<CountedProgress> progress;
     if (ranks.speaks()) {
       warn_of_exchanges(plan.method, problem, plan.options);
+      if (trace) {
+        require_writable("--trace", options.trace);
+        const std::string warning = warning_of_trace(plan.method, problem, plan.options, whole.last_pass());
+        if (!warning.empty()) std::fprintf(stderr, "ringcraft: %s\n", warning.c_str());
+      }
       progress.emplace("attention");
     }
     const std::vector<Index> work =

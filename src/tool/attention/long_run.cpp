@@ -1,6 +1,7 @@
 // Counts the work and the exchanges of a run.
 #include "tool/attention/long_run.hpp"
 
+#include <cmath>
 #include <cstdio>
 #include <numeric>
 
@@ -38,12 +39,27 @@ void warn_of_exchanges(const Method& method, const Problem& problem, const Metho
 }
 
 void require_recordable(const Method& method, const Problem& problem, const MethodOptions& options) {
-  constexpr Index kMost = 50'000;  // exchanges: forward and backward, each takes up to 8 kB of the file
+  constexpr Index kMost = 50'000;  // exchanges
   const Index exchanges = exchanges_of(method, problem, options);
   if (exchanges > kMost)
     throw Error(
         "--trace", "ranks that send keys and values at most " + std::to_string(kMost) + " times",
         std::to_string(exchanges), "record it with fewer ranks, or with a --window that needs fewer hops");
+}
+
+double trace_bytes(const Method& method, const Problem& problem, const MethodOptions& options, Pass last) {
+  const double of_an_exchange = last == Pass::kBackward ? 9100 : 3000;  // measured with 20 to 200 ranks
+  return of_an_exchange * static_cast<double>(exchanges_of(method, problem, options));
+}
+
+std::string warning_of_trace(const Method& method, const Problem& problem, const MethodOptions& options,
+                             Pass last) {
+  constexpr double kLarge = 100e6;  // bytes
+  const double bytes = trace_bytes(method, problem, options, last);
+  if (bytes <= kLarge) return {};
+  return "the trace will take about " + std::to_string(std::llround(bytes / 1e6)) +
+         " MB: it grows with the messages of all ranks; fewer ranks, or a --window that needs fewer hops, make "
+         "it smaller";
 }
 
 }  // namespace ringcraft::tool

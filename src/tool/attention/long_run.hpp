@@ -1,6 +1,7 @@
 #pragma once
-// The length of a run, known in advance: for its progress bar, a warning, and a refusal.
+// The length of a run, known in advance: for its progress bar, warnings, and a refusal.
 
+#include <string>
 #include <vector>
 
 #include "ringcraft/parallel/method.hpp"
@@ -16,5 +17,12 @@ void warn_of_exchanges(const Method& method, const Problem& problem, const Metho
 
 // Throws Error if a trace of this problem would be too large to write, to draw and to prove.
 void require_recordable(const Method& method, const Problem& problem, const MethodOptions& options);
+
+// The size of a trace, about.
+double trace_bytes(const Method& method, const Problem& problem, const MethodOptions& options, Pass last);
+
+// A sentence about a trace that will be large; empty for any other.
+std::string warning_of_trace(const Method& method, const Problem& problem, const MethodOptions& options,
+                             Pass last);
 
 }  // namespace ringcraft::tool

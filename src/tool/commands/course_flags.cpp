@@ -72,7 +72,7 @@ void add_course(CLI::App& app, Action& action) {
       ->footer("Example: ./ringcraft watch")
       ->callback([&action] { action = watch; });
 
-  app.add_subcommand("next", "Go on: the lesson at hand if it is not done, else the next one that is not")
+  app.add_subcommand("next", "Go on: the lesson under way, which you started last, or the next one")
       ->footer("Example: ./ringcraft next")
       ->callback([&action] { action = next; });
 

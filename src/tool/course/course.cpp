@@ -107,17 +107,38 @@ std::optional<int> Course::next(int after) const {
   return earlier;
 }
 
-std::optional<int> Course::latest() const {
-  std::optional<int> latest;
+template <class Holds>
+std::optional<int> Course::youngest(bool with_puzzles, Holds holds) const {
+  std::optional<int> youngest;
   std::filesystem::file_time_type newest;
-  for (const judge::LessonInfo& lesson : here_) {
+  const auto look_at = [&](int lesson, const std::filesystem::path& file) {
     std::error_code missing;
-    const auto time = std::filesystem::last_write_time(exercise(lesson.number), missing);
-    if (missing || (latest && time <= newest)) continue;
-    latest = lesson.number;
+    const auto time = std::filesystem::last_write_time(file, missing);
+    if (missing || (youngest && time <= newest) || !holds(lesson)) return;
+    youngest = lesson;
     newest = time;
-  }
-  return latest;
+  };
+  for (const judge::LessonInfo& lesson : here_) look_at(lesson.number, exercise(lesson.number));
+  if (with_puzzles)
+    for (const judge::Puzzle& puzzle : judge::puzzles())
+      look_at(puzzle.lesson(), judge::puzzle_file(puzzle, workspace_));
+  return youngest;
+}
+
+std::optional<int> Course::latest() const {
+  return youngest(false, [](int) { return true; });
+}
+
+std::optional<int> Course::under_way() const {
+  return youngest(true, [&](int lesson) {
+    const State now = state(lesson);
+    return now == State::kStarted || now == State::kHere;
+  });
+}
+
+std::optional<int> Course::next() const {
+  const auto at_hand = under_way();
+  return at_hand ? at_hand : next(latest().value_or(1) - 1);
 }
 
 std::filesystem::path Course::exercise(int lesson) const {
@@ -209,7 +230,8 @@ std::string road_text(const Course& course, verify::Colour colour) {
 int after(const std::string& id) { return lesson_of(id) - (id.size() > 3 ? 1 : 0); }
 
 std::string what_next(const Course& course, int after) {
-  const auto next = course.next(after);
+  const auto at_hand = course.under_way();
+  const auto next = at_hand ? at_hand : course.next(after);
   if (!next)
     return fmt::format(
         "All {} lessons that are here are done. You have built a ring; ./ringcraft run climbs it, and "

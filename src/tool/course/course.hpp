@@ -45,8 +45,11 @@ class Course {
   // The first lesson that is here and not done, of those after `after` on the road and then from its
   // beginning; nothing if all are done.
   std::optional<int> next(int after) const;
-  // The same from where the student is: the lesson at hand if it is not done.
-  std::optional<int> next() const { return next(latest().value_or(1) - 1); }
+  // Where the student goes on: the lesson under way, else the first one after the last that is done.
+  std::optional<int> next() const;
+  // Of the lessons that are not done, the one whose exercise or side exercise was changed last; nothing if
+  // none is started.
+  std::optional<int> under_way() const;
   // The started lesson whose file was changed last; nothing if none is started.
   std::optional<int> latest() const;
 
@@ -63,6 +66,10 @@ class Course {
   const ProgressFile& progress() const { return progress_; }
 
  private:
+  // The lesson with the youngest file, of those for which this holds; with its side exercises or without.
+  template <class Holds>
+  std::optional<int> youngest(bool with_puzzles, Holds holds) const;
+
   std::filesystem::path workspace_;
   std::vector<judge::LessonInfo> here_;
   ProgressFile progress_;
@@ -87,8 +94,8 @@ std::string road_text(const Course& course, verify::Colour colour);
 // is not done), as a lesson's number for `after`.
 int after(const std::string& id);
 
-// The next lesson's announcement: its title, its command and its reading; at the end of the road, a closing
-// word.
+// The next lesson's announcement: its title, its command and its reading. It is the one under way, else the
+// next after `after`; at the end of the road, a closing word.
 std::string what_next(const Course& course, int after);
 
 // One attempt at an exercise, from before the check to after it.

@@ -32,6 +32,14 @@ bool has_joined(const Records& records) {
   return ranks_at(records, {RankEvent::kNone, RankEvent::kBegan}).size() < records.size();
 }
 
+std::string joining(const Records& records) {
+  const std::size_t outside = ranks_at(records, {RankEvent::kBegan}).size();
+  if (has_joined(records) && outside == 0) return {};
+  const std::size_t here = records.size() - ranks_at(records, {RankEvent::kNone}).size();
+  return "waiting for " + std::to_string(records.size()) + " ranks: " + std::to_string(here) +
+         " have started, " + std::to_string(here - outside) + " have joined";
+}
+
 std::vector<int> laggards(const Records& records) {
   const std::vector<int> stopped =
       ranks_that(records, [](const RankRecord& its) { return its.process > 0 && is_stopped(its.process); });

@@ -17,6 +17,10 @@ bool any(const Records& records, RankEvent event);
 // another host.
 bool has_joined(const Records& records);
 
+// "waiting for 200 ranks: 37 have started, 0 have joined", of those on this host; empty once all of these
+// have joined.
+std::string joining(const Records& records);
+
 // Ranks that keep the others waiting: those that are stopped, since each of these keeps the job from its end;
 // otherwise, where no message is under way, those that have not joined, or after rank 0, which writes, have
 // not left.

@@ -9,6 +9,7 @@
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
 #include "tool/jobs/culprits.hpp"
+#include "tool/terminal/phases.hpp"
 
 namespace ringcraft::tool {
 namespace {
@@ -87,7 +88,10 @@ void Rendezvous::receive_ranks(const Descriptor& listener) {
   const TimePoint deadline = deadline_after(patience_);
   ranks_.resize(static_cast<std::size_t>(world_size()));
   int strangers = 0;
+  Phases phases;
   for (int here = 1; here < world_size();) {
+    phases.rename("waiting at " + address_ + " until " + std::to_string(world_size()) +
+                  " ranks have come: " + std::to_string(here) + " here");
     Descriptor caller = accepted(listener, deadline);
     if (!caller.open() && std::chrono::steady_clock::now() >= deadline) break;
     if (!caller.open()) continue;

@@ -19,6 +19,7 @@
 #include "ringcraft/io/safetensors.hpp"
 #include "tool/jobs/culprits.hpp"
 #include "tool/jobs/job_record.hpp"
+#include "tool/terminal/phases.hpp"
 
 extern char** environ;
 
@@ -101,10 +102,18 @@ void report_silent(const Records& records, const process::Ending& ending) {
 std::optional<process::Ending> end_of(process::Child& job, const std::filesystem::path& records, int ranks,
                                       std::chrono::milliseconds patience) {
   std::optional<Clock::time_point> told, lagging;
+  std::optional<Phases> start;  // until the ranks compute
+  start.emplace();
   for (;;) {
     const auto ending = job.wait_until(Clock::now() + std::chrono::milliseconds(100));
     if (ending) return ending;
     const Records now = read_records(records, ranks);
+    if (start) {
+      if (const std::string words = joining(now); words.empty() || any(now, RankEvent::kTold))
+        start.reset();
+      else
+        start->rename(words);
+    }
     if (!any(now, RankEvent::kTold))
       told.reset();
     else if (!told)

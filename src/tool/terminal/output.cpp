@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/core/shown.hpp"
 
 namespace ringcraft::tool {
 
@@ -58,10 +59,27 @@ std::vector<std::string> whole_environment() {
   return all;
 }
 
+namespace {
+
+// A folder, a file of a folder that is not there, or one without permission or space.
+[[noreturn]] void refuse_unwritable(const std::string& flag, const std::filesystem::path& path) {
+  std::error_code unknown;
+  const std::filesystem::path folder = path.parent_path();
+  if (std::filesystem::is_directory(path, unknown))
+    throw Error(flag, "the name of a file", "the folder " + shown(path.string()),
+                "name a file in it: " + shown((path / "NAME").string()));
+  const bool homeless = !folder.empty() && !std::filesystem::exists(folder, unknown);
+  throw Error(flag, "a file that can be written", shown(path.string()),
+              homeless ? "make its folder first: mkdir -p " + shown(folder.string())
+                       : std::string("check the permissions and the space of its folder"));
+}
+
+}  // namespace
+
 void write_text(const std::string& flag, const std::string& path, const std::string& text) {
   std::ofstream file(path);
   file << text;
-  if (!file.flush()) throw Error(flag, "a file that can be written", path, "check the folder");
+  if (!file.flush()) refuse_unwritable(flag, path);
 }
 
 void require_writable(const std::string& flag, const std::string& path) {
@@ -73,8 +91,7 @@ void require_writable(const std::string& flag, const std::string& path) {
                   "choose a name such as result.json; a source file is kept");
   std::error_code ignored;
   const bool was_there = std::filesystem::exists(path, ignored);
-  if (!std::ofstream(path, std::ios::app))
-    throw Error(flag, "a file that can be written", path, "check the folder");
+  if (!std::ofstream(path, std::ios::app)) refuse_unwritable(flag, path);
   if (!was_there) std::filesystem::remove(path, ignored);
 }
 

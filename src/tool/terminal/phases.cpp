@@ -20,6 +20,11 @@ void Phases::begin(const std::string& what) {
   phase_ = std::chrono::steady_clock::now();
 }
 
+void Phases::rename(const std::string& what) {
+  const std::lock_guard lock(mutex_);
+  what_ = what;
+}
+
 void Phases::draw() {
   using namespace std::chrono_literals;
   const std::lock_guard lock(mutex_);

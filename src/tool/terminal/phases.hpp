@@ -20,6 +20,8 @@ class Phases {
 
   // A phase begins: "comparing with the oracle".
   void begin(const std::string& what);
+  // The same phase in other words: "2 of 3 ranks have come".
+  void rename(const std::string& what);
 
  private:
   void draw();

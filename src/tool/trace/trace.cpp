@@ -1,8 +1,10 @@
 // trace: draws a recorded run, sums it up, and proves its schedule.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <memory>
+#include <string>
 
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
@@ -22,9 +24,19 @@ namespace {
 using verify::TraceClock;
 
 struct TraceOptions {
-  std::string file, svg, clock = "wall";
-  std::size_t rows = 24;
+  std::string file, svg, clock = "wall", rows = "24";
 };
+
+constexpr std::size_t kMostRows = 4096;
+
+std::size_t rows_of(const std::string& text) {
+  std::size_t rows = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rows);
+  if (error != std::errc() || end != text.data() + text.size() || rows < 1 || rows > kMostRows)
+    throw Error("--rows", "a whole number from 1 to " + std::to_string(kMostRows), "'" + shown(text) + "'",
+                "leave it out for 24 of the ranks, which are typical for all");
+  return rows;
+}
 
 bool keeps_virtual_time(const Trace& trace) {
   for (int rank = 0; rank < trace.world_size(); ++rank)
@@ -55,6 +67,7 @@ std::string title_of(const std::string& file, const verify::TracedRun& run, Trac
 
 int trace(const TraceOptions& options) {
   constexpr std::uintmax_t kLargestTrace = std::uintmax_t{1} << 30;  // bytes
+  const std::size_t rows = rows_of(options.rows);
   require_other_file("--svg", options.svg, options.file);
   require_writable("--svg", options.svg);
   auto phases = std::make_unique<Phases>();
@@ -67,7 +80,7 @@ int trace(const TraceOptions& options) {
   const verify::ScheduleProof proof = verify::prove_schedule(run.trace, run.problem, run.goal());
   phases.reset();
 
-  const Drawing drawing{timeline, verify::typical_ranks(timeline, options.rows),
+  const Drawing drawing{timeline, verify::typical_ranks(timeline, rows),
                         title_of(options.file, run, clock, timeline.seconds)};
   const std::size_t width = window_size().columns;
   std::string text = lanes_text(drawing, width, colour()) + "\n" + sums_text(drawing) + "\n";
@@ -98,8 +111,7 @@ void add_trace(CLI::App& app, Action& action) {
                    "Time axis: wall, or virtual where links and computations were simulated")
       ->capture_default_str()
       ->type_name("C");
-  command->add_option("--rows", options->rows, "Draw at most so many ranks")
-      ->check(CLI::Range(1, 4096))
+  command->add_option("--rows", options->rows, "Draw at most so many ranks, from 1 to 4096")
       ->capture_default_str()
       ->type_name("N");
   command->footer(

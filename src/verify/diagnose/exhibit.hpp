@@ -185,8 +185,15 @@ struct RangesExhibit {
     std::optional<KeyRanges> ranges;     ///< as returned; empty: no answer
     std::vector<KeyInterval> intervals;  ///< of the queries, by the student's own cursor; empty: no answer
   };
+  /// The steps of one function over so many rows and keys, of a mask with so many borders.
+  struct Counted {
+    bool by_cursor;  ///< MaskCursor::at, called for each row; or ranges_of, called once
+    Position rows, keys, borders;
+    std::int64_t steps;
+  };
   std::vector<Walk> walks = {};
   std::vector<Meeting> meetings = {};
+  std::vector<Counted> counted = {};  ///< of one function and one kind of mask; empty: not counted
 };
 
 /// The ledgers of some rings.

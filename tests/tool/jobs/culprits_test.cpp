@@ -27,6 +27,14 @@ TEST_CASE(
   CHECK(laggards(records_of("ddd")) == Ranks{0, 1, 2});
 }
 
+TEST_CASE("a job that starts says how many ranks have started and how many have joined") {
+  CHECK(joining(records_of("----")) == "waiting for 4 ranks: 0 have started, 0 have joined");
+  CHECK(joining(records_of("bb--")) == "waiting for 4 ranks: 2 have started, 0 have joined");
+  CHECK(joining(records_of("bjjb")) == "waiting for 4 ranks: 4 have started, 2 have joined");
+  CHECK(joining(records_of("jjjj")).empty());
+  CHECK(joining(records_of("jj--")).empty());  // the others are on another host
+}
+
 TEST_CASE("ranks without a record are absent until one has joined, and on other hosts from then on") {
   using Ranks = std::vector<int>;
   CHECK(laggards(records_of("bb--")) == Ranks{2, 3});

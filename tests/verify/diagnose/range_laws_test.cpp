@@ -1,6 +1,7 @@
 // Tests the laws of masks: wrong intervals and wrong ranges, made from a formula each, are told by it; right
 // ones have no cause, and a wrong cursor is not blamed on the ranges that follow from it.
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <numeric>
 
@@ -135,6 +136,49 @@ TEST_CASE("the keys that a wrong range counts are found") {
     return KeyRanges{std::vector<int>(keys.size(), 0), std::vector<int>(keys.size(), 1)};
   };
   CHECK(said(exhibit_with(right_of, of_the_keys)) == "ranges_of: queries and keys are exchanged");
+}
+
+TEST_CASE("ranges that follow from a wrong cursor are not blamed on ranges_of") {
+  const auto stays = [](const Mask& mask, Position seqlen, Position p) {
+    KeyInterval seen = right_of(mask, seqlen, p);  // its end is that of the first sequence
+    if (!mask.cu_seqlens.empty()) seen.hi = std::min(seen.hi, mask.cu_seqlens[1]);
+    return seen;
+  };
+  const std::vector<Cause> causes = causes_of(exhibit_with(stays));
+  REQUIRE(causes.size() == 1);
+  CHECK(causes[0].id == "solved-interval");
+  const auto unknown = [](const Mask& mask, Position seqlen, Position p) {
+    const auto [lo, hi] = right_of(mask, seqlen, p);
+    return p % 7 == 5 ? KeyInterval{hi, lo} : KeyInterval{lo, hi};
+  };
+  CHECK(causes_of(exhibit_with(unknown)).empty());
+  const auto last = [](const Mask& mask, Position seqlen, Position p) {
+    const KeyInterval seen = right_of(mask, seqlen, p);
+    const auto border = std::ranges::upper_bound(mask.cu_seqlens, p);
+    return mask.cu_seqlens.empty() ? seen : KeyInterval{seen.lo, std::min(seen.hi, border[-1])};
+  };
+  CHECK(said(exhibit_with(last)) == "MaskCursor::at: of hi: the start of the sequence stands for its end");
+}
+
+TEST_CASE("steps that grow with the square of the tokens are told by what each row passes anew") {
+  const auto cause = [](bool by_cursor, const auto& steps_of) {
+    RangesExhibit x;
+    for (const auto& [rows, keys, borders] : {std::array{256, 256, 129}, {1024, 1024, 513}, {256, 1024, 513}})
+      x.counted.push_back({by_cursor, rows, keys, borders, steps_of(rows, keys, borders)});
+    if (!by_cursor) x.counted.push_back({false, 1024, 256, 513, steps_of(1024, 256, 513)});
+    const std::vector<Cause> causes = causes_of(x);
+    return causes.empty() ? std::string() : causes[0].id;
+  };
+  const auto keys_anew = [](int rows, int keys, int) { return rows * keys / 2 + 5 * rows; };
+  const auto borders_anew = [](int rows, int keys, int borders) {
+    return rows * borders / 2 + 5 * rows + 2 * keys;
+  };
+  const auto in_line = [](int rows, int keys, int borders) { return 5 * rows + 2 * keys + borders; };
+  CHECK(cause(false, keys_anew) == "solved-range-steps");
+  CHECK(cause(false, borders_anew) == "solved-range-borders");
+  CHECK(cause(true, borders_anew) == "solved-interval-steps");
+  CHECK(cause(false, in_line) == "");
+  CHECK(cause(true, in_line) == "");
 }
 
 }  // namespace ringcraft::verify

@@ -96,7 +96,7 @@ void ask(Sheet& sheet, char name, const RingFigures& ring, const Asked& asked) {
 
 const Asked kBytes{
     "bytes", "bytes of a hop:", hop_bytes, 0, 0, {kNoV, kBits, kQueryHeads, kBothWays, kAllHops}};
-const Asked kComputing{"computing", "microseconds of computing in a step:",       computing_time, kShare,
+const Asked kComputing{"computing", "microseconds of computing in a step, forward:", computing_time, kShare,
                        0.1,         {kOneProduct, kKeyHeads, kNoMask, kAllBlocks}};
 const Asked kHidden{"hidden", "hidden, 1 or 0:", hidden, 0, 0, {}};
 const Asked kTokens{"tokens",

@@ -100,7 +100,8 @@ constexpr EndWord kStarts[] = {
      [](const IntervalPlace& c) { return none(c.limit) ? Position{0} : c.start; }},
     {"the borders of packed sequences are ignored where there is a limit",
      [](const IntervalPlace& c) { return none(c.limit) ? c.start : Position{0}; }},
-    {"the end of the sequence stands for its start", [](const IntervalPlace& c) { return c.end; }}};
+    {"the end of the sequence stands for its start",
+     [](const IntervalPlace& c) { return c.packed ? c.end : c.start; }}};
 constexpr EndWord kEnds[] = {
     {nullptr, [](const IntervalPlace& c) { return c.end; }},
     {"the borders of packed sequences are ignored", [](const IntervalPlace& c) { return c.seqlen; }},
@@ -115,7 +116,8 @@ constexpr EndWord kEnds[] = {
      [](const IntervalPlace& c) { return none(c.limit) ? c.seqlen : c.end; }},
     {"the borders of packed sequences are ignored where there is a limit",
      [](const IntervalPlace& c) { return none(c.limit) ? c.end : c.seqlen; }},
-    {"the start of the sequence stands for its end", [](const IntervalPlace& c) { return c.start; }}};
+    {"the start of the sequence stands for its end",
+     [](const IntervalPlace& c) { return c.packed ? c.start : c.end; }}};
 
 // ---- which position a limit is counted from
 

@@ -204,6 +204,16 @@ std::optional<RowLaw> found_end(Side side, const std::vector<Meeting>& meetings)
   return {};
 }
 
+// Whether a right cursor could give these intervals: ranges of any others follow from a wrong one.
+bool could_be_right(const Meeting& m) {
+  for (std::size_t a = 0; a < m.intervals.size(); ++a) {
+    const auto [lo, hi] = m.intervals[a];
+    if (lo < 0 || hi < lo || hi > m.seqlen) return false;
+    if (a > 0 && (lo < m.intervals[a - 1].lo || hi < m.intervals[a - 1].hi)) return false;
+  }
+  return true;
+}
+
 // The whole meeting with the two lists in each other's place.
 bool exchanged(const Meeting& m) {
   return m.queries.size() != m.keys.size() && !m.keys.empty() && m.ranges->begin.size() == m.keys.size();
@@ -216,7 +226,8 @@ std::vector<Cause> causes_of_meetings(const std::vector<Meeting>& all) {
       "Which keys of the list lie before the first that the row sees, and how many are they?";
   std::vector<Meeting> meetings;
   for (const Meeting& m : all)
-    if (m.ranges && !m.queries.empty() && m.intervals.size() == m.queries.size()) meetings.push_back(m);
+    if (m.ranges && !m.queries.empty() && m.intervals.size() == m.queries.size() && could_be_right(m))
+      meetings.push_back(m);
   if (meetings.empty()) return {};
   if (std::ranges::any_of(meetings, exchanged) &&
       std::ranges::all_of(meetings, [](const Meeting& m) { return m.ranges->begin.size() == m.keys.size(); }))

@@ -15,5 +15,7 @@ KeyInterval right_interval(const Mask& mask, Position seqlen, Position p);
 std::vector<Cause> causes_of_intervals(const std::vector<RangesExhibit::Walk>& walks);
 /// Why ranges are wrong: which keys of a shard are counted for begin and for end.
 std::vector<Cause> causes_of_meetings(const std::vector<RangesExhibit::Meeting>& meetings);
+/// Why the steps grow with the square of the tokens: which product they are.
+std::vector<Cause> causes_of_steps(const std::vector<RangesExhibit::Counted>& counted);
 
 }  // namespace ringcraft::verify::ranges
