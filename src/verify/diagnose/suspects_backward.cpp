@@ -135,7 +135,7 @@ std::vector<Suspect> weight_suspects() {
         "The forward mask is part of the function that you differentiate: may a token attend to itself?"},
        {.mask = MaskTwist::kStrict}},
       {{"RB9-ahead", "the mask of backward is off by one: each query also sees the key after its last one",
-        "Row 0 of a causal mask: how many keys does it see in your code?"},
+        "Which is the last key that row 0 may see, and which does it see in your code?"},
        {.mask = MaskTwist::kAhead}},
       {{"RB9-last-key", "backward leaves out the last key of each block",
         "Up to which key does the loop over a block run?"},

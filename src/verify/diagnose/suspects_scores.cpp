@@ -56,8 +56,8 @@ std::vector<Suspect> mask_suspects() {
        {.mask = MaskTwist::kOwnVisible}},
       {{"CM5", "the mask is strict (`>` for `>=`): no query sees itself", "May a token attend to itself?"},
        {.mask = MaskTwist::kStrict}},
-      {{"CM-ahead", "the mask is off by one: query i also sees key i + 1",
-        "Row 0 of a causal mask: how many keys does it see in your code?"},
+      {{"CM-ahead", "the mask is off by one: each query also sees the key after its last one",
+        "Which is the last key that row 0 may see, and which does it see in your code?"},
        {.mask = MaskTwist::kAhead}},
       {{"CM-ahead", "the mask of the own block is off by one (a diagonal of 2 where 1 is right)",
         "Inside your own block, does row 0 see key 1?"},
@@ -68,7 +68,8 @@ std::vector<Suspect> mask_suspects() {
       {{"CM6", "masked scores are 0 instead of minus infinity", "What is exp(0)?"},
        {.masked = MaskedTwist::kScoreZero}},
       {{"CM6",
-        "masked scores are 0 instead of minus infinity, in each block of which the row sees a key: the others "
+        "masked scores are 0 instead of minus infinity, in each block of which the row sees a key: the "
+        "others "
         "are left out",
         "What is exp(0)?"},
        {.masked = MaskedTwist::kZeroWhereSeen}},
@@ -85,6 +86,9 @@ std::vector<Suspect> mask_suspects() {
       {{"SW-long", "the window holds one key more than W + 1",
         "Count the keys of a late row: W + 1 or W + 2?"},
        {.mask = MaskTwist::kWindowLong}},
+      {{"SW-right", "the window holds one key fewer to the right of the query",
+        "Which is the last key that row 0 may see, and which does it see in your code?"},
+       {.mask = MaskTwist::kRightShort}},
       {{"SW-none", "the window is ignored on its left side",
         "What did the window become when context parallelism was switched on?"},
        {.mask = MaskTwist::kNoWindow}},

@@ -134,6 +134,9 @@ Mask TwistedRing::mask_of(const Twist& twist) const {
     case MaskTwist::kWindowLong:
       if (mask.left != kNoLimit) ++mask.left;
       break;
+    case MaskTwist::kRightShort:
+      --mask.right;
+      break;
     case MaskTwist::kNoPacks:
       mask.cu_seqlens.clear();
       break;
@@ -298,6 +301,9 @@ bool TwistedRing::can_be(const Twist& twist) const {
   if (twist.heads == HeadTwist::kByKvHeads && problem_.heads > problem_.kv_heads * problem_.kv_heads)
     return false;
   if (twist.mask == MaskTwist::kWindowUnshifted && problem_.mask.left == kNoLimit) return false;
+  const Position to_the_right = problem_.mask.right;
+  if (twist.mask == MaskTwist::kRightShort && (to_the_right == 0 || to_the_right == kNoLimit)) return false;
+  if (twist.mask == MaskTwist::kAheadInOwnBlock && to_the_right != 0) return false;
   const Twist right;
   const bool on_the_way = twist.tail >= TailTwist::kLostOnTheWay;
   if (on_the_way && (!arrangement_.ring || problem_.keys.size() % arrangement_.blocks.size() == 0))
