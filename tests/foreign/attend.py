@@ -106,7 +106,7 @@ def judge(tool, folder):
                 print(f"FAILED  {problem}: {' '.join(deal)}: {errors}")
             for name, figures in errors.of.items():
                 largest[name] = tuple(map(max, largest.get(name, (0, 0)), figures))
-        for name, changes in masked.other_masks(problem):
+        for name, changes, _ in masked.other_masks(problem):
             errors = Errors(attended(tool, folder, problem.but(**changes).flags() + ["--ranks", "3"]), want, scale)
             smallest.append(errors.share())
             if errors.right():

@@ -23,6 +23,7 @@ class Case:
     at_least: bool = False       # other tensors may be wrong, too
     tampered: tuple = ()         # which wrong claims are made of it; all, if empty
     doubtful: tuple = ()         # tensors that are wrong by so little that either verdict is true
+    cause: str = ""              # the id of the first cause that is to be named, if one is
 
 
 def planted(case, faults):
@@ -60,9 +61,23 @@ def torch_under_masks():
             for name, run in attentions.items():
                 # A query that sees itself alone has no gradient, and neither has its key: 0 times 1.02 is not wrong.
                 yield Case(name, run, problem, tampered=FEW[1:] if problem.window == (0, 0) else FEW)
-            for other, changes in masked.other_masks(problem):
+            for other, changes, cause in masked.other_masks(problem):
                 yield Case(f"{misled}, {other}", masked.instead(attentions[misled], **changes), problem, wrong=("some",),
-                           at_least=True)
+                           at_least=True, cause=cause)
+
+
+def torch_over_gathered_keys():
+    causal, window = Problem(), Problem(window=(40, 0))
+    for dtype in (torch.float64, *programs.TYPES):
+        # The corner of the keys at which a mask is aligned; keys from the first window on, or all before.
+        for problem, layout, corner, near, cause in (
+                (causal, "contiguous", "lower right", False, ""), (causal, "contiguous", "upper left", False, "CM-local-rows"),
+                (causal, "zigzag", "lower right", False, "mask-aligned"), (causal, "zigzag", "upper left", False, "CM-local-rows"),
+                (window, "contiguous", "lower right", True, ""), (window, "contiguous", "upper left", True, "mask-aligned"),
+                (window, "contiguous", "upper left", False, "CM-local-rows")):
+            yield Case(f"scaled_dot_product_attention, {corner}", programs.torch_gathered(layout, corner, near),
+                       problem.but(dtype=dtype), layout, wrong=("out", "dq", "dk", "dv") if cause else (), tampered=FEW,
+                       cause=cause)
 
 
 def torch_context_parallel():
@@ -133,6 +148,6 @@ def ring_attention_pytorch_on_one_device():
 
 # Cases on one device, and cases on three ranks.
 PROGRAMS = {"torch": (1, torch_on_one_device), "torch-masks": (1, torch_under_masks),
-            "torch-ring": (3, torch_context_parallel), "ring-flash-attn": (3, ring_flash_attn),
+            "torch-gathered": (3, torch_over_gathered_keys), "torch-ring": (3, torch_context_parallel), "ring-flash-attn": (3, ring_flash_attn),
             "ring-attention-pytorch": (3, ring_attention_pytorch),
             "ring-attention-pytorch-buckets": (1, ring_attention_pytorch_on_one_device)}

@@ -127,7 +127,7 @@ def tampered(case, folder, ranks):
 def judge(tool, program, folder):
     """Asks verify about all dumps; the number of verdicts that are not as they must be."""
     ranks, make = cases.PROGRAMS[program]
-    faults, right, wrong, counts = 0, {}, {}, [0, 0]
+    faults, right, wrong, counts, named = 0, {}, {}, [0, 0], 0
 
     def keep(extremes, better, key, share, name):
         if key not in extremes or better(share, extremes[key][0]):
@@ -161,6 +161,11 @@ def judge(tool, program, folder):
             keep(wrong, lambda a, b: a < b, type_name, share, f"{case.name}: {case.problem}")
             if code != 1 or (not case.at_least and bad != set(case.wrong)):
                 complain(case, f"wrong are {', '.join(case.wrong)}; verify says {', '.join(sorted(bad)) or 'none'}", said)
+            if case.cause:
+                first = next((cause["id"] for row in found["rows"] for cause in row["causes"]), "none")
+                named += first == case.cause
+                if first != case.cause:
+                    complain(case, f"its cause is {case.cause}; verify names {first}", said)
             continue
         for name, files in tampered(case, here, ranks):
             if case.tampered and name not in case.tampered:
@@ -175,7 +180,8 @@ def judge(tool, program, folder):
                 complain(case, f"{name} passes", said)
             else:
                 keep(wrong, lambda a, b: a < b, type_name, largest_share(found), f"{name}, {case.name}: {case.problem}")
-    print(f"{program}: {counts[0]} right claims, {counts[1]} wrong ones; largest error in parts of its bound:")
+    told = f", the cause of {named} named" if named else ""
+    print(f"{program}: {counts[0]} right claims, {counts[1]} wrong ones{told}; largest error in parts of its bound:")
     for type_name in right | wrong:
         for word, extremes in (("right, the largest ", right), ("wrong, the smallest", wrong)):
             if type_name in extremes:

@@ -69,16 +69,18 @@ def packs():
 
 
 def other_masks(problem):
-    """Masks that are nearly that of the problem: (name, changes)."""
+    """Masks that are nearly that of the problem: (name, changes, id of the cause; empty, if no sentence is due)."""
     left, right = problem.window
     if 0 < left < problem.tokens:
-        yield "a key less to the left", {"window": (left - 1, right)}
+        yield "a key less to the left", {"window": (left - 1, right)}, "SW1"
     if 0 <= left < problem.tokens - 1:
-        yield "a key more to the left", {"window": (left + 1, right)}
+        yield "a key more to the left", {"window": (left + 1, right)}, "SW-long"
     if 0 < right < problem.tokens:
-        yield "a key less to the right", {"window": (left, right - 1)}
+        yield "a key less to the right", {"window": (left, right - 1)}, "SW-right"
+    if 0 <= right < problem.tokens - 1 and not problem.causal:
+        yield "a key more to the right", {"window": (left, right + 1)}, "CM-ahead"
     if len(problem.cu_seqlens) > 2:
-        yield "no borders", {"cu_seqlens": ()}
+        yield "no borders", {"cu_seqlens": ()}, "VL1"
         begin, end = max(problem.sequences(), key=lambda sequence: sequence[1] - sequence[0])
         moved = {begin: begin + 1} if begin > 0 else {end: end - 1}
-        yield "a border moved", {"cu_seqlens": tuple(moved.get(border, border) for border in problem.cu_seqlens)}
+        yield "a border moved", {"cu_seqlens": tuple(moved.get(border, border) for border in problem.cu_seqlens)}, ""

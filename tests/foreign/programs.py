@@ -67,6 +67,34 @@ def naive(problem, local):
     return with_gradients(attention, local)
 
 
+# ----------------------------------------------------------------- PyTorch on one device, over gathered keys
+
+def torch_gathered(layout, corner, near):
+    """Each rank's queries over the keys up to its last one, from its first window on if `near`, in one call of
+    scaled_dot_product_attention, whose mask is aligned at a corner of what it gets."""
+    from torch.distributed.nn.functional import all_gather
+    from torch.nn.attention.bias import causal_lower_right, causal_upper_left
+
+    def run(problem, local):
+        rows = [asked.rows_of(layout, problem, rank) for rank in range(asked.RANKS)]
+        own, order = rows[dist.get_rank()], torch.cat(rows).argsort()
+        keys = slice(max(0, int(own.min()) - problem.window[0]) if near else 0, int(own.max()) + 1)
+        shape = len(own), keys.stop - keys.start
+
+        def mask():
+            if problem.window[0] < 0:
+                return (causal_lower_right if corner == "lower right" else causal_upper_left)(*shape)
+            diagonal = shape[1] - shape[0] if corner == "lower right" else 0
+            return torch.ones(shape, dtype=torch.bool).tril(diagonal).triu(diagonal - problem.window[0])
+
+        def attention(q, k, v):
+            k, v = (grouped(torch.cat(all_gather(x), dim=1)[:, order][:, keys], problem.heads) for x in (k, v))
+            out = torch.nn.functional.scaled_dot_product_attention(q.transpose(1, 2), k, v, attn_mask=mask())
+            return {"out": out.transpose(1, 2)}
+        return with_gradients(attention, local)
+    return run
+
+
 # --------------------------------------------------------------------------- PyTorch's context parallelism
 
 def torch_ring(balanced):

@@ -28,6 +28,7 @@ std::vector<Case> scenes() {
   add(2, 2, 24, causal_mask(), Layout::kStriped, 3);
   add(2, 1, 48, packed, Layout::kContiguous, 4);
   add(2, 2, 36, window_mask(5), Layout::kContiguous, 4);
+  add(2, 2, 26, {.left = 6, .right = 3}, Layout::kContiguous, 3);
   add(2, 1, 25, full_mask(), Layout::kZigzag, 3);
   add(2, 2, 50, window_mask(6), Layout::kZigzag, 5);
   add(8, 2, 37, full_mask(), Layout::kZigzagToken, 4);

@@ -53,6 +53,32 @@ constexpr Worded<Places> kPlaces[] = {
     {Places::kRestartBoth,
      "positions restart at every packed sequence, and also where a shard begins inside one"},
 };
+constexpr Worded<Places> kAligned[] = {
+    {Places::kEndOfAll,
+     "the mask takes the rows of a shard for the last ones of the sequence: it is aligned at the bottom "
+     "right "
+     "of all keys"},
+    {Places::kEndOfGathered,
+     "the mask takes the rows of a shard for neighbours that end with its last token: it is aligned at the "
+     "bottom right of all keys up to there"},
+    {Places::kStartOfWindow,
+     "the mask takes the rows of a shard for the first ones of the keys from W before them on: it is aligned "
+     "at the top left of these keys"},
+    {Places::kChunkTop,
+     "the mask takes the rows of a chunk for the first ones of the sequence: it is aligned at the top left "
+     "of "
+     "all keys"},
+    {Places::kChunkEndOfAll,
+     "the mask takes the rows of a chunk for the last ones of the sequence: it is aligned at the bottom "
+     "right "
+     "of all keys"},
+    {Places::kChunkStartOfWindow,
+     "the mask takes the rows of a chunk for the first ones of the keys from W before them on: it is aligned "
+     "at the top left of these keys"},
+    {Places::kHaloShort,
+     "a shard gets W - 1 keys from before its first row instead of W: its first query misses the farthest "
+     "key of its window"},
+};
 constexpr Worded<Packs> kPacks[] = {
     {Packs::kRight, ""},
     {Packs::kCounted,
@@ -185,6 +211,10 @@ constexpr auto kWhere =
     "Ask each row and each key for its global position: do you compute it, or does it come along?";
 constexpr auto kWhichPack = "By which number is a packed sequence known on all ranks?";
 constexpr auto kHowFar = "Which keys does the first query of the first rank see?";
+constexpr auto kCornerOfKeys =
+    "A kernel gets fewer rows than keys: at which corner does it align its mask (PyTorch's is_causal: top "
+    "left, "
+    "FlashAttention: bottom right)?";
 constexpr auto kShape = "On which row or key does your branch cut a shard, and where does its layout?";
 constexpr auto kWhose = "At each step, whose keys are in your hands, and whose does the mask take them for?";
 
@@ -214,6 +244,23 @@ void add_places(const BlockProblem& p, std::vector<Suspect>& all) {
           all.push_back(
               {{packs != Packs::kRight ? "mask-packs" : "mask-positions", words, question}, {.law = law}});
       }
+}
+
+// Adds masks that a kernel aligns at a corner of the keys that were gathered for a shard or a chunk, and keys
+// that were not gathered.
+void add_alignments(const BlockProblem& p, const Problem& ring, std::vector<Suspect>& all) {
+  constexpr auto kHowMany = "How many keys before its first row does a shard need?";
+  const bool contiguous = ring.layout == Layout::kContiguous;
+  for (const auto& [places, words] : kAligned) {
+    const bool halo = places == Places::kHaloShort;
+    const bool of_chunk = places >= Places::kChunkTop;
+    const bool of_window = halo || places == Places::kStartOfWindow || places == Places::kChunkStartOfWindow;
+    const bool same_as_right = places == Places::kEndOfGathered && contiguous;
+    if ((of_chunk && ring.layout != Layout::kZigzag) || (of_window && p.mask.left == kNoLimit)) continue;
+    if ((halo && !contiguous) || same_as_right) continue;
+    all.push_back({{halo ? "mask-halo" : "mask-aligned", words, halo ? kHowMany : kCornerOfKeys},
+                   {.law = {.places = places}}});
+  }
 }
 
 // Adds wrong tests of tile corners, for whole shards and for tiles of many sizes.
@@ -249,6 +296,7 @@ std::vector<Suspect> pair_law_suspects(const BlockProblem& p, const Problem& rin
   for (const auto& [cut, words] : kTriangles)
     if (cut == Cut::kTriangles ? ring.layout != Layout::kStriped : uneven)  // corners differ where lengths do
       all.push_back({{"mask-triangles", words, kShape}, {.law = {.cut = cut}}});
+  add_alignments(p, ring, all);
   add_skips(p, ring, all);
   for (const auto& [label, words] : kFlatLabels)
     all.push_back({{"mask-labels", words, kWhose}, {.nodes = label}});

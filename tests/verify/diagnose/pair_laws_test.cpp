@@ -130,6 +130,24 @@ TEST_CASE("blocks that are cut or aligned at the wrong row are told") {
   CHECK(any_with(striped, "strict in all blocks but the own"));
 }
 
+TEST_CASE("masks that are aligned at a corner of the keys that were gathered are told") {
+  const auto causal = told(uneven(Layout::kZigzag));
+  const auto windows = told(uneven(Layout::kContiguous, window_mask(13)));
+  const auto chunks = told(uneven(Layout::kZigzag, window_mask(13)));
+  const std::string_view last = "last ones of the sequence", first = "first ones of the keys from W before";
+  for (const std::string_view part : {"shard", "chunk"}) {
+    INFO(part);
+    const std::string rows = "the rows of a " + std::string(part) + " for the ";
+    CHECK(any_with(causal, rows + std::string(last)));
+    CHECK(any_with(chunks, rows + std::string(first)));
+  }
+  CHECK(any_with(causal, "neighbours that end with its last token"));
+  CHECK(any_with(causal, "first ones of the sequence"));
+  CHECK(any_with(windows, last));
+  CHECK(any_with(windows, first));
+  CHECK(any_with(windows, "misses the farthest key of its window"));
+}
+
 TEST_CASE("a mask that counts the ranks of a double ring wrongly is told") {
   const auto all = told(uneven(Layout::kContiguous, causal_mask(), 6, 48));
   CHECK(any_with(all, "nodes of 3 ranks: blocks move within a node"));

@@ -68,9 +68,11 @@ std::string python_of(std::string_view code) {
   const Misfit found = *misfit(documented, shapes);
   std::string got;
   for (const auto& [name, shape] : shapes) got += (got.empty() ? "" : ", ") + name + " " + shape_text(shape);
-  throw Error(found.tensor, found.expected, got,
-              "tensors are " + axes_text(documented, 1) +
-                  "; only the heads of k and v, and the head_dim of v and dout, may differ from those of q");
+  throw Error(
+      found.tensor, found.expected, got,
+      "tensors are " + axes_text(documented, 1) +
+          "; only the heads of k and v, and the head_dim of v and dout, may differ from those of q; all "
+          "rows of a sequence are queries");
 }
 
 // The chosen order of the axes, and another that the shapes allow.

@@ -92,6 +92,39 @@ struct PlacesOfBoth {
   Position query, key;
 };
 
+// The part of its shard, the whole or a chunk, whose rows are handed to one call of a kernel with this one.
+struct Call {
+  Index begin, end;
+};
+
+Call call_of(Places places, const Rows& rows, LocalRow at) {
+  const Index length = rows.length(at.rank), early = rows.early(at.rank);
+  if (places < Places::kChunkTop) return {0, length};
+  return at.row < early ? Call{0, early} : Call{early, length};
+}
+
+// Queries of such a call, whose mask is aligned at a corner of the keys that it gets.
+PlacesOfBoth aligned(Places places, const Rows& rows, LocalRow query, Position key) {
+  const Call call = call_of(places, rows, query);
+  const Index row = query.row - call.begin, after = call.end - 1 - query.row;
+  const Position left = rows.mask.left;
+  switch (places) {
+    case Places::kChunkTop:
+      return {row, key};
+    case Places::kEndOfAll:
+    case Places::kChunkEndOfAll:
+      return {rows.all() - 1 - after, key};
+    case Places::kEndOfGathered:
+      return {rows.position({query.rank, call.end - 1}) - after, key};
+    default:
+      break;
+  }
+  const bool is_short = places == Places::kHaloShort;
+  const Position start = rows.position({query.rank, call.begin}) - left + (is_short ? 1 : 0);
+  const Position at = is_short ? rows.position(query) : std::max<Position>(start, 0) + row;
+  return {at, key < start ? at - left - 1 : key};  // too far for this query: it was not gathered
+}
+
 PlacesOfBoth places_of(Places places, const Rows& rows, LocalRow query, LocalRow key) {
   const Index length = rows.length(query.rank);
   switch (places) {
@@ -108,6 +141,7 @@ PlacesOfBoth places_of(Places places, const Rows& rows, LocalRow query, LocalRow
     case Places::kRestartBoth:
       return {place_on_rank(rows, query), place_on_rank(rows, key)};
     default:
+      if (places >= Places::kEndOfAll) return aligned(places, rows, query, rows.position(key));
       return {place_of_row(places, rows, query), place_of_row(places, rows, key)};
   }
 }

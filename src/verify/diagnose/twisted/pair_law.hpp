@@ -31,6 +31,14 @@ struct PairLaw {
     kRestartRows,    ///< the place in the packed sequence, of queries in its part on the own rank
     kRestartKeys,    ///< the same, of keys
     kRestartBoth,    ///< of both
+    // Of queries that one call of a kernel gets with the keys that were gathered for them
+    kEndOfAll,            ///< the shard's are the last of all tokens: bottom right of all keys
+    kEndOfGathered,       ///< the shard's end with its last token: bottom right of the keys up to there
+    kStartOfWindow,       ///< the shard's begin with the first key of its first window: top left from there
+    kHaloShort,           ///< right, but the farthest key of the shard's first window is not there
+    kChunkTop,            ///< zigzag: the chunk's are the first of all tokens: top left of all keys
+    kChunkEndOfAll,       ///< as kEndOfAll, of the chunk
+    kChunkStartOfWindow,  ///< as kStartOfWindow, of the chunk
   };
   /// The packed sequence of each place.
   enum class Packs : std::uint8_t {

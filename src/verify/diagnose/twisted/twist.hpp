@@ -30,6 +30,10 @@ enum class MaskTwist : std::uint8_t {
   kNoWindow,         ///< no limit to the left
   kWindowShort,      ///< one key fewer to the left
   kWindowLong,       ///< one key more to the left
+  kRightShort,       ///< one key fewer to the right
+  kCentred,          ///< half of the keys to the left, and as many to the right
+  kOfNextQuery,      ///< those that the query after it should see
+  kOfQueryBefore,    ///< those that the query before it should see
   kWindowUnshifted,  ///< each block by its local rows, as if it were the own one
   kFlipped,          ///< query and key are exchanged
   kStrict,           ///< `>` for `>=`: no query sees itself

@@ -134,6 +134,13 @@ Mask TwistedRing::mask_of(const Twist& twist) const {
     case MaskTwist::kWindowLong:
       if (mask.left != kNoLimit) ++mask.left;
       break;
+    case MaskTwist::kRightShort:
+      --mask.right;
+      break;
+    case MaskTwist::kCentred:
+      mask.left /= 2;
+      mask.right = mask.left;
+      break;
     case MaskTwist::kNoPacks:
       mask.cu_seqlens.clear();
       break;
@@ -174,6 +181,10 @@ bool TwistedRing::sees(const Twist& twist, const Mask& mask, const Query& query,
       return visible(mask, k, q);
     case MaskTwist::kStrict:
       return visible(mask, q, k) && q != k;
+    case MaskTwist::kOfNextQuery:
+      return visible(mask, q + 1, k);
+    case MaskTwist::kOfQueryBefore:
+      return visible(mask, q - 1, k);
     case MaskTwist::kAhead:
       return visible(mask, q, k) || (k > 0 && visible(mask, q, k - 1));
     case MaskTwist::kAheadInOwnBlock:
@@ -298,6 +309,14 @@ bool TwistedRing::can_be(const Twist& twist) const {
   if (twist.heads == HeadTwist::kByKvHeads && problem_.heads > problem_.kv_heads * problem_.kv_heads)
     return false;
   if (twist.mask == MaskTwist::kWindowUnshifted && problem_.mask.left == kNoLimit) return false;
+  // A window on both sides or on the left: elsewhere the same as a mask that is off by one.
+  const bool of_window = twist.mask >= MaskTwist::kCentred && twist.mask <= MaskTwist::kOfQueryBefore;
+  const Position to_the_right = problem_.mask.right;
+  if (of_window && (problem_.mask.left == kNoLimit || to_the_right == kNoLimit)) return false;
+  if (of_window && !problem_.mask.cu_seqlens.empty()) return false;
+  if (twist.mask == MaskTwist::kCentred && to_the_right != 0) return false;
+  if (twist.mask == MaskTwist::kRightShort && (to_the_right == 0 || to_the_right == kNoLimit)) return false;
+  if (twist.mask == MaskTwist::kAheadInOwnBlock && to_the_right != 0) return false;
   const Twist right;
   const bool on_the_way = twist.tail >= TailTwist::kLostOnTheWay;
   if (on_the_way && (!arrangement_.ring || problem_.keys.size() % arrangement_.blocks.size() == 0))
