@@ -2,6 +2,7 @@
 // on.
 #include "ringcraft/comm/fibers.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <utility>
@@ -81,11 +82,14 @@ struct FiberWorld {
       : board(world_size, with_turns(std::move(options))) {}
 
   SwitchboardOptions with_turns(SwitchboardOptions options) {
-    options.released = [this](int rank) { ready.push_back(rank); };
+    options.released = [this](int rank) {
+      if (rank != running) ready.push_back(rank);  // its own wait, over at once, is no pause
+    };
     return options;
   }
 
-  std::deque<int> ready;  // whose turn it is
+  std::deque<int> ready;  // whose turn is next
+  int running = 0;
   Switchboard board;
   FirstFailure first;
 };
@@ -102,6 +106,7 @@ class FiberRank final : public ThreadCommunicator {
   double clock() override { return world_.board.clock(rank()); }
 
   void take_turn() { task_.resume(); }
+  bool sleeps() const { return sleeps_; }
   Index peak_bytes() const { return meter_->peak(); }
 
  private:
@@ -109,7 +114,9 @@ class FiberRank final : public ThreadCommunicator {
 
   void do_wait(std::uint64_t ticket) override {
     if (world_.board.begin_wait(rank(), ticket)) return;
+    sleeps_ = true;
     task_.pause();
+    sleeps_ = false;
     if (world_.board.is_waiting(rank())) throw Switchboard::Failed(*world_.board.failure());
   }
 
@@ -131,6 +138,7 @@ class FiberRank final : public ThreadCommunicator {
 
   FiberWorld& world_;
   std::shared_ptr<MemoryMeter> meter_;
+  bool sleeps_ = false;
   Task task_;
 };
 
@@ -149,13 +157,15 @@ RanksReport run_fibers(int world_size, const std::function<void(ThreadCommunicat
   }
   bool failed = false;
   while (!world.ready.empty()) {
-    const auto rank = static_cast<std::size_t>(world.ready.front());
+    world.running = world.ready.front();
     world.ready.pop_front();
-    ranks[rank]->take_turn();
+    ranks[static_cast<std::size_t>(world.running)]->take_turn();
     if (failed || !world.board.failure()) continue;
     failed = true;  // whoever waits learns it now
     for (int sleeper = 0; sleeper < world_size; ++sleeper)
-      if (world.board.is_waiting(sleeper)) world.ready.push_back(sleeper);
+      if (ranks[static_cast<std::size_t>(sleeper)]->sleeps() &&
+          std::ranges::find(world.ready, sleeper) == world.ready.end())
+        world.ready.push_back(sleeper);
   }
   world.first.rethrow();
   RanksReport report;

@@ -77,6 +77,19 @@ class Simulator {
   std::vector<Rank> ranks_;
 };
 
+// Appends the events of a pass that begins at this virtual time. Wall time means nothing here: it becomes the
+// same.
+void append(Trace& whole, const Trace& pass, double begin) {
+  for (int rank = 0; rank < whole.world_size(); ++rank) {
+    const std::size_t before = whole.rank(rank).events().size();
+    for (TraceEvent event : pass.rank(rank).events()) {
+      for (TraceTime* time : {&event.begin, &event.end}) time->wall = time->virtual_ += begin;
+      event.waits_for += before;
+      whole.rank(rank).append(std::move(event));
+    }
+  }
+}
+
 }  // namespace
 
 double SimulatedPass::seconds() const { return *std::ranges::max_element(clock); }
@@ -87,7 +100,7 @@ int SimulatedPass::slowest() const {
 
 double SimulatedPass::exposed() const {
   const double all = seconds() * static_cast<double>(computing.size());
-  return all == 0 ? 0 : 1 - std::accumulate(computing.begin(), computing.end(), 0.0) / all;
+  return all == 0 ? 0 : std::max(0.0, 1 - std::accumulate(computing.begin(), computing.end(), 0.0) / all);
 }
 
 Simulation simulate(const Method& method, const Problem& problem, const Machine& machine,
@@ -95,12 +108,19 @@ Simulation simulate(const Method& method, const Problem& problem, const Machine&
   validate(problem);
   validate(machine, problem.world_size);
   Simulation result;
-  const auto recorded = [&](std::optional<Trace>& trace) -> Trace* {
-    return options.trace ? &trace.emplace(problem.world_size, *options.trace) : nullptr;
+  if (options.trace) result.trace.emplace(problem.world_size, TraceDetail::kPairs);
+  const auto recorded = [&](double begin, const std::function<SimulatedPass(Trace*)>& run) {
+    if (!options.trace) return run(nullptr);
+    Trace trace(problem.world_size, TraceDetail::kPairs);
+    SimulatedPass pass = run(&trace);
+    append(*result.trace, trace, begin);
+    return pass;
   };
   Simulator simulator(method, problem, machine, options);
-  result.forward = simulator.forward(recorded(result.forward_trace));
-  if (options.last == Pass::kBackward) result.backward = simulator.backward(recorded(result.backward_trace));
+  result.forward = recorded(0, [&](Trace* trace) { return simulator.forward(trace); });
+  if (options.last == Pass::kBackward)
+    result.backward =
+        recorded(result.forward.seconds(), [&](Trace* trace) { return simulator.backward(trace); });
   return result;
 }
 

@@ -16,10 +16,10 @@ namespace ringcraft {
 
 /// What to simulate.
 struct SimulateOptions {
-  MethodOptions method = {};              ///< choices of the method
-  Pass last = Pass::kBackward;            ///< kForward: that pass alone
-  std::optional<TraceDetail> trace = {};  ///< records every rank's events, so much of each
-  std::atomic<Index>* done = nullptr;     ///< for a bar that shows progress (BlockEngine::count_in)
+  MethodOptions method = {};           ///< choices of the method
+  Pass last = Pass::kBackward;         ///< kForward: that pass alone
+  bool trace = false;                  ///< records every rank's events, with TraceDetail::kPairs
+  std::atomic<Index>* done = nullptr;  ///< for a bar that shows progress (BlockEngine::count_in)
 };
 
 /// One simulated pass. Vectors have one entry per rank.
@@ -43,8 +43,7 @@ struct SimulatedPass {
 struct Simulation {
   SimulatedPass forward;                  ///< the forward pass
   std::optional<SimulatedPass> backward;  ///< the backward pass, unless options.last is kForward
-  std::optional<Trace> forward_trace;     ///< if recorded
-  std::optional<Trace> backward_trace;    ///< if recorded
+  std::optional<Trace> trace;             ///< both passes, one after the other, on virtual time; if recorded
 };
 
 /// Runs the method for this problem on problem.world_size ranks of the machine. All ranks begin each pass
