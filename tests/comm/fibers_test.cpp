@@ -1,5 +1,5 @@
 // Ranks as fibers report what ranks as threads report: traffic, clocks, memory, deadlocks and exceptions.
-#include "ringcraft/comm/fibers.hpp"
+#include "ringcraft/comm/fibers/fibers.hpp"
 
 #include <exception>
 #include <string>

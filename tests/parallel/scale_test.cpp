@@ -3,7 +3,7 @@
 #include <fstream>
 #include <string>
 
-#include "ringcraft/comm/fibers.hpp"
+#include "ringcraft/comm/fibers/fibers.hpp"
 #include "ringcraft/parallel/simulate.hpp"
 #include "support/catch.hpp"
 #include "support/effort.hpp"

@@ -1,7 +1,7 @@
 // A simulated run is the run: 8 ranks on fibers with a cost engine against 8 ranks on threads that compute.
 #include "ringcraft/parallel/simulate.hpp"
 
-#include "ringcraft/comm/fibers.hpp"
+#include "ringcraft/comm/fibers/fibers.hpp"
 #include "support/catch.hpp"
 #include "support/errors.hpp"
 #include "support/random_problem.hpp"

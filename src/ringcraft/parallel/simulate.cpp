@@ -5,7 +5,7 @@
 #include <functional>
 #include <numeric>
 
-#include "ringcraft/comm/fibers.hpp"
+#include "ringcraft/comm/fibers/fibers.hpp"
 #include "ringcraft/parallel/cost_engine.hpp"
 #include "ringcraft/parallel/recording.hpp"
 #include "ringcraft/parallel/run.hpp"

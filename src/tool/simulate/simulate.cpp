@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "ringcraft/comm/fibers.hpp"
+#include "ringcraft/comm/fibers/fibers.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
 #include "ringcraft/problem/reach.hpp"

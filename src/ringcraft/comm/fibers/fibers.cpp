@@ -1,6 +1,6 @@
 // N ranks as N fibers over one switchboard. A rank runs until it has to wait, then the next one that can go
 // on.
-#include "ringcraft/comm/fibers.hpp"
+#include "ringcraft/comm/fibers/fibers.hpp"
 
 #include <algorithm>
 #include <deque>
