@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Machine: what a simulation has to know of the hardware, as data. Ranks are numbered node by node; two
+/// Machine: the hardware of a simulation, as data. Ranks are numbered node by node; two
 /// ranks of one node have the fast link, all others the slow one.
 
 #include <optional>

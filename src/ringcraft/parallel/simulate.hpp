@@ -1,8 +1,8 @@
 #pragma once
 /// @file
 /// simulate: runs a method, the very same functions, on a machine that is not there. Every rank is a fiber
-/// with a CostEngine; messages meet on a Switchboard with the machine's links and carry nothing. What comes
-/// out is the traffic, the memory and the virtual time of every rank.
+/// with a CostEngine; messages meet on a Switchboard with the machine's links and carry nothing. The results
+/// are the traffic, the memory and the virtual time of every rank.
 
 #include <atomic>
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace ringcraft {
 
-/// What to simulate.
+/// Choices of a simulation.
 struct SimulateOptions {
   MethodOptions method = {};           ///< choices of the method
   Pass last = Pass::kBackward;         ///< kForward: that pass alone

@@ -1,5 +1,5 @@
 #pragma once
-// What a simulation says: a table for people, JSON for programs, and theory beside both.
+// The results of a simulation: a table for people, JSON for programs, and theory beside both.
 
 #include <string>
 #include <vector>

@@ -34,7 +34,7 @@ namespace {
 
 constexpr std::size_t kStackBytes = std::size_t{128} << 10;
 
-// What the compiler's runtime keeps for each thread: exceptions that are being handled (Itanium C++ ABI,
+// Exceptions that are being handled, which the compiler's runtime keeps for each thread (Itanium C++ ABI,
 // __cxa_eh_globals). Each fiber has its own.
 struct Exceptions {
   void* caught = nullptr;
@@ -161,7 +161,7 @@ RanksReport run_fibers(int world_size, const std::function<void(ThreadCommunicat
     world.ready.pop_front();
     ranks[static_cast<std::size_t>(world.running)]->take_turn();
     if (failed || !world.board.failure()) continue;
-    failed = true;  // whoever waits learns it now
+    failed = true;  // ranks that wait learn it now
     for (int sleeper = 0; sleeper < world_size; ++sleeper)
       if (ranks[static_cast<std::size_t>(sleeper)]->sleeps() &&
           std::ranges::find(world.ready, sleeper) == world.ready.end())
