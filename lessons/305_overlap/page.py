@@ -2,14 +2,24 @@
 import re
 
 import lesson_pages
+import marks
 from drawing import box, lane, svg, text
 from tables import table
 
 DEMO = lesson_pages.demo(__file__)
 BYTES = 2  # bf16
 # Dense bf16 tensor-core peak and bytes per second of one direction of a link, as the data sheets have them.
-MACHINES = [("A100, NVLink 3", 312e12, 300e9), ("H100, NVLink 4", 989e12, 450e9), ("A100, InfiniBand HDR", 312e12, 25e9),
-            ("H100, InfiniBand NDR", 989e12, 50e9)]
+FACTS = dict(re.findall(r'RINGCRAFT_MACHINE\("(.*?)", (.*?)\)', marks.read(marks.ROOT / "src/ringcraft/parallel/machines.inc")))
+PEAK, INSIDE, BETWEEN = 1, 4, 6  # columns
+
+
+def fact(machine, column):
+    return float(FACTS[machine].split(",")[column])
+
+
+MACHINES = [(name, fact(machine, PEAK), fact(machine, link)) for name, machine, link in
+            [("A100, NVLink 3", "8xA100", INSIDE), ("H100, NVLink 4", "8xH100", INSIDE),
+             ("A100, InfiniBand HDR", "8xA100", BETWEEN), ("H100, InfiniBand NDR", "8xH100", BETWEEN)]]
 MODELS = [("Llama 2 7B", 32, 32), ("Llama 3 8B", 32, 8), ("Llama 3 405B", 128, 8)]  # query heads, KV heads
 
 

@@ -2,6 +2,7 @@
 #include "ringcraft/comm/switchboard.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <exception>
 #include <utility>
@@ -86,10 +87,18 @@ Switchboard::Ticket Switchboard::post(int rank, std::span<const Op> ops) {
   };
   for (const Op& op : ops) bundle(op, between(op)) = 0;
   for (const Op& op : ops) bundle(op, between(op)) += op.bytes.size();
+  std::array<std::array<std::size_t, kPorts>, 2> through{};  // [kind][port]: bytes
+  const auto port = [&](const Op& op) {
+    return op.kind == Op::kSend ? cost(rank, op.peer).port : cost(op.peer, rank).port;
+  };
+  for (const Op& op : ops)
+    if (const int p = port(op); p >= 0) through[op.kind][static_cast<std::size_t>(p)] += op.bytes.size();
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const Op& op = ops[i];
     Link& one = between(op);
-    const Half half{ticket, i, op.bytes, now, bundle(op, one)};
+    const int p = port(op);
+    const Half half{ticket, i, op.bytes, now,
+                    p < 0 ? bundle(op, one) : through[op.kind][static_cast<std::size_t>(p)]};
     if (op.kind == Op::kRecv && options_.delivery_seed != 0 && !options_.carry)
       std::memset(op.bytes.data(), 0xFF, op.bytes.size());
     (op.kind == Op::kSend ? one.sends : one.recvs).push(half);
@@ -122,9 +131,11 @@ void Switchboard::deliver(std::size_t index) {
   flights_.erase(flights_.begin() + static_cast<std::ptrdiff_t>(index));
   if (!carried(flight)) return;
   link(flight.from, flight.to).delivered += static_cast<Index>(flight.send.bytes.size());
-  const LinkCost cost = options_.link_of ? options_.link_of(flight.from, flight.to) : options_.link;
-  const double done = std::max(flight.send.posted, flight.recv.posted) + cost.alpha +
-                      static_cast<double>(flight.send.bundle) / cost.beta;
+  const LinkCost link_cost = cost(flight.from, flight.to);
+  const std::size_t bytes =
+      link_cost.port < 0 ? flight.send.bundle : std::max(flight.send.bundle, flight.recv.bundle);
+  const double done = std::max(flight.send.posted, flight.recv.posted) + link_cost.alpha +
+                      static_cast<double>(bytes) / link_cost.beta;
   for (const Ticket ticket : {flight.send.ticket, flight.recv.ticket}) {
     Post& post = *find(ticket);
     post.completes = std::max(post.completes, done);

@@ -24,7 +24,14 @@ namespace ringcraft {
 struct LinkCost {
   double alpha = 0;                                       ///< seconds per message
   double beta = std::numeric_limits<double>::infinity();  ///< bytes per second
+  /// Messages of one post that leave a rank, or arrive at it, through the same port (0 to kPorts - 1) share
+  /// its bandwidth: each of them takes as long as all of them together. Below 0: every link is a line of its
+  /// own.
+  int port = -1;
 };
+
+/// Ports that a rank may have.
+inline constexpr int kPorts = 4;
 
 /// A message whose two sides have met.
 struct Delivery {
@@ -131,7 +138,7 @@ class Switchboard {
     std::size_t op;  // its place in the post
     std::span<std::byte> bytes;
     double posted;       // virtual time
-    std::size_t bundle;  // bytes that the same post moves between the same two ranks in the same direction
+    std::size_t bundle;  // bytes that the same post moves over the same line, or port, in the same direction
   };
   class Halves {  // first in, first out; a link mostly holds one at a time
    public:
@@ -165,6 +172,10 @@ class Switchboard {
     bool finished = false;
     std::uint64_t searched = 0;  // the last search for a deadlock that has met this rank
   };
+
+  LinkCost cost(int from, int to) const {
+    return options_.link_of ? options_.link_of(from, to) : options_.link;
+  }
 
   static constexpr int kMatched = -1;
   static constexpr Ticket kSlots = Ticket{1} << 24;  // a ticket modulo this is the slot of its post

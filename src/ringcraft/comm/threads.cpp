@@ -10,12 +10,13 @@
 #include <thread>
 #include <utility>
 
+#include "ringcraft/comm/detail/first_failure_detail.hpp"
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft {
 namespace {
 
-// The switchboard with its lock, and the first exception of any rank.
+// The switchboard with its lock, and the failure that is reported.
 struct World {
   World(int world_size, SwitchboardOptions options)
       : released(static_cast<std::size_t>(world_size)), board(world_size, with_wakes(std::move(options))) {}
@@ -39,8 +40,7 @@ struct World {
   std::vector<std::condition_variable> released;  // by rank: where it sleeps
   std::vector<int> awake;                         // released, and not told yet
   Switchboard board;
-  std::exception_ptr first;
-  bool first_is_report = false;  // `first` only repeats why the board has failed
+  FirstFailure first;
 };
 
 class ThreadRank final : public ThreadCommunicator {
@@ -93,22 +93,6 @@ class ThreadRank final : public ThreadCommunicator {
   World& world_;
 };
 
-struct Reason {
-  std::string words;
-  bool is_report = false;  // that the messages have failed
-};
-Reason reason_of(const std::exception_ptr& failure) {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const Switchboard::Failed& report) {
-    return {report.what(), true};
-  } catch (const std::exception& error) {
-    return {error.what()};
-  } catch (...) {
-    return {"an exception of an unknown type"};
-  }
-}
-
 void run_rank(World& world, ThreadCommunicator& comm, const std::function<void(ThreadCommunicator&)>& body) {
   std::exception_ptr failure;
   try {
@@ -117,17 +101,7 @@ void run_rank(World& world, ThreadCommunicator& comm, const std::function<void(T
     failure = std::current_exception();
   }
   std::unique_lock lock(world.mutex);
-  if (failure) {
-    // A rank that throws with a message under way may cause a deadlock while it unwinds: the other ranks'
-    // report of that must not hide the cause.
-    const Reason reason = reason_of(failure);
-    if (!world.first || (world.first_is_report && !reason.is_report)) {
-      world.first = failure;
-      world.first_is_report = reason.is_report;
-    }
-    world.board.fail("rank " + std::to_string(comm.rank()) + " ended with: " + reason.words);
-  }
-  world.board.finish(comm.rank());
+  world.first.end(world.board, comm.rank(), failure);
   world.wake(std::move(lock));
 }
 
@@ -164,7 +138,7 @@ RanksReport run_ranks(int world_size, const std::function<void(ThreadCommunicato
     throw reason;
   }
   threads.clear();  // joins
-  if (world.first) std::rethrow_exception(world.first);
+  world.first.rethrow();
   for (int rank = 0; rank < world_size; ++rank) {
     const auto r = static_cast<std::size_t>(rank);
     report.traffic.push_back(comms[r]->traffic());

@@ -27,6 +27,7 @@ std::shared_ptr<CLI::App> parser(Action& action) {
   add_attend(*app, action);
   add_verify(*app, action);
   add_trace(*app, action);
+  add_simulate(*app, action);
   add_bench(*app, action);
   add_course(*app, action);
   add_not_here(*app, action);
@@ -38,7 +39,7 @@ int nothing_asked(const CLI::App& app) {
   if (on_terminal()) return watch();
   std::fputs(app.help().c_str(), stdout);
   throw Error(
-      "say what to do: run, attend, verify, trace, bench, lessons, start, check, watch, next, hint, diff, "
+      "say what to do: run, attend, verify, trace, simulate, bench, lessons, start, check, watch, next, hint, diff, "
       "export, "
       "test or setup");
 }

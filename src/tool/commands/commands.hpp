@@ -18,6 +18,7 @@ void add_run(CLI::App& app, Action& action);
 void add_attend(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_trace(CLI::App& app, Action& action);
+void add_simulate(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_course(CLI::App& app, Action& action);  // what course_commands.hpp does
 

@@ -13,7 +13,7 @@ void add_not_here(CLI::App& app, Action& action) {
       action = [name]() -> int {
         throw Error(
             std::string(name) +
-            " is not part of this version; here are run, attend, verify, trace, bench, lessons, start, "
+            " is not part of this version; here are run, attend, verify, trace, simulate, bench, lessons, start, "
             "check, watch, next, hint, diff, export, test and setup");
       };
     });

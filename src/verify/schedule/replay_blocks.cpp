@@ -77,8 +77,10 @@ void Replayer::require_claim(int rank, std::size_t number, int block) {
 
 void Replayer::require_ranges(int rank, std::size_t number, int block) {
   const TraceEvent& e = event(rank, number);
-  const KeyRanges want = key_ranges(problem_, rank, block);
-  if (e.key_begin == want.begin && e.key_end == want.end) return;
+  const BlockRanges want = key_ranges(problem_, rank, block);
+  if (trace_.rank(rank).keeps_ranges() ? e.key_begin == want.by_row().begin && e.key_end == want.by_row().end
+                                       : e.pairs == want.pairs())
+    return;
   if (e.pairs == 0 && want.pairs() == 0) return;  // nothing is visible either way
   violate(ScheduleClaim::kPairs, rank, number,
           "computes " + block_name(block) + " with the key ranges of another block: " +
