@@ -57,6 +57,8 @@ constexpr Party kParties[] = {
      [](const RowCall& c, int o) {
        return o == c.rank || (o / c.degree == c.rank / c.degree && o % c.degree != 0);
      }},
+    {"the first `degree` ranks without number rank mod degree, and the own one",
+     [](const RowCall& c, int o) { return o == c.rank || (o < c.degree && o != c.rank % c.degree); }},
     {"the ranks from rank / degree on, `degree` of them, and the own one",
      [](const RowCall& c, int o) {
        const int first = c.rank / c.degree;
@@ -96,6 +98,16 @@ struct Order {
 
 Position position(const RowCall& c, Index a) { return c.own()[static_cast<std::size_t>(a)]; }
 Index size_of(const Members& m) { return std::ssize(m.ranks); }
+
+// The rows of another rank that are passed if at most one is passed for each own row, as far as row a.
+Index passed_one_by_one(const RowCall& c, int other, Index a) {
+  const std::vector<Position>& theirs = c.positions[static_cast<std::size_t>(other)];
+  Index passed = 0;
+  for (Index row = 0; row <= a; ++row)
+    passed +=
+        passed < std::ssize(theirs) && theirs[static_cast<std::size_t>(passed)] < position(c, row) ? 1 : 0;
+  return passed;
+}
 
 // The right one first.
 constexpr Order kOrders[] = {
@@ -143,6 +155,12 @@ constexpr Order kOrders[] = {
      }},
     {"the tokens of # before the last row, in every row",
      [](const RowCall& c, const Members& m, Index) { return m.below(c.own().back()); }},
+    {"its number if a row passes one row of each of # at most",
+     [](const RowCall& c, const Members& m, Index a) {
+       Index number = a;
+       for (const int r : m.ranks) number += r != c.rank ? passed_one_by_one(c, r, a) : 0;
+       return number;
+     }},
     {"its number if the early halves of the shards of # come first and then the late halves, the last rank's "
      "first",
      [](const RowCall& c, const Members& m, Index a) {
