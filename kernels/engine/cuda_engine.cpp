@@ -65,9 +65,9 @@ RowState CudaEngine::begin(const Buffer& q) {
   return state;
 }
 
-void CudaEngine::do_forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
+void CudaEngine::do_forward(RowState& state, const Buffer& q, const KvBlock& block, const BlockRanges& ranges,
                             double softmax_scale) {
-  const DeviceRanges device_ranges = ranges_.upload(ranges);
+  const DeviceRanges device_ranges = ranges_.upload(ranges.by_row());
   const DType type = dtype(Role::kElement);
   ForwardStep step{
       .q_gmem = device_numbers(q, type),
@@ -111,10 +111,10 @@ Buffer CudaEngine::delta(const Buffer& out, const Buffer& dout) {
 }
 
 void CudaEngine::do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
-                             const KeyRanges& ranges, double softmax_scale) {
-  const DeviceRanges keys_of_rows = ranges_.upload(ranges);
+                             const BlockRanges& ranges, double softmax_scale) {
+  const DeviceRanges keys_of_rows = ranges_.upload(ranges.by_row());
   const DeviceRanges rows_of_keys =
-      transposed_ranges_.upload(ranges.transposed(static_cast<int>(block.k.extents().rows)));
+      transposed_ranges_.upload(ranges.by_row().transposed(static_cast<int>(block.k.extents().rows)));
   const DType type = dtype(Role::kElement);
   BackwardStep step{
       .q_gmem = device_numbers(saved.q, type),

@@ -47,10 +47,10 @@ class CudaEngine final : public BlockEngine {
   const Stream& stream() const { return stream_; }
 
  private:
-  void do_forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
+  void do_forward(RowState& state, const Buffer& q, const KvBlock& block, const BlockRanges& ranges,
                   double softmax_scale) override;
   void do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
-                   const KeyRanges& ranges, double softmax_scale) override;
+                   const BlockRanges& ranges, double softmax_scale) override;
   void do_add(KvBlock& into, const KvBlock& from) override;
   float* workspace(Index numbers);
 

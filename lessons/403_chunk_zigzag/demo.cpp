@@ -41,7 +41,8 @@ int main() {
     for (const Layout layout : kLayouts) {
       const Problem p = make_problem({.seqlen = 32, .head_dim = 1}, causal_mask(), layout, 4);
       std::printf("%-12s", name_of(layout).data());
-      for (const int end : key_ranges(p, rank, source).end) std::printf(" %d", end);
+      const KeyRanges seen = key_ranges(p, rank, source);
+      for (const int end : seen.end) std::printf(" %d", end);
       std::printf("\n");
     }
   }

@@ -32,13 +32,12 @@ std::string refusal(const Method& method, Pass pass) {
 }  // namespace
 
 TEST_CASE("a problem that a method cannot run is refused on every rank, with one sentence and no message") {
-  const auto no_zigzag = [](const Problem& problem, const MethodOptions&, Pass, const Communicator&,
-                            const BlockEngine&) {
+  const auto no_zigzag = [](const Problem& problem, const MethodOptions&) {
     if (problem.layout != Layout::kContiguous)
       throw Error("layout", "contiguous", std::string(name_of(problem.layout)), "use the ring");
   };
-  const Method forward_only{"half", nullptr, kAllGather.forward, nullptr, kAllGather.theory};
-  const Method contiguous_only{"rows", no_zigzag, kAllGather.forward, kAllGather.backward, kAllGather.theory};
+  const Method forward_only{"half", 0, nullptr, kAllGather.forward, nullptr, kAllGather.theory};
+  const Method contiguous_only{"rows", 0, no_zigzag, kAllGather.forward, kAllGather.backward, kAllGather.theory};
   for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
     CHECK(refusal(kRing, pass) == "nothing thrown");
     CHECK(contains(refusal(contiguous_only, pass), "layout: expected contiguous, got zigzag; use the ring"));

@@ -145,7 +145,7 @@ TEST_CASE("tiles with a visible pair, 4 x 4") {
     for (int rank = 0; rank < 4; ++rank) {
       counts.push_back(0);
       for (int source = 0; source < 4; ++source)
-        counts.back() += key_ranges(problem, rank, source).tiles(16, 4, 4);
+        counts.back() += key_ranges(problem, rank, source).by_row().tiles(16, 4, 4);
     }
     return counts;
   };
@@ -169,7 +169,7 @@ TEST_CASE("causal tiles per layout follow their formulas") {
             const Problem problem = problem_of(causal_mask(), layout, rows * n, n);
             Index tiles = 0;
             for (int source = 0; source < n; ++source)
-              tiles += key_ranges(problem, rank, source).tiles(rows, tile, tile);
+              tiles += key_ranges(problem, rank, source).by_row().tiles(rows, tile, tile);
             CAPTURE(name_of(layout), rank);
             CHECK(tiles == (layout == Layout::kContiguous ? triangle + rank * m * m
                             : layout == Layout::kZigzag   ? triangle + (n - 1) * m * m / 2
@@ -185,7 +185,7 @@ TEST_CASE("entries computed block by block: token layouts skip nothing") {
     Index sum = 0;
     for (int rank = 0; rank < 4; ++rank)
       for (int source = 0; source < 4; ++source)
-        sum += key_ranges(problem, rank, source).tiles(4, tile, tile) * tile * tile;
+        sum += key_ranges(problem, rank, source).by_row().tiles(4, tile, tile) * tile * tile;
     return sum;
   };
   CHECK(entries(Layout::kContiguous, 4) == 160);

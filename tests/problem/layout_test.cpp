@@ -201,3 +201,38 @@ TEST_CASE("scatter and gather refuse tensors of other lengths") {
   const Buffer other({1, 1, 5, 2}, DType::kFloat32);
   check_refused([&] { gather(whole, other, sharding, 0); }, "gather: expected 3 rows, got 5");
 }
+
+TEST_CASE("joined shards hold the tokens of neighbours, in the order of the sequence") {
+  CHECK(Sharding{Layout::kContiguous, 10, 2, {}, 2}.positions(0) == std::vector<Position>{0, 1, 2, 3, 4, 5});
+  CHECK(Sharding{Layout::kStriped, 9, 2, {}, 2}.positions(1) == std::vector<Position>{2, 3, 6, 7});
+  CHECK(Sharding{Layout::kZigzag, 16, 2, {}, 2}.positions(1) ==
+        std::vector<Position>{4, 5, 6, 7, 8, 9, 10, 11});
+  for (const Layout layout : kLayouts)
+    for (const int joined : {1, 2, 3})
+      for (const int n : {1, 2, 5})
+        for (const Position seqlen : {1, 7, 30, 61})
+          for (const bool packed : {false, true}) {
+            const std::vector<Position> cu =
+                packed && seqlen > 7 ? std::vector<Position>{0, 3, 4, seqlen} : std::vector<Position>{};
+            const Sharding together{layout, seqlen, n, cu, joined}, apart{layout, seqlen, n * joined, cu};
+            CAPTURE(name_of(layout), joined, n, seqlen, packed);
+            Index most = 0;
+            for (int rank = 0; rank < n; ++rank) {
+              std::vector<Position> want;
+              for (int member = rank * joined; member < (rank + 1) * joined; ++member)
+                for (const Position p : apart.positions(member)) want.push_back(p);
+              std::ranges::sort(want);
+              CHECK(together.positions(rank) == want);
+              CHECK(together.rows(rank) == static_cast<Index>(want.size()));
+              most = std::max(most, together.rows(rank));
+              int wrong = 0;
+              for (std::size_t a = 0; a < want.size(); ++a) {
+                wrong += together.owner_of(want[a]) != rank;
+                wrong += together.global_from_local(rank, static_cast<Index>(a)) != want[a];
+                wrong += together.local_from_global(want[a]) != static_cast<Index>(a);
+              }
+              CHECK(wrong == 0);
+            }
+            CHECK(together.largest_rows() == most);
+          }
+}

@@ -36,13 +36,13 @@ class CostEngine : public BlockEngine {
   void set_zero(Buffer&) override {}
 
  private:
-  void charge(const KeyRanges& ranges) {
+  void charge(const BlockRanges& ranges) {
     comm_.advance(cost_.per_block + cost_.per_pair * static_cast<double>(ranges.pairs()));
   }
-  void do_forward(RowState&, const Buffer&, const KvBlock&, const KeyRanges& ranges, double) override {
+  void do_forward(RowState&, const Buffer&, const KvBlock&, const BlockRanges& ranges, double) override {
     charge(ranges);
   }
-  void do_backward(Buffer&, KvBlock&, const Saved&, const KvBlock&, const KeyRanges& ranges,
+  void do_backward(Buffer&, KvBlock&, const Saved&, const KvBlock&, const BlockRanges& ranges,
                    double) override {
     charge(ranges);
   }

@@ -202,6 +202,6 @@ TEST_CASE("a run with too many exchanges to draw is refused before it begins") {
   CHECK(ran.exit_code == 2);
   CHECK(
       ran.err.find(
-          "--trace: expected at most 50000 exchanges, the number of ranks times that of hops, got 159600") !=
+          "--trace: expected ranks that send keys and values at most 50000 times, got ") !=
       std::string::npos);
 }

@@ -69,8 +69,8 @@ RowState HostEngine<T>::begin(const Buffer& q) {
 
 template <class T>
 void HostEngine<T>::do_forward(RowState& state, const Buffer& q, const KvBlock& block,
-                               const KeyRanges& ranges, double softmax_scale) {
-  kernels_->forward(state, q, block, ranges, softmax_scale);
+                               const BlockRanges& ranges, double softmax_scale) {
+  kernels_->forward(state, q, block, ranges.by_row(), softmax_scale);
 }
 
 template <class T>
@@ -93,8 +93,8 @@ Buffer HostEngine<T>::delta(const Buffer& out, const Buffer& dout) {
 
 template <class T>
 void HostEngine<T>::do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
-                                const KeyRanges& ranges, double softmax_scale) {
-  kernels_->backward(dq, part, saved, block, ranges, softmax_scale);
+                                const BlockRanges& ranges, double softmax_scale) {
+  kernels_->backward(dq, part, saved, block, ranges.by_row(), softmax_scale);
 }
 
 template <class T>

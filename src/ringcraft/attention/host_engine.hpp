@@ -49,10 +49,10 @@ class HostEngine final : public BlockEngine {
   void set_zero(Buffer& buffer) override;
 
  private:
-  void do_forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
+  void do_forward(RowState& state, const Buffer& q, const KvBlock& block, const BlockRanges& ranges,
                   double softmax_scale) override;
   void do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
-                   const KeyRanges& ranges, double softmax_scale) override;
+                   const BlockRanges& ranges, double softmax_scale) override;
   void do_add(KvBlock& into, const KvBlock& from) override;
 
   std::unique_ptr<BlockKernels<T>> kernels_;

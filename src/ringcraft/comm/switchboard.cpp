@@ -40,23 +40,59 @@ Switchboard::Switchboard(int world_size, SwitchboardOptions options)
 
 // ---- posting and matching
 
+Switchboard::Half Switchboard::Halves::pop() {
+  const Half half = halves_[first_++];
+  if (2 * first_ >= halves_.size()) {
+    halves_.erase(halves_.begin(), halves_.begin() + static_cast<std::ptrdiff_t>(first_));
+    first_ = 0;
+  }
+  return half;
+}
+
+Switchboard::Post& Switchboard::new_post(int rank, std::span<const Op> ops) {
+  if (slots_.empty()) {
+    slots_.push_back(posts_.size());
+    posts_.emplace_back();
+  }
+  Post& post = posts_[slots_.back()];
+  post.ticket = ++posted_ * kSlots + slots_.back();
+  slots_.pop_back();
+  post.rank = rank;
+  post.ops.assign(ops.begin(), ops.end());
+  post.open = static_cast<int>(ops.size());
+  post.completes = clock(rank);
+  return post;
+}
+
+Switchboard::Post* Switchboard::find(Ticket ticket) {
+  const Ticket slot = ticket % kSlots;
+  return slot < posts_.size() && posts_[slot].ticket == ticket ? &posts_[slot] : nullptr;
+}
+
+void Switchboard::forget(Post& post) {
+  slots_.push_back(post.ticket % kSlots);
+  post.ticket = 0;
+}
+
 Switchboard::Ticket Switchboard::post(int rank, std::span<const Op> ops) {
   throw_if_failed();
-  const Ticket ticket = next_ticket_++;
+  const Ticket ticket = new_post(rank, ops).ticket;
   const double now = clock(rank);
-  Post& post = posts_[ticket];
-  post = {rank, {ops.begin(), ops.end()}, static_cast<int>(ops.size()), now};
-
-  std::map<std::pair<Op::Kind, int>, std::size_t> bundles;
-  for (const Op& op : ops) bundles[{op.kind, op.peer}] += op.bytes.size();
-  for (const Op& op : ops) {
-    const Half half{ticket, op.bytes, now, bundles[{op.kind, op.peer}]};
-    if (op.kind == Op::kSend) {
-      link(rank, op.peer).sends.push_back(half);
-    } else {
-      if (options_.delivery_seed != 0 && !options_.carry) std::memset(op.bytes.data(), 0xFF, op.bytes.size());
-      link(op.peer, rank).recvs.push_back(half);
-    }
+  const auto between = [&](const Op& op) -> Link& {
+    return op.kind == Op::kSend ? link(rank, op.peer) : link(op.peer, rank);
+  };
+  const auto bundle = [](const Op& op, Link& one) -> std::size_t& {
+    return op.kind == Op::kSend ? one.sent : one.received;
+  };
+  for (const Op& op : ops) bundle(op, between(op)) = 0;
+  for (const Op& op : ops) bundle(op, between(op)) += op.bytes.size();
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const Op& op = ops[i];
+    Link& one = between(op);
+    const Half half{ticket, i, op.bytes, now, bundle(op, one)};
+    if (op.kind == Op::kRecv && options_.delivery_seed != 0 && !options_.carry)
+      std::memset(op.bytes.data(), 0xFF, op.bytes.size());
+    (op.kind == Op::kSend ? one.sends : one.recvs).push(half);
   }
   for (const Op& op : ops) op.kind == Op::kSend ? match(rank, op.peer) : match(op.peer, rank);
   deliver_some();
@@ -66,27 +102,17 @@ Switchboard::Ticket Switchboard::post(int rank, std::span<const Op> ops) {
 void Switchboard::match(int from, int to) {
   Link& between = link(from, to);
   while (!between.sends.empty() && !between.recvs.empty()) {
-    const Half send = between.sends.front(), recv = between.recvs.front();
+    const Half send = between.sends.pop(), recv = between.recvs.pop();
     if (send.bytes.size() != recv.bytes.size())
       fail_and_throw({Why::kLengths,
                       {},
                       "rank " + std::to_string(from) + " sends " + std::to_string(send.bytes.size()) +
                           " bytes to rank " + std::to_string(to) + ", which expects " +
                           std::to_string(recv.bytes.size())});
-    between.sends.pop_front();
-    between.recvs.pop_front();
-    matched(send.ticket, Op::kSend, to);
-    matched(recv.ticket, Op::kRecv, from);
+    for (const Half& half : {send, recv}) find(half.ticket)->ops[half.op].peer = kMatched;
     flights_.push_back({from, to, send, recv});
     if (options_.delivery_seed == 0) deliver(flights_.size() - 1);
   }
-}
-
-// Removes the first operation of this kind and peer from the post's list of unmatched operations.
-void Switchboard::matched(Ticket ticket, Op::Kind kind, int peer) {
-  auto& open = posts_.at(ticket).unmatched;
-  open.erase(std::find_if(open.begin(), open.end(),
-                          [&](const Op& op) { return op.kind == kind && op.peer == peer; }));
 }
 
 // ---- delivery
@@ -96,12 +122,13 @@ void Switchboard::deliver(std::size_t index) {
   flights_.erase(flights_.begin() + static_cast<std::ptrdiff_t>(index));
   if (!carried(flight)) return;
   link(flight.from, flight.to).delivered += static_cast<Index>(flight.send.bytes.size());
-  const double done = std::max(flight.send.posted, flight.recv.posted) + options_.link.alpha +
-                      static_cast<double>(flight.send.bundle) / options_.link.beta;
+  const LinkCost cost = options_.link_of ? options_.link_of(flight.from, flight.to) : options_.link;
+  const double done = std::max(flight.send.posted, flight.recv.posted) + cost.alpha +
+                      static_cast<double>(flight.send.bundle) / cost.beta;
   for (const Ticket ticket : {flight.send.ticket, flight.recv.ticket}) {
-    Post& post = posts_.at(ticket);
+    Post& post = *find(ticket);
     post.completes = std::max(post.completes, done);
-    if (--post.open == 0) complete(ticket);
+    if (--post.open == 0) complete(post);
   }
 }
 
@@ -121,17 +148,14 @@ bool Switchboard::carried(const Flight& flight) {
   }
 }
 
-void Switchboard::complete(Ticket ticket) {
-  const Post& post = posts_.at(ticket);
+void Switchboard::complete(Post& post) {
   Rank& rank = ranks_[static_cast<std::size_t>(post.rank)];
-  if (rank.waiting_for == ticket) {
-    rank.waiting_for.reset();
-    rank.clock = std::max(rank.clock, post.completes);
-    if (options_.released) options_.released(post.rank);
-  } else {
-    completed_[ticket] = post.completes;
-  }
-  posts_.erase(ticket);
+  if (rank.waiting_for != post.ticket) return;
+  rank.waiting_for.reset();
+  rank.clock = std::max(rank.clock, post.completes);
+  const int released = post.rank;
+  forget(post);
+  if (options_.released) options_.released(released);
 }
 
 // Under a seed: some messages in flight arrive now, in random order; all must arrive if no rank can continue
@@ -152,12 +176,13 @@ bool Switchboard::anyone_runs() const {
 bool Switchboard::begin_wait(int rank, Ticket ticket) {
   throw_if_failed();
   Rank& self = ranks_[static_cast<std::size_t>(rank)];
-  if (const auto done = completed_.find(ticket); done != completed_.end()) {
-    self.clock = std::max(self.clock, done->second);
-    completed_.erase(done);
+  Post* const post = find(ticket);
+  if (post == nullptr) return true;  // waited for before
+  if (post->open == 0) {
+    self.clock = std::max(self.clock, post->completes);
+    forget(*post);
     return true;
   }
-  if (!posts_.contains(ticket)) return true;  // waited for before
   self.waiting_for = ticket;
   find_deadlock(rank);
   deliver_some();
@@ -178,8 +203,9 @@ void Switchboard::find_deadlock(int rank) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const auto& waiting_for = ranks_[static_cast<std::size_t>(steps[i].rank)].waiting_for;
     if (!waiting_for) continue;
-    const Post& post = posts_.at(*waiting_for);
-    for (const Op& op : post.unmatched) {
+    const Post& post = *find(*waiting_for);
+    for (const Op& op : post.ops) {
+      if (op.peer == kMatched) continue;
       Rank& peer = ranks_[static_cast<std::size_t>(op.peer)];
       if (peer.finished) fail_and_throw(peer_ended(post.rank, op));
       const Waiting waiting{post.rank, op.kind, op.peer, op.bytes.size()};
@@ -199,10 +225,16 @@ void Switchboard::find_deadlock(int rank) {
 void Switchboard::finish(int rank) {
   ranks_[static_cast<std::size_t>(rank)].finished = true;
   if (failure_) return;
-  for (const auto& [ticket, post] : posts_)
-    for (const Op& op : post.unmatched)
-      if (op.peer == rank && ranks_[static_cast<std::size_t>(post.rank)].waiting_for == ticket)
-        return fail(peer_ended(post.rank, op));
+  const Post* first = nullptr;  // the earliest post of a rank that waits for this one
+  const Op* which = nullptr;
+  for (const Post& post : posts_) {
+    if (post.ticket == 0 || ranks_[static_cast<std::size_t>(post.rank)].waiting_for != post.ticket) continue;
+    const auto op = std::ranges::find(post.ops, rank, &Op::peer);
+    if (op == post.ops.end() || (first != nullptr && first->ticket < post.ticket)) continue;
+    first = &post;
+    which = &*op;
+  }
+  if (first != nullptr) return fail(peer_ended(first->rank, *which));
   deliver_some();
 }
 
@@ -223,7 +255,7 @@ void Switchboard::throw_if_failed() const {
 }
 
 Index Switchboard::delivered(int from, int to) const {
-  const auto found = links_.find({from, to});
+  const auto found = links_.find(key(from, to));
   return found == links_.end() ? 0 : found->second.delivered;
 }
 

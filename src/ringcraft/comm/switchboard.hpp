@@ -6,13 +6,12 @@
 /// per rank. It contains no thread and no I/O: thread ranks (threads.hpp) and the judge's router drive it
 /// under their own locks and loops.
 
-#include <deque>
 #include <functional>
 #include <limits>
-#include <map>
 #include <optional>
 #include <random>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "ringcraft/comm/communicator.hpp"
@@ -42,6 +41,8 @@ struct SwitchboardOptions {
   /// found out.
   std::uint64_t delivery_seed = 0;
   LinkCost link;  ///< the same for every pair of ranks
+  /// The cost from one rank to another, instead of `link`: fast links inside a node, slow ones between, say.
+  std::function<LinkCost(int from, int to)> link_of = {};
   /// Brings the bytes over where the host cannot: in device memory. Called once per message, in the order of
   /// delivery, under the lock of the code that drives the board; receive buffers are then not filled with
   /// ones. An exception fails the board. Empty: the bytes are copied.
@@ -127,12 +128,24 @@ class Switchboard {
  private:
   struct Half {  // one side of a message, posted and not yet matched
     Ticket ticket;
+    std::size_t op;  // its place in the post
     std::span<std::byte> bytes;
     double posted;       // virtual time
     std::size_t bundle;  // bytes that the same post moves between the same two ranks in the same direction
   };
+  class Halves {  // first in, first out; a link mostly holds one at a time
+   public:
+    bool empty() const { return first_ == halves_.size(); }
+    void push(const Half& half) { halves_.push_back(half); }
+    Half pop();
+
+   private:
+    std::vector<Half> halves_;
+    std::size_t first_ = 0;
+  };
   struct Link {
-    std::deque<Half> sends, recvs;
+    Halves sends, recvs;
+    std::size_t sent = 0, received = 0;  // bytes of the present post
     Index delivered = 0;
   };
   struct Flight {  // matched, not yet delivered
@@ -140,10 +153,11 @@ class Switchboard {
     Half send, recv;
   };
   struct Post {
-    int rank;
-    std::vector<Op> unmatched;  // in the order posted
-    int open = 0;               // operations not yet delivered
-    double completes = 0;       // virtual time of the latest delivery so far
+    Ticket ticket = 0;     // 0: there is none in this slot
+    int rank = 0;          // that has posted it
+    std::vector<Op> ops;   // in the order posted; those that are matched have the peer kMatched
+    int open = 0;          // operations not yet delivered; 0: complete, not yet waited for
+    double completes = 0;  // virtual time of the latest delivery so far
   };
   struct Rank {
     double clock = 0;
@@ -152,13 +166,21 @@ class Switchboard {
     std::uint64_t searched = 0;  // the last search for a deadlock that has met this rank
   };
 
-  Link& link(int from, int to) { return links_[{from, to}]; }
+  static constexpr int kMatched = -1;
+  static constexpr Ticket kSlots = Ticket{1} << 24;  // a ticket modulo this is the slot of its post
+
+  static std::uint64_t key(int from, int to) {
+    return std::uint64_t{static_cast<std::uint32_t>(from)} << 32 | static_cast<std::uint32_t>(to);
+  }
+  Link& link(int from, int to) { return links_[key(from, to)]; }
+  Post& new_post(int rank, std::span<const Op> ops);
+  Post* find(Ticket ticket);
+  void forget(Post& post);
   void match(int from, int to);
-  void matched(Ticket ticket, Op::Kind kind, int peer);
   void deliver(std::size_t flight);
   bool carried(const Flight& flight);
   void deliver_some();
-  void complete(Ticket ticket);
+  void complete(Post& post);
   bool anyone_runs() const;
   void find_deadlock(int rank);
   void fail(Failure failure);
@@ -168,11 +190,11 @@ class Switchboard {
   SwitchboardOptions options_;
   std::mt19937_64 random_;
   std::vector<Rank> ranks_;
-  std::map<std::pair<int, int>, Link> links_;
-  std::map<Ticket, Post> posts_;        // those not complete
-  std::map<Ticket, double> completed_;  // complete, not yet waited for: when
+  std::unordered_map<std::uint64_t, Link> links_;
+  std::vector<Post> posts_;         // by slot: those not complete, or not waited for
+  std::vector<std::size_t> slots_;  // free ones
   std::vector<Flight> flights_;
-  Ticket next_ticket_ = 1;
+  Ticket posted_ = 0;  // posts so far
   std::uint64_t searches_ = 0;
   std::optional<Failure> failure_;
 };

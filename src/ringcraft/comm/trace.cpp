@@ -51,9 +51,9 @@ std::optional<std::size_t> RankTrace::wait(std::uint64_t ticket) {
   return begin(std::move(event));
 }
 
-Trace::Trace(int world_size) {
+Trace::Trace(int world_size, TraceDetail detail) {
   const auto origin = RankTrace::Clock::now();
-  for (int rank = 0; rank < world_size; ++rank) ranks_.push_back(RankTrace(origin));
+  for (int rank = 0; rank < world_size; ++rank) ranks_.push_back(RankTrace(origin, detail));
 }
 
 }  // namespace ringcraft

@@ -90,9 +90,15 @@ struct TraceEvent {
   std::size_t waits_for = 0;            ///< kWait: the rank's event with the start
   std::vector<TracedMessage> messages;  ///< kStart: those that are not empty
   std::vector<TracedTensor> tensors;    ///< tensors accessed, empty ones included
-  std::vector<int> key_begin;           ///< kForward, kBackward: KeyRanges::begin of the call
-  std::vector<int> key_end;             ///< kForward, kBackward: KeyRanges::end of the call
+  std::vector<int> key_begin;           ///< kForward, kBackward: KeyRanges::begin of the call, if kept
+  std::vector<int> key_end;             ///< kForward, kBackward: KeyRanges::end of the call, if kept
   Index pairs = 0;  ///< kForward, kBackward: visible pairs; without any only writes happen
+};
+
+/// How much of a block a trace keeps.
+enum class TraceDetail : std::uint8_t {
+  kRanges,  ///< the key ranges, row by row: what a proof of the schedule needs
+  kPairs,   ///< the number of visible pairs alone
 };
 
 /// The events of one rank, in their order. Written by one thread.
@@ -113,6 +119,8 @@ class RankTrace {
   void end(std::size_t event);
   /// Appends an event that was recorded elsewhere, with the times that it has.
   void append(TraceEvent event) { events_.push_back(std::move(event)); }
+  /// Whether events of blocks carry their key ranges.
+  bool keeps_ranges() const { return detail_ == TraceDetail::kRanges; }
   /// The present time on the clocks of this trace.
   TraceTime now() const;
   /// The moment from which its wall time counts.
@@ -127,9 +135,10 @@ class RankTrace {
  private:
   friend class Trace;
   using Clock = std::chrono::steady_clock;
-  explicit RankTrace(Clock::time_point origin) : origin_(origin) {}
+  RankTrace(Clock::time_point origin, TraceDetail detail) : origin_(origin), detail_(detail) {}
 
   Clock::time_point origin_;
+  TraceDetail detail_;
   Communicator* clock_ = nullptr;
   std::vector<TraceEvent> events_;
   std::map<std::uint64_t, std::size_t> open_;  // by ticket: the start, not waited for
@@ -139,7 +148,7 @@ class RankTrace {
 class Trace {
  public:
   /// Nothing yet. Wall time counts from here.
-  explicit Trace(int world_size);
+  explicit Trace(int world_size, TraceDetail detail = TraceDetail::kRanges);
 
   /// Number of ranks.
   int world_size() const { return static_cast<int>(ranks_.size()); }

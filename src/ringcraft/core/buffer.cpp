@@ -62,6 +62,9 @@ MeterScope::MeterScope(std::shared_ptr<MemoryMeter> meter)
     : outer_(std::exchange(current_meter, std::move(meter))) {}
 MeterScope::~MeterScope() { current_meter = std::move(outer_); }
 const MemoryMeter* MeterScope::current() { return current_meter.get(); }
+std::shared_ptr<MemoryMeter> MeterScope::exchange(std::shared_ptr<MemoryMeter> meter) {
+  return std::exchange(current_meter, std::move(meter));
+}
 
 const Memory& host_memory() {
   static const Memory memory{Space::kHost, allocate_host, release_host};

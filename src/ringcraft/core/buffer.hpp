@@ -40,6 +40,8 @@ class MeterScope {
 
   /// The meter that counts allocations of this thread, or null.
   static const MemoryMeter* current();
+  /// Puts another meter in its place, and returns it: for code that changes from one stack to another.
+  static std::shared_ptr<MemoryMeter> exchange(std::shared_ptr<MemoryMeter> meter);
 
  private:
   std::shared_ptr<MemoryMeter> outer_;

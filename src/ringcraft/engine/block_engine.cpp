@@ -20,12 +20,15 @@ TracedTensor updated(std::string_view name, const Buffer& buffer) {
   return {name, TracedTensor::kUpdate, TracedBytes(buffer)};
 }
 
-TraceEvent block_event(TraceEvent::Kind kind, const KeyRanges& ranges, std::vector<TracedTensor> tensors) {
+TraceEvent block_event(const RankTrace& trace, TraceEvent::Kind kind, const BlockRanges& ranges,
+                       std::vector<TracedTensor> tensors) {
   TraceEvent event;
   event.kind = kind;
   event.tensors = std::move(tensors);
-  event.key_begin = ranges.begin;
-  event.key_end = ranges.end;
+  if (trace.keeps_ranges()) {
+    event.key_begin = ranges.by_row().begin;
+    event.key_end = ranges.by_row().end;
+  }
   event.pairs = ranges.pairs();
   return event;
 }
@@ -41,21 +44,21 @@ void recorded(RankTrace* trace, MakeEvent make_event, Work work) {
 
 }  // namespace
 
-bool BlockEngine::count(const KeyRanges& ranges) {
+bool BlockEngine::count(const BlockRanges& ranges) {
   const Index pairs = ranges.pairs();
   work_.pairs += pairs;
   work_.blocks += pairs > 0 ? 1 : 0;
   return pairs > 0;
 }
 
-void BlockEngine::done(const KeyRanges& ranges, Pass pass) {
+void BlockEngine::done(const BlockRanges& ranges, Pass pass) {
   if (done_ != nullptr) *done_ += products_per_pair(pass) * ranges.pairs();
 }
 
-void BlockEngine::forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
+void BlockEngine::forward(RowState& state, const Buffer& q, const KvBlock& block, const BlockRanges& ranges,
                           double softmax_scale) {
   const auto event = [&] {
-    return block_event(TraceEvent::kForward, ranges,
+    return block_event(*trace_, TraceEvent::kForward, ranges,
                        {read("q", q), read("k", block.k), read("v", block.v), updated("out", state.out),
                         updated("max", state.max), updated("sum", state.sum)});
   };
@@ -66,9 +69,9 @@ void BlockEngine::forward(RowState& state, const Buffer& q, const KvBlock& block
 }
 
 void BlockEngine::backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
-                           const KeyRanges& ranges, double softmax_scale) {
+                           const BlockRanges& ranges, double softmax_scale) {
   const auto event = [&] {
-    return block_event(TraceEvent::kBackward, ranges,
+    return block_event(*trace_, TraceEvent::kBackward, ranges,
                        {read("q", saved.q), read("out", saved.out), read("lse", saved.lse),
                         read("dout", saved.dout), read("delta", saved.delta), read("k", block.k),
                         read("v", block.v), updated("dq", dq), written("dk", part.k), written("dv", part.v)});

@@ -115,7 +115,7 @@ class BlockEngine {
   virtual RowState begin(const Buffer& q) = 0;
   /// Adds this KV block to the state: state = merge(state, partial of the block). A block without a visible
   /// pair costs nothing.
-  void forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
+  void forward(RowState& state, const Buffer& q, const KvBlock& block, const BlockRanges& ranges,
                double softmax_scale);
   /// Ends the forward pass in place: O / l becomes out, m + log l becomes lse.
   virtual Output finish(RowState&& state) = 0;
@@ -124,7 +124,7 @@ class BlockEngine {
   virtual Buffer delta(const Buffer& out, const Buffer& dout) = 0;
   /// The gradients of one block: dq += its share, part = the block's dk and dv (all zero without a visible
   /// pair).
-  void backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block, const KeyRanges& ranges,
+  void backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block, const BlockRanges& ranges,
                 double softmax_scale);
   /// into += from.
   void add(KvBlock& into, const KvBlock& from);
@@ -136,7 +136,7 @@ class BlockEngine {
 
   /// Adds one block to the work: those of forward and backward are, this is for code that computes one
   /// without the engine. Returns whether it has a visible pair.
-  bool count(const KeyRanges& ranges);
+  bool count(const BlockRanges& ranges);
   /// The work done so far.
   const Work& work() const { return work_; }
   /// Records every forward, backward and add from here on (comm/trace.hpp); null: no longer. The trace must
@@ -147,15 +147,15 @@ class BlockEngine {
   void count_in(std::atomic<Index>* done) { done_ = done; }
 
  private:
-  virtual void do_forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
+  virtual void do_forward(RowState& state, const Buffer& q, const KvBlock& block, const BlockRanges& ranges,
                           double softmax_scale) = 0;
   virtual void do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
-                           const KeyRanges& ranges, double softmax_scale) = 0;
+                           const BlockRanges& ranges, double softmax_scale) = 0;
   virtual void do_add(KvBlock& into, const KvBlock& from) = 0;
   /// On the host; an engine of another memory space overrides it. The arguments fit.
   virtual void do_copy(Buffer& to, const Buffer& from, const RowCopy& rows);
 
-  void done(const KeyRanges& ranges, Pass pass);
+  void done(const BlockRanges& ranges, Pass pass);
 
   Work work_;
   RankTrace* trace_ = nullptr;

@@ -25,6 +25,14 @@ struct MethodOptions {
   int node = 0;
 };
 
+/// The options that a method may take, as bits.
+enum MethodOption : unsigned {
+  kTakesSchedule = 1,
+  kTakesUlysses = 2,
+  kTakesGatherHeads = 4,
+  kTakesNode = 8,
+};
+
 /// Results of a method's forward pass on a rank.
 struct Forward {
   Output output;  ///< out and lse of the rank's rows
@@ -37,9 +45,10 @@ struct Forward {
 struct Method {
   std::string_view name;  ///< as the command line spells it: "ring"
 
-  /// Throws Error for what this method alone cannot do, based on what every rank knows. Null: no limits.
-  void (*refuse)(const Problem& problem, const MethodOptions& options, Pass pass, const Communicator& comm,
-                 const BlockEngine& engine);
+  /// The options that it takes, of MethodOption.
+  unsigned takes;
+  /// Throws Error for what this method alone cannot do, and says which method can. Null: no limits.
+  void (*refuse)(const Problem& problem, const MethodOptions& options);
   /// The rank's rows of the result, from its shards, which are given up.
   Forward (*forward)(RankPlace& place, const Problem& problem, const MethodOptions& options, Buffer q,
                      KvBlock kv);
@@ -70,5 +79,7 @@ inline constexpr const Method* kMethods[] = {&kRing, &kAllGather, &kUlysses, &kH
 /// every rank, with the same words, before the first message.
 void refuse(const Method& method, const Problem& problem, const MethodOptions& options, Pass pass,
             const Communicator& comm, const BlockEngine& engine);
+/// The part of it that concerns the method alone: problem and options.
+void refuse(const Method& method, const Problem& problem, const MethodOptions& options);
 
 }  // namespace ringcraft

@@ -39,6 +39,6 @@ Theory theory(const Problem& problem, const MethodOptions& options, Pass pass, R
 
 }  // namespace
 
-constinit const Method kRing{"ring", nullptr, forward, backward, theory};
+constinit const Method kRing{"ring", kTakesSchedule, nullptr, forward, backward, theory};
 
 }  // namespace ringcraft

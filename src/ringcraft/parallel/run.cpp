@@ -18,13 +18,21 @@ void RankRun::forward(RankPlace& place, const WholeInputs& whole) {
   refuse(*method_, *problem_, options_, whole.last_pass(), place.comm(), place.engine());
   Buffer q = shard(place, whole.q, *problem_);
   KvBlock kv{shard(place, whole.k, *problem_), shard(place, whole.v, *problem_)};
+  forward(place, std::move(q), std::move(kv), whole.last_pass());
+}
+
+void RankRun::forward(RankPlace& place, Buffer q, KvBlock kv, Pass last_pass) {
+  refuse(*method_, *problem_, options_, last_pass, place.comm(), place.engine());
   hold(place.trace(), place.comm().rank(), kv);
   const Recording recording(place);
   forward_ = method_->forward(place, *problem_, options_, std::move(q), std::move(kv));
 }
 
 void RankRun::backward(RankPlace& place, const WholeInputs& whole) {
-  const Buffer dout = shard(place, whole.dout, *problem_);
+  backward(place, shard(place, whole.dout, *problem_));
+}
+
+void RankRun::backward(RankPlace& place, const Buffer& dout) {
   const Recording recording(place);
   gradients_ = method_->backward(place, *problem_, options_, forward_, dout);
 }

@@ -37,8 +37,12 @@ class RankRun {
   /// Takes the rank's shards of q, k and v, and runs the forward pass. Throws Error on every rank alike for
   /// what the method refuses.
   void forward(RankPlace& place, const WholeInputs& whole);
+  /// The same from the rank's own shards, in the engine's memory; `last_pass` is that of the run.
+  void forward(RankPlace& place, Buffer q, KvBlock kv, Pass last_pass);
   /// Takes the rank's shard of dout and runs the backward pass, after the forward pass.
   void backward(RankPlace& place, const WholeInputs& whole);
+  /// The same from the rank's own shard.
+  void backward(RankPlace& place, const Buffer& dout);
   /// Ends the run: the results of all ranks, on rank 0.
   WholeResult gathered(RankPlace& place);
 

@@ -2,6 +2,7 @@
 #include "ringcraft/problem/layout.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <iterator>
 #include <string>
@@ -60,6 +61,17 @@ struct Piece {
     return row < early.rows() ? early.begin + row : late.begin + row - early.rows();
   }
 
+  std::array<PositionRun, kRunsOfASequence> runs(int place) const {
+    if (!deals_tokens(layout)) {
+      const auto [early, late] = chunks(place);
+      return {{{begin + early.begin, 1, early.rows()}, {begin + late.begin, 1, late.rows()}}};
+    }
+    const auto at = [&](Index row) { return begin + token_position(layout, world_size, place, row); };
+    const Index all = rows(place);
+    if (layout == Layout::kStriped) return {{{at(0), world_size, all}, {at(0), world_size, 0}}};
+    return {{{at(0), 2 * world_size, (all + 1) / 2}, {at(1), 2 * world_size, all / 2}}};
+  }
+
   // Of a position of this place.
   Index local_from_global(int place, Position p) const {
     if (deals_tokens(layout)) return p / world_size;
@@ -75,27 +87,21 @@ Index first_longer(const Piece& piece) {
   return longer == 0 || piece.rows(0) > piece.seqlen / piece.world_size ? 0 : piece.world_size - longer;
 }
 
-// Rows of the neighbours that a rank holds together.
-Index rows_together(const Sharding& s, int rank) {
-  Index rows = 0;
-  for (int member = rank * s.joined; member < (rank + 1) * s.joined; ++member)
-    rows += s.apart().rows(member);
-  return rows;
-}
-
-// Calls body(piece) for each sequence, from the first on, until it returns true.
+// Calls body(piece) for each sequence, from the first on, until it returns true. Its ranks are those of the
+// deal, before neighbours are joined.
 template <class Body>
 void find_piece(const Sharding& s, Body body) {
+  const int ranks = s.world_size * s.joined;
   if (s.cu_seqlens.empty()) {
-    body(Piece{s.layout, 0, s.seqlen, s.world_size, 0});
+    body(Piece{s.layout, 0, s.seqlen, ranks, 0});
     return;
   }
   Index next =
-      first_longer({s.layout, 0, s.cu_seqlens[1], s.world_size, 0});  // whose turn it is to get one more
+      first_longer({s.layout, 0, s.cu_seqlens[1], ranks, 0});  // whose turn it is to get one more
   for (std::size_t i = 1; i < s.cu_seqlens.size(); ++i) {
-    Piece piece{s.layout, s.cu_seqlens[i - 1], s.cu_seqlens[i] - s.cu_seqlens[i - 1], s.world_size, 0};
-    piece.turned = static_cast<int>((next - first_longer(piece) + s.world_size) % s.world_size);
-    next = (next + piece.seqlen) % s.world_size;
+    Piece piece{s.layout, s.cu_seqlens[i - 1], s.cu_seqlens[i] - s.cu_seqlens[i - 1], ranks, 0};
+    piece.turned = static_cast<int>((next - first_longer(piece) + ranks) % ranks);
+    next = (next + piece.seqlen) % ranks;
     if (body(std::as_const(piece))) return;
   }
 }
@@ -122,15 +128,19 @@ std::string described(const Sharding& sharding) {
          (sharding.joined == 1 ? "" : ", " + std::to_string(sharding.joined) + " shards joined");
 }
 
-Index Sharding::rows(int rank) const {
+void Sharding::require(int rank) const {
   if (rank < 0 || rank >= world_size)
     throw Error("rank",
                 "0 to " + std::to_string(world_size - 1) + " of " + std::to_string(world_size) + " ranks",
                 std::to_string(rank), "is it taken modulo the number of ranks?");
-  if (joined > 1) return rows_together(*this, rank);
+}
+
+Index Sharding::rows(int rank) const {
+  require(rank);
   Index rows = 0;
   find_piece(*this, [&](const Piece& piece) {
-    rows += piece.rows(piece.place(rank));
+    for (int member = rank * joined; member < (rank + 1) * joined; ++member)
+      rows += piece.rows(piece.place(member));
     return false;
   });
   return rows;
@@ -144,13 +154,12 @@ Index Sharding::largest_rows() const {
 }
 
 int Sharding::owner_of(Position p) const {
-  if (joined > 1) return apart().owner_of(p) / joined;
   int owner = kNoOwner;
   if (p >= 0 && p < seqlen)
     find_piece(*this, [&](const Piece& piece) {
       if (p >= piece.begin + piece.seqlen) return false;
       const int place = piece.owner_of(p - piece.begin);
-      if (place != kNoOwner) owner = piece.rank(place);
+      if (place != kNoOwner) owner = piece.rank(place) / joined;
       return true;
     });
   if (owner == kNoOwner)
@@ -194,16 +203,24 @@ Index Sharding::local_from_global(Position p) const {
 std::vector<Position> Sharding::positions(int rank) const {
   std::vector<Position> all;
   all.reserve(static_cast<std::size_t>(rows(rank)));  // refuses a rank that is not there
-  if (joined > 1) {
-    for (int member = rank * joined; member < (rank + 1) * joined; ++member)
-      std::ranges::copy(apart().positions(member), std::back_inserter(all));
-    std::ranges::sort(all);
-    return all;
-  }
   find_piece(*this, [&](const Piece& piece) {
-    const int place = piece.place(rank);
-    for (Index row = 0, rows = piece.rows(place); row < rows; ++row)
-      all.push_back(piece.begin + piece.global_from_local(place, row));
+    for (int member = rank * joined; member < (rank + 1) * joined; ++member) {
+      const int place = piece.place(member);
+      for (Index row = 0, rows = piece.rows(place); row < rows; ++row)
+        all.push_back(piece.begin + piece.global_from_local(place, row));
+    }
+    return false;
+  });
+  if (joined > 1) std::ranges::sort(all);
+  return all;
+}
+
+std::vector<PositionRun> Sharding::runs(int rank) const {
+  std::vector<PositionRun> all;
+  all.reserve(runs_of_a_sequence() * std::max<std::size_t>(2, cu_seqlens.size()));
+  find_piece(*this, [&](const Piece& piece) {
+    for (int member = rank * joined; member < (rank + 1) * joined; ++member)
+      std::ranges::copy(piece.runs(piece.place(member)), std::back_inserter(all));
     return false;
   });
   return all;

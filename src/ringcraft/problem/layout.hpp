@@ -27,6 +27,16 @@ inline constexpr Layout kLayouts[] = {Layout::kContiguous, Layout::kStriped, Lay
 /// The name as the command line spells it.
 std::string_view name_of(Layout layout);
 
+/// The positions first, first + stride, first + 2 stride, ...: `count` of them, which may be 0.
+struct PositionRun {
+  Position first;   ///< the first position
+  Position stride;  ///< from one to the next, at least 1
+  Index count;      ///< number of positions
+};
+
+/// Runs of a rank in a sequence that is dealt as one: chunks of a zig-zag, or rounds in either direction.
+inline constexpr std::size_t kRunsOfASequence = 2;
+
 /// A sequence dealt to ranks; deal.hpp has the maps of the single layouts. Functions named target_from_source
 /// convert between a rank's local row and the global position.
 struct Sharding {
@@ -40,11 +50,11 @@ struct Sharding {
   std::vector<Position> cu_seqlens = {};
   /// Neighbours whose tokens a rank holds together: the sequence is dealt to world_size * joined ranks, and
   /// rank r owns what is dealt to those from r * joined on, in the order of the sequence. Shards may then
-  /// differ by as many tokens. (A method that deals heads among neighbours, parallel/ulysses.hpp.)
+  /// differ by as many tokens. (For methods that deal heads among neighbours: parallel/hybrid.)
   int joined = 1;
 
-  /// The deal before neighbours are joined: this one if none are.
-  Sharding apart() const { return {layout, seqlen, world_size * joined, cu_seqlens}; }
+  /// Throws Error unless there is such a rank.
+  void require(int rank) const;
   /// Tokens that this rank owns, 0 included.
   Index rows(int rank) const;
   /// Rows of the largest shard.
@@ -57,6 +67,11 @@ struct Sharding {
   Index local_from_global(Position position) const;
   /// The positions of a rank's rows, increasing.
   std::vector<Position> positions(int rank) const;
+  /// The same positions as runs_of_a_sequence() runs for each sequence that is dealt by itself. The runs of all
+  /// ranks in one sequence have one stride.
+  std::vector<PositionRun> runs(int rank) const;
+  /// Runs of a rank in one sequence, empty ones included.
+  std::size_t runs_of_a_sequence() const { return kRunsOfASequence * static_cast<std::size_t>(joined); }
 
   friend bool operator==(const Sharding&, const Sharding&) = default;
 };

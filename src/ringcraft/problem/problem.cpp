@@ -73,9 +73,9 @@ Problem make_problem(Shape shape, Mask mask, Layout layout, int world_size,
   return problem;
 }
 
-KeyRanges key_ranges(const Problem& problem, int rank, int source) {
-  const Sharding sharding = problem.sharding();
-  return ranges_of(problem.mask, problem.shape.seqlen, sharding.positions(rank), sharding.positions(source));
+BlockRanges key_ranges(const Problem& problem, int rank, int source) {
+  for (const int either : {rank, source}) problem.sharding().require(either);
+  return {problem, rank, source};
 }
 
 }  // namespace ringcraft

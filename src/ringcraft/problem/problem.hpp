@@ -8,7 +8,7 @@
 #include <string>
 #include <tuple>
 
-#include "ringcraft/problem/key_ranges.hpp"
+#include "ringcraft/problem/block_ranges.hpp"
 #include "ringcraft/problem/layout.hpp"
 #include "ringcraft/problem/mask.hpp"
 
@@ -75,7 +75,8 @@ Problem make_problem(Shape shape, Mask mask, Layout layout, int world_size,
 /// Checks a Problem that was put together by hand; make_problem calls it. Throws Error as described there.
 void validate(const Problem& problem);
 
-/// The keys of the KV block of `source` that the queries of `rank` see.
-KeyRanges key_ranges(const Problem& problem, int rank, int source);
+/// The keys of the KV block of `source` that the queries of `rank` see. The problem must outlive the result,
+/// unless it is turned into KeyRanges.
+BlockRanges key_ranges(const Problem& problem, int rank, int source);
 
 }  // namespace ringcraft

@@ -14,6 +14,9 @@ namespace ringcraft {
 /// keys; 0 where no other rank does. Ranks on the way that see nothing of the block still pass it on.
 std::vector<int> reaches(const Problem& problem);
 
+/// The same numbers for a problem of any length: from counts of pairs (block_ranges.hpp) instead of tokens.
+std::vector<int> counted_reaches(const Problem& problem);
+
 /// The same numbers, shared by all who ask for those of one problem in turn: the ranks of a process compute
 /// them once.
 std::shared_ptr<const std::vector<int>> shared_reaches(const Problem& problem);

@@ -7,6 +7,24 @@
 
 namespace ringcraft {
 
+namespace {
+
+// reaches() looks at the tokens of every pair of ranks.
+bool is_small(const Problem& problem) { return problem.shape.seqlen * problem.world_size <= Index{1} << 22; }
+
+}  // namespace
+
+std::vector<int> counted_reaches(const Problem& problem) {
+  const int n = problem.world_size;
+  std::vector<int> reach;
+  for (int source = 0; source < n; ++source) {
+    int t = n - 1;
+    while (t > 0 && !key_ranges(problem, (source + t) % n, source).any()) --t;
+    reach.push_back(t);
+  }
+  return reach;
+}
+
 std::shared_ptr<const std::vector<int>> shared_reaches(const Problem& problem) {
   struct Latest {
     Mask mask;
@@ -18,7 +36,9 @@ std::shared_ptr<const std::vector<int>> shared_reaches(const Problem& problem) {
   const std::lock_guard lock(mutex);
   const Sharding sharding = problem.sharding();
   if (!latest || latest->mask != problem.mask || latest->sharding != sharding)
-    latest = Latest{problem.mask, sharding, std::make_shared<const std::vector<int>>(reaches(problem))};
+    latest = Latest{problem.mask, sharding,
+                    std::make_shared<const std::vector<int>>(is_small(problem) ? reaches(problem)
+                                                                               : counted_reaches(problem))};
   return latest->reach;
 }
 

@@ -13,7 +13,7 @@ Index synchronous_tiles(const Problem& problem, int tile) {
     for (int rank = 0; rank < n; ++rank) {
       const int source = (rank - t + n) % n;
       const auto keys = static_cast<int>(problem.sharding().rows(source));
-      slowest = std::max(slowest, key_ranges(problem, rank, source).tiles(keys, tile, tile));
+      slowest = std::max(slowest, key_ranges(problem, rank, source).by_row().tiles(keys, tile, tile));
     }
     cost += slowest;
   }

@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "ringcraft/comm/trace.hpp"
 #include "ringcraft/core/error.hpp"
@@ -28,8 +29,8 @@ namespace ringcraft::tool {
 namespace {
 
 struct AttendOptions {
-  std::string input, output, method = "ring", schedule = "reversed", backend = "threads", dtype, trace;
-  int ulysses = 0;
+  std::string input, output, method = "ring", schedule, backend = "threads", dtype, trace;
+  MethodOptions of_method;
   double patience = 60;
   MaskOptions mask;
   DealOptions deal;
@@ -44,10 +45,16 @@ struct Plan {
 };
 
 Plan plan_of(const AttendOptions& options) {
-  if (options.ulysses != 0) throw Error("--ulysses is not part of this version; use --method ring");
   layout_named(options.deal.layout);
-  return {method_named(options.method),
-          {.schedule = schedule_named(options.schedule)},
+  const Method& method = method_named(options.method);
+  MethodOptions of_method = options.of_method;
+  if (!options.schedule.empty()) {
+    if ((method.takes & kTakesSchedule) == 0)
+      throw Error("--schedule", "a method whose gradients go round a ring: ring, ulysses or hybrid",
+                  options.method, "leave it out");
+    of_method.schedule = schedule_named(options.schedule);
+  }
+  return {method, of_method,
           backend_named(options.backend),
           options.dtype.empty() ? std::nullopt : std::optional(dtype_named(options.dtype))};
 }
@@ -91,6 +98,9 @@ std::vector<Statement> statements_of(const AttendOptions& options, const verify:
       {"--softmax-scale", std::to_string(problem.softmax_scale)},
       {"--method", options.method},
       {"--schedule", options.schedule},
+      {"--ulysses", std::to_string(options.of_method.ulysses)},
+      {"--gather-heads", std::to_string(options.of_method.gather_heads)},
+      {"--node", std::to_string(options.of_method.node)},
       {"the number type", std::string(name_of(inputs.q.dtype()))},
       {"--trace", options.trace}};
   for (const auto& [name, tensor] : verify::named(inputs))
@@ -125,18 +135,24 @@ int attend(const AttendOptions& options) {
     verify::Answer answer;
     const WholeInputs whole = verify::whole(inputs);
     std::optional<Trace> trace;
+    refuse(plan.method, problem, plan.options);
     if (!options.trace.empty()) {
-      require_recordable(problem);
+      if (&plan.method != &kRing)
+        throw Error("--trace", "--method ring, whose schedule is proved", options.method,
+                    "leave one of the two out");
+      require_recordable(plan.method, problem, plan.options);
       trace.emplace(problem.world_size);
     }
     std::optional<CountedProgress> progress;
     if (ranks.speaks()) {
-      warn_of_exchanges(problem);
+      warn_of_exchanges(plan.method, problem, plan.options);
       progress.emplace("attention");
     }
+    const std::vector<Index> work =
+        progress ? work_of(plan.method, problem, plan.options, whole.last_pass()) : std::vector<Index>{};
     ranks.run(problem.world_size, inputs.q.dtype(), trace ? &*trace : nullptr, [&](RankPlace& place) {
       if (progress) {
-        progress->expect(work_of(problem, place.comm().rank(), whole.last_pass()));
+        progress->expect(work[static_cast<std::size_t>(place.comm().rank())]);
         place.engine().count_in(&progress->done());
       }
       WholeResult result = run_method(plan.method, place, problem, plan.options, whole);
@@ -181,9 +197,24 @@ void add_attend(CLI::App& app, Action& action) {
   options->deal.add_to(*command);
   options->mask.add_to(*command);
   command->add_option("--method", options->method, method_names())->capture_default_str()->type_name("M");
-  command->add_option("--ulysses", options->ulysses, "Not in this version")->type_name("U");
-  command->add_option("--schedule", options->schedule, "Way of the gradients: forward or reversed")
-      ->capture_default_str()
+  command
+      ->add_option("--ulysses", options->of_method.ulysses,
+                   "hybrid: neighbours that share the heads; the others make rings")
+      ->check(CLI::PositiveNumber)
+      ->type_name("U");
+  command
+      ->add_option("--gather-heads", options->of_method.gather_heads,
+                   "all-gather: KV heads that come at a time; default: all")
+      ->check(CLI::PositiveNumber)
+      ->type_name("H");
+  command
+      ->add_option("--node", options->of_method.node,
+                   "double-ring: neighbours with fast links; default: all ranks")
+      ->check(CLI::PositiveNumber)
+      ->type_name("M");
+  command
+      ->add_option("--schedule", options->schedule,
+                   "ring, ulysses, hybrid: way of the gradients, forward or reversed; default: reversed")
       ->type_name("S");
   command
       ->add_option("--backend", options->backend,

@@ -70,7 +70,7 @@ Cost predicted(const Stage& stage, const Problem& shared, DType type, bool backw
     return {.peak_bytes = static_cast<double>(stage.peak_bytes(shared.shape, backward, bytes))};
   const Problem problem = verify::problem_of(stage, shared);
   const Method* const method = stage.over_ranks->method;
-  const MethodOptions& options = stage.over_ranks->options;
+  const MethodOptions options = verify::options_of(stage, problem);
   std::vector<Theory> passes{method->theory(problem, options, Pass::kForward, bytes)};
   if (backward) passes.push_back(method->theory(problem, options, Pass::kBackward, bytes));
   Cost cost;
@@ -124,6 +124,9 @@ class Climb {
                 : broken         ? "equals the oracle (" + previous + " failed)"
                                  : "equals " + previous;
     row.sentence = reason_to_skip(row.yours);
+    if (const std::string refused = verify::refusal(stage, shared_.problem);
+        row.sentence.empty() && !refused.empty())
+      row.sentence = "not tried: " + refused;
     if (stage.mask != nullptr) row.claim += ", " + described(stage.mask(shared_.problem));
     if (row.sentence.empty()) {
       if (stage.mask != nullptr) change_ground(stage.mask(shared_.problem), broken ? "" : previous);

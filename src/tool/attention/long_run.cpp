@@ -2,46 +2,47 @@
 #include "tool/attention/long_run.hpp"
 
 #include <cstdio>
+#include <numeric>
 
 #include "ringcraft/core/error.hpp"
-#include "ringcraft/problem/reach.hpp"
 
 namespace ringcraft::tool {
 namespace {
 
-// How often all ranks together pass a block on, forward.
-Index exchanges_of(const Problem& problem) { return Index{problem.world_size} * hops(problem); }
+// How often all ranks together send keys and values, forward: blocks, or parcels of heads.
+Index exchanges_of(const Method& method, const Problem& problem, const MethodOptions& options) {
+  const Theory theory = method.theory(problem, options, Pass::kForward, {1, 1});
+  return std::accumulate(theory.messages_sent.begin(), theory.messages_sent.end(), Index{0}) / 2;
+}
 
 }  // namespace
 
-Index work_of(const Problem& problem, int rank, Pass last) {
-  MaskCursor cursor(problem.mask, problem.shape.seqlen);
-  Index pairs = 0;
-  for (const Position p : problem.sharding().positions(rank)) {
-    const KeyInterval keys = cursor.at(p);
-    pairs += keys.hi - keys.lo;
-  }
-  return pairs * (products_per_pair(Pass::kForward) +
-                  (last == Pass::kBackward ? products_per_pair(Pass::kBackward) : 0));
+std::vector<Index> work_of(const Method& method, const Problem& problem, const MethodOptions& options,
+                           Pass last) {
+  std::vector<Index> work = method.theory(problem, options, Pass::kForward, {1, 1}).pairs;
+  for (Index& pairs : work)
+    pairs *= products_per_pair(Pass::kForward) +
+             (last == Pass::kBackward ? products_per_pair(Pass::kBackward) : 0);
+  return work;
 }
 
-void warn_of_exchanges(const Problem& problem) {
+void warn_of_exchanges(const Method& method, const Problem& problem, const MethodOptions& options) {
   constexpr Index kMany = 500'000;  // take some seconds
-  const Index exchanges = exchanges_of(problem);
+  const Index exchanges = exchanges_of(method, problem, options);
   if (exchanges < kMany) return;
   std::fprintf(
       stderr,
-      "ringcraft: %d ranks pass blocks on %lld times, however few tokens they hold: the number of ranks "
-      "times that of hops (%d); fewer ranks, or a --window, take less time\n",
-      problem.world_size, static_cast<long long>(exchanges), hops(problem));
+      "ringcraft: %d ranks send keys and values %lld times, however few tokens they hold; fewer ranks, or a "
+      "--window, take less time\n",
+      problem.world_size, static_cast<long long>(exchanges));
 }
 
-void require_recordable(const Problem& problem) {
+void require_recordable(const Method& method, const Problem& problem, const MethodOptions& options) {
   constexpr Index kMost = 50'000;  // exchanges: forward and backward, each takes up to 8 kB of the file
-  const Index exchanges = exchanges_of(problem);
+  const Index exchanges = exchanges_of(method, problem, options);
   if (exchanges > kMost)
     throw Error(
-        "--trace", "at most " + std::to_string(kMost) + " exchanges, the number of ranks times that of hops",
+        "--trace", "ranks that send keys and values at most " + std::to_string(kMost) + " times",
         std::to_string(exchanges), "record it with fewer ranks, or with a --window that needs fewer hops");
 }
 

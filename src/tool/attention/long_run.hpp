@@ -1,17 +1,20 @@
 #pragma once
 // The length of a run, known in advance: for its progress bar, a warning, and a refusal.
 
-#include "ringcraft/engine/block_engine.hpp"
+#include <vector>
+
+#include "ringcraft/parallel/method.hpp"
 
 namespace ringcraft::tool {
 
-// The work of a rank, in products of visible pairs, as its engine counts it (BlockEngine::count_in).
-Index work_of(const Problem& problem, int rank, Pass last);
+// [ranks]: the work of each, in products of visible pairs, as its engine counts it (BlockEngine::count_in).
+std::vector<Index> work_of(const Method& method, const Problem& problem, const MethodOptions& options,
+                           Pass last);
 
 // Says in advance why a run will take long whose ranks have little to compute and much to exchange.
-void warn_of_exchanges(const Problem& problem);
+void warn_of_exchanges(const Method& method, const Problem& problem, const MethodOptions& options);
 
 // Throws Error if a trace of this problem would be too large to write, to draw and to prove.
-void require_recordable(const Problem& problem);
+void require_recordable(const Method& method, const Problem& problem, const MethodOptions& options);
 
 }  // namespace ringcraft::tool

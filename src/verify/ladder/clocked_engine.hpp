@@ -27,13 +27,13 @@ class ClockedEngine final : public BlockEngine {
   void set_zero(Buffer& buffer) override { engine_->set_zero(buffer); }
 
  private:
-  void do_forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
+  void do_forward(RowState& state, const Buffer& q, const KvBlock& block, const BlockRanges& ranges,
                   double softmax_scale) override {
     engine_->forward(state, q, block, ranges, softmax_scale);
     comm_.advance(static_cast<double>(ranges.pairs()) * seconds_per_pair_);
   }
   void do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
-                   const KeyRanges& ranges, double softmax_scale) override {
+                   const BlockRanges& ranges, double softmax_scale) override {
     engine_->backward(dq, part, saved, block, ranges, softmax_scale);
     comm_.advance(static_cast<double>(ranges.pairs()) * seconds_per_pair_);
   }

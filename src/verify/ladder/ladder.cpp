@@ -30,9 +30,10 @@ Run row_by_row(RowSoftmax softmax) {
 Stage over_ranks(const char* name, int lesson, const char* predecessor, Expect expect, const OverRanks& how,
                  std::vector<int> lessons) {
   // A visible pair is the unit of virtual time, and links are free: the clocks then show nothing but balance.
-  const RanksOptions options{.options = how.options, .seconds_per_pair = 1, .method = how.method};
   const Run run = [=](const Problem& problem, const Inputs& inputs, Measurement& cost) {
-    return run_over_ranks(problem, inputs, options, &cost);
+    const MethodOptions options = how.choose != nullptr ? how.choose(problem) : how.options;
+    return run_over_ranks(problem, inputs,
+                          {.options = options, .seconds_per_pair = 1, .method = how.method}, &cost);
   };
   return {name, lesson, predecessor, expect, how, nullptr, run, std::move(lessons)};
 }
@@ -57,6 +58,16 @@ Mask packed_sequences(const Problem& shared) {
       mask.cu_seqlens.push_back(border);
   return mask;
 }
+
+// The smallest number of neighbours, more than one and not all, that divides the ranks; 0 if there is none.
+int some_neighbours(const Problem& problem) {
+  for (int neighbours = 2; neighbours < problem.world_size; ++neighbours)
+    if (problem.world_size % neighbours == 0) return neighbours;
+  return 0;
+}
+
+MethodOptions with_rows(const Problem& problem) { return {.ulysses = some_neighbours(problem)}; }
+MethodOptions with_nodes(const Problem& problem) { return {.node = some_neighbours(problem)}; }
 
 Stage under(Mask (*mask)(const Problem&), Stage stage) {
   stage.mask = mask;
@@ -87,7 +98,7 @@ std::vector<Stage> with_ranges(std::vector<Stage> stages) {
 const std::vector<Stage>& stages() {
   constexpr auto kAll = Expect::kAll, kForward = Expect::kForward;
   constexpr auto kContiguous = Layout::kContiguous;
-  const MethodOptions travelling{.schedule = Schedule::kForward};
+  const MethodOptions travelling{.schedule = Schedule::kForward}, by_heads{.gather_heads = 1};
   static const std::vector<Stage> all = with_ranges({
       // clang-format off
       // name, lesson, predecessor, tensors, over ranks, peak on one device, function, lessons whose files it runs
@@ -108,6 +119,11 @@ const std::vector<Stage>& stages() {
       over_ranks("zig-zag ring", 403, "token zig-zag ring", kAll, {Layout::kZigzag}, {104, 108, 303, 304, 403, 404}),
       under(window_over_shards, over_ranks("windowed ring", 404, "fast backward", kAll, {kContiguous}, {104, 108, 303, 304, 403, 404})),
       under(packed_sequences, over_ranks("packed ring", 405, "fast backward", kAll, {.layout = Layout::kZigzag, .per_sequence = true}, {104, 108, 303, 304, 403, 404})),
+      over_ranks("all-gather", 501, "zig-zag ring", kAll, {Layout::kZigzag, &kAllGather}, {104, 108, 403, 501}),
+      over_ranks("all-gather by heads", 501, "all-gather", kAll, {Layout::kZigzag, &kAllGather, by_heads}, {104, 108, 403, 501}),
+      over_ranks("Ulysses", 502, "fast backward", kAll, {kContiguous, &kUlysses}, {104, 108, 303, 304, 403, 404, 502, 503}),
+      over_ranks("hybrid", 503, "zig-zag ring", kAll, {.layout = Layout::kZigzag, .method = &kHybrid, .choose = with_rows}, {104, 108, 303, 304, 403, 404, 502, 503}),
+      over_ranks("double ring", 503, "zig-zag ring", kAll, {.layout = Layout::kZigzag, .method = &kDoubleRing, .choose = with_nodes}, {104, 108, 403, 503}),
       // clang-format on
   });
   return all;
@@ -138,6 +154,22 @@ Problem problem_of(const Stage& stage, const Problem& shared) {
   if (stage.over_ranks && stage.over_ranks->per_sequence) problem.per_sequence = true;
   if (!stage.over_ranks) problem.world_size = 1;
   return problem;
+}
+
+MethodOptions options_of(const Stage& stage, const Problem& problem) {
+  const OverRanks& how = *stage.over_ranks;
+  return how.choose != nullptr ? how.choose(problem) : how.options;
+}
+
+std::string refusal(const Stage& stage, const Problem& shared) {
+  if (!stage.over_ranks) return "";
+  const Problem problem = problem_of(stage, shared);
+  try {
+    refuse(*stage.over_ranks->method, problem, options_of(stage, problem));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
 }
 
 StageResult climb(const Stage& stage, const Problem& shared, const Inputs& inputs) {

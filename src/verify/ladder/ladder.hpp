@@ -20,6 +20,8 @@ struct OverRanks {
   Layout layout;                  ///< of its tokens
   const Method* method = &kRing;  ///< the method it runs
   MethodOptions options = {};     ///< of the method
+  /// Options that depend on the problem; null: `options`.
+  MethodOptions (*choose)(const Problem&) = nullptr;
   bool per_sequence = false;      ///< deals each packed sequence by itself, whatever the shared problem says
 };
 
@@ -53,6 +55,12 @@ const Stage& stage_named(const std::string& name);
 /// device.
 /// Theory (bytes, steps, peaks) is evaluated for this problem.
 Problem problem_of(const Stage& stage, const Problem& shared);
+
+/// The options of a stage over ranks, for the problem from problem_of.
+MethodOptions options_of(const Stage& stage, const Problem& problem);
+
+/// Why the method of a stage over ranks cannot run the shared problem; empty if it can.
+std::string refusal(const Stage& stage, const Problem& shared);
 
 /// The answer of a stage, and its cost.
 struct StageResult {

@@ -137,13 +137,14 @@ Output attend(RankPlace& place, const Problem& problem, const Buffer& q, const K
   return output;
 }
 
-void refuse(const Problem&, const MethodOptions&, Pass, const Communicator&, const BlockEngine& engine) {
+void require_host(const BlockEngine& engine) {
   if (engine.space() != Space::kHost || is_half(engine.dtype(Role::kElement)))
     throw Error("distributed softmax", "an engine of float32 or float64 on the host", "another one",
                 "compute with threads or mpi");
 }
 
 Forward forward(RankPlace& place, const Problem& problem, const MethodOptions&, Buffer q, KvBlock kv) {
+  require_host(place.engine());
   return {q.dtype() == DType::kFloat32 ? attend<float>(place, problem, q, kv)
                                        : attend<double>(place, problem, q, kv),
           {}};
@@ -178,6 +179,6 @@ Theory theory(const Problem& problem, const MethodOptions&, Pass, RoleBytes byte
 
 }  // namespace
 
-constinit const Method kRowsOverRanks{"distributed softmax", refuse, forward, nullptr, theory};
+constinit const Method kRowsOverRanks{"distributed softmax", 0, nullptr, forward, nullptr, theory};
 
 }  // namespace ringcraft::verify

@@ -19,8 +19,7 @@ int node_of(const Problem& problem, const MethodOptions& options) {
   return options.node == 0 ? problem.world_size : options.node;
 }
 
-void refuse(const Problem& problem, const MethodOptions& options, Pass, const Communicator&,
-            const BlockEngine&) {
+void refuse(const Problem& problem, const MethodOptions& options) {
   if (options.node < 0 || (options.node > 0 && problem.world_size % options.node != 0))
     throw Error("node", "a number that divides the " + std::to_string(problem.world_size) + " ranks",
                 std::to_string(options.node), "say how many neighbours have fast links between them");
@@ -47,6 +46,6 @@ Theory theory(const Problem& problem, const MethodOptions& options, Pass pass, R
 
 }  // namespace
 
-constinit const Method kDoubleRing{"double-ring", refuse, forward, backward, theory};
+constinit const Method kDoubleRing{"double-ring", kTakesNode, refuse, forward, backward, theory};
 
 }  // namespace ringcraft

@@ -10,7 +10,7 @@ GatherBlocks::GatherBlocks(Communicator& comm, BlockEngine& engine, const Proble
 }
 
 bool GatherBlocks::sees(int rank, int source) const {
-  return key_ranges(problem_, rank, source).pairs() > 0;
+  return key_ranges(problem_, rank, source).any();
 }
 
 const KvBlock& GatherBlocks::own(int slice) {
@@ -44,7 +44,7 @@ const KvBlock& GatherBlocks::block(const GatheredBlock& which) {
   return blocks_[which.slice % 2][static_cast<std::size_t>(which.distance)];
 }
 
-KeyRanges GatherBlocks::ranges(const GatheredBlock& which) const {
+BlockRanges GatherBlocks::ranges(const GatheredBlock& which) const {
   return key_ranges(problem_, comm_.rank(), source(which.distance));
 }
 

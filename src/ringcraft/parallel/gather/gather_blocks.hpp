@@ -23,7 +23,7 @@ class GatherBlocks {
   /// A block that is here. It lives until drop().
   const KvBlock& block(const GatheredBlock& which);
   /// The keys of it that this rank's queries see.
-  KeyRanges ranges(const GatheredBlock& which) const;
+  BlockRanges ranges(const GatheredBlock& which) const;
   /// Frees a block that has been computed.
   void drop(const GatheredBlock& which);
 

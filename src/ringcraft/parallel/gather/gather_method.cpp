@@ -15,8 +15,7 @@ struct Saved {
   KvBlock kv;
 };
 
-void refuse(const Problem& problem, const MethodOptions& options, Pass, const Communicator&,
-            const BlockEngine&) {
+void refuse(const Problem& problem, const MethodOptions& options) {
   const Index heads = problem.shape.kv_heads;
   if (options.gather_heads < 0 || (options.gather_heads > 0 && heads % options.gather_heads != 0))
     throw Error("gather_heads", "a number that divides the " + std::to_string(heads) + " KV heads",
@@ -45,6 +44,6 @@ Theory theory(const Problem& problem, const MethodOptions& options, Pass pass, R
 
 }  // namespace
 
-constinit const Method kAllGather{"all-gather", refuse, forward, backward, theory};
+constinit const Method kAllGather{"all-gather", kTakesGatherHeads, refuse, forward, backward, theory};
 
 }  // namespace ringcraft

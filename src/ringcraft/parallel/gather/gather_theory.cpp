@@ -39,7 +39,7 @@ class GatherCount {
   Index kv(int rank) const { return 2 * problem_.kv_extents(modulo(rank)).elements(); }
   Index slice(int rank) const { return kv(rank) / slices_; }
   bool sees(int rank, int source) const {
-    return key_ranges(problem_, modulo(rank), modulo(source)).pairs() > 0;
+    return key_ranges(problem_, modulo(rank), modulo(source)).any();
   }
 
   void own(int slice_of_it) {
@@ -125,7 +125,7 @@ Theory gather_theory(const Problem& problem, const HeadSlices& slices, Pass pass
       const Index pairs = key_ranges(problem, rank, other).pairs();
       theory.pairs[r] += pairs * slices.count();
       if (other == rank) continue;
-      if (key_ranges(problem, other, rank).pairs() > 0) sends(rank, bytes.element);
+      if (key_ranges(problem, other, rank).any()) sends(rank, bytes.element);
       if (pass == Pass::kBackward && pairs > 0) sends(other, bytes.accumulator);
     }
     theory.peak_bytes[r] = GatherCount(problem, slices, rank, pass, bytes).peak();

@@ -42,12 +42,11 @@ bool fits(const Shape& shape, int degree) {
   return shape.heads % degree == 0 && (shape.kv_heads % degree == 0 || degree % shape.kv_heads == 0);
 }
 
-void refuse_degree(const Problem& problem, const char* where, int degree, Pass pass,
-                   const BlockEngine& engine) {
+void refuse_degree(const Problem& problem, const char* where, int degree) {
   const Shape& shape = problem.shape;
-  if (!fits(shape, degree)) {
-    int best = degree;
-    while (!fits(shape, best) || problem.world_size % best != 0) --best;
+  if (fits(shape, degree)) return;
+  int best = degree;
+  while (!fits(shape, best) || problem.world_size % best != 0) --best;
     throw Error(where,
                 "heads that " + std::to_string(degree) + " ranks can share: a multiple of " +
                     std::to_string(degree) + " query heads, and KV heads that are a multiple or a divisor of it",
@@ -56,25 +55,21 @@ void refuse_degree(const Problem& problem, const char* where, int degree, Pass p
                 best == 1 ? "use the ring or all-gather, which take any heads"
                           : "use hybrid with ulysses = " + std::to_string(best) +
                                 ", or the ring or all-gather, which take any heads");
-  }
-  engine.refuse(column_problem(problem, degree), pass);
 }
 
-void refuse_ulysses(const Problem& problem, const MethodOptions& options, Pass pass, const Communicator&,
-                    const BlockEngine& engine) {
+void refuse_ulysses(const Problem& problem, const MethodOptions& options) {
   if (options.ulysses != 0 && options.ulysses != problem.world_size)
     throw Error("ulysses", "all " + std::to_string(problem.world_size) + " ranks",
                 std::to_string(options.ulysses), "use hybrid for a smaller number");
-  refuse_degree(problem, "ulysses", problem.world_size, pass, engine);
+  refuse_degree(problem, "ulysses", problem.world_size);
 }
 
-void refuse_hybrid(const Problem& problem, const MethodOptions& options, Pass pass, const Communicator&,
-                   const BlockEngine& engine) {
+void refuse_hybrid(const Problem& problem, const MethodOptions& options) {
   if (options.ulysses < 1 || problem.world_size % options.ulysses != 0)
     throw Error("ulysses", "a number that divides the " + std::to_string(problem.world_size) + " ranks",
                 options.ulysses == 0 ? "none" : std::to_string(options.ulysses),
                 "say how many neighbours share the heads, 1 to " + std::to_string(problem.world_size));
-  refuse_degree(problem, "hybrid", options.ulysses, pass, engine);
+  refuse_degree(problem, "hybrid", options.ulysses);
 }
 
 Forward forward(RankPlace& place, const Problem& problem, const MethodOptions& options, Buffer q,
@@ -116,7 +111,7 @@ Gradients backward(RankPlace& place, const Problem& problem, const MethodOptions
 
 }  // namespace
 
-constinit const Method kUlysses{"ulysses", refuse_ulysses, forward, backward, hybrid_theory};
-constinit const Method kHybrid{"hybrid", refuse_hybrid, forward, backward, hybrid_theory};
+constinit const Method kUlysses{"ulysses", kTakesSchedule | kTakesUlysses, refuse_ulysses, forward, backward, hybrid_theory};
+constinit const Method kHybrid{"hybrid", kTakesSchedule | kTakesUlysses, refuse_hybrid, forward, backward, hybrid_theory};
 
 }  // namespace ringcraft
