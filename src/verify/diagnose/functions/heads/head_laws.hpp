@@ -11,7 +11,7 @@ namespace ringcraft::verify {
 /// The formulas of the four numbers of dealt_heads.
 std::vector<Cause> causes_of_heads(const std::vector<HeadDealExhibit::Heads>& asked);
 
-/// What the numbers of joined_rows count: the tokens of which ranks, in which order.
+/// Tokens that the numbers of joined_rows count: those of which ranks, in which order.
 std::vector<Cause> causes_of_rows(const std::vector<HeadDealExhibit::Rows>& asked);
 
 }  // namespace ringcraft::verify
