@@ -26,7 +26,7 @@ inline CountedRows counted_rows(const Problem& problem, int degree, int rank) {
   return counted;
 }
 
-/// What a rank has after both passes.
+/// The results of a rank after both passes.
 struct BothPasses {
   Output output;
   Gradients gradients;

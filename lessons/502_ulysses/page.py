@@ -97,7 +97,8 @@ def ulysses_mistakes():
 
 def grid(x, y, colour, title):
     """Rows down, heads across; the colour is the rank that holds the part."""
-    cell, body = 26, [text(x + 4 * cell, y - 30, title, "bold"), text(x + 4 * cell, y - 10, "heads 0 to 7", "small")]
+    cell = 26
+    body = [text(x + 4 * cell, y - 30, title, "bold"), text(x + 4 * cell, y - 10, "heads 0 to 7", "small")]
     for row in range(8):
         body.append(text(x - 8, y + row * cell + 18, f"token {row}", "small right"))
         body += [box(x + head * cell + 1, y + row * cell + 1, cell - 2, cell - 2, f"c{colour(row, head)}", 2) for head in range(8)]
