@@ -54,7 +54,8 @@ std::vector<Cause> causes_of(const TravelExhibit& exhibit);
 std::vector<Cause> causes_of(const DealExhibit& exhibit);
 /// Why chunks are wrong: the formulas of their ends, and of the numbers of a rank's two chunks.
 std::vector<Cause> causes_of(const ChunkExhibit& exhibit);
-/// Why intervals or ranges of keys are wrong: the formulas of their two ends, and what the ends are counted in.
+/// Why intervals or ranges of keys are wrong: the formulas of their two ends, and what the ends are counted
+/// in.
 std::vector<Cause> causes_of(const RangesExhibit& exhibit);
 /// Why a ledger of work is wrong: which pairs its entries count, and which figures are derived from its own
 /// table.
@@ -74,6 +75,9 @@ std::vector<Cause> causes_of(const KernelExhibit& exhibit);
 /// Why calls on streams are in a wrong order: where events are recorded and awaited, the groups, and the
 /// operations.
 std::vector<Cause> causes_of(const StreamExhibit& exhibit);
+/// Why heads or rows are dealt wrongly among neighbours: the formulas of the heads, and what a row's number
+/// counts.
+std::vector<Cause> causes_of(const HeadDealExhibit& exhibit);
 /// Dispatches an exhibit of any kind to one of the functions above.
 std::vector<Cause> causes_of(const Exhibit& exhibit);
 /// Causes of several exhibits of one program that explain, of each kind, at least half of them. Exhibits that

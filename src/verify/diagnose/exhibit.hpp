@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ringcraft/comm/stream_record.hpp"
+#include "ringcraft/parallel/hybrid/dealt_heads.hpp"
 #include "ringcraft/problem/deal.hpp"
 #include "ringcraft/ring/clocks.hpp"
 #include "ringcraft/ring/work.hpp"
@@ -325,10 +326,29 @@ struct StreamExhibit {
   std::vector<Asked> starts = {}, waits = {};
 };
 
+/// Heads that neighbours got, and rows of ranks among those of their neighbours.
+struct HeadDealExhibit {
+  /// One neighbour.
+  struct Heads {
+    Shape shape;
+    int degree, member;
+    std::optional<DealtHeads> dealt;  ///< as returned; empty: no answer
+  };
+  /// One rank.
+  struct Rows {
+    Sharding sharding;
+    int degree, rank;
+    std::optional<std::vector<Index>> rows;  ///< as returned; empty: no answer
+  };
+  std::vector<Heads> heads = {};
+  std::vector<Rows> rows = {};
+};
+
 /// An exhibit of any kind.
-using Exhibit = std::shared_ptr<
-    const std::variant<AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit, TravelExhibit,
-                       DealExhibit, ChunkExhibit, RangesExhibit, WorkExhibit, ReachExhibit, ClockExhibit,
-                       ExchangeExhibit, ProductExhibit, StepExhibit, KernelExhibit, StreamExhibit>>;
+using Exhibit =
+    std::shared_ptr<const std::variant<AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit,
+                                       TravelExhibit, DealExhibit, ChunkExhibit, RangesExhibit, WorkExhibit,
+                                       ReachExhibit, ClockExhibit, ExchangeExhibit, ProductExhibit,
+                                       StepExhibit, KernelExhibit, StreamExhibit, HeadDealExhibit>>;
 
 }  // namespace ringcraft::verify
