@@ -147,12 +147,12 @@ void CudaEngine::do_add(KvBlock& into, const KvBlock& from) {
 
 // The two lists of rows travel as ranges do: two integers for each.
 void CudaEngine::do_copy(Buffer& to, const Buffer& from, const RowCopy& rows) {
-  const auto list = [](std::span<const Index> of) { return std::vector<int>(of.begin(), of.end()); };
+  const auto list = [](const RowList& of) { return std::vector<int>(of.rows().begin(), of.rows().end()); };
   const DeviceRanges lists = copied_rows_.upload({list(rows.from_rows), list(rows.to_rows)});
   const Extents &t = to.extents(), &f = from.extents();
   copy_rows(to.bytes().data(), {t.heads, t.rows, rows.to_head}, from.bytes().data(),
             {f.heads, f.rows, rows.from_head}, f.batch, rows.heads, lists.begin_gmem, lists.end_gmem,
-            static_cast<Index>(rows.from_rows.size()), f.width * static_cast<Index>(size_of(from.dtype())),
+            rows.from_rows.size(), f.width * static_cast<Index>(size_of(from.dtype())),
             stream_.get());
 }
 

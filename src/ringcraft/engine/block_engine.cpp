@@ -102,14 +102,15 @@ void BlockEngine::copy(Buffer& to, const Buffer& from, const RowCopy& rows) {
   if (!fits)
     throw Error("copy", "a tensor like " + described(f) + " " + std::string(name_of(from.dtype())),
                 described(t) + " " + std::string(name_of(to.dtype())), "allocate both for the same rows");
-  if (!rows.from_rows.empty()) do_copy(to, from, rows);
+  if (rows.from_rows.size() > 0) do_copy(to, from, rows);
 }
 
 // Neighbouring rows that stay neighbours go at once.
 void BlockEngine::do_copy(Buffer& to, const Buffer& from, const RowCopy& rows) {
   const Extents &t = to.extents(), &f = from.extents();
+  const std::vector<Index>&sources = rows.from_rows.rows(), &targets = rows.to_rows.rows();
   const std::size_t row_bytes = static_cast<std::size_t>(f.width) * size_of(from.dtype()),
-                    count = rows.from_rows.size();
+                    count = sources.size();
   const auto place = [row_bytes](Index head, Index rows_of_head, Index row) {
     return static_cast<std::size_t>(head * rows_of_head + row) * row_bytes;
   };
@@ -117,12 +118,12 @@ void BlockEngine::do_copy(Buffer& to, const Buffer& from, const RowCopy& rows) {
     for (Index h = 0; h < rows.heads; ++h)
       for (std::size_t first = 0, last = 0; first < count; first = last) {
         last = first + 1;
-        while (last < count && rows.from_rows[last] == rows.from_rows[last - 1] + 1 &&
-               rows.to_rows[last] == rows.to_rows[last - 1] + 1)
+        while (last < count && sources[last] == sources[last - 1] + 1 &&
+               targets[last] == targets[last - 1] + 1)
           ++last;
         std::memcpy(
-            to.bytes().data() + place(b * t.heads + rows.to_head + h, t.rows, rows.to_rows[first]),
-            from.bytes().data() + place(b * f.heads + rows.from_head + h, f.rows, rows.from_rows[first]),
+            to.bytes().data() + place(b * t.heads + rows.to_head + h, t.rows, targets[first]),
+            from.bytes().data() + place(b * f.heads + rows.from_head + h, f.rows, sources[first]),
             (last - first) * row_bytes);
       }
 }

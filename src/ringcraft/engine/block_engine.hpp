@@ -6,10 +6,10 @@
 /// (attention/host_engine.hpp) and CudaEngine (kernels/engine/cuda_engine.hpp).
 
 #include <atomic>
-#include <span>
 #include <tuple>
 
 #include "ringcraft/core/buffer.hpp"
+#include "ringcraft/engine/row_list.hpp"
 #include "ringcraft/problem/problem.hpp"
 
 namespace ringcraft {
@@ -83,11 +83,11 @@ inline constexpr Index products_per_pair(Pass pass) { return pass == Pass::kForw
 /// Rows of one tensor that go to rows of another one of the same width and type, in every batch entry alike.
 /// How methods move heads from rank to rank.
 struct RowCopy {
-  Index from_head = 0;               ///< the first head that is read,
-  Index to_head = 0;                 ///< and where it goes
-  Index heads = 1;                   ///< so many neighbours
-  std::span<const Index> from_rows;  ///< of these rows,
-  std::span<const Index> to_rows;    ///< and where they go, one for each
+  Index from_head;           ///< the first head that is read,
+  Index to_head;             ///< and where it goes
+  Index heads;               ///< so many neighbours
+  const RowList& from_rows;  ///< of these rows,
+  const RowList& to_rows;    ///< and where they go, one for each
 };
 
 /// Work that an engine has done so far; the base of work balance and of virtual time.

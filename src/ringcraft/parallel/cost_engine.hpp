@@ -27,9 +27,10 @@ class CostEngine final : public BlockEngine {
   };
 
   /// Charges the clock of `comm`, which must outlive this: `forward` and `backward` for a block with a
-  /// visible pair.
-  CostEngine(ThreadCommunicator& comm, Types types, BlockCost forward, BlockCost backward)
-      : comm_(comm), types_(types), forward_(forward), backward_(backward) {}
+  /// visible pair. The cost of a pair is that of `heads` heads, all batch entries together, and a call with
+  /// fewer of them costs less; 0: that of any number.
+  CostEngine(ThreadCommunicator& comm, Types types, BlockCost forward, BlockCost backward, Index heads = 0)
+      : comm_(comm), types_(types), forward_(forward), backward_(backward), heads_(heads) {}
 
   /// Virtual seconds of computing so far.
   double seconds() const { return seconds_; }
@@ -46,19 +47,21 @@ class CostEngine final : public BlockEngine {
   void set_zero(Buffer&) override {}
 
  private:
-  void charge(BlockCost cost, const BlockRanges& ranges);
-  void do_forward(RowState&, const Buffer&, const KvBlock&, const BlockRanges& ranges, double) override {
-    charge(forward_, ranges);
+  void charge(BlockCost cost, const Buffer& q, const BlockRanges& ranges);
+  void do_forward(RowState&, const Buffer& q, const KvBlock&, const BlockRanges& ranges, double) override {
+    charge(forward_, q, ranges);
   }
-  void do_backward(Buffer&, KvBlock&, const Saved&, const KvBlock&, const BlockRanges& ranges,
+  void do_backward(Buffer&, KvBlock&, const Saved& saved, const KvBlock&, const BlockRanges& ranges,
                    double) override {
-    charge(backward_, ranges);
+    charge(backward_, saved.q, ranges);
   }
   void do_add(KvBlock&, const KvBlock&) override {}
+  void do_copy(Buffer&, const Buffer&, const RowCopy&) override {}
 
   ThreadCommunicator& comm_;
   Types types_;
   BlockCost forward_, backward_;
+  Index heads_;
   double seconds_ = 0;
 };
 

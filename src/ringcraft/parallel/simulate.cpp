@@ -57,7 +57,8 @@ class Simulator {
           const MeterScope scope(ranks_[r].meter);
           const auto cost = [&](Pass which) { return machine_.block(problem_.shape, which, comm.rank()); };
           CostEngine engine(comm, {machine_.dtype(Role::kElement), machine_.dtype(Role::kAccumulator)},
-                            cost(Pass::kForward), cost(Pass::kBackward));
+                            cost(Pass::kForward), cost(Pass::kBackward),
+                            problem_.shape.batch * problem_.shape.heads);
           engine.count_in(options_.done);
           HostPlace place(comm, engine, part_of(trace, comm.rank()));
           body(ranks_[r].run, place);

@@ -2,8 +2,7 @@
 /// @file
 /// Slices of neighbouring heads of a rank's tensors. A single slice is the tensor itself and costs nothing.
 
-#include <numeric>
-#include <vector>
+#include <utility>
 
 #include "ringcraft/engine/block_engine.hpp"
 
@@ -36,7 +35,7 @@ class HeadSlices {
                       Buffer& place) const {
     if (count_ == 1) return whole;
     place = engine.allocate(of(whole.extents(), side), role);
-    const std::vector<Index> rows = all_rows(whole);
+    const RowList rows(whole.extents().rows);
     engine.copy(place, whole, {slice * heads(side), 0, heads(side), rows, rows});
     return place;
   }
@@ -46,17 +45,11 @@ class HeadSlices {
       whole = std::move(slice_of_it);
       return;
     }
-    const std::vector<Index> rows = all_rows(whole);
+    const RowList rows(whole.extents().rows);
     engine.copy(whole, slice_of_it, {0, slice * heads(side), heads(side), rows, rows});
   }
 
  private:
-  static std::vector<Index> all_rows(const Buffer& buffer) {
-    std::vector<Index> rows(static_cast<std::size_t>(buffer.extents().rows));
-    std::iota(rows.begin(), rows.end(), Index{0});
-    return rows;
-  }
-
   Index width_;
   int count_;
   Index group_;

@@ -1,7 +1,6 @@
 // All-to-all between rows and heads, phase by phase.
 #include "ringcraft/parallel/hybrid/head_exchange.hpp"
 
-#include <numeric>
 #include <utility>
 
 namespace ringcraft {
@@ -11,11 +10,11 @@ HeadExchange::HeadExchange(Communicator& row, BlockEngine& engine, const Problem
   const Sharding sharding = problem.sharding();
   for (int member = 0; member < world(); ++member) {
     heads_.push_back(dealt_heads(problem.shape, world(), member));
-    std::vector<Index> together = joined_rows(sharding, world(), rank - row.rank() + member);
-    std::vector<Index> apart(together.size());
-    std::iota(apart.begin(), apart.end(), Index{0});
-    all_rows_ += static_cast<Index>(apart.size());
-    rows_.push_back({std::move(apart), std::move(together)});
+    const int owner = rank - row.rank() + member;
+    const Index rows = sharding.rows(owner);
+    all_rows_ += rows;
+    rows_.push_back(
+        {RowList(rows), RowList(rows, [=, n = world()] { return joined_rows(sharding, n, owner); })});
   }
 }
 
@@ -39,7 +38,7 @@ std::vector<Buffer> HeadExchange::to_heads(const Tensors& by_rows, Run run, Role
       const Extents e = by_rows[i]->extents();
       leaving[i] = engine_.allocate({e.batch, heads.count, e.rows, e.width}, role);
       arriving[i] =
-          engine_.allocate({e.batch, mine.count, static_cast<Index>(theirs.apart.size()), e.width}, role);
+          engine_.allocate({e.batch, mine.count, theirs.apart.size(), e.width}, role);
       engine_.copy(leaving[i], *by_rows[i], {heads.first, 0, heads.count, own.apart, own.apart});
       ops.push_back(send_to(static_cast<int>(to), leaving[i]));
       ops.push_back(recv_from(static_cast<int>(from), arriving[i]));
@@ -70,11 +69,11 @@ void HeadExchange::to_rows(const Tensors& by_heads, Run run, Role role, Unpack u
     for (std::size_t i = 0; i < by_heads.size(); ++i) {
       const Extents e = by_heads[i]->extents();
       leaving[i] =
-          engine_.allocate({e.batch, mine.count, static_cast<Index>(theirs.apart.size()), e.width}, role);
+          engine_.allocate({e.batch, mine.count, theirs.apart.size(), e.width}, role);
       engine_.copy(leaving[i], *by_heads[i], {0, 0, mine.count, theirs.together, theirs.apart});
       if (phase == 0) continue;
       arriving[i] =
-          engine_.allocate({e.batch, heads.count, static_cast<Index>(own.apart.size()), e.width}, role);
+          engine_.allocate({e.batch, heads.count, own.apart.size(), e.width}, role);
       ops.push_back(send_to(static_cast<int>(to), leaving[i]));
       ops.push_back(recv_from(static_cast<int>(from), arriving[i]));
     }
@@ -97,13 +96,13 @@ KvBlock HeadExchange::kv_by_heads(const KvBlock& by_rows) {
 }
 
 Output HeadExchange::queries_by_rows(const Output& by_heads) {
-  const std::vector<Index>& rows = rows_[static_cast<std::size_t>(row_.rank())].apart;
+  const RowList& rows = rows_[static_cast<std::size_t>(row_.rank())].apart;
   Tensors tensors{&by_heads.out};
   if (by_heads.lse.extents() != Extents{}) tensors.push_back(&by_heads.lse);
   std::vector<Buffer> whole;
   for (const Buffer* tensor : tensors)
     whole.push_back(engine_.allocate({problem_.shape.batch, problem_.shape.heads,
-                                      static_cast<Index>(rows.size()), tensor->extents().width},
+                                      rows.size(), tensor->extents().width},
                                      Role::kAccumulator));
   to_rows(tensors, &DealtHeads::query, Role::kAccumulator,
           [&](const std::vector<Buffer>& parts, HeadRange heads) {
@@ -116,8 +115,8 @@ Output HeadExchange::queries_by_rows(const Output& by_heads) {
 }
 
 KvBlock HeadExchange::gradients_by_rows(const KvBlock& by_heads) {
-  const std::vector<Index>& rows = rows_[static_cast<std::size_t>(row_.rank())].apart;
-  const Extents e{problem_.shape.batch, problem_.shape.kv_heads, static_cast<Index>(rows.size()),
+  const RowList& rows = rows_[static_cast<std::size_t>(row_.rank())].apart;
+  const Extents e{problem_.shape.batch, problem_.shape.kv_heads, rows.size(),
                   problem_.shape.head_dim};
   KvBlock whole{engine_.allocate(e, Role::kAccumulator), engine_.allocate(e, Role::kAccumulator)};
   std::vector<bool> there(static_cast<std::size_t>(e.heads));

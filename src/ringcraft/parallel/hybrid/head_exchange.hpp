@@ -32,7 +32,7 @@ class HeadExchange {
  private:
   // Rows of a neighbour, and where they stand in the shard that all hold together.
   struct Rows {
-    std::vector<Index> apart, together;
+    RowList apart, together;
   };
   // A tensor, or several of the same heads and rows, that move together.
   using Tensors = std::vector<const Buffer*>;
