@@ -16,7 +16,8 @@ endforeach()
 
 install(TARGETS ${packaged} EXPORT ringcraftTargets ARCHIVE DESTINATION lib)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/ringcraft DESTINATION include FILES_MATCHING PATTERN "*.hpp"
-  PATTERN "*_header.hpp" EXCLUDE)  # for one source file and its neighbours only
+  PATTERN "*_header.hpp" EXCLUDE  # for one source file and its neighbours only
+  PATTERN "fibers" EXCLUDE PATTERN "machine.hpp" EXCLUDE PATTERN "cost_engine.hpp" EXCLUDE PATTERN "simulate.hpp" EXCLUDE)  # of ringcraft_simulation, which the tool alone uses
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION share/doc/ringcraft)
 install(EXPORT ringcraftTargets NAMESPACE ringcraft:: DESTINATION ${ringcraft_package})
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/ringcraftConfig.cmake.in

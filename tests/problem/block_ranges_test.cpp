@@ -36,8 +36,9 @@ TEST_CASE("counted pairs are those of the rows") {
       for (int source = 0; source < problem.world_size; ++source) {
         const BlockRanges block = key_ranges(problem, rank, source);
         const KeyRanges rows = key_ranges(problem, rank, source);
-        if (block.pairs() != rows.pairs() || block.any() != (rows.pairs() > 0))
-          CHECK(block.pairs() == rows.pairs());
+        const Index counted = counted_pairs(problem, rank, source);
+        if (counted != rows.pairs() || block.pairs() != counted || block.any() != (counted > 0))
+          CHECK(counted == rows.pairs());
         ++blocks;
         seen += rows.pairs() > 0;
         empty_shards += rows.begin.empty();
@@ -69,7 +70,7 @@ TEST_CASE("reaches by counting are the reaches") {
   for (int i = 0; i < 2000; ++i) {
     const Problem problem = some_problem(random, 60);
     INFO(described(problem));
-    CHECK(counted_reaches(problem) == reaches(problem));
+    CHECK(reaches_by_pairs(problem) == reaches(problem));
   }
 }
 

@@ -55,7 +55,11 @@ struct Hull {  // all positions of a shard lie in [begin, end)
   Position begin = kNoLimit, end = 0;
 };
 
-Index visible_pairs(const Problem& problem, int rank, int source) {
+constexpr Position kShort = Position{1} << 14;
+
+}  // namespace
+
+Index counted_pairs(const Problem& problem, int rank, int source) {
   const Sharding sharding = problem.sharding();
   const std::vector<PositionRun> queries = sharding.runs(rank), keys = sharding.runs(source);
   const std::vector<Position>& cu = problem.mask.cu_seqlens;
@@ -80,10 +84,9 @@ Index visible_pairs(const Problem& problem, int rank, int source) {
   return pairs;
 }
 
-}  // namespace
-
 Index BlockRanges::pairs() const {
-  if (!pairs_) pairs_ = problem_ == nullptr ? ranges_->pairs() : visible_pairs(*problem_, rank_, source_);
+  const bool counts = problem_ != nullptr && problem_->shape.seqlen > kShort;
+  if (!pairs_) pairs_ = counts ? counted_pairs(*problem_, rank_, source_) : by_row().pairs();
   return *pairs_;
 }
 

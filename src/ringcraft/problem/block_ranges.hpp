@@ -22,8 +22,8 @@ class BlockRanges {
   /// These ranges.
   BlockRanges(KeyRanges ranges) : ranges_(std::move(ranges)) {}
 
-  /// Number of visible (query, key) pairs, in a time that does not depend on the number of tokens: that of
-  /// the sequences which both shards meet.
+  /// Number of visible (query, key) pairs. Short sequences are counted row by row, so that rings of lessons
+  /// see what a student's functions say of each row; long ones by counted_pairs.
   Index pairs() const;
   /// Whether there is one.
   bool any() const { return pairs() > 0; }
@@ -39,5 +39,9 @@ class BlockRanges {
   mutable std::optional<KeyRanges> ranges_;
   mutable std::optional<Index> pairs_;
 };
+
+/// The visible pairs of a block in closed form: in a time that does not depend on the number of tokens, but
+/// on that of packed sequences which both shards meet.
+Index counted_pairs(const Problem& problem, int rank, int source);
 
 }  // namespace ringcraft

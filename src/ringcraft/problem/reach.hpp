@@ -15,7 +15,7 @@ namespace ringcraft {
 std::vector<int> reaches(const Problem& problem);
 
 /// The same numbers for a problem of any length: from counts of pairs (block_ranges.hpp) instead of tokens.
-std::vector<int> counted_reaches(const Problem& problem);
+std::vector<int> reaches_by_pairs(const Problem& problem);
 
 /// The same numbers, shared by all who ask for those of one problem in turn: the ranks of a process compute
 /// them once.

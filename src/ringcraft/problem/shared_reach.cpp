@@ -14,7 +14,7 @@ bool is_small(const Problem& problem) { return problem.shape.seqlen * problem.wo
 
 }  // namespace
 
-std::vector<int> counted_reaches(const Problem& problem) {
+std::vector<int> reaches_by_pairs(const Problem& problem) {
   const int n = problem.world_size;
   std::vector<int> reach;
   for (int source = 0; source < n; ++source) {
@@ -38,7 +38,7 @@ std::shared_ptr<const std::vector<int>> shared_reaches(const Problem& problem) {
   if (!latest || latest->mask != problem.mask || latest->sharding != sharding)
     latest = Latest{problem.mask, sharding,
                     std::make_shared<const std::vector<int>>(is_small(problem) ? reaches(problem)
-                                                                               : counted_reaches(problem))};
+                                                                               : reaches_by_pairs(problem))};
   return latest->reach;
 }
 
