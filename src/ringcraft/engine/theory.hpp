@@ -30,7 +30,8 @@ struct Theory {
   std::vector<Index> bytes_sent;     ///< of all messages
   std::vector<Index> messages_sent;  ///< empty ones do not count
   std::vector<Index> peak_bytes;     ///< live buffers at once, the pass's own arguments included
-  std::vector<Index> pairs;          ///< visible (query, key) pairs that the rank computes
+  std::vector<Index> pairs;          ///< visible (query, key) pairs that the rank computes, as Work counts
+  double heads = 1;                  ///< share of the heads that a pair stands for
 
   /// 1 - mean / max of the pairs.
   double imbalance() const;

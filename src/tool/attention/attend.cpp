@@ -30,8 +30,8 @@ namespace ringcraft::tool {
 namespace {
 
 struct AttendOptions {
-  std::string input, output, method = "ring", schedule, backend = "threads", dtype, trace;
-  MethodOptions of_method;
+  std::string input, output, backend = "threads", dtype, trace;
+  MethodFlags how;
   double patience = 60;
   MaskOptions mask;
   DealOptions deal;
@@ -47,15 +47,7 @@ struct Plan {
 
 Plan plan_of(const AttendOptions& options) {
   layout_named(options.deal.layout);
-  const Method& method = method_named(options.method);
-  MethodOptions of_method = options.of_method;
-  if (!options.schedule.empty()) {
-    if ((method.takes & kTakesSchedule) == 0)
-      throw Error("--schedule", "a method whose gradients go round a ring: ring, ulysses or hybrid",
-                  options.method, "leave it out");
-    of_method.schedule = schedule_named(options.schedule);
-  }
-  return {method, of_method,
+  return {options.how.named(), options.how.typed(),
           backend_named(options.backend),
           options.dtype.empty() ? std::nullopt : std::optional(dtype_named(options.dtype))};
 }
@@ -97,11 +89,11 @@ std::vector<Statement> statements_of(const AttendOptions& options, const verify:
       {"--cu-seqlens", listed(problem.mask.cu_seqlens)},
       {"--layout", described(problem.sharding())},
       {"--softmax-scale", std::to_string(problem.softmax_scale)},
-      {"--method", options.method},
-      {"--schedule", options.schedule},
-      {"--ulysses", std::to_string(options.of_method.ulysses)},
-      {"--gather-heads", std::to_string(options.of_method.gather_heads)},
-      {"--node", std::to_string(options.of_method.node)},
+      {"--method", options.how.method},
+      {"--schedule", options.how.schedule},
+      {"--ulysses", std::to_string(options.how.options.ulysses)},
+      {"--gather-heads", std::to_string(options.how.options.gather_heads)},
+      {"--node", std::to_string(options.how.options.node)},
       {"the number type", std::string(name_of(inputs.q.dtype()))},
       {"--trace", options.trace}};
   for (const auto& [name, tensor] : verify::named(inputs))
@@ -139,7 +131,7 @@ int attend(const AttendOptions& options) {
     refuse(plan.method, problem, plan.options);
     if (!options.trace.empty()) {
       if (&plan.method != &kRing)
-        throw Error("--trace", "--method ring, whose schedule is proved", options.method,
+        throw Error("--trace", "--method ring, whose schedule is proved", options.how.method,
                     "leave one of the two out");
       require_recordable(plan.method, problem, plan.options);
       trace.emplace(problem.world_size);
@@ -202,26 +194,7 @@ void add_attend(CLI::App& app, Action& action) {
       ->type_name("G");
   options->deal.add_to(*command);
   options->mask.add_to(*command);
-  command->add_option("--method", options->method, method_names())->capture_default_str()->type_name("M");
-  command
-      ->add_option("--ulysses", options->of_method.ulysses,
-                   "hybrid: neighbours that share the heads; the others make rings")
-      ->check(CLI::PositiveNumber)
-      ->type_name("U");
-  command
-      ->add_option("--gather-heads", options->of_method.gather_heads,
-                   "all-gather: KV heads that come at a time; default: all")
-      ->check(CLI::PositiveNumber)
-      ->type_name("H");
-  command
-      ->add_option("--node", options->of_method.node,
-                   "double-ring: neighbours with fast links; default: all ranks")
-      ->check(CLI::PositiveNumber)
-      ->type_name("M");
-  command
-      ->add_option("--schedule", options->schedule,
-                   "ring, ulysses, hybrid: way of the gradients, forward or reversed; default: reversed")
-      ->type_name("S");
+  options->how.add_to(*command);
   command
       ->add_option("--backend", options->backend,
                    "threads; mpi: a process for each rank, also under mpirun or srun; cuda: N virtual ranks "

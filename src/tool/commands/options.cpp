@@ -111,6 +111,19 @@ T named(const char* flag, const std::string& name, const std::pair<const char*, 
   throw Error(flag, "one of " + names, "'" + name + "'", "check the spelling");
 }
 
+// "ring, all-gather, ...": all methods there are.
+std::string method_names() {
+  std::string names;
+  for (const Method* const method : kMethods)
+    names += (names.empty() ? "" : ", ") + std::string(method->name);
+  return names;
+}
+
+Schedule named_schedule(const std::string& name) {
+  return named<Schedule>("--schedule", name,
+                         {{"forward", Schedule::kForward}, {"reversed", Schedule::kReversed}});
+}
+
 }  // namespace
 
 Layout layout_named(const std::string& name) {
@@ -120,22 +133,41 @@ Layout layout_named(const std::string& name) {
               "check the spelling");
 }
 
-std::string method_names() {
-  std::string names;
-  for (const Method* const method : kMethods)
-    names += (names.empty() ? "" : ", ") + std::string(method->name);
-  return names;
+void MethodFlags::add_to(CLI::App& command) {
+  command.add_option("--method", method, method_names())->capture_default_str()->type_name("M");
+  command
+      .add_option("--ulysses", options.ulysses, "hybrid: neighbours that share the heads; the others make rings")
+      ->check(CLI::PositiveNumber)
+      ->type_name("U");
+  command
+      .add_option("--gather-heads", options.gather_heads,
+                  "all-gather: KV heads that come at a time; default: all")
+      ->check(CLI::PositiveNumber)
+      ->type_name("H");
+  command
+      .add_option("--node", options.node, "double-ring: neighbours with fast links between them")
+      ->check(CLI::PositiveNumber)
+      ->type_name("M");
+  command
+      .add_option("--schedule", schedule,
+                  "ring, ulysses, hybrid: way of the gradients, forward or reversed; default: reversed")
+      ->type_name("S");
 }
 
-const Method& method_named(const std::string& name) {
-  for (const Method* const method : kMethods)
-    if (name == method->name) return *method;
-  throw Error("--method", method_names(), shown(name), "no other method is part of this version");
+const Method& MethodFlags::named() const {
+  for (const Method* const known : kMethods)
+    if (method == known->name) return *known;
+  throw Error("--method", method_names(), shown(method), "no other method is part of this version");
 }
 
-Schedule schedule_named(const std::string& name) {
-  return named<Schedule>("--schedule", name,
-                         {{"forward", Schedule::kForward}, {"reversed", Schedule::kReversed}});
+MethodOptions MethodFlags::typed() const {
+  MethodOptions result = options;
+  if (schedule.empty()) return result;
+  if ((named().takes & kTakesSchedule) == 0)
+    throw Error("--schedule", "a method whose gradients go round a ring: ring, ulysses or hybrid", method,
+                "leave it out");
+  result.schedule = named_schedule(schedule);
+  return result;
 }
 
 DType dtype_named(const std::string& name) {

@@ -38,11 +38,19 @@ struct MaskOptions {
   Problem problem(Shape shape, const DealOptions& deal) const;
 };
 
+// --method and the flags of its options.
+struct MethodFlags {
+  std::string method = "ring", schedule;
+  MethodOptions options;
+
+  void add_to(CLI::App& command);
+  // Throws Error for a name that is none.
+  const Method& named() const;
+  // The options as typed. Throws Error for a schedule that the method has not.
+  MethodOptions typed() const;
+};
+
 Layout layout_named(const std::string& name);
-// "ring": all that method_named knows, with commas.
-std::string method_names();
-const Method& method_named(const std::string& name);
-Schedule schedule_named(const std::string& name);
 DType dtype_named(const std::string& name);
 
 // The place of the ranks, and the device that computes. Backends and devices that this build lacks are

@@ -23,7 +23,8 @@ namespace ringcraft::tool {
 namespace {
 
 struct SimulationOptions {
-  std::string method = "ring", machine = "8xH100", schedule = "reversed", pass = "both", trace, svg, json;
+  std::string machine = "8xH100", pass = "both", trace, svg, json;
+  MethodFlags how;
   std::string layout = "zigzag";
   std::vector<int> ranks{8};
   Shape shape{.batch = 1, .heads = 32, .kv_heads = 8, .seqlen = 131072, .head_dim = 128};
@@ -57,8 +58,8 @@ Pass pass_named(const std::string& name) {
 }
 
 SimulationPlan plan_of(const SimulationOptions& options) {
-  SimulationPlan plan{.method = method_named(options.method),
-                      .options = {.schedule = schedule_named(options.schedule)},
+  SimulationPlan plan{.method = options.how.named(),
+                      .options = options.how.typed(),
                       .machine = machine_named(options.machine),
                       .last = pass_named(options.pass),
                       .problems = {},
@@ -70,10 +71,13 @@ SimulationPlan plan_of(const SimulationOptions& options) {
         options.mask.problem(options.shape, {.ranks = ranks, .layout = options.layout, .softmax_scale = {}}));
     validate(plan.machine, ranks);
   }
+  if ((plan.method.takes & kTakesNode) != 0 && plan.options.node == 0)
+    plan.options.node = std::min(plan.machine.ranks_per_node, *std::ranges::min_element(options.ranks));
+  for (const Problem& problem : plan.problems) refuse(plan.method, problem, plan.options);
   if (plan.recorded && plan.problems.size() > 1)
     throw Error(options.trace.empty() ? "--svg" : "--trace", "one number of ranks",
                 counted(plan.problems.size(), "number"), "record each of them by itself");
-  if (plan.recorded) require_recordable(plan.problems.front());
+  if (plan.recorded) require_recordable(plan.method, plan.problems.front(), plan.options);
   return plan;
 }
 
@@ -114,7 +118,7 @@ int simulate(const SimulationOptions& options) {
   std::optional<Trace> trace;
   auto progress = std::make_unique<CountedProgress>("simulation");
   for (const Problem& problem : plan.problems)
-    for (int rank = 0; rank < problem.world_size; ++rank) progress->expect(work_of(problem, rank, plan.last));
+    for (const Index work : work_of(plan.method, problem, plan.options, plan.last)) progress->expect(work);
   for (const Problem& problem : plan.problems) {
     Simulation simulation = ringcraft::simulate(
         plan.method, problem, plan.machine,
@@ -140,7 +144,7 @@ void add_simulate(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "simulate", "The same methods on a machine that is not there, with up to thousands of ranks");
   auto options = std::make_shared<SimulationOptions>();
-  command->add_option("--method", options->method, method_names())->capture_default_str()->type_name("M");
+  options->how.add_to(*command);
   command->add_option("--ranks", options->ranks, "Number of ranks, or several: 8,64,1024")
       ->delimiter(',')
       ->capture_default_str()
@@ -162,9 +166,6 @@ void add_simulate(CLI::App& app, Action& action) {
   command->add_option("--kv-heads", options->shape.kv_heads, "KV heads, a divisor")->capture_default_str();
   command->add_option("--head-dim", options->shape.head_dim, "Numbers of a token in a head")
       ->capture_default_str();
-  command->add_option("--schedule", options->schedule, "Way of the gradients: forward or reversed")
-      ->capture_default_str()
-      ->type_name("S");
   command->add_option("--pass", options->pass, "forward, or both")->capture_default_str()->type_name("P");
   command
       ->add_option("--slow-link", options->slow_links,

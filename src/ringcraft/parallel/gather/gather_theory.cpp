@@ -113,6 +113,7 @@ class GatherCount {
 Theory gather_theory(const Problem& problem, const HeadSlices& slices, Pass pass, RoleBytes bytes) {
   const int n = problem.world_size;
   Theory theory(n);
+  theory.heads = 1.0 / slices.count();
   theory.steps = static_cast<int>(gather_steps(n, slices.count()).size());
   for (int rank = 0; rank < n; ++rank) {
     const auto r = static_cast<std::size_t>(rank);

@@ -145,6 +145,7 @@ Theory hybrid_theory(const Problem& problem, const MethodOptions& options, Pass 
                                              : backward_theory(column, options.schedule, bytes);
   Theory theory(problem.world_size);
   theory.steps = ring.steps;
+  theory.heads = 1.0 / degree;
   for (int rank = 0; rank < problem.world_size; ++rank) {
     const auto r = static_cast<std::size_t>(rank), row = static_cast<std::size_t>(rank / degree);
     HybridCount count(problem, degree, options.schedule, rank, bytes);
