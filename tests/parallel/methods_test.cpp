@@ -6,6 +6,7 @@
 #include <random>
 
 #include "parallel/method_choices.hpp"
+#include "ringcraft/comm/fibers/fibers.hpp"
 #include "support/catch.hpp"
 #include "support/effort.hpp"
 #include "support/random_problem.hpp"
@@ -40,7 +41,9 @@ void check_method(const Choice& choice, const verify::Case& one, const verify::I
   verify::Measurement cost;
   const verify::Answer answer = verify::run_over_ranks(
       problem, inputs,
-      {.options = choice.options, .board = {.delivery_seed = one.seed}, .method = choice.method}, &cost);
+      {.options = choice.options, .board = {.delivery_seed = one.seed}, .method = choice.method,
+       .start = run_fibers},
+      &cost);
   const verify::Comparison verdict = verify::compare_exact(answer, want);
   INFO(verify::described(verdict, problem.sharding()));
   CHECK(verdict.good);

@@ -101,7 +101,7 @@ class ThreadRun {
       HostPlace place(host, engine, own);
       at(place);
     };
-    return run_ranks(problem_.world_size, run_rank, options_.board);
+    return options_.start(problem_.world_size, run_rank, options_.board);
   }
 
   const Problem& problem_;

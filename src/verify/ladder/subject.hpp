@@ -71,6 +71,8 @@ struct RanksOptions {
   bool trace = false;           ///< record each pass in its PassCost
   const Method* method = &kRing;  ///< the method to run
   AtPlace at_place = {};          ///< where the ranks compute; by default each on a HostEngine
+  /// Runs the ranks: run_ranks, or one like it (run_fibers, comm/fibers/fibers.hpp).
+  RanksReport (*start)(int, const std::function<void(ThreadCommunicator&)>&, SwitchboardOptions) = run_ranks;
 };
 
 /// A subject that runs a method on thread ranks.
