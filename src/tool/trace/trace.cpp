@@ -64,7 +64,7 @@ int trace(const TraceOptions& options) {
   const TraceClock clock = clock_of(options.clock, run.trace);
   const verify::Timeline timeline = verify::timeline_of(run.trace, clock);
   phases->begin("proving the schedule");
-  const verify::ScheduleProof proof = verify::prove_schedule(run.trace, run.problem, run.goal());
+  const verify::ScheduleProof proof = verify::prove_run(run);
   phases.reset();
 
   const Drawing drawing{timeline, verify::typical_ranks(timeline, options.rows),
