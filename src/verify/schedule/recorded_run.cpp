@@ -52,8 +52,8 @@ class RecordProver {
   // Nothing for tensors whose size follows from where their contents came from.
   std::optional<Index> numbers_of(const TraceEvent& e, std::string_view name) const {
     if (e.kind == TraceEvent::kHolds) return run_.problem.kv_extents(e.owner).elements();
-    if (e.kind == TraceEvent::kAdd || name == "k" || name == "v") return {};
-    if (name == "dk" || name == "dv") {  // as many as the keys
+    if (e.kind == TraceEvent::kAdd || name == "k") return {};
+    if (name == "v" || name == "dk" || name == "dv") {  // as many as the keys
       const auto keys = std::ranges::find(e.tensors, "k", &TracedTensor::name);
       return keys->bytes.size / std::max<Index>(1, element_);
     }
@@ -64,9 +64,9 @@ class RecordProver {
   // All elements of a run have one width, and so have all accumulators; the first one tells it.
   void require_size(const TracedTensor& tensor, Index numbers) {
     Index& width = is_element(tensor.name) ? element_ : accumulator_;
-    const Index bytes = tensor.bytes.size;
-    if (width == 0 && numbers > 0 && (bytes == 2 * numbers || bytes == 4 * numbers || bytes == 8 * numbers))
-      width = bytes / numbers;
+    const Index bytes = tensor.bytes.size, narrowest = is_element(tensor.name) ? 2 : 4;
+    for (Index each = narrowest; each <= 8; each *= 2)
+      if (width == 0 && numbers > 0 && bytes == each * numbers) width = each;
     if (bytes != numbers * width)
       violate(ScheduleClaim::kMessages, std::string(tensor.name) + " has " + counted(bytes, "byte") +
                                             " for " + counted(numbers, "number") + " of " +

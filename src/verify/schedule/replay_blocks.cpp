@@ -91,6 +91,20 @@ void Replayer::require_ranges(int rank, std::size_t number, int block) {
               std::to_string(e.pairs) + " visible pairs, where it has " + std::to_string(want.pairs()));
 }
 
+// Requires that the backward pass reads the queries of the forward pass and what that has left: its sums
+// became out and lse in place.
+void Replayer::require_saved(int rank, std::size_t number) {
+  Rank& r = self(rank);
+  for (const auto& [saved, name] : {std::pair{"q", "q"}, {"out", "out"}, {"max", "lse"}}) {
+    const TracedTensor* tensor = tensor_of(event(rank, number), name, TracedTensor::kRead);
+    const auto kept = r.kept.find(saved);
+    if (tensor == nullptr || kept == r.kept.end()) continue;
+    if (kept->second != tensor->bytes || r.lost.contains(saved))
+      violate(ScheduleClaim::kGradients, rank, number,
+              "reads " + std::string(name) + " from other memory than the forward pass has left it in");
+  }
+}
+
 // Requires that every block of a pass meets the same queries and sums (O, or dq), as the block before has
 // left them.
 void Replayer::require_kept(int rank, std::size_t number) {
@@ -98,6 +112,7 @@ void Replayer::require_kept(int rank, std::size_t number) {
   const TraceEvent& e = event(rank, number);
   if (e.kind == TraceEvent::kForward && r.pass == TraceEvent::kBackward)
     violate(ScheduleClaim::kPairs, rank, number, "goes on with the forward pass after a backward block");
+  if (e.kind == TraceEvent::kBackward && r.pass == TraceEvent::kForward) require_saved(rank, number);
   if (r.pass == e.kind)
     for (const TracedTensor& tensor : e.tensors) {
       if (is_of_block(tensor)) continue;

@@ -92,6 +92,7 @@ class Replayer {
   void compute(int rank, std::size_t number);
   void require_ranges(int rank, std::size_t number, int block);
   void require_claim(int rank, std::size_t number, int block);
+  void require_saved(int rank, std::size_t number);
   void require_kept(int rank, std::size_t number);
   void keep(int rank, const TraceEvent& event);
   void write_results(int rank, const TraceEvent& event, std::optional<int> block);
