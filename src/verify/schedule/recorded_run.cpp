@@ -69,8 +69,8 @@ class RecordProver {
       if (width == 0 && numbers > 0 && bytes == each * numbers) width = each;
     if (bytes != numbers * width)
       violate(ScheduleClaim::kMessages, std::string(tensor.name) + " has " + counted(bytes, "byte") +
-                                            " for " + counted(numbers, "number") + " of " +
-                                            counted(width, "byte"));
+                                            " for " + counted(numbers, "number") +
+                                            (width > 0 ? " of " + counted(width, "byte") : ""));
   }
 
   struct Numbers {
