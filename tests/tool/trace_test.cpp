@@ -168,7 +168,8 @@ TEST_CASE("a trace that cannot be written costs no output, and leaves no part of
   CHECK(missing.err.find("--trace: expected a file that can be written") != std::string::npos);
   CHECK(contents(folder.file("out")).empty());
   write(folder.file("t.json"), "an older one");
-  const Ran full = attend("t.json", "ulimit -f 8; trap '' XFSZ; ");  // blocks of at most a kilobyte
+  const Ran full =
+      attend("t.json", "ulimit -f 64; trap '' XFSZ; ");  // blocks: more than the output, less than the trace
   INFO(full.out << full.err);
   CHECK(full.exit_code == 3);
   CHECK(full.err.find("t.json: expected room for all of the file") != std::string::npos);

@@ -95,10 +95,12 @@ void require_other_file(const std::string& flag, const std::filesystem::path& wr
 }
 
 bool is_same_file(const std::filesystem::path& one, const std::filesystem::path& other) {
-  std::error_code unknown;  // for a file that is not there yet
-  return std::filesystem::equivalent(one, other, unknown) ||
-         (!one.empty() && std::filesystem::weakly_canonical(one, unknown) ==
-                              std::filesystem::weakly_canonical(other, unknown));
+  if (one.empty() || other.empty()) return false;
+  std::error_code unknown;
+  const auto place = [&](const std::filesystem::path& path) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, unknown), unknown);
+  };
+  return std::filesystem::equivalent(one, other, unknown) || place(one) == place(other);
 }
 
 void write_json(const std::string& path, const verify::Report& report) {
