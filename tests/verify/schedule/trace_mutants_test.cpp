@@ -58,7 +58,7 @@ bool does_something(const json& e) {
 // Whether other events say where this tensor or message lies. Of a single block, nothing else says it of
 // these.
 bool has_witness(const json& tensor) {
-  const std::set<std::string> alone{"sum", "dout", "delta", "dq"};
+  const std::set<std::string> alone{"sum", "dout", "delta", "dq", "dk", "dv"};
   return !tensor.contains("name") || !alone.contains(tensor["name"].get<std::string>());
 }
 
