@@ -13,6 +13,7 @@
 #include "verify/ladder/subject.hpp"
 #include "verify/oracle/cases.hpp"
 #include "verify/oracle/compare.hpp"
+#include "verify/schedule/schedule.hpp"
 
 using namespace ringcraft;
 using namespace ringcraft::testing;
@@ -25,6 +26,20 @@ void check_cost(const verify::PassCost& cost, const Theory& theory) {
     CHECK(cost.traffic[r].bytes_sent == theory.bytes_sent[r]);
     CHECK(cost.traffic[r].messages_sent == theory.messages_sent[r]);
     CHECK(cost.work[r].pairs == theory.pairs[r]);
+  }
+}
+
+void check_schedule(const Choice& choice, const Problem& problem, Pass pass, const Trace& trace) {
+  const verify::ScheduleGoal goal{.forward = pass == Pass::kForward,
+                                  .backward = pass == Pass::kBackward,
+                                  .costs = verify::PassCosts{.pass = pass,
+                                                             .options = choice.options,
+                                                             .bytes = {8, 8},
+                                                             .method = choice.method}};
+  const verify::ScheduleProof proof = prove_schedule(trace, problem, goal);
+  for (const verify::Violation& violation : proof.violations) {
+    INFO(violation.sentence);
+    CHECK(proof.good());
   }
 }
 
@@ -41,7 +56,8 @@ void check_method(const Choice& choice, const verify::Case& one, const verify::I
   verify::Measurement cost;
   const verify::Answer answer = verify::run_over_ranks(
       problem, inputs,
-      {.options = choice.options, .board = {.delivery_seed = one.seed}, .method = choice.method,
+      {.options = choice.options, .board = {.delivery_seed = one.seed}, .trace = !choice.moves_heads(),
+       .method = choice.method,
        .start = run_fibers},
       &cost);
   const verify::Comparison verdict = verify::compare_exact(answer, want);
@@ -51,6 +67,10 @@ void check_method(const Choice& choice, const verify::Case& one, const verify::I
                backward = choice.method->theory(problem, choice.options, Pass::kBackward, {8, 8});
   check_cost(cost.forward, forward);
   check_cost(cost.backward, backward);
+  if (!choice.moves_heads()) {
+    check_schedule(choice, problem, Pass::kForward, *cost.forward.trace);
+    check_schedule(choice, problem, Pass::kBackward, *cost.backward.trace);
+  }
   for (std::size_t r = 0; r < forward.peak_bytes.size(); ++r) {
     CAPTURE(r);
     CHECK(cost.forward.peak_bytes[r] == forward.peak_bytes[r]);

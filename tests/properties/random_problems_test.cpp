@@ -34,7 +34,7 @@ std::optional<std::string> wrong_schedule(const verify::PassCost& cost, const Pr
   const verify::ScheduleGoal goal{
       .forward = pass == Pass::kForward,
       .backward = pass == Pass::kBackward,
-      .costs = verify::RingCosts{.pass = pass, .schedule = schedule, .bytes = {8, 8}}};
+      .costs = verify::PassCosts{.pass = pass, .options = {.schedule = schedule}, .bytes = {8, 8}}};
   const verify::ScheduleProof proof = prove_schedule(*cost.trace, problem, goal);
   if (proof.good()) return {};
   return std::string(pass == Pass::kForward ? "forward" : "backward") +

@@ -3,8 +3,8 @@
 /// The schedule checker: is this plan of messages and computations a right ring attention? It replays a trace
 /// without data and proves that messages meet, no rank waits forever, no buffer is touched while a message
 /// uses it, every visible pair is computed exactly once and every gradient returns home with each rank's
-/// share exactly once; on request also that the costs are those of a ring, in which no block and no sum goes
-/// where no rank further along needs it. Since messages are first in first out between two ranks and no rank
+/// share exactly once; on request also that the costs are those of a method, and in a ring that no block and no
+/// sum goes where no rank further along needs it. Since messages are first in first out between two ranks and no rank
 /// ever chooses, one replay stands for every timing. The trace comes from a recorded run or from a text that
 /// a person wrote (schedule_text.hpp).
 
@@ -12,25 +12,27 @@
 #include <string>
 #include <vector>
 
-#include "ringcraft/ring/theory.hpp"
+#include "ringcraft/parallel/method.hpp"
 #include "verify/report/report.hpp"
 #include "verify/schedule/replay.hpp"
 
 namespace ringcraft::verify {
 
-/// The closed forms that a pass is compared with.
-struct RingCosts {
+/// The closed forms that a pass is compared with: those of a method, and of a ring how often each block
+/// moves on.
+struct PassCosts {
   Pass pass = Pass::kForward;
-  Schedule schedule = Schedule::kForward;  ///< of the backward pass
-  RoleBytes bytes{1, 1};                   ///< of the engine that ran the pass
-  bool one_message_per_block = false;      ///< K and V travel together
+  MethodOptions options = {};          ///< of the method; a ring's schedule is that of the backward pass
+  RoleBytes bytes{1, 1};               ///< of the engine that ran the pass
+  bool one_message_per_block = false;  ///< K and V travel together
+  const Method* method = &kRing;       ///< that ran
 };
 
 /// The goal that a trace must reach.
 struct ScheduleGoal {
   bool forward = true;             ///< out of every query
   bool backward = false;           ///< dq of every query, dk and dv of every key
-  std::optional<RingCosts> costs;  ///< at this cost; empty: at any
+  std::optional<PassCosts> costs;  ///< at this cost; empty: at any
 };
 
 /// The verdict.

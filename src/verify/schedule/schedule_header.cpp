@@ -120,8 +120,8 @@ Problem ScheduleHeader::problem(const Place& place) const {
 ScheduleGoal ScheduleHeader::goal() const {
   ScheduleGoal goal{.forward = !backward, .backward = backward, .costs = {}};
   if (costs)
-    goal.costs = {.pass = backward ? Pass::kBackward : Pass::kForward,
-                  .schedule = reversed ? Schedule::kReversed : Schedule::kForward,
+    goal.costs = PassCosts{.pass = backward ? Pass::kBackward : Pass::kForward,
+                  .options = {.schedule = reversed ? Schedule::kReversed : Schedule::kForward},
                   .one_message_per_block = true};
   return goal;
 }

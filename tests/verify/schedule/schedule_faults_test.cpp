@@ -180,7 +180,7 @@ ScheduleProof forward_proof(Fault fault, const Problem& p) {
   } catch (const Error&) {
     // a deadlock: the trace ends where the run ended
   }
-  RingCosts costs{.pass = Pass::kForward, .schedule = Schedule::kForward, .bytes = {8, 8}};
+  PassCosts costs{.pass = Pass::kForward, .options = {.schedule = Schedule::kForward}, .bytes = {8, 8}};
   ScheduleProof proof = prove_schedule(trace, p, {.costs = costs});
   // Two states, and more buffers than the ring: memory is not under test here.
   std::erase_if(proof.violations,

@@ -25,7 +25,7 @@ Measurement recorded(const Problem& problem, Schedule schedule, std::uint64_t se
 ScheduleGoal goal_of(Pass pass, Schedule schedule, std::size_t bytes = 8) {
   return {.forward = pass == Pass::kForward,
           .backward = pass == Pass::kBackward,
-          .costs = RingCosts{.pass = pass, .schedule = schedule, .bytes = {bytes, bytes}}};
+          .costs = PassCosts{.pass = pass, .options = {.schedule = schedule}, .bytes = {bytes, bytes}}};
 }
 
 void check_right(const Problem& problem, Schedule schedule, std::uint64_t seed = 0,
