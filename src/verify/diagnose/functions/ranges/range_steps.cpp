@@ -29,8 +29,7 @@ std::vector<Cause> causes_of_steps(const std::vector<Counted>& counted) {
     if (!more_borders || !passes_for_each_row(counted, &Counted::borders)) return {};
     return {{"solved-interval-steps",
              "MaskCursor::at: the steps grow as the calls times the borders: each call passes the borders "
-             "before its "
-             "sequence anew",
+             "before its sequence anew",
              question}};
   }
   if (passes_for_each_row(counted, &Counted::keys))
