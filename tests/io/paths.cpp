@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "files.hpp"
+#include "ringcraft/io/pending_file.hpp"
 #include "ringcraft/io/safetensors.hpp"
 
 using namespace ringcraft;

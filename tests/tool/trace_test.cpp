@@ -147,6 +147,37 @@ TEST_CASE("a planted fault in a file is found by trace") {
   fails(trace, "");
 }
 
+TEST_CASE("a trace that cannot be written costs no output, and leaves no part of itself") {
+  const Folder folder;
+  write_inputs(folder.file("in"), make_problem({1, 4, 2, 29, 4}, causal_mask(), Layout::kZigzag, 3), 5);
+  const auto attend = [&](const std::string& trace, const std::string& before = "") {
+    return run_command(folder, before + "cd '" + folder.file("") +
+                                   "' && '" RINGCRAFT_TOOL
+                                   "' attend --input in --output out --ranks 3 --causal --trace " +
+                                   trace);
+  };
+  for (const char* same : {"out", "./out", "../\"${PWD##*/}\"/out"}) {  // of a file that is not there yet
+    const Ran ran = attend(same);
+    INFO(ran.out << ran.err);
+    CHECK(ran.exit_code == 2);
+    CHECK(ran.err.find("--trace: expected another file than the output") != std::string::npos);
+  }
+  CHECK(attend("in").err.find("--trace: expected another file than the input") != std::string::npos);
+  const Ran missing = attend("no/t.json");
+  CHECK(missing.exit_code == 2);
+  CHECK(missing.err.find("--trace: expected a file that can be written") != std::string::npos);
+  CHECK(contents(folder.file("out")).empty());
+  write(folder.file("t.json"), "an older one");
+  const Ran full =
+      attend("t.json", "ulimit -f 64; trap '' XFSZ; ");  // blocks: more than the output, less than the trace
+  INFO(full.out << full.err);
+  CHECK(full.exit_code == 3);
+  CHECK(full.err.find("t.json: expected room for all of the file") != std::string::npos);
+  CHECK(contents(folder.file("t.json")) == "an older one");
+  CHECK(contents(folder.file("out")).size() > 1000);
+  CHECK(run_command(folder, "ls -A '" + folder.file("") + "' | grep -q tmp").exit_code == 1);
+}
+
 TEST_CASE("trace refuses other files, and overwrites none") {
   const Folder folder;
   const Json right = recorded_trace(folder);
@@ -159,7 +190,7 @@ TEST_CASE("trace refuses other files, and overwrites none") {
   };
   refused("", "file is required");
   refused(folder.file("nowhere.json"), "trace: expected a file that can be read");
-  refused(folder.file("in"), "expected JSON");
+  refused(folder.file("in"), "trace: expected a file of text, got");
   refused(folder.file("t.json") + " --svg " + folder.file("t.json"),
           "--svg: expected another file than the input");
   refused(folder.file("t.json") + " --svg " + folder.file("no/t.svg"),

@@ -83,8 +83,4 @@ struct NamedTensor {
 void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
                        const std::map<std::string, std::string>& metadata = {});
 
-/// Removes the temporary files of `path` that another process of this machine has left, because it was killed
-/// while it wrote.
-void remove_unfinished(const std::filesystem::path& path, int process);
-
 }  // namespace ringcraft

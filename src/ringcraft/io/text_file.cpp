@@ -20,10 +20,10 @@ struct Open {
   }
 };
 
-}  // namespace
+enum class Zeros : char { kTaken, kRefused };
 
-TextFile take_text_file(const std::string& who, const std::filesystem::path& path,
-                        std::uintmax_t most_bytes) {
+TextFile text_file(const std::string& who, const std::filesystem::path& path, std::uintmax_t most_bytes,
+                   Zeros zeros) {
   const auto too_large = [&](std::uintmax_t bytes) {
     return Error(who, "a file of at most " + std::to_string(most_bytes) + " bytes",
                  path.string() + " with " + std::to_string(bytes), "name a smaller one");
@@ -48,15 +48,29 @@ TextFile take_text_file(const std::string& who, const std::filesystem::path& pat
     if (got < 0)
       throw Error(who, "a file that can be read", path.string() + " (" + std::strerror(errno) + ")",
                   "check the disk");
+    if (zeros == Zeros::kRefused && std::memchr(bytes, 0, static_cast<std::size_t>(got)) != nullptr)
+      throw Error(who, "a file of text", path.string() + ", which holds a zero byte", "name another one");
     result.text.append(bytes, static_cast<std::size_t>(got));
     if (result.text.size() > most_bytes) throw too_large(result.text.size());  // it grows
   }
   return result;
 }
 
+}  // namespace
+
+TextFile take_text_file(const std::string& who, const std::filesystem::path& path,
+                        std::uintmax_t most_bytes) {
+  return text_file(who, path, most_bytes, Zeros::kTaken);
+}
+
 std::string read_text_file(const std::string& who, const std::filesystem::path& path,
                            std::uintmax_t most_bytes) {
   return take_text_file(who, path, most_bytes).text;
+}
+
+std::string read_plain_text_file(const std::string& who, const std::filesystem::path& path,
+                                 std::uintmax_t most_bytes) {
+  return text_file(who, path, most_bytes, Zeros::kRefused).text;
 }
 
 }  // namespace ringcraft

@@ -27,4 +27,9 @@ TextFile take_text_file(const std::string& who, const std::filesystem::path& pat
 std::string read_text_file(const std::string& who, const std::filesystem::path& path,
                            std::uintmax_t most_bytes);
 
+/// The same for text without zero bytes: a large file of something else is refused at the first of them, and
+/// not read to its end.
+std::string read_plain_text_file(const std::string& who, const std::filesystem::path& path,
+                                 std::uintmax_t most_bytes);
+
 }  // namespace ringcraft

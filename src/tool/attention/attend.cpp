@@ -108,11 +108,11 @@ int attend(const AttendOptions& options) {
       throw Error(flag, "the name of a file", "an empty one", "see ./ringcraft attend --help");
   require_other_file("--output", options.output, options.input);
   require_other_file("--trace", options.trace, options.input);
-  if (!options.trace.empty() && options.trace == options.output)
+  if (is_same_file(options.trace, options.output))
     throw Error("--trace", "another file than the output", options.trace, "choose two names");
   const JobSize job{std::max(1, options.deal.checked_ranks()),
                     std::chrono::milliseconds(static_cast<std::int64_t>(options.patience * 1000)),
-                    options.output};
+                    {options.output, options.trace}};
   return with_ranks(plan.backend, job, [&](Ranks& ranks) {
     const verify::StoredInputs stored =
         with_inputs_of(options.input, [&] { return verify::read_inputs(options.input, plan.dtype); });
@@ -127,6 +127,7 @@ int attend(const AttendOptions& options) {
     std::optional<Trace> trace;
     if (!options.trace.empty()) {
       require_recordable(problem);
+      if (ranks.speaks()) require_writable("--trace", options.trace);
       trace.emplace(problem.world_size);
     }
     std::optional<CountedProgress> progress;
@@ -146,18 +147,18 @@ int attend(const AttendOptions& options) {
     const double clock_error = trace ? ranks.gather(problem, *trace) : 0;
     bool proved = true;
     if (ranks.speaks()) {
-      if (trace)
-        proved = report_trace(options.trace, {.problem = problem,
-                                              .last = whole.last_pass(),
-                                              .backend = options.backend,
-                                              .clock_error = clock_error,
-                                              .trace = std::move(*trace)});
       require_finite_result(answer);
       verify::write_answer(options.output, answer, stored.storage);
       std::printf("%s: %s%s of %s, %s, %s, %s\n", options.output.c_str(), "out, lse",
                   inputs.dout.empty() ? "" : ", dq, dk, dv", counted(problem.shape.seqlen, "token").c_str(),
                   described(problem.mask).c_str(), counted(problem.world_size, "rank").c_str(),
                   described(problem.sharding()).c_str());
+      if (trace)
+        proved = report_trace(options.trace, {.problem = problem,
+                                              .last = whole.last_pass(),
+                                              .backend = options.backend,
+                                              .clock_error = clock_error,
+                                              .trace = std::move(*trace)});
     }
     return proved ? 0 : static_cast<int>(Code::kWrongAnswer);
   });

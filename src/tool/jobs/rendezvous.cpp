@@ -68,7 +68,8 @@ std::string said(int rank, int world_size) {
 
 Rendezvous::Rendezvous(const ToldPlace& place, std::chrono::milliseconds patience)
     : Meeting(place.rank, place.world_size),
-      address_(place.host + ":" + std::to_string(place.port)),
+      address_((place.host.find(':') == std::string::npos ? place.host : "[" + place.host + "]") + ":" +
+               std::to_string(place.port)),  // brackets for an address of IPv6
       patience_(patience) {
   if (place.rank > 0)
     call(place);
@@ -78,7 +79,16 @@ Rendezvous::Rendezvous(const ToldPlace& place, std::chrono::milliseconds patienc
 }
 
 std::vector<std::string> Rendezvous::gathered(const std::string& own) {
-  return rank() == 0 ? gathered_here(own) : gathered_there(own);
+  const std::size_t slice = kLongest / static_cast<std::size_t>(world_size());  // all of them are one word
+  std::vector<std::string> whole(static_cast<std::size_t>(world_size()));
+  std::size_t at = 0;
+  do {
+    const std::string part = own.substr(at, slice);
+    const std::vector<std::string> words = rank() == 0 ? gathered_here(part) : gathered_there(part);
+    for (std::size_t its_rank = 0; its_rank < whole.size(); ++its_rank) whole[its_rank] += words[its_rank];
+    at += slice;
+  } while (at < own.size());
+  return whole;
 }
 
 // ---- rank 0
@@ -176,7 +186,8 @@ std::vector<std::string> Rendezvous::gathered_there(const std::string& own) {
     throw Error("rank 0 does not answer at " + address_ + after(patience_) +
                     ": stopped, cut off, or another program listens there (then set RINGCRAFT_PORT)",
                 Code::kWrongAnswer);
-  if (heard == Transfer::kClosed)
+  const std::size_t words_bytes = own.size() * static_cast<std::size_t>(world_size());
+  if (heard == Transfer::kClosed || (head.kind == Head::kWord && all.size() != words_bytes))
     throw Error(
         "rank 0 left the job before it began, and its own message says why; or another program "
         "listens at " +

@@ -16,7 +16,7 @@
 
 #include "process/child.hpp"
 #include "ringcraft/core/error.hpp"
-#include "ringcraft/io/safetensors.hpp"
+#include "ringcraft/io/pending_file.hpp"
 #include "tool/jobs/culprits.hpp"
 #include "tool/jobs/job_record.hpp"
 
@@ -128,20 +128,20 @@ std::optional<process::Ending> end_of(process::Child& job, const std::filesystem
   }
 }
 
-// Removes what a killed rank 0 has left of its output, once it is gone or a second is over.
-void remove_output_of(const RankRecord& writer, const std::string& output) {
+// Removes what a killed rank 0 has left of its outputs, once it is gone or a second is over.
+void remove_outputs_of(const RankRecord& writer, const std::vector<std::string>& outputs) {
   if (writer.process <= 0) return;
   const auto latest = Clock::now() + std::chrono::seconds(1);
   while (::kill(writer.process, 0) == 0 && Clock::now() < latest)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  remove_unfinished(output, writer.process);
+  for (const std::string& output : outputs) remove_unfinished(output, writer.process);
 }
 
 }  // namespace
 
 bool in_job() { return std::getenv(kJobFolder) != nullptr || told_rank() != nullptr; }
 
-int start_job(int ranks, std::chrono::milliseconds patience, const std::string& output) {
+int start_job(int ranks, std::chrono::milliseconds patience, const std::vector<std::string>& outputs) {
   if (::access(RINGCRAFT_MPIRUN, X_OK) != 0)
     throw Error("--backend mpi", "mpirun", std::string("no ") + RINGCRAFT_MPIRUN,
                 "install openmpi-bin, or use --backend threads", Code::kMissing);
@@ -160,7 +160,7 @@ int start_job(int ranks, std::chrono::milliseconds patience, const std::string& 
   process::Child job(command);
   const std::optional<process::Ending> ending = end_of(job, records.path(), ranks, patience);
   if (ending && !ending->signalled && ending->number == 0) return 0;
-  remove_output_of(read_records(records.path(), ranks).front(), output);
+  remove_outputs_of(read_records(records.path(), ranks).front(), outputs);
   if (!ending) return static_cast<int>(Code::kWrongAnswer);
   report_silent(read_records(records.path(), ranks), *ending);
   return ending->signalled || ending->number > 3 ? static_cast<int>(Code::kWrongAnswer) : ending->number;

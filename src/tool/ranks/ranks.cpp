@@ -132,7 +132,7 @@ int with_ranks([[maybe_unused]] Backend backend, [[maybe_unused]] const JobSize&
   }
 #endif
 #ifdef RINGCRAFT_HAS_MPI
-  if (backend == Backend::kMpi && !in_job()) return start_job(size.ranks, size.patience, size.output);
+  if (backend == Backend::kMpi && !in_job()) return start_job(size.ranks, size.patience, size.outputs);
   if (backend == Backend::kMpi || backend == Backend::kNccl) return run_in_job(backend, size, action);
 #endif
   ThreadRanks ranks;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "ringcraft/parallel/recording.hpp"
 #include "tool/commands/options.hpp"
@@ -34,7 +35,7 @@ class Ranks {
 struct JobSize {
   int ranks = 1;
   std::chrono::milliseconds patience = std::chrono::seconds(60);  // see MpiJob
-  std::string output = {};                                        // the file that rank 0 writes
+  std::vector<std::string> outputs = {};                          // files that rank 0 writes; empty: none
 };
 
 // Runs a command's action on a backend and returns its exit code. --backend mpi starts itself as a job,

@@ -9,9 +9,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <string_view>
 
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/io/pending_file.hpp"
 
 namespace ringcraft::tool {
 
@@ -59,7 +61,14 @@ std::vector<std::string> whole_environment() {
 }
 
 void write_text(const std::string& flag, const std::string& path, const std::string& text) {
-  std::ofstream file(path);
+  std::error_code none;
+  const auto status = std::filesystem::status(path, none);
+  if (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status)) {
+    PendingFile file(path);
+    file.write(std::as_bytes(std::span(text)));
+    return file.commit();
+  }
+  std::ofstream file(path);  // a pipe or a device
   file << text;
   if (!file.flush()) throw Error(flag, "a file that can be written", path, "check the folder");
 }
@@ -80,10 +89,18 @@ void require_writable(const std::string& flag, const std::string& path) {
 
 void require_other_file(const std::string& flag, const std::filesystem::path& written,
                         const std::filesystem::path& read) {
-  std::error_code unknown;  // a file that is not there is no other file's
-  if (std::filesystem::equivalent(written, read, unknown))
+  if (is_same_file(written, read))
     throw Error(flag, "another file than the input", written.string(),
                 "choose a new name; the input is kept");
+}
+
+bool is_same_file(const std::filesystem::path& one, const std::filesystem::path& other) {
+  if (one.empty() || other.empty()) return false;
+  std::error_code unknown;
+  const auto place = [&](const std::filesystem::path& path) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, unknown), unknown);
+  };
+  return std::filesystem::equivalent(one, other, unknown) || place(one) == place(other);
 }
 
 void write_json(const std::string& path, const verify::Report& report) {

@@ -43,6 +43,9 @@ void write_text(const std::string& flag, const std::string& path, const std::str
 // it. An empty path asks for nothing.
 void require_writable(const std::string& flag, const std::string& path);
 
+// Whether two paths name one file, which need not be there yet.
+bool is_same_file(const std::filesystem::path& one, const std::filesystem::path& other);
+
 // Throws Error if `written`, the value of `flag`, is the file that the call reads: nothing of the user's is
 // overwritten.
 void require_other_file(const std::string& flag, const std::filesystem::path& written,

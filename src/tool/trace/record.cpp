@@ -8,7 +8,7 @@
 namespace ringcraft::tool {
 
 verify::ScheduleProof write_trace(const std::string& path, const verify::TracedRun& run) {
-  verify::ScheduleProof proof = verify::prove_schedule(run.trace, run.problem, run.goal());
+  verify::ScheduleProof proof = verify::prove_run(run);
   write_text("--trace", path, verify::trace_text(run, proof.replay));
   return proof;
 }

@@ -60,11 +60,11 @@ int trace(const TraceOptions& options) {
   auto phases = std::make_unique<Phases>();
   phases->begin("reading the trace");
   const verify::TracedRun run =
-      verify::read_trace(read_text_file("trace", options.file, kLargestTrace), options.file);
+      verify::read_trace(read_plain_text_file("trace", options.file, kLargestTrace), options.file);
   const TraceClock clock = clock_of(options.clock, run.trace);
   const verify::Timeline timeline = verify::timeline_of(run.trace, clock);
   phases->begin("proving the schedule");
-  const verify::ScheduleProof proof = verify::prove_schedule(run.trace, run.problem, run.goal());
+  const verify::ScheduleProof proof = verify::prove_run(run);
   phases.reset();
 
   const Drawing drawing{timeline, verify::typical_ranks(timeline, options.rows),

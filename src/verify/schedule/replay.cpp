@@ -33,6 +33,8 @@ std::size_t Replayer::content(Content content) {
 void Replayer::put(int rank, TracedBytes bytes, const std::vector<Piece>& pieces) {
   self(rank).memory.paste(bytes, pieces);
   self(rank).written.push_back(bytes);
+  for (const auto& [name, kept] : self(rank).kept)
+    if (kept.overlaps(bytes)) self(rank).lost.insert(name);
 }
 
 // ---- sentences
@@ -95,7 +97,7 @@ bool Replayer::step(int rank) {
   found(rank, number).step = said != nullptr ? said->step : std::max(0, r.computed - (begins ? 0 : 1));
   switch (e.kind) {
     case TraceEvent::kHolds:
-      hold(rank, e);
+      hold(rank, number);
       break;
     case TraceEvent::kStart:
       start(rank, number);
@@ -115,10 +117,18 @@ bool Replayer::step(int rank) {
   return true;
 }
 
-void Replayer::hold(int rank, const TraceEvent& e) {
+// Takes the caller's word for a rank's own block. The block of another rank came by messages, unless the
+// trace begins after the pass in which it came.
+void Replayer::hold(int rank, std::size_t number) {
+  const TraceEvent& e = event(rank, number);
   const TracedTensor& tensor = e.tensors[0];
-  const auto kind = tensor.name == "k" ? Content::kKeys : Content::kValues;
-  self(rank).memory.write(tensor.bytes, content({kind, e.owner, tensor.bytes.size, {}}));
+  const Content said{tensor.name == "k" ? Content::kKeys : Content::kValues, e.owner, tensor.bytes.size, {}};
+  const Content* held = whole(rank, tensor.bytes);
+  if (e.owner != rank && (held == nullptr || *held != said) &&
+      std::ranges::any_of(events(rank), [](const TraceEvent& x) { return x.kind == TraceEvent::kForward; }))
+    violate(ScheduleClaim::kMessages, rank, number,
+            "states that it holds " + name_of(said) + " and holds " + holding(rank, tensor.bytes) + " there");
+  self(rank).memory.write(tensor.bytes, content(said));
   self(rank).computed = 0;
 }
 

@@ -13,6 +13,11 @@ const TracedTensor* tensor_of(const TraceEvent& event, std::string_view name, Tr
   return found == event.tensors.end() ? nullptr : &*found;
 }
 
+// Keys, values and their gradients change with the block; all else stays for a pass.
+bool is_of_block(const TracedTensor& tensor) {
+  return tensor.name == "k" || tensor.name == "v" || tensor.name == "dk" || tensor.name == "dv";
+}
+
 TracedBytes bytes_of(const TracedTensor* tensor) { return tensor != nullptr ? tensor->bytes : TracedBytes(); }
 
 }  // namespace
@@ -62,8 +67,9 @@ void Replayer::compute(int rank, std::size_t number) {
       result_.computations.push_back(
           {rank, found(rank, number).step, e.kind == TraceEvent::kBackward, *block});
   }
-  if (e.pairs > 0) require_same_accumulator(rank, number);
+  if (e.pairs > 0) require_kept(rank, number);
   write_results(rank, e, block);
+  if (e.pairs > 0) keep(rank, e);
   ++self(rank).computed;
 }
 
@@ -85,18 +91,49 @@ void Replayer::require_ranges(int rank, std::size_t number, int block) {
               std::to_string(e.pairs) + " visible pairs, where it has " + std::to_string(want.pairs()));
 }
 
-// Requires that every block of a pass is added to the same O (forward) or dq (backward).
-void Replayer::require_same_accumulator(int rank, std::size_t number) {
+// Requires that the backward pass reads the queries of the forward pass and what that has left: its sums
+// became out and lse in place.
+void Replayer::require_saved(int rank, std::size_t number) {
+  Rank& r = self(rank);
+  for (const auto& [saved, name] : {std::pair{"q", "q"}, {"out", "out"}, {"max", "lse"}}) {
+    const TracedTensor* tensor = tensor_of(event(rank, number), name, TracedTensor::kRead);
+    const auto kept = r.kept.find(saved);
+    if (tensor == nullptr || kept == r.kept.end()) continue;
+    if (kept->second != tensor->bytes || r.lost.contains(saved))
+      violate(ScheduleClaim::kGradients, rank, number,
+              "reads " + std::string(name) + " from other memory than the forward pass has left it in");
+  }
+}
+
+// Requires that every block of a pass meets the same queries and sums (O, or dq), as the block before has
+// left them.
+void Replayer::require_kept(int rank, std::size_t number) {
   Rank& r = self(rank);
   const TraceEvent& e = event(rank, number);
-  const TracedTensor* sum =
-      tensor_of(e, e.kind == TraceEvent::kBackward ? "dq" : "out", TracedTensor::kUpdate);
-  if (sum == nullptr) return;
-  if (r.pass == e.kind && r.computed > 0 && *r.accumulator != sum->bytes)
-    violate(ScheduleClaim::kPairs, rank, number,
-            "adds its block to another " + std::string(sum->name) + " than the block before");
-  r.accumulator = sum->bytes;
+  if (e.kind == TraceEvent::kForward && r.pass == TraceEvent::kBackward)
+    violate(ScheduleClaim::kPairs, rank, number, "goes on with the forward pass after a backward block");
+  if (e.kind == TraceEvent::kBackward && r.pass == TraceEvent::kForward) require_saved(rank, number);
+  if (r.pass == e.kind)
+    for (const TracedTensor& tensor : e.tensors) {
+      if (is_of_block(tensor)) continue;
+      const auto kept = r.kept.find(tensor.name);
+      const bool sum = tensor.access == TracedTensor::kUpdate;
+      if (r.lost.contains(tensor.name))
+        violate(ScheduleClaim::kMemory, rank, number,
+                "finds " + std::string(tensor.name) + " overwritten since the block before");
+      else if (kept != r.kept.end() && kept->second != tensor.bytes)
+        violate(ScheduleClaim::kPairs, rank, number,
+                std::string(sum ? "adds its block to another " : "computes with another ") +
+                    std::string(tensor.name) + " than the block before");
+    }
   r.pass = e.kind;
+}
+
+void Replayer::keep(int rank, const TraceEvent& e) {
+  self(rank).kept.clear();
+  self(rank).lost.clear();
+  for (const TracedTensor& tensor : e.tensors)
+    if (!is_of_block(tensor)) self(rank).kept[tensor.name] = tensor.bytes;
 }
 
 // Writes the results of a computation to memory: sums that are not a block, and this rank's share of the

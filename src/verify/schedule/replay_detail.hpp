@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "verify/schedule/replay.hpp"
@@ -42,9 +43,10 @@ class Replayer {
     std::vector<std::size_t> open;                      // starts not waited for yet
     std::map<std::size_t, std::vector<Posted>> posted;  // by start
     SymbolicMemory memory;
-    std::vector<TracedBytes> written;            // in this order, by messages and results
-    std::optional<TracedBytes> accumulator;      // where the block before was added: O, or dq
-    TraceEvent::Kind pass = TraceEvent::kHolds;  // of the block before
+    std::vector<TracedBytes> written;              // in this order, by messages and results
+    std::map<std::string_view, TracedBytes> kept;  // q, O, dq, ... of the block before
+    std::set<std::string_view> lost;               // those of them that something has overwritten since
+    TraceEvent::Kind pass = TraceEvent::kHolds;    // of the block before
   };
   struct Link {
     std::deque<Half> sends, recvs;  // posted, without another side
@@ -74,7 +76,7 @@ class Replayer {
 
   // Events and messages (replay.cpp).
   bool step(int rank);
-  void hold(int rank, const TraceEvent& event);
+  void hold(int rank, std::size_t number);
   void start(int rank, std::size_t number);
   void post(const Half& half);
   void match(const Half& send, const Half& recv);
@@ -90,7 +92,9 @@ class Replayer {
   void compute(int rank, std::size_t number);
   void require_ranges(int rank, std::size_t number, int block);
   void require_claim(int rank, std::size_t number, int block);
-  void require_same_accumulator(int rank, std::size_t number);
+  void require_saved(int rank, std::size_t number);
+  void require_kept(int rank, std::size_t number);
+  void keep(int rank, const TraceEvent& event);
   void write_results(int rank, const TraceEvent& event, std::optional<int> block);
   void add(int rank, std::size_t number);
 

@@ -109,7 +109,13 @@ class StrictJson {
         if (value_.get_ref<const std::string&>() == names[i]) return i;
     std::string all;
     for (const std::string_view name : names) all += (all.empty() ? "" : ", ") + std::string(name);
-    refuse("one of " + all, text());
+    refuse((n == 1 ? "" : "one of ") + all, text());
+  }
+
+  /// This text and no other one.
+  std::string_view exactly(std::string_view only) const {
+    one_of(std::array{only});
+    return only;
   }
 
   /// Throws Error: "PLACE: expected EXPECTED, got ACTUAL; ADVICE".

@@ -1,6 +1,8 @@
 // Writes and reads files of traces.
 #include "verify/schedule/trace_file.hpp"
 
+#include <set>
+
 #include "verify/schedule/chrome_trace.hpp"
 #include "verify/schedule/trace_file_detail.hpp"
 
@@ -11,6 +13,7 @@ using Json = nlohmann::json;
 
 constexpr int kFormat = 1;
 constexpr int kMostRanks = 4096;
+constexpr int kDeepest = 16;  // levels of JSON: more than a trace has
 constexpr std::array<std::string_view, 2> kPasses{"forward", "backward"};  // as in Pass
 
 Json limit(Position keys) { return keys == kNoLimit ? Json() : Json(keys); }
@@ -60,8 +63,16 @@ Problem problem_of(const StrictJson& json, std::size_t ranks, Index most_tokens)
 Json parsed(const std::string& text, const std::string& place, std::string_view only) {
   if (text.find('\0') != std::string::npos)  // the JSON library would take it for the end
     throw Error(place, "JSON", "a text with a zero byte", kRecordAgain);
+  std::array<std::set<std::string>, kDeepest + 1> members;  // of the objects that are open, by depth
   const auto keep = [&](int depth, Json::parse_event_t event, Json& value) {
-    return only.empty() || depth != 1 || event != Json::parse_event_t::key || value == only;
+    using Event = Json::parse_event_t;
+    if (depth >= kDeepest)
+      throw Error(place, "JSON of at most " + std::to_string(kDeepest) + " levels", "more", kRecordAgain);
+    if (event == Event::object_start) members[static_cast<std::size_t>(depth) + 1].clear();
+    if (event == Event::key &&
+        !members[static_cast<std::size_t>(depth)].insert(value.get<std::string>()).second)
+      throw Error(place, "each member once", shown(value.get<std::string>()) + " twice", kRecordAgain);
+    return only.empty() || depth != 1 || event != Event::key || value == only;
   };
   try {
     return Json::parse(text, keep);

@@ -22,6 +22,9 @@ struct TracedRun {
   ScheduleGoal goal() const { return {.backward = last == Pass::kBackward, .costs = {}}; }
 };
 
+/// Proves its schedule, and that every event ended and every tensor has the bytes that the problem gives it.
+ScheduleProof prove_run(const TracedRun& run);
+
 /// The text of the file. `replayed` is the replay of this trace.
 std::string trace_text(const TracedRun& run, const Replay& replayed);
 

@@ -15,9 +15,32 @@ using Json = nlohmann::json;
 constexpr std::array<std::string_view, 6> kEventKinds{"holds", "start", "wait", "forward", "backward", "add"};
 constexpr std::array<std::string_view, 2> kMessageKinds{"send", "recv"};
 constexpr std::array<std::string_view, 3> kAccesses{"read", "write", "update"};
-// Names that engines give their tensors. A trace refers to names without owning them.
-constexpr std::array<std::string_view, 12> kTensors{"q",   "k",    "v",     "out", "max", "sum",
-                                                    "lse", "dout", "delta", "dq",  "dk",  "dv"};
+
+// A tensor as an engine touches it. A trace refers to names without owning them.
+struct Touch {
+  std::string_view name;
+  TracedTensor::Access access;
+};
+
+// In the order in which they are recorded (trace.cpp, block_engine.cpp); kHolds: k or v.
+std::vector<Touch> touches_of(TraceEvent::Kind kind) {
+  constexpr auto kRead = TracedTensor::kRead, kWrite = TracedTensor::kWrite, kUpdate = TracedTensor::kUpdate;
+  switch (kind) {
+    case TraceEvent::kHolds:
+      return {{"k", kWrite}};
+    case TraceEvent::kForward:
+      return {{"q", kRead}, {"k", kRead}, {"v", kRead}, {"out", kUpdate}, {"max", kUpdate}, {"sum", kUpdate}};
+    case TraceEvent::kBackward:
+      return {{"q", kRead}, {"out", kRead}, {"lse", kRead},  {"dout", kRead}, {"delta", kRead},
+              {"k", kRead}, {"v", kRead},   {"dq", kUpdate}, {"dk", kWrite},  {"dv", kWrite}};
+    case TraceEvent::kAdd:
+      return {{"dk", kUpdate}, {"dv", kUpdate}, {"dk", kRead}, {"dv", kRead}};
+    case TraceEvent::kStart:
+    case TraceEvent::kWait:
+      break;
+  }
+  return {};
+}
 
 Json json_of(const TraceTime& time) { return {time.wall, time.virtual_}; }
 
@@ -67,7 +90,8 @@ Json json_of(const TraceEvent& e) {
 
 class EventsReader {
  public:
-  EventsReader(const Problem& problem, int rank) : problem_(problem), rank_(rank) {}
+  EventsReader(const Problem& problem, int rank)
+      : problem_(problem), rank_(rank), rows_(problem.sharding().rows(rank)) {}
 
   void read(const StrictJson& list, RankTrace& into) {
     const std::size_t count = list.size();
@@ -88,7 +112,7 @@ class EventsReader {
     if (e.kind == TraceEvent::kStart) read_messages(json["messages"], e);
     if (e.kind == TraceEvent::kWait) read_wait(json["waits_for"], e);
     if (e.kind != TraceEvent::kStart && e.kind != TraceEvent::kWait) read_tensors(json["tensors"], e);
-    if (e.kind == TraceEvent::kHolds) read_owner(json, e);
+    if (e.kind == TraceEvent::kHolds) e.owner = json["owner"].small(0, problem_.world_size - 1);
     if (is_block(e.kind)) read_ranges(json, e);
     return e;
   }
@@ -152,34 +176,45 @@ class EventsReader {
   }
 
   void read_tensors(const StrictJson& list, TraceEvent& e) const {
-    for (std::size_t i = 0, count = list.size(); i < count; ++i) {
+    const std::vector<Touch> touches = touches_of(e.kind);
+    if (list.size() != touches.size())
+      list.refuse(counted(touches.size(), "tensor"), std::to_string(list.size()));
+    for (std::size_t i = 0; i < touches.size(); ++i) {
       const StrictJson json = list[i];
       json.require_members({"name", "access", "address", "bytes"});
-      e.tensors.push_back({kTensors[json["name"].one_of(kTensors)],
-                           static_cast<TracedTensor::Access>(json["access"].one_of(kAccesses)),
-                           bytes(json, 0)});
+      constexpr std::array<std::string_view, 2> kBlock{"k", "v"};
+      const bool held = e.kind == TraceEvent::kHolds;
+      const std::string_view name =
+          held ? kBlock[json["name"].one_of(kBlock)] : json["name"].exactly(touches[i].name);
+      json["access"].exactly(kAccesses[touches[i].access]);
+      e.tensors.push_back({name, touches[i].access, bytes(json, 0)});
     }
   }
 
-  void read_owner(const StrictJson& json, TraceEvent& e) const {
-    e.owner = json["owner"].small(0, problem_.world_size - 1);
-    if (e.tensors.size() != 1 || (e.tensors[0].name != "k" && e.tensors[0].name != "v"))
-      json["tensors"].refuse("one tensor, k or v", counted(e.tensors.size(), "other tensor"));
-  }
-
   void read_ranges(const StrictJson& json, TraceEvent& e) const {
-    e.key_begin = json["key_begin"].integers<int>(0, problem_.shape.seqlen);
-    e.key_end = json["key_end"].integers<int>(0, problem_.shape.seqlen);
-    if (e.key_end.size() != e.key_begin.size())
-      json["key_end"].refuse("as many keys as key_begin (" + std::to_string(e.key_begin.size()) + ")",
-                             std::to_string(e.key_end.size()));
-    e.pairs = json["pairs"].integer(0, kMost);
+    const auto keys = [&](const char* name) {
+      if (static_cast<Index>(json[name].size()) != rows_)
+        json[name].refuse("a key for each of the rank's " + counted(rows_, "row"),
+                          std::to_string(json[name].size()));
+      return json[name].integers<int>(0, problem_.shape.seqlen);
+    };
+    e.key_begin = keys("key_begin");
+    e.key_end = keys("key_end");
+    for (std::size_t row = 0; row < e.key_end.size(); ++row)
+      if (e.key_end[row] < e.key_begin[row])
+        json["key_end"][row].refuse("a key from key_begin on (" + std::to_string(e.key_begin[row]) + ")",
+                                    std::to_string(e.key_end[row]));
+    e.pairs = KeyRanges{e.key_begin, e.key_end}.pairs();
+    if (const Index said = json["pairs"].integer(0, kMost); said != e.pairs)
+      json["pairs"].refuse("the pairs of key_begin and key_end (" + std::to_string(e.pairs) + ")",
+                           std::to_string(said));
   }
 
   static constexpr Index kMost = std::numeric_limits<Index>::max();
 
   const Problem& problem_;
   int rank_;
+  Index rows_;  // of the rank
   TraceTime last_{-std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
   std::set<std::size_t> open_;  // starts that nothing has waited for
 };

@@ -226,6 +226,50 @@ TEST_CASE("a rank that leaves, or stops, between two words is named to all other
   }
 }
 
+TEST_CASE("long words of ranks arrive whole") {
+  Processes processes;
+  const int port = free_port();
+  const auto word_of = [](int rank) {
+    std::string word(std::size_t{5'000'001}, static_cast<char>('a' + rank));
+    for (std::size_t at = 0; at < word.size(); at += 997) word[at] = static_cast<char>('A' + at % 23);
+    return word;
+  };
+  for (int rank = 0; rank < 3; ++rank)
+    processes.start([=] {
+      Rendezvous meeting({rank, 3, "::1", port}, 20s);
+      const std::vector<std::string> words = meeting.gathered(word_of(rank));
+      for (int other = 0; other < 3; ++other)
+        if (words.at(static_cast<std::size_t>(other)) != word_of(other)) return std::string("another word");
+      return std::string("whole");
+    });
+  for (int i = 0; i < 3; ++i) CHECK(processes.end(i) == "whole");
+}
+
+TEST_CASE("a rank 0 that sends too little is another program, and an address of IPv6 stands in brackets") {
+  const int server = ::socket(AF_INET6, SOCK_STREAM, 0);
+  const int port = free_port();
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_addr = in6addr_loopback;
+  address.sin6_port = htons(static_cast<std::uint16_t>(port));
+  REQUIRE(::bind(server, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  REQUIRE(::listen(server, 4) == 0);
+  Processes processes;
+  processes.start([=] {
+    ::close(server);
+    Rendezvous meeting({1, 2, "::1", port}, kPatience);
+    return meeting.gathered("word").at(1);
+  });
+  const int caller = ::accept(server, nullptr, nullptr);
+  const std::uint32_t heads[] = {0x776f7264, 0, 0x776f7264, 3};  // no byte, as it should be, then 3 for 8
+  REQUIRE(::send(caller, heads, sizeof heads, 0) > 0);
+  REQUIRE(::send(caller, "abc", 3, 0) == 3);
+  const std::string sentence = processes.end(0);
+  CAPTURE(sentence);
+  CHECK(holds(sentence, "or another program listens at [::1]:" + std::to_string(port)));
+  for (const int file : {server, caller}) ::close(file);
+}
+
 TEST_CASE("flags and inputs of ranks are compared over TCP as over MPI") {
   Processes processes;
   const int port = free_port();

@@ -1,0 +1,96 @@
+// Proves a recorded run: beyond its schedule, that each event ended, and that each tensor has the bytes that
+// the problem gives it, in memory of its own.
+#include <algorithm>
+#include <set>
+
+#include "ringcraft/core/shown.hpp"
+#include "verify/schedule/trace_file.hpp"
+
+namespace ringcraft::verify {
+namespace {
+
+// Stored and sent; all other tensors are accumulated, in numbers that may be wider.
+bool is_element(std::string_view name) {
+  return std::set<std::string_view>{"q", "k", "v", "dout"}.contains(name);
+}
+
+class RecordProver {
+ public:
+  RecordProver(const TracedRun& run, ScheduleProof& proof) : run_(run), proof_(proof) {}
+
+  void prove() {
+    for (int rank = 0; rank < run_.trace.world_size(); ++rank) {
+      rank_ = rank;
+      numbers_ = {run_.problem.q_extents(rank).elements(), run_.problem.row_extents(rank).elements()};
+      const auto& events = run_.trace.rank(rank).events();
+      for (number_ = 0; number_ < events.size(); ++number_) require_event(events[number_]);
+    }
+    std::ranges::stable_sort(proof_.violations, {}, &Violation::claim);
+  }
+
+ private:
+  void violate(ScheduleClaim claim, const std::string& what) {
+    const int step = proof_.replay.events[static_cast<std::size_t>(rank_)][number_].step;
+    proof_.violations.push_back(
+        {claim, "rank " + std::to_string(rank_) + ", step " + std::to_string(step) + ": " + what});
+  }
+
+  void require_event(const TraceEvent& e) {
+    if (!e.ended) violate(ScheduleClaim::kProgress, "stops there, by an error");
+    if (e.kind == TraceEvent::kBackward && run_.last == Pass::kForward)
+      violate(ScheduleClaim::kPairs, "computes a backward block in a run that has no backward pass");
+    for (const TracedTensor& tensor : e.tensors) {
+      if (const auto numbers = numbers_of(e, tensor.name)) require_size(tensor, *numbers);
+      for (const TracedTensor& other : e.tensors)
+        if (&other < &tensor && other.bytes.overlaps(tensor.bytes) &&
+            (other.access != TracedTensor::kRead || tensor.access != TracedTensor::kRead))
+          violate(ScheduleClaim::kMemory,
+                  "has " + std::string(tensor.name) + " in the memory of " + std::string(other.name));
+    }
+  }
+
+  // Nothing for tensors whose size follows from where their contents came from.
+  std::optional<Index> numbers_of(const TraceEvent& e, std::string_view name) const {
+    if (e.kind == TraceEvent::kHolds) return run_.problem.kv_extents(e.owner).elements();
+    if (e.kind == TraceEvent::kAdd || name == "k") return {};
+    if (name == "v" || name == "dk" || name == "dv") {  // as many as the keys
+      const auto keys = std::ranges::find(e.tensors, "k", &TracedTensor::name);
+      return keys->bytes.size / std::max<Index>(1, element_);
+    }
+    return std::set<std::string_view>{"q", "out", "dout", "dq"}.contains(name) ? numbers_.of_queries
+                                                                               : numbers_.of_rows;
+  }
+
+  // All elements of a run have one width, and so have all accumulators; the first one tells it.
+  void require_size(const TracedTensor& tensor, Index numbers) {
+    Index& width = is_element(tensor.name) ? element_ : accumulator_;
+    const Index bytes = tensor.bytes.size, narrowest = is_element(tensor.name) ? 2 : 4;
+    for (Index each = narrowest; each <= 8; each *= 2)
+      if (width == 0 && numbers > 0 && bytes == each * numbers) width = each;
+    if (bytes != numbers * width)
+      violate(ScheduleClaim::kMessages, std::string(tensor.name) + " has " + counted(bytes, "byte") +
+                                            " for " + counted(numbers, "number") +
+                                            (width > 0 ? " of " + counted(width, "byte") : ""));
+  }
+
+  struct Numbers {
+    Index of_queries = 0, of_rows = 0;
+  };
+
+  const TracedRun& run_;
+  ScheduleProof& proof_;
+  int rank_ = 0;
+  std::size_t number_ = 0;  // of the event
+  Numbers numbers_;
+  Index element_ = 0, accumulator_ = 0;  // bytes of one number; 0: not known yet
+};
+
+}  // namespace
+
+ScheduleProof prove_run(const TracedRun& run) {
+  ScheduleProof proof = prove_schedule(run.trace, run.problem, run.goal());
+  RecordProver(run, proof).prove();
+  return proof;
+}
+
+}  // namespace ringcraft::verify
