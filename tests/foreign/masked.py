@@ -76,11 +76,11 @@ def other_masks(problem):
     if 0 <= left < problem.tokens - 1:
         yield "a key more to the left", {"window": (left + 1, right)}, "SW-long"
     if 0 < right < problem.tokens:
-        yield "a key less to the right", {"window": (left, right - 1)}, "SW-right"
+        yield "a key less to the right", {"window": (left, right - 1)}, "SW-right" if right > 1 else "flags-causal"
     if 0 <= right < problem.tokens - 1 and not problem.causal:
-        yield "a key more to the right", {"window": (left, right + 1)}, "CM-ahead"
+        yield "a key more to the right", {"window": (left, right + 1)}, "" if problem.cu_seqlens else "CM-ahead"
     if len(problem.cu_seqlens) > 2:
-        yield "no borders", {"cu_seqlens": ()}, "VL1"
+        yield "no borders", {"cu_seqlens": ()}, "VL1" if problem.mask() is not None else "CM0"  # then no mask at all
         begin, end = max(problem.sequences(), key=lambda sequence: sequence[1] - sequence[0])
         moved = {begin: begin + 1} if begin > 0 else {end: end - 1}
         yield "a border moved", {"cu_seqlens": tuple(moved.get(border, border) for border in problem.cu_seqlens)}, ""
