@@ -50,7 +50,7 @@ TEST_CASE("runs are the positions") {
     INFO(described(problem));
     for (int rank = 0; rank < problem.world_size; ++rank) {
       std::vector<Position> positions;
-      for (const Run& run : problem.sharding().runs(rank))
+      for (const PositionRun& run : problem.sharding().runs(rank))
         for (Index j = 0; j < run.count; ++j) positions.push_back(run.first + j * run.stride);
       std::ranges::sort(positions);
       CHECK(positions == problem.sharding().positions(rank));
@@ -86,7 +86,7 @@ TEST_CASE("pairs of blocks of millions of tokens") {
 }
 
 TEST_CASE("ranges at hand are a block") {
-  const BlockRanges block = KeyRanges{{0, 0, 1}, {1, 2, 2}};
+  const BlockRanges block(KeyRanges{{0, 0, 1}, {1, 2, 2}});
   CHECK(block.pairs() == 4);
   CHECK(block.by_row().begin == std::vector{0, 0, 1});
   CHECK_FALSE(BlockRanges(KeyRanges{{0}, {0}}).any());

@@ -11,7 +11,7 @@ namespace {
 Position floor_of(Position a, Position b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
 
 // The positions of the run from `begin` to before `end`.
-Run clipped(const Run& run, Position begin, Position end) {
+PositionRun clipped(const PositionRun& run, Position begin, Position end) {
   const auto index = [&](Position p) {  // of the first one that is at least p
     return std::clamp<Index>(floor_of(p - run.first + run.stride - 1, run.stride), 0, run.count);
   };
@@ -28,7 +28,7 @@ Index capped_sum(Index x, Index most) {
 
 // Pairs of a query and a key with query - left <= key <= query + right. Both runs have one stride, so that
 // this is a condition on the difference of the two indices.
-Index pairs_of(const Run& queries, const Run& keys, Position left, Position right) {
+Index pairs_of(const PositionRun& queries, const PositionRun& keys, Position left, Position right) {
   const Index n = queries.count, m = keys.count;
   if (n <= 0 || m <= 0) return 0;
   const Position apart = queries.first - keys.first, stride = queries.stride;
@@ -45,8 +45,8 @@ std::size_t sequence_at(const std::vector<Position>& cu, Position p) {
 }
 
 struct Hull {  // all positions of a shard lie in [begin, end)
-  explicit Hull(const std::vector<Run>& runs) {
-    for (const Run& run : runs) {
+  explicit Hull(const std::vector<PositionRun>& runs) {
+    for (const PositionRun& run : runs) {
       if (run.count <= 0) continue;
       begin = std::min(begin, run.first);
       end = std::max(end, run.first + (run.count - 1) * run.stride + 1);
@@ -61,7 +61,7 @@ constexpr Position kShort = Position{1} << 14;
 
 Index counted_pairs(const Problem& problem, int rank, int source) {
   const Sharding sharding = problem.sharding();
-  const std::vector<Run> queries = sharding.runs(rank), keys = sharding.runs(source);
+  const std::vector<PositionRun> queries = sharding.runs(rank), keys = sharding.runs(source);
   const std::vector<Position>& cu = problem.mask.cu_seqlens;
   const Position seqlen = problem.shape.seqlen;
   const Position left = std::min(problem.mask.left, seqlen), right = std::min(problem.mask.right, seqlen);
@@ -77,8 +77,8 @@ Index counted_pairs(const Problem& problem, int rank, int source) {
   const Position begin = std::max(of_queries.begin, of_keys.begin),
                  end = std::min(of_queries.end, of_keys.end);
   for (std::size_t i = sequence_at(cu, begin); i + 1 < cu.size() && cu[i] < end; ++i)
-    for (const Run& q : queries)
-      for (const Run& k : keys)
+    for (const PositionRun& q : queries)
+      for (const PositionRun& k : keys)
         pairs += pairs_of(clipped(q, cu[i], cu[i + 1]), clipped(k, cu[i], cu[i + 1]), left, right);
   return pairs;
 }

@@ -60,7 +60,7 @@ struct Piece {
     return row < early.rows() ? early.begin + row : late.begin + row - early.rows();
   }
 
-  std::array<Run, kRunsOfASequence> runs(int place) const {
+  std::array<PositionRun, kRunsOfASequence> runs(int place) const {
     if (!deals_tokens(layout)) {
       const auto [early, late] = chunks(place);
       return {{{begin + early.begin, 1, early.rows()}, {begin + late.begin, 1, late.rows()}}};
@@ -197,11 +197,11 @@ std::vector<Position> Sharding::positions(int rank) const {
   return all;
 }
 
-std::vector<Run> Sharding::runs(int rank) const {
-  std::vector<Run> all;
+std::vector<PositionRun> Sharding::runs(int rank) const {
+  std::vector<PositionRun> all;
   all.reserve(kRunsOfASequence * std::max<std::size_t>(2, cu_seqlens.size()));
   find_piece(*this, [&](const Piece& piece) {
-    for (const Run& run : piece.runs(piece.place(rank))) all.push_back(run);
+    for (const PositionRun& run : piece.runs(piece.place(rank))) all.push_back(run);
     return false;
   });
   return all;

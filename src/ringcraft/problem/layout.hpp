@@ -28,7 +28,7 @@ inline constexpr Layout kLayouts[] = {Layout::kContiguous, Layout::kStriped, Lay
 std::string_view name_of(Layout layout);
 
 /// The positions first, first + stride, first + 2 stride, ...: `count` of them, which may be 0.
-struct Run {
+struct PositionRun {
   Position first;   ///< the first position
   Position stride;  ///< from one to the next, at least 1
   Index count;      ///< number of positions
@@ -65,7 +65,7 @@ struct Sharding {
   std::vector<Position> positions(int rank) const;
   /// The same positions as kRunsOfASequence runs for each sequence that is dealt by itself. The runs of all
   /// ranks in one sequence have one stride.
-  std::vector<Run> runs(int rank) const;
+  std::vector<PositionRun> runs(int rank) const;
 
   friend bool operator==(const Sharding&, const Sharding&) = default;
 };
