@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "ringcraft/comm/stream_record.hpp"
+#include "ringcraft/parallel/double_ring/two_level_walk.hpp"
+#include "ringcraft/parallel/hybrid/rank_grid.hpp"
 #include "ringcraft/problem/deal.hpp"
 #include "ringcraft/ring/clocks.hpp"
 #include "ringcraft/ring/work.hpp"
@@ -235,6 +237,22 @@ struct ClockExhibit {
   std::vector<Asked> asked;
 };
 
+/// The groups of ranks in grids, and walks over two levels of links.
+struct GridExhibit {
+  /// The groups of one rank.
+  struct Grouped {
+    int world_size, degree, rank;
+    std::optional<GridGroups> groups;  ///< as returned; empty: no answer
+  };
+  /// The walk of one rank.
+  struct Walked {
+    int world_size, node, rank;
+    std::optional<std::vector<WalkStep>> steps;  ///< as returned; empty: no answer
+  };
+  std::vector<Grouped> grouped = {};
+  std::vector<Walked> walked = {};
+};
+
 /// Some exchanges of a ring; each rank's messages in the order in which it started them.
 struct ExchangeExhibit {
   /// One message of a rank.
@@ -319,9 +337,10 @@ struct StreamExhibit {
 };
 
 /// An exhibit of any kind.
-using Exhibit = std::shared_ptr<
-    const std::variant<AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit, TravelExhibit,
-                       DealExhibit, ChunkExhibit, RangesExhibit, WorkExhibit, ReachExhibit, ClockExhibit,
-                       ExchangeExhibit, ProductExhibit, StepExhibit, KernelExhibit, StreamExhibit>>;
+using Exhibit =
+    std::shared_ptr<const std::variant<AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit,
+                                       TravelExhibit, DealExhibit, ChunkExhibit, RangesExhibit, WorkExhibit,
+                                       ReachExhibit, ClockExhibit, GridExhibit, ExchangeExhibit,
+                                       ProductExhibit, StepExhibit, KernelExhibit, StreamExhibit>>;
 
 }  // namespace ringcraft::verify
