@@ -97,7 +97,7 @@ class Hands {
     return static_cast<int>(std::ranges::find(at(step), block) - at(step).begin());
   }
 
-  // What a rank does in a step: where its block is next, and where the next one is now.
+  // The step of a rank: where its block is next, and where the next one is now.
   WalkStep step(int step, int rank) const {
     const auto r = static_cast<std::size_t>(rank);
     WalkStep s{.source = at(step)[r]};
@@ -398,8 +398,8 @@ const Check kOuter{
     .id = "outer",
     .weight = 2,
     .hint =
-        "A slow link should have a whole turn for its block: in which step must that leave, and when does "
-        "nobody need it any more?",
+        "A slow link should have a whole turn for its block: in which step must that leave, and after which "
+        "turn does no rank need it?",
     .run{[](Trial& trial) {
       require_walks(trial, 6, 3, kOuter);
       require_walks(trial, 8, 2, kOuter);
@@ -407,7 +407,7 @@ const Check kOuter{
 };
 
 const Check kHandedOver{
-    .claim = "What one rank sends another receives, and that has it when its walk says so.",
+    .claim = "Another rank receives each block that is sent, and has it in the step that its walk says.",
     .id = "handed-over",
     .weight = 2,
     .hint = "If you send to rank s, then s receives from you: which of its steps has your block?",

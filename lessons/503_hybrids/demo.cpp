@@ -11,7 +11,7 @@ using namespace ringcraft;
 enum class Nodes : bool { kNeighbours, kEveryFourth };  // ranks 0 to 3 on one node, or ranks 0, 4, 8 and 12
 
 void print(const std::vector<int>& ranks) {
-  for (const int rank : ranks) std::printf("%2d", rank);
+  for (const int rank : ranks) std::printf(" %d", rank);
 }
 
 // Blocks that leave a node in one pass.

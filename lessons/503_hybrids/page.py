@@ -57,6 +57,7 @@ def grid_crossing():
     counted, rows = crossing(), []
     forms = {
         "ring": ("$N - 1$", lambda ratio: N - 1),
+        "all-gather": ("$M (N - M)$", lambda ratio: M * (N - M)),
         "double-ring": ("$N - M$", lambda ratio: N - M),
         "hybrid, head-first": ("$N - M$", lambda ratio: N - M),
         "hybrid, context-first": (r"$M \frac{G - 1}{G} (\rho + 1)$", lambda ratio: M * parcels(ratio, G, G - 1)),

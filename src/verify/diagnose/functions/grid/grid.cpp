@@ -37,6 +37,10 @@ constexpr GroupWord kFirsts[] = {
     {"r / D * D + 1", [](const GroupCall& c) { return c.rank / c.d * c.d + 1; }},
     {"r mod D + 1", [](const GroupCall& c) { return c.rank % c.d + 1; }},
     {"r mod D + D", [](const GroupCall& c) { return c.rank % c.d + c.d; }},
+    {"r / R * D", [](const GroupCall& c) { return c.rank / c.rows() * c.d; }},
+    {"r / 4 * D", [](const GroupCall& c) { return c.rank / 4 * c.d; }},
+    {"r / 4 * 4", [](const GroupCall& c) { return c.rank / 4 * 4; }},
+    {"r mod 4", [](const GroupCall& c) { return c.rank % 4; }},
     {"r - D", [](const GroupCall& c) { return c.rank - c.d; }},
     {"r - 1", [](const GroupCall& c) { return c.rank - 1; }}};
 
@@ -59,7 +63,7 @@ constexpr GroupWord kCounts[] = {{"D", [](const GroupCall& c) { return c.d; }},
                                  {"2", [](const GroupCall&) { return 2; }},
                                  {"4", [](const GroupCall&) { return 4; }}};
 
-// What becomes of the members i = 0, 1, 2, ...
+// A change to the members i = 0, 1, 2, ...
 enum class Then : std::uint8_t { kAsTheyAre, kModN, kModD, kBackwards, kFromOwn, kWithoutOwn, kUpToN };
 constexpr std::pair<Then, const char*> kThens[] = {{Then::kAsTheyAre, ""},
                                                    {Then::kModN, ", all modulo N"},

@@ -4,197 +4,71 @@
 #include <array>
 
 #include "verify/diagnose/functions/grid/grid.hpp"
+#include "verify/diagnose/functions/grid/walk_laws.hpp"
 
 namespace ringcraft::verify {
 namespace {
 
-// One step of one walk: N ranks, G nodes of M; rank r is place p of node k.
-struct Step {
-  int n, m, rank, t;
-  bool nodes_first;  // turns are counted in the other way: one step on is one node on
-
-  int g() const { return n / m; }
-  int turn() const { return nodes_first ? t % g() : t / m; }
-  int inner() const { return nodes_first ? t / g() : t % m; }
-};
-
-// ---- which rank
-
-enum class Wrap : std::uint8_t { kBoth, kSigned, kNone, kRanks, kPlaces };
-constexpr std::pair<Wrap, const char*> kWraps[] = {
-    {Wrap::kBoth, ""},
-    {Wrap::kSigned, ", with a remainder that may be negative"},
-    {Wrap::kNone, ", neither of them wrapped"},
-    {Wrap::kRanks, ", where only the rank itself is taken modulo N"},
-    {Wrap::kPlaces, ", the number of a place and no rank"}};
-
-// node (own k + turn * turn + inner * inner + one), place likewise; or place times G and node, if dealt.
-struct Sum {
-  int own, turn, inner, one;
-
-  int at(int mine, const Step& s) const { return own * mine + turn * s.turn() + inner * s.inner() + one; }
-  bool operator==(const Sum&) const = default;
-};
-
-struct RankLaw {
-  Sum node, place;
-  Wrap wrap = Wrap::kBoth;
-  const char* wrapped = "";
-  bool dealt = false;  // rank r is taken for place r / G of node r mod G
-
-  int at(const Step& s) const {
-    const int g = s.g(), m = s.m;
-    const int k = node.at(dealt ? s.rank % g : s.rank / m, s),
-              p = place.at(dealt ? s.rank / g : s.rank % m, s);
-    const auto mod = [](int a, int b) { return (a % b + b) % b; };
-    const auto rank = [&](int a, int b) { return dealt ? b * g + a : a * m + b; };
-    switch (wrap) {
-      case Wrap::kBoth:
-        return rank(mod(k, g), mod(p, m));
-      case Wrap::kSigned:
-        return rank(k % g, p % m);
-      case Wrap::kNone:
-        return rank(k, p);
-      case Wrap::kRanks:
-        return mod(rank(k, p), s.n);
-      case Wrap::kPlaces:
-        return mod(p, m);
-    }
-    return 0;
-  }
-  bool operator==(const RankLaw& o) const {
-    return node == o.node && place == o.place && wrap == o.wrap && dealt == o.dealt;
-  }
-};
-
-// All laws, those with few terms first.
-const std::vector<RankLaw>& rank_laws() {
-  static const std::vector<RankLaw> laws = [] {
-    std::vector<Sum> sums;
-    for (const int own : {1, 0})
-      for (const int turn : {0, -1, 1})
-        for (const int inner : {0, -1, 1})
-          for (const int one : {0, 1, -1}) sums.push_back({own, turn, inner, one});
-    std::vector<RankLaw> all;
-    for (const bool dealt : {false, true})
-      for (const auto& [wrap, words] : kWraps)
-        for (const Sum& node : sums)
-          for (const Sum& place : sums) all.push_back({node, place, wrap, words, dealt});
-    return all;
-  }();
-  return laws;
-}
-
-std::string text_of(const Sum& sum, const char* own, const char* modulus) {
-  std::string text = sum.own != 0 ? own : "";
-  const auto add = [&](int times, const char* word) {
-    if (times != 0)
-      text += (times < 0 ? (text.empty() ? "-" : " - ") : (text.empty() ? "" : " + ")) + std::string(word);
-  };
-  add(sum.turn, "turn"), add(sum.inner, "inner"), add(sum.one, "1");
-  if (text.empty()) text = "0";
-  const bool bare = text == own || text == "0";
-  return bare || *modulus == '\0' ? text : text + " mod " + modulus;
-}
-
-std::string text_of(const RankLaw& law) {
-  const bool wraps = law.wrap == Wrap::kBoth || law.wrap == Wrap::kSigned;
-  const std::string node = "node " + text_of(law.node, "k", wraps ? "G" : ""),
-                    place = "place " + text_of(law.place, "p", wraps ? "M" : "");
-  return (law.wrap == Wrap::kPlaces ? "place " + text_of(law.place, "p", "M") : node + ", " + place) +
-         law.wrapped + (law.dealt ? ", where k = r mod G and p = r / G" : "");
-}
-
-// ---- in which steps
-
-struct When {
-  const char* words;
-  bool (*holds)(const Step&);
-};
-constexpr When kWhens[] = {
-    {"in every step of a turn but the last", [](const Step& s) { return s.inner() + 1 < s.m; }},
-    {"in the first step of every turn but the last",
-     [](const Step& s) { return s.inner() == 0 && s.turn() + 1 < s.g(); }},
-    {"in every step", [](const Step&) { return true; }},
-    {"in no step", [](const Step&) { return false; }},
-    {"in the first step of every turn", [](const Step& s) { return s.inner() == 0; }},
-    {"in every step but the first of a turn", [](const Step& s) { return s.inner() > 0; }},
-    {"in every step of every turn but the last", [](const Step& s) { return s.turn() + 1 < s.g(); }},
-    {"in the last step of every turn", [](const Step& s) { return s.inner() + 1 == s.m; }},
-    {"in the last step of every turn but the last",
-     [](const Step& s) { return s.inner() + 1 == s.m && s.turn() + 1 < s.g(); }},
-    {"in every step but the last of all", [](const Step& s) { return s.t + 1 < s.n; }},
-    {"in every step but the last of a turn, and not in the last turn",
-     [](const Step& s) { return s.inner() + 1 < s.m && s.turn() + 1 < s.g(); }},
-    {"in the first step of every turn but the first",
-     [](const Step& s) { return s.inner() == 0 && s.turn() > 0; }},
-    {"in the first step of every turn, if there are several nodes",
-     [](const Step& s) { return s.inner() == 0 && s.g() > 1; }},
-    {"in the first step of all", [](const Step& s) { return s.t == 0; }},
-    {"in the first step of all, if there are several nodes",
-     [](const Step& s) { return s.t == 0 && s.g() > 1; }},
-    {"in the first turn", [](const Step& s) { return s.turn() == 0; }},
-    {"in every step but the last, in the first turn alone",
-     [](const Step& s) { return s.turn() == 0 && s.inner() + 1 < s.m; }},
-    {"in every step of a turn but the last two", [](const Step& s) { return s.inner() + 2 < s.m; }},
-    {"in the first step of every turn but the last two",
-     [](const Step& s) { return s.inner() == 0 && s.turn() + 2 < s.g(); }},
-    {"in every step of a node of several ranks", [](const Step& s) { return s.m > 1; }},
-    {"in every step, if there are several nodes", [](const Step& s) { return s.g() > 1; }},
-    {"in every step, if there are several ranks", [](const Step& s) { return s.n > 1; }},
-    {"in the last turn", [](const Step& s) { return s.turn() + 1 == s.g(); }},
-    {"in the steps of every turn but the first", [](const Step& s) { return s.turn() > 0; }}};
-constexpr const When *kInnerWhen = kWhens, *kOuterWhen = kWhens + 1, *kAlways = kWhens + 2;
-
-// ---- members
-
-struct Member {
+struct WalkMember {
   const char* name;
   int WalkStep::*value;
-  RankLaw rank;
-  const When* when;
+  WalkRank rank;
+  std::size_t when;  // of walk_whens()
 };
-constexpr Sum kOwn{1, 0, 0, 0}, kOn{1, 0, 0, 1}, kBack{1, 0, 0, -1};
-const std::array<Member, 5> kMembers{{{"source", &WalkStep::source, {{1, -1, 0, 0}, {1, 0, -1, 0}}, kAlways},
-                                      {"inner_to", &WalkStep::inner_to, {kOwn, kOn}, kInnerWhen},
-                                      {"inner_from", &WalkStep::inner_from, {kOwn, kBack}, kInnerWhen},
-                                      {"outer_to", &WalkStep::outer_to, {kOn, kOwn}, kOuterWhen},
-                                      {"outer_from", &WalkStep::outer_from, {kBack, kOwn}, kOuterWhen}}};
+constexpr WalkSum kOwn{1, 0, 0, 0}, kOn{1, 0, 0, 1}, kBack{1, 0, 0, -1};
+const std::array<WalkMember, 5> kMembers{{{"source", &WalkStep::source, {{1, -1, 0, 0}, {1, 0, -1, 0}}, 2},
+                                          {"inner_to", &WalkStep::inner_to, {kOwn, kOn}, 0},
+                                          {"inner_from", &WalkStep::inner_from, {kOwn, kBack}, 0},
+                                          {"outer_to", &WalkStep::outer_to, {kOn, kOwn}, 1},
+                                          {"outer_from", &WalkStep::outer_from, {kBack, kOwn}, 1}}};
+
+const WalkWhen& right_when(const WalkMember& member) { return walk_whens()[member.when]; }
 
 struct WalkAnswer {
-  Step step;
+  WalkPlace step;
   WalkStep is;
 };
 
-bool gives(const std::vector<WalkAnswer>& answers, const Member& member, const RankLaw& rank,
-           const When& when) {
+bool gives(const std::vector<WalkAnswer>& answers, const WalkMember& member, const WalkRank& rank,
+           const WalkWhen& when) {
   return std::ranges::all_of(answers, [&](const WalkAnswer& a) {
     return a.is.*member.value == (when.holds(a.step) ? rank.at(a.step) : -1);
   });
 }
 
-// What a member is, or nothing. A neighbour that is never set has no rank.
-std::optional<std::string> told(const std::vector<WalkAnswer>& answers, const Member& member) {
-  if (gives(answers, member, member.rank, *member.when)) return "";
-  const std::string name = member.name;
-  for (const When& when : kWhens)
+// A remainder of C++ and no remainder at all are the same below zero.
+WalkRank with_words(const std::vector<WalkAnswer>& answers, const WalkMember& member, WalkRank law,
+                    const WalkWhen& when) {
+  WalkRank plain = law;
+  plain.wrap = WalkWrap::kNone;
+  if (law.wrap == WalkWrap::kSigned && gives(answers, member, plain, when)) {
+    plain.wrapped = ", which are not wrapped below 0";
+    return plain;
+  }
+  return law;
+}
+
+// The words for a wrong member, none for a right one, or nothing.
+std::optional<std::string> told(const std::vector<WalkAnswer>& answers, const WalkMember& member) {
+  if (gives(answers, member, member.rank, right_when(member))) return "";
+  for (const WalkWhen& when : walk_whens())
     if (gives(answers, member, member.rank, when))
-      return name + " is set " + when.words + " instead of " + member.when->words;
-  const auto other = [&](const When& when) -> std::optional<RankLaw> {
-    for (const RankLaw& law : rank_laws())
-      if (gives(answers, member, law, when)) return law;
+      return std::string(" set ") + when.words + " instead of " + right_when(member).words;
+  const auto other = [&](const WalkWhen& when) -> std::optional<WalkRank> {
+    for (const WalkRank& law : walk_ranks())
+      if (gives(answers, member, law, when)) return with_words(answers, member, law, when);
     return {};
   };
-  if (const auto law = other(*member.when))
-    return name + " is " + text_of(*law) + " instead of " + text_of(member.rank);
-  for (const When& when : kWhens)
+  if (const auto law = other(right_when(member)))
+    return " " + text_of(*law) + " instead of " + text_of(member.rank);
+  for (const WalkWhen& when : walk_whens())
     if (const auto law = other(when))
-      return name + " is " + text_of(*law) + ", " + when.words + ", instead of " + text_of(member.rank) +
-             ", " + member.when->words;
+      return " " + text_of(*law) + ", " + when.words + ", instead of " + text_of(member.rank) + ", " +
+             right_when(member).words;
   return {};
 }
 
-std::vector<Cause> cause(const std::string& text) {
+std::vector<Cause> cause_of_walk(const std::string& text) {
   return {{"solved-walk",
            "two_level_walk, with G nodes of M ranks, where rank r is place p of node k: " + text,
            "Move the blocks of two nodes of three ranks by hand: who holds what, and who gets it next?"}};
@@ -218,7 +92,7 @@ std::vector<Cause> cause_of_length(const GridExhibit& x) {
     if (std::ranges::all_of(x.walked, [&, &length = length](const GridExhibit::Walked& w) {
           return !w.steps || static_cast<int>(w.steps->size()) == length(w.world_size, w.node);
         }))
-      return cause(std::string("a walk has ") + words + " steps instead of N = G * M");
+      return cause_of_walk(std::string("a walk has ") + words + " steps instead of N = G * M");
   return {};
 }
 
@@ -226,9 +100,9 @@ std::vector<Cause> cause_of_length(const GridExhibit& x) {
 std::string exchanged(const std::vector<WalkAnswer>& answers) {
   std::string text;
   for (const std::size_t to : {1U, 3U}) {
-    Member on = kMembers[to], back = kMembers[to + 1];
+    WalkMember on = kMembers[to], back = kMembers[to + 1];
     std::swap(on.value, back.value);
-    if (gives(answers, on, on.rank, *on.when) && gives(answers, back, back.rank, *back.when))
+    if (gives(answers, on, on.rank, right_when(on)) && gives(answers, back, back.rank, right_when(back)))
       text += (text.empty() ? "" : ", and ") + std::string(kMembers[to].name) + " and " +
               kMembers[to + 1].name + " are exchanged";
   }
@@ -239,15 +113,22 @@ std::vector<Cause> causes_in_order(std::vector<WalkAnswer> answers, bool nodes_f
   for (WalkAnswer& a : answers) a.step.nodes_first = nodes_first;
   std::string text;
   const std::string traded = exchanged(answers);
-  for (const Member& member : kMembers) {
+  std::vector<std::pair<std::string, std::string>> wrong;  // members, and what they are
+  for (const WalkMember& member : kMembers) {
     if (traded.find(std::string(member.name) + " ") != std::string::npos) continue;
     const auto one = told(answers, member);
     if (!one) return {};
-    if (!one->empty()) text += (text.empty() ? "" : "; ") + *one;
+    if (one->empty()) continue;
+    if (!wrong.empty() && wrong.back().second == *one)
+      wrong.back().first += std::string(" and ") + member.name + " are";
+    else
+      wrong.emplace_back(member.name, *one);
   }
+  for (const auto& [members, are] : wrong)
+    text += (text.empty() ? "" : "; ") + members + (members.ends_with(" are") ? "" : " is") + are;
   if (!traded.empty()) text = traded + (text.empty() ? "" : "; " + text);
   if (nodes_first) text = "step t is turn t mod G instead of t / M" + (text.empty() ? "" : "; there " + text);
-  return text.empty() ? std::vector<Cause>{} : cause(text);
+  return text.empty() ? std::vector<Cause>{} : cause_of_walk(text);
 }
 
 }  // namespace
@@ -263,7 +144,8 @@ std::vector<Cause> causes_of_walks(const GridExhibit& x) {
   }
   if (!lengths) return cause_of_length(x);
   if (answers.empty()) return {};
-  if (std::ranges::all_of(kMembers, [&](const Member& m) { return gives(answers, m, m.rank, *m.when); }))
+  if (std::ranges::all_of(kMembers,
+                          [&](const WalkMember& m) { return gives(answers, m, m.rank, right_when(m)); }))
     return {};
   if (auto causes = causes_in_order(answers, false); !causes.empty()) return causes;
   return causes_in_order(answers, true);
