@@ -132,9 +132,11 @@ struct WalkMember {
   const char* name;
 };
 constexpr WalkMember kSource{&WalkStep::source, "source"};
-constexpr WalkMember kInner[] = {{&WalkStep::inner_to, "inner_to"}, {&WalkStep::inner_from, "inner_from"}};
-constexpr WalkMember kOuter[] = {{&WalkStep::outer_to, "outer_to"}, {&WalkStep::outer_from, "outer_from"}};
-constexpr WalkMember kAll[] = {kSource, kInner[0], kInner[1], kOuter[0], kOuter[1]};
+constexpr WalkMember kInnerPeers[] = {{&WalkStep::inner_to, "inner_to"},
+                                      {&WalkStep::inner_from, "inner_from"}};
+constexpr WalkMember kOuterPeers[] = {{&WalkStep::outer_to, "outer_to"},
+                                      {&WalkStep::outer_from, "outer_from"}};
+constexpr WalkMember kAll[] = {kSource, kInnerPeers[0], kInnerPeers[1], kOuterPeers[0], kOuterPeers[1]};
 
 void require_walk(Trial& trial, int ranks, int node, int rank, std::span<const WalkMember> members) {
   const Hands hands(ranks, node);
@@ -387,8 +389,8 @@ const Check kInner{
     .weight = 2,
     .hint = "The neighbour of the last rank of a node is in the same node: who is it?",
     .run{[](Trial& trial) {
-      require_walks(trial, 6, 3, kInner);
-      require_walks(trial, 8, 2, kInner);
+      require_walks(trial, 6, 3, kInnerPeers);
+      require_walks(trial, 8, 2, kInnerPeers);
     }},
 };
 
@@ -401,8 +403,8 @@ const Check kOuter{
         "A slow link should have a whole turn for its block: in which step must that leave, and after which "
         "turn does no rank need it?",
     .run{[](Trial& trial) {
-      require_walks(trial, 6, 3, kOuter);
-      require_walks(trial, 8, 2, kOuter);
+      require_walks(trial, 6, 3, kOuterPeers);
+      require_walks(trial, 8, 2, kOuterPeers);
     }},
 };
 
