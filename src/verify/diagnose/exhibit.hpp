@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "ringcraft/comm/stream_record.hpp"
+#include "ringcraft/parallel/double_ring/two_level_walk.hpp"
 #include "ringcraft/parallel/hybrid/dealt_heads.hpp"
+#include "ringcraft/parallel/hybrid/rank_grid.hpp"
 #include "ringcraft/problem/deal.hpp"
 #include "ringcraft/ring/clocks.hpp"
 #include "ringcraft/ring/work.hpp"
@@ -243,6 +245,22 @@ struct ClockExhibit {
   std::vector<Asked> asked;
 };
 
+/// The groups of ranks in grids, and walks over two levels of links.
+struct GridExhibit {
+  /// The groups of one rank.
+  struct Grouped {
+    int world_size, degree, rank;
+    std::optional<GridGroups> groups;  ///< as returned; empty: no answer
+  };
+  /// The walk of one rank.
+  struct Walked {
+    int world_size, node, rank;
+    std::optional<std::vector<WalkStep>> steps;  ///< as returned; empty: no answer
+  };
+  std::vector<Grouped> grouped = {};
+  std::vector<Walked> walked = {};
+};
+
 /// Some exchanges of a ring; each rank's messages in the order in which it started them.
 struct ExchangeExhibit {
   /// One message of a rank.
@@ -348,7 +366,8 @@ struct HeadDealExhibit {
 using Exhibit =
     std::shared_ptr<const std::variant<AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit,
                                        TravelExhibit, DealExhibit, ChunkExhibit, RangesExhibit, WorkExhibit,
-                                       ReachExhibit, ClockExhibit, ExchangeExhibit, ProductExhibit,
-                                       StepExhibit, KernelExhibit, StreamExhibit, HeadDealExhibit>>;
+                                       ReachExhibit, ClockExhibit, GridExhibit, ExchangeExhibit,
+                                       ProductExhibit, StepExhibit, KernelExhibit, StreamExhibit,
+                                       HeadDealExhibit>>;
 
 }  // namespace ringcraft::verify
