@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ringcraft/comm/stream_record.hpp"
+#include "ringcraft/parallel/mesh/mesh.hpp"
 #include "ringcraft/problem/deal.hpp"
 #include "ringcraft/ring/clocks.hpp"
 #include "ringcraft/ring/work.hpp"
@@ -224,6 +225,32 @@ struct ReachExhibit {
   std::vector<Timed> timed = {};      ///< empty: not asked
 };
 
+/// Coordinates, ranks and groups of some meshes, as returned; empty: no answer.
+struct MeshExhibit {
+  /// The coordinates of one rank.
+  struct Place {
+    Mesh mesh;
+    int rank;
+    std::optional<std::vector<int>> coordinates;
+  };
+  /// The rank at some coordinates.
+  struct RankAt {
+    Mesh mesh;
+    std::vector<int> coordinates;
+    std::optional<int> rank;
+  };
+  /// The group of a rank along some axes.
+  struct GroupOf {
+    Mesh mesh;
+    int rank;
+    std::vector<Axis> axes;
+    std::optional<std::vector<int>> group;
+  };
+  std::vector<Place> places = {};
+  std::vector<RankAt> ranks = {};
+  std::vector<GroupOf> groups = {};
+};
+
 /// The clocks of some rings.
 struct ClockExhibit {
   /// One ring.
@@ -319,9 +346,10 @@ struct StreamExhibit {
 };
 
 /// An exhibit of any kind.
-using Exhibit = std::shared_ptr<
-    const std::variant<AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit, TravelExhibit,
-                       DealExhibit, ChunkExhibit, RangesExhibit, WorkExhibit, ReachExhibit, ClockExhibit,
-                       ExchangeExhibit, ProductExhibit, StepExhibit, KernelExhibit, StreamExhibit>>;
+using Exhibit =
+    std::shared_ptr<const std::variant<AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit,
+                                       TravelExhibit, DealExhibit, ChunkExhibit, RangesExhibit, WorkExhibit,
+                                       ReachExhibit, MeshExhibit, ClockExhibit, ExchangeExhibit,
+                                       ProductExhibit, StepExhibit, KernelExhibit, StreamExhibit>>;
 
 }  // namespace ringcraft::verify
