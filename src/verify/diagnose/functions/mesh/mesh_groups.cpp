@@ -79,6 +79,12 @@ constexpr FreeWord kFreeWords[] = {
            free.push_back(static_cast<std::size_t>(axis));
        return free;
      }},
+    {"all axes from the fastest named one on count, the slower ones included",
+     [](const Mesh& mesh, const std::vector<Axis>&, const AxisPlaces& named) {
+       AxisPlaces free = all_places(mesh);
+       std::erase_if(free, [&](std::size_t i) { return named.empty() || i < std::ranges::min(named); });
+       return free;
+     }},
     {"all axes from the fastest to the slowest named one count, those between them included",
      [](const Mesh&, const std::vector<Axis>&, const AxisPlaces& named) {
        AxisPlaces free;
@@ -105,33 +111,44 @@ constexpr BaseWord kBaseWords[] = {
 // What becomes of the list.
 struct ListWord {
   const char* words;
-  void (*change)(GroupMembers& members, Index rank);
+  void (*change)(GroupMembers& members, Index rank, Index world);
 };
 constexpr ListWord kListWords[] = {
-    {nullptr, [](GroupMembers&, Index) {}},
-    {"the list decreases", [](GroupMembers& members, Index) { std::ranges::reverse(members); }},
+    {nullptr, [](GroupMembers&, Index, Index) {}},
+    {"the list decreases", [](GroupMembers& members, Index, Index) { std::ranges::reverse(members); }},
     {"the rank itself comes first, the others after it",
-     [](GroupMembers& members, Index rank) {
+     [](GroupMembers& members, Index rank, Index) {
        if (std::erase(members, rank) > 0) members.insert(members.begin(), rank);
      }},
     {"the list begins with the rank itself and wraps around",
-     [](GroupMembers& members, Index rank) {
+     [](GroupMembers& members, Index rank, Index) {
        std::ranges::rotate(members, std::ranges::find(members, rank));
      }},
-    {"the rank itself is left out", [](GroupMembers& members, Index rank) { std::erase(members, rank); }},
+    {"the rank itself is left out",
+     [](GroupMembers& members, Index rank, Index) { std::erase(members, rank); }},
+    {"the last rank of the world is never a member",
+     [](GroupMembers& members, Index, Index world) { std::erase(members, world - 1); }},
+    {"rank 0 is never a member", [](GroupMembers& members, Index, Index) { std::erase(members, 0); }},
     {"the last member is left out",
-     [](GroupMembers& members, Index) {
+     [](GroupMembers& members, Index, Index) {
        if (!members.empty()) members.pop_back();
      }},
-    {"the first member is left out", [](GroupMembers& members, Index) {
+    {"the first member is left out", [](GroupMembers& members, Index, Index) {
        if (!members.empty()) members.erase(members.begin());
      }}};
 
-// In which order the free axes are gone through, the first fastest.
-enum class AxisWalk : std::uint8_t { kMesh, kNamed, kNamedBackwards };
-constexpr const char* kWalkWords[] = {
-    nullptr, "members stand in the order in which the axes are named, the first one fastest",
-    "members stand in the order in which the axes are named, the last one fastest"};
+// How members follow each other: along the free axes, the first one of the mesh or of the names fastest; or
+// all at one distance.
+enum class AxisWalk : std::uint8_t { kMesh, kNamed, kNamedBackwards, kEven, kRun, kSize };
+constexpr AxisWalk kAxisWalks[] = {AxisWalk::kMesh, AxisWalk::kNamed, AxisWalk::kNamedBackwards,
+                                   AxisWalk::kEven, AxisWalk::kRun,   AxisWalk::kSize};
+constexpr const char* kAxisWalkWords[] = {
+    nullptr,
+    "members stand in the order in which the axes are named, the first one fastest",
+    "members stand in the order in which the axes are named, the last one fastest",
+    "all members stand at one distance, that of the fastest named axis",
+    "members are neighbouring ranks",
+    "the next member is as many ranks away as the group has members"};
 
 struct GroupLaw {
   const FreeWord* free = kFreeWords;
@@ -149,7 +166,7 @@ struct GroupLaw {
                                  ? ""
                                  : "the next member along an axis is as far as " + std::string(stride->words);
     return joined_words({free->words, step.empty() ? nullptr : step.c_str(), base->words,
-                         kWalkWords[static_cast<std::size_t>(walk)], list->words});
+                         kAxisWalkWords[static_cast<std::size_t>(walk)], list->words});
   }
 
   AxisPlaces free_of(const MeshExhibit::GroupOf& asked) const {
@@ -157,7 +174,7 @@ struct GroupLaw {
     for (const Axis axis : asked.axes)
       if (const auto place = axis_place(asked.mesh, axis)) named.push_back(*place);
     AxisPlaces axes = free->free(asked.mesh, asked.axes, named);
-    if (walk == AxisWalk::kMesh) std::ranges::sort(axes);
+    if (walk != AxisWalk::kNamed && walk != AxisWalk::kNamedBackwards) std::ranges::sort(axes);
     if (walk == AxisWalk::kNamedBackwards) std::ranges::reverse(axes);
     return axes;
   }
@@ -171,14 +188,24 @@ struct GroupLaw {
       first -= (*at)[i] * stride_words()[0].stride(asked.mesh, i);
       size *= asked.mesh.axes[i].size;
     }
-    const Index nearest = axes.empty() ? 1 : stride->stride(asked.mesh, axes.front());
-    GroupMembers all{base->base(first, asked.rank, size, std::max<Index>(1, nearest))};
-    for (const std::size_t i : axes) {
-      const GroupMembers before = all;
-      for (Index step = 1; step < asked.mesh.axes[i].size; ++step)
-        for (const Index member : before) all.push_back(member + step * stride->stride(asked.mesh, i));
+    Index nearest = 1;
+    for (const std::size_t i : axes)
+      if (asked.mesh.axes[i].size > 1) {
+        nearest = std::max<Index>(1, stride->stride(asked.mesh, i));
+        break;
+      }
+    GroupMembers all{base->base(first, asked.rank, size, nearest)};
+    if (walk >= AxisWalk::kEven) {
+      const Index distance = walk == AxisWalk::kEven ? nearest : walk == AxisWalk::kRun ? 1 : size;
+      for (Index k = 1; k < size; ++k) all.push_back(all.front() + k * distance);
+    } else {
+      for (const std::size_t i : axes) {
+        const GroupMembers before = all;
+        for (Index step = 1; step < asked.mesh.axes[i].size; ++step)
+          for (const Index member : before) all.push_back(member + step * stride->stride(asked.mesh, i));
+      }
     }
-    list->change(all, asked.rank);
+    list->change(all, asked.rank, asked.mesh.world_size());
     return all;
   }
 
@@ -195,7 +222,7 @@ struct GroupLaw {
       if (same) all.push_back(other);
     }
     if (!own) return {};
-    list->change(all, asked.rank);
+    list->change(all, asked.rank, asked.mesh.world_size());
     return all;
   }
 };
@@ -209,7 +236,7 @@ std::optional<std::string> mesh_words_of(const std::vector<MeshExhibit::GroupOf>
       for (const BaseWord& base : kBaseWords)
         for (const FreeWord& free : kFreeWords)
           for (const StrideWord& stride : stride_words())
-            for (const AxisWalk walk : {AxisWalk::kMesh, AxisWalk::kNamed, AxisWalk::kNamedBackwards}) {
+            for (const AxisWalk walk : kAxisWalks) {
               const GroupLaw law{&free, &base, &stride, &list, walk};
               if (law.wrong() != wrong) continue;
               const auto all = [&](const auto& members) {

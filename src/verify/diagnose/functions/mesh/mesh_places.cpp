@@ -27,17 +27,26 @@ bool gives(const StrideWord& stride, const PlaceWord& read, const MeshExhibit::R
 }  // namespace
 
 int PlaceLaw::wrong() const {
-  return (stride->words != nullptr) + (remainder->words != nullptr) + (returned->words != nullptr);
+  return (stride->words != nullptr) + (remainder->words != nullptr) + (returned->words != nullptr) +
+         (swapped ? 1 : 0);
 }
 
 std::string PlaceLaw::told() const {
   const std::string first = stride_told(*stride);
-  return joined_words({first.empty() ? nullptr : first.c_str(), remainder->words, returned->words});
+  return joined_words(
+      {first.empty() ? nullptr : first.c_str(), remainder->words, returned->words,
+       swapped ? "each axis returns the quotient by its size and hands the remainder on" : nullptr});
 }
 
 std::optional<std::vector<Index>> PlaceLaw::at(const Mesh& mesh, int rank) const {
   std::vector<Index> at;
+  Index rest = rank;
   for (std::size_t i = 0; i < mesh.axes.size(); ++i) {
+    if (swapped) {
+      at.push_back(rest / mesh.axes[i].size);
+      rest %= mesh.axes[i].size;
+      continue;
+    }
     const Index step = stride->stride(mesh, i), divisor = remainder->divisor(mesh, i);
     if (step == 0) return {};
     at.push_back(divisor == 0 ? rank / step : rank / step % divisor);
@@ -55,6 +64,9 @@ std::optional<PlaceLaw> place_law_of(const std::vector<MeshExhibit::Place>& plac
               law.wrong() == wrong &&
               std::ranges::all_of(places, [&](const auto& place) { return gives(law, place); }))
             return law;
+  if (const PlaceLaw law{.swapped = true};
+      std::ranges::all_of(places, [&](const auto& place) { return gives(law, place); }))
+    return law;
   return {};
 }
 

@@ -36,9 +36,9 @@ constexpr StrideWord kStrideWords[] = {
      [](const Mesh& mesh, std::size_t i) { return sizes_product(mesh, 0, i + 1); }},
     {"the size of the first axis, for all axes after it",
      [](const Mesh& mesh, std::size_t i) { return i == 0 ? 1 : ranks_on(mesh, 0); }},
-    {"the sum of the sizes before it, instead of their product",
+    {"1 and all sizes before it added up, instead of their product",
      [](const Mesh& mesh, std::size_t i) {
-       Index sum = i == 0 ? 1 : 0;
+       Index sum = 1;
        for (std::size_t other = 0; other < i; ++other) sum += ranks_on(mesh, other);
        return sum;
      }},

@@ -38,6 +38,7 @@ struct PlaceLaw {
   const StrideWord* stride = stride_words().data();
   const RemainderWord* remainder = remainder_words().data();
   const PlaceWord* returned = place_words().data();
+  bool swapped = false;  ///< each axis returns the quotient by its size, and hands the remainder on
 
   int wrong() const;
   std::string told() const;
