@@ -164,8 +164,9 @@ TEST_CASE("a layer over ragged shards and a window is that of one device") {
   check_layer(layer, TensorBorder::kAllReduce);
 }
 
-// 8 tokens on each of 2 context ranks, 10 hidden numbers, 2 tensor ranks: an all-reduce sends 80 numbers, a
-// ring 1 KV block of 2 heads of 8 x 3 forward. Backward, K and V move on once, dK and dV come home.
+// 8 tokens on each of 2 context ranks, 10 hidden numbers, 2 tensor ranks: an all-reduce sends 80 numbers. A
+// KV block of 2 heads has 2 x 2 x 8 x 3 of them: forward it moves once; backward it moves once, its gradients
+// move with it, and then home.
 TEST_CASE("sequence parallelism sends the bytes of the all-reduce, forward and backward") {
   Random random(507);
   const MeshSizes sizes{.tensor = 2, .context = 2};
@@ -175,7 +176,7 @@ TEST_CASE("sequence parallelism sends the bytes of the all-reduce, forward and b
   for (const TensorBorder border : kBorders)
     for (const RankResult& result : run_layer(layer, border)) {
       CHECK(result.forward_bytes == 8 * (80 + 2 * 2 * 8 * 3));
-      CHECK(result.backward_bytes == 8 * (80 + 2 * 2 * 2 * 8 * 3));
+      CHECK(result.backward_bytes == 8 * (80 + 3 * 2 * 2 * 8 * 3));
       CHECK(result.positions.size() == (border == TensorBorder::kAllReduce ? 8u : 4u));
     }
 }
