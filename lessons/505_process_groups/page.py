@@ -102,7 +102,7 @@ def figure():
     cell, body, at = 58, [], places()
     for pp in range(2):
         left = 20 + pp * 430
-        body.append(box(left, 40, 405, 205, "card", 8))
+        body.append(box(left, 40, 405, 180, "card", 8))
         body.append(text(left + 202, 28, f"node {pp}: pp {pp}", "bold"))
         for dp in range(2):
             x, y = left + 45 + dp * 190, 90
@@ -116,8 +116,8 @@ def figure():
                     body.append(text(x + (tp + 0.5) * cell, y + cp * cell + 35, rank, "ink"))
             for tp in range(2):
                 body.append(text(x + (tp + 0.5) * cell, y - 8, f"tp {tp}", "small"))
-    body.append(text(430, 268, "16 ranks in the order tp-cp-dp-pp. Ranks of one colour hold the same weights: one gradient group", "small"))
-    return svg(860, 280, "A mesh of 2 x 2 x 2 x 2 ranks on two nodes", body)
+    body.append(text(430, 243, "16 ranks in the order tp-cp-dp-pp. Ranks of one colour hold the same weights: one gradient group", "small"))
+    return svg(860, 256, "A mesh of 2 x 2 x 2 x 2 ranks on two nodes", body)
 
 
 COMPUTED = {f.__name__: f for f in (mesh_places, mesh_groups, mesh_nodes, mesh_sums, mesh_layer, mesh_mistakes)}
