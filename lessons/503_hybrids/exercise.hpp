@@ -3,38 +3,13 @@
 /// The exercises of this lesson: the groups of a rank, its walk over two levels of links, and the two methods
 /// that ask them.
 
-#include <cstring>
 
+#include "judge/wire/both_passes.hpp"
 #include "judge/wire/exercise.hpp"
 #include "ringcraft/parallel/double_ring/two_level_walk.hpp"
 #include "ringcraft/parallel/hybrid/rank_grid.hpp"
-#include "ringcraft/parallel/method.hpp"
 
 namespace ringcraft::judge {
-
-/// Results of both passes on one rank.
-struct BothPasses {
-  Output output;
-  Gradients gradients;
-  static auto fields(auto& self) { return std::tie(self.output, self.gradients); }
-};
-
-/// The same bytes again: a method takes its tensors away.
-inline Buffer again(const Buffer& tensor) {
-  Buffer copy(tensor.extents(), tensor.dtype());
-  std::memcpy(copy.bytes().data(), tensor.bytes().data(), tensor.bytes().size());
-  return copy;
-}
-
-/// Both passes of a method on one rank.
-inline BothPasses both_passes(const Method& method, Communicator& comm, BlockEngine& engine,
-                              const Problem& problem, const MethodOptions& options, const Buffer& q,
-                              const KvBlock& kv, const Buffer& dout) {
-  HostPlace place(comm, engine);
-  Forward forward = method.forward(place, problem, options, again(q), {again(kv.k), again(kv.v)});
-  Gradients gradients = method.backward(place, problem, options, forward, dout);
-  return {std::move(forward.output), std::move(gradients)};
-}
 
 /// The hybrid, with rows of `degree` ranks.
 inline BothPasses hybrid_passes(Communicator& comm, BlockEngine& engine, const Problem& problem, int degree,
