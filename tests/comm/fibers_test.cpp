@@ -63,6 +63,7 @@ TEST_CASE("fibers report what threads report") {
 }
 
 TEST_CASE("a deadlock of fibers is the sentence of the cycle") {
+  if (!has_fibers()) return;  // threads take turns in any order
   const std::string sentence = failure_of(3, [](ThreadCommunicator& comm) {
     const Bytes out(4);
     Bytes in(4);
@@ -74,6 +75,7 @@ TEST_CASE("a deadlock of fibers is the sentence of the cycle") {
 }
 
 TEST_CASE("the exception of the fiber that fails first comes out, and all end") {
+  if (!has_fibers()) return;  // threads take turns in any order
   int ended = 0;
   const auto fails = [&](ThreadCommunicator& comm) {
     struct End {
