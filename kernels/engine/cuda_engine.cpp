@@ -40,7 +40,11 @@ CudaRungs with_forward(const BackwardRung& backward) {
 }
 
 CudaEngine::CudaEngine(int device, CudaRungs rungs)
-    : rungs_(std::move(rungs)), device_(use_device(device)), ranges_(stream_), transposed_ranges_(stream_), copied_rows_(stream_) {}
+    : rungs_(std::move(rungs)),
+      device_(use_device(device)),
+      ranges_(stream_),
+      transposed_ranges_(stream_),
+      copied_rows_(stream_) {}
 
 void CudaEngine::refuse(const Problem& problem, Pass pass) const {
   const Shape& s = problem.shape;
@@ -152,8 +156,7 @@ void CudaEngine::do_copy(Buffer& to, const Buffer& from, const RowCopy& rows) {
   const Extents &t = to.extents(), &f = from.extents();
   copy_rows(to.bytes().data(), {t.heads, t.rows, rows.to_head}, from.bytes().data(),
             {f.heads, f.rows, rows.from_head}, f.batch, rows.heads, lists.begin_gmem, lists.end_gmem,
-            rows.from_rows.size(), f.width * static_cast<Index>(size_of(from.dtype())),
-            stream_.get());
+            rows.from_rows.size(), f.width * static_cast<Index>(size_of(from.dtype())), stream_.get());
 }
 
 void CudaEngine::set_zero(Buffer& buffer) {

@@ -3,7 +3,6 @@
 /// The exercises of this lesson: the groups of a rank, its walk over two levels of links, and the two methods
 /// that ask them.
 
-
 #include "judge/wire/both_passes.hpp"
 #include "judge/wire/exercise.hpp"
 #include "ringcraft/parallel/double_ring/two_level_walk.hpp"

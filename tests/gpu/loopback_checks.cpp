@@ -84,7 +84,8 @@ Verdict methods_same_bits_as_staged() {
       }
       const verify::Comparison verdict =
           verify::RoundingRule(verify::rounding_of(DType::kFloat32))
-              .add(want, verify::oracle(c.problem, inputs, {.rounding = verify::rounding_of(DType::kFloat32)}));
+              .add(want,
+                   verify::oracle(c.problem, inputs, {.rounding = verify::rounding_of(DType::kFloat32)}));
       if (!verdict.good) return {std::string(name) + ": " + described(verdict, c.problem.sharding())};
     }
   return {"", {{"runs", runs}}};

@@ -56,8 +56,8 @@ TEST_CASE("the other methods over NCCL have the bits of those over host memory, 
                                  {kUlysses, {}},
                                  {kHybrid, {.ulysses = 2}},
                                  {kDoubleRing, {.node = 2}}};
-  const verify::Case c = verify::make_case(
-      make_problem({1, 4, 2, 23, 4}, causal_mask(), Layout::kZigzag, 4), verify::Data::kNormal, 5);
+  const verify::Case c = verify::make_case(make_problem({1, 4, 2, 23, 4}, causal_mask(), Layout::kZigzag, 4),
+                                           verify::Data::kNormal, 5);
   const verify::Inputs inputs = verify::make_inputs(c, DType::kFloat32);
   for (const HowToAttend& how : methods) {
     const verify::Answer want = staged_ring_answer({}, c.problem, inputs, how);

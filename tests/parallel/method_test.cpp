@@ -37,7 +37,8 @@ TEST_CASE("a problem that a method cannot run is refused on every rank, with one
       throw Error("layout", "contiguous", std::string(name_of(problem.layout)), "use the ring");
   };
   const Method forward_only{"half", 0, nullptr, kAllGather.forward, nullptr, kAllGather.theory};
-  const Method contiguous_only{"rows", 0, no_zigzag, kAllGather.forward, kAllGather.backward, kAllGather.theory};
+  const Method contiguous_only{"rows",           0, no_zigzag, kAllGather.forward, kAllGather.backward,
+                               kAllGather.theory};
   for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
     CHECK(refusal(kRing, pass) == "nothing thrown");
     CHECK(contains(refusal(contiguous_only, pass), "layout: expected contiguous, got zigzag; use the ring"));

@@ -30,12 +30,11 @@ void check_cost(const verify::PassCost& cost, const Theory& theory) {
 }
 
 void check_schedule(const Choice& choice, const Problem& problem, Pass pass, const Trace& trace) {
-  const verify::ScheduleGoal goal{.forward = pass == Pass::kForward,
-                                  .backward = pass == Pass::kBackward,
-                                  .costs = verify::PassCosts{.pass = pass,
-                                                             .options = choice.options,
-                                                             .bytes = {8, 8},
-                                                             .method = choice.method}};
+  const verify::ScheduleGoal goal{
+      .forward = pass == Pass::kForward,
+      .backward = pass == Pass::kBackward,
+      .costs = verify::PassCosts{
+          .pass = pass, .options = choice.options, .bytes = {8, 8}, .method = choice.method}};
   const verify::ScheduleProof proof = prove_schedule(trace, problem, goal);
   for (const verify::Violation& violation : proof.violations) {
     INFO(violation.sentence);
@@ -54,12 +53,13 @@ void check_method(const Choice& choice, const verify::Case& one, const verify::I
   const Problem& problem = one.problem;
   INFO(choice.name() << ": " << one.name);
   verify::Measurement cost;
-  const verify::Answer answer = verify::run_over_ranks(
-      problem, inputs,
-      {.options = choice.options, .board = {.delivery_seed = one.seed}, .trace = !choice.moves_heads(),
-       .method = choice.method,
-       .start = run_fibers},
-      &cost);
+  const verify::Answer answer = verify::run_over_ranks(problem, inputs,
+                                                       {.options = choice.options,
+                                                        .board = {.delivery_seed = one.seed},
+                                                        .trace = !choice.moves_heads(),
+                                                        .method = choice.method,
+                                                        .start = run_fibers},
+                                                       &cost);
   const verify::Comparison verdict = verify::compare_exact(answer, want);
   INFO(verify::described(verdict, problem.sharding()));
   CHECK(verdict.good);
@@ -109,7 +109,8 @@ TEST_CASE("every method is exact, at the cost of its theory, on random problems"
 
 TEST_CASE("every method is exact over its share of the case table") {
   using enum verify::CaseSet;
-  std::vector<verify::Case> cases = fewer_under_sanitizer(verify::case_table(long_run() ? kFull : kBrief), 10);
+  std::vector<verify::Case> cases =
+      fewer_under_sanitizer(verify::case_table(long_run() ? kFull : kBrief), 10);
   std::size_t runs = 0;
   for (const verify::Case& one : cases) {
     const verify::Inputs inputs = verify::make_inputs(one, DType::kFloat64);

@@ -22,7 +22,9 @@ TEST_CASE("the size of a trace is known in advance, and a large one is announced
   CHECK(tool::trace_bytes(kRing, problem, {}, Pass::kBackward) < 1.2 * size);
   CHECK(tool::warning_of_trace(kRing, problem, {}, Pass::kBackward).empty());
   const Problem large = make_problem({1, 1, 1, 400, 4}, full_mask(), Layout::kZigzag, 200);
-  CHECK(tool::warning_of_trace(kRing, large, {}, Pass::kBackward).find("the trace will take about 362 MB: ") == 0);
+  CHECK(
+      tool::warning_of_trace(kRing, large, {}, Pass::kBackward).find("the trace will take about 362 MB: ") ==
+      0);
   CHECK(tool::warning_of_trace(kRing, large, {}, Pass::kForward).find("about 119 MB") != std::string::npos);
   const Problem few_hops = make_problem({1, 1, 1, 400, 4}, window_mask(2), Layout::kContiguous, 200);
   CHECK(tool::warning_of_trace(kRing, few_hops, {}, Pass::kBackward).empty());

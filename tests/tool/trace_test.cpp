@@ -248,8 +248,6 @@ TEST_CASE("a run with too many exchanges to draw is refused before it begins") {
   const Ran ran = run_tool(folder, "attend --input " + folder.file("in") + " --output " + folder.file("out") +
                                        " --ranks 400 --trace " + folder.file("t.json"));
   CHECK(ran.exit_code == 2);
-  CHECK(
-      ran.err.find(
-          "--trace: expected ranks that send keys and values at most 50000 times, got ") !=
-      std::string::npos);
+  CHECK(ran.err.find("--trace: expected ranks that send keys and values at most 50000 times, got ") !=
+        std::string::npos);
 }

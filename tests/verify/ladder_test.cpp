@@ -30,7 +30,8 @@ TEST_CASE("stages have distinct names, and predecessors that come first") {
     if (stage.expect == Expect::kAll && !stage.predecessor.empty())
       CHECK(stage_named(stage.predecessor).expect == Expect::kAll);
   }
-  for (const int wanted : {101, 102, 103, 104, 105, 106, 108, 302, 303, 304, 402, 403, 404, 405, 501, 502, 503})
+  for (const int wanted :
+       {101, 102, 103, 104, 105, 106, 108, 302, 303, 304, 402, 403, 404, 405, 501, 502, 503})
     CHECK(std::any_of(ladder().begin(), ladder().end(), [=](const Stage& s) { return s.lesson == wanted; }));
   CHECK_THROWS_AS(stage_named("no such stage"), Error);
 }

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "ringcraft/attention/detail/block_kernels_detail.hpp"
+#include "ringcraft/attention/detail/partial_memory.hpp"
 #include "ringcraft/attention/grouped.hpp"
 #include "ringcraft/attention/heads.hpp"
-#include "ringcraft/attention/detail/partial_memory.hpp"
 
 namespace ringcraft {
 namespace {

@@ -121,10 +121,9 @@ void BlockEngine::do_copy(Buffer& to, const Buffer& from, const RowCopy& rows) {
         while (last < count && sources[last] == sources[last - 1] + 1 &&
                targets[last] == targets[last - 1] + 1)
           ++last;
-        std::memcpy(
-            to.bytes().data() + place(b * t.heads + rows.to_head + h, t.rows, targets[first]),
-            from.bytes().data() + place(b * f.heads + rows.from_head + h, f.rows, sources[first]),
-            (last - first) * row_bytes);
+        std::memcpy(to.bytes().data() + place(b * t.heads + rows.to_head + h, t.rows, targets[first]),
+                    from.bytes().data() + place(b * f.heads + rows.from_head + h, f.rows, sources[first]),
+                    (last - first) * row_bytes);
       }
 }
 

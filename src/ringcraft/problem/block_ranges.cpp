@@ -70,8 +70,7 @@ Index counted_pairs(const Problem& problem, int rank, int source) {
     const std::size_t runs = sharding.runs_of_a_sequence();
     for (std::size_t i = 0; i < queries.size(); i += runs)
       for (std::size_t q = i; q < i + runs; ++q)
-        for (std::size_t k = i; k < i + runs; ++k)
-          pairs += pairs_of(queries[q], keys[k], left, right);
+        for (std::size_t k = i; k < i + runs; ++k) pairs += pairs_of(queries[q], keys[k], left, right);
     return pairs;
   }
   const Hull of_queries(queries), of_keys(keys);

@@ -96,8 +96,7 @@ void find_piece(const Sharding& s, Body body) {
     body(Piece{s.layout, 0, s.seqlen, ranks, 0});
     return;
   }
-  Index next =
-      first_longer({s.layout, 0, s.cu_seqlens[1], ranks, 0});  // whose turn it is to get one more
+  Index next = first_longer({s.layout, 0, s.cu_seqlens[1], ranks, 0});  // whose turn it is to get one more
   for (std::size_t i = 1; i < s.cu_seqlens.size(); ++i) {
     Piece piece{s.layout, s.cu_seqlens[i - 1], s.cu_seqlens[i] - s.cu_seqlens[i - 1], ranks, 0};
     piece.turned = static_cast<int>((next - first_longer(piece) + ranks) % ranks);

@@ -67,8 +67,8 @@ struct Sharding {
   Index local_from_global(Position position) const;
   /// The positions of a rank's rows, increasing.
   std::vector<Position> positions(int rank) const;
-  /// The same positions as runs_of_a_sequence() runs for each sequence that is dealt by itself. The runs of all
-  /// ranks in one sequence have one stride.
+  /// The same positions as runs_of_a_sequence() runs for each sequence that is dealt by itself. The runs of
+  /// all ranks in one sequence have one stride.
   std::vector<PositionRun> runs(int rank) const;
   /// Runs of a rank in one sequence, empty ones included.
   std::size_t runs_of_a_sequence() const { return kRunsOfASequence * static_cast<std::size_t>(joined); }

@@ -47,8 +47,7 @@ struct Plan {
 
 Plan plan_of(const AttendOptions& options) {
   layout_named(options.deal.layout);
-  return {options.how.named(), options.how.typed(),
-          backend_named(options.backend),
+  return {options.how.named(), options.how.typed(), backend_named(options.backend),
           options.dtype.empty() ? std::nullopt : std::optional(dtype_named(options.dtype))};
 }
 

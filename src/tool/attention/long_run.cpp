@@ -42,9 +42,9 @@ void require_recordable(const Method& method, const Problem& problem, const Meth
   constexpr Index kMost = 50'000;  // exchanges
   const Index exchanges = exchanges_of(method, problem, options);
   if (exchanges > kMost)
-    throw Error(
-        "--trace", "ranks that send keys and values at most " + std::to_string(kMost) + " times",
-        std::to_string(exchanges), "record it with fewer ranks, or with a --window that needs fewer hops");
+    throw Error("--trace", "ranks that send keys and values at most " + std::to_string(kMost) + " times",
+                std::to_string(exchanges),
+                "record it with fewer ranks, or with a --window that needs fewer hops");
 }
 
 double trace_bytes(const Method& method, const Problem& problem, const MethodOptions& options, Pass last) {
@@ -58,7 +58,8 @@ std::string warning_of_trace(const Method& method, const Problem& problem, const
   const double bytes = trace_bytes(method, problem, options, last);
   if (bytes <= kLarge) return {};
   return "the trace will take about " + std::to_string(std::llround(bytes / 1e6)) +
-         " MB: it grows with the messages of all ranks; fewer ranks, or a --window that needs fewer hops, make "
+         " MB: it grows with the messages of all ranks; fewer ranks, or a --window that needs fewer hops, "
+         "make "
          "it smaller";
 }
 

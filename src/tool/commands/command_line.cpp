@@ -39,7 +39,8 @@ int nothing_asked(const CLI::App& app) {
   if (on_terminal()) return watch();
   std::fputs(app.help().c_str(), stdout);
   throw Error(
-      "say what to do: run, attend, verify, trace, simulate, bench, lessons, start, check, watch, next, hint, diff, "
+      "say what to do: run, attend, verify, trace, simulate, bench, lessons, start, check, watch, next, "
+      "hint, diff, "
       "export, "
       "test or setup");
 }

@@ -11,10 +11,10 @@ void add_not_here(CLI::App& app, Action& action) {
     CLI::App* command = app.add_subcommand(name)->group("")->allow_extras();
     command->callback([&action, name] {
       action = [name]() -> int {
-        throw Error(
-            std::string(name) +
-            " is not part of this version; here are run, attend, verify, trace, simulate, bench, lessons, start, "
-            "check, watch, next, hint, diff, export, test and setup");
+        throw Error(std::string(name) +
+                    " is not part of this version; here are run, attend, verify, trace, simulate, bench, "
+                    "lessons, start, "
+                    "check, watch, next, hint, diff, export, test and setup");
       };
     });
   }

@@ -136,7 +136,8 @@ Layout layout_named(const std::string& name) {
 void MethodFlags::add_to(CLI::App& command) {
   command.add_option("--method", method, method_names())->capture_default_str()->type_name("M");
   command
-      .add_option("--ulysses", options.ulysses, "hybrid: neighbours that share the heads; the others make rings")
+      .add_option("--ulysses", options.ulysses,
+                  "hybrid: neighbours that share the heads; the others make rings")
       ->check(CLI::PositiveNumber)
       ->type_name("U");
   command
@@ -144,8 +145,7 @@ void MethodFlags::add_to(CLI::App& command) {
                   "all-gather: KV heads that come at a time; default: all")
       ->check(CLI::PositiveNumber)
       ->type_name("H");
-  command
-      .add_option("--node", options.node, "double-ring: neighbours with fast links between them")
+  command.add_option("--node", options.node, "double-ring: neighbours with fast links between them")
       ->check(CLI::PositiveNumber)
       ->type_name("M");
   command

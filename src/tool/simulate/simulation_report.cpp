@@ -52,8 +52,8 @@ std::vector<PassReport> reports_of(const Simulation& simulation, const Method& m
                            [](Index a, Index b) { return std::max(a, b); });
     double computing = 0;
     for (int rank = 0; rank < problem.world_size; ++rank)
-      computing = std::max(computing, machine.block(problem.shape, which, rank).per_pair *
-                                          theory.heads * static_cast<double>(theory.pairs[static_cast<std::size_t>(rank)]));
+      computing = std::max(computing, machine.block(problem.shape, which, rank).per_pair * theory.heads *
+                                          static_cast<double>(theory.pairs[static_cast<std::size_t>(rank)]));
     const auto sent = [&](auto member) { return std::ranges::max(pass.traffic, {}, member).*member; };
     reports.push_back({.ranks = problem.world_size,
                        .pass = which,

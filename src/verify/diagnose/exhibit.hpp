@@ -390,11 +390,9 @@ struct HeadDealExhibit {
 };
 
 /// An exhibit of any kind.
-using Exhibit =
-    std::shared_ptr<const std::variant<AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit,
-                                       TravelExhibit, DealExhibit, ChunkExhibit, RangesExhibit, WorkExhibit,
-                                       ReachExhibit, MeshExhibit, ClockExhibit, GridExhibit,
-                                       ExchangeExhibit, ProductExhibit, StepExhibit, KernelExhibit,
-                                       StreamExhibit, HeadDealExhibit>>;
+using Exhibit = std::shared_ptr<const std::variant<
+    AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit, TravelExhibit, DealExhibit, ChunkExhibit,
+    RangesExhibit, WorkExhibit, ReachExhibit, MeshExhibit, ClockExhibit, GridExhibit, ExchangeExhibit,
+    ProductExhibit, StepExhibit, KernelExhibit, StreamExhibit, HeadDealExhibit>>;
 
 }  // namespace ringcraft::verify

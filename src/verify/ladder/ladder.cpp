@@ -32,8 +32,8 @@ Stage over_ranks(const char* name, int lesson, const char* predecessor, Expect e
   // A visible pair is the unit of virtual time, and links are free: the clocks then show nothing but balance.
   const Run run = [=](const Problem& problem, const Inputs& inputs, Measurement& cost) {
     const MethodOptions options = how.choose != nullptr ? how.choose(problem) : how.options;
-    return run_over_ranks(problem, inputs,
-                          {.options = options, .seconds_per_pair = 1, .method = how.method}, &cost);
+    return run_over_ranks(problem, inputs, {.options = options, .seconds_per_pair = 1, .method = how.method},
+                          &cost);
   };
   return {name, lesson, predecessor, expect, how, nullptr, run, std::move(lessons)};
 }

@@ -22,7 +22,7 @@ struct OverRanks {
   MethodOptions options = {};     ///< of the method
   /// Options that depend on the problem; null: `options`.
   MethodOptions (*choose)(const Problem&) = nullptr;
-  bool per_sequence = false;      ///< deals each packed sequence by itself, whatever the shared problem says
+  bool per_sequence = false;  ///< deals each packed sequence by itself, whatever the shared problem says
 };
 
 /// One stage.

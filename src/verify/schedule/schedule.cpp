@@ -134,8 +134,10 @@ class ScheduleProver {
 
   void require_equal(int rank, const char* what, Index got, Index want) {
     if (got != want)
-      violate(ScheduleClaim::kCosts, rank_name(rank) + " " + what + " " + std::to_string(got) +
-                                         (goal_.costs->method == &kRing ? ", and a ring's " : ", and in theory ") + std::to_string(want));
+      violate(ScheduleClaim::kCosts,
+              rank_name(rank) + " " + what + " " + std::to_string(got) +
+                  (goal_.costs->method == &kRing ? ", and a ring's " : ", and in theory ") +
+                  std::to_string(want));
   }
 
   void require_costs(const PassCosts& costs) {

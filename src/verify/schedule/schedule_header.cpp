@@ -121,8 +121,8 @@ ScheduleGoal ScheduleHeader::goal() const {
   ScheduleGoal goal{.forward = !backward, .backward = backward, .costs = {}};
   if (costs)
     goal.costs = PassCosts{.pass = backward ? Pass::kBackward : Pass::kForward,
-                  .options = {.schedule = reversed ? Schedule::kReversed : Schedule::kForward},
-                  .one_message_per_block = true};
+                           .options = {.schedule = reversed ? Schedule::kReversed : Schedule::kForward},
+                           .one_message_per_block = true};
   return goal;
 }
 

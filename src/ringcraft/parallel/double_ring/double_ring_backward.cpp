@@ -97,9 +97,9 @@ class WalkingSums {
   const NodeWalk& walk_;
   Sharding sharding_;
   const KvBlock nothing_{};
-  KvBlock part_;            // this step's share
-  KvBlock sum_, arriving_;  // around the node: the sum of the step's block, and the next one's
-  KvBlock node_;            // of the block that came in here: what the node's ranks add
+  KvBlock part_;                           // this step's share
+  KvBlock sum_, arriving_;                 // around the node: the sum of the step's block, and the next one's
+  KvBlock node_;                           // of the block that came in here: what the node's ranks add
   KvBlock total_, arriving_total_, home_;  // from node to node: that sum, the next one's, the own one
   Pending inner_messages_, outer_messages_;  // declared last: they wait before the buffers go
 };

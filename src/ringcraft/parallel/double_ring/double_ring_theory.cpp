@@ -1,4 +1,5 @@
-// Costs of a double ring: its messages are collected from the walks of all ranks, its memory is counted in closed form.
+// Costs of a double ring: its messages are collected from the walks of all ranks, its memory is counted in
+// closed form.
 #include <algorithm>
 
 #include "ringcraft/parallel/double_ring/double_ring.hpp"

@@ -12,8 +12,7 @@ NodeReach::NodeReach(const Problem& problem, int node) : nodes_(problem.world_si
     for (int turn = 0; turn < nodes_; ++turn) {
       const int there = (source / node + turn) % nodes_ * node;
       int inner = node - 1;
-      while (inner >= 0 &&
-             !key_ranges(problem, there + (source % node + inner) % node, source).any())
+      while (inner >= 0 && !key_ranges(problem, there + (source % node + inner) % node, source).any())
         --inner;
       inner_.push_back(inner);
       if (inner >= 0) outer = turn;

@@ -18,9 +18,7 @@ class NodeReach {
 
   /// The last place of the walk around the node `turn` nodes on, counted from the place of the block, that
   /// sees one of its keys; -1 if none does.
-  int inner(int source, int turn) const {
-    return inner_[static_cast<std::size_t>(source * nodes_ + turn)];
-  }
+  int inner(int source, int turn) const { return inner_[static_cast<std::size_t>(source * nodes_ + turn)]; }
   /// The last turn in which a node sees one of its keys; 0 if there is none.
   int outer(int source) const { return outer_[static_cast<std::size_t>(source)]; }
 

@@ -58,7 +58,9 @@ class NodeWalk {
     return goes_on(turn, inner) ? step(turn, inner).inner_to : entered;
   }
   /// Whether the sum of the block that came in here comes back after this step, and from where.
-  bool sum_returns(int turn, int inner) const { return inner > 0 && inner == reach_->inner(entry(turn), turn); }
+  bool sum_returns(int turn, int inner) const {
+    return inner > 0 && inner == reach_->inner(entry(turn), turn);
+  }
   int sum_returns_from(int inner) const { return rank_ / node_ * node_ + (rank_ % node_ + inner) % node_; }
   /// Whether the node has a share in the gradients of the block that came in here.
   bool node_has_share(int turn) const { return reach_->inner(entry(turn), turn) >= 0; }
@@ -74,9 +76,7 @@ class NodeWalk {
   int total_to(int turn) const { return leaves(turn) ? step(turn, 0).outer_to : entry(turn); }
   /// The last turn of the own block; after it the sum comes home, from another node unless it is turn 0.
   int last_turn() const { return reach_->outer(rank_); }
-  int total_returns_from(int turn) const {
-    return (rank_ / node_ + turn) % nodes_ * node_ + rank_ % node_;
-  }
+  int total_returns_from(int turn) const { return (rank_ / node_ + turn) % nodes_ * node_ + rank_ % node_; }
 
  private:
   std::shared_ptr<const NodeReach> reach_;

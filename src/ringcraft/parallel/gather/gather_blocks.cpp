@@ -9,9 +9,7 @@ GatherBlocks::GatherBlocks(Communicator& comm, BlockEngine& engine, const Proble
   for (auto& blocks : blocks_) blocks.resize(static_cast<std::size_t>(problem.world_size));
 }
 
-bool GatherBlocks::sees(int rank, int source) const {
-  return key_ranges(problem_, rank, source).any();
-}
+bool GatherBlocks::sees(int rank, int source) const { return key_ranges(problem_, rank, source).any(); }
 
 const KvBlock& GatherBlocks::own(int slice) {
   if (slices_.count() == 1) return whole_;

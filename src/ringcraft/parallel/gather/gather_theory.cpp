@@ -21,8 +21,8 @@ class GatherCount {
         row_(problem.row_extents(rank).elements()) {}
 
   Index peak() {
-    ledger_.hold(kElement, (backward_ ? 2 : 1) * q_ + kv(rank_));    // q, k, v, dout
-    if (backward_) ledger_.hold(kAccumulator, q_ + row_);            // out, lse
+    ledger_.hold(kElement, (backward_ ? 2 : 1) * q_ + kv(rank_));                // q, k, v, dout
+    if (backward_) ledger_.hold(kAccumulator, q_ + row_);                        // out, lse
     if (cut()) ledger_.hold(kAccumulator, q_ + (backward_ ? kv(rank_) : row_));  // the results
     for (const GatherStep& step : gather_steps(problem_.world_size, slices_)) {
       if (step.exchanged.some()) exchange(step.exchanged);
@@ -38,9 +38,7 @@ class GatherCount {
   // k and v of a rank's block, and a slice of them.
   Index kv(int rank) const { return 2 * problem_.kv_extents(modulo(rank)).elements(); }
   Index slice(int rank) const { return kv(rank) / slices_; }
-  bool sees(int rank, int source) const {
-    return key_ranges(problem_, modulo(rank), modulo(source)).any();
-  }
+  bool sees(int rank, int source) const { return key_ranges(problem_, modulo(rank), modulo(source)).any(); }
 
   void own(int slice_of_it) {
     if (!cut() || owned_[slice_of_it % 2]) return;
@@ -75,9 +73,9 @@ class GatherCount {
   void compute_backward(const GatheredBlock& block) {
     const Index copies = cut() ? 1 : 0;
     if (block.distance == 0) {
-      ledger_.hold(kElement, copies * 2 * q_ / slices_);               // q, dout
-      ledger_.hold(kAccumulator, copies * (q_ + row_) / slices_);      // out, lse
-      ledger_.hold(kAccumulator, (q_ + row_) / slices_);               // dq, delta
+      ledger_.hold(kElement, copies * 2 * q_ / slices_);           // q, dout
+      ledger_.hold(kAccumulator, copies * (q_ + row_) / slices_);  // out, lse
+      ledger_.hold(kAccumulator, (q_ + row_) / slices_);           // dq, delta
       own(block.slice);
     }
     const int source = rank_ - block.distance;

@@ -37,8 +37,7 @@ std::vector<Buffer> HeadExchange::to_heads(const Tensors& by_rows, Run run, Role
     for (std::size_t i = 0; i < by_rows.size(); ++i) {
       const Extents e = by_rows[i]->extents();
       leaving[i] = engine_.allocate({e.batch, heads.count, e.rows, e.width}, role);
-      arriving[i] =
-          engine_.allocate({e.batch, mine.count, theirs.apart.size(), e.width}, role);
+      arriving[i] = engine_.allocate({e.batch, mine.count, theirs.apart.size(), e.width}, role);
       engine_.copy(leaving[i], *by_rows[i], {heads.first, 0, heads.count, own.apart, own.apart});
       ops.push_back(send_to(static_cast<int>(to), leaving[i]));
       ops.push_back(recv_from(static_cast<int>(from), arriving[i]));
@@ -68,12 +67,10 @@ void HeadExchange::to_rows(const Tensors& by_heads, Run run, Role role, Unpack u
     std::vector<Op> ops;
     for (std::size_t i = 0; i < by_heads.size(); ++i) {
       const Extents e = by_heads[i]->extents();
-      leaving[i] =
-          engine_.allocate({e.batch, mine.count, theirs.apart.size(), e.width}, role);
+      leaving[i] = engine_.allocate({e.batch, mine.count, theirs.apart.size(), e.width}, role);
       engine_.copy(leaving[i], *by_heads[i], {0, 0, mine.count, theirs.together, theirs.apart});
       if (phase == 0) continue;
-      arriving[i] =
-          engine_.allocate({e.batch, heads.count, own.apart.size(), e.width}, role);
+      arriving[i] = engine_.allocate({e.batch, heads.count, own.apart.size(), e.width}, role);
       ops.push_back(send_to(static_cast<int>(to), leaving[i]));
       ops.push_back(recv_from(static_cast<int>(from), arriving[i]));
     }
@@ -101,9 +98,9 @@ Output HeadExchange::queries_by_rows(const Output& by_heads) {
   if (by_heads.lse.extents() != Extents{}) tensors.push_back(&by_heads.lse);
   std::vector<Buffer> whole;
   for (const Buffer* tensor : tensors)
-    whole.push_back(engine_.allocate({problem_.shape.batch, problem_.shape.heads,
-                                      rows.size(), tensor->extents().width},
-                                     Role::kAccumulator));
+    whole.push_back(
+        engine_.allocate({problem_.shape.batch, problem_.shape.heads, rows.size(), tensor->extents().width},
+                         Role::kAccumulator));
   to_rows(tensors, &DealtHeads::query, Role::kAccumulator,
           [&](const std::vector<Buffer>& parts, HeadRange heads) {
             for (std::size_t i = 0; i < parts.size(); ++i)
@@ -116,8 +113,7 @@ Output HeadExchange::queries_by_rows(const Output& by_heads) {
 
 KvBlock HeadExchange::gradients_by_rows(const KvBlock& by_heads) {
   const RowList& rows = rows_[static_cast<std::size_t>(row_.rank())].apart;
-  const Extents e{problem_.shape.batch, problem_.shape.kv_heads, rows.size(),
-                  problem_.shape.head_dim};
+  const Extents e{problem_.shape.batch, problem_.shape.kv_heads, rows.size(), problem_.shape.head_dim};
   KvBlock whole{engine_.allocate(e, Role::kAccumulator), engine_.allocate(e, Role::kAccumulator)};
   std::vector<bool> there(static_cast<std::size_t>(e.heads));
   const auto unpack = [&](std::vector<Buffer>& parts, HeadRange heads) {

@@ -47,9 +47,9 @@ class HybridCount {
     const Shape& s = problem_.shape;
     const Index q = query(heads(), all_rows_);
     ledger_.hold(kElement, q + saved_kv());
-    ledger_.hold(kAccumulator, q + numbers(heads(), all_rows_));                   // out, lse by heads,
-    ledger_.hold(kAccumulator, query(s.heads, rows_) + numbers(s.heads, rows_));   // and by rows
-    ledger_.hold(kElement, query(s.heads, rows_));                                 // dout
+    ledger_.hold(kAccumulator, q + numbers(heads(), all_rows_));                  // out, lse by heads,
+    ledger_.hold(kAccumulator, query(s.heads, rows_) + numbers(s.heads, rows_));  // and by rows
+    ledger_.hold(kElement, query(s.heads, rows_));                                // dout
     const Index by_rows = in_bytes(kAccumulator, query(s.heads, rows_) + numbers(s.heads, rows_)) +
                           in_bytes(kElement, query(s.heads, rows_));
     to_heads(kElement, query(heads(), 1));
@@ -65,7 +65,9 @@ class HybridCount {
  private:
   Index heads() const { return column_.shape.heads; }
   Index kv_heads() const { return column_.shape.kv_heads; }
-  Index query(Index heads, Index rows) const { return problem_.shape.batch * heads * rows * problem_.shape.head_dim; }
+  Index query(Index heads, Index rows) const {
+    return problem_.shape.batch * heads * rows * problem_.shape.head_dim;
+  }
   Index kv(Index heads, Index rows) const { return 2 * query(heads, rows); }
   Index numbers(Index heads, Index rows) const { return problem_.shape.batch * heads * rows; }
   Index in_bytes(Role role, Index elements) const {
@@ -104,9 +106,7 @@ class HybridCount {
   void to_rows(Index per_row, Index whole, int tensors, bool sums = false) {
     ledger_.hold(kAccumulator, whole);
     const Index group = sums ? degree_ / problem_.shape.kv_heads : 1;
-    const auto kv_head = [&](int phase) {
-      return ((rank_ + phase) % degree_ + degree_) % degree_ / group;
-    };
+    const auto kv_head = [&](int phase) { return ((rank_ + phase) % degree_ + degree_) % degree_ / group; };
     for (int phase = 0; phase < degree_; ++phase) {
       const Index parcels = per_row * (rows_of(phase) + (phase > 0 ? rows_ : 0));
       if (phase > 0) sends(kAccumulator, per_row * rows_of(phase), tensors);
