@@ -24,8 +24,6 @@ class Ledger {
   void drop(Role role, Index elements) { hold(role, -elements); }
   /// For a moment so many bytes are held at the most, all that was held included.
   void reach(Index bytes) { peak_ = std::max(peak_, bytes); }
-  /// Bytes held now.
-  Index live() const { return live_; }
   /// The most bytes held at one time.
   Index peak() const { return peak_; }
 

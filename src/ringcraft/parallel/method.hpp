@@ -27,10 +27,10 @@ struct MethodOptions {
 
 /// The options that a method may take, as bits.
 enum MethodOption : unsigned {
-  kTakesSchedule = 1,
-  kTakesUlysses = 2,
-  kTakesGatherHeads = 4,
-  kTakesNode = 8,
+  kTakesSchedule = 1,     ///< MethodOptions::schedule
+  kTakesUlysses = 2,      ///< MethodOptions::ulysses
+  kTakesGatherHeads = 4,  ///< MethodOptions::gather_heads
+  kTakesNode = 8,         ///< MethodOptions::node
 };
 
 /// Results of a method's forward pass on a rank.

@@ -127,7 +127,7 @@ Gradients double_ring_backward(Communicator& comm, BlockEngine& engine, const Pr
       }
       sums.add(turn, inner);
       exchange.wait();
-      blocks.step_on(turn, inner);
+      blocks.step_on(inner);
       sums.send(turn, inner);
     }
     outer.wait();

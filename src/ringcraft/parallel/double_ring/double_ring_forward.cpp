@@ -21,7 +21,7 @@ Output double_ring_forward(Communicator& comm, BlockEngine& engine, const Proble
                        key_ranges(problem, comm.rank(), walk.step(turn, inner).source),
                        problem.softmax_scale);
       exchange.wait();
-      blocks.step_on(turn, inner);
+      blocks.step_on(inner);
     }
     outer.wait();
     blocks.turn_on(turn);

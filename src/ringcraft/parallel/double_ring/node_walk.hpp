@@ -13,6 +13,7 @@ namespace ringcraft {
 /// One rank's walk. Steps are counted from 0 to N - 1; a turn has `node` of them.
 class NodeWalk {
  public:
+  /// The walk past `rank`; `node` neighbours make up a node, and it divides the ranks.
   NodeWalk(const Problem& problem, int node, int rank)
       : reach_(shared_node_reach(problem, node)),
         steps_(two_level_walk(problem.world_size, node, rank)),
@@ -21,8 +22,11 @@ class NodeWalk {
         nodes_(problem.world_size / node),
         rank_(rank) {}
 
+  /// Turns around the node: the number of nodes.
   int turns() const { return nodes_; }
+  /// Steps of a turn: the ranks of a node.
   int inner_steps() const { return node_; }
+  /// A step, with its neighbours.
   const WalkStep& step(int turn, int inner) const {
     return steps_[static_cast<std::size_t>(turn * node_ + inner)];
   }
@@ -57,10 +61,11 @@ class NodeWalk {
     const int entered = rank_ / node_ * node_ + step(turn, inner).source % node_;
     return goes_on(turn, inner) ? step(turn, inner).inner_to : entered;
   }
-  /// Whether the sum of the block that came in here comes back after this step, and from where.
+  /// Whether the sum of the block that came in here comes back after this step.
   bool sum_returns(int turn, int inner) const {
     return inner > 0 && inner == reach_->inner(entry(turn), turn);
   }
+  /// The rank that it comes back from.
   int sum_returns_from(int inner) const { return rank_ / node_ * node_ + (rank_ % node_ + inner) % node_; }
   /// Whether the node has a share in the gradients of the block that came in here.
   bool node_has_share(int turn) const { return reach_->inner(entry(turn), turn) >= 0; }
@@ -71,11 +76,13 @@ class NodeWalk {
 
   /// Whether the sum of the block that came in with this turn is here.
   bool total_here(int turn) const { return turn <= reach_->outer(entry(turn)); }
-  /// Whether it leaves after this turn, and where it goes: along, or home from the last node.
+  /// Whether it leaves after this turn.
   bool total_leaves(int turn) const { return total_here(turn) && (turn > 0 || leaves(turn)); }
+  /// The rank that it goes to: along, or home from the last node.
   int total_to(int turn) const { return leaves(turn) ? step(turn, 0).outer_to : entry(turn); }
   /// The last turn of the own block; after it the sum comes home, from another node unless it is turn 0.
   int last_turn() const { return reach_->outer(rank_); }
+  /// The rank that it comes home from after this turn.
   int total_returns_from(int turn) const { return (rank_ / node_ + turn) % nodes_ * node_ + rank_ % node_; }
 
  private:

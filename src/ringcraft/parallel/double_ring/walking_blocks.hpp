@@ -15,7 +15,7 @@ class WalkingBlocks {
   /// All arguments outlive it.
   WalkingBlocks(Communicator& comm, BlockEngine& engine, const Problem& problem, const NodeWalk& walk,
                 const KvBlock& own)
-      : comm_(comm), engine_(engine), problem_(problem), walk_(walk), entry_(&own), current_(&own) {}
+      : comm_(comm), engine_(engine), problem_(problem), walk_(walk), current_(&own) {}
 
   /// The block of this step.
   const KvBlock& current() const { return *current_; }
@@ -33,12 +33,14 @@ class WalkingBlocks {
     return exchanged(inner_[inner % 2], turn == 0 && inner < 2, walk_.goes_on(turn, inner), step.inner_to,
                      step.inner_from, walk_.rows(turn, inner + 1));
   }
-  /// After the wait for either: the block of the next step, or turn, is current.
-  void step_on(int, int inner) {
+  /// After the wait for a step's exchange: the block of the next step is current, if there is one in this
+  /// turn.
+  void step_on(int inner) {
     if (inner + 1 < walk_.inner_steps()) current_ = &inner_[inner % 2];
   }
+  /// After the wait for a turn's exchange: the block of the next turn is current, if there is one.
   void turn_on(int turn) {
-    if (turn + 1 < walk_.turns()) current_ = entry_ = &outer_[turn % 2];
+    if (turn + 1 < walk_.turns()) current_ = &outer_[turn % 2];
   }
 
  private:
@@ -56,7 +58,7 @@ class WalkingBlocks {
   const NodeWalk& walk_;
   const KvBlock nothing_{};
   KvBlock inner_[2], outer_[2];
-  const KvBlock *entry_, *current_;
+  const KvBlock* current_;
 };
 
 }  // namespace ringcraft
