@@ -21,6 +21,7 @@ class RecordProver {
   void prove() {
     for (int rank = 0; rank < run_.trace.world_size(); ++rank) {
       rank_ = rank;
+      begun_ = false;
       numbers_ = {run_.problem.q_extents(rank).elements(), run_.problem.row_extents(rank).elements()};
       const auto& events = run_.trace.rank(rank).events();
       for (number_ = 0; number_ < events.size(); ++number_) require_event(events[number_]);
@@ -36,6 +37,10 @@ class RecordProver {
   }
 
   void require_event(const TraceEvent& e) {
+    if (e.kind != TraceEvent::kHolds) begun_ = true;
+    if (e.kind == TraceEvent::kHolds && !begun_ && e.owner != rank_)
+      violate(ScheduleClaim::kMessages,
+              "begins with the block of rank " + std::to_string(e.owner) + ", which nobody has sent");
     if (!e.ended) violate(ScheduleClaim::kProgress, "stops there, by an error");
     if (e.kind == TraceEvent::kBackward && run_.last == Pass::kForward)
       violate(ScheduleClaim::kPairs, "computes a backward block in a run that has no backward pass");
@@ -80,6 +85,7 @@ class RecordProver {
   const TracedRun& run_;
   ScheduleProof& proof_;
   int rank_ = 0;
+  bool begun_ = false;  // something has happened on the rank since its trace says what it holds
   std::size_t number_ = 0;  // of the event
   Numbers numbers_;
   Index element_ = 0, accumulator_ = 0;  // bytes of one number; 0: not known yet

@@ -117,14 +117,18 @@ bool Replayer::step(int rank) {
   return true;
 }
 
-// Takes the caller's word for a rank's own block. The block of another rank came by messages, unless the
-// trace begins after the pass in which it came.
+// Takes the caller's word for a rank's own block, and for all that a trace begins with. Later the block of
+// another rank came by messages, unless the trace begins after the pass in which it came.
 void Replayer::hold(int rank, std::size_t number) {
   const TraceEvent& e = event(rank, number);
   const TracedTensor& tensor = e.tensors[0];
   const Content said{tensor.name == "k" ? Content::kKeys : Content::kValues, e.owner, tensor.bytes.size, {}};
   const Content* held = whole(rank, tensor.bytes);
-  if (e.owner != rank && (held == nullptr || *held != said) &&
+  const auto begin = events(rank).begin();
+  const bool first =
+      std::all_of(begin, begin + static_cast<std::ptrdiff_t>(number),
+                  [](const TraceEvent& earlier) { return earlier.kind == TraceEvent::kHolds; });
+  if (e.owner != rank && !first && (held == nullptr || *held != said) &&
       std::ranges::any_of(events(rank), [](const TraceEvent& x) { return x.kind == TraceEvent::kForward; }))
     violate(ScheduleClaim::kMessages, rank, number,
             "states that it holds " + name_of(said) + " and holds " + holding(rank, tensor.bytes) + " there");
