@@ -1,6 +1,7 @@
 // A simulated run is the run: 8 ranks on fibers with a cost engine against 8 ranks on threads that compute.
 #include "ringcraft/parallel/simulate.hpp"
 
+#include "parallel/method_choices.hpp"
 #include "ringcraft/comm/fibers/fibers.hpp"
 #include "support/catch.hpp"
 #include "support/errors.hpp"
@@ -55,19 +56,20 @@ std::size_t check_events(const RankTrace& simulated, const RankTrace& run, std::
   return first + run.events().size();
 }
 
-void check_simulated(const Problem& problem, Schedule schedule) {
-  INFO(described(problem) << ", " << (schedule == Schedule::kForward ? "forward" : "reversed"));
+void check_simulated(const Problem& problem, const Choice& choice) {
+  INFO(described(problem) << ", " << choice.name());
   const Machine machine = exact_machine();
   verify::Measurement run;
   verify::run_over_ranks(
       problem, verify::make_inputs(verify::make_case(problem, verify::Data::kNormal, 7), DType::kFloat32),
-      {.options = {.schedule = schedule},
+      {.options = choice.options,
        .board = {.link_of = [&](int from, int to) { return machine.link(from, to); }},
        .seconds_per_pair = machine.block(problem.shape, Pass::kForward, 0).per_pair,
-       .trace = true},
+       .trace = true,
+       .method = choice.method},
       &run);
   const Simulation simulated =
-      simulate(kRing, problem, machine, {.method = {.schedule = schedule}, .trace = true});
+      simulate(*choice.method, problem, machine, {.method = choice.options, .trace = true});
   check_pass(simulated.forward, run.forward);
   check_pass(*simulated.backward, run.backward);
   for (int rank = 0; rank < problem.world_size; ++rank) {
@@ -98,14 +100,17 @@ TEST_CASE("8 simulated ranks are 8 ranks that run: layouts, schedules, masks, ra
         for (const Position seqlen : {61, 64}) {
           Mask own = mask;
           if (!own.cu_seqlens.empty()) own.cu_seqlens.back() = seqlen;
-          check_simulated(make_problem({1, 4, 2, seqlen, 8}, own, layout, 8), schedule);
+          check_simulated(make_problem({1, 4, 2, seqlen, 8}, own, layout, 8),
+                          {&kRing, {.schedule = schedule}});
         }
 }
 
 TEST_CASE("random problems simulated are random problems run") {
   Random random(171);
-  for (int trial = 0; trial < 60; ++trial)
-    check_simulated(random_problem(random, 8, 40), trial % 2 == 0 ? Schedule::kForward : Schedule::kReversed);
+  for (int trial = 0; trial < 60; ++trial) {
+    const Problem problem = random_problem(random, 8, 40);
+    for (const Choice& choice : choices(problem)) check_simulated(problem, choice);
+  }
 }
 
 TEST_CASE("golden times of formulas F9") {

@@ -9,13 +9,15 @@
 
 namespace ringcraft::verify {
 
-/// Computing a block costs its visible pairs (of one head) times seconds_per_pair of virtual time.
+/// Computing a block costs its visible pairs times seconds_per_pair of virtual time, which is the cost of a
+/// pair in `heads` heads, all batch entries together; a call with fewer heads costs less (0: as much).
 class ClockedEngine final : public BlockEngine {
  public:
   /// Delegates computing to `engine`, and charges the time to the rank of `comm`, which must outlive this
   /// object.
-  ClockedEngine(std::unique_ptr<BlockEngine> engine, ThreadCommunicator& comm, double seconds_per_pair)
-      : engine_(std::move(engine)), comm_(comm), seconds_per_pair_(seconds_per_pair) {}
+  ClockedEngine(std::unique_ptr<BlockEngine> engine, ThreadCommunicator& comm, double seconds_per_pair,
+                Index heads = 0)
+      : engine_(std::move(engine)), comm_(comm), seconds_per_pair_(seconds_per_pair), heads_(heads) {}
 
   Space space() const override { return engine_->space(); }
   DType dtype(Role role) const override { return engine_->dtype(role); }
@@ -27,21 +29,28 @@ class ClockedEngine final : public BlockEngine {
   void set_zero(Buffer& buffer) override { engine_->set_zero(buffer); }
 
  private:
+  void charge(const Buffer& q, const BlockRanges& ranges) {
+    const Extents& e = q.extents();
+    const double share =
+        heads_ == 0 ? 1 : static_cast<double>(e.batch * e.heads) / static_cast<double>(heads_);
+    comm_.advance(share * static_cast<double>(ranges.pairs()) * seconds_per_pair_);
+  }
   void do_forward(RowState& state, const Buffer& q, const KvBlock& block, const BlockRanges& ranges,
                   double softmax_scale) override {
     engine_->forward(state, q, block, ranges, softmax_scale);
-    comm_.advance(static_cast<double>(ranges.pairs()) * seconds_per_pair_);
+    charge(q, ranges);
   }
   void do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
                    const BlockRanges& ranges, double softmax_scale) override {
     engine_->backward(dq, part, saved, block, ranges, softmax_scale);
-    comm_.advance(static_cast<double>(ranges.pairs()) * seconds_per_pair_);
+    charge(saved.q, ranges);
   }
   void do_add(KvBlock& into, const KvBlock& from) override { engine_->add(into, from); }
 
   std::unique_ptr<BlockEngine> engine_;
   ThreadCommunicator& comm_;
   double seconds_per_pair_;
+  Index heads_;
 };
 
 }  // namespace ringcraft::verify

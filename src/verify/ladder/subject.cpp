@@ -97,7 +97,8 @@ class ThreadRun {
       RankTrace* const own = part_of(trace, host.rank());
       const auto at = [&](RankPlace& place) { body(rank, place); };
       if (options_.at_place) return options_.at_place(host, own, at);
-      ClockedEngine engine(make_host_engine(inputs_.q.dtype(), options_.engine), host, seconds_per_pair);
+      ClockedEngine engine(make_host_engine(inputs_.q.dtype(), options_.engine), host, seconds_per_pair,
+                           problem_.shape.batch * problem_.shape.heads);
       HostPlace place(host, engine, own);
       at(place);
     };
