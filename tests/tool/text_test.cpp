@@ -51,6 +51,10 @@ TEST_CASE("run climbs every stage, and measured costs equal theory") {
         continue;
       }
 #endif
+      if (row["status"] == "skipped") {  // a method that cannot deal these heads, or these ranks
+        CHECK(row["sentence"].get<std::string>().starts_with("not tried: ulysses: expected "));
+        continue;
+      }
       CHECK(row["status"] == "passed");
       for (const auto& figure : row["figures"])
         if (!figure["theory"].is_null())
