@@ -41,6 +41,9 @@ constexpr GroupWord kFirsts[] = {
     {"r / 4 * D", [](const GroupCall& c) { return c.rank / 4 * c.d; }},
     {"r / 4 * 4", [](const GroupCall& c) { return c.rank / 4 * 4; }},
     {"r mod 4", [](const GroupCall& c) { return c.rank % 4; }},
+    {"(r & ~(D - 1)) / D * D", [](const GroupCall& c) { return (c.rank & ~(c.d - 1)) / c.d * c.d; }},
+    {"r & ~(D - 1)", [](const GroupCall& c) { return c.rank & ~(c.d - 1); }},
+    {"r & (D - 1)", [](const GroupCall& c) { return c.rank & (c.d - 1); }},
     {"r - D", [](const GroupCall& c) { return c.rank - c.d; }},
     {"r - 1", [](const GroupCall& c) { return c.rank - 1; }}};
 

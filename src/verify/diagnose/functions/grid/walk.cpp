@@ -147,6 +147,12 @@ std::vector<Cause> causes_of_walks(const GridExhibit& x) {
   if (std::ranges::all_of(kMembers,
                           [&](const WalkMember& m) { return gives(answers, m, m.rank, right_when(m)); }))
     return {};
+  if (std::ranges::all_of(kMembers, [&](const WalkMember& m) {
+        WalkRank dealt = m.rank;
+        dealt.dealt = true;
+        return gives(answers, m, dealt, right_when(m));
+      }))
+    return cause_of_walk("ranks are dealt to nodes one by one: k = r mod G, p = r / G");
   if (auto causes = causes_in_order(answers, false); !causes.empty()) return causes;
   return causes_in_order(answers, true);
 }

@@ -12,7 +12,8 @@ constexpr std::pair<WalkWrap, const char*> kWraps[] = {
     {WalkWrap::kNone, ", neither of them wrapped"},
     {WalkWrap::kRanks, ", where only the rank itself is taken modulo N"},
     {WalkWrap::kPlaces, ", the number of a place and no rank"},
-    {WalkWrap::kNodes, ", the number of a node and no rank"}};
+    {WalkWrap::kNodes, ", the number of a node and no rank"},
+    {WalkWrap::kByte, ", cut to 8 bits"}};
 
 constexpr WalkWhen kWhens[] = {
     {"in every step of a turn but the last", [](const WalkPlace& s) { return s.inner() + 1 < s.m; }},
@@ -82,6 +83,8 @@ int WalkRank::at(const WalkPlace& s) const {
       return mod(p, m);
     case WalkWrap::kNodes:
       return mod(k, g);
+    case WalkWrap::kByte:
+      return static_cast<signed char>(rank(mod(k, g), mod(p, m)));
   }
   return 0;
 }
