@@ -10,10 +10,10 @@
 namespace ringcraft::verify {
 namespace {
 
-using Ranks = std::vector<int>;
-using Place = std::function<Ranks(const Mesh&, int)>;
-using Group = std::function<Ranks(const Mesh&, int, const std::vector<Axis>&)>;
-using RankOf = std::function<int(const Mesh&, const Ranks&)>;
+using Numbers = std::vector<int>;
+using Place = std::function<Numbers(const Mesh&, int)>;
+using Group = std::function<Numbers(const Mesh&, int, const std::vector<Axis>&)>;
+using RankOf = std::function<int(const Mesh&, const Numbers&)>;
 
 constexpr Axis kTp = Axis::kTensor, kCp = Axis::kContext, kDp = Axis::kData, kPp = Axis::kPipeline;
 
@@ -25,8 +25,8 @@ const std::vector<Mesh>& meshes() {
 }
 
 // The last axis is the fastest.
-Ranks backwards(const Mesh& mesh, int rank) {
-  Ranks at(mesh.axes.size());
+Numbers backwards(const Mesh& mesh, int rank) {
+  Numbers at(mesh.axes.size());
   for (std::size_t i = at.size(); i-- > 0;) {
     at[i] = rank % mesh.axes[i].size;
     rank /= mesh.axes[i].size;
@@ -34,10 +34,10 @@ Ranks backwards(const Mesh& mesh, int rank) {
   return at;
 }
 
-Ranks alike(const Mesh& mesh, int rank, const std::vector<Axis>& axes, const Place& place) {
-  Ranks group;
+Numbers alike(const Mesh& mesh, int rank, const std::vector<Axis>& axes, const Place& place) {
+  Numbers group;
   for (int other = 0; other < mesh.world_size(); ++other) {
-    const Ranks own = place(mesh, rank), theirs = place(mesh, other);
+    const Numbers own = place(mesh, rank), theirs = place(mesh, other);
     bool same = true;
     for (std::size_t i = 0; i < own.size(); ++i)
       same = same && (own[i] == theirs[i] || std::ranges::count(axes, mesh.axes[i].axis) > 0);
@@ -80,11 +80,11 @@ TEST_CASE("groups that follow from wrong coordinates have no cause of their own"
 
 TEST_CASE("two mistakes of a group are told together, and one of rank_at beside them") {
   const auto wrong = [](const Mesh& mesh, int rank, const std::vector<Axis>& axes) {
-    Ranks group = group_of(mesh, rank, axes.empty() ? axes : std::vector{axes.front()});
+    Numbers group = group_of(mesh, rank, axes.empty() ? axes : std::vector{axes.front()});
     std::ranges::reverse(group);
     return group;
   };
-  const auto own_size = [](const Mesh& mesh, const Ranks& at) {
+  const auto own_size = [](const Mesh& mesh, const Numbers& at) {
     int rank = 0;
     for (std::size_t i = 0; i < at.size(); ++i) rank += at[i] * mesh.axes[i].size;
     return rank;
@@ -97,7 +97,7 @@ TEST_CASE("two mistakes of a group are told together, and one of rank_at beside 
 
 TEST_CASE("a mistake that no law gives has no cause, and silence is told by its meshes") {
   const auto odd = [](const Mesh& mesh, int rank) {
-    Ranks at = coordinates(mesh, rank);
+    Numbers at = coordinates(mesh, rank);
     if (rank % 7 == 6) at[0] = (at[0] + 1) % mesh.axes[0].size;
     return at;
   };
