@@ -25,7 +25,7 @@ Numbers random_numbers(Random& random, Index count) {
   return numbers;
 }
 
-// What the whole mesh computes with, and on one device.
+// Inputs of the whole mesh, and of one device.
 struct Layer {
   Layer(Random& random, const Mesh& grid, const MeshSizes& ranks, const Shape& shape, Mask mask,
         Layout layout)

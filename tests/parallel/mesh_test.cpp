@@ -110,7 +110,7 @@ TEST_CASE("the order says which axis is fastest; axes of one rank may be left ou
   CHECK(group_of(mesh, 4, {kCp}) == Ranks{3, 4, 5});
 }
 
-TEST_CASE("what is no mesh is refused") {
+TEST_CASE("sizes, orders, ranks and axes that make no mesh are refused") {
   const auto refused = [](const auto& action, const std::string& words) {
     const Outcome outcome = outcome_of(action);
     CAPTURE(outcome.sentence, words);

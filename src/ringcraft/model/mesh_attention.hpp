@@ -87,7 +87,7 @@ class MeshAttention {
   std::vector<Position> positions_;
   Index hidden_, shard_rows_;
 
-  // What forward leaves for backward: x; its norm, of the tensor group's rows; the ring's tensors.
+  // Results of forward that backward reads: x; its norm, of the tensor group's rows; the ring's tensors.
   std::vector<double> x_, normed_;
   int sequence_ = 0;
   Buffer q_;

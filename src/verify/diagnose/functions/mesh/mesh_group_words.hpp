@@ -27,7 +27,7 @@ struct BaseWord {
   const char* words;
   Index (*base)(Index right, Index rank, Index size, Index stride);
 };
-/// What becomes of the list.
+/// A change of the list.
 struct ListWord {
   const char* words;
   void (*change)(GroupMembers& members, Index rank, Index world);
