@@ -81,8 +81,8 @@ void require_heads(Trial& trial, Index heads, Index kv_heads, int degree) {
 
 std::string named(const Problem& p, int degree, int rank) {
   return described(p.sharding()) + ", " + std::to_string(p.shape.seqlen) + " tokens on " +
-         std::to_string(p.world_size) + " ranks, " + std::to_string(degree) + " neighbours, rank " +
-         std::to_string(rank);
+         std::to_string(p.world_size) + " ranks, " + std::to_string(degree) +
+         (degree == 1 ? " neighbour" : " neighbours") + ", rank " + std::to_string(rank);
 }
 
 std::int64_t require_rows(Trial& trial, const Problem& problem, int degree, int rank,
@@ -267,7 +267,6 @@ const Check kNeighbours{
     .claim = "The neighbours of a rank are those of its own row: ranks of the same rank / degree.",
     .id = "neighbours",
     .weight = 3,
-    .needs = {"alone"},
     .hint = "Six ranks in rows of two: with whom does rank 3 share?",
     .run{[](Trial& trial) {
       require_rows(trial, tokens(Layout::kContiguous, 18, 6), 2, 3, {3, 4, 5});

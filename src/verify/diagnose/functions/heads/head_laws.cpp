@@ -31,7 +31,7 @@ Index ratio(Index a, Index b) { return b == 0 ? -1 : a / b; }
 Index rest(Index a, Index b) { return b == 0 ? -1 : a % b; }
 using Call = const HeadCall&;
 
-// The right one first, in each list.
+// The right one first, in each list; of the first KV head, the first two.
 constexpr HeadLaw kFirstQuery[] = {
     {"m * (heads / degree)", [](Call c) { return c.m * c.share(); }},
     {"m, the number of the neighbour", [](Call c) { return c.m; }},
@@ -75,6 +75,7 @@ constexpr HeadLaw kQueries[] = {
 constexpr HeadLaw kFirstKv[] = {
     {"the first query head / group", [](Call c) { return ratio(c.got.query.first, c.group()); }},
     {"m * (heads / degree) / group", [](Call c) { return c.m * c.share() / c.group(); }},
+    {"0", [](Call) { return Index{0}; }},
     {"the first query head", [](Call c) { return c.got.query.first; }},
     {"the first query head * group", [](Call c) { return c.got.query.first * c.group(); }},
     {"the first query head mod kv_heads", [](Call c) { return rest(c.got.query.first, c.kv_heads); }},
@@ -105,8 +106,7 @@ constexpr HeadLaw kFirstKv[] = {
      [](Call c) { return ratio(c.got.query.first + c.group() - 1, c.group()); }},
     {"the first query head / group + 1", [](Call c) { return ratio(c.got.query.first, c.group()) + 1; }},
     {"(degree - 1 - m) * max(1, kv_heads / degree)",
-     [](Call c) { return (c.degree - 1 - c.m) * at_least_one(c.kv_share()); }},
-    {"0", [](Call) { return Index{0}; }}};
+     [](Call c) { return (c.degree - 1 - c.m) * at_least_one(c.kv_share()); }}};
 
 constexpr HeadLaw kKv[] = {
     {"max(1, kv_heads / degree)", [](Call c) { return at_least_one(c.kv_share()); }},
@@ -135,7 +135,9 @@ struct HeadNumber {
   HeadRange DealtHeads::*range;
   Index HeadRange::*field;
   std::span<const HeadLaw> laws;
+  std::size_t right = 1;  // so many of them are right
 
+  bool is_right(const HeadLaw* law) const { return law < laws.data() + right; }
   bool follows(const HeadLaw& law, const std::vector<HeadCall>& calls) const {
     return std::ranges::all_of(calls, [&](Call c) { return law.at(c) == c.got.*range.*field; });
   }
@@ -148,7 +150,7 @@ struct HeadNumber {
 const HeadNumber kNumbers[] = {
     {"the first query head", &DealtHeads::query, &HeadRange::first, kFirstQuery},
     {"the number of query heads", &DealtHeads::query, &HeadRange::count, kQueries},
-    {"the first KV head", &DealtHeads::kv, &HeadRange::first, kFirstKv},
+    {"the first KV head", &DealtHeads::kv, &HeadRange::first, kFirstKv, 2},
     {"the number of KV heads", &DealtHeads::kv, &HeadRange::count, kKv},
 };
 
@@ -163,7 +165,7 @@ std::optional<std::string> told(const HeadNumber& number, const std::vector<Head
   const auto is = [&](const HeadLaw& law) {
     return std::string(number.name) + " is " + law.words + " instead of " + number.laws[0].words;
   };
-  if (const HeadLaw* law = number.law(calls)) return law == number.laws.data() ? "" : is(*law);
+  if (const HeadLaw* law = number.law(calls)) return number.is_right(law) ? "" : is(*law);
   constexpr HeadPart kSplits[][2] = {
       {{"with fewer KV heads than neighbours", [](Call c) { return c.replicated(); }},
        {"with at least as many KV heads as neighbours", [](Call c) { return !c.replicated(); }}},
@@ -181,7 +183,7 @@ std::optional<std::string> told(const HeadNumber& number, const std::vector<Head
       std::ranges::copy_if(calls, std::back_inserter(some), part.has);
       const HeadLaw* law = number.law(some);
       solved = solved && law != nullptr && some.size() > 4;
-      if (solved && law != number.laws.data())
+      if (solved && !number.is_right(law))
         text += (text.empty() ? "" : ", and ") + std::string(part.where) + " " + is(*law);
     }
     if (solved) return text;

@@ -113,10 +113,10 @@ Index passed_one_by_one(const RowCall& c, int other, Index a) {
 constexpr Order kOrders[] = {
     {"the tokens of # before it",
      [](const RowCall& c, const Members& m, Index a) { return m.below(position(c, a)); }},
-    {"its number if the shards of # are put one after another",
-     [](const RowCall&, const Members& m, Index a) { return m.before + a; }},
     {"its number in the own shard: the own rows come first",
      [](const RowCall&, const Members&, Index a) { return a; }},
+    {"its number if the shards of # are put one after another",
+     [](const RowCall&, const Members& m, Index a) { return m.before + a; }},
     {"its number if the own rows come after all others of #",
      [](const RowCall&, const Members& m, Index a) { return m.others + a; }},
     {"its number if the shards of # are put one after another, the last one first",
