@@ -118,6 +118,10 @@ TEST_CASE("the traces of ranks with clocks of their own come together on that of
     Trace own(kRanks);
     TraceEvent event;
     event.kind = TraceEvent::kAdd;
+    event.tensors = {{"dk", TracedTensor::kUpdate, {}},
+                     {"dv", TracedTensor::kUpdate, {}},
+                     {"dk", TracedTensor::kRead, {}},
+                     {"dv", TracedTensor::kRead, {}}};
     before[r] = seconds();
     own.rank(rank).end(own.rank(rank).begin(event));
     after[r] = seconds();
