@@ -77,7 +77,7 @@ if [ "$kind" = declared ]; then
   grep -rhoF -e "lessons: 109 reference passes" -e "misconceptions: 109_merge_again" -e "demo 109 prints" "$work/build" \
     --include=CTestTestfile.cmake | sort -u | wc -l | grep -qx 3 || fail "the lesson, its demo and its corpus are tested"
   expect 0 "lessons/README.md: renewed" python3 docs/road.py --write
-  expect 0 "26 lessons" python3 docs/lint.py --check
+  expect 0 "$(grep -l '"source"' lessons/*/lesson.json | wc -l) lessons" python3 docs/lint.py --check
   expect 0 "subpage lessons_109_merge_again" python3 docs/doxygen_markdown.py lessons/README.md
   in_order "$work/log" lessons_108_one_core lessons_109_merge_again lessons_201_naive_kernel
   expect 0 "docs/pages/kill_table.md: renewed" python3 docs/kill_table.py --write
@@ -99,7 +99,7 @@ cp src/ringcraft/attention/merge_again.cpp $mine
 expect 0 "0 failed" $tool check 109
 sed -i 's/block_weight \* block_l/block_l/' $mine
 expect 1 "109.two-halves" $tool check 109
-expect 0 "sealed     101-405" $tool export "$work/course"
+expect 0 "sealed     101-" $tool export "$work/course"
 for file in lesson.json README.md checks.cpp hints/3.md; do
   [ -e "$work/course/$lesson/$file" ] || fail "the export has $file"
 done

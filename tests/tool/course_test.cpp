@@ -64,7 +64,8 @@ TEST_CASE("a lesson is here, started, done; and what is next follows the road") 
   course.progress().add_passed("104", "aa");
   CHECK(course.next() == 105);
   CHECK(course.next(403) == 404);
-  CHECK(course.next(405) == 102);                          // after the last lesson the road begins again
+  const auto last = std::ranges::find_if(all.rbegin(), all.rend(), &judge::LessonInfo::checkable);
+  CHECK(course.next(last->number) == 102);                 // after the last lesson the road begins again
   CHECK(course.next(tool::after("301.deadlock")) == 301);  // its lesson, which is still to be done
   CHECK(course.next(tool::after("301")) == 302);
   CHECK(course.done() == 2);

@@ -61,6 +61,9 @@ std::vector<Cause> causes_of(const RangesExhibit& exhibit);
 std::vector<Cause> causes_of(const WorkExhibit& exhibit);
 /// Why reaches are wrong: what a query sees, which ranks are asked, and which of them counts.
 std::vector<Cause> causes_of(const ReachExhibit& exhibit);
+/// Why the schedule of an all-gather is wrong: which blocks are computed, which come alone, and which come
+/// while another is computed.
+std::vector<Cause> causes_of(const GatherExhibit& exhibit);
 /// Why the clocks of a ring are wrong: when messages begin, which ranks wait for them, and when.
 std::vector<Cause> causes_of(const ClockExhibit& exhibit);
 /// Why an exchange is wrong: which rank sends or receives first, to which peer, and how much.

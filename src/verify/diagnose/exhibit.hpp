@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ringcraft/comm/stream_record.hpp"
+#include "ringcraft/parallel/gather/gather_steps.hpp"
 #include "ringcraft/problem/deal.hpp"
 #include "ringcraft/ring/clocks.hpp"
 #include "ringcraft/ring/work.hpp"
@@ -224,6 +225,16 @@ struct ReachExhibit {
   std::vector<Timed> timed = {};      ///< empty: not asked
 };
 
+/// The schedules of some all-gathers.
+struct GatherExhibit {
+  /// One schedule.
+  struct Asked {
+    int ranks, slices;
+    std::optional<std::vector<GatherStep>> steps;  ///< as returned; empty: no answer
+  };
+  std::vector<Asked> asked = {};
+};
+
 /// The clocks of some rings.
 struct ClockExhibit {
   /// One ring.
@@ -321,7 +332,7 @@ struct StreamExhibit {
 /// An exhibit of any kind.
 using Exhibit = std::shared_ptr<
     const std::variant<AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit, TravelExhibit,
-                       DealExhibit, ChunkExhibit, RangesExhibit, WorkExhibit, ReachExhibit, ClockExhibit,
+                       DealExhibit, ChunkExhibit, RangesExhibit, WorkExhibit, ReachExhibit, GatherExhibit, ClockExhibit,
                        ExchangeExhibit, ProductExhibit, StepExhibit, KernelExhibit, StreamExhibit>>;
 
 }  // namespace ringcraft::verify

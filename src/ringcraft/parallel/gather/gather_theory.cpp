@@ -1,4 +1,4 @@
-// What all-gather attention costs: messages from the visible blocks alone, memory along the schedule.
+// The costs of all-gather attention: messages from the visible blocks alone, memory along the schedule.
 #include "ringcraft/parallel/gather/gather_passes.hpp"
 #include "ringcraft/parallel/gather/gather_steps.hpp"
 #include "ringcraft/parallel/ledger.hpp"
