@@ -80,6 +80,13 @@ constexpr PartWord<GatheredBlock> kComputed[] = {
      [](int n, int slices) { return backwards(blocks_of(0, n - 1, slices)); }},
     {"ranks and slices are exchanged: slices for N, and N for slices",
      [](int n, int slices) { return blocks_of(0, slices - 1, n); }},
+    {"only blocks that should come are computed, those of slice 1 and later slices from distance 1 on",
+     [](int n, int slices) {
+       Blocks blocks;
+       for (const GatheredBlock& block : blocks_of(1, n - 1, slices))
+         if (block.slice > 0) blocks.push_back(block);
+       return blocks;
+     }},
     {"the distance is given for the slice, and the slice for the distance", [](int n, int slices) {
        Blocks blocks;
        for (int slice = 0; slice < slices; ++slice)
