@@ -64,6 +64,9 @@ std::vector<Cause> causes_of(const WorkExhibit& exhibit);
 std::vector<Cause> causes_of(const ReachExhibit& exhibit);
 /// Why coordinates, ranks or groups of a mesh are wrong: strides, remainders, axes and members.
 std::vector<Cause> causes_of(const MeshExhibit& exhibit);
+/// Why the schedule of an all-gather is wrong: which blocks are computed, which come alone, and which come
+/// while another is computed.
+std::vector<Cause> causes_of(const GatherExhibit& exhibit);
 /// Why the clocks of a ring are wrong: when messages begin, which ranks wait for them, and when.
 std::vector<Cause> causes_of(const ClockExhibit& exhibit);
 /// Why groups or a walk are wrong: the formulas of their members, and the steps in which messages are sent.

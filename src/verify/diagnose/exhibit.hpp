@@ -14,6 +14,7 @@
 
 #include "ringcraft/comm/stream_record.hpp"
 #include "ringcraft/parallel/double_ring/two_level_walk.hpp"
+#include "ringcraft/parallel/gather/gather_steps.hpp"
 #include "ringcraft/parallel/hybrid/dealt_heads.hpp"
 #include "ringcraft/parallel/hybrid/rank_grid.hpp"
 #include "ringcraft/parallel/mesh/mesh.hpp"
@@ -261,6 +262,16 @@ struct MeshExhibit {
   std::vector<GroupOf> groups = {};
 };
 
+/// The schedules of some all-gathers.
+struct GatherExhibit {
+  /// One schedule.
+  struct Asked {
+    int ranks, slices;
+    std::optional<std::vector<GatherStep>> steps;  ///< as returned; empty: no answer
+  };
+  std::vector<Asked> asked = {};
+};
+
 /// The clocks of some rings.
 struct ClockExhibit {
   /// One ring.
@@ -393,6 +404,6 @@ struct HeadDealExhibit {
 using Exhibit = std::shared_ptr<const std::variant<
     AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit, TravelExhibit, DealExhibit, ChunkExhibit,
     RangesExhibit, WorkExhibit, ReachExhibit, MeshExhibit, ClockExhibit, GridExhibit, ExchangeExhibit,
-    ProductExhibit, StepExhibit, KernelExhibit, StreamExhibit, HeadDealExhibit>>;
+    ProductExhibit, StepExhibit, KernelExhibit, StreamExhibit, HeadDealExhibit, GatherExhibit>>;
 
 }  // namespace ringcraft::verify

@@ -1,4 +1,5 @@
-// Lesson 501: the schedule of an all-gather, slice by slice.
+// Lesson 501: the schedule of an all-gather, slice by slice: a block comes into the place of one that is
+// computed.
 #include "ringcraft/parallel/gather/gather_steps.hpp"
 
 #include "ringcraft/core/error.hpp"
@@ -12,7 +13,7 @@ std::vector<GatherStep> gather_steps(int world_size, int slices) {
   for (int slice = 0; slice < slices; ++slice)
     for (int distance = 0; distance < world_size; ++distance) {
       GatherStep step{{}, {slice, distance}};
-      if (slice + 1 < slices && distance + 1 < world_size) step.exchanged = {slice + 1, distance + 1};
+      if (slice + 1 < slices && distance > 0) step.exchanged = {slice + 1, distance};
       steps.push_back(step);
     }
   return steps;

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
 /// The schedule of an all-gather of keys and values: when each block comes, and when it is computed. The KV
-/// heads are cut into slices that are gathered one after the other, so that memory stays bounded (Llama 3);
-/// the next slice comes while this one is computed. With one slice everything comes first.
+/// heads are cut into slices that are gathered one after the other, so that memory stays bounded; the next
+/// slice comes while this one is computed. With one slice everything comes first.
 
 #include <tuple>
 #include <vector>
@@ -30,10 +30,13 @@ struct GatherStep {
   friend bool operator==(const GatherStep&, const GatherStep&) = default;
 };
 
-/// The steps of a gather of `slices` slices over `world_size` ranks, the same on every rank: N - 1 exchanges
-/// of the first slice that nothing hides, then a block per step, each of which hides an exchange of the next
-/// slice. Every block is exchanged once, and computed once; a rank that frees what it has computed never
-/// holds more than N + 1 blocks, its own included. (Lesson 501.)
+/// The steps of a gather of `slices` slices over `world_size` ranks, both at least 1; the same on every rank.
+/// First N - 1 steps that exchange and compute nothing bring the first slice. Then each step computes a block,
+/// slice by slice and in a slice from distance 0 to N - 1, while the next slice comes: N - 1 + slices * N
+/// steps in all. Each block at a distance of 1 or more comes once, and before any block of its slice is
+/// computed; the order of distances in which a slice comes is free. At most N + 1 blocks are held in a step:
+/// another rank's from the step in which it comes, the own one from the first step that sends or computes
+/// it, and each through the step that computes it. (Lesson 501.)
 std::vector<GatherStep> gather_steps(int world_size, int slices);
 
 }  // namespace ringcraft
