@@ -469,7 +469,7 @@ const Check kForward{
     .claim = "The library attends along your steps: the oracle's values, and N - 1 blocks sent by each rank.",
     .id = "drives-forward",
     .weight = 2,
-    .needs = {"one-rank", "order", "in-time", "nothing-else", "whole-slices", "memory"},
+    .needs = {"one-rank", "computed-once", "order", "exchanged-once", "nothing-else"},
     .hint = "All ranks walk the same list: a block that one expects, another has to send in the same step.",
     .run{[](Trial& trial) {
       for (const int heads : {0, 1, 2})
@@ -483,7 +483,7 @@ const Check kBackward{
     .claim = "The way back, which gathers once more and sends each block's gradients to its owner.",
     .id = "drives-backward",
     .weight = 2,
-    .needs = {"drives-forward"},
+    .needs = {"one-rank", "computed-once", "order", "exchanged-once", "nothing-else"},
     .hint = "The gradients of a block leave as soon as it is computed: at the same step on all ranks.",
     .run{[](Trial& trial) {
       attend(trial, make(Layout::kContiguous, full_mask(), 11, 3, 4, 2), 1, true);
