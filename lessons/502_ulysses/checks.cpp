@@ -189,7 +189,7 @@ const Check kReplicated{
       require_heads(trial, 8, 2, 4);
       require_heads(trial, 8, 2, 8);
       require_heads(trial, 12, 3, 6);
-      require_heads(trial, 6, 1, 6);
+      require_heads(trial, 8, 1, 8);
       ask_others(trial, [&](Random& random) {
         const Index kv_heads = random.integer(2, 5);
         const int degree = static_cast<int>(kv_heads * random.integer(2, 4));
@@ -458,7 +458,7 @@ const Check kDrivesHybrid{
     .claim = "With rows of ranks, grouped and replicated heads: values and gradients equal the oracle.",
     .id = "drives-hybrid",
     .weight = 3,
-    .needs = {"replicated-heads", "neighbours"},
+    .needs = {"equal-heads", "contiguous"},
     .hint =
         "dk and dv of a replicated head are the sum over the neighbours that had it: all of them must say "
         "so.",
