@@ -76,17 +76,17 @@ constexpr std::pair<Then, const char*> kThens[] = {{Then::kAsTheyAre, ""},
                                                    {Then::kWithoutOwn, ", without r itself"},
                                                    {Then::kUpToN, ", without those that are not below N"}};
 
-struct GroupLaw {
+struct GridLaw {
   const GroupWord *first, *distance, *count;
   Then then;
   const char* words;
 
-  bool operator==(const GroupLaw& other) const {
+  bool operator==(const GridLaw& other) const {
     return first == other.first && distance == other.distance && count == other.count && then == other.then;
   }
 };
 
-bool gives(const GroupLaw& law, const GroupCall& c, const std::vector<int>& group) {
+bool gives(const GridLaw& law, const GroupCall& c, const std::vector<int>& group) {
   std::vector<int> members;
   for (int i = 0; i < law.count->at(c); ++i) members.push_back(law.first->at(c) + i * law.distance->at(c));
   const auto own = std::ranges::find(members, c.rank);
@@ -115,26 +115,26 @@ bool gives(const GroupLaw& law, const GroupCall& c, const std::vector<int>& grou
   return members == group;
 }
 
-std::optional<GroupLaw> law_of(const std::vector<GroupCall>& calls, std::vector<int> GroupCall::*group) {
+std::optional<GridLaw> law_of(const std::vector<GroupCall>& calls, std::vector<int> GroupCall::*group) {
   for (const auto& [then, words] : kThens)
     for (const GroupWord& count : kCounts)
       for (const GroupWord& distance : kDistances)
         for (const GroupWord& first : kFirsts) {
-          const GroupLaw law{&first, &distance, &count, then, words};
+          const GridLaw law{&first, &distance, &count, then, words};
           if (std::ranges::all_of(calls, [&](const GroupCall& c) { return gives(law, c, c.*group); }))
             return law;
         }
   return {};
 }
 
-std::string words_of(const GroupLaw& law) {
+std::string words_of(const GridLaw& law) {
   const std::string first = law.first->words, distance = law.distance->words;
   return (first == "0" ? distance : first + " + " + distance) + " for i below " + law.count->words +
          law.words;
 }
 
-constexpr GroupLaw kRow{kFirsts, kDistances, kCounts, Then::kAsTheyAre, ""};
-constexpr GroupLaw kColumn{kFirsts + 1, kDistances + 1, kCounts + 1, Then::kAsTheyAre, ""};
+constexpr GridLaw kRow{kFirsts, kDistances, kCounts, Then::kAsTheyAre, ""};
+constexpr GridLaw kColumn{kFirsts + 1, kDistances + 1, kCounts + 1, Then::kAsTheyAre, ""};
 
 }  // namespace
 
@@ -143,7 +143,7 @@ std::vector<Cause> causes_of_groups(const GridExhibit& x) {
   for (const auto& [n, degree, rank, groups] : x.grouped)
     if (groups) calls.push_back({n, degree, rank, groups->row, groups->column});
   if (calls.empty()) return {};
-  const auto right = [&](const GroupLaw& law, std::vector<int> GroupCall::*group) {
+  const auto right = [&](const GridLaw& law, std::vector<int> GroupCall::*group) {
     return std::ranges::all_of(calls, [&](const GroupCall& c) { return gives(law, c, c.*group); });
   };
   const auto cause = [](const std::string& text) {
@@ -154,7 +154,7 @@ std::vector<Cause> causes_of_groups(const GridExhibit& x) {
   if (right(kColumn, &GroupCall::row) && right(kRow, &GroupCall::column))
     return cause("row and column are exchanged");
   std::string text;
-  const auto tell = [&](const char* name, const GroupLaw& must, std::vector<int> GroupCall::*group) {
+  const auto tell = [&](const char* name, const GridLaw& must, std::vector<int> GroupCall::*group) {
     if (right(must, group)) return true;
     const auto law = law_of(calls, group);
     if (law)
