@@ -390,7 +390,7 @@ const Check kAnyMesh{
     .run{[](Trial& trial) {
       Random random(trial.seed());
       for (int times = 0; times < 30; ++times) {
-        const Mesh mesh = random_mesh(random, static_cast<std::size_t>(random.integer(1, 4)), 5);
+        const Mesh mesh = random_mesh(random, static_cast<std::size_t>(random.integer(1, 4)), 7);
         Axes axes;
         for (const MeshAxis& each : mesh.axes)
           if (random.integer(0, 1) == 1) axes.insert(axes.begin(), each.axis);
