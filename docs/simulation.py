@@ -34,7 +34,7 @@ def simulated(*arguments):
 def methods():
     """The names that --method knows."""
     text = subprocess.run([TOOL, "simulate", "--help"], check=True, stdout=subprocess.PIPE).stdout.decode()
-    return re.search(r"--method M \[ring\]\s+((?:[a-z-]+,\s+)*[a-z-]+)", text)[1].replace(",", " ").split()
+    return re.search(r"--method M\S*(?: \[\S+\])?\s+((?:[a-z-]+,\s+)*[a-z-]+)", text)[1].replace(",", " ").split()
 
 
 def time(passes, name):

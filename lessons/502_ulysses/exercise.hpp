@@ -3,12 +3,10 @@
 /// The exercises of this lesson: which heads go to which neighbour, and where the rows of a shard stand among
 /// those of all neighbours. Rows are counted. And a hybrid that asks both, forward and backward.
 
-#include <utility>
-
+#include "judge/wire/both_passes.hpp"
 #include "judge/wire/exercise.hpp"
 #include "judge/worker/steps.hpp"
 #include "ringcraft/parallel/hybrid/dealt_heads.hpp"
-#include "ringcraft/parallel/method.hpp"
 
 namespace ringcraft::judge {
 
@@ -26,21 +24,10 @@ inline CountedRows counted_rows(const Problem& problem, int degree, int rank) {
   return counted;
 }
 
-/// The results of a rank after both passes.
-struct BothPasses {
-  Output output;
-  Gradients gradients;
-  static auto fields(auto& self) { return std::tie(self.output, self.gradients); }
-};
-
 /// Ulysses among `degree` neighbours, and rings across them.
 inline BothPasses exchange_heads(Communicator& comm, BlockEngine& engine, const Problem& problem, int degree,
                                  const Buffer& q, const KvBlock& kv, const Buffer& dout) {
-  HostPlace place(comm, engine);
-  const MethodOptions options{.ulysses = degree};
-  Forward forward = kHybrid.forward(place, problem, options, q.clone(), {kv.k.clone(), kv.v.clone()});
-  Gradients gradients = kHybrid.backward(place, problem, options, forward, dout);
-  return {std::move(forward.output), std::move(gradients)};
+  return both_passes(kHybrid, comm, engine, problem, {.ulysses = degree}, q, kv, dout);
 }
 
 using HeadsDealt = Exercise<&ringcraft::dealt_heads, "dealt_heads">;

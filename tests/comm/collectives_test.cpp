@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ringcraft/comm/threads.hpp"
+#include "ringcraft/core/random.hpp"
 #include "support/catch.hpp"
 #include "support/errors.hpp"
 #include "support/messages.hpp"
@@ -78,4 +79,78 @@ TEST_CASE("an all-gather into too little or too much room is refused on every ra
           });
         },
         "all_gather: expected 3 times 3 bytes, got " + std::to_string(room));
+}
+
+namespace {
+
+// Numbers whose sum depends on the order of adding, by rank.
+template <class T>
+std::vector<T> numbers_of(int rank, std::size_t count) {
+  Random random(static_cast<std::uint64_t>(rank) + 1);
+  std::vector<T> numbers;
+  for (std::size_t i = 0; i < count; ++i)
+    numbers.push_back(static_cast<T>(random.normal() * (rank % 2 == 0 ? 1 : 1e6)));
+  return numbers;
+}
+
+// The numbers of ranks 0, 1, ..., n - 1, added in this order.
+template <class T>
+std::vector<T> sum_of(int n, std::size_t count) {
+  std::vector<T> sum = numbers_of<T>(0, count);
+  for (int rank = 1; rank < n; ++rank) {
+    const std::vector<T> more = numbers_of<T>(rank, count);
+    for (std::size_t i = 0; i < count; ++i) sum[i] += more[i];
+  }
+  return sum;
+}
+
+template <class T>
+void check_sums(int n, std::size_t length, std::uint64_t seed) {
+  CAPTURE(n, length, seed);
+  const auto ranks = static_cast<std::size_t>(n);
+  const std::vector<T> want = sum_of<T>(n, ranks * length), whole = sum_of<T>(n, length);
+  std::vector<std::vector<T>> parts(ranks, std::vector<T>(length)), sums(ranks);
+  const auto scattered = run_ranks(n,
+                                   [&](ThreadCommunicator& comm) {
+                                     reduce_scatter<T>(comm, numbers_of<T>(comm.rank(), ranks * length),
+                                                       parts[static_cast<std::size_t>(comm.rank())]);
+                                   },
+                                   {.delivery_seed = seed});
+  const auto reduced = run_ranks(n,
+                                 [&](ThreadCommunicator& comm) {
+                                   std::vector<T> values = numbers_of<T>(comm.rank(), length);
+                                   all_reduce<T>(comm, values);
+                                   sums[static_cast<std::size_t>(comm.rank())] = values;
+                                 },
+                                 {.delivery_seed = seed});
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    CHECK(std::ranges::equal(parts[rank], std::span(want).subspan(rank * length, length)));
+    CHECK(sums[rank] == whole);
+    CHECK(scattered.traffic[rank].bytes_sent == static_cast<Index>(sizeof(T) * length * (ranks - 1)));
+    CHECK(reduced.traffic[rank].bytes_sent ==
+          static_cast<Index>(2 * (ranks - 1) * ((length + ranks - 1) / ranks) * sizeof(T)));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("sums over ranks are added in the order of the ranks, to the bit, in any order of arrival") {
+  for (int n = 1; n <= 6; ++n)
+    for (const std::size_t length : {0u, 1u, 5u, 12u})
+      for (std::uint64_t seed = 0; seed < 4; ++seed) {
+        check_sums<double>(n, length, seed);
+        check_sums<float>(n, length, seed);
+      }
+}
+
+TEST_CASE("pieces of a reduce-scatter that do not fit are refused") {
+  for (const std::size_t count : {0u, 5u, 7u})
+    check_refused(
+        [&] {
+          run_ranks(3, [&](ThreadCommunicator& comm) {
+            std::vector<double> own(2);
+            reduce_scatter<double>(comm, std::vector<double>(count), own);
+          });
+        },
+        "reduce_scatter: expected 3 times 2 numbers, got " + std::to_string(count));
 }

@@ -32,6 +32,8 @@ mkdir "$tree"
 (cd "$source" && tar c --exclude=./.git --exclude=./build --exclude=./exercises --exclude=__pycache__ .) | tar x -C "$tree" ||
   fail "the tree cannot be copied"
 cd "$tree" || exit 1
+written=$(grep -l '"source"' lessons/*/lesson.json | wc -l) # without the one that is added
+last=$(grep -l '"source"' lessons/*/lesson.json | tail -n 1 | cut -c9-11)
 cp -r lessons/104_merge $lesson
 cp -r tests/misconceptions/104_merge tests/misconceptions/109_merge_again
 cp tests/misconceptions/tables/104_merge.csv tests/misconceptions/tables/109_merge_again.csv

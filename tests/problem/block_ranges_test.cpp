@@ -93,7 +93,7 @@ TEST_CASE("pairs of blocks of millions of tokens") {
 }
 
 TEST_CASE("ranges at hand are a block") {
-  const BlockRanges block = KeyRanges{{0, 0, 1}, {1, 2, 2}};
+  const BlockRanges block(KeyRanges{{0, 0, 1}, {1, 2, 2}});
   CHECK(block.pairs() == 4);
   CHECK(block.by_row().begin == std::vector{0, 0, 1});
   CHECK_FALSE(BlockRanges(KeyRanges{{0}, {0}}).any());

@@ -117,6 +117,11 @@ class BlockEngine {
   /// pair costs nothing.
   void forward(RowState& state, const Buffer& q, const KvBlock& block, const BlockRanges& ranges,
                double softmax_scale);
+  /// The same with ranges at hand.
+  void forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
+               double softmax_scale) {
+    forward(state, q, block, BlockRanges(ranges), softmax_scale);
+  }
   /// Ends the forward pass in place: O / l becomes out, m + log l becomes lse.
   virtual Output finish(RowState&& state) = 0;
 
@@ -124,8 +129,13 @@ class BlockEngine {
   virtual Buffer delta(const Buffer& out, const Buffer& dout) = 0;
   /// The gradients of one block: dq += its share, part = the block's dk and dv (all zero without a visible
   /// pair).
-  void backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block, const BlockRanges& ranges,
-                double softmax_scale);
+  void backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
+                const BlockRanges& ranges, double softmax_scale);
+  /// The same with ranges at hand.
+  void backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block, const KeyRanges& ranges,
+                double softmax_scale) {
+    backward(dq, part, saved, block, BlockRanges(ranges), softmax_scale);
+  }
   /// into += from.
   void add(KvBlock& into, const KvBlock& from);
   /// Copies rows from one buffer to another; all else in `to` stays. Throws Error unless both have the same
@@ -137,6 +147,8 @@ class BlockEngine {
   /// Adds one block to the work: those of forward and backward are, this is for code that computes one
   /// without the engine. Returns whether it has a visible pair.
   bool count(const BlockRanges& ranges);
+  /// The same with ranges at hand.
+  bool count(const KeyRanges& ranges) { return count(BlockRanges(ranges)); }
   /// The work done so far.
   const Work& work() const { return work_; }
   /// Records every forward, backward and add from here on (comm/trace.hpp); null: no longer. The trace must

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// What a ring keeps between its passes. Methods that run a ring share it.
+/// The blocks that a ring keeps between its passes. Methods that run a ring share it.
 
 #include "ringcraft/ring/ring.hpp"
 

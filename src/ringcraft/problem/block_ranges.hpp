@@ -20,7 +20,7 @@ class BlockRanges {
   BlockRanges(const Problem& problem, int rank, int source)
       : problem_(&problem), rank_(rank), source_(source) {}
   /// These ranges.
-  BlockRanges(KeyRanges ranges) : ranges_(std::move(ranges)) {}
+  explicit BlockRanges(KeyRanges ranges) : ranges_(std::move(ranges)) {}
 
   /// Number of visible (query, key) pairs. Short sequences are counted row by row, so that rings of lessons
   /// see what a student's functions say of each row; long ones by counted_pairs.

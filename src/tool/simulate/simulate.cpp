@@ -1,7 +1,9 @@
 // simulate: a method on a machine that is not there, with thousands of ranks.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "ringcraft/comm/fibers/fibers.hpp"
 #include "ringcraft/core/error.hpp"

@@ -14,6 +14,13 @@ namespace {
 
 Index most(const std::vector<Index>& numbers) { return *std::ranges::max_element(numbers); }
 
+// With GB from a billion bytes on.
+std::string amount_text(Index bytes) {
+  constexpr double kGiga = 1e9;
+  const auto all = static_cast<double>(bytes);
+  return all < kGiga ? bytes_text(all) : fmt::format("{:.2f} GB", all / kGiga);
+}
+
 std::string time_text(double seconds) { return TimeAxis(seconds).words(seconds); }
 
 // The first rank whose figures are not those of theory. The peak is that of the whole run so far.
@@ -71,15 +78,14 @@ std::string text_of(const std::vector<PassReport>& reports) {
   std::string text = fmt::format(kRow, "ranks", "pass", "time", "waiting", "computing", "bytes", "messages",
                                  "memory", "computes longest");
   for (const PassReport& r : reports) {
-    text += fmt::format(kRow, r.ranks, pass_name(r.pass), time_text(r.seconds),
-                        fmt::format("{:.1f} %", 100 * r.exposed), time_text(r.computing),
-                        bytes_text(static_cast<double>(r.bytes)), r.messages,
-                        bytes_text(static_cast<double>(r.peak)), fmt::format("rank {}", r.slowest));
     text +=
-        fmt::format(kRow, "", "  theory", "", "", time_text(r.theory_computing),
-                    bytes_text(static_cast<double>(most(r.theory.bytes_sent))), most(r.theory.messages_sent),
-                    bytes_text(static_cast<double>(most(r.theory.peak_bytes))),
-                    r.difference.empty() ? "the same for every rank" : r.difference);
+        fmt::format(kRow, r.ranks, pass_name(r.pass), time_text(r.seconds),
+                    fmt::format("{:.1f} %", 100 * r.exposed), time_text(r.computing), amount_text(r.bytes),
+                    r.messages, amount_text(r.peak), fmt::format("rank {}", r.slowest));
+    text += fmt::format(kRow, "", "  theory", "", "", time_text(r.theory_computing),
+                        amount_text(most(r.theory.bytes_sent)), most(r.theory.messages_sent),
+                        amount_text(most(r.theory.peak_bytes)),
+                        r.difference.empty() ? "the same for every rank" : r.difference);
   }
   return text +
          "waiting: share of the time, average of the ranks; the other figures: of the rank that has most\n";

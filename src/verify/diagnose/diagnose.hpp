@@ -62,8 +62,12 @@ std::vector<Cause> causes_of(const RangesExhibit& exhibit);
 std::vector<Cause> causes_of(const WorkExhibit& exhibit);
 /// Why reaches are wrong: what a query sees, which ranks are asked, and which of them counts.
 std::vector<Cause> causes_of(const ReachExhibit& exhibit);
+/// Why coordinates, ranks or groups of a mesh are wrong: strides, remainders, axes and members.
+std::vector<Cause> causes_of(const MeshExhibit& exhibit);
 /// Why the clocks of a ring are wrong: when messages begin, which ranks wait for them, and when.
 std::vector<Cause> causes_of(const ClockExhibit& exhibit);
+/// Why groups or a walk are wrong: the formulas of their members, and the steps in which messages are sent.
+std::vector<Cause> causes_of(const GridExhibit& exhibit);
 /// Why an exchange is wrong: which rank sends or receives first, to which peer, and how much.
 std::vector<Cause> causes_of(const ExchangeExhibit& exhibit);
 /// Why a product is wrong: the start, the terms, the numbers of either factor, and the stores.

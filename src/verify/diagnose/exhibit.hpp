@@ -13,7 +13,10 @@
 #include <vector>
 
 #include "ringcraft/comm/stream_record.hpp"
+#include "ringcraft/parallel/double_ring/two_level_walk.hpp"
 #include "ringcraft/parallel/hybrid/dealt_heads.hpp"
+#include "ringcraft/parallel/hybrid/rank_grid.hpp"
+#include "ringcraft/parallel/mesh/mesh.hpp"
 #include "ringcraft/problem/deal.hpp"
 #include "ringcraft/ring/clocks.hpp"
 #include "ringcraft/ring/work.hpp"
@@ -232,6 +235,32 @@ struct ReachExhibit {
   std::vector<Timed> timed = {};      ///< empty: not asked
 };
 
+/// Coordinates, ranks and groups of some meshes, as returned; empty: no answer.
+struct MeshExhibit {
+  /// The coordinates of one rank.
+  struct Place {
+    Mesh mesh;
+    int rank;
+    std::optional<std::vector<int>> coordinates;
+  };
+  /// The rank at some coordinates.
+  struct RankAt {
+    Mesh mesh;
+    std::vector<int> coordinates;
+    std::optional<int> rank;
+  };
+  /// The group of a rank along some axes.
+  struct GroupOf {
+    Mesh mesh;
+    int rank;
+    std::vector<Axis> axes;
+    std::optional<std::vector<int>> group;
+  };
+  std::vector<Place> places = {};
+  std::vector<RankAt> ranks = {};
+  std::vector<GroupOf> groups = {};
+};
+
 /// The clocks of some rings.
 struct ClockExhibit {
   /// One ring.
@@ -241,6 +270,22 @@ struct ClockExhibit {
     bool changed = false;  ///< the costs, which are read-only, were written
   };
   std::vector<Asked> asked;
+};
+
+/// The groups of ranks in grids, and walks over two levels of links.
+struct GridExhibit {
+  /// The groups of one rank.
+  struct Grouped {
+    int world_size, degree, rank;
+    std::optional<GridGroups> groups;  ///< as returned; empty: no answer
+  };
+  /// The walk of one rank.
+  struct Walked {
+    int world_size, node, rank;
+    std::optional<std::vector<WalkStep>> steps;  ///< as returned; empty: no answer
+  };
+  std::vector<Grouped> grouped = {};
+  std::vector<Walked> walked = {};
 };
 
 /// Some exchanges of a ring; each rank's messages in the order in which it started them.
@@ -348,7 +393,8 @@ struct HeadDealExhibit {
 using Exhibit =
     std::shared_ptr<const std::variant<AttentionExhibit, MergeExhibit, ScanExhibit, SharedScanExhibit,
                                        TravelExhibit, DealExhibit, ChunkExhibit, RangesExhibit, WorkExhibit,
-                                       ReachExhibit, ClockExhibit, ExchangeExhibit, ProductExhibit,
-                                       StepExhibit, KernelExhibit, StreamExhibit, HeadDealExhibit>>;
+                                       ReachExhibit, MeshExhibit, ClockExhibit, GridExhibit,
+                                       ExchangeExhibit, ProductExhibit, StepExhibit, KernelExhibit,
+                                       StreamExhibit, HeadDealExhibit>>;
 
 }  // namespace ringcraft::verify

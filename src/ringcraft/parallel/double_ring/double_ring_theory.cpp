@@ -1,4 +1,4 @@
-// What a double ring costs: its messages collected from the walks of all ranks, its memory in closed form.
+// Costs of a double ring: its messages are collected from the walks of all ranks, its memory is counted in closed form.
 #include <algorithm>
 
 #include "ringcraft/parallel/double_ring/double_ring.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// NodeWalk: the blocks and sums that one rank of a double ring meets, step by step. What both passes, and
-/// their theory, share.
+/// NodeWalk: the blocks and sums that one rank of a double ring meets, step by step. Shared by
+/// both passes and their theory.
 
 #include <memory>
 

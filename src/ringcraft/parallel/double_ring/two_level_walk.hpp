@@ -22,10 +22,12 @@ struct WalkStep {
   friend bool operator==(const WalkStep&, const WalkStep&) = default;
 };
 
-/// [N]: the steps of rank `rank`, where `node` neighbours make up a node; it divides world_size. The first
-/// `node` steps are a turn around the own node with the blocks of its ranks; in the first step of a turn the
-/// block also leaves for the rank of the same place in the next node, and it has the whole turn to get there.
-/// Each block visits every rank once. (Lesson 503.)
+/// [N]: the steps of rank `rank`, where `node` neighbours make up a node; it divides world_size. Rank r stands
+/// at place r mod node of node r / node. The first `node` steps are a turn around the own node with the blocks
+/// of its ranks: before each step but the first of a turn, every block moves on to the next place, from the
+/// last one to place 0. Before the next turn the block with which the turn began moves on to the same place of
+/// the next node, from the last one to node 0; it leaves in the first step of the turn, so that it has the
+/// whole turn to get there. Each block visits every rank once. (Lesson 503.)
 std::vector<WalkStep> two_level_walk(int world_size, int node, int rank);
 
 }  // namespace ringcraft

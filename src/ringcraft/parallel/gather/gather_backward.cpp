@@ -34,7 +34,7 @@ class GradientExchange {
     pending_ = comm_.start({send_to(to, leaving_.k), send_to(to, leaving_.v),  //
                             recv_from(from, arriving_.k), recv_from(from, arriving_.v)});
   }
-  // What is under way has come, and is added.
+  // The message under way has come, and is added.
   void wait() {
     pending_.wait();
     leaving_ = {};

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// The blocks of an all-gather on one rank: its own in slices, and those that have come. What both passes
-/// share.
+/// The blocks of an all-gather on one rank: its own in slices, and those that have come. Shared by both
+/// passes.
 
 #include <vector>
 

@@ -20,7 +20,7 @@ struct GatheredBlock {
   friend bool operator==(const GatheredBlock&, const GatheredBlock&) = default;
 };
 
-/// What happens at the same time. In an exchange at distance d rank r sends its own block to rank r + d and
+/// An exchange and a computation at the same time. In an exchange at distance d rank r sends its own block to rank r + d and
 /// gets that of rank r - d: one message out and one in, so that no link is shared.
 struct GatherStep {
   GatheredBlock exchanged;  ///< distance 1 to N - 1

@@ -1,4 +1,4 @@
-// What all-gather attention costs: messages from the visible blocks alone, memory along the schedule.
+// Costs of all-gather attention: messages follow from the visible blocks alone, memory from the schedule.
 #include "ringcraft/parallel/gather/gather_passes.hpp"
 #include "ringcraft/parallel/gather/gather_steps.hpp"
 #include "ringcraft/parallel/ledger.hpp"
