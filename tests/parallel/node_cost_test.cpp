@@ -14,7 +14,7 @@ struct NodeCost {
   Index sent, messages, peak;
 };
 
-void check_cost(const Method& method, const MethodOptions& options, const NodeCost& want) {
+void check_by_hand(const Method& method, const MethodOptions& options, const NodeCost& want) {
   CAPTURE(want.kv_heads, want.ranks, want.node, want.pass == Pass::kForward);
   // A zig-zag shows every rank some key of every other one.
   const Problem problem = make_problem({1, 8, want.kv_heads, Position{64} * want.ranks, 16}, causal_mask(),
@@ -41,7 +41,7 @@ TEST_CASE("a double ring sends N - 1 blocks, and N + G sums of gradients to G no
       // One rank a node, a ring: 5 B + 6 B; 3 blocks and 6 sums.
       {2, 6, 1, Pass::kBackward, 45056, 22, 70656},
   };
-  for (const NodeCost& want : by_hand) check_cost(kDoubleRing, {.node = want.node}, want);
+  for (const NodeCost& want : by_hand) check_by_hand(kDoubleRing, {.node = want.node}, want);
 }
 
 TEST_CASE("a hybrid sends the parcels of Ulysses, and the blocks of a ring of rows") {
@@ -55,5 +55,5 @@ TEST_CASE("a hybrid sends the parcels of Ulysses, and the blocks of a ring of ro
       // 3/4 of 3 Q, and 4 D; in the ring 6 Q + 3 L and 6 D.
       {2, 12, 4, Pass::kBackward, 51200, 20, 99840},
   };
-  for (const NodeCost& want : by_hand) check_cost(kHybrid, {.ulysses = want.node}, want);
+  for (const NodeCost& want : by_hand) check_by_hand(kHybrid, {.ulysses = want.node}, want);
 }
