@@ -10,12 +10,13 @@ import sys
 import tempfile
 
 import marks
-from simulation import RANKS, TOKENS, TOOL, amount, simulated, time
+from simulation import RANKS, TOOL, amount, simulated, time
 from tables import table
 
 PROBLEM = {"ranks": 16, "tokens": 131072, "heads": 32, "kv_heads": 8, "head_dim": 128}
 NODE = 8  # ranks of a node of 8xH100, and of a row
 SLICES = PROBLEM["kv_heads"]  # of an all-gather by heads
+FEW_TOKENS = 2048  # of a rank, where ranks are many
 
 # Of each method: its flags, and what a rank sends, in how many messages, and holds at the most, forward and then backward.
 METHODS = {
@@ -29,9 +30,9 @@ METHODS = {
         ("(N-1) * B * (e + a)", "4 * (N-1)", "(2 * Q + (N-1) * B) * e + (2 * Q + 2 * L + 4 * B) * a")),
     "all-gather, one KV head at a time": (
         ["--method", "all-gather", "--gather-heads", 1],
-        ("(N-1) * B * e", "2 * (N-1) * s", "(Q + B + (Q + (N+1) * B) / s) * e + (Q + L + (Q + 2 * L) / s) * a"),
+        ("(N-1) * B * e", "2 * (N-1) * s", "(Q + B + (Q + (N+2) * B) / s) * e + (Q + L + (Q + 2 * L) / s) * a"),
         ("(N-1) * B * (e + a)", "4 * (N-1) * s",
-         "(2 * Q + B + (2 * Q + (N+1) * B) / s) * e + (2 * Q + L + B + (2 * Q + 2 * L + 4 * B) / s) * a")),
+         "(2 * Q + B + (2 * Q + (N+2) * B) / s) * e + (2 * Q + L + B + (2 * Q + 2 * L + 4 * B) / s) * a")),
     "Ulysses, U = N": (
         ["--method", "ulysses"],
         ("(U-1) / U * ((Q + D) * e + (Q + L) * a)", "5 * (U-1)", "(Q + D) * e + (2 + 2 / U) * (Q + L) * a"),
@@ -86,7 +87,7 @@ def costs(which):
 
 
 def typeset(form):
-    return "$" + form.replace(" / ", "/").replace(" * ", r"\,").replace("D", "B_U") + "$"
+    return "$`" + form.replace(" / ", "/").replace(" * ", r"\,").replace("D", "B_U") + "`$"
 
 
 def forms(which):
@@ -113,14 +114,13 @@ def ratio():
 
 
 GROWTH = {"ring, zig-zag": [], "ring, contiguous": ["--layout", "contiguous"], "all-gather": ["--method", "all-gather"],
-          "all-gather, one KV head at a time": ["--method", "all-gather", "--gather-heads", 1],
           "hybrid, rows of 8": ["--method", "hybrid", "--ulysses", NODE], "double ring, nodes of 8": ["--method", "double-ring", "--node", NODE]}
 
 
 def growth():
     rows = []
     for name, own in GROWTH.items():
-        passes = [simulated("--ranks", ranks, "--tokens", ranks * TOKENS, *own) for ranks in RANKS]
+        passes = [simulated("--ranks", ranks, "--tokens", ranks * FEW_TOKENS, *own) for ranks in RANKS]
         for which in ("forward", "backward"):
             rows.append([name if which == "forward" else "", which, *(time(one, which) for one in passes),
                          *(amount(passes[i][which]["peak_bytes"]) for i in (0, -1))])
@@ -131,7 +131,7 @@ REFUSED = [["--method", "all-gather", "--gather-heads", 3], ["--method", "ulysse
            ["--method", "ulysses", "--ranks", 12, "--heads", 24, "--kv-heads", 8], ["--method", "hybrid", "--ranks", 16],
            ["--method", "hybrid", "--ranks", 16, "--ulysses", 3], ["--method", "hybrid", "--ranks", 12, "--ulysses", 3],
            ["--method", "double-ring", "--ranks", 16, "--node", 3], ["--method", "double-ring", "--schedule", "forward"],
-           ["--method", "ring", "--node", 8], ["--method", "hybrid", "--ulysses", 8, "--svg", "t.svg"]]
+           ["--method", "ring", "--node", 8]]
 
 
 def refused():
