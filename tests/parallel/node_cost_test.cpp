@@ -1,5 +1,5 @@
-// Elements that a hybrid and a double ring send and hold, worked out by hand. 64 rows on each rank, 16 numbers
-// per head, 8 query heads: Q = 8192 numbers, and L = 512 of lse.
+// Elements that a hybrid and a double ring send and hold, worked out by hand. 64 rows on each rank, 16
+// numbers per head, 8 query heads: Q = 8192 numbers, and L = 512 of lse.
 #include "ringcraft/parallel/method.hpp"
 #include "support/catch.hpp"
 
