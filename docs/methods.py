@@ -10,13 +10,13 @@ import sys
 import tempfile
 
 import marks
-from simulation import RANKS, TOOL, amount, simulated, time
+from simulation import TOOL, amount, simulated, time
 from tables import table
 
 PROBLEM = {"ranks": 16, "tokens": 131072, "heads": 32, "kv_heads": 8, "head_dim": 128}
 NODE = 8  # ranks of a node of 8xH100, and of a row
 SLICES = PROBLEM["kv_heads"]  # of an all-gather by heads
-FEW_TOKENS = 2048  # of a rank, where ranks are many
+RANKS, TOKENS = [8, 64, 256], 2048  # of the growth; tokens of a rank
 
 # Of each method: its flags, and what a rank sends, in how many messages, and holds at the most, forward and then backward.
 METHODS = {
@@ -120,7 +120,7 @@ GROWTH = {"ring, zig-zag": [], "ring, contiguous": ["--layout", "contiguous"], "
 def growth():
     rows = []
     for name, own in GROWTH.items():
-        passes = [simulated("--ranks", ranks, "--tokens", ranks * FEW_TOKENS, *own) for ranks in RANKS]
+        passes = [simulated("--ranks", ranks, "--tokens", ranks * TOKENS, *own) for ranks in RANKS]
         for which in ("forward", "backward"):
             rows.append([name if which == "forward" else "", which, *(time(one, which) for one in passes),
                          *(amount(passes[i][which]["peak_bytes"]) for i in (0, -1))])
