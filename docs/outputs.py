@@ -23,6 +23,7 @@ COMMANDS = {
                 "ring-attention-pytorch-buckets", "torch"],
     "two_hosts": ["python3", "tests/tool/jobs/two_hosts.py", "build/native/bin/ringcraft-attention", "/usr/bin/mpirun",
                   "build/two_hosts"],
+    "simulate": ["./ringcraft", "simulate", "--ranks", "16", "--causal", "--method", "hybrid", "--ulysses", "8"],
     "first_ring": ["build/native/bin/first_ring"],
 }
 

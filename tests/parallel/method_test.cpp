@@ -1,8 +1,8 @@
 // A method is a value: a second one runs wherever the ring does, without an edit elsewhere.
 #include "ringcraft/parallel/method.hpp"
 
+#include "ringcraft/parallel/cost_engine.hpp"
 #include "support/catch.hpp"
-#include "support/cost_engine.hpp"
 #include "support/errors.hpp"
 #include "support/random_problem.hpp"
 #include "verify/ladder/subject.hpp"
@@ -20,7 +20,7 @@ std::string refusal(const Method& method, Pass pass) {
   const Problem problem = make_problem({.seqlen = 10, .head_dim = 4}, causal_mask(), Layout::kZigzag, n);
   std::vector<Outcome> outcomes(n);
   const RanksReport report = run_ranks(n, [&](ThreadCommunicator& comm) {
-    const CostEngine engine(comm, {});
+    const CostEngine engine(comm, BlockCost{});
     outcomes[static_cast<std::size_t>(comm.rank())] =
         outcome_of([&] { refuse(method, problem, {}, pass, comm, engine); });
   });

@@ -49,10 +49,12 @@ TEST_CASE("everything that both passes refuse about problem, communicator and en
       {"softmax_scale: expected a finite number",
        [](Call& c, auto&) { c.problem.softmax_scale = std::nan(""); }},
       {"engine: expected buffers in the communicator's memory space",
-       [](Call& c, ThreadCommunicator& comm) { c.engine = std::make_unique<DeviceEngine>(comm, Cost{}); }},
+       [](Call& c, ThreadCommunicator& comm) {
+         c.engine = std::make_unique<DeviceEngine>(comm, BlockCost{});
+       }},
       {"head_dim: expected at most 4, got 5",
        [](Call& c, ThreadCommunicator& comm) {
-         c.engine = std::make_unique<NarrowEngine>(comm, Cost{});
+         c.engine = std::make_unique<NarrowEngine>(comm, BlockCost{});
          c.problem.shape.head_dim = 5;
        }},
   };
@@ -61,9 +63,10 @@ TEST_CASE("everything that both passes refuse about problem, communicator and en
     for (const Schedule schedule : {Schedule::kForward, Schedule::kReversed})
       check_all_refuse(row.fragment, Pass::kBackward, schedule, row.change);
   }
-  check_all_refuse(
-      "this engine has no backward pass", Pass::kBackward, Schedule::kForward,
-      [](Call& c, ThreadCommunicator& comm) { c.engine = std::make_unique<NarrowEngine>(comm, Cost{}); });
+  check_all_refuse("this engine has no backward pass", Pass::kBackward, Schedule::kForward,
+                   [](Call& c, ThreadCommunicator& comm) {
+                     c.engine = std::make_unique<NarrowEngine>(comm, BlockCost{});
+                   });
 }
 
 TEST_CASE("schedules have the names of the command line") {
@@ -134,15 +137,17 @@ TEST_CASE("the reversed schedule needs the shard that the forward pass held last
   std::vector<Traffic> traffic(kRanks);
   const Problem p = problem_of();
   const Outcome whole = outcome_of([&] {
-    run_ranks(kRanks, [&](ThreadCommunicator& comm) {
-      const auto r = static_cast<std::size_t>(comm.rank());
-      CostEngine engine(comm, {});
-      const BackwardArguments a(engine, p, Schedule::kForward, comm.rank());
-      outcomes[r] = outcome_of([&] {
-        ring_backward(comm, engine, p, Schedule::kReversed, a.q, a.first, a.own, a.output, a.dout);
-      });
-      traffic[r] = comm.traffic();
-    });
+    run_ranks(kRanks,
+              [&](ThreadCommunicator& comm) {
+                const auto r = static_cast<std::size_t>(comm.rank());
+                CostEngine engine(comm, BlockCost{});
+                const BackwardArguments a(engine, p, Schedule::kForward, comm.rank());
+                outcomes[r] = outcome_of([&] {
+                  ring_backward(comm, engine, p, Schedule::kReversed, a.q, a.first, a.own, a.output, a.dout);
+                });
+                traffic[r] = comm.traffic();
+              },
+              {.carry = carry_nothing});
   });
   CHECK(whole.sentence == "nothing thrown");
   CHECK(contains(outcomes[1].sentence, "k: expected [1, 2, 4, 4] bfloat16 on the host, got [1, 2, 3, 4]"));
@@ -158,7 +163,7 @@ TEST_CASE("a rank alone with a wrong shard ends the others with its sentence") {
       run_ranks(kRanks,
                 [&](ThreadCommunicator& comm) {
                   const Problem p = problem_of();
-                  CostEngine engine(comm, {});
+                  CostEngine engine(comm, BlockCost{});
                   ForwardArguments a(engine, p, comm.rank());
                   if (comm.rank() == 1) a.kv.v = with_rows(a.kv.v, 8);
                   Outcome& mine = outcomes[static_cast<std::size_t>(comm.rank())];
@@ -169,7 +174,7 @@ TEST_CASE("a rank alone with a wrong shard ends the others with its sentence") {
                     throw;
                   }
                 },
-                {.delivery_seed = seed});
+                {.delivery_seed = seed, .carry = carry_nothing});
     });
     CHECK(whole.code == Code::kWrongCall);
     CHECK(contains(whole.sentence, "v: expected [1, 2, 3, 4] bfloat16 on the host, got [1, 2, 8, 4]"));
@@ -182,7 +187,7 @@ TEST_CASE("a rank alone with a wrong shard ends the others with its sentence") {
 
 TEST_CASE("allocate_kv holds the largest shard") {
   run_ranks(1, [](ThreadCommunicator& comm) {
-    CostEngine engine(comm, {});
+    CostEngine engine(comm, BlockCost{});
     KvBlock kv = allocate_kv(engine, problem_of(), Role::kAccumulator);
     if (kv.k.extents() != Extents{1, 2, 4, 4} || kv.v.dtype() != DType::kFloat32) throw Error("wrong block");
     kv.set_rows(3);

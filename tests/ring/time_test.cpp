@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "ringcraft/comm/threads.hpp"
+#include "ringcraft/parallel/cost_engine.hpp"
 #include "ringcraft/ring/theory.hpp"
 #include "ringcraft/ring/timed_ring.hpp"
 #include "support/catch.hpp"
-#include "support/cost_engine.hpp"
 #include "support/random_problem.hpp"
 #include "support/ring_arguments.hpp"
 
@@ -19,30 +19,31 @@ namespace {
 
 using Clocks = std::vector<double>;
 
-Clocks forward_clocks(const Problem& p, Cost cost, LinkCost link, std::uint64_t seed) {
+Clocks forward_clocks(const Problem& p, BlockCost cost, LinkCost link, std::uint64_t seed) {
   return run_ranks(p.world_size,
                    [&](ThreadCommunicator& comm) {
                      CostEngine engine(comm, cost);
                      const ForwardArguments a(engine, p, comm.rank());
                      ring_forward(comm, engine, p, a.q, a.kv);
                    },
-                   {.delivery_seed = seed, .link = link})
+                   {.delivery_seed = seed, .link = link, .carry = carry_nothing})
       .clock;
 }
 
-Clocks backward_clocks(const Problem& p, Schedule schedule, Cost cost, LinkCost link, std::uint64_t seed) {
+Clocks backward_clocks(const Problem& p, Schedule schedule, BlockCost cost, LinkCost link,
+                       std::uint64_t seed) {
   return run_ranks(p.world_size,
                    [&](ThreadCommunicator& comm) {
                      CostEngine engine(comm, cost);
                      const BackwardArguments a(engine, p, schedule, comm.rank());
                      ring_backward(comm, engine, p, schedule, a.q, a.first, a.own, a.output, a.dout);
                    },
-                   {.delivery_seed = seed, .link = link})
+                   {.delivery_seed = seed, .link = link, .carry = carry_nothing})
       .clock;
 }
 
 // The same without a run: bf16 blocks and float32 sums.
-RingClocks foretold(const Problem& p, Pass pass, Schedule schedule, Cost cost, LinkCost link) {
+RingClocks foretold(const Problem& p, Pass pass, Schedule schedule, BlockCost cost, LinkCost link) {
   return ring_clocks(timed_ring(p, pass, schedule, {2, 4}, cost, link));
 }
 
@@ -73,7 +74,7 @@ TEST_CASE("the schedules take the time of their closed forms, on every rank") {
                                    {}, Layout::kZigzag, g.n);
     const double block_bytes = 2 * 2 * 2 * 6 * 8 * 2;
     const LinkCost link{.beta = block_bytes / g.time.kv_transfer};
-    const Cost cost{.per_block = g.time.compute};
+    const BlockCost cost{.per_block = g.time.compute};
     const auto ranks = static_cast<std::size_t>(g.n);
     CHECK(forward_time(g.n - 1, g.time) == g.forward);
     CHECK(backward_time(g.n - 1, Schedule::kForward, g.time) == g.backward_forward);
@@ -114,8 +115,8 @@ TEST_CASE("virtual time of random rings follows the schedules, in any order of d
   Random random(141);
   for (int trial = 0; trial < 120; ++trial) {
     const Problem p = random_problem(random, 8, 30);
-    const Cost cost{.per_block = random.uniform() * static_cast<double>(random.integer(0, 3)),
-                    .per_pair = random.uniform() * static_cast<double>(random.integer(0, 2))};
+    const BlockCost cost{.per_block = random.uniform() * static_cast<double>(random.integer(0, 3)),
+                         .per_pair = random.uniform() * static_cast<double>(random.integer(0, 2))};
     const LinkCost link{.alpha = random.uniform() * static_cast<double>(random.integer(0, 4)),
                         .beta = static_cast<double>(random.integer(8, 400))};
     INFO(described(p));

@@ -6,10 +6,10 @@
 
 #include "ringcraft/attention/host_engine.hpp"
 #include "ringcraft/comm/threads.hpp"
+#include "ringcraft/parallel/cost_engine.hpp"
 #include "ringcraft/ring/route.hpp"
 #include "ringcraft/ring/theory.hpp"
 #include "support/catch.hpp"
-#include "support/cost_engine.hpp"
 #include "support/random_problem.hpp"
 #include "support/ring_arguments.hpp"
 
@@ -18,14 +18,17 @@ using namespace ringcraft::testing;
 
 namespace {
 
-using EngineMaker = std::function<std::unique_ptr<BlockEngine>(ThreadCommunicator&)>;
+struct EngineMaker {
+  std::function<std::unique_ptr<BlockEngine>(ThreadCommunicator&)> make;
+  std::function<void(const Delivery&)> carry = {};
+};
 
 const std::vector<EngineMaker> kEngines{
-    [](ThreadCommunicator& comm) { return std::make_unique<CostEngine>(comm, Cost{}); },
-    [](ThreadCommunicator&) {
+    {[](ThreadCommunicator& comm) { return std::make_unique<CostEngine>(comm, BlockCost{}); }, carry_nothing},
+    {[](ThreadCommunicator&) {
       return std::make_unique<HostEngine<double>>(TileSize{5, 3});
-    },
-    [](ThreadCommunicator&) { return std::make_unique<HostEngine<float>>(); }};
+    }},
+    {[](ThreadCommunicator&) { return std::make_unique<HostEngine<float>>(); }}};
 
 struct Measured {
   RanksReport report;
@@ -34,30 +37,30 @@ struct Measured {
 };
 
 // Runs body(comm, engine) on every rank; what the body allocates is on the rank's meter.
-Measured measure(const Problem& p, const EngineMaker& make,
+Measured measure(const Problem& p, const EngineMaker& engines,
                  const std::function<void(ThreadCommunicator&, BlockEngine&)>& body) {
   Measured m;
   m.work.resize(static_cast<std::size_t>(p.world_size));
   m.report = run_ranks(p.world_size,
                        [&](ThreadCommunicator& comm) {
-                         const auto engine = make(comm);
+                         const auto engine = engines.make(comm);
                          body(comm, *engine);
                          m.work[static_cast<std::size_t>(comm.rank())] = engine->work();
                          if (comm.rank() == 0) m.bytes = role_bytes(*engine);
                        },
-                       {.delivery_seed = 1});
+                       {.delivery_seed = 1, .carry = engines.carry});
   return m;
 }
 
-Measured measure_forward(const Problem& p, const EngineMaker& make) {
-  return measure(p, make, [&](ThreadCommunicator& comm, BlockEngine& engine) {
+Measured measure_forward(const Problem& p, const EngineMaker& engines) {
+  return measure(p, engines, [&](ThreadCommunicator& comm, BlockEngine& engine) {
     const ForwardArguments a(engine, p, comm.rank());
     ring_forward(comm, engine, p, a.q, a.kv);
   });
 }
 
-Measured measure_backward(const Problem& p, Schedule schedule, const EngineMaker& make) {
-  return measure(p, make, [&](ThreadCommunicator& comm, BlockEngine& engine) {
+Measured measure_backward(const Problem& p, Schedule schedule, const EngineMaker& engines) {
+  return measure(p, engines, [&](ThreadCommunicator& comm, BlockEngine& engine) {
     const BackwardArguments a(engine, p, schedule, comm.rank());
     ring_backward(comm, engine, p, schedule, a.q, a.first, a.own, a.output, a.dout);
   });
@@ -87,11 +90,11 @@ TEST_CASE("traffic, work and memory of random rings equal theory") {
     ragged += p.shape.seqlen % p.world_size != 0;
     hopless += hops(p) == 0;
     INFO(described(p));
-    const EngineMaker& make = kEngines[static_cast<std::size_t>(trial) % kEngines.size()];
-    const Measured forward = measure_forward(p, make);
+    const EngineMaker& engines = kEngines[static_cast<std::size_t>(trial) % kEngines.size()];
+    const Measured forward = measure_forward(p, engines);
     check_equal(forward, forward_theory(p, forward.bytes));
     for (const Schedule schedule : {Schedule::kForward, Schedule::kReversed})
-      check_equal(measure_backward(p, schedule, make), backward_theory(p, schedule, forward.bytes));
+      check_equal(measure_backward(p, schedule, engines), backward_theory(p, schedule, forward.bytes));
   }
   CHECK(ragged > 40);
   CHECK(hopless > 5);

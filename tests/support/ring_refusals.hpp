@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ringcraft/comm/threads.hpp"
-#include "support/cost_engine.hpp"
+#include "ringcraft/parallel/cost_engine.hpp"
 #include "support/errors.hpp"
 #include "support/ring_arguments.hpp"
 
@@ -56,23 +56,27 @@ inline void check_all_refuse(const std::string& fragment, Pass pass, Schedule sc
   INFO("expected in the sentence: " << fragment);
   std::vector<Outcome> outcomes(kRanks);
   std::vector<Traffic> traffic(kRanks);
-  run_ranks(kRanks, [&](ThreadCommunicator& comm) {
-    const auto r = static_cast<std::size_t>(comm.rank());
-    Call call;
-    call.engine = std::make_unique<CostEngine>(comm, Cost{});
-    call.forward = std::make_unique<ForwardArguments>(*call.engine, call.problem, comm.rank());
-    call.backward = std::make_unique<BackwardArguments>(*call.engine, call.problem, schedule, comm.rank());
-    change(call, comm);
-    outcomes[r] = outcome_of([&] {
-      if (pass == Pass::kForward) {
-        ring_forward(comm, *call.engine, call.problem, call.forward->q, call.forward->kv);
-      } else {
-        ring_backward(comm, *call.engine, call.problem, schedule, call.backward->q, call.backward->first,
-                      call.backward->own, call.backward->output, call.backward->dout);
-      }
-    });
-    traffic[r] = comm.traffic();
-  });
+  run_ranks(kRanks,
+            [&](ThreadCommunicator& comm) {
+              const auto r = static_cast<std::size_t>(comm.rank());
+              Call call;
+              call.engine = std::make_unique<CostEngine>(comm, BlockCost{});
+              call.forward = std::make_unique<ForwardArguments>(*call.engine, call.problem, comm.rank());
+              call.backward =
+                  std::make_unique<BackwardArguments>(*call.engine, call.problem, schedule, comm.rank());
+              change(call, comm);
+              outcomes[r] = outcome_of([&] {
+                if (pass == Pass::kForward) {
+                  ring_forward(comm, *call.engine, call.problem, call.forward->q, call.forward->kv);
+                } else {
+                  ring_backward(comm, *call.engine, call.problem, schedule, call.backward->q,
+                                call.backward->first, call.backward->own, call.backward->output,
+                                call.backward->dout);
+                }
+              });
+              traffic[r] = comm.traffic();
+            },
+            {.carry = carry_nothing});
   for (std::size_t r = 0; r < outcomes.size(); ++r) {
     INFO("rank " << r << ": " << outcomes[r].sentence);
     CHECK(contains(outcomes[r].sentence, fragment));

@@ -18,7 +18,7 @@ const Memory& unbacked_memory();
 inline void carry_nothing(const Delivery&) {}
 
 /// Allocates what a HostEngine allocates, and charges time instead of computing.
-class CostEngine final : public BlockEngine {
+class CostEngine : public BlockEngine {
  public:
   /// Number types of the roles.
   struct Types {
@@ -31,6 +31,8 @@ class CostEngine final : public BlockEngine {
   /// fewer of them costs less; 0: that of any number.
   CostEngine(ThreadCommunicator& comm, Types types, BlockCost forward, BlockCost backward, Index heads = 0)
       : comm_(comm), types_(types), forward_(forward), backward_(backward), heads_(heads) {}
+  /// The same cost in both passes, whatever the number of heads.
+  CostEngine(ThreadCommunicator& comm, BlockCost cost) : CostEngine(comm, {}, cost, cost) {}
 
   /// Virtual seconds of computing so far.
   double seconds() const { return seconds_; }
