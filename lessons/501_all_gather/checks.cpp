@@ -278,6 +278,7 @@ const Check kOrder{
     .claim = "Slice after slice is computed, and in a slice from distance 0 to N - 1.",
     .id = "order",
     .weight = 2,
+    .needs = {"computed-once"},
     .hint = "When all blocks of a slice are computed its rows are done: what must not come in between?",
     .run{[](Trial& trial) { require(trial, {slices_are_computed_in_order}); }},
 };
@@ -294,6 +295,7 @@ const Check kNoOther{
     .claim = "Nothing else moves: no block to oneself, no slice past the last.",
     .id = "nothing-else",
     .weight = 2,
+    .needs = {"computed-once", "exchanged-once"},
     .hint = "Who gets a block that travels a distance of 0, or of N? And what comes after the last slice?",
     .run{[](Trial& trial) { require(trial, {no_other_block_moves}); }},
 };
@@ -302,6 +304,7 @@ const Check kInTime{
     .claim = "A block comes in an earlier step than the one that computes it.",
     .id = "in-time",
     .weight = 3,
+    .needs = {"computed-once", "exchanged-once"},
     .hint = "An exchange is complete at the end of its step: what may the same step compute?",
     .run{[](Trial& trial) { require(trial, {blocks_are_here_in_time}); }},
 };

@@ -174,7 +174,7 @@ TEST_CASE("a run says no more than it did, and no less") {
   wrong("/pass", "forward", "computes a backward block in a run that has no backward pass");
   wrong("/ranks/1/3/end", nullptr, "stops there, by an error");
   wrong("/problem/head_dim", 3, "k has 32 bytes for 12 numbers");
-  wrong("/ranks/0/0/owner", 1, "states that it holds K1 and holds memory that nothing was put into there");
+  wrong("/ranks/0/0/owner", 1, "begins with the block of rank 1, which nobody has sent");
   std::string twice = json{{"ringcraft", right}}.dump();
   twice.insert(twice.find("\"pass\""), "\"pass\":\"forward\",");
   CHECK_THROWS_WITH(read_trace(twice, "t.json"),
