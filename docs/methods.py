@@ -30,9 +30,9 @@ METHODS = {
         ("(N-1) * B * (e + a)", "4 * (N-1)", "(2 * Q + (N-1) * B) * e + (2 * Q + 2 * L + 4 * B) * a")),
     "all-gather, one KV head at a time": (
         ["--method", "all-gather", "--gather-heads", 1],
-        ("(N-1) * B * e", "2 * (N-1) * s", "(Q + B + (Q + (N+2) * B) / s) * e + (Q + L + (Q + 2 * L) / s) * a"),
+        ("(N-1) * B * e", "2 * (N-1) * s", "(Q + B + (Q + (N+1) * B) / s) * e + (Q + L + (Q + 2 * L) / s) * a"),
         ("(N-1) * B * (e + a)", "4 * (N-1) * s",
-         "(2 * Q + B + (2 * Q + (N+2) * B) / s) * e + (2 * Q + L + B + (2 * Q + 2 * L + 4 * B) / s) * a")),
+         "(2 * Q + B + (2 * Q + (N+1) * B) / s) * e + (2 * Q + L + B + (2 * Q + 2 * L + 4 * B) / s) * a")),
     "Ulysses, U = N": (
         ["--method", "ulysses"],
         ("(U-1) / U * ((Q + D) * e + (Q + L) * a)", "5 * (U-1)", "(Q + D) * e + (2 + 2 / U) * (Q + L) * a"),
