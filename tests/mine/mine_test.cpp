@@ -99,7 +99,9 @@ TEST_CASE("right files are right in every stage, and marked as the student's") {
   CHECK(report.count(Status::kPassed) == static_cast<int>(stages().size()));
   for (const ReportRow& row : report.rows) {
     INFO(row.id);
-    CHECK(runs(row, 303) == (row.id.find("ring") != row.id.npos));
+    const auto named = [&](const char* word) { return row.id.find(word) != row.id.npos; };
+    const bool rings = named("Ulysses") || named("hybrid") || (named("ring") && !named("double ring"));
+    CHECK(runs(row, 303) == rings);
     if (row.id == "104 merge") CHECK(row.yours == std::vector<int>{104});
     if (row.id == "303 ring forward") CHECK(row.yours == std::vector<int>{104, 303});
     if (row.id == "102 safe softmax") CHECK(row.yours.empty());

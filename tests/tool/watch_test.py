@@ -346,7 +346,7 @@ def case_the_commands_tell_what_is_next():
         s.tool("start", "104")
         has(s.tool("hint"), "104 Merge: hint 1 of 3")
         s.file().write_text(right())
-        has(s.tool("check", "104"), "Next: 105 Blockwise attention", "./ringcraft start 105")
+        has(s.tool("check", "104"), "Next: 101 Dense attention", "./ringcraft check 101")  # that is under way
         has(s.tool("lessons"), "104  done", "1 of")
         s.file("101_dense_attention", "dense.cpp").write_text(right("attention/dense.cpp"))
         has(s.tool("check"), "Lesson 101", "Next: 102")
