@@ -18,7 +18,7 @@ double clock(const Method& method, const Problem& p, int heads, double hop) {
   inputs.dout = Buffer();
   verify::RanksOptions options{.options = {.gather_heads = heads}, .method = &method};
   options.board.link.beta = double(16 * p.kv_extents(0).elements()) / hop;  // k and v, 8 bytes each
-  options.seconds_per_pair = heads > 0 ? double(heads) / double(p.shape.kv_heads) : 1;
+  options.seconds_per_pair = 1;
   verify::Measurement cost;
   verify::run_over_ranks(p, inputs, options, &cost);
   return cost.forward.longest();
