@@ -139,7 +139,7 @@ class BlockEngine {
   bool count(const BlockRanges& ranges);
   /// The work done so far.
   const Work& work() const { return work_; }
-  /// Records every forward, backward and add from here on (comm/trace.hpp); null: no longer. The trace must
+  /// Records every forward, backward, add and copy from here on (comm/trace.hpp); null: no longer. The trace must
   /// live that long.
   void record(RankTrace* trace) { trace_ = trace; }
   /// Adds the work of every forward and backward from here on to `done` once it has returned, for a bar that

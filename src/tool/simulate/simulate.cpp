@@ -81,11 +81,16 @@ SimulationPlan plan_of(const SimulationOptions& options) {
   return plan;
 }
 
-// Draws the timeline and proves its schedule; false if that is wrong.
+// Draws the timeline and proves its schedule, unless the trace keeps too little for that; false if it is wrong.
 bool draw(const SimulationOptions& options, const SimulationPlan& plan, const Problem& problem,
           const Trace& trace) {
   const verify::ScheduleGoal goal{.backward = plan.last == Pass::kBackward, .costs = {}};
-  const verify::ScheduleProof proof = verify::prove_schedule(trace, problem, goal);
+  const bool provable = !verify::moves_heads(plan.method, problem, plan.options);
+  verify::ScheduleProof proof;
+  if (provable)
+    proof = verify::prove_schedule(trace, problem, goal);
+  else
+    proof.replay = verify::replay(trace, problem);
   const verify::Timeline timeline = verify::timeline_of(trace, verify::TraceClock::kVirtual);
   constexpr std::size_t kMostRows = 24;
   const Drawing drawing{timeline, verify::typical_ranks(timeline, kMostRows),
@@ -103,7 +108,12 @@ bool draw(const SimulationOptions& options, const SimulationPlan& plan, const Pr
     std::printf("%s: what every rank did when; https://ui.perfetto.dev draws it\n",
                 shown(options.trace).c_str());
   }
-  if (plan.method.name == kRing.name || !proof.good()) std::fputs(verdict_text(proof, goal).c_str(), stdout);
+  if (!provable)
+    std::printf("The schedule is not proved here: a simulation keeps no rows, and %s moves them; ./ringcraft attend "
+                "--trace proves it.\n",
+                std::string(plan.method.name).c_str());
+  else if (plan.method.name == kRing.name || !proof.good())
+    std::fputs(verdict_text(proof, goal).c_str(), stdout);
   return proof.good();
 }
 
