@@ -49,7 +49,6 @@ const Refusal kRefusals[] = {
     {"attend --input IN --output OUT --method ulysses --ranks 7", "use the ring or all-gather"},
     {"attend --input IN --output OUT --method double-ring --node 3",
      "node: expected a number that divides the 4 ranks, got 3"},
-    {"attend --input IN --output OUT --method ulysses --trace T", "--trace: expected --method ring"},
     {"attend --input IN --output OUT --method rung", "--method"},
     {"attend --input IN --output OUT --ulysses 2", "ulysses: expected a method that takes it"},
     {"attend --input IN --output OUT --schedule sideways", "--schedule"},

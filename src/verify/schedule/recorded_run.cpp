@@ -23,14 +23,12 @@ class RecordProver {
   void prove() {
     for (int rank = 0; rank < run_.trace.world_size(); ++rank) {
       rank_ = rank;
+      begun_ = false;
       const auto& events = run_.trace.rank(rank).events();
       for (number_ = 0; number_ < events.size(); ++number_) require_event(events[number_]);
-      const bool held = std::ranges::any_of(events, [](const TraceEvent& e) {
-        return e.kind == TraceEvent::kHolds && e.tensors[0].name == "q";
-      });
-      if (run_.states_results && run_.problem.sharding().rows(rank) > 0 && !held)
-        proof_.violations.push_back(
-            {ScheduleClaim::kPairs, "rank " + std::to_string(rank) + " never states where its queries are"});
+      if (!run_.states_results || run_.problem.sharding().rows(rank) == 0) continue;
+      require_stated("q", ScheduleClaim::kPairs);
+      if (run_.last == Pass::kBackward) require_stated("dout", ScheduleClaim::kGradients);
     }
     std::ranges::stable_sort(proof_.violations, {}, &Violation::claim);
   }
@@ -47,7 +45,19 @@ class RecordProver {
         {claim, "rank " + std::to_string(rank_) + ", step " + std::to_string(step) + ": " + what});
   }
 
+  void require_stated(std::string_view name, ScheduleClaim claim) {
+    if (std::ranges::none_of(run_.trace.rank(rank_).events(), [&](const TraceEvent& e) {
+          return e.kind == TraceEvent::kHolds && e.tensors[0].name == name;
+        }))
+      proof_.violations.push_back({claim, "rank " + std::to_string(rank_) + " never states where its " +
+                                              std::string(name) + " is"});
+  }
+
   void require_event(const TraceEvent& e) {
+    if (e.kind != TraceEvent::kHolds) begun_ = true;
+    if (e.kind == TraceEvent::kHolds && !begun_ && (e.owner != rank_ || e.part != HeldPart{}))
+      violate(ScheduleClaim::kMessages,
+              "begins with the block of " + ranks_name(e.owner, e.part.joined) + ", which nobody has sent");
     if (!e.ended) violate(ScheduleClaim::kProgress, "stops there, by an error");
     if (e.kind == TraceEvent::kBackward && run_.last == Pass::kForward)
       violate(ScheduleClaim::kPairs, "computes a backward block in a run that has no backward pass");
@@ -106,6 +116,7 @@ class RecordProver {
   Problem units_;
   ScheduleProof& proof_;
   int rank_ = 0;
+  bool begun_ = false;  // something has happened on the rank since its trace says what it holds
   std::size_t number_ = 0;  // of the event
   Index element_ = 0, accumulator_ = 0;  // bytes of one number; 0: not known yet
 };

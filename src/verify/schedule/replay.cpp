@@ -89,9 +89,9 @@ std::string Replayer::named(const std::vector<Piece>& pieces, Index size) const 
       known->second += piece.size;
     covered += piece.size;
   }
-  for (const auto& [number, size] : bytes) {
+  for (const auto& [number, known] : bytes) {
     const Content& c = contents_[number];
-    text += std::string(text.empty() ? "" : " and ") + (size < c.bytes ? "a part of " : "") + name_of(c);
+    text += std::string(text.empty() ? "" : " and ") + (known < c.bytes ? "a part of " : "") + name_of(c);
   }
   return covered == size ? text : "";
 }
@@ -137,8 +137,8 @@ bool Replayer::step(int rank) {
   return true;
 }
 
-// Takes the caller's word for a rank's own tensors. The block of another rank, or of neighbours, came by
-// messages, unless the trace begins after the pass in which it came.
+// Takes the caller's word for a rank's own tensors, and for all that a trace begins with. Later the block of
+// another rank, or of neighbours, came by messages, unless the trace begins after the pass in which it came.
 void Replayer::hold(int rank, std::size_t number) {
   const TraceEvent& e = event(rank, number);
   const TracedTensor& tensor = e.tensors[0];
@@ -150,7 +150,11 @@ void Replayer::hold(int rank, std::size_t number) {
                      {},            e.part.joined, rows_.heads(kind, e.part.first_head, e.part.heads)};
   const Content* held = whole(rank, tensor.bytes);
   const bool again = kind == Content::kQueries && self(rank).computed_forward;
-  if ((e.owner != rank || !said.is_block() || again) && (held == nullptr || *held != said) &&
+  const auto begin = events(rank).begin();
+  const bool first =
+      std::all_of(begin, begin + static_cast<std::ptrdiff_t>(number),
+                  [](const TraceEvent& earlier) { return earlier.kind == TraceEvent::kHolds; });
+  if ((e.owner != rank || !said.is_block() || again) && !first && (held == nullptr || *held != said) &&
       std::ranges::any_of(events(rank), [](const TraceEvent& x) { return x.kind == TraceEvent::kForward; }))
     violate(ScheduleClaim::kMessages, rank, number,
             "states that it holds " + name_of(said) + " and holds " + holding(rank, tensor.bytes) + " there");

@@ -155,7 +155,7 @@ void Replayer::write_results(int rank, std::size_t number) {
     if (tensor.access == TracedTensor::kRead || (tensor.access == TracedTensor::kUpdate && e.pairs == 0))
       continue;
     const bool of_queries = tensor.access == TracedTensor::kUpdate;
-    if (!keys || !queries || tensor.name == "sum") {
+    if (!keys || (!queries && e.pairs > 0) || tensor.name == "sum") {
       put(rank, tensor.bytes, {});
       continue;
     }

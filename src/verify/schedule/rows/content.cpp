@@ -29,12 +29,12 @@ int Shares::count(const Share& share) const {
 std::string name_of(const Content& content) {
   constexpr const char* kLetters[] = {"K", "V", "dK", "dV", "q", "dout", "out", "lse", "dq"};
   return kLetters[content.kind] + from_to(Index{content.block} * content.joined, content.joined) +
-         (content.heads == Heads{} ? "" : " (" + name_of(content.heads) + ")");
+         (content.heads == Heads{} ? "" : " (" + heads_name(content.heads) + ")");
 }
 
 std::string block_name(int block) { return name_of({Content::kKeys, block, 0, {}}); }
 
-std::string name_of(const Heads& heads) {
+std::string heads_name(const Heads& heads) {
   return (heads.count > 1 ? "heads " : "head ") + from_to(heads.first, heads.count);
 }
 

@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,12 +29,17 @@ struct Share {
   int block = 0;  ///< the rank, or row of neighbours, whose tokens they are
   Heads heads;    ///< of the queries; of keys nothing
 
+  /// Of all heads, if none are given.
+  Share(int whose, Heads some = {}) : block(whose), heads(some) {}
   friend auto operator<=>(const Share&, const Share&) = default;
 };
 
 /// How often each share is in a sum.
 class Shares {
  public:
+  Shares() = default;
+  /// These shares, in their order.
+  Shares(std::initializer_list<std::pair<Share, int>> list) : list_(list) {}
   /// Adds this share.
   void add(const Share& share, int count = 1);
   /// How often it is there.
@@ -85,7 +91,7 @@ std::string name_of(const Content& content);
 std::string block_name(int block);
 
 /// "head 1", "heads 1-3".
-std::string name_of(const Heads& heads);
+std::string heads_name(const Heads& heads);
 
 /// "rank 2", "ranks 4-7": number `block` of the rows of `joined` neighbours.
 std::string ranks_name(int block, int joined);

@@ -42,7 +42,7 @@ std::string SumFlaws::of_keys(const Content& sum, Index head) {
       int count = 0;
       for (const auto& [whose, times] : sum.shares)
         if (whose.block == block && whose.heads.has(query)) count += times;
-      const std::string in = some ? " in " + name_of(Heads{query, 1}) : "";
+      const std::string in = some ? " in " + heads_name({query, 1}) : "";
       if (visible && count == 0) append(flaw, "lacks " + share + in);
       if (count > 1) append(flaw, "has " + share + in + " " + std::to_string(count) + " times");
       if (!some && !flaw.empty()) break;
