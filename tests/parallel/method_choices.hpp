@@ -14,8 +14,6 @@ struct Choice {
   const Method* method;
   MethodOptions options;
 
-  /// Whether heads of tensors go different ways; the schedule checker follows whole blocks.
-  bool moves_heads() const { return (method->takes & kTakesUlysses) != 0 || options.gather_heads > 0; }
   /// For INFO: "hybrid, ulysses 2".
   std::string name() const {
     std::string name(method->name);

@@ -33,8 +33,10 @@ void check_schedule(const Choice& choice, const Problem& problem, Pass pass, con
   const verify::ScheduleGoal goal{
       .forward = pass == Pass::kForward,
       .backward = pass == Pass::kBackward,
-      .costs = verify::PassCosts{
-          .pass = pass, .options = choice.options, .bytes = {8, 8}, .method = choice.method}};
+      .costs =
+          verify::PassCosts{
+              .pass = pass, .options = choice.options, .bytes = {8, 8}, .method = choice.method},
+      .degree = verify::dealing_degree(*choice.method, problem, choice.options)};
   const verify::ScheduleProof proof = prove_schedule(trace, problem, goal);
   for (const verify::Violation& violation : proof.violations) {
     INFO(violation.sentence);
@@ -56,7 +58,7 @@ void check_method(const Choice& choice, const verify::Case& one, const verify::I
   const verify::Answer answer = verify::run_over_ranks(problem, inputs,
                                                        {.options = choice.options,
                                                         .board = {.delivery_seed = one.seed},
-                                                        .trace = !choice.moves_heads(),
+                                                        .trace = true,
                                                         .method = choice.method,
                                                         .start = run_fibers},
                                                        &cost);
@@ -67,10 +69,8 @@ void check_method(const Choice& choice, const verify::Case& one, const verify::I
                backward = choice.method->theory(problem, choice.options, Pass::kBackward, {8, 8});
   check_cost(cost.forward, forward);
   check_cost(cost.backward, backward);
-  if (!choice.moves_heads()) {
-    check_schedule(choice, problem, Pass::kForward, *cost.forward.trace);
-    check_schedule(choice, problem, Pass::kBackward, *cost.backward.trace);
-  }
+  check_schedule(choice, problem, Pass::kForward, *cost.forward.trace);
+  check_schedule(choice, problem, Pass::kBackward, *cost.backward.trace);
   for (std::size_t r = 0; r < forward.peak_bytes.size(); ++r) {
     CAPTURE(r);
     CHECK(cost.forward.peak_bytes[r] == forward.peak_bytes[r]);

@@ -22,10 +22,18 @@ void RankTrace::end(std::size_t event) {
   events_[event].ended = true;
 }
 
-void RankTrace::holds(std::string_view name, int owner, const Buffer& buffer) {
+void RankTrace::holds(std::string_view name, int owner, const Buffer& buffer, const HeldPart& part) {
   TraceEvent event;
   event.owner = owner;
+  event.part = part;
   event.tensors.push_back({name, TracedTensor::kWrite, TracedBytes(buffer)});
+  end(begin(std::move(event)));
+}
+
+void RankTrace::gives(std::string_view name, const Buffer& buffer) {
+  TraceEvent event;
+  event.kind = TraceEvent::kGives;
+  event.tensors.push_back({name, TracedTensor::kRead, TracedBytes(buffer)});
   end(begin(std::move(event)));
 }
 

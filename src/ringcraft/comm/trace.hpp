@@ -63,6 +63,24 @@ struct TracedTensor {
   TracedBytes bytes;      ///< its location
 };
 
+/// Neighbouring bytes that a copy moved.
+struct CopiedBytes {
+  Index from = 0;  ///< the first byte, counted from that of the source,
+  Index to = 0;    ///< and its place, counted from the first byte of the target
+  Index size = 0;  ///< bytes
+
+  friend bool operator==(const CopiedBytes&, const CopiedBytes&) = default;
+};
+
+/// The part of a tensor that a buffer holds, where that is not all heads of one rank's rows.
+struct HeldPart {
+  int joined = 1;        ///< neighbours whose rows are held together: the owner counts them as one
+  Index first_head = 0;  ///< the first of its heads
+  Index heads = 0;       ///< number of its heads; 0: all
+
+  friend bool operator==(const HeldPart&, const HeldPart&) = default;
+};
+
 /// Seconds on two clocks.
 struct TraceTime {
   double wall = 0;      ///< real seconds since the Trace was made
@@ -79,6 +97,8 @@ struct TraceEvent {
     kForward,   ///< BlockEngine::forward
     kBackward,  ///< BlockEngine::backward
     kAdd,       ///< BlockEngine::add: the updated tensors are the sum, the read ones the terms
+    kCopy,      ///< BlockEngine::copy: the read tensor is the source, the updated one the target
+    kGives,     ///< a statement of the caller: `tensors[0]` is a result, that of the rank's own rows
   };
 
   Kind kind = kHolds;                   ///< type of the event
@@ -87,9 +107,11 @@ struct TraceEvent {
   bool ended = false;                   ///< false if an exception left it
   Index live_bytes = 0;                 ///< of the rank's buffers at its beginning, if they are metered
   int owner = 0;                        ///< kHolds: the rank whose tensor it is
+  HeldPart part;                        ///< kHolds: and the part of it
   std::size_t waits_for = 0;            ///< kWait: the rank's event with the start
   std::vector<TracedMessage> messages;  ///< kStart: those that are not empty
   std::vector<TracedTensor> tensors;    ///< tensors accessed, empty ones included
+  std::vector<CopiedBytes> copied;      ///< kCopy: the bytes, from the source to the target
   std::vector<int> key_begin;           ///< kForward, kBackward: KeyRanges::begin of the call, if kept
   std::vector<int> key_end;             ///< kForward, kBackward: KeyRanges::end of the call, if kept
   Index pairs = 0;  ///< kForward, kBackward: visible pairs; without any only writes happen
@@ -97,8 +119,8 @@ struct TraceEvent {
 
 /// How much of a block a trace keeps.
 enum class TraceDetail : std::uint8_t {
-  kRanges,  ///< the key ranges, row by row: what a proof of the schedule needs
-  kPairs,   ///< the number of visible pairs alone
+  kRanges,  ///< the key ranges, row by row, and copies, byte by byte: what a proof of the schedule needs
+  kPairs,   ///< the number of visible pairs alone, and no copies
 };
 
 /// The events of one rank, in their order. Written by one thread.
@@ -107,8 +129,10 @@ class RankTrace {
   /// The events so far.
   const std::vector<TraceEvent>& events() const { return events_; }
 
-  /// Records the contents of this memory from here on: "k" or "v" of rank `owner`.
-  void holds(std::string_view name, int owner, const Buffer& buffer);
+  /// Records the contents of this memory from here on: "q", "k", "v" or "dout" of rank `owner`.
+  void holds(std::string_view name, int owner, const Buffer& buffer, const HeldPart& part = {});
+  /// Records that this memory holds a result of the rank's own rows: "out", "lse", "dq", "dk" or "dv".
+  void gives(std::string_view name, const Buffer& buffer);
   /// Virtual time is read from this communicator from here on; null: from none.
   void use_clock(Communicator* clock) { clock_ = clock; }
 
@@ -119,7 +143,7 @@ class RankTrace {
   void end(std::size_t event);
   /// Appends an event that was recorded elsewhere, with the times that it has.
   void append(TraceEvent event) { events_.push_back(std::move(event)); }
-  /// Whether events of blocks carry their key ranges.
+  /// Whether events of blocks carry their key ranges, and copies are recorded.
   bool keeps_ranges() const { return detail_ == TraceDetail::kRanges; }
   /// The present time on the clocks of this trace.
   TraceTime now() const;

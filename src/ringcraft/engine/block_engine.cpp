@@ -33,6 +33,27 @@ TraceEvent block_event(const RankTrace& trace, TraceEvent::Kind kind, const Bloc
   return event;
 }
 
+// The bytes of a copy. Neighbouring rows that stay neighbours go at once.
+std::vector<CopiedBytes> copied_bytes(const Buffer& to, const Buffer& from, const RowCopy& rows) {
+  const Extents &t = to.extents(), &f = from.extents();
+  const std::vector<Index>&sources = rows.from_rows.rows(), &targets = rows.to_rows.rows();
+  const Index row_bytes = f.width * static_cast<Index>(size_of(from.dtype()));
+  const std::size_t count = sources.size();
+  std::vector<CopiedBytes> copied;
+  for (Index b = 0; b < f.batch; ++b)
+    for (Index h = 0; h < rows.heads; ++h)
+      for (std::size_t first = 0, last = 0; first < count; first = last) {
+        last = first + 1;
+        while (last < count && sources[last] == sources[last - 1] + 1 &&
+               targets[last] == targets[last - 1] + 1)
+          ++last;
+        copied.push_back({((b * f.heads + rows.from_head + h) * f.rows + sources[first]) * row_bytes,
+                          ((b * t.heads + rows.to_head + h) * t.rows + targets[first]) * row_bytes,
+                          static_cast<Index>(last - first) * row_bytes});
+      }
+  return copied;
+}
+
 // Runs the work as one event of the trace, if there is one.
 template <class MakeEvent, class Work>
 void recorded(RankTrace* trace, MakeEvent make_event, Work work) {
@@ -102,29 +123,22 @@ void BlockEngine::copy(Buffer& to, const Buffer& from, const RowCopy& rows) {
   if (!fits)
     throw Error("copy", "a tensor like " + described(f) + " " + std::string(name_of(from.dtype())),
                 described(t) + " " + std::string(name_of(to.dtype())), "allocate both for the same rows");
-  if (rows.from_rows.size() > 0) do_copy(to, from, rows);
+  if (rows.from_rows.size() == 0) return;
+  const auto event = [&] {
+    TraceEvent copy;
+    copy.kind = TraceEvent::kCopy;
+    copy.tensors = {read("from", from), updated("to", to)};
+    copy.copied = copied_bytes(to, from, rows);
+    return copy;
+  };
+  recorded(trace_ != nullptr && trace_->keeps_ranges() ? trace_ : nullptr, event,
+           [&] { do_copy(to, from, rows); });
 }
 
-// Neighbouring rows that stay neighbours go at once.
 void BlockEngine::do_copy(Buffer& to, const Buffer& from, const RowCopy& rows) {
-  const Extents &t = to.extents(), &f = from.extents();
-  const std::vector<Index>&sources = rows.from_rows.rows(), &targets = rows.to_rows.rows();
-  const std::size_t row_bytes = static_cast<std::size_t>(f.width) * size_of(from.dtype()),
-                    count = sources.size();
-  const auto place = [row_bytes](Index head, Index rows_of_head, Index row) {
-    return static_cast<std::size_t>(head * rows_of_head + row) * row_bytes;
-  };
-  for (Index b = 0; b < f.batch; ++b)
-    for (Index h = 0; h < rows.heads; ++h)
-      for (std::size_t first = 0, last = 0; first < count; first = last) {
-        last = first + 1;
-        while (last < count && sources[last] == sources[last - 1] + 1 &&
-               targets[last] == targets[last - 1] + 1)
-          ++last;
-        std::memcpy(to.bytes().data() + place(b * t.heads + rows.to_head + h, t.rows, targets[first]),
-                    from.bytes().data() + place(b * f.heads + rows.from_head + h, f.rows, sources[first]),
-                    (last - first) * row_bytes);
-      }
+  for (const CopiedBytes& run : copied_bytes(to, from, rows))
+    std::memcpy(to.bytes().data() + run.to, from.bytes().data() + run.from,
+                static_cast<std::size_t>(run.size));
 }
 
 }  // namespace ringcraft

@@ -151,8 +151,8 @@ class BlockEngine {
   bool count(const KeyRanges& ranges) { return count(BlockRanges(ranges)); }
   /// The work done so far.
   const Work& work() const { return work_; }
-  /// Records every forward, backward and add from here on (comm/trace.hpp); null: no longer. The trace must
-  /// live that long.
+  /// Records every forward, backward, add and copy from here on (comm/trace.hpp); null: no longer. The trace
+  /// must live that long.
   void record(RankTrace* trace) { trace_ = trace; }
   /// Adds the work of every forward and backward from here on to `done` once it has returned, for a bar that
   /// shows progress: visible pairs times products_per_pair (null: no longer). It must live that long.

@@ -34,11 +34,21 @@ class Recording {
 /// One rank's part of a trace, which may be null, and then so is this.
 inline RankTrace* part_of(Trace* trace, int rank) { return trace == nullptr ? nullptr : &trace->rank(rank); }
 
-/// Records that `block` is that of rank `owner`, for readers of the trace; null or no rows: records nothing.
-inline void hold(RankTrace* trace, int owner, const KvBlock& block) {
-  if (trace == nullptr || block.k.empty()) return;
-  trace->holds("k", owner, block.k);
-  trace->holds("v", owner, block.v);
+/// Records that `tensor` is `name` of rank `owner`, for readers of the trace; null or no rows: records nothing.
+inline void hold(RankTrace* trace, std::string_view name, int owner, const Buffer& tensor,
+                 const HeldPart& part = {}) {
+  if (trace != nullptr && !tensor.empty()) trace->holds(name, owner, tensor, part);
+}
+
+/// The same for the keys and values of a block.
+inline void hold(RankTrace* trace, int owner, const KvBlock& block, const HeldPart& part = {}) {
+  hold(trace, "k", owner, block.k, part);
+  hold(trace, "v", owner, block.v, part);
+}
+
+/// Records that `tensor` is a result of this rank; null or no rows: records nothing.
+inline void give(RankTrace* trace, std::string_view name, const Buffer& tensor) {
+  if (trace != nullptr && !tensor.empty()) trace->gives(name, tensor);
 }
 
 }  // namespace ringcraft

@@ -26,6 +26,7 @@ Forward forward(RankPlace& place, const Problem& problem, const MethodOptions& o
 Gradients backward(RankPlace& place, const Problem& problem, const MethodOptions& options,
                    const Forward& forward, const Buffer& dout) {
   const Saved& saved = *static_cast<const Saved*>(forward.saved.get());
+  hold(place.trace(), "q", place.comm().rank(), saved.q);
   hold(place.trace(), saved.owner, saved.first);
   hold(place.trace(), place.comm().rank(), saved.own);
   return ring_backward(place.comm(), place.engine(), problem, options.schedule, saved.q, saved.first,

@@ -23,9 +23,12 @@ void RankRun::forward(RankPlace& place, const WholeInputs& whole) {
 
 void RankRun::forward(RankPlace& place, Buffer q, KvBlock kv, Pass last_pass) {
   refuse(*method_, *problem_, options_, last_pass, place.comm(), place.engine());
+  hold(place.trace(), "q", place.comm().rank(), q);
   hold(place.trace(), place.comm().rank(), kv);
   const Recording recording(place);
   forward_ = method_->forward(place, *problem_, options_, std::move(q), std::move(kv));
+  give(place.trace(), "out", forward_.output.out);
+  give(place.trace(), "lse", forward_.output.lse);
 }
 
 void RankRun::backward(RankPlace& place, const WholeInputs& whole) {
@@ -34,7 +37,11 @@ void RankRun::backward(RankPlace& place, const WholeInputs& whole) {
 
 void RankRun::backward(RankPlace& place, const Buffer& dout) {
   const Recording recording(place);
+  hold(place.trace(), "dout", place.comm().rank(), dout);
   gradients_ = method_->backward(place, *problem_, options_, forward_, dout);
+  give(place.trace(), "dq", gradients_.dq);
+  give(place.trace(), "dk", gradients_.dkv.k);
+  give(place.trace(), "dv", gradients_.dkv.v);
 }
 
 WholeResult RankRun::gathered(RankPlace& place) {

@@ -129,9 +129,6 @@ int attend(const AttendOptions& options) {
     std::optional<Trace> trace;
     refuse(plan.method, problem, plan.options);
     if (!options.trace.empty()) {
-      if (&plan.method != &kRing)
-        throw Error("--trace", "--method ring, whose schedule is proved", options.how.method,
-                    "leave one of the two out");
       require_recordable(plan.method, problem, plan.options);
       if (ranks.speaks()) require_writable("--trace", options.trace);
       trace.emplace(problem.world_size);
@@ -156,7 +153,7 @@ int attend(const AttendOptions& options) {
       if (place.comm().rank() == 0) answer = verify::answer_of(std::move(result));
     });
     progress.reset();
-    const double clock_error = trace ? ranks.gather(problem, *trace) : 0;
+    const double clock_error = trace ? ranks.gather(problem, verify::dealing_degree(plan.method, problem, plan.options), *trace) : 0;
     bool proved = true;
     if (ranks.speaks()) {
       require_finite_result(answer);
@@ -170,7 +167,9 @@ int attend(const AttendOptions& options) {
                                               .last = whole.last_pass(),
                                               .backend = options.backend,
                                               .clock_error = clock_error,
-                                              .trace = std::move(*trace)});
+                                              .trace = std::move(*trace),
+                                              .method = &plan.method,
+                                              .options = plan.options});
     }
     return proved ? 0 : static_cast<int>(Code::kWrongAnswer);
   });

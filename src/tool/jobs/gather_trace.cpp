@@ -100,7 +100,8 @@ std::string host_boot() {
   return id;
 }
 
-double gather_trace(Meeting& meeting, const Problem& problem, Trace& trace, const std::string& host) {
+double gather_trace(Meeting& meeting, const Problem& problem, Trace& trace, const std::string& host,
+                    int degree) {
   const RankTrace& own = trace.rank(meeting.rank());
   std::vector<Offset> offsets = offsets_of(meeting, own);
   const std::vector<HostClock> clocks = gathered_values(meeting, HostClock(host, own));
@@ -114,7 +115,7 @@ double gather_trace(Meeting& meeting, const Problem& problem, Trace& trace, cons
     const auto r = static_cast<std::size_t>(rank);
     seconds.push_back(offsets[r].seconds), errors.push_back(offsets[r].error);
     if (rank > 0)
-      verify::read_events(texts[r], "the trace of rank " + std::to_string(rank), problem, rank,
+      verify::read_events(texts[r], "the trace of rank " + std::to_string(rank), problem, degree, rank,
                           trace.rank(rank));
   }
   trace = moved(trace, seconds, first_begin(trace, seconds));

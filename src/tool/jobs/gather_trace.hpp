@@ -17,7 +17,8 @@ std::string host_boot();
 // event begins at 0. Ranks of one `host` share a clock; the others read theirs between two words of all ranks
 // to each other. Returns, on rank 0, the seconds by which the clocks of two ranks may still differ; on the
 // other ranks, which keep their trace, 0.
+// The method deals heads among `degree` neighbours; 1: among none.
 double gather_trace(Meeting& meeting, const Problem& problem, Trace& trace,
-                    const std::string& host = host_boot());
+                    const std::string& host = host_boot(), int degree = 1);
 
 }  // namespace ringcraft::tool

@@ -64,7 +64,9 @@ class NcclRanks final : public Ranks {
     comm.throw_if_aborted();
   }
 
-  double gather(const Problem& problem, Trace& trace) override { return gather_trace(meeting_, problem, trace); }
+  double gather(const Problem& problem, int degree, Trace& trace) override {
+    return gather_trace(meeting_, problem, trace, host_boot(), degree);
+  }
 
  private:
   Meeting& meeting_;

@@ -52,9 +52,9 @@ class JobRanks final : public Ranks {
     const MeterScope scope(std::make_shared<MemoryMeter>());  // threads have one each already
     at_host(type, comm_, trace, body);
   }
-  double gather(const Problem& problem, Trace& trace) override {
+  double gather(const Problem& problem, int degree, Trace& trace) override {
     CommunicatorMeeting meeting(comm_);
-    return gather_trace(meeting, problem, trace);
+    return gather_trace(meeting, problem, trace, host_boot(), degree);
   }
 
  private:

@@ -25,10 +25,11 @@ class Ranks {
   // `trace` records their events, unless it is null. Throws Error if a job has another size than world_size,
   // and if the ranks do not compute in this number type.
   virtual void run(int world_size, DType type, Trace* trace, const std::function<void(RankPlace&)>& body) = 0;
-  // After a run that was recorded: the process that speaks gets the events of all ranks, on one clock.
+  // After a run that was recorded, of a method that deals heads among `degree` neighbours (1: among none): the
+  // process that speaks gets the events of all ranks, on one clock.
   // Returns the seconds by which the clocks of two ranks may differ there (jobs/gather_trace.hpp); threads
   // share one.
-  virtual double gather(const Problem&, Trace&) { return 0; }
+  virtual double gather(const Problem&, int /*degree*/, Trace&) { return 0; }
 };
 
 // The job that a backend of processes needs.

@@ -59,7 +59,8 @@ TraceClock clock_of(const std::string& name, const Trace& trace) {
 std::string title_of(const std::string& file, const verify::TracedRun& run, TraceClock clock,
                      double seconds) {
   const Problem& p = run.problem;
-  return shown(file) + ": " + counted(p.world_size, "rank") + " (" + shown(run.backend) + "), " +
+  return shown(file) + ": " + (run.method == &kRing ? "" : std::string(run.method->name) + ", ") +
+         counted(p.world_size, "rank") + " (" + shown(run.backend) + "), " +
          (run.last == Pass::kBackward ? "forward and backward" : "forward") + ", " + described(p.mask) +
          ", " + counted(p.shape.seqlen, "token") + ", " + described(p.sharding()) + ", " +
          TimeAxis(seconds).words(seconds) + (clock == TraceClock::kVirtual ? " of virtual time" : "");

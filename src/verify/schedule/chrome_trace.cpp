@@ -56,6 +56,7 @@ class Writer {
     const std::string block = known.block.empty() ? "a block" : known.block;
     switch (e.kind) {
       case TraceEvent::kHolds:
+      case TraceEvent::kGives:
         break;
       case TraceEvent::kStart:
         span(rank, "start", "start", e, {{"step", known.step}, {"messages", e.messages.size()}});
@@ -66,12 +67,15 @@ class Writer {
         break;
       case TraceEvent::kForward:
       case TraceEvent::kBackward:
-        span(rank, std::string("q") + std::to_string(rank) + " x " + block,
+        span(rank, (known.queries ? name_of(*known.queries) : "q" + std::to_string(rank)) + " x " + block,
              e.kind == TraceEvent::kForward ? "forward" : "backward", e,
              {{"step", known.step}, {"pairs", e.pairs}});
         break;
       case TraceEvent::kAdd:
         span(rank, "add to " + block, "add", e, {{"step", known.step}});
+        break;
+      case TraceEvent::kCopy:
+        span(rank, "copy", "copy", e, {{"step", known.step}});
         break;
     }
   }

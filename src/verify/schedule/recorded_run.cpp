@@ -4,6 +4,7 @@
 #include <set>
 
 #include "ringcraft/core/shown.hpp"
+#include "ringcraft/parallel/hybrid/rank_grid.hpp"
 #include "verify/schedule/trace_file.hpp"
 
 namespace ringcraft::verify {
@@ -16,31 +17,47 @@ bool is_element(std::string_view name) {
 
 class RecordProver {
  public:
-  RecordProver(const TracedRun& run, ScheduleProof& proof) : run_(run), proof_(proof) {}
+  RecordProver(const TracedRun& run, ScheduleProof& proof)
+      : run_(run), units_(units_of(run)), proof_(proof) {}
 
   void prove() {
     for (int rank = 0; rank < run_.trace.world_size(); ++rank) {
       rank_ = rank;
       begun_ = false;
-      numbers_ = {run_.problem.q_extents(rank).elements(), run_.problem.row_extents(rank).elements()};
       const auto& events = run_.trace.rank(rank).events();
       for (number_ = 0; number_ < events.size(); ++number_) require_event(events[number_]);
+      if (!run_.states_results || run_.problem.sharding().rows(rank) == 0) continue;
+      require_stated("q", ScheduleClaim::kPairs);
+      if (run_.last == Pass::kBackward) require_stated("dout", ScheduleClaim::kGradients);
     }
     std::ranges::stable_sort(proof_.violations, {}, &Violation::claim);
   }
 
  private:
+  static Problem units_of(const TracedRun& run) {
+    const int degree = dealing_degree(*run.method, run.problem, run.options);
+    return degree == 1 ? run.problem : column_problem(run.problem, degree);
+  }
+
   void violate(ScheduleClaim claim, const std::string& what) {
     const int step = proof_.replay.events[static_cast<std::size_t>(rank_)][number_].step;
     proof_.violations.push_back(
         {claim, "rank " + std::to_string(rank_) + ", step " + std::to_string(step) + ": " + what});
   }
 
+  void require_stated(std::string_view name, ScheduleClaim claim) {
+    if (std::ranges::none_of(run_.trace.rank(rank_).events(), [&](const TraceEvent& e) {
+          return e.kind == TraceEvent::kHolds && e.tensors[0].name == name;
+        }))
+      proof_.violations.push_back(
+          {claim, "rank " + std::to_string(rank_) + " never states where its " + std::string(name) + " is"});
+  }
+
   void require_event(const TraceEvent& e) {
     if (e.kind != TraceEvent::kHolds) begun_ = true;
-    if (e.kind == TraceEvent::kHolds && !begun_ && e.owner != rank_)
+    if (e.kind == TraceEvent::kHolds && !begun_ && (e.owner != rank_ || e.part != HeldPart{}))
       violate(ScheduleClaim::kMessages,
-              "begins with the block of rank " + std::to_string(e.owner) + ", which nobody has sent");
+              "begins with the block of " + ranks_name(e.owner, e.part.joined) + ", which nobody has sent");
     if (!e.ended) violate(ScheduleClaim::kProgress, "stops there, by an error");
     if (e.kind == TraceEvent::kBackward && run_.last == Pass::kForward)
       violate(ScheduleClaim::kPairs, "computes a backward block in a run that has no backward pass");
@@ -56,14 +73,31 @@ class RecordProver {
 
   // Nothing for tensors whose size follows from where their contents came from.
   std::optional<Index> numbers_of(const TraceEvent& e, std::string_view name) const {
-    if (e.kind == TraceEvent::kHolds) return run_.problem.kv_extents(e.owner).elements();
-    if (e.kind == TraceEvent::kAdd || name == "k") return {};
+    const Shape& shape = run_.problem.shape;
+    if (e.kind == TraceEvent::kHolds) {
+      const Index all = name == "k" || name == "v" ? shape.kv_heads : shape.heads;
+      return rows(e.owner, e.part.joined) * (e.part.heads == 0 ? all : e.part.heads) * shape.head_dim;
+    }
+    if (e.kind == TraceEvent::kGives) {
+      const Index heads = name == "dk" || name == "dv" ? shape.kv_heads : shape.heads;
+      return rows(rank_, 1) * heads * (name == "lse" ? 1 : shape.head_dim);
+    }
+    if (e.kind == TraceEvent::kAdd || e.kind == TraceEvent::kCopy || name == "k") return {};
     if (name == "v" || name == "dk" || name == "dv") {  // as many as the keys
       const auto keys = std::ranges::find(e.tensors, "k", &TracedTensor::name);
       return keys->bytes.size / std::max<Index>(1, element_);
     }
-    return std::set<std::string_view>{"q", "out", "dout", "dq"}.contains(name) ? numbers_.of_queries
-                                                                               : numbers_.of_rows;
+    const auto& queries = proof_.replay.events[static_cast<std::size_t>(rank_)][number_].queries;
+    if (!queries) return {};  // the replay has reported it
+    const Index of_rows = rows(queries->block, queries->joined) *
+                          (queries->heads == Heads{} ? shape.heads : queries->heads.count);
+    return std::set<std::string_view>{"q", "out", "dout", "dq"}.contains(name) ? of_rows * shape.head_dim
+                                                                               : of_rows;
+  }
+
+  // Of all sequences.
+  Index rows(int block, int joined) const {
+    return run_.problem.shape.batch * (joined == 1 ? run_.problem : units_).sharding().rows(block);
   }
 
   // All elements of a run have one width, and so have all accumulators; the first one tells it.
@@ -78,16 +112,12 @@ class RecordProver {
                                             (width > 0 ? " of " + counted(width, "byte") : ""));
   }
 
-  struct Numbers {
-    Index of_queries = 0, of_rows = 0;
-  };
-
   const TracedRun& run_;
+  Problem units_;
   ScheduleProof& proof_;
   int rank_ = 0;
-  bool begun_ = false;  // something has happened on the rank since its trace says what it holds
+  bool begun_ = false;      // something has happened on the rank since its trace says what it holds
   std::size_t number_ = 0;  // of the event
-  Numbers numbers_;
   Index element_ = 0, accumulator_ = 0;  // bytes of one number; 0: not known yet
 };
 

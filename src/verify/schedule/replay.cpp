@@ -9,9 +9,14 @@
 
 namespace ringcraft::verify {
 
-Replayer::Replayer(const Trace& trace, const Problem& problem, const ScheduleNotes& notes)
-    : trace_(trace), problem_(problem), notes_(notes), ranks_(static_cast<std::size_t>(trace.world_size())) {
+Replayer::Replayer(const Trace& trace, const Problem& problem, const ScheduleNotes& notes, int degree)
+    : trace_(trace),
+      problem_(problem),
+      notes_(notes),
+      rows_(problem, degree),
+      ranks_(static_cast<std::size_t>(trace.world_size())) {
   for (int rank = 0; rank < trace.world_size(); ++rank) result_.events.emplace_back(events(rank).size());
+  find_statements();
 }
 
 Replay Replayer::run() {
@@ -33,6 +38,11 @@ std::size_t Replayer::content(Content content) {
 void Replayer::put(int rank, TracedBytes bytes, const std::vector<Piece>& pieces) {
   self(rank).memory.paste(bytes, pieces);
   self(rank).written.push_back(bytes);
+  lose(rank, bytes);
+}
+
+// Something has overwritten these bytes.
+void Replayer::lose(int rank, TracedBytes bytes) {
   for (const auto& [name, kept] : self(rank).kept)
     if (kept.overlaps(bytes)) self(rank).lost.insert(name);
 }
@@ -69,15 +79,23 @@ std::string Replayer::described(const Half& half) {
          (send ? " to rank " : " from rank ") + std::to_string(m.peer);
 }
 
-// "K2", "K2 and V2", "a part of K2"; empty if some bytes hold nothing known.
+// "K2", "K2 and V2", "a part of K2"; empty if some bytes hold nothing known. A content is named once, however
+// many pieces of it there are.
 std::string Replayer::named(const std::vector<Piece>& pieces, Index size) const {
   std::string text;
   Index covered = 0;
+  std::vector<std::pair<std::size_t, Index>> bytes;  // of each content
   for (const Piece& piece : pieces) {
-    const Content& c = contents_[piece.content];
-    text +=
-        std::string(text.empty() ? "" : " and ") + (piece.size < c.bytes ? "a part of " : "") + name_of(c);
+    const auto known = std::ranges::find(bytes, piece.content, &std::pair<std::size_t, Index>::first);
+    if (known == bytes.end())
+      bytes.push_back({piece.content, piece.size});
+    else
+      known->second += piece.size;
     covered += piece.size;
+  }
+  for (const auto& [number, known] : bytes) {
+    const Content& c = contents_[number];
+    text += std::string(text.empty() ? "" : " and ") + (known < c.bytes ? "a part of " : "") + name_of(c);
   }
   return covered == size ? text : "";
 }
@@ -112,23 +130,35 @@ bool Replayer::step(int rank) {
     case TraceEvent::kAdd:
       add(rank, number);
       break;
+    case TraceEvent::kCopy:
+      copy(rank, number);
+      break;
+    case TraceEvent::kGives:
+      give(rank, number);
+      break;
   }
   ++r.next;
   return true;
 }
 
-// Takes the caller's word for a rank's own block, and for all that a trace begins with. Later the block of
-// another rank came by messages, unless the trace begins after the pass in which it came.
+// Takes the caller's word for a rank's own tensors, and for all that a trace begins with. Later the block of
+// another rank, or of neighbours, came by messages, unless the trace begins after the pass in which it came.
 void Replayer::hold(int rank, std::size_t number) {
   const TraceEvent& e = event(rank, number);
   const TracedTensor& tensor = e.tensors[0];
-  const Content said{tensor.name == "k" ? Content::kKeys : Content::kValues, e.owner, tensor.bytes.size, {}};
+  const Content::Kind kind = tensor.name == "k"   ? Content::kKeys
+                             : tensor.name == "v" ? Content::kValues
+                             : tensor.name == "q" ? Content::kQueries
+                                                  : Content::kOutGradient;
+  const Content said{kind, e.owner,       tensor.bytes.size,
+                     {},   e.part.joined, rows_.heads(kind, e.part.first_head, e.part.heads)};
   const Content* held = whole(rank, tensor.bytes);
+  const bool again = kind == Content::kQueries && self(rank).computed_forward;
   const auto begin = events(rank).begin();
   const bool first =
       std::all_of(begin, begin + static_cast<std::ptrdiff_t>(number),
                   [](const TraceEvent& earlier) { return earlier.kind == TraceEvent::kHolds; });
-  if (e.owner != rank && !first && (held == nullptr || *held != said) &&
+  if ((e.owner != rank || !said.is_block() || again) && !first && (held == nullptr || *held != said) &&
       std::ranges::any_of(events(rank), [](const TraceEvent& x) { return x.kind == TraceEvent::kForward; }))
     violate(ScheduleClaim::kMessages, rank, number,
             "states that it holds " + name_of(said) + " and holds " + holding(rank, tensor.bytes) + " there");
@@ -228,7 +258,8 @@ void Replayer::require_free(const Half& mine) {
 // A computation must not write memory that is being sent, nor access memory that is being received.
 void Replayer::require_untouched(int rank, std::size_t number) {
   const TraceEvent& e = event(rank, number);
-  const bool skipped = e.kind != TraceEvent::kAdd && e.pairs == 0;  // reads nothing
+  const bool block = e.kind == TraceEvent::kForward || e.kind == TraceEvent::kBackward;
+  const bool skipped = block && e.pairs == 0;  // reads nothing
   for (const TracedTensor& tensor : e.tensors) {
     if (skipped && tensor.access != TracedTensor::kWrite) continue;
     const bool reads = tensor.access == TracedTensor::kRead;
@@ -246,8 +277,8 @@ void Replayer::require_untouched(int rank, std::size_t number) {
   }
 }
 
-Replay replay(const Trace& trace, const Problem& problem, const ScheduleNotes& notes) {
-  return Replayer(trace, problem, notes).run();
+Replay replay(const Trace& trace, const Problem& problem, const ScheduleNotes& notes, int degree) {
+  return Replayer(trace, problem, notes, degree).run();
 }
 
 }  // namespace ringcraft::verify

@@ -4,7 +4,9 @@
 /// are symbols (K2: the keys of rank 2's block) that messages and additions carry along. The block that a
 /// rank computes on is therefore derived, not trusted; anything that no right run could do is a Violation.
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ringcraft/comm/trace.hpp"
@@ -48,6 +50,8 @@ struct ReplayedEvent {
   int step = 0;                     ///< number of blocks computed before it; from a note if there is one
   std::vector<std::string> labels;  ///< kStart: contents of each message, "K2" or "12 bytes"
   std::string block;                ///< kForward, kBackward, kAdd: "K2", "dK2"; empty if unknown
+  std::optional<Content> queries;   ///< kForward, kBackward: if it is known
+  std::optional<Content> keys;      ///< kForward, kBackward: if it is known
 };
 
 /// One block computed by one rank.
@@ -55,7 +59,9 @@ struct Computation {
   int rank = 0;
   int step = 0;
   bool backward = false;
-  int block = 0;  ///< whose keys and values
+  int block = 0;    ///< whose keys and values
+  int queries = 0;  ///< whose queries: a rank, or a row of neighbours
+  Heads heads;      ///< of the queries
 };
 
 /// One gradient in the memory of a rank at the end.
@@ -65,16 +71,27 @@ struct HeldGradient {
   std::size_t written = 0;  ///< larger for sums that the rank wrote, added to or received later
 };
 
+/// A result that a rank states.
+struct GivenResult {
+  int rank = 0;
+  Content::Kind kind = Content::kOutput;
+  bool whole = false;  ///< every row is the rank's own
+  std::vector<std::pair<Content, std::vector<Index>>> sums;  ///< that are in it, and the heads from each
+};
+
 /// The result of a replay.
 struct Replay {
   std::vector<std::vector<ReplayedEvent>> events;  ///< by rank, as in the trace
   std::vector<Violation> violations;      ///< of messages, progress, memory, and of single computations
   std::vector<Computation> computations;  ///< those with visible pairs
   std::vector<HeldGradient> gradients;    ///< whole ones, at the end
+  std::vector<GivenResult> given;         ///< those stated, in the order of the ranks' events
+  bool states_results = false;            ///< some rank states a result
   bool complete = false;                  ///< every rank reached its end
 };
 
-/// Replays a trace of this problem. `notes` is empty, or shaped as the trace.
-Replay replay(const Trace& trace, const Problem& problem, const ScheduleNotes& notes = {});
+/// Replays a trace of this problem. `notes` is empty, or shaped as the trace. `degree` neighbours deal heads
+/// among each other, and compute with the tokens of all of them; 1: no rank does.
+Replay replay(const Trace& trace, const Problem& problem, const ScheduleNotes& notes = {}, int degree = 1);
 
 }  // namespace ringcraft::verify

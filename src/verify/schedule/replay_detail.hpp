@@ -4,6 +4,7 @@
 ///   replay.cpp           single events, messages, and memory in flight
 ///   replay_blocks.cpp    computations, their blocks, and gradients
 ///   replay_ends.cpp      stuck ranks and unmatched messages at the end
+///   rows/replay_rows.cpp tensors in pieces, queries, and results
 
 #include <deque>
 #include <map>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "verify/schedule/replay.hpp"
+#include "verify/schedule/rows/tensor_rows.hpp"
 
 namespace ringcraft::verify {
 
@@ -21,14 +23,14 @@ struct Half {
   std::size_t event = 0, message = 0;
 };
 
-/// "1 byte", "12 bytes".
-std::string bytes_of(Index size);
+/// The tensor of this name that a computation touches this way; null if there is none.
+const TracedTensor* tensor_of(const TraceEvent& event, std::string_view name, TracedTensor::Access access);
 
 /// Runs the events of all ranks until they end or are stuck.
 class Replayer {
  public:
   /// All arguments must outlive it.
-  Replayer(const Trace& trace, const Problem& problem, const ScheduleNotes& notes);
+  Replayer(const Trace& trace, const Problem& problem, const ScheduleNotes& notes, int degree);
   /// Runs the whole replay; called once.
   Replay run();
 
@@ -47,6 +49,8 @@ class Replayer {
     std::map<std::string_view, TracedBytes> kept;  // q, O, dq, ... of the block before
     std::set<std::string_view> lost;               // those of them that something has overwritten since
     TraceEvent::Kind pass = TraceEvent::kHolds;    // of the block before
+    std::optional<Content> queries;                // of the block before
+    bool computed_forward = false;                 // some block
   };
   struct Link {
     std::deque<Half> sends, recvs;  // posted, without another side
@@ -65,6 +69,7 @@ class Replayer {
   std::string& label(const Half& half) { return found(half.rank, half.event).labels[half.message]; }
   std::size_t content(Content content);
   void put(int rank, TracedBytes bytes, const std::vector<Piece>& pieces);
+  void lose(int rank, TracedBytes bytes);
 
   // Sentences.
   const ScheduleNote* note(int rank, std::size_t number) const;
@@ -88,15 +93,26 @@ class Replayer {
   // Blocks and gradients (replay_blocks.cpp).
   const Content* whole(int rank, TracedBytes bytes);
   std::string holding(int rank, TracedBytes bytes);
-  std::optional<int> block_of(int rank, std::size_t number);
+  std::optional<Content> keys_of(int rank, std::size_t number);
   void compute(int rank, std::size_t number);
-  void require_ranges(int rank, std::size_t number, int block);
-  void require_claim(int rank, std::size_t number, int block);
+  void require_ranges(int rank, std::size_t number, const Content& queries, const Content& keys);
+  void require_claim(int rank, std::size_t number, const Content& keys);
   void require_saved(int rank, std::size_t number);
-  void require_kept(int rank, std::size_t number);
+  void require_kept(int rank, std::size_t number, bool same_queries);
   void keep(int rank, const TraceEvent& event);
-  void write_results(int rank, const TraceEvent& event, std::optional<int> block);
+  void write_results(int rank, std::size_t number);
   void add(int rank, std::size_t number);
+  std::optional<std::vector<Piece>> added(int rank, TracedBytes into, TracedBytes from);
+
+  // Rows and heads (rows/replay_rows.cpp).
+  void find_statements();
+  std::optional<Content> tensor(int rank, TracedBytes bytes, Content::Kind kind);
+  std::optional<Content> queries_of(int rank, std::size_t number);
+  void require_heads(int rank, std::size_t number, const Content& queries, const Content& keys);
+  void require_inputs(int rank, std::size_t number, const Content& queries);
+  Content with_share(int rank, const TracedTensor& tensor, const Content& queries, int block);
+  void copy(int rank, std::size_t number);
+  void give(int rank, std::size_t number);
 
   // Ends (replay_ends.cpp).
   void finish();
@@ -109,6 +125,8 @@ class Replayer {
   const Trace& trace_;
   const Problem& problem_;
   const ScheduleNotes& notes_;
+  TensorRows rows_;
+  bool holds_queries_ = false, holds_dout_ = false;  // the trace says where they are
   std::vector<Rank> ranks_;
   std::deque<Content> contents_;  // a deque, because references must stay valid
   std::map<std::pair<int, int>, Link> links_;

@@ -3,10 +3,14 @@
 #include "verify/schedule/schedule.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <set>
 
 #include "ringcraft/core/shown.hpp"
+#include "ringcraft/parallel/hybrid/hybrid_theory.hpp"
 #include "ringcraft/ring/messages.hpp"
+#include "verify/schedule/rows/sum_flaws.hpp"
 
 namespace ringcraft::verify {
 namespace {
@@ -27,13 +31,14 @@ std::string steps_of(const std::vector<int>& steps) {
 class ScheduleProver {
  public:
   ScheduleProver(const Trace& trace, const Problem& problem, const ScheduleGoal& goal, ScheduleProof& proof)
-      : trace_(trace), problem_(problem), goal_(goal), proof_(proof) {}
+      : trace_(trace), problem_(problem), goal_(goal), proof_(proof), flaws_(problem, goal.degree) {}
 
   void run() {
     proof_.violations = proof_.replay.violations;
     if (proof_.replay.complete) {
       if (goal_.forward) require_pairs(false);
       if (goal_.backward) require_pairs(true);
+      require_results();
       if (goal_.backward) require_gradients();
       if (goal_.costs) require_costs(*goal_.costs);
     }
@@ -45,53 +50,111 @@ class ScheduleProver {
     proof_.violations.push_back({claim, sentence});
   }
 
-  // ---- pairs: each rank against each block that it sees, once
+  // ---- pairs: each rank against each block that it sees, once in every head
 
-  void require_pairs(bool backward) {
-    std::map<std::pair<int, int>, std::vector<int>> steps;  // steps of each (rank, block)
-    for (const Computation& c : proof_.replay.computations)
-      if (c.backward == backward) steps[{c.rank, c.block}].push_back(c.step);
-    const std::string pass =
-        goal_.forward && goal_.backward ? backward ? " in the backward pass" : " in the forward pass" : "";
-    for (int rank = 0; rank < problem_.world_size; ++rank)
-      for (int block = 0; block < problem_.world_size; ++block) {
-        const Index pairs = key_ranges(problem_, rank, block).pairs();
-        const std::vector<int>& when = steps[{rank, block}];
-        const std::string what = " its queries against " + block_name(block);
-        if (pairs > 0 && when.empty())
-          violate(ScheduleClaim::kPairs, rank_name(rank) + " never computes" + what + pass +
-                                             ", of which it sees " + counted(pairs, "pair"));
-        if (when.size() > 1)
-          violate(ScheduleClaim::kPairs, rank_name(rank) + " computes" + what + pass + " " +
-                                             std::to_string(when.size()) + " times: " + steps_of(when));
-      }
+  struct Computed {
+    Heads heads;
+    int step;
+  };
+
+  std::string pass_words(bool backward) const {
+    return goal_.forward && goal_.backward ? backward ? " in the backward pass" : " in the forward pass" : "";
   }
 
-  // ---- gradients: on the owner, with every share once
+  void require_pairs(bool backward) {
+    std::map<std::pair<int, int>, std::vector<Computed>> all;  // of each (queries, block)
+    for (const Computation& c : proof_.replay.computations)
+      if (c.backward == backward)
+        all[{c.queries, c.block}].push_back(
+            {c.heads == Heads{} ? Heads{0, problem_.shape.heads} : c.heads, c.step});
+    const Problem& units = flaws_.rows().units();
+    for (int queries = 0; queries < units.world_size; ++queries)
+      for (int block = 0; block < units.world_size; ++block)
+        require_pairs(queries, block, all[{queries, block}], pass_words(backward));
+  }
 
-  // The flaws of a sum: shares that it lacks or contains too often; empty if it is right.
-  std::string flaw_of(const Content& sum) const {
-    std::string flaw;
-    const auto add = [&](const std::string& what) { flaw += (flaw.empty() ? "" : ", ") + what; };
-    for (int rank = 0; rank < problem_.world_size; ++rank) {
-      const auto found = sum.shares.find(rank);
-      const int count = found == sum.shares.end() ? 0 : found->second;
-      if (key_ranges(problem_, rank, sum.block).pairs() > 0 && count == 0)
-        add("lacks the share of " + rank_name(rank));
-      if (count > 1) add("has the share of " + rank_name(rank) + " " + std::to_string(count) + " times");
+  void require_pairs(int queries, int block, const std::vector<Computed>& computed, const std::string& pass) {
+    const int joined = goal_.degree;
+    const Index pairs = key_ranges(flaws_.rows().units(), queries, block).pairs();
+    std::set<Index> borders{0, problem_.shape.heads};
+    for (const Computed& c : computed) borders.insert({c.heads.first, c.heads.first + c.heads.count});
+    for (auto border = borders.begin(); std::next(border) != borders.end(); ++border) {
+      const Heads heads{*border, *std::next(border) - *border};
+      std::vector<int> when;
+      for (const Computed& c : computed)
+        if (c.heads.first <= heads.first && heads.first < c.heads.first + c.heads.count)
+          when.push_back(c.step);
+      const bool all = heads.count == problem_.shape.heads;
+      const std::string what = (all ? " " : " " + heads_name(heads) + " of ") +
+                               std::string(joined > 1 ? "their" : "its") + " queries against " +
+                               name_of({Content::kKeys, block, 0, {}, joined, {}}) + pass;
+      const std::string who = ranks_name(queries, joined);
+      if (pairs > 0 && when.empty())
+        violate(ScheduleClaim::kPairs, who + (joined > 1 ? " never compute" : " never computes") + what +
+                                           ", of which " + (joined > 1 ? "they see " : "it sees ") +
+                                           counted(pairs, "pair"));
+      if (when.size() > 1)
+        violate(ScheduleClaim::kPairs, who + (joined > 1 ? " compute" : " computes") + what + " " +
+                                           std::to_string(when.size()) + " times: " + steps_of(when));
     }
-    return flaw;
+  }
+
+  // ---- results: on their owners, with every share once
+
+  // A rank whose trace states results states each of them. What is in one that is right so far.
+  void require_result(int owner, Content::Kind kind, ScheduleClaim claim) {
+    const GivenResult* given = nullptr;
+    for (const GivenResult& g : proof_.replay.given)
+      if (g.rank == owner && g.kind == kind) given = &g;
+    const std::string name = name_of({kind, owner, 0, {}}), home = rank_name(owner);
+    if (given == nullptr) {
+      violate(claim, home + " never gives " + name);
+      return;
+    }
+    if (!given->whole) return;  // the replay has reported it
+    std::set<std::string> flaws;
+    for (const auto& [sum, heads] : given->sums) flaws.insert(flaws_.of(sum, heads));
+    for (const std::string& flaw : flaws)
+      if (!flaw.empty()) violate(claim, name + " on its owner, " + home + ", " + flaw);
+  }
+
+  bool states_results() const { return goal_.results || proof_.replay.states_results || goal_.degree > 1; }
+
+  bool gives(int owner, Content::Kind kind) const {
+    return std::ranges::any_of(proof_.replay.given,
+                               [&](const GivenResult& g) { return g.rank == owner && g.kind == kind; });
+  }
+
+  void require_results() {
+    if (!states_results()) return;
+    for (int owner = 0; owner < problem_.world_size; ++owner) {
+      if (problem_.sharding().rows(owner) == 0) continue;
+      if (goal_.forward)
+        for (const auto kind : {Content::kOutput, Content::kLse})
+          require_result(owner, kind, ScheduleClaim::kPairs);
+      if (goal_.backward) require_result(owner, Content::kQueryGradient, ScheduleClaim::kGradients);
+    }
   }
 
   void require_gradients() {
     // A schedule in a text does not distinguish values from keys; elsewhere dv shares the fate of dk, once
     // that is reported.
-    const bool values = std::ranges::any_of(proof_.replay.gradients, [](const HeldGradient& g) {
-      return g.content.kind == Content::kValueGradient;
-    });
-    for (int owner = 0; owner < problem_.world_size; ++owner)
-      if (problem_.sharding().rows(owner) > 0 && require_gradient(owner, Content::kKeyGradient) && values)
-        require_gradient(owner, Content::kValueGradient);
+    const bool stated = states_results();
+    const bool values = stated || std::ranges::any_of(proof_.replay.gradients, [](const HeldGradient& g) {
+                          return g.content.kind == Content::kValueGradient;
+                        });
+    for (int owner = 0; owner < problem_.world_size; ++owner) {
+      if (problem_.sharding().rows(owner) == 0) continue;
+      for (const auto kind : {Content::kKeyGradient, Content::kValueGradient}) {
+        if (kind == Content::kValueGradient && !values) break;
+        if (gives(owner, kind))
+          require_result(owner, kind, ScheduleClaim::kGradients);
+        else if (!require_gradient(owner, kind))
+          break;
+        else if (stated)
+          require_result(owner, kind, ScheduleClaim::kGradients);  // it has it, and does not say so
+      }
+    }
   }
 
   // Takes, as the one that it keeps, the sum of its own block that the owner wrote last.
@@ -99,16 +162,16 @@ class ScheduleProver {
     const HeldGradient* kept = nullptr;
     const HeldGradient* elsewhere = nullptr;  // a right sum on another rank
     for (const HeldGradient& g : proof_.replay.gradients) {
-      if (g.content.kind != kind || g.content.block != owner) continue;
+      if (g.content.kind != kind || g.content.block != owner || !g.content.is_block()) continue;
       if (g.rank == owner && (kept == nullptr || g.written > kept->written)) kept = &g;
-      if (g.rank != owner && flaw_of(g.content).empty()) elsewhere = &g;
+      if (g.rank != owner && flaws_.of(g.content).empty()) elsewhere = &g;
     }
-    if (kept != nullptr && flaw_of(kept->content).empty()) return true;
+    if (kept != nullptr && flaws_.of(kept->content).empty()) return true;
     const std::string name = name_of({kind, owner, 0, {}}), home = rank_name(owner);
     violate(ScheduleClaim::kGradients,
             elsewhere != nullptr
                 ? name + " ends on " + rank_name(elsewhere->rank) + " and not on its owner, " + home
-            : kept != nullptr ? name + " on its owner, " + home + ", " + flaw_of(kept->content)
+            : kept != nullptr ? name + " on its owner, " + home + ", " + flaws_.of(kept->content)
                               : name + " never reaches its owner, " + home);
     return false;
   }
@@ -186,6 +249,7 @@ class ScheduleProver {
   const Problem& problem_;
   const ScheduleGoal& goal_;
   ScheduleProof& proof_;
+  SumFlaws flaws_;
 };
 
 struct ClaimText {
@@ -212,13 +276,22 @@ ClaimText text_of(ScheduleClaim claim) {
 
 }  // namespace
 
+int dealing_degree(const Method& method, const Problem& problem, const MethodOptions& options) {
+  return (method.takes & kTakesUlysses) != 0 ? degree_of(problem, options) : 1;
+}
+
+bool moves_heads(const Method& method, const Problem& problem, const MethodOptions& options) {
+  return (method.takes & kTakesUlysses) != 0 ||
+         (options.gather_heads > 0 && options.gather_heads < problem.shape.kv_heads);
+}
+
 bool ScheduleProof::broken(ScheduleClaim claim) const {
   return std::ranges::find(violations, claim, &Violation::claim) != violations.end();
 }
 
 ScheduleProof prove_schedule(const Trace& trace, const Problem& problem, const ScheduleGoal& goal,
                              const ScheduleNotes& notes) {
-  ScheduleProof proof{replay(trace, problem, notes), {}};
+  ScheduleProof proof{replay(trace, problem, notes, goal.degree), {}};
   ScheduleProver(trace, problem, goal, proof).run();
   return proof;
 }

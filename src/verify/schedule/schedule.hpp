@@ -33,7 +33,14 @@ struct ScheduleGoal {
   bool forward = true;             ///< out of every query
   bool backward = false;           ///< dq of every query, dk and dv of every key
   std::optional<PassCosts> costs;  ///< at this cost; empty: at any
+  int degree = 1;                  ///< neighbours that deal heads among each other (parallel/hybrid)
+  bool results = false;            ///< every rank states its results; else if any does, or if heads are dealt
 };
+
+/// The degree of a method: the neighbours that it deals heads to, 1 if it deals none.
+int dealing_degree(const Method& method, const Problem& problem, const MethodOptions& options);
+/// Whether it copies rows and heads. A trace without details does not tell where these go, and does not prove it.
+bool moves_heads(const Method& method, const Problem& problem, const MethodOptions& options);
 
 /// The verdict.
 struct ScheduleProof {

@@ -37,6 +37,8 @@ class StrictJson {
       if (std::find(names.begin(), names.end(), name) == names.end())
         refuse("no member " + shown(name), "one");
   }
+  /// Whether this object has such a member.
+  bool has(const char* name) const { return value_.is_object() && value_.contains(name); }
   /// A member of this object.
   StrictJson operator[](const char* name) const {
     if (!value_.is_object()) refuse("an object", kind());

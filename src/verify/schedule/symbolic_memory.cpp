@@ -7,13 +7,6 @@
 
 namespace ringcraft::verify {
 
-std::string name_of(const Content& content) {
-  constexpr const char* kLetters[] = {"K", "V", "dK", "dV"};
-  return kLetters[content.kind] + std::to_string(content.block);
-}
-
-std::string block_name(int block) { return name_of({Content::kKeys, block, 0, {}}); }
-
 // Removes the span from the stored pieces.
 void SymbolicMemory::forget(TracedBytes span) {
   auto at = pieces_.upper_bound(span.address);

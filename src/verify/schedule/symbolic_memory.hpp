@@ -4,34 +4,13 @@
 /// travels in several messages, or several blocks in one message, are tracked byte by byte.
 
 #include <map>
-#include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "ringcraft/comm/trace.hpp"
+#include "verify/schedule/rows/content.hpp"
 
 namespace ringcraft::verify {
-
-/// The contents of some bytes: the keys or values of a rank's block, or gradients of them.
-struct Content {
-  enum Kind : std::uint8_t { kKeys, kValues, kKeyGradient, kValueGradient };
-
-  Kind kind = kKeys;
-  int block = 0;              ///< the rank that owns the block
-  Index bytes = 0;            ///< of the whole tensor
-  std::map<int, int> shares;  ///< of a gradient: how often each rank's share is in the sum
-
-  /// Whether it is dk or dv.
-  bool is_gradient() const { return kind == kKeyGradient || kind == kValueGradient; }
-  friend bool operator==(const Content&, const Content&) = default;
-};
-
-/// "K2", "V2", "dK2", "dV2".
-std::string name_of(const Content& content);
-
-/// "K2": the KV block of a rank.
-std::string block_name(int block);
 
 /// Some bytes of a content.
 struct Piece {

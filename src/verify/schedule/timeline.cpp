@@ -13,7 +13,8 @@ namespace ringcraft::verify {
 namespace {
 
 bool computes(TraceEvent::Kind kind) {
-  return kind == TraceEvent::kForward || kind == TraceEvent::kBackward || kind == TraceEvent::kAdd;
+  return kind == TraceEvent::kForward || kind == TraceEvent::kBackward || kind == TraceEvent::kAdd ||
+         kind == TraceEvent::kCopy;
 }
 
 // Places every time of one clock between the first and the last one of the trace. A statement (kHolds) takes
@@ -24,7 +25,7 @@ class Axis {
     double first = std::numeric_limits<double>::infinity(), last = -first;
     for (int rank = 0; rank < trace.world_size(); ++rank)
       for (const TraceEvent& e : trace.rank(rank).events()) {
-        if (e.kind == TraceEvent::kHolds) continue;
+        if (e.kind == TraceEvent::kHolds || e.kind == TraceEvent::kGives) continue;
         first = std::min(first, seconds_on(clock_, e.begin));
         last = std::max(last, seconds_on(clock_, e.end));
       }

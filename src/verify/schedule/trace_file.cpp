@@ -1,6 +1,7 @@
 // Writes and reads files of traces.
 #include "verify/schedule/trace_file.hpp"
 
+#include <limits>
 #include <set>
 
 #include "verify/schedule/chrome_trace.hpp"
@@ -11,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;  // 1: rings, without their method, queries and results
 constexpr int kMostRanks = 4096;
 constexpr int kDeepest = 16;  // levels of JSON: more than a trace has
 constexpr std::array<std::string_view, 2> kPasses{"forward", "backward"};  // as in Pass
@@ -32,6 +33,16 @@ Layout layout_of(const StrictJson& json) {
   std::array<std::string_view, std::size(kLayouts)> names;
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = name_of(kLayouts[i]);
   return kLayouts[json.one_of(names)];
+}
+
+// In the order of Schedule.
+constexpr std::array<std::string_view, 2> kSchedules{"forward", "reversed"};
+
+Json json_of(const MethodOptions& options) {
+  return {{"schedule", kSchedules[static_cast<std::size_t>(options.schedule)]},
+          {"ulysses", options.ulysses},
+          {"gather_heads", options.gather_heads},
+          {"node", options.node}};
 }
 
 // `most_tokens`: no recorded sequence is longer, since the key ranges of every token are in the file.
@@ -56,6 +67,32 @@ Problem problem_of(const StrictJson& json, std::size_t ranks, Index most_tokens)
     json.refuse("a problem that there can be", std::string("one with a flaw (") + error.what() + ")");
   }
   return problem;
+}
+
+const Method* method_of(const StrictJson& json) {
+  std::array<std::string_view, std::size(kMethods)> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kMethods[i]->name;
+  return kMethods[json.one_of(names)];
+}
+
+// `most_heads`: a copy moves each head by itself, so that a run with copies has no more heads.
+MethodOptions options_of(const StrictJson& json, const Method& method, const Problem& problem,
+                         Index most_heads) {
+  json.require_members({"schedule", "ulysses", "gather_heads", "node"});
+  const int most = std::numeric_limits<int>::max();
+  const MethodOptions options{.schedule = static_cast<Schedule>(json["schedule"].one_of(kSchedules)),
+                              .ulysses = json["ulysses"].small(0, most),
+                              .gather_heads = json["gather_heads"].small(0, most),
+                              .node = json["node"].small(0, most)};
+  try {
+    refuse(method, problem, options);
+  } catch (const Error& error) {
+    json.refuse("options that the method takes", std::string("others (") + error.what() + ")");
+  }
+  if (moves_heads(method, problem, options) && problem.shape.heads > most_heads / problem.shape.batch)
+    json.refuse("at most " + std::to_string(most_heads) + " heads in all sequences that copies move",
+                std::to_string(problem.shape.heads) + " in each of " + std::to_string(problem.shape.batch));
+  return options;
 }
 
 }  // namespace
@@ -89,9 +126,13 @@ Json parsed(const std::string& text, const std::string& place, std::string_view 
 std::string trace_text(const TracedRun& run, const Replay& replayed) {
   // The own member comes last: Perfetto has stopped at members that it does not know.
   std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":" + chrome_events(run.trace, replayed);
-  text += ",\n\"ringcraft\":{\"format\":" + std::to_string(kFormat);
+  text += ",\n\"ringcraft\":{\"format\":" + std::to_string(run.states_results ? kFormat : 1);
   text += ",\"problem\":" + json_of(run.problem).dump();
   text += ",\"pass\":" + Json(kPasses[static_cast<std::size_t>(run.last)]).dump();
+  if (run.states_results) {
+    text += ",\"method\":" + Json(run.method->name).dump();
+    text += ",\"options\":" + json_of(run.options).dump();
+  }
   text += ",\"backend\":" + Json(run.backend).dump();
   text += ",\"clock_error\":" + Json(run.clock_error).dump() + ",\"ranks\":[";
   for (int rank = 0; rank < run.trace.world_size(); ++rank)
@@ -108,10 +149,14 @@ TracedRun read_trace(const std::string& text, const std::string& file) {
                 "attend --trace");
   const StrictJson json(document["ringcraft"], file + ": ringcraft", kRecordAgain);
   const Index format = json["format"].integer(1, kNoLimit);
-  if (format != kFormat)
+  if (format > kFormat)
     throw Error(file, "a trace of format " + std::to_string(kFormat), "format " + std::to_string(format),
                 "read it with the version that has written it, or record it again");
-  json.require_members({"format", "problem", "pass", "backend", "clock_error", "ranks"});
+  if (format == 1)
+    json.require_members({"format", "problem", "pass", "backend", "clock_error", "ranks"});
+  else
+    json.require_members(
+        {"format", "problem", "pass", "method", "options", "backend", "clock_error", "ranks"});
   const StrictJson ranks = json["ranks"];
   const std::size_t world_size = ranks.size(kMostRanks);
   Problem problem = problem_of(json["problem"], world_size, static_cast<Index>(text.size()));
@@ -119,10 +164,17 @@ TracedRun read_trace(const std::string& text, const std::string& file) {
                 .last = static_cast<Pass>(json["pass"].one_of(kPasses)),
                 .backend = json["backend"].words(),
                 .clock_error = json["clock_error"].number(),
-                .trace = Trace(static_cast<int>(world_size))};
+                .trace = Trace(static_cast<int>(world_size)),
+                .states_results = format > 1};
+  if (run.states_results) {
+    run.method = method_of(json["method"]);
+    run.options = options_of(json["options"], *run.method, run.problem, static_cast<Index>(text.size()));
+  }
   if (run.clock_error < 0) json["clock_error"].refuse("seconds from 0 on", std::to_string(run.clock_error));
+  const EventRules rules{run.problem, run.goal().degree, moves_heads(*run.method, run.problem, run.options),
+                         run.states_results};
   for (std::size_t rank = 0; rank < world_size; ++rank)
-    read_events(ranks[rank], run.problem, static_cast<int>(rank), run.trace.rank(static_cast<int>(rank)));
+    read_events(ranks[rank], rules, static_cast<int>(rank), run.trace.rank(static_cast<int>(rank)));
   return run;
 }
 

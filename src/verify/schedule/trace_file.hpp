@@ -17,9 +17,18 @@ struct TracedRun {
   std::string backend;         ///< where the ranks were: "threads", "mpi", ...
   double clock_error = 0;      ///< seconds by which the wall clocks of two ranks may differ
   Trace trace;                 ///< what every rank did
+  const Method* method = &kRing;  ///< that ran
+  MethodOptions options = {};     ///< with these choices
+  /// Every rank states where its queries and results are. Files of the first format do not: rings alone.
+  bool states_results = true;
 
   /// The goal that the trace must reach.
-  ScheduleGoal goal() const { return {.backward = last == Pass::kBackward, .costs = {}}; }
+  ScheduleGoal goal() const {
+    return {.backward = last == Pass::kBackward,
+            .costs = {},
+            .degree = dealing_degree(*method, problem, options),
+            .results = states_results};
+  }
 };
 
 /// Proves its schedule, and that every event ended and every tensor has the bytes that the problem gives it.
@@ -36,8 +45,9 @@ TracedRun read_trace(const std::string& text, const std::string& file);
 /// The events of one rank, in the same form: for a rank that sends them to another one.
 std::string events_text(const RankTrace& rank);
 
-/// Appends the events of such a text to the trace of `rank`. Throws Error as read_trace does.
-void read_events(const std::string& text, const std::string& place, const Problem& problem, int rank,
+/// Appends the events of such a text to the trace of `rank`, of a method that deals heads among `degree`
+/// neighbours (1: among none). Throws Error as read_trace does.
+void read_events(const std::string& text, const std::string& place, const Problem& problem, int degree, int rank,
                  RankTrace& into);
 
 }  // namespace ringcraft::verify

@@ -13,8 +13,16 @@ namespace ringcraft::verify {
 /// Throws Error if it is no JSON.
 nlohmann::json parsed(const std::string& text, const std::string& place, std::string_view only);
 
+/// What the events of a run may be.
+struct EventRules {
+  const Problem& problem;
+  int degree;         ///< neighbours that deal heads among each other
+  bool copies;        ///< the method moves rows and heads
+  bool states = true; ///< queries and results are stated
+};
+
 /// Appends the events of a list to the trace of `rank`.
-void read_events(const StrictJson& list, const Problem& problem, int rank, RankTrace& into);
+void read_events(const StrictJson& list, const EventRules& rules, int rank, RankTrace& into);
 
 /// The advice for whatever is wrong in a file.
 inline constexpr const char* kRecordAgain =

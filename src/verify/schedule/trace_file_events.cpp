@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 
+#include "ringcraft/parallel/hybrid/rank_grid.hpp"
 #include "verify/schedule/trace_file_detail.hpp"
 
 namespace ringcraft::verify {
@@ -12,7 +13,8 @@ namespace {
 using Json = nlohmann::json;
 
 // In the order of their enumerators.
-constexpr std::array<std::string_view, 6> kEventKinds{"holds", "start", "wait", "forward", "backward", "add"};
+constexpr std::array<std::string_view, 8> kEventKinds{"holds",    "start", "wait", "forward",
+                                                      "backward", "add",   "copy", "gives"};
 constexpr std::array<std::string_view, 2> kMessageKinds{"send", "recv"};
 constexpr std::array<std::string_view, 3> kAccesses{"read", "write", "update"};
 
@@ -22,7 +24,8 @@ struct Touch {
   TracedTensor::Access access;
 };
 
-// In the order in which they are recorded (trace.cpp, block_engine.cpp); kHolds: k or v.
+// In the order in which they are recorded (trace.cpp, block_engine.cpp); kHolds and kGives: one of
+// those that they may state.
 std::vector<Touch> touches_of(TraceEvent::Kind kind) {
   constexpr auto kRead = TracedTensor::kRead, kWrite = TracedTensor::kWrite, kUpdate = TracedTensor::kUpdate;
   switch (kind) {
@@ -35,6 +38,10 @@ std::vector<Touch> touches_of(TraceEvent::Kind kind) {
               {"k", kRead}, {"v", kRead},   {"dq", kUpdate}, {"dk", kWrite},  {"dv", kWrite}};
     case TraceEvent::kAdd:
       return {{"dk", kUpdate}, {"dv", kUpdate}, {"dk", kRead}, {"dv", kRead}};
+    case TraceEvent::kCopy:
+      return {{"from", kRead}, {"to", kUpdate}};
+    case TraceEvent::kGives:
+      return {{"out", kRead}};
     case TraceEvent::kStart:
     case TraceEvent::kWait:
       break;
@@ -58,6 +65,18 @@ Json json_of(const TracedTensor& t) {
           {"bytes", t.bytes.size}};
 }
 
+Json json_of(const HeldPart& part) {
+  return {{"joined", part.joined}, {"first_head", part.first_head}, {"heads", part.heads}};
+}
+
+// From, to and size of each run, one after the other.
+Json json_of(const std::vector<CopiedBytes>& copied) {
+  Json list = Json::array();
+  for (const CopiedBytes& run : copied)
+    for (const Index number : {run.from, run.to, run.size}) list.push_back(number);
+  return list;
+}
+
 template <class T>
 Json list_of(const std::vector<T>& values) {
   Json list = Json::array();
@@ -73,6 +92,8 @@ Json json_of(const TraceEvent& e) {
             {"end", e.ended ? json_of(e.end) : Json()},
             {"live_bytes", e.live_bytes}};
   if (e.kind == TraceEvent::kHolds) json["owner"] = e.owner;
+  if (e.part != HeldPart{}) json["part"] = json_of(e.part);
+  if (e.kind == TraceEvent::kCopy) json["copied"] = json_of(e.copied);
   if (e.kind == TraceEvent::kWait) json["waits_for"] = e.waits_for;
   if (e.kind == TraceEvent::kStart)
     json["messages"] = list_of(e.messages);
@@ -90,8 +111,8 @@ Json json_of(const TraceEvent& e) {
 
 class EventsReader {
  public:
-  EventsReader(const Problem& problem, int rank)
-      : problem_(problem), rank_(rank), rows_(problem.sharding().rows(rank)) {}
+  EventsReader(const EventRules& rules, int rank)
+      : rules_(rules), problem_(rules.problem), rank_(rank), rows_(rows_of(rules, rank)) {}
 
   void read(const StrictJson& list, RankTrace& into) {
     const std::size_t count = list.size();
@@ -103,16 +124,27 @@ class EventsReader {
   }
 
  private:
+  // Those of the queries that the rank computes with.
+  static Index rows_of(const EventRules& rules, int rank) {
+    if (rules.degree == 1) return rules.problem.sharding().rows(rank);
+    return column_problem(rules.problem, rules.degree).sharding().rows(rank / rules.degree);
+  }
+
   TraceEvent event(const StrictJson& json) {
     TraceEvent e;
     e.kind = static_cast<TraceEvent::Kind>(json["kind"].one_of(kEventKinds));
+    if (e.kind == TraceEvent::kCopy && !rules_.copies)
+      json["kind"].refuse("no copy in a run of a method that moves no heads", "one");
+    if (e.kind == TraceEvent::kGives && !rules_.states)
+      json["kind"].refuse("no stated result in a file of format 1", "one");
     require_members(json, e.kind);
     read_times(json, e);
     e.live_bytes = json["live_bytes"].integer(0, kMost);
     if (e.kind == TraceEvent::kStart) read_messages(json["messages"], e);
     if (e.kind == TraceEvent::kWait) read_wait(json["waits_for"], e);
     if (e.kind != TraceEvent::kStart && e.kind != TraceEvent::kWait) read_tensors(json["tensors"], e);
-    if (e.kind == TraceEvent::kHolds) e.owner = json["owner"].small(0, problem_.world_size - 1);
+    if (e.kind == TraceEvent::kHolds) read_held(json, e);
+    if (e.kind == TraceEvent::kCopy) read_copied(json["copied"], e);
     if (is_block(e.kind)) read_ranges(json, e);
     return e;
   }
@@ -120,6 +152,8 @@ class EventsReader {
   static void require_members(const StrictJson& json, TraceEvent::Kind kind) {
     switch (kind) {
       case TraceEvent::kHolds:
+        if (json.has("part"))
+          return json.require_members({"kind", "begin", "end", "live_bytes", "owner", "part", "tensors"});
         return json.require_members({"kind", "begin", "end", "live_bytes", "owner", "tensors"});
       case TraceEvent::kStart:
         return json.require_members({"kind", "begin", "end", "live_bytes", "messages"});
@@ -129,7 +163,10 @@ class EventsReader {
       case TraceEvent::kBackward:
         return json.require_members(
             {"kind", "begin", "end", "live_bytes", "tensors", "key_begin", "key_end", "pairs"});
+      case TraceEvent::kCopy:
+        return json.require_members({"kind", "begin", "end", "live_bytes", "tensors", "copied"});
       case TraceEvent::kAdd:
+      case TraceEvent::kGives:
         return json.require_members({"kind", "begin", "end", "live_bytes", "tensors"});
     }
   }
@@ -175,6 +212,48 @@ class EventsReader {
       json.refuse("the number of an earlier start that nothing has waited for", std::to_string(e.waits_for));
   }
 
+  std::string_view name_of(const StrictJson& json, TraceEvent::Kind kind, std::string_view only) const {
+    static constexpr std::array<std::string_view, 2> kBlock{"k", "v"};
+    static constexpr std::array<std::string_view, 4> kInputs{"k", "v", "q", "dout"};
+    static constexpr std::array<std::string_view, 5> kResults{"out", "lse", "dq", "dk", "dv"};
+    if (kind == TraceEvent::kHolds)
+      return rules_.states ? kInputs[json.one_of(kInputs)] : kBlock[json.one_of(kBlock)];
+    return kind == TraceEvent::kGives ? kResults[json.one_of(kResults)] : json.exactly(only);
+  }
+
+  // The part of a row of neighbours that deal heads; without one, all heads of a rank's rows.
+  void read_held(const StrictJson& json, TraceEvent& e) const {
+    if (json.has("part")) {
+      const StrictJson part = json["part"];
+      part.require_members({"joined", "first_head", "heads"});
+      const std::string_view name = e.tensors[0].name;
+      const Index heads = name == "k" || name == "v" ? problem_.shape.kv_heads : problem_.shape.heads;
+      if (!rules_.copies) json["part"].refuse("no part in a run of a method that moves no heads", "one");
+      e.part.joined = part["joined"].small(rules_.degree, rules_.degree);
+      e.part.first_head = part["first_head"].integer(0, heads - 1);
+      e.part.heads = part["heads"].integer(1, heads - e.part.first_head);
+    }
+    e.owner = json["owner"].small(0, problem_.world_size / e.part.joined - 1);
+  }
+
+  void read_copied(const StrictJson& list, TraceEvent& e) const {
+    const std::vector<Index> numbers = list.integers<Index>(0, kMost);
+    if (numbers.empty() || numbers.size() % 3 != 0)
+      list.refuse("from, to and size of each run", counted(numbers.size(), "number"));
+    const auto require = [&](std::size_t i, Index size, const TracedTensor& tensor) {
+      if (numbers[i] > tensor.bytes.size - size)
+        list[i].refuse(
+            "bytes of " + std::string(tensor.name) + " (" + std::to_string(tensor.bytes.size) + ")",
+            std::to_string(numbers[i]) + " and " + std::to_string(size) + " more");
+    };
+    for (std::size_t i = 0; i < numbers.size(); i += 3) {
+      if (numbers[i + 2] == 0) list[i + 2].refuse("1 byte or more", "0");
+      require(i, numbers[i + 2], e.tensors[0]);
+      require(i + 1, numbers[i + 2], e.tensors[1]);
+      e.copied.push_back({numbers[i], numbers[i + 1], numbers[i + 2]});
+    }
+  }
+
   void read_tensors(const StrictJson& list, TraceEvent& e) const {
     const std::vector<Touch> touches = touches_of(e.kind);
     if (list.size() != touches.size())
@@ -182,10 +261,7 @@ class EventsReader {
     for (std::size_t i = 0; i < touches.size(); ++i) {
       const StrictJson json = list[i];
       json.require_members({"name", "access", "address", "bytes"});
-      constexpr std::array<std::string_view, 2> kBlock{"k", "v"};
-      const bool held = e.kind == TraceEvent::kHolds;
-      const std::string_view name =
-          held ? kBlock[json["name"].one_of(kBlock)] : json["name"].exactly(touches[i].name);
+      const std::string_view name = name_of(json["name"], e.kind, touches[i].name);
       json["access"].exactly(kAccesses[touches[i].access]);
       e.tensors.push_back({name, touches[i].access, bytes(json, 0)});
     }
@@ -212,6 +288,7 @@ class EventsReader {
 
   static constexpr Index kMost = std::numeric_limits<Index>::max();
 
+  const EventRules& rules_;
   const Problem& problem_;
   int rank_;
   Index rows_;  // of the rank
@@ -228,14 +305,14 @@ std::string events_text(const RankTrace& rank) {
   return text + "]";
 }
 
-void read_events(const StrictJson& list, const Problem& problem, int rank, RankTrace& into) {
-  EventsReader(problem, rank).read(list, into);
+void read_events(const StrictJson& list, const EventRules& rules, int rank, RankTrace& into) {
+  EventsReader(rules, rank).read(list, into);
 }
 
-void read_events(const std::string& text, const std::string& place, const Problem& problem, int rank,
-                 RankTrace& into) {
+void read_events(const std::string& text, const std::string& place, const Problem& problem, int degree,
+                 int rank, RankTrace& into) {
   const Json list = parsed(text, place, "");
-  read_events(StrictJson(list, place, kRecordAgain), problem, rank, into);
+  read_events(StrictJson(list, place, kRecordAgain), {problem, degree, true}, rank, into);
 }
 
 }  // namespace ringcraft::verify

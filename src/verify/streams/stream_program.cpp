@@ -14,7 +14,8 @@ namespace ringcraft::verify {
 namespace {
 
 bool computes(TraceEvent::Kind kind) {
-  return kind == TraceEvent::kForward || kind == TraceEvent::kBackward || kind == TraceEvent::kAdd;
+  return kind == TraceEvent::kForward || kind == TraceEvent::kBackward || kind == TraceEvent::kAdd ||
+         kind == TraceEvent::kCopy;
 }
 
 // Work around messages: the sent bytes are written before a start, and written again after the wait.

@@ -112,6 +112,11 @@ TEST_CASE("an MPI job is recorded as one run, whose schedule is proved") {
     CHECK(drawn.out.find("peak memory") != std::string::npos);
     CHECK(drawn.out.find("schedule: proved: ") != std::string::npos);
   }
+  const Ran ulysses = run_command(
+      folder, attend(folder, "out", "--causal --backend mpi --ranks 4 --method ulysses --trace " + folder.file("u.json")));
+  CAPTURE(ulysses.out, ulysses.err);
+  CHECK(ulysses.exit_code == 0);
+  CHECK(ulysses.out.find("wrong schedule") == std::string::npos);
 }
 
 TEST_CASE("tasks of srun that know of no MPI do not start a job each") {

@@ -5,12 +5,15 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "parallel/method_choices.hpp"
 #include "ringcraft/core/error.hpp"
 #include "support/catch.hpp"
 #include "support/effort.hpp"
+#include "support/errors.hpp"
 #include "support/random_problem.hpp"
 #include "verify/ladder/subject.hpp"
 #include "verify/oracle/cases.hpp"
+#include "verify/schedule/said.hpp"
 
 namespace ringcraft::verify {
 namespace {
@@ -29,22 +32,27 @@ bool same(const TraceEvent& a, const TraceEvent& b) {
   const auto alike = [](const auto& x, const auto& y) { return same(x, y); };
   return a.kind == b.kind && same(a.begin, b.begin) && a.ended == b.ended &&
          (!a.ended || same(a.end, b.end)) && a.live_bytes == b.live_bytes && a.owner == b.owner &&
-         a.waits_for == b.waits_for && std::ranges::equal(a.messages, b.messages, alike) &&
+         a.part == b.part && a.copied == b.copied && a.waits_for == b.waits_for &&
+         std::ranges::equal(a.messages, b.messages, alike) &&
          std::ranges::equal(a.tensors, b.tensors, alike) && a.key_begin == b.key_begin &&
          a.key_end == b.key_end && a.pairs == b.pairs;
 }
 
 bool same(const TracedRun& a, const TracedRun& b) {
   bool equal = Problem::fields(a.problem) == Problem::fields(b.problem) && a.last == b.last &&
-               a.backend == b.backend && a.clock_error == b.clock_error &&
-               a.trace.world_size() == b.trace.world_size();
+               a.backend == b.backend && a.clock_error == b.clock_error && a.method == b.method &&
+               a.options.schedule == b.options.schedule && a.options.ulysses == b.options.ulysses &&
+               a.options.gather_heads == b.options.gather_heads && a.options.node == b.options.node &&
+               a.states_results == b.states_results && a.trace.world_size() == b.trace.world_size();
   for (int rank = 0; equal && rank < a.trace.world_size(); ++rank)
     equal = std::ranges::equal(a.trace.rank(rank).events(), b.trace.rank(rank).events(),
                                [](const auto& x, const auto& y) { return same(x, y); });
   return equal;
 }
 
-std::string text_of(const TracedRun& run) { return trace_text(run, replay(run.trace, run.problem)); }
+std::string text_of(const TracedRun& run) {
+  return trace_text(run, replay(run.trace, run.problem, {}, run.goal().degree));
+}
 
 Measurement recorded(const Problem& problem, RanksOptions options = {}) {
   options.trace = true;
@@ -56,6 +64,14 @@ Measurement recorded(const Problem& problem, RanksOptions options = {}) {
 TracedRun small_run() {
   const Problem problem = make_problem({1, 2, 1, 12, 2}, causal_mask(), Layout::kZigzag, 3);
   return {problem, Pass::kForward, "threads", 0.0, std::move(*recorded(problem).forward.trace)};
+}
+
+// Four heads on four ranks, by the Ulysses of two neighbours.
+TracedRun run_with_copies() {
+  const Problem problem = make_problem({1, 4, 2, 12, 2}, causal_mask(), Layout::kZigzag, 4);
+  const MethodOptions options{.ulysses = 2};
+  Measurement cost = recorded(problem, {.options = options, .method = &kHybrid});
+  return {problem, Pass::kForward, "threads", 0.0, std::move(*cost.forward.trace), &kHybrid, options};
 }
 
 // The Error of a text, or nothing.
@@ -131,7 +147,7 @@ TEST_CASE("a wrong value in a file of a trace is named by its place") {
   const nlohmann::json huge = 1'000'000'000, lists = nlohmann::json::array();
   const Edit edits[] = {
       {"", 7, "t.json: ringcraft: expected an object, got 7"},
-      {"/format", 2, "t.json: expected a trace of format 1, got format 2; read it with the version"},
+      {"/format", 3, "t.json: expected a trace of format 2, got format 3; read it with the version"},
       {"/problem", {}, "t.json: ringcraft: expected the member problem, got none; the file is damaged"},
       {"/problem/world_size", huge,
        "ringcraft.problem.world_size: expected an integer from 1 to 4096, got 1000000000"},
@@ -156,21 +172,103 @@ TEST_CASE("a wrong value in a file of a trace is named by its place") {
       {"/ranks/1/0/kind", "sleep", "ringcraft.ranks[1][0].kind: expected one of holds, start, wait"},
       {"/ranks/1/0/owner", 3, "owner: expected an integer from 0 to 2, got 3"},
       {"/ranks/1/0/tensors", lists, "tensors: expected 1 tensor, got 0"},
-      {"/ranks/1/0/tensors/0/name", "w", "name: expected one of k, v, got \"w\""},
+      {"/ranks/1/0/tensors/0/name", "w", "name: expected one of k, v, q, dout, got \"w\""},
       {"/ranks/1/0/tensors/0/address", 18446744073709551615u, "address: expected bytes within 2^64"},
       {"/ranks/1/0/tensors/0/bytes", -8, "bytes: expected an integer from 0"},
       {"/ranks/1/0/begin", nlohmann::json{1.0}, "begin: expected two numbers, wall and virtual seconds"},
-      {"/ranks/1/2/kind", "hold", "kind: expected one of holds, start"},
+      {"/ranks/1/3/kind", "hold", "kind: expected one of holds, start"},
       {"/ranks/1/0/end", nlohmann::json{-1e9, 0}, "end: expected a time not before its begin"},
       {"/ranks/1/0/begin/0", 1e9, "end: expected a time not before its begin"},
-      {"/ranks/1/2/kind", "wait", "expected the member waits_for, got none"},
-      {"/ranks/1/2/messages/0/peer", 1, "peer: expected another rank, got the rank itself"},
-      {"/ranks/1/2/messages/0/peer", 3, "peer: expected an integer from 0 to 2, got 3"},
-      {"/ranks/1/2/messages/0/bytes", 0, "bytes: expected an integer from 1"}};
+      {"/ranks/1/3/kind", "wait", "expected the member waits_for, got none"},
+      {"/ranks/1/3/messages/0/peer", 1, "peer: expected another rank, got the rank itself"},
+      {"/ranks/1/3/messages/0/peer", 3, "peer: expected an integer from 0 to 2, got 3"},
+      {"/ranks/1/3/messages/0/bytes", 0, "bytes: expected an integer from 1"}};
   for (const Edit& edit : edits) {
     CAPTURE(edit.place, edit.sentence);
     CHECK(refusal(edited(text, edit.place, edit.value)).find(edit.sentence) != std::string::npos);
   }
+}
+
+TEST_CASE("a run with copies comes back, and its copies, parts and method are read strictly") {
+  Random random(78);
+  for (int trial = 0; trial < (testing::tries_fewer() ? 8 : 40); ++trial) {
+    Problem problem = testing::random_problem(random, 6, 30);
+    problem.shape.heads = 12;
+    problem.shape.kv_heads = 6;
+    const auto all = testing::choices(problem);
+    const testing::Choice& choice = all[static_cast<std::size_t>(random.integer(0, std::ssize(all) - 1))];
+    INFO(testing::described(problem) << ", " << choice.name());
+    Measurement cost = recorded(problem, {.options = choice.options, .method = choice.method});
+    for (PassCost* pass : {&cost.forward, &cost.backward}) {
+      const TracedRun run{problem,
+                          pass == &cost.forward ? Pass::kForward : Pass::kBackward,
+                          "threads",
+                          0,
+                          std::move(*pass->trace),
+                          choice.method,
+                          choice.options};
+      CHECK(same(read_trace(text_of(run), "t.json"), run));
+    }
+  }
+
+  const std::string text = text_of(run_with_copies());
+  REQUIRE(refusal(text) == "");
+  const nlohmann::json copy = nlohmann::json::parse(text)["ringcraft"]["ranks"][1][3];
+  REQUIRE(copy["kind"] == "copy");
+  struct Edit {
+    const char* place;
+    std::optional<nlohmann::json> value;
+    const char* sentence;
+  };
+  const Edit edits[] = {
+      {"/method", "bulls", "method: expected one of ring, all-gather, ulysses, hybrid, double-ring"},
+      {"/method", "ring", "options: expected options that the method takes, got others (ulysses: expected"},
+      {"/method", {}, "expected the member method, got none"},
+      {"/options/ulysses", 3,
+       "options: expected options that the method takes, got others (ulysses: expected"},
+      {"/options/schedule", "sideways", "schedule: expected one of forward, reversed"},
+      {"/ranks/1/3/copied", nlohmann::json{1, 2},
+       "copied: expected from, to and size of each run, got 2 numbers"},
+      {"/ranks/1/3/copied/0", -1, "copied[0]: expected an integer from 0"},
+      {"/ranks/1/3/copied/0", 100000, "copied[0]: expected bytes of from ("},
+      {"/ranks/1/3/copied/1", 100000, "copied[1]: expected bytes of to ("},
+      {"/ranks/1/3/copied/2", 0, "copied[2]: expected 1 byte or more, got 0"},
+      {"/ranks/1/3/copied", {}, "expected the member copied, got none"},
+      {"/ranks/1/3/tensors/0/name", "q", "name: expected from, got \"q\""},
+      {"/ranks/1/3/tensors/1/access", "read", "access: expected update, got \"read\""}};
+  for (const Edit& edit : edits) {
+    CAPTURE(edit.place, edit.sentence);
+    CHECK(refusal(edited(text, edit.place, edit.value)).find(edit.sentence) != std::string::npos);
+  }
+  nlohmann::json ring = nlohmann::json::parse(text_of(small_run()));
+  ring["ringcraft"]["ranks"][1][3] = copy;
+  CHECK(refusal(ring.dump()).find("kind: expected no copy in a run of a method that moves no heads") !=
+        std::string::npos);
+}
+
+TEST_CASE("a file of the first format is a ring without stated queries and results") {
+  nlohmann::json old = nlohmann::json::parse(text_of(small_run()));
+  nlohmann::json& run = old["ringcraft"];
+  run["format"] = 1;
+  CHECK(refusal(old.dump()).find("expected no member method, got one") != std::string::npos);
+  run.erase("method");
+  run.erase("options");
+  CHECK(refusal(old.dump()).find("name: expected one of k, v, got \"q\"") != std::string::npos);
+  for (nlohmann::json& events : run["ranks"]) {
+    events.erase(0);
+    for (nlohmann::json& e : events)
+      if (e["kind"] == "wait") e["waits_for"] = e["waits_for"].get<int>() - 1;
+    while (events.back()["kind"] == "gives") events.erase(events.size() - 1);
+  }
+  const TracedRun back = read_trace(old.dump(), "t.json");
+  CHECK(prove_run(back).good());
+  CHECK(same(read_trace(text_of(back), "t.json"), back));
+  run["format"] = 2;
+  run["method"] = "ring";
+  run["options"] = {{"schedule", "reversed"}, {"ulysses", 0}, {"gather_heads", 0}, {"node", 0}};
+  const ScheduleProof unstated = prove_run(read_trace(old.dump(), "t.json"));
+  CHECK(testing::contains(said(unstated), "rank 1 never gives out1"));
+  CHECK(testing::contains(said(unstated), "rank 1 never states where its q is"));
 }
 
 TEST_CASE("a member too many, and waits without their start, are refused") {

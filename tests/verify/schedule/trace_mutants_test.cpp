@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "parallel/method_choices.hpp"
 #include "ringcraft/core/error.hpp"
 #include "support/catch.hpp"
 #include "support/effort.hpp"
@@ -18,13 +19,15 @@ using nlohmann::json;
 using Pointer = json::json_pointer;
 
 // Both passes on one trace, as attend records them.
-json right_run(const Problem& problem, Schedule schedule) {
+json right_run(const Problem& problem, const testing::Choice& choice) {
   Measurement cost;
   RanksOptions options;
-  options.options.schedule = schedule;
+  options.options = choice.options;
+  options.method = choice.method;
   options.trace = true;
   run_over_ranks(problem, make_inputs(make_case(problem, Data::kNormal, 3), DType::kFloat32), options, &cost);
-  TracedRun run{problem, Pass::kBackward, "threads", 0, Trace(problem.world_size)};
+  TracedRun run{problem,       Pass::kBackward, "threads", 0, Trace(problem.world_size),
+                choice.method, choice.options};
   for (int rank = 0; rank < problem.world_size; ++rank) {
     const auto& forward = cost.forward.trace->rank(rank).events();
     for (const TraceEvent& e : forward) run.trace.rank(rank).append(e);
@@ -34,7 +37,22 @@ json right_run(const Problem& problem, Schedule schedule) {
       run.trace.rank(rank).append(std::move(e));
     }
   }
-  return json::parse(trace_text(run, replay(run.trace, run.problem)))["ringcraft"];
+  return json::parse(trace_text(run, replay(run.trace, run.problem, {}, run.goal().degree)))["ringcraft"];
+}
+
+// A ring in every second trial, else any method.
+testing::Choice some_choice(Random& random, const Problem& problem, int trial) {
+  const Schedule schedule = trial % 4 < 2 ? Schedule::kForward : Schedule::kReversed;
+  if (trial % 2 == 0) return {&kRing, {.schedule = schedule}};
+  const auto all = testing::choices(problem);
+  return all[static_cast<std::size_t>(random.integer(0, std::ssize(all) - 1))];
+}
+
+// Heads that can be dealt.
+Problem some_problem(Random& random, int trial) {
+  Problem problem = testing::random_problem(random, 5, 14);
+  if (trial % 2 == 1) problem.shape.heads = 4, problem.shape.kv_heads = 2;
+  return problem;
 }
 
 bool passes(const json& run, std::string& why) {
@@ -50,17 +68,17 @@ bool passes(const json& run, std::string& why) {
 
 // Whether the rank computes, sends or adds something in this event: the schedule is wrong without it.
 bool does_something(const json& e) {
+  if (e["kind"] == "copy" || e["kind"] == "gives") return true;
   if (e["kind"] == "add") return e["tensors"][0]["bytes"] > 0;
   if (e["kind"] == "start") return !e["messages"].empty();
   return e.contains("pairs") && e["pairs"] > 0;
 }
 
 // Whether another event says where this tensor or message of event `number` lies. Of a single block, nothing
-// else says it of some tensors; nor of a sum that comes home, where no event touches it.
+// else says it of some tensors.
 bool has_witness(const json& events, std::size_t number, const json& one) {
   if (one.contains("name"))
-    return !std::set<std::string>{"sum", "dout", "delta", "dq", "dk", "dv"}.contains(
-        one["name"].get<std::string>());
+    return !std::set<std::string>{"sum", "delta"}.contains(one["name"].get<std::string>());
   if (one["kind"] == "send") return true;
   for (std::size_t later = number + 1; later < events.size(); ++later)
     for (const char* list : {"tensors", "messages"})
@@ -83,9 +101,11 @@ std::vector<Pointer> covered(const json& run) {
       for (const char* list : {"tensors", "messages"})
         for (std::size_t k = 0; e.contains(list) && k < e[list].size(); ++k)
           for (const auto& [name, value] : e[list][k].items())
-            if (name != "address" || has_witness(run["ranks"][rank], i, e[list][k]))
+            if (e["kind"] == "copy" && name == "bytes")
+              continue;  // what is not copied may be longer
+            else if (name != "address" || has_witness(run["ranks"][rank], i, e[list][k]))
               places.push_back(at / list / k / name);
-      for (const char* list : {"key_begin", "key_end"})
+      for (const char* list : {"key_begin", "key_end", "copied"})
         for (std::size_t k = 0; e.contains(list) && k < e[list].size(); ++k) places.push_back(at / list / k);
       if (e.contains("pairs")) places.push_back(at / "pairs");
     }
@@ -94,8 +114,8 @@ std::vector<Pointer> covered(const json& run) {
 
 json falsified(Random& random, const json& value) {
   if (value.is_string()) {
-    const char* words[] = {"k",    "v",    "q",     "out",    "dk",  "dq", "send",
-                           "recv", "read", "write", "update", "add", "x"};
+    const char* words[] = {"k",     "v",      "q",   "out", "dk",   "dq",    "send", "recv", "read",
+                           "write", "update", "add", "x",   "copy", "gives", "from", "lse"};
     return words[random.integer(0, std::size(words) - 1)];
   }
   const Index other[] = {-1, 1, 4, -4, 8, 64, value.get<Index>(), -value.get<Index>()};
@@ -108,9 +128,10 @@ TEST_CASE("a falsified message, tensor, range or extent of a right run is refuse
   Random random(305);
   const int problems = testing::long_run() ? 200 : 12, mutants = testing::long_run() ? 300 : 60;
   for (int trial = 0; trial < problems; ++trial) {
-    const Problem problem = testing::random_problem(random, 5, 14);
-    INFO(testing::described(problem));
-    const json right = right_run(problem, trial % 2 == 0 ? Schedule::kForward : Schedule::kReversed);
+    const Problem problem = some_problem(random, trial);
+    const testing::Choice choice = some_choice(random, problem, trial);
+    INFO(testing::described(problem) << ", " << choice.name());
+    const json right = right_run(problem, choice);
     std::string why;
     const bool good = passes(right, why);
     CAPTURE(why);
@@ -132,9 +153,10 @@ TEST_CASE("a right run without one of its events, or without a member, is refuse
   Random random(306);
   const int problems = testing::long_run() ? 200 : 12, mutants = testing::long_run() ? 100 : 20;
   for (int trial = 0; trial < problems; ++trial) {
-    const Problem problem = testing::random_problem(random, 5, 14);
-    INFO(testing::described(problem));
-    const json right = right_run(problem, trial % 2 == 0 ? Schedule::kForward : Schedule::kReversed);
+    const Problem problem = some_problem(random, trial);
+    const testing::Choice choice = some_choice(random, problem, trial);
+    INFO(testing::described(problem) << ", " << choice.name());
+    const json right = right_run(problem, choice);
     std::string why;
     for (int i = 0; i < mutants; ++i) {
       json wrong = right;
@@ -162,7 +184,7 @@ TEST_CASE("a right run without one of its events, or without a member, is refuse
 
 TEST_CASE("a run says no more than it did, and no less") {
   const json right =
-      right_run(make_problem({1, 2, 1, 12, 2}, full_mask(), Layout::kContiguous, 3), Schedule::kReversed);
+      right_run(make_problem({1, 2, 1, 12, 2}, full_mask(), Layout::kContiguous, 3), {&kRing, {}});
   const auto wrong = [&](const char* place, const json& value, const char* sentence) {
     json changed = right;
     changed[Pointer(place)] = value;
@@ -172,9 +194,9 @@ TEST_CASE("a run says no more than it did, and no less") {
     CHECK(why.find(sentence) != std::string::npos);
   };
   wrong("/pass", "forward", "computes a backward block in a run that has no backward pass");
-  wrong("/ranks/1/3/end", nullptr, "stops there, by an error");
+  wrong("/ranks/1/4/end", nullptr, "stops there, by an error");
   wrong("/problem/head_dim", 3, "k has 32 bytes for 12 numbers");
-  wrong("/ranks/0/0/owner", 1, "begins with the block of rank 1, which nobody has sent");
+  wrong("/ranks/0/1/owner", 1, "begins with the block of rank 1, which nobody has sent");
   std::string twice = json{{"ringcraft", right}}.dump();
   twice.insert(twice.find("\"pass\""), "\"pass\":\"forward\",");
   CHECK_THROWS_WITH(read_trace(twice, "t.json"),

@@ -35,6 +35,7 @@ Forward forward(RankPlace& place, const Problem& problem, const MethodOptions& o
 Gradients backward(RankPlace& place, const Problem& problem, const MethodOptions& options,
                    const Forward& forward, const Buffer& dout) {
   const Saved& saved = *static_cast<const Saved*>(forward.saved.get());
+  hold(place.trace(), "q", place.comm().rank(), saved.q);
   hold(place.trace(), place.comm().rank(), saved.kv);
   return double_ring_backward(place.comm(), place.engine(), problem, node_of(problem, options), saved.q,
                               saved.kv, forward.output, dout);

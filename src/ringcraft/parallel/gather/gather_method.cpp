@@ -32,6 +32,7 @@ Forward forward(RankPlace& place, const Problem& problem, const MethodOptions& o
 Gradients backward(RankPlace& place, const Problem& problem, const MethodOptions& options,
                    const Forward& forward, const Buffer& dout) {
   const Saved& saved = *static_cast<const Saved*>(forward.saved.get());
+  hold(place.trace(), "q", place.comm().rank(), saved.q);
   hold(place.trace(), place.comm().rank(), saved.kv);
   return gather_backward(place.comm(), place.engine(), problem,
                          HeadSlices(problem.shape, options.gather_heads), saved.q, saved.kv, forward.output,

@@ -10,6 +10,7 @@
 #include "ringcraft/parallel/hybrid/head_exchange.hpp"
 #include "ringcraft/parallel/hybrid/hybrid_theory.hpp"
 #include "ringcraft/parallel/hybrid/rank_grid.hpp"
+#include "ringcraft/parallel/recording.hpp"
 #include "ringcraft/parallel/saved_ring.hpp"
 
 namespace ringcraft {
@@ -33,9 +34,21 @@ struct Place {
 // All tensors by heads.
 struct Saved {
   Buffer q;
+  int owner = 0;  // of `first`, in the column
   KvBlock first, own;
   Output output;
 };
+
+// Records what the forward pass has left.
+void hold_by_heads(RankPlace& place, const Problem& problem, const Place& grid, const Saved& saved) {
+  const int degree = grid.row.world_size(), row = grid.ring.rank();
+  const DealtHeads heads = dealt_heads(problem.shape, degree, grid.row.rank());
+  const HeldPart queries{degree, heads.query.first, heads.query.count},
+      keys{degree, heads.kv.first, heads.kv.count};
+  hold(place.trace(), "q", row, saved.q, queries);
+  hold(place.trace(), saved.owner, saved.first, keys);
+  hold(place.trace(), row, saved.own, keys);
+}
 
 // Numbers of neighbours among which both kinds of heads can be dealt.
 bool fits(const Shape& shape, int degree) {
@@ -83,6 +96,7 @@ Forward forward(RankPlace& place, const Problem& problem, const MethodOptions& o
   kv = {};
   SavedRing ring =
       ring_forward_saving(grid.ring, engine, grid.column, options.schedule, saved.q, std::move(own));
+  saved.owner = ring.owner;
   saved.first = std::move(ring.first);
   saved.own = std::move(ring.own);
   saved.output = std::move(ring.output);
@@ -95,6 +109,7 @@ Gradients backward(RankPlace& place, const Problem& problem, const MethodOptions
   const Saved& saved = *static_cast<const Saved*>(forward.saved.get());
   BlockEngine& engine = place.engine();
   Place grid(place.comm(), engine, problem, degree_of(problem, options));
+  hold_by_heads(place, problem, grid, saved);
   Gradients by_heads;
   {
     const Buffer dout_by_heads = grid.exchange.queries_by_heads(dout, Role::kElement);
