@@ -124,8 +124,8 @@ class BlockEngine {
   virtual Buffer delta(const Buffer& out, const Buffer& dout) = 0;
   /// The gradients of one block: dq += its share, part = the block's dk and dv (all zero without a visible
   /// pair).
-  void backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block, const BlockRanges& ranges,
-                double softmax_scale);
+  void backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,
+                const BlockRanges& ranges, double softmax_scale);
   /// into += from.
   void add(KvBlock& into, const KvBlock& from);
   /// Copies rows from one buffer to another; all else in `to` stays. Throws Error unless both have the same
@@ -139,8 +139,8 @@ class BlockEngine {
   bool count(const BlockRanges& ranges);
   /// The work done so far.
   const Work& work() const { return work_; }
-  /// Records every forward, backward, add and copy from here on (comm/trace.hpp); null: no longer. The trace must
-  /// live that long.
+  /// Records every forward, backward, add and copy from here on (comm/trace.hpp); null: no longer. The trace
+  /// must live that long.
   void record(RankTrace* trace) { trace_ = trace; }
   /// Adds the work of every forward and backward from here on to `done` once it has returned, for a bar that
   /// shows progress: visible pairs times products_per_pair (null: no longer). It must live that long.

@@ -17,8 +17,8 @@ struct Saved {
 
 Forward forward(RankPlace& place, const Problem& problem, const MethodOptions& options, Buffer q,
                 KvBlock kv) {
-  auto [output, owner, first, own] = ring_forward_saving(place.comm(), place.engine(), problem,
-                                                         options.schedule, q, std::move(kv));
+  auto [output, owner, first, own] =
+      ring_forward_saving(place.comm(), place.engine(), problem, options.schedule, q, std::move(kv));
   return {std::move(output),
           std::make_shared<Saved>(Saved{std::move(q), owner, std::move(first), std::move(own)})};
 }

@@ -81,7 +81,8 @@ SimulationPlan plan_of(const SimulationOptions& options) {
   return plan;
 }
 
-// Draws the timeline and proves its schedule, unless the trace keeps too little for that; false if it is wrong.
+// Draws the timeline and proves its schedule, unless the trace keeps too little for that; false if it is
+// wrong.
 bool draw(const SimulationOptions& options, const SimulationPlan& plan, const Problem& problem,
           const Trace& trace) {
   const verify::ScheduleGoal goal{.backward = plan.last == Pass::kBackward, .costs = {}};
@@ -109,9 +110,10 @@ bool draw(const SimulationOptions& options, const SimulationPlan& plan, const Pr
                 shown(options.trace).c_str());
   }
   if (!provable)
-    std::printf("The schedule is not proved here: a simulation keeps no rows, and %s moves them; ./ringcraft attend "
-                "--trace proves it.\n",
-                std::string(plan.method.name).c_str());
+    std::printf(
+        "The schedule is not proved here: a simulation keeps no rows, and %s moves them; ./ringcraft attend "
+        "--trace proves it.\n",
+        std::string(plan.method.name).c_str());
   else if (plan.method.name == kRing.name || !proof.good())
     std::fputs(verdict_text(proof, goal).c_str(), stdout);
   return proof.good();

@@ -49,8 +49,8 @@ class RecordProver {
     if (std::ranges::none_of(run_.trace.rank(rank_).events(), [&](const TraceEvent& e) {
           return e.kind == TraceEvent::kHolds && e.tensors[0].name == name;
         }))
-      proof_.violations.push_back({claim, "rank " + std::to_string(rank_) + " never states where its " +
-                                              std::string(name) + " is"});
+      proof_.violations.push_back(
+          {claim, "rank " + std::to_string(rank_) + " never states where its " + std::string(name) + " is"});
   }
 
   void require_event(const TraceEvent& e) {
@@ -116,7 +116,7 @@ class RecordProver {
   Problem units_;
   ScheduleProof& proof_;
   int rank_ = 0;
-  bool begun_ = false;  // something has happened on the rank since its trace says what it holds
+  bool begun_ = false;      // something has happened on the rank since its trace says what it holds
   std::size_t number_ = 0;  // of the event
   Index element_ = 0, accumulator_ = 0;  // bytes of one number; 0: not known yet
 };

@@ -10,7 +10,11 @@
 namespace ringcraft::verify {
 
 Replayer::Replayer(const Trace& trace, const Problem& problem, const ScheduleNotes& notes, int degree)
-    : trace_(trace), problem_(problem), notes_(notes), rows_(problem, degree), ranks_(static_cast<std::size_t>(trace.world_size())) {
+    : trace_(trace),
+      problem_(problem),
+      notes_(notes),
+      rows_(problem, degree),
+      ranks_(static_cast<std::size_t>(trace.world_size())) {
   for (int rank = 0; rank < trace.world_size(); ++rank) result_.events.emplace_back(events(rank).size());
   find_statements();
 }
@@ -146,8 +150,8 @@ void Replayer::hold(int rank, std::size_t number) {
                              : tensor.name == "v" ? Content::kValues
                              : tensor.name == "q" ? Content::kQueries
                                                   : Content::kOutGradient;
-  const Content said{kind,          e.owner, tensor.bytes.size,
-                     {},            e.part.joined, rows_.heads(kind, e.part.first_head, e.part.heads)};
+  const Content said{kind, e.owner,       tensor.bytes.size,
+                     {},   e.part.joined, rows_.heads(kind, e.part.first_head, e.part.heads)};
   const Content* held = whole(rank, tensor.bytes);
   const bool again = kind == Content::kQueries && self(rank).computed_forward;
   const auto begin = events(rank).begin();

@@ -160,8 +160,9 @@ void Replayer::write_results(int rank, std::size_t number) {
       continue;
     }
     const auto kind = tensor.name == "dk" ? Content::kKeyGradient : Content::kValueGradient;
-    Content result = of_queries ? with_share(rank, tensor, *queries, keys->block)
-                                : Content{kind, keys->block, tensor.bytes.size, {}, keys->joined, keys->heads};
+    Content result = of_queries
+                         ? with_share(rank, tensor, *queries, keys->block)
+                         : Content{kind, keys->block, tensor.bytes.size, {}, keys->joined, keys->heads};
     if (!of_queries && e.pairs > 0) result.shares.add({queries->block, queries->heads});
     put(rank, tensor.bytes, {{0, tensor.bytes.size, content(std::move(result)), 0}});
   }

@@ -82,7 +82,8 @@ class ScheduleProver {
       const Heads heads{*border, *std::next(border) - *border};
       std::vector<int> when;
       for (const Computed& c : computed)
-        if (c.heads.first <= heads.first && heads.first < c.heads.first + c.heads.count) when.push_back(c.step);
+        if (c.heads.first <= heads.first && heads.first < c.heads.first + c.heads.count)
+          when.push_back(c.step);
       const bool all = heads.count == problem_.shape.heads;
       const std::string what = (all ? " " : " " + heads_name(heads) + " of ") +
                                std::string(joined > 1 ? "their" : "its") + " queries against " +
@@ -117,9 +118,7 @@ class ScheduleProver {
       if (!flaw.empty()) violate(claim, name + " on its owner, " + home + ", " + flaw);
   }
 
-  bool states_results() const {
-    return goal_.results || proof_.replay.states_results || goal_.degree > 1;
-  }
+  bool states_results() const { return goal_.results || proof_.replay.states_results || goal_.degree > 1; }
 
   bool gives(int owner, Content::Kind kind) const {
     return std::ranges::any_of(proof_.replay.given,

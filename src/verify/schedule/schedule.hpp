@@ -3,10 +3,10 @@
 /// The schedule checker: is this plan of messages and computations a right ring attention? It replays a trace
 /// without data and proves that messages meet, no rank waits forever, no buffer is touched while a message
 /// uses it, every visible pair is computed exactly once and every gradient returns home with each rank's
-/// share exactly once; on request also that the costs are those of a method, and in a ring that no block and no
-/// sum goes where no rank further along needs it. Since messages are first in first out between two ranks and no rank
-/// ever chooses, one replay stands for every timing. The trace comes from a recorded run or from a text that
-/// a person wrote (schedule_text.hpp).
+/// share exactly once; on request also that the costs are those of a method, and in a ring that no block and
+/// no sum goes where no rank further along needs it. Since messages are first in first out between two ranks
+/// and no rank ever chooses, one replay stands for every timing. The trace comes from a recorded run or from
+/// a text that a person wrote (schedule_text.hpp).
 
 #include <optional>
 #include <string>
@@ -39,7 +39,8 @@ struct ScheduleGoal {
 
 /// The degree of a method: the neighbours that it deals heads to, 1 if it deals none.
 int dealing_degree(const Method& method, const Problem& problem, const MethodOptions& options);
-/// Whether it copies rows and heads. A trace without details does not tell where these go, and does not prove it.
+/// Whether it copies rows and heads. A trace without details does not tell where these go, and does not prove
+/// it.
 bool moves_heads(const Method& method, const Problem& problem, const MethodOptions& options);
 
 /// The verdict.

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kFormat = 2;       // 1: rings, without their method, queries and results
+constexpr int kFormat = 2;  // 1: rings, without their method, queries and results
 constexpr int kMostRanks = 4096;
 constexpr int kDeepest = 16;  // levels of JSON: more than a trace has
 constexpr std::array<std::string_view, 2> kPasses{"forward", "backward"};  // as in Pass
@@ -155,7 +155,8 @@ TracedRun read_trace(const std::string& text, const std::string& file) {
   if (format == 1)
     json.require_members({"format", "problem", "pass", "backend", "clock_error", "ranks"});
   else
-    json.require_members({"format", "problem", "pass", "method", "options", "backend", "clock_error", "ranks"});
+    json.require_members(
+        {"format", "problem", "pass", "method", "options", "backend", "clock_error", "ranks"});
   const StrictJson ranks = json["ranks"];
   const std::size_t world_size = ranks.size(kMostRanks);
   Problem problem = problem_of(json["problem"], world_size, static_cast<Index>(text.size()));
@@ -167,12 +168,11 @@ TracedRun read_trace(const std::string& text, const std::string& file) {
                 .states_results = format > 1};
   if (run.states_results) {
     run.method = method_of(json["method"]);
-    run.options =
-        options_of(json["options"], *run.method, run.problem, static_cast<Index>(text.size()));
+    run.options = options_of(json["options"], *run.method, run.problem, static_cast<Index>(text.size()));
   }
   if (run.clock_error < 0) json["clock_error"].refuse("seconds from 0 on", std::to_string(run.clock_error));
-  const EventRules rules{run.problem, run.goal().degree,
-                         moves_heads(*run.method, run.problem, run.options), run.states_results};
+  const EventRules rules{run.problem, run.goal().degree, moves_heads(*run.method, run.problem, run.options),
+                         run.states_results};
   for (std::size_t rank = 0; rank < world_size; ++rank)
     read_events(ranks[rank], rules, static_cast<int>(rank), run.trace.rank(static_cast<int>(rank)));
   return run;

@@ -242,13 +242,18 @@ class EventsReader {
       list.refuse("from, to and size of each run", counted(numbers.size(), "number"));
     const auto require = [&](std::size_t i, Index size, const TracedTensor& tensor) {
       if (numbers[i] > tensor.bytes.size - size)
-        list[i].refuse("bytes of " + std::string(tensor.name) + " (" + std::to_string(tensor.bytes.size) + ")",
-                       std::to_string(numbers[i]) + " and " + std::to_string(size) + " more");
+        list[i].refuse(
+            "bytes of " + std::string(tensor.name) + " (" + std::to_string(tensor.bytes.size) + ")",
+            std::to_string(numbers[i]) + " and " + std::to_string(size) + " more");
     };
     for (std::size_t i = 0; i < numbers.size(); i += 3) {
       if (numbers[i + 2] == 0) list[i + 2].refuse("1 byte or more", "0");
       require(i, numbers[i + 2], e.tensors[0]);
       require(i + 1, numbers[i + 2], e.tensors[1]);
+      const Index free = e.copied.empty() ? 0 : e.copied.back().to + e.copied.back().size;
+      if (numbers[i + 1] < free)
+        list[i + 1].refuse("a byte from " + std::to_string(free) + " on, which no run before it has written",
+                           std::to_string(numbers[i + 1]));
       e.copied.push_back({numbers[i], numbers[i + 1], numbers[i + 2]});
     }
   }
@@ -308,8 +313,8 @@ void read_events(const StrictJson& list, const EventRules& rules, int rank, Rank
   EventsReader(rules, rank).read(list, into);
 }
 
-void read_events(const std::string& text, const std::string& place, const Problem& problem, int degree, int rank,
-                 RankTrace& into) {
+void read_events(const std::string& text, const std::string& place, const Problem& problem, int degree,
+                 int rank, RankTrace& into) {
   const Json list = parsed(text, place, "");
   read_events(StrictJson(list, place, kRecordAgain), {problem, degree, true}, rank, into);
 }

@@ -1,6 +1,7 @@
 // Recorded runs of an all-to-all between rows and heads with one planted fault each, in a copy, a parcel or a
-// map of heads: the checker reports it in one sentence that names the rank and the object. Without a fault the
-// same run passes.
+// map of heads: the checker reports it in one sentence that names the rank and the object. Without a fault
+// the same run passes.
+#include <algorithm>
 #include <utility>
 
 #include "ringcraft/attention/host_engine.hpp"
@@ -49,29 +50,39 @@ enum class Fault {
 class FaultyUlysses {
  public:
   FaultyUlysses(Fault fault, Communicator& comm, BlockEngine& engine, const Problem& p, RankTrace& trace)
-      : fault_(fault), comm_(comm), engine_(engine), p_(p), trace_(trace), me_(comm.rank()), n_(comm.world_size()) {}
+      : fault_(fault),
+        comm_(comm),
+        engine_(engine),
+        p_(p),
+        trace_(trace),
+        me_(comm.rank()),
+        n_(comm.world_size()) {}
 
   void run(const Tensors& mine) {
     const Problem column = column_problem(p_, n_);
     const Buffer q = to_heads(mine.q, &DealtHeads::query, 'q');
-    const KvBlock kv{to_heads(mine.kv.k, &DealtHeads::kv, 'k'),
-                     to_heads(faulty(Fault::kKeysAndValuesCrossed) ? mine.kv.k : mine.kv.v, &DealtHeads::kv, 'v')};
-    const KeyRanges ranges = faulty(Fault::kRangesOfOwnRows) ? KeyRanges(key_ranges(p_, me_, me_))
-                                                             : KeyRanges(key_ranges(column, 0, 0));
+    const KvBlock kv{
+        to_heads(mine.kv.k, &DealtHeads::kv, 'k'),
+        to_heads(faulty(Fault::kKeysAndValuesCrossed) ? mine.kv.k : mine.kv.v, &DealtHeads::kv, 'v')};
+    KeyRanges ranges = key_ranges(column, 0, 0);
+    if (faulty(Fault::kRangesOfOwnRows))  // keys of the other ranks stay unseen
+      std::ranges::fill(ranges.end, static_cast<int>(rows(me_)));
     RowState state = engine_.begin(q);
     engine_.forward(state, q, kv, ranges, p_.softmax_scale);
     const Output by_heads = engine_.finish(std::move(state));
-    const Buffer out = to_rows(by_heads.out, &DealtHeads::query, 'o'), lse = to_rows(by_heads.lse, &DealtHeads::query, 'l');
+    const Buffer out = to_rows(by_heads.out, &DealtHeads::query, 'o'),
+                 lse = to_rows(by_heads.lse, &DealtHeads::query, 'l');
     give(&trace_, "out", faulty(Fault::kStaleOut) ? by_heads.out : out);
     if (!faulty(Fault::kLseForgotten)) give(&trace_, "lse", lse);
 
-    const Buffer dout = to_heads(mine.dout, &DealtHeads::query, 'd'), delta = engine_.delta(by_heads.out, dout);
+    const Buffer dout = to_heads(mine.dout, &DealtHeads::query, 'd'),
+                 delta = engine_.delta(by_heads.out, dout);
     Buffer dq = engine_.allocate(q.extents(), Role::kAccumulator);
     engine_.set_zero(dq);
     KvBlock part{engine_.allocate(kv.k.extents(), Role::kAccumulator),
                  engine_.allocate(kv.k.extents(), Role::kAccumulator)};
-    engine_.backward(dq, part, {q, by_heads.out, by_heads.lse, dout, delta}, kv, KeyRanges(key_ranges(column, 0, 0)),
-                     p_.softmax_scale);
+    engine_.backward(dq, part, {q, by_heads.out, by_heads.lse, dout, delta}, kv,
+                     KeyRanges(key_ranges(column, 0, 0)), p_.softmax_scale);
     const Buffer dq_rows = to_rows(dq, &DealtHeads::query, 'o');
     const Buffer dk = to_rows(part.k, &DealtHeads::kv, 'g'),
                  dv = to_rows(faulty(Fault::kDvIsDk) ? part.k : part.v, &DealtHeads::kv, 'g');
@@ -82,7 +93,9 @@ class FaultyUlysses {
 
  private:
   bool faulty(Fault fault) const { return fault_ == fault && me_ == 1; }
-  HeadRange heads(int member, HeadRange DealtHeads::*run) const { return dealt_heads(p_.shape, n_, member).*run; }
+  HeadRange heads(int member, HeadRange DealtHeads::*run) const {
+    return dealt_heads(p_.shape, n_, member).*run;
+  }
   Index rows(int member) const { return p_.sharding().rows(member); }
   RowList apart(int member) const { return RowList(rows(member)); }
   RowList together(int member) const {
@@ -154,7 +167,8 @@ class FaultyUlysses {
     const bool second = adds && there[static_cast<std::size_t>(heads_of.first)];
     there[static_cast<std::size_t>(heads_of.first)] = true;
     if (!second || faulty(Fault::kShareForgotten)) return engine_.copy(whole, part, into);
-    KvBlock sum{engine_.allocate(part.extents(), Role::kAccumulator), Buffer()}, term{engine_.allocate(part.extents(), Role::kAccumulator), Buffer()};
+    KvBlock sum{engine_.allocate(part.extents(), Role::kAccumulator), Buffer()},
+        term{engine_.allocate(part.extents(), Role::kAccumulator), Buffer()};
     sum.v = engine_.allocate({1, 1, 0, 1}, Role::kAccumulator);
     term.v = engine_.allocate({1, 1, 0, 1}, Role::kAccumulator);
     const RowCopy same{0, 0, heads_of.count, apart(me_), apart(me_)};
@@ -198,7 +212,8 @@ ScheduleProof proof_with(Fault fault, const Problem& p) {
 
 TEST_CASE("an all-to-all between rows and heads without a fault is right") {
   CHECK(said(proof_with(Fault::kNone, four_heads())) == "");
-  CHECK(said(proof_with(Fault::kNone, make_problem({2, 6, 3, 17, 2}, causal_mask(), Layout::kStriped, 3))) == "");
+  CHECK(said(proof_with(Fault::kNone, make_problem({2, 6, 3, 17, 2}, causal_mask(), Layout::kStriped, 3))) ==
+        "");
 }
 
 TEST_CASE("every planted fault in copies, parcels and maps of heads has its sentence") {
@@ -211,25 +226,35 @@ TEST_CASE("every planted fault in copies, parcels and maps of heads has its sent
   const Planted kPlanted[] = {
       {Fault::kHeadOfNeighbour, C::kPairs, "rank 1, step 0: computes with a part of q"},
       {Fault::kRowsApart, C::kPairs, "rank 1, step 0: computes with "},
-      {Fault::kForgetsParcel, C::kPairs, "rank 1, step 0: computes with memory that nothing was put into as keys"},
-      {Fault::kCopiesBeforeArrival, C::kMemory, "rank 1, step 0: reads from where a message is still arriving from rank 0"},
-      {Fault::kPacksWhatIsSent, C::kMemory, "rank 1, step 0: writes to where a part of q1 is still being sent to rank 2"},
+      {Fault::kForgetsParcel, C::kPairs,
+       "rank 1, step 0: computes with memory that nothing was put into as keys"},
+      {Fault::kCopiesBeforeArrival, C::kMemory,
+       "rank 1, step 0: reads from where a message is still arriving from rank 0"},
+      {Fault::kPacksWhatIsSent, C::kMemory,
+       "rank 1, step 0: writes to where a part of q1 is still being sent to rank 2"},
       {Fault::kParcelOfAnother, C::kPairs, "rank 2, step 0: computes with "},
       {Fault::kKeysAndValuesCrossed, C::kPairs, "rank 1, step 0: computes with K0-3 (head 0) as keys and "},
       {Fault::kOtherKvHead, C::kPairs,
        "rank 1, step 0: computes q0-3 (head 1) with K0-3 (head 1), which are not the heads that they share"},
       {Fault::kValuesOfOtherHead, C::kPairs,
        "rank 1, step 0: computes with K0-3 (head 0) as keys and V0-3 (head 1) as values"},
-      {Fault::kOneHeadTooFew, C::kPairs, "rank 1, step 0: computes with memory that nothing was put into as queries"},
-      {Fault::kRangesOfOwnRows, C::kPairs, "rank 1, step 0: computes K0-3 (head 0) with the key ranges of another block"},
-      {Fault::kHeadsTurned, C::kPairs, "rank 1, step 0: gives out with head 3, token 2 of out0-3 (head 3) where head 0, token 2 belongs"},
+      {Fault::kOneHeadTooFew, C::kPairs,
+       "rank 1, step 0: computes with memory that nothing was put into as queries"},
+      {Fault::kRangesOfOwnRows, C::kPairs,
+       "rank 1, step 0: computes K0-3 (head 0) with the key ranges of another block: 36 visible "
+       "pairs, where it has 144"},
+      {Fault::kHeadsTurned, C::kPairs,
+       "rank 1, step 0: gives out with head 3, token 2 of out0-3 (head 3) where head 0, token 2 belongs"},
       {Fault::kRowsOfSender, C::kPairs, "gives out with head 1, token "},
-      {Fault::kKeepsOwnHeads, C::kPairs, "rank 1, step 0: gives lse with memory that nothing was put into where head 1, token "},
+      {Fault::kKeepsOwnHeads, C::kPairs,
+       "rank 1, step 0: gives lse with memory that nothing was put into where head 1, token "},
       {Fault::kLseForgotten, C::kPairs, "rank 1 never gives lse1"},
       {Fault::kStaleOut, C::kPairs, "rank 1, step 0: gives out with "},
-      {Fault::kShareForgotten, C::kGradients, "dK1 on its owner, rank 1, lacks the share of ranks 0-3 in head "},
+      {Fault::kShareForgotten, C::kGradients,
+       "dK1 on its owner, rank 1, lacks the share of ranks 0-3 in head "},
       {Fault::kShareTwice, C::kGradients, "dK1 on its owner, rank 1, has the share of ranks 0-3 in head "},
-      {Fault::kGradientHeadsCrossed, C::kGradients, "rank 1, step 1: gives dk with head 1, token 2 of dK0-3 (head 1) where head 0, token 2 belongs"},
+      {Fault::kGradientHeadsCrossed, C::kGradients,
+       "rank 1, step 1: gives dk with head 1, token 2 of dK0-3 (head 1) where head 0, token 2 belongs"},
       {Fault::kDvIsDk, C::kGradients, "gives dv with "},
   };
   for (const Planted& planted : kPlanted) {
@@ -237,7 +262,8 @@ TEST_CASE("every planted fault in copies, parcels and maps of heads has its sent
     const bool found = std::ranges::any_of(proof.violations, [&](const Violation& violation) {
       return violation.claim == planted.claim && testing::contains(violation.sentence, planted.sentence);
     });
-    INFO("fault " << static_cast<int>(planted.fault) << ", expected: " << planted.sentence << "\n" << said(proof));
+    INFO("fault " << static_cast<int>(planted.fault) << ", expected: " << planted.sentence << "\n"
+                  << said(proof));
     CHECK(found);
   }
 }

@@ -5,10 +5,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "parallel/method_choices.hpp"
 #include "ringcraft/core/error.hpp"
 #include "support/catch.hpp"
 #include "support/effort.hpp"
-#include "parallel/method_choices.hpp"
 #include "support/errors.hpp"
 #include "support/random_problem.hpp"
 #include "verify/ladder/subject.hpp"
@@ -32,19 +32,18 @@ bool same(const TraceEvent& a, const TraceEvent& b) {
   const auto alike = [](const auto& x, const auto& y) { return same(x, y); };
   return a.kind == b.kind && same(a.begin, b.begin) && a.ended == b.ended &&
          (!a.ended || same(a.end, b.end)) && a.live_bytes == b.live_bytes && a.owner == b.owner &&
-         a.part == b.part && a.copied == b.copied &&
-         a.waits_for == b.waits_for && std::ranges::equal(a.messages, b.messages, alike) &&
+         a.part == b.part && a.copied == b.copied && a.waits_for == b.waits_for &&
+         std::ranges::equal(a.messages, b.messages, alike) &&
          std::ranges::equal(a.tensors, b.tensors, alike) && a.key_begin == b.key_begin &&
          a.key_end == b.key_end && a.pairs == b.pairs;
 }
 
 bool same(const TracedRun& a, const TracedRun& b) {
   bool equal = Problem::fields(a.problem) == Problem::fields(b.problem) && a.last == b.last &&
-               a.backend == b.backend && a.clock_error == b.clock_error &&
-               a.method == b.method && a.options.schedule == b.options.schedule &&
-               a.options.ulysses == b.options.ulysses && a.options.gather_heads == b.options.gather_heads &&
-               a.options.node == b.options.node && a.states_results == b.states_results &&
-               a.trace.world_size() == b.trace.world_size();
+               a.backend == b.backend && a.clock_error == b.clock_error && a.method == b.method &&
+               a.options.schedule == b.options.schedule && a.options.ulysses == b.options.ulysses &&
+               a.options.gather_heads == b.options.gather_heads && a.options.node == b.options.node &&
+               a.states_results == b.states_results && a.trace.world_size() == b.trace.world_size();
   for (int rank = 0; equal && rank < a.trace.world_size(); ++rank)
     equal = std::ranges::equal(a.trace.rank(rank).events(), b.trace.rank(rank).events(),
                                [](const auto& x, const auto& y) { return same(x, y); });
@@ -201,8 +200,13 @@ TEST_CASE("a run with copies comes back, and its copies, parts and method are re
     INFO(testing::described(problem) << ", " << choice.name());
     Measurement cost = recorded(problem, {.options = choice.options, .method = choice.method});
     for (PassCost* pass : {&cost.forward, &cost.backward}) {
-      const TracedRun run{problem,       pass == &cost.forward ? Pass::kForward : Pass::kBackward, "threads", 0,
-                          std::move(*pass->trace), choice.method, choice.options};
+      const TracedRun run{problem,
+                          pass == &cost.forward ? Pass::kForward : Pass::kBackward,
+                          "threads",
+                          0,
+                          std::move(*pass->trace),
+                          choice.method,
+                          choice.options};
       CHECK(same(read_trace(text_of(run), "t.json"), run));
     }
   }
@@ -220,9 +224,11 @@ TEST_CASE("a run with copies comes back, and its copies, parts and method are re
       {"/method", "bulls", "method: expected one of ring, all-gather, ulysses, hybrid, double-ring"},
       {"/method", "ring", "options: expected options that the method takes, got others (ulysses: expected"},
       {"/method", {}, "expected the member method, got none"},
-      {"/options/ulysses", 3, "options: expected options that the method takes, got others (ulysses: expected"},
+      {"/options/ulysses", 3,
+       "options: expected options that the method takes, got others (ulysses: expected"},
       {"/options/schedule", "sideways", "schedule: expected one of forward, reversed"},
-      {"/ranks/1/3/copied", nlohmann::json{1, 2}, "copied: expected from, to and size of each run, got 2 numbers"},
+      {"/ranks/1/3/copied", nlohmann::json{1, 2},
+       "copied: expected from, to and size of each run, got 2 numbers"},
       {"/ranks/1/3/copied/0", -1, "copied[0]: expected an integer from 0"},
       {"/ranks/1/3/copied/0", 100000, "copied[0]: expected bytes of from ("},
       {"/ranks/1/3/copied/1", 100000, "copied[1]: expected bytes of to ("},

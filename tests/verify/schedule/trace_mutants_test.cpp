@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "parallel/method_choices.hpp"
 #include "ringcraft/core/error.hpp"
 #include "support/catch.hpp"
 #include "support/effort.hpp"
-#include "parallel/method_choices.hpp"
 #include "support/random_problem.hpp"
 #include "verify/ladder/subject.hpp"
 #include "verify/oracle/cases.hpp"
@@ -26,7 +26,8 @@ json right_run(const Problem& problem, const testing::Choice& choice) {
   options.method = choice.method;
   options.trace = true;
   run_over_ranks(problem, make_inputs(make_case(problem, Data::kNormal, 3), DType::kFloat32), options, &cost);
-  TracedRun run{problem, Pass::kBackward, "threads", 0, Trace(problem.world_size), choice.method, choice.options};
+  TracedRun run{problem,       Pass::kBackward, "threads", 0, Trace(problem.world_size),
+                choice.method, choice.options};
   for (int rank = 0; rank < problem.world_size; ++rank) {
     const auto& forward = cost.forward.trace->rank(rank).events();
     for (const TraceEvent& e : forward) run.trace.rank(rank).append(e);
@@ -113,8 +114,8 @@ std::vector<Pointer> covered(const json& run) {
 
 json falsified(Random& random, const json& value) {
   if (value.is_string()) {
-    const char* words[] = {"k",    "v",    "q",     "out",    "dk",  "dq", "send",
-                           "recv", "read", "write", "update", "add", "x", "copy", "gives", "from", "lse"};
+    const char* words[] = {"k",     "v",      "q",   "out", "dk",   "dq",    "send", "recv", "read",
+                           "write", "update", "add", "x",   "copy", "gives", "from", "lse"};
     return words[random.integer(0, std::size(words) - 1)];
   }
   const Index other[] = {-1, 1, 4, -4, 8, 64, value.get<Index>(), -value.get<Index>()};
@@ -194,8 +195,8 @@ TEST_CASE("a run says no more than it did, and no less") {
   };
   wrong("/pass", "forward", "computes a backward block in a run that has no backward pass");
   wrong("/ranks/1/4/end", nullptr, "stops there, by an error");
-  wrong("/problem/head_dim", 3, "k has 32 bytes for 12 numbers");
-  wrong("/ranks/0/1/owner", 1, "begins with the block of rank 1, which nobody has sent");
+  wrong("/problem/head_dim", 3, "q has 64 bytes for 24 numbers");
+  wrong("/ranks/0/1/owner", 1, "states that it holds K0 and holds K1 there");
   std::string twice = json{{"ringcraft", right}}.dump();
   twice.insert(twice.find("\"pass\""), "\"pass\":\"forward\",");
   CHECK_THROWS_WITH(read_trace(twice, "t.json"),

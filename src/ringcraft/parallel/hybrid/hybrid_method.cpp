@@ -60,14 +60,14 @@ void refuse_degree(const Problem& problem, const char* where, int degree) {
   if (fits(shape, degree)) return;
   int best = degree;
   while (!fits(shape, best) || problem.world_size % best != 0) --best;
-    throw Error(where,
-                "query heads that are a multiple of " + std::to_string(degree) +
-                    ", and KV heads that are a multiple or a divisor of it",
-                std::to_string(shape.heads) + " query heads and " + std::to_string(shape.kv_heads) +
-                    " KV heads",
-                best == 1 ? "use the ring or all-gather, which take any heads"
-                          : "use hybrid with ulysses = " + std::to_string(best) +
-                                ", or the ring or all-gather, which take any heads");
+  throw Error(
+      where,
+      "query heads that are a multiple of " + std::to_string(degree) +
+          ", and KV heads that are a multiple or a divisor of it",
+      std::to_string(shape.heads) + " query heads and " + std::to_string(shape.kv_heads) + " KV heads",
+      best == 1 ? "use the ring or all-gather, which take any heads"
+                : "use hybrid with ulysses = " + std::to_string(best) +
+                      ", or the ring or all-gather, which take any heads");
 }
 
 void refuse_ulysses(const Problem& problem, const MethodOptions& options) {
@@ -94,8 +94,8 @@ Forward forward(RankPlace& place, const Problem& problem, const MethodOptions& o
   q = {};
   KvBlock own = grid.exchange.kv_by_heads(kv);
   kv = {};
-  SavedRing ring = ring_forward_saving(grid.ring, engine, grid.column, options.schedule, saved.q,
-                                       std::move(own));
+  SavedRing ring =
+      ring_forward_saving(grid.ring, engine, grid.column, options.schedule, saved.q, std::move(own));
   saved.owner = ring.owner;
   saved.first = std::move(ring.first);
   saved.own = std::move(ring.own);
@@ -126,7 +126,9 @@ Gradients backward(RankPlace& place, const Problem& problem, const MethodOptions
 
 }  // namespace
 
-constinit const Method kUlysses{"ulysses", kTakesSchedule | kTakesUlysses, refuse_ulysses, forward, backward, hybrid_theory};
-constinit const Method kHybrid{"hybrid", kTakesSchedule | kTakesUlysses, refuse_hybrid, forward, backward, hybrid_theory};
+constinit const Method kUlysses{
+    "ulysses", kTakesSchedule | kTakesUlysses, refuse_ulysses, forward, backward, hybrid_theory};
+constinit const Method kHybrid{"hybrid",     kTakesSchedule | kTakesUlysses, refuse_hybrid, forward, backward,
+                               hybrid_theory};
 
 }  // namespace ringcraft

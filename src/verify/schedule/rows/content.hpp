@@ -1,6 +1,7 @@
 #pragma once
 /// @file
-/// Contents of memory as symbols: the tensors of a run, their parts, and sums with the shares that are in them.
+/// Contents of memory as symbols: the tensors of a run, their parts, and sums with the shares that are in
+/// them.
 
 #include <compare>
 #include <cstdint>

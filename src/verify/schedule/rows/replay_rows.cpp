@@ -1,5 +1,5 @@
-// Replays what concerns rows and heads: tensors that copies have put together, queries and the sums that belong
-// to them, and results.
+// Replays what concerns rows and heads: tensors that copies have put together, queries and the sums that
+// belong to them, and results.
 #include <algorithm>
 
 #include "verify/schedule/replay_detail.hpp"
@@ -9,8 +9,11 @@ namespace {
 
 std::optional<Content::Kind> kind_of_result(std::string_view name) {
   using enum Content::Kind;
-  for (const auto& [known, kind] : {std::pair{"out", kOutput}, {"lse", kLse}, {"dq", kQueryGradient},
-                                    {"dk", kKeyGradient}, {"dv", kValueGradient}})
+  for (const auto& [known, kind] : {std::pair{"out", kOutput},
+                                    {"lse", kLse},
+                                    {"dq", kQueryGradient},
+                                    {"dk", kKeyGradient},
+                                    {"dv", kValueGradient}})
     if (name == known) return kind;
   return {};
 }
@@ -66,7 +69,8 @@ void Replayer::require_heads(int rank, std::size_t number, const Content& querie
   }
   if (!good)
     violate(ScheduleClaim::kPairs, rank, number,
-            "computes " + name_of(queries) + " with " + name_of(keys) + ", which are not the heads that they share");
+            "computes " + name_of(queries) + " with " + name_of(keys) +
+                ", which are not the heads that they share");
 }
 
 // Requires that the backward pass reads dout, and out and lse as the forward pass has left them, of the

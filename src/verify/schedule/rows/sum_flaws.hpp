@@ -14,8 +14,8 @@ class SumFlaws {
   /// As TensorRows.
   SumFlaws(const Problem& problem, int degree) : rows_(problem, degree) {}
 
-  /// Shares that some of these heads of a sum lack, or have too often: "lacks the share of rank 1", "lacks K1",
-  /// or nothing if they are right.
+  /// Shares that some of these heads of a sum lack, or have too often: "lacks the share of rank 1", "lacks
+  /// K1", or nothing if they are right.
   std::string of(const Content& sum, const std::vector<Index>& heads);
   /// The same for all of its heads.
   std::string of(const Content& sum);
