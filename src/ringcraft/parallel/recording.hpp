@@ -34,7 +34,8 @@ class Recording {
 /// One rank's part of a trace, which may be null, and then so is this.
 inline RankTrace* part_of(Trace* trace, int rank) { return trace == nullptr ? nullptr : &trace->rank(rank); }
 
-/// Records that `tensor` is `name` of rank `owner`, for readers of the trace; null or no rows: records nothing.
+/// Records that `tensor` is `name` of rank `owner`, for readers of the trace; null or no rows: records
+/// nothing.
 inline void hold(RankTrace* trace, std::string_view name, int owner, const Buffer& tensor,
                  const HeldPart& part = {}) {
   if (trace != nullptr && !tensor.empty()) trace->holds(name, owner, tensor, part);

@@ -75,7 +75,7 @@ struct HeldGradient {
 struct GivenResult {
   int rank = 0;
   Content::Kind kind = Content::kOutput;
-  bool whole = false;  ///< every row is the rank's own
+  bool whole = false;                                        ///< every row is the rank's own
   std::vector<std::pair<Content, std::vector<Index>>> sums;  ///< that are in it, and the heads from each
 };
 

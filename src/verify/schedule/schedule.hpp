@@ -39,7 +39,8 @@ struct ScheduleGoal {
 
 /// The degree of a method: the neighbours that it deals heads to, 1 if it deals none.
 int dealing_degree(const Method& method, const Problem& problem, const MethodOptions& options);
-/// Whether it copies rows and heads. A trace without details does not tell where these go, and does not prove it.
+/// Whether it copies rows and heads. A trace without details does not tell where these go, and does not prove
+/// it.
 bool moves_heads(const Method& method, const Problem& problem, const MethodOptions& options);
 
 /// The verdict.

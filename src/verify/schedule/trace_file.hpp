@@ -12,11 +12,11 @@ namespace ringcraft::verify {
 
 /// A run that was recorded.
 struct TracedRun {
-  Problem problem;             ///< the problem that it solved
-  Pass last = Pass::kForward;  ///< kBackward: forward and backward
-  std::string backend;         ///< where the ranks were: "threads", "mpi", ...
-  double clock_error = 0;      ///< seconds by which the wall clocks of two ranks may differ
-  Trace trace;                 ///< what every rank did
+  Problem problem;                ///< the problem that it solved
+  Pass last = Pass::kForward;     ///< kBackward: forward and backward
+  std::string backend;            ///< where the ranks were: "threads", "mpi", ...
+  double clock_error = 0;         ///< seconds by which the wall clocks of two ranks may differ
+  Trace trace;                    ///< what every rank did
   const Method* method = &kRing;  ///< that ran
   MethodOptions options = {};     ///< with these choices
   /// Every rank states where its queries and results are. Files of the first format do not: rings alone.
@@ -47,7 +47,7 @@ std::string events_text(const RankTrace& rank);
 
 /// Appends the events of such a text to the trace of `rank`, of a method that deals heads among `degree`
 /// neighbours (1: among none). Throws Error as read_trace does.
-void read_events(const std::string& text, const std::string& place, const Problem& problem, int degree, int rank,
-                 RankTrace& into);
+void read_events(const std::string& text, const std::string& place, const Problem& problem, int degree,
+                 int rank, RankTrace& into);
 
 }  // namespace ringcraft::verify

@@ -16,9 +16,9 @@ nlohmann::json parsed(const std::string& text, const std::string& place, std::st
 /// What the events of a run may be.
 struct EventRules {
   const Problem& problem;
-  int degree;         ///< neighbours that deal heads among each other
-  bool copies;        ///< the method moves rows and heads
-  bool states = true; ///< queries and results are stated
+  int degree;          ///< neighbours that deal heads among each other
+  bool copies;         ///< the method moves rows and heads
+  bool states = true;  ///< queries and results are stated
 };
 
 /// Appends the events of a list to the trace of `rank`.

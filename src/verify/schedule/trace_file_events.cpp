@@ -250,6 +250,10 @@ class EventsReader {
       if (numbers[i + 2] == 0) list[i + 2].refuse("1 byte or more", "0");
       require(i, numbers[i + 2], e.tensors[0]);
       require(i + 1, numbers[i + 2], e.tensors[1]);
+      const Index free = e.copied.empty() ? 0 : e.copied.back().to + e.copied.back().size;
+      if (numbers[i + 1] < free)
+        list[i + 1].refuse("a byte from " + std::to_string(free) + " on, which no run before it has written",
+                           std::to_string(numbers[i + 1]));
       e.copied.push_back({numbers[i], numbers[i + 1], numbers[i + 2]});
     }
   }

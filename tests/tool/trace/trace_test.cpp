@@ -168,8 +168,9 @@ TEST_CASE("every method is recorded and proved, and a copy of another head is fo
     CHECK(ran.out.find("schedule: proved: ") != std::string::npos);
   }
   write_inputs(folder.file("in"), make_problem({1, 4, 2, 29, 4}, causal_mask(), Layout::kZigzag, 4), 5);
-  const Ran ulysses = run_tool(folder, "attend --input " + folder.file("in") + " --output " + folder.file("out") +
-                                           " --ranks 4 --causal --method ulysses --trace " + folder.file("u.json"));
+  const Ran ulysses =
+      run_tool(folder, "attend --input " + folder.file("in") + " --output " + folder.file("out") +
+                           " --ranks 4 --causal --method ulysses --trace " + folder.file("u.json"));
   CAPTURE(ulysses.out, ulysses.err);
   REQUIRE(ulysses.exit_code == 0);
   Json trace = Json::parse(contents(folder.file("u.json")));
@@ -178,13 +179,15 @@ TEST_CASE("every method is recorded and proved, and a copy of another head is fo
   CHECK(right.out.find("ulysses, 4 ranks (threads), forward and backward") != std::string::npos);
 
   Json& events = trace["ringcraft"]["ranks"][1];
-  Json& copied = events[first_of(events, "copy")]["copied"];  // queries of head 1, which become those of head 0
+  Json& copied =
+      events[first_of(events, "copy")]["copied"];  // queries of head 1, which become those of head 0
   const int head = copied[0].get<int>();
   for (std::size_t i = 0; i < copied.size(); i += 3) copied[i] = copied[i].get<int>() - head;
   const Ran wrong = run_trace(folder, trace);
   CAPTURE(wrong.out);
   CHECK(wrong.exit_code == 1);
-  CHECK(wrong.out.find("wrong schedule: rank 1, step 0: computes with a part of q0 and ") != std::string::npos);
+  CHECK(wrong.out.find("wrong schedule: rank 1, step 0: computes with a part of q0 and ") !=
+        std::string::npos);
 }
 
 TEST_CASE("a trace that cannot be written costs no output, and leaves no part of itself") {

@@ -195,8 +195,8 @@ TEST_CASE("a run says no more than it did, and no less") {
   };
   wrong("/pass", "forward", "computes a backward block in a run that has no backward pass");
   wrong("/ranks/1/4/end", nullptr, "stops there, by an error");
-  wrong("/problem/head_dim", 3, "k has 32 bytes for 12 numbers");
-  wrong("/ranks/0/1/owner", 1, "begins with the block of rank 1, which nobody has sent");
+  wrong("/problem/head_dim", 3, "q has 64 bytes for 24 numbers");
+  wrong("/ranks/0/1/owner", 1, "states that it holds K0 and holds K1 there");
   std::string twice = json{{"ringcraft", right}}.dump();
   twice.insert(twice.find("\"pass\""), "\"pass\":\"forward\",");
   CHECK_THROWS_WITH(read_trace(twice, "t.json"),
