@@ -101,7 +101,7 @@ class ScheduleProver {
 
   // ---- results: on their owners, with every share once
 
-  // A rank whose trace states results states each of them. What is in one that is right so far.
+  // A rank whose trace states results states each of them, and every row of one is complete.
   void require_result(int owner, Content::Kind kind, ScheduleClaim claim) {
     const GivenResult* given = nullptr;
     for (const GivenResult& g : proof_.replay.given)

@@ -13,7 +13,7 @@ namespace ringcraft::verify {
 /// Throws Error if it is no JSON.
 nlohmann::json parsed(const std::string& text, const std::string& place, std::string_view only);
 
-/// What the events of a run may be.
+/// The events that a run may have.
 struct EventRules {
   const Problem& problem;
   int degree;          ///< neighbours that deal heads among each other
