@@ -9,6 +9,7 @@
 #include "support/catch.hpp"
 #include "support/errors.hpp"
 #include "support/messages.hpp"
+#include "support/told.hpp"
 
 using namespace ringcraft;
 using namespace ringcraft::testing;
@@ -18,25 +19,6 @@ namespace {
 struct Refusal : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-
-// Runs ranks and keeps the report that each of them got.
-std::vector<std::string> told(int n, const std::function<void(ThreadCommunicator&)>& body, std::uint64_t seed,
-                              Outcome& whole) {
-  std::vector<std::string> sentences(static_cast<std::size_t>(n));
-  whole = outcome_of([&] {
-    run_ranks(n,
-              [&](ThreadCommunicator& comm) {
-                try {
-                  body(comm);
-                } catch (const std::exception& error) {
-                  sentences[static_cast<std::size_t>(comm.rank())] = error.what();
-                  throw;
-                }
-              },
-              {.delivery_seed = seed});
-  });
-  return sentences;
-}
 
 }  // namespace
 

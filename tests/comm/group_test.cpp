@@ -14,6 +14,7 @@
 #include "support/catch.hpp"
 #include "support/errors.hpp"
 #include "support/messages.hpp"
+#include "support/told.hpp"
 
 using namespace ringcraft;
 using namespace ringcraft::testing;
@@ -55,22 +56,12 @@ void gather_over(Communicator& comm, int own, const std::vector<int>& members, s
   require(all == want, "other bytes");
 }
 
-// The sentence that each rank gets.
+// The sentence that each rank gets, and that of the whole run.
 std::vector<std::string> told(int n, const std::function<void(ThreadCommunicator&)>& body, std::string& whole,
                               std::uint64_t seed = 0) {
-  std::vector<std::string> sentences(static_cast<std::size_t>(n));
-  whole = outcome_of([&] {
-            run_ranks(n,
-                      [&](ThreadCommunicator& comm) {
-                        try {
-                          body(comm);
-                        } catch (const std::exception& error) {
-                          sentences[static_cast<std::size_t>(comm.rank())] = error.what();
-                          throw;
-                        }
-                      },
-                      {.delivery_seed = seed});
-          }).sentence;
+  Outcome outcome;
+  std::vector<std::string> sentences = testing::told(n, body, seed, outcome);
+  whole = outcome.sentence;
   return sentences;
 }
 

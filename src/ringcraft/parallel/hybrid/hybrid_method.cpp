@@ -1,7 +1,6 @@
 // Ulysses, and the hybrid of Ulysses and ring, as methods: an all-to-all gives every rank of a row some heads
 // of the tokens of all, rings along the columns attend, and an all-to-all brings the results back. Ulysses is
 // the hybrid with a single row, the ring the one with rows of one rank.
-#include <numeric>
 #include <string>
 #include <utility>
 
@@ -34,9 +33,7 @@ struct Place {
 // All tensors by heads.
 struct Saved {
   Buffer q;
-  int owner = 0;  // of `first`, in the column
-  KvBlock first, own;
-  Output output;
+  SavedRing ring;  // of the column
 };
 
 // Records what the forward pass has left.
@@ -46,8 +43,8 @@ void hold_by_heads(RankPlace& place, const Problem& problem, const Place& grid, 
   const HeldPart queries{degree, heads.query.first, heads.query.count},
       keys{degree, heads.kv.first, heads.kv.count};
   hold(place.trace(), "q", row, saved.q, queries);
-  hold(place.trace(), saved.owner, saved.first, keys);
-  hold(place.trace(), row, saved.own, keys);
+  hold(place.trace(), saved.ring.owner, saved.ring.first, keys);
+  hold(place.trace(), row, saved.ring.own, keys);
 }
 
 // Numbers of neighbours among which both kinds of heads can be dealt.
@@ -89,19 +86,14 @@ Forward forward(RankPlace& place, const Problem& problem, const MethodOptions& o
                 KvBlock kv) {
   BlockEngine& engine = place.engine();
   Place grid(place.comm(), engine, problem, degree_of(problem, options));
-  Saved saved;
-  saved.q = grid.exchange.queries_by_heads(q, Role::kElement);
+  Buffer q_by_heads = grid.exchange.queries_by_heads(q, Role::kElement);
   q = {};
   KvBlock own = grid.exchange.kv_by_heads(kv);
   kv = {};
   SavedRing ring =
-      ring_forward_saving(grid.ring, engine, grid.column, options.schedule, saved.q, std::move(own));
-  saved.owner = ring.owner;
-  saved.first = std::move(ring.first);
-  saved.own = std::move(ring.own);
-  saved.output = std::move(ring.output);
-  Output output = grid.exchange.queries_by_rows(saved.output);
-  return {std::move(output), std::make_shared<Saved>(std::move(saved))};
+      ring_forward_saving(grid.ring, engine, grid.column, options.schedule, q_by_heads, std::move(own));
+  Output output = grid.exchange.queries_by_rows(ring.output);
+  return {std::move(output), std::make_shared<Saved>(Saved{std::move(q_by_heads), std::move(ring)})};
 }
 
 Gradients backward(RankPlace& place, const Problem& problem, const MethodOptions& options,
@@ -113,8 +105,8 @@ Gradients backward(RankPlace& place, const Problem& problem, const MethodOptions
   Gradients by_heads;
   {
     const Buffer dout_by_heads = grid.exchange.queries_by_heads(dout, Role::kElement);
-    by_heads = ring_backward(grid.ring, engine, grid.column, options.schedule, saved.q, saved.first,
-                             saved.own, saved.output, dout_by_heads);
+    by_heads = ring_backward(grid.ring, engine, grid.column, options.schedule, saved.q, saved.ring.first,
+                             saved.ring.own, saved.ring.output, dout_by_heads);
   }
   Output dq{std::move(by_heads.dq), {}};
   Gradients by_rows;
