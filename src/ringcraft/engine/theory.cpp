@@ -25,4 +25,9 @@ double imbalance(std::span<const Index> pairs) {
   return 1 - static_cast<double>(total) / static_cast<double>(pairs.size()) / static_cast<double>(busiest);
 }
 
+double share_of_heads(const Buffer& q, Index heads) {
+  const Extents& e = q.extents();
+  return heads == 0 ? 1 : static_cast<double>(e.batch * e.heads) / static_cast<double>(heads);
+}
+
 }  // namespace ringcraft

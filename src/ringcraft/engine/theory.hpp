@@ -21,6 +21,10 @@ struct RoleBytes {
 /// The bytes of this engine's roles.
 RoleBytes role_bytes(const BlockEngine& engine);
 
+/// The share that queries of this tensor have in the cost of `heads` heads, all batch entries together; 1 if
+/// `heads` is 0.
+double share_of_heads(const Buffer& q, Index heads);
+
 /// The figures of one pass. Vectors have one entry per rank.
 struct Theory {
   /// Nothing sent, held or computed yet.

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <utility>
 
+#include "ringcraft/engine/theory.hpp"
+
 namespace ringcraft {
 namespace {
 
@@ -39,9 +41,8 @@ Buffer CostEngine::delta(const Buffer& out, const Buffer&) {
 }
 
 void CostEngine::charge(BlockCost cost, const Buffer& q, const BlockRanges& ranges) {
-  const Extents& e = q.extents();
-  const double share = heads_ == 0 ? 1 : static_cast<double>(e.batch * e.heads) / static_cast<double>(heads_);
-  const double seconds = cost.per_block + share * cost.per_pair * static_cast<double>(ranges.pairs());
+  const double seconds =
+      cost.per_block + share_of_heads(q, heads_) * cost.per_pair * static_cast<double>(ranges.pairs());
   comm_.advance(seconds);
   seconds_ += seconds;
 }

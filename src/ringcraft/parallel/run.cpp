@@ -18,11 +18,15 @@ void RankRun::forward(RankPlace& place, const WholeInputs& whole) {
   refuse(*method_, *problem_, options_, whole.last_pass(), place.comm(), place.engine());
   Buffer q = shard(place, whole.q, *problem_);
   KvBlock kv{shard(place, whole.k, *problem_), shard(place, whole.v, *problem_)};
-  forward(place, std::move(q), std::move(kv), whole.last_pass());
+  run_forward(place, std::move(q), std::move(kv));
 }
 
 void RankRun::forward(RankPlace& place, Buffer q, KvBlock kv, Pass last_pass) {
   refuse(*method_, *problem_, options_, last_pass, place.comm(), place.engine());
+  run_forward(place, std::move(q), std::move(kv));
+}
+
+void RankRun::run_forward(RankPlace& place, Buffer q, KvBlock kv) {
   hold(place.trace(), "q", place.comm().rank(), q);
   hold(place.trace(), place.comm().rank(), kv);
   const Recording recording(place);

@@ -47,6 +47,8 @@ class RankRun {
   WholeResult gathered(RankPlace& place);
 
  private:
+  void run_forward(RankPlace& place, Buffer q, KvBlock kv);
+
   const Method* method_;
   const Problem* problem_;
   MethodOptions options_;

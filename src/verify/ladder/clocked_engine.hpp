@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "ringcraft/comm/threads.hpp"
-#include "ringcraft/engine/block_engine.hpp"
+#include "ringcraft/engine/theory.hpp"
 
 namespace ringcraft::verify {
 
@@ -30,10 +30,7 @@ class ClockedEngine final : public BlockEngine {
 
  private:
   void charge(const Buffer& q, const BlockRanges& ranges) {
-    const Extents& e = q.extents();
-    const double share =
-        heads_ == 0 ? 1 : static_cast<double>(e.batch * e.heads) / static_cast<double>(heads_);
-    comm_.advance(share * static_cast<double>(ranges.pairs()) * seconds_per_pair_);
+    comm_.advance(share_of_heads(q, heads_) * static_cast<double>(ranges.pairs()) * seconds_per_pair_);
   }
   void do_forward(RowState& state, const Buffer& q, const KvBlock& block, const BlockRanges& ranges,
                   double softmax_scale) override {
