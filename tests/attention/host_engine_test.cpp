@@ -226,6 +226,36 @@ TEMPLATE_TEST_CASE("any number of threads gives the same bits, run after run, an
     }
 }
 
+TEST_CASE("an engine that is told to stop ends with an Error, forward and backward, and can go on") {
+  Random random(115);
+  const Problem p = make_problem({1, 4, 2, 300, 8}, causal_mask(), Layout::kContiguous, 1);
+  const Tensors t = random_tensors(p.shape, DType::kFloat32, random);
+  const KeyRanges ranges = key_ranges(p, 0, 0);
+  const int threads = GENERATE(1, 3);
+  std::atomic<bool> stop = false;
+  HostEngine<float> engine(HostOptions{.threads = threads, .stop = &stop});
+  const auto forward = [&] {
+    RowState state = engine.begin(t.q);
+    engine.forward(state, t.q, t.kv, ranges, p.softmax_scale);
+    return engine.finish(std::move(state));
+  };
+  const Output output = forward();
+  const Buffer delta = engine.delta(output.out, t.dout);
+  Buffer dq = engine.allocate(t.q.extents(), Role::kAccumulator);
+  KvBlock part = poisoned(engine, t.kv.k.extents());
+  engine.set_zero(dq);
+  stop = true;
+  check_refused(forward, "attention was stopped by its caller", Code::kWrongAnswer);
+  check_refused(
+      [&] {
+        engine.backward(dq, part, {t.q, output.out, output.lse, t.dout, delta}, t.kv, ranges,
+                        p.softmax_scale);
+      },
+      "attention was stopped by its caller", Code::kWrongAnswer);
+  stop = false;
+  CHECK(identical(forward().out, output.out));
+}
+
 TEST_CASE("impossible numbers of threads are refused") {
   for (const int threads : {0, -2})
     check_refused([&] { HostEngine<float> engine(HostOptions{.threads = threads}); },

@@ -134,6 +134,36 @@ TEST_CASE("a clone is independent") {
       "copies host memory only");
 }
 
+TEST_CASE("borrowed memory is read where it lies, kept by its owner, and never written") {
+  const auto numbers = std::make_shared<std::vector<double>>(std::vector<double>{1, 2, 3, 4, 5, 6});
+  const auto meter = std::make_shared<MemoryMeter>();
+  const auto* bytes = reinterpret_cast<const std::byte*>(numbers->data());
+  {
+    const MeterScope scope(meter);
+    Buffer buffer = Buffer::borrowed({1, 1, 3, 2}, DType::kFloat64, bytes, numbers);
+    CHECK(std::as_const(buffer).values<double>().data() == numbers->data());
+    CHECK(std::as_const(buffer).bytes().data() == bytes);
+    check_refused([&] { buffer.values<double>(); }, "Buffer: expected memory of its own to write to");
+    check_refused([&] { buffer.bytes(); }, "Buffer: expected memory of its own to write to");
+    CHECK(meter->live() == 0);
+    CHECK(numbers.use_count() == 2);
+    Buffer moved = std::move(buffer);
+    CHECK(numbers.use_count() == 2);
+    check_refused([&] { moved.bytes(); }, "borrowed memory");
+    Buffer own = moved.clone();
+    own.values<double>()[0] = 7;
+    CHECK(numbers->front() == 1);
+    moved = Buffer({1, 1, 1, 1}, DType::kFloat64);
+    CHECK(numbers.use_count() == 1);
+    moved.values<double>()[0] = 0;
+    buffer = Buffer::borrowed({1, 1, 0, 2}, DType::kFloat32, nullptr, numbers);
+    CHECK(buffer.empty());
+  }
+  CHECK(numbers.use_count() == 1);
+  CHECK(*numbers == std::vector<double>{1, 2, 3, 4, 5, 6});
+  check_refused([&] { Buffer::borrowed({1, -1, 1, 1}, DType::kFloat32, bytes, numbers); }, "not negative");
+}
+
 TEST_CASE("values refuse the wrong type and the wrong space") {
   Buffer f({1, 1, 2, 2}, DType::kFloat32), h({1, 1, 2, 2}, DType::kBFloat16);
   Buffer device({1, 1, 2, 2}, DType::kFloat64, pretended_device_memory());

@@ -3,6 +3,7 @@
 /// HostEngine: the block engine of a CPU rank, in float or double. Elements and accumulators have the same
 /// type.
 
+#include <atomic>
 #include <memory>
 
 #include "ringcraft/attention/blockwise.hpp"
@@ -24,6 +25,9 @@ struct HostOptions {
   Kernel kernel = Kernel::kFast;  ///< which kernels
   int threads = 1;                ///< of this rank, the caller's among them; kFast only
   TileSize tile = {};             ///< kReadable only
+  /// kFast only: once it is true, a forward or backward throws Error where its next task would begin, some
+  /// milliseconds later, and its results mean nothing (null: never). It must live as long as the engine.
+  const std::atomic<bool>* stop = nullptr;
 };
 
 /// Computes blocks with the fast or the readable blockwise kernels, and joins each block's partial result to

@@ -79,6 +79,19 @@ Buffer::Buffer(Extents extents, DType type, const Memory& memory)
   if (current_meter) current_meter->add(bytes);
 }
 
+Buffer Buffer::borrowed(Extents extents, DType type, const std::byte* bytes,
+                        std::shared_ptr<const void> owner) {
+  Buffer buffer;
+  buffer.extents_ = extents;
+  buffer.capacity_rows_ = extents.rows;
+  buffer.type_ = type;
+  if (checked_bytes(extents, type) == 0) return buffer;
+  Release release;
+  release.owner = std::move(owner);
+  buffer.bytes_ = {const_cast<std::byte*>(bytes), std::move(release)};  // require_own keeps it constant
+  return buffer;
+}
+
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
   extents_ = std::exchange(other.extents_, {});
   capacity_rows_ = std::exchange(other.capacity_rows_, 0);
@@ -89,6 +102,7 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 }
 
 void Buffer::Release::operator()(std::byte* bytes) const noexcept {
+  if (owner) return;
   memory->release(bytes);
   if (meter) meter->add(-size);
 }
@@ -100,7 +114,13 @@ void Buffer::set_rows(Index rows) {
   extents_.rows = rows;
 }
 
+void Buffer::require_own() const {
+  if (bytes_.get_deleter().owner)
+    throw Error("Buffer", "memory of its own to write to", "borrowed memory", "write to a clone");
+}
+
 std::span<std::byte> Buffer::bytes() {
+  require_own();
   return {bytes_.get(), static_cast<std::size_t>(extents_.elements()) * size_of(type_)};
 }
 
@@ -119,6 +139,7 @@ void Buffer::require(DType type) const {
 template <class T>
 std::span<T> Buffer::values() {
   require(dtype_of<T>());
+  require_own();
   return {reinterpret_cast<T*>(bytes_.get()), static_cast<std::size_t>(extents_.elements())};
 }
 

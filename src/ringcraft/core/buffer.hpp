@@ -66,6 +66,10 @@ class Buffer {
   /// A tensor of these extents. Throws Error if an extent is negative or the size does not fit the address
   /// space.
   Buffer(Extents extents, DType type, const Memory& memory = host_memory());
+  /// A tensor in memory that somebody else owns, to read: no copy, and no meter counts it. `owner` is kept
+  /// until the buffer is gone. Whoever asks for its bytes or elements to write them gets an Error.
+  static Buffer borrowed(Extents extents, DType type, const std::byte* bytes,
+                         std::shared_ptr<const void> owner);
   /// A moved-from buffer is empty.
   Buffer(Buffer&& other) noexcept { *this = std::move(other); }
   Buffer& operator=(Buffer&& other) noexcept;
@@ -84,13 +88,13 @@ class Buffer {
   /// Throws Error above the capacity.
   void set_rows(Index rows);
 
-  /// The tensor's bytes, [batch, heads, rows, width] elements.
+  /// The tensor's bytes, [batch, heads, rows, width] elements. Throws Error if they are borrowed.
   std::span<std::byte> bytes();
   /// The same, read-only.
   std::span<const std::byte> bytes() const;
 
-  /// The tensor's elements on the host. Throws Error if T is not the stored type or the bytes are on a
-  /// device.
+  /// The tensor's elements on the host. Throws Error if T is not the stored type, or the bytes are on a
+  /// device or borrowed.
   template <class T>
   std::span<T> values();
   /// The same, read-only.
@@ -108,10 +112,12 @@ class Buffer {
     const Memory* memory;
     std::shared_ptr<MemoryMeter> meter;
     Index size;
+    std::shared_ptr<const void> owner = {};  // of borrowed bytes
     void operator()(std::byte* bytes) const noexcept;
   };
 
   void require(DType type) const;
+  void require_own() const;
 
   Extents extents_;
   Index capacity_rows_ = 0;

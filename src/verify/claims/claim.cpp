@@ -144,7 +144,8 @@ void add_diagnosis(ClaimVerdict& verdict, const ClaimToJudge& claim, const Diagn
   const Problem& ring = diagnosis.ring ? *diagnosis.ring : claim.problem;
   const bool nothing = diagnosis.forward.empty() && diagnosis.backward.empty();
   verdict.remarks.push_back(
-      "no --ranks and no --layout: places are those of " + std::string(name_of(ring.layout)) + " on " +
+      "no " + option_text(claim.precision.spelling, "ranks") + " and no " +
+      option_text(claim.precision.spelling, "layout") + ": places are those of " + std::string(name_of(ring.layout)) + " on " +
       counted(ring.world_size, "rank") +
       (nothing ? "; add them if the claim is a ring's: more mistakes can be found in a known ring" : ""));
 }
@@ -221,8 +222,8 @@ ClaimVerdict judge_claim(const ClaimToJudge& claim) {
   try_other_rows(verdict, claim, oracle, rule.rounding);
   if (const auto half = hidden_half_type(claim.answer); half && !is_half(rule.type))
     verdict.remarks.push_back("every number of the claim is a " + std::string(name_of(*half)) +
-                              " number: if it was computed in that type, add --dtype " +
-                              std::string(name_of(*half)));
+                              " number: if it was computed in that type, add " +
+                              option_text(claim.precision.spelling, "dtype", name_of(*half)));
   return verdict;
 }
 

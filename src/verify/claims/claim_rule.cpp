@@ -32,19 +32,25 @@ DType said_type(const PrecisionOptions& options, DType written) {
   if (!options.dtype) return written;
   const DType said = *options.dtype;
   if (unit_roundoff(said) < unit_roundoff(written))
-    throw Error("--dtype",
+    throw Error(option_text(options.spelling, "dtype"),
                 std::string(name_of(written)) + ", which the claim is written in, or a narrower type",
-                std::string(name_of(said)), "write the claim in that, or leave the flag out");
+                std::string(name_of(said)), "write the claim in that, or leave it out");
   return said;
 }
 
 }  // namespace
 
+std::string option_text(Spelling spelling, std::string_view name, std::string_view value) {
+  if (spelling == Spelling::kFlags)
+    return "--" + std::string(name) + (value.empty() ? "" : " " + std::string(value));
+  return std::string(name) + "=" + (value.empty() ? "" : "\"" + std::string(value) + "\"");
+}
+
 ClaimRule rule_for(const StoredInputs& inputs, const Answer& claim, const PrecisionOptions& options) {
   ClaimRule rule{.type = said_type(options, narrowest(claim)), .tf32 = options.tf32};
   if (rule.tf32 && rule.type != DType::kFloat32)
-    throw Error("--tf32", "a claim in float32", "one in " + std::string(name_of(rule.type)),
-                rule.type == DType::kFloat64 ? "add --dtype float32" : "leave the flag out");
+    throw Error(option_text(options.spelling, "tf32"), "a claim in float32", "one in " + std::string(name_of(rule.type)),
+                rule.type == DType::kFloat64 ? "add " + option_text(options.spelling, "dtype", "float32") : "leave it out");
   if (rule.type == DType::kFloat64) return rule;
   for (const auto& [name, tensor] : named(inputs.inputs))
     rule.wide_inputs = rule.wide_inputs || (!tensor.empty() && !fits(tensor, rule.type));

@@ -2,18 +2,27 @@
 /// @file
 /// Chooses the rule for a claim: the number type it was computed in, and which values may have been rounded.
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "verify/oracle/rounding.hpp"
 #include "verify/oracle/tensor_files.hpp"
 
 namespace ringcraft::verify {
 
-/// --dtype and --tf32 of verify: facts that the files cannot state.
+/// How the reader of a verdict spells options: flags of a command line, or arguments of Python.
+enum class Spelling : std::uint8_t { kFlags, kKeywords };
+
+/// An option by name, with its value if it is to be set: "--dtype bfloat16" or "dtype=\"bfloat16\"".
+std::string option_text(Spelling spelling, std::string_view name, std::string_view value = {});
+
+/// dtype and tf32 of verify: facts that the files cannot state.
 struct PrecisionOptions {
   std::optional<DType> dtype;  ///< type in which the claim was computed; empty: the type it is stored in
   bool tf32 = false;           ///< matrix products take their float32 operands in TF32
+  Spelling spelling = Spelling::kFlags;  ///< of options, in advice
 };
 
 /// The rule for one claim.

@@ -5,6 +5,7 @@
 
 #include "ringcraft/attention/fast/fast_heads_detail.hpp"
 #include "ringcraft/attention/fast/tasks.hpp"
+#include "ringcraft/core/error.hpp"
 
 namespace ringcraft {
 namespace {
@@ -53,8 +54,19 @@ std::vector<Index> pairs_of_query_blocks(const KeyRanges& ranges) {
 }  // namespace
 
 template <class T>
-FastHeads<T>::FastHeads(int threads)
-    : threads_(threads), rows_(static_cast<std::size_t>(threads)), keys_(static_cast<std::size_t>(threads)) {}
+FastHeads<T>::FastHeads(int threads, const std::atomic<bool>* stop)
+    : threads_(threads),
+      stop_(stop),
+      rows_(static_cast<std::size_t>(threads)),
+      keys_(static_cast<std::size_t>(threads)) {}
+
+template <class T>
+void FastHeads<T>::for_each(Index count, const std::function<void(Index, int)>& body) const {
+  for_each_task(count, threads_, [&](Index task, int thread) {
+    if (stop_ != nullptr && *stop_) throw Error("attention was stopped by its caller", Code::kWrongAnswer);
+    body(task, thread);
+  });
+}
 
 template <class T>
 void FastHeads<T>::forward(RowState& state, const Buffer& q, const KvBlock& block, const KeyRanges& ranges,
@@ -63,14 +75,14 @@ void FastHeads<T>::forward(RowState& state, const Buffer& q, const KvBlock& bloc
   const std::vector<Index> blocks = longest_first(pairs_of_query_blocks(ranges));
   panels_.resize(static_cast<std::size_t>(std::min<Index>(threads_, grouping.count)));
   for_each_wave(grouping, threads_, [&](Index first, Index count) {
-    for_each_task(count, threads_, [&](Index i, int) {
+    for_each(count, [&](Index i, int) {
       const auto [batch, head, kv_head] = grouping.at(first + i, 0);
       panels_[static_cast<std::size_t>(i)].take(head_of<T>(block.k, batch, kv_head),
                                                 head_of<T>(block.v, batch, kv_head),
                                                 static_cast<T>(softmax_scale));
     });
     const Index heads = count * grouping.group;
-    for_each_task(std::ssize(blocks) * heads, threads_, [&](Index task, int thread) {
+    for_each(std::ssize(blocks) * heads, [&](Index task, int thread) {
       const Index i = task % heads / grouping.group;
       const auto [batch, head, kv_head] = grouping.at(first + i, task % grouping.group);
       const Index row = blocks[static_cast<std::size_t>(task / heads)] * kForwardRows,
@@ -117,20 +129,19 @@ class FastHeads<T>::Backward {
  private:
   // One query head each of the KV heads [first, first + count).
   void compute(Index first, Index count, Index member) {
-    const int threads = memory_.threads_;
     const auto head = [&](Index i) -> Head& { return memory_.heads_[static_cast<std::size_t>(i)]; };
     if (std::ssize(memory_.heads_) < count) memory_.heads_.resize(static_cast<std::size_t>(count));
-    for_each_task(count, threads, [&](Index i, int) {
+    memory_.for_each(count, [&](Index i, int) {
       const auto [batch, query_head, kv_head] = grouping_.at(first + i, member);
       head(i).batch = batch, head(i).head = query_head, head(i).kv_head = kv_head;
       take(head(i));
     });
-    for_each_task(std::ssize(shares_) * count, threads, [&](Index task, int thread) {
+    memory_.for_each(std::ssize(shares_) * count, [&](Index task, int thread) {
       compute_share(head(task % count), shares_[static_cast<std::size_t>(task / count)],
                     memory_.keys_[static_cast<std::size_t>(thread)]);
     });
     const Index row_blocks = (ranges_.rows() + kForwardRows - 1) / kForwardRows;
-    for_each_task(row_blocks * count, threads,
+    memory_.for_each(row_blocks * count,
                   [&](Index task, int) { add_shares(head(task % count), task / count * kForwardRows); });
   }
 

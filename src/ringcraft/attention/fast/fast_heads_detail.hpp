@@ -5,6 +5,8 @@
 /// task, or from shares whose number and order the problem alone decides.
 
 #include <array>
+#include <atomic>
+#include <functional>
 #include <vector>
 
 #include "ringcraft/attention/detail/block_kernels_detail.hpp"
@@ -18,8 +20,8 @@ namespace ringcraft {
 template <class T>
 class FastHeads final : public BlockKernels<T> {
  public:
-  /// Runs on so many threads, at least 1, including the caller's.
-  explicit FastHeads(int threads);
+  /// Runs on so many threads, at least 1, including the caller's, until `stop` is true (null: to the end).
+  explicit FastHeads(int threads, const std::atomic<bool>* stop = nullptr);
 
   /// Adds a block to the state, as BlockEngine::forward does. The queue holds (head, query block), the
   /// longest blocks first.
@@ -51,7 +53,11 @@ class FastHeads final : public BlockKernels<T> {
     Matrix<T> share(Index s);
   };
 
+  // for_each_task on these threads; throws Error once the caller wants to stop.
+  void for_each(Index count, const std::function<void(Index task, int thread)>& body) const;
+
   int threads_;
+  const std::atomic<bool>* stop_;
   std::vector<Rows> rows_;             // of each thread
   std::vector<KeyPanels<T>> panels_;   // of each KV head that is being computed forward
   std::vector<FastBackward<T>> keys_;  // of each thread

@@ -18,7 +18,7 @@ std::unique_ptr<BlockKernels<T>> kernels_of(const HostOptions& options) {
     throw Error("threads", "1 with the readable kernels", std::to_string(options.threads),
                 "take the fast kernels, or more ranks");
   if (options.kernel == Kernel::kReadable) return readable_kernels<T>(options.tile);
-  return std::make_unique<FastHeads<T>>(options.threads);
+  return std::make_unique<FastHeads<T>>(options.threads, options.stop);
 }
 
 }  // namespace

@@ -1,0 +1,28 @@
+#pragma once
+/// @file
+/// A method and its options, as Python names them; and timelines as lists.
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+
+#include "ringcraft/comm/trace.hpp"
+#include "ringcraft/parallel/method.hpp"
+#include "verify/schedule/trace_clock.hpp"
+
+namespace ringcraft::python {
+
+/// A method with its options.
+struct MethodChoice {
+  const Method* method = nullptr;
+  MethodOptions options = {};
+};
+
+/// The method of this name. Throws Error for a name that none has, and for options that it does not take.
+MethodChoice method_choice(const std::string& name, int ulysses, int gather_heads, int node,
+                           const std::string& schedule);
+
+/// For each rank a list of (activity, begin, end), in seconds.
+nanobind::list lanes_of(const Trace& trace, verify::TraceClock clock);
+
+}  // namespace ringcraft::python

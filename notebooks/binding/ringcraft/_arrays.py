@@ -1,0 +1,106 @@
+"""Arrays of NumPy, PyTorch and JAX: how to hand them to the library, and how to give results back alike."""
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ringcraft import _core
+
+Array = Any  # np.ndarray, torch.Tensor, jax.Array, or anything else that speaks DLPack
+
+
+def framework_of(array: Array) -> str:
+    """The library that an array belongs to: "numpy", "torch", "jax" or another module's name."""
+    name = type(array).__module__.partition(".")[0]
+    return "jax" if name == "jaxlib" else name
+
+
+def namespace_of(array: Array) -> Any:
+    """The module with concatenate and the like for this array."""
+    framework = framework_of(array)
+    if framework == "torch":
+        return sys.modules["torch"]
+    if framework == "jax":
+        import jax.numpy
+        return jax.numpy
+    return np
+
+
+def plain(array: Array) -> Array:
+    """The array without its history: DLPack exports no tensor that requires a gradient."""
+    return array.detach() if framework_of(array) == "torch" else array
+
+
+def like(array: np.ndarray, model: Array) -> Array:
+    """A NumPy array as an array of the library that `model` belongs to."""
+    framework = framework_of(model)
+    if framework == "torch":
+        return sys.modules["torch"].from_numpy(array)
+    if framework == "jax":
+        import jax.numpy
+        return jax.numpy.asarray(array)
+    return array
+
+
+def numbers(array: Array) -> tuple[np.ndarray, str]:
+    """A NumPy array of float32 or float64 with the same numbers, and the name of the type that they had."""
+    array = plain(array)
+    name = str(getattr(array, "dtype", type(array).__name__)).removeprefix("torch.")
+    if name in ("bfloat16", "float16"):
+        framework = framework_of(array)
+        array = array.float() if framework == "torch" else array.astype("float32")
+    if framework_of(array) == "torch":
+        if array.device.type != "cpu":
+            array = array.cpu()
+        array = array.numpy()
+    array = np.asarray(array)
+    if array.dtype not in (np.float32, np.float64):
+        raise _core.Error(f"result: expected float64, float32, bfloat16 or float16, got {name}; "
+                          "return the numbers as the attention computed them")
+    return array, name
+
+
+def transposed(array: np.ndarray, axes: str, to: str) -> np.ndarray:
+    """An array with the axes `axes` in the order `to`; axes that it does not have get extent 1."""
+    if array.ndim != len(axes):
+        raise _core.Error(f"result: expected {len(axes)} dimensions ({axes}), got the shape {list(array.shape)}; "
+                          'say axes="bshd", for example, if they come in another order')
+    array = array.transpose([axes.index(axis) for axis in to if axis in axes])
+    for i, axis in enumerate(to):
+        if axis not in axes:
+            array = np.expand_dims(array, i)
+    return array
+
+
+def shape_of(q: Array, k: Array, axes: str) -> dict[str, int]:
+    """The extents of a problem by name, from q and k."""
+    _core.require_axes(axes)
+    for name, array in (("q", q), ("k", k)):
+        if not hasattr(array, "shape"):
+            raise _core.Error(f"{name}: expected an array (NumPy, PyTorch, JAX, or anything else that speaks DLPack), "
+                              f"got {type(array).__name__}; make it one, with numpy.asarray(...)")
+        if len(array.shape) != len(axes):
+            raise _core.Error(f"{name}: expected {len(axes)} dimensions ({axes}), got the shape {list(array.shape)}; "
+                              'say axes="bshd", for example, if they come in another order')
+    extents = {axis: int(q.shape[i]) for i, axis in enumerate(axes)}
+    return {"seqlen": extents["s"], "head_dim": extents["d"], "heads": extents.get("h", 1),
+            "kv_heads": int(k.shape[axes.index("h")]) if "h" in axes else 1, "batch": extents.get("b", 1)}
+
+
+def mask_of(causal: bool = False, window: int | Sequence[int | None] | None = None,
+            cu_seqlens: Sequence[int] | None = None) -> _core.Mask:
+    """A mask in the words of FlashAttention.
+
+    window: (left, right), the keys before and after a query that it sees; None or -1 is no limit; a number W is
+    (W, W). causal: right is 0. cu_seqlens: borders of packed sequences, from 0 to seqlen.
+    """
+    if window is None or isinstance(window, int):
+        window = (window, window)
+    if len(window) != 2:
+        raise _core.Error(f"window: expected (left, right), got {window!r}; None is no limit")
+    left, right = (None if limit in (None, -1) else int(limit) for limit in window)
+    borders = [] if cu_seqlens is None else [int(border) for border in cu_seqlens]
+    return _core.Mask(left, 0 if causal else right, borders)

@@ -1,0 +1,184 @@
+"""Which cases a function is asked, and how it is called."""
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ringcraft import _core
+
+SETTINGS = ("causal", "window", "cu_seqlens", "softmax_scale", "mask", "problem")
+
+
+@dataclass(frozen=True)
+class Abilities:
+    """What a function can be asked."""
+    settings: frozenset[str]       #: names that it takes besides q, k, v
+    causal: bool | None = None     #: always, or never; None: as it is told
+    windows: bool = False          #: sliding windows
+    packed: bool = False           #: packed sequences
+    scales: bool = False           #: another softmax_scale than 1 / sqrt(head_dim)
+    grouped: bool = True           #: kv_heads < heads
+    batched: bool = True           #: batch > 1
+    multiple: int = 1              #: seqlen, and each packed sequence, is a multiple of it
+    head_dims: tuple[int, ...] | None = None  #: the only ones
+    ranks: int | None = None       #: of a function that knows ranks
+    layout: str = "contiguous"     #: of these
+
+
+def settings_of(function: Callable[..., Any]) -> frozenset[str]:
+    """The settings that a function takes by name; all with **keywords."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # a builtin
+        return frozenset()
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return frozenset(SETTINGS)
+    return frozenset(p.name for p in parameters if p.name in SETTINGS and p.kind is not p.POSITIONAL_ONLY)
+
+
+def fits(problem: _core.Problem, can: Abilities) -> bool:
+    """Whether a function can be asked for the mask and the scale of a problem."""
+    left, right = problem.mask.left, problem.mask.right
+    causal = (left, right) == (None, 0)
+    full = (left, right) == (None, None)
+    if not (causal or full) and not can.windows:
+        return False
+    if can.causal is not None and (right == 0) != can.causal and (causal or full or can.causal):
+        return False
+    if problem.mask.cu_seqlens and not can.packed:
+        return False
+    return can.scales or abs(problem.softmax_scale * problem.head_dim ** 0.5 - 1) < 1e-12
+
+
+def adapted(case: _core.Case, can: Abilities) -> _core.Case:
+    """The case on the ranks, and with the lengths and heads, that the function takes."""
+    p, factor = case.problem, can.multiple
+    seqlen = -(-p.seqlen // factor) * factor
+    borders = [border * factor for border in p.mask.cu_seqlens]
+    if borders:
+        seqlen = borders[-1]
+    head_dim = p.head_dim if can.head_dims is None else min(can.head_dims, key=lambda d: abs(d - p.head_dim))
+    scaled = abs(p.softmax_scale * p.head_dim ** 0.5 - 1) < 1e-12
+    problem = _core.Problem(
+        seqlen, p.heads, head_dim, kv_heads=p.kv_heads if can.grouped else p.heads, batch=p.batch if can.batched else 1,
+        mask=_core.Mask(p.mask.left, p.mask.right, borders), ranks=can.ranks or 1,
+        layout=can.layout, softmax_scale=None if scaled else p.softmax_scale)
+    return _core.Case(problem, case.data, case.seed)
+
+
+def cases_for(can: Abilities, full: bool) -> list[_core.Case]:
+    """The library's table of cases, as far as the function can be asked; the brief one has at most 40."""
+    names: set[str] = set()
+    cases = []
+    for case in _core.case_table(True):
+        if not fits(case.problem, can):
+            continue
+        case = adapted(case, can)
+        if case.name not in names:
+            names.add(case.name)
+            cases.append(case)
+    return cases if full else _typical(cases, 40)
+
+
+def _typical(cases: list[_core.Case], most: int) -> list[_core.Case]:
+    """At most so many of them, in their order, with every value of every axis as often as others."""
+    def values(case: _core.Case) -> list[tuple[str, Any]]:
+        p = case.problem
+        return [("data", case.data), ("left", p.mask.left is None), ("right", p.mask.right),
+                ("packed", bool(p.mask.cu_seqlens)), ("group", p.heads // p.kv_heads), ("kv_heads", p.kv_heads > 1),
+                ("width", p.head_dim), ("batch", p.batch), ("ragged", p.seqlen % (2 * p.ranks) > 0),
+                ("length", p.seqlen.bit_length())]
+
+    left, chosen, seen = list(range(len(cases))), [], Counter[tuple[str, Any]]()
+    while left and len(chosen) < most:
+        best = min(left, key=lambda i: (sum(seen[value] for value in values(cases[i])), i))
+        left.remove(best)
+        chosen.append(best)
+        seen.update(values(cases[best]))
+    return [cases[i] for i in sorted(chosen)]
+
+
+def mask_matrix(problem: _core.Problem) -> np.ndarray:
+    """[seqlen, seqlen]: whether the query of a row sees the key of a column."""
+    seen = np.zeros((problem.seqlen, problem.seqlen), dtype=bool)
+    for query in range(problem.seqlen):
+        first, last = problem.keys_seen(query)
+        seen[query, first:last] = True
+    return seen
+
+
+def settings_for(problem: _core.Problem, can: Abilities) -> dict[str, Any]:
+    """The settings of a problem that the function takes, in the words of FlashAttention."""
+    mask = problem.mask
+    causal = mask.right == 0
+    window = (-1 if mask.left is None else mask.left, -1 if mask.right is None else mask.right)
+    values: dict[str, Callable[[], Any]] = {
+        "causal": lambda: causal,
+        "window": lambda: window,
+        "cu_seqlens": lambda: list(mask.cu_seqlens) or None,
+        "softmax_scale": lambda: problem.softmax_scale,
+        "mask": lambda: mask_matrix(problem),
+        "problem": lambda: problem,
+    }
+    return {name: make() for name, make in values.items() if name in can.settings}
+
+
+def smaller(case: _core.Case, can: Abilities) -> Iterator[_core.Case]:
+    """Cases that are simpler in one respect, the most telling ones first."""
+    p = case.problem
+
+    def changed(data: str | None = None, **values: Any) -> Iterator[_core.Case]:
+        fields = {"seqlen": p.seqlen, "heads": p.heads, "head_dim": p.head_dim, "kv_heads": p.kv_heads,
+                  "batch": p.batch, "mask": p.mask, "ranks": p.ranks, "layout": p.layout,
+                  "softmax_scale": p.softmax_scale, **values}
+        try:
+            other = _core.Case(_core.Problem(**fields), data or case.data, case.seed)
+        except _core.Error:
+            return
+        if fits(other.problem, can):
+            yield other
+
+    if p.batch > 1:
+        yield from changed(batch=1)
+    if p.mask.cu_seqlens:
+        yield from changed(mask=_core.Mask(p.mask.left, p.mask.right))
+    if (p.mask.left, p.mask.right) not in ((None, None), (None, 0)):
+        yield from changed(mask=_core.Mask(None, 0, p.mask.cu_seqlens))
+    if p.mask.right is not None and can.causal is None and p.mask.left is None:
+        yield from changed(mask=_core.Mask(None, None, p.mask.cu_seqlens))
+    if case.data != "normal":
+        yield from changed(data="normal")
+    if p.heads > 1:
+        yield from changed(heads=1, kv_heads=1)
+        if p.kv_heads > 1:
+            yield from changed(heads=p.heads // p.kv_heads, kv_heads=1)
+    if not p.mask.cu_seqlens:
+        for length in sorted({1, 2, 3, p.seqlen // 4, p.seqlen // 2, p.seqlen - 1}):
+            length -= length % can.multiple
+            if can.multiple <= length < p.seqlen:
+                yield from changed(seqlen=length)
+    if can.head_dims is None and p.head_dim > 1:
+        yield from changed(head_dim=max(1, p.head_dim // 4), softmax_scale=None)
+
+
+def code_of(case: _core.Case) -> str:
+    """The case as Python."""
+    p = case.problem
+    parts = [str(p.seqlen), str(p.heads), str(p.head_dim)]
+    if p.kv_heads != p.heads:
+        parts.append(f"kv_heads={p.kv_heads}")
+    if p.batch != 1:
+        parts.append(f"batch={p.batch}")
+    if (p.mask.left, p.mask.right) != (None, None) or p.mask.cu_seqlens:
+        borders = f", {p.mask.cu_seqlens}" if p.mask.cu_seqlens else ""
+        parts.append(f"mask=ringcraft.Mask({p.mask.left}, {p.mask.right}{borders})")
+    if p.ranks > 1:
+        parts.append(f'ranks={p.ranks}, layout="{p.layout}"')
+    if abs(p.softmax_scale * p.head_dim ** 0.5 - 1) > 1e-12:
+        parts.append(f"softmax_scale={p.softmax_scale!r}")
+    return f'ringcraft.Case(ringcraft.Problem({", ".join(parts)}), data="{case.data}", seed={case.seed})'

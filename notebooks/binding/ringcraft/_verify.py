@@ -1,0 +1,336 @@
+"""verify: is this attention right, and if not, where first, and why?"""
+from __future__ import annotations
+
+import json
+import traceback
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ringcraft import _core
+from ringcraft._arrays import Array, numbers, transposed
+from ringcraft._cases import Abilities, cases_for, code_of, settings_for, settings_of, smaller
+
+GRADIENTS = ("dq", "dk", "dv")
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A likely reason for an error."""
+    id: str        #: the same mistake has the same id everywhere
+    sentence: str  #: what the mistake is
+    question: str  #: one that helps to find it
+
+    @property
+    def general(self) -> bool:
+        """Whether it says which numbers are wrong rather than by which mistake."""
+        return _core.is_general(self.id)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The verdict on one case."""
+    case: _core.Case
+    right: bool
+    text: str                     #: for people
+    data: dict[str, Any] = field(default_factory=dict, repr=False)  #: for programs; empty if nothing could be judged
+
+    @property
+    def causes(self) -> list[Cause]:
+        """The likely causes, the likeliest first."""
+        return [Cause(cause["id"], cause["sentence"], cause["question"])
+                for row in self.data.get("rows", []) for cause in row["causes"]]
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The verdict on a function over all cases. True if every case is right, and there was at least one."""
+    name: str
+    verdicts: list[Verdict]
+    smallest: Verdict | None = None  #: a wrong case that is as simple as could be found, with the same cause
+
+    @property
+    def right(self) -> bool:
+        return bool(self.verdicts) and not self.wrong
+
+    @property
+    def wrong(self) -> list[Verdict]:
+        return [verdict for verdict in self.verdicts if not verdict.right]
+
+    @property
+    def cause(self) -> Cause | None:
+        """The cause that explains most of the wrong cases; one case alone may fit others by chance."""
+        found = [cause for verdict in self.wrong for cause in verdict.causes]
+        if not found:
+            return None
+        counts = Counter(cause.id for cause in found)
+        return max(found, key=lambda cause: (not cause.general, counts[cause.id]))
+
+    def agreeing(self) -> list[Verdict]:
+        """The wrong cases that this cause explains."""
+        cause = self.cause
+        return [] if cause is None else [verdict for verdict in self.wrong if cause.id in _ids(verdict)]
+
+    @property
+    def example(self) -> Verdict | None:
+        """The wrong case that tells most: that cause, the fewest others, many tokens."""
+        return min(self.agreeing() or self.wrong, default=None,
+                   key=lambda verdict: (not verdict.data, len(verdict.causes), -verdict.case.problem.seqlen))
+
+    def __bool__(self) -> bool:
+        return self.right
+
+    def __str__(self) -> str:
+        if not self.verdicts:
+            return f"{self.name}: no case fits what it takes; nothing was judged"
+        if self.right:
+            judged = ", ".join(self.verdicts[0].data["judged"])
+            return f"{self.name}: right in all {len(self.verdicts)} cases ({judged})"
+        lines = [f"{self.name}: wrong in {len(self.wrong)} of {len(self.verdicts)} cases"]
+        if self.cause is not None:
+            lines[0] += f"; {len(self.agreeing())} of these have the cause below"
+        if self.example is not None:
+            lines += ["", self.example.text.rstrip()]
+        if self.smallest is not None:
+            lines += ["", "A small wrong case:", f"    case = {code_of(self.smallest.case)}"]
+        return "\n".join(lines)
+
+    def require(self) -> None:
+        """Raises AssertionError with the text, unless all is right."""
+        if not self.right:
+            raise AssertionError(str(self))
+
+
+def _ids(verdict: Verdict) -> set[str]:
+    return {cause.id for cause in verdict.causes}
+
+
+class Caller:
+    """Calls a function for a case and returns its tensors, whole, [batch, heads, seqlen, width]."""
+
+    def __init__(self, function: Callable[..., Any], can: Abilities, *, arrays: str, dtype: str, axes: str,
+                 backward: Callable[..., Any] | None, gradients: bool, shards: bool) -> None:
+        self.function, self.can, self.arrays, self.dtype, self.axes = function, can, arrays, dtype, axes
+        self.backward, self.gradients, self.shards = backward, gradients, shards
+
+    def inputs(self, case: _core.Case) -> dict[str, Array]:
+        """q, k, v, dout as the function gets them."""
+        given = case.inputs(self.dtype == "float64")
+        return {name: self._given(array) for name, array in given.items()}
+
+    def _given(self, array: np.ndarray) -> Array:
+        array = np.ascontiguousarray(transposed(array, "bhsd", self.axes + "".join(a for a in "bh" if a not in self.axes)))
+        array = array.reshape(array.shape[:len(self.axes)])
+        if self.arrays == "torch":
+            import torch
+            return torch.from_numpy(array.copy()).to(getattr(torch, self.dtype))
+        if self.arrays == "jax":
+            import jax.numpy
+            return jax.numpy.asarray(array, dtype=self.dtype)
+        if self.dtype not in ("float32", "float64", "float16"):
+            raise _core.Error(f"dtype: expected float64, float32 or float16 with NumPy, got {self.dtype!r}; "
+                              'say arrays="torch" or arrays="jax"')
+        return array.astype(self.dtype)
+
+    def call(self, case: _core.Case, given: Mapping[str, Array]) -> dict[str, Any]:
+        """The tensors that the function returns: whole ones, or a list with one for each rank."""
+        settings = settings_for(case.problem, self.can)
+        q, k, v, dout = (given[name] for name in ("q", "k", "v", "dout"))
+        if self.arrays == "torch" and self.gradients and self.backward is None:
+            return self._with_torch(q, k, v, dout, settings, case)
+        if self.arrays == "jax" and self.gradients and self.backward is None:
+            return self._with_jax(q, k, v, dout, settings)
+        tensors = self._forward(q, k, v, settings)
+        if self.backward is not None:
+            returned = self.backward(q, k, v, dout, **{name: value for name, value in settings.items()
+                                                       if name in settings_of(self.backward)})
+            tensors.update(returned if isinstance(returned, Mapping) else dict(zip(GRADIENTS, returned, strict=True)))
+        return tensors
+
+    def _forward(self, q: Array, k: Array, v: Array, settings: dict[str, Any]) -> dict[str, Any]:
+        returned = self.function(q, k, v, **settings)
+        if not self.shards:
+            return _named(returned)
+        if not isinstance(returned, Sequence) or len(returned) != self.can.ranks:
+            raise _core.Error(f"result: expected a list with {self.can.ranks} results, one for each rank, "
+                              f"got {type(returned).__name__}; return [rank 0's, rank 1's, ...], or leave out results=")
+        each = [_named(result) for result in returned]
+        return {name: [result[name] for result in each] for name in each[0]}
+
+    def _with_torch(self, q: Array, k: Array, v: Array, dout: Array, settings: dict[str, Any],
+                    case: _core.Case) -> dict[str, Any]:
+        import torch
+        leaves = [x.clone().requires_grad_() for x in (q, k, v)]
+        tensors = self._forward(*leaves, settings)
+        outs = tensors["out"] if self.shards else [tensors["out"]]
+        if not all(out.requires_grad for out in outs):
+            return tensors
+        douts = [dout] if not self.shards else [
+            dout.index_select(self.axes.index("s"), torch.tensor(case.problem.positions(rank)))
+            for rank in range(case.problem.ranks)]
+        grads = torch.autograd.grad(outs, leaves, [d.reshape(out.shape) for d, out in zip(douts, outs, strict=True)],
+                                    allow_unused=True)
+        return {**tensors, **{name: grad for name, grad in zip(GRADIENTS, grads, strict=True) if grad is not None}}
+
+    def _with_jax(self, q: Array, k: Array, v: Array, dout: Array, settings: dict[str, Any]) -> dict[str, Any]:
+        import jax
+        out, pull, tensors = jax.vjp(lambda *leaves: (lambda t: (t["out"], t))(self._forward(*leaves, settings)),
+                                     q, k, v, has_aux=True)
+        return {**tensors, **dict(zip(GRADIENTS, pull(dout.reshape(out.shape)), strict=True))}
+
+    def once(self, judgement: Callable[[], tuple[bool, str, str]]) -> tuple[bool, str, str]:
+        """The judgement, made once for all ranks of a job."""
+        return judgement()
+
+    def claim(self, case: _core.Case, tensors: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], str]:
+        """The tensors as the judge takes them, and the type that they were computed in."""
+        types: set[str] = set()
+        claim = {}
+        for name, tensor in tensors.items():
+            if tensor is None:
+                continue
+            axes = self.axes.replace("d", "") if name == "lse" else self.axes
+            order = "bhs" if name == "lse" else "bhsd"
+            parts = []
+            for part in tensor if isinstance(tensor, list) else [tensor]:
+                array, kind = numbers(part)
+                if name != "lse":
+                    types.add(kind)
+                parts.append(transposed(array, axes, order))
+            if isinstance(tensor, list):
+                dealt = [case.problem.positions(rank) for rank in range(case.problem.ranks)]
+                if [part.shape[2] for part in parts] != [len(rows) for rows in dealt]:
+                    raise _core.Error(
+                        f"{name}: expected {[len(rows) for rows in dealt]} rows on the ranks ({case.problem.layout}), "
+                        f"got {[part.shape[2] for part in parts]}; layout= says which rank has which rows")
+                whole = np.empty((*parts[0].shape[:2], case.problem.seqlen, *parts[0].shape[3:]), parts[0].dtype)
+                for rows, part in zip(dealt, parts, strict=True):
+                    whole[:, :, rows] = part
+                claim[name] = whole
+            else:
+                claim[name] = parts[0]
+        narrow = [kind for kind in ("bfloat16", "float16", "float32", "float64") if kind in types]
+        kinds = {array.dtype for array in claim.values()}
+        if len(kinds) > 1:
+            claim = {name: array.astype(np.float64) for name, array in claim.items()}
+        return claim, narrow[0] if narrow else "float64"
+
+
+def _named(returned: Any) -> dict[str, Any]:
+    if isinstance(returned, Mapping):
+        return dict(returned)
+    if isinstance(returned, tuple):
+        return dict(zip(("out", "lse"), returned, strict=False))
+    return {"out": returned}
+
+
+class Judge:
+    """Asks a function cases and judges its answers."""
+
+    def __init__(self, caller: Caller, tf32: bool) -> None:
+        self.caller, self.tf32 = caller, tf32
+
+    def __call__(self, case: _core.Case) -> Verdict:
+        try:
+            given = self.caller.inputs(case)
+            tensors = self.caller.call(case, given)
+        except _core.Error:
+            raise
+        except Exception:
+            return Verdict(case, False, f"{case.name}: it raised an exception\n{traceback.format_exc(limit=-3)}")
+        claim, dtype = self.caller.claim(case, tensors)
+        asked = {name: np.ascontiguousarray(transposed(numbers(array)[0], self.caller.axes, "bhsd"))
+                 for name, array in given.items()}
+        if len({array.dtype for array in (*asked.values(), *claim.values())}) > 1 and dtype == "float64":
+            asked = {name: array.astype(np.float64) for name, array in asked.items()}
+        dout = asked["dout"] if any(name in claim for name in GRADIENTS) else None
+        right, text, data = self.caller.once(lambda: _core.judge(
+            case.problem, asked["q"], asked["k"], asked["v"], dout, claim,
+            known_ranks=self.caller.can.ranks is not None, dtype=dtype, tf32=self.tf32,
+            sequence_order=not self.caller.shards, title=case.name))
+        return Verdict(case, right, text, json.loads(data))
+
+    def simplest(self, verdict: Verdict, cause: Cause | None) -> Verdict:
+        """A wrong case with this cause that is as simple as could be found from this one."""
+        def alike(other: Verdict) -> bool:
+            return not other.right and bool(other.data) == bool(verdict.data) and (
+                cause is None or cause.id in _ids(other))
+        for _ in range(20):
+            for case in smaller(verdict.case, self.caller.can):
+                try:
+                    other = self(case)
+                except _core.Error:
+                    continue
+                if alike(other):
+                    verdict = other
+                    break
+            else:
+                break
+        return verdict
+
+
+def examination(function: Callable[..., Any], *, cases: Sequence[_core.Case] | None = None, full: bool = False,
+                arrays: str = "numpy", dtype: str = "float32", axes: str = "bhsd", gradients: bool = True,
+                backward: Callable[..., Any] | None = None, causal: bool | None = None, windows: bool | None = None,
+                packed: bool | None = None, grouped: bool = True, batched: bool = True, multiple: int = 1,
+                head_dims: Sequence[int] | None = None, ranks: int | None = None, layout: str = "contiguous",
+                results: str = "whole", tf32: bool = False,
+                caller: type[Caller] = Caller) -> tuple[list[_core.Case], Judge]:
+    """The cases that verify asks, and what judges each of them. The options are those of verify."""
+    for name, value, choices in (("arrays", arrays, ("numpy", "torch", "jax")), ("results", results, ("whole", "shards")),
+                                 ("layout", layout, tuple(_core.layouts())),
+                                 ("dtype", dtype, ("float64", "float32", "bfloat16", "float16"))):
+        if value not in choices:
+            raise _core.Error(f"{name}: expected one of {', '.join(choices)}, got {value!r}; see help(ringcraft.verify)")
+    if not callable(function):
+        raise _core.Error(f"verify: expected a function of q, k, v, got {type(function).__name__}; "
+                          "hand over the function itself, without calling it")
+    if results == "shards" and ranks is None:
+        raise _core.Error('ranks: expected the number of ranks with results="shards", got None; say ranks=')
+    settings = settings_of(function)
+    told = bool({"mask", "problem"} & settings)
+    if causal is None and not (told or {"causal", "window"} & settings):
+        causal = False
+    can = Abilities(
+        settings=settings, causal=causal, windows=told or "window" in settings if windows is None else windows,
+        packed=told or "cu_seqlens" in settings if packed is None else packed,
+        scales=bool({"softmax_scale", "problem"} & settings), grouped=grouped, batched=batched and "b" in axes,
+        multiple=multiple, head_dims=tuple(head_dims) if head_dims else None, ranks=ranks, layout=layout)
+    judge_one = Judge(caller(function, can, arrays=arrays, dtype=dtype, axes=axes, backward=backward,
+                             gradients=gradients, shards=results == "shards"), tf32)
+    return cases_for(can, full) if cases is None else list(cases), judge_one
+
+
+def examined(function: Callable[..., Any], cases: Sequence[_core.Case], judge_one: Judge,
+             simplify: bool) -> Verification:
+    """The verdicts on all cases, and a small wrong one."""
+    verdicts = [judge_one(case) for case in cases]
+    found = Verification(getattr(function, "__name__", type(function).__name__), verdicts)
+    if found.example is None or not simplify:
+        return found
+    return replace(found, smallest=judge_one.simplest(found.example, found.cause))
+
+
+def verify(function: Callable[..., Any], *, simplify: bool = True, **options: Any) -> Verification:
+    """Judges an attention function over a table of cases, and diagnoses what is wrong.
+
+    function(q, k, v, ...) returns out, (out, lse), or a dict with some of out, lse, dq, dk, dv. It gets, of causal,
+    window (left, right; -1 is no limit), cu_seqlens, softmax_scale, mask ([seqlen, seqlen] of bool) and problem,
+    those that its parameters name, and is asked for no mask that it cannot be told of.
+
+    cases: a list of Case, by default up to 40 of the table, or all with full=True.
+    arrays: "numpy", "torch" or "jax". dtype: of the inputs. axes: of q, k, v and of what it returns.
+    gradients: with torch and jax by automatic differentiation; otherwise, or if given, backward(q, k, v, dout, ...)
+    returns dq, dk, dv.
+    causal: what a function without that parameter computes. windows, packed: whether to ask for them.
+    grouped: kv_heads may be less than heads. batched: batch may be more than 1. multiple: of seqlen. head_dims: the
+    only ones that it takes. tf32: float32 products are rounded to TF32.
+    ranks, layout: of a function that computes on ranks, so that mistakes are told rank by rank. It gets the whole
+    sequence. results: "whole", in the order of the sequence; or "shards", a list with the results of each rank, in
+    the order of its own rows.
+    simplify: looks for a small wrong case with the same cause.
+    """
+    return examined(function, *examination(function, **options), simplify)

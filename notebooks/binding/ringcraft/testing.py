@@ -1,0 +1,109 @@
+"""A pytest plugin, and verify for functions that run on the ranks of a torch.distributed job.
+
+    from ringcraft.testing import attention_test
+    test_my_ring = attention_test(my_ring, arrays="torch", ranks=4, layout="zigzag", causal=True)
+"""
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ringcraft import _core
+from ringcraft._verify import Caller, Verdict, Verification, examination, examined
+
+if TYPE_CHECKING:
+    import pytest
+
+_verdicts: dict[str, list[Verdict]] = {}  # of this session, by function: for the summary
+
+
+def attention_test(function: Callable[..., Any], **options: Any) -> Any:
+    """A test of pytest with one item for each case; the options are those of ringcraft.verify."""
+    import pytest
+
+    cases, judge = examination(function, **options)
+    name = getattr(function, "__name__", type(function).__name__)
+
+    @pytest.mark.parametrize("case", cases, ids=[case.name.replace(" ", "-") for case in cases])
+    def test(case: _core.Case) -> None:
+        verdict = judge(case)
+        _verdicts.setdefault(name, []).append(verdict)
+        if not verdict.right:
+            pytest.fail(verdict.text, pytrace=False)
+
+    return test
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says which cause the wrong cases of each function have in common."""
+    for name, verdicts in _verdicts.items():
+        found = Verification(name, verdicts)
+        if found.cause is None:
+            continue
+        terminalreporter.section(f"ringcraft: {name}")
+        terminalreporter.line(f"wrong in {len(found.wrong)} of {len(verdicts)} cases; "
+                              f"{len(found.agreeing())} of these have one cause:")
+        terminalreporter.line(found.cause.sentence)
+        terminalreporter.line(found.cause.question)
+
+
+class _RankCaller(Caller):
+    """Calls the function with this rank's shards, and collects the results of all ranks on each of them."""
+    group: Any = None
+
+    def call(self, case: _core.Case, given: Any) -> dict[str, Any]:
+        import torch
+        import torch.distributed as dist
+
+        rows = torch.tensor(case.problem.positions(dist.get_rank(self.group)), dtype=torch.int64)
+        shards = {name: array.index_select(self.axes.index("s"), rows) for name, array in given.items()}
+        mine: Any
+        try:
+            mine = {name: tensor.detach().cpu() for name, tensor in self._local(case, shards).items()}
+        except Exception:
+            mine = traceback.format_exc(limit=-3)  # the other ranks must hear of it
+        everyone: list[Any] = [None] * case.problem.ranks
+        dist.all_gather_object(everyone, mine, self.group)
+        for rank, other in enumerate(everyone):
+            if isinstance(other, str):
+                raise RuntimeError(f"on rank {rank}:\n{other}")
+        return {name: [tensors[name] for tensors in everyone] for name in everyone[0]}
+
+    def once(self, judgement: Callable[[], tuple[bool, str, str]]) -> tuple[bool, str, str]:
+        import torch.distributed as dist
+
+        first = 0 if self.group is None else dist.get_global_rank(self.group, 0)
+        shared: list[Any] = [None]
+        if dist.get_rank(self.group) == 0:
+            try:
+                shared = [judgement()]
+            except _core.Error as error:
+                shared = [str(error)]
+        dist.broadcast_object_list(shared, first, self.group)
+        if isinstance(shared[0], str):
+            raise _core.Error(shared[0])
+        verdict: tuple[bool, str, str] = shared[0]
+        return verdict
+
+    def _local(self, case: _core.Case, shards: dict[str, Any]) -> dict[str, Any]:
+        kept, self.shards = self.shards, False  # one rank's results: as those of a whole sequence
+        try:
+            return super().call(case, shards)
+        finally:
+            self.shards = kept
+
+
+def verify_distributed(function: Callable[..., Any], *, group: Any = None, simplify: bool = True,
+                       **options: Any) -> Verification:
+    """ringcraft.verify for a function that every rank of a torch.distributed job calls with its shard.
+
+    Every rank makes this call with the same options; `layout` says which rows a rank has. Each of them gets the
+    verdict on all. Inputs are the same on all ranks, since a case has a seed.
+    """
+    import torch.distributed as dist
+
+    caller = type("RankCaller", (_RankCaller,), {"group": group})
+    cases, judge = examination(function, arrays="torch", ranks=dist.get_world_size(group), results="shards",
+                               caller=caller, **options)
+    return examined(function, cases, judge, simplify)

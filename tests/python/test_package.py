@@ -1,0 +1,73 @@
+"""What is installed: kernels for this processor, types, documentation, the plugin."""
+import doctest
+import importlib.metadata
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+import ringcraft
+
+HERE = pathlib.Path(ringcraft.__file__).parent
+
+
+def flags():
+    with open("/proc/cpuinfo", encoding="ascii") as file:
+        return next(line for line in file if line.startswith("flags")).split()
+
+
+@pytest.mark.parametrize(("without", "processor"), [("", "AVX-512"), ("-AVX512F", "AVX2"), ("-AVX2,-AVX512F", "SSE2")])
+def test_kernels_are_chosen_by_the_processor(without, processor):
+    needed = {"AVX-512": "avx512f", "AVX2": "avx2", "SSE2": "sse2"}[processor]
+    if needed not in flags():
+        pytest.skip(f"this processor has no {processor}")
+    code = ("import numpy as n, ringcraft as r; q, k, v = n.random.default_rng(0).standard_normal((3, 1, 2, 70, 24));"
+            "o = r.attention(q, k, v); w, s = r.oracle(q, k, v);"
+            "assert (abs(o - w['out']) <= 1e-12 * s['out']).all(); print(r.processor())")
+    said = subprocess.run([sys.executable, "-c", code], env={**os.environ, "GLIBC_TUNABLES": f"glibc.cpu.hwcaps={without}"},
+                          capture_output=True, text=True, check=True).stdout
+    assert processor in said
+
+
+def test_the_version_and_the_types():
+    assert importlib.metadata.version("ringcraft") == ringcraft.__version__
+    assert (HERE / "py.typed").exists()
+
+
+def test_examples_in_the_documentation_work():
+    assert doctest.testmod(ringcraft).failed == 0
+
+
+def test_every_public_name_has_documentation():
+    for name in ringcraft.__all__:
+        assert getattr(ringcraft, name).__doc__, name
+
+
+def test_types_are_right(tmp_path):
+    pytest.importorskip("mypy")
+    use = tmp_path / "use.py"
+    use.write_text("import numpy as np\nimport ringcraft\n"
+                   "x = np.zeros((1, 2, 8, 4))\n"
+                   "run: ringcraft.Run = ringcraft.attend(x, x, x, ranks=2)\n"
+                   "n: int = run.forward.bytes_sent[0]\n"
+                   "found: ringcraft.Verification = ringcraft.verify(lambda q, k, v: q)\n"
+                   "wrong: str = ringcraft.positions(4, 2)  # type: ignore[assignment]\n")
+    config = tmp_path / "mypy.ini"
+    config.write_text("[mypy]\nstrict = True\nwarn_unused_ignores = True\n[mypy-torch.*,jax.*]\nignore_missing_imports = True\n")
+    said = subprocess.run([sys.executable, "-m", "mypy", "--config-file", str(config), str(use)], capture_output=True,
+                          text=True, check=False)
+    assert said.returncode == 0, said.stdout
+
+
+def test_the_plugin(tmp_path):
+    (tmp_path / "test_mine.py").write_text(
+        "import ringcraft\nfrom ringcraft.testing import attention_test\n"
+        "def right(q, k, v, causal):\n    return ringcraft.attention(q, k, v, causal=causal)\n"
+        "def wrong(q, k, v, causal):\n    return ringcraft.attention(q, k, v, causal=causal, softmax_scale=1.0)\n"
+        "test_right = attention_test(right)\ntest_wrong = attention_test(wrong)\n")
+    said = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)],
+                          capture_output=True, text=True, check=False)
+    assert said.returncode == 1
+    assert "the softmax scale is missing" in said.stdout and "ringcraft: wrong" in said.stdout
+    assert "test_right" not in said.stdout

@@ -1,0 +1,99 @@
+"""PyTorch: gradients, types, rings over torch.distributed."""
+import os
+import socket
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import ringcraft  # noqa: E402
+import ringcraft.torch  # noqa: E402
+from ringcraft.testing import verify_distributed  # noqa: E402
+
+
+def random(*shape, dtype=torch.float64, seed=0):
+    return torch.randn(*shape, dtype=dtype, generator=torch.Generator().manual_seed(seed))
+
+
+@pytest.mark.parametrize("mask", [{}, {"causal": True}, {"window": (3, 1)}, {"cu_seqlens": [0, 4, 13], "causal": True}])
+def test_gradcheck(mask):
+    q, k, v = (random(2, heads, 13, 5, seed=heads).requires_grad_() for heads in (4, 2, 2))
+    assert torch.autograd.gradcheck(lambda *x: ringcraft.torch.attention(*x, **mask), (q, k, v))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16", "float16"])
+def test_it_is_right_in_every_type(dtype):
+    found = ringcraft.verify(ringcraft.torch.attention, arrays="torch", dtype=dtype)
+    assert found, str(found)
+
+
+def test_pytorch_is_right():
+    def sdpa(q, k, v, mask):
+        group = q.shape[1] // k.shape[1]
+        k, v = (x.repeat_interleave(group, 1) for x in (k, v))
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=torch.from_numpy(mask))
+
+    assert ringcraft.verify(sdpa, arrays="torch")
+
+
+def test_tensors_go_in_and_come_out():
+    q, k, v = random(3, 1, 2, 9, 4, dtype=torch.float32).requires_grad_()
+    out = ringcraft.attention(q, k, v)
+    assert isinstance(out, torch.Tensor) and not out.requires_grad
+    shards = ringcraft.scatter(q, 2)
+    assert torch.equal(ringcraft.gather(shards), q)
+
+
+def on_ranks(work, ranks):
+    """Runs work(rank) in a process of its own for each rank."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    torch.multiprocessing.spawn(_rank, (ranks, port, work), nprocs=ranks)
+
+
+def _rank(rank, ranks, port, work):
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group("gloo", rank=rank, world_size=ranks)
+    work(rank)
+    torch.distributed.destroy_process_group()
+
+
+def module(problem, **options):
+    mask = problem.mask
+    return ringcraft.torch.RingAttention(layout=problem.layout, causal=mask.right == 0, window=(mask.left, mask.right),
+                                         softmax_scale=problem.softmax_scale, **options)
+
+
+def all_methods(rank):
+    for options in ({"method": "ring"}, {"method": "all-gather"}, {"method": "double-ring", "node": 3}):
+        def ring(q, k, v, problem, options=options):
+            return module(problem, **options)(q, k, v, seqlen=problem.seqlen, cu_seqlens=problem.mask.cu_seqlens or None)
+        found = verify_distributed(ring, layout="zigzag", dtype="float64")
+        assert found and found.verdicts[0].data["judged"] == ["out", "dq", "dk", "dv"], str(found)
+
+
+def a_wrong_ring(rank):
+    def ring(q, k, v, problem):
+        return ringcraft.torch.RingAttention(layout=problem.layout, causal=False)(q, k, v)
+
+    found = verify_distributed(ring, layout="contiguous", dtype="float64", windows=False, packed=False, simplify=False)
+    assert not found
+    assert found.cause is not None and "mask" in found.cause.sentence, str(found)
+
+
+def an_exception_on_one_rank(rank):
+    def ring(q, k, v, problem):
+        if rank == 1:
+            raise IndexError("off the end")
+        return q
+
+    case = ringcraft.Case(ringcraft.Problem(9, 1, 4, ranks=3), seed=1)
+    found = verify_distributed(ring, cases=[case])
+    assert not found and "on rank 1" in str(found) and "off the end" in str(found)
+
+
+@pytest.mark.parametrize("work", [all_methods, a_wrong_ring, an_exception_on_one_rank])
+def test_ranks_of_torch_distributed(work):
+    on_ranks(work, 3)

@@ -1,0 +1,145 @@
+"""verify: right is right, and each mistake is named by its id."""
+import numpy as np
+import pytest
+import ringcraft
+from ringcraft._cases import cases_for, code_of
+from ringcraft._verify import Abilities
+from rings import Ring, verified
+
+MISTAKES = {
+    "scale missing": "BL5", "scale inverted": "BL4", "scale without root": "BL5-twice", "heads modulo": "GQ1",
+    "wrong label": "RF4", "own label": "RF5", "local positions": "CM1", "window one short": "SW1",
+    "borders ignored": "VL1", "strict mask": "CM5", "no mask in own block": "CM11", "future blocks visible": "CM4",
+    "masked scores are 0": "CM6", "one step too few": "RF1", "one step too many": "RF2", "v not rotated": "RX8",
+    "factor inverted": "OS4", "l not rescaled": "OS1", "o not rescaled": "OS2", "neither rescaled": "OS3",
+    "divided at every hop": "RF8", "never divided": "RF9", "partial results averaged": "RF7-all",
+    "no mask backward": "RB9", "no delta": "BW1", "sign of ds": "BW8", "dq overwritten": "RB10-step",
+    "gradients stay": "RB1", "gradients go the other way": "RB3", "dk not scaled": "BW7",
+    "gradients divided by ranks": "RB11", "dk and dv exchanged": "RB6",
+}
+CASES = cases_for(Abilities(settings=frozenset({"problem"}), windows=True, packed=True, scales=True, ranks=3), False)
+
+
+@pytest.mark.parametrize("layout", ringcraft.layouts())
+def test_a_right_ring_is_right(layout):
+    found = verified(None, layout=layout)
+    assert found.right and not found.wrong and found.cause is None and found.smallest is None, str(found)
+    assert len(found.verdicts) == 40
+    assert all(verdict.data["judged"] == ["out", "lse", "dq", "dk", "dv"] for verdict in found.verdicts)
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_named(mistake):
+    found = verified(mistake, simplify=False, cases=CASES[::2])
+    assert not found
+    assert found.cause is not None and found.cause.id == MISTAKES[mistake], str(found)
+    assert not found.cause.general and found.cause.sentence and found.cause.question
+
+
+@pytest.mark.parametrize(("mistake", "cause"), [("no maximum", "SS1"), ("maximum begins at 0", "OS10")])
+def test_overflow_needs_float32(mistake, cause):
+    ring = Ring(mistake)
+
+    def narrow(q, k, v, problem):
+        with np.errstate(all="ignore"):
+            return tuple(x.astype("float32") for x in Ring.__call__(ring, q, k, v, problem))
+
+    found = ringcraft.verify(narrow, ranks=3, simplify=False)
+    assert cause in {each.id for verdict in found.wrong for each in verdict.causes}, str(found)
+
+
+def test_rows_in_another_order_are_told():
+    found = verified("not put back in order", layout="zigzag", simplify=False)
+    assert "in the order of rank 0, rank 1, ... (zigzag)" in str(found)
+
+
+def test_the_smallest_case_is_small_and_fails_again():
+    found = verified("wrong label", cases=CASES[::4])
+    small = found.smallest.case
+    assert small.problem.seqlen <= 12 and small.problem.heads == 1 and small.problem.batch == 1
+    again = eval(code_of(small), {"ringcraft": ringcraft})
+    assert not verified("wrong label", cases=[again])
+    assert code_of(small) in str(found)
+
+
+def test_shards_are_judged_in_the_order_of_their_rank():
+    def shards(q, k, v, problem):
+        out, lse = Ring()(q, k, v, problem)
+        rows = [problem.positions(rank) for rank in range(problem.ranks)]
+        return [(out[:, :, own], lse[:, :, own]) for own in rows]
+
+    assert ringcraft.verify(shards, ranks=4, layout="zigzag", results="shards", dtype="float64")
+    wrong = ringcraft.verify(lambda q, k, v, problem: shards(q, k, v, problem)[::-1], ranks=4, layout="contiguous",
+                             results="shards", dtype="float64", multiple=8, packed=False)
+    assert not wrong
+
+
+@pytest.mark.parametrize("axes", ["bhsd", "bshd", "shd"])
+def test_axes(axes):
+    def mine(q, k, v, causal, window, cu_seqlens, softmax_scale):
+        return ringcraft.attention(q, k, v, causal=causal, window=window, cu_seqlens=cu_seqlens,
+                                   softmax_scale=softmax_scale, axes=axes, return_lse=True)
+
+    found = ringcraft.verify(mine, axes=axes)
+    assert found, str(found)
+    assert "shd" not in axes or axes != "shd" or all(v.case.problem.batch == 1 for v in found.verdicts)
+
+
+def test_functions_are_asked_for_nothing_that_they_cannot_be_told():
+    def full(q, k, v):
+        return ringcraft.attention(q, k, v)
+
+    def causal(q, k, v):
+        return ringcraft.attention(q, k, v, causal=True)
+
+    assert ringcraft.verify(full)
+    assert not ringcraft.verify(causal)
+    found = ringcraft.verify(causal, causal=True)
+    assert found and {(v.case.problem.mask.left, v.case.problem.mask.right) for v in found.verdicts} == {(None, 0)}
+    found = ringcraft.verify(full, multiple=8, grouped=False, batched=False, head_dims=[16])
+    shapes = [v.case.problem for v in found.verdicts]
+    assert found and all(p.seqlen % 8 == 0 and p.heads == p.kv_heads and p.batch == 1 and p.head_dim == 16
+                         for p in shapes)
+
+
+def test_an_exception_is_a_wrong_case():
+    def broken(q, k, v):
+        raise IndexError("off the end")
+
+    found = ringcraft.verify(broken)
+    assert not found and len(found.wrong) == len(found.verdicts)
+    assert "it raised an exception" in str(found) and "off the end" in str(found)
+
+
+def test_nothing_judged_is_not_right():
+    found = ringcraft.verify(lambda q, k, v: q, cases=[])
+    assert not found and "nothing was judged" in str(found)
+    with pytest.raises(AssertionError, match="nothing was judged"):
+        found.require()
+
+
+def test_nan_is_wrong():
+    found = ringcraft.verify(lambda q, k, v: np.full_like(q, np.nan), simplify=False)
+    assert len(found.wrong) == len(found.verdicts)
+
+
+def test_zeros_are_wrong():
+    assert len(ringcraft.verify(lambda q, k, v: np.zeros_like(q), simplify=False).wrong) == 40
+
+
+@pytest.mark.parametrize(("call", "sentence"), [
+    (lambda: ringcraft.verify(3), "verify: expected a function of q, k, v, got int"),
+    (lambda: ringcraft.verify(len, arrays="tensorflow"), "arrays: expected one of numpy, torch, jax"),
+    (lambda: ringcraft.verify(len, dtype="int8"), "dtype: expected one of float64"),
+    (lambda: ringcraft.verify(lambda q, k, v: q, dtype="bfloat16"), "dtype: expected float64, float32 or float16 with NumPy"),
+    (lambda: ringcraft.verify(len, results="shards"), "ranks: expected the number of ranks"),
+    (lambda: ringcraft.verify(lambda q, k, v: q[..., 0]), "result: expected 4 dimensions"),
+    (lambda: ringcraft.verify(lambda q, k, v: q[:, :, :0]), r"out: expected \[batch, heads, seqlen, head_dim\]"),
+    (lambda: ringcraft.verify(lambda q, k, v: q.astype(int)), "result: expected float64, float32"),
+    (lambda: ringcraft.verify(lambda q, k, v: {"output": q}), "claim: expected the names out, lse, dq, dk and dv"),
+    (lambda: ringcraft.verify(lambda q, k, v: {}), "claim: expected out, lse, dq, dk or dv, got no array"),
+    (lambda: ringcraft.verify(lambda q, k, v: [q], ranks=3, results="shards"), "result: expected a list with 3 results"),
+])
+def test_what_makes_no_sense_is_refused(call, sentence):
+    with pytest.raises(ringcraft.Error, match=sentence):
+        call()
