@@ -258,5 +258,27 @@ TEST_CASE("no right claim in bfloat16 fails, and no wrong one passes", "[claims]
 }
 TEST_CASE("no right claim in float16 fails, and no wrong one passes", "[claims]") { judge(DType::kFloat16); }
 
+TEST_CASE("no right claim of code that rounds wide inputs first fails", "[claims]") {
+  for (const DType type : {DType::kBFloat16, DType::kFloat16})
+    for (const Mask& mask : {full_mask(), causal_mask()}) {
+      const Problem problem = problem_of(1024, 64, mask, 2, 1);
+      const Inputs wide = make_inputs(make_case(problem, Data::kNormal, 11), DType::kFloat32);
+      const Inputs narrow = converted(converted(wide, type), DType::kFloat32);
+      const Oracle want = oracle(problem, wide, {.threads = 2, .rounding = rounding_of(type, true)});
+      const Sharding ranks = problem.sharding();
+      const auto good = [&](const Answer& claim) {
+        return RoundingRule(rounding_of(type, true)).add(claim, want, Expect::kPresent, &ranks).good;
+      };
+      for (const RoundedSteps& steps : right_steps(type)) {
+        if (steps.scores) continue;
+        INFO(steps.name << ", " << name_of(type) << ", " << described(mask));
+        Answer claim = rounded_attention<float>(problem, narrow, steps);
+        CHECK(good(claim));
+        for (float& x : claim.lse.values<float>()) x *= 1.01f;
+        CHECK_FALSE(good(claim));
+      }
+    }
+}
+
 }  // namespace
 }  // namespace ringcraft::verify

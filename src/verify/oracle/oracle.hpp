@@ -78,6 +78,7 @@ struct Alike {
 ///   var(out_i) = sum_j { P2 [N var(S) (v - out)2 + N (r.products + r.operands + a) v2] + b s_j2 }
 ///       + (r.results + F) out2
 ///   var(lse_i) = R_i (less r.inner S2 in var(S)) + (8/12 2^-23 scale(lse))2
+///       + r.operands t2 q2.(sum_j P k)2, as the error of q is that of all scores of its row
 ///       + r.exponentials (and, if r.lse: + r.lse lse2 + sum_j P2 r.inner S2)
 ///   var(delta_i) = r.results dout2.out2 + (r.inner + F) delta2 + 4 e2 (|dout|.|out|)2
 ///       + sum_j N P2 [r.products dP2 + var(S) g2]

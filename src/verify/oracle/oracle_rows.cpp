@@ -165,6 +165,17 @@ struct Tile {
     }
   }
 
+  // The variance of lse by the rounding of the row of q, which moves all its scores: they err by the same
+  // error times k, and lse by that of the mean key.
+  double common_variance(const Row& row, Index i) const {
+    if (terms.rounding->operands == 0) return 0;
+    std::vector<double> mean_key(static_cast<std::size_t>(h.k.cols));
+    for (const Pair& pair : row.pairs)
+      for (Index c = 0; c < h.k.cols; ++c) mean_key[static_cast<std::size_t>(c)] += pair.p * h.k(pair.key, c);
+    return terms.rounding->operands * scale2() *
+           dots_and_squares(h.q.row(i).data(), mean_key.data(), h.k.cols).squares;
+  }
+
   void spread_weights(Row& row, Index i) {
     const Rounding& r = *terms.rounding;
     count_repeats(row, i);
@@ -185,8 +196,8 @@ struct Tile {
     for (Pair& pair : row.pairs)
       pair.var_p = std::max(0.0, pair.var_score * (1 - 2 * pair.p)) + row.var_scores;
     const double stored = r.lse > 0 ? r.lse * square(lse) + all - single : 0;
-    h.deviation.lse(i, 0) =
-        std::sqrt(single + added + stored + r.exponentials + square(8.0 / 12 * 0x1p-23 * h.scale.lse(i, 0)));
+    h.deviation.lse(i, 0) = std::sqrt(single + added + stored + common_variance(row, i) + r.exponentials +
+                                      square(8.0 / 12 * 0x1p-23 * h.scale.lse(i, 0)));
   }
 
   void add_outputs() {
