@@ -167,8 +167,8 @@ TEST_CASE("a machine that is none is refused, and so are ranks that it has not")
   refused([](Machine& m) { m.peak_flops = 0; }, "machine: peak_flops: expected a number above 0");
   refused([](Machine& m) { m.efficiency = 1.5; }, "machine: efficiency: expected above 0, at most 1");
   refused([](Machine& m) { m.ranks_per_node = 0; }, "machine: ranks_per_node: expected at least 1");
-  refused([](Machine& m) { m.between.bandwidth = 0; }, "machine: bandwidth");
-  refused([](Machine& m) { m.inside.latency = -1; }, "machine: latency");
+  refused([](Machine& m) { m.between.bandwidth = 0; }, "machine: between.bandwidth");
+  refused([](Machine& m) { m.inside.latency = -1; }, "machine: inside.latency");
   refused([](Machine& m) { m.element_bytes = 3; }, "machine: element_bytes: expected 2, 4 or 8");
   refused([](Machine& m) { m.accumulator_bytes = 2; }, "machine: accumulator_bytes: expected 4 or 8");
   refused(
@@ -176,7 +176,11 @@ TEST_CASE("a machine that is none is refused, and so are ranks that it has not")
         m.slow_links = {{0, 2, 2}};
       },
       "--slow-link: expected ranks of 0 to 1, got rank 2");
-  refused([](Machine& m) { m.slow_links = {{1, 1, 2}}; }, "slow link: expected two ranks");
+  refused(
+      [](Machine& m) {
+        m.slow_links = {{1, 1, 2}};
+      },
+      "--slow-link: expected two ranks, got rank 1 twice");
   refused([](Machine& m) { m.slow_ranks = {{0, 0}}; }, "factor of a slow rank: expected a number above 0");
   for (const Machine& machine : known_machines()) CHECK_NOTHROW(validate(machine, 1));
   CHECK(known_machine("8xH100") != nullptr);

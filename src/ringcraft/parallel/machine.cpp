@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <iterator>
 
 #include "ringcraft/core/error.hpp"
@@ -20,9 +21,10 @@ const Machine kKnown[] = {
 #undef RINGCRAFT_MACHINE
 
 void require(bool good, const std::string& what, const std::string& expected, double got) {
-  if (!good)
-    throw Error("machine: " + what, expected, std::to_string(got),
-                "see docs/pages/simulation.md for an example");
+  if (good) return;
+  char number[32];
+  std::snprintf(number, sizeof number, "%g", got);
+  throw Error("machine: " + what, expected, number, "see docs/pages/simulation.md for an example");
 }
 
 void require_rank(int rank, int world_size, const std::string& flag) {
@@ -61,10 +63,11 @@ void validate(const Machine& machine, int world_size) {
   require(positive(machine.peak_flops), "peak_flops", "a number above 0", machine.peak_flops);
   require(positive(machine.efficiency) && machine.efficiency <= 1, "efficiency", "above 0, at most 1",
           machine.efficiency);
-  for (const LinkSpeed* link : {&machine.inside, &machine.between}) {
-    require(std::isfinite(link->latency) && link->latency >= 0, "latency", "at least 0 seconds",
-            link->latency);
-    require(positive(link->bandwidth), "bandwidth", "more than 0 bytes per second", link->bandwidth);
+  for (const auto& [name, link] : {std::pair{"inside", machine.inside}, {"between", machine.between}}) {
+    const std::string of = std::string(name) + ".";
+    require(std::isfinite(link.latency) && link.latency >= 0, of + "latency", "at least 0 seconds",
+            link.latency);
+    require(positive(link.bandwidth), of + "bandwidth", "more than 0 bytes per second", link.bandwidth);
   }
   const int element = machine.element_bytes, accumulator = machine.accumulator_bytes;
   require(element == 2 || element == 4 || element == 8, "element_bytes", "2, 4 or 8", element);
@@ -72,7 +75,9 @@ void validate(const Machine& machine, int world_size) {
   for (const SlowLink& slow : machine.slow_links) {
     require_rank(slow.a, world_size, "--slow-link");
     require_rank(slow.b, world_size, "--slow-link");
-    require(slow.a != slow.b, "slow link", "two ranks", slow.a);
+    if (slow.a == slow.b)
+      throw Error("--slow-link", "two ranks", "rank " + std::to_string(slow.a) + " twice",
+                  "name the ranks at both ends of the link");
     require(positive(slow.factor), "factor of a slow link", "a number above 0", slow.factor);
   }
   for (const SlowRank& slow : machine.slow_ranks) {
