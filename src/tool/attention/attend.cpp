@@ -129,7 +129,7 @@ int attend(const AttendOptions& options) {
     std::optional<Trace> trace;
     refuse(plan.method, problem, plan.options);
     if (!options.trace.empty()) {
-      require_recordable(plan.method, problem, plan.options);
+      require_recordable("--trace", plan.method, problem, plan.options);
       if (ranks.speaks()) require_writable("--trace", options.trace);
       trace.emplace(problem.world_size);
     }
@@ -153,15 +153,17 @@ int attend(const AttendOptions& options) {
       if (place.comm().rank() == 0) answer = verify::answer_of(std::move(result));
     });
     progress.reset();
-    const double clock_error = trace ? ranks.gather(problem, verify::dealing_degree(plan.method, problem, plan.options), *trace) : 0;
+    const double clock_error =
+        trace ? ranks.gather(problem, verify::dealing_degree(plan.method, problem, plan.options), *trace) : 0;
     bool proved = true;
     if (ranks.speaks()) {
       require_finite_result(answer);
       verify::write_answer(options.output, answer, stored.storage);
-      std::printf("%s: %s%s of %s, %s, %s, %s\n", options.output.c_str(), "out, lse",
+      const std::string method = plan.method.name == kRing.name ? "" : std::string(plan.method.name) + " on ";
+      std::printf("%s: %s%s of %s, %s, %s%s, %s\n", options.output.c_str(), "out, lse",
                   inputs.dout.empty() ? "" : ", dq, dk, dv", counted(problem.shape.seqlen, "token").c_str(),
-                  described(problem.mask).c_str(), counted(problem.world_size, "rank").c_str(),
-                  described(problem.sharding()).c_str());
+                  described(problem.mask).c_str(), method.c_str(),
+                  counted(problem.world_size, "rank").c_str(), described(problem.sharding()).c_str());
       if (trace)
         proved = report_trace(options.trace, {.problem = problem,
                                               .last = whole.last_pass(),
@@ -179,7 +181,7 @@ int attend(const AttendOptions& options) {
 
 void add_attend(CLI::App& app, Action& action) {
   CLI::App* command =
-      app.add_subcommand("attend", "Exact ring attention over the tensors of a safetensors file");
+      app.add_subcommand("attend", "Exact attention over ranks, of the tensors of a safetensors file");
   auto options = std::make_shared<AttendOptions>();
   command
       ->add_option("--input", options->input,

@@ -38,11 +38,12 @@ void warn_of_exchanges(const Method& method, const Problem& problem, const Metho
       problem.world_size, static_cast<long long>(exchanges));
 }
 
-void require_recordable(const Method& method, const Problem& problem, const MethodOptions& options) {
+void require_recordable(const char* flag, const Method& method, const Problem& problem,
+                        const MethodOptions& options) {
   constexpr Index kMost = 50'000;  // exchanges
   const Index exchanges = exchanges_of(method, problem, options);
   if (exchanges > kMost)
-    throw Error("--trace", "ranks that send keys and values at most " + std::to_string(kMost) + " times",
+    throw Error(flag, "ranks that send keys and values at most " + std::to_string(kMost) + " times",
                 std::to_string(exchanges),
                 "record it with fewer ranks, or with a --window that needs fewer hops");
 }

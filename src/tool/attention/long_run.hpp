@@ -16,7 +16,8 @@ std::vector<Index> work_of(const Method& method, const Problem& problem, const M
 void warn_of_exchanges(const Method& method, const Problem& problem, const MethodOptions& options);
 
 // Throws Error if a trace of this problem would be too large to write, to draw and to prove.
-void require_recordable(const Method& method, const Problem& problem, const MethodOptions& options);
+void require_recordable(const char* flag, const Method& method, const Problem& problem,
+                        const MethodOptions& options);
 
 // The size of a trace, about.
 double trace_bytes(const Method& method, const Problem& problem, const MethodOptions& options, Pass last);

@@ -104,8 +104,8 @@ int run(const RunOptions& options) {
 }  // namespace
 
 void add_run(CLI::App& app, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("run", "Climb the ladder: every stage from dense attention to windowed and packed rings");
+  CLI::App* command = app.add_subcommand(
+      "run", "Climb the ladder: every stage from dense attention to rings, Ulysses and hybrids");
   auto options = std::make_shared<RunOptions>();
   CLI::Option* input =
       command->add_option("--input", options->input, "q, k, v (and dout) of your own, safetensors");

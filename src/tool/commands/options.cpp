@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -134,19 +135,23 @@ Layout layout_named(const std::string& name) {
 }
 
 void MethodFlags::add_to(CLI::App& command) {
+  constexpr int kMost = std::numeric_limits<int>::max();
   command.add_option("--method", method, method_names())->capture_default_str()->type_name("M");
   command
       .add_option("--ulysses", options.ulysses,
                   "hybrid: neighbours that share the heads; the others make rings")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, kMost, "POSITIVE"))
       ->type_name("U");
   command
       .add_option("--gather-heads", options.gather_heads,
-                  "all-gather: KV heads that come at a time; default: all")
-      ->check(CLI::PositiveNumber)
+                  "all-gather: KV heads that come at a time; default: 0, all of them")
+      ->check(CLI::Range(0, kMost, "NONNEGATIVE"))
       ->type_name("H");
-  command.add_option("--node", options.node, "double-ring: neighbours with fast links between them")
-      ->check(CLI::PositiveNumber)
+  command
+      .add_option("--node", options.node,
+                  "double-ring: neighbours with fast links between them; default: all ranks are, or in a "
+                  "simulation those of the machine's node")
+      ->check(CLI::Range(1, kMost, "POSITIVE"))
       ->type_name("M");
   command
       .add_option("--schedule", schedule,

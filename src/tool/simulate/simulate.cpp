@@ -76,10 +76,11 @@ SimulationPlan plan_of(const SimulationOptions& options) {
   if ((plan.method.takes & kTakesNode) != 0 && plan.options.node == 0)
     plan.options.node = std::min(plan.machine.ranks_per_node, *std::ranges::min_element(options.ranks));
   for (const Problem& problem : plan.problems) refuse(plan.method, problem, plan.options);
+  const char* const recording = options.trace.empty() ? "--svg" : "--trace";
   if (plan.recorded && plan.problems.size() > 1)
-    throw Error(options.trace.empty() ? "--svg" : "--trace", "one number of ranks",
-                counted(plan.problems.size(), "number"), "record each of them by itself");
-  if (plan.recorded) require_recordable(plan.method, plan.problems.front(), plan.options);
+    throw Error(recording, "one number of ranks", counted(plan.problems.size(), "number"),
+                "record each of them by itself");
+  if (plan.recorded) require_recordable(recording, plan.method, plan.problems.front(), plan.options);
   return plan;
 }
 
@@ -116,7 +117,7 @@ bool draw(const SimulationOptions& options, const SimulationPlan& plan, const Pr
         "The schedule is not proved here: a simulation keeps no rows, and %s moves them; ./ringcraft attend "
         "--trace proves it.\n",
         std::string(plan.method.name).c_str());
-  else if (plan.method.name == kRing.name || !proof.good())
+  else
     std::fputs(verdict_text(proof, goal).c_str(), stdout);
   return proof.good();
 }

@@ -86,6 +86,20 @@ TEST_CASE("a file with anything that is not a machine is refused") {
   refused("element_bytes", 3, "element_bytes: expected 2, 4 or 8");
 }
 
+TEST_CASE("simulate proves the schedule of every method that leaves rows and heads in place") {
+  const Folder folder;
+  for (const std::string method : {"ring", "all-gather", "double-ring --node 2"}) {
+    const Ran ran = run_tool(folder, "simulate --ranks 4 --tokens 1000 --causal --method " + method +
+                                         " --svg " + folder.file("t.svg"));
+    INFO(method << "\n" << ran.out << ran.err);
+    CHECK(ran.exit_code == 0);
+    CHECK(ran.out.find("schedule: proved: ") != std::string::npos);
+  }
+  const Ran moves =
+      run_tool(folder, "simulate --ranks 4 --tokens 1000 --method ulysses --svg " + folder.file("t.svg"));
+  CHECK(moves.out.find("The schedule is not proved here") != std::string::npos);
+}
+
 TEST_CASE("simulate draws what it has run, and proves the schedule") {
   const Folder folder;
   const Ran ran = run_tool(folder, "simulate --ranks 4 --tokens 1000 --causal --slow-link 1-2:50 --svg " +
