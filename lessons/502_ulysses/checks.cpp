@@ -56,14 +56,15 @@ std::string named(const Shape& shape, int degree, int member) {
 void compare(const std::string& where, const char* what, HeadRange got, HeadRange want) {
   if (got != want)
     throw Wrong(sign::kValues, "heads", "{}: {} {} from {} on, and there must be {} from {} on", where,
-                got.count, Name{what}, got.first, want.count, want.first);
+                got.count, Name{what + std::string(got.count == 1 ? "" : "s")}, got.first, want.count,
+                want.first);
 }
 
 void require_heads(Trial& trial, const Shape& shape, int degree, int member, const DealtHeads& want) {
   const auto answer = trial.call<HeadsDealt>(shape, degree, member);
   const std::string where = named(shape, degree, member);
-  compare(where, "query heads", answer.result.query, want.query);
-  compare(where, "KV heads", answer.result.kv, want.kv);
+  compare(where, "query head", answer.result.query, want.query);
+  compare(where, "KV head", answer.result.kv, want.kv);
   if (answer.changed != 0)
     throw Wrong(sign::kInput, "argument-changed", "dealt_heads changed the shape, which it may only read");
 }

@@ -103,9 +103,9 @@ Form parcel_form(std::uint64_t seed) {
             " tokens, all four ranks are neighbours.");
   ask_about_rows(sheet, "rows", few, 4, 1);
   sheet.gap();
-  sheet.say("The same in rows of two neighbours, and with " + std::to_string(ragged.shape.seqlen) +
-            " tokens.");
+  sheet.say("The same tokens in rows of two neighbours.");
   ask_about_rows(sheet, "pairs-of-ranks", few, 2, 2);
+  sheet.say("In rows of two neighbours, too, but " + std::to_string(ragged.shape.seqlen) + " tokens.");
   ask_about_rows(sheet, "pairs-of-ranks", ragged, 2, 1);
   sheet.gap();
   sheet.say("Forward, no mask, " + std::to_string(c.rows) +
