@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// The ladder as data: stages from dense attention to windowed and packed rings, computed from the same
-/// inputs, each compared with the stage before it and with the oracle; the last two under a mask of their
-/// own. A new stage is one entry in ladder.cpp.
+/// The ladder as data: stages from dense attention to rings, Ulysses and hybrids, computed from the same
+/// inputs, each compared with the stage before it and with the oracle; the windowed and the packed ring under
+/// masks of their own. A new stage is one entry in ladder.cpp.
 
 #include <functional>
 #include <optional>
