@@ -25,6 +25,9 @@ COMMANDS = {
                   "build/two_hosts"],
     "simulate": ["./ringcraft", "simulate", "--ranks", "16", "--causal", "--method", "hybrid", "--ulysses", "8"],
     "first_ring": ["build/native/bin/first_ring"],
+    "check_my_ring": ["build/python-venv/bin/python", "docs/examples/check_my_ring.py"],
+    "ring_module": ["build/python-venv/bin/python", "-m", "torch.distributed.run", "--nproc-per-node", "4",
+                    "docs/examples/ring_module.py"],
 }
 
 

@@ -36,7 +36,7 @@ def test_a_mistake_is_named(mistake):
     assert not found.cause.general and found.cause.sentence and found.cause.question
 
 
-@pytest.mark.parametrize(("mistake", "cause"), [("no maximum", "SS1"), ("maximum begins at 0", "OS10")])
+@pytest.mark.parametrize(("mistake", "cause"), [("no maximum", "SS1"), ("maximum begins at 0", "SS3")])
 def test_overflow_needs_float32(mistake, cause):
     ring = Ring(mistake)
 
@@ -50,7 +50,7 @@ def test_overflow_needs_float32(mistake, cause):
 
 def test_rows_in_another_order_are_told():
     found = verified("not put back in order", layout="zigzag", simplify=False)
-    assert "in the order of rank 0, rank 1, ... (zigzag)" in str(found)
+    assert found.cause is not None and found.cause.id == "rows-layout", str(found)
 
 
 def test_the_smallest_case_is_small_and_fails_again():
