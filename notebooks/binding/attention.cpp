@@ -1,5 +1,5 @@
 // Attention on one device and the oracle, for Python.
-#include "ringcraft/attention/host_engine.hpp"
+#include "attention.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -8,9 +8,9 @@
 
 #include <thread>
 
-#include "attention.hpp"
 #include "bindings.hpp"
 #include "interruptible.hpp"
+#include "ringcraft/attention/host_engine.hpp"
 #include "ringcraft/core/error.hpp"
 #include "verify/oracle/oracle.hpp"
 
@@ -21,8 +21,8 @@ using namespace nb::literals;
 
 void require_typed(const Buffer& tensor, const Buffer& as, std::string_view name) {
   if (tensor.dtype() != as.dtype())
-    throw Error(std::string(name), std::string(name_of(as.dtype())) + ", as q", std::string(name_of(tensor.dtype())),
-                "give all arrays one type");
+    throw Error(std::string(name), std::string(name_of(as.dtype())) + ", as q",
+                std::string(name_of(tensor.dtype())), "give all arrays one type");
 }
 
 void require_extents(const Buffer& tensor, const Extents& extents, std::string_view name) {
@@ -31,7 +31,7 @@ void require_extents(const Buffer& tensor, const Extents& extents, std::string_v
                 described(tensor.extents()), "check the shape");
 }
 
-nb::tuple forward(const Problem& problem, nb::handle q, nb::handle k, nb::handle v, const std::string& axes,
+TwoArrays forward(const Problem& problem, nb::handle q, nb::handle k, nb::handle v, const std::string& axes,
                   std::optional<int> threads) {
   verify::Inputs in = inputs_of(problem, q, k, v, nb::none(), axes);
   const KvBlock kv{std::move(in.k), std::move(in.v)};
@@ -44,8 +44,8 @@ nb::tuple forward(const Problem& problem, nb::handle q, nb::handle k, nb::handle
   return nb::make_tuple(given(std::move(output.out), axes), given(std::move(output.lse), row_axes(axes)));
 }
 
-nb::tuple backward(const Problem& problem, nb::handle q, nb::handle k, nb::handle v, nb::handle out, nb::handle lse,
-                   nb::handle dout, const std::string& axes, std::optional<int> threads) {
+ThreeArrays backward(const Problem& problem, nb::handle q, nb::handle k, nb::handle v, nb::handle out,
+                     nb::handle lse, nb::handle dout, const std::string& axes, std::optional<int> threads) {
   verify::Inputs in = inputs_of(problem, q, k, v, dout, axes);
   const KvBlock kv{std::move(in.k), std::move(in.v)};
   const Buffer results = taken(out, "out", axes).tensor, sums = taken(lse, "lse", row_axes(axes)).tensor;
@@ -68,14 +68,15 @@ nb::tuple backward(const Problem& problem, nb::handle q, nb::handle k, nb::handl
                         given(std::move(g.dkv.v), axes));
 }
 
-nb::tuple oracle(const Problem& problem, nb::handle q, nb::handle k, nb::handle v, nb::handle dout,
-                 const std::string& axes) {
+nb::typed<nb::tuple, Arrays, Arrays> oracle(const Problem& problem, nb::handle q, nb::handle k, nb::handle v,
+                                            nb::handle dout, const std::string& axes) {
   const verify::Inputs in = inputs_of(problem, q, k, v, dout, axes);
   verify::Oracle oracle = interruptible(is_brief(problem), [&](const std::atomic<bool>* stop) {
-    return verify::oracle(problem, in,
-                          {.threads = threads_of({}), .progress = [&](double) {
-                             if (*stop) throw Error("the oracle was stopped by its caller", Code::kWrongAnswer);
-                           }});
+    return verify::oracle(problem, in, {.threads = threads_of({}), .progress = [&](double) {
+                                          if (*stop)
+                                            throw Error("the oracle was stopped by its caller",
+                                                        Code::kWrongAnswer);
+                                        }});
   });
   return nb::make_tuple(arrays_of(std::move(oracle.value), axes), arrays_of(std::move(oracle.scale), axes));
 }
@@ -104,7 +105,7 @@ verify::Inputs inputs_of(const Problem& problem, nb::handle q, nb::handle k, nb:
   return inputs;
 }
 
-nb::dict arrays_of(verify::Answer answer, std::string_view axes) {
+Arrays arrays_of(verify::Answer answer, std::string_view axes) {
   nb::dict arrays;
   for (auto& [name, tensor] : verify::named(answer))
     if (tensor.extents() != Extents{})
@@ -118,11 +119,15 @@ void bind_attention(nb::module_& m) {
         "out and lse of attention on one device.");
   m.def("backward", backward, "problem"_a, "q"_a, "k"_a, "v"_a, "out"_a, "lse"_a, "dout"_a, "axes"_a = "bhsd",
         "threads"_a = nb::none(), "dq, dk and dv of sum(out * dout).");
-  m.def("read_at", [](nb::handle array, const std::string& axes) {
-    require_axes(axes);
-    const Taken read = taken(array, "array", axes);
-    return reinterpret_cast<std::uintptr_t>(read.tensor.bytes().data());
-  }, "array"_a, "axes"_a = "bhsd", "The address that the library reads this array at: its own, unless it is copied.");
+  m.def(
+      "read_at",
+      [](nb::handle array, const std::string& axes) {
+        require_axes(axes);
+        const Taken read = taken(array, "array", axes);
+        return reinterpret_cast<std::uintptr_t>(read.tensor.bytes().data());
+      },
+      "array"_a, "axes"_a = "bhsd",
+      "The address that the library reads this array at: its own, unless it is copied.");
   m.def("require_axes", require_axes, "axes"_a, "Raises Error unless these are axes of a tensor.");
   m.def("oracle", oracle, "problem"_a, "q"_a, "k"_a, "v"_a, "dout"_a = nb::none(), "axes"_a = "bhsd",
         "What is right, in float64, and the scale of each element: two dicts.");

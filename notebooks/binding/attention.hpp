@@ -21,6 +21,6 @@ verify::Inputs inputs_of(const Problem& problem, nb::handle q, nb::handle k, nb:
                          std::string_view axes);
 
 /// The tensors of an answer by name, without empty ones.
-nb::dict arrays_of(verify::Answer answer, std::string_view axes);
+Arrays arrays_of(verify::Answer answer, std::string_view axes);
 
 }  // namespace ringcraft::python

@@ -1,6 +1,4 @@
 // The judge of answers that somebody else computed, for Python.
-#include "verify/claims/claim.hpp"
-
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -14,6 +12,7 @@
 #include "interruptible.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
+#include "verify/claims/claim.hpp"
 #include "verify/claims/claim_report.hpp"
 
 namespace ringcraft::python {
@@ -24,7 +23,8 @@ using namespace nb::literals;
 DType dtype_named(const std::string& name) {
   for (const DType type : {DType::kFloat64, DType::kFloat32, DType::kBFloat16, DType::kFloat16})
     if (name == name_of(type)) return type;
-  throw Error("dtype", "float64, float32, bfloat16 or float16", shown(name), "it is the type that was computed in");
+  throw Error("dtype", "float64, float32, bfloat16 or float16", shown(name),
+              "it is the type that was computed in");
 }
 
 // The tensors of a dict, [batch, heads, seqlen, width], checked against the problem.
@@ -65,7 +65,8 @@ verify::Answer dealt(const verify::Answer& answer, const Sharding& sharding) {
     const std::size_t row = static_cast<std::size_t>(e.width) * size_of(rows.dtype());
     for (Index head = 0; head < e.batch * e.heads; ++head)
       for (Index s = 0; s < e.rows; ++s)
-        std::memcpy(rows.bytes().data() + static_cast<std::size_t>(head * e.rows + order[static_cast<std::size_t>(s)]) * row,
+        std::memcpy(rows.bytes().data() +
+                        static_cast<std::size_t>(head * e.rows + order[static_cast<std::size_t>(s)]) * row,
                     from[i].tensor.bytes().data() + static_cast<std::size_t>(head * e.rows + s) * row, row);
     to[i].tensor = std::move(rows);
   }
@@ -85,9 +86,11 @@ std::vector<verify::OtherRows> other_deals(const Problem& problem, const verify:
   return others;
 }
 
-nb::tuple judge(const Problem& problem, nb::handle q, nb::handle k, nb::handle v, nb::handle dout,
-                const nb::dict& claim, bool known_ranks, std::optional<std::string> dtype, bool tf32,
-                bool sequence_order, const std::string& title) {
+nb::typed<nb::tuple, nb::bool_, nb::str, nb::str> judge(const Problem& problem, nb::handle q, nb::handle k,
+                                                        nb::handle v, nb::handle dout, const Arrays& claim,
+                                                        bool known_ranks, std::optional<std::string> dtype,
+                                                        bool tf32, bool sequence_order,
+                                                        const std::string& title) {
   verify::Inputs inputs = inputs_of(problem, q, k, v, dout, "bhsd");
   verify::require_finite(inputs);
   verify::Answer answer = answer_of(problem, claim);
@@ -104,21 +107,23 @@ nb::tuple judge(const Problem& problem, nb::handle q, nb::handle k, nb::handle v
   const verify::StoredInputs given_inputs{std::move(inputs), stored};
   const verify::ClaimVerdict verdict = interruptible(false, [&](const std::atomic<bool>* stop) {
     const verify::Answer kept = verify::clone(answer);
-    return verify::judge_claim({.problem = problem,
-                                .stored = given_inputs,
-                                .answer = std::move(answer),
-                                .unjudged = unjudged,
-                                .key_width = problem.shape.head_dim,
-                                .value_width = problem.shape.head_dim,
-                                .ranks = known_ranks ? verify::Ranks::kKnown : verify::Ranks::kUnknown,
-                                .precision = precision,
-                                .title = title,
-                                .others = sequence_order ? other_deals(problem, kept) : std::vector<verify::OtherRows>{},
-                                .progress = [&](verify::JudgingPhase, double) {
-                                  if (*stop) throw Error("the judge was stopped by its caller", Code::kWrongAnswer);
-                                }});
+    return verify::judge_claim(
+        {.problem = problem,
+         .stored = given_inputs,
+         .answer = std::move(answer),
+         .unjudged = unjudged,
+         .key_width = problem.shape.head_dim,
+         .value_width = problem.shape.head_dim,
+         .ranks = known_ranks ? verify::Ranks::kKnown : verify::Ranks::kUnknown,
+         .precision = precision,
+         .title = title,
+         .others = sequence_order ? other_deals(problem, kept) : std::vector<verify::OtherRows>{},
+         .progress = [&](verify::JudgingPhase, double) {
+           if (*stop) throw Error("the judge was stopped by its caller", Code::kWrongAnswer);
+         }});
   });
-  return nb::make_tuple(verdict.good, verify::text_of(verdict, verify::Colour::kPlain), verify::json_of(verdict));
+  return nb::make_tuple(verdict.good, verify::text_of(verdict, verify::Colour::kPlain),
+                        verify::json_of(verdict));
 }
 
 }  // namespace
@@ -127,8 +132,9 @@ void bind_claims(nb::module_& m) {
   m.def("judge", judge, "problem"_a, "q"_a, "k"_a, "v"_a, "dout"_a.none(), "claim"_a, "known_ranks"_a = false,
         "dtype"_a = nb::none(), "tf32"_a = false, "sequence_order"_a = true, "title"_a = "claim",
         "Judges arrays by the oracle and looks for the mistake: (right, text, JSON).");
-  m.def("is_general", [](const std::string& id) { return verify::is_general({.id = id}); }, "id"_a,
-        "Whether the cause with this id says which numbers are wrong rather than by which mistake.");
+  m.def(
+      "is_general", [](const std::string& id) { return verify::is_general({.id = id}); }, "id"_a,
+      "Whether the cause with this id says which numbers are wrong rather than by which mistake.");
 }
 
 }  // namespace ringcraft::python

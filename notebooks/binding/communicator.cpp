@@ -1,5 +1,5 @@
-// A rank whose messages Python sends: torch.distributed, mpi4py, sockets. The methods of the library run on it
-// as on any other Communicator.
+// A rank whose messages Python sends: torch.distributed, mpi4py, sockets. The methods of the library run on
+// it as on any other Communicator.
 #include "ringcraft/comm/communicator.hpp"
 
 #include <nanobind/nanobind.h>
@@ -21,8 +21,8 @@ namespace {
 
 using namespace nb::literals;
 
-// Hands operations to Python: start(list of ("send" or "recv", peer, bytes as a NumPy array of uint8)) returns
-// anything, which wait(that) gets back.
+// Hands operations to Python: start(list of ("send" or "recv", peer, bytes as a NumPy array of uint8))
+// returns anything, which wait(that) gets back.
 class PythonCommunicator final : public Communicator {
  public:
   PythonCommunicator(int rank, int world_size, nb::object start, nb::object wait)
@@ -67,27 +67,30 @@ class Rank {
   Rank(int rank, int world_size, nb::object start, nb::object wait, int threads)
       : comm_(rank, world_size, std::move(start), std::move(wait)), threads_(threads) {}
 
-  nb::tuple forward(const Problem& problem, const MethodChoice& choice, nb::handle q, nb::handle k, nb::handle v,
-                    const std::string& axes) {
+  nb::typed<nb::tuple, nb::any, nb::any, Saved> forward(const Problem& problem, const MethodChoice& choice,
+                                                        nb::handle q, nb::handle k, nb::handle v,
+                                                        const std::string& axes) {
     require_axes(axes);
     Buffer queries = shard(q, "q", axes, problem.q_extents(comm_.rank()), {});
     const DType type = queries.dtype();
-    KvBlock block{shard(k, "k", axes, problem.kv_extents(comm_.rank()), type).clone(),
-                  shard(v, "v", axes, problem.kv_extents(comm_.rank()), type).clone()};  // a ring receives into them
+    KvBlock block{
+        shard(k, "k", axes, problem.kv_extents(comm_.rank()), type).clone(),
+        shard(v, "v", axes, problem.kv_extents(comm_.rank()), type).clone()};  // a ring receives into them
     auto saved = std::make_unique<Saved>(Saved{{}, problem, choice, type});
     {
       const nb::gil_scoped_release unlocked;
       const auto engine = make_host_engine(type, {.threads = threads_});
       HostPlace place(comm_, *engine);
       refuse(*choice.method, problem, choice.options, Pass::kBackward, comm_, *engine);
-      saved->forward = choice.method->forward(place, saved->problem, choice.options, std::move(queries), std::move(block));
+      saved->forward =
+          choice.method->forward(place, saved->problem, choice.options, std::move(queries), std::move(block));
     }
     const Output& output = saved->forward.output;
     nb::object out = given(output.out.clone(), axes), lse = given(output.lse.clone(), row_axes(axes));
     return nb::make_tuple(out, lse, nb::cast(saved.release(), nb::rv_policy::take_ownership));
   }
 
-  nb::tuple backward(const Saved& saved, nb::handle dout, const std::string& axes) {
+  ThreeArrays backward(const Saved& saved, nb::handle dout, const std::string& axes) {
     const Buffer gradient = shard(dout, "dout", axes, saved.problem.q_extents(comm_.rank()), saved.type);
     Gradients g;
     {
@@ -108,8 +111,8 @@ class Rank {
       throw Error(std::string(name), "this rank's shard, [batch, heads, rows, head_dim] " + described(want),
                   described(tensor.extents()), "Problem.positions(rank) says which rows these are");
     if (type && tensor.dtype() != *type)
-      throw Error(std::string(name), std::string(name_of(*type)) + ", as q", std::string(name_of(tensor.dtype())),
-                  "give all arrays one type");
+      throw Error(std::string(name), std::string(name_of(*type)) + ", as q",
+                  std::string(name_of(tensor.dtype())), "give all arrays one type");
     return tensor;
   }
 

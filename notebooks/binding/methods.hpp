@@ -22,7 +22,11 @@ struct MethodChoice {
 MethodChoice method_choice(const std::string& name, int ulysses, int gather_heads, int node,
                            const std::string& schedule);
 
+/// Lists of (activity, begin, end), one for each rank.
+using Stretch = nanobind::typed<nanobind::tuple, nanobind::str, nanobind::float_, nanobind::float_>;
+using Lanes = nanobind::typed<nanobind::list, nanobind::typed<nanobind::list, Stretch>>;
+
 /// For each rank a list of (activity, begin, end), in seconds.
-nanobind::list lanes_of(const Trace& trace, verify::TraceClock clock);
+Lanes lanes_of(const Trace& trace, verify::TraceClock clock);
 
 }  // namespace ringcraft::python

@@ -2,7 +2,6 @@
 #include "ringcraft/problem/problem.hpp"
 
 #include <nanobind/nanobind.h>
-#include <nanobind/operators.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -33,7 +32,8 @@ std::optional<Position> limit_of(Position limit) {
   return limit == kNoLimit ? std::nullopt : std::optional(limit);
 }
 
-Mask make_mask(std::optional<Position> left, std::optional<Position> right, std::vector<Position> cu_seqlens) {
+Mask make_mask(std::optional<Position> left, std::optional<Position> right,
+               std::vector<Position> cu_seqlens) {
   return {left.value_or(kNoLimit), right.value_or(kNoLimit), std::move(cu_seqlens)};
 }
 
@@ -57,29 +57,35 @@ std::pair<Position, Position> keys_seen(const Problem& p, Position position) {
 }  // namespace
 
 void bind_problem(nb::module_& m) {
-  nb::class_<Mask>(m, "Mask", "Which keys a query sees: those from `left` before it to `right` after it, in its own sequence.")
-      .def("__init__",
-           [](Mask* self, std::optional<Position> left, std::optional<Position> right, std::vector<Position> cu) {
-             new (self) Mask(make_mask(left, right, std::move(cu)));
-           },
-           "left"_a = nb::none(), "right"_a = nb::none(), "cu_seqlens"_a = std::vector<Position>{})
+  nb::class_<Mask>(
+      m, "Mask",
+      "Which keys a query sees: those from `left` before it to `right` after it, in its own sequence.")
+      .def(
+          "__init__",
+          [](Mask* self, std::optional<Position> left, std::optional<Position> right,
+             std::vector<Position> cu) { new (self) Mask(make_mask(left, right, std::move(cu))); },
+          "left"_a = nb::none(), "right"_a = nb::none(), "cu_seqlens"_a = std::vector<Position>{})
       .def_prop_ro("left", [](const Mask& mask) { return limit_of(mask.left); })
       .def_prop_ro("right", [](const Mask& mask) { return limit_of(mask.right); })
       .def_prop_ro("cu_seqlens", [](const Mask& mask) { return mask.cu_seqlens; })
-      .def("__eq__", [](const Mask& a, const Mask& b) { return a == b; }, nb::is_operator())
+      .def("__eq__",
+           [](const Mask& a, const nb::object& b) {
+             return nb::isinstance<Mask>(b) && a == nb::cast<const Mask&>(b);
+           })
       .def("__repr__", [](const Mask& mask) { return "<Mask: " + described(mask) + ">"; });
 
   nb::class_<Problem>(m, "Problem", "One attention problem, dealt to ranks: shapes, mask, layout and scale.")
-      .def("__init__",
-           [](Problem* self, Position seqlen, Index heads, Index head_dim, std::optional<Index> kv_heads, Index batch,
-              const Mask& mask, int ranks, const std::string& layout, bool per_sequence,
-              std::optional<double> softmax_scale) {
-             new (self) Problem(make({batch, heads, kv_heads.value_or(heads), seqlen, head_dim}, mask, ranks, layout,
-                                     per_sequence, softmax_scale));
-           },
-           "seqlen"_a, "heads"_a, "head_dim"_a, nb::kw_only(), "kv_heads"_a = nb::none(), "batch"_a = 1,
-           "mask"_a = Mask{}, "ranks"_a = 1, "layout"_a = "contiguous", "per_sequence"_a = false,
-           "softmax_scale"_a = nb::none())
+      .def(
+          "__init__",
+          [](Problem* self, Position seqlen, Index heads, Index head_dim, std::optional<Index> kv_heads,
+             Index batch, const Mask& mask, int ranks, const std::string& layout, bool per_sequence,
+             std::optional<double> softmax_scale) {
+            new (self) Problem(make({batch, heads, kv_heads.value_or(heads), seqlen, head_dim}, mask, ranks,
+                                    layout, per_sequence, softmax_scale));
+          },
+          "seqlen"_a, "heads"_a, "head_dim"_a, nb::kw_only(), "kv_heads"_a = nb::none(), "batch"_a = 1,
+          "mask"_a = Mask{}, "ranks"_a = 1, "layout"_a = "contiguous", "per_sequence"_a = false,
+          "softmax_scale"_a = nb::none())
       .def_prop_ro("seqlen", [](const Problem& p) { return p.shape.seqlen; })
       .def_prop_ro("heads", [](const Problem& p) { return p.shape.heads; })
       .def_prop_ro("kv_heads", [](const Problem& p) { return p.shape.kv_heads; })
@@ -90,62 +96,70 @@ void bind_problem(nb::module_& m) {
       .def_prop_ro("layout", [](const Problem& p) { return std::string(name_of(p.layout)); })
       .def_prop_ro("per_sequence", [](const Problem& p) { return p.per_sequence; })
       .def_prop_ro("softmax_scale", [](const Problem& p) { return p.softmax_scale; })
-      .def("positions", [](const Problem& p, int rank) { return p.sharding().positions(rank); }, "rank"_a,
-           "The positions of a rank's rows, increasing.")
-      .def("rows", [](const Problem& p, int rank) { return p.sharding().rows(rank); }, "rank"_a,
-           "How many rows a rank has.")
-      .def("owner_of", [](const Problem& p, Position position) { return p.sharding().owner_of(position); },
-           "position"_a, "The rank that owns this position.")
+      .def(
+          "positions", [](const Problem& p, int rank) { return p.sharding().positions(rank); }, "rank"_a,
+          "The positions of a rank's rows, increasing.")
+      .def(
+          "rows", [](const Problem& p, int rank) { return p.sharding().rows(rank); }, "rank"_a,
+          "How many rows a rank has.")
+      .def(
+          "owner_of", [](const Problem& p, Position position) { return p.sharding().owner_of(position); },
+          "position"_a, "The rank that owns this position.")
       .def("keys_seen", keys_seen, "position"_a,
            "The keys that the query at this position sees: (first, one past the last), as positions.")
-      .def("key_ranges",
-           [](const Problem& p, int rank, int source) {
-             p.sharding().require(rank);
-             p.sharding().require(source);
-             const KeyRanges ranges = key_ranges(p, rank, source).by_row();
-             return std::pair{ranges.begin, ranges.end};
-           },
-           "rank"_a, "source"_a,
-           "For each row of `rank` the local keys of `source` that it sees: (begins, ends).")
-      .def("hops", [](const Problem& p) { return hops(p); }, "How often a ring passes its KV blocks on.")
+      .def(
+          "key_ranges",
+          [](const Problem& p, int rank, int source) {
+            p.sharding().require(rank);
+            p.sharding().require(source);
+            const KeyRanges ranges = key_ranges(p, rank, source).by_row();
+            return std::pair{ranges.begin, ranges.end};
+          },
+          "rank"_a, "source"_a,
+          "For each row of `rank` the local keys of `source` that it sees: (begins, ends).")
+      .def(
+          "hops", [](const Problem& p) { return hops(p); }, "How often a ring passes its KV blocks on.")
       .def("__repr__", [](const Problem& p) {
         const Shape& s = p.shape;
         return "<Problem: " + counted(s.seqlen, "token") + ", " + described(p.mask) + ", batch " +
-               std::to_string(s.batch) + ", heads " + std::to_string(s.heads) + "/" + std::to_string(s.kv_heads) +
-               ", head_dim " + std::to_string(s.head_dim) + ", " + counted(p.world_size, "rank") + ", " +
-               described(p.sharding()) + ">";
+               std::to_string(s.batch) + ", heads " + std::to_string(s.heads) + "/" +
+               std::to_string(s.kv_heads) + ", head_dim " + std::to_string(s.head_dim) + ", " +
+               counted(p.world_size, "rank") + ", " + described(p.sharding()) + ">";
       });
 
   nb::class_<verify::Case>(m, "Case", "A problem with a recipe for its inputs.")
-      .def("__init__",
-           [](verify::Case* self, const Problem& problem, const std::string& data, std::uint64_t seed) {
-             for (const verify::Data each : verify::kAllData)
-               if (data == verify::name_of(each)) {
-                 new (self) verify::Case(verify::make_case(problem, each, seed));
-                 return;
-               }
-             throw Error("data", "normal, hot, negative, gap, peaked or huge", shown(data),
-                         "it is the distribution of the scores");
-           },
-           "problem"_a, "data"_a = "normal", "seed"_a = 1)
+      .def(
+          "__init__",
+          [](verify::Case* self, const Problem& problem, const std::string& data, std::uint64_t seed) {
+            for (const verify::Data each : verify::kAllData)
+              if (data == verify::name_of(each)) {
+                new (self) verify::Case(verify::make_case(problem, each, seed));
+                return;
+              }
+            throw Error("data", "normal, hot, negative, gap, peaked or huge", shown(data),
+                        "it is the distribution of the scores");
+          },
+          "problem"_a, "data"_a = "normal", "seed"_a = 1)
       .def_prop_ro("name", [](const verify::Case& c) { return c.name; })
       .def_prop_ro("problem", [](const verify::Case& c) { return c.problem; })
       .def_prop_ro("data", [](const verify::Case& c) { return std::string(verify::name_of(c.data)); })
       .def_prop_ro("seed", [](const verify::Case& c) { return c.seed; })
-      .def("inputs",
-           [](const verify::Case& c, bool wide) {
-             verify::Inputs inputs = verify::make_inputs(c, wide ? DType::kFloat64 : DType::kFloat32);
-             nb::dict arrays;
-             for (auto& [name, tensor] : verify::named(inputs))
-               arrays[nb::str(name.data(), name.size())] = given(std::move(tensor), "bhsd");
-             return arrays;
-           },
-           "wide"_a = false, "q, k, v and dout, [batch, heads, seqlen, head_dim]; wide: in float64.")
+      .def(
+          "inputs",
+          [](const verify::Case& c, bool wide) {
+            verify::Inputs inputs = verify::make_inputs(c, wide ? DType::kFloat64 : DType::kFloat32);
+            Arrays arrays;
+            for (auto& [name, tensor] : verify::named(inputs))
+              arrays[nb::str(name.data(), name.size())] = given(std::move(tensor), "bhsd");
+            return arrays;
+          },
+          "wide"_a = false, "q, k, v and dout, [batch, heads, seqlen, head_dim]; wide: in float64.")
       .def("__repr__", [](const verify::Case& c) { return "<Case: " + c.name + ">"; });
 
-  m.def("case_table",
-        [](bool full) { return verify::case_table(full ? verify::CaseSet::kFull : verify::CaseSet::kBrief); },
-        "full"_a = false, "The table of cases that every implementation of this library runs.");
+  m.def(
+      "case_table",
+      [](bool full) { return verify::case_table(full ? verify::CaseSet::kFull : verify::CaseSet::kBrief); },
+      "full"_a = false, "The table of cases that every implementation of this library runs.");
   m.def("layouts", [] {
     std::vector<std::string> names;
     for (const Layout layout : kLayouts) names.emplace_back(name_of(layout));

@@ -68,29 +68,32 @@ Trace joined(verify::Measurement& cost) {
   return trace;
 }
 
-nb::dict attend(const Problem& problem, nb::handle q, nb::handle k, nb::handle v, nb::handle dout,
-                const std::string& axes, const MethodChoice& choice, int threads, bool trace, double seconds_per_pair,
-                double seconds_per_message, double seconds_per_byte) {
+Figures attend(const Problem& problem, nb::handle q, nb::handle k, nb::handle v, nb::handle dout,
+               const std::string& axes, const MethodChoice& choice, int threads, bool trace,
+               double seconds_per_pair, double seconds_per_message, double seconds_per_byte) {
   const verify::Inputs in = inputs_of(problem, q, k, v, dout, axes);
   refuse(*choice.method, problem, choice.options);
   verify::Measurement cost;
-  verify::Answer answer = interruptible(is_brief(problem) && problem.world_size < 16, [&](const std::atomic<bool>* stop) {
-    verify::RanksOptions options{.options = choice.options,
-                                 .engine = {.threads = threads, .stop = stop},
-                                 .seconds_per_pair = seconds_per_pair,
-                                 .trace = trace,
-                                 .method = choice.method};
-    options.board.link = {seconds_per_message, seconds_per_byte > 0 ? 1 / seconds_per_byte : options.board.link.beta};
-    return verify::run_over_ranks(problem, in, options, &cost);
-  });
+  verify::Answer answer =
+      interruptible(is_brief(problem) && problem.world_size < 16, [&](const std::atomic<bool>* stop) {
+        verify::RanksOptions options{.options = choice.options,
+                                     .engine = {.threads = threads, .stop = stop},
+                                     .seconds_per_pair = seconds_per_pair,
+                                     .trace = trace,
+                                     .method = choice.method};
+        options.board.link = {seconds_per_message,
+                              seconds_per_byte > 0 ? 1 / seconds_per_byte : options.board.link.beta};
+        return verify::run_over_ranks(problem, in, options, &cost);
+      });
   const Pass last = in.has_backward() ? Pass::kBackward : Pass::kForward;
   const std::size_t size = size_of(in.q.dtype());
   nb::dict result;
   result["answer"] = arrays_of(std::move(answer), axes);
-  result["forward"] = costs_of(cost.forward, choice.method->theory(problem, choice.options, Pass::kForward, {size, size}));
+  result["forward"] =
+      costs_of(cost.forward, choice.method->theory(problem, choice.options, Pass::kForward, {size, size}));
   if (last == Pass::kBackward)
-    result["backward"] =
-        costs_of(cost.backward, choice.method->theory(problem, choice.options, Pass::kBackward, {size, size}));
+    result["backward"] = costs_of(
+        cost.backward, choice.method->theory(problem, choice.options, Pass::kBackward, {size, size}));
   if (trace)
     result["trace"] = nb::cast(Recorded{{.problem = problem,
                                          .last = last,
@@ -119,7 +122,7 @@ std::string_view name_of(verify::Activity activity) {
 
 }  // namespace
 
-nb::list lanes_of(const Trace& trace, verify::TraceClock clock) {
+Lanes lanes_of(const Trace& trace, verify::TraceClock clock) {
   nb::list lanes;
   for (const verify::Lane& lane : verify::timeline_of(trace, clock).lanes) {
     nb::list stretches;
@@ -140,7 +143,8 @@ MethodChoice method_choice(const std::string& name, int ulysses, int gather_head
     if (name == each->name) choice.method = each;
     names += (names.empty() ? "" : ", ") + std::string(each->name);
   }
-  if (choice.method == nullptr) throw Error("method", "one of " + names, shown(name), "ring is the first to try");
+  if (choice.method == nullptr)
+    throw Error("method", "one of " + names, shown(name), "ring is the first to try");
   if (!schedule.empty() && schedule != "forward" && schedule != "reversed")
     throw Error("schedule", "forward or reversed", shown(schedule), "it is that of a ring's backward pass");
   if (schedule == "forward") choice.options.schedule = Schedule::kForward;
@@ -157,29 +161,40 @@ MethodChoice method_choice(const std::string& name, int ulysses, int gather_head
 
 void bind_runs(nb::module_& m) {
   nb::class_<MethodChoice>(m, "Method", "A method with its options.")
-      .def("__init__",
-           [](MethodChoice* self, const std::string& name, int ulysses, int gather_heads, int node,
-              const std::string& schedule) {
-             new (self) MethodChoice(method_choice(name, ulysses, gather_heads, node, schedule));
-           },
-           "name"_a = "ring", nb::kw_only(), "ulysses"_a = 0, "gather_heads"_a = 0, "node"_a = 0,
-           "schedule"_a = "")
+      .def(
+          "__init__",
+          [](MethodChoice* self, const std::string& name, int ulysses, int gather_heads, int node,
+             const std::string& schedule) {
+            new (self) MethodChoice(method_choice(name, ulysses, gather_heads, node, schedule));
+          },
+          "name"_a = "ring", nb::kw_only(), "ulysses"_a = 0, "gather_heads"_a = 0, "node"_a = 0,
+          "schedule"_a = "")
       .def_prop_ro("name", [](const MethodChoice& c) { return std::string(c.method->name); });
   nb::class_<Recorded>(m, "Recorded", "What every rank of a run did when.")
-      .def("is_right", [](const Recorded& r) { return r.proof().good(); },
-           "Whether the schedule is proved: messages meet, every pair is computed once, every sum comes home.")
-      .def("report", [](const Recorded& r) {
-        const verify::ScheduleProof proof = r.proof();
-        return verify::text_of(verify::report_of(proof, r.run.goal(), std::string(r.run.method->name)));
-      }, "The proof in words, a line for each claim.")
-      .def("text", [](const Recorded& r) { return verify::trace_text(r.run, r.proof().replay); },
-           "The trace as a file that ui.perfetto.dev draws.")
-      .def("lanes", [](const Recorded& r, bool virtual_time) {
-        return lanes_of(r.run.trace, virtual_time ? verify::TraceClock::kVirtual : verify::TraceClock::kWall);
-      }, "virtual_time"_a = false, "For each rank a list of (activity, begin, end), in seconds.");
+      .def(
+          "is_right", [](const Recorded& r) { return r.proof().good(); },
+          "Whether the schedule is proved: messages meet, every pair is computed once, every sum comes home.")
+      .def(
+          "report",
+          [](const Recorded& r) {
+            const verify::ScheduleProof proof = r.proof();
+            return verify::text_of(verify::report_of(proof, r.run.goal(), std::string(r.run.method->name)));
+          },
+          "The proof in words, a line for each claim.")
+      .def(
+          "text", [](const Recorded& r) { return verify::trace_text(r.run, r.proof().replay); },
+          "The trace as a file that ui.perfetto.dev draws.")
+      .def(
+          "lanes",
+          [](const Recorded& r, bool virtual_time) {
+            return lanes_of(r.run.trace,
+                            virtual_time ? verify::TraceClock::kVirtual : verify::TraceClock::kWall);
+          },
+          "virtual_time"_a = false, "For each rank a list of (activity, begin, end), in seconds.");
   m.def("attend", attend, "problem"_a, "q"_a, "k"_a, "v"_a, "dout"_a = nb::none(), "axes"_a = "bhsd",
         "method"_a = MethodChoice{&kRing, {}}, "threads"_a = 1, "trace"_a = false, "seconds_per_pair"_a = 0.0,
-        "seconds_per_message"_a = 0.0, "seconds_per_byte"_a = 0.0, "A method on thread ranks, with its costs.");
+        "seconds_per_message"_a = 0.0, "seconds_per_byte"_a = 0.0,
+        "A method on thread ranks, with its costs.");
   m.def("methods", [] {
     std::vector<std::string> names;
     for (const Method* method : kMethods) names.emplace_back(method->name);

@@ -24,7 +24,9 @@ std::shared_ptr<const void> keep(nb::ndarray<nb::ro> array) {
           }};
 }
 
-std::string kind_of(nb::handle object) { return nb::cast<std::string>(nb::str(nb::type_name(object.type()))); }
+std::string kind_of(nb::handle object) {
+  return nb::cast<std::string>(nb::str(nb::type_name(object.type())));
+}
 
 std::string described(nb::dlpack::dtype type) {
   using Code = nb::dlpack::dtype_code;
@@ -57,22 +59,26 @@ DType dtype_of_array(const nb::ndarray<nb::ro>& array, std::string_view name) {
     if (type.bits == 32) return DType::kFloat32;
     if (type.bits == 16) return DType::kFloat16;
   }
-  if (type.lanes == 1 && static_cast<Code>(type.code) == Code::Bfloat && type.bits == 16) return DType::kBFloat16;
+  if (type.lanes == 1 && static_cast<Code>(type.code) == Code::Bfloat && type.bits == 16)
+    return DType::kBFloat16;
   throw Error(std::string(name), "float64, float32, bfloat16 or float16", described(type),
               "convert the array first");
 }
 
 std::string shape_of(const nb::ndarray<nb::ro>& array) {
   std::string text;
-  for (std::size_t i = 0; i < array.ndim(); ++i) text += (i == 0 ? "[" : ", ") + std::to_string(array.shape(i));
+  for (std::size_t i = 0; i < array.ndim(); ++i)
+    text += (i == 0 ? "[" : ", ") + std::to_string(array.shape(i));
   return text.empty() ? "[]" : text + "]";
 }
 
 std::string named_axes(std::string_view axes) {
   std::string text;
   for (const char axis : axes)
-    text += std::string(text.empty() ? "[" : ", ") +
-            (axis == 'b' ? "batch" : axis == 'h' ? "heads" : axis == 's' ? "seqlen" : "head_dim");
+    text += std::string(text.empty() ? "[" : ", ") + (axis == 'b'   ? "batch"
+                                                      : axis == 'h' ? "heads"
+                                                      : axis == 's' ? "seqlen"
+                                                                    : "head_dim");
   return text + "]";
 }
 
@@ -89,8 +95,8 @@ nb::ndarray<nb::ro> array_of(nb::handle object, std::string_view name) {
 
 // The array's elements, in the order of the tensor.
 template <class T>
-void copy_elements(const nb::ndarray<nb::ro>& array, const Extents& e, const std::array<std::int64_t, 4>& stride,
-                   Buffer& into) {
+void copy_elements(const nb::ndarray<nb::ro>& array, const Extents& e,
+                   const std::array<std::int64_t, 4>& stride, Buffer& into) {
   const T* from = static_cast<const T*>(array.data());
   T* to = reinterpret_cast<T*>(into.bytes().data());
   for (Index b = 0; b < e.batch; ++b)
@@ -175,9 +181,10 @@ nb::object given(Buffer tensor, std::string_view axes) {
   const nb::capsule owner(owned, [](void* memory) noexcept { delete static_cast<Buffer*>(memory); });
   static std::byte nothing[8];  // an empty array has an address, too
   void* data = owned->empty() ? nothing : owned->bytes().data();
-  return nb::cast(nb::ndarray<nb::numpy>(data, shape.size(), shape.data(), owner, steps.data(),
-                                         wide ? nb::dtype<double>() : nb::dtype<float>(), nb::device::cpu::value),
-                  nb::rv_policy::reference);
+  return nb::cast(
+      nb::ndarray<nb::numpy>(data, shape.size(), shape.data(), owner, steps.data(),
+                             wide ? nb::dtype<double>() : nb::dtype<float>(), nb::device::cpu::value),
+      nb::rv_policy::reference);
 }
 
 }  // namespace ringcraft::python

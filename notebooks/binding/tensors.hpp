@@ -15,16 +15,23 @@ namespace ringcraft::python {
 
 namespace nb = nanobind;
 
+/// Types of results, as stubs for type checkers show them.
+using Arrays = nb::typed<nb::dict, nb::str, nb::any>;   ///< tensors by name
+using Figures = nb::typed<nb::dict, nb::str, nb::any>;  ///< costs by name
+using TwoArrays = nb::typed<nb::tuple, nb::any, nb::any>;
+using ThreeArrays = nb::typed<nb::tuple, nb::any, nb::any, nb::any>;
+
 /// An array of Python as a tensor [batch, heads, rows, width].
 struct Taken {
-  Buffer tensor;                     ///< float32 or float64; borrowed from the array where that is possible
-  DType stored = DType::kFloat32;    ///< the type of the array's numbers
+  Buffer tensor;                   ///< float32 or float64; borrowed from the array where that is possible
+  DType stored = DType::kFloat32;  ///< the type of the array's numbers
 };
 
 /// Takes an array whose axes are these, in this order: b batch, h heads, s tokens, d head_dim, each at most
-/// once; an axis that is not named has extent 1. A contiguous array of float32 or float64 in the order bhsd is
-/// borrowed; any other is copied, and half types are widened to float32. Throws Error for what is no array, for
-/// another memory than the CPU's, another number of axes, and numbers of another kind. `name` is for errors.
+/// once; an axis that is not named has extent 1. A contiguous array of float32 or float64 in the order bhsd
+/// is borrowed; any other is copied, and half types are widened to float32. Throws Error for what is no
+/// array, for another memory than the CPU's, another number of axes, and numbers of another kind. `name` is
+/// for errors.
 Taken taken(nb::handle array, std::string_view name, std::string_view axes);
 
 /// The axes of lse for those of q: "bhs" for "bhsd".

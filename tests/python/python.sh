@@ -5,9 +5,9 @@ set -u
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 python=$1 venv=$2 root=$3
 shift 3
-needs=("numpy==2.4.6" "pytest==9.2.0" "mypy==2.4.1")
+needs=("numpy==2.4.6" "pytest==9.2.0" "mypy==2.4.1" "nanobind==3.1.0")
 [ -z "${RINGCRAFT_LONG-}" ] || needs+=("torch==2.15.0" "jax==0.10.2")
-# What the wheel is made of: built anew when any of it changed.
+# Checksums of all that the wheel is made of: it is built anew when one of them changes.
 made_of() {
   printf '%s\n' "${needs[@]}"
   find "$root/src/ringcraft" "$root/src/verify" "$root/src/cmake" "$root/src/CMakeLists.txt" "$root/CMakeLists.txt" \

@@ -1,6 +1,7 @@
-"""What is installed: kernels for this processor, types, documentation, the plugin."""
+"""The installed package: kernels for this processor, types, documentation, the plugin."""
 import doctest
 import importlib.metadata
+import importlib.util
 import os
 import pathlib
 import subprocess
@@ -58,6 +59,26 @@ def test_types_are_right(tmp_path):
     said = subprocess.run([sys.executable, "-m", "mypy", "--config-file", str(config), str(use)], capture_output=True,
                           text=True, check=False)
     assert said.returncode == 0, said.stdout
+
+
+def test_the_package_is_typed(tmp_path):
+    pytest.importorskip("mypy")
+    config = tmp_path / "mypy.ini"
+    config.write_text("[mypy]\nstrict = True\nwarn_unused_ignores = False\n"
+                      "[mypy-torch.*,jax.*,pytest.*]\nignore_missing_imports = True\n")
+    said = subprocess.run([sys.executable, "-m", "mypy", "--config-file", str(config), "-p", "ringcraft"],
+                          capture_output=True, text=True, check=False, cwd=HERE.parent)
+    errors = [line for line in said.stdout.splitlines() if ": error:" in line]
+    if importlib.util.find_spec("torch") is None or importlib.util.find_spec("jax") is None:
+        errors = [line for line in errors if not line.startswith(("ringcraft/torch.py", "ringcraft/jax.py"))]
+    assert not errors, said.stdout
+
+
+def test_the_stub_is_that_of_the_module(tmp_path):
+    pytest.importorskip("nanobind")
+    subprocess.run([sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "ringcraft._core", "-o", str(tmp_path / "core.pyi")],
+                   check=True, cwd=tmp_path)
+    assert (tmp_path / "core.pyi").read_text() == (HERE / "_core.pyi").read_text()
 
 
 def test_the_plugin(tmp_path):

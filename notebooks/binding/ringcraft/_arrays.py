@@ -75,21 +75,6 @@ def transposed(array: np.ndarray, axes: str, to: str) -> np.ndarray:
     return array
 
 
-def shape_of(q: Array, k: Array, axes: str) -> dict[str, int]:
-    """The extents of a problem by name, from q and k."""
-    _core.require_axes(axes)
-    for name, array in (("q", q), ("k", k)):
-        if not hasattr(array, "shape"):
-            raise _core.Error(f"{name}: expected an array (NumPy, PyTorch, JAX, or anything else that speaks DLPack), "
-                              f"got {type(array).__name__}; make it one, with numpy.asarray(...)")
-        if len(array.shape) != len(axes):
-            raise _core.Error(f"{name}: expected {len(axes)} dimensions ({axes}), got the shape {list(array.shape)}; "
-                              'say axes="bshd", for example, if they come in another order')
-    extents = {axis: int(q.shape[i]) for i, axis in enumerate(axes)}
-    return {"seqlen": extents["s"], "head_dim": extents["d"], "heads": extents.get("h", 1),
-            "kv_heads": int(k.shape[axes.index("h")]) if "h" in axes else 1, "batch": extents.get("b", 1)}
-
-
 def mask_of(causal: bool = False, window: int | Sequence[int | None] | None = None,
             cu_seqlens: Sequence[int] | None = None) -> _core.Mask:
     """A mask in the words of FlashAttention.
@@ -104,3 +89,20 @@ def mask_of(causal: bool = False, window: int | Sequence[int | None] | None = No
     left, right = (None if limit in (None, -1) else int(limit) for limit in window)
     borders = [] if cu_seqlens is None else [int(border) for border in cu_seqlens]
     return _core.Mask(left, 0 if causal else right, borders)
+
+
+def problem_of(q: Array, k: Array, axes: str, mask: _core.Mask, softmax_scale: float | None, *, ranks: int = 1,
+               layout: str = "contiguous", per_sequence: bool = False, seqlen: int | None = None) -> _core.Problem:
+    """The problem of q and k with these axes. seqlen: of the whole sequence, where they are a rank's shards."""
+    _core.require_axes(axes)
+    for name, array in (("q", q), ("k", k)):
+        if not hasattr(array, "shape"):
+            raise _core.Error(f"{name}: expected an array (NumPy, PyTorch, JAX, or anything else that speaks DLPack), "
+                              f"got {type(array).__name__}; make it one, with numpy.asarray(...)")
+        if len(array.shape) != len(axes):
+            raise _core.Error(f"{name}: expected {len(axes)} dimensions ({axes}), got the shape {list(array.shape)}; "
+                              'say axes="bshd", for example, if they come in another order')
+    extents = {axis: int(q.shape[i]) for i, axis in enumerate(axes)}
+    return _core.Problem(extents["s"] if seqlen is None else seqlen, extents.get("h", 1), extents["d"],
+                         kv_heads=int(k.shape[axes.index("h")]) if "h" in axes else 1, batch=extents.get("b", 1),
+                         mask=mask, ranks=ranks, layout=layout, per_sequence=per_sequence, softmax_scale=softmax_scale)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ringcraft import _core
-from ringcraft._arrays import Array, like, mask_of, namespace_of, plain, shape_of
+from ringcraft._arrays import Array, like, mask_of, namespace_of, plain, problem_of
 
 Window = int | Sequence[int | None] | None
 
@@ -23,7 +23,7 @@ def attention(q: Array, k: Array, v: Array, *, causal: bool = False, window: Win
     Returns out, shaped as q, or with return_lse (out, lse); lse [batch, heads, seqlen] is the natural logarithm of
     the softmax denominator. Arrays of the library that q belongs to; contiguous inputs are not copied.
     """
-    problem = _core.Problem(**shape_of(q, k, axes), mask=mask_of(causal, window, cu_seqlens), softmax_scale=softmax_scale)
+    problem = problem_of(q, k, axes, mask_of(causal, window, cu_seqlens), softmax_scale)
     out, lse = _core.forward(problem, plain(q), plain(k), plain(v), axes, threads)
     return (like(out, q), like(lse, q)) if return_lse else like(out, q)
 
@@ -33,9 +33,9 @@ def attention_backward(dout: Array, q: Array, k: Array, v: Array, out: Array, ls
                        softmax_scale: float | None = None, axes: str = "bhsd",
                        threads: int | None = None) -> tuple[Array, Array, Array]:
     """The gradients dq, dk, dv of sum(out * dout), from what attention(..., return_lse=True) returned."""
-    problem = _core.Problem(**shape_of(q, k, axes), mask=mask_of(causal, window, cu_seqlens), softmax_scale=softmax_scale)
-    gradients = _core.backward(problem, *(plain(x) for x in (q, k, v, out, lse, dout)), axes, threads)
-    return tuple(like(gradient, q) for gradient in gradients)
+    problem = problem_of(q, k, axes, mask_of(causal, window, cu_seqlens), softmax_scale)
+    dq, dk, dv = _core.backward(problem, plain(q), plain(k), plain(v), plain(out), plain(lse), plain(dout), axes, threads)
+    return like(dq, q), like(dk, q), like(dv, q)
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ def attend(q: Array, k: Array, v: Array, dout: Array | None = None, *, ranks: in
     method: see methods(); ulysses, gather_heads, node and schedule are its options. layout: see layouts(). The
     seconds_per_... give computing and messages a cost on the virtual clocks of Costs.clock. Inputs as in attention.
     """
-    problem = _core.Problem(**shape_of(q, k, axes), mask=mask_of(causal, window, cu_seqlens), ranks=ranks, layout=layout,
-                            per_sequence=per_sequence, softmax_scale=softmax_scale)
+    problem = problem_of(q, k, axes, mask_of(causal, window, cu_seqlens), softmax_scale, ranks=ranks, layout=layout,
+                         per_sequence=per_sequence)
     choice = _core.Method(method, ulysses=ulysses, gather_heads=gather_heads, node=node, schedule=schedule)
     result = _core.attend(problem, plain(q), plain(k), plain(v), None if dout is None else plain(dout), axes, choice,
                           threads, trace, seconds_per_pair, seconds_per_message, seconds_per_byte)
@@ -100,7 +100,7 @@ def oracle(q: Array, k: Array, v: Array, dout: Array | None = None, *, causal: b
     Two dicts with out, lse and, if there is a dout, dq, dk, dv. Correct code in float64 stays below 1e-12 of the
     scale. Plain loops over pairs, far slower than attention, with which they share no code.
     """
-    problem = _core.Problem(**shape_of(q, k, axes), mask=mask_of(causal, window, cu_seqlens), softmax_scale=softmax_scale)
+    problem = problem_of(q, k, axes, mask_of(causal, window, cu_seqlens), softmax_scale)
     return _core.oracle(problem, plain(q), plain(k), plain(v), None if dout is None else plain(dout), axes)
 
 

@@ -94,7 +94,9 @@ def _typical(cases: list[_core.Case], most: int) -> list[_core.Case]:
                 ("width", p.head_dim), ("batch", p.batch), ("ragged", p.seqlen % (2 * p.ranks) > 0),
                 ("length", p.seqlen.bit_length())]
 
-    left, chosen, seen = list(range(len(cases))), [], Counter[tuple[str, Any]]()
+    left = list(range(len(cases)))
+    chosen: list[int] = []
+    seen = Counter[tuple[str, Any]]()
     while left and len(chosen) < most:
         best = min(left, key=lambda i: (sum(seen[value] for value in values(cases[i])), i))
         left.remove(best)

@@ -163,22 +163,27 @@ class Caller:
     def _with_torch(self, q: Array, k: Array, v: Array, dout: Array, settings: dict[str, Any],
                     case: _core.Case) -> dict[str, Any]:
         import torch
-        leaves = [x.clone().requires_grad_() for x in (q, k, v)]
-        tensors = self._forward(*leaves, settings)
+
+        q, k, v = (x.clone().requires_grad_() for x in (q, k, v))
+        tensors = self._forward(q, k, v, settings)
         outs = tensors["out"] if self.shards else [tensors["out"]]
         if not all(out.requires_grad for out in outs):
             return tensors
         douts = [dout] if not self.shards else [
             dout.index_select(self.axes.index("s"), torch.tensor(case.problem.positions(rank)))
             for rank in range(case.problem.ranks)]
-        grads = torch.autograd.grad(outs, leaves, [d.reshape(out.shape) for d, out in zip(douts, outs, strict=True)],
+        grads = torch.autograd.grad(outs, (q, k, v), [d.reshape(out.shape) for d, out in zip(douts, outs, strict=True)],
                                     allow_unused=True)
         return {**tensors, **{name: grad for name, grad in zip(GRADIENTS, grads, strict=True) if grad is not None}}
 
     def _with_jax(self, q: Array, k: Array, v: Array, dout: Array, settings: dict[str, Any]) -> dict[str, Any]:
         import jax
-        out, pull, tensors = jax.vjp(lambda *leaves: (lambda t: (t["out"], t))(self._forward(*leaves, settings)),
-                                     q, k, v, has_aux=True)
+
+        def outs(q: Array, k: Array, v: Array) -> tuple[Array, dict[str, Any]]:
+            tensors = self._forward(q, k, v, settings)
+            return tensors["out"], tensors
+
+        out, pull, tensors = jax.vjp(outs, q, k, v, has_aux=True)
         return {**tensors, **dict(zip(GRADIENTS, pull(dout.reshape(out.shape)), strict=True))}
 
     def once(self, judgement: Callable[[], tuple[bool, str, str]]) -> tuple[bool, str, str]:

@@ -8,7 +8,7 @@ import torch
 import torch.distributed as dist
 
 from ringcraft import _core
-from ringcraft._arrays import mask_of, shape_of
+from ringcraft._arrays import mask_of, problem_of
 from ringcraft._attention import Window
 
 
@@ -21,8 +21,8 @@ class _Attention(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, problem: _core.Problem, axes: str,
                 threads: int | None) -> tuple[torch.Tensor, torch.Tensor]:
-        out, lse = (torch.from_numpy(x) for x in
-                    _core.forward(problem, _computing(q), _computing(k), _computing(v), axes, threads))
+        results = _core.forward(problem, _computing(q), _computing(k), _computing(v), axes, threads)
+        out, lse = (torch.from_numpy(x) for x in results)
         ctx.save_for_backward(q, k, v, out, lse)
         ctx.settings = (problem, axes, threads)
         ctx.mark_non_differentiable(lse)
@@ -32,7 +32,8 @@ class _Attention(torch.autograd.Function):
     def backward(ctx: Any, dout: torch.Tensor, _: torch.Tensor) -> tuple[Any, ...]:
         q, k, v, out, lse = ctx.saved_tensors
         problem, axes, threads = ctx.settings
-        gradients = _core.backward(problem, *(_computing(x) for x in (q, k, v, out, lse, dout)), axes, threads)
+        gradients = _core.backward(problem, _computing(q), _computing(k), _computing(v), out.detach(), lse, _computing(dout),
+                                   axes, threads)
         return (*(torch.from_numpy(g).to(x.dtype) for g, x in zip(gradients, (q, k, v), strict=True)), None, None, None)
 
 
@@ -40,7 +41,7 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
               cu_seqlens: Sequence[int] | None = None, softmax_scale: float | None = None, axes: str = "bhsd",
               return_lse: bool = False, threads: int | None = None) -> Any:
     """ringcraft.attention with gradients for q, k and v. lse has none. Half types are computed in float32."""
-    problem = _core.Problem(**shape_of(q, k, axes), mask=mask_of(causal, window, cu_seqlens), softmax_scale=softmax_scale)
+    problem = problem_of(q, k, axes, mask_of(causal, window, cu_seqlens), softmax_scale)
     out, lse = _Attention.apply(q, k, v, problem, axes, threads)
     return (out, lse) if return_lse else out
 
@@ -69,7 +70,7 @@ class _Distributed(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, rank: _core.Rank, method: _core.Method,
                 problem: _core.Problem, axes: str) -> tuple[torch.Tensor, torch.Tensor]:
-        out, lse, saved = rank.forward(problem, method, *(_computing(x) for x in (q, k, v)), axes)
+        out, lse, saved = rank.forward(problem, method, _computing(q), _computing(k), _computing(v), axes)
         ctx.rank, ctx.saved, ctx.axes = rank, saved, axes
         ctx.types = (q.dtype, k.dtype, v.dtype)
         lse = torch.from_numpy(lse)
@@ -106,13 +107,11 @@ class RingAttention(torch.nn.Module):
             messages = _Messages(self.group)
             self._rank = _core.Rank(dist.get_rank(self.group), dist.get_world_size(self.group), messages.start,
                                     messages.wait, self.threads)
-        shape = shape_of(q, k, self.axes)
         if seqlen is None:
-            rows = torch.tensor([shape["seqlen"]])
+            rows = torch.tensor([q.shape[self.axes.index("s")]])
             dist.all_reduce(rows, group=self.group)
             seqlen = int(rows)
-        problem = _core.Problem(**{**shape, "seqlen": seqlen}, mask=mask_of(self.causal, self.window, cu_seqlens),
-                                ranks=dist.get_world_size(self.group), layout=self.layout,
-                                softmax_scale=self.softmax_scale)
-        out, _ = _Distributed.apply(q, k, v, self._rank, self.method, problem, self.axes)
+        problem = problem_of(q, k, self.axes, mask_of(self.causal, self.window, cu_seqlens), self.softmax_scale,
+                             ranks=dist.get_world_size(self.group), layout=self.layout, seqlen=seqlen)
+        out: torch.Tensor = _Distributed.apply(q, k, v, self._rank, self.method, problem, self.axes)[0]
         return out

@@ -66,8 +66,8 @@ class Buffer {
   /// A tensor of these extents. Throws Error if an extent is negative or the size does not fit the address
   /// space.
   Buffer(Extents extents, DType type, const Memory& memory = host_memory());
-  /// A tensor in memory that somebody else owns, to read: no copy, and no meter counts it. `owner` is kept
-  /// until the buffer is gone. Whoever asks for its bytes or elements to write them gets an Error.
+  /// A tensor in memory of another owner, to read: no copy, and no meter counts it. The buffer keeps `owner`
+  /// alive. Functions that give its bytes or elements to write throw Error.
   static Buffer borrowed(Extents extents, DType type, const std::byte* bytes,
                          std::shared_ptr<const void> owner);
   /// A moved-from buffer is empty.

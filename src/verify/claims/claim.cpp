@@ -145,8 +145,8 @@ void add_diagnosis(ClaimVerdict& verdict, const ClaimToJudge& claim, const Diagn
   const bool nothing = diagnosis.forward.empty() && diagnosis.backward.empty();
   verdict.remarks.push_back(
       "no " + option_text(claim.precision.spelling, "ranks") + " and no " +
-      option_text(claim.precision.spelling, "layout") + ": places are those of " + std::string(name_of(ring.layout)) + " on " +
-      counted(ring.world_size, "rank") +
+      option_text(claim.precision.spelling, "layout") + ": places are those of " +
+      std::string(name_of(ring.layout)) + " on " + counted(ring.world_size, "rank") +
       (nothing ? "; add them if the claim is a ring's: more mistakes can be found in a known ring" : ""));
 }
 

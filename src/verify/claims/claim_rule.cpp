@@ -49,8 +49,10 @@ std::string option_text(Spelling spelling, std::string_view name, std::string_vi
 ClaimRule rule_for(const StoredInputs& inputs, const Answer& claim, const PrecisionOptions& options) {
   ClaimRule rule{.type = said_type(options, narrowest(claim)), .tf32 = options.tf32};
   if (rule.tf32 && rule.type != DType::kFloat32)
-    throw Error(option_text(options.spelling, "tf32"), "a claim in float32", "one in " + std::string(name_of(rule.type)),
-                rule.type == DType::kFloat64 ? "add " + option_text(options.spelling, "dtype", "float32") : "leave it out");
+    throw Error(option_text(options.spelling, "tf32"), "a claim in float32",
+                "one in " + std::string(name_of(rule.type)),
+                rule.type == DType::kFloat64 ? "add " + option_text(options.spelling, "dtype", "float32")
+                                             : "leave it out");
   if (rule.type == DType::kFloat64) return rule;
   for (const auto& [name, tensor] : named(inputs.inputs))
     rule.wide_inputs = rule.wide_inputs || (!tensor.empty() && !fits(tensor, rule.type));

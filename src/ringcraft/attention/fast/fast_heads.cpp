@@ -142,7 +142,7 @@ class FastHeads<T>::Backward {
     });
     const Index row_blocks = (ranges_.rows() + kForwardRows - 1) / kForwardRows;
     memory_.for_each(row_blocks * count,
-                  [&](Index task, int) { add_shares(head(task % count), task / count * kForwardRows); });
+                     [&](Index task, int) { add_shares(head(task % count), task / count * kForwardRows); });
   }
 
   void take(Head& h) {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "ringcraft/attention/detail/block_kernels_detail.hpp"
-#include "ringcraft/attention/fast/fast_kernels_detail.hpp"
 #include "ringcraft/attention/detail/partial_memory.hpp"
+#include "ringcraft/attention/fast/fast_kernels_detail.hpp"
 #include "ringcraft/engine/block_engine.hpp"
 
 namespace ringcraft {
@@ -53,7 +53,7 @@ class FastHeads final : public BlockKernels<T> {
     Matrix<T> share(Index s);
   };
 
-  // for_each_task on these threads; throws Error once the caller wants to stop.
+  // for_each_task on these threads; throws Error once `stop_` is true.
   void for_each(Index count, const std::function<void(Index task, int thread)>& body) const;
 
   int threads_;
