@@ -97,3 +97,23 @@ def an_exception_on_one_rank(rank):
 @pytest.mark.parametrize("work", [all_methods, a_wrong_ring, an_exception_on_one_rank])
 def test_ranks_of_torch_distributed(work):
     on_ranks(work, 3)
+
+
+def test_rings_of_ranks_give_their_memory_back():
+    """A graph that is dropped without a backward pass drops what the library saved for it."""
+    on_ranks(many_forwards, 2)
+
+
+def many_forwards(rank):
+    def resident():
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    ring = ringcraft.torch.RingAttention(causal=True)
+    q, k, v = random(3, 1, 2, 512, 16, dtype=torch.float32).requires_grad_()
+    for _ in range(20):
+        ring(q, k, v, seqlen=1024)
+    begin = resident()
+    for _ in range(200):
+        ring(q, k, v, seqlen=1024)
+    assert resident() - begin < 4 << 20
