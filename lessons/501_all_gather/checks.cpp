@@ -512,7 +512,9 @@ verify::Exhibit interview(Trial& trial) {
                                       {4, 3},
                                       {5, 2},
                                       {5, 5},
-                                      {6, 4}})
+                                      {6, 4},
+                                      {3, 3000},
+                                      {300, 20}})
     if (trial.asks()) {
       auto answer = trial.ask<GatherSteps>(ranks, slices);
       schedules.asked.push_back({ranks, slices, answer ? std::optional(std::move(*answer)) : std::nullopt});

@@ -491,13 +491,20 @@ verify::Exhibit interview(Trial& trial) {
           {p.sharding(), degree, rank, answer ? std::optional(std::move(answer->rows)) : std::nullopt});
     }
   };
-  for (const Layout layout : kLayouts) {
-    for (const int degree : {1, 2, 3, 6}) ask(tokens(layout, 24, 6), degree);
-    for (const int degree : {2, 4}) ask(tokens(layout, 23, 4), degree);
-    ask(tokens(layout, 37, 8), 4);
-    ask(tokens(layout, 3, 4), 2);
-    ask(tokens(layout, 26, 4, {0, 5, 6, 19, 26}), 2);
-  }
+  const auto ask_layouts = [&](Position seqlen, int ranks, int degree,
+                               const std::vector<Position>& borders = {}) {
+    for (const Layout layout : kLayouts) ask(tokens(layout, seqlen, ranks, borders), degree);
+  };
+  for (const int degree : {1, 2, 3, 6}) ask_layouts(24, 6, degree);
+  for (const int degree : {2, 4}) ask_layouts(23, 4, degree);
+  ask_layouts(37, 8, 4);
+  ask_layouts(40, 12, 3);
+  ask_layouts(3, 4, 2);
+  ask_layouts(26, 4, 2, {0, 5, 6, 19, 26});
+  for (const Position rows : {Position{256}, Position{1024}})
+    if (trial.asks())
+      if (const auto answer = trial.ask<RowsJoined>(tokens(Layout::kStriped, 4 * rows, 4), 4, 1))
+        deal.counted.push_back({rows, answer->steps});
   return exhibit_of(std::move(deal));
 }
 

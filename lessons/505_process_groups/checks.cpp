@@ -413,7 +413,8 @@ verify::Exhibit interview(Trial& trial) {
                          uneven(),
                          mesh_of({{kPp, 3}, {kDp, 1}, {kCp, 4}, {kTp, 2}}),
                          mesh_of({{kDp, 2}, {kTp, 3}, {kPp, 4}}),
-                         mesh_of({{kTp, 4}, {kCp, 2}, {kDp, 2}})};
+                         mesh_of({{kTp, 4}, {kCp, 2}, {kDp, 2}}),
+                         mesh_of({{kTp, 3}, {kCp, 4}, {kDp, 5}, {kPp, 5}})};
   const Axes lists[] = {
       {}, {kTp}, {kCp}, {kDp}, {kPp}, {kCp, kDp}, {kDp, kCp}, {kPp, kTp}, {kTp, kCp, kDp, kPp}};
   for (const Mesh& mesh : meshes) {

@@ -396,8 +396,14 @@ struct HeadDealExhibit {
     int degree, rank;
     std::optional<std::vector<Index>> rows;  ///< as returned; empty: no answer
   };
+  /// The steps of one rank of four in a striped layout.
+  struct Counted {
+    Position rows;
+    std::int64_t steps;
+  };
   std::vector<Heads> heads = {};
   std::vector<Rows> rows = {};
+  std::vector<Counted> counted = {};  ///< by rows; empty: not asked
 };
 
 /// An exhibit of any kind.

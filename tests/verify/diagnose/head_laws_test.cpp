@@ -96,12 +96,49 @@ TEST_CASE("an order of rows is told by its numbers") {
   });
   CHECK(tells(column, "the tokens of the ranks of the same rank mod degree before it"));
 
+  const Cause one_index = cause_of_rows([](const Sharding& s, int degree, int rank) {
+    const std::vector<Position> own = s.positions(rank);
+    std::vector<Index> rows;
+    for (Index a = 0; a < std::ssize(own); ++a) rows.push_back(a);
+    std::size_t index = 0;
+    for (int r = rank / degree * degree; r < (rank / degree + 1) * degree; ++r) {
+      if (r == rank) continue;
+      const std::vector<Position> theirs = s.positions(r);
+      for (std::size_t a = 0; a < own.size(); ++a) {
+        while (index < theirs.size() && theirs[index] < own[a]) ++index;
+        rows[a] += static_cast<Index>(index);
+      }
+    }
+    return rows;
+  });
+  CHECK(tells(one_index, "is never set back to 0"));
+
   const Cause random = cause_of_rows([](const Sharding& s, int, int rank) {
     std::vector<Index> rows;
     for (const Position p : s.positions(rank)) rows.push_back(p * p % 7);
     return rows;
   });
   CHECK(random.id.empty());
+}
+
+TEST_CASE("answers that do not come, and steps that grow with the square, are told") {
+  HeadDealExhibit x;
+  for (const Layout layout : kLayouts)
+    for (int rank = 0; rank < 6; ++rank) {
+      const Sharding sharding{layout, 24, 6};
+      x.rows.push_back({sharding, 2, rank, joined_rows(sharding, 2, rank)});
+    }
+  x.counted = {{256, 2000}, {1024, 8100}};
+  CHECK(causes_of(x).empty());
+  x.counted.back().steps = 31000;
+  CHECK(causes_of(x).at(0).id == "solved-rows-steps");
+  for (auto& each : x.rows)
+    if (each.sharding.positions(each.rank).back() > each.sharding.positions(each.rank ^ 1).back())
+      each.rows.reset();
+  const std::vector<Cause> causes = causes_of(x);
+  REQUIRE(causes.size() == 1);
+  CHECK(causes[0].sentence ==
+        "joined_rows does not return if a row lies behind the last token of a neighbour");
 }
 
 }  // namespace ringcraft::verify

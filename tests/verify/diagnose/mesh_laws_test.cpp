@@ -95,6 +95,28 @@ TEST_CASE("two mistakes of a group are told together, and one of rank_at beside 
   CHECK(causes[1].sentence == "only the first axis that is named counts, and the list decreases");
 }
 
+TEST_CASE("groups that count axes, and groups that end too early, are told") {
+  const auto near = [](const Mesh& mesh, int rank, const std::vector<Axis>& axes) {
+    Numbers group;
+    for (int other = 0; other < mesh.world_size(); ++other) {
+      const Numbers own = coordinates(mesh, rank), theirs = coordinates(mesh, other);
+      std::size_t differ = 0;
+      for (std::size_t i = 0; i < own.size(); ++i) differ += own[i] != theirs[i] ? 1 : 0;
+      if (differ <= axes.size()) group.push_back(other);
+    }
+    return group;
+  };
+  CHECK(causes_of(exhibit(coordinates, rank_at, near)).at(0).sentence ==
+        "members differ on as many axes as are named or on fewer, whichever axes these are");
+  const auto cut = [](const Mesh& mesh, int rank, const std::vector<Axis>& axes) {
+    Numbers group = group_of(mesh, rank, axes);
+    if (mesh.world_size() > 30 && group.size() > 4) group.resize(4);
+    return group;
+  };
+  CHECK(causes_of(exhibit(coordinates, rank_at, cut)).at(0).sentence ==
+        "a group of a world of 60 ranks ends after 4 members, and one of 24 does not");
+}
+
 TEST_CASE("a mistake that no law gives has no cause, and silence is told by its meshes") {
   const auto odd = [](const Mesh& mesh, int rank) {
     Numbers at = coordinates(mesh, rank);

@@ -1,18 +1,21 @@
-// The words of wrong schedules, part by part.
+// The words of what is computed, and of what comes alone.
 #include "verify/diagnose/functions/gather/gather_words.hpp"
 
+#include <algorithm>
+
 namespace ringcraft::verify::gathers {
-namespace {
 
-using Blocks = std::vector<GatheredBlock>;
-
-// The blocks of all slices, at distances from `first` to `last`.
-Blocks blocks_of(int first, int last, int slices) {
-  Blocks blocks;
+std::vector<GatheredBlock> blocks_of(int first, int last, int slices) {
+  std::vector<GatheredBlock> blocks;
   for (int slice = 0; slice < slices; ++slice)
     for (int distance = first; distance <= last; ++distance) blocks.push_back({slice, distance});
   return blocks;
 }
+
+namespace {
+
+using Blocks = std::vector<GatheredBlock>;
+
 Blocks backwards(Blocks blocks) { return {blocks.rbegin(), blocks.rend()}; }
 
 constexpr PartWord<GatheredBlock> kComputed[] = {
@@ -21,6 +24,13 @@ constexpr PartWord<GatheredBlock> kComputed[] = {
      [](int n, int slices) { return blocks_of(1, n - 1, slices); }},
     {"the block at distance N - 1 is not computed",
      [](int n, int slices) { return blocks_of(0, n - 2, slices); }},
+    {"the own block of a rank, at distance 0, is computed in slice 0 alone",
+     [](int n, int slices) {
+       Blocks blocks = blocks_of(0, n - 1, 1);
+       for (const GatheredBlock& block : blocks_of(1, n - 1, slices))
+         if (block.slice > 0) blocks.push_back(block);
+       return blocks;
+     }},
     {"distance N, which is the own block again, is computed as well",
      [](int n, int slices) { return blocks_of(0, n, slices); }},
     {"distances 1 to N are computed instead of 0 to N - 1",
@@ -112,6 +122,14 @@ std::vector<Alone> every_slice(int slices, int first, int last, int (*each)(int 
 int at_once(int, int) { return 0; }
 int before_it(int slice, int n) { return slice * n; }
 int after_its_own(int slice, int n) { return slice * n + 1; }
+// The first slice at once; each block of a later one beside that of its distance in the slice before it, so
+// many blocks after the ones before that are computed.
+std::vector<Alone> under_the_slice_before(int n, int slices, int after) {
+  std::vector<Alone> all = first_slice(0, 1, n - 1);
+  for (const GatheredBlock& block : blocks_of(1, n - 1, slices))
+    if (block.slice > 0) all.push_back({(block.slice - 1) * n + block.distance + after, block});
+  return all;
+}
 
 constexpr PartWord<Alone> kAlone[] = {
     {nullptr, [](int n, int) { return first_slice(0, 1, n - 1); }},
@@ -144,6 +162,14 @@ constexpr PartWord<Alone> kAlone[] = {
          all.push_back({block.slice * n + block.distance, block});
        return all;
      }},
+    {"every block of the later slices comes in a step of its own, just before the one at its distance of the "
+     "slice before is computed: nothing hides it",
+     [](int n, int slices) { return under_the_slice_before(n, slices, 0); }},
+    {"every block of the later slices comes in a step of its own, just after the one at its distance of the "
+     "slice before is computed: nothing hides it",
+     [](int n, int slices) { return under_the_slice_before(n, slices, 1); }},
+    {"the first two slices come before anything is computed: nothing hides the second one",
+     [](int n, int slices) { return every_slice(std::min(slices, 2), 1, n - 1, at_once, n); }},
     {"distance by distance comes alone, all slices of each: nothing hides them, and all are held at once",
      [](int n, int slices) {
        std::vector<Alone> all;
@@ -157,131 +183,9 @@ constexpr PartWord<Alone> kAlone[] = {
        return all;
      }}};
 
-// The exchanges that share steps with blocks: `comes` says which one, if any.
-template <class Comes>
-std::vector<GatherStep> shared(int n, int slices, Comes comes) {
-  std::vector<GatherStep> steps;
-  for (const GatheredBlock& block : blocks_of(0, n - 1, slices))
-    if (const GatheredBlock exchanged = comes(block.slice, block.distance); exchanged.some())
-      steps.push_back({exchanged, block});
-  return steps;
-}
-constexpr GatheredBlock kNone{};
-
-constexpr PartWord<GatherStep> kHidden[] = {
-    {nullptr,
-     [](int n, int all) {
-       return shared(n, all, [=](int s, int d) {
-         return s + 1 < all && d > 0 ? GatheredBlock{s + 1, d} : kNone;
-       });
-     }},
-    {"while the block at distance d is computed, that at d + 1 of the next slice comes: a step too early, "
-     "before any place is free",
-     [](int n, int all) {
-       return shared(n, all, [=](int s, int d) {
-         return s + 1 < all && d + 1 < n ? GatheredBlock{s + 1, d + 1} : kNone;
-       });
-     }},
-    {"the later slices come from distance 0 on: every rank has its own block",
-     [](int n, int all) {
-       return shared(n, all, [=](int s, int d) { return s + 1 < all ? GatheredBlock{s + 1, d} : kNone; });
-     }},
-    {"while the last slice is computed, one more comes, which there is not",
-     [](int n, int all) {
-       return shared(n, all, [](int s, int d) { return d > 0 ? GatheredBlock{s + 1, d} : kNone; });
-     }},
-    {"while the last slice is computed, one more comes, which there is not; and each comes a step too early",
-     [](int n, int all) {
-       return shared(n, all, [=](int s, int d) { return d + 1 < n ? GatheredBlock{s + 1, d + 1} : kNone; });
-     }},
-    {"every block of a slice hides one of the next, that at distance (d + 1) mod N: the own one as well",
-     [](int n, int all) {
-       return shared(n, all, [=](int s, int d) {
-         return s + 1 < all ? GatheredBlock{s + 1, (d + 1) % n} : kNone;
-       });
-     }},
-    {"every block of a slice hides one of the next, up to distance N, which is the own block again",
-     [](int n, int all) {
-       return shared(n, all, [=](int s, int d) { return s + 1 < all ? GatheredBlock{s + 1, d + 1} : kNone; });
-     }},
-    {"no exchange shares its step with a block that is computed",
-     [](int, int) { return std::vector<GatherStep>{}; }},
-    {"blocks of the slice that is computed come, the next one under each, as in a ring",
-     [](int n, int all) {
-       return shared(n, all, [=](int s, int d) { return d + 1 < n ? GatheredBlock{s, d + 1} : kNone; });
-     }},
-    {"the later slices come while they are computed, the next block under each, as in a ring",
-     [](int n, int all) {
-       return shared(n, all, [=](int s, int d) {
-         return s > 0 && d + 1 < n ? GatheredBlock{s, d + 1} : kNone;
-       });
-     }},
-    {"a block comes in the step that computes it",
-     [](int n, int all) {
-       return shared(n, all, [](int s, int d) { return d > 0 ? GatheredBlock{s, d} : kNone; });
-     }},
-    {"a block of the later slices comes in the step that computes it",
-     [](int n, int all) {
-       return shared(n, all, [](int s, int d) { return s > 0 && d > 0 ? GatheredBlock{s, d} : kNone; });
-     }},
-    {"the slice that is computed comes again, instead of the next one",
-     [](int n, int all) {
-       return shared(n, all, [=](int s, int d) {
-         return s + 1 < all && d > 0 ? GatheredBlock{s, d} : kNone;
-       });
-     }},
-    {"slice 0 comes again and again, instead of the next one",
-     [](int n, int all) {
-       return shared(n, all, [=](int s, int d) {
-         return s + 1 < all && d > 0 ? GatheredBlock{0, d} : kNone;
-       });
-     }},
-    {"the slice after the next one comes",
-     [](int n, int all) {
-       return shared(n, all, [=](int s, int d) {
-         return s + 2 < all && d > 0 ? GatheredBlock{s + 2, d} : kNone;
-       });
-     }},
-    {"the last slice does not come",
-     [](int n, int all) {
-       return shared(n, all, [=](int s, int d) {
-         return s + 2 < all && d > 0 ? GatheredBlock{s + 1, d} : kNone;
-       });
-     }},
-    {"of the later slices only the second one comes",
-     [](int n, int all) {
-       return shared(n, all, [=](int s, int d) {
-         return s == 0 && all > 1 && d > 0 ? GatheredBlock{1, d} : kNone;
-       });
-     }},
-    {"the block at distance N - 1 of the later slices does not come",
-     [](int n, int all) {
-       return shared(n, all, [=](int s, int d) {
-         return s + 1 < all && d > 0 && d + 1 < n ? GatheredBlock{s + 1, d} : kNone;
-       });
-     }},
-    {"the block at distance 1 of the later slices does not come",
-     [](int n, int all) {
-       return shared(n, all, [=](int s, int d) {
-         return s + 1 < all && d > 1 ? GatheredBlock{s + 1, d} : kNone;
-       });
-     }},
-    {"the later slices come from distance 0 to N - 2",
-     [](int n, int all) {
-       return shared(n, all, [=](int s, int d) {
-         return s + 1 < all && d > 0 ? GatheredBlock{s + 1, d - 1} : kNone;
-       });
-     }},
-    {"of the later slices the block at distance 1 comes every time", [](int n, int all) {
-       return shared(n, all, [=](int s, int d) {
-         return s + 1 < all && d > 0 ? GatheredBlock{s + 1, 1} : kNone;
-       });
-     }}};
-
 }  // namespace
 
 std::span<const PartWord<GatheredBlock>> computed_words() { return kComputed; }
 std::span<const PartWord<Alone>> alone_words() { return kAlone; }
-std::span<const PartWord<GatherStep>> hidden_words() { return kHidden; }
 
 }  // namespace ringcraft::verify::gathers

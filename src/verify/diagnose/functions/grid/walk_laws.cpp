@@ -1,6 +1,7 @@
 // Lists the laws of walks, and puts them into words.
 #include "verify/diagnose/functions/grid/walk_laws.hpp"
 
+#include <cstdlib>
 #include <utility>
 
 namespace ringcraft::verify {
@@ -13,7 +14,8 @@ constexpr std::pair<WalkWrap, const char*> kWraps[] = {
     {WalkWrap::kRanks, ", where only the rank itself is taken modulo N"},
     {WalkWrap::kPlaces, ", the number of a place and no rank"},
     {WalkWrap::kNodes, ", the number of a node and no rank"},
-    {WalkWrap::kByte, ", cut to 8 bits"}};
+    {WalkWrap::kByte, ", cut to 8 bits"},
+    {WalkWrap::kUnsigned, ", where a number below 0 only loses its sign"}};
 
 constexpr WalkWhen kWhens[] = {
     {"in every step of a turn but the last", [](const WalkPlace& s) { return s.inner() + 1 < s.m; }},
@@ -83,6 +85,8 @@ int WalkRank::at(const WalkPlace& s) const {
       return mod(p, m);
     case WalkWrap::kNodes:
       return mod(k, g);
+    case WalkWrap::kUnsigned:
+      return rank(std::abs(k) % g, std::abs(p) % m);
     case WalkWrap::kByte:
       return static_cast<signed char>(rank(mod(k, g), mod(p, m)));
   }

@@ -21,7 +21,7 @@ struct WalkPlace {
 };
 
 /// How a node and a place make a rank: with remainders or without.
-enum class WalkWrap : std::uint8_t { kBoth, kSigned, kNone, kRanks, kPlaces, kNodes, kByte };
+enum class WalkWrap : std::uint8_t { kBoth, kSigned, kNone, kRanks, kPlaces, kNodes, kByte, kUnsigned };
 
 /// A node or a place: own * the rank's own + turn * turn + inner * inner + one.
 struct WalkSum {

@@ -3,6 +3,7 @@
 #include "verify/diagnose/functions/heads/head_laws.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <optional>
 #include <span>
@@ -30,6 +31,11 @@ Index at_least_one(Index count) { return std::max<Index>(1, count); }
 Index ratio(Index a, Index b) { return b == 0 ? -1 : a / b; }
 Index rest(Index a, Index b) { return b == 0 ? -1 : a % b; }
 using Call = const HeadCall&;
+// Of a positive number.
+Index largest_power_of_two(Index number) {
+  return static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(number)));
+}
+Index kv_head_after(Call c) { return ratio(c.got.query.first + c.got.query.count, c.group()); }
 
 // The right one first, in each list; of the first KV head, the first two.
 constexpr HeadLaw kFirstQuery[] = {
@@ -105,6 +111,8 @@ constexpr HeadLaw kFirstKv[] = {
     {"the first query head / group, rounded up",
      [](Call c) { return ratio(c.got.query.first + c.group() - 1, c.group()); }},
     {"the first query head / group + 1", [](Call c) { return ratio(c.got.query.first, c.group()) + 1; }},
+    {"the first query head / the largest power of two in group, as a shift has it",
+     [](Call c) { return ratio(c.got.query.first, largest_power_of_two(c.group())); }},
     {"(degree - 1 - m) * max(1, kv_heads / degree)",
      [](Call c) { return (c.degree - 1 - c.m) * at_least_one(c.kv_share()); }}};
 
@@ -126,6 +134,12 @@ constexpr HeadLaw kKv[] = {
     {"kv_heads / degree, rounded up, and one more", [](Call c) { return at_least_one(c.kv_share()) + 1; }},
     {"one past the last KV head", [](Call c) { return c.got.kv.first + at_least_one(c.kv_share()); }},
     {"the last KV head", [](Call c) { return c.got.kv.first + at_least_one(c.kv_share()) - 1; }},
+    {"the KV head of the query head after the last one, less the first KV head, plus 1",
+     [](Call c) { return kv_head_after(c) - c.got.kv.first + 1; }},
+    {"the KV head of the query head after the last one, less the first KV head",
+     [](Call c) { return kv_head_after(c) - c.got.kv.first; }},
+    {"the KV head of the last query head, less the first KV head",
+     [](Call c) { return ratio(c.got.query.first + c.got.query.count - 1, c.group()) - c.got.kv.first; }},
     {"min(kv_heads, heads / degree)", [](Call c) { return std::min(c.kv_heads, c.share()); }},
     {"0", [](Call) { return Index{0}; }}};
 
@@ -210,7 +224,7 @@ std::vector<Cause> causes_of_heads(const std::vector<HeadDealExhibit::Heads>& as
 
 std::vector<Cause> causes_of(const HeadDealExhibit& x) {
   std::vector<Cause> causes = causes_of_heads(x.heads);
-  std::ranges::move(causes_of_rows(x.rows), std::back_inserter(causes));
+  std::ranges::move(causes_of_rows(x), std::back_inserter(causes));
   return together(std::move(causes));
 }
 

@@ -11,7 +11,7 @@ namespace ringcraft::verify {
 /// The formulas of the four numbers of dealt_heads.
 std::vector<Cause> causes_of_heads(const std::vector<HeadDealExhibit::Heads>& asked);
 
-/// Tokens that the numbers of joined_rows count: those of which ranks, in which order.
-std::vector<Cause> causes_of_rows(const std::vector<HeadDealExhibit::Rows>& asked);
+/// Tokens that the numbers of joined_rows count: those of which ranks, in which order; and its steps.
+std::vector<Cause> causes_of_rows(const HeadDealExhibit& exhibit);
 
 }  // namespace ringcraft::verify

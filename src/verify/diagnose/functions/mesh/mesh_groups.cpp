@@ -98,6 +98,62 @@ struct GroupLaw {
   }
 };
 
+// Ranks that differ from this one on so many axes, whichever these are.
+GroupMembers differing_on(const MeshExhibit::GroupOf& asked,
+                          bool (*enough)(std::size_t axes, std::size_t named)) {
+  const auto own = PlaceLaw{}.at(asked.mesh, asked.rank);
+  GroupMembers all;
+  for (int other = 0; other < asked.mesh.world_size(); ++other) {
+    const auto theirs = PlaceLaw{}.at(asked.mesh, other);
+    std::size_t axes = 0;
+    for (std::size_t i = 0; i < own->size(); ++i) axes += (*own)[i] != (*theirs)[i] ? 1 : 0;
+    if (enough(axes, asked.axes.size())) all.push_back(other);
+  }
+  return all;
+}
+
+// Groups that count the axes on which a rank differs, instead of asking which ones.
+std::optional<std::string> counted_words_of(const std::vector<MeshExhibit::GroupOf>& groups) {
+  constexpr std::pair<const char*, bool (*)(std::size_t, std::size_t)> kCounts[] = {
+      {"members differ on as many axes as are named or on fewer, whichever axes these are",
+       [](std::size_t axes, std::size_t named) { return axes <= named; }},
+      {"members differ on as many axes as are named, whichever axes these are",
+       [](std::size_t axes, std::size_t named) { return axes == named; }}};
+  for (const auto& [words, enough] : kCounts)
+    if (std::ranges::all_of(groups, [&, &enough = enough](const auto& asked) {
+          return std::ranges::equal(differing_on(asked, enough), *asked.group);
+        }))
+      return words;
+  return {};
+}
+
+// Right groups but for their ends, which are missing in large worlds: all that are longer there have the same
+// number of members.
+std::optional<std::string> cut_words_of(const std::vector<MeshExhibit::GroupOf>& groups) {
+  std::optional<std::size_t> room;
+  int largest_whole = 0, smallest_cut = 0;
+  for (const MeshExhibit::GroupOf& asked : groups) {
+    const GroupMembers want = GroupLaw{}.members(asked);
+    const int world = asked.mesh.world_size();
+    const std::size_t size = asked.group->size();
+    if (size > want.size() || !std::equal(asked.group->begin(), asked.group->end(), want.begin())) return {};
+    if (size == want.size()) continue;
+    if (room && *room != size) return {};
+    room = size;
+    smallest_cut = smallest_cut == 0 ? world : std::min(smallest_cut, world);
+  }
+  if (!room) return {};
+  for (const MeshExhibit::GroupOf& asked : groups) {
+    const int world = asked.mesh.world_size();
+    if (asked.group->size() <= *room) continue;
+    if (world >= smallest_cut) return {};
+    largest_whole = std::max(largest_whole, world);
+  }
+  return "a group of a world of " + std::to_string(smallest_cut) + " ranks ends after " +
+         std::to_string(*room) + (*room == 1 ? " member" : " members") +
+         (largest_whole == 0 ? "" : ", and one of " + std::to_string(largest_whole) + " does not");
+}
+
 }  // namespace
 
 std::optional<std::string> mesh_words_of(const std::vector<MeshExhibit::GroupOf>& groups,
@@ -122,7 +178,8 @@ std::optional<std::string> mesh_words_of(const std::vector<MeshExhibit::GroupOf>
                   place.wrong() > 0 && all([&](const auto& asked) { return law.compared(asked, place); }))
                 return law.told();
             }
-  return {};
+  if (auto words = counted_words_of(groups)) return words;
+  return cut_words_of(groups);
 }
 
 }  // namespace ringcraft::verify

@@ -42,6 +42,12 @@ constexpr StrideWord kStrideWords[] = {
        for (std::size_t other = 0; other < i; ++other) sum += ranks_on(mesh, other);
        return sum;
      }},
+    {"all sizes before it added up, instead of their product",
+     [](const Mesh& mesh, std::size_t i) {
+       Index sum = i == 0 ? 1 : 0;
+       for (std::size_t other = 0; other < i; ++other) sum += ranks_on(mesh, other);
+       return sum;
+     }},
     {"the world size divided by the size of the axis",
      [](const Mesh& mesh, std::size_t i) { return Index{mesh.world_size()} / ranks_on(mesh, i); }},
     {"a power of the size of the axis, instead of the product of those before it",
