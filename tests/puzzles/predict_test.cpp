@@ -1,9 +1,14 @@
 // Predictions: for every seed the answers are those that plain counting gives, the filled form passes, and
 // the form of another seed does not.
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <fstream>
+#include <set>
+#include <sstream>
 
 #include "305_overlap/puzzles/hiding/figures.hpp"
+#include "501_all_gather/puzzles/held/promises.hpp"
 #include "judge/build/toolchain.hpp"
 #include "judge/puzzle/puzzle.hpp"
 #include "support/catch.hpp"
@@ -68,6 +73,63 @@ TEST_CASE("305.hiding: a hop hides from the shard length on that is asked for, a
       CHECK(exposed_seconds(ring.with(even - 2)) > 0);
       if (!causal) CHECK(exposed_seconds(ring.with(even + 2)) == 0);
     }
+}
+
+TEST_CASE("501.held: a right schedule breaks no promise, holds N + 1 blocks, and exposes the first slice") {
+  using Held = std::vector<int>;
+  CHECK(blocks_held(gather_steps(3, 1), 3, 1) == Held{2, 3, 3, 2, 1});
+  CHECK(blocks_held(gather_steps(4, 2), 4, 2) == Held{2, 3, 4, 4, 5, 5, 5, 4, 3, 2, 1});  // of the lesson
+  for (int ranks = 1; ranks <= 6; ++ranks)
+    for (int slices = 1; slices <= 4; ++slices) {
+      const GatherSchedule steps = gather_steps(ranks, slices);
+      INFO(ranks << " ranks, " << slices << " slices");
+      CHECK(broken_promises(steps, ranks, slices).empty());
+      CHECK(std::ranges::max(blocks_held(steps, ranks, slices)) == (ranks == 1    ? 1
+                                                                    : slices == 1 ? ranks
+                                                                                  : ranks + 1));
+      for (const double hop : {3.0, 7.0}) {  // the formulas of the lesson, a block computes in 5 seconds
+        const auto [all, exposed] = gather_seconds(steps, hop / slices, 5.0 / slices);
+        const double later = (slices - 1.0) / slices;
+        CHECK(all == Approx((ranks - 1) * hop / slices + 5 +
+                            (ranks - 1) * (later * std::max(hop, 5.0) + 5.0 / slices)));
+        CHECK(exposed == Approx((ranks - 1) * (hop / slices + later * std::max(0.0, hop - 5))));
+      }
+    }
+}
+
+TEST_CASE("501.held: every wrong list breaks one promise, and each of the five is asked about") {
+  std::set<std::string> asked;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    std::istringstream lines(puzzle_named("501.held").solved(seed));
+    for (std::string line; std::getline(lines, line);) {
+      const std::string words = ", the promise that it breaks, 1 to 5:";
+      if (const auto at = line.find(words); at != line.npos) {
+        const std::string answer = line.substr(at + words.size());
+        INFO("seed " << seed << ": " << line);
+        CHECK(answer.size() == 2);  // a blank, and one number
+        asked.insert(answer);
+      }
+    }
+  }
+  CHECK(asked == std::set<std::string>{" 1", " 2", " 3", " 4", " 5"});
+}
+
+TEST_CASE("503.links: the blocks that leave a node are those of the lesson") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const std::string text = puzzle_named("503.links").solved(seed);
+    int ranks = 0, nodes = 0, node = 0, row = 0;
+    const auto at = text.find(" ranks on ");
+    REQUIRE(std::sscanf(
+                text.c_str() + text.rfind('#', at),
+                "# %d ranks on %d nodes of %d, filled one after another. A hybrid deals heads in rows of %d.",
+                &ranks, &nodes, &node, &row) == 4);
+    INFO(text);
+    CHECK(ranks == nodes * node);
+    CHECK(testing::contains(text, "\nplain ring: " + std::to_string(ranks - 1) + "\n"));
+    CHECK(testing::contains(text, "\ndouble ring: " + std::to_string(ranks - node) + "\n"));
+    CHECK(testing::contains(text,
+                            "\ncolumns of the hybrid: " + std::to_string(row * (ranks / row - 1)) + "\n"));
+  }
 }
 
 TEST_CASE("a wrong answer that two mistakes lead to is asked about in one question") {

@@ -146,8 +146,9 @@ std::optional<std::size_t> room_for_steps(const GatherExhibit& x) {
     if (!steps || steps->size() < longest) continue;
     const std::vector<GatheredBlock> computed = GatherParts(ranks, slices, *steps).computed,
                                      needed = gathers::blocks_of(0, ranks - 1, slices);
-    if (computed.size() < needed.size() && std::equal(computed.begin(), computed.end(), needed.begin()))
-      ++cut;
+    const bool first_ones = !computed.empty() && computed.size() < needed.size() &&
+                            std::equal(computed.begin(), computed.end(), needed.begin());
+    if (first_ones && computed.size() + static_cast<std::size_t>(ranks) - 1 == longest) ++cut;
   }
   return cut >= 2 ? std::optional(longest) : std::nullopt;
 }
