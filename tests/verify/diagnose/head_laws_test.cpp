@@ -138,7 +138,7 @@ TEST_CASE("answers that do not come, and steps that grow with the square, are to
   const std::vector<Cause> causes = causes_of(x);
   REQUIRE(causes.size() == 1);
   CHECK(causes[0].sentence ==
-        "joined_rows does not return if a row lies behind the last token of a neighbour");
+        "joined_rows does not return if a row lies after the last token of a neighbour");
 }
 
 }  // namespace ringcraft::verify

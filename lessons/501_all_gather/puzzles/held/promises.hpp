@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// What 501.held asks about a schedule of an all-gather: the blocks that a rank holds in each step, the
+/// Figures of a schedule of an all-gather, for 501.held: the blocks that a rank holds in each step, the
 /// promises that it breaks, and the seconds in which a rank only waits.
 
 #include <algorithm>

@@ -18,7 +18,7 @@ using Axes = std::vector<Axis>;
 constexpr Axis kEveryAxis[] = {Axis::kTensor, Axis::kContext, Axis::kData, Axis::kPipeline};
 constexpr int kRanksOfNode = 8, kTokensOfRank = 4;
 
-// What is added over which axes, in a layer over tensor and context ranks.
+// A sum in a layer over tensor and context ranks, and the axes that it goes over.
 struct MeshSum {
   const char* words;
   Axes axes;

@@ -57,7 +57,7 @@ std::vector<GatherStep> in_free_order(std::vector<GatherStep> hidden) {
 
 using Worlds = std::vector<GatherParts>;
 
-// What a part is: right, or wrong in these words. They are empty if none give it.
+// A part is right, or wrong in these words. They are empty if none give it.
 struct PartTold {
   bool right;
   std::string words = {};

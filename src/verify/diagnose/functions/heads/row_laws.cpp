@@ -62,7 +62,7 @@ bool passes_a_last_token(const RowCall& c) {
 }
 constexpr RowSilence kRowSilences[] = {
     {"", [](const RowCall&) { return true; }},
-    {" if a row lies behind the last token of a neighbour", passes_a_last_token},
+    {" if a row lies after the last token of a neighbour", passes_a_last_token},
     {" if the rank has neighbours", [](const RowCall& c) { return c.degree > 1; }},
     {" if the rank has no token", [](const RowCall& c) { return c.own().empty(); }},
     {" if the rank has tokens", [](const RowCall& c) { return !c.own().empty(); }},

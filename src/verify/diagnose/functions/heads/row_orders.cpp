@@ -83,7 +83,7 @@ Index passed_one_by_one(const RowCall& c, int other, Index a) {
   return passed;
 }
 
-// What is counted for row a if one index passes the tokens of all others in turn, and is never set back.
+// The number of row a if one index passes the tokens of all others in turn, and is never set back.
 Index passed_by_one_index(const RowCall& c, const Members& m, Index a) {
   Index number = a;
   std::size_t index = 0;
