@@ -1,6 +1,6 @@
-// Mistake: All slices are gathered before anything is computed: N - 1 exposed steps for each slice instead of
-// for slice 0 alone, and nothing is hidden. A rank then holds every block of every slice. Lesson 501: the
-// schedule of an all-gather, slice by slice: a block comes into the place of one that is computed.
+// Mistake: All slices are gathered before anything is computed: N - 1 exposed steps for each slice instead of for slice 0 alone, and nothing is hidden. A rank then holds every block of every slice.
+// Lesson 501: the schedule of an all-gather, slice by slice: a block comes into the place of one that is
+// computed.
 #include "ringcraft/parallel/gather/gather_steps.hpp"
 
 namespace ringcraft {

@@ -1,7 +1,6 @@
-// Mistake: With one slice the steps are those of a ring: a block is computed while the one of the next
-// distance comes, N steps in all. The first slice must come whole in N - 1 steps that compute nothing. With
-// more slices the list is right. Lesson 501: the schedule of an all-gather, slice by slice: a block comes
-// into the place of one that is computed.
+// Mistake: With one slice the steps are those of a ring: a block is computed while the one of the next distance comes, N steps in all. The first slice must come whole in N - 1 steps that compute nothing. With more slices the list is right.
+// Lesson 501: the schedule of an all-gather, slice by slice: a block comes into the place of one that is
+// computed.
 #include "ringcraft/parallel/gather/gather_steps.hpp"
 
 namespace ringcraft {

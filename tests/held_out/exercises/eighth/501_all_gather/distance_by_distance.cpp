@@ -1,7 +1,6 @@
-// Mistake: The loops are exchanged: for each distance all slices are computed one after the other, instead of
-// for each slice all distances. A slice is begun before it has come, and no slice is done before the next
-// begins. Lesson 501: the schedule of an all-gather, slice by slice: a block comes into the place of one that
-// is computed.
+// Mistake: The loops are exchanged: for each distance all slices are computed one after the other, instead of for each slice all distances. A slice is begun before it has come, and no slice is done before the next begins.
+// Lesson 501: the schedule of an all-gather, slice by slice: a block comes into the place of one that is
+// computed.
 #include <cstddef>
 
 #include "ringcraft/parallel/gather/gather_steps.hpp"

@@ -1,7 +1,6 @@
-// Mistake: Each block of a next slice comes in a step of its own, in front of the step that computes:
-// exchange and computation never share a step, so every exchange is exposed and the list is longer. The
-// number of blocks held is no larger. Lesson 501: the schedule of an all-gather, slice by slice: a block
-// comes into the place of one that is computed.
+// Mistake: Each block of a next slice comes in a step of its own, in front of the step that computes: exchange and computation never share a step, so every exchange is exposed and the list is longer. The number of blocks held is no larger.
+// Lesson 501: the schedule of an all-gather, slice by slice: a block comes into the place of one that is
+// computed.
 #include "ringcraft/parallel/gather/gather_steps.hpp"
 
 namespace ringcraft {

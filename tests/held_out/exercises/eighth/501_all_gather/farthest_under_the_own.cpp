@@ -1,7 +1,6 @@
-// Mistake: The next slice comes from the farthest distance to the nearest, one under each block from the own
-// one on: N - 1 under distance 0, 1 under distance N - 2. The order is free, but under the own block no place
-// is free yet, so a rank holds N + 2 blocks. Lesson 501: the schedule of an all-gather, slice by slice: a
-// block comes into the place of one that is computed.
+// Mistake: The next slice comes from the farthest distance to the nearest, one under each block from the own one on: N - 1 under distance 0, 1 under distance N - 2. The order is free, but under the own block no place is free yet, so a rank holds N + 2 blocks.
+// Lesson 501: the schedule of an all-gather, slice by slice: a block comes into the place of one that is
+// computed.
 #include "ringcraft/parallel/gather/gather_steps.hpp"
 
 namespace ringcraft {

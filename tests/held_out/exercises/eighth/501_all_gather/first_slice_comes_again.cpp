@@ -1,6 +1,6 @@
-// Mistake: The slice after the last one is taken to be the first: the next slice is (slice + 1) mod slices,
-// so under the last slice, and with one slice under that, the blocks of slice 0 come a second time. Lesson
-// 501: the schedule of an all-gather, slice by slice: a block comes into the place of one that is computed.
+// Mistake: The slice after the last one is taken to be the first: the next slice is (slice + 1) mod slices, so under the last slice, and with one slice under that, the blocks of slice 0 come a second time.
+// Lesson 501: the schedule of an all-gather, slice by slice: a block comes into the place of one that is
+// computed.
 #include "ringcraft/parallel/gather/gather_steps.hpp"
 
 namespace ringcraft {

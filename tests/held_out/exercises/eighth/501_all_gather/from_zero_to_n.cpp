@@ -1,7 +1,6 @@
-// Mistake: Both loops over distances of what comes are one off: the exposed steps bring distances 0 to N - 1
-// of slice 0, and the next slice comes under its own distance, 0 included. So each rank sends its own block
-// to itself, once in each slice, and the list is a step too long. Lesson 501: the schedule of an all-gather,
-// slice by slice: a block comes into the place of one that is computed.
+// Mistake: Both loops over distances of what comes are one off: the exposed steps bring distances 0 to N - 1 of slice 0, and the next slice comes under its own distance, 0 included. So each rank sends its own block to itself, once in each slice, and the list is a step too long.
+// Lesson 501: the schedule of an all-gather, slice by slice: a block comes into the place of one that is
+// computed.
 #include "ringcraft/parallel/gather/gather_steps.hpp"
 
 namespace ringcraft {

@@ -1,7 +1,6 @@
-// Mistake: A block of the next slice comes a step too late: the step that computes distance d brings distance
-// d - 1, whose place the step before has emptied. So distance N - 1 of the next slice comes under the own
-// block of that slice, which is begun before it is whole. Lesson 501: the schedule of an all-gather, slice by
-// slice: a block comes into the place of one that is computed.
+// Mistake: A block of the next slice comes a step too late: the step that computes distance d brings distance d - 1, whose place the step before has emptied. So distance N - 1 of the next slice comes under the own block of that slice, which is begun before it is whole.
+// Lesson 501: the schedule of an all-gather, slice by slice: a block comes into the place of one that is
+// computed.
 #include "ringcraft/parallel/gather/gather_steps.hpp"
 
 namespace ringcraft {

@@ -1,6 +1,6 @@
-// Mistake: In each slice the own block is computed last, after those of distance 1 to N - 1, instead of
-// first: the distances run 1, 2, ..., N - 1, 0. Lesson 501: the schedule of an all-gather, slice by slice: a
-// block comes into the place of one that is computed.
+// Mistake: In each slice the own block is computed last, after those of distance 1 to N - 1, instead of first: the distances run 1, 2, ..., N - 1, 0.
+// Lesson 501: the schedule of an all-gather, slice by slice: a block comes into the place of one that is
+// computed.
 #include "ringcraft/parallel/gather/gather_steps.hpp"
 
 namespace ringcraft {

@@ -1,6 +1,6 @@
-// Mistake: The own block is computed in slice 0 only, since it is "always here": slices from 1 on begin at
-// distance 1, so one block of each is never computed, and the list is a step short for each of them. Lesson
-// 501: the schedule of an all-gather, slice by slice: a block comes into the place of one that is computed.
+// Mistake: The own block is computed in slice 0 only, since it is "always here": slices from 1 on begin at distance 1, so one block of each is never computed, and the list is a step short for each of them.
+// Lesson 501: the schedule of an all-gather, slice by slice: a block comes into the place of one that is
+// computed.
 #include "ringcraft/parallel/gather/gather_steps.hpp"
 
 namespace ringcraft {

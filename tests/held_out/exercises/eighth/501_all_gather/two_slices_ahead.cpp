@@ -1,7 +1,6 @@
-// Mistake: Slices come two ahead: slices 0 and 1 are gathered in the exposed steps, distance by distance, and
-// under slice s comes slice s + 2. So N - 1 exchanges too many are exposed, and a rank holds two whole slices
-// and more. Lesson 501: the schedule of an all-gather, slice by slice: a block comes into the place of one
-// that is computed.
+// Mistake: Slices come two ahead: slices 0 and 1 are gathered in the exposed steps, distance by distance, and under slice s comes slice s + 2. So N - 1 exchanges too many are exposed, and a rank holds two whole slices and more.
+// Lesson 501: the schedule of an all-gather, slice by slice: a block comes into the place of one that is
+// computed.
 #include <algorithm>
 
 #include "ringcraft/parallel/gather/gather_steps.hpp"

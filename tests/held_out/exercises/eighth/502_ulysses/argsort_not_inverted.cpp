@@ -1,7 +1,5 @@
-// Mistake: The rows of all neighbours are put one behind the other and sorted by position, and the own part
-// of that order is returned: which row stands at these places, and not at which place the own rows stand. A
-// permutation where its inverse is wanted; both are the same where shards are contiguous. Lesson 502: which
-// heads go where, and which row becomes which.
+// Mistake: The rows of all neighbours are put one behind the other and sorted by position, and the own part of that order is returned: which row stands at these places, and not at which place the own rows stand. A permutation where its inverse is wanted; both are the same where shards are contiguous.
+// Lesson 502: which heads go where, and which row becomes which.
 #include <algorithm>
 #include <numeric>
 

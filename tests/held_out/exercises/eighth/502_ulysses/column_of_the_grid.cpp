@@ -1,6 +1,5 @@
-// Mistake: The neighbours are taken to be the ranks of the same rank mod degree, a column of the grid, and
-// not those of the same rank / degree. With as many neighbours as ranks that leaves the rank alone. Lesson
-// 502: which heads go where, and which row becomes which.
+// Mistake: The neighbours are taken to be the ranks of the same rank mod degree, a column of the grid, and not those of the same rank / degree. With as many neighbours as ranks that leaves the rank alone.
+// Lesson 502: which heads go where, and which row becomes which.
 #include <algorithm>
 
 #include "ringcraft/parallel/hybrid/dealt_heads.hpp"

@@ -1,6 +1,5 @@
-// Mistake: With fewer KV heads than neighbours the copies are dealt round: member m gets KV head m mod
-// kv_heads, and not the one that its query heads share. The rows are right. Lesson 502: which heads go where,
-// and which row becomes which.
+// Mistake: With fewer KV heads than neighbours the copies are dealt round: member m gets KV head m mod kv_heads, and not the one that its query heads share. The rows are right.
+// Lesson 502: which heads go where, and which row becomes which.
 #include <algorithm>
 
 #include "ringcraft/parallel/hybrid/dealt_heads.hpp"

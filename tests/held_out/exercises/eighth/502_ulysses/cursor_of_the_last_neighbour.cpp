@@ -1,6 +1,5 @@
-// Mistake: One index into the rows of neighbours serves all of them and is never set back to 0, so the second
-// neighbour and those after it are counted from where the one before ended. The heads are right. Lesson 502:
-// which heads go where, and which row becomes which.
+// Mistake: One index into the rows of neighbours serves all of them and is never set back to 0, so the second neighbour and those after it are counted from where the one before ended. The heads are right.
+// Lesson 502: which heads go where, and which row becomes which.
 #include <algorithm>
 
 #include "ringcraft/parallel/hybrid/dealt_heads.hpp"

@@ -1,7 +1,5 @@
-// Mistake: Two mistakes. (1) Heads are dealt like cards: member m begins at head m, with its count of heads,
-// and its KV heads begin at KV head m / group. (2) Rows are taken to stand in turn, row a of member m at a *
-// degree + m, which is so for a striped layout of equal shards among all ranks. Lesson 502: which heads go
-// where, and which row becomes which.
+// Mistake: Two mistakes. (1) Heads are dealt like cards: member m begins at head m, with its count of heads, and its KV heads begin at KV head m / group. (2) Rows are taken to stand in turn, row a of member m at a * degree + m, which is so for a striped layout of equal shards among all ranks.
+// Lesson 502: which heads go where, and which row becomes which.
 #include <algorithm>
 
 #include "ringcraft/parallel/hybrid/dealt_heads.hpp"

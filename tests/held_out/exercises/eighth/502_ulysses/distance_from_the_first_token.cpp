@@ -1,6 +1,5 @@
-// Mistake: The number of a row is taken to be its position minus the smallest one of the neighbours, as if
-// these held all tokens between. That is so where ranks that stand side by side hold neighbouring tokens, or
-// where all ranks are neighbours. Lesson 502: which heads go where, and which row becomes which.
+// Mistake: The number of a row is taken to be its position minus the smallest one of the neighbours, as if these held all tokens between. That is so where ranks that stand side by side hold neighbouring tokens, or where all ranks are neighbours.
+// Lesson 502: which heads go where, and which row becomes which.
 #include <algorithm>
 #include <limits>
 

@@ -1,6 +1,5 @@
-// Mistake: Rows are numbered among those of all ranks of the world, and not of the neighbours alone: a row
-// gets its position in the sequence. That is right when all ranks are neighbours. Lesson 502: which heads go
-// where, and which row becomes which.
+// Mistake: Rows are numbered among those of all ranks of the world, and not of the neighbours alone: a row gets its position in the sequence. That is right when all ranks are neighbours.
+// Lesson 502: which heads go where, and which row becomes which.
 #include <algorithm>
 
 #include "ringcraft/parallel/hybrid/dealt_heads.hpp"

@@ -1,6 +1,5 @@
-// Mistake: The KV heads of a member run from that of its first query head to that of the query head after its
-// last one, both counted: one KV head too many wherever a run ends at the border of a group. The rows are
-// right. Lesson 502: which heads go where, and which row becomes which.
+// Mistake: The KV heads of a member run from that of its first query head to that of the query head after its last one, both counted: one KV head too many wherever a run ends at the border of a group. The rows are right.
+// Lesson 502: which heads go where, and which row becomes which.
 #include <algorithm>
 
 #include "ringcraft/parallel/hybrid/dealt_heads.hpp"

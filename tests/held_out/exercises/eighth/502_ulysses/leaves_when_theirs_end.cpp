@@ -1,6 +1,5 @@
-// Mistake: The loop over the own rows is left as soon as all rows of a neighbour are counted, so the own rows
-// behind its last one are not moved by it at all. The heads are right. Lesson 502: which heads go where, and
-// which row becomes which.
+// Mistake: The loop over the own rows is left as soon as all rows of a neighbour are counted, so the own rows behind its last one are not moved by it at all. The heads are right.
+// Lesson 502: which heads go where, and which row becomes which.
 #include <algorithm>
 
 #include "ringcraft/parallel/hybrid/dealt_heads.hpp"

@@ -1,7 +1,5 @@
-// Mistake: Two mistakes. (1) The neighbours of a rank begin at rank / degree, the number of its row, and not
-// at its first rank. (2) A member gets the KV heads from member times their number on, also where they are
-// copied, so the later members get heads that there are not. Lesson 502: which heads go where, and which row
-// becomes which.
+// Mistake: Two mistakes. (1) The neighbours of a rank begin at rank / degree, the number of its row, and not at its first rank. (2) A member gets the KV heads from member times their number on, also where they are copied, so the later members get heads that there are not.
+// Lesson 502: which heads go where, and which row becomes which.
 #include <algorithm>
 
 #include "ringcraft/parallel/hybrid/dealt_heads.hpp"

@@ -1,7 +1,5 @@
-// Mistake: Where a node or a place falls below 0 it is wrapped by its absolute value instead of modulo: node
-// own - turn becomes turn - own. So some blocks are computed twice and others never. Groups and neighbours
-// are right. Lesson 503: ranks in two dimensions. The rows and columns of a hybrid, and the walk of a double
-// ring.
+// Mistake: Where a node or a place falls below 0 it is wrapped by its absolute value instead of modulo: node own - turn becomes turn - own. So some blocks are computed twice and others never. Groups and neighbours are right.
+// Lesson 503: ranks in two dimensions. The rows and columns of a hybrid, and the walk of a double ring.
 #include <cstdlib>
 
 #include "ringcraft/parallel/double_ring/two_level_walk.hpp"

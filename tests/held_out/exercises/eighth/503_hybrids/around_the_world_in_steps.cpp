@@ -1,7 +1,5 @@
-// Mistake: Two mistakes. (1) Rows and columns are exchanged: the row is every degree-th rank, the column
-// neighbouring ranks. (2) The walk is that of one plain ring of all ranks: the block of rank - step, and
-// inner neighbours rank + 1 and rank - 1 whatever node they are on. Lesson 503: ranks in two dimensions. The
-// rows and columns of a hybrid, and the walk of a double ring.
+// Mistake: Two mistakes. (1) Rows and columns are exchanged: the row is every degree-th rank, the column neighbouring ranks. (2) The walk is that of one plain ring of all ranks: the block of rank - step, and inner neighbours rank + 1 and rank - 1 whatever node they are on.
+// Lesson 503: ranks in two dimensions. The rows and columns of a hybrid, and the walk of a double ring.
 #include "ringcraft/parallel/double_ring/two_level_walk.hpp"
 #include "ringcraft/parallel/hybrid/rank_grid.hpp"
 

@@ -1,7 +1,5 @@
-// Mistake: The block of a step is taken from the other side inside of the node, that of place + inner, while
-// blocks are still sent to place + 1 and received from place - 1. From node to node, and in the groups, all
-// is right. Lesson 503: ranks in two dimensions. The rows and columns of a hybrid, and the walk of a double
-// ring.
+// Mistake: The block of a step is taken from the other side inside of the node, that of place + inner, while blocks are still sent to place + 1 and received from place - 1. From node to node, and in the groups, all is right.
+// Lesson 503: ranks in two dimensions. The rows and columns of a hybrid, and the walk of a double ring.
 #include "ringcraft/parallel/double_ring/two_level_walk.hpp"
 #include "ringcraft/parallel/hybrid/rank_grid.hpp"
 

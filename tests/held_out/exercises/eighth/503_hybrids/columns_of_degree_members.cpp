@@ -1,6 +1,5 @@
-// Mistake: A column is given degree members, as a row has, instead of world_size / degree: too many or too
-// few wherever the grid is no square. The walk is right. Lesson 503: ranks in two dimensions. The rows and
-// columns of a hybrid, and the walk of a double ring.
+// Mistake: A column is given degree members, as a row has, instead of world_size / degree: too many or too few wherever the grid is no square. The walk is right.
+// Lesson 503: ranks in two dimensions. The rows and columns of a hybrid, and the walk of a double ring.
 #include "ringcraft/parallel/double_ring/two_level_walk.hpp"
 #include "ringcraft/parallel/hybrid/rank_grid.hpp"
 

@@ -1,6 +1,5 @@
-// Mistake: degree is taken for the number of rows instead of the ranks of a row: world_size / degree
-// neighbouring ranks make a row, and a column has degree members. The walk is right. Lesson 503: ranks in two
-// dimensions. The rows and columns of a hybrid, and the walk of a double ring.
+// Mistake: degree is taken for the number of rows instead of the ranks of a row: world_size / degree neighbouring ranks make a row, and a column has degree members. The walk is right.
+// Lesson 503: ranks in two dimensions. The rows and columns of a hybrid, and the walk of a double ring.
 #include "ringcraft/parallel/double_ring/two_level_walk.hpp"
 #include "ringcraft/parallel/hybrid/rank_grid.hpp"
 

@@ -1,7 +1,5 @@
-// Mistake: The block that a rank holds at the end of a turn goes to the next node, instead of the one with
-// which the turn began: it leaves in the last step of a turn, and the next turn begins where the last one
-// ended, so the source of turn t is t places further. The groups are right. Lesson 503: ranks in two
-// dimensions. The rows and columns of a hybrid, and the walk of a double ring.
+// Mistake: The block that a rank holds at the end of a turn goes to the next node, instead of the one with which the turn began: it leaves in the last step of a turn, and the next turn begins where the last one ended, so the source of turn t is t places further. The groups are right.
+// Lesson 503: ranks in two dimensions. The rows and columns of a hybrid, and the walk of a double ring.
 #include "ringcraft/parallel/double_ring/two_level_walk.hpp"
 #include "ringcraft/parallel/hybrid/rank_grid.hpp"
 

@@ -1,7 +1,5 @@
-// Mistake: Neighbours stay the same in every step: inner neighbours also in the last step of a turn, when
-// every block has been round, and outer neighbours also in the last turn. The blocks are right, and so are
-// the groups. Lesson 503: ranks in two dimensions. The rows and columns of a hybrid, and the walk of a double
-// ring.
+// Mistake: Neighbours stay the same in every step: inner neighbours also in the last step of a turn, when every block has been round, and outer neighbours also in the last turn. The blocks are right, and so are the groups.
+// Lesson 503: ranks in two dimensions. The rows and columns of a hybrid, and the walk of a double ring.
 #include "ringcraft/parallel/double_ring/two_level_walk.hpp"
 #include "ringcraft/parallel/hybrid/rank_grid.hpp"
 

@@ -1,7 +1,5 @@
-// Mistake: The loops are exchanged: for each place the block goes round all nodes, instead of for each node
-// round all places, with the slow links in every step but the last of nodes, and the fast ones in the first.
-// The groups are right. Lesson 503: ranks in two dimensions. The rows and columns of a hybrid, and the walk
-// of a double ring.
+// Mistake: The loops are exchanged: for each place the block goes round all nodes, instead of for each node round all places, with the slow links in every step but the last of nodes, and the fast ones in the first. The groups are right.
+// Lesson 503: ranks in two dimensions. The rows and columns of a hybrid, and the walk of a double ring.
 #include "ringcraft/parallel/double_ring/two_level_walk.hpp"
 #include "ringcraft/parallel/hybrid/rank_grid.hpp"
 

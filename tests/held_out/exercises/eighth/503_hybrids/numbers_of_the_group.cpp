@@ -1,7 +1,5 @@
-// Mistake: Neighbours are given by their number in the group and not by their rank in the world: inner
-// neighbours are places, outer neighbours are nodes. The blocks are those of the right ranks, and so are the
-// groups. Lesson 503: ranks in two dimensions. The rows and columns of a hybrid, and the walk of a double
-// ring.
+// Mistake: Neighbours are given by their number in the group and not by their rank in the world: inner neighbours are places, outer neighbours are nodes. The blocks are those of the right ranks, and so are the groups.
+// Lesson 503: ranks in two dimensions. The rows and columns of a hybrid, and the walk of a double ring.
 #include "ringcraft/parallel/double_ring/two_level_walk.hpp"
 #include "ringcraft/parallel/hybrid/rank_grid.hpp"
 

@@ -1,7 +1,5 @@
-// Mistake: Two mistakes. (1) Outer neighbours also stand down in the last turn but one (turn + 2 < nodes), so
-// the blocks of the last turn never come. (2) A column lists its ranks from the own one on, around the end,
-// so its members have different lists. Lesson 503: ranks in two dimensions. The rows and columns of a hybrid,
-// and the walk of a double ring.
+// Mistake: Two mistakes. (1) Outer neighbours also stand down in the last turn but one (turn + 2 < nodes), so the blocks of the last turn never come. (2) A column lists its ranks from the own one on, around the end, so its members have different lists.
+// Lesson 503: ranks in two dimensions. The rows and columns of a hybrid, and the walk of a double ring.
 #include "ringcraft/parallel/double_ring/two_level_walk.hpp"
 #include "ringcraft/parallel/hybrid/rank_grid.hpp"
 

@@ -1,7 +1,5 @@
-// Mistake: A member is one that agrees with the rank on the named axes, instead of on every axis but these:
-// the group along cp has all ranks of the same context coordinate, and a group along no axis is the world.
-// Coordinates and rank_at are right. Lesson 505: the coordinates of a rank, the rank at some coordinates, and
-// its groups.
+// Mistake: A member is one that agrees with the rank on the named axes, instead of on every axis but these: the group along cp has all ranks of the same context coordinate, and a group along no axis is the world. Coordinates and rank_at are right.
+// Lesson 505: the coordinates of a rank, the rank at some coordinates, and its groups.
 #include <algorithm>
 
 #include "ringcraft/parallel/mesh/mesh.hpp"

@@ -1,7 +1,5 @@
-// Mistake: Two mistakes. (1) rank_at multiplies the stride by the size of an axis before that axis is added,
-// so each coordinate counts with the stride of the next axis. (2) Only the first of the named axes is left
-// out of the comparison: a group along cp and dp is the one along cp. Lesson 505: the coordinates of a rank,
-// the rank at some coordinates, and its groups.
+// Mistake: Two mistakes. (1) rank_at multiplies the stride by the size of an axis before that axis is added, so each coordinate counts with the stride of the next axis. (2) Only the first of the named axes is left out of the comparison: a group along cp and dp is the one along cp.
+// Lesson 505: the coordinates of a rank, the rank at some coordinates, and its groups.
 #include <algorithm>
 
 #include "ringcraft/parallel/mesh/mesh.hpp"

@@ -1,7 +1,5 @@
-// Mistake: The members of a group along several axes are set down at equal distances, the stride of the
-// fastest of the named axes, as many as the product of their sizes: right for one axis, and for axes that are
-// neighbours in the mesh. Coordinates and rank_at are right. Lesson 505: the coordinates of a rank, the rank
-// at some coordinates, and its groups.
+// Mistake: The members of a group along several axes are set down at equal distances, the stride of the fastest of the named axes, as many as the product of their sizes: right for one axis, and for axes that are neighbours in the mesh. Coordinates and rank_at are right.
+// Lesson 505: the coordinates of a rank, the rank at some coordinates, and its groups.
 #include <algorithm>
 
 #include "ringcraft/parallel/mesh/mesh.hpp"

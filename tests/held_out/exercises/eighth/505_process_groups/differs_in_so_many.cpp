@@ -1,5 +1,4 @@
-// Mistake: A member is one that differs from the rank on at most as many axes as are named, whichever they
-// are: along one axis the ranks one step away on any axis are members. Coordinates and rank_at are right.
+// Mistake: A member is one that differs from the rank on at most as many axes as are named, whichever they are: along one axis the ranks one step away on any axis are members. Coordinates and rank_at are right.
 // Lesson 505: the coordinates of a rank, the rank at some coordinates, and its groups.
 #include <algorithm>
 

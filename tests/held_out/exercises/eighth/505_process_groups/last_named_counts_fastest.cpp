@@ -1,7 +1,5 @@
-// Mistake: Members are listed in the order in which the axes are named, the first named as the outer loop,
-// and never sorted: the same ranks in another order, which differs from one order of naming to another.
-// Coordinates and rank_at are right. Lesson 505: the coordinates of a rank, the rank at some coordinates, and
-// its groups.
+// Mistake: Members are listed in the order in which the axes are named, the first named as the outer loop, and never sorted: the same ranks in another order, which differs from one order of naming to another. Coordinates and rank_at are right.
+// Lesson 505: the coordinates of a rank, the rank at some coordinates, and its groups.
 #include <algorithm>
 
 #include "ringcraft/parallel/mesh/mesh.hpp"

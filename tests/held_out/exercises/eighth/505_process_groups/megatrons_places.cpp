@@ -1,7 +1,5 @@
-// Mistake: The place of an axis in the mesh is taken to be the number of its name in the enum, tp 0, cp 1, dp
-// 2, pp 3, as if every mesh had all four in this order. So groups are right in the order tp-cp-dp-pp alone.
-// Coordinates and rank_at are right. Lesson 505: the coordinates of a rank, the rank at some coordinates, and
-// its groups.
+// Mistake: The place of an axis in the mesh is taken to be the number of its name in the enum, tp 0, cp 1, dp 2, pp 3, as if every mesh had all four in this order. So groups are right in the order tp-cp-dp-pp alone. Coordinates and rank_at are right.
+// Lesson 505: the coordinates of a rank, the rank at some coordinates, and its groups.
 #include <algorithm>
 
 #include "ringcraft/parallel/mesh/mesh.hpp"

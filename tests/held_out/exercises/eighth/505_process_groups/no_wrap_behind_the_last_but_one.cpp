@@ -1,7 +1,5 @@
-// Mistake: A coordinate is the rank divided by the stride of its axis, but not taken modulo its size: right
-// on the slowest axis alone. rank_at is right, so the way there and back gives other ranks, and groups
-// compare these coordinates. Lesson 505: the coordinates of a rank, the rank at some coordinates, and its
-// groups.
+// Mistake: A coordinate is the rank divided by the stride of its axis, but not taken modulo its size: right on the slowest axis alone. rank_at is right, so the way there and back gives other ranks, and groups compare these coordinates.
+// Lesson 505: the coordinates of a rank, the rank at some coordinates, and its groups.
 #include <algorithm>
 
 #include "ringcraft/parallel/mesh/mesh.hpp"

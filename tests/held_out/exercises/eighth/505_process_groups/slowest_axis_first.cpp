@@ -1,7 +1,5 @@
-// Mistake: The axes are read the slowest first, as in a tensor or in init_device_mesh: coordinates divides
-// from the last axis to the first, and rank_at undoes just that. Both agree with each other, and groups are
-// right for the mesh that they describe. Lesson 505: the coordinates of a rank, the rank at some coordinates,
-// and its groups.
+// Mistake: The axes are read the slowest first, as in a tensor or in init_device_mesh: coordinates divides from the last axis to the first, and rank_at undoes just that. Both agree with each other, and groups are right for the mesh that they describe.
+// Lesson 505: the coordinates of a rank, the rank at some coordinates, and its groups.
 #include <algorithm>
 
 #include "ringcraft/parallel/mesh/mesh.hpp"

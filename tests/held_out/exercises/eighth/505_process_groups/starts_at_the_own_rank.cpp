@@ -1,6 +1,5 @@
-// Mistake: The ranks of a group are looked for from the own rank on, around the end of the world, so each
-// member has a list that begins with itself, and no two members have the same. Coordinates and rank_at are
-// right. Lesson 505: the coordinates of a rank, the rank at some coordinates, and its groups.
+// Mistake: The ranks of a group are looked for from the own rank on, around the end of the world, so each member has a list that begins with itself, and no two members have the same. Coordinates and rank_at are right.
+// Lesson 505: the coordinates of a rank, the rank at some coordinates, and its groups.
 #include <algorithm>
 
 #include "ringcraft/parallel/mesh/mesh.hpp"

@@ -1,6 +1,5 @@
-// Mistake: The stride of an axis is the sum of the sizes before it and not their product, in rank_at alone.
-// With two axes there is no difference, for the sum of one size is the size. Lesson 505: the coordinates of a
-// rank, the rank at some coordinates, and its groups.
+// Mistake: The stride of an axis is the sum of the sizes before it and not their product, in rank_at alone. With two axes there is no difference, for the sum of one size is the size.
+// Lesson 505: the coordinates of a rank, the rank at some coordinates, and its groups.
 #include <algorithm>
 
 #include "ringcraft/parallel/mesh/mesh.hpp"
