@@ -1,6 +1,6 @@
 // Predict 501: the blocks that a rank holds in each step of an all-gather, the promise that a wrong schedule
-// breaks, and the seconds in which a rank only waits. The seed chooses ranks, slices, schedules and seconds; the library's schedule
-// gives every answer, and a wrong one is an edit of it.
+// breaks, and the seconds in which a rank only waits. The seed chooses ranks, slices, schedules and seconds;
+// the library's schedule gives every answer, and a wrong one is an edit of it.
 #include <algorithm>
 #include <string>
 
