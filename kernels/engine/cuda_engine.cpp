@@ -59,14 +59,14 @@ Buffer CudaEngine::allocate(Extents extents, Role role) {
   return Buffer(extents, dtype(role), device_memory());
 }
 
-RowState CudaEngine::begin(const Buffer& q) {
+RowState CudaEngine::do_begin(const Buffer& q) {
   const Extents& e = q.extents();
   const Extents rows{e.batch, e.heads, e.rows, 1};
   RowState state{allocate(e, Role::kAccumulator), allocate(rows, Role::kAccumulator),
                  allocate(rows, Role::kAccumulator)};
-  set_zero(state.out);
+  do_set_zero(state.out);
   fill(device_floats(state.max), rows.elements(), -std::numeric_limits<float>::infinity(), stream_.get());
-  set_zero(state.sum);
+  do_set_zero(state.sum);
   return state;
 }
 
@@ -159,7 +159,7 @@ void CudaEngine::do_copy(Buffer& to, const Buffer& from, const RowCopy& rows) {
             rows.from_rows.size(), f.width * static_cast<Index>(size_of(from.dtype())), stream_.get());
 }
 
-void CudaEngine::set_zero(Buffer& buffer) {
+void CudaEngine::do_set_zero(Buffer& buffer) {
   fill(device_floats(buffer), buffer.extents().elements(), 0.0f, stream_.get());
 }
 

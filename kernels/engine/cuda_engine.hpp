@@ -36,10 +36,8 @@ class CudaEngine final : public BlockEngine {
   }
   void refuse(const Problem& problem, Pass pass) const override;
   Buffer allocate(Extents extents, Role role) override;
-  RowState begin(const Buffer& q) override;
   Output finish(RowState&& state) override;
   Buffer delta(const Buffer& out, const Buffer& dout) override;
-  void set_zero(Buffer& buffer) override;
 
   /// The device that the engine computes on.
   const Device& device() const { return device_; }
@@ -47,6 +45,8 @@ class CudaEngine final : public BlockEngine {
   const Stream& stream() const { return stream_; }
 
  private:
+  RowState do_begin(const Buffer& q) override;
+  void do_set_zero(Buffer& buffer) override;
   void do_forward(RowState& state, const Buffer& q, const KvBlock& block, const BlockRanges& ranges,
                   double softmax_scale) override;
   void do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,

@@ -125,8 +125,8 @@ void ask_others(const Trial& trial, Ask ask) {
 
 void require_other_rows(Trial& trial, Layout layout) {
   ask_others(trial, [&](Random& random) {
-    const int degree = static_cast<int>(random.integer(2, 5));
-    const int ranks = degree * static_cast<int>(random.integer(1, 3));
+    const int degree = static_cast<int>(random.integer(3, 6));
+    const int ranks = degree * static_cast<int>(random.integer(4, 6));  // more than the fixed deals have
     require_rows(trial, tokens(layout, 4 * ranks * random.integer(2, 5), ranks), degree);
   });
 }
@@ -141,6 +141,11 @@ const Check kOneNeighbour{
     .run{[](Trial& trial) {
       require_heads(trial, heads_of(6, 3), 1, 0, {{0, 6}, {0, 3}});
       require_rows(trial, tokens(Layout::kZigzag, 12, 3), 1, 2, {0, 1, 2, 3});
+      ask_others(trial, [&](Random& random) {
+        const Index kv_heads = random.integer(9, 30);
+        require_heads(trial, kv_heads * random.integer(1, 3), kv_heads, 1);
+        require_rows(trial, tokens(Layout::kStriped, random.integer(30, 60), 11), 1);
+      });
     }},
 };
 
@@ -172,7 +177,7 @@ const Check kGrouped{
       for (const int degree : {2, 3, 6}) require_heads(trial, 12, 6, degree);
       for (const int degree : {2, 4}) require_heads(trial, 16, 4, degree);
       ask_others(trial, [&](Random& random) {
-        const int degree = static_cast<int>(random.integer(3, 9));
+        const int degree = static_cast<int>(random.integer(9, 20));
         const Index kv_heads = degree * random.integer(2, 4);
         require_heads(trial, kv_heads * random.integer(3, 5), kv_heads, degree);
       });
@@ -192,8 +197,8 @@ const Check kReplicated{
       require_heads(trial, 12, 3, 6);
       require_heads(trial, 8, 1, 8);
       ask_others(trial, [&](Random& random) {
-        const Index kv_heads = random.integer(2, 5);
-        const int degree = static_cast<int>(kv_heads * random.integer(2, 4));
+        const Index kv_heads = random.integer(3, 6);
+        const int degree = static_cast<int>(kv_heads * random.integer(5, 7));
         require_heads(trial, degree * random.integer(1, 3), kv_heads, degree);
       });
     }},
@@ -273,6 +278,11 @@ const Check kNeighbours{
       require_rows(trial, tokens(Layout::kContiguous, 18, 6), 2, 3, {3, 4, 5});
       for (const Layout layout : kLayouts)
         for (const int degree : {2, 3}) require_rows(trial, tokens(layout, 24, 6), degree);
+      ask_others(trial, [&](Random& random) {
+        const int degree = static_cast<int>(random.integer(3, 5)), ranks = 5 * degree;
+        for (const Layout layout : kLayouts)
+          require_rows(trial, tokens(layout, ranks * random.integer(2, 4), ranks), degree);
+      });
     }},
 };
 
@@ -290,7 +300,7 @@ const Check kRagged{
       }
       ask_others(trial, [&](Random& random) {
         for (const Layout layout : kLayouts)
-          require_rows(trial, tokens(layout, random.integer(30, 60), 8), 4);
+          require_rows(trial, tokens(layout, random.integer(30, 60), 12), 4);
       });
     }},
 };
@@ -306,6 +316,11 @@ const Check kPacked{
         require_rows(trial, tokens(layout, 26, 4, {0, 5, 6, 19, 26}), 2);
         require_rows(trial, tokens(layout, 40, 4, {0, 16, 40}), 4);
       }
+      ask_others(trial, [&](Random& random) {
+        const Position first = random.integer(1, 30), second = first + random.integer(1, 30);
+        for (const Layout layout : kLayouts)
+          require_rows(trial, tokens(layout, second, 10, {0, first, second}), 5);
+      });
     }},
 };
 

@@ -156,6 +156,44 @@ void require_walks(Trial& trial, int ranks, int node, std::span<const WalkMember
   for (int rank = 0; rank < ranks; ++rank) require_walk(trial, ranks, node, rank, members);
 }
 
+// ---- worlds that the seed chooses
+
+// More ranks than the fixed worlds have, in both dimensions; the corpus has the fixed ones alone.
+struct World {
+  int ranks, each;
+};
+template <class Ask>
+void ask_others(const Trial& trial, Ask ask) {
+  if (trial.inputs_are_known()) return;
+  Random random(trial.seed());
+  for (int times = 0; times < 2; ++times) {
+    const int each = static_cast<int>(random.integer(4, 7));
+    ask(World{each * static_cast<int>(random.integer(4, 7)), each});
+  }
+}
+
+void require_other_groups(Trial& trial, Which which) {
+  ask_others(trial, [&](const World& world) { require_groups(trial, world.ranks, world.each, which); });
+}
+void require_other_walks(Trial& trial, std::span<const WalkMember> members) {
+  ask_others(trial, [&](const World& world) { require_walks(trial, world.ranks, world.each, members); });
+}
+
+// One that a process for each rank can fill.
+template <class Ask>
+void ask_larger(const Trial& trial, Ask ask) {
+  if (trial.inputs_are_known()) return;
+  constexpr World kWorlds[] = {{10, 2}, {10, 5}, {12, 3}, {12, 4}, {14, 7}, {15, 3}, {15, 5}};
+  Random random(trial.seed());
+  ask(kWorlds[random.integer(0, std::ssize(kWorlds) - 1)]);
+}
+
+// The fixed worlds, and others.
+std::vector<World> with_others(const Trial& trial, std::vector<World> worlds) {
+  ask_others(trial, [&](const World& world) { worlds.push_back(world); });
+  return worlds;
+}
+
 // ---- both methods
 
 // One worker per rank runs both passes of a method; `number` is its degree, or its node.
@@ -219,6 +257,7 @@ const Check kRows{
     .run{[](Trial& trial) {
       require_groups(trial, 8, 4, Which::kRow);
       require_groups(trial, 6, 2, Which::kRow);
+      require_other_groups(trial, Which::kRow);
     }},
 };
 
@@ -232,6 +271,7 @@ const Check kColumns{
     .run{[](Trial& trial) {
       require_groups(trial, 8, 4, Which::kColumn);
       require_groups(trial, 6, 2, Which::kColumn);
+      require_other_groups(trial, Which::kColumn);
     }},
 };
 
@@ -244,6 +284,9 @@ const Check kOneDimension{
       require_groups(trial, 5, 1, Which::kBoth);
       require_groups(trial, 5, 5, Which::kBoth);
       require_groups(trial, 1, 1, Which::kBoth);
+      ask_others(trial, [&](const World& world) {
+        for (const int degree : {1, world.ranks}) require_groups(trial, world.ranks, degree, Which::kBoth);
+      });
     }},
 };
 
@@ -273,15 +316,14 @@ const Check kMeetOnce{
     .weight = 1,
     .hint = "A group exists only if each of its members makes the same one.",
     .run{[](Trial& trial) {
-      const int ranks = 12;
-      for (const int degree : {2, 3, 4, 6}) {
+      for (const auto& [ranks, degree] : with_others(trial, {{12, 2}, {12, 3}, {12, 4}, {12, 6}})) {
         std::vector<GridGroups> groups;
         for (int rank = 0; rank < ranks; ++rank)
           groups.push_back(trial.call<RankGroups>(ranks, degree, rank).result);
         const std::string where = place(ranks, "rows", degree);
         for (int rank = 0; rank < ranks; ++rank) {
           const GridGroups& own = groups[static_cast<std::size_t>(rank)];
-          const auto agree = [&](const char* name, std::vector<int> GridGroups::*group) {
+          const auto agree = [&, ranks = ranks](const char* name, std::vector<int> GridGroups::*group) {
             if (std::ranges::count(own.*group, rank) != 1)
               throw Wrong(sign::kValues, "member",
                           "{}: the {} of rank {} is {}, and contains rank {} {} times", Name{where},
@@ -324,6 +366,7 @@ const Check kOneNode{
       require_walks(trial, 4, 4, kAll);
       require_walks(trial, 5, 5, kAll);
       require_walks(trial, 1, 1, kAll);
+      ask_others(trial, [&](const World& world) { require_walks(trial, world.ranks, world.ranks, kAll); });
     }},
 };
 
@@ -336,6 +379,7 @@ const Check kNodesOfOne{
     .run{[](Trial& trial) {
       require_walks(trial, 4, 1, kAll);
       require_walks(trial, 3, 1, kAll);
+      ask_others(trial, [&](const World& world) { require_walks(trial, world.ranks, 1, kAll); });
     }},
 };
 
@@ -349,6 +393,7 @@ const Check kSources{
     .run{[](Trial& trial) {
       require_walks(trial, 6, 3, {&kSource, 1});
       require_walks(trial, 6, 2, {&kSource, 1});
+      require_other_walks(trial, {&kSource, 1});
     }},
 };
 
@@ -358,7 +403,7 @@ const Check kOnce{
     .weight = 2,
     .hint = "N steps, N blocks: which one does your rank see twice, and which one never?",
     .run{[](Trial& trial) {
-      for (const auto& [ranks, node] : {std::pair{6, 3}, {6, 2}, {12, 4}, {12, 3}}) {
+      for (const auto& [ranks, node] : with_others(trial, {{6, 3}, {6, 2}, {12, 4}, {12, 3}})) {
         std::vector<std::set<int>> in_step(static_cast<std::size_t>(ranks));
         for (int rank = 0; rank < ranks; ++rank) {
           std::set<int> seen;
@@ -391,6 +436,7 @@ const Check kInner{
     .run{[](Trial& trial) {
       require_walks(trial, 6, 3, kInnerPeers);
       require_walks(trial, 8, 2, kInnerPeers);
+      require_other_walks(trial, kInnerPeers);
     }},
 };
 
@@ -405,6 +451,7 @@ const Check kOuter{
     .run{[](Trial& trial) {
       require_walks(trial, 6, 3, kOuterPeers);
       require_walks(trial, 8, 2, kOuterPeers);
+      require_other_walks(trial, kOuterPeers);
     }},
 };
 
@@ -414,7 +461,7 @@ const Check kHandedOver{
     .weight = 2,
     .hint = "If you send to rank s, then s receives from you: which of its steps has your block?",
     .run{[](Trial& trial) {
-      for (const auto& [ranks, node] : {std::pair{6, 3}, {8, 2}, {9, 3}}) {
+      for (const auto& [ranks, node] : with_others(trial, {{6, 3}, {8, 2}, {9, 3}})) {
         std::vector<std::vector<WalkStep>> walks;
         for (int rank = 0; rank < ranks; ++rank) walks.push_back(walk(trial, ranks, node, rank));
         const auto at = [&](int rank, int t) -> const WalkStep& {
@@ -481,6 +528,11 @@ const Check kDrivesHybrid{
           trial, make({1, 2, 1, 19, 4}, window_mask(6), Layout::kContiguous, 6), 2, "rows");
       require_right_passes<HybridPasses>(trial, make({1, 3, 3, 13, 4}, full_mask(), Layout::kStriped, 6), 3,
                                          "rows");
+      ask_larger(trial, [&](const World& world) {
+        require_right_passes<HybridPasses>(
+            trial, make({1, world.each, 1, 29, 4}, causal_mask(), Layout::kZigzag, world.ranks), world.each,
+            "rows");
+      });
     }},
 };
 
@@ -499,6 +551,10 @@ const Check kDrivesDoubleRing{
                                              2, "nodes");
       require_right_passes<DoubleRingPasses>(trial, make({1, 1, 1, 26, 4}, packed, Layout::kContiguous, 4), 2,
                                              "nodes");
+      ask_larger(trial, [&](const World& world) {
+        require_right_passes<DoubleRingPasses>(
+            trial, make({1, 2, 1, 29, 4}, causal_mask(), Layout::kZigzag, world.ranks), world.each, "nodes");
+      });
     }},
 };
 
@@ -511,7 +567,9 @@ const Check kLinks{
     .weight = 1,
     .hint = "Which of your messages cross from one node to another, and how often?",
     .run{[](Trial& trial) {
-      const int nodes = 3, node = 3, ranks = nodes * node;
+      int nodes = 3, node = 3;
+      ask_larger(trial, [&](const World& world) { node = world.each, nodes = world.ranks / node; });
+      const int ranks = nodes * node;
       const Problem problem = make({1, 1, 1, 2 * ranks, 4}, full_mask(), Layout::kContiguous, ranks);
       const CallRecord record = require_right_passes<DoubleRingPasses>(trial, problem, node, "nodes");
       const Index block = block_bytes(problem, 0);

@@ -39,26 +39,22 @@ bool alike_tensor(const TracedTensor& a, const TracedTensor& b) {
   return a.name == b.name && a.access == b.access && a.bytes.size == b.bytes.size;
 }
 
-// The events of a pass are those from `first` on, shifted by `begin`; returns where they end. A simulation
-// keeps no rows, and so no copies of them.
+// The events of a pass are those from `first` on, shifted by `begin`; returns where they end.
 std::size_t check_events(const RankTrace& simulated, const RankTrace& run, std::size_t first, double begin) {
   int wrong = 0;
-  std::size_t at = first;
-  std::vector<std::size_t> places;  // of each event of the run in the simulated trace
-  for (const TraceEvent& want : run.events()) {
-    places.push_back(at);
-    if (want.kind == TraceEvent::kCopy) continue;
-    REQUIRE(simulated.events().size() > at);
-    const TraceEvent& got = simulated.events()[at++];
+  REQUIRE(simulated.events().size() >= first + run.events().size());
+  for (std::size_t i = 0; i < run.events().size(); ++i) {
+    const TraceEvent &got = simulated.events()[first + i], &want = run.events()[i];
     wrong += got.kind != want.kind || got.pairs != want.pairs || got.live_bytes != want.live_bytes;
     wrong +=
         got.begin.virtual_ != want.begin.virtual_ + begin || got.end.virtual_ != want.end.virtual_ + begin;
     wrong += !std::ranges::equal(got.messages, want.messages, alike);
     wrong += !std::ranges::equal(got.tensors, want.tensors, alike_tensor);
-    if (want.kind == TraceEvent::kWait) wrong += got.waits_for != places[want.waits_for];
+    wrong += got.copied != want.copied;
+    if (want.kind == TraceEvent::kWait) wrong += got.waits_for != want.waits_for + first;
   }
   CHECK(wrong == 0);
-  return at;
+  return first + run.events().size();
 }
 
 void check_simulated(const Problem& problem, const Choice& choice) {
@@ -74,7 +70,7 @@ void check_simulated(const Problem& problem, const Choice& choice) {
        .method = choice.method},
       &run);
   const Simulation simulated =
-      simulate(*choice.method, problem, machine, {.method = choice.options, .trace = true});
+      simulate(*choice.method, problem, machine, {.method = choice.options, .trace = TraceDetail::kCopies});
   check_pass(simulated.forward, run.forward);
   check_pass(*simulated.backward, run.backward);
   for (int rank = 0; rank < problem.world_size; ++rank) {

@@ -58,7 +58,7 @@ template <class T>
 HostEngine<T>::~HostEngine() = default;
 
 template <class T>
-RowState HostEngine<T>::begin(const Buffer& q) {
+RowState HostEngine<T>::do_begin(const Buffer& q) {
   const Extents& e = q.extents();
   const Extents rows{e.batch, e.heads, e.rows, 1};
   RowState state{allocate(e, Role::kAccumulator), allocate(rows, Role::kAccumulator),
@@ -108,7 +108,7 @@ void HostEngine<T>::do_add(KvBlock& into, const KvBlock& from) {
 }
 
 template <class T>
-void HostEngine<T>::set_zero(Buffer& buffer) {
+void HostEngine<T>::do_set_zero(Buffer& buffer) {
   std::fill(buffer.values<T>().begin(), buffer.values<T>().end(), T(0));
 }
 

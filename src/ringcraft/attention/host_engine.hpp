@@ -47,12 +47,12 @@ class HostEngine final : public BlockEngine {
   DType dtype(Role) const override { return dtype_of<T>(); }
   void refuse(const Problem&, Pass) const override {}  // every problem
   Buffer allocate(Extents extents, Role) override { return Buffer(extents, dtype_of<T>()); }
-  RowState begin(const Buffer& q) override;
   Output finish(RowState&& state) override;
   Buffer delta(const Buffer& out, const Buffer& dout) override;
-  void set_zero(Buffer& buffer) override;
 
  private:
+  RowState do_begin(const Buffer& q) override;
+  void do_set_zero(Buffer& buffer) override;
   void do_forward(RowState& state, const Buffer& q, const KvBlock& block, const BlockRanges& ranges,
                   double softmax_scale) override;
   void do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,

@@ -34,6 +34,13 @@ Group::Group(Communicator& world, std::vector<int> members)
       world_(world),
       members_(std::move(members)) {}
 
+int Group::world_from_group(int rank) const {
+  if (rank < 0 || rank >= world_size())
+    throw Error("rank of a group", "0 to " + std::to_string(world_size() - 1), std::to_string(rank),
+                "ranks of a group are counted from 0, in the order of its list");
+  return members_[static_cast<std::size_t>(rank)];
+}
+
 std::uint64_t Group::do_start(std::span<const Op> ops) {
   std::vector<Op> translated(ops.begin(), ops.end());
   for (Op& op : translated) op.peer = world_from_group(op.peer);

@@ -22,8 +22,8 @@ class Group final : public Communicator {
   /// Gives up what is in flight, as the Pending of the members do.
   ~Group() override = default;
 
-  /// The rank in the communicator below of this rank of the group.
-  int world_from_group(int rank) const { return members_[static_cast<std::size_t>(rank)]; }
+  /// The rank in the communicator below of this rank of the group. Throws Error for a rank that it has not.
+  int world_from_group(int rank) const;
   /// That of the communicator below, so that computing through either advances one clock.
   double clock() override { return world_.clock(); }
 

@@ -99,6 +99,8 @@ struct TraceEvent {
     kAdd,       ///< BlockEngine::add: the updated tensors are the sum, the read ones the terms
     kCopy,      ///< BlockEngine::copy: the read tensor is the source, the updated one the target
     kGives,     ///< a statement of the caller: `tensors[0]` is a result, that of the rank's own rows
+    kBegin,     ///< BlockEngine::begin: the written tensors are sums without a block
+    kClear,     ///< BlockEngine::set_zero: so is the written tensor
   };
 
   Kind kind = kHolds;                   ///< type of the event
@@ -120,7 +122,8 @@ struct TraceEvent {
 /// How much of a block a trace keeps.
 enum class TraceDetail : std::uint8_t {
   kRanges,  ///< the key ranges, row by row, and copies, byte by byte: what a proof of the schedule needs
-  kPairs,   ///< the number of visible pairs alone, and no copies
+  kCopies,  ///< the number of visible pairs alone, and copies: nothing but the rows of ranges is not proved
+  kPairs,   ///< the number of visible pairs alone, and no copies: proves methods that make none
 };
 
 /// The events of one rank, in their order. Written by one thread.
@@ -143,8 +146,10 @@ class RankTrace {
   void end(std::size_t event);
   /// Appends an event that was recorded elsewhere, with the times that it has.
   void append(TraceEvent event) { events_.push_back(std::move(event)); }
-  /// Whether events of blocks carry their key ranges, and copies are recorded.
+  /// Whether events of blocks carry their key ranges.
   bool keeps_ranges() const { return detail_ == TraceDetail::kRanges; }
+  /// Whether copies are recorded.
+  bool keeps_copies() const { return detail_ != TraceDetail::kPairs; }
   /// The present time on the clocks of this trace.
   TraceTime now() const;
   /// The moment from which its wall time counts.

@@ -76,6 +76,28 @@ void BlockEngine::done(const BlockRanges& ranges, Pass pass) {
   if (done_ != nullptr) *done_ += products_per_pair(pass) * ranges.pairs();
 }
 
+RowState BlockEngine::begin(const Buffer& q) {
+  RowState state = do_begin(q);
+  const auto event = [&] {
+    TraceEvent beginning;
+    beginning.kind = TraceEvent::kBegin;
+    beginning.tensors = {written("out", state.out), written("max", state.max), written("sum", state.sum)};
+    return beginning;
+  };
+  recorded(trace_, event, [] {});
+  return state;
+}
+
+void BlockEngine::set_zero(Buffer& buffer) {
+  const auto event = [&] {
+    TraceEvent clearing;
+    clearing.kind = TraceEvent::kClear;
+    clearing.tensors = {written("sum", buffer)};
+    return clearing;
+  };
+  recorded(trace_, event, [&] { do_set_zero(buffer); });
+}
+
 void BlockEngine::forward(RowState& state, const Buffer& q, const KvBlock& block, const BlockRanges& ranges,
                           double softmax_scale) {
   const auto event = [&] {
@@ -98,8 +120,8 @@ void BlockEngine::backward(Buffer& dq, KvBlock& part, const Saved& saved, const 
                         read("v", block.v), updated("dq", dq), written("dk", part.k), written("dv", part.v)});
   };
   recorded(trace_, event, [&] {
-    set_zero(part.k);
-    set_zero(part.v);
+    do_set_zero(part.k);
+    do_set_zero(part.v);
     if (count(ranges)) do_backward(dq, part, saved, block, ranges, softmax_scale);
   });
   done(ranges, Pass::kBackward);
@@ -131,7 +153,7 @@ void BlockEngine::copy(Buffer& to, const Buffer& from, const RowCopy& rows) {
     copy.copied = copied_bytes(to, from, rows);
     return copy;
   };
-  recorded(trace_ != nullptr && trace_->keeps_ranges() ? trace_ : nullptr, event,
+  recorded(trace_ != nullptr && trace_->keeps_copies() ? trace_ : nullptr, event,
            [&] { do_copy(to, from, rows); });
 }
 

@@ -112,7 +112,7 @@ class BlockEngine {
   virtual Buffer allocate(Extents extents, Role role) = 0;
 
   /// The state that has seen no key: (0, -inf, 0) for every row of q.
-  virtual RowState begin(const Buffer& q) = 0;
+  RowState begin(const Buffer& q);
   /// Adds this KV block to the state: state = merge(state, partial of the block). A block without a visible
   /// pair costs nothing.
   void forward(RowState& state, const Buffer& q, const KvBlock& block, const BlockRanges& ranges,
@@ -142,7 +142,7 @@ class BlockEngine {
   /// batch, width and type, and the heads.
   void copy(Buffer& to, const Buffer& from, const RowCopy& rows);
   /// Sets every element to zero.
-  virtual void set_zero(Buffer& buffer) = 0;
+  void set_zero(Buffer& buffer);
 
   /// Adds one block to the work: those of forward and backward are, this is for code that computes one
   /// without the engine. Returns whether it has a visible pair.
@@ -151,14 +151,16 @@ class BlockEngine {
   bool count(const KeyRanges& ranges) { return count(BlockRanges(ranges)); }
   /// The work done so far.
   const Work& work() const { return work_; }
-  /// Records every forward, backward, add and copy from here on (comm/trace.hpp); null: no longer. The trace
-  /// must live that long.
+  /// Records every begin, forward, backward, add, copy and set_zero from here on (comm/trace.hpp); null: no
+  /// longer. The trace must live that long.
   void record(RankTrace* trace) { trace_ = trace; }
   /// Adds the work of every forward and backward from here on to `done` once it has returned, for a bar that
   /// shows progress: visible pairs times products_per_pair (null: no longer). It must live that long.
   void count_in(std::atomic<Index>* done) { done_ = done; }
 
  private:
+  virtual RowState do_begin(const Buffer& q) = 0;
+  virtual void do_set_zero(Buffer& buffer) = 0;
   virtual void do_forward(RowState& state, const Buffer& q, const KvBlock& block, const BlockRanges& ranges,
                           double softmax_scale) = 0;
   virtual void do_backward(Buffer& dq, KvBlock& part, const Saved& saved, const KvBlock& block,

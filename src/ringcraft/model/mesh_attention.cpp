@@ -21,7 +21,26 @@ int size_of(const Mesh& mesh, Axis axis) {
   return 1;
 }
 
+void refuse_place(const Communicator& world, const BlockEngine& engine, const Mesh& mesh) {
+  if (mesh.world_size() != world.world_size())
+    throw Error("layer over a mesh",
+                "a mesh of " + std::to_string(world.world_size()) + " ranks, the world's",
+                std::to_string(mesh.world_size()), "make it with the communicator's world_size");
+  if (engine.space() != Space::kHost || engine.dtype(Role::kElement) != DType::kFloat64)
+    throw Error("layer over a mesh", "an engine on the host that computes in float64",
+                std::string(name_of(engine.dtype(Role::kElement))) +
+                    (engine.space() == Space::kHost ? " on the host" : " on the device"),
+                "use HostEngine<double>");
+}
+
+void refuse_length(const std::string& name, const std::vector<double>& numbers, Index expected,
+                   const char* advice) {
+  if (std::ssize(numbers) != expected)
+    throw Error(name, std::to_string(expected) + " numbers", std::to_string(numbers.size()), advice);
+}
+
 void refuse_layer(const Problem& problem, const Mesh& mesh, TensorBorder border) {
+  validate(problem);
   const int tensor = size_of(mesh, Axis::kTensor), context = size_of(mesh, Axis::kContext);
   const Shape& shape = problem.shape;
   if (shape.batch != 1)
@@ -84,7 +103,7 @@ MeshAttention::MeshAttention(Communicator& world, BlockEngine& engine, const Mes
                              const Problem& problem, const AttentionWeights& share, TensorBorder border)
     : world_(world),
       engine_(engine),
-      mesh_(mesh),
+      mesh_((refuse_place(world, engine, mesh), mesh)),
       tensor_(world, group_of(mesh, world.rank(), {Axis::kTensor})),
       context_(world, group_of(mesh, world.rank(), {Axis::kContext})),
       problem_(problem_of_heads(problem, mesh, border)),
@@ -92,9 +111,31 @@ MeshAttention::MeshAttention(Communicator& world, BlockEngine& engine, const Mes
       border_(border),
       positions_(held_positions(problem_, tensor_, context_, border)),
       hidden_(static_cast<Index>(share.norm.size())),
-      shard_rows_(problem_.sharding().rows(context_.rank())) {}
+      shard_rows_(problem_.sharding().rows(context_.rank())) {
+  refuse_weights("weights", share);
+}
+
+void MeshAttention::refuse_weights(const char* of, const AttentionWeights& weights) const {
+  constexpr const char* kAdvice = "share_of_heads gives each tensor rank its own";
+  const std::string name = of;
+  if (hidden_ < 1) throw Error(name + " norm", "1 or more numbers", "none", kAdvice);
+  const Shape& shape = problem_.shape;  // with the heads of this rank
+  const Index query = shape.heads * shape.head_dim * hidden_, kv = shape.kv_heads * shape.head_dim * hidden_;
+  refuse_length(name + " norm", weights.norm, hidden_, kAdvice);
+  refuse_length(name + " q", weights.q, query, kAdvice);
+  refuse_length(name + " k", weights.k, kv, kAdvice);
+  refuse_length(name + " v", weights.v, kv, kAdvice);
+  refuse_length(name + " out", weights.out, query, kAdvice);
+}
+
+void MeshAttention::refuse_rows(const char* name, const std::vector<double>& rows) const {
+  refuse_length(name, rows, std::ssize(positions_) * hidden_, "give the rows of positions()");
+}
 
 std::vector<double> MeshAttention::forward(const std::vector<double>& x, int sequence) {
+  refuse_rows("x", x);
+  if (sequence < 0)
+    throw Error("sequence", "0 or more", std::to_string(sequence), "give its number in the batch");
   x_ = x;
   sequence_ = sequence;
   normed_ = gathered(normalized());

@@ -53,23 +53,28 @@ struct LayerGradients {
 class MeshAttention {
  public:
   /// `problem` is that of one whole sequence and all heads, with as many ranks as the context axis; `share`
-  /// are this rank's weights. References must outlive it. Throws Error on every rank for more than one
-  /// sequence, heads that the tensor axis does not divide, another number of ranks, and for
-  /// kSequenceParallel if a shard's tokens are not a multiple of the tensor axis.
+  /// are this rank's weights. References must outlive it. Throws Error on every rank for a mesh of another
+  /// world, an engine that is not on the host and in double, more than one sequence, heads that the tensor
+  /// axis does not divide, another number of ranks, and for kSequenceParallel if a shard's tokens are not a
+  /// multiple of the tensor axis; and on a rank whose weights are not those of its heads.
   MeshAttention(Communicator& world, BlockEngine& engine, const Mesh& mesh, const Problem& problem,
                 const AttentionWeights& share, TensorBorder border);
 
   /// Tokens of x, z and their gradients on this rank, in the order in which it holds them.
   const std::vector<Position>& positions() const { return positions_; }
-  /// z [rows, hidden], from x [rows, hidden] of this sequence of the batch.
+  /// z [rows, hidden], from x [rows, hidden] of this sequence of the batch. Throws Error for any other length
+  /// of x, and for a sequence below 0.
   std::vector<double> forward(const std::vector<double>& x, int sequence);
-  /// The gradients of sum(z * dz), after forward.
+  /// The gradients of sum(z * dz), after forward. Throws Error before it, and for any other length of dz.
   LayerGradients backward(const std::vector<double>& dz);
   /// Sums gradients of the weights over the ranks that hold the same weights and have seen other tokens: the
-  /// context and data group; for the norm of kSequenceParallel the tensor group as well.
+  /// context and data group; for the norm of kSequenceParallel the tensor group as well. Throws Error for
+  /// lengths that are not those of the weights.
   void sum_over_ranks(AttentionWeights& gradients);
 
  private:
+  void refuse_weights(const char* of, const AttentionWeights& weights) const;
+  void refuse_rows(const char* name, const std::vector<double>& rows) const;
   std::vector<double> normalized() const;
   std::vector<double> norm_backward(const std::vector<double>& dnormed, std::vector<double>& dgains) const;
   std::vector<double> gathered(std::vector<double> rows);   // the rows of the tensor group

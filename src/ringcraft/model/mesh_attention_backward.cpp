@@ -5,6 +5,7 @@
 
 #include "ringcraft/attention/products.hpp"
 #include "ringcraft/comm/collectives.hpp"
+#include "ringcraft/core/error.hpp"
 #include "ringcraft/model/mesh_attention.hpp"
 #include "ringcraft/model/mesh_rows.hpp"
 #include "ringcraft/ring/ring.hpp"
@@ -12,6 +13,9 @@
 namespace ringcraft {
 
 LayerGradients MeshAttention::backward(const std::vector<double>& dz) {
+  if (q_.extents() == Extents{})
+    throw Error("backward pass of a layer", "a forward pass before it", "none", "call forward first");
+  refuse_rows("dz", dz);
   const Shape& shape = problem_.shape;
   LayerGradients gradients;
   AttentionWeights& weights = gradients.weights;
@@ -69,6 +73,7 @@ std::vector<double> MeshAttention::norm_backward(const std::vector<double>& dnor
 }
 
 void MeshAttention::sum_over_ranks(AttentionWeights& gradients) {
+  refuse_weights("gradients", gradients);
   Group same_heads(world_, group_of(mesh_, world_.rank(), {Axis::kContext, Axis::kData}));
   std::apply([&](auto&... tensors) { (all_reduce<double>(same_heads, tensors), ...); },
              AttentionWeights::of_heads(gradients));

@@ -24,7 +24,7 @@ const Memory& unbacked_memory() {
 
 Buffer CostEngine::allocate(Extents extents, Role role) { return {extents, dtype(role), unbacked_memory()}; }
 
-RowState CostEngine::begin(const Buffer& q) {
+RowState CostEngine::do_begin(const Buffer& q) {
   const Extents e = q.extents(), rows{e.batch, e.heads, e.rows, 1};
   return {allocate(e, Role::kAccumulator), allocate(rows, Role::kAccumulator),
           allocate(rows, Role::kAccumulator)};

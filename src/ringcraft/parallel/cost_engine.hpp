@@ -43,12 +43,12 @@ class CostEngine : public BlockEngine {
   }
   void refuse(const Problem&, Pass) const override {}
   Buffer allocate(Extents extents, Role role) override;
-  RowState begin(const Buffer& q) override;
   Output finish(RowState&& state) override;
   Buffer delta(const Buffer& out, const Buffer& dout) override;
-  void set_zero(Buffer&) override {}
 
  private:
+  RowState do_begin(const Buffer& q) override;
+  void do_set_zero(Buffer&) override {}
   void charge(BlockCost cost, const Buffer& q, const BlockRanges& ranges);
   void do_forward(RowState&, const Buffer& q, const KvBlock&, const BlockRanges& ranges, double) override {
     charge(forward_, q, ranges);

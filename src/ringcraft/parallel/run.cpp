@@ -1,9 +1,12 @@
 // Runs a method once: takes the shards, computes, gathers the results.
 #include "ringcraft/parallel/run.hpp"
 
+#include <string>
 #include <utility>
 
+#include "ringcraft/core/error.hpp"
 #include "ringcraft/parallel/recording.hpp"
+#include "ringcraft/ring/refuse.hpp"
 
 namespace ringcraft {
 namespace {
@@ -27,6 +30,7 @@ void RankRun::forward(RankPlace& place, Buffer q, KvBlock kv, Pass last_pass) {
 }
 
 void RankRun::run_forward(RankPlace& place, Buffer q, KvBlock kv) {
+  require_shard(*problem_, place.comm().rank(), place.engine(), q, kv);
   hold(place.trace(), "q", place.comm().rank(), q);
   hold(place.trace(), place.comm().rank(), kv);
   const Recording recording(place);
@@ -40,6 +44,10 @@ void RankRun::backward(RankPlace& place, const WholeInputs& whole) {
 }
 
 void RankRun::backward(RankPlace& place, const Buffer& dout) {
+  require_forward("backward pass");
+  if (method_->backward == nullptr)
+    throw Error("backward pass", "a method that has one", std::string(method_->name), "use the ring");
+  require_dout(*problem_, place.comm().rank(), place.engine(), dout);
   const Recording recording(place);
   hold(place.trace(), "dout", place.comm().rank(), dout);
   gradients_ = method_->backward(place, *problem_, options_, forward_, dout);
@@ -48,7 +56,13 @@ void RankRun::backward(RankPlace& place, const Buffer& dout) {
   give(place.trace(), "dv", gradients_.dkv.v);
 }
 
+void RankRun::require_forward(const char* what) const {
+  if (forward_.saved == nullptr)
+    throw Error(what, "a run whose forward pass is done", "one without", "call forward first, on every rank");
+}
+
 WholeResult RankRun::gathered(RankPlace& place) {
+  require_forward("results of a run");
   const auto together = [&](Buffer& part) {
     return part.extents() == Extents{} ? Buffer()
                                        : gather_to_first(place, std::move(part), problem_->sharding());

@@ -37,17 +37,20 @@ class RankRun {
   /// Takes the rank's shards of q, k and v, and runs the forward pass. Throws Error on every rank alike for
   /// what the method refuses.
   void forward(RankPlace& place, const WholeInputs& whole);
-  /// The same from the rank's own shards, in the engine's memory; `last_pass` is that of the run.
+  /// The same from the rank's own shards, in the engine's memory; `last_pass` is that of the run. Throws
+  /// Error for shards that are not the rank's.
   void forward(RankPlace& place, Buffer q, KvBlock kv, Pass last_pass);
-  /// Takes the rank's shard of dout and runs the backward pass, after the forward pass.
+  /// Takes the rank's shard of dout and runs the backward pass, after the forward pass. Throws Error before
+  /// it, and for another shard.
   void backward(RankPlace& place, const WholeInputs& whole);
   /// The same from the rank's own shard.
   void backward(RankPlace& place, const Buffer& dout);
-  /// Ends the run: the results of all ranks, on rank 0.
+  /// Ends the run: the results of all ranks, on rank 0. Throws Error before the forward pass.
   WholeResult gathered(RankPlace& place);
 
  private:
   void run_forward(RankPlace& place, Buffer q, KvBlock kv);
+  void require_forward(const char* what) const;
 
   const Method* method_;
   const Problem* problem_;

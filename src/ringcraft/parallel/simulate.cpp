@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "ringcraft/comm/fibers/fibers.hpp"
+#include "ringcraft/core/error.hpp"
 #include "ringcraft/parallel/cost_engine.hpp"
 #include "ringcraft/parallel/recording.hpp"
 #include "ringcraft/parallel/run.hpp"
@@ -91,6 +92,15 @@ void append(Trace& whole, const Trace& pass, double begin) {
   }
 }
 
+// Speeds that are numbers can give times that are none.
+SimulatedPass in_time(SimulatedPass pass) {
+  constexpr double kMost = 1e15;  // seconds
+  if (!(pass.seconds() < kMost))
+    throw Error("machine", "speeds that take less than 1e15 seconds", "slower ones",
+                "see docs/pages/simulation.md for an example");
+  return pass;
+}
+
 }  // namespace
 
 double SimulatedPass::seconds() const { return *std::ranges::max_element(clock); }
@@ -109,11 +119,11 @@ Simulation simulate(const Method& method, const Problem& problem, const Machine&
   validate(problem);
   validate(machine, problem.world_size);
   Simulation result;
-  if (options.trace) result.trace.emplace(problem.world_size, TraceDetail::kPairs);
+  if (options.trace) result.trace.emplace(problem.world_size, *options.trace);
   const auto recorded = [&](double begin, const std::function<SimulatedPass(Trace*)>& run) {
-    if (!options.trace) return run(nullptr);
-    Trace trace(problem.world_size, TraceDetail::kPairs);
-    SimulatedPass pass = run(&trace);
+    if (!options.trace) return in_time(run(nullptr));
+    Trace trace(problem.world_size, *options.trace);
+    SimulatedPass pass = in_time(run(&trace));
     append(*result.trace, trace, begin);
     return pass;
   };

@@ -18,7 +18,7 @@ namespace ringcraft {
 struct SimulateOptions {
   MethodOptions method = {};           ///< choices of the method
   Pass last = Pass::kBackward;         ///< kForward: that pass alone
-  bool trace = false;                  ///< records every rank's events, with TraceDetail::kPairs
+  std::optional<TraceDetail> trace;    ///< records every rank's events, so far
   std::atomic<Index>* done = nullptr;  ///< for a bar that shows progress (BlockEngine::count_in)
 };
 
@@ -47,7 +47,8 @@ struct Simulation {
 };
 
 /// Runs the method for this problem on problem.world_size ranks of the machine. All ranks begin each pass
-/// together. Throws Error for what the method refuses, and for a machine that is none.
+/// together. Throws Error for what the method refuses, and for a machine that is none
+/// or takes 1e15 seconds.
 Simulation simulate(const Method& method, const Problem& problem, const Machine& machine,
                     const SimulateOptions& options = {});
 

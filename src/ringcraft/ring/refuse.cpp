@@ -62,7 +62,11 @@ void require_shard(const Problem& problem, int rank, const BlockEngine& engine, 
   if (route.keeps_own() || !is_empty(own)) require_kv(engine, own, problem.kv_extents(rank));
   require("out", output.out, problem.q_extents(rank), accumulator, engine.space());
   require("lse", output.lse, problem.row_extents(rank), accumulator, engine.space());
-  require("dout", dout, problem.q_extents(rank), element, engine.space());
+  require_dout(problem, rank, engine, dout);
+}
+
+void require_dout(const Problem& problem, int rank, const BlockEngine& engine, const Buffer& dout) {
+  require("dout", dout, problem.q_extents(rank), engine.dtype(Role::kElement), engine.space());
 }
 
 KvBlock allocate_kv(BlockEngine& engine, const Problem& problem, Role role) {

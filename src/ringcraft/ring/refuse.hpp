@@ -28,6 +28,9 @@ void require_shard(const Problem& problem, int rank, const BlockEngine& engine, 
                    const KvBlock& first, const KvBlock& own, Schedule schedule, const Output& output,
                    const Buffer& dout);
 
+/// The same for dout alone.
+void require_dout(const Problem& problem, int rank, const BlockEngine& engine, const Buffer& dout);
+
 /// A KV block (or its gradients) that can hold the largest shard of the problem; set_rows fits it to one.
 KvBlock allocate_kv(BlockEngine& engine, const Problem& problem, Role role);
 

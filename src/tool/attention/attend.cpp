@@ -105,6 +105,8 @@ std::vector<Statement> statements_of(const AttendOptions& options, const verify:
 
 int attend(const AttendOptions& options) {
   const Plan plan = plan_of(options);
+  if (std::isnan(options.patience))  // which is outside of no range
+    throw Error("--patience", "seconds from 0 to 1000000", "NaN", "leave it out for 60");
   for (const auto& [flag, name] : {std::pair{"--input", &options.input}, {"--output", &options.output}})
     if (name->empty())
       throw Error(flag, "the name of a file", "an empty one", "see ./ringcraft attend --help");

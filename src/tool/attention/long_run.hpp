@@ -15,6 +15,9 @@ std::vector<Index> work_of(const Method& method, const Problem& problem, const M
 // Says in advance why a run will take long whose ranks have little to compute and much to exchange.
 void warn_of_exchanges(const Method& method, const Problem& problem, const MethodOptions& options);
 
+// The runs of neighbouring bytes that all ranks copy, about: each is written into a trace of copies.
+Index copied_runs(const Method& method, const Problem& problem, const MethodOptions& options, Pass last);
+
 // Throws Error if a trace of this problem would be too large to write, to draw and to prove.
 void require_recordable(const char* flag, const Method& method, const Problem& problem,
                         const MethodOptions& options);

@@ -51,12 +51,7 @@ std::string machine_names() {
 }
 
 Machine read_machine(const std::string& text, const std::string& file) {
-  nlohmann::json document;
-  try {
-    document = nlohmann::json::parse(text);
-  } catch (const nlohmann::json::exception&) {
-    throw Error(file, "JSON", "something else", kMachineAdvice);
-  }
+  const nlohmann::json document = verify::parsed(text, file, kMachineAdvice);
   const StrictJson json(document, file, kMachineAdvice);
   json.require_members({"name", "ranks_per_node", "peak_flops", "efficiency", "inside", "between",
                         "element_bytes", "accumulator_bytes"});

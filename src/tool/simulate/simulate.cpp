@@ -41,7 +41,7 @@ struct SimulationPlan {
   Machine machine;
   Pass last;
   std::vector<Problem> problems;  // one for each number of ranks
-  bool recorded;
+  std::optional<TraceDetail> recorded;
 
   std::string described() const {
     const Problem& p = problems.front();
@@ -65,7 +65,7 @@ SimulationPlan plan_of(const SimulationOptions& options) {
                       .machine = machine_named(options.machine),
                       .last = pass_named(options.pass),
                       .problems = {},
-                      .recorded = !options.trace.empty() || !options.svg.empty()};
+                      .recorded = {}};
   for (const std::string& slow : options.slow_links) plan.machine.slow_links.push_back(slow_link_of(slow));
   for (const std::string& slow : options.slow_ranks) plan.machine.slow_ranks.push_back(slow_rank_of(slow));
   for (const int ranks : options.ranks) {
@@ -76,11 +76,17 @@ SimulationPlan plan_of(const SimulationOptions& options) {
   if ((plan.method.takes & kTakesNode) != 0 && plan.options.node == 0)
     plan.options.node = std::min(plan.machine.ranks_per_node, *std::ranges::min_element(options.ranks));
   for (const Problem& problem : plan.problems) refuse(plan.method, problem, plan.options);
+  if (options.trace.empty() && options.svg.empty()) return plan;
   const char* const recording = options.trace.empty() ? "--svg" : "--trace";
-  if (plan.recorded && plan.problems.size() > 1)
+  if (plan.problems.size() > 1)
     throw Error(recording, "one number of ranks", counted(plan.problems.size(), "number"),
                 "record each of them by itself");
-  if (plan.recorded) require_recordable(recording, plan.method, plan.problems.front(), plan.options);
+  const Problem& problem = plan.problems.front();
+  require_recordable(recording, plan.method, problem, plan.options);
+  constexpr Index kMostRuns = 2'000'000;  // take a second to prove
+  plan.recorded = copied_runs(plan.method, problem, plan.options, plan.last) <= kMostRuns
+                      ? TraceDetail::kCopies
+                      : TraceDetail::kPairs;
   return plan;
 }
 
@@ -88,13 +94,16 @@ SimulationPlan plan_of(const SimulationOptions& options) {
 // wrong.
 bool draw(const SimulationOptions& options, const SimulationPlan& plan, const Problem& problem,
           const Trace& trace) {
-  const verify::ScheduleGoal goal{.backward = plan.last == Pass::kBackward, .costs = {}};
-  const bool provable = !verify::moves_heads(plan.method, problem, plan.options);
+  const verify::ScheduleGoal goal{.backward = plan.last == Pass::kBackward,
+                                  .costs = {},
+                                  .degree = verify::dealing_degree(plan.method, problem, plan.options),
+                                  .results = true};
+  const bool provable = plan.recorded == TraceDetail::kCopies;
   verify::ScheduleProof proof;
   if (provable)
     proof = verify::prove_schedule(trace, problem, goal);
   else
-    proof.replay = verify::replay(trace, problem);
+    proof.replay = verify::replay(trace, problem, {}, goal.degree);
   const verify::Timeline timeline = verify::timeline_of(trace, verify::TraceClock::kVirtual);
   constexpr std::size_t kMostRows = 24;
   const Drawing drawing{timeline, verify::typical_ranks(timeline, kMostRows),
@@ -114,8 +123,9 @@ bool draw(const SimulationOptions& options, const SimulationPlan& plan, const Pr
   }
   if (!provable)
     std::printf(
-        "The schedule is not proved here: a simulation keeps no rows, and %s moves them; ./ringcraft attend "
-        "--trace proves it.\n",
+        "The schedule is not proved: %s copies too many pieces of so many tokens; it is with fewer tokens, "
+        "or "
+        "with --layout contiguous.\n",
         std::string(plan.method.name).c_str());
   else
     std::fputs(verdict_text(proof, goal).c_str(), stdout);
@@ -124,9 +134,16 @@ bool draw(const SimulationOptions& options, const SimulationPlan& plan, const Pr
 
 int simulate(const SimulationOptions& options) {
   const SimulationPlan plan = plan_of(options);
-  for (const auto& [flag, path] :
-       {std::pair{"--trace", &options.trace}, {"--svg", &options.svg}, {"--json", &options.json}})
+  const std::pair<const char*, const std::string*> written[] = {
+      {"--trace", &options.trace}, {"--svg", &options.svg}, {"--json", &options.json}};
+  for (const auto& [flag, path] : written) {
+    if (known_machine(options.machine) == nullptr) require_other_file(flag, *path, options.machine);
+    for (const auto& [other_flag, other] : written)
+      if (other != path && is_same_file(*path, *other))
+        throw Error(flag, std::string("another file than that of ") + other_flag, shown(*path),
+                    "choose a name for each");
     require_writable(flag, *path);
+  }
   if (!has_fibers())
     std::fputs("ringcraft: this build has no fibers (Boost.Context): every rank is a thread\n", stderr);
   std::vector<PassReport> reports;

@@ -23,12 +23,12 @@ class ClockedEngine final : public BlockEngine {
   DType dtype(Role role) const override { return engine_->dtype(role); }
   void refuse(const Problem& problem, Pass pass) const override { engine_->refuse(problem, pass); }
   Buffer allocate(Extents extents, Role role) override { return engine_->allocate(extents, role); }
-  RowState begin(const Buffer& q) override { return engine_->begin(q); }
   Output finish(RowState&& state) override { return engine_->finish(std::move(state)); }
   Buffer delta(const Buffer& out, const Buffer& dout) override { return engine_->delta(out, dout); }
-  void set_zero(Buffer& buffer) override { engine_->set_zero(buffer); }
 
  private:
+  RowState do_begin(const Buffer& q) override { return engine_->begin(q); }
+  void do_set_zero(Buffer& buffer) override { engine_->set_zero(buffer); }
   void charge(const Buffer& q, const BlockRanges& ranges) {
     comm_.advance(share_of_heads(q, heads_) * static_cast<double>(ranges.pairs()) * seconds_per_pair_);
   }

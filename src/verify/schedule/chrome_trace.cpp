@@ -57,6 +57,7 @@ class Writer {
     switch (e.kind) {
       case TraceEvent::kHolds:
       case TraceEvent::kGives:
+      case TraceEvent::kBegin:
         break;
       case TraceEvent::kStart:
         span(rank, "start", "start", e, {{"step", known.step}, {"messages", e.messages.size()}});
@@ -76,6 +77,9 @@ class Writer {
         break;
       case TraceEvent::kCopy:
         span(rank, "copy", "copy", e, {{"step", known.step}});
+        break;
+      case TraceEvent::kClear:
+        span(rank, "clear", "clear", e, {{"step", known.step}});
         break;
     }
   }

@@ -28,7 +28,10 @@ class RecordProver {
       for (number_ = 0; number_ < events.size(); ++number_) require_event(events[number_]);
       if (!run_.states_results || run_.problem.sharding().rows(rank) == 0) continue;
       require_stated("q", ScheduleClaim::kPairs);
-      if (run_.last == Pass::kBackward) require_stated("dout", ScheduleClaim::kGradients);
+      require_begun(TraceEvent::kBegin, "out", ScheduleClaim::kPairs);
+      if (run_.last != Pass::kBackward) continue;
+      require_stated("dout", ScheduleClaim::kGradients);
+      require_begun(TraceEvent::kClear, "dq", ScheduleClaim::kGradients);
     }
     std::ranges::stable_sort(proof_.violations, {}, &Violation::claim);
   }
@@ -53,6 +56,14 @@ class RecordProver {
           {claim, "rank " + std::to_string(rank_) + " never states where its " + std::string(name) + " is"});
   }
 
+  // Else the replay would take the word of the first block for what was there before it.
+  void require_begun(TraceEvent::Kind kind, std::string_view name, ScheduleClaim claim) {
+    if (std::ranges::find(run_.trace.rank(rank_).events(), kind, &TraceEvent::kind) ==
+        run_.trace.rank(rank_).events().end())
+      proof_.violations.push_back(
+          {claim, "rank " + std::to_string(rank_) + " never begins its sum " + std::string(name)});
+  }
+
   void require_event(const TraceEvent& e) {
     if (e.kind != TraceEvent::kHolds) begun_ = true;
     if (e.kind == TraceEvent::kHolds && !begun_ && (e.owner != rank_ || e.part != HeldPart{}))
@@ -61,6 +72,7 @@ class RecordProver {
     if (!e.ended) violate(ScheduleClaim::kProgress, "stops there, by an error");
     if (e.kind == TraceEvent::kBackward && run_.last == Pass::kForward)
       violate(ScheduleClaim::kPairs, "computes a backward block in a run that has no backward pass");
+    if (e.kind == TraceEvent::kCopy) require_ends_of_copy(e);
     for (const TracedTensor& tensor : e.tensors) {
       if (const auto numbers = numbers_of(e, tensor.name)) require_size(tensor, *numbers);
       for (const TracedTensor& other : e.tensors)
@@ -69,6 +81,36 @@ class RecordProver {
           violate(ScheduleClaim::kMemory,
                   "has " + std::string(tensor.name) + " in the memory of " + std::string(other.name));
     }
+  }
+
+  // A copy reads a tensor that the rank has made or got before, and makes one that it uses later: the event
+  // next to it that begins at the same byte gives its size.
+  void require_ends_of_copy(const TraceEvent& e) {
+    const auto& events = run_.trace.rank(rank_).events();
+    const auto here = events.begin() + static_cast<std::ptrdiff_t>(number_);
+    const auto require = [&](const TracedTensor& tensor, std::optional<Index> size) {
+      if (size != tensor.bytes.size)
+        violate(ScheduleClaim::kMessages,
+                std::string(tensor.access == TracedTensor::kRead ? "copies from " : "copies to ") +
+                    counted(tensor.bytes.size, "byte") + " where " +
+                    (size ? "a tensor of " + counted(*size, "byte") + " begins" : "no tensor begins"));
+    };
+    require(e.tensors[0],
+            first_size_at(e.tensors[0].bytes.address, std::make_reverse_iterator(here), events.rend()));
+    require(e.tensors[1], first_size_at(e.tensors[1].bytes.address, std::next(here), events.end()));
+  }
+
+  // The size of the first tensor or message of these events that begins at this byte.
+  template <class Iterator>
+  static std::optional<Index> first_size_at(std::uintptr_t address, Iterator event, Iterator end) {
+    const auto begins = [&](const auto& one) { return one.bytes.size > 0 && one.bytes.address == address; };
+    for (; event != end; ++event) {
+      if (const auto found = std::ranges::find_if(event->tensors, begins); found != event->tensors.end())
+        return found->bytes.size;
+      if (const auto found = std::ranges::find_if(event->messages, begins); found != event->messages.end())
+        return found->bytes.size;
+    }
+    return {};
   }
 
   // Nothing for tensors whose size follows from where their contents came from.
@@ -82,7 +124,9 @@ class RecordProver {
       const Index heads = name == "dk" || name == "dv" ? shape.kv_heads : shape.heads;
       return rows(rank_, 1) * heads * (name == "lse" ? 1 : shape.head_dim);
     }
-    if (e.kind == TraceEvent::kAdd || e.kind == TraceEvent::kCopy || name == "k") return {};
+    const bool follows = e.kind == TraceEvent::kAdd || e.kind == TraceEvent::kCopy ||
+                         e.kind == TraceEvent::kBegin || e.kind == TraceEvent::kClear;
+    if (follows || name == "k") return {};
     if (name == "v" || name == "dk" || name == "dv") {  // as many as the keys
       const auto keys = std::ranges::find(e.tensors, "k", &TracedTensor::name);
       return keys->bytes.size / std::max<Index>(1, element_);

@@ -136,6 +136,10 @@ bool Replayer::step(int rank) {
     case TraceEvent::kGives:
       give(rank, number);
       break;
+    case TraceEvent::kBegin:
+    case TraceEvent::kClear:
+      clear(rank, number);
+      break;
   }
   ++r.next;
   return true;

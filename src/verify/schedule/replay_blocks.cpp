@@ -155,13 +155,13 @@ void Replayer::write_results(int rank, std::size_t number) {
     if (tensor.access == TracedTensor::kRead || (tensor.access == TracedTensor::kUpdate && e.pairs == 0))
       continue;
     const bool of_queries = tensor.access == TracedTensor::kUpdate;
-    if (!keys || (!queries && e.pairs > 0) || tensor.name == "sum") {
+    if (!keys || (!queries && e.pairs > 0)) {
       put(rank, tensor.bytes, {});
       continue;
     }
     const auto kind = tensor.name == "dk" ? Content::kKeyGradient : Content::kValueGradient;
     Content result = of_queries
-                         ? with_share(rank, tensor, *queries, keys->block)
+                         ? with_share(rank, number, tensor, *queries, keys->block)
                          : Content{kind, keys->block, tensor.bytes.size, {}, keys->joined, keys->heads};
     if (!of_queries && e.pairs > 0) result.shares.add({queries->block, queries->heads});
     put(rank, tensor.bytes, {{0, tensor.bytes.size, content(std::move(result)), 0}});

@@ -110,7 +110,9 @@ class Replayer {
   std::optional<Content> queries_of(int rank, std::size_t number);
   void require_heads(int rank, std::size_t number, const Content& queries, const Content& keys);
   void require_inputs(int rank, std::size_t number, const Content& queries);
-  Content with_share(int rank, const TracedTensor& tensor, const Content& queries, int block);
+  void clear(int rank, std::size_t number);
+  Content with_share(int rank, std::size_t number, const TracedTensor& tensor, const Content& queries,
+                     int block);
   void copy(int rank, std::size_t number);
   void give(int rank, std::size_t number);
 
@@ -127,6 +129,7 @@ class Replayer {
   const ScheduleNotes& notes_;
   TensorRows rows_;
   bool holds_queries_ = false, holds_dout_ = false;  // the trace says where they are
+  bool clears_sums_ = false;                         // and where sums begin
   std::vector<Rank> ranks_;
   std::deque<Content> contents_;  // a deque, because references must stay valid
   std::map<std::pair<int, int>, Link> links_;

@@ -21,6 +21,11 @@
 
 namespace ringcraft::verify {
 
+/// The document in a text, of whose first object only the member `only` is kept (all of it if that is empty).
+/// Throws Error if it is no JSON, or has a member twice; `place` is its name for errors, with this advice.
+nlohmann::json parsed(const std::string& text, const std::string& place, const char* advice,
+                      std::string_view only = "");
+
 /// A value and its place: "trace.json: ringcraft.ranks[2][17].peer". The document outlives it.
 class StrictJson {
  public:

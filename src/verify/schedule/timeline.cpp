@@ -14,7 +14,7 @@ namespace {
 
 bool computes(TraceEvent::Kind kind) {
   return kind == TraceEvent::kForward || kind == TraceEvent::kBackward || kind == TraceEvent::kAdd ||
-         kind == TraceEvent::kCopy;
+         kind == TraceEvent::kCopy || kind == TraceEvent::kClear;
 }
 
 // Places every time of one clock between the first and the last one of the trace. A statement (kHolds) takes

@@ -97,18 +97,18 @@ MethodOptions options_of(const StrictJson& json, const Method& method, const Pro
 
 }  // namespace
 
-Json parsed(const std::string& text, const std::string& place, std::string_view only) {
+Json parsed(const std::string& text, const std::string& place, const char* advice, std::string_view only) {
   if (text.find('\0') != std::string::npos)  // the JSON library would take it for the end
-    throw Error(place, "JSON", "a text with a zero byte", kRecordAgain);
+    throw Error(place, "JSON", "a text with a zero byte", advice);
   std::array<std::set<std::string>, kDeepest + 1> members;  // of the objects that are open, by depth
   const auto keep = [&](int depth, Json::parse_event_t event, Json& value) {
     using Event = Json::parse_event_t;
     if (depth >= kDeepest)
-      throw Error(place, "JSON of at most " + std::to_string(kDeepest) + " levels", "more", kRecordAgain);
+      throw Error(place, "JSON of at most " + std::to_string(kDeepest) + " levels", "more", advice);
     if (event == Event::object_start) members[static_cast<std::size_t>(depth) + 1].clear();
     if (event == Event::key &&
         !members[static_cast<std::size_t>(depth)].insert(value.get<std::string>()).second)
-      throw Error(place, "each member once", shown(value.get<std::string>()) + " twice", kRecordAgain);
+      throw Error(place, "each member once", shown(value.get<std::string>()) + " twice", advice);
     return only.empty() || depth != 1 || event != Event::key || value == only;
   };
   try {
@@ -117,9 +117,9 @@ Json parsed(const std::string& text, const std::string& place, std::string_view 
     const bool cut = error.byte > text.size();
     throw Error(place, "JSON",
                 cut ? "one that ends too early" : "a syntax error at byte " + std::to_string(error.byte),
-                cut ? "the file was cut off; copy or record it again" : kRecordAgain);
+                cut ? "the file was cut off; copy or write it again" : advice);
   } catch (const Json::exception&) {  // a number beyond the range of double, say
-    throw Error(place, "JSON", "one that cannot be read", kRecordAgain);
+    throw Error(place, "JSON", "one that cannot be read", advice);
   }
 }
 
@@ -141,7 +141,7 @@ std::string trace_text(const TracedRun& run, const Replay& replayed) {
 }
 
 TracedRun read_trace(const std::string& text, const std::string& file) {
-  const Json document = parsed(text, file, "ringcraft");
+  const Json document = parsed(text, file, kRecordAgain, "ringcraft");
   if (!document.is_object() || !document.contains("ringcraft"))
     throw Error(file, "a trace of ringcraft, with a member ringcraft",
                 document.is_object() ? "an object without one" : "something else",

@@ -9,10 +9,6 @@
 
 namespace ringcraft::verify {
 
-/// The document in a text, of whose first object only the member `only` is kept (all of it if that is empty).
-/// Throws Error if it is no JSON.
-nlohmann::json parsed(const std::string& text, const std::string& place, std::string_view only);
-
 /// The events that a run may have.
 struct EventRules {
   const Problem& problem;

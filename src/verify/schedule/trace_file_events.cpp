@@ -13,8 +13,8 @@ namespace {
 using Json = nlohmann::json;
 
 // In the order of their enumerators.
-constexpr std::array<std::string_view, 8> kEventKinds{"holds",    "start", "wait", "forward",
-                                                      "backward", "add",   "copy", "gives"};
+constexpr std::array<std::string_view, 10> kEventKinds{"holds", "start", "wait",  "forward", "backward",
+                                                       "add",   "copy",  "gives", "begin",   "clear"};
 constexpr std::array<std::string_view, 2> kMessageKinds{"send", "recv"};
 constexpr std::array<std::string_view, 3> kAccesses{"read", "write", "update"};
 
@@ -42,6 +42,10 @@ std::vector<Touch> touches_of(TraceEvent::Kind kind) {
       return {{"from", kRead}, {"to", kUpdate}};
     case TraceEvent::kGives:
       return {{"out", kRead}};
+    case TraceEvent::kBegin:
+      return {{"out", kWrite}, {"max", kWrite}, {"sum", kWrite}};
+    case TraceEvent::kClear:
+      return {{"sum", kWrite}};
     case TraceEvent::kStart:
     case TraceEvent::kWait:
       break;
@@ -167,6 +171,8 @@ class EventsReader {
         return json.require_members({"kind", "begin", "end", "live_bytes", "tensors", "copied"});
       case TraceEvent::kAdd:
       case TraceEvent::kGives:
+      case TraceEvent::kBegin:
+      case TraceEvent::kClear:
         return json.require_members({"kind", "begin", "end", "live_bytes", "tensors"});
     }
   }
@@ -315,7 +321,7 @@ void read_events(const StrictJson& list, const EventRules& rules, int rank, Rank
 
 void read_events(const std::string& text, const std::string& place, const Problem& problem, int degree,
                  int rank, RankTrace& into) {
-  const Json list = parsed(text, place, "");
+  const Json list = parsed(text, place, kRecordAgain);
   read_events(StrictJson(list, place, kRecordAgain), {problem, degree, true}, rank, into);
 }
 

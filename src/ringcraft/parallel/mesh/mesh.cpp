@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string>
 
 #include "ringcraft/core/error.hpp"
@@ -88,13 +89,33 @@ Mesh make_mesh(int world_size, const MeshSizes& sizes, std::string_view order) {
   return mesh;
 }
 
+namespace {
+
+// A Mesh is plain data, which need not come from make_mesh.
+void refuse_mesh(const Mesh& mesh) {
+  constexpr Index kMost = std::numeric_limits<int>::max();
+  Index ranks = 1;
+  for (const MeshAxis& each : mesh.axes) {
+    const bool once = std::ranges::count(mesh.axes, each.axis, &MeshAxis::axis) == 1;
+    ranks = each.size < 1 ? kMost + 1 : std::min(kMost + 1, ranks * each.size);
+    if (!once || ranks > kMost)
+      throw Error(
+          "mesh", "each axis once, with 1 or more ranks, and at most " + std::to_string(kMost) + " together",
+          !once ? "an axis twice" : "an axis of " + std::to_string(each.size), "make it with make_mesh");
+  }
+}
+
+}  // namespace
+
 void refuse_rank(const Mesh& mesh, int rank) {
+  refuse_mesh(mesh);
   if (rank < 0 || rank >= mesh.world_size())
     throw Error("rank of a mesh", "0 to " + std::to_string(mesh.world_size() - 1), std::to_string(rank),
                 "the mesh has the product of its sizes as ranks");
 }
 
 void refuse_coordinates(const Mesh& mesh, const std::vector<int>& coordinates) {
+  refuse_mesh(mesh);
   if (coordinates.size() != mesh.axes.size())
     throw Error("coordinates", std::to_string(mesh.axes.size()) + " numbers, one for each axis",
                 std::to_string(coordinates.size()), "an axis of one rank has the coordinate 0");

@@ -78,9 +78,9 @@ int rank_at(const Mesh& mesh, const std::vector<int>& coordinates);
 /// that the mesh does not have, and for an axis that it does not have or that is named twice. (Lesson 505.)
 std::vector<int> group_of(const Mesh& mesh, int rank, const std::vector<Axis>& axes);
 
-/// Refuses a rank that the mesh does not have.
+/// Refuses axes that make no mesh, and a rank that the mesh does not have.
 void refuse_rank(const Mesh& mesh, int rank);
-/// Refuses coordinates that no rank of the mesh has.
+/// Refuses axes that make no mesh, and coordinates that no rank of it has.
 void refuse_coordinates(const Mesh& mesh, const std::vector<int>& coordinates);
 /// Refuses axes that the mesh does not have, and an axis that is named twice.
 void refuse_axes(const Mesh& mesh, const std::vector<Axis>& axes);

@@ -27,7 +27,8 @@ int Shares::count(const Share& share) const {
 }
 
 std::string name_of(const Content& content) {
-  constexpr const char* kLetters[] = {"K", "V", "dK", "dV", "q", "dout", "out", "lse", "dq"};
+  if (content.kind == Content::kNothing) return "an empty sum";
+  constexpr const char* kLetters[] = {"K", "V", "dK", "dV", "q", "dout", "out", "lse", "dq", "sum"};
   return kLetters[content.kind] + from_to(Index{content.block} * content.joined, content.joined) +
          (content.heads == Heads{} ? "" : " (" + heads_name(content.heads) + ")");
 }

@@ -67,6 +67,8 @@ struct Content {
     kOutput,       ///< O, which becomes out
     kLse,          ///< the row maximum, which becomes lse
     kQueryGradient,
+    kRowSum,   ///< l, the row sum
+    kNothing,  ///< any sum to which no block has been added
   };
 
   Kind kind = kKeys;

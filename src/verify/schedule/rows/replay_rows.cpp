@@ -32,8 +32,10 @@ void Replayer::find_statements() {
   holds_queries_ = rows_.degree() > 1 || any_holds(trace_, "q");
   holds_dout_ = any_holds(trace_, "dout");
   for (int rank = 0; rank < trace_.world_size(); ++rank)
-    for (const TraceEvent& e : events(rank))
+    for (const TraceEvent& e : events(rank)) {
       result_.states_results = result_.states_results || e.kind == TraceEvent::kGives;
+      clears_sums_ = clears_sums_ || e.kind == TraceEvent::kBegin || e.kind == TraceEvent::kClear;
+    }
 }
 
 // The tensor of this kind in these bytes. One that was put together is a whole from here on.
@@ -92,17 +94,30 @@ void Replayer::require_inputs(int rank, std::size_t number, const Content& queri
   require("lse", Content::kLse, "reads ");
 }
 
-// The sum that this computation leaves in out, max or dq: the one that is there with one more share, or a new
-// one.
-Content Replayer::with_share(int rank, const TracedTensor& tensor, const Content& queries, int block) {
+void Replayer::clear(int rank, std::size_t number) {
+  require_untouched(rank, number);
+  for (const TracedTensor& tensor : event(rank, number).tensors)
+    put(rank, tensor.bytes,
+        {{0, tensor.bytes.size, content({Content::kNothing, rank, tensor.bytes.size, {}}), 0}});
+}
+
+// The sum that this computation leaves in out, max, sum or dq: the one that is there with one more share, or
+// a new one, in memory that was cleared for it if the trace says where sums begin.
+Content Replayer::with_share(int rank, std::size_t number, const TracedTensor& tensor, const Content& queries,
+                             int block) {
   const auto kind = tensor.name == "out"   ? Content::kOutput
                     : tensor.name == "max" ? Content::kLse
+                    : tensor.name == "sum" ? Content::kRowSum
                                            : Content::kQueryGradient;
   Content sum{kind, queries.block, tensor.bytes.size, {}, queries.joined, queries.heads};
   const Content* there = whole(rank, tensor.bytes);
   if (there != nullptr && there->kind == kind && there->block == sum.block && there->joined == sum.joined &&
       there->heads == sum.heads)
     sum.shares = there->shares;
+  else if (clears_sums_ && (there == nullptr || there->kind != Content::kNothing))
+    violate(kind == Content::kQueryGradient ? ScheduleClaim::kGradients : ScheduleClaim::kPairs, rank, number,
+            "adds its block to " + std::string(tensor.name) + " where no sum of " + name_of(queries) +
+                " begins: " + holding(rank, tensor.bytes) + " is there");
   sum.shares.add({block, {}});
   return sum;
 }
