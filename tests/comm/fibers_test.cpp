@@ -124,3 +124,37 @@ TEST_CASE("a meter inside of a fiber counts that fiber alone") {
   CHECK(report.peak_bytes == std::vector<Index>(4, 0));
   CHECK(MeterScope::current() == nullptr);
 }
+
+TEST_CASE("fibers whose messages are given up, or arrive as another one fails, learn what threads learn") {
+  if (!has_fibers()) return;
+  std::string heard;
+  const std::string given_up = failure_of(2, [&](ThreadCommunicator& comm) {
+    Bytes in(4);
+    if (comm.rank() == 1) {
+      const Pending never = comm.start({recv_from(0, in)});
+      throw Error("gave up");
+    }
+    try {
+      recv(comm, 1, in);
+    } catch (const std::exception& error) {
+      heard = error.what();
+      throw;
+    }
+  });
+  CHECK(given_up == "gave up");
+  CHECK(contains(heard, "rank 1 ended with an exception while messages were under way"));
+
+  int received = 0;  // rank 0 has its message when rank 1 fails, and takes its turn once
+  const std::string failed = failure_of(2, [&](ThreadCommunicator& comm) {
+    Bytes in(4);
+    if (comm.rank() == 0) {
+      recv(comm, 1, in);
+      ++received;
+    } else {
+      send(comm, 0, Bytes(4));
+      throw Error("just after");
+    }
+  });
+  CHECK(failed == "just after");
+  CHECK(received == 1);
+}

@@ -329,3 +329,14 @@ TEST_CASE("a group of one rank exchanges nothing") {
     require(alone.traffic() == Traffic{}, "no traffic");
   });
 }
+
+TEST_CASE("a rank that a group has not is refused") {
+  run_ranks(3, [](ThreadCommunicator& comm) {
+    const Group group(comm, {2, 0, 1});
+    for (const int rank : {-1, 3, 1 << 30}) {
+      const Outcome outcome = outcome_of([&] { (void)group.world_from_group(rank); });
+      require(contains(outcome.sentence, "rank of a group: expected 0 to 2, got " + std::to_string(rank)),
+              "the refusal");
+    }
+  });
+}

@@ -202,4 +202,70 @@ TEST_CASE("a layer that the mesh cannot share is refused on every rank") {
   CHECK_NOTHROW(refused(few, 2, kSums, "got 4 and 1"));
   CHECK_NOTHROW(refused(good, 4, kSums, "a problem of 2 ranks, the context axis, got 4"));
   CHECK_NOTHROW(refused(ragged, 2, kRuns, "shards of a multiple of 2 tokens, got 5"));
+  ragged.seqlen = 11;  // 6 and 5
+  CHECK_NOTHROW(refused(ragged, 2, kRuns, "shards of a multiple of 2 tokens, got 5"));
+}
+
+TEST_CASE(
+    "dropout depends on the place of a number alone: sequence, token and column; one in four is dropped") {
+  int dropped = 0, by_sequence = 0, by_token = 0, by_column = 0;
+  constexpr int kEach = 20, kAll = kEach * kEach * kEach;
+  for (int sequence = 0; sequence < kEach; ++sequence)
+    for (Position token = 0; token < kEach; ++token)
+      for (Index column = 0; column < kEach; ++column) {
+        const double factor = dropout_factor(sequence, token, column);
+        CHECK((factor == 0.0 || factor == 4.0 / 3.0));
+        dropped += factor == 0.0;
+        by_sequence += factor != dropout_factor(sequence + 1, token, column);
+        by_token += factor != dropout_factor(sequence, token + 1, column);
+        by_column += factor != dropout_factor(sequence, token, column + 1);
+      }
+  CHECK(std::abs(dropped - kAll / 4) < kAll / 40);
+  for (const int changed :
+       {by_sequence, by_token, by_column})  // two draws differ in 2 x 1/4 x 3/4 of all places
+    CHECK(std::abs(changed - kAll * 3 / 8) < kAll / 40);
+}
+
+TEST_CASE("a layer is refused tensors of other lengths, and calls out of order") {
+  Random random(508);
+  const MeshSizes sizes{.tensor = 2, .context = 2};
+  const Layer layer(random, make_mesh(4, sizes), sizes,
+                    {.heads = 4, .kv_heads = 2, .seqlen = 8, .head_dim = 2}, full_mask(),
+                    Layout::kContiguous);
+  const auto refused = [](const auto& action, const std::string& words) {
+    const Outcome outcome = outcome_of(action);
+    if (!contains(outcome.sentence, words) || outcome.code != Code::kWrongCall)
+      throw Error(outcome.sentence + " does not have " + words);
+  };
+  run_ranks(4, [&](ThreadCommunicator& comm) {
+    HostEngine<double> engine;
+    HostEngine<float> narrow;
+    const AttentionWeights share =
+        share_of_heads(layer.weights, 2, coordinate(layer.mesh, comm.rank(), Axis::kTensor));
+    const auto make = [&](BlockEngine& with, const Mesh& mesh, const AttentionWeights& weights) {
+      MeshAttention(comm, with, mesh, layer.problem, weights, TensorBorder::kAllReduce);
+    };
+    refused([&] { make(narrow, layer.mesh, share); },
+            "an engine on the host that computes in float64, got float32");
+    refused([&] { make(engine, make_mesh(2, {.tensor = 2}), share); },
+            "expected a mesh of 4 ranks, the world's, got 2");
+    refused([&] { make(engine, layer.mesh, layer.weights); }, "weights q: expected 40 numbers, got 80");
+    refused([&] { make(engine, layer.mesh, {}); }, "weights norm: expected 1 or more numbers");
+    for (Numbers AttentionWeights::*one :
+         {&AttentionWeights::k, &AttentionWeights::v, &AttentionWeights::out}) {
+      AttentionWeights short_one = share;
+      (short_one.*one).pop_back();
+      refused([&] { make(engine, layer.mesh, short_one); }, " numbers, got ");
+    }
+    MeshAttention attention(comm, engine, layer.mesh, layer.problem, share, TensorBorder::kAllReduce);
+    const Numbers rows(4 * kHidden);
+    refused([&] { attention.backward(rows); }, "expected a forward pass before it");
+    refused([&] { attention.forward(Numbers(3), 0); }, "x: expected 40 numbers, got 3");
+    refused([&] { attention.forward(rows, -1); }, "sequence: expected 0 or more, got -1");
+    attention.forward(rows, 0);
+    refused([&] { attention.backward(Numbers()); }, "dz: expected 40 numbers, got 0");
+    LayerGradients gradients = attention.backward(rows);
+    gradients.weights.v.clear();
+    refused([&] { attention.sum_over_ranks(gradients.weights); }, "gradients v: expected 20 numbers, got 0");
+  });
 }

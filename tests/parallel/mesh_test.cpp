@@ -138,4 +138,9 @@ TEST_CASE("sizes, orders, ranks and axes that make no mesh are refused") {
   refused([&] { rank_at(mesh, {0, 0}); }, "4 numbers, one for each axis, got 2");
   refused([&] { rank_at(mesh, {0, 2, 0, 0}); }, "coordinate on cp: expected 0 to 1, got 2");
   refused([&] { rank_at(mesh, {-1, 0, 0, 0}); }, "coordinate on tp");
+  // Data that make_mesh would refuse.
+  refused([&] { coordinates({{{kTp, 0}}}, 0); }, "mesh: expected each axis once, with 1 or more ranks");
+  refused([&] { coordinates({{{kTp, -2}, {kCp, -2}}}, 0); }, "got an axis of -2");
+  refused([&] { rank_at({{{kTp, 1 << 20}, {kCp, 1 << 20}}}, {0, 0}); }, "at most 2147483647 together");
+  refused([&] { group_of({{{kTp, 2}, {kTp, 2}}}, 0, {}); }, "got an axis twice");
 }

@@ -1,6 +1,7 @@
 // A method is a value: a second one runs wherever the ring does, without an edit elsewhere.
 #include "ringcraft/parallel/method.hpp"
 
+#include "parallel/method_choices.hpp"
 #include "ringcraft/parallel/cost_engine.hpp"
 #include "support/catch.hpp"
 #include "support/errors.hpp"
@@ -53,4 +54,44 @@ TEST_CASE("a problem that a method cannot run is refused on every rank, with one
   const Outcome whole =
       outcome_of([&] { verify::run_over_ranks(problem, inputs, {.method = &forward_only}); });
   CHECK(contains(whole.sentence, "expected one with a backward pass"));
+}
+
+TEST_CASE("a method admits the options of its contract, and refuses all others") {
+  static constexpr Index kHeads[][2] = {{12, 4}, {8, 2}, {6, 3}, {6, 6}, {8, 1}, {5, 5}};
+  for (const auto& [heads, kv_heads] : kHeads)
+    for (const int n : {1, 2, 3, 4, 6, 8, 12}) {
+      const Problem problem = make_problem({1, heads, kv_heads, 24, 4}, causal_mask(), Layout::kZigzag, n);
+      const auto refused = [&](const Method& method, const MethodOptions& options) {
+        return outcome_of([&] { refuse(method, problem, options); }).code == Code::kWrongCall;
+      };
+      for (int value = -2; value <= 13; ++value) {
+        CAPTURE(heads, kv_heads, n, value);
+        const bool divides = value > 0 && n % value == 0;
+        CHECK(refused(kRing, {.ulysses = value}) == (value != 0));
+        CHECK(refused(kRing, {.gather_heads = value}) == (value != 0));
+        CHECK(refused(kRing, {.node = value}) == (value != 0));
+        CHECK(refused(kAllGather, {.gather_heads = value}) ==
+              !(value == 0 || (value > 0 && problem.shape.kv_heads % value == 0)));
+        CHECK(refused(kUlysses, {.ulysses = value}) ==
+              !((value == 0 || value == n) && can_deal(problem.shape, n)));
+        CHECK(refused(kHybrid, {.ulysses = value}) == !(divides && can_deal(problem.shape, value)));
+        CHECK(refused(kDoubleRing, {.node = value}) == !(value == 0 || divides));
+      }
+    }
+}
+
+TEST_CASE("theory says how many steps a pass has, and what share of the heads a block") {
+  const Problem problem = make_problem({1, 8, 4, 24, 4}, full_mask(), Layout::kContiguous, 6);
+  for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
+    const auto theory = [&](const Method& method, const MethodOptions& options) {
+      return method.theory(problem, options, pass, {4, 4});
+    };
+    CHECK(theory(kAllGather, {}).steps == 5 + 6);
+    CHECK(theory(kAllGather, {.gather_heads = 1}).steps == 5 + 4 * 6);
+    CHECK(theory(kAllGather, {.gather_heads = 1}).heads == 0.25);
+    CHECK(theory(kHybrid, {.ulysses = 2}).steps == 3);
+    CHECK(theory(kHybrid, {.ulysses = 2}).heads == 0.5);
+    CHECK(theory(kDoubleRing, {.node = 3}).steps == 6);
+    CHECK(theory(kDoubleRing, {.node = 3}).heads == 1);
+  }
 }

@@ -7,6 +7,7 @@
 #include "ringcraft/comm/threads.hpp"
 #include "support/catch.hpp"
 #include "support/compare.hpp"
+#include "support/errors.hpp"
 #include "support/tensors.hpp"
 
 using namespace ringcraft;
@@ -99,4 +100,47 @@ TEST_CASE("the result is whole on rank 0, in the order of the sequence, and noth
   for (Position p = 0; p < sharding.seqlen; ++p)
     CHECK(whole.values<double>()[static_cast<std::size_t>(p)] ==
           100.0 * sharding.owner_of(p) + static_cast<double>(sharding.local_from_global(p)));
+}
+
+TEST_CASE("a run out of order, or with the tensors of another rank, is refused") {
+  Random random(173);
+  const Problem problem = some_problem(2);
+  const Tensors whole = random_tensors(problem.shape, DType::kFloat64, random);
+  for (const Method* const method : kMethods)
+    at_places(2, [&](RankPlace& place) {
+      const MethodOptions options{.ulysses = method == &kHybrid ? 2 : 0};
+      const auto refused = [&](const auto& action, const char* sentence) {
+        const Outcome outcome = outcome_of(action);
+        if (!contains(outcome.sentence, sentence) || outcome.code != Code::kWrongCall)
+          throw Error(outcome.sentence + " does not have " + sentence);
+      };
+      RankRun run(*method, problem, options);
+      const int rank = place.comm().rank();
+      Tensors own = shard_of(whole, problem, rank), other = shard_of(whole, problem, 1 - rank);
+      const Tensors again = shard_of(whole, problem, rank);
+      refused([&] { run.backward(place, own.dout); },
+              "backward pass: expected a run whose forward pass is done");
+      refused([&] { run.gathered(place); }, "results of a run: expected a run whose forward pass is done");
+      refused([&] { run.forward(place, std::move(other.q), std::move(own.kv), Pass::kBackward); },
+              "q: expected [");
+      own = shard_of(whole, problem, rank);
+      refused([&] { run.forward(place, std::move(own.q), std::move(other.kv), Pass::kBackward); },
+              "k: expected [");
+      own = shard_of(whole, problem, rank);
+      run.forward(place, std::move(own.q), std::move(own.kv), Pass::kBackward);
+      refused([&] { run.backward(place, other.dout); }, "dout: expected [");
+      refused([&] { run.backward(place, Buffer()); }, "dout: expected [");
+      run.backward(place, again.dout);
+    });
+  // A method without a backward pass, of which none was announced.
+  const Method half{"half", 0, nullptr, kAllGather.forward, nullptr, kAllGather.theory};
+  at_places(1, [&](RankPlace& place) {
+    const Problem alone = some_problem(1);
+    const Tensors own = random_tensors(alone.shape, DType::kFloat64, random);
+    RankRun run(half, alone);
+    const Buffer none;
+    run.forward(place, {own.q, own.kv.k, own.kv.v, none});
+    check_refused([&] { run.backward(place, own.dout); },
+                  "backward pass: expected a method that has one, got half");
+  });
 }

@@ -25,11 +25,16 @@ Machine exact_machine() {
           .accumulator_bytes = 4};
 }
 
-void check_pass(const SimulatedPass& simulated, const verify::PassCost& run) {
+void check_pass(const SimulatedPass& simulated, const verify::PassCost& run, const Theory& theory,
+                double seconds_per_pair) {
   CHECK(simulated.traffic == run.traffic);
   CHECK(simulated.clock == run.clock);  // exactly
   CHECK(simulated.peak_bytes == run.peak_bytes);
-  for (std::size_t r = 0; r < run.work.size(); ++r) CHECK(simulated.pairs[r] == run.work[r].pairs);
+  for (std::size_t r = 0; r < run.work.size(); ++r) {
+    CHECK(simulated.pairs[r] == run.work[r].pairs);
+    const double computing = seconds_per_pair * theory.heads * static_cast<double>(theory.pairs[r]);
+    CHECK(simulated.computing[r] == Approx(computing));
+  }
 }
 
 bool alike(const TracedMessage& a, const TracedMessage& b) {
@@ -71,8 +76,10 @@ void check_simulated(const Problem& problem, const Choice& choice) {
       &run);
   const Simulation simulated =
       simulate(*choice.method, problem, machine, {.method = choice.options, .trace = TraceDetail::kCopies});
-  check_pass(simulated.forward, run.forward);
-  check_pass(*simulated.backward, run.backward);
+  const auto theory = [&](Pass pass) { return choice.method->theory(problem, choice.options, pass, {4, 4}); };
+  const auto per_pair = [&](Pass pass) { return machine.block(problem.shape, pass, 0).per_pair; };
+  check_pass(simulated.forward, run.forward, theory(Pass::kForward), per_pair(Pass::kForward));
+  check_pass(*simulated.backward, run.backward, theory(Pass::kBackward), per_pair(Pass::kBackward));
   for (int rank = 0; rank < problem.world_size; ++rank) {
     const RankTrace& trace = simulated.trace->rank(rank);
     const std::size_t next = check_events(trace, run.forward.trace->rank(rank), 0, 0);
@@ -178,7 +185,50 @@ TEST_CASE("a machine that is none is refused, and so are ranks that it has not")
       },
       "--slow-link: expected two ranks, got rank 1 twice");
   refused([](Machine& m) { m.slow_ranks = {{0, 0}}; }, "factor of a slow rank: expected a number above 0");
+  refused([](Machine& m) { m.slow_ranks = {{2, 2}}; }, "--slow-rank: expected ranks of 0 to 1, got rank 2");
+  refused([](Machine& m) { m.slow_links = {{0, 1, 0}}; }, "factor of a slow link: expected a number above 0");
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  refused([](Machine& m) { m.peak_flops = kInfinite; }, "machine: peak_flops: expected a number above 0");
   for (const Machine& machine : known_machines()) CHECK_NOTHROW(validate(machine, 1));
   CHECK(known_machine("8xH100") != nullptr);
   CHECK(known_machine("abacus") == nullptr);
+}
+
+TEST_CASE("a simulation refuses what its method refuses, and times beyond all machines") {
+  const Problem problem = make_problem({.seqlen = 16, .head_dim = 4}, causal_mask(), Layout::kZigzag, 2);
+  check_refused([&] { simulate(kHybrid, problem, uniform(1, 1)); },
+                "ulysses: expected a number that divides");
+  const char* const too_slow = "machine: expected speeds that take less than 1e15 seconds";
+  check_refused([&] { simulate(kRing, problem, uniform(1e-320, 1)); }, too_slow);
+  check_refused([&] { simulate(kRing, problem, uniform(1, 5e-324)); }, too_slow);
+  check_refused([&] { simulate(kRing, problem, uniform(1, 1e-300), {.trace = TraceDetail::kPairs}); },
+                too_slow);
+  Machine machine = uniform(1, 1);
+  machine.slow_ranks = {{1, 1e308}};
+  check_refused([&] { simulate(kRing, problem, machine); }, too_slow);
+}
+
+TEST_CASE("a machine by hand: nodes, ports, slow links and ranks, and the time of a pair") {
+  Machine machine = exact_machine();  // nodes of three ranks
+  CHECK(machine.same_node(0, 2));
+  CHECK_FALSE(machine.same_node(2, 3));  // neighbours
+  CHECK(machine.link(0, 2).beta == 1 << 16);
+  CHECK(machine.link(2, 3).beta == 1 << 14);
+  CHECK(machine.link(0, 2).port == machine.link(1, 0).port);
+  CHECK(machine.link(0, 2).port != machine.link(0, 3).port);  // they share no bandwidth
+  machine.slow_links = {{2, 3, 4}, {3, 2, 2}};
+  CHECK(machine.link(2, 3).beta == 1 << 11);
+  CHECK(machine.link(3, 2).beta == 1 << 11);
+  machine.slow_ranks = {{1, 2}, {1, 4}};
+  const Shape shape{.batch = 2, .heads = 4, .kv_heads = 2, .seqlen = 8, .head_dim = 16};
+  // 2 products of 16 numbers, 2 FLOP each, for 4 heads of 2 sequences.
+  CHECK(machine.block(shape, Pass::kForward, 0).per_pair == 2.0 * 2 * 16 * 4 * 2 / (1 << 20));
+  CHECK(machine.block(shape, Pass::kBackward, 1).per_pair == 8 * 2.5 * 2 * 2 * 16 * 4 * 2 / (1 << 20));
+}
+
+TEST_CASE("a simulation counts its work while it runs") {
+  const Problem problem = make_problem({.seqlen = 16, .head_dim = 4}, causal_mask(), Layout::kZigzag, 2);
+  std::atomic<Index> done = 0;
+  simulate(kRing, problem, uniform(1, 1), {.done = &done});
+  CHECK(done == (2 + 5) * 16 * 17 / 2);
 }

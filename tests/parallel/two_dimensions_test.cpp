@@ -1,6 +1,7 @@
 // Ranks in two dimensions: groups and walks worked out by hand, and the closed forms of what a hybrid and a
 // double ring cost.
 #include "parallel/method_choices.hpp"
+#include "ringcraft/parallel/double_ring/node_reach.hpp"
 #include "ringcraft/parallel/double_ring/two_level_walk.hpp"
 #include "ringcraft/parallel/hybrid/rank_grid.hpp"
 #include "support/catch.hpp"
@@ -76,4 +77,21 @@ TEST_CASE("Ulysses with a KV head that both ranks get by hand") {
   const Theory backward = kUlysses.theory(problem, {}, Pass::kBackward, kOnGpu);
   check_every_rank(backward.bytes_sent, 16 * 2 + 16 * 4 + 16 * 4);  // dout, dq, dk and dv
   check_every_rank(backward.messages_sent, 1 + 1 + 2);
+}
+
+TEST_CASE("the reaches that ranks share are those of the problem they ask for") {
+  const auto check = [](const Problem& problem, int node) {
+    const auto shared = shared_node_reach(problem, node);
+    const NodeReach own(problem, node);
+    for (int source = 0; source < problem.world_size; ++source) {
+      CHECK(shared->outer(source) == own.outer(source));
+      for (int turn = 0; turn < problem.world_size / node; ++turn)
+        CHECK(shared->inner(source, turn) == own.inner(source, turn));
+    }
+  };
+  const Shape shape{1, 1, 1, 24, 4};
+  for (const int node : {2, 3})
+    for (const Mask& mask : {full_mask(), causal_mask(), window_mask(2), full_mask()})
+      for (const Layout layout : {Layout::kContiguous, Layout::kZigzag, Layout::kStriped})
+        check(make_problem(shape, mask, layout, 6), node);
 }

@@ -84,6 +84,20 @@ TEST_CASE("a file with anything that is not a machine is refused") {
   refused("inside", Json::array(), "inside: expected an object");
   refused("between", {{"latency", 1e-6}}, "between: expected the member bandwidth");
   refused("element_bytes", 3, "element_bytes: expected 2, 4 or 8");
+  refused("peak_flops", 1e-320, "machine: expected speeds that take less than 1e15 seconds");
+  const std::string right = kMachine.dump();
+  const std::string cut = right.substr(0, right.size() - 9), twice = "{\"name\":\"x\"," + right.substr(1);
+  for (const auto& [text, fragment] : {std::pair{twice, "m.json: expected each member once, got name twice"},
+                                       {cut, "m.json: expected JSON, got one that ends too early"},
+                                       {std::string(9000, '['), "m.json: expected JSON of at most 16 levels"},
+                                       {right + std::string(1, '\0'), "got a text with a zero byte"},
+                                       {std::string("[1]"), "expected an object"}}) {
+    write(folder.file("m.json"), text);
+    const Ran ran = run_tool(folder, "simulate --machine " + folder.file("m.json"));
+    INFO(ran.err);
+    CHECK(ran.exit_code == 2);
+    CHECK(ran.err.find(fragment) != std::string::npos);
+  }
 }
 
 TEST_CASE("simulate proves the schedule of every method that leaves rows and heads in place") {
@@ -113,4 +127,40 @@ TEST_CASE("simulate draws what it has run, and proves the schedule") {
   double last = 0;
   for (const Json& event : events) last = std::max(last, event["ts"].get<double>());
   CHECK(last > 0);
+}
+
+TEST_CASE("simulate overwrites neither its machine nor what it has just written") {
+  const Folder folder;
+  write(folder.file("m.json"), kMachine.dump());
+  const auto refused = [&](const std::string& flags, const std::string& fragment) {
+    const Ran ran = run_tool(folder, "simulate --tokens 64 --machine " + folder.file("m.json") + flags);
+    INFO(ran.err);
+    CHECK(ran.exit_code == 2);
+    CHECK(ran.err.find(fragment) != std::string::npos);
+  };
+  for (const std::string flag : {"--trace", "--svg", "--json"})
+    refused(" " + flag + " " + folder.file("m.json"), flag + ": expected another file than the input");
+  refused(" --trace " + folder.file("t") + " --svg " + folder.file("t"),
+          "--trace: expected another file than that of --svg");
+  CHECK(contents(folder.file("m.json")) == kMachine.dump());
+}
+
+TEST_CASE("simulate proves the schedule of every method, heads that are dealt included") {
+  const Folder folder;
+  const auto drawn = [&](const std::string& flags) {
+    const Ran ran =
+        run_tool(folder, "simulate --ranks 8 --causal --svg " + folder.file("t.svg") + " " + flags);
+    INFO(ran.out << ran.err);
+    CHECK(ran.exit_code == 0);
+    return ran.out;
+  };
+  for (const char* method :
+       {"ring", "all-gather --gather-heads 2", "ulysses", "hybrid --ulysses 4", "double-ring --node 4"})
+    for (const char* layout : {"zigzag", "striped"}) {
+      CAPTURE(method, layout);
+      const std::string flags = std::string("--tokens 999 --method ") + method + " --layout " + layout;
+      CHECK(drawn(flags).find("schedule: proved: ") != std::string::npos);
+    }
+  CHECK(drawn("--tokens 200000 --method ulysses --layout striped")
+            .find("The schedule is not proved: ulysses copies") != std::string::npos);
 }

@@ -42,6 +42,7 @@ enum class Fault {
   kStaleOut,
   kShareForgotten,
   kShareTwice,
+  kAddsOtherHead,
   kGradientHeadsCrossed,
   kDvIsDk,
 };
@@ -172,7 +173,10 @@ class FaultyUlysses {
     sum.v = engine_.allocate({1, 1, 0, 1}, Role::kAccumulator);
     term.v = engine_.allocate({1, 1, 0, 1}, Role::kAccumulator);
     const RowCopy same{0, 0, heads_of.count, apart(me_), apart(me_)};
-    engine_.copy(sum.k, whole, out_of);
+    const Index other = p_.shape.kv_heads - 1 - heads_of.first;
+    const RowCopy of_other{other, 0, heads_of.count, apart(me_), apart(me_)};
+    const bool crossed = faulty(Fault::kAddsOtherHead) && there[static_cast<std::size_t>(other)];
+    engine_.copy(sum.k, whole, crossed ? of_other : out_of);
     engine_.copy(term.k, part, same);
     engine_.add(sum, term);
     if (faulty(Fault::kShareTwice)) engine_.add(sum, term);
@@ -253,6 +257,7 @@ TEST_CASE("every planted fault in copies, parcels and maps of heads has its sent
       {Fault::kShareForgotten, C::kGradients,
        "dK1 on its owner, rank 1, lacks the share of ranks 0-3 in head "},
       {Fault::kShareTwice, C::kGradients, "dK1 on its owner, rank 1, has the share of ranks 0-3 in head "},
+      {Fault::kAddsOtherHead, C::kGradients, "rank 1, step 1: adds a part of dK0-3 (head "},
       {Fault::kGradientHeadsCrossed, C::kGradients,
        "rank 1, step 1: gives dk with head 1, token 2 of dK0-3 (head 1) where head 0, token 2 belongs"},
       {Fault::kDvIsDk, C::kGradients, "gives dv with "},

@@ -3,42 +3,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "parallel/method_choices.hpp"
-#include "ringcraft/core/error.hpp"
 #include "support/catch.hpp"
 #include "support/effort.hpp"
 #include "support/random_problem.hpp"
-#include "verify/ladder/subject.hpp"
-#include "verify/oracle/cases.hpp"
-#include "verify/schedule/trace_file.hpp"
+#include "verify/schedule/right_run.hpp"
 
 namespace ringcraft::verify {
 namespace {
-
-using nlohmann::json;
-using Pointer = json::json_pointer;
-
-// Both passes on one trace, as attend records them.
-json right_run(const Problem& problem, const testing::Choice& choice) {
-  Measurement cost;
-  RanksOptions options;
-  options.options = choice.options;
-  options.method = choice.method;
-  options.trace = true;
-  run_over_ranks(problem, make_inputs(make_case(problem, Data::kNormal, 3), DType::kFloat32), options, &cost);
-  TracedRun run{problem,       Pass::kBackward, "threads", 0, Trace(problem.world_size),
-                choice.method, choice.options};
-  for (int rank = 0; rank < problem.world_size; ++rank) {
-    const auto& forward = cost.forward.trace->rank(rank).events();
-    for (const TraceEvent& e : forward) run.trace.rank(rank).append(e);
-    for (TraceEvent e : cost.backward.trace->rank(rank).events()) {
-      if (e.kind == TraceEvent::kWait) e.waits_for += forward.size();
-      e.begin = e.end = forward.empty() ? TraceTime{} : forward.back().end;
-      run.trace.rank(rank).append(std::move(e));
-    }
-  }
-  return json::parse(trace_text(run, replay(run.trace, run.problem, {}, run.goal().degree)))["ringcraft"];
-}
 
 // A ring in every second trial, else any method.
 testing::Choice some_choice(Random& random, const Problem& problem, int trial) {
@@ -53,17 +24,6 @@ Problem some_problem(Random& random, int trial) {
   Problem problem = testing::random_problem(random, 5, 14);
   if (trial % 2 == 1) problem.shape.heads = 4, problem.shape.kv_heads = 2;
   return problem;
-}
-
-bool passes(const json& run, std::string& why) {
-  try {
-    const ScheduleProof proof = prove_run(read_trace(json{{"ringcraft", run}}.dump(), "t.json"));
-    why = proof.good() ? "" : proof.violations.front().sentence;
-    return proof.good();
-  } catch (const Error& error) {
-    why = error.what();
-    return false;
-  }
 }
 
 // Whether the rank computes, sends or adds something in this event: the schedule is wrong without it.
