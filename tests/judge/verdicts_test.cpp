@@ -50,6 +50,20 @@ TEST_CASE("other seeds pass as well") {
     }
 }
 
+TEST_CASE("answers for the worlds of the corpus alone earn nothing under a seed that nobody knows") {
+  const std::pair<int, const char*> files[] = {{501, "501_all_gather/knows_small_worlds"},
+                                               {502, "502_ulysses/knows_the_fixed_deals"},
+                                               {503, "503_hybrids/knows_the_fixed_worlds"}};
+  for (const auto& [lesson, name] : files) {
+    CheckOptions options;
+    options.seed = 777;
+    const Report report =
+        check(lesson, HandedIn(lesson, kRoot / "tests/attacks" / name).file(), options).report;
+    INFO(verify::text_of(report));
+    CHECK(report.points() <= 3);  // of one and two ranks, which leave no choice
+  }
+}
+
 TEST_CASE("a link to a file of the student's own is judged, one to another file is not") {
   const Workspace workspace("links");
   const auto folder = workspace.path() / "104_merge";

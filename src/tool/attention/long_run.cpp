@@ -10,6 +10,7 @@
 #include "ringcraft/parallel/gather/head_slices.hpp"
 #include "ringcraft/parallel/hybrid/dealt_heads.hpp"
 #include "ringcraft/parallel/hybrid/hybrid_theory.hpp"
+#include "ringcraft/parallel/hybrid/rank_grid.hpp"
 #include "verify/schedule/schedule.hpp"
 
 namespace ringcraft::tool {
@@ -97,10 +98,13 @@ void require_recordable(const char* flag, const Method& method, const Problem& p
 
 double trace_bytes(const Method& method, const Problem& problem, const MethodOptions& options, Pass last) {
   const double of_an_exchange = last == Pass::kBackward ? 9100 : 3000;  // measured with 20 to 200 ranks
-  constexpr double kOfACopy = 560, kOfARun = 16;
+  constexpr double kOfACopy = 930, kOfARun = 11;                        // with the messages of a parcel
   const Copies copies = copies_of(method, problem, options, last);
-  return of_an_exchange * static_cast<double>(exchanges_of(method, problem, options)) +
-         kOfACopy * static_cast<double>(copies.events) + kOfARun * static_cast<double>(copies.runs);
+  const int degree = verify::dealing_degree(method, problem, options);
+  const Index exchanges = degree == 1 ? exchanges_of(method, problem, options)
+                                      : degree * exchanges_of(kRing, column_problem(problem, degree), {});
+  return of_an_exchange * static_cast<double>(exchanges) + kOfACopy * static_cast<double>(copies.events) +
+         kOfARun * static_cast<double>(copies.runs);
 }
 
 std::string warning_of_trace(const Method& method, const Problem& problem, const MethodOptions& options,
