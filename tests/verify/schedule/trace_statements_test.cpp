@@ -32,7 +32,7 @@ TEST_CASE("sums begin where the trace says so, and on every rank") {
   CHECK_THAT(without({"holds"}, "dout", 3), Catch::Contains("never states where its dout is"));
 }
 
-TEST_CASE("rows of one sequence in the place of another's, and tensors of another size, are no copies") {
+TEST_CASE("rows of one sequence instead of another's, and tensors of another size, are no copies") {
   const json right = right_run(make_problem({2, 4, 2, 8, 2}, full_mask(), Layout::kContiguous, 2),
                                {&kHybrid, {.ulysses = 2}});
   const json& events = right["ranks"][0];
