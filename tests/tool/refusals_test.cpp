@@ -130,7 +130,7 @@ const Refusal kRefusals[] = {
     {"bench --threads 0", "bench --threads: expected 1 to 1024"},
     {"bench --quick --json nowhere/OUT", "nowhere"},
     {"simulate --machine abacus", "--machine: expected 8xA100, 8xH100, or a JSON file, got abacus"},
-    {"simulate --machine IN", "expected JSON, got something else"},
+    {"simulate --machine IN", "expected JSON, got "},
     {"simulate --method rung", "--method"},
     {"simulate --ranks 0", "ranks: expected at least 1, got 0"},
     {"simulate --ranks 8,5000", "--ranks: expected at most 4096, got 5000"},

@@ -57,7 +57,7 @@ void RankRun::backward(RankPlace& place, const Buffer& dout) {
 }
 
 void RankRun::require_forward(const char* what) const {
-  if (forward_.saved == nullptr)
+  if (forward_.output.lse.extents() == Extents{})
     throw Error(what, "a run whose forward pass is done", "one without", "call forward first, on every rank");
 }
 
