@@ -28,10 +28,10 @@ class RecordProver {
       for (number_ = 0; number_ < events.size(); ++number_) require_event(events[number_]);
       if (!run_.states_results || run_.problem.sharding().rows(rank) == 0) continue;
       require_stated("q", ScheduleClaim::kPairs);
-      require_begun(TraceEvent::kBegin, "out", ScheduleClaim::kPairs);
+      if (run_.begins_sums) require_begun(TraceEvent::kBegin, "out", ScheduleClaim::kPairs);
       if (run_.last != Pass::kBackward) continue;
       require_stated("dout", ScheduleClaim::kGradients);
-      require_begun(TraceEvent::kClear, "dq", ScheduleClaim::kGradients);
+      if (run_.begins_sums) require_begun(TraceEvent::kClear, "dq", ScheduleClaim::kGradients);
     }
     std::ranges::stable_sort(proof_.violations, {}, &Violation::claim);
   }

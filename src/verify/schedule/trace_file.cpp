@@ -12,7 +12,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kFormat = 2;  // 1: rings, without their method, queries and results
+constexpr int kFormat =
+    3;  // 1: rings, without their method, queries and results; 2: without the beginnings of sums
 constexpr int kMostRanks = 4096;
 constexpr int kDeepest = 16;  // levels of JSON: more than a trace has
 constexpr std::array<std::string_view, 2> kPasses{"forward", "backward"};  // as in Pass
@@ -126,7 +127,9 @@ Json parsed(const std::string& text, const std::string& place, const char* advic
 std::string trace_text(const TracedRun& run, const Replay& replayed) {
   // The own member comes last: Perfetto has stopped at members that it does not know.
   std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":" + chrome_events(run.trace, replayed);
-  text += ",\n\"ringcraft\":{\"format\":" + std::to_string(run.states_results ? kFormat : 1);
+  text += ",\n\"ringcraft\":{\"format\":" + std::to_string(run.begins_sums      ? kFormat
+                                                           : run.states_results ? 2
+                                                                                : 1);
   text += ",\"problem\":" + json_of(run.problem).dump();
   text += ",\"pass\":" + Json(kPasses[static_cast<std::size_t>(run.last)]).dump();
   if (run.states_results) {
@@ -165,14 +168,15 @@ TracedRun read_trace(const std::string& text, const std::string& file) {
                 .backend = json["backend"].words(),
                 .clock_error = json["clock_error"].number(),
                 .trace = Trace(static_cast<int>(world_size)),
-                .states_results = format > 1};
+                .states_results = format > 1,
+                .begins_sums = format > 2};
   if (run.states_results) {
     run.method = method_of(json["method"]);
     run.options = options_of(json["options"], *run.method, run.problem, static_cast<Index>(text.size()));
   }
   if (run.clock_error < 0) json["clock_error"].refuse("seconds from 0 on", std::to_string(run.clock_error));
   const EventRules rules{run.problem, run.goal().degree, moves_heads(*run.method, run.problem, run.options),
-                         run.states_results};
+                         run.states_results, run.begins_sums};
   for (std::size_t rank = 0; rank < world_size; ++rank)
     read_events(ranks[rank], rules, static_cast<int>(rank), run.trace.rank(static_cast<int>(rank)));
   return run;

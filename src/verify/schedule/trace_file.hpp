@@ -21,6 +21,7 @@ struct TracedRun {
   MethodOptions options = {};     ///< with these choices
   /// Every rank states where its queries and results are. Files of the first format do not: rings alone.
   bool states_results = true;
+  bool begins_sums = true;  ///< every rank states where its sums begin; files of the second format do not
 
   /// The goal that the trace must reach.
   ScheduleGoal goal() const {

@@ -15,6 +15,7 @@ struct EventRules {
   int degree;          ///< neighbours that deal heads among each other
   bool copies;         ///< the method moves rows and heads
   bool states = true;  ///< queries and results are stated
+  bool begins = true;  ///< and the beginnings of sums
 };
 
 /// Appends the events of a list to the trace of `rank`.

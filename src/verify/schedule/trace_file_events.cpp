@@ -141,8 +141,8 @@ class EventsReader {
       json["kind"].refuse("no copy in a run of a method that moves no heads", "one");
     if (e.kind == TraceEvent::kGives && !rules_.states)
       json["kind"].refuse("no stated result in a file of format 1", "one");
-    if ((e.kind == TraceEvent::kBegin || e.kind == TraceEvent::kClear) && !rules_.states)
-      json["kind"].refuse("no beginning of a sum in a file of format 1", "one");
+    if ((e.kind == TraceEvent::kBegin || e.kind == TraceEvent::kClear) && !rules_.begins)
+      json["kind"].refuse("no beginning of a sum in a file of format 1 or 2", "one");
     require_members(json, e.kind);
     read_times(json, e);
     e.live_bytes = json["live_bytes"].integer(0, kMost);

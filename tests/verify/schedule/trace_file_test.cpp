@@ -147,7 +147,7 @@ TEST_CASE("a wrong value in a file of a trace is named by its place") {
   const nlohmann::json huge = 1'000'000'000, lists = nlohmann::json::array();
   const Edit edits[] = {
       {"", 7, "t.json: ringcraft: expected an object, got 7"},
-      {"/format", 3, "t.json: expected a trace of format 2, got format 3; read it with the version"},
+      {"/format", 4, "t.json: expected a trace of format 3, got format 4; read it with the version"},
       {"/problem", {}, "t.json: ringcraft: expected the member problem, got none; the file is damaged"},
       {"/problem/world_size", huge,
        "ringcraft.problem.world_size: expected an integer from 1 to 4096, got 1000000000"},

@@ -8,6 +8,18 @@
 
 namespace ringcraft::verify {
 
+namespace {
+
+// Removes these events of every rank.
+template <class Removed>
+void remove_events(json& run, Removed removed) {
+  for (json& events : run["ranks"])
+    for (std::size_t i = events.size(); i-- > 0;)
+      if (removed(events[i])) remove_event(events, i);
+}
+
+}  // namespace
+
 TEST_CASE("sums begin where the trace says so, and on every rank") {
   const json right =
       right_run(make_problem({1, 2, 1, 12, 2}, full_mask(), Layout::kContiguous, 3), {&kRing, {}});
@@ -55,21 +67,29 @@ TEST_CASE("rows of one sequence instead of another's, and tensors of another siz
   }
 }
 
+TEST_CASE("a file of the second format does not say where sums begin; one of the third must") {
+  json run = right_run(make_problem({1, 2, 1, 12, 2}, full_mask(), Layout::kContiguous, 3), {&kRing, {}});
+  remove_events(run, [](const json& e) { return e["kind"] == "begin" || e["kind"] == "clear"; });
+  std::string why;
+  CHECK_FALSE(passes(run, why));
+  CHECK(why.find("rank 1 never begins its sum out") != std::string::npos);
+  CHECK(why.find("rank 1 never begins its sum dq") != std::string::npos);
+  run["format"] = 2;
+  const bool good = passes(run, why);
+  CAPTURE(why);
+  CHECK(good);
+}
+
 TEST_CASE("the backward pass of a file of the first format reads the queries of its forward pass") {
   json run = right_run(make_problem({1, 2, 1, 12, 2}, full_mask(), Layout::kContiguous, 3), {&kRing, {}});
   run["format"] = 1;
   run.erase("method");
   run.erase("options");
-  for (json& events : run["ranks"])
-    for (std::size_t i = events.size(); i-- > 0;) {
-      const std::string kind = events[i]["kind"];
-      const bool input =
-          kind == "holds" && std::set<std::string>{"q", "dout"}.contains(events[i]["tensors"][0]["name"]);
-      if (!input && kind != "gives" && kind != "begin" && kind != "clear") continue;
-      events.erase(i);
-      for (json& e : events)
-        if (e["kind"] == "wait" && e["waits_for"] > i) e["waits_for"] = e["waits_for"].get<std::size_t>() - 1;
-    }
+  remove_events(run, [](const json& e) {
+    const std::string kind = e["kind"];
+    return kind == "gives" || kind == "begin" || kind == "clear" ||
+           (kind == "holds" && std::set<std::string>{"q", "dout"}.contains(e["tensors"][0]["name"]));
+  });
   std::string why;
   const bool good = passes(run, why);
   CAPTURE(why);
