@@ -59,7 +59,18 @@ Pass pass_named(const std::string& name) {
   throw Error("--pass", "forward or both", shown(name), "a backward pass needs what the forward pass saved");
 }
 
+void require_shape(const Shape& s) {
+  const std::pair<const char*, Index> extents[] = {{"--tokens", s.seqlen},
+                                                   {"--batch", s.batch},
+                                                   {"--heads", s.heads},
+                                                   {"--kv-heads", s.kv_heads},
+                                                   {"--head-dim", s.head_dim}};
+  for (const auto& [flag, extent] : extents)
+    if (extent < 1) throw Error(flag, "at least 1", std::to_string(extent), "leave it out for the default");
+}
+
 SimulationPlan plan_of(const SimulationOptions& options) {
+  require_shape(options.shape);
   SimulationPlan plan{.method = options.how.named(),
                       .options = options.how.typed(),
                       .machine = machine_named(options.machine),
