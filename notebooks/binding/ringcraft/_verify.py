@@ -44,6 +44,11 @@ class Verdict:
         return [Cause(cause["id"], cause["sentence"], cause["question"])
                 for row in self.data.get("rows", []) for cause in row["causes"]]
 
+    @property
+    def has_numbers(self) -> bool:
+        """Whether a row is wrong without being NaN or infinite."""
+        return any("x" in signs for row in self.data.get("rows", []) for drawn in row["maps"] for signs in drawn["ranks"])
+
 
 @dataclass(frozen=True)
 class Verification:
@@ -62,12 +67,16 @@ class Verification:
 
     @property
     def cause(self) -> Cause | None:
-        """The cause that explains most of the wrong cases; one case alone may fit others by chance."""
-        found = [cause for verdict in self.wrong for cause in verdict.causes]
-        if not found:
-            return None
-        counts = Counter(cause.id for cause in found)
-        return max(found, key=lambda cause: (not cause.general, counts[cause.id]))
+        """The cause that explains most of the wrong cases, and at least half of them: one alone may fit others by chance.
+
+        Cases without a wrong number that is a number count only if there are no others: NaN equals the NaN of many
+        mistakes.
+        """
+        telling = [verdict for verdict in self.wrong if verdict.has_numbers] or self.wrong
+        found = [cause for verdict in telling for cause in verdict.causes]
+        counts = Counter(cause.id for verdict in telling for cause in {cause.id: cause for cause in verdict.causes}.values())
+        known = [cause for cause in found if 2 * counts[cause.id] >= len(telling)]
+        return max(known, key=lambda cause: (not cause.general, counts[cause.id]), default=None)
 
     def agreeing(self) -> list[Verdict]:
         """The wrong cases that this cause explains."""
@@ -78,7 +87,8 @@ class Verification:
     def example(self) -> Verdict | None:
         """The wrong case that tells most: that cause, the fewest others, many tokens."""
         return min(self.agreeing() or self.wrong, default=None,
-                   key=lambda verdict: (not verdict.data, len(verdict.causes), -verdict.case.problem.seqlen))
+                   key=lambda verdict: (not verdict.data, not verdict.has_numbers, len(verdict.causes),
+                                        -verdict.case.problem.seqlen))
 
     def __bool__(self) -> bool:
         return self.right
@@ -92,6 +102,8 @@ class Verification:
         lines = [f"{self.name}: wrong in {len(self.wrong)} of {len(self.verdicts)} cases"]
         if self.cause is not None:
             lines[0] += f"; {len(self.agreeing())} of these have the cause below"
+        elif any(verdict.causes for verdict in self.wrong):
+            lines[0] += "; no cause explains half of them, and those below may fit this case by chance"
         if self.example is not None:
             lines += ["", self.example.text.rstrip()]
         if self.smallest is not None:

@@ -150,6 +150,21 @@ void add_diagnosis(ClaimVerdict& verdict, const ClaimToJudge& claim, const Diagn
       (nothing ? "; add them if the claim is a ring's: more mistakes can be found in a known ring" : ""));
 }
 
+// The claim in the half type that it is said to be computed in, where it is written in a wider one: a
+// number's error may come from its own type, and from no narrower one.
+Answer narrowed(const Answer& claim, DType type) {
+  Answer result;
+  const auto from = named(claim);
+  auto to = named(result);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const Buffer& tensor = from[i].tensor;
+    if (tensor.empty()) continue;
+    const bool narrow = from[i].name != "lse" && fits_into(tensor, type);
+    to[i].tensor = narrow ? ringcraft::converted(tensor, type) : tensor.clone();
+  }
+  return result;
+}
+
 void tell(const ClaimToJudge& claim, JudgingPhase phase, double share = 0) {
   if (claim.progress) claim.progress(phase, share);
 }
@@ -209,7 +224,9 @@ ClaimVerdict judge_claim(const ClaimToJudge& claim) {
   Diagnosis diagnosis;
   if (!comparison.good) {
     tell(claim, JudgingPhase::kDiagnosing);
-    diagnosis = diagnose(problem, claim.stored.inputs, claim.answer, oracle, comparison, claim.ranks);
+    const Answer half = is_half(rule.type) ? narrowed(claim.answer, rule.type) : Answer();
+    diagnosis = diagnose(problem, claim.stored.inputs, is_half(rule.type) ? half : claim.answer, oracle,
+                         comparison, claim.ranks);
   }
   const Problem& ring = diagnosis.ring ? *diagnosis.ring : problem;
   add_rows(verdict, comparison, ring);

@@ -9,15 +9,6 @@
 namespace ringcraft::verify {
 namespace {
 
-// Whether every number of a tensor has no more digits than the type.
-bool fits(const Buffer& tensor, DType type) {
-  if (tensor.dtype() == type) return true;
-  const Buffer exact = converted(tensor, DType::kFloat64),
-               narrow = converted(converted(tensor, type), DType::kFloat64);
-  const auto a = exact.values<double>(), b = narrow.values<double>();
-  return std::equal(a.begin(), a.end(), b.begin(), [](double x, double y) { return x == y || x != x; });
-}
-
 // The narrowest type among the tensors. lse counts only if it is the only tensor: code often keeps it in a
 // wider type.
 DType narrowest(const Answer& claim) {
@@ -40,6 +31,14 @@ DType said_type(const PrecisionOptions& options, DType written) {
 
 }  // namespace
 
+bool fits_into(const Buffer& tensor, DType type) {
+  if (tensor.dtype() == type) return true;
+  const Buffer exact = converted(tensor, DType::kFloat64),
+               narrow = converted(converted(tensor, type), DType::kFloat64);
+  const auto a = exact.values<double>(), b = narrow.values<double>();
+  return std::equal(a.begin(), a.end(), b.begin(), [](double x, double y) { return x == y || x != x; });
+}
+
 std::string option_text(Spelling spelling, std::string_view name, std::string_view value) {
   if (spelling == Spelling::kFlags)
     return "--" + std::string(name) + (value.empty() ? "" : " " + std::string(value));
@@ -55,7 +54,7 @@ ClaimRule rule_for(const StoredInputs& inputs, const Answer& claim, const Precis
                                              : "leave it out");
   if (rule.type == DType::kFloat64) return rule;
   for (const auto& [name, tensor] : named(inputs.inputs))
-    rule.wide_inputs = rule.wide_inputs || (!tensor.empty() && !fits(tensor, rule.type));
+    rule.wide_inputs = rule.wide_inputs || (!tensor.empty() && !fits_into(tensor, rule.type));
   const DType lse = claim.lse.empty() ? DType::kFloat32 : claim.lse.dtype();
   rule.rounding = rule.tf32 ? tf32_rounding() : rounding_of(rule.type, rule.wide_inputs, lse);
   return rule;
@@ -75,7 +74,7 @@ std::optional<DType> hidden_half_type(const Answer& claim) {
     for (const auto& [name, tensor] : named(claim)) {
       if (name == "lse" || tensor.empty() || is_half(tensor.dtype())) continue;
       any = true;
-      all = all && fits(tensor, type);
+      all = all && fits_into(tensor, type);
     }
     if (any && all) return type;
   }

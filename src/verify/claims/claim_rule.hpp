@@ -37,6 +37,9 @@ struct ClaimRule {
 /// more digits than a tensor, or if TF32 is combined with a type other than float32.
 ClaimRule rule_for(const StoredInputs& inputs, const Answer& claim, const PrecisionOptions& options);
 
+/// Whether every number of a tensor has no more digits than the type.
+bool fits_into(const Buffer& tensor, DType type);
+
 /// "float64: exact to 1e-12 of each element's scale"
 std::string sentence_of(const ClaimRule& rule);
 

@@ -114,6 +114,33 @@ TEST_CASE("a claim is judged by its narrowest type, lse apart, or by the narrowe
   CHECK_THROWS_WITH(rule({.dtype = DType::kFloat64}), Catch::Contains("float32, which the claim is written"));
 }
 
+TEST_CASE("a wrong claim in a half type has the same causes, written in that type or in a wider one") {
+  const Scene scene;
+  const auto causes = [&](const Answer& claim) {
+    const ClaimVerdict verdict = judge_claim({.problem = scene.asked.problem,
+                                              .stored = scene.stored,
+                                              .answer = clone(claim),
+                                              .unjudged = {},
+                                              .key_width = 8,
+                                              .value_width = 8,
+                                              .ranks = Ranks::kKnown,
+                                              .precision = {.dtype = DType::kBFloat16}});
+    CHECK_FALSE(verdict.good);
+    std::vector<std::string> sentences;
+    for (const ReportRow& row : verdict.report.rows)
+      for (const Cause& cause : row.causes) sentences.push_back(cause.sentence);
+    return sentences;
+  };
+  for (const double factor : {1.02, 1.03, 1.05, 1.5, -1.0}) {
+    CAPTURE(factor);
+    Answer wrong = clone(scene.answer);
+    for (double& x : wrong.out.values<double>()) x *= factor;
+    for (double& x : wrong.dk.values<double>()) x *= factor;
+    const Answer narrow = converted(wrong, DType::kBFloat16);
+    CHECK(causes(converted(narrow, DType::kFloat32)) == causes(narrow));
+  }
+}
+
 TEST_CASE("a half type that all numbers of a claim have digits for is noticed") {
   Scene scene;
   CHECK_FALSE(hidden_half_type(scene.answer));
