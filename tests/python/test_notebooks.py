@@ -1,0 +1,105 @@
+"""The notebooks run, are quick, leave cells to the reader, and tell wrong answers from right ones."""
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+nbclient = pytest.importorskip("nbclient")
+nbformat = pytest.importorskip("nbformat")
+pytest.importorskip("ipykernel")
+pytest.importorskip("matplotlib.font_manager")  # builds its cache here, rather than with a message in the first notebook
+
+from notebook_answers import RIGHT, WRONG  # noqa: E402
+
+FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+BUDGET = 180.0  # seconds, of all of them
+seconds = {}
+names = pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
+
+
+def read(path):
+    return nbformat.read(path, as_version=4)
+
+
+def turns(notebook):
+    return [cell.id.removesuffix("-turn") for cell in notebook.cells if cell.id.endswith("-turn")]
+
+
+def run(notebook):
+    """The notebook with outputs, executed by this Python with one thread per matrix product."""
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    client = nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}})
+    client.execute(env=environment)
+    return notebook
+
+
+def printed(cell):
+    return "".join(output.text for output in cell.outputs if output.output_type == "stream")
+
+
+def test_there_are_eight():
+    assert [path.stem.partition("_")[0] for path in NOTEBOOKS] == [str(n) for n in range(1, 9)]
+
+
+@names
+def test_it_is_kept_without_outputs(path):
+    notebook = read(path)
+    nbformat.validate(notebook)
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith('{\n "cells"') and text.endswith("}\n") and not text.endswith("\n\n")
+    assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
+    ids = [cell.id for cell in notebook.cells]
+    assert len(set(ids)) == len(ids)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            assert cell.execution_count is None and not cell.outputs, cell.id
+
+
+@names
+def test_every_turn_has_a_check_and_answers(path):
+    ids = [cell.id for cell in read(path).cells]
+    found = turns(read(path))
+    assert len(found) >= 2
+    for turn in found:
+        assert ids[ids.index(f"{turn}-turn") + 1] == f"{turn}-check"
+    assert list(RIGHT[path.stem]) == found and list(WRONG[path.stem]) == found
+
+
+@names
+def test_it_runs_and_says_not_yet(path):
+    begin = time.perf_counter()
+    notebook = run(read(path))
+    seconds[path.stem] = time.perf_counter() - begin
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        assert not [output for output in cell.outputs if output.get("name") == "stderr"], printed(cell)
+        if cell.id.endswith("-check"):
+            assert printed(cell).startswith("not yet: ") and printed(cell).count("\n") == 1, printed(cell)
+
+
+def test_all_are_quick():
+    print("\n" + "\n".join(f"{name:16} {spent:5.1f} s" for name, spent in seconds.items()), f"\n{'all':16} {sum(seconds.values()):5.1f} s")
+    assert sum(seconds.values()) < BUDGET
+
+
+@names
+def test_checks_tell_wrong_from_right(path):
+    notebook = read(path)
+    cells = []
+    for cell in notebook.cells:
+        turn = cell.id.removesuffix("-check")
+        if turn != cell.id:  # first a wrong answer, then the right one: later cells may use it
+            cells.append(nbformat.v4.new_code_cell(WRONG[path.stem][turn], id=f"{turn}-wrong"))
+            cells.append(nbformat.v4.new_code_cell(cell.source, id=f"{turn}-no"))
+            cells.append(nbformat.v4.new_code_cell(RIGHT[path.stem][turn], id=f"{turn}-right"))
+            cells.append(nbformat.v4.new_code_cell(cell.source, id=f"{turn}-yes"))
+        else:
+            cells.append(cell)
+    notebook.cells = cells
+    said = {cell.id: printed(cell) for cell in run(notebook).cells if cell.cell_type == "code"}
+    for turn in RIGHT[path.stem]:
+        assert said[f"{turn}-no"].startswith("not yet: "), said[f"{turn}-no"]
+        assert said[f"{turn}-yes"].startswith("right: "), said[f"{turn}-yes"]
