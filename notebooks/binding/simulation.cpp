@@ -51,8 +51,9 @@ nb::dict costs_of(const SimulatedPass& pass, const Theory& theory) {
 
 Figures simulated(const Problem& problem, const MethodChoice& choice, const Machine& machine, bool backward,
                   bool trace) {
-  SimulateOptions options{
-      .method = choice.options, .last = backward ? Pass::kBackward : Pass::kForward, .trace = trace};
+  SimulateOptions options{.method = choice.options,
+                          .last = backward ? Pass::kBackward : Pass::kForward,
+                          .trace = trace ? std::optional(TraceDetail::kPairs) : std::nullopt};
   const Simulation simulation = interruptible(
       false, [&](const std::atomic<bool>*) { return simulate(*choice.method, problem, machine, options); });
   const RoleBytes bytes{size_of(machine.dtype(Role::kElement)), size_of(machine.dtype(Role::kAccumulator))};

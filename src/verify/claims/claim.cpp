@@ -159,8 +159,7 @@ Answer narrowed(const Answer& claim, DType type) {
   for (std::size_t i = 0; i < from.size(); ++i) {
     const Buffer& tensor = from[i].tensor;
     if (tensor.empty()) continue;
-    const bool narrow = from[i].name != "lse" && fits_into(tensor, type);
-    to[i].tensor = narrow ? ringcraft::converted(tensor, type) : tensor.clone();
+    to[i].tensor = fits_into(tensor, type) ? ringcraft::converted(tensor, type) : tensor.clone();
   }
   return result;
 }
