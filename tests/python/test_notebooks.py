@@ -1,6 +1,6 @@
 """The notebooks run, are quick, leave cells to the reader, and tell wrong answers from right ones."""
 import os
-import time
+import resource
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from notebook_answers import RIGHT, WRONG  # noqa: E402
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
-BUDGET = 180.0  # seconds, of all of them
+BUDGET = 180.0  # seconds of processor time, of all of them: a busy machine makes none of them slow
 seconds = {}
 names = pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
 
@@ -30,9 +30,15 @@ def turns(notebook):
 def run(notebook):
     """The notebook with outputs, executed by this Python with one thread per matrix product."""
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    client = nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}})
+    client = nbclient.NotebookClient(notebook, timeout=900, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}})
     client.execute(env=environment)
     return notebook
+
+
+def processor_seconds():
+    """Of the kernels that have ended."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
 
 
 def printed(cell):
@@ -69,9 +75,9 @@ def test_every_turn_has_a_check_and_answers(path):
 
 @names
 def test_it_runs_and_says_not_yet(path):
-    begin = time.perf_counter()
+    begin = processor_seconds()
     notebook = run(read(path))
-    seconds[path.stem] = time.perf_counter() - begin
+    seconds[path.stem] = processor_seconds() - begin
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
