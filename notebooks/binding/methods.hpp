@@ -5,9 +5,11 @@
 #include <nanobind/nanobind.h>
 
 #include <string>
+#include <vector>
 
 #include "ringcraft/comm/trace.hpp"
 #include "ringcraft/parallel/method.hpp"
+#include "tensors.hpp"
 #include "verify/schedule/trace_clock.hpp"
 
 namespace ringcraft::python {
@@ -21,6 +23,11 @@ struct MethodChoice {
 /// The method of this name. Throws Error for a name that none has, and for options that it does not take.
 MethodChoice method_choice(const std::string& name, int ulysses, int gather_heads, int node,
                            const std::string& schedule);
+
+/// Bytes and messages sent, peak bytes and pairs by name, a list with an entry for each rank; "theory" has
+/// those of the closed forms.
+Figures figures_of(const std::vector<Traffic>& traffic, const std::vector<Index>& peak_bytes,
+                   const std::vector<Index>& pairs, const Theory& theory);
 
 /// Lists of (activity, begin, end), one for each rank.
 using Stretch = nanobind::typed<nanobind::tuple, nanobind::str, nanobind::float_, nanobind::float_>;

@@ -28,25 +28,12 @@ struct Recorded {
   verify::ScheduleProof proof() const { return verify::prove_run(run); }
 };
 
-nb::dict costs_of(const verify::PassCost& cost, const Theory& theory) {
-  std::vector<Index> sent, messages, pairs;
-  for (const Traffic& t : cost.traffic) {
-    sent.push_back(t.bytes_sent);
-    messages.push_back(t.messages_sent);
-  }
+Figures costs_of(const verify::PassCost& cost, const Theory& theory) {
+  std::vector<Index> pairs;
   for (const Work& w : cost.work) pairs.push_back(w.pairs);
-  nb::dict costs, expected;
-  costs["bytes_sent"] = sent;
-  costs["messages_sent"] = messages;
-  costs["peak_bytes"] = cost.peak_bytes;
-  costs["pairs"] = pairs;
+  Figures costs = figures_of(cost.traffic, cost.peak_bytes, pairs, theory);
   costs["clock"] = cost.clock;
   costs["seconds"] = cost.seconds;
-  expected["bytes_sent"] = theory.bytes_sent;
-  expected["messages_sent"] = theory.messages_sent;
-  expected["peak_bytes"] = theory.peak_bytes;
-  expected["pairs"] = theory.pairs;
-  costs["theory"] = expected;
   return costs;
 }
 
@@ -121,6 +108,26 @@ std::string_view name_of(verify::Activity activity) {
 }
 
 }  // namespace
+
+Figures figures_of(const std::vector<Traffic>& traffic, const std::vector<Index>& peak_bytes,
+                   const std::vector<Index>& pairs, const Theory& theory) {
+  Figures figures, expected;
+  std::vector<Index> sent, messages;
+  for (const Traffic& t : traffic) {
+    sent.push_back(t.bytes_sent);
+    messages.push_back(t.messages_sent);
+  }
+  figures["bytes_sent"] = sent;
+  figures["messages_sent"] = messages;
+  figures["peak_bytes"] = peak_bytes;
+  figures["pairs"] = pairs;
+  expected["bytes_sent"] = theory.bytes_sent;
+  expected["messages_sent"] = theory.messages_sent;
+  expected["peak_bytes"] = theory.peak_bytes;
+  expected["pairs"] = theory.pairs;
+  figures["theory"] = expected;
+  return figures;
+}
 
 Lanes lanes_of(const Trace& trace, verify::TraceClock clock) {
   nb::list lanes;

@@ -26,26 +26,12 @@ Machine machine_named(const std::string& name) {
               "make one: ringcraft.Machine(...)");
 }
 
-nb::dict costs_of(const SimulatedPass& pass, const Theory& theory) {
-  nb::dict costs, expected;
-  std::vector<Index> sent, messages;
-  for (const Traffic& t : pass.traffic) {
-    sent.push_back(t.bytes_sent);
-    messages.push_back(t.messages_sent);
-  }
+Figures costs_of(const SimulatedPass& pass, const Theory& theory) {
+  Figures costs = figures_of(pass.traffic, pass.peak_bytes, pass.pairs, theory);
   costs["seconds"] = pass.seconds();
   costs["exposed"] = pass.exposed();
   costs["clock"] = pass.clock;
   costs["computing"] = pass.computing;
-  costs["bytes_sent"] = sent;
-  costs["messages_sent"] = messages;
-  costs["pairs"] = pass.pairs;
-  costs["peak_bytes"] = pass.peak_bytes;
-  expected["bytes_sent"] = theory.bytes_sent;
-  expected["messages_sent"] = theory.messages_sent;
-  expected["peak_bytes"] = theory.peak_bytes;
-  expected["pairs"] = theory.pairs;
-  costs["theory"] = expected;
   return costs;
 }
 
