@@ -6,7 +6,7 @@ here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 python=$1 venv=$2 root=$3
 shift 3
 needs=("numpy==2.4.6" "pytest==9.2.0" "mypy==2.4.1" "nanobind==3.1.0" "nbclient==0.11.0" "ipykernel==7.4.0" "matplotlib==3.11.2")
-[ -z "${RINGCRAFT_LONG-}" ] || needs+=("torch==2.15.0" "jax==0.10.2")
+[ -z "${RINGCRAFT_LONG-}" ] || needs+=("torch==2.15.0" "jax==0.10.2" "ring-flash-attn==0.1.8" "ring-attention-pytorch==0.5.20")
 # Checksums of all that the wheel is made of: it is built anew when one of them changes.
 made_of() {
   printf '%s\n' "${needs[@]}"

@@ -1,0 +1,16 @@
+"""Rings that others wrote, as published and with faults planted in them, on three gloo ranks (tests/foreign/from_python.py)."""
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("ring_flash_attn")
+pytest.importorskip("ring_attention_pytorch")
+
+
+def test_others_rings_are_judged_as_they_must_be():
+    program = Path(__file__).resolve().parents[1] / "foreign" / "from_python.py"
+    said = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
+    print(said.stdout)
+    assert said.returncode == 0, said.stdout + said.stderr
