@@ -16,7 +16,7 @@ from tables import table
 PROBLEM = {"ranks": 16, "tokens": 131072, "heads": 32, "kv_heads": 8, "head_dim": 128}
 NODE = 8  # ranks of a node of 8xH100, and of a row
 SLICES = PROBLEM["kv_heads"]  # of an all-gather by heads
-RANKS, TOKENS = [8, 64, 256], 2048  # of the growth; tokens of a rank
+RANKS, TOKENS = [8, 64, 1024], 2048  # of the growth; tokens of a rank
 
 # Of each method: its flags, and what a rank sends, in how many messages, and holds at the most, forward and then backward.
 METHODS = {
