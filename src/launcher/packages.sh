@@ -10,7 +10,7 @@ packages_of() {
     mpi) echo libopenmpi-dev openmpi-bin ;;
     docs) echo doxygen libjs-mathjax python3 ;;
     lint) echo shellcheck ;;
-    venv) echo python3-venv ;; # for wheels.sh
+    venv) echo python3-venv python3-dev ;; # for wheels.sh, and to build the Python package
   esac
 }
 
@@ -30,6 +30,7 @@ sign_of() {
     libopenmpi-dev) echo mpicxx ;;
     openmpi-bin) echo mpirun ;;
     python3-venv) echo module:ensurepip ;;
+    python3-dev) echo python3-config ;;
     python3-numpy) echo module:numpy ;;
     libjs-mathjax) echo include:../share/javascript/mathjax/MathJax.js ;;
     *) echo "$1" ;;

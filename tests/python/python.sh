@@ -18,6 +18,10 @@ if [ "$(made_of)" != "$(cat "$venv/made_of" 2>/dev/null)" ]; then
     echo "skipped: $python cannot make a virtual environment (package python3-venv)"
     exit 77
   fi
+  if ! "$python" -c 'import sysconfig; open(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null; then
+    echo "skipped: the headers of $python are not here (package python3-dev)"
+    exit 77
+  fi
   if ! { "$python" -m venv --clear "$venv" &&
     "$venv/bin/python" -m pip install --retries 2 --disable-pip-version-check "${needs[@]}"; } >"$venv.log" 2>&1; then
     echo "skipped: ${venv##*/} could not be made: $(tail -n 1 "$venv.log")"
