@@ -106,7 +106,7 @@ nb::typed<nb::tuple, nb::bool_, nb::str, nb::str> judge(const Problem& problem, 
       }
   const verify::StoredInputs given_inputs{std::move(inputs), stored};
   const verify::ClaimVerdict verdict = interruptible(false, [&](const std::atomic<bool>* stop) {
-    const verify::Answer kept = verify::clone(answer);
+    const verify::Answer kept = sequence_order ? verify::clone(answer) : verify::Answer();
     return verify::judge_claim(
         {.problem = problem,
          .stored = given_inputs,

@@ -13,9 +13,9 @@ namespace ringcraft::python {
 namespace nb = nanobind;
 
 /// Runs work(stop) on a thread of its own, without the lock of the interpreter, and returns its result. Every
-/// twentieth of a second signals are looked for: if Python wants to raise an exception (KeyboardInterrupt),
-/// `stop` becomes true, the work is waited for, and the exception is raised. `briefly`: the work takes
-/// milliseconds, and runs on this thread.
+/// twentieth of a second it checks for signals: on one that raises an exception (KeyboardInterrupt) it sets
+/// `stop`, joins the thread, and throws the exception. `briefly`: the work takes milliseconds, and runs on
+/// this thread.
 template <class Work>
 auto interruptible(bool briefly, Work work) {
   std::atomic<bool> stop = false;

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -41,6 +42,11 @@ def settings_of(function: Callable[..., Any]) -> frozenset[str]:
     return frozenset(p.name for p in parameters if p.name in SETTINGS and p.kind is not p.POSITIONAL_ONLY)
 
 
+def has_usual_scale(problem: _core.Problem) -> bool:
+    """Whether softmax_scale is 1 / sqrt(head_dim)."""
+    return abs(problem.softmax_scale * math.sqrt(problem.head_dim) - 1) < 1e-12
+
+
 def fits(problem: _core.Problem, can: Abilities) -> bool:
     """Whether a function can be asked for the mask and the scale of a problem."""
     left, right = problem.mask.left, problem.mask.right
@@ -52,7 +58,7 @@ def fits(problem: _core.Problem, can: Abilities) -> bool:
         return False
     if problem.mask.cu_seqlens and not can.packed:
         return False
-    return can.scales or abs(problem.softmax_scale * problem.head_dim ** 0.5 - 1) < 1e-12
+    return can.scales or has_usual_scale(problem)
 
 
 def adapted(case: _core.Case, can: Abilities) -> _core.Case:
@@ -63,11 +69,10 @@ def adapted(case: _core.Case, can: Abilities) -> _core.Case:
     if borders:
         seqlen = borders[-1]
     head_dim = p.head_dim if can.head_dims is None else min(can.head_dims, key=lambda d: abs(d - p.head_dim))
-    scaled = abs(p.softmax_scale * p.head_dim ** 0.5 - 1) < 1e-12
     problem = _core.Problem(
         seqlen, p.heads, head_dim, kv_heads=p.kv_heads if can.grouped else p.heads, batch=p.batch if can.batched else 1,
         mask=_core.Mask(p.mask.left, p.mask.right, borders), ranks=can.ranks or 1,
-        layout=can.layout, softmax_scale=None if scaled else p.softmax_scale)
+        layout=can.layout, softmax_scale=None if has_usual_scale(p) else p.softmax_scale)
     return _core.Case(problem, case.data, case.seed)
 
 
@@ -181,6 +186,6 @@ def code_of(case: _core.Case) -> str:
         parts.append(f"mask=ringcraft.Mask({p.mask.left}, {p.mask.right}{borders})")
     if p.ranks > 1:
         parts.append(f'ranks={p.ranks}, layout="{p.layout}"')
-    if abs(p.softmax_scale * p.head_dim ** 0.5 - 1) > 1e-12:
+    if not has_usual_scale(p):
         parts.append(f"softmax_scale={p.softmax_scale!r}")
     return f'ringcraft.Case(ringcraft.Problem({", ".join(parts)}), data="{case.data}", seed={case.seed})'

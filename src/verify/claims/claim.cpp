@@ -150,8 +150,8 @@ void add_diagnosis(ClaimVerdict& verdict, const ClaimToJudge& claim, const Diagn
       (nothing ? "; add them if the claim is a ring's: more mistakes can be found in a known ring" : ""));
 }
 
-// The claim in the half type that it is said to be computed in, where it is written in a wider one: a
-// number's error may come from its own type, and from no narrower one.
+// Converts a claim that was written in a wider type back to its half type, tensor by tensor, where that loses
+// nothing: else the diagnosis takes the rounding to that type for a mistake.
 Answer narrowed(const Answer& claim, DType type) {
   Answer result;
   const auto from = named(claim);
