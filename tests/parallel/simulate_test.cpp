@@ -178,12 +178,12 @@ TEST_CASE("a machine that is none is refused, and so are ranks that it has not")
       [](Machine& m) {
         m.slow_links = {{0, 2, 2}};
       },
-      "--slow-link: expected ranks of 0 to 1, got rank 2");
+      "slow link: expected ranks of 0 to 1, got rank 2");
   refused(
       [](Machine& m) {
         m.slow_links = {{1, 1, 2}};
       },
-      "--slow-link: expected two ranks, got rank 1 twice");
+      "slow link: expected two ranks, got rank 1 twice");
   refused([](Machine& m) { m.slow_ranks = {{0, 0}}; }, "factor of a slow rank: expected a number above 0");
   refused([](Machine& m) { m.slow_ranks = {{2, 2}}; }, "--slow-rank: expected ranks of 0 to 1, got rank 2");
   refused([](Machine& m) { m.slow_links = {{0, 1, 0}}; }, "factor of a slow link: expected a number above 0");

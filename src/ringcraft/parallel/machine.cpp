@@ -73,15 +73,15 @@ void validate(const Machine& machine, int world_size) {
   require(element == 2 || element == 4 || element == 8, "element_bytes", "2, 4 or 8", element);
   require(accumulator == 4 || accumulator == 8, "accumulator_bytes", "4 or 8", accumulator);
   for (const SlowLink& slow : machine.slow_links) {
-    require_rank(slow.a, world_size, "--slow-link");
-    require_rank(slow.b, world_size, "--slow-link");
+    require_rank(slow.a, world_size, "slow link");
+    require_rank(slow.b, world_size, "slow link");
     if (slow.a == slow.b)
-      throw Error("--slow-link", "two ranks", "rank " + std::to_string(slow.a) + " twice",
+      throw Error("slow link", "two ranks", "rank " + std::to_string(slow.a) + " twice",
                   "name the ranks at both ends of the link");
     require(positive(slow.factor), "factor of a slow link", "a number above 0", slow.factor);
   }
   for (const SlowRank& slow : machine.slow_ranks) {
-    require_rank(slow.rank, world_size, "--slow-rank");
+    require_rank(slow.rank, world_size, "slow rank");
     require(positive(slow.factor), "factor of a slow rank", "a number above 0", slow.factor);
   }
 }

@@ -79,6 +79,11 @@ std::optional<double> not_finite(const Buffer& tensor) {
   return {};
 }
 
+bool has_numbers(const Buffer& tensor) {
+  const Buffer numbers = ringcraft::converted(tensor, DType::kFloat64);
+  return std::ranges::any_of(numbers.values<double>(), [](double x) { return x != 0 && std::isfinite(x); });
+}
+
 void require_finite(const Inputs& inputs) {
   for (const auto& [name, tensor] : named(inputs)) {
     const Buffer numbers = ringcraft::converted(tensor, DType::kFloat64);

@@ -71,6 +71,8 @@ void require_inputs(const Extents& q_extents, const Extents& kv_extents, const I
 
 /// The first infinity or NaN of the tensor; empty if every element is finite.
 std::optional<double> not_finite(const Buffer& tensor);
+/// Whether any element is a finite number other than 0.
+bool has_numbers(const Buffer& tensor);
 /// Throws Error if an element is not finite: attention cannot be judged on such inputs.
 void require_finite(const Inputs& inputs);
 
