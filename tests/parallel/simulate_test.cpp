@@ -185,7 +185,7 @@ TEST_CASE("a machine that is none is refused, and so are ranks that it has not")
       },
       "slow link: expected two ranks, got rank 1 twice");
   refused([](Machine& m) { m.slow_ranks = {{0, 0}}; }, "factor of a slow rank: expected a number above 0");
-  refused([](Machine& m) { m.slow_ranks = {{2, 2}}; }, "--slow-rank: expected ranks of 0 to 1, got rank 2");
+  refused([](Machine& m) { m.slow_ranks = {{2, 2}}; }, "slow rank: expected ranks of 0 to 1, got rank 2");
   refused([](Machine& m) { m.slow_links = {{0, 1, 0}}; }, "factor of a slow link: expected a number above 0");
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   refused([](Machine& m) { m.peak_flops = kInfinite; }, "machine: peak_flops: expected a number above 0");

@@ -147,7 +147,7 @@ const Refusal kRefusals[] = {
     {"simulate --slow-link 3-3", "slow link: expected two ranks, got rank 3 twice"},
     {"simulate --slow-link 7-8", "slow link: expected ranks of 0 to 7, got rank 8"},
     {"simulate --slow-rank x", "--slow-rank: expected a rank"},
-    {"simulate --slow-rank 8:2", "--slow-rank: expected ranks of 0 to 7, got rank 8"},
+    {"simulate --slow-rank 8:2", "slow rank: expected ranks of 0 to 7, got rank 8"},
     {"simulate --ranks 8,16 --trace OUT", "--trace: expected one number of ranks, got 2 numbers"},
     {"simulate --ranks 1024 --svg OUT",
      "--svg: expected ranks that send keys and values at most 50000 times"},
