@@ -112,6 +112,10 @@ void explain_backward(const Evidence& e, Ranks ranks, const ForwardResult& forwa
     result.backward = {*blind};
     return;
   }
+  if (is_without_numbers(e, TensorGroup::kBackward)) {
+    if (!forward_wrong) append(result.backward, causes_by_numbers(e, TensorGroup::kBackward));
+    return;
+  }
   if (e.place.hops == 0 && are_all_zero(e, TensorGroup::kBackward)) {
     append(result.backward, causes_by_numbers(e, TensorGroup::kBackward));
     return;

@@ -86,9 +86,7 @@ Known searched(const Evidence& e, TensorGroup group, const Answer& saved, Ranks 
 
 Known searched_without_numbers(const Evidence& e) {
   Found found = search(e, TensorGroup::kForward, e.oracle.value, e.place);
-  // NaN equals the NaN of many mistakes: nothing particular follows from a claim that is nothing else.
-  const bool tells = all_zero(e.claim.out) || (e.has("lse") && has_numbers(e.claim.lse));
-  std::erase_if(found.matches, [=](const Match& match) { return !tells || match.fit != Fit::kAll; });
+  std::erase_if(found.matches, [](const Match& match) { return match.fit != Fit::kAll; });
   std::vector<Cause> causes;
   if (!all_zero(e.claim.out) || e.ring != nullptr || found.matches.empty())
     causes = causes_by_numbers(e, TensorGroup::kForward);

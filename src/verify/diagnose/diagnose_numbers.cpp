@@ -111,6 +111,16 @@ bool all_zero(const Buffer& tensor) {
   return std::ranges::all_of(numbers.values<double>(), [](double x) { return x == 0; });
 }
 
+bool is_without_numbers(const Evidence& e, TensorGroup group) {
+  bool any = false;
+  for (const auto& [name, tensor] : named(e.claim)) {
+    if (group_of(name) != group || !e.has(name)) continue;
+    any = true;
+    if (std::ranges::any_of(tensor.values<double>(), [](double x) { return std::isfinite(x); })) return false;
+  }
+  return any;
+}
+
 std::optional<Cause> cause_of_unwritten(const Evidence& e, TensorGroup group) {
   const std::pair<const Position, Difference>* first = nullptr;
   std::string name;
