@@ -85,12 +85,13 @@ by_hand() {
   printf '    %sapt-get update && %sapt-get install --no-install-recommends %s' "$sudo" "$sudo" "$*"
 }
 
-# consent PACKAGE...: true if they may be installed.
+# consent HOW PACKAGE...: true if they may be installed.
 consent() {
-  local answer
+  local how=$1 answer
+  shift
   [ "$yes" = 0 ] || return 0
   on_terminal || return 1
-  printf 'ringcraft needs packages that are not here:\n    %s\nInstall them with apt-get now? [Y/n] ' "$*" >&2
+  printf 'ringcraft needs packages that are not here:\n    %s\nInstall them %s now? [Y/n] ' "$*" "$how" >&2
   IFS= read -r answer || return 1
   case $answer in '' | [Yy]*) ;; *) return 1 ;; esac
 }
@@ -126,7 +127,7 @@ install_packages() {
   offline="$offline|Network is unreachable|Connection (timed out|refused|failed)"
   debian || die 3 "these are missing, under their names on Debian and Ubuntu: $*" \
     "Install them as your system does it, then call again."
-  if ! { consent "$@" && become_root; }; then
+  if ! { consent "with apt-get" "$@" && become_root; }; then
     die 3 "these packages are missing: $*" "Install them with" "$(by_hand "$@")" \
       "or let ringcraft do it: add --yes (as root, or with sudo allowed)."
   fi
@@ -160,7 +161,7 @@ offer_mpi() {
   list=$(missing mpi)
   [ -n "$list" ] || return 0
   # shellcheck disable=SC2086  # one word per package
-  if debian && consent $list && (yes=1 && install_packages $list); then return; fi
+  if debian && consent "with apt-get" $list && (yes=1 && install_packages $list); then return; fi
   say "without Open MPI the tests over MPI are left out; ./ringcraft setup --all installs it"
 }
 

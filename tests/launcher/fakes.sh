@@ -1,10 +1,11 @@
 # A scratch machine for the launcher's tests: a copy of the launcher in a folder with spaces, and a private
 # PATH whose apt-get, dpkg-query, sudo, id, cmake and ninja are stand-ins. Each stand-in adds its call to
-# $work/calls; files in $work set how they behave (installed, uid, offline, no_wheels, no_sudo, broken, old_cmake).
+# $work/calls; files in $work set how they behave (installed, uid, offline, no_wheels, no_build,
+# bad_cell, no_sudo, broken, old_cmake).
 # shellcheck shell=bash disable=SC2154,SC2016  # source, work: promises.sh; the bodies run later
 
 needed_programs='bash sh env cat rm cp mv mkdir ln touch chmod readlink dirname sed grep sort head tail
-  mktemp flock sleep awk'
+  mktemp flock sleep awk find cksum'
 
 # fake NAME < BODY: a stand-in; its call is recorded before the body runs.
 fake() {
@@ -19,9 +20,13 @@ fake() {
 # Files of a package that the launcher looks for by name.
 fake_compiler() { fake c++ </dev/null; }
 
-# Makes an environment with a copy of itself, which installs wheels.
+# Makes an environment with a copy of itself, which installs wheels and the checkout, and executes notebooks.
 fake_python() {
   fake python3 <<'BODY'
+case "$*" in
+  *'pip install'*'my checkout') [ ! -e "$work/no_build" ] || { echo "b.cpp:7: error: what is this"; exit 1; } ;;
+  */execute.py) [ ! -e "$work/bad_cell" ] || exit 1 ;;
+esac
 case "$1 $2" in
   '-m venv') mkdir -p "$4/bin" && cp "$0" "$4/bin/python" ;;
   '-m pip') [ ! -e "$work/no_wheels" ] || { echo "ERROR: No matching distribution found"; exit 1; } ;;

@@ -24,6 +24,9 @@ case_started_by_mpirun_it_only_executes() {
     launch test --yes
     ends_with 3
     has "$err" 'mpirun'
+    launch notebooks --yes
+    ends_with 3
+    has "$err" 'call ./ringcraft notebooks on its own'
     export "$variable=1" # the other ranks are silent: one sentence is enough
     launch run --yes
     ends_with 3
@@ -229,7 +232,7 @@ case_a_launcher_that_waits_for_a_build_says_so() {
 
 case_help_before_the_first_build_builds_nothing() {
   machine 0
-  for words in --help -h 'run --help' 'setup --help' 'test --help'; do
+  for words in --help -h 'run --help' 'setup --help' 'test --help' 'notebooks --help'; do
     # shellcheck disable=SC2086  # one word per argument
     launch $words
     ends_with 0
@@ -238,9 +241,10 @@ case_help_before_the_first_build_builds_nothing() {
   done
 }
 
-case_wrong_calls_of_setup_and_test_are_refused() {
+case_wrong_calls_of_the_launchers_own_commands_are_refused() {
   machine 0
-  for words in 'setup --frobnicate' 'setup more' 'test --frobnicate' 'test -L' 'test one two'; do
+  for words in 'setup --frobnicate' 'setup more' 'test --frobnicate' 'test -L' 'test one two' 'notebooks --frobnicate' \
+    'notebooks --run --no-browser'; do
     # shellcheck disable=SC2086  # one word per argument
     launch $words --yes
     ends_with 2

@@ -1,38 +1,31 @@
-"""The notebooks run, are quick, leave cells to the reader, and tell wrong answers from right ones."""
-import os
+"""The notebooks run, are quick, leave cells to the reader, tell wrong answers from right ones, and become pages."""
+import re
 import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-nbclient = pytest.importorskip("nbclient")
 nbformat = pytest.importorskip("nbformat")
+pytest.importorskip("nbclient")
 pytest.importorskip("ipykernel")
-pytest.importorskip("matplotlib.font_manager")  # builds its cache here, rather than with a message in the first notebook
+pytest.importorskip("matplotlib")
 
+ROOT = Path(__file__).resolve().parents[2]
+sys.path += [str(ROOT / "notebooks"), str(ROOT / "docs")]
+
+import execute  # noqa: E402
+from execute import FOLDER, NOTEBOOKS, read  # noqa: E402
 from notebook_answers import RIGHT, WRONG  # noqa: E402
 
-FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
-NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 BUDGET = 180.0  # seconds of processor time, of all of them: a busy machine makes none of them slow
-seconds = {}
+seconds, executed = {}, {}
 names = pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
-
-
-def read(path):
-    return nbformat.read(path, as_version=4)
 
 
 def turns(notebook):
     return [cell.id.removesuffix("-turn") for cell in notebook.cells if cell.id.endswith("-turn")]
-
-
-def run(notebook):
-    """The notebook with outputs, executed by this Python with one thread per matrix product."""
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    client = nbclient.NotebookClient(notebook, timeout=900, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}})
-    client.execute(env=environment)
-    return notebook
 
 
 def processor_seconds():
@@ -76,7 +69,7 @@ def test_every_turn_has_a_check_and_answers(path):
 @names
 def test_it_runs_and_says_not_yet(path):
     begin = processor_seconds()
-    notebook = run(read(path))
+    notebook = executed[path] = execute.execute(read(path))
     seconds[path.stem] = processor_seconds() - begin
     for cell in notebook.cells:
         if cell.cell_type != "code":
@@ -89,6 +82,31 @@ def test_it_runs_and_says_not_yet(path):
 def test_all_are_quick():
     print("\n" + "\n".join(f"{name:16} {spent:5.1f} s" for name, spent in seconds.items()), f"\n{'all':16} {sum(seconds.values()):5.1f} s")
     assert sum(seconds.values()) < BUDGET
+
+
+@names
+def test_it_becomes_a_page(path):
+    pytest.importorskip("nbconvert")
+    from notebook_pages import page
+
+    text = page(executed[path], NOTEBOOKS.index(path))
+    assert "data:image/png;base64," in text and "not yet: " in text and "Traceback" not in text
+    assert len(text) < 500_000
+    assert not re.search(r'(src|href)="(?!data:|\.\./|#|[0-9]_\w+\.html")', text)  # to the site alone
+    assert not re.search(r'href="[^"]*\.(md|ipynb)', text)
+
+
+def test_a_failing_cell_is_named(tmp_path):
+    """execute.py in a copy of the folder, with one notebook that is right and one that is not."""
+    (tmp_path / "execute.py").write_text((FOLDER / "execute.py").read_text(encoding="utf-8"), encoding="utf-8")
+    for name, source in (("1_good", "1 + 1"), ("2_bad", "1 / 0")):
+        cells = [nbformat.v4.new_code_cell("print('before')"), nbformat.v4.new_code_cell(source, id="the-cell")]
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / f"{name}.ipynb")
+    ran = subprocess.run([sys.executable, tmp_path / "execute.py"], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (1, "")
+    good, bad = ran.stdout.splitlines()
+    assert re.fullmatch(r"1_good +\d+\.\d s  ok", good)
+    assert re.fullmatch(r'2_bad +\d+\.\d s  cell "the-cell" fails: ZeroDivisionError: division by zero', bad)
 
 
 @names
@@ -105,7 +123,7 @@ def test_checks_tell_wrong_from_right(path):
         else:
             cells.append(cell)
     notebook.cells = cells
-    said = {cell.id: printed(cell) for cell in run(notebook).cells if cell.cell_type == "code"}
+    said = {cell.id: printed(cell) for cell in execute.execute(notebook).cells if cell.cell_type == "code"}
     for turn in RIGHT[path.stem]:
         assert said[f"{turn}-no"].startswith("not yet: "), said[f"{turn}-no"]
         assert said[f"{turn}-yes"].startswith("right: "), said[f"{turn}-yes"]

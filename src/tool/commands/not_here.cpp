@@ -1,5 +1,6 @@
 // Commands and flags of the contract that this version does not have: refused by name, never ignored.
 #include <CLI/CLI.hpp>
+#include <utility>
 
 #include "ringcraft/core/error.hpp"
 #include "tool/commands/commands.hpp"
@@ -7,22 +8,25 @@
 namespace ringcraft::tool {
 
 void add_not_here(CLI::App& app, Action& action) {
-  for (const char* name : {"grade", "gradescope", "doctor", "plan", "train", "docs", "notebooks"}) {
+  for (const char* name : {"grade", "gradescope", "doctor", "plan", "train", "docs"}) {
     CLI::App* command = app.add_subcommand(name)->group("")->allow_extras();
     command->callback([&action, name] {
       action = [name]() -> int {
         throw Error(std::string(name) +
                     " is not part of this version; here are run, attend, verify, trace, simulate, bench, "
                     "lessons, start, "
-                    "check, watch, next, hint, diff, export, test and setup");
+                    "check, watch, next, hint, diff, export, notebooks, test and setup");
       };
     });
   }
-  for (const char* name : {"test", "setup"}) {  // the launcher answers these before it starts the tool
-    CLI::App* command = app.add_subcommand(name, std::string(name) == "test" ? "Build and run every test"
-                                                                             : "Install what is missing")
-                            ->allow_extras();
-    command->callback([&action, name] {
+  constexpr std::pair<const char*, const char*> kOfTheLauncher[] = {
+      // answered before it starts the tool
+      {"test", "Build and run every test"},
+      {"notebooks", "Open the notebooks in JupyterLab, or execute them"},
+      {"setup", "Install what is missing"}};
+  for (const auto& [name, about] : kOfTheLauncher) {
+    CLI::App* command = app.add_subcommand(name, about)->allow_extras();
+    command->callback([&action, name = name] {
       action = [name]() -> int {
         throw Error(std::string(name) + " is a command of the launcher: call ./ringcraft " + name +
                     " in the project's folder");
