@@ -1,6 +1,7 @@
 """Doxygen input filter: GitHub Markdown on the way in, Doxygen Markdown on the way out, line for line.
 
-    doxygen_markdown.py [--math mathjax|text] FILE      the filter (FILTER_PATTERNS)
+    doxygen_markdown.py [--math mathjax|text] [--notebooks html|ipynb] FILE
+                                                        the filter (FILTER_PATTERNS); the site has rendered notebooks, or sources
     doxygen_markdown.py --check                         every page: links that lead nowhere, or to another lesson than they
                                                         name, formulas that GitHub would not see; exits 1 if there are any
 Handled outside of code: $..$ and $`..`$, ```math blocks, headings (they get GitHub's anchors), links between pages,
@@ -33,8 +34,8 @@ def slug(title):
 class Page:
     """Translates one file."""
 
-    def __init__(self, path, mathjax=True):
-        self.path, self.mathjax = path.resolve(), mathjax
+    def __init__(self, path, mathjax=True, notebooks="ipynb"):
+        self.path, self.mathjax, self.notebooks = path.resolve(), mathjax, notebooks
         self.id = page_id(self.path)
         self.fence = None  # the closing line that the open code block waits for
         self.in_math = False
@@ -114,6 +115,8 @@ class Page:
         named = re.search(r"\blesson (\d{3})$", words)
         if named and named[1] not in str(path.relative_to(marks.ROOT)):
             self.problem(f"a link names lesson {named[1]} and leads to {path.relative_to(marks.ROOT)}")
+        if path.suffix == ".ipynb":
+            return f'<a href="notebooks/{path.stem}.{self.notebooks}">{words}</a>'
         page = path / "README.md" if path.is_dir() else path
         if page not in marks.pages():
             return words
@@ -143,12 +146,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--math", choices=["mathjax", "text"], default="mathjax")
+    parser.add_argument("--notebooks", choices=["html", "ipynb"], default="ipynb")
     parser.add_argument("file", nargs="?", type=pathlib.Path)
     options = parser.parse_args()
     if options.check:
         return check()
     sys.stdout.reconfigure(encoding="utf-8")
-    sys.stdout.write(Page(options.file, options.math == "mathjax").translate(options.file.read_text(encoding="utf-8")))
+    page = Page(options.file, options.math == "mathjax", options.notebooks)
+    sys.stdout.write(page.translate(options.file.read_text(encoding="utf-8")))
     return 0
 
 

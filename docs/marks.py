@@ -13,10 +13,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def pages():
-    """The Markdown files that may hold blocks: the README, the road, the lessons with their side exercises, and the pages about the
-    code."""
+    """The Markdown files that may hold blocks: the README, the road, the lessons with their side exercises, the list of notebooks, and
+    the pages about the code."""
     return [ROOT / "README.md", ROOT / "lessons/README.md", *sorted(ROOT.glob("lessons/[0-9]*/README.md")),
-            *sorted(ROOT.glob("lessons/[0-9]*/puzzles/*/README.md")), *sorted(ROOT.glob("docs/pages/*.md"))]
+            *sorted(ROOT.glob("lessons/[0-9]*/puzzles/*/README.md")), ROOT / "notebooks/README.md",
+            *sorted(ROOT.glob("docs/pages/*.md"))]
 
 
 def renewed(text, kind, make):
