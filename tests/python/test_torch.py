@@ -117,3 +117,45 @@ def many_forwards(rank):
     for _ in range(200):
         ring(q, k, v, seqlen=1024)
     assert resident() - begin < 4 << 20
+
+
+def test_pytorch_takes_turns():
+    from ringcraft.torch import compare_sdpa
+
+    before = torch.get_num_threads()
+    found = compare_sdpa(heads=2, tokens=96, head_dim=16, threads=[1, 2], rounds=3)
+    assert torch.get_num_threads() == before
+    assert [(row.backward, row.threads) for row in found.rows] == [(False, 1), (True, 1), (False, 2), (True, 2)]
+    for row in found.rows:
+        assert len(row.ours) == len(row.theirs) == 3 and min(row.ours + row.theirs) > 0
+        assert row.ratio == sorted(theirs / ours for ours, theirs in zip(row.ours, row.theirs))[1]
+    assert str(found).startswith(f"PyTorch {torch.__version__.split('+')[0]}, ")
+    assert "float32 [1, 2, 96, 16], causal" in str(found)
+    with pytest.raises(ringcraft.Error, match="at least 2 rounds"):
+        compare_sdpa(rounds=1)
+
+
+def test_the_times_are_those_of_attention():
+    """Orders of `./ringcraft bench` are answered by PyTorch's attention, with the shape and the mask that they name."""
+    import io
+
+    from ringcraft import _sdpa
+
+    asked, given = [], _sdpa.sdpa
+    threads = torch.get_num_threads()
+
+    def recorded(q, k, v, is_causal):
+        asked.append((tuple(q.shape), is_causal, q.requires_grad, torch.get_num_threads()))
+        return given(q, k, v, is_causal=is_causal)
+
+    answers = io.StringIO()
+    _sdpa.sdpa = recorded
+    try:
+        _sdpa.serve(["0 1 12 8 0 1\n", "1 2 12 8 1 2\n"], answers)
+    finally:
+        _sdpa.sdpa = given
+        torch.set_num_threads(threads)
+    version, *lines = answers.getvalue().splitlines()
+    assert version == _sdpa.version()
+    assert asked == [((1, 1, 12, 8), False, False, 1), ((1, 2, 12, 8), True, True, 2)]
+    assert all(float(number) >= 0 for line in lines for number in line.split()) and len(lines) == 2

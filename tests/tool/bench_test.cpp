@@ -85,8 +85,9 @@ TEST_CASE("bench takes turns with a child that answers, and reports one that end
                 "printf '%s\\n' '#!/bin/sh' " + script + " > '" + path + "'; chmod +x '" + path + "'; true");
     return path;
   };
-  const std::string answers = python(
-      "answers", "'echo \"9.9, ABACUS\" >&3' 'while read -r order <&3; do echo \"0.5 0.25\" >&3; done'");
+  const std::string answers = python("answers",
+                                     "'echo \"9.9, ABACUS\" >&3' 'while read -r order <&3; do echo "
+                                     "\"$order\" >>\"${0%/*}/orders\"; echo \"0.5 0.25\" >&3; done'");
   const Ran good = run_tool(
       folder, "bench --quick --rounds 1 --python '" + answers + "' --json '" + folder.file("json") + "'");
   CAPTURE(good.out, good.err);
@@ -98,6 +99,14 @@ TEST_CASE("bench takes turns with a child that answers, and reports one that end
   CHECK(torch->at("processor_seconds").at("median") == 0.5);
   CHECK(torch->at("wall_seconds").at("median") == 0.25);
   CHECK(named(all.at("ratios"), "108 forward, head_dim 64, full: over PyTorch") != nullptr);
+  const json* threads = named(all.at("timings"), "PyTorch on threads backward, head_dim 128, causal");
+  REQUIRE(threads != nullptr);
+  CHECK(threads->at("flop") == 2 * torch->at("flop").get<double>());  // two threads, two heads
+  CHECK(named(all.at("ratios"), "108 backward, head_dim 64, causal: 2 threads over PyTorch's") != nullptr);
+  // Orders: backward heads tokens head_dim causal threads.
+  const std::string orders = contents(folder.file("orders"));
+  CHECK(orders.find("1 1 256 128 1 1\n") != std::string::npos);
+  CHECK(orders.find("1 2 256 128 1 2\n") != std::string::npos);
 
   const Ran broken = run_tool(folder, "bench --quick --rounds 1 --python '" +
                                           python("ends", "'echo \"9.9, ABACUS\" >&3' 'echo no more'") + "'");

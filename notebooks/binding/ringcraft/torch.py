@@ -1,13 +1,16 @@
 """ringcraft for PyTorch: attention with gradients on one device, and over the ranks of a torch.distributed group."""
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 import torch
 import torch.distributed as dist
 
-from ringcraft import _core
+from ringcraft import _core, _sdpa
 from ringcraft._arrays import mask_of, problem_of
 from ringcraft._attention import Window
 
@@ -44,6 +47,68 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
     problem = problem_of(q, k, axes, mask_of(causal, window, cu_seqlens), softmax_scale)
     out, lse = _Attention.apply(q, k, v, problem, axes, threads)
     return (out, lse) if return_lse else out
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Seconds of one pass in each round: attention of this module, and PyTorch's."""
+    backward: bool
+    threads: int
+    ours: list[float]
+    theirs: list[float]
+
+    @property
+    def ratio(self) -> float:
+        """How many times as fast ours is: the median of the rounds' ratios."""
+        return median(self._ratios())
+
+    def _ratios(self) -> list[float]:
+        return [theirs / ours for ours, theirs in zip(self.ours, self.theirs, strict=True)]
+
+    def __str__(self) -> str:
+        least, *_, most = sorted(self._ratios())
+        return (f"{'backward' if self.backward else 'forward':8} {self.threads:8} {1e3 * median(self.ours):9.1f} ms "
+                f"{1e3 * median(self.theirs):9.1f} ms   {self.ratio:.2f} ({least:.2f}-{most:.2f})")
+
+
+@dataclass(frozen=True)
+class Paces:
+    """Those of both passes, for each number of threads. print() shows them."""
+    conditions: str
+    rows: list[Pace]
+
+    def __str__(self) -> str:
+        head = "pass      threads    ringcraft      PyTorch   ratio (least-most)"
+        return "\n".join([self.conditions, head, *map(str, self.rows)])
+
+
+def compare_sdpa(*, heads: int = 4, tokens: int = 2048, head_dim: int = 64, causal: bool = True,
+                 threads: Sequence[int] | None = None, rounds: int = 7) -> Paces:
+    """The speed of attention beside torch's scaled_dot_product_attention: float32, one batch entry, forward and backward.
+
+    Both take turns in every round, after one that warms up. threads: 1, and as many as this process may use. With one
+    thread seconds are the processor's, with several those of the clock on the wall.
+    """
+    if rounds < 2 or min(heads, tokens, head_dim) < 1:
+        raise _core.Error(f"compare_sdpa: expected at least 2 rounds, a head, a token and a head_dim, got {rounds}, "
+                          f"{heads}, {tokens} and {head_dim}; leave them out for the usual ones")
+    inputs = torch.randn(4, 1, heads, tokens, head_dim)
+    before, rows = torch.get_num_threads(), []
+    try:
+        for count in sorted({1, len(os.sched_getaffinity(0))}) if threads is None else threads:
+            torch.set_num_threads(count)
+
+            def ours(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, is_causal: bool, count: int = count) -> Any:
+                return attention(q, k, v, causal=is_causal, threads=count)
+
+            for backward in (False, True):
+                times = [[_sdpa.timed(one, backward, inputs, causal)[count > 1] for one in (ours, _sdpa.sdpa)]
+                         for _ in range(rounds + 1)][1:]
+                rows.append(Pace(backward, count, *(list(column) for column in zip(*times, strict=True))))
+    finally:
+        torch.set_num_threads(before)
+    return Paces(f"PyTorch {_sdpa.version()}; float32 [1, {heads}, {tokens}, {head_dim}], {'causal' if causal else 'full'}; "
+                 f"medians of {rounds} rounds, in which both take turns", rows)
 
 
 class _Messages:

@@ -98,10 +98,13 @@ std::vector<Ratio> ratios_of(const std::vector<Timing>& timings, int threads) {
                  processor_rate, 1.0);
       ratios.add(name(Who::kFast, true) + ": time of full", name(Who::kFast, true), fast, processor_seconds,
                  {}, 0.60);
-      for (const bool causal : {false, true})
+      for (const bool causal : {false, true}) {
         ratios.add(fmt::format("{}: {} threads over one", name(Who::kFast, causal), threads),
                    name(Who::kThreads, causal), name(Who::kFast, causal), wall_rate,
                    threads == 2 ? std::optional(1.7) : std::nullopt);
+        ratios.add(fmt::format("{}: {} threads over PyTorch's", name(Who::kFast, causal), threads),
+                   name(Who::kThreads, causal), name(Who::kTorchThreads, causal), wall_rate);
+      }
       ratios.add(fast + ": processor time of a ring of 4", name(Who::kRing), fast, processor_seconds, {},
                  1.10);
     }
@@ -133,6 +136,8 @@ std::string rates_text(const BenchReport& report) {
     columns.push_back({Who::kThreads, fmt::format("{} threads", report.settings.threads)});
   columns.push_back({Who::kRing, "ring of 4"});
   columns.push_back({Who::kTorch, "PyTorch"});
+  if (report.settings.threads > 1)
+    columns.push_back({Who::kTorchThreads, fmt::format("PyTorch, {} thr.", report.settings.threads)});
   std::string text = fmt::format("{:<31}", "GFLOP/s");
   for (const Column& column : columns) text += fmt::format(" {:<17}", column.title);
   for (const Pass pass : {Pass::kForward, Pass::kBackward})
@@ -143,7 +148,8 @@ std::string rates_text(const BenchReport& report) {
                                     head_dim, causal ? "causal" : "full"));
         for (const Column& column : columns) {
           const Timing* timing = timing_named(report.timings, name_of(column.who, pass, head_dim, causal));
-          const auto rate = column.who == Who::kThreads ? wall_rate : processor_rate;
+          const bool threads = column.who == Who::kThreads || column.who == Who::kTorchThreads;
+          const auto rate = threads ? wall_rate : processor_rate;
           text += fmt::format(" {:<17}", timing == nullptr ? "-" : text_of(rates_of(*timing, rate)));
         }
       }
@@ -172,7 +178,8 @@ std::string text_of(const BenchReport& report) {
   std::string text = fmt::format(
       "machine  {}\nbuild    {}\nPyTorch  {}\n\nfloat32, one batch entry, one head, {} tokens; one thread "
       "unless said otherwise. A median of {} rounds (least-most), in\nwhich all take turns. A multiply-add "
-      "is two operations; masked pairs are not counted.\n\n",
+      "is two operations; masked pairs are not counted. On threads PyTorch gets a head for\neach: its "
+      "backward pass deals heads to threads.\n\n",
       report.machine, report.build, report.torch, report.settings.tokens, report.settings.rounds);
   for (const char* name : {kPeak, kEigen})
     text += fmt::format("{:<48} {} GFLOP/s\n", name,

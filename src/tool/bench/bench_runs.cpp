@@ -147,11 +147,17 @@ void add_attention(std::vector<Contestant>& all, const BenchSettings& settings, 
     };
     add_engine(Who::kReadable, {.kernel = Kernel::kReadable});
     add_engine(Who::kFast, {});
-    if (torch != nullptr)
-      add(Who::kTorch, [=, tokens = settings.tokens] {
-        return torch->run({pass, tokens, head_dim, causal});
-      });
-    if (settings.threads > 1) add_engine(Who::kThreads, {.threads = settings.threads});
+    const auto add_torch = [&](Who who, int threads) {  // a head for each thread
+      all.push_back(
+          {name_of(who, pass, head_dim, causal), threads * inputs->flop(pass), [=, tokens = settings.tokens] {
+             return torch->run({pass, threads, tokens, head_dim, causal, threads});
+           }});
+    };
+    if (torch != nullptr) add_torch(Who::kTorch, 1);
+    if (settings.threads > 1) {
+      add_engine(Who::kThreads, {.threads = settings.threads});
+      if (torch != nullptr) add_torch(Who::kTorchThreads, settings.threads);
+    }
     if (ring) add(Who::kRing, [=] { return timed([&] { ring->run(pass); }); });
   }
 }
@@ -160,8 +166,8 @@ void add_attention(std::vector<Contestant>& all, const BenchSettings& settings, 
 
 std::string name_of(Who who, Pass pass, Index head_dim, bool causal) {
   const bool forward = pass == Pass::kForward;
-  const std::string names[] = {forward ? "105" : "106", "108", "108 on threads", "108 on a ring of 4",
-                               "PyTorch"};
+  const std::string names[] = {forward ? "105" : "106", "108",     "108 on threads",
+                               "108 on a ring of 4",    "PyTorch", "PyTorch on threads"};
   return names[static_cast<std::size_t>(who)] + (forward ? " forward" : " backward") + ", head_dim " +
          std::to_string(head_dim) + (causal ? ", causal" : ", full");
 }

@@ -39,6 +39,7 @@ enum class Who {
   kThreads,   // 108 on several threads
   kRing,      // 108 on a ring of 4 ranks, full attention only
   kTorch,
+  kTorchThreads,  // on several threads, a head for each: its backward pass deals heads to threads
 };
 
 // The names of contestants.

@@ -1,10 +1,13 @@
 // Drives a PyTorch process, one order at a time.
 #include "tool/bench/bench_torch.hpp"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <fstream>
+#include <iterator>
 #include <sstream>
 #include <vector>
 
@@ -14,52 +17,31 @@
 namespace ringcraft::tool {
 namespace {
 
-// Orders are lines "backward tokens head_dim causal", answers are lines too, over descriptor 3. The backward
-// pass is run on the graph of a forward pass that is not timed.
-constexpr const char* kScript = R"(
-import socket, time
+// The wire is descriptor 3: orders and answers are lines.
+constexpr const char* kBegin = R"(
+import socket
 wire = socket.socket(fileno=3).makefile("rw", buffering=1)
 try:
     import torch
 except ImportError:
     print("no torch", file=wire)
     raise SystemExit
-torch.set_num_threads(1)
-attention = torch.nn.functional.scaled_dot_product_attention
-print(torch.__version__.split("+")[0] + ", " + torch.backends.cpu.get_cpu_capability(), file=wire)
-inputs = {}
-
-def now():
-    return time.process_time(), time.perf_counter()
-
-for order in wire:
-    backward, tokens, head_dim, causal = [int(word) for word in order.split()]
-    if (tokens, head_dim) not in inputs:
-        inputs[tokens, head_dim] = torch.randn(4, 1, 1, tokens, head_dim)
-    q, k, v, dout = inputs[tokens, head_dim].unbind()
-    if backward:
-        q, k, v = (x.detach().requires_grad_() for x in (q, k, v))
-        out = attention(q, k, v, is_causal=causal == 1)
-        start = now()
-        torch.autograd.grad(out, (q, k, v), dout)
-    else:
-        start = now()
-        attention(q, k, v, is_causal=causal == 1)
-    end = now()
-    print(end[0] - start[0], end[1] - start[1], file=wire)
 )";
+
+// The file that ringcraft.torch.compare_sdpa times with as well.
+constexpr const char* kCpuFile = RINGCRAFT_SOURCE_DIR "/notebooks/binding/ringcraft/_sdpa.py";
+
+std::string cpu_script() {
+  std::ifstream file(kCpuFile);
+  if (!file) throw Error(std::string("cannot read ") + kCpuFile, Code::kMissing);
+  return std::string(std::istreambuf_iterator<char>(file), {}) + "serve(wire, wire)\n";
+}
 
 // Orders are lines "backend backward tokens heads head_dim causal flush_bytes"; an answer is the median in
 // milliseconds, or "refused" and why.
 constexpr const char* kGpuScript = R"(
-import socket, statistics, time
-wire = socket.socket(fileno=3).makefile("rw", buffering=1)
-try:
-    import torch
-    from torch.nn.attention import SDPBackend, sdpa_kernel
-except ImportError:
-    print("no torch", file=wire)
-    raise SystemExit
+import statistics, time
+from torch.nn.attention import SDPBackend, sdpa_kernel
 if not torch.cuda.is_available():
     print("no GPU", file=wire)
     raise SystemExit
@@ -107,9 +89,9 @@ constexpr std::chrono::seconds kPatience{300};  // for loading PyTorch, or for o
 
 }  // namespace
 
-TorchProcess::TorchProcess(const std::string& python, const char* script)
+TorchProcess::TorchProcess(const std::string& python, const std::string& script)
     : python_(python),
-      child_({.arguments = {"/usr/bin/env", python, "-c", script},
+      child_({.arguments = {"/usr/bin/env", python, "-c", kBegin + script},
               .environment = whole_environment(),
               .folder = {},
               .limits = {},
@@ -125,12 +107,12 @@ std::string TorchProcess::answer(const std::string& order) {
   return line();
 }
 
-Torch::Torch(const std::string& python) : TorchProcess(python, kScript) {}
+Torch::Torch(const std::string& python) : TorchProcess(python, cpu_script()) {}
 
 Seconds Torch::run(const TorchRun& run) {
   const std::string text =
-      answer(std::to_string(run.pass == Pass::kBackward) + " " + std::to_string(run.tokens) + " " +
-             std::to_string(run.head_dim) + " " + std::to_string(run.causal) + "\n");
+      answer(fmt::format("{} {} {} {} {} {}\n", run.pass == Pass::kBackward ? 1 : 0, run.heads, run.tokens,
+                         run.head_dim, run.causal ? 1 : 0, run.threads));
   Seconds seconds;
   if (!(std::istringstream(text) >> seconds.processor >> seconds.wall))
     throw Error(python_ + " with PyTorch gave no time", Code::kMissing);

@@ -17,12 +17,12 @@ struct Seconds {
   double wall = 0;
 };
 
-// One run of torch.nn.functional.scaled_dot_product_attention, float32, one batch entry, one head, one
-// thread.
+// One run of torch.nn.functional.scaled_dot_product_attention, float32, one batch entry.
 struct TorchRun {
   Pass pass;
-  Index tokens, head_dim;
+  Index heads, tokens, head_dim;
   bool causal;
+  int threads;
 };
 
 // A Python that has loaded PyTorch and answers orders.
@@ -34,7 +34,7 @@ class TorchProcess {
  protected:
   // Starts this Python with this script and waits for its first line. Throws Error (kMissing) with a sentence
   // where there is no such Python, none with PyTorch, or no GPU where it needs one.
-  TorchProcess(const std::string& python, const char* script);
+  TorchProcess(const std::string& python, const std::string& script);
   // The answer to an order. Throws Error if the child fails.
   std::string answer(const std::string& order);
 
