@@ -132,17 +132,21 @@ def torch_ring_faults():
 
 # ------------------------------------------------------------------------------------ ring-flash-attn
 
-def ring_flash(name):
+def ring_flash_attention(name):
     """ring_flash_attn_func, zigzag_ring_flash_attn_func or stripe_flash_attn_func."""
     import ring_flash_attn
     function = getattr(ring_flash_attn, name)
 
-    def run(problem, local):
-        def attention(q, k, v):
-            out, lse, _ = function(q, k, v, causal=problem.causal, window_size=problem.window, return_attn_probs=True)
-            return {"out": out, "lse": lse}
-        return with_gradients(attention, local)
-    return run
+    def attention(q, k, v, causal, window=(-1, -1)):
+        out, lse, _ = function(q, k, v, causal=causal, window_size=window, return_attn_probs=True)
+        return {"out": out, "lse": lse}  # lse: [batch, heads, seqlen]
+    return attention
+
+
+def ring_flash(name):
+    attention = ring_flash_attention(name)
+    return lambda problem, local: with_gradients(
+        lambda q, k, v: attention(q, k, v, problem.causal, problem.window), local)
 
 
 def ring_flash_packed(name):
@@ -199,15 +203,20 @@ def ring_flash_faults(module):
 
 # ------------------------------------------------------------------------------ ring-attention-pytorch
 
-def lucidrains(ring, striped=False, bucket_size=20):
+def lucidrains_attention(ring, striped=False, bucket_size=20):
     """ring_flash_attn of ring_attention_pytorch: over the ring, or in buckets on one device."""
     from ring_attention_pytorch import ring_flash_attn
 
+    def attention(q, k, v, causal):
+        return {"out": ring_flash_attn(q, k, v, causal=causal, bucket_size=bucket_size, ring_reduce_col=ring,
+                                       striped_ring_attn=striped)}
+    return attention
+
+
+def lucidrains(ring, striped=False, bucket_size=20):
+    attention = lucidrains_attention(ring, striped, bucket_size)
+
     def run(problem, local):
         torch.set_default_dtype(problem.dtype)  # that of its row sums and maxima
-
-        def attention(q, k, v):
-            return {"out": ring_flash_attn(q, k, v, causal=problem.causal, bucket_size=bucket_size, ring_reduce_col=ring,
-                                           striped_ring_attn=striped)}
-        return with_gradients(attention, local)
+        return with_gradients(lambda q, k, v: attention(q, k, v, problem.causal), local)
     return run

@@ -87,10 +87,10 @@ def cases_for(can: Abilities, full: bool) -> list[_core.Case]:
         if case.name not in names:
             names.add(case.name)
             cases.append(case)
-    return cases if full else _typical(cases, 40)
+    return cases if full else typical(cases, 40)
 
 
-def _typical(cases: list[_core.Case], most: int) -> list[_core.Case]:
+def typical(cases: list[_core.Case], most: int) -> list[_core.Case]:
     """At most so many of them, in their order, with every value of every axis as often as others."""
     def values(case: _core.Case) -> list[tuple[str, Any]]:
         p = case.problem
