@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstring>
@@ -14,6 +15,7 @@
 #include "ringcraft/core/shown.hpp"
 #include "verify/claims/claim.hpp"
 #include "verify/claims/claim_report.hpp"
+#include "verify/diagnose/diagnose.hpp"
 
 namespace ringcraft::python {
 namespace {
@@ -86,11 +88,10 @@ std::vector<verify::OtherRows> other_deals(const Problem& problem, const verify:
   return others;
 }
 
-nb::typed<nb::tuple, nb::bool_, nb::str, nb::str> judge(const Problem& problem, nb::handle q, nb::handle k,
-                                                        nb::handle v, nb::handle dout, const Arrays& claim,
-                                                        bool known_ranks, std::optional<std::string> dtype,
-                                                        bool tf32, bool sequence_order,
-                                                        const std::string& title) {
+nb::typed<nb::tuple, nb::bool_, nb::str, nb::str> judge(
+    const Problem& problem, nb::handle q, nb::handle k, nb::handle v, nb::handle dout, const Arrays& claim,
+    bool known_ranks, std::optional<std::string> dtype, bool tf32, bool sequence_order,
+    const std::string& title, std::vector<std::string> refuted, bool no_numbers_tell) {
   verify::Inputs inputs = inputs_of(problem, q, k, v, dout, "bhsd");
   verify::require_finite(inputs);
   verify::Answer answer = answer_of(problem, claim);
@@ -118,6 +119,8 @@ nb::typed<nb::tuple, nb::bool_, nb::str, nb::str> judge(const Problem& problem, 
          .precision = precision,
          .title = title,
          .others = sequence_order ? other_deals(problem, kept) : std::vector<verify::OtherRows>{},
+         .no_numbers = no_numbers_tell ? verify::NoNumbers::kTell : verify::NoNumbers::kTellNothing,
+         .refuted = std::move(refuted),
          .progress = [&](verify::JudgingPhase, double) {
            if (*stop) throw Error("the judge was stopped by its caller", Code::kWrongAnswer);
          }});
@@ -126,12 +129,27 @@ nb::typed<nb::tuple, nb::bool_, nb::str, nb::str> judge(const Problem& problem, 
                         verify::json_of(verdict));
 }
 
+std::optional<bool> would_show(const Problem& problem, nb::handle q, nb::handle k, nb::handle v,
+                               nb::handle dout, const std::string& id, const std::string& dtype) {
+  const verify::Inputs inputs = inputs_of(problem, q, k, v, dout, "bhsd");
+  const DType precision = dtype_named(dtype);
+  return interruptible(
+      false, [&](const std::atomic<bool>*) { return verify::would_show(problem, inputs, id, precision); });
+}
+
 }  // namespace
 
 void bind_claims(nb::module_& m) {
   m.def("judge", judge, "problem"_a, "q"_a, "k"_a, "v"_a, "dout"_a.none(), "claim"_a, "known_ranks"_a = false,
         "dtype"_a = nb::none(), "tf32"_a = false, "sequence_order"_a = true, "title"_a = "claim",
-        "Judges arrays by the oracle and looks for the mistake: (right, text, JSON).");
+        "refuted"_a = std::vector<std::string>(), "no_numbers_tell"_a = false,
+        "Judges arrays by the oracle and looks for the mistake, but for causes with the refuted ids: (right, "
+        "text, "
+        "JSON).");
+  m.def("would_show", would_show, "problem"_a, "q"_a, "k"_a, "v"_a, "dout"_a.none(), "id"_a, "dtype"_a,
+        "Whether a computation with the known mistake of this id gives plainly other numbers than attention; "
+        "None if "
+        "no known mistake has the id.");
   m.def(
       "is_general", [](const std::string& id) { return verify::is_general({.id = id}); }, "id"_a,
       "Whether the cause with this id says which numbers are wrong rather than by which mistake.");

@@ -49,6 +49,26 @@ def test_overflow_needs_float32(mistake, cause):
     assert cause in {each.id for verdict in found.wrong for each in verdict.causes}, str(found)
 
 
+def test_a_mistake_that_right_cases_would_show_is_not_named():
+    def at_times_alone(q, k, v, problem):  # each rank attends to its own block, but only to very large scores
+        if np.abs(q).max() * np.abs(k).max() < 100:
+            return ringcraft.attention(q, k, v, softmax_scale=problem.softmax_scale)
+        parts = [problem.positions(rank) for rank in range(problem.ranks)]
+        return np.concatenate([ringcraft.attention(q[:, :, rows], k[:, :, rows], v[:, :, rows],
+                                                   softmax_scale=problem.softmax_scale) for rows in parts if rows], 2)
+
+    found = ringcraft.verify(at_times_alone, ranks=3, causal=False, windows=False, packed=False, dtype="float64",
+                             simplify=False)
+    assert found.wrong and len(found.wrong) < len(found.verdicts)
+    assert not any(cause.id == "RF-own-only" for verdict in found.wrong for cause in verdict.causes), str(found)
+
+
+def test_a_function_without_a_number_is_accused_of_nothing_particular():
+    found = ringcraft.verify(lambda q, k, v, causal: np.full_like(q, np.nan), ranks=3, simplify=False)
+    assert {cause.id for verdict in found.wrong for cause in verdict.causes} == {"NaN"}, str(found)
+    assert "bfloat16" not in str(found)
+
+
 def test_rows_in_another_order_are_told():
     found = verified("not put back in order", layout="zigzag", simplify=False)
     assert found.cause is not None and found.cause.id == "rows-layout", str(found)

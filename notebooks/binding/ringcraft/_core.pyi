@@ -163,9 +163,14 @@ def attend(problem: Problem, q: object, k: object, v: object, dout: object | Non
 
 def methods() -> list[str]: ...
 
-def judge(problem: Problem, q: object, k: object, v: object, dout: object | None, claim: dict[str, Any], known_ranks: bool = False, dtype: str | None = None, tf32: bool = False, sequence_order: bool = True, title: str = 'claim') -> tuple[bool, str, str]:
+def judge(problem: Problem, q: object, k: object, v: object, dout: object | None, claim: dict[str, Any], known_ranks: bool = False, dtype: str | None = None, tf32: bool = False, sequence_order: bool = True, title: str = 'claim', refuted: Sequence[str] = [], no_numbers_tell: bool = False) -> tuple[bool, str, str]:
     """
-    Judges arrays by the oracle and looks for the mistake: (right, text, JSON).
+    Judges arrays by the oracle and looks for the mistake, but for causes with the refuted ids: (right, text, JSON).
+    """
+
+def would_show(problem: Problem, q: object, k: object, v: object, dout: object | None, id: str, dtype: str) -> bool | None:
+    """
+    Whether a computation with the known mistake of this id gives plainly other numbers than attention; None if no known mistake has the id.
     """
 
 def is_general(id: str) -> bool:

@@ -15,6 +15,8 @@ from ringcraft._arrays import Array, numbers, transposed
 from ringcraft._cases import Abilities, cases_for, code_of, settings_for, settings_of, smaller
 
 GRADIENTS = ("dq", "dk", "dv")
+MOST_ASKED = 6  # right cases of a kind, plain ones, that rule a mistake out together
+Kind = tuple[bool, bool, bool, bool]
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,13 @@ class Verification:
         """Raises AssertionError with the text, unless all is right."""
         if not self.right:
             raise AssertionError(str(self))
+
+
+def kind_of(case: _core.Case) -> Kind:
+    """What code may branch on: limits on both sides, packed sequences, grouped heads."""
+    problem = case.problem
+    return (problem.mask.left is not None, problem.mask.right is not None, bool(problem.mask.cu_seqlens),
+            problem.heads != problem.kv_heads)
 
 
 def _ids(verdict: Verdict) -> set[str]:
@@ -249,6 +258,10 @@ class Judge:
 
     def __init__(self, caller: Caller, tf32: bool) -> None:
         self.caller, self.tf32 = caller, tf32
+        # What right cases tell of wrong ones of their kind: which mistakes it is not, and, since it is none that shows in
+        # them, which it may be where a wrong one has no number at all.
+        self.refuted: set[tuple[str, Kind]] = set()
+        self.right: set[Kind] = set()
 
     def __call__(self, case: _core.Case) -> Verdict:
         try:
@@ -267,8 +280,32 @@ class Judge:
         right, text, data = self.caller.once(lambda: _core.judge(
             case.problem, asked["q"], asked["k"], asked["v"], dout, claim,
             known_ranks=self.caller.can.ranks is not None, dtype=dtype, tf32=self.tf32,
-            sequence_order=not self.caller.shards, title=case.name))
+            sequence_order=not self.caller.shards, title=case.name,
+            refuted=[cause for cause, kind in self.refuted if kind == kind_of(case)],
+            no_numbers_tell=kind_of(case) in self.right))
         return Verdict(case, right, text, json.loads(data))
+
+    def compared(self, verdicts: list[Verdict]) -> list[Verdict]:
+        """The same, after the right cases have ruled out mistakes of the wrong ones."""
+        self.right = {kind_of(verdict.case) for verdict in verdicts if verdict.right}
+        verdicts = [self(verdict.case) if self._may_tell_more(verdict) else verdict for verdict in verdicts]
+        for kind in self.right:
+            alike = [verdict for verdict in verdicts if kind_of(verdict.case) == kind]
+            named = {cause.id for verdict in alike for cause in verdict.causes if not cause.general}
+            right = [verdict.case for verdict in alike if verdict.right and verdict.case.data == "normal"
+                     and verdict.case.problem.seqlen > verdict.case.problem.ranks][:MOST_ASKED]
+            self.refuted |= {(cause, kind) for cause in named
+                             if len(right) > 1 and all(self._would_show(case, cause) for case in right)}
+        return [self(verdict.case) if any((cause, kind_of(verdict.case)) in self.refuted for cause in _ids(verdict))
+                else verdict for verdict in verdicts]
+
+    def _may_tell_more(self, verdict: Verdict) -> bool:
+        return not verdict.right and not verdict.has_numbers and kind_of(verdict.case) in self.right
+
+    def _would_show(self, case: _core.Case, cause: str) -> bool:
+        given = case.inputs(self.caller.dtype == "float64")
+        return bool(_core.would_show(case.problem, given["q"], given["k"], given["v"],
+                                     given["dout"] if self.caller.gradients else None, cause, self.caller.dtype))
 
     def simplest(self, verdict: Verdict, cause: Cause | None) -> Verdict:
         """A wrong case with this cause that is as simple as could be found from this one."""
@@ -324,7 +361,7 @@ def examination(function: Callable[..., Any], *, cases: Sequence[_core.Case] | N
 def examined(function: Callable[..., Any], cases: Sequence[_core.Case], judge_one: Judge,
              simplify: bool) -> Verification:
     """The verdicts on all cases, and a small wrong one."""
-    verdicts = [judge_one(case) for case in cases]
+    verdicts = judge_one.compared([judge_one(case) for case in cases])
     found = Verification(getattr(function, "__name__", type(function).__name__), verdicts)
     if found.example is None or not simplify:
         return found

@@ -225,7 +225,10 @@ ClaimVerdict judge_claim(const ClaimToJudge& claim) {
     tell(claim, JudgingPhase::kDiagnosing);
     const Answer half = is_half(rule.type) ? narrowed(claim.answer, rule.type) : Answer();
     diagnosis = diagnose(problem, claim.stored.inputs, is_half(rule.type) ? half : claim.answer, oracle,
-                         comparison, claim.ranks);
+                         comparison, claim.ranks, claim.no_numbers);
+    for (std::vector<Cause>* causes : {&diagnosis.forward, &diagnosis.backward})
+      std::erase_if(*causes,
+                    [&](const Cause& cause) { return std::ranges::count(claim.refuted, cause.id) > 0; });
   }
   const Problem& ring = diagnosis.ring ? *diagnosis.ring : problem;
   add_rows(verdict, comparison, ring);

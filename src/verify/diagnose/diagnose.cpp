@@ -85,13 +85,14 @@ void attempt(SolvedPass& solved, const std::vector<Attempt>& attempts) {
 }
 
 Diagnosis diagnose(const Problem& problem, const Inputs& inputs, const Answer& claim, const Oracle& oracle,
-                   const Comparison& comparison, Ranks ranks) {
+                   const Comparison& comparison, Ranks ranks, NoNumbers no_numbers) {
   if (comparison.good || comparison.tensors.empty()) return {};
   const Inputs in = converted(inputs, DType::kFloat64);
   Answer numbers = converted(claim, DType::kFloat64);
   const BlockProblem block = whole(problem);
   const Arrangement place = ring_arrangement(problem);
   Evidence e{block, place, &problem, in, numbers, oracle, comparison, type_of_claim(claim)};
+  e.no_numbers = no_numbers;
   fill_absent(numbers, oracle.value, e.there);
   return diagnosed(e, ranks);
 }

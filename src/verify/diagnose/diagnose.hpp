@@ -4,10 +4,12 @@
 /// inputs: a cause is named because its numbers are those of the answer. If no mistake gives them, no cause
 /// is named.
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "verify/diagnose/exhibit.hpp"
+#include "verify/diagnose/match.hpp"
 #include "verify/oracle/compare.hpp"
 #include "verify/report/report.hpp"
 
@@ -35,10 +37,18 @@ struct Diagnosis {
 /// The diagnosis of a claim that `comparison` found wrong; empty for a right one. The oracle is that of the
 /// same inputs. A claim without some of the tensors is judged by those that it has.
 Diagnosis diagnose(const Problem& problem, const Inputs& inputs, const Answer& claim, const Oracle& oracle,
-                   const Comparison& comparison, Ranks ranks = Ranks::kKnown);
+                   const Comparison& comparison, Ranks ranks = Ranks::kKnown,
+                   NoNumbers no_numbers = NoNumbers::kTellNothing);
 
 /// The same for the answer of an exercise.
 Diagnosis diagnose(const AttentionExhibit& exhibit);
+
+/// Whether a computation with the known mistake of this id gives plainly other numbers than attention in this
+/// case: a right claim refutes the mistake then. `precision`: of the claim. Empty if no known mistake has the
+/// id.
+std::optional<bool> would_show(const Problem& problem, const Inputs& inputs, const std::string& id,
+                               DType precision);
+
 /// All causes that explain it, the likeliest first.
 std::vector<Cause> causes_of(const AttentionExhibit& exhibit);
 /// Why a merge is wrong: the weights of its four parts, solved for.

@@ -115,8 +115,8 @@ void explain_backward(const Evidence& evidence, Ranks ranks, const ForwardResult
 
 /// Whether a tensor is zero everywhere.
 bool all_zero(const Buffer& tensor);
-/// Whether the claim's tensors of a pass hold NaN and infinities alone: many mistakes leave nothing else, so that
-/// nothing particular follows.
+/// Whether the claim's tensors of a pass hold NaN and infinities alone, and nothing particular follows from
+/// that.
 bool is_without_numbers(const Evidence& evidence, TensorGroup group);
 /// The cause if all wrong rows still hold what memory held before the call.
 std::optional<Cause> cause_of_unwritten(const Evidence& evidence, TensorGroup group);

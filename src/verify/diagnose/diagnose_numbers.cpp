@@ -112,6 +112,7 @@ bool all_zero(const Buffer& tensor) {
 }
 
 bool is_without_numbers(const Evidence& e, TensorGroup group) {
+  if (e.no_numbers == NoNumbers::kTell) return false;
   bool any = false;
   for (const auto& [name, tensor] : named(e.claim)) {
     if (group_of(name) != group || !e.has(name)) continue;

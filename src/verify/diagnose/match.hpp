@@ -14,6 +14,10 @@
 
 namespace ringcraft::verify {
 
+/// What a pass without a single number says. Many mistakes leave one: it is none that shows in other claims
+/// of the same program, which only those who have these can rule out.
+enum class NoNumbers : bool { kTellNothing, kTell };
+
 /// Tensors that are judged together.
 enum class TensorGroup : std::uint8_t {
   kForward,   ///< out, lse
@@ -45,6 +49,7 @@ struct Evidence {
   std::array<bool, kAnswerNames.size()> there = {true, true, true, true,
                                                  true};  ///< tensors of the claim to examine
   RowPart part = {};                                     ///< the rows of out and lse to examine
+  NoNumbers no_numbers = NoNumbers::kTellNothing;        ///< see there
 
   /// Whether a row of out and lse belongs to the part to examine.
   bool looks_at(const RowPlace& row) const;
