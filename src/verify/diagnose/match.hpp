@@ -14,8 +14,8 @@
 
 namespace ringcraft::verify {
 
-/// What a pass without a single number says. Many mistakes leave one: it is none that shows in other claims
-/// of the same program, which only those who have these can rule out.
+/// Whether a pass without a single number tells of mistakes: many leave one. It does where other claims of
+/// the same program rule out those that would show in them.
 enum class NoNumbers : bool { kTellNothing, kTell };
 
 /// Tensors that are judged together.
