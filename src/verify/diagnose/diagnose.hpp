@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "verify/diagnose/exhibit.hpp"
-#include "verify/diagnose/match.hpp"
 #include "verify/oracle/compare.hpp"
 #include "verify/report/report.hpp"
 
@@ -20,6 +19,10 @@ enum class Ranks : std::uint8_t {
   kKnown,    ///< number of ranks and layout are those of the problem
   kUnknown,  ///< other numbers of ranks, layouts and tiles are tried too
 };
+
+/// Whether a pass without a single number tells of mistakes: many leave one. It does where other claims of
+/// the same program rule out those that would show in them.
+enum class NoNumbers : bool { kTellNothing, kTell };
 
 /// Findings about a wrong claim.
 struct Diagnosis {

@@ -8,15 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "verify/diagnose/diagnose.hpp"
 #include "verify/diagnose/suspects.hpp"
 #include "verify/diagnose/twisted/twisted_ring.hpp"
 #include "verify/oracle/compare.hpp"
 
 namespace ringcraft::verify {
-
-/// Whether a pass without a single number tells of mistakes: many leave one. It does where other claims of
-/// the same program rule out those that would show in them.
-enum class NoNumbers : bool { kTellNothing, kTell };
 
 /// Tensors that are judged together.
 enum class TensorGroup : std::uint8_t {
