@@ -56,7 +56,7 @@ TEST_CASE("symbols that belong to the lesson pass the gate") {
 }
 
 TEST_CASE(
-    "state that a file keeps from call to call is found; constants and the standard library's are not") {
+    "state that a file keeps from call to call is found, constants and the standard library's are not") {
   const std::string printed =
       "\n\nSymbols from student.o:\n\n"
       "Name                  Value           Class        Type         Size             Line  Section\n\n"

@@ -218,7 +218,7 @@ TEST_CASE("for a GPU the student's kernels are compiled by nvcc and linked with 
 }
 #endif
 
-TEST_CASE("a file as it was given is none of the student's; one that still throws says so") {
+TEST_CASE("a file as it was given is none of the student's, one that still throws says so") {
   const Workspace student;
   student.start(104);
   CHECK(testing::outcome_of([&] { (void)student.climb(); }).sentence ==
@@ -276,7 +276,7 @@ TEST_CASE("an exit is a row, and so is an exception of any type") {
   }
 }
 
-TEST_CASE("a hang is one row after some seconds; stages with the same file are not tried") {
+TEST_CASE("a hang is one row after some seconds, stages with the same file are not tried") {
   const Workspace student;
   student.start(108, "for (volatile int i = 0;; i = 0) {}");
   student.solve(303);
@@ -299,7 +299,7 @@ TEST_CASE("a hang is one row after some seconds; stages with the same file are n
 }
 
 TEST_CASE(
-    "a file that does not compile, or makes a forbidden call, is named; the library's own replaces it") {
+    "a file that does not compile, or makes a forbidden call, is named, the library's own replaces it") {
   const Workspace student;
   student.solve(104, "exp(", "expp(");
   student.solve(303);

@@ -207,7 +207,7 @@ TEST_CASE("a layer that the mesh cannot share is refused on every rank") {
 }
 
 TEST_CASE(
-    "dropout depends on the place of a number alone: sequence, token and column; one in four is dropped") {
+    "dropout depends on the place of a number alone: sequence, token and column, one in four is dropped") {
   int dropped = 0, by_sequence = 0, by_token = 0, by_column = 0;
   constexpr int kEach = 20, kAll = kEach * kEach * kEach;
   for (int sequence = 0; sequence < kEach; ++sequence)

@@ -103,7 +103,7 @@ TEST_CASE("groups of a mesh that is worked out by hand") {
   CHECK(group_of(llama, 2, {kDp})[7] == 2 + 2048 * 7);
 }
 
-TEST_CASE("the order says which axis is fastest; axes of one rank may be left out") {
+TEST_CASE("the order says which axis is fastest, axes of one rank may be left out") {
   const Mesh mesh = make_mesh(6, {.tensor = 2, .context = 3}, "cp-tp");
   CHECK(mesh.axes == std::vector<MeshAxis>{{kCp, 3}, {kTp, 2}, {kDp, 1}, {kPp, 1}});
   CHECK(coordinates(mesh, 4) == Ranks{1, 1, 0, 0});

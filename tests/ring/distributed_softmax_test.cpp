@@ -147,7 +147,7 @@ TEMPLATE_TEST_CASE("both forms agree with safe softmax of the whole row", "", fl
       }
 }
 
-TEST_CASE("the all-reduce has the same bits on every rank; the chain need not") {
+TEST_CASE("the all-reduce has the same bits on every rank, the chain need not") {
   Random random(302);
   int chains_apart = 0;
   for (int trial = 0; trial < 40; ++trial) {

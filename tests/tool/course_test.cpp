@@ -44,7 +44,7 @@ std::string solution(const Course& course, int lesson) {
 
 }  // namespace
 
-TEST_CASE("a lesson is here, started, done; and what is next follows the road") {
+TEST_CASE("a lesson is here, started, done, and what is next follows the road") {
   const Folder folder;
   Course course(folder.file(""));
   CHECK(course.state(104) == State::kHere);

@@ -111,7 +111,7 @@ TEST_CASE("the tile size of the least time is taken, once for each rung and head
 }
 
 // Replaces Python: a shell script that answers over descriptor 3.
-TEST_CASE("PyTorch on a GPU is asked for a median, and may refuse; without a GPU it is left out") {
+TEST_CASE("PyTorch on a GPU is asked for a median, and may refuse, without a GPU it is left out") {
   const tests::Folder folder;
   const auto python = [&](const std::string& script) {
     const std::string path = folder.file("python");

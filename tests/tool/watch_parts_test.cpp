@@ -61,7 +61,7 @@ verify::Report long_report() {
 
 }  // namespace
 
-TEST_CASE("keys are letters and signs; bytes of arrow keys and other scripts are none") {
+TEST_CASE("keys are letters and signs, bytes of arrow keys and other scripts are none") {
   tool::KeyParser parser;
   CHECK(parser.feed("nhq") == "nhq");
   CHECK(parser.feed("N?") == "n?");

@@ -40,7 +40,7 @@ TEST_CASE("an error map shows each rank's rows in its own order") {
         std::vector<std::string>{"x..x", "....", ".x.."});
 }
 
-TEST_CASE("long shards are drawn with 24 signs, each the worst of its rows; many ranks fill several lines") {
+TEST_CASE("long shards are drawn with 24 signs, each the worst of its rows, many ranks fill several lines") {
   ErrorMap map{"dk", {std::string(240, '.'), std::string(25, 'x'), ""}};
   map.ranks[0][239] = 'n';
   map.ranks[0][238] = 'x';

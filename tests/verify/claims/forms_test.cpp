@@ -119,7 +119,7 @@ TEST_CASE("rows of a layout belong where the sharding says, and padding nowhere 
   CHECK_THROWS_AS(RowOrder(Layout::kZigzag, 25, 3, 2), Error);
 }
 
-TEST_CASE("one sentence reports tensors that were read alike; documented ones are not reported") {
+TEST_CASE("one sentence reports tensors that were read alike, documented ones are not reported") {
   const Reading odd{
       .tensor = "out", .shape = {}, .order = "[a]", .documented = false, .other = "", .rows = 4};
   Reading same = odd, plain = odd, likely = odd;
