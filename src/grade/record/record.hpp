@@ -1,0 +1,86 @@
+#pragma once
+/// @file
+/// What grading a class has found: one Record for each file that was judged, and the best of them for each
+/// student and exercise. Every page and table about a class is rendered from this.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "grade/intake/class_folder.hpp"
+#include "verify/report/report.hpp"
+
+namespace ringcraft::grade {
+
+/// How far a hand-in came.
+enum class State : std::uint8_t {
+  kMissing,     ///< nothing was handed in
+  kUngradable,  ///< refused at intake, or it does not compile: a person looks at it, it is no wrong answer
+  kGraded,      ///< all checks ran, or were skipped for what they need
+  kUnjudged,    ///< the judge itself did not come to an end: to be graded again
+};
+
+/// "missing", "ungradable", "graded" or "unjudged".
+std::string_view name_of(State state);
+
+/// The verdict on one hand-in.
+struct Record {
+  std::string exercise;  ///< Exercise::id
+  std::string name;      ///< HandIn::name
+  std::string digest;    ///< fingerprint of the file
+  State state = State::kMissing;
+  std::string sentence = {};                   ///< why it is ungradable or unjudged; empty if it is graded
+  verify::Report report = {};                  ///< empty if it was refused
+  std::optional<std::int64_t> handed_in = {};  ///< see HandIn
+  bool late = false;
+};
+
+/// One student in one exercise.
+struct Result {
+  std::vector<Record> attempts = {};  ///< from the first to the last
+  std::size_t best = 0;               ///< of attempts, the one that counts: the most points, then the first
+
+  /// The attempt that counts; null if there is none.
+  const Record* counted() const { return attempts.empty() ? nullptr : &attempts[best]; }
+  State state() const { return attempts.empty() ? State::kMissing : attempts[best].state; }
+  double points() const { return attempts.empty() ? 0 : attempts[best].report.points(); }
+};
+
+/// One student.
+struct StudentResults {
+  std::string key, name;             ///< see Student
+  std::vector<std::string> remarks;  ///< see Student
+  std::vector<Result> results;       ///< one per exercise of the class
+  /// The points of all exercises.
+  double points() const;
+};
+
+/// A layer between a student's code and this machine, and whether this host has it.
+struct Layer {
+  std::string id;     ///< "namespaces"
+  std::string claim;  ///< what it keeps out, in one sentence
+  bool here = false;
+  std::string reason;  ///< why it is missing, and what gives it; empty if it is here
+};
+
+/// A pair of files that have much in common.
+struct Alike {
+  std::string exercise, one, other;  ///< the students' keys
+  double share = 0;                  ///< of the tokens of the shorter file, beyond what was given; 0 to 1
+};
+
+/// A graded class.
+struct ClassResults {
+  std::string title;  ///< the name of the folder
+  std::vector<Exercise> exercises;
+  std::vector<double> all_points;         ///< of each exercise
+  std::vector<StudentResults> students;   ///< by key
+  std::vector<Layer> layers;              ///< of this host
+  std::vector<Alike> alike = {};          ///< from the most alike to the least
+  std::vector<std::string> remarks = {};  ///< see ClassFolder
+  double points() const;                  ///< of all exercises, at most
+};
+
+}  // namespace ringcraft::grade
