@@ -35,7 +35,15 @@ struct Prepared {
   Limits limits;
   int input, output, error, wire, program, reach;
   bool sees_itself;
+  std::optional<uid_t> user;
 };
+
+// The system calls themselves: the C library's functions would wait for other threads, which a fork leaves
+// behind.
+bool become_user(uid_t user) {
+  return ::syscall(SYS_setgroups, 0, nullptr) == 0 && ::syscall(SYS_setresgid, user, user, user) == 0 &&
+         ::syscall(SYS_setresuid, user, user, user) == 0;
+}
 
 void limit(int resource, rlim_t value) {
   if (value == 0) return;
@@ -57,6 +65,7 @@ void close_from(int first) {
 
 [[noreturn]] void become(const Prepared& prepared) {
   ::setpgid(0, 0);
+  if (prepared.user && !become_user(*prepared.user)) ::_exit(127);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a judge that dies takes its children along
   sigset_t none;
   ::sigemptyset(&none);
@@ -134,7 +143,18 @@ int milliseconds_to(Clock::time_point deadline, std::int64_t most) {
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, most));
 }
 
+std::optional<uid_t> user_of_children;
+
 }  // namespace
+
+void run_children_as(uid_t user) {
+  if (::geteuid() != 0)
+    throw Error("children as another user", "root", "user " + std::to_string(::geteuid()),
+                "call it as root, or leave this out", Code::kMissing);
+  user_of_children = user;
+}
+
+std::optional<uid_t> other_user() { return user_of_children; }
 
 // ---- Child
 
@@ -175,7 +195,8 @@ Child::Child(const Command& command)
                           wire_end.get(),
                           program.get(),
                           reach.get(),
-                          command.sees_itself};
+                          command.sees_itself,
+                          command.user};
   pid_.value = ::fork();
   if (pid_.value == 0) become(prepared);
   if (pid_.value < 0) not_given("process");

@@ -48,6 +48,12 @@ enum class Prints : char {
   kWithOurs,  ///< where those of this process go
 };
 
+/// From here on every child runs as this user, and in the group of the same number, unless its command says
+/// otherwise. Only root may: throws Error (kMissing) for anyone else. Before the first child.
+void run_children_as(uid_t user);
+/// That user; empty if children run as this process does.
+std::optional<uid_t> other_user();
+
 /// The program to start, and how.
 struct Command {
   std::vector<std::string> arguments;    ///< the first is the program, an absolute path
@@ -55,6 +61,7 @@ struct Command {
   std::filesystem::path folder;          ///< working directory; empty: the judge's
   Limits limits;
   std::optional<Reach> reach;                 ///< the files that it may open by name; without: all
+  std::optional<uid_t> user = other_user();   ///< the user, and the group, that it runs as; without: ours
   std::filesystem::path input = "/dev/null";  ///< its standard input
   Wire wire = Wire::kNothing;
   std::filesystem::path reply;  ///< an empty file for it to write to

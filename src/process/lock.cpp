@@ -156,8 +156,14 @@ void lock_up(const OneStart* start, bool threads) {
   const sock_fprog filter{static_cast<unsigned short>(program.size), program.lines};
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
 }
+
+bool lock_is_held() {
+  const std::uint32_t ends = SECCOMP_RET_KILL_PROCESS;
+  return ::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &ends) == 0;
+}
 #else
 void lock_up(const OneStart*, bool) {}
+bool lock_is_held() { return false; }
 #endif
 
 }  // namespace ringcraft::process

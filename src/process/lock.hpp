@@ -22,4 +22,7 @@ struct OneStart {
 /// x86-64 and AArch64) nothing changes.
 void lock_up(const OneStart* start = nullptr, bool threads = true);
 
+/// Whether this kernel holds a process to it.
+bool lock_is_held();
+
 }  // namespace ringcraft::process

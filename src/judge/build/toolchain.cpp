@@ -27,6 +27,17 @@
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft::judge {
+
+const std::vector<std::string> kSystemPlaces{"/usr",
+                                             "/bin",
+                                             "/lib",
+                                             "/lib32",
+                                             "/lib64",
+                                             "/opt",
+                                             "/nix/store",
+                                             "/etc/ld.so.cache",
+                                             "/etc/alternatives"};
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -85,10 +96,10 @@ fs::path folder_of_parts(const fs::path& program) {
 // Paths that a tool may open, independent of the names in a student's file: the system's programs, libraries
 // and headers, those of the compiler, the course's headers if it reads any, and its own arguments.
 process::Reach reach_of(const std::vector<std::string>& arguments, const WorkFolder& work, bool headers) {
-  process::Reach reach{{"/usr", "/bin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store", "/etc/ld.so.cache",
-                        "/etc/alternatives", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu",
-                        folder_of_parts(arguments.front())},
-                       {work.path(), "/dev/null"}};
+  process::Reach reach{{kSystemPlaces.begin(), kSystemPlaces.end()}, {work.path(), "/dev/null"}};
+  for (const char* place : {"/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu"})
+    reach.reads.emplace_back(place);
+  reach.reads.push_back(folder_of_parts(arguments.front()));
   std::error_code ignored;
   for (const std::string& argument : arguments)
     if (argument.starts_with("/") && fs::is_regular_file(argument, ignored))
@@ -199,6 +210,9 @@ WorkFolder::WorkFolder() {
     throw Error("judge", "a folder to work in below " + std::string(kWorkRoot), std::strerror(errno),
                 "build the tree again", Code::kMissing);
   path_ = name;
+  if (const auto user = process::other_user(); user && ::chown(name.c_str(), *user, *user) != 0)
+    throw Error("judge", "a folder that another user can write", std::strerror(errno),
+                "see ./ringcraft doctor", Code::kMissing);
 }
 
 WorkFolder::~WorkFolder() {

@@ -13,6 +13,9 @@
 
 namespace ringcraft::judge {
 
+/// The system's programs, libraries and headers: files and folders of the names that systems use for them.
+extern const std::vector<std::string> kSystemPlaces;
+
 /// A folder in the build tree that removes itself.
 class WorkFolder {
  public:

@@ -136,8 +136,10 @@ class Trial {
   }
 
   /// The processor seconds that the student's workers, and the library's, have spent since they began.
-  double own_seconds() const { return team_.processor_seconds(); }
-  double library_seconds() const { return library_.processor_seconds(); }  ///< see above
+  double own_seconds() { return timed_ = true, team_.processor_seconds(); }
+  double library_seconds() { return timed_ = true, library_.processor_seconds(); }  ///< see above
+  /// Whether either was asked for: another run may end otherwise.
+  bool timed() const { return timed_; }
 
   std::uint64_t seed() const { return seed_; }
   /// Which instantiation is called: float64 or float32.
@@ -178,6 +180,7 @@ class Trial {
   DType precision_;
   std::vector<verify::Figure> figures_;
   verify::Exhibit shown_;
+  bool timed_ = false;
   int unanswered_ = 0;
 };
 

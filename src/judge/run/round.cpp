@@ -142,7 +142,8 @@ void Round::handle(int rank, Frame frame) {
         const std::string words = cleaned(get_string(from), 400);
         const auto thrown = from.number<Thrown>();
         if (thrown > Thrown::kNotWritten) throw Violation("sent the judge an exception of no kind");
-        misbehaved(kind_of(thrown), "exception", rank, "threw \"" + words + "\"");
+        misbehaved(kind_of(thrown), "exception", rank,
+                   words_ == Words::kShown ? "threw \"" + words + "\"" : "threw an exception");
       }
       default:
         throw Violation("wrote bytes of its own to the judge's connection");
@@ -243,7 +244,7 @@ void Round::ended(int rank) {
   if (!ending->signalled) misbehaved(Kind::kEnded, code, rank, described(*ending), " in the middle of ");
   if (std::string stray = text_of(at(rank).stray); !stray.empty() && ending->number == SIGSEGV)
     misbehaved(Kind::kEnded, code, rank, stray);
-  const std::string words = last_words(child.printed());
+  const std::string words = words_ == Words::kShown ? last_words(child.printed()) : std::string();
   misbehaved(Kind::kEnded, code, rank,
              described(*ending) + (words.empty() ? "" : ", its last words: \"" + words + "\","));
 }

@@ -40,9 +40,11 @@ double processor_seconds_of(std::span<const std::unique_ptr<Member>> members);
 class Round {
  public:
   /// One member per rank; `call` is "call 3 of merge", for sentences.
-  Round(std::span<const std::unique_ptr<Member>> members, std::string call, DeliveryOptions delivery)
+  Round(std::span<const std::unique_ptr<Member>> members, std::string call, DeliveryOptions delivery,
+        Words words)
       : members_(members),
         call_(std::move(call)),
+        words_(words),
         board_(static_cast<int>(members.size()), {.delivery_seed = delivery.seed, .link = delivery.link}),
         ranks_(members.size()) {}
 
@@ -95,6 +97,7 @@ class Round {
 
   std::span<const std::unique_ptr<Member>> members_;
   std::string call_;
+  Words words_;
   Switchboard board_;
   std::vector<Rank> ranks_;
 };

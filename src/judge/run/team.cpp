@@ -68,8 +68,12 @@ Member::Member(const std::filesystem::path& program, const Asked& asked, bool se
     : child(worker_command(program, asked, sees_itself, threads)), connection(child.wire().get()) {}
 
 Team::Team(std::filesystem::path program, std::chrono::milliseconds per_call, bool sees_itself,
-           Threads threads)
-    : program_(std::move(program)), per_call_(per_call), sees_itself_(sees_itself), threads_(threads) {}
+           Threads threads, Words words)
+    : program_(std::move(program)),
+      per_call_(per_call),
+      sees_itself_(sees_itself),
+      threads_(threads),
+      words_(words) {}
 Team::~Team() = default;
 
 void Team::begin_check(const Asked& asked) {
@@ -118,7 +122,7 @@ CallRecord Team::call(const std::string& exercise, const std::vector<Bytes>& req
   const auto begun = process::Clock::now();
   const double computed_before = processor_seconds();
   try {
-    CallRecord record = Round(members, name, delivery).run(per_call_);
+    CallRecord record = Round(members, name, delivery, words_).run(per_call_);
     spent_ += process::Clock::now() - begun;
     computed_ += processor_seconds() - computed_before;
     return record;
@@ -137,7 +141,9 @@ std::string Team::said() {
   return all;
 }
 
-std::string Team::printed() { return cleaned(said(), kWorkerOutput); }
+std::string Team::printed() {
+  return words_ == Words::kHidden ? std::string() : cleaned(said(), kWorkerOutput);
+}
 
 double Team::processor_seconds() const { return processor_seconds_of(members_); }
 

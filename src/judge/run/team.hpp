@@ -100,6 +100,10 @@ struct CallRecord {
 /// The number of threads that a worker may have.
 enum class Threads : bool { kOne, kMany };
 
+/// Whether sentences repeat the words of a student's program: of exceptions and assertions, and its output.
+/// They may hold any number that it was given.
+enum class Words : bool { kShown, kHidden };
+
 /// Requirements of a check on its workers beyond the usual ones.
 struct Asked {
   bool fresh = false;                       ///< processes that have served no call yet
@@ -116,7 +120,8 @@ class Workers {
   /// Calls an exercise once on requests.size() ranks. Throws Misbehaviour if any rank does not answer.
   virtual CallRecord call(const std::string& exercise, const std::vector<Bytes>& requests,
                           DeliveryOptions delivery) = 0;
-  /// The output since begin_check, cleaned of control characters, as far as it was kept.
+  /// The output since begin_check, cleaned of control characters, as far as it was kept; empty if it is
+  /// hidden.
   virtual std::string printed() = 0;
   /// Ends all workers that are processes; the next call starts others.
   virtual void end() = 0;
@@ -149,7 +154,7 @@ class Team final : public Workers {
   /// `threads`: the limit of a worker, where it can be locked up. `sees_itself`: workers have it open for
   /// reading, to find the symbol of an address.
   Team(std::filesystem::path program, std::chrono::milliseconds per_call, bool sees_itself = false,
-       Threads threads = Threads::kMany);
+       Threads threads = Threads::kMany, Words words = Words::kShown);
   ~Team() override;
 
   /// Ends the workers if the check needs others.
@@ -169,6 +174,7 @@ class Team final : public Workers {
   std::chrono::milliseconds per_call_;
   bool sees_itself_;
   Threads threads_;
+  Words words_;
   Asked asked_;
   std::vector<std::unique_ptr<Member>> members_;
   std::string printed_;

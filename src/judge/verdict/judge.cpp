@@ -59,7 +59,7 @@ Verdict judged(const Lesson& lesson, const CheckOptions& options, const std::str
                const WorkFolder& folder, const std::function<BuildStep()>& compiles,
                const std::function<BuildStep()>& belongs) {
   Team team(worker_program(folder), options.per_call, lesson.is_kernel(),
-            lesson.timed && !lesson.is_kernel() ? Threads::kOne : Threads::kMany),
+            lesson.timed && !lesson.is_kernel() ? Threads::kOne : Threads::kMany, options.words),
       library(library_program(folder), options.per_call);
   Judgement judgement(lesson, options);
   judgement.build(compiles, belongs);

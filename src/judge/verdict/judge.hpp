@@ -13,6 +13,7 @@
 
 #include "judge/checks/seeds.hpp"
 #include "judge/outcome/outcome.hpp"
+#include "judge/run/team.hpp"
 #include "verify/report/report.hpp"
 
 namespace ringcraft::judge {
@@ -57,6 +58,7 @@ struct CheckOptions {
   /// a file is judged for points, one that cannot be known beforehand.
   std::uint64_t seed = kSeedOfCorpus;
   std::chrono::milliseconds per_call{5000};  ///< a call that takes longer counts as hanging
+  Words words = Words::kShown;               ///< hidden where the inputs must stay secret
   /// Called before each step with its claim, how many steps are done, and how many there are.
   std::function<void(const std::string& claim, int done, int total)> progress;
 };

@@ -167,6 +167,7 @@ void Judgement::judge(const Check& check, Workers& team, Workers& library) {
       misbehaved(misbehaviour, check, row);
     }
     row.figures = trial.figures();
+    row.timed = trial.timed();
     if (outcome.exhibits.empty() && trial.shown()) outcome.exhibits.push_back(trial.shown());
     if (row.status == Status::kFailed) {
       below = shown(outcome.sign == sign::kEnded ? without_assertion(team.printed()) : team.printed());

@@ -30,6 +30,7 @@ std::shared_ptr<CLI::App> parser(Action& action) {
   add_simulate(*app, action);
   add_bench(*app, action);
   add_course(*app, action);
+  add_grading(*app, action);
   add_not_here(*app, action);
   return app;
 }
@@ -41,8 +42,7 @@ int nothing_asked(const CLI::App& app) {
   throw Error(
       "say what to do: run, attend, verify, trace, simulate, bench, lessons, start, check, watch, next, "
       "hint, diff, "
-      "export, "
-      "test or setup");
+      "export, grade, doctor, test or setup");
 }
 
 // An empty value comes from an unset variable of a script, and does not mean the default.

@@ -20,7 +20,8 @@ void add_verify(CLI::App& app, Action& action);
 void add_trace(CLI::App& app, Action& action);
 void add_simulate(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
-void add_course(CLI::App& app, Action& action);  // what course_commands.hpp does
+void add_course(CLI::App& app, Action& action);   // what course_commands.hpp does
+void add_grading(CLI::App& app, Action& action);  // what grade_commands.hpp does
 
 // Commands and flags of the contract that this version does not have: each is refused with a sentence.
 void add_not_here(CLI::App& app, Action& action);

@@ -22,6 +22,9 @@ struct CheckRequest {
   bool all = false;                        // every row in full, not only the first that failed
   std::optional<std::uint64_t> seed = {};  // of all inputs; none: chosen at random
   std::string json;                        // also write the verdict there; empty: do not
+  std::string file;                        // judge this one; empty: the student's own in the workspace
+  bool confidential = false;               // repeat nothing that the file prints or throws
+  std::optional<unsigned> children_as;     // the user that compiles and runs it; none: this one
 };
 // Judges the student's file: a kernel on the CPU, and if all is right there and this machine has a GPU, in
 // the ladder's stages on it.

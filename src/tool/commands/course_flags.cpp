@@ -26,6 +26,14 @@ void add_check(CLI::App& app, Action& action) {
       ->check(complaint_about_seed);
   command->add_option("--json", request->json, "Also write the verdict for programs")->type_name("F");
   command->add_flag("--all", request->all, "Show every check whole, not only the first that failed");
+  command->add_option("--file", request->file, "Judge this file; default: yours in exercises/")
+      ->type_name("F");
+  command->add_flag("--confidential", request->confidential,
+                    "Repeat nothing that the file prints or throws, which may hold its inputs");
+  command
+      ->add_option("--children-as", request->children_as,
+                   "The user that compiles and runs it, if you are root")
+      ->type_name("UID");
   command->add_flag("--debug", request->debug, "Run the checks in one process that a debugger can look into");
   command->footer("Example: ./ringcraft check 104");
   command->callback([&action, request] { action = [request] { return check(*request); }; });

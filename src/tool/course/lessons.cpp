@@ -10,6 +10,7 @@
 
 #include "judge/puzzle/puzzle.hpp"
 #include "judge/verdict/judge.hpp"
+#include "process/child.hpp"
 #include "ringcraft/core/error.hpp"
 #include "tool/attention/own_files.hpp"
 #include "tool/commands/course_commands.hpp"
@@ -47,6 +48,19 @@ std::string shown_verdict(const verify::Report& report, const std::string& id, b
   return brief.first + brief.others + brief.rest + "all of it: ./ringcraft check " + id + " --all\n";
 }
 
+// The file that is judged: the one that was named, or the student's own.
+std::filesystem::path file_of(const std::string& id, const CheckRequest& request) {
+  if (!request.file.empty()) return request.file;
+  return is_puzzle(id) ? judge::puzzle_file(judge::puzzle_named(id), workspace())
+                       : judge::started_file(lesson_of(id), workspace());
+}
+
+verify::Report judged_puzzle(const std::string& id, const CheckRequest& request,
+                             const judge::CheckOptions& options) {
+  return request.file.empty() ? judge::check_puzzle(id, workspace(), options)
+                              : judge::check_puzzle_file(id, request.file, options);
+}
+
 // The same checks in one process, which replaces this one, so that its output and its crash are visible.
 int debug(const std::string& id, const CheckRequest& request) {
   if (is_puzzle(id))
@@ -55,7 +69,7 @@ int debug(const std::string& id, const CheckRequest& request) {
   if (!request.json.empty())
     throw Error("check", "--debug alone", "--json, too",
                 "leave out one: a debugged program gives no verdict");
-  const auto file = judge::started_file(lesson, workspace());
+  const auto file = file_of(id, request);
   become_checker(lesson);
   const auto built = judge::build_for_debugging(lesson, file);
   if (built.program.empty()) {
@@ -98,24 +112,28 @@ int start(const std::string& id, std::optional<std::uint64_t> seed) {
 }
 
 int check(const CheckRequest& request) {
+  if (request.id.empty() && !request.file.empty())
+    throw Error("check --file", "the exercise that it is for", "none",
+                "name it: ./ringcraft check 104 --file F");
   const std::string id = request.id.empty() ? latest_started() : request.id;
   if (request.debug) return debug(id, request);
   require_writable("--json", request.json);
+  if (request.children_as) process::run_children_as(*request.children_as);
   const bool puzzle = is_puzzle(id);
   const bool kernel = !puzzle && Course().info(lesson_of(id)).source.ends_with(".cu");
-  const auto file = puzzle ? judge::puzzle_file(judge::puzzle_named(id), workspace())
-                           : judge::started_file(lesson_of(id), workspace());
+  const std::filesystem::path file = file_of(id, request);
   become_checker(lesson_of(id));
   judge::CheckOptions options;
   const std::optional<std::uint64_t> form = seed_of_form(id);
+  options.words = request.confidential ? judge::Words::kHidden : judge::Words::kShown;
   options.seed = request.seed.value_or(form.value_or(any_seed()));
   Progress progress(1);
   options.progress = [&](const std::string& claim, int done, int total) {
     progress.at(static_cast<double>(done) / std::max(1, total), claim);
   };
   const Attempt attempt(id, file);
-  verify::Report report = puzzle ? judge::check_puzzle(id, workspace(), options)
-                                 : judge::check(lesson_of(id), file, options).report;
+  verify::Report report =
+      puzzle ? judged_puzzle(id, request, options) : judge::check(lesson_of(id), file, options).report;
   if (kernel && report.good())
     if (KernelPlace place = kernel_place(Backend::kThreads, Layout::kZigzag); place.gpu) {
       progress.at(1, "the ladder's stages on " + place.kernels.device);
@@ -124,7 +142,7 @@ int check(const CheckRequest& request) {
     }
   if (!form) report.seed = options.seed;
   std::fputs(shown_verdict(report, id, request.all).c_str(), stdout);
-  attempt.finished(report);
+  if (request.file.empty()) attempt.finished(report);
   if (!request.json.empty()) write_json(request.json, report);
   return report.good() ? 0 : static_cast<int>(Code::kWrongAnswer);
 }

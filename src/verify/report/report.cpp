@@ -1,11 +1,10 @@
-// Renders a report as text, in full, on one screen or in brief, and as JSON.
+// Renders a report as text, in full, on one screen or in brief.
 #include "verify/report/report.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "ringcraft/core/shown.hpp"
@@ -97,37 +96,6 @@ void add_help(std::string& text, const ReportRow& row, std::size_t indent) {
   add_causes(text, row, false, indent);
   if (row.unexplained) add_unexplained(text, indent);
   if (!row.hint.empty()) add_lines(text, "hint: " + row.hint, indent);
-}
-
-nlohmann::json json_of(const Figure& figure) {
-  return {{"name", figure.name},
-          {"value", figure.value},
-          {"theory", figure.theory ? nlohmann::json(*figure.theory) : nlohmann::json()},
-          {"unit", figure.unit}};
-}
-
-nlohmann::json json_of(const ReportRow& row) {
-  nlohmann::json figures = nlohmann::json::array();
-  for (const Figure& figure : row.figures) figures.push_back(json_of(figure));
-  nlohmann::json maps = nlohmann::json::array(), causes = nlohmann::json::array();
-  for (const ErrorMap& map : row.maps) maps.push_back({{"tensor", map.tensor}, {"ranks", map.ranks}});
-  for (const Cause& cause : row.causes)
-    causes.push_back(
-        {{"id", cause.id}, {"sentence", cause.sentence}, {"question", cause.question}, {"also", cause.also}});
-  return {{"id", row.id},
-          {"claim", row.claim},
-          {"status", name_of(row.status)},
-          {"weight", row.weight},
-          {"sentence", shown_lines(row.sentence)},
-          {"hint", row.hint},
-          {"figures", figures},
-          {"maps", maps},
-          {"causes", causes},
-          {"yours", row.yours},
-          {"remark", shown_lines(row.remark)},
-          {"unexplained", row.unexplained},
-          {"code", row.code},
-          {"facts", row.facts}};
 }
 
 std::size_t width_of_ids(const Report& report) {
@@ -252,19 +220,6 @@ BriefText brief_text_of(const Report& report, Colour colour) {
   for (auto row = first + 1; row != report.rows.end(); ++row)
     if (row->status == Status::kFailed) text.others += line_of(*row, width, colour);
   return text;
-}
-
-std::string json_of(const Report& report) {
-  nlohmann::json rows = nlohmann::json::array();
-  for (const ReportRow& row : report.rows) rows.push_back(json_of(row));
-  const nlohmann::json all{{"title", report.title},
-                           {"seed", report.seed ? nlohmann::json(*report.seed) : nlohmann::json()},
-                           {"good", report.good()},
-                           {"points", report.points()},
-                           {"all_points", report.all_points()},
-                           {"rows", rows}};
-  // Replaces invalid UTF-8: a worker may have printed any bytes.
-  return all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace ringcraft::verify

@@ -60,6 +60,7 @@ struct ReportRow {
   std::vector<int> yours = {};          ///< lessons whose files are the student's, in a row of the ladder
   std::string remark = {};              ///< worth knowing although the row passed: compiler warnings
   bool unexplained = false;             ///< causes were searched for, but none gives the numbers
+  bool timed = false;                   ///< it rests on measured time: another run may end otherwise
   std::string code = {};                ///< the kind of failure, "extra-passes": the same for every wording
   std::vector<std::string> facts = {};  ///< the sentence's contents as data: numbers and names in its order
 };
@@ -96,8 +97,11 @@ BriefText brief_text_of(const Report& report, Colour colour = Colour::kPlain);
 
 /// JSON for programs: {"title", "seed" (null if there is none), "good", "points", "all_points", "rows":
 /// [{"id", "claim", "status", "weight", "sentence", "hint", "figures": [{"name", "value", "theory", "unit"}],
-/// "maps": [{"tensor", "ranks"}], "causes": [{"id", "sentence", "question"}], "yours": [lessons], "remark",
-/// "unexplained", "code", "facts": [texts]}]}. A number that is not finite is null.
+/// "maps": [{"tensor", "ranks"}], "causes": [{"id", "sentence", "question", "also"}], "yours": [lessons], "remark",
+/// "unexplained", "timed", "code", "facts": [texts]}]}. A number that is not finite is null.
 std::string json_of(const Report& report);
+/// Reads it back, except for Cause::guess, which is for a diagnosis under way; a figure that is null is NaN. Throws
+/// Error, which begins with `place`, for any other text.
+Report report_of_json(const std::string& text, const std::string& place);
 
 }  // namespace ringcraft::verify

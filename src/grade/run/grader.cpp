@@ -1,0 +1,295 @@
+// Judges what a class has handed in, in parallel, and puts the verdicts together.
+#include "grade/run/grader.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "grade/intake/class_folder.hpp"
+#include "grade/jail/jail.hpp"
+#include "judge/tree/config.hpp"
+#include "judge/tree/text_file.hpp"
+#include "process/child.hpp"
+#include "ringcraft/core/error.hpp"
+#include "ringcraft/core/hash.hpp"
+#include "ringcraft/io/text_file.hpp"
+
+namespace ringcraft::grade {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::seconds kLongestJudgement{900};  // of wall-clock time, on a busy machine
+constexpr std::uintmax_t kLargestReport = 8 << 20;      // bytes
+constexpr std::size_t kMostSaid = 4 << 20;              // bytes that a judge prints
+
+// A folder for the hand-ins, and for the judges' own files, that removes itself.
+class Scratch {
+ public:
+  Scratch() {
+    sweep();
+    std::string name =
+        (fs::temp_directory_path() / fmt::format("ringcraft-grade-{}-XXXXXX", ::getpid())).string();
+    if (::mkdtemp(name.data()) == nullptr)
+      throw Error("grade", "a folder to work in below " + fs::temp_directory_path().string(),
+                  std::strerror(errno), "set TMPDIR to one that can be written", Code::kMissing);
+    path_ = name;
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  const fs::path& path() const { return path_; }
+
+ private:
+  // Those of runs that were killed.
+  static void sweep() {
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(fs::temp_directory_path(), ignored)) {
+      constexpr std::string_view kPrefix = "ringcraft-grade-";
+      const std::string name = entry.path().filename().string();
+      const long pid = name.starts_with(kPrefix) ? std::atol(name.c_str() + kPrefix.size()) : 0;
+      if (pid > 0 && ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH)
+        fs::remove_all(entry.path(), ignored);
+    }
+  }
+
+  fs::path path_;
+};
+
+// Everything below a folder becomes another user's, who judges it.
+void give(const fs::path& folder, uid_t user) {
+  const auto one = [user](const fs::path& path) {
+    if (::lchown(path.c_str(), user, user) != 0)
+      throw Error("grade", "a folder that another user can read", std::strerror(errno),
+                  "see ./ringcraft doctor", Code::kMissing);
+  };
+  one(folder);
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) one(entry.path());
+}
+
+// A fingerprint of a file and of what lies beside it, which it may include.
+std::string digest_of(const fs::path& file) {
+  std::vector<fs::path> all;
+  for (const auto& entry : fs::directory_iterator(file.parent_path()))
+    if (entry.is_regular_file()) all.push_back(entry.path());
+  std::ranges::sort(all);
+  std::string text;
+  for (const fs::path& each : all) {
+    const std::string content = read_text_file("grade", each, judge::kLargestOwnFile);
+    text += fmt::format("{} {}\n", each.filename().string(), content.size()) + content;
+  }
+  return fmt::format("{:016x}", fnv1a<std::uint64_t>(text));
+}
+
+// A file that is to be judged.
+struct Task {
+  std::size_t student, hand_in;
+};
+
+class Grader {
+ public:
+  explicit Grader(const GradeOptions& options)
+      : options_(options), ledger_(options.out, options.secret), layers_(layers(options.tree)) {
+    require(layers_, options.without);
+    handed_in_ = read_class(options.folder, scratch_.path() / "hand-ins", options.exercises);
+    if (has(layers_, "namespaces") && has(layers_, "user")) give(scratch_.path(), kJudgingUser);
+    records_.resize(handed_in_.students.size());
+    for (std::size_t s = 0; s < records_.size(); ++s) {
+      records_[s].resize(handed_in_.students[s].hand_ins.size());
+      for (std::size_t h = 0; h < records_[s].size(); ++h) tasks_.push_back({s, h});
+    }
+  }
+
+  // Judges everything. The first failure that is not a student's ends it.
+  void run() {
+    std::vector<std::jthread> threads;
+    const std::size_t jobs = std::clamp<std::size_t>(static_cast<std::size_t>(options_.jobs), 1,
+                                                     std::max<std::size_t>(tasks_.size(), 1));
+    for (std::size_t j = 0; j < jobs; ++j) threads.emplace_back([this, j] { work(j); });
+    threads.clear();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  ClassResults results() const {
+    ClassResults all{options_.folder.filename().string(),
+                     options_.exercises,
+                     options_.all_points,
+                     {},
+                     layers_,
+                     {},
+                     handed_in_.remarks};
+    for (std::size_t s = 0; s < records_.size(); ++s) all.students.push_back(results_of(s));
+    for (std::size_t e = 0; e < all.exercises.size(); ++e)
+      for (const StudentResults& student : all.students)
+        for (const Record& record : student.results[e].attempts)
+          all.all_points[e] = std::max(all.all_points[e], record.report.all_points());
+    if (options_.only_handed_in) leave_out_missing(all);
+    return all;
+  }
+
+ private:
+  static void leave_out_missing(ClassResults& all) {
+    for (std::size_t e = all.exercises.size(); e-- > 0;) {
+      const auto index = static_cast<std::ptrdiff_t>(e);
+      if (std::ranges::any_of(all.students, [e](const auto& s) { return !s.results[e].attempts.empty(); }))
+        continue;
+      all.exercises.erase(all.exercises.begin() + index);
+      all.all_points.erase(all.all_points.begin() + index);
+      for (StudentResults& student : all.students) student.results.erase(student.results.begin() + index);
+    }
+  }
+
+  void work(std::size_t slot) {
+    try {
+      for (std::size_t next; !failed_ && (next = next_++) < tasks_.size();) {
+        const Student& student = handed_in_.students[tasks_[next].student];
+        const HandIn& hand_in = student.hand_ins[tasks_[next].hand_in];
+        tell(student.key + ", " + hand_in.exercise);
+        records_[tasks_[next].student][tasks_[next].hand_in] = judged(student, hand_in, slot);
+        ++done_;
+      }
+    } catch (...) {
+      const std::lock_guard guard(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+      failed_ = true;
+    }
+  }
+
+  void tell(const std::string& what) {
+    const std::lock_guard guard(mutex_);
+    if (options_.progress) options_.progress(done_, tasks_.size(), what);
+  }
+
+  Record judged(const Student& student, const HandIn& hand_in, std::size_t slot) {
+    Record record{.exercise = hand_in.exercise,
+                  .name = hand_in.name,
+                  .digest = {},
+                  .state = State::kUngradable,
+                  .sentence = hand_in.refusal,
+                  .handed_in = hand_in.handed_in,
+                  .late = hand_in.late};
+    if (!hand_in.refusal.empty()) return record;
+    record.digest = digest_of(hand_in.file);
+    std::optional<Verdict> verdict = ledger_.find(student.key, hand_in.exercise, record.digest);
+    if (!verdict || verdict->state == State::kUnjudged || options_.again) {
+      ledger_.keep(student.key, hand_in.exercise, record.digest,
+                   verdict_on(student.key, hand_in, record.digest, slot));
+      verdict = ledger_.find(student.key, hand_in.exercise, record.digest);
+    }
+    record.state = verdict->state;
+    record.sentence = std::move(verdict->sentence);
+    record.report = std::move(verdict->report);
+    return record;
+  }
+
+  // Calls the judge.
+  Verdict verdict_on(const std::string& student, const HandIn& hand_in, const std::string& digest,
+                     std::size_t slot) {
+    const fs::path own = scratch_.path() / fmt::format("judge-{}", slot), work = own / "work",
+                   out = own / "out";
+    fs::remove_all(own);
+    for (const fs::path& folder : {work, out}) fs::create_directories(folder);
+    if (has(layers_, "namespaces") && has(layers_, "user")) give(own, kJudgingUser);
+    const std::uint64_t seed = ledger_.secret().seed_for(student, hand_in.exercise, digest);
+    process::Command command{
+        .arguments = {options_.program, "check", hand_in.exercise, "--file", hand_in.file, "--seed",
+                      std::to_string(seed), "--json", out / "report.json", "--confidential"},
+        .environment = {"LC_ALL=C.UTF-8"},
+        .folder = "/",
+        .output_limit = kMostSaid};
+    process::inherit(command.environment, {"PATH"});
+    if (!has(layers_, "namespaces") && has(layers_, "user"))
+      command.arguments.insert(command.arguments.end(), {"--children-as", std::to_string(kJudgingUser)});
+    const Sight sight{
+        {options_.tree, options_.build, hand_in.file.parent_path()}, {out}, work, fs::path(judge::kWorkRoot)};
+    const process::Finished finished =
+        process::run_command(jailed(std::move(command), layers_, sight), kLongestJudgement);
+    return verdict_of(finished, out / "report.json");
+  }
+
+  static Verdict verdict_of(const process::Finished& finished, const fs::path& file) {
+    const int code = finished.ending.signalled || finished.timed_out ? -1 : finished.ending.number;
+    if (code == static_cast<int>(Code::kWrongCall))
+      return {State::kUngradable, last_line_of(finished.printed), {}};
+    if (code != 0 && code != static_cast<int>(Code::kWrongAnswer))
+      return {State::kUnjudged,
+              finished.timed_out
+                  ? "the judge did not come to an end in " + std::to_string(kLongestJudgement.count()) + " s"
+                  : "the judge stopped: " + last_line_of(finished.printed),
+              {}};
+    Verdict verdict{State::kGraded,
+                    {},
+                    verify::report_of_json(read_text_file("grade", file, kLargestReport), file.string())};
+    verdict.report.seed = {};  // it follows from the class's, which is kept once
+    for (const verify::ReportRow& row : verdict.report.rows)
+      if (row.status == verify::Status::kFailed &&
+          (row.id.ends_with(".compiles") || row.id.ends_with(".belongs")))
+        verdict = {State::kUngradable, row.sentence, verdict.report};
+    return verdict;
+  }
+
+  static std::string last_line_of(const std::string& printed) {
+    std::string text = printed.substr(0, printed.find_last_not_of('\n') + 1);
+    text = text.substr(text.rfind('\n') + 1);
+    return text.empty() ? "it said nothing" : text;
+  }
+
+  StudentResults results_of(std::size_t s) const {
+    const Student& student = handed_in_.students[s];
+    StudentResults all{student.key, student.name, student.remarks, {}};
+    for (const Exercise& exercise : options_.exercises) {
+      Result& result = all.results.emplace_back();
+      for (const Record& record : records_[s])
+        if (record.exercise == exercise.id) result.attempts.push_back(record);
+      result.best = best_of(result.attempts);
+    }
+    return all;
+  }
+
+  // The most points; of those the first, a graded one before all others.
+  static std::size_t best_of(const std::vector<Record>& attempts) {
+    std::size_t best = 0;
+    const auto worth = [&](std::size_t i) {
+      return std::pair(attempts[i].state == State::kGraded, attempts[i].report.points());
+    };
+    for (std::size_t i = 1; i < attempts.size(); ++i)
+      if (worth(i) > worth(best)) best = i;
+    return best;
+  }
+
+  const GradeOptions& options_;
+  const Scratch scratch_;
+  Ledger ledger_;
+  const std::vector<Layer> layers_;
+  ClassFolder handed_in_;
+  std::vector<Task> tasks_;
+  std::vector<std::vector<Record>> records_;
+  std::atomic<std::size_t> next_ = 0, done_ = 0;
+  std::atomic<bool> failed_ = false;
+  std::mutex mutex_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+ClassResults grade(const GradeOptions& options) {
+  Grader grader(options);
+  grader.run();
+  return grader.results();
+}
+
+}  // namespace ringcraft::grade

@@ -1,0 +1,27 @@
+#pragma once
+// Actions of the commands that grade a class, without their flags (grade_flags.cpp). Programs other than
+// ringcraft-grader have grade_absent.cpp instead of them. All return the exit code and throw ringcraft::Error
+// for any failure.
+
+#include <string>
+#include <vector>
+
+namespace ringcraft::tool {
+
+struct GradeRequest {
+  std::string folder;                // what was handed in
+  std::string out = "grades";        // verdicts, reports and tables
+  std::string lessons;               // 101-103,201; empty: those that anyone has handed in
+  bool side_exercises = false;       // also theirs
+  std::string seed;                  // 32 hexadecimal digits; empty: the folder's, or a new one
+  int jobs = 0;                      // files at a time; 0: one for each processor
+  std::vector<std::string> without;  // layers that may be missing
+  bool again = false;                // judge also what has a verdict
+  std::string explain;               // "ada:104.identity": only this check, with all that is known of it
+};
+int grade(const GradeRequest& request);
+
+// The layers of this host.
+int doctor();
+
+}  // namespace ringcraft::tool

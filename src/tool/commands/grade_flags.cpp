@@ -1,0 +1,46 @@
+// The flags of the commands that grade a class: grade, doctor.
+#include <CLI/CLI.hpp>
+
+#include "tool/commands/commands.hpp"
+#include "tool/commands/grade_commands.hpp"
+
+namespace ringcraft::tool {
+
+void add_grading(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("grade", "Judge what a class has handed in: points, pages, a gradebook");
+  auto request = std::make_shared<GradeRequest>();
+  command
+      ->add_option("DIR", request->folder, "A folder or archive with one folder, archive or file per student")
+      ->required()
+      ->type_name("");
+  command->add_option("--out", request->out, "The folder of verdicts and reports; a later call goes on there")
+      ->type_name("DIR")
+      ->capture_default_str();
+  command->add_option("--lessons", request->lessons, "101-103,201; default: those that anyone has handed in")
+      ->type_name("LESSONS");
+  command->add_flag("--side-exercises", request->side_exercises, "Also the side exercises of these lessons");
+  command->add_option("--seed", request->seed, "32 hexadecimal digits; default: the folder's, or new ones")
+      ->type_name("X");
+  command
+      ->add_option("--jobs", request->jobs,
+                   "Files that are judged at a time; default: one for each processor")
+      ->type_name("N")
+      ->check(CLI::Range(1, 256));
+  command->add_option("--without", request->without, "Layers of protection that may be missing (see doctor)")
+      ->type_name("LAYER")
+      ->delimiter(',');
+  command->add_flag("--again", request->again, "Judge also what has a verdict already");
+  command
+      ->add_option("--explain", request->explain,
+                   "Run one check again and show all that is known: ada:104.identity")
+      ->type_name("STUDENT:CHECK");
+  command->footer("Example: ./ringcraft grade ../handed-in --out ../grades --lessons 101-104");
+  command->callback([&action, request] { action = [request] { return grade(*request); }; });
+
+  app.add_subcommand("doctor", "The layers between a judged file and this machine: which ones are here")
+      ->footer("Example: ./ringcraft doctor")
+      ->callback([&action] { action = doctor; });
+}
+
+}  // namespace ringcraft::tool

@@ -1,0 +1,107 @@
+// grade: judges what a class has handed in, and writes the reports.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <numeric>
+#include <set>
+#include <thread>
+
+#include "grade/jail/jail.hpp"
+#include "grade/run/grader.hpp"
+#include "judge/checks/lesson.hpp"
+#include "judge/checks/road.hpp"
+#include "judge/puzzle/puzzle.hpp"
+#include "judge/verdict/judge.hpp"
+#include "ringcraft/core/error.hpp"
+#include "ringcraft/core/shown.hpp"
+#include "tool/commands/grade_commands.hpp"
+#include "tool/course/course.hpp"
+#include "tool/course/lesson_list.hpp"
+#include "tool/terminal/output.hpp"
+
+namespace ringcraft::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+double points_of(const std::vector<judge::Check>& checks) {
+  return std::accumulate(checks.begin(), checks.end(), 0.0,
+                         [](double sum, const judge::Check& check) { return sum + check.weight; });
+}
+
+// Puts the exercises of these lessons into the options: lessons, then, if they are asked for, side exercises
+// that are the same for everyone.
+void choose_exercises(const GradeRequest& request, grade::GradeOptions& options) {
+  const Course course;
+  std::set<int> known;
+  for (const judge::LessonInfo& lesson : judge::lessons())
+    if (lesson.checkable) known.insert(lesson.number);
+  const std::set<int> chosen =
+      request.lessons.empty() ? known : lessons_listed("--lessons", request.lessons, known);
+  for (const int number : chosen) {
+    const judge::LessonInfo& lesson = course.info(number);
+    options.exercises.push_back({std::to_string(number), course.line(number).title, lesson.name,
+                                 fs::path(lesson.source).filename().string()});
+    options.all_points.push_back(points_of(judge::checks_of(judge::lesson_numbered(number))));
+    for (const judge::Puzzle& puzzle : judge::puzzles()) {
+      if (!request.side_exercises || puzzle.lesson() != number || puzzle.seeded) continue;
+      options.exercises.push_back({puzzle.id, puzzle.title, lesson.name, puzzle.file});
+      options.all_points.push_back(0);  // its report says
+    }
+  }
+  options.only_handed_in = request.lessons.empty();
+}
+
+grade::GradeOptions options_of(const GradeRequest& request) {
+  grade::GradeOptions options;
+  options.folder = fs::absolute(request.folder).lexically_normal();
+  options.out = fs::absolute(request.out).lexically_normal();
+  if (!request.seed.empty()) options.secret = grade::Secret(request.seed);
+  options.jobs =
+      request.jobs > 0 ? request.jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  options.without = {request.without.begin(), request.without.end()};
+  options.again = request.again;
+  options.program = fs::read_symlink("/proc/self/exe");
+  options.tree = source_root();
+  options.build = options.program.parent_path().parent_path();
+  choose_exercises(request, options);
+  return options;
+}
+
+// "ada lovelace   104  6 of 9": a line per student, and what needs a person.
+std::string table_of(const grade::ClassResults& results) {
+  std::size_t width = 7;
+  for (const grade::StudentResults& student : results.students) width = std::max(width, student.key.size());
+  std::string text = fmt::format("{:{}}", "student", width);
+  for (const grade::Exercise& exercise : results.exercises) text += fmt::format("  {:>11}", exercise.id);
+  text += fmt::format("  {:>7}\n{:{}}", "sum", "of", width);
+  for (const double all : results.all_points) text += fmt::format("  {:>11g}", all);
+  text += fmt::format("  {:>7g}\n", results.points());
+  for (const grade::StudentResults& student : results.students) {
+    text += fmt::format("{:{}}", student.key, width);
+    for (const grade::Result& result : student.results)
+      text += result.state() == grade::State::kGraded
+                  ? fmt::format("  {:>11g}", result.points())
+                  : fmt::format("  {:>11}", grade::name_of(result.state()));
+    text += fmt::format("  {:>7g}\n", student.points());
+  }
+  return text;
+}
+
+}  // namespace
+
+int grade(const GradeRequest& request) {
+  grade::GradeOptions options = options_of(request);
+  Progress progress(1);
+  options.progress = [&](std::size_t done, std::size_t total, const std::string& what) {
+    progress.at(static_cast<double>(done) / static_cast<double>(std::max<std::size_t>(1, total)),
+                fmt::format("{} of {}: {}", done, total, what));
+  };
+  const grade::ClassResults results = grade::grade(options);
+  std::fputs(table_of(results).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace ringcraft::tool
