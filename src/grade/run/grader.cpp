@@ -12,11 +12,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <thread>
 
+#include "grade/alike/alike.hpp"
 #include "grade/intake/class_folder.hpp"
 #include "grade/jail/jail.hpp"
+#include "grade/pages/pages.hpp"
+#include "grade/run/reports.hpp"
+#include "judge/run/team.hpp"
 #include "judge/tree/config.hpp"
 #include "judge/tree/text_file.hpp"
 #include "process/child.hpp"
@@ -114,6 +119,12 @@ class Grader {
     }
   }
 
+  // The folder of this name below `out`; it is made.
+  fs::path folder_in_out(const fs::path& name) const {
+    fs::create_directories(options_.out / name);
+    return options_.out / name;
+  }
+
   // Judges everything. The first failure that is not a student's ends it.
   void run() {
     std::vector<std::jthread> threads;
@@ -122,6 +133,51 @@ class Grader {
     for (std::size_t j = 0; j < jobs; ++j) threads.emplace_back([this, j] { work(j); });
     threads.clear();
     if (failure_) std::rethrow_exception(failure_);
+  }
+
+  // Pairs of files that have much in common, of the attempts that count, and a page for each.
+  void compare(ClassResults& all) const {
+    for (std::size_t e = 0; options_.given && e < all.exercises.size(); ++e) {
+      const std::string& exercise = all.exercises[e].id;
+      std::vector<Text> texts;
+      for (std::size_t s = 0; s < records_.size(); ++s)
+        if (const auto h = counted(s, exercise); h && handed_in_.students[s].hand_ins[*h].refusal.empty())
+          texts.push_back(
+              {handed_in_.students[s].key,
+               read_text_file("grade", handed_in_.students[s].hand_ins[*h].file, judge::kLargestOwnFile)});
+      const std::vector<std::string> given = options_.given(exercise);
+      const auto text_of = [&](const std::string& key) {
+        return std::ranges::find(texts, key, &Text::student)->text;
+      };
+      for (const Alike& pair : alike(exercise, texts, given)) {
+        write_whole(folder_in_out("alike") / alike_file(pair),
+                    side_by_side_page(pair, text_of(pair.one), text_of(pair.other), given));
+        all.alike.push_back(pair);
+      }
+    }
+    std::ranges::stable_sort(all.alike, std::greater(), &Alike::share);
+  }
+
+  Explained explained(const std::string& student, const std::string& exercise) {
+    const auto found = std::ranges::find(handed_in_.students, student, &Student::key);
+    if (found == handed_in_.students.end())
+      throw Error("grade --explain", "a student of " + options_.folder.string(), student,
+                  "take the name in the table's first column");
+    const auto s = static_cast<std::size_t>(found - handed_in_.students.begin());
+    run_only(s, exercise);
+    const auto h = counted(s, exercise);
+    if (!h || !found->hand_ins[*h].refusal.empty())
+      throw Error("grade --explain", "a file of " + student + " for " + exercise,
+                  h ? "one that cannot be judged: " + found->hand_ins[*h].refusal : "none",
+                  "see the student's page");
+    const HandIn& hand_in = found->hand_ins[*h];
+    const std::string digest = digest_of(hand_in.file);
+    Explained explained{verdict_on(student, hand_in, digest, 0, judge::Words::kShown).report, {}};
+    explained.report.seed = ledger_.secret().seed_for(student, exercise, digest);
+    const fs::path copy = folder_in_out(fs::path("explained") / student / exercise);
+    fs::copy(hand_in.file.parent_path(), copy, fs::copy_options::overwrite_existing);
+    explained.file = copy / hand_in.file.filename();
+    return explained;
   }
 
   ClassResults results() const {
@@ -198,7 +254,7 @@ class Grader {
 
   // Calls the judge.
   Verdict verdict_on(const std::string& student, const HandIn& hand_in, const std::string& digest,
-                     std::size_t slot) {
+                     std::size_t slot, judge::Words words = judge::Words::kHidden) {
     const fs::path own = scratch_.path() / fmt::format("judge-{}", slot), work = own / "work",
                    out = own / "out";
     fs::remove_all(own);
@@ -207,11 +263,12 @@ class Grader {
     const std::uint64_t seed = ledger_.secret().seed_for(student, hand_in.exercise, digest);
     process::Command command{
         .arguments = {options_.program, "check", hand_in.exercise, "--file", hand_in.file, "--seed",
-                      std::to_string(seed), "--json", out / "report.json", "--confidential"},
+                      std::to_string(seed), "--json", out / "report.json"},
         .environment = {"LC_ALL=C.UTF-8"},
         .folder = "/",
         .output_limit = kMostSaid};
     process::inherit(command.environment, {"PATH"});
+    if (words == judge::Words::kHidden) command.arguments.emplace_back("--confidential");
     if (!has(layers_, "namespaces") && has(layers_, "user"))
       command.arguments.insert(command.arguments.end(), {"--children-as", std::to_string(kJudgingUser)});
     const Sight sight{
@@ -248,27 +305,40 @@ class Grader {
     return text.empty() ? "it said nothing" : text;
   }
 
+  // Judges what a student has handed in for one exercise.
+  void run_only(std::size_t student, const std::string& exercise) {
+    std::erase_if(tasks_, [&](const Task& task) {
+      return task.student != student ||
+             handed_in_.students[student].hand_ins[task.hand_in].exercise != exercise;
+    });
+    run();
+  }
+
+  // The hand-in of a student that counts for an exercise: the most points; of those the first, a graded one
+  // before all others.
+  std::optional<std::size_t> counted(std::size_t s, const std::string& exercise) const {
+    std::optional<std::size_t> best;
+    const auto worth = [&](std::size_t h) {
+      return std::pair(records_[s][h].state == State::kGraded, records_[s][h].report.points());
+    };
+    for (std::size_t h = 0; h < records_[s].size(); ++h)
+      if (records_[s][h].exercise == exercise && (!best || worth(h) > worth(*best))) best = h;
+    return best;
+  }
+
   StudentResults results_of(std::size_t s) const {
     const Student& student = handed_in_.students[s];
     StudentResults all{student.key, student.name, student.remarks, {}};
     for (const Exercise& exercise : options_.exercises) {
       Result& result = all.results.emplace_back();
-      for (const Record& record : records_[s])
-        if (record.exercise == exercise.id) result.attempts.push_back(record);
-      result.best = best_of(result.attempts);
+      const auto best = counted(s, exercise.id);
+      for (std::size_t h = 0; h < records_[s].size(); ++h) {
+        if (records_[s][h].exercise != exercise.id) continue;
+        if (h == best) result.best = result.attempts.size();
+        result.attempts.push_back(records_[s][h]);
+      }
     }
     return all;
-  }
-
-  // The most points; of those the first, a graded one before all others.
-  static std::size_t best_of(const std::vector<Record>& attempts) {
-    std::size_t best = 0;
-    const auto worth = [&](std::size_t i) {
-      return std::pair(attempts[i].state == State::kGraded, attempts[i].report.points());
-    };
-    for (std::size_t i = 1; i < attempts.size(); ++i)
-      if (worth(i) > worth(best)) best = i;
-    return best;
   }
 
   const GradeOptions& options_;
@@ -289,7 +359,14 @@ class Grader {
 ClassResults grade(const GradeOptions& options) {
   Grader grader(options);
   grader.run();
-  return grader.results();
+  ClassResults results = grader.results();
+  grader.compare(results);
+  write_reports(results, options.out);
+  return results;
+}
+
+Explained explain(const GradeOptions& options, const std::string& student, const std::string& exercise) {
+  return Grader(options).explained(student, exercise);
 }
 
 }  // namespace ringcraft::grade

@@ -29,12 +29,24 @@ struct GradeOptions {
   std::filesystem::path program;  ///< called as PROGRAM check ID --file F --seed X --json R --confidential
   std::filesystem::path tree;     ///< the project's folder, which the program reads
   std::filesystem::path build;    ///< and its build tree
+  /// The texts that everyone has for an exercise: what `start` writes, and the library's own file.
+  std::function<std::vector<std::string>(const std::string& exercise)> given = {};
   /// Called before each file: how many are done, how many there are, and which one is next.
   std::function<void(std::size_t done, std::size_t total, const std::string& what)> progress = {};
 };
 
-/// The graded class. Throws Error if the folder cannot be read, a layer is missing, or the disk is full: what
-/// was judged until then is kept. Never for what a student has handed in.
+/// Grades the class, and writes all reports into `out` (write_reports). Throws Error if the folder cannot be
+/// read, a layer is missing, or the disk is full: what was judged until then is kept. Never for what a
+/// student has handed in.
 ClassResults grade(const GradeOptions& options);
+
+/// An attempt that counts, judged once more with the same inputs, and with all that the program says.
+struct Explained {
+  verify::Report report;       ///< with the seed
+  std::filesystem::path file;  ///< a copy of what was handed in, below `out`
+};
+/// Explains the verdict on a student's exercise. Throws Error if there is no such student or exercise, or if
+/// there is nothing that can be judged.
+Explained explain(const GradeOptions& options, const std::string& student, const std::string& exercise);
 
 }  // namespace ringcraft::grade

@@ -98,6 +98,8 @@ std::filesystem::path started_file(int lesson, const std::filesystem::path& work
   return file;
 }
 
+std::string exercise_text(int lesson) { return exercise_text(lesson_numbered(lesson)); }
+
 std::filesystem::path start(int lesson, const std::filesystem::path& workspace) {
   const std::filesystem::path target = exercise_file(lesson, workspace);
   begin_file(target, exercise_text(lesson_numbered(lesson)), std::to_string(lesson));

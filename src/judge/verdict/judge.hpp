@@ -41,6 +41,9 @@ std::filesystem::path started_file(int lesson, const std::filesystem::path& work
 /// as a prebuilt object only.
 std::filesystem::path original_file(int lesson);
 
+/// The text of an exercise file before a student writes in it. Throws Error for an unknown lesson.
+std::string exercise_text(int lesson);
+
 /// Writes the exercise file: the library's own with the body taken out. Returns its path. Throws Error for an
 /// unknown lesson, if the file is there already, or if it cannot be written.
 std::filesystem::path start(int lesson, const std::filesystem::path& workspace);

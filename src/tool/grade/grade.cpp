@@ -13,12 +13,14 @@
 #include "judge/checks/lesson.hpp"
 #include "judge/checks/road.hpp"
 #include "judge/puzzle/puzzle.hpp"
+#include "judge/tree/text_file.hpp"
 #include "judge/verdict/judge.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
 #include "tool/commands/grade_commands.hpp"
 #include "tool/course/course.hpp"
 #include "tool/course/lesson_list.hpp"
+#include "tool/course/puzzles.hpp"
 #include "tool/terminal/output.hpp"
 
 namespace ringcraft::tool {
@@ -90,17 +92,51 @@ std::string table_of(const grade::ClassResults& results) {
   return text;
 }
 
+std::vector<std::string> given_for(const std::string& exercise) {
+  if (is_puzzle(exercise)) return {judge::puzzle_named(exercise).given(1)};
+  const int lesson = lesson_of(exercise);
+  std::vector<std::string> all{judge::exercise_text(lesson)};
+  try {
+    all.push_back(judge::read_text(judge::original_file(lesson)));
+  } catch (const Error&) {  // this tree has it as an object only
+  }
+  return all;
+}
+
+// "ada:104.identity" runs the checks of 104 again, and shows this one.
+int explain(const GradeRequest& request, const grade::GradeOptions& options) {
+  const auto colon = request.explain.find(':');
+  const std::string check = colon == request.explain.npos ? "" : request.explain.substr(colon + 1);
+  const std::string exercise = check.substr(0, check.rfind('.'));
+  if (exercise.empty() || exercise.size() == check.size())
+    throw Error("--explain", "a student and a check, as in ada:104.identity", request.explain,
+                "take both from the student's page");
+  const grade::Explained explained = grade::explain(options, request.explain.substr(0, colon), exercise);
+  verify::Report one{explained.report.title, {}, explained.report.seed};
+  for (const verify::ReportRow& row : explained.report.rows)
+    if (row.id == check) one.rows.push_back(row);
+  if (one.rows.empty())
+    throw Error("--explain", "a check of " + exercise, check, "take it from the student's page");
+  std::fputs(verify::text_of(one, colour()).c_str(), stdout);
+  std::printf("the same file, and the same inputs: ./ringcraft check %s --file %s --seed %llu\n",
+              exercise.c_str(), explained.file.c_str(), static_cast<unsigned long long>(*one.seed));
+  return 0;
+}
+
 }  // namespace
 
 int grade(const GradeRequest& request) {
   grade::GradeOptions options = options_of(request);
+  if (!request.explain.empty()) return explain(request, options);
   Progress progress(1);
+  options.given = given_for;
   options.progress = [&](std::size_t done, std::size_t total, const std::string& what) {
     progress.at(static_cast<double>(done) / static_cast<double>(std::max<std::size_t>(1, total)),
                 fmt::format("{} of {}: {}", done, total, what));
   };
   const grade::ClassResults results = grade::grade(options);
   std::fputs(table_of(results).c_str(), stdout);
+  std::printf("pages: %s\n", (options.out / "index.html").c_str());
   return 0;
 }
 
