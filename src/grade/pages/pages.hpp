@@ -10,6 +10,13 @@
 
 namespace ringcraft::grade {
 
+/// The name of a student's page, "KEY.html", in the folder "students" beside the class page.
+std::string student_file(const StudentResults& student);
+
+/// The name of the page with both texts of a pair, "EXERCISE+ONE+OTHER.html" (no key has a '+'), in the
+/// folder "alike" beside the class page.
+std::string alike_file(const Alike& pair);
+
 /// A page for one student, self-contained HTML: per exercise the points, what was checked, and for each
 /// failed check the symptom, the map of errors, the likely cause and the hint. No seed, no other student.
 std::string student_page(const ClassResults& results, const StudentResults& student);

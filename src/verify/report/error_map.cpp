@@ -16,6 +16,8 @@ char worse(char a, char b) {
   return '.';
 }
 
+}  // namespace
+
 std::string shortened(const std::string& rows) {
   if (rows.size() <= kSignsPerRank) return rows;
   std::string signs(kSignsPerRank, '.');
@@ -25,8 +27,6 @@ std::string shortened(const std::string& rows) {
   }
   return signs;
 }
-
-}  // namespace
 
 std::vector<ErrorMap> error_maps(const Comparison& comparison, const Sharding& sharding) {
   std::vector<ErrorMap> maps;

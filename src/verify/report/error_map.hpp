@@ -26,9 +26,12 @@ std::vector<ErrorMap> error_maps(const Comparison& comparison, Index rows, Index
 /// Whether its picture has fewer signs than rows.
 bool is_shortened(const ErrorMap& map);
 
-/// "out  ............ xxxxxxxxxxxx ............": one line, or several if there are many ranks. A shard of
-/// more than 24 rows is drawn with 24 signs, each of which stands for several rows and shows the worst of
-/// them.
+/// The signs of one rank in a picture: at most 24, each of which then stands for several rows and shows the
+/// worst of them.
+std::string shortened(const std::string& rows);
+
+/// "out  ............ xxxxxxxxxxxx ............": one line, or several if there are many ranks. Shards are
+/// shortened.
 std::string picture_of(const ErrorMap& map);
 
 }  // namespace ringcraft::verify

@@ -43,19 +43,19 @@ double Report::all_points() const {
   return sum;
 }
 
+std::string text_of(const Figure& figure) {
+  const std::string_view space = figure.unit.empty() ? "" : " ";
+  std::string text = fmt::format("{}: {:.6g}{}{}", figure.name, figure.value, space, figure.unit);
+  if (figure.theory) text += fmt::format(" (theory {:.6g}{}{})", *figure.theory, space, figure.unit);
+  return text;
+}
+
 namespace {
 
 std::string painted(std::string_view text, Status status, Colour colour) {
   if (colour == Colour::kPlain) return std::string(text);
   const int code = status == Status::kPassed ? 32 : status == Status::kFailed ? 31 : 33;
   return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
-}
-
-std::string text_of(const Figure& figure) {
-  const std::string_view space = figure.unit.empty() ? "" : " ";
-  std::string text = fmt::format("{}: {:.6g}{}{}", figure.name, figure.value, space, figure.unit);
-  if (figure.theory) text += fmt::format(" (theory {:.6g}{}{})", *figure.theory, space, figure.unit);
-  return text;
 }
 
 // Adds lines below a row, indented under its claim.
@@ -114,13 +114,16 @@ std::string line_of(const ReportRow& row, std::size_t width, Colour colour) {
                      row.claim);
 }
 
-std::string whole_row(const ReportRow& row, std::size_t width, Colour colour) {
-  const std::size_t indent = 2 + 7 + 2 + width + 2;  // of a claim
-  std::string text = line_of(row, width, colour);
+void add_below(std::string& text, const ReportRow& row, std::size_t indent) {
   add_lines(text, row.remark, indent);
   if (row.status != Status::kPassed) add_lines(text, row.sentence, indent);
   if (row.status == Status::kFailed) add_help(text, row, indent);
   for (const Figure& figure : row.figures) add_lines(text, text_of(figure), indent);
+}
+
+std::string whole_row(const ReportRow& row, std::size_t width, Colour colour) {
+  std::string text = line_of(row, width, colour);
+  add_below(text, row, 2 + 7 + 2 + width + 2);  // under the claim
   return text;
 }
 
@@ -153,6 +156,12 @@ std::string text_of(const Report& report, Colour colour) {
   std::string text = report.title + "\n";
   for (const ReportRow& row : report.rows) text += whole_row(row, width, colour);
   return text + summary(report, colour);
+}
+
+std::string text_of(const ReportRow& row) {
+  std::string text;
+  add_below(text, row, 0);
+  return text;
 }
 
 namespace {

@@ -31,6 +31,9 @@ struct Figure {
   std::string unit;              ///< "B", "s"; empty for a plain number
 };
 
+/// "bytes sent per rank: 64 B (theory 64 B)".
+std::string text_of(const Figure& figure);
+
 /// A likely reason for an error: a known misconception.
 struct Cause {
   std::string id;        ///< "RF4": the same mistake has the same id in every lesson
@@ -87,6 +90,10 @@ enum class Colour : std::uint8_t { kPlain, kTerminal };
 /// summary, and the seed.
 std::string text_of(const Report& report, Colour colour = Colour::kPlain);
 
+/// The lines below one row, without indent, for a place that shows its id and claim elsewhere: the remark,
+/// the sentence, the help if it failed, and the figures.
+std::string text_of(const ReportRow& row);
+
 /// The same in parts that a window can cut, for a reader who fixes one thing at a time.
 struct BriefText {
   std::string first;   ///< the title, the beginning of remarks, and the first failed row in full
@@ -97,11 +104,11 @@ BriefText brief_text_of(const Report& report, Colour colour = Colour::kPlain);
 
 /// JSON for programs: {"title", "seed" (null if there is none), "good", "points", "all_points", "rows":
 /// [{"id", "claim", "status", "weight", "sentence", "hint", "figures": [{"name", "value", "theory", "unit"}],
-/// "maps": [{"tensor", "ranks"}], "causes": [{"id", "sentence", "question", "also"}], "yours": [lessons], "remark",
-/// "unexplained", "timed", "code", "facts": [texts]}]}. A number that is not finite is null.
+/// "maps": [{"tensor", "ranks"}], "causes": [{"id", "sentence", "question", "also"}], "yours": [lessons],
+/// "remark", "unexplained", "timed", "code", "facts": [texts]}]}. A number that is not finite is null.
 std::string json_of(const Report& report);
-/// Reads it back, except for Cause::guess, which is for a diagnosis under way; a figure that is null is NaN. Throws
-/// Error, which begins with `place`, for any other text.
+/// Reads it back, except for Cause::guess, which is for a diagnosis under way; a figure that is null is NaN.
+/// Throws Error, which begins with `place`, for any other text.
 Report report_of_json(const std::string& text, const std::string& place);
 
 }  // namespace ringcraft::verify

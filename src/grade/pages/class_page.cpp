@@ -1,0 +1,275 @@
+// The page for the instructor: what needs a person first, then the points, then what the class has not
+// understood.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "grade/pages/html.hpp"
+#include "grade/pages/pages.hpp"
+#include "grade/pages/rows.hpp"
+#include "grade/pages/tally.hpp"
+#include "ringcraft/core/shown.hpp"
+
+namespace ringcraft::grade {
+namespace {
+
+constexpr std::size_t kShortName = 40, kMostStuck = 8;
+
+std::string link_to(const StudentResults& student, const std::string& anchor = "") {
+  return fmt::format("<a href=\"students/{}{}\">{}</a>", escaped(student_file(student)),
+                     anchor.empty() ? "" : "#" + anchor, isolated(name_of(student, kShortName)));
+}
+
+std::string links_to(const std::vector<const StudentResults*>& students, const std::string& anchor = "") {
+  std::string markup;
+  for (const StudentResults* student : students)
+    markup += (markup.empty() ? "" : ", ") + link_to(*student, anchor);
+  return markup;
+}
+
+// "3 students", which unfolds into their names.
+std::string who(const std::vector<const StudentResults*>& students, const std::string& anchor = "") {
+  return fmt::format("<details><summary>{}</summary>{}</details>", counted(students.size(), "student"),
+                     links_to(students, anchor));
+}
+
+std::string section(const char* heading, const std::string& words, const std::string& markup) {
+  return fmt::format("<section>\n<h2>{}</h2>\n{}{}</section>\n", heading,
+                     words.empty() ? "" : "<p class=\"dim\">" + words + "</p>\n", markup);
+}
+
+// ---- the class at a glance
+
+std::string cards(const ClassResults& results) {
+  std::map<State, int> states;
+  int late = 0;
+  for (const StudentResults& student : results.students)
+    for (const Result& result : student.results) {
+      ++states[result.state()];
+      late += result.counted() != nullptr && result.counted()->late ? 1 : 0;
+    }
+  std::vector<double> sums;
+  for (const StudentResults& student : results.students) sums.push_back(student.points());
+  std::ranges::sort(sums);
+  const std::size_t middle = sums.size() / 2;
+  const double median = sums.empty()           ? 0
+                        : sums.size() % 2 == 1 ? sums[middle]
+                                               : (sums[middle - 1] + sums[middle]) / 2;
+  const auto card = [](const std::string& number, const char* what) {
+    return fmt::format("<li><b>{}</b>{}</li>\n", number, what);
+  };
+  const auto count = [](int number, const char* what) {
+    return number == 0 ? "" : fmt::format("<li><b>{}</b>{}</li>\n", number, what);
+  };
+  return "<ul class=\"cards\">\n" + card(std::to_string(results.students.size()), "students") +
+         card(points_text(median), "points, the median") +
+         card(points_text(results.points()), "points at most") +
+         count(states[State::kGraded], "files graded") +
+         count(states[State::kUngradable], "cannot be graded") +
+         count(states[State::kUnjudged], "to be graded again") +
+         count(states[State::kMissing], "not handed in") + count(late, "late, at no cost") + "</ul>\n";
+}
+
+std::string for_a_person(const ClassResults& results) {
+  std::string rows;
+  for (const StudentResults& student : results.students)
+    for (std::size_t i = 0; i < results.exercises.size(); ++i) {
+      const Result& result = student.results[i];
+      if (result.state() != State::kUngradable && result.state() != State::kUnjudged) continue;
+      rows += fmt::format("<tr><td>{}</td><td>{}</td><td class=\"state\">{}</td><td>{}</td></tr>\n",
+                          link_to(student, anchor_of(results.exercises[i])),
+                          escaped(heading_of(results.exercises[i])), name_of(result.state()),
+                          escaped(shown(first_lines(result.counted()->sentence, 1), 300)));
+    }
+  if (rows.empty()) return "";
+  return section(
+      "Needs a person",
+      "No points were taken for these: a file that cannot be judged is no wrong answer. An unjudged one is "
+      "tried again by the same command.",
+      "<table class=\"stack\"><tbody>\n" + rows + "</tbody></table>\n");
+}
+
+// ---- points
+
+// Five shades, the fifth for all points.
+std::string shade_of(double points, double all) {
+  if (all <= 0 || points <= 0) return "p0";
+  return points >= all ? "p5" : fmt::format("p{}", std::clamp(static_cast<int>(points / all * 4) + 1, 1, 4));
+}
+
+std::string cell_of(const StudentResults& student, const Exercise& exercise, const Result& result,
+                    double all) {
+  const State state = result.state();
+  if (state == State::kMissing) return "<td class=\"missing\">–</td>";
+  const bool graded = state == State::kGraded;
+  return fmt::format("<td class=\"{}\"><a href=\"students/{}#{}\">{}{}</a></td>",
+                     graded ? shade_of(result.points(), all) : "open", escaped(student_file(student)),
+                     anchor_of(exercise), graded ? points_text(result.points()) : std::string(name_of(state)),
+                     result.counted()->late ? "<small>late</small>" : "");
+}
+
+std::string points_table(const ClassResults& results) {
+  std::string head = "<th>student</th>", rows, means = "<th>mean of those graded</th>";
+  for (std::size_t i = 0; i < results.exercises.size(); ++i) {
+    const double all = results.all_points[i];
+    head += fmt::format("<th><b>{}</b>{}<br>of {}</th>", escaped(results.exercises[i].id),
+                        escaped(results.exercises[i].title), points_text(all));
+    double sum = 0;
+    int graded = 0;
+    for (const StudentResults& student : results.students)
+      if (student.results[i].state() == State::kGraded) sum += student.results[i].points(), ++graded;
+    means += graded == 0 ? "<td>–</td>" : fmt::format("<td>{:.1f}</td>", sum / graded);
+  }
+  double sum = 0;
+  for (const StudentResults& student : results.students) {
+    rows += "<tr><th>" + link_to(student) + "</th>";
+    for (std::size_t i = 0; i < results.exercises.size(); ++i)
+      rows += cell_of(student, results.exercises[i], student.results[i], results.all_points[i]);
+    rows += fmt::format("<td><b>{}</b></td></tr>\n", points_text(student.points()));
+    sum += student.points();
+  }
+  if (!results.students.empty()) sum /= static_cast<double>(results.students.size());
+  return section(
+      "Points",
+      "The stronger the colour, the more of the points; full colour for all of them. A cell leads to its "
+      "report.",
+      fmt::format(
+          "<div class=\"wide\"><table class=\"grid\"><thead><tr>{}<th><b>sum</b><br>of {}</th></tr></thead>\n"
+          "<tbody>\n{}</tbody>\n<tfoot><tr>{}<td>{:.1f}</td></tr></tfoot></table></div>\n",
+          head, points_text(results.points()), rows, means, sum));
+}
+
+// ---- what is not understood
+
+std::string row_of(const ClassResults& results, const CheckTally& check) {
+  const Exercise& exercise = results.exercises[check.exercise];
+  const std::size_t tried = check.failed.size() + check.passed.size();
+  return fmt::format(
+      "<tr><td>{}<br><span class=\"dim\">{}{}</span></td><td>{}</td><td>{}</td></tr>\n", escaped(check.claim),
+      escaped(check.id), check.skipped.empty() ? "" : fmt::format(", not tried for {}", check.skipped.size()),
+      bar(static_cast<double>(check.failed.size()), static_cast<double>(tried), "bad") +
+          fmt::format("<span class=\"dim\">{} of {} failed</span>", check.failed.size(), tried),
+      check.failed.empty() ? "" : who(check.failed, anchor_of(exercise)));
+}
+
+std::string bars(const ClassResults& results, const std::vector<const CheckTally*>& checks) {
+  std::string rows;
+  for (const CheckTally* check : checks) rows += row_of(results, *check);
+  return "<table class=\"pictures stack\"><tbody>\n" + rows + "</tbody></table>\n";
+}
+
+std::string stuck(const ClassResults& results, const Tally& tally) {
+  std::vector<const CheckTally*> checks;
+  for (const CheckTally& check : tally.checks)
+    if (!check.failed.empty()) checks.push_back(&check);
+  std::ranges::stable_sort(checks, std::greater(),
+                           [](const CheckTally* check) { return check->failed.size(); });
+  if (checks.empty()) return "";
+  checks.resize(std::min(checks.size(), kMostStuck));
+  return section(
+      "Where the class is stuck",
+      "Failed checks, those of the most students first. A check that waits for another one is not tried, and "
+      "counts as no failure.",
+      bars(results, checks));
+}
+
+std::string every_check(const ClassResults& results, const Tally& tally) {
+  std::string markup;
+  for (std::size_t i = 0; i < results.exercises.size(); ++i) {
+    std::vector<const CheckTally*> checks;
+    for (const CheckTally& check : tally.checks)
+      if (check.exercise == i) checks.push_back(&check);
+    if (checks.empty()) continue;
+    markup += fmt::format("<details><summary>{}</summary>\n{}</details>\n",
+                          escaped(heading_of(results.exercises[i])), bars(results, checks));
+  }
+  return markup.empty() ? "" : section("Every check", "", markup);
+}
+
+std::string mistakes(const ClassResults& results, const Tally& tally) {
+  if (tally.causes.empty() && tally.unexplained.students.empty()) return "";
+  std::string head, rows;
+  for (const Exercise& exercise : results.exercises)
+    head += "<th class=\"num\">" + escaped(exercise.id) + "</th>";
+  const auto add = [&](const CauseTally& cause, const std::string& sentence) {
+    if (cause.students.empty()) return;
+    rows += fmt::format("<tr><td>{}<br><span class=\"dim\">{}</span></td><td>{}</td>", sentence,
+                        escaped(cause.id), who(cause.students));
+    for (const int count : cause.of_exercise)
+      rows += fmt::format("<td class=\"num\">{}</td>", count == 0 ? "" : std::to_string(count));
+    rows += "</tr>\n";
+  };
+  for (const CauseTally& cause : tally.causes) add(cause, escaped(cause.sentence));
+  add(tally.unexplained, "no known mistake gives these numbers");
+  return section(
+      "Mistakes",
+      "The likeliest cause of each failed check, one column per exercise. A student counts once in each.",
+      "<div class=\"wide\"><table><thead><tr><th>mistake</th><th>students</th>" + head +
+          "</tr></thead>\n<tbody>\n" + rows + "</tbody></table></div>\n");
+}
+
+// ---- the rest
+
+std::string alike_pairs(const ClassResults& results) {
+  if (results.alike.empty()) return "";
+  const auto student = [&](const std::string& key) {
+    const auto found = std::ranges::find(results.students, key, &StudentResults::key);
+    return found == results.students.end() ? isolated(key) : link_to(*found);
+  };
+  std::string rows;
+  for (const Alike& pair : results.alike)
+    rows += fmt::format(
+        "<tr><td>{}</td><td>{} and {}</td><td class=\"num\"><a href=\"alike/{}\">{:.0f} %, side by "
+        "side</a></td></tr>\n",
+        escaped(pair.exercise), student(pair.one), student(pair.other), escaped(alike_file(pair)),
+        100 * pair.share);
+  return section("Much alike",
+                 "A hint for a person, and no verdict: short exercises have few right answers. The share is "
+                 "of the shorter "
+                 "file, without what everybody was given.",
+                 "<table class=\"stack\"><tbody>\n" + rows + "</tbody></table>\n");
+}
+
+std::string layers(const ClassResults& results) {
+  std::string rows;
+  for (const Layer& layer : results.layers)
+    rows += fmt::format("<tr><td>{}<br><span class=\"dim\">{}</span></td><td class=\"{}</td></tr>\n",
+                        escaped(layer.claim), escaped(layer.id),
+                        layer.here ? "yes\">here" : "no\">missing: " + escaped(layer.reason));
+  const auto missing = std::ranges::count(results.layers, false, &Layer::here);
+  return rows.empty() ? ""
+                      : section("Layers between the files and this machine",
+                                missing == 0 ? "Every layer was here."
+                                             : "This class was graded without the layers that are missing.",
+                                "<table class=\"stack\"><tbody>\n" + rows + "</tbody></table>\n");
+}
+
+std::string remarks(const ClassResults& results) {
+  std::string items;
+  for (const std::string& remark : results.remarks) items += "<li>" + isolated(remark) + "</li>\n";
+  for (const StudentResults& student : results.students)
+    for (const std::string& remark : student.remarks)
+      items += "<li>" + link_to(student) + ": " + isolated(remark) + "</li>\n";
+  return items.empty() ? "" : section("Passed over", "", "<ul>\n" + items + "</ul>\n");
+}
+
+}  // namespace
+
+std::string student_file(const StudentResults& student) { return student.key + ".html"; }
+
+std::string alike_file(const Alike& pair) {
+  return pair.exercise + "+" + pair.one + "+" + pair.other + ".html";
+}
+
+std::string class_page(const ClassResults& results) {
+  const Tally tally = tally_of(results);
+  return framed(results.title, "<header>\n<p class=\"over\">A graded class</p>\n<h1>" +
+                                   isolated(results.title) + "</h1>\n" + cards(results) + "</header>\n" +
+                                   for_a_person(results) + points_table(results) + stuck(results, tally) +
+                                   mistakes(results, tally) + every_check(results, tally) +
+                                   alike_pairs(results) + layers(results) + remarks(results));
+}
+
+}  // namespace ringcraft::grade

@@ -1,0 +1,194 @@
+// The page of one student: what does not hold yet comes first, with its place, a likely cause and a question.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "grade/pages/html.hpp"
+#include "grade/pages/pages.hpp"
+#include "grade/pages/rows.hpp"
+#include "ringcraft/core/shown.hpp"
+#include "verify/report/error_map.hpp"
+
+namespace ringcraft::grade {
+namespace {
+
+using verify::ErrorMap;
+using verify::ReportRow;
+using verify::Status;
+
+std::string square(char sign) {
+  return fmt::format("<i class=\"s{}\"></i>", sign == '.' ? "" : sign == 'n' ? " n" : " x");
+}
+
+// For each rank how many of its rows are wrong, and a line of squares.
+std::string map_of(const ErrorMap& map) {
+  std::string markup;
+  for (std::size_t rank = 0; rank < map.ranks.size(); ++rank) {
+    const std::string& rows = map.ranks[rank];
+    const auto wrong = static_cast<Index>(rows.size()) - std::ranges::count(rows, '.');
+    markup += fmt::format("<span>{}{}: {} of {}</span><div class=\"signs\">", escaped(map.tensor),
+                          map.ranks.size() > 1 ? fmt::format(", rank {}", rank) : "", wrong,
+                          counted(rows.size(), "row"));
+    for (const char sign : verify::shortened(rows)) markup += square(sign);
+    markup += "</div>\n";
+  }
+  return markup;
+}
+
+std::string maps_of(const std::vector<ErrorMap>& maps) {
+  if (maps.empty()) return "";
+  std::string markup = "<figure>\n<div class=\"map\">\n";
+  for (const ErrorMap& map : maps) markup += map_of(map);
+  const bool shortened = std::ranges::any_of(maps, verify::is_shortened);
+  return markup + fmt::format(
+                      "</div>\n<figcaption>Rows that are wrong. {} right, {} wrong, {} no "
+                      "number{}</figcaption>\n</figure>\n",
+                      square('.'), square('x'), square('n'),
+                      shortened ? "; a square stands for several rows, and shows the worst" : "");
+}
+
+std::string causes_of(const ReportRow& row) {
+  std::string markup;
+  for (const verify::Cause& cause : row.causes)
+    markup += fmt::format("<div class=\"cause\"><p><b>{}:</b> {}</p><p class=\"question\">{}</p></div>\n",
+                          &cause == row.causes.data() ? "Likely"
+                          : cause.also                ? "And"
+                                                      : "Or",
+                          escaped(cause.sentence), escaped(cause.question));
+  if (row.unexplained)
+    markup +=
+        "<div class=\"cause\"><p>No known mistake gives these numbers: go by the first wrong "
+        "place.</p></div>\n";
+  return markup;
+}
+
+std::string figures_of(const ReportRow& row) {
+  std::string markup;
+  for (const verify::Figure& figure : row.figures)
+    markup += "<li>" + escaped(verify::text_of(figure)) + "</li>";
+  return markup.empty() ? "" : "<ul class=\"dim\">" + markup + "</ul>\n";
+}
+
+// "104.identity, 0 of 3 points"
+std::string place_of(const ReportRow& row) {
+  const double points = row.status == Status::kPassed ? row.weight : 0;
+  return escaped(row.id) +
+         (row.weight > 0 ? fmt::format(", {} of {} points", points_text(points), points_text(row.weight))
+                         : "");
+}
+
+std::string failed_check(const ReportRow& row) {
+  std::string markup = fmt::format(
+      "<article class=\"check failed\">\n<h3>{}</h3>\n<p class=\"meta\"><b>does not hold yet</b>, {}</p>\n",
+      escaped(row.claim), place_of(row));
+  markup += paragraphs(row.sentence) + paragraphs(row.remark) + maps_of(row.maps) + causes_of(row);
+  if (!row.hint.empty())
+    markup += "<div class=\"cause\"><p><b>Try next:</b> " + escaped(row.hint) + "</p></div>\n";
+  return markup + figures_of(row) + "</article>\n";
+}
+
+std::string folded(const std::vector<ReportRow>& rows, const std::string& summary) {
+  if (rows.empty()) return "";
+  std::string markup = "<details><summary>" + escaped(summary) + "</summary>\n<ul>\n";
+  for (const ReportRow& row : rows) {
+    markup += fmt::format("<li>{} <span class=\"dim\">{}</span>", escaped(row.claim), place_of(row));
+    markup +=
+        paragraphs(row.status == Status::kSkipped ? row.sentence : row.remark) + figures_of(row) + "</li>\n";
+  }
+  return markup + "</ul>\n</details>\n";
+}
+
+std::string checks_of(const verify::Report& report) {
+  std::string failed;
+  std::vector<ReportRow> passed, skipped;
+  double earned = 0, open = 0;
+  for (const ReportRow& each : report.rows) {
+    const ReportRow row = shown_row(each);
+    if (row.status == Status::kFailed) failed += failed_check(row);
+    if (row.status == Status::kPassed) passed.push_back(row), earned += row.weight;
+    if (row.status == Status::kSkipped) skipped.push_back(row), open += row.weight;
+  }
+  return failed +
+         folded(skipped, fmt::format("{} not tried, {} points: no mistakes, each waits for what it needs",
+                                     counted(skipped.size(), "check"), points_text(open))) +
+         folded(passed,
+                fmt::format("{} passed, {} points", counted(passed.size(), "check"), points_text(earned)));
+}
+
+std::string attempts_of(const Result& result) {
+  if (result.attempts.size() < 2) return "";
+  std::string markup = fmt::format(
+      "<p>Attempt {} of {} counts, the first with the most points. Handing in again costs "
+      "nothing.</p>\n"
+      "<details><summary>All attempts</summary>\n<ol>\n",
+      result.best + 1, result.attempts.size());
+  for (std::size_t i = 0; i < result.attempts.size(); ++i) {
+    const Record& record = result.attempts[i];
+    markup += fmt::format("<li>{}: {}{}{}</li>\n", isolated(record.name),
+                          record.state == State::kGraded ? points_text(record.report.points()) + " points"
+                                                         : std::string(name_of(record.state)),
+                          record.late ? ", late" : "", i == result.best ? " <b>(counts)</b>" : "");
+  }
+  return markup + "</ol>\n</details>\n";
+}
+
+std::string notice_of(const Record& record) {
+  std::string markup = "<div class=\"notice\"><p>" + escaped(explained(record.state)) + "</p>\n";
+  if (record.report.count(Status::kFailed) == 0) markup += paragraphs(record.sentence);  // else a row says it
+  return markup + "</div>\n";
+}
+
+std::string section_of(const Exercise& exercise, const Result& result, double all_points) {
+  std::string markup = fmt::format(
+      "<section class=\"exercise\" id=\"{}\">\n<h2>{}<span>{} of {}</span></h2>\n", anchor_of(exercise),
+      escaped(heading_of(exercise)), points_text(result.points()), points_text(all_points));
+  const Record* const record = result.counted();
+  if (record == nullptr)
+    return markup + fmt::format("<p class=\"dim\">{} It is the file <code>{}</code>.</p>\n</section>\n",
+                                escaped(explained(State::kMissing)),
+                                escaped(exercise.folder + "/" + exercise.file));
+  markup += "<p class=\"dim\">" + isolated(record->name) + "</p>\n";
+  if (record->late) markup += "<p>Handed in late. This is noted, and costs no points.</p>\n";
+  markup += attempts_of(result);
+  if (record->state != State::kGraded) markup += notice_of(*record);
+  return markup + checks_of(record->report) + "</section>\n";
+}
+
+std::string overview(const ClassResults& results, const StudentResults& student) {
+  std::string rows;
+  for (std::size_t i = 0; i < results.exercises.size(); ++i) {
+    const Result& result = student.results[i];
+    const double all = results.all_points[i];
+    rows += fmt::format("<tr><td><a href=\"#{}\">{}</a></td><td>{}</td><td class=\"num\">{}</td></tr>\n",
+                        anchor_of(results.exercises[i]), escaped(heading_of(results.exercises[i])),
+                        bar(result.points(), all, "good"),
+                        result.state() == State::kGraded
+                            ? fmt::format("{} of {}", points_text(result.points()), points_text(all))
+                            : std::string(name_of(result.state())));
+  }
+  return "<table class=\"pictures\"><tbody>\n" + rows + "</tbody></table>\n";
+}
+
+}  // namespace
+
+std::string student_page(const ClassResults& results, const StudentResults& student) {
+  std::string body = fmt::format(
+      "<header>\n<p class=\"over\">{}, <code>{}</code></p>\n<h1>{}</h1>\n<p class=\"lead\">{} of {} "
+      "points</p>\n"
+      "<p class=\"dim\">Each exercise begins with what does not hold yet: what was found, where, and what to "
+      "look at. "
+      "All inputs were new ones.</p>\n</header>\n",
+      isolated(results.title), escaped(student.key), isolated(name_of(student, 400)),
+      points_text(student.points()), points_text(results.points()));
+  body += overview(results, student);
+  for (std::size_t i = 0; i < results.exercises.size(); ++i)
+    body += section_of(results.exercises[i], student.results[i], results.all_points[i]);
+  if (!student.remarks.empty()) {
+    body += "<section class=\"exercise\">\n<h2>Files that were passed over</h2>\n<ul>\n";
+    for (const std::string& remark : student.remarks) body += "<li>" + isolated(remark) + "</li>\n";
+    body += "</ul>\n</section>\n";
+  }
+  return framed(name_of(student) + ", " + results.title, body);
+}
+
+}  // namespace ringcraft::grade

@@ -1,0 +1,192 @@
+// Pages and tables about a class: what they teach, what they keep to themselves, and that they are the same
+// each time.
+#include "grade/pages/pages.hpp"
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "grade/example_class.hpp"
+#include "grade/pages/html.hpp"
+#include "grade/pages/rows.hpp"
+#include "grade/pages/tally.hpp"
+#include "ringcraft/core/shown.hpp"
+#include "support/catch.hpp"
+
+namespace ringcraft::grade {
+namespace {
+
+using verify::ReportRow;
+using verify::Status;
+
+// Everything about a class, one after the other.
+std::string all_of(const ClassResults& results) {
+  std::string text = class_page(results) + gradebook_csv(results) + junit_xml(results) + json_of(results);
+  for (const StudentResults& student : results.students)
+    text += student_page(results, student) + gradescope_json(results, student);
+  return text;
+}
+
+bool holds(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
+
+std::size_t times(const std::string& text, const std::string& words) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++count;
+  return count;
+}
+
+// The class, with another value of a figure: rows 3 and 4 of this file have one, that of row 3 is a time.
+ClassResults with_figure(std::size_t row, double value) {
+  ClassResults results = example_class();
+  ReportRow& changed = results.students[0].results[1].attempts[0].report.rows[row];
+  REQUIRE(changed.timed == (row == 3));
+  changed.figures.at(0).value = value;
+  return results;
+}
+
+// The first cell of the gradebook's second row, with this name.
+std::string name_cell(const std::string& name) {
+  ClassResults results{"", {}, {}, {{"key", name, {}, {}}}, {}};
+  const std::string csv = gradebook_csv(results), row = csv.substr(csv.find("\r\n") + 2);
+  return row.substr(6, row.rfind(",0,") - 6);
+}
+
+ReportRow failed(std::vector<verify::Cause> causes) {
+  ReportRow row{.id = "104.a", .claim = "A claim.", .status = Status::kFailed};
+  row.causes = std::move(causes);
+  return row;
+}
+
+Result graded_result(std::vector<ReportRow> rows) {
+  Record record{.exercise = "104", .name = "merge.cpp", .digest = "1", .state = State::kGraded};
+  record.report.rows = std::move(rows);
+  return {{record}, 0};
+}
+
+}  // namespace
+
+TEST_CASE("the pages of a class are the same to the byte, whatever a clock said") {
+  CHECK(all_of(with_figure(3, 99)) == all_of(example_class()));
+  CHECK(all_of(with_figure(4, 99)) != all_of(example_class()));
+}
+
+TEST_CASE("a student's page has no seed and nothing of another student") {
+  const ClassResults results = example_class();
+  ClassResults alone = results;
+  alone.students = {results.students[3]}, alone.alike = {}, alone.remarks = {}, alone.layers = {};
+  CHECK(student_page(results, results.students[3]) == student_page(alone, results.students[3]));
+  CHECK(gradescope_json(results, results.students[3]) == gradescope_json(alone, results.students[3]));
+  CHECK(!holds(student_page(results, results.students[3]), "8123456789012345678"));
+  CHECK(!holds(gradescope_json(results, results.students[3]), "8123456789012345678"));
+  CHECK(holds(json_of(results), "8123456789012345678"));
+}
+
+TEST_CASE("no two pairs of texts share a page") {
+  CHECK(alike_file({"104", "a", "b_c"}) != alike_file({"104", "a_b", "c"}));
+  CHECK(holds(class_page(example_class()), "<a href=\"alike/104+emmy+html.html\">93 %, side by side</a>"));
+}
+
+TEST_CASE("a text is no markup, no escape and no turned order of letters") {
+  CHECK(escaped("<a href=\"x\" b='y'>&amp;") == "&lt;a href=&quot;x&quot; b=&#39;y&#39;&gt;&amp;amp;");
+  CHECK(escaped("\x1b[31m\xFF \xE2\x80\xAE \xEF\xBF\xBF") == "?[31m? ??? ?");
+  CHECK(paragraphs("one\n<b>two") == "<p>one</p>\n<pre>&lt;b&gt;two</pre>\n");
+  const ClassResults results = example_class();
+  for (const std::string& page : {class_page(results), student_page(results, results.students[6]),
+                                  student_page(results, results.students[1]), junit_xml(results)}) {
+    CHECK(!holds(page, "<script"));
+    CHECK(!holds(page, "]]>"));
+    CHECK(page.find_first_of("\x1b\r\x07") == std::string::npos);
+    CHECK(!holds(page, "\xE2\x80\xAE"));
+  }
+}
+
+TEST_CASE("a spreadsheet computes no cell of a gradebook") {
+  for (const char* const name : {"=1+1", "+1", "-1", "@SUM(A1)", " =1", "  +1", "＝1", "＋1", "－1", "＠A"})
+    CHECK(name_cell(name) == "\"'" + std::string(name) + "\"");
+  for (const char* const name : {"\t=1", "\r=1", "\n=1"}) CHECK(name_cell(name) == "\"?=1\"");
+  CHECK(name_cell("a;=1,\"b\"") == "\"a;=1,\"\"b\"\"\"");
+  CHECK(name_cell("Ada - Lovelace") == "\"Ada - Lovelace\"");
+}
+
+TEST_CASE("only graded files have a number in the gradebook") {
+  const ClassResults results = example_class();
+  const std::string csv = gradebook_csv(results);
+  CHECK(csv.starts_with("\"student\",\"name\",\"104 Merge (12)\""));
+  CHECK(holds(csv, "\"ada\",\"Ada Lovelace\",4,"));
+  CHECK(holds(csv, ",\"104 late\"\r\n"));
+  CHECK(holds(csv, ",12,6,,12,6,12,48,\"106 ungradable\"\r\n"));
+}
+
+TEST_CASE("a student's page shows what failed, and folds what was passed or not tried") {
+  const ClassResults results = example_class();
+  const std::string page = student_page(results, results.students[0]);
+  std::size_t wrong = 0;
+  for (const Result& result : results.students[0].results)
+    wrong += static_cast<std::size_t>(result.counted()->report.count(Status::kFailed));
+  CHECK(wrong > 2);
+  CHECK(times(page, "<article class=\"check failed\">") == wrong);
+  CHECK(holds(page, "Attempt 2 of 3 counts"));
+  CHECK(holds(page, "Handed in late. This is noted, and costs no points."));
+  CHECK(holds(page, "<span>out, rank 1: 9 of 12 rows</span>"));
+  CHECK(holds(page, "<b>Likely:</b> the block in hand at step t is taken for that of rank + t"));
+  CHECK(holds(page, "<b>And:</b> the mask is applied to local positions"));
+  CHECK(holds(page, "<b>Or:</b> the first step is left out"));
+  const std::size_t skipped = page.find("1 check not tried, 4.5 points: no mistakes");
+  REQUIRE(skipped != std::string::npos);
+  CHECK(page.find("Merged tiles equal the whole row.") > skipped);
+}
+
+TEST_CASE("a file that cannot be judged is no wrong answer") {
+  const ClassResults results = example_class();
+  const std::string page = student_page(results, results.students[2]);
+  CHECK(holds(page, "That is no wrong answer: a person will look at it."));
+  CHECK(holds(page, "the file is a symbolic link, and links are not followed"));
+  CHECK(times(class_page(results), "<td class=\"state\">") == 3);
+  CHECK(times(junit_xml(results), "<error ") == 3);
+}
+
+TEST_CASE("a program's words do not push the hint out of sight") {
+  const ClassResults results = example_class();
+  const std::string grace = gradescope_json(results, results.students[5]);
+  CHECK(grace.size() < 40'000);
+  CHECK(holds(grace, "... (cut)"));
+  CHECK(holds(grace, "hint: How long is the last tile?"));
+  CHECK(holds(json_of(results), std::string(9000, '#')));  // the record itself keeps them
+}
+
+TEST_CASE("the likeliest causes are counted, once for each student and exercise") {
+  const verify::Cause first{"A", "a", ""}, also{"B", "b", "", true}, other{"C", "c", ""};
+  ClassResults results{"", {{"104", "Merge", "", ""}, {"105", "Tiles", "", ""}}, {1, 1}, {}, {}};
+  results.students.push_back(
+      {"ada",
+       "",
+       {},
+       {graded_result({failed({first, also, other}), failed({first})}), graded_result({failed({first})})}});
+  results.students.push_back(
+      {"bob", "", {}, {graded_result({failed({also})}), graded_result({failed({also})})}});
+  results.students.push_back({"eve", "", {}, {graded_result({failed({first})}), Result{}}});
+  results.students[2].results[0].attempts[0].state = State::kUngradable;
+  const Tally tally = tally_of(results);
+  REQUIRE(tally.causes.size() == 2);
+  CHECK(tally.causes[0].id == "B");
+  CHECK(tally.causes[0].students.size() == 2);
+  CHECK(tally.causes[0].of_exercise == std::vector<int>{2, 1});
+  CHECK(tally.causes[1].of_exercise == std::vector<int>{1, 1});
+  CHECK(tally.causes[1].students.size() == 1);
+  REQUIRE(tally.checks.size() == 2);
+  CHECK(tally.checks[1].failed.size() == 2);
+}
+
+TEST_CASE("a number that is none is null in the report of a class") {
+  const auto report = [](const ClassResults& results) {
+    return nlohmann::json::parse(json_of(results))["students"][0]["results"][1]["attempts"][0]["report"];
+  };
+  const auto figures = [&](std::size_t row) {
+    return report(with_figure(row, std::numeric_limits<double>::infinity()))["rows"][row]["figures"];
+  };
+  CHECK(figures(4).at(0).at("value").is_null());
+  CHECK(figures(3).empty());  // a time
+}
+
+}  // namespace ringcraft::grade
