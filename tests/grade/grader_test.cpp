@@ -1,0 +1,177 @@
+// Grading a class with a judge that is a small script: what runs, what is kept, what a failure of the judge
+// does.
+#include "grade/run/grader.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "grade/jail/jail.hpp"
+#include "io/files.hpp"
+#include "support/catch.hpp"
+#include "support/errors.hpp"
+
+namespace ringcraft::grade {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A judge: a file that holds "right" passes, one with "broken" does not compile, one with "crash" ends the
+// judge.
+constexpr const char* kJudge = R"(#!/bin/sh
+while [ $# -gt 0 ]; do
+  case $1 in --file) file=$2 ;; --json) json=$2 ;; --seed) seed=$2 ;; esac
+  shift
+done
+echo called >> "$(dirname "$0")/calls" 2>/dev/null
+grep -q crash "$file" && { echo "ringcraft: the disk is full"; exit 3; }
+status=failed compiles=passed
+grep -q right "$file" && status=passed
+grep -q broken "$file" && { status=skipped; compiles=failed; }
+row() {
+  printf '{"id":"104.%s","claim":"c","status":"%s","weight":%s,"sentence":"seed %s","hint":"","figures":[],"maps":[],' "$1" "$2" "$3" "$seed"
+  printf '"causes":[],"yours":[],"remark":"","unexplained":false,"timed":false,"code":"","facts":[]}'
+}
+{ printf '{"title":"Lesson 104","seed":%s,"good":true,"points":0,"all_points":3,"rows":[' "$seed"
+  row compiles $compiles 0; printf ','; row identity $status 3; printf ']}'; } > "$json"
+[ $status = passed ]
+)";
+
+struct Class {
+  test::Scratch folder;
+  GradeOptions options;
+
+  Class() {
+    const fs::path tree = folder / "tree";
+    fs::create_directories(tree / "build");
+    std::ofstream(tree / "CMakeLists.txt") << "";
+    std::ofstream(tree / "judge") << kJudge;
+    fs::permissions(tree / "judge", fs::perms::owner_all | fs::perms::group_all | fs::perms::others_all);
+    fs::permissions(folder / ".", fs::perms::others_all, fs::perm_options::add);
+    options.folder = folder / "class";
+    options.out = folder / "grades";
+    options.exercises = {{"104", "Merge", "104_merge", "merge.cpp"}};
+    options.all_points = {3};
+    options.program = tree / "judge";
+    options.tree = tree;
+    options.build = tree / "build";
+    for (const Layer& layer : layers(tree))
+      if (!layer.here) options.without.insert(layer.id);
+  }
+  void hand_in(const std::string& student, const std::string& text, const std::string& name = "merge.cpp") {
+    fs::create_directories(folder / "class" / student / "104_merge");
+    std::ofstream(folder / "class" / student / "104_merge" / name) << text;
+  }
+};
+
+std::string text_of(const fs::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+const Result& result_of(const ClassResults& results, const std::string& student) {
+  return std::ranges::find(results.students, student, &StudentResults::key)->results.at(0);
+}
+
+}  // namespace
+
+TEST_CASE("every student is judged, and the mistake of one does not stop the others") {
+  Class c;
+  c.hand_in("ada", "right");
+  c.hand_in("bob", "wrong");
+  c.hand_in("cyd", "broken");
+  c.hand_in("dan", "crash");
+  c.hand_in("eve", std::string("\0", 1));
+  fs::create_directories(c.folder / "class/fay");
+  c.options.jobs = 3;
+  const ClassResults results = grade(c.options);
+  CHECK(result_of(results, "ada").points() == 3);
+  CHECK(result_of(results, "bob").points() == 0);
+  CHECK(result_of(results, "bob").state() == State::kGraded);
+  CHECK(result_of(results, "cyd").state() == State::kUngradable);
+  CHECK(result_of(results, "dan").state() == State::kUnjudged);
+  CHECK(result_of(results, "dan").counted()->sentence == "the judge stopped: ringcraft: the disk is full");
+  CHECK(result_of(results, "eve").state() == State::kUngradable);
+  CHECK(result_of(results, "fay").state() == State::kMissing);
+  for (const char* file : {"index.html", "students/ada.html", "report.json", "gradebook.csv", "junit.xml",
+                           "times.json", "gradescope/ada.json"})
+    CHECK(fs::exists(c.options.out / file));
+}
+
+TEST_CASE("a second run judges what is new, and what the judge did not finish, and gives the same bytes") {
+  Class c;
+  c.options.jobs = 2;
+  c.hand_in("ada", "right");
+  c.hand_in("bob", "wrong");
+  grade(c.options);
+  const std::string first = text_of(c.options.out / "report.json");
+  std::ofstream(c.options.program) << "#!/bin/sh\nexit 3\n";  // nothing is judged again
+  grade(c.options);
+  CHECK(text_of(c.options.out / "report.json") == first);
+  c.hand_in("bob", "right");  // another file has no verdict yet
+  CHECK(result_of(grade(c.options), "bob").state() == State::kUnjudged);
+  std::ofstream(c.options.program) << kJudge;
+  CHECK(result_of(grade(c.options), "bob").points() == 3);
+}
+
+TEST_CASE("the same secret gives the same reports elsewhere, and another secret other inputs") {
+  Class c;
+  c.hand_in("ada", "wrong");
+  c.options.secret = Secret("00112233445566778899aabbccddeeff");
+  grade(c.options);
+  const std::string first = text_of(c.options.out / "report.json");
+  c.options.out = c.folder / "elsewhere";
+  grade(c.options);
+  CHECK(text_of(c.options.out / "report.json") == first);
+  c.options.out = c.folder / "third";
+  c.options.secret = Secret("10112233445566778899aabbccddeeff");
+  grade(c.options);
+  CHECK(text_of(c.options.out / "report.json") != first);
+}
+
+TEST_CASE("of several attempts the best counts, whenever it came") {
+  Class c;
+  c.hand_in("ada", "wrong", "merge.cpp");
+  c.hand_in("ada", "right", "merge-1.cpp");
+  c.hand_in("ada", "broken", "merge-2.cpp");
+  const ClassResults results = grade(c.options);
+  const Result& result = result_of(results, "ada");
+  CHECK(result.attempts.size() == 3);
+  CHECK(result.points() == 3);
+  CHECK(result.state() == State::kGraded);
+}
+
+TEST_CASE("a missing layer stops grading unless it may be missing, and is reported") {
+  const std::vector<Layer> all{{"files", "a", true, ""}, {"user", "b", false, "only root can"}};
+  testing::check_refused([&] { require(all, {}); }, "--without user", Code::kMissing);
+  require(all, {"user"});
+  testing::check_refused([&] { require(all, {"users"}); }, "a layer: files, user");
+}
+
+TEST_CASE("a jailed program sees neither other files nor other processes, and no network") {
+  const std::vector<Layer> all = layers("/");
+  if (!has(all, "namespaces")) return;
+  const test::Scratch folder;
+  fs::create_directories(folder / "out");
+  fs::create_directories(folder / "work");
+  fs::permissions(folder / "out", fs::perms::all);
+  fs::permissions(folder / ".", fs::perms::others_all, fs::perm_options::add);
+  test::write_bytes(folder / "secret.txt", "secret");
+  const process::Command command{
+      .arguments = {"/bin/sh", "-c",
+                    "cat " + (folder / "secret.txt").string() +
+                        " && echo seen; ls /proc | grep -c '^[0-9]'; "
+                        "ls /sys/class/net 2>/dev/null; cat /etc/passwd && echo seen; echo done"},
+      .environment = {"PATH=/usr/bin:/bin"}};
+  const auto finished =
+      process::run_command(jailed(command, all, {{}, {folder / "out"}, folder / "work", folder / "work"}),
+                           std::chrono::seconds(10));
+  INFO(finished.printed);
+  CHECK(finished.good());
+  CHECK(finished.printed.find("seen") == std::string::npos);
+  CHECK(finished.printed.find("done") != std::string::npos);
+}
+
+}  // namespace ringcraft::grade

@@ -1,0 +1,89 @@
+// The ledger of a class: secrets, and verdicts that are kept.
+#include "grade/run/ledger.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "io/files.hpp"
+#include "support/catch.hpp"
+#include "support/errors.hpp"
+
+namespace ringcraft::grade {
+namespace {
+
+const std::string kDigits = "00112233445566778899aabbccddeeff";
+
+Verdict verdict_with(verify::Status status, bool timed) {
+  Verdict verdict{State::kGraded, {}, {.title = "Lesson 108"}};
+  verdict.report.rows.push_back(
+      {.id = "108.speed", .claim = "fast", .status = status, .sentence = "so", .timed = timed});
+  return verdict;
+}
+
+}  // namespace
+
+TEST_CASE("a secret is 128 bits, and gives every student, exercise and file a seed of its own") {
+  const Secret secret(kDigits);
+  CHECK(secret.text() == kDigits);
+  CHECK(Secret(secret.text()) == secret);
+  CHECK(Secret::drawn() != Secret::drawn());
+  std::set<std::uint64_t> seeds;
+  for (const char* student : {"ada", "bob"})
+    for (const char* exercise : {"104", "105"})
+      for (const char* digest : {"1", "2"}) seeds.insert(secret.seed_for(student, exercise, digest));
+  seeds.insert(Secret("10112233445566778899aabbccddeeff").seed_for("ada", "104", "1"));
+  seeds.insert(secret.seed_for("ada1", "04", "1"));  // no two of the words run together
+  CHECK(seeds.size() == 10);
+  CHECK(*seeds.begin() >= 1);
+  CHECK(*seeds.rbegin() <= 1'000'000'000'000'000);
+  CHECK(secret.seed_for("ada", "104", "1") == secret.seed_for("ada", "104", "1"));
+  for (const std::string wrong :
+       {"", "1", "00112233445566778899AABBCCDDEEFF", "00112233445566778899aabbccddeeff0"})
+    testing::check_refused([&] { Secret{wrong}; }, "32 hexadecimal digits");
+}
+
+TEST_CASE("a ledger keeps verdicts, its secret, and other processes out") {
+  const test::Scratch folder;
+  {
+    Ledger ledger(folder / "grades", Secret(kDigits));
+    CHECK(!ledger.find("ada", "104", "1"));
+    ledger.keep("ada", "104", "1", {State::kUngradable, "it does not compile", {}});
+    const auto kept = ledger.find("ada", "104", "1");
+    REQUIRE(kept);
+    CHECK(kept->state == State::kUngradable);
+    CHECK(kept->sentence == "it does not compile");
+    testing::check_refused([&] { Ledger(folder / "grades", {}); }, "which one is writing");
+  }
+  const Ledger again(folder / "grades", {});
+  CHECK(again.secret() == Secret(kDigits));
+  CHECK(again.find("ada", "104", "1"));
+  CHECK((std::filesystem::status(folder / "grades/seed.txt").permissions() &
+         std::filesystem::perms::others_all) == std::filesystem::perms::none);
+}
+
+TEST_CASE("a ledger that was begun with another secret is refused, and so is one that was damaged") {
+  const test::Scratch folder;
+  {
+    Ledger(folder / "grades", Secret(kDigits))
+        .keep("ada", "104", "1", verdict_with(verify::Status::kPassed, false));
+  }
+  testing::check_refused([&] { Ledger(folder / "grades", Secret::drawn()); }, "was begun with");
+  std::ofstream(folder / "grades/verdicts/ada/104-1.json") << "{}";
+  testing::check_refused([&] { Ledger(folder / "grades", {}).find("ada", "104", "1"); }, "104-1.json");
+}
+
+TEST_CASE("what measured time decided stays as it was first") {
+  const test::Scratch folder;
+  Ledger ledger(folder / "grades", {});
+  for (const bool timed : {true, false}) {
+    const std::string digest = timed ? "1" : "2";
+    ledger.keep("ada", "108", digest, verdict_with(verify::Status::kPassed, timed));
+    ledger.keep("ada", "108", digest, verdict_with(verify::Status::kFailed, timed));
+    const auto kept = ledger.find("ada", "108", digest);
+    REQUIRE(kept);
+    CHECK((kept->report.rows[0].status == verify::Status::kPassed) == timed);
+  }
+}
+
+}  // namespace ringcraft::grade
