@@ -53,7 +53,7 @@ struct IntakeLimits {
 };
 
 /// Reads `folder`. A hand-in belongs to the exercise whose folder and file name its path ends in
-/// (".../104_merge/merge.cpp"), else to the one exercise that has a file of this name, alone or behind what
+/// (".../104_merge/merge.cpp"), else to the one exercise that has a file of this name, alone or after what
 /// an export puts in front ("doejohn_123_456_merge.cpp", "merge-2.cpp"). Archives are unpacked below
 /// `scratch`, which the caller makes and removes. Throws Error if `folder` cannot be read or holds no
 /// student.

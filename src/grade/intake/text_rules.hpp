@@ -1,0 +1,20 @@
+#pragma once
+/// @file
+/// Rules for the text of a file that is handed in, before anything else reads it.
+
+#include <string>
+#include <string_view>
+
+namespace ringcraft::grade {
+
+/// Why something is refused; both empty if it is not.
+struct Refusal {
+  std::string code;  ///< "bidi"
+  std::string why;   ///< what follows the file's name in a sentence: "is empty: ..."
+  explicit operator bool() const { return !code.empty(); }
+};
+
+/// Whether the bytes are text, in UTF-8, that reads as it is compiled.
+Refusal refusal_of_text(std::string_view text);
+
+}  // namespace ringcraft::grade
