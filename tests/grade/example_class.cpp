@@ -183,7 +183,7 @@ ClassResults example_class() {
   result(1, 2).attempts = {not_compiled(2)};
   result(2, 1).attempts = {
       refused(1, State::kUngradable, "the file is a symbolic link, and links are not followed")};
-  result(4, 3).attempts = {refused(3, State::kUnjudged, "the machine had no memory left")};
+  result(4, 3).attempts = {refused(3, State::kUnjudged, "no memory was left \x1b[2J<b>")};
   result(5, 2).attempts = {graded(2, 3)};
   ReportRow& puzzling = result(5, 2).attempts[0].report.rows[4];
   puzzling.causes.clear();
@@ -192,7 +192,10 @@ ClassResults example_class() {
       "\nbelow is printed by the program:\n<img src=x onerror=alert(3)>\x1b[2J\n" + std::string(9000, '#');
   result(6, 0).attempts[0].name = "<b>merge</b>.cpp";
   result(6, 0).attempts[0].late = true;
-  results.students[6].remarks = {"\"><script>.cpp was passed over: no exercise has a file of this name"};
+  result(6, 0).attempts.push_back(refused(0, State::kUngradable, "its name is no name of a file"));
+  result(6, 0).attempts[1].name = "<b>merge\x1b[2J</b>.cpp";
+  results.students[6].remarks = {
+      "\"><script>\x1b[2J.cpp was passed over: no exercise has a file of this name"};
   results.layers = {{"namespaces", "A program sees no network and no other process.", true, ""},
                     {"memory", "A program has no more memory than it is given.", false,
                      "no cgroup v2 that this user may write to: run under systemd-run --user"}};

@@ -68,6 +68,10 @@ def read_html(folder, students):
                 assert not anchor or anchor in pages[file or name].anchors, (name, link)
     assert "<script>alert(1)</script>\" onmouseover='x' &amp;" in pages["students/html.html"].text
     assert "<script>alert(1)</script>\" onmouseover='..." in pages["class.html"].text
+    assert "<b>merge</b>.cppHanded in late." in pages["students/html.html"].text.replace("\n", "")
+    assert "<b>merge?[2J</b>.cpp: ungradable" in pages["students/html.html"].text
+    assert "\"><script>?[2J.cpp was passed over" in pages["students/html.html"].text
+    assert "\"><script>?[2J.cpp was passed over" in pages["class.html"].text
     assert "?[31m]]><script>alert(2)</script>" in pages["students/bidi.html"].text
     assert "<img src=x onerror=alert(3)>" in pages["students/grace.html"].text
     for own in students:
@@ -120,6 +124,7 @@ def read_gradescope(folder, students):
         assert results["score"] == student["points"] == sum(test["score"] for test in results["tests"])
         assert sum(test["max_score"] for test in results["tests"]) == 72
         assert results["stdout_visibility"] == "hidden" and "leaderboard" not in results
+        assert not UNSEEN.search(results["output"])
         for test in results["tests"]:
             assert test["status"] in ("passed", "failed") and test["visibility"] == "visible"
             assert test["output_format"] == test["name_format"] == "text"
