@@ -173,7 +173,7 @@ ClassResults example_class() {
   };
   for (const std::size_t student : {3, 7}) result(student, 5).attempts.clear();
   result(9, 4).attempts.clear();
-  result(0, 0) = {{graded(0, 0), graded(0, 2), graded(0, 1)}, 1};
+  result(0, 0) = {{graded(0, 2), graded(0, 0), graded(0, 1)}, 1};
   result(0, 0).attempts[1].late = true;
   result(0, 4).attempts = {graded(4, 2)};
   result(0, 4).attempts[0].report.rows[3].causes.push_back(

@@ -113,7 +113,7 @@ TEST_CASE("only graded files have a number in the gradebook") {
   const ClassResults results = example_class();
   const std::string csv = gradebook_csv(results);
   CHECK(csv.starts_with("\"student\",\"name\",\"104 Merge (12)\""));
-  CHECK(holds(csv, "\"ada\",\"Ada Lovelace\",4,"));
+  CHECK(holds(csv, "\"ada\",\"Ada Lovelace\",8,"));
   CHECK(holds(csv, ",\"104 late\"\r\n"));
   CHECK(holds(csv, ",12,6,,12,6,12,48,\"106 ungradable\"\r\n"));
 }
@@ -132,9 +132,9 @@ TEST_CASE("a student's page shows what failed, and folds what was passed or not 
   CHECK(holds(page, "<b>Likely:</b> the block in hand at step t is taken for that of rank + t"));
   CHECK(holds(page, "<b>And:</b> the mask is applied to local positions"));
   CHECK(holds(page, "<b>Or:</b> the first step is left out"));
-  const std::size_t skipped = page.find("1 check not tried, 4.5 points: no mistakes");
+  const std::size_t skipped = page.find("1 check not tried, 2.5 points: no mistakes");
   REQUIRE(skipped != std::string::npos);
-  CHECK(page.find("Merged tiles equal the whole row.") > skipped);
+  CHECK(page.find("Both parts are rescaled to the new maximum.") > skipped);
 }
 
 TEST_CASE("a file that cannot be judged is no wrong answer") {

@@ -15,23 +15,29 @@ constexpr std::string_view kStyle = R"css(
 :root{color-scheme:light dark;--paper:#fff;--card:#f5f7fa;--ink:#1c2330;--dim:#566173;--line:#d5dbe4;--cell:#cfd8e3;
 --link:#00629b;--good:#00795c;--bad:#b84a00;--wrong:#d55e00;--fill:0,114,178;--most:#0072b2;--on-most:#fff}
 @media (prefers-color-scheme:dark){:root{--paper:#12171f;--card:#1a212c;--ink:#dfe5ee;--dim:#9ba7b7;--line:#313c4b;
---cell:#3a4757;--link:#7cc4f0;--good:#3ccf9f;--bad:#ff9a57;--wrong:#ff7f2a;--fill:86,180,233;--most:#56b4e9;--on-most:#0c1118}}
+--cell:#3a4757;--link:#7cc4f0;--good:#3ccf9f;--bad:#ff9a57;--wrong:#ff7f2a;--fill:86,180,233;--most:#56b4e9;
+--on-most:#0c1118}}
 *{box-sizing:border-box}
 body{margin:0 auto;padding:1.5rem 1rem 4rem;max-width:60rem;background:var(--paper);color:var(--ink);
 font:16px/1.5 system-ui,"Segoe UI",Helvetica,Arial,sans-serif;overflow-wrap:anywhere}
 h1{font-size:1.8rem;line-height:1.2;margin:.2rem 0 .6rem} h2{font-size:1.35rem;margin:2.6rem 0 .6rem;line-height:1.25}
-h3{font-size:1.05rem;margin:0;line-height:1.35} p{margin:.5rem 0} a{color:var(--link)} ul{padding-left:1.2rem} li{margin:.25rem 0}
+h3{font-size:1.05rem;margin:0;line-height:1.35} p{margin:.5rem 0} a{color:var(--link)} ul{padding-left:1.2rem}
+li{margin:.25rem 0}
 .over,.meta,figcaption,.dim{color:var(--dim);font-size:.88rem} .over{margin:0} .lead{font-size:1.15rem}
-.exercise{border-top:1px solid var(--line);margin-top:2.2rem} .exercise h2{display:flex;gap:1rem;justify-content:space-between;margin-top:1.2rem}
+.exercise{border-top:1px solid var(--line);margin-top:2.2rem} .exercise h2{display:flex;gap:1rem;
+justify-content:space-between;margin-top:1.2rem}
 .exercise h2 span{font-weight:400;white-space:nowrap}
-.check,.notice{background:var(--card);border-left:4px solid var(--line);border-radius:4px;padding:.8rem 1rem;margin:1rem 0}
+.check,.notice{background:var(--card);border-left:4px solid var(--line);border-radius:4px;padding:.8rem 1rem;
+margin:1rem 0}
 .check.failed{border-color:var(--wrong)} .notice{border-color:var(--most)}
 .meta b{color:var(--bad)} .cause{border-top:1px solid var(--line);margin-top:.8rem;padding-top:.3rem}
 .question{font-style:italic;margin-left:1rem}
-pre{font:13px/1.45 ui-monospace,Consolas,Menlo,monospace;white-space:pre-wrap;margin:.5rem 0;max-height:24rem;overflow:auto}
+pre{font:13px/1.45 ui-monospace,Consolas,Menlo,monospace;white-space:pre-wrap;margin:.5rem 0;max-height:24rem;
+overflow:auto}
 code{font:.9em ui-monospace,Consolas,Menlo,monospace}
 details{margin:.8rem 0} summary{cursor:pointer;color:var(--dim)} td details{margin:0}
-figure{margin:.8rem 0;overflow-wrap:normal} .map{display:grid;grid-template-columns:max-content 1fr;gap:.3rem .8rem;align-items:center}
+figure{margin:.8rem 0;overflow-wrap:normal} .map{display:grid;grid-template-columns:max-content 1fr;gap:.3rem .8rem;
+align-items:center}
 figcaption{margin-top:.6rem} .map span{font-size:.8rem;color:var(--dim)} .signs{display:flex;flex-wrap:wrap;gap:2px}
 i.s{width:10px;height:10px;border-radius:2px;background:var(--cell);display:inline-block}
 i.x{background:repeating-linear-gradient(45deg,var(--wrong) 0 3px,var(--paper) 3px 4px)}
@@ -42,21 +48,28 @@ table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums;font
 th,td{text-align:left;padding:.4rem .6rem;border-bottom:1px solid var(--line);vertical-align:top} th{font-weight:600}
 thead th{color:var(--dim);font-size:.85rem;vertical-align:bottom} .num{text-align:right;white-space:nowrap}
 .wide{overflow-x:auto;overflow-wrap:normal} .wide td:first-child{min-width:13rem}
-.grid td,.grid thead th{text-align:center} .grid th:first-child{position:sticky;left:0;background:var(--paper);text-align:left;max-width:15rem;
-min-width:11rem;overflow-wrap:anywhere;font-weight:400} .grid td{vertical-align:middle} .grid td a{color:inherit;display:block;text-decoration:none} .grid thead th{min-width:4.6rem;font-weight:400}
+.grid td,.grid thead th{text-align:center} .grid th:first-child{position:sticky;left:0;background:var(--paper);
+text-align:left;max-width:15rem;min-width:11rem;overflow-wrap:anywhere;font-weight:400}
+.grid td{vertical-align:middle} .grid td a{color:inherit;display:block;text-decoration:none}
+.grid thead th{min-width:4.6rem;font-weight:400}
 .grid thead b{display:block;color:var(--ink)} .grid small{display:block;font-size:.72rem}
-.p1{background:rgba(var(--fill),.1)}.p2{background:rgba(var(--fill),.2)}.p3{background:rgba(var(--fill),.3)}.p4{background:rgba(var(--fill),.42)}
+.p1{background:rgba(var(--fill),.1)}.p2{background:rgba(var(--fill),.2)}.p3{background:rgba(var(--fill),.3)}
+.p4{background:rgba(var(--fill),.42)}
 .p5{background:var(--most);color:var(--on-most)} .open{color:var(--bad);font-weight:600} .missing{color:var(--dim)}
-.cards{display:flex;flex-wrap:wrap;gap:.6rem;padding:0;list-style:none} .cards li{background:var(--card);border-radius:6px;padding:.5rem .9rem;margin:0}
+.cards{display:flex;flex-wrap:wrap;gap:.6rem;padding:0;list-style:none} .cards li{background:var(--card);
+border-radius:6px;padding:.5rem .9rem;margin:0}
 .cards b{display:block;font-size:1.4rem;line-height:1.3} .yes{color:var(--good)} .no{color:var(--bad)}
-.pictures td:nth-child(2){width:32%} .pictures td{vertical-align:middle} .state,summary{white-space:nowrap}
-.pictures{table-layout:fixed} section>details>summary{white-space:normal}
-@media (max-width:36rem){body{padding:1rem .8rem 3rem} .stack tr{display:block;border-bottom:1px solid var(--line);padding:.4rem 0}
-.stack td{display:block;border:0;padding:.15rem 0;width:auto!important;text-align:left} .stack thead{display:none} .map{grid-template-columns:1fr;gap:0 0}
+.pictures{table-layout:fixed} .pictures td{vertical-align:middle} .pictures td:nth-child(2){width:32%}
+.state,td summary{white-space:nowrap} tfoot{display:table-row-group}
+@media (max-width:36rem){body{padding:1rem .8rem 3rem}
+.stack tr{display:block;border-bottom:1px solid var(--line);padding:.4rem 0}
+.stack td{display:block;border:0;padding:.15rem 0;width:auto!important;text-align:left} .stack thead{display:none}
+.map{grid-template-columns:1fr;gap:0 0}
 .map .signs{margin-bottom:.4rem} .grid th:first-child{max-width:8.5rem;min-width:7rem}}
-@media print{body{max-width:none;padding:0;font-size:11pt} .notice,.cause,tr,figure{break-inside:avoid} h2,h3{break-after:avoid} a{color:inherit}
+@media print{body{max-width:none;padding:0;font-size:11pt} .notice,.cause,tr,figure{break-inside:avoid}
+h2,h3{break-after:avoid} a{color:inherit}
 pre{max-height:none} .wide{overflow:visible} *{print-color-adjust:exact;-webkit-print-color-adjust:exact}
-details::details-content{content-visibility:visible;block-size:auto}}
+section>details::details-content{content-visibility:visible;block-size:auto}}
 )css";
 
 }  // namespace
