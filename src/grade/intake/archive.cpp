@@ -56,12 +56,12 @@ ArchiveEntry described(struct archive_entry* entry) {
   const char* path = archive_entry_pathname(entry);
   if (path == nullptr) path = archive_entry_pathname_utf8(entry);  // not in this locale's letters
   ArchiveEntry result{.path = path != nullptr ? path : ""};
-  using Kind = ArchiveEntry::Kind;
+  using EntryKind = ArchiveEntry::Kind;
   const auto type = archive_entry_filetype(entry);
-  result.kind = archive_entry_hardlink(entry) != nullptr || type == AE_IFLNK ? Kind::kLink
-                : type == AE_IFDIR                                           ? Kind::kFolder
-                : type == AE_IFREG                                           ? Kind::kFile
-                                                                             : Kind::kOther;
+  result.kind = archive_entry_hardlink(entry) != nullptr || type == AE_IFLNK ? EntryKind::kLink
+                : type == AE_IFDIR                                           ? EntryKind::kFolder
+                : type == AE_IFREG                                           ? EntryKind::kFile
+                                                                             : EntryKind::kOther;
   if (archive_entry_size(entry) > 0) result.size = static_cast<std::uintmax_t>(archive_entry_size(entry));
   return result;
 }

@@ -146,12 +146,8 @@ class Grader {
               {handed_in_.students[s].key,
                read_text_file("grade", handed_in_.students[s].hand_ins[*h].file, judge::kLargestOwnFile)});
       const std::vector<std::string> given = options_.given(exercise);
-      const auto text_of = [&](const std::string& key) {
-        return std::ranges::find(texts, key, &Text::student)->text;
-      };
       for (const Alike& pair : alike(exercise, texts, given)) {
-        write_whole(folder_in_out("alike") / alike_file(pair),
-                    side_by_side_page(pair, text_of(pair.one), text_of(pair.other), given));
+        write_whole(folder_in_out("alike") / alike_file(pair), side_by_side_page(pair, texts, given));
         all.alike.push_back(pair);
       }
     }
@@ -295,8 +291,14 @@ class Grader {
     for (const verify::ReportRow& row : verdict.report.rows)
       if (row.status == verify::Status::kFailed &&
           (row.id.ends_with(".compiles") || row.id.ends_with(".belongs")))
-        verdict = {State::kUngradable, row.sentence, verdict.report};
+        verdict = {State::kUngradable, first_line_of(row.sentence), verdict.report};
     return verdict;
+  }
+
+  // "merge.cpp does not compile", without the compiler's words below it.
+  static std::string first_line_of(const std::string& sentence) {
+    const std::string line = sentence.substr(0, sentence.find('\n'));
+    return line.ends_with(':') ? line.substr(0, line.size() - 1) : line;
   }
 
   static std::string last_line_of(const std::string& printed) {

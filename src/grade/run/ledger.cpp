@@ -17,7 +17,7 @@
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/io/pending_file.hpp"
 #include "ringcraft/io/text_file.hpp"
-#include "verify/schedule/strict_json.hpp"
+#include "verify/report/strict_json.hpp"
 
 namespace ringcraft::grade {
 namespace {

@@ -17,7 +17,7 @@ namespace ringcraft::grade {
 ///  | gradebook.csv     | spreadsheets, and imports of points                                     |
 ///  | junit.xml         | viewers of test results: every check                                    |
 ///  | gradescope/KEY.json | Gradescope: results.json of each student                              |
-///  | times.json        | programs: what rests on measured time, which no other file but the pages shows |
+///  | times.json        | programs: what rests on measured time, which no other file shows |
 /// Throws Error if one cannot be written.
 void write_reports(const ClassResults& results, const std::filesystem::path& folder);
 

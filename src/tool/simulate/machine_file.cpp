@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ringcraft/io/text_file.hpp"
-#include "verify/schedule/strict_json.hpp"
+#include "verify/report/strict_json.hpp"
 
 namespace ringcraft::tool {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "ringcraft/core/shown.hpp"
 #include "verify/report/report.hpp"
-#include "verify/schedule/strict_json.hpp"
+#include "verify/report/strict_json.hpp"
 
 namespace ringcraft::verify {
 namespace {

@@ -4,7 +4,7 @@
 ///   trace_file.cpp          the file: problem, pass, ranks
 ///   trace_file_events.cpp   the events of one rank
 
-#include "verify/schedule/strict_json.hpp"
+#include "verify/report/strict_json.hpp"
 #include "verify/schedule/trace_file.hpp"
 
 namespace ringcraft::verify {
