@@ -212,11 +212,11 @@ TEST_CASE("a folder that is not there, is none, or holds no student is an error 
 TEST_CASE("keys are safe and unique, whatever the names are") {
   const ClassOfFiles all;
   for (const std::string name : {"ada", "Ada", "a\nb", "a\"b", "\x1B[31mred", "-fplugin=x.so", "@args",
-                                 "=1+1", "-.x", "\xE5\xBC\xA0", "\xFF\xFE", "<b>", "con'"})
+                                 "unpacked", "=1+1", "-.x", "\xE5\xBC\xA0", "\xFF\xFE", "<b>", "con'"})
     all.hand_in(name + "/merge.cpp");
   all.hand_in(std::string(250, 'n') + "/merge.cpp");
   const ClassFolder read = all.read();
-  CHECK(read.students.size() == 14);
+  CHECK(read.students.size() == 15);
   std::set<std::string> keys;
   for (const Student& student : read.students) {
     INFO(student.key);
@@ -229,6 +229,7 @@ TEST_CASE("keys are safe and unique, whatever the names are") {
     CHECK(student.name.find_first_of("\n\x1B\xFF") == std::string::npos);
     CHECK(student.hand_ins.size() == 1);
     CHECK(student.hand_ins[0].file.parent_path().parent_path() == all.scratch() / student.key);
+    CHECK(fs::exists(student.hand_ins[0].file));
   }
   CHECK(keys.contains("ada-2"));
 }
@@ -419,6 +420,16 @@ TEST_CASE("very many files do not hide the exercise, and are not gone through") 
   const ClassFolder read = all.read();
   CHECK(summary(read) == "ada: 104 z/merge.cpp; bob: 104 merge.cpp");
   require_fragment(remarks_of(read.students[0].remarks), "ada holds too many files");
+}
+
+TEST_CASE("copies of one student take no more room than an archive may") {
+  const ClassOfFiles all;
+  for (int i = 0; i < 9; ++i) all.hand_in("ada/" + std::to_string(i) + "/merge.cpp", std::string(100, 'a'));
+  all.hand_in("ada/0/mine.hpp", std::string(300, 'a'));
+  all.hand_in("bob/merge.cpp");
+  const ClassFolder read = all.read({.total_bytes = 1000});
+  CHECK(read.students[0].hand_ins.size() == 7);
+  require_fragment(remarks_of(read.students[0].remarks), "8/merge.cpp is one file too many");
 }
 
 TEST_CASE("folders in folders without end are left at some depth") {

@@ -95,7 +95,7 @@ Unpacked unpack(int descriptor, std::string_view name, const std::filesystem::pa
   if (::fstat(descriptor, &status) != 0 || static_cast<std::uintmax_t>(status.st_size) > budget.bytes)
     return {{}, too_large()};
   const ArchiveReading reading = open_archive(descriptor, name, result.complaint);
-  std::size_t entries = 0, others = 0;
+  std::size_t entries = 0;
   while (result.complaint.empty()) {
     struct archive_entry* next = nullptr;
     const int got = archive_read_next_header(reading.get(), &next);
@@ -116,7 +116,9 @@ Unpacked unpack(int descriptor, std::string_view name, const std::filesystem::pa
     const std::uintmax_t bytes = std::max(entry.size, copied) + entry.path.size();
     if (bytes > budget.bytes) result.complaint = too_large();
     budget.bytes -= std::min(bytes, budget.bytes);
-    const bool listed = most > 0 || entry.kind == ArchiveEntry::Kind::kFolder || ++others <= kMostOthers;
+    const bool names_other = most == 0 && entry.kind != ArchiveEntry::Kind::kFolder;
+    const bool listed = !names_other || budget.others > 0;
+    if (names_other && listed) --budget.others;
     if (result.complaint.empty() && listed && entry.path.size() <= kLongestPath)
       result.entries.push_back(std::move(entry));
   }

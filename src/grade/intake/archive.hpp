@@ -14,12 +14,10 @@ namespace ringcraft::grade {
 
 /// The rest of what may be read.
 struct Budget {
-  std::size_t files;
-  std::uintmax_t bytes;
+  std::size_t files;     ///< that may matter
+  std::uintmax_t bytes;  ///< of archives, unpacked
+  std::size_t others;    ///< files that are named although they cannot matter
 };
-
-/// The most files of a folder or an archive that are named although they cannot be an exercise's.
-inline constexpr std::size_t kMostOthers = 100;
 
 /// One entry of an archive.
 struct ArchiveEntry {

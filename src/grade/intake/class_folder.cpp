@@ -17,8 +17,8 @@ namespace ringcraft::grade {
 namespace {
 
 constexpr std::size_t kMostRemarksOfClass = 20;
-constexpr std::size_t kLargestClass = 100;  // times what one student may hand in
-constexpr int kMostWrappers = 8;            // folders around the only folder
+constexpr std::size_t kLargestClass = 20;  // times what one student may hand in
+constexpr int kMostWrappers = 8;           // folders around the only folder
 constexpr std::string_view kClassroomEnding = "-submissions";
 
 // An entry, and whose it is.
@@ -33,7 +33,8 @@ class ClassReader {
   ClassReader(Tree& tree, const std::vector<Exercise>& exercises, const IntakeLimits& limits)
       : tree_(tree),
         exercises_(exercises),
-        budget_{kLargestClass * limits.files, kLargestClass * limits.total_bytes},
+        budget_{kLargestClass * limits.files, kLargestClass * limits.total_bytes,
+                kLargestClass * limits.files},
         most_metadata_(limits.total_bytes) {}
 
   std::vector<Owned> entries_of(const Node& folder) { return level(folder, list(folder)); }
@@ -236,7 +237,7 @@ ClassFolder read_class(const std::filesystem::path& folder, const std::filesyste
   }
   std::ranges::sort(result.students, {}, &Student::key);
   std::error_code ignored;
-  std::filesystem::remove_all(scratch / "unpacked", ignored);
+  std::filesystem::remove_all(scratch / kUnpacked, ignored);
   return result;
 }
 

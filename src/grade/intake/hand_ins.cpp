@@ -14,6 +14,7 @@ namespace ringcraft::grade {
 namespace {
 
 constexpr std::size_t kMostRemarks = 10;
+constexpr std::size_t kMostOthers = 100;   // files that cannot matter
 constexpr std::size_t kMostHandIns = 100;  // of one student
 constexpr std::size_t kMostOwnHeaders = 50;
 constexpr std::size_t kDeepestFolder = 24;
@@ -33,7 +34,8 @@ class StudentWalk {
         folder_(std::move(folder)),
         exercises_(exercises),
         limits_(limits),
-        budget_{limits.files, limits.total_bytes} {}
+        budget_{limits.files, limits.total_bytes, kMostOthers},
+        bytes_for_copies_(limits.total_bytes) {}
 
   void read(const std::vector<Entry>& entries) {
     Place together;  // files that an export puts side by side
@@ -158,18 +160,22 @@ class StudentWalk {
   void take(const Item& item, const Identified& found, const Place& place,
             const std::vector<OwnHeader>& headers) {
     const std::string path = place.path + item.node.name;
-    if (attempts_.size() >= kMostHandIns) return remark(path, "is one file too many, and is not judged");
     HandIn hand_in{.exercise = found.exercise->id, .file = {}, .name = shown(path, 200)};
     hand_in.handed_in = item.entry->handed_in;
     hand_in.late = item.entry->late;
     Contents got = Tree::read(item.node, limits_.file_bytes);
     if (!got.refusal) got.refusal = refusal_of_text(got.bytes);
+    std::uintmax_t bytes = got.bytes.size();
+    for (const auto& [name, text] : headers) bytes += text.size();
+    if (attempts_.size() >= kMostHandIns || bytes > bytes_for_copies_)
+      return remark(path, "is one file too many, and is not judged");
     if (got.refusal) {
       hand_in.refusal = sentence(path, got.refusal.why);
       hand_in.refusal_code = got.refusal.code;
     } else {
       const std::filesystem::path folder = folder_ / std::to_string(attempts_.size());
       make_folder(folder);
+      bytes_for_copies_ -= bytes;
       hand_in.file = folder / found.exercise->file;
       for (const auto& [name, text] : headers) NewFile(folder / name).write(text);
       NewFile(hand_in.file).write(got.bytes);
@@ -204,6 +210,7 @@ class StudentWalk {
   const std::vector<Exercise>& exercises_;
   const IntakeLimits& limits_;
   Budget budget_;
+  std::uintmax_t bytes_for_copies_;
   std::vector<Attempt> attempts_;
   std::size_t more_remarks_ = 0;
 };

@@ -145,10 +145,14 @@ bool is_header_name(std::string_view name) {
 }
 
 bool may_matter(std::string_view name, const std::vector<Exercise>& exercises) {
+  const auto is_work = [&, small = lowered(name)](const Exercise& one) {
+    const std::string_view ending =
+        std::string_view(one.file).substr(std::min(one.file.rfind('.'), one.file.size()));
+    const bool ends_alike = small.ends_with(ending) || small.ends_with(".txt");  // most names end here
+    return name == one.folder || (ends_alike && fit(name, one.file));
+  };
   return stem_of_archive(name) || is_header_name(name) || name == kGradescopeMetadata ||
-         name == "exercises" || std::ranges::any_of(exercises, [&](const Exercise& one) {
-           return name == one.folder || fit(name, one.file).has_value();
-         });
+         name == "exercises" || std::ranges::any_of(exercises, is_work);
 }
 
 std::optional<Fit> fit(std::string_view name, std::string_view file) {

@@ -60,7 +60,9 @@ bool read_folder_names(const Descriptor& folder, const std::vector<Exercise>& ex
   while (const dirent* entry = ::readdir(stream.get())) {
     if (is_passed_over(entry->d_name)) continue;
     if (names.size() == kMostNames) return false;
-    names.emplace_back(rank_of(entry->d_name, entry->d_type == DT_DIR, exercises), entry->d_name);
+    names.emplace_back(
+        rank_of(entry->d_name, entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN, exercises),
+        entry->d_name);
   }
   return true;
 }
@@ -157,14 +159,14 @@ Listing Tree::list_folder(const Node& node, Budget& budget) const {
   bool all = read_folder_names(*folder, exercises_, names);
   std::ranges::sort(names);
   Listing result;
-  std::size_t others = 0;
   for (const auto& [rank, name] : names) {
     struct stat status {};
-    if (budget.files == 0 || (rank == kOtherRank && ++others > kMostOthers)) {
+    std::size_t& left = rank == kOtherRank ? budget.others : budget.files;
+    if (left == 0) {
       all = false;
       break;
     }
-    --budget.files;
+    --left;
     if (::fstatat(folder->get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;  // it is gone
     result.nodes.push_back({.name = name,
                             .kind = kind_of_mode(status.st_mode),
@@ -182,7 +184,7 @@ Listing Tree::list_archive(const Node& node, Budget& budget) {
     return {{}, "is larger than " + std::to_string(limits_.total_bytes >> 20) + " MB: " + kPackOwn};
   const Descriptor archive = open_plainly(node.folder->get(), node.stored, 0);
   if (!archive.open()) return {{}, "cannot be opened (" + system_reason(errno) + ")"};
-  const fs::path into = scratch_ / "unpacked" / std::to_string(archives_++);
+  const fs::path into = scratch_ / kUnpacked / std::to_string(archives_++);
   make_folder(into);
   const auto folder = std::make_shared<const Descriptor>(open_plainly(AT_FDCWD, into.string(), O_DIRECTORY));
   const auto most_of = [&](std::string_view path) {

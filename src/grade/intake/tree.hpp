@@ -17,6 +17,9 @@
 
 namespace ringcraft::grade {
 
+/// The folder below scratch for what archives hold: no student's key, none of which begins with a dot.
+inline constexpr const char* kUnpacked = ".unpacked";
+
 /// Something in a folder or an archive.
 struct Node {
   enum class Kind : std::uint8_t {
