@@ -10,6 +10,7 @@ packages_of() {
     mpi) echo libopenmpi-dev openmpi-bin ;;
     docs) echo doxygen libjs-mathjax python3 ;;
     lint) echo shellcheck ;;
+    grade) echo libarchive-dev bubblewrap ;; # archives of a class, and namespaces around what is judged
     venv) echo python3-venv python3-dev ;; # for wheels.sh, and to build the Python package
   esac
 }
@@ -29,6 +30,8 @@ sign_of() {
     libboost-context-dev) echo include:boost/context/fiber.hpp ;;
     libopenmpi-dev) echo mpicxx ;;
     openmpi-bin) echo mpirun ;;
+    libarchive-dev) echo include:archive.h ;;
+    bubblewrap) echo bwrap ;;
     python3-venv) echo module:ensurepip ;;
     python3-dev) echo python3-config ;;
     python3-numpy) echo module:numpy ;;
@@ -170,10 +173,10 @@ setup() {
   local groups=(core tests) all=0 arg group list before
   for arg in "$@"; do
     case $arg in
-      --all) all=1 groups=(core tests mpi docs lint venv) ;;
+      --all) all=1 groups=(core tests mpi docs lint grade venv) ;;
       --help | -h)
         echo "usage: ./ringcraft setup [--all] [--yes]"
-        echo "  installs the packages that building and testing need; --all: those for docs and MPI too, and into"
+        echo "  installs the packages that building and testing need; --all: those for docs, MPI and grading too, and into"
         echo "  build/venv NVIDIA's headers and disassembler, with which tests compare"
         echo "example: ./ringcraft setup --all --yes"
         return 0

@@ -22,8 +22,8 @@ inline constexpr double kMuchAlike = 0.75;
 
 /// Pairs of texts for one exercise with at least `share` of their own tokens in common, the most alike first.
 /// Compared are runs of tokens (tiling.hpp), with names, numbers and comments made alike, so that renaming
-/// and reordering change little. What `given` (the file that everyone began with, the library's own) contains
-/// is nobody's own, and neither is what most of the class has; a text with little else is like no other.
+/// and reordering change little. Text of `given` (the file that everyone began with, the library's own) is
+/// nobody's own, and neither is what most of the class has; a text with little else is like no other.
 std::vector<Alike> alike(const std::string& exercise, const std::vector<Text>& texts,
                          const std::vector<std::string>& given, double share = kMuchAlike);
 

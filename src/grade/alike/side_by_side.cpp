@@ -15,13 +15,16 @@ constexpr std::string_view kTints[] = {"230,159,0", "86,180,233", "0,158,115",  
                                        "0,114,178", "213,94,0",   "204,121,167"};
 
 constexpr std::string_view kPairStyle = R"css(
-.pair{display:grid;grid-template-columns:1fr 1fr;gap:1rem;width:calc(100vw - 3rem);max-width:110rem;position:relative;left:50%;transform:translateX(-50%)}
-.pair>div{min-width:0} .pair h2{margin-top:1rem} .pair pre{max-height:none;background:var(--card);border-radius:6px;padding:.8rem 0;overflow-wrap:anywhere}
-.line{display:block;padding:0 .8rem 0 3.6rem;text-indent:-2.8rem} .line>i{display:inline-block;width:2.2rem;margin-right:.6rem;text-indent:0;
-text-align:right;font-style:normal;color:var(--dim);user-select:none}
-.pair mark{color:inherit;border-radius:2px} .pair mark>a{font-size:.75em;font-weight:700;margin-right:.3em;padding:0 .35em;border-radius:3px;
-background:var(--ink);color:var(--paper);text-decoration:none} .pair mark>a:target{outline:3px solid var(--most)} .pale{opacity:.5}
-@media (max-width:48rem){.pair{grid-template-columns:1fr;width:auto;position:static;transform:none}} @media print{.pair{width:auto;position:static;transform:none}}
+.pair{display:grid;grid-template-columns:1fr 1fr;gap:1rem;width:calc(100vw - 3rem);max-width:110rem}
+.pair{position:relative;left:50%;transform:translateX(-50%)}
+.pair>div{min-width:0} .pair h2{margin-top:1rem} .pair pre{max-height:none;
+background:var(--card);border-radius:6px;padding:.8rem 0;overflow-wrap:anywhere}
+.line{display:block;padding:0 .8rem 0 3.6rem;text-indent:-2.8rem} .line>i{display:inline-block;
+width:2.2rem;margin-right:.6rem;text-indent:0;text-align:right;font-style:normal;color:var(--dim);user-select:none}
+.pair mark{color:inherit;border-radius:2px} .pair mark>a{font-size:.75em;font-weight:700;
+margin-right:.3em;padding:0 .35em;border-radius:3px;background:var(--ink);color:var(--paper);text-decoration:none} .pair mark>a:target{outline:3px solid var(--most)} .pale{opacity:.5}
+@media (max-width:48rem){.pair{grid-template-columns:1fr;width:auto;position:static;transform:none}}
+@media print{.pair{width:auto;position:static;transform:none}}
 )css";
 
 // A part of a text: a tile with its number, from 1, or what is nobody's own, with 0.
@@ -105,10 +108,10 @@ std::string code_of(std::string_view text, const std::vector<Span>& spans, CodeW
 }
 
 std::string style() {
-  std::string style = "<style>" + std::string(kPairStyle);
+  std::string style(kPairStyle);
   for (std::size_t i = 0; i < std::size(kTints); ++i)
     style += fmt::format(".t{0}{{background:rgba({1},.3);box-shadow:0 2px rgb({1})}}\n", i, kTints[i]);
-  return style + "</style>\n";
+  return style;
 }
 
 }  // namespace
@@ -127,20 +130,20 @@ std::string side_by_side_page(const Alike& pair, const std::vector<Text>& texts,
            "</div>\n";
   };
   const std::string title = fmt::format("{}: {} and {}", pair.exercise, pair.one, pair.other);
-  return framed(title, style() + "<p class=\"over\">" + escaped("Exercise " + pair.exercise) + "</p>\n<h1>" +
-                           isolated(pair.one) + " and " + isolated(pair.other) + "</h1>\n" +
-                           fmt::format("<p>{:.0f} % of the shorter file are in common: a hint, and no "
-                                       "verdict. Names, numbers, types and comments "
-                                       "do not count. Marks with the same number belong together; what was "
-                                       "given, what many of the class have, "
-                                       "and what is too short to tell, is pale.</p>\n",
-                                       100 * pair.share) +
-                           "<div class=\"pair\">\n" +
-                           column(
-                               i, [](const Tile& tile) { return tile.one; }, CodeWriter("one-", "other-")) +
-                           column(
-                               j, [](const Tile& tile) { return tile.other; }, CodeWriter("other-", "one-")) +
-                           "</div>\n");
+  const std::string head = fmt::format(
+      "<p class=\"over\">Exercise {}</p>\n<h1>{} and {}</h1>\n"
+      "<p>{:.0f} % of the shorter file's own tokens stand in both: a hint, and no verdict. Names, numbers, "
+      "types and "
+      "comments do not count. Marks with the same number belong together; pale is what was given, what many "
+      "of the "
+      "class have, and what is too short to tell.</p>\n",
+      escaped(pair.exercise), isolated(pair.one), isolated(pair.other), 100 * pair.share);
+  const auto in_one = [](const Tile& tile) { return tile.one; };
+  const auto in_other = [](const Tile& tile) { return tile.other; };
+  return framed(title,
+                head + "<div class=\"pair\">\n" + column(i, in_one, CodeWriter("one-", "other-")) +
+                    column(j, in_other, CodeWriter("other-", "one-")) + "</div>\n",
+                style());
 }
 
 }  // namespace ringcraft::grade

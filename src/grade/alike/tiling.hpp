@@ -1,8 +1,9 @@
 #pragma once
 /// @file
-/// What two texts have in common, as JPlag finds it: running Karp-Rabin greedy string tiling (Wise, 1993;
-/// Prechelt, Malpohl and Philippsen, "Finding plagiarisms among a set of programs with JPlag", 2002) over
-/// tokens. Tokens that were given, or that many texts have, are nobody's own, and no tile holds one.
+/// Runs of tokens that two texts have in common, as JPlag finds them: running Karp-Rabin greedy string tiling
+/// (Wise, 1993; Prechelt, Malpohl and Philippsen, "Finding plagiarisms among a set of programs with JPlag",
+/// 2002) over tokens. Tokens that were given, or that many texts have, are nobody's own, and no tile holds
+/// one.
 
 #include <cstdint>
 #include <string>

@@ -83,7 +83,7 @@ class TokenReader {
     return word != text_.npos && text_.substr(word).starts_with("include");
   }
 
-  // The kind of the token that begins here, behind which the reader then stands; 0 if it counts for nothing.
+  // Reads the token that begins here, and returns its kind; 0 if it counts for nothing.
   std::uint32_t next() {
     const char first = text_[at_];
     if (here("R\"")) return raw_string();

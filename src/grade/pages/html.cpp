@@ -119,15 +119,15 @@ std::string bar(double part, double whole, std::string_view kind) {
 
 std::string anchor_of(const Exercise& exercise) { return "e" + escaped(exercise.id); }
 
-std::string framed(std::string_view title, std::string_view body) {
+std::string framed(std::string_view title, std::string_view body, std::string_view more_style) {
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
       "img-src data:\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"referrer\" content=\"no-referrer\">\n"
-      "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
-      escaped(title), kStyle, body);
+      "<title>{}</title>\n<style>{}{}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
+      escaped(title), kStyle, more_style, body);
 }
 
 }  // namespace ringcraft::grade

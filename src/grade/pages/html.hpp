@@ -27,7 +27,7 @@ std::string bar(double part, double whole, std::string_view kind);
 /// The anchor of an exercise on a student's page: "e104".
 std::string anchor_of(const Exercise& exercise);
 
-/// The page: `title` is any text, `body` is markup.
-std::string framed(std::string_view title, std::string_view body);
+/// The page: `title` is any text, `body` is markup; `more_style` is CSS for this page alone.
+std::string framed(std::string_view title, std::string_view body, std::string_view more_style = "");
 
 }  // namespace ringcraft::grade
