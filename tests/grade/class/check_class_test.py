@@ -1,6 +1,6 @@
 """Tests check_class.py: results made from the truth are as they should be, and each deviation is a reason.
 
-    check_class_test.py WORK_FOLDER
+check_class_test.py WORK_FOLDER
 """
 
 import copy
@@ -42,8 +42,14 @@ def graded(truth):
         if each["handed_in"]
     ]
     key = {student["name"]: student["key"] for student in students}
-    alike = [{"exercise": pair["exercise"], "one": key[pair["other"]], "other": key[pair["one"]]} for pair in truth["copies"]]
-    return {"exercises": [{"id": number, "points": MOST} for number in truth["exercises"]], "students": students, "alike": alike}
+    alike = [
+        {"exercise": pair["exercise"], "one": key[pair["other"]], "other": key[pair["one"]]} for pair in truth["copies"]
+    ]
+    return {
+        "exercises": [{"id": number, "points": MOST} for number in truth["exercises"]],
+        "students": students,
+        "alike": alike,
+    }
 
 
 def first(results, truth, kind):
@@ -72,9 +78,15 @@ def set_state(kind, state):
     return change
 
 
-def no_cause(results, truth):
-    named = [each for student in results["students"] for one in student["results"] for each in one["attempts"] if each["report"]["rows"][0]["causes"]]
-    named[0]["report"]["rows"][0]["causes"] = [{"id": "another"}]
+def other_causes(one_in):
+    """Every so many of the causes is another one."""
+
+    def change(results, truth):
+        attempts = (each for student in results["students"] for one in student["results"] for each in one["attempts"])
+        for attempt in [each for each in attempts if each["report"]["rows"][0]["causes"]][::one_in]:
+            attempt["report"]["rows"][0]["causes"] = [{"id": "another"}]
+
+    return change
 
 
 def lost_student(results, _):
@@ -105,7 +117,7 @@ FAULTS = {
     "UTF-16 is a wrong answer": set_state("encoded", "graded"),
     "a right file does not compile": set_state("right", "ungradable"),
     "an attack ends the judge": set_state("attack", "unjudged"),
-    "another cause": no_cause,
+    "one cause in eight is another": other_causes(8),
     "a lost student": lost_student,
     "a lost attempt": lost_attempt,
     "an attempt counts that is not the best": not_the_best,
@@ -137,6 +149,9 @@ def main(work):
         results = copy.deepcopy(graded(truth))
         fault(results, truth)
         check(what, results, 1)
+    results = copy.deepcopy(graded(truth))
+    other_causes(20)(results, truth)
+    check("one cause in twenty is another", results, 0)
     before = truth_file.read_bytes()
     files = {path: path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()}
     subprocess.run(["rm", "-rf", out], check=True)

@@ -1,8 +1,8 @@
-"""The corpora of this tree as hand-ins: right, wrong, hostile and unfinished files of a lesson, each with what a judge should find.
+"""The corpora of this tree as hand-ins: right, wrong, hostile and unfinished files, each with what a judge should find.
 
-A right file is the library's own; an equivalent, a misconception and an attack are files of tests/misconceptions and tests/attacks
-(edits applied as tests/misconceptions/edit.hpp says), a held-out one is of tests/held_out. The comment lines that say what is
-wrong with a file are left out: a student does not know.
+A right file is the library's own; an equivalent, a misconception and an attack are files of tests/misconceptions and
+tests/attacks (edits applied as tests/misconceptions/edit.hpp says), a held-out one is of tests/held_out. The comment lines
+that say what is wrong with a file are left out: a student does not know.
 """
 
 import csv

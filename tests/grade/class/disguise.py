@@ -4,13 +4,13 @@ import re
 
 WORD = re.compile(r"[A-Za-z_]\w*")
 KEYWORDS = set(
-    "auto bool break case catch char class const constexpr continue default delete do double else enum explicit false float for if "
-    "inline int long namespace new noexcept nullptr operator private public return short signed sizeof static std struct switch "
-    "template this throw true try typedef typename union unsigned using void while".split()
+    "auto bool break case catch char class const constexpr continue default delete do double else enum explicit false float "
+    "for if inline int long namespace new noexcept nullptr operator private public return short signed sizeof static std "
+    "struct switch template this throw true try typedef typename union unsigned using void while".split()
 )
 OTHER_NAMES = (
     "alpha beta gamma delta_ epsilon_ zeta eta theta kappa lambda_ mu nu xi omikron rho sigma tau upsilon phi chi psi omega "
-    "first_one second_one third_one fourth_one value1 value2 value3 value4 tmp1 tmp2 tmp3 tmp4 helper1 helper2 helper3 helper4"
+    "first_one second_one third_one fourth_one value1 value2 value3 value4 tmp1 tmp2 tmp3 tmp4 helper1 helper2 helper3"
 ).split()
 COMMENTS = [
     "// see the reading of this lesson",
@@ -30,7 +30,9 @@ def names_of_its_own(text, known):
     """Variables that the text declares, and that are no word of `known`, in the order in which they come."""
     code = re.sub(r'"(\\.|[^"\n])*"|^\s*#.*', " ", without_comments(text), flags=re.M)
     foreign = KEYWORDS | set(WORD.findall(known))
-    foreign |= set(re.findall(r"(?:\.|->|::)\s*([A-Za-z_]\w*)", code)) | set(re.findall(r"([A-Za-z_]\w*)\s*(?:\(|::|<)", code))
+    foreign |= set(re.findall(r"(?:\.|->|::)\s*([A-Za-z_]\w*)", code)) | set(
+        re.findall(r"([A-Za-z_]\w*)\s*(?:\(|::|<)", code)
+    )
     declared = re.findall(r"(?:[A-Za-z_]\w*|[>&*])\s*[&*]?\s+[&*]?([A-Za-z_]\w*)\s*(?:=(?!=)|;|:(?!:))", code)
     return [name for name in dict.fromkeys(declared) if name not in foreign]
 
@@ -42,14 +44,20 @@ def renamed(text, known, random):
     random.shuffle(free)
     new = dict(zip(names_of_its_own(text, known), free))
     lines = text.split("\n")
-    return "\n".join(line if line.startswith("#") else WORD.sub(lambda word: new.get(word[0], word[0]), line) for line in lines)
+    return "\n".join(
+        line if line.startswith("#") else WORD.sub(lambda word: new.get(word[0], word[0]), line) for line in lines
+    )
 
 
 def with_comments(text, random):
     """Other comments than before, between some of the statements."""
     lines = []
     for line in without_comments(text).split("\n"):
-        if re.match(r"\s+(for|if|const|return)\b", line) and (not lines or lines[-1].endswith((";", "{", "}"))) and random.random() < 0.4:
+        if (
+            re.match(r"\s+(for|if|const|return)\b", line)
+            and (not lines or lines[-1].endswith((";", "{", "}")))
+            and random.random() < 0.4
+        ):
             lines.append(re.match(r"\s*", line)[0] + random.choice(COMMENTS))
         lines.append(line)
     return "\n".join(lines)
@@ -94,16 +102,22 @@ def in_style(text, known, random):
 def copied(text, known, random):
     """The text as somebody hands it in who took it from somebody else, and lines that do nothing."""
     text = with_braces_below(with_comments(renamed(text, known, random), random))
-    return re.sub(r"^(\s+)return\b", r"\1const int done_ = 1;\n\1static_cast<void>(done_);\n\1return", text, count=1, flags=re.M)
+    return re.sub(
+        r"^(\s+)return\b", r"\1const int done_ = 1;\n\1static_cast<void>(done_);\n\1return", text, count=1, flags=re.M
+    )
 
 
 def broken(text, random):
     """The name of a slip of the pen, and the text with it: it does not compile."""
     body = text.index("namespace ringcraft {")
     slips = {
-        "a semicolon is missing": lambda: re.sub(r"(\n +[\w:]+ [\w]+ = [^\n;]*);(?=\n +[\w&*])", r"\1", text[body:], count=1),
+        "a semicolon is missing": lambda: re.sub(
+            r"(\n +[\w:]+ [\w]+ = [^\n;]*);(?=\n +[\w&*])", r"\1", text[body:], count=1
+        ),
         "a bracket is missing": lambda: text[body:].replace("\n  }\n", "\n", 1),
-        "an unknown name": lambda: re.sub(r"\n}\n\n(?!.*\n}\n\n)", "\n  return resutl;\n}\n\n", text[body:], count=1, flags=re.S),
+        "an unknown name": lambda: re.sub(
+            r"\n}\n\n(?!.*\n}\n\n)", "\n  return resutl;\n}\n\n", text[body:], count=1, flags=re.S
+        ),
     }
     for name in random.sample(sorted(slips), len(slips)):
         if (slipped := slips[name]()) != text[body:]:
