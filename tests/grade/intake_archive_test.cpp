@@ -17,7 +17,7 @@ namespace ringcraft::grade {
 namespace fs = std::filesystem;
 using test::require_fragment;
 
-TEST_CASE("archives of students, of any kind, beside folders; two of one student are attempts") {
+TEST_CASE("archives of students, of any kind, beside folders, two of one student are attempts") {
   const ClassOfFiles all;
   pack(all.place("ada.zip"),
        {{"exercises/104_merge/merge.cpp"}, {"exercises/104_merge/mine.hpp"}, {"__MACOSX/merge.cpp"}});
@@ -90,7 +90,7 @@ TEST_CASE(
         static_cast<std::size_t>(std::distance(fs::recursive_directory_iterator(all.folder()), {})));
 }
 
-TEST_CASE("bombs: by size, by ratio, by nesting, by number; what came before counts, others are read") {
+TEST_CASE("bombs: by size, by ratio, by nesting, by number, and what came before counts, others are read") {
   const ClassOfFiles all;
   const std::string zeros(1 << 20, '\0');
   const IntakeLimits limits{.total_bytes = 3 << 20};

@@ -38,7 +38,7 @@ TEST_CASE("a folder per student: by the folder of the lesson, or by the name of 
   CHECK(test::bytes_of(copy) == kWork);
 }
 
-TEST_CASE("names of files: attempts, other letters, what stands in front, .txt; never another exercise's") {
+TEST_CASE("names of files: attempts, other letters, what stands in front, .txt, never another exercise's") {
   const ClassOfFiles all;
   all.hand_in("ada/Merge.CPP");
   all.hand_in("ada/merge (1).cpp");
@@ -103,7 +103,7 @@ TEST_CASE("Moodle: folders and flat names, two students with one name, and none 
 }
 
 TEST_CASE(
-    "Gradescope: names and times from its metadata, groups, several exports; output of programs does not "
+    "Gradescope: names and times from its metadata, groups, several exports, output of programs does not "
     "count") {
   const ClassOfFiles all;
   const std::string submitters =
@@ -136,7 +136,7 @@ TEST_CASE("times of Gradescope, with zones") {
     CHECK_FALSE(read_time(bad).has_value());
 }
 
-TEST_CASE("GitHub Classroom: repositories without the assignment's name; exercises alone of a whole course") {
+TEST_CASE("GitHub Classroom: repositories without the assignment's name, exercises alone of a whole course") {
   const ClassOfFiles all;
   for (const std::string student : {"ada", "bob-roe"}) {
     const std::string repository = "merge-lesson-" + student + "/";

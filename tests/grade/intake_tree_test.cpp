@@ -61,7 +61,7 @@ TEST_CASE("a file that has grown since it was listed is as large as it is") {
 }
 
 TEST_CASE(
-    "a folder that becomes a link is not entered; one that is replaced while it is open is read as it was") {
+    "a folder that becomes a link is not entered, one that is replaced while it is open is read as it was") {
   Listed listed;
   const fs::path folder = listed.all.folder() / "ada", away = listed.secret / "away";
   const Node& node = node_named(listed.nodes, "ada");
