@@ -38,8 +38,8 @@ struct Prepared {
   std::optional<uid_t> user;
 };
 
-// The system calls themselves: the C library's functions would wait for other threads, which a fork leaves
-// behind.
+// The system calls themselves: the C library's functions would wait for other threads, which a fork does
+// not copy.
 bool become_user(uid_t user) {
   return ::syscall(SYS_setgroups, 0, nullptr) == 0 && ::syscall(SYS_setresgid, user, user, user) == 0 &&
          ::syscall(SYS_setresuid, user, user, user) == 0;

@@ -73,7 +73,7 @@ TEST_CASE("a ledger that was begun with another secret is refused, and so is one
   testing::check_refused([&] { Ledger(folder / "grades", {}).find("ada", "104", "1"); }, "104-1.json");
 }
 
-TEST_CASE("what measured time decided stays as it was first") {
+TEST_CASE("rows that measured time decided stay as they were first") {
   const test::Scratch folder;
   Ledger ledger(folder / "grades", {});
   for (const bool timed : {true, false}) {

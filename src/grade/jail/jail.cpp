@@ -1,4 +1,4 @@
-// Finds out which layers this host has, and puts commands behind them.
+// Finds out which layers this host has, and puts them around commands.
 #include "grade/jail/jail.hpp"
 
 #include <unistd.h>

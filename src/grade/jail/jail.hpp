@@ -29,7 +29,7 @@ bool has(const std::vector<Layer>& all, std::string_view id);
 /// in `without` that is none.
 void require(const std::vector<Layer>& all, const std::set<std::string>& without);
 
-/// What a jailed program sees of the file system, beside the system's programs, libraries and headers. Each
+/// The part of the file system that a jailed program sees, beside the system's programs, libraries and headers. Each
 /// is at its own place.
 struct Sight {
   std::vector<std::filesystem::path> reads;   ///< to be read
@@ -38,7 +38,7 @@ struct Sight {
   std::filesystem::path work_place;  ///< see work
 };
 
-/// The command behind those of these layers that are here: in namespaces it sees no other file, no network
+/// The command inside those of these layers that are here: in namespaces it sees no other file, no network
 /// and no process of this machine, and as another user it has no rights on them.
 process::Command jailed(process::Command command, const std::vector<Layer>& all, const Sight& sight);
 

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// What grading a class has found: one Record for each file that was judged, and the best of them for each
+/// Results of grading a class: one Record for each file that was judged, and the best of them for each
 /// student and exercise. Every page and table about a class is rendered from this.
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Grades a class: judges every file that was handed in, each in a process of its own behind the layers of
+/// Grades a class: judges every file that was handed in, each in a process of its own within the layers of
 /// this host, several at a time, and goes on where an earlier run was stopped.
 
 #include <filesystem>
@@ -15,7 +15,7 @@
 
 namespace ringcraft::grade {
 
-/// What to grade, and how.
+/// A class, its exercises, and how to grade it.
 struct GradeOptions {
   std::filesystem::path folder;        ///< what was handed in (read_class)
   std::filesystem::path out;           ///< of the ledger; it is made

@@ -49,7 +49,7 @@ Verdict verdict_of_json(const std::string& text, const std::string& place) {
           verify::report_of_json(document["report"].dump(), place + ".report")};
 }
 
-// What measured time decides stays as it was first.
+// Rows that measured time decides stay as they were first.
 void keep_timed_rows(Verdict& fresh, const Verdict& first) {
   for (verify::ReportRow& row : fresh.report.rows) {
     const auto old = std::ranges::find(first.report.rows, row.id, &verify::ReportRow::id);

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// What a grading run keeps on disk, so that the next one goes on from there: the secret that all inputs come
+/// The files of a grading run, from which the next one goes on: the secret that all inputs come
 /// from, and the verdict on each file. A verdict is written once, whole or not at all.
 
 #include <array>
