@@ -24,6 +24,10 @@ COMMANDS = {
     "two_hosts": ["python3", "tests/tool/jobs/two_hosts.py", "build/native/bin/ringcraft-attention", "/usr/bin/mpirun",
                   "build/two_hosts"],
     "simulate": ["./ringcraft", "simulate", "--ranks", "16", "--causal", "--method", "hybrid", "--ulysses", "8"],
+    "doctor": ["./ringcraft", "doctor"],
+    "grade": ["./ringcraft", "grade", "build/class", "--out", "build/grades"],  # the class of docs/pages/grading.md
+    "grades": ["ls", "build/grades"],
+    "explain": ["./ringcraft", "grade", "build/class", "--out", "build/grades", "--explain", "jose-munoz-2:104.two-halves"],
     "first_ring": ["build/native/bin/first_ring"],
     "check_my_ring": ["build/python-venv/bin/python", "docs/examples/check_my_ring.py"],
     "ring_module": ["build/python-venv/bin/python", "-m", "torch.distributed.run", "--nproc-per-node", "4",

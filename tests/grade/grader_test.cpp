@@ -3,6 +3,7 @@
 #include "grade/run/grader.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -152,7 +153,10 @@ TEST_CASE("a missing layer stops grading unless it may be missing, and is report
 
 TEST_CASE("a jailed program sees neither other files nor other processes, and no network") {
   const std::vector<Layer> all = layers("/");
-  if (!has(all, "namespaces")) return;
+  if (!has(all, "namespaces")) {
+    std::puts("skipped: no namespaces; see ./ringcraft doctor");  // CMakeLists.txt looks for it
+    return;
+  }
   const test::Scratch folder;
   fs::create_directories(folder / "out");
   fs::create_directories(folder / "work");

@@ -53,7 +53,7 @@ BODY
 fake_tool() {
   local program
   mkdir -p "$1"
-  for program in tool attention gpu check-104; do
+  for program in tool attention gpu grader check-104; do
     cat >"$1/ringcraft-$program" <<TOOL
 #!/usr/bin/env bash
 printf '$program'

@@ -84,6 +84,12 @@ case_each_command_gets_its_program() {
     launch $command # an empty one is no argument
     has "$out" "tool [$command]"
   done
+  for command in grade doctor; do
+    launch $command
+    has "$out" "grader [$command]"
+  done
+  launch grade '../handed in' --out check --lessons run
+  has "$out" 'grader [grade] [../handed in] [--out] [check] [--lessons] [run]'
   launch run --ranks 3 --mine
   has "$out" 'tool [run] [--ranks] [3] [--mine]'
   launch bench --tune kernels
@@ -102,6 +108,11 @@ case_each_command_gets_its_program() {
   rm "$work/my checkout/build/native/bin/ringcraft-tool"
   launch check --help
   has "$out" 'attention [check] [--help]'
+  launch grade --help
+  has "$out" 'grader [grade] [--help]'
+  rm "$work/my checkout/build/native/bin/ringcraft-grader"
+  launch grade --help
+  has "$out" 'attention [grade] [--help]'
 }
 
 # The tool asks for the checks of a lesson; the launcher keeps those current that were asked for before.

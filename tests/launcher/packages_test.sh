@@ -144,8 +144,8 @@ case_setup_is_idempotent() {
   never_called apt-get
   launch setup --all --yes
   ends_with 0
-  [[ $out =~ core\ +there.*mpi\ +installed.*docs\ +installed ]] || fail "expected one line per group"
-  called "$apt_install libopenmpi-dev openmpi-bin doxygen libjs-mathjax python3 shellcheck python3-venv python3-dev"
+  [[ $out =~ core\ +there.*mpi\ +installed.*docs\ +installed.*grade\ +installed ]] || fail "expected one line per group"
+  called "$apt_install libopenmpi-dev openmpi-bin doxygen libjs-mathjax python3 shellcheck libarchive-dev bubblewrap python3-venv python3-dev"
 }
 
 case_setup_all_makes_an_environment_once() {

@@ -228,7 +228,7 @@ ClassFolder read_class(const std::filesystem::path& folder, const std::filesyste
   ClassFolder result{.students = {}, .remarks = reader.remarks()};
   if (by_identity.empty())
     throw Error("grade", "a folder with a folder, a file or an archive for each student",
-                shown(folder.string(), 200) + ", which holds none", "see docs/pages/instructors.md");
+                shown(folder.string(), 200) + ", which holds none", "see docs/pages/grading.md");
   std::set<std::string> taken;
   for (const auto& [identity, owned] : by_identity) {
     Student student{.key = unique_key(owned.first, taken), .name = shown(owned.first, 120)};

@@ -128,8 +128,10 @@ std::optional<ExportedName> exported_name(std::string_view name) {
 
 bool is_passed_over(std::string_view name) {
   return name.starts_with(".") || name.starts_with("#") || name.ends_with("~") || name.ends_with(".orig") ||
-         name.ends_with(".bak") || name.ends_with(".o") || name.starts_with("cmake-build") ||
-         is_name_of(name, {"build", "__MACOSX", "__pycache__", "node_modules", "Thumbs.db", "desktop.ini"});
+         name.ends_with(".bak") || name.ends_with(".o") || name.ends_with(".before-reset") ||
+         name.starts_with("cmake-build") ||
+         is_name_of(name, {"build", "__MACOSX", "__pycache__", "node_modules", "Thumbs.db", "desktop.ini",
+                           "README.md", "LICENSE", "progress.txt"});
 }
 
 std::optional<std::string> stem_of_archive(std::string_view name) {

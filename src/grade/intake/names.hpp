@@ -29,7 +29,8 @@ struct ExportedName {
 /// Reads such a name; none if it has none of the forms.
 std::optional<ExportedName> exported_name(std::string_view name);
 
-/// Whether a name is passed over and never mentioned: of version control, builds, editors and systems.
+/// Whether a name is passed over and never mentioned: of version control, builds, editors, systems
+/// and of this course.
 bool is_passed_over(std::string_view name);
 
 /// The name without its ending ("ada" of "ada.tar.gz"), if it is that of an archive.

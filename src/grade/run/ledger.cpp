@@ -91,7 +91,7 @@ Secret::Secret(const std::string& digits) {
   const bool fine = digits.size() == 32 && digits.find_first_not_of("0123456789abcdef") == digits.npos;
   if (!fine)
     throw Error("grade --seed", "32 hexadecimal digits", digits,
-                "take those that grade has printed, or leave it out");
+                "take those of seed.txt in the folder of the verdicts, or leave it out");
   for (std::size_t i = 0; i < words_.size(); ++i)
     words_[i] = static_cast<std::uint32_t>(std::stoul(digits.substr(8 * i, 8), nullptr, 16));
 }

@@ -72,24 +72,51 @@ grade::GradeOptions options_of(const GradeRequest& request) {
   return options;
 }
 
-// "ada lovelace   104  6 of 9": a line per student, and what needs a person.
+// In the table, where a number would say too much.
+std::string_view sign_of(grade::State state) {
+  switch (state) {
+    case grade::State::kMissing:
+      return "-";
+    case grade::State::kUngradable:
+      return "x";
+    case grade::State::kUnjudged:
+      return "?";
+    case grade::State::kGraded:
+      break;
+  }
+  return "";
+}
+
+// "ada-lovelace    6    -   12": a line per student, and the signs that occur.
 std::string table_of(const grade::ClassResults& results) {
   std::size_t width = 7;
   for (const grade::StudentResults& student : results.students) width = std::max(width, student.key.size());
-  std::string text = fmt::format("{:{}}", "student", width);
-  for (const grade::Exercise& exercise : results.exercises) text += fmt::format("  {:>11}", exercise.id);
-  text += fmt::format("  {:>7}\n{:{}}", "sum", "of", width);
-  for (const double all : results.all_points) text += fmt::format("  {:>11g}", all);
-  text += fmt::format("  {:>7g}\n", results.points());
-  for (const grade::StudentResults& student : results.students) {
-    text += fmt::format("{:{}}", student.key, width);
-    for (const grade::Result& result : student.results)
-      text += result.state() == grade::State::kGraded
-                  ? fmt::format("  {:>11g}", result.points())
-                  : fmt::format("  {:>11}", grade::name_of(result.state()));
-    text += fmt::format("  {:>7g}\n", student.points());
+  std::vector<std::size_t> widths;
+  for (const grade::Exercise& exercise : results.exercises)
+    widths.push_back(std::max<std::size_t>(5, exercise.id.size()));
+  std::string head = fmt::format("{:{}}", "student", width), all = fmt::format("{:{}}", "of", width), rows;
+  for (std::size_t e = 0; e < widths.size(); ++e) {
+    head += fmt::format(" {:>{}}", results.exercises[e].id, widths[e]);
+    all += fmt::format(" {:>{}g}", results.all_points[e], widths[e]);
   }
-  return text;
+  std::set<grade::State> states;
+  for (const grade::StudentResults& student : results.students) {
+    rows += fmt::format("{:{}}", student.key, width);
+    for (std::size_t e = 0; e < widths.size(); ++e) {
+      const grade::Result& result = student.results[e];
+      states.insert(result.state());
+      rows += result.state() == grade::State::kGraded
+                  ? fmt::format(" {:>{}g}", result.points(), widths[e])
+                  : fmt::format(" {:>{}}", sign_of(result.state()), widths[e]);
+    }
+    rows += fmt::format(" {:>7g}\n", student.points());
+  }
+  states.erase(grade::State::kGraded);
+  std::string signs;
+  for (const grade::State state : states)
+    signs += fmt::format("{}{} {}", signs.empty() ? "" : ", ", sign_of(state), grade::name_of(state));
+  return head + fmt::format(" {:>7}\n", "sum") + all + fmt::format(" {:>7g}\n", results.points()) + rows +
+         (signs.empty() ? "" : signs + "\n");
 }
 
 std::vector<std::string> given_for(const std::string& exercise) {
@@ -118,7 +145,7 @@ int explain(const GradeRequest& request, const grade::GradeOptions& options) {
   if (one.rows.empty())
     throw Error("--explain", "a check of " + exercise, check, "take it from the student's page");
   std::fputs(verify::text_of(one, colour()).c_str(), stdout);
-  std::printf("the same file, and the same inputs: ./ringcraft check %s --file %s --seed %llu\n",
+  std::printf("the same file, and the same inputs: ./ringcraft check %s --file '%s' --seed %llu\n",
               exercise.c_str(), explained.file.c_str(), static_cast<unsigned long long>(*one.seed));
   return 0;
 }
