@@ -19,7 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // A judge: a file that holds "right" passes, one with "broken" does not compile, one with "crash" ends the
-// judge.
+// judge; "silent" ends as a wrong answer does, and writes nothing, "cut" half a report, and "idle" one of no
+// check.
 constexpr const char* kJudge = R"(#!/bin/sh
 while [ $# -gt 0 ]; do
   case $1 in --file) file=$2 ;; --json) json=$2 ;; --seed) seed=$2 ;; esac
@@ -27,6 +28,9 @@ while [ $# -gt 0 ]; do
 done
 echo called >> "$(dirname "$0")/calls" 2>/dev/null
 grep -q crash "$file" && { echo "ringcraft: the disk is full"; exit 3; }
+grep -q silent "$file" && { echo "bwrap: no such folder"; exit 1; }
+grep -q cut "$file" && { printf '{"title":"Lesson' > "$json"; exit 0; }
+grep -q idle "$file" && { printf '{"title":"Lesson 104","good":true,"points":0,"all_points":0,"rows":[]}' > "$json"; exit 0; }
 status=failed compiles=passed
 grep -q right "$file" && status=passed
 grep -q broken "$file" && { status=skipped; compiles=failed; }
@@ -142,6 +146,30 @@ TEST_CASE("of several attempts the best counts, whenever it came") {
   CHECK(result.attempts.size() == 3);
   CHECK(result.points() == 3);
   CHECK(result.state() == State::kGraded);
+}
+
+TEST_CASE("a judge that reports nothing has given no verdict, and the others get theirs") {
+  Class c;
+  for (const char* how : {"silent", "cut", "idle"}) c.hand_in(how, how);
+  c.hand_in("zoe", "right");
+  const ClassResults results = grade(c.options);
+  for (const char* how : {"silent", "cut", "idle"})
+    CHECK(result_of(results, how).state() == State::kUnjudged);
+  CHECK(result_of(results, "silent").counted()->sentence == "the judge stopped: bwrap: no such folder");
+  CHECK(result_of(results, "zoe").points() == 3);
+}
+
+TEST_CASE("reports go into no folder of the class, and none around it") {
+  Class c;
+  c.hand_in("ada", "right");
+  fs::create_directory_symlink(c.folder / "class", c.folder / "link");
+  for (const char* out : {"class", "class/grades", "class/ada", ".", "link", "link/grades"}) {
+    c.options.out = c.folder / out;
+    testing::check_refused([&] { grade(c.options); }, "not in the class's");
+  }
+  CHECK(!fs::exists(c.folder / "class/seed.txt"));
+  c.options.out = c.folder / "class-grades";
+  CHECK(result_of(grade(c.options), "ada").points() == 3);
 }
 
 TEST_CASE("a missing layer stops grading unless it may be missing, and is reported") {

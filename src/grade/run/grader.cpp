@@ -2,15 +2,9 @@
 #include "grade/run/grader.hpp"
 
 #include <fmt/format.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -21,6 +15,7 @@
 #include "grade/jail/jail.hpp"
 #include "grade/pages/pages.hpp"
 #include "grade/run/reports.hpp"
+#include "grade/run/scratch.hpp"
 #include "judge/run/team.hpp"
 #include "judge/tree/config.hpp"
 #include "judge/tree/text_file.hpp"
@@ -38,52 +33,14 @@ constexpr std::chrono::seconds kLongestJudgement{900};  // of wall-clock time, o
 constexpr std::uintmax_t kLargestReport = 8 << 20;      // bytes
 constexpr std::size_t kMostSaid = 4 << 20;              // bytes that a judge prints
 
-// A folder for the hand-ins, and for the judges' own files, that removes itself.
-class Scratch {
- public:
-  Scratch() {
-    sweep();
-    std::string name =
-        (fs::temp_directory_path() / fmt::format("ringcraft-grade-{}-XXXXXX", ::getpid())).string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw Error("grade", "a folder to work in below " + fs::temp_directory_path().string(),
-                  std::strerror(errno), "set TMPDIR to one that can be written", Code::kMissing);
-    path_ = name;
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  const fs::path& path() const { return path_; }
-
- private:
-  // Those of runs that were killed.
-  static void sweep() {
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(fs::temp_directory_path(), ignored)) {
-      constexpr std::string_view kPrefix = "ringcraft-grade-";
-      const std::string name = entry.path().filename().string();
-      const long pid = name.starts_with(kPrefix) ? std::atol(name.c_str() + kPrefix.size()) : 0;
-      if (pid > 0 && ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH)
-        fs::remove_all(entry.path(), ignored);
-    }
-  }
-
-  fs::path path_;
-};
-
-// Everything below a folder becomes another user's, who judges it.
-void give(const fs::path& folder, uid_t user) {
-  const auto one = [user](const fs::path& path) {
-    if (::lchown(path.c_str(), user, user) != 0)
-      throw Error("grade", "a folder that another user can read", std::strerror(errno),
-                  "see ./ringcraft doctor", Code::kMissing);
-  };
-  one(folder);
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) one(entry.path());
+// The options, if hand-ins and reports have folders of their own: no report becomes a hand-in.
+const GradeOptions& apart(const GradeOptions& options) {
+  const fs::path from = fs::weakly_canonical(options.folder), to = fs::weakly_canonical(options.out);
+  const auto [rest_of_from, rest_of_to] = std::ranges::mismatch(from, to);
+  if (rest_of_from == from.end() || rest_of_to == to.end())
+    throw Error("grade --out", "a folder for reports that is not in the class's, nor around it", to.string(),
+                "name another one with --out");
+  return options;
 }
 
 // A fingerprint of a file and of what lies beside it, which it may include.
@@ -108,10 +65,11 @@ struct Task {
 class Grader {
  public:
   explicit Grader(const GradeOptions& options)
-      : options_(options), ledger_(options.out, options.secret), layers_(layers(options.tree)) {
+      : options_(apart(options)), ledger_(options.out, options.secret), layers_(layers(options.tree)) {
     require(layers_, options.without);
     handed_in_ = read_class(options.folder, scratch_.path() / "hand-ins", options.exercises);
-    if (has(layers_, "namespaces") && has(layers_, "user")) give(scratch_.path(), kJudgingUser);
+    give(scratch_.path(), layers_);
+    require_work(sight_of(prepared("probe"), {}), layers_);
     records_.resize(handed_in_.students.size());
     for (std::size_t s = 0; s < records_.size(); ++s) {
       records_[s].resize(handed_in_.students[s].hand_ins.size());
@@ -251,42 +209,54 @@ class Grader {
   // Calls the judge.
   Verdict verdict_on(const std::string& student, const HandIn& hand_in, const std::string& digest,
                      std::size_t slot, judge::Words words = judge::Words::kHidden) {
-    const fs::path own = scratch_.path() / fmt::format("judge-{}", slot), work = own / "work",
-                   out = own / "out";
-    fs::remove_all(own);
-    for (const fs::path& folder : {work, out}) fs::create_directories(folder);
-    if (has(layers_, "namespaces") && has(layers_, "user")) give(own, kJudgingUser);
+    const fs::path own = prepared(fmt::format("judge-{}", slot)), report = own / "out" / "report.json";
     const std::uint64_t seed = ledger_.secret().seed_for(student, hand_in.exercise, digest);
-    process::Command command{
-        .arguments = {options_.program, "check", hand_in.exercise, "--file", hand_in.file, "--seed",
-                      std::to_string(seed), "--json", out / "report.json"},
-        .environment = {"LC_ALL=C.UTF-8"},
-        .folder = "/",
-        .output_limit = kMostSaid};
+    process::Command command{.arguments = {options_.program, "check", hand_in.exercise, "--file",
+                                           hand_in.file, "--seed", std::to_string(seed), "--json", report},
+                             .environment = {"LC_ALL=C.UTF-8"},
+                             .folder = "/",
+                             .output_limit = kMostSaid};
     process::inherit(command.environment, {"PATH"});
     if (words == judge::Words::kHidden) command.arguments.emplace_back("--confidential");
     if (!has(layers_, "namespaces") && has(layers_, "user"))
       command.arguments.insert(command.arguments.end(), {"--children-as", std::to_string(kJudgingUser)});
-    const Sight sight{
-        {options_.tree, options_.build, hand_in.file.parent_path()}, {out}, work, fs::path(judge::kWorkRoot)};
+    const Sight sight = sight_of(own, {options_.tree, options_.build, hand_in.file.parent_path()});
     const process::Finished finished =
         process::run_command(jailed(std::move(command), layers_, sight), kLongestJudgement);
-    return verdict_of(finished, out / "report.json");
+    if (!has_room(sight, layers_)) return {State::kUnjudged, "the disk that the judge works on is full", {}};
+    return verdict_of(finished, report);
+  }
+
+  // A folder for a judge, as one that has never been there.
+  fs::path prepared(const std::string& name) const {
+    const fs::path own = scratch_.path() / name;
+    fs::remove_all(own);
+    for (const char* folder : {"work", "out"}) fs::create_directories(own / folder);
+    give(own, layers_);
+    return own;
+  }
+
+  static Sight sight_of(const fs::path& own, std::vector<fs::path> reads) {
+    return {std::move(reads), {own / "out"}, own / "work", fs::path(judge::kWorkRoot)};
   }
 
   static Verdict verdict_of(const process::Finished& finished, const fs::path& file) {
     const int code = finished.ending.signalled || finished.timed_out ? -1 : finished.ending.number;
     if (code == static_cast<int>(Code::kWrongCall))
       return {State::kUngradable, last_line_of(finished.printed), {}};
-    if (code != 0 && code != static_cast<int>(Code::kWrongAnswer))
+    if (finished.timed_out)
       return {State::kUnjudged,
-              finished.timed_out
-                  ? "the judge did not come to an end in " + std::to_string(kLongestJudgement.count()) + " s"
-                  : "the judge stopped: " + last_line_of(finished.printed),
+              "the judge did not come to an end in " + std::to_string(kLongestJudgement.count()) + " s",
               {}};
-    Verdict verdict{State::kGraded,
-                    {},
-                    verify::report_of_json(read_text_file("grade", file, kLargestReport), file.string())};
+    const Verdict stopped{State::kUnjudged, "the judge stopped: " + last_line_of(finished.printed), {}};
+    if (code != 0 && code != static_cast<int>(Code::kWrongAnswer)) return stopped;
+    Verdict verdict{State::kGraded, {}, {}};
+    try {
+      verdict.report = verify::report_of_json(read_text_file("grade", file, kLargestReport), file.string());
+    } catch (const Error&) {  // it wrote none, or one that is cut short
+      return stopped;
+    }
+    if (verdict.report.rows.empty()) return stopped;
     verdict.report.seed = {};  // it follows from the class's, which is kept once
     for (const verify::ReportRow& row : verdict.report.rows)
       if (row.status == verify::Status::kFailed &&

@@ -130,6 +130,20 @@ std::vector<std::string> given_for(const std::string& exercise) {
   return all;
 }
 
+// Throws Error if the judge did not come to an end for all files.
+void require_judged(const grade::ClassResults& results) {
+  std::size_t unjudged = 0;
+  std::string first;
+  for (const grade::StudentResults& student : results.students)
+    for (const grade::Result& result : student.results)
+      for (const grade::Record& record : result.attempts)
+        if (record.state == grade::State::kUnjudged && unjudged++ == 0)
+          first = student.key + ", " + record.exercise + ": " + record.sentence;
+  if (unjudged > 0)
+    throw Error("grade", "a verdict on every file", fmt::format("{} without one ({})", unjudged, first),
+                "call it again: it judges these alone", Code::kMissing);
+}
+
 // "ada:104.identity" runs the checks of 104 again, and shows this one.
 int explain(const GradeRequest& request, const grade::GradeOptions& options) {
   const auto colon = request.explain.find(':');
@@ -164,6 +178,7 @@ int grade(const GradeRequest& request) {
   const grade::ClassResults results = grade::grade(options);
   std::fputs(table_of(results).c_str(), stdout);
   std::printf("pages: %s\n", (options.out / "index.html").c_str());
+  require_judged(results);
   return 0;
 }
 
