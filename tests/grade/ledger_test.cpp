@@ -69,8 +69,15 @@ TEST_CASE("a ledger that was begun with another secret is refused, and so is one
         .keep("ada", "104", "1", verdict_with(verify::Status::kPassed, false));
   }
   testing::check_refused([&] { Ledger(folder / "grades", Secret::drawn()); }, "was begun with");
-  std::ofstream(folder / "grades/verdicts/ada/104-1.json") << "{}";
-  testing::check_refused([&] { Ledger(folder / "grades", {}).find("ada", "104", "1"); }, "104-1.json");
+  for (const std::string damaged : {"", "{", "{}", "{\"format\": 0}"}) {
+    std::ofstream(folder / "grades/verdicts/ada/104-1.json") << damaged;
+    const auto sentence =
+        testing::outcome_of([&] { Ledger(folder / "grades", {}).find("ada", "104", "1"); }).sentence;
+    CHECK(testing::contains(sentence, "104-1.json"));
+    CHECK(sentence.ends_with("; remove it, and grade again"));
+  }
+  std::ofstream(folder / "grades/seed.txt") << "0011";
+  testing::check_refused([&] { Ledger(folder / "grades", {}); }, "seed.txt: expected 32 hexadecimal digits");
 }
 
 TEST_CASE("rows that measured time decided stay as they were first") {

@@ -87,11 +87,10 @@ Secret Secret::drawn() {
   return secret;
 }
 
-Secret::Secret(const std::string& digits) {
+Secret::Secret(const std::string& digits, const std::string& from) {
   const bool fine = digits.size() == 32 && digits.find_first_not_of("0123456789abcdef") == digits.npos;
   if (!fine)
-    throw Error("grade --seed", "32 hexadecimal digits", digits,
-                "take those of seed.txt in the folder of the verdicts, or leave it out");
+    throw Error(from, "32 hexadecimal digits", digits, "take those of the seed.txt of the first run");
   for (std::size_t i = 0; i < words_.size(); ++i)
     words_[i] = static_cast<std::uint32_t>(std::stoul(digits.substr(8 * i, 8), nullptr, 16));
 }
@@ -118,7 +117,7 @@ Ledger::Ledger(fs::path folder, const std::optional<Secret>& secret)
   if (fs::exists(file)) {
     std::string digits = read_text_file("grade", file, 100);
     digits.erase(digits.find_last_not_of('\n') + 1);
-    const Secret begun(digits);
+    const Secret begun(digits, file.string());
     if (secret && begun != *secret)
       throw Error("grade --seed", "the seed that " + folder_.string() + " was begun with", "another one",
                   "leave it out, or name another folder with --out");
@@ -138,7 +137,12 @@ std::optional<Verdict> Ledger::find(const std::string& student, const std::strin
                                     const std::string& digest) const {
   const fs::path file = place(student, exercise, digest);
   if (!fs::exists(file)) return {};
-  return verdict_of_json(read_text_file("grade", file, kLargestRecord), file.string());
+  try {
+    return verdict_of_json(read_text_file("grade", file, kLargestRecord), file.string());
+  } catch (const Error& error) {
+    throw Error("grade", "a verdict that grade has written",
+                std::string("another text (") + error.what() + ")", kLedgerAdvice);
+  }
 }
 
 void Ledger::keep(const std::string& student, const std::string& exercise, const std::string& digest,

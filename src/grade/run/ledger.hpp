@@ -20,8 +20,8 @@ class Secret {
  public:
   /// One that the system's random numbers give.
   static Secret drawn();
-  /// 32 hexadecimal digits. Throws Error for anything else.
-  explicit Secret(const std::string& digits);
+  /// 32 hexadecimal digits. Throws Error for anything else; `from` says where they stand.
+  explicit Secret(const std::string& digits, const std::string& from = "grade --seed");
   /// Its 32 digits.
   std::string text() const;
   /// The seed for a student's file for an exercise: 1 to 10^15.
