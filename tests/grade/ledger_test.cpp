@@ -43,6 +43,18 @@ TEST_CASE("a secret is 128 bits, and gives every student, exercise and file a se
     testing::check_refused([&] { Secret{wrong}; }, "32 hexadecimal digits");
 }
 
+TEST_CASE("a file's fingerprint follows from its text, and nobody without the secret can foresee it") {
+  const Secret secret(kDigits);
+  std::set<std::string> all;
+  for (const std::string text : {"", "int a;", "int b;", "int a;\n"}) {
+    CHECK(secret.fingerprint_of(text) == Secret(kDigits).fingerprint_of(text));
+    CHECK(secret.fingerprint_of(text).size() == 16);
+    all.insert(secret.fingerprint_of(text));
+    all.insert(Secret("00112233445566778899aabbccddeefe").fingerprint_of(text));
+  }
+  CHECK(all.size() == 8);
+}
+
 TEST_CASE("a ledger keeps verdicts, its secret, and other processes out") {
   const test::Scratch folder;
   {

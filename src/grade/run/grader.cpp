@@ -21,7 +21,6 @@
 #include "judge/tree/text_file.hpp"
 #include "process/child.hpp"
 #include "ringcraft/core/error.hpp"
-#include "ringcraft/core/hash.hpp"
 #include "ringcraft/io/text_file.hpp"
 
 namespace ringcraft::grade {
@@ -43,8 +42,8 @@ const GradeOptions& apart(const GradeOptions& options) {
   return options;
 }
 
-// A fingerprint of a file and of what lies beside it, which it may include.
-std::string digest_of(const fs::path& file) {
+// A file and what lies beside it, which it may include, as one text.
+std::string text_around(const fs::path& file) {
   std::vector<fs::path> all;
   for (const auto& entry : fs::directory_iterator(file.parent_path()))
     if (entry.is_regular_file()) all.push_back(entry.path());
@@ -54,7 +53,7 @@ std::string digest_of(const fs::path& file) {
     const std::string content = read_text_file("grade", each, judge::kLargestOwnFile);
     text += fmt::format("{} {}\n", each.filename().string(), content.size()) + content;
   }
-  return fmt::format("{:016x}", fnv1a<std::uint64_t>(text));
+  return text;
 }
 
 // A file that is to be judged.
@@ -125,7 +124,7 @@ class Grader {
                   h ? "one that cannot be judged: " + found->hand_ins[*h].refusal : "none",
                   "see the student's page");
     const HandIn& hand_in = found->hand_ins[*h];
-    const std::string digest = digest_of(hand_in.file);
+    const std::string digest = ledger_.secret().fingerprint_of(text_around(hand_in.file));
     Explained explained{verdict_on(student, hand_in, digest, 0, judge::Words::kShown).report, {}};
     explained.report.seed = ledger_.secret().seed_for(student, exercise, digest);
     const fs::path copy = folder_in_out(fs::path("explained") / student / exercise);
@@ -193,7 +192,7 @@ class Grader {
                   .handed_in = hand_in.handed_in,
                   .late = hand_in.late};
     if (!hand_in.refusal.empty()) return record;
-    record.digest = digest_of(hand_in.file);
+    record.digest = ledger_.secret().fingerprint_of(text_around(hand_in.file));
     std::optional<Verdict> verdict = ledger_.find(student.key, hand_in.exercise, record.digest);
     if (!verdict || verdict->state == State::kUnjudged || options_.again) {
       ledger_.keep(student.key, hand_in.exercise, record.digest,

@@ -99,16 +99,24 @@ std::string Secret::text() const {
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", words_[0], words_[1], words_[2], words_[3]);
 }
 
-std::uint64_t Secret::seed_for(const std::string& student, const std::string& exercise,
-                               const std::string& digest) const {
+std::uint64_t Secret::mixed_with(std::initializer_list<const std::string*> parts) const {
   std::vector<std::uint32_t> words(words_.begin(), words_.end());
-  for (const std::string* part : {&student, &exercise, &digest}) {
+  for (const std::string* part : parts) {
     words.push_back(static_cast<std::uint32_t>(part->size()));
     for (const char letter : *part) words.push_back(static_cast<unsigned char>(letter));
   }
   std::seed_seq all(words.begin(), words.end());
   std::mt19937_64 generator(all);
-  return 1 + generator() % 1'000'000'000'000'000;
+  return generator();
+}
+
+std::string Secret::fingerprint_of(const std::string& text) const {
+  return fmt::format("{:016x}", mixed_with({&text}));
+}
+
+std::uint64_t Secret::seed_for(const std::string& student, const std::string& exercise,
+                               const std::string& digest) const {
+  return 1 + mixed_with({&student, &exercise, &digest}) % 1'000'000'000'000'000;
 }
 
 Ledger::Ledger(fs::path folder, const std::optional<Secret>& secret)

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <optional>
 #include <string>
 
@@ -24,13 +25,16 @@ class Secret {
   explicit Secret(const std::string& digits, const std::string& from = "grade --seed");
   /// Its 32 digits.
   std::string text() const;
-  /// The seed for a student's file for an exercise: 1 to 10^15.
+  /// 16 hexadecimal digits for a text. Nobody without the secret can find two texts that have the same.
+  std::string fingerprint_of(const std::string& text) const;
+  /// The seed for a student's file, of this fingerprint, for an exercise: 1 to 10^15.
   std::uint64_t seed_for(const std::string& student, const std::string& exercise,
                          const std::string& digest) const;
   bool operator==(const Secret&) const = default;
 
  private:
   Secret() = default;
+  std::uint64_t mixed_with(std::initializer_list<const std::string*> parts) const;
   std::array<std::uint32_t, 4> words_{};
 };
 
