@@ -1,7 +1,5 @@
 // Grading a class with a judge that is a small script: what runs, what is kept, what a failure of the judge
 // does.
-#include "grade/run/grader.hpp"
-
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -9,6 +7,7 @@
 #include <sstream>
 
 #include "grade/jail/jail.hpp"
+#include "grade/run/grader.hpp"
 #include "io/files.hpp"
 #include "support/catch.hpp"
 #include "support/errors.hpp"
@@ -18,12 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A judge: a file that holds "right" passes, one with "broken" does not compile, one with "crash" ends the
+// A judge: a file that holds "right" passes, one with "broken" does not compile, one with "alien" does not
+// belong to its lesson, one with "crash" ends the
 // judge; "silent" ends as a wrong answer does, and writes nothing, "cut" half a report, and "idle" one of no
 // check.
 constexpr const char* kJudge = R"(#!/bin/sh
 while [ $# -gt 0 ]; do
-  case $1 in --file) file=$2 ;; --json) json=$2 ;; --seed) seed=$2 ;; esac
+  case $1 in --file) file=$2 ;; --json) json=$2 ;; --seed) seed=$2 ;; --confidential) words=hidden ;; esac
   shift
 done
 echo called >> "$(dirname "$0")/calls" 2>/dev/null
@@ -31,15 +31,16 @@ grep -q crash "$file" && { echo "ringcraft: the disk is full"; exit 3; }
 grep -q silent "$file" && { echo "bwrap: no such folder"; exit 1; }
 grep -q cut "$file" && { printf '{"title":"Lesson' > "$json"; exit 0; }
 grep -q idle "$file" && { printf '{"title":"Lesson 104","good":true,"points":0,"all_points":0,"rows":[]}' > "$json"; exit 0; }
-status=failed compiles=passed
+status=failed compiles=passed belongs=passed
 grep -q right "$file" && status=passed
 grep -q broken "$file" && { status=skipped; compiles=failed; }
+grep -q alien "$file" && { status=skipped; belongs=failed; }
 row() {
-  printf '{"id":"104.%s","claim":"c","status":"%s","weight":%s,"sentence":"seed %s","hint":"","figures":[],"maps":[],' "$1" "$2" "$3" "$seed"
+  printf '{"id":"104.%s","claim":"c","status":"%s","weight":%s,"sentence":"seed %s %s","hint":"","figures":[],"maps":[],' "$1" "$2" "$3" "$seed" "$words"
   printf '"causes":[],"yours":[],"remark":"","unexplained":false,"timed":false,"code":"","facts":[]}'
 }
 { printf '{"title":"Lesson 104","seed":%s,"good":true,"points":0,"all_points":3,"rows":[' "$seed"
-  row compiles $compiles 0; printf ','; row identity $status 3; printf ']}'; } > "$json"
+  row compiles $compiles 0; printf ','; row belongs $belongs 0; printf ','; row identity $status 3; printf ']}'; } > "$json"
 [ $status = passed ]
 )";
 
@@ -159,6 +160,82 @@ TEST_CASE("a judge that reports nothing has given no verdict, and the others get
   CHECK(result_of(results, "zoe").points() == 3);
 }
 
+TEST_CASE("of attempts that are worth the same the first counts") {
+  Class c;
+  c.hand_in("ada", "right", "merge.cpp");
+  c.hand_in("ada", "right, too", "merge-1.cpp");
+  CHECK(result_of(grade(c.options), "ada").best == 0);
+}
+
+TEST_CASE("a file that does not belong to its lesson is ungradable") {
+  Class c;
+  c.hand_in("ada", "alien");
+  const ClassResults results = grade(c.options);
+  CHECK(result_of(results, "ada").state() == State::kUngradable);
+}
+
+TEST_CASE("what a student can read has no words of the program, and no seed") {
+  Class c;
+  c.hand_in("ada", "wrong");
+  const ClassResults results = grade(c.options);
+  const verify::Report& report = result_of(results, "ada").counted()->report;
+  CHECK(!report.seed);
+  CHECK(report.rows.back().sentence.ends_with("hidden"));
+
+  const Explained explained = explain(c.options, "ada", "104");
+  CHECK(explained.report.rows.back().sentence == "seed " + std::to_string(*explained.report.seed) + " ");
+  CHECK(report.rows.back().sentence == explained.report.rows.back().sentence + "hidden");  // the same inputs
+  CHECK(text_of(explained.file) == "wrong");
+  testing::check_refused([&] { explain(c.options, "bob", "104"); }, "a student of");
+}
+
+TEST_CASE("a header beside a file is a part of it") {
+  Class c;
+  c.hand_in("ada", "wrong");
+  c.hand_in("ada", "#pragma once\n", "mine.hpp");
+  const std::string first = result_of(grade(c.options), "ada").counted()->digest;
+  CHECK(result_of(grade(c.options), "ada").counted()->digest == first);
+  c.hand_in("ada", "#pragma once\n\n", "mine.hpp");
+  CHECK(result_of(grade(c.options), "ada").counted()->digest != first);
+}
+
+TEST_CASE("again judges also what has a verdict") {
+  Class c;
+  c.hand_in("ada", "wrong");
+  grade(c.options);
+  std::ofstream(c.options.program) << "#!/bin/sh\nexit 3\n";
+  c.options.again = true;
+  CHECK(result_of(grade(c.options), "ada").state() == State::kUnjudged);
+}
+
+TEST_CASE("exercises that nobody has handed in are left out if that is asked for") {
+  Class c;
+  c.options.exercises.push_back({"105", "Blockwise", "105_blockwise", "blockwise_forward.cpp"});
+  c.options.all_points.push_back(7);
+  c.hand_in("ada", "right");
+  CHECK(grade(c.options).exercises.size() == 2);
+  c.options.only_handed_in = true;
+  const ClassResults results = grade(c.options);
+  CHECK(results.exercises.size() == 1);
+  CHECK(results.points() == 3);
+  CHECK(results.students[0].results.size() == 1);
+}
+
+TEST_CASE("a failure that is no student's ends the run, and what was judged is kept") {
+  Class c;
+  c.hand_in("ada", "right");
+  c.hand_in("bob", "right");
+  fs::create_directories(c.options.out / "verdicts");
+  std::ofstream(c.options.out / "verdicts/bob") << "a file where a folder should be";
+  testing::check_refused([&] { grade(c.options); }, "verdicts/bob", Code::kMissing);
+  CHECK(!fs::exists(c.options.out / "report.json"));
+  fs::remove(c.options.out / "verdicts/bob");
+  std::ofstream(c.options.program) << "#!/bin/sh\nexit 3\n";
+  const ClassResults results = grade(c.options);
+  CHECK(result_of(results, "ada").points() == 3);
+  CHECK(result_of(results, "bob").state() == State::kUnjudged);
+}
+
 TEST_CASE("reports go into no folder of the class, and none around it") {
   Class c;
   c.hand_in("ada", "right");
@@ -176,6 +253,11 @@ TEST_CASE("a missing layer stops grading unless it may be missing, and is report
   const std::vector<Layer> all{{"files", "a", true, ""}, {"user", "b", false, "only root can"}};
   testing::check_refused([&] { require(all, {}); }, "--without user", Code::kMissing);
   require(all, {"user"});
+  testing::check_refused(
+      [&] {
+        require({{"files", "a", false, "x"}, all[1]}, {"user"});
+      },
+      "--without files", Code::kMissing);
   testing::check_refused([&] { require(all, {"users"}); }, "a layer: files, user");
 }
 

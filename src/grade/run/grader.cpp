@@ -128,7 +128,8 @@ class Grader {
     Explained explained{verdict_on(student, hand_in, digest, 0, judge::Words::kShown).report, {}};
     explained.report.seed = ledger_.secret().seed_for(student, exercise, digest);
     const fs::path copy = folder_in_out(fs::path("explained") / student / exercise);
-    fs::copy(hand_in.file.parent_path(), copy, fs::copy_options::overwrite_existing);
+    fs::copy(hand_in.file.parent_path(), copy,
+             fs::copy_options::recursive | fs::copy_options::overwrite_existing);
     explained.file = copy / hand_in.file.filename();
     return explained;
   }
