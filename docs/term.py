@@ -21,10 +21,10 @@ GRADER = os.environ.get("RINGCRAFT_GRADER", str(marks.ROOT / "build/native/bin/r
 LAYERS = "files,calls,namespaces,user"  # nothing here is a student's
 
 # Lessons of each week, and what else it holds.
-WEEKS = [([101, 102], ""), ([103], ""), ([104, 105], "`./ringcraft run`"), ([106, 107], ""), ([301, 302], ""), ([303], "`run --mine`"),
-         ([304], ""), ([], "**Exam 1**: 1xx and 301 to 304"), ([305, 306], "`./ringcraft attend --trace`"), ([401, 402, 403], ""),
-         ([404, 405], ""), ([501, 502, 503], "`./ringcraft simulate`"), ([505], "Project: `verify` judges a ring of one's own"),
-         ([], "**Exam 2**: all of it, the project in hand")]
+WEEKS = [([101, 102], ""), ([103], ""), ([104, 105], "`./ringcraft run`"), ([106, 107], ""), ([301, 302], ""),
+         ([303], "`run --mine`"), ([304], ""), ([], "**Exam 1**: 1xx and 301 to 304"), ([305, 306], "`./ringcraft attend --trace`"),
+         ([401, 402, 403], ""), ([404, 405], ""), ([501, 502, 503], "`./ringcraft simulate`"),
+         ([505], "Project: `verify` judges a ring of one's own"), ([], "**Exam 2**: all of it, the project in hand")]
 
 
 def graded(folder, lessons):
@@ -60,7 +60,8 @@ def notebook_of():
 
 def figure_of(folder):
     """The first figure of a lesson's page, as a link."""
-    figure = re.search(r"\(\.\./\.\./docs/figures/([\w/]+)\.svg\)", marks.read(marks.ROOT / "lessons" / folder / "README.md"))
+    page = marks.read(marks.ROOT / "lessons" / folder / "README.md")
+    figure = re.search(r"\(\.\./\.\./docs/figures/([\w/]+)\.svg\)", page)
     return f"[`{figure[1]}`](../figures/{figure[1]}.svg)" if figure else ""
 
 
@@ -76,7 +77,8 @@ def plan(_):
         here = [exercise for exercise in all_exercises if int(exercise["id"][:3]) in numbers]
         main = [exercise for exercise in here if "." not in exercise["id"]]
         side = [f"`{exercise['id']}` ({points(exercise['points'])})" for exercise in here if "." in exercise["id"]]
-        names = [f"[{number} {known[number]['title']}](../../lessons/{known[number]['folder']}/README.md)" for number in numbers]
+        titles = [(f"{number} {known[number]['title']}", known[number]["folder"]) for number in numbers]
+        names = [f"[{title}](../../lessons/{folder}/README.md)" for title, folder in titles]
         show = [pages.get(number, "") for number in numbers] + [figure_of(known[number]["folder"]) for number in numbers]
         total += sum(exercise["points"] for exercise in main)
         rows.append([week, ", ".join(names), " + ".join(points(exercise["points"]) for exercise in main), ", ".join(side),

@@ -87,7 +87,7 @@ std::string_view sign_of(grade::State state) {
   return "";
 }
 
-// "ada-lovelace    6    -   12": a line per student, and the signs that occur.
+// "Zo-ngstr-m    6    -   12  Zoë Ångström": a line per student, and the signs that occur.
 std::string table_of(const grade::ClassResults& results) {
   std::size_t width = 7;
   for (const grade::StudentResults& student : results.students) width = std::max(width, student.key.size());
@@ -109,7 +109,8 @@ std::string table_of(const grade::ClassResults& results) {
                   ? fmt::format(" {:>{}g}", result.points(), widths[e])
                   : fmt::format(" {:>{}}", sign_of(result.state()), widths[e]);
     }
-    rows += fmt::format(" {:>7g}\n", student.points());
+    rows +=
+        fmt::format(" {:>7g}{}\n", student.points(), student.name == student.key ? "" : "  " + student.name);
   }
   states.erase(grade::State::kGraded);
   std::string signs;
