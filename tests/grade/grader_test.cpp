@@ -288,4 +288,31 @@ TEST_CASE("a jailed program sees neither other files nor other processes, and no
   CHECK(finished.printed.find("done") != std::string::npos);
 }
 
+TEST_CASE("one student's folder is graded under the name that Gradescope gives, and told after each file") {
+  Class c;
+  c.hand_in("x", "right");
+  c.options.folder = c.folder / "class/x";
+  c.options.exercises.push_back({"105", "Blockwise", "105_blockwise", "blockwise_forward.cpp"});
+  c.options.all_points.push_back(3);
+  fs::create_directories(c.options.folder / "105_blockwise");
+  std::ofstream(c.options.folder / "105_blockwise/blockwise_forward.cpp") << "wrong";
+  c.options.whose = read_submission(
+      R"({"created_at": "2026-05-02T00:00:01Z", "assignment": {"due_date": "2026-05-02T00:00:00Z"},
+          "users": [{"name": "Ada <b>", "sid": "../17", "email": "a@b"}]})");
+  std::vector<std::string> told;
+  c.options.so_far = [&](const ClassResults& results) {
+    std::string states;
+    for (const Result& result : results.students.at(0).results)
+      states += std::string(name_of(result.state())) + " ";
+    told.push_back(states);
+  };
+  const ClassResults results = grade(c.options);
+  CHECK(told == std::vector<std::string>{"unjudged unjudged ", "graded unjudged ", "graded graded "});
+  REQUIRE(results.students.size() == 1);
+  CHECK(results.students[0].key == "17");
+  CHECK(results.students[0].name == "Ada <b>");
+  CHECK(results.students[0].points() == 3);
+  CHECK(results.students[0].results[0].counted()->late);
+}
+
 }  // namespace ringcraft::grade

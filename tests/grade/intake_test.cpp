@@ -457,4 +457,24 @@ TEST_CASE("a class of 60 with 8 files each takes less than a second of a process
   for (const Student& student : read.students) CHECK(student.hand_ins.size() == 8);
 }
 
+TEST_CASE("submission_metadata.json says who, when, and whether it is late; nonsense in it says nothing") {
+  const auto of = [](const std::string& due, const std::string& user) {
+    return read_submission(R"({"created_at": "2026-05-02T10:00:00.5-07:00", "assignment": {"due_date": )" +
+                           due + R"(}, "users": [)" + user + "]}");
+  };
+  CHECK(of("null", "{}").handed_in == read_time("2026-05-02T17:00:00Z"));
+  CHECK(!of("null", "{}").late);
+  CHECK(of(R"("2026-05-02T16:59:59Z")", "{}").late);
+  CHECK(!of(R"("2026-05-02T17:00:00Z")", "{}").late);
+  CHECK(!of(R"("2026-05-01T00:00:00Z")", R"({"assignment": {"due_date": "2026-05-03T00:00:00Z"}})").late);
+  CHECK(of("null", R"({"name": "Ada", "sid": "1"}, {"name": "Bob", "email": "b@c"})").name == "Ada, Bob");
+  CHECK(of("null", R"({"name": "Ada", "sid": "1"}, {"name": "Bob", "email": "b@c"})").identity == "1\nb@c");
+  for (const char* nonsense : {"", "{", "[]", "7", R"({"users": 3, "created_at": {}})",
+                               R"({"users": [7, null]})", R"({"users": {"a": []}, "assignment": "x"})"}) {
+    INFO(nonsense);
+    CHECK(read_submission(nonsense).identity.empty());
+    CHECK(!read_submission(nonsense).late);
+  }
+}
+
 }  // namespace ringcraft::grade

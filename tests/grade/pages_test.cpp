@@ -74,7 +74,7 @@ TEST_CASE("the pages of a class are the same to the byte, whatever a clock said"
 TEST_CASE("a student's page has no seed and nothing of another student") {
   const ClassResults results = example_class();
   ClassResults alone = results;
-  alone.students = {results.students[3]}, alone.alike = {}, alone.remarks = {}, alone.layers = {};
+  alone.students = {results.students[3]}, alone.alike = {}, alone.remarks = {};
   CHECK(student_page(results, results.students[3]) == student_page(alone, results.students[3]));
   CHECK(gradescope_json(results, results.students[3]) == gradescope_json(alone, results.students[3]));
   CHECK(!holds(student_page(results, results.students[3]), "8123456789012345678"));
@@ -135,6 +135,14 @@ TEST_CASE("a student's page shows what failed, and folds what was passed or not 
   const std::size_t skipped = page.find("1 check not tried, 2.5 points: no mistakes");
   REQUIRE(skipped != std::string::npos);
   CHECK(page.find("Both parts are rescaled to the new maximum.") > skipped);
+}
+
+TEST_CASE("Gradescope's results name the layers that are missing, and none where all are here") {
+  ClassResults results = example_class();
+  for (Layer& layer : results.layers) layer.here = true;
+  CHECK(!holds(gradescope_json(results, results.students[0]), "layers missing here"));
+  results.layers = {{"files", "", true, ""}, {"namespaces", "", false, ""}, {"user", "", false, ""}};
+  CHECK(holds(gradescope_json(results, results.students[0]), "layers missing here: namespaces, user\\n"));
 }
 
 TEST_CASE("a file that cannot be judged is no wrong answer") {

@@ -84,7 +84,7 @@ case_each_command_gets_its_program() {
     launch $command # an empty one is no argument
     has "$out" "tool [$command]"
   done
-  for command in grade doctor; do
+  for command in grade gradescope doctor; do
     launch $command
     has "$out" "grader [$command]"
   done

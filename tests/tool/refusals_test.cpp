@@ -120,7 +120,7 @@ const Refusal kRefusals[] = {
     {"export ''", "command line: expected a value after export, got an empty one"},
     {"attend --input IN --output OUT --softmax-scale ''", "a value after --softmax-scale, got an empty one"},
     {"check 104 --json=", "a value after --json, got an empty one"},
-    {"gradescope 104", "gradescope is not part of this version"},
+    {"gradescope 104", "gradescope needs every lesson's checks"},
     {"grade", "DIR is required"},
     {"grade IN --jobs 0", "--jobs"},
     {"doctor surplus", "surplus"},

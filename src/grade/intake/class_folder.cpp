@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "grade/intake/hand_ins.hpp"
-#include "grade/intake/metadata.hpp"
 #include "grade/intake/names.hpp"
 #include "grade/intake/tree.hpp"
 #include "ringcraft/core/error.hpp"
@@ -213,6 +212,11 @@ std::string unique_key(const std::string& name, std::set<std::string>& taken) {
   return key;
 }
 
+void remove_unpacked(const std::filesystem::path& scratch) {
+  std::error_code ignored;
+  std::filesystem::remove_all(scratch / kUnpacked, ignored);
+}
+
 }  // namespace
 
 ClassFolder read_class(const std::filesystem::path& folder, const std::filesystem::path& scratch,
@@ -236,9 +240,19 @@ ClassFolder read_class(const std::filesystem::path& folder, const std::filesyste
     result.students.push_back(std::move(student));
   }
   std::ranges::sort(result.students, {}, &Student::key);
-  std::error_code ignored;
-  std::filesystem::remove_all(scratch / kUnpacked, ignored);
+  remove_unpacked(scratch);
   return result;
+}
+
+ClassFolder read_one(const std::filesystem::path& folder, const Submission& whose,
+                     const std::filesystem::path& scratch, const std::vector<Exercise>& exercises,
+                     const IntakeLimits& limits) {
+  Tree tree(scratch, exercises, limits);
+  Student student{.key = safe_name(whose.identity), .name = shown(whose.name, 120)};
+  const Entry entry{.node = Tree::at(folder), .late = whose.late, .handed_in = whose.handed_in};
+  read_student(student, {entry}, tree, scratch, exercises, limits);
+  remove_unpacked(scratch);
+  return {.students = {std::move(student)}};
 }
 
 }  // namespace ringcraft::grade

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "grade/intake/metadata.hpp"
+
 namespace ringcraft::grade {
 
 /// An exercise that a class was given, and the file that it is handed in as.
@@ -59,5 +61,11 @@ struct IntakeLimits {
 /// student.
 ClassFolder read_class(const std::filesystem::path& folder, const std::filesystem::path& scratch,
                        const std::vector<Exercise>& exercises, const IntakeLimits& limits = {});
+
+/// Reads what one student, or one group, has handed in: a folder or an archive, in which hand-ins and
+/// exercises are told apart as by read_class. Throws Error if `folder` cannot be read.
+ClassFolder read_one(const std::filesystem::path& folder, const Submission& whose,
+                     const std::filesystem::path& scratch, const std::vector<Exercise>& exercises,
+                     const IntakeLimits& limits = {});
 
 }  // namespace ringcraft::grade

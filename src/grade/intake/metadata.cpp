@@ -1,9 +1,11 @@
-// Reads the few lines of submission_metadata.yml that matter, by their indentation.
+// Reads the few lines of submission_metadata.yml that matter, by their indentation, and the few fields of
+// submission_metadata.json.
 #include "grade/intake/metadata.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 namespace ringcraft::grade {
 namespace {
@@ -52,6 +54,17 @@ void add_submitter(Submission& to, const Submitter& one) {
   to.identity += (to.identity.empty() ? "" : "\n") + one.identity();
 }
 
+// The text of a field; empty if it is not there, or is no text.
+std::string text_at(const nlohmann::json& object, const char* field) {
+  const auto found = object.is_object() ? object.find(field) : object.end();
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+// A field of an object; null if it has none.
+nlohmann::json part(const nlohmann::json& object, const char* field) {
+  return object.is_object() && object.contains(field) ? object.at(field) : nlohmann::json();
+}
+
 }  // namespace
 
 std::map<std::string, Submission> read_metadata(std::string_view text) {
@@ -85,6 +98,20 @@ std::map<std::string, Submission> read_metadata(std::string_view text) {
   }
   end_of_one();
   return all;
+}
+
+Submission read_submission(std::string_view json) {
+  const auto all = nlohmann::json::parse(json, nullptr, false);
+  Submission one{.handed_in = read_time(text_at(all, "created_at"))};
+  auto due = read_time(text_at(part(all, "assignment"), "due_date"));
+  const nlohmann::json users = part(all, "users");
+  for (const nlohmann::json& user : users) {
+    add_submitter(one, {text_at(user, "name"), text_at(user, "sid"), text_at(user, "email")});
+    const auto own = read_time(text_at(part(user, "assignment"), "due_date"));
+    if (own) due = std::max(due.value_or(*own), *own);
+  }
+  one.late = one.handed_in && due && *one.handed_in > *due;
+  return one;
 }
 
 std::optional<std::int64_t> read_time(std::string_view text) {

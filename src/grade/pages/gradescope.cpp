@@ -67,6 +67,14 @@ std::string line_of(const Exercise& exercise, const Result& result, double all) 
   return line + "\n";
 }
 
+// "namespaces, user": what does not stand between the file and the host.
+std::string missing_layers(const std::vector<Layer>& layers) {
+  std::string names;
+  for (const Layer& layer : layers)
+    if (!layer.here) names += (names.empty() ? "" : ", ") + layer.id;
+  return names;
+}
+
 }  // namespace
 
 std::string gradescope_json(const ClassResults& results, const StudentResults& student) {
@@ -84,6 +92,8 @@ std::string gradescope_json(const ClassResults& results, const StudentResults& s
                          {"digest", result.counted() == nullptr ? json() : json(result.counted()->digest)}});
   }
   for (const std::string& remark : student.remarks) output += remark + "\n";
+  if (const std::string missing = missing_layers(results.layers); !missing.empty())
+    output += "layers missing here: " + missing + "\n";
   const json all{{"score", student.points()},
                  {"output", shown_lines(output)},
                  {"output_format", "text"},

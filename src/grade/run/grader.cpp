@@ -66,13 +66,17 @@ class Grader {
   explicit Grader(const GradeOptions& options)
       : options_(apart(options)), ledger_(options.out, options.secret), layers_(layers(options.tree)) {
     require(layers_, options.without);
-    handed_in_ = read_class(options.folder, scratch_.path() / "hand-ins", options.exercises);
+    const fs::path copies = scratch_.path() / "hand-ins";
+    handed_in_ = options.whose ? read_one(options.folder, *options.whose, copies, options.exercises)
+                               : read_class(options.folder, copies, options.exercises);
     give(scratch_.path(), layers_);
     require_work(sight_of(prepared("probe"), {}), layers_);
     records_.resize(handed_in_.students.size());
     for (std::size_t s = 0; s < records_.size(); ++s) {
-      records_[s].resize(handed_in_.students[s].hand_ins.size());
-      for (std::size_t h = 0; h < records_[s].size(); ++h) tasks_.push_back({s, h});
+      for (const HandIn& hand_in : handed_in_.students[s].hand_ins) {
+        tasks_.push_back({s, records_[s].size()});
+        records_[s].push_back(record_of(hand_in, State::kUnjudged, "not judged yet"));
+      }
     }
   }
 
@@ -84,6 +88,7 @@ class Grader {
 
   // Judges everything. The first failure that is not a student's ends it.
   void run() {
+    if (options_.so_far) options_.so_far(results());
     std::vector<std::jthread> threads;
     const std::size_t jobs = std::clamp<std::size_t>(static_cast<std::size_t>(options_.jobs), 1,
                                                      std::max<std::size_t>(tasks_.size(), 1));
@@ -169,8 +174,7 @@ class Grader {
         const Student& student = handed_in_.students[tasks_[next].student];
         const HandIn& hand_in = student.hand_ins[tasks_[next].hand_in];
         tell(student.key + ", " + hand_in.exercise);
-        records_[tasks_[next].student][tasks_[next].hand_in] = judged(student, hand_in, slot);
-        ++done_;
+        keep(tasks_[next], judged(student, hand_in, slot));
       }
     } catch (...) {
       const std::lock_guard guard(mutex_);
@@ -179,19 +183,30 @@ class Grader {
     }
   }
 
+  void keep(const Task& task, Record record) {
+    const std::lock_guard guard(mutex_);
+    records_[task.student][task.hand_in] = std::move(record);
+    ++done_;
+    if (options_.so_far) options_.so_far(results());
+  }
+
   void tell(const std::string& what) {
     const std::lock_guard guard(mutex_);
     if (options_.progress) options_.progress(done_, tasks_.size(), what);
   }
 
+  static Record record_of(const HandIn& hand_in, State state, const std::string& sentence) {
+    return {.exercise = hand_in.exercise,
+            .name = hand_in.name,
+            .digest = {},
+            .state = state,
+            .sentence = sentence,
+            .handed_in = hand_in.handed_in,
+            .late = hand_in.late};
+  }
+
   Record judged(const Student& student, const HandIn& hand_in, std::size_t slot) {
-    Record record{.exercise = hand_in.exercise,
-                  .name = hand_in.name,
-                  .digest = {},
-                  .state = State::kUngradable,
-                  .sentence = hand_in.refusal,
-                  .handed_in = hand_in.handed_in,
-                  .late = hand_in.late};
+    Record record = record_of(hand_in, State::kUngradable, hand_in.refusal);
     if (!hand_in.refusal.empty()) return record;
     record.digest = ledger_.secret().fingerprint_of(text_around(hand_in.file));
     std::optional<Verdict> verdict = ledger_.find(student.key, hand_in.exercise, record.digest);

@@ -17,15 +17,16 @@ namespace ringcraft::grade {
 
 /// A class, its exercises, and how to grade it.
 struct GradeOptions {
-  std::filesystem::path folder;        ///< what was handed in (read_class)
-  std::filesystem::path out;           ///< of the ledger; it is made
-  std::vector<Exercise> exercises;     ///< in the order of the reports
-  std::vector<double> all_points;      ///< of each exercise; 0 where its reports say
-  bool only_handed_in = false;         ///< leave out exercises that nobody has handed in
-  std::optional<Secret> secret = {};   ///< empty: that of the ledger, or a new one
-  int jobs = 1;                        ///< files that are judged at a time
-  std::set<std::string> without = {};  ///< layers that may be missing
-  bool again = false;                  ///< judge also what has a verdict
+  std::filesystem::path folder;          ///< what was handed in (read_class)
+  std::filesystem::path out;             ///< of the ledger; it is made
+  std::vector<Exercise> exercises;       ///< in the order of the reports
+  std::vector<double> all_points;        ///< of each exercise; 0 where its reports say
+  bool only_handed_in = false;           ///< leave out exercises that nobody has handed in
+  std::optional<Submission> whose = {};  ///< of one student's hand-in, if `folder` is one, and no class
+  std::optional<Secret> secret = {};     ///< empty: that of the ledger, or a new one
+  int jobs = 1;                          ///< files that are judged at a time
+  std::set<std::string> without = {};    ///< layers that may be missing
+  bool again = false;                    ///< judge also what has a verdict
   std::filesystem::path program;  ///< called as PROGRAM check ID --file F --seed X --json R --confidential
   std::filesystem::path tree;     ///< the project's folder, which the program reads
   std::filesystem::path build;    ///< and its build tree
@@ -33,6 +34,8 @@ struct GradeOptions {
   std::function<std::vector<std::string>(const std::string& exercise)> given = {};
   /// Called before each file: how many are done, how many there are, and which one is next.
   std::function<void(std::size_t done, std::size_t total, const std::string& what)> progress = {};
+  /// Called before the first file and after each, with all that is known by then.
+  std::function<void(const ClassResults&)> so_far = {};
 };
 
 /// Grades the class, and writes all reports into `out` (write_reports). Throws Error if the folder cannot be

@@ -42,7 +42,7 @@ int nothing_asked(const CLI::App& app) {
   throw Error(
       "say what to do: run, attend, verify, trace, simulate, bench, lessons, start, check, watch, next, "
       "hint, diff, "
-      "export, grade, doctor, test or setup");
+      "export, grade, gradescope, doctor, test or setup");
 }
 
 // An empty value comes from an unset variable of a script, and does not mean the default.

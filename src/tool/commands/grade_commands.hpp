@@ -17,9 +17,20 @@ struct GradeRequest {
   int jobs = 0;                      // files at a time; 0: one for each processor
   std::vector<std::string> without;  // layers that may be missing
   bool again = false;                // judge also what has a verdict
+  std::string submission;            // Gradescope's JSON about it: the folder is one student's
+  std::string results;               // Gradescope's results.json, written again after each file
+  std::string seed_file;             // it holds the seed, which other users would see in the call
   std::string explain;               // "ada:104.identity": only this check, with all that is known of it
 };
 int grade(const GradeRequest& request);
+
+struct GradescopeRequest {
+  std::string lessons;                 // 101-103,201
+  std::string out = "autograder.zip";  // must not be there
+  std::string seed;                    // 32 hexadecimal digits; empty: drawn where it is set up
+};
+// Writes the archive of an autograder for Gradescope.
+int gradescope(const GradescopeRequest& request);
 
 // The layers of this host.
 int doctor();

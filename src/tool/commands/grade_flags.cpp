@@ -1,4 +1,4 @@
-// The flags of the commands that grade a class: grade, doctor.
+// The flags of the commands that grade a class: grade, gradescope, doctor.
 #include <CLI/CLI.hpp>
 
 #include "tool/commands/commands.hpp"
@@ -27,6 +27,11 @@ void add_grading(CLI::App& app, Action& action) {
                    "Files that are judged at a time; default: one for each processor")
       ->type_name("N")
       ->check(CLI::Range(1, 256));
+  command
+      ->add_option("--seed-file", request->seed_file,
+                   "A file with the 32 digits, which no other user sees as they see a command's arguments")
+      ->type_name("FILE")
+      ->excludes("--seed");
   command->add_option("--without", request->without, "Layers of protection that may be missing (see doctor)")
       ->type_name("LAYER")
       ->delimiter(',');
@@ -35,8 +40,29 @@ void add_grading(CLI::App& app, Action& action) {
       ->add_option("--explain", request->explain,
                    "Run one check again and show all that is known: ada:104.identity")
       ->type_name("STUDENT:CHECK");
+  CLI::Option* submission =
+      command
+          ->add_option("--submission", request->submission,
+                       "DIR is one student's; Gradescope's submission_metadata.json about it")
+          ->type_name("FILE");
+  command
+      ->add_option("--results", request->results, "Gradescope's results.json, written again after each file")
+      ->type_name("FILE")
+      ->needs(submission);
   command->footer("Example: ./ringcraft grade ../handed-in --out ../grades --lessons 101-104");
   command->callback([&action, request] { action = [request] { return grade(*request); }; });
+
+  CLI::App* package =
+      app.add_subcommand("gradescope", "Write the archive of an autograder for these lessons");
+  auto wanted = std::make_shared<GradescopeRequest>();
+  package->add_option("LESSONS", wanted->lessons, "101-103,201")->required()->type_name("");
+  package->add_option("--out", wanted->out, "The archive to write; nothing is overwritten")
+      ->type_name("FILE")
+      ->capture_default_str();
+  package->add_option("--seed", wanted->seed, "32 hexadecimal digits; default: drawn where it is set up")
+      ->type_name("X");
+  package->footer("Example: ./ringcraft gradescope 104-106 --out ../autograder.zip");
+  package->callback([&action, wanted] { action = [wanted] { return gradescope(*wanted); }; });
 
   app.add_subcommand("doctor", "The layers between a judged file and this machine: which ones are here")
       ->footer("Example: ./ringcraft doctor")

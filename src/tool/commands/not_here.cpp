@@ -8,14 +8,15 @@
 namespace ringcraft::tool {
 
 void add_not_here(CLI::App& app, Action& action) {
-  for (const char* name : {"gradescope", "plan", "train", "docs"}) {
+  for (const char* name : {"plan", "train", "docs"}) {
     CLI::App* command = app.add_subcommand(name)->group("")->allow_extras();
     command->callback([&action, name] {
       action = [name]() -> int {
-        throw Error(std::string(name) +
-                    " is not part of this version; here are run, attend, verify, trace, simulate, bench, "
-                    "lessons, start, "
-                    "check, watch, next, hint, diff, export, grade, doctor, notebooks, test and setup");
+        throw Error(
+            std::string(name) +
+            " is not part of this version; here are run, attend, verify, trace, simulate, bench, "
+            "lessons, start, "
+            "check, watch, next, hint, diff, export, grade, gradescope, doctor, notebooks, test and setup");
       };
     });
   }

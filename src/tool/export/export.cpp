@@ -48,13 +48,6 @@ fs::path checked_folder(const std::string& typed) {
   return folder;
 }
 
-void refuse_exported_tree() {
-  if (fs::exists(kRoot / "src" / "sealed.txt"))
-    throw Error(
-        "export: this tree was exported itself, its solutions are sealed; export from the tree that has them",
-        Code::kMissing);
-}
-
 // ---- writing
 
 void write(const fs::path& path, const std::string& text) {
@@ -201,7 +194,7 @@ void tell(const ExportRequest& request, const StudentTree& tree, const std::set<
 }  // namespace
 
 int export_tree(const ExportRequest& request) {
-  refuse_exported_tree();
+  refuse_exported_tree("export", kRoot);
   const std::set<int> known = lessons_with_exercise();
   const std::set<int> solved = lessons_listed("--solved", request.solved, known);
   std::set<int> sealed;

@@ -216,4 +216,11 @@ StudentTree student_tree(const fs::path& root, const std::set<int>& sealed, cons
   return tree;
 }
 
+void refuse_exported_tree(const std::string& command, const std::filesystem::path& root) {
+  if (fs::exists(root / "src" / "sealed.txt"))
+    throw Error(command + ": this tree was exported itself, its solutions are sealed; " + command +
+                    " from the tree that has them",
+                Code::kMissing);
+}
+
 }  // namespace ringcraft::tool

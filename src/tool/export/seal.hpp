@@ -22,4 +22,7 @@ struct StudentTree {
 StudentTree student_tree(const std::filesystem::path& root, const std::set<int>& sealed,
                          const std::set<int>& known);
 
+// Throws Error (kMissing), which begins with the command, if the tree at `root` was exported itself.
+void refuse_exported_tree(const std::string& command, const std::filesystem::path& root);
+
 }  // namespace ringcraft::tool

@@ -8,7 +8,9 @@
 #include <set>
 #include <thread>
 
+#include "grade/intake/metadata.hpp"
 #include "grade/jail/jail.hpp"
+#include "grade/pages/pages.hpp"
 #include "grade/run/grader.hpp"
 #include "judge/checks/lesson.hpp"
 #include "judge/checks/road.hpp"
@@ -17,6 +19,7 @@
 #include "judge/verdict/judge.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
+#include "ringcraft/io/text_file.hpp"
 #include "tool/commands/grade_commands.hpp"
 #include "tool/course/course.hpp"
 #include "tool/course/lesson_list.hpp"
@@ -27,6 +30,8 @@ namespace ringcraft::tool {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::uintmax_t kLargestMetadata = 1 << 20;  // bytes
 
 double points_of(const std::vector<judge::Check>& checks) {
   return std::accumulate(checks.begin(), checks.end(), 0.0,
@@ -56,11 +61,19 @@ void choose_exercises(const GradeRequest& request, grade::GradeOptions& options)
   options.only_handed_in = request.lessons.empty();
 }
 
+std::string first_line_of(const std::string& file) {
+  const std::string text = read_text_file("grade", file, kLargestMetadata);
+  return text.substr(0, text.find('\n'));
+}
+
 grade::GradeOptions options_of(const GradeRequest& request) {
   grade::GradeOptions options;
   options.folder = fs::absolute(request.folder).lexically_normal();
   options.out = fs::absolute(request.out).lexically_normal();
   if (!request.seed.empty()) options.secret = grade::Secret(request.seed);
+  if (!request.seed_file.empty()) options.secret = grade::Secret(first_line_of(request.seed_file));
+  if (!request.submission.empty())
+    options.whose = grade::read_submission(read_text_file("grade", request.submission, kLargestMetadata));
   options.jobs =
       request.jobs > 0 ? request.jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   options.without = {request.without.begin(), request.without.end()};
@@ -176,6 +189,10 @@ int grade(const GradeRequest& request) {
     progress.at(static_cast<double>(done) / static_cast<double>(std::max<std::size_t>(1, total)),
                 fmt::format("{} of {}: {}", done, total, what));
   };
+  if (!request.results.empty())
+    options.so_far = [&](const grade::ClassResults& results) {
+      grade::write_whole(request.results, grade::gradescope_json(results, results.students.front()));
+    };
   const grade::ClassResults results = grade::grade(options);
   std::fputs(table_of(results).c_str(), stdout);
   std::printf("pages: %s\n", (options.out / "index.html").c_str());
