@@ -174,7 +174,7 @@ TEST_CASE("a file that does not belong to its lesson is ungradable") {
   CHECK(result_of(results, "ada").state() == State::kUngradable);
 }
 
-TEST_CASE("what a student can read has no words of the program, and no seed") {
+TEST_CASE("a student reads no words of the program, and no seed") {
   Class c;
   c.hand_in("ada", "wrong");
   const ClassResults results = grade(c.options);
