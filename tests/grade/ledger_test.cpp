@@ -92,6 +92,22 @@ TEST_CASE("a ledger that was begun with another secret is refused, and so is one
   testing::check_refused([&] { Ledger(folder / "grades", {}); }, "seed.txt: expected 32 hexadecimal digits");
 }
 
+TEST_CASE("a row that ends alike keeps its first words, and one that ends otherwise has new ones") {
+  const test::Scratch folder;
+  Ledger ledger(folder / "grades", {});
+  const auto said = [](verify::Status status, const char* sentence) {
+    Verdict verdict = verdict_with(status, false);
+    verdict.report.rows[0].sentence = sentence;
+    return verdict;
+  };
+  const auto sentence = [&] { return ledger.find("ada", "303", "1")->report.rows[0].sentence; };
+  ledger.keep("ada", "303", "1", said(verify::Status::kFailed, "rank 2 sends too much"));
+  ledger.keep("ada", "303", "1", said(verify::Status::kFailed, "rank 1 sends too much"));
+  CHECK(sentence() == "rank 2 sends too much");
+  ledger.keep("ada", "303", "1", said(verify::Status::kPassed, ""));
+  CHECK(sentence().empty());
+}
+
 TEST_CASE("rows that measured time decided stay as they were first") {
   const test::Scratch folder;
   Ledger ledger(folder / "grades", {});

@@ -49,11 +49,12 @@ Verdict verdict_of_json(const std::string& text, const std::string& place) {
           verify::report_of_json(document["report"].dump(), place + ".report")};
 }
 
-// Rows that measured time decides stay as they were first.
-void keep_timed_rows(Verdict& fresh, const Verdict& first) {
+// A row that ends as it did first keeps its words, since of several ranks that fail another one may be the
+// first to do so; what measured time decides stays in any case.
+void keep_first_words(Verdict& fresh, const Verdict& first) {
   for (verify::ReportRow& row : fresh.report.rows) {
     const auto old = std::ranges::find(first.report.rows, row.id, &verify::ReportRow::id);
-    if (old != first.report.rows.end() && old->timed) row = *old;
+    if (old != first.report.rows.end() && (old->timed || old->status == row.status)) row = *old;
   }
 }
 
@@ -155,7 +156,7 @@ std::optional<Verdict> Ledger::find(const std::string& student, const std::strin
 
 void Ledger::keep(const std::string& student, const std::string& exercise, const std::string& digest,
                   Verdict verdict) {
-  if (const auto first = find(student, exercise, digest)) keep_timed_rows(verdict, *first);
+  if (const auto first = find(student, exercise, digest)) keep_first_words(verdict, *first);
   const fs::path file = place(student, exercise, digest);
   make_folder(file.parent_path());
   write_whole(file, json_of(verdict));

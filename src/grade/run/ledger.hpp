@@ -56,7 +56,8 @@ class Ledger {
   /// The verdict on a student's file; empty if there is none.
   std::optional<Verdict> find(const std::string& student, const std::string& exercise,
                               const std::string& digest) const;
-  /// Keeps it. Rows that rest on measured time stay as they were first.
+  /// Keeps it. Of a file that has one already, rows that end alike stay as they were first, and so do those
+  /// that rest on measured time.
   void keep(const std::string& student, const std::string& exercise, const std::string& digest,
             Verdict verdict);
 
