@@ -24,3 +24,34 @@ def test_arrays_go_in_and_come_out():
     q, k, v = jax.random.normal(jax.random.key(0), (3, 1, 2, 9, 4))
     assert isinstance(ringcraft.attention(q, k, v), jax.Array)
     assert jax.numpy.array_equal(ringcraft.gather(ringcraft.scatter(q, 3)), q)
+
+
+def test_every_call_after_the_first_is_compiled_already():
+    import time
+
+    q = jax.random.normal(jax.random.key(0), (1, 2, 9, 4))
+    calls = [lambda: ringcraft.jax.attention(q, q, q, causal=True, window=[3, 0], cu_seqlens=[0, 4, 9]),
+             lambda: jax.grad(lambda x: ringcraft.jax.attention(x, x, x).sum())(q)]
+    for call in calls:
+        def seconds(call=call):
+            begin = time.perf_counter()
+            jax.block_until_ready(call())
+            return time.perf_counter() - begin
+
+        first = seconds()
+        assert sorted(seconds() for _ in range(20))[10] < first / 3
+
+
+def test_shards_and_types_of_gradients():
+    def shards(q, k, v, problem):
+        return ringcraft.scatter(ringcraft.jax.attention(q, k, v), problem.ranks, problem.layout)
+
+    found = ringcraft.verify(shards, arrays="jax", ranks=3, layout="zigzag", results="shards", causal=False, windows=False,
+                             packed=False)
+    assert found and found.verdicts[0].data["judged"] == ["out", "dq", "dk", "dv"], str(found)
+
+    def narrow(q, k, v):
+        return ringcraft.jax.attention(q, k, v).astype("bfloat16")
+
+    found = ringcraft.verify(narrow, arrays="jax")
+    assert found and "returned as bfloat16" in str(found)

@@ -94,3 +94,17 @@ def test_the_plugin(tmp_path):
     assert said.returncode == 1
     assert "the softmax scale is missing" in said.stdout and "ringcraft: wrong" in said.stdout
     assert "test_right" not in said.stdout
+
+
+def test_the_plugin_keeps_tests_apart_and_refuses_a_test_of_nothing(tmp_path):
+    (tmp_path / "test_two.py").write_text(
+        "import ringcraft\nfrom ringcraft.testing import attention_test\n"
+        "def scaled(scale):\n    return lambda q, k, v: ringcraft.attention(q, k, v, softmax_scale=scale)\n"
+        "test_wrong = attention_test(scaled(1.0))\ntest_right = attention_test(scaled(None))\n")
+    (tmp_path / "test_none.py").write_text(
+        "from ringcraft.testing import attention_test\n"
+        "test_none = attention_test(lambda q, k, v: q, cases=[])\n")
+    said = {name: subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path / name)],
+                                 capture_output=True, text=True, check=False) for name in ("test_two.py", "test_none.py")}
+    assert " of 40 cases" in said["test_two.py"].stdout  # the other test has 40, too
+    assert said["test_none.py"].returncode != 0 and "cases: expected at least one" in said["test_none.py"].stdout

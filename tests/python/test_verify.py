@@ -164,3 +164,76 @@ def test_zeros_are_wrong():
 def test_what_makes_no_sense_is_refused(call, sentence):
     with pytest.raises(ringcraft.Error, match=sentence):
         call()
+
+
+def usual(q, k, v):
+    return ringcraft.attention(q, k, v)
+
+
+def test_a_function_is_judged_by_what_it_was_asked():
+    """It may write into its arrays: that neither hides what is wrong nor makes wrong what is right."""
+    def all_zeros(q, k, v):
+        for x in (q, k, v):
+            x[:] = 0
+        return np.zeros_like(q)
+
+    def scaled_in_place(q, k, v, softmax_scale):
+        q *= softmax_scale
+        return ringcraft.attention(q, k, v, softmax_scale=1.0)
+
+    assert len(ringcraft.verify(all_zeros, simplify=False).wrong) == 40
+    assert ringcraft.verify(scaled_in_place)
+
+
+def test_what_was_judged_is_said():
+    calls = []
+
+    def lse_at_first(q, k, v):
+        calls.append(None)
+        out, lse = ringcraft.attention(q, k, v, return_lse=True)
+        return out, lse if len(calls) < 8 else None
+
+    assert str(ringcraft.verify(lse_at_first)) == "lse_at_first: right in all 40 cases (out, lse in 7)"
+    assert str(ringcraft.verify(usual)) == "usual: right in all 40 cases (out)"
+    found = ringcraft.verify(lambda q, k, v: usual(q, k, v).astype("float16"))
+    assert found and "(out; returned as float16, which may be that far off)" in str(found)
+    assert "returned as" not in str(ringcraft.verify(lambda q, k, v: usual(q, k, v).astype("float16"), dtype="float16"))
+    assert ringcraft.verify(lambda q, k, v: {"lse": ringcraft.attention(q, k, v, return_lse=True)[1]})
+
+
+@pytest.mark.parametrize("axes", ["sd", "hsd", "dsbh"])
+def test_a_function_gets_the_axes_that_it_has(axes):
+    found = ringcraft.verify(lambda q, k, v: ringcraft.attention(q, k, v, axes=axes), axes=axes)
+    assert found and {v.case.problem.heads > 1 for v in found.verdicts} == ({True, False} if "h" in axes else {False})
+
+
+def case_of(heads, **extents):
+    return ringcraft.Case(ringcraft.Problem(4, heads, 4, **extents))
+
+
+def uneven(change):
+    """Three ranks, the last of which returns something else."""
+    def shards(q, k, v):
+        both = ringcraft.attention(q, k, v, return_lse=True)
+        *others, (out, lse) = zip(*(ringcraft.scatter(x, 3, "contiguous") for x in both))
+        return [*others, change(out, lse)]
+
+    return lambda: ringcraft.verify(shards, ranks=3, results="shards")
+
+
+@pytest.mark.parametrize(("call", "sentence"), [
+    (uneven(lambda out, lse: out), "result: expected the same tensors from every rank"),
+    (uneven(lambda out, lse: {"out": out, "lse": lse, "dq": out}), "result: expected the same tensors from every rank"),
+    (uneven(lambda out, lse: (out[:, :1], lse)), "out: expected the same shape on all ranks"),
+    (uneven(lambda out, lse: (out[..., :1], lse)), "out: expected the same shape on all ranks"),
+    (lambda: ringcraft.verify(usual, axes="q"), "axes: expected letters of bhsd"),
+    (lambda: ringcraft.verify(usual, multiple=0), "multiple: expected at least 1, got 0"),
+    (lambda: ringcraft.verify(usual, ranks=0), "ranks: expected at least 1, got 0"),
+    (lambda: ringcraft.verify(usual, head_dims=[0]), "head_dims: expected at least 1, got 0"),
+    (lambda: ringcraft.verify(usual, ranks=2, cases=CASES[:1]), "cases: expected those that axes='bhsd' and ranks=2 allow"),
+    (lambda: ringcraft.verify(usual, axes="sd", cases=[case_of(2)]), "cases: expected those that axes='sd'"),
+    (lambda: ringcraft.verify(usual, axes="hsd", cases=[case_of(2, batch=2)]), "cases: expected those that axes='hsd'"),
+])
+def test_what_nobody_can_judge_is_refused(call, sentence):
+    with pytest.raises(ringcraft.Error, match=sentence):
+        call()

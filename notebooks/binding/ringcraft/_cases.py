@@ -25,6 +25,7 @@ class Abilities:
     scales: bool = False           #: another softmax_scale than 1 / sqrt(head_dim)
     grouped: bool = True           #: kv_heads < heads
     batched: bool = True           #: batch > 1
+    headed: bool = True            #: heads > 1
     multiple: int = 1              #: seqlen, and each packed sequence, is a multiple of it
     head_dims: tuple[int, ...] | None = None  #: the only ones
     ranks: int | None = None       #: of a function that knows ranks
@@ -69,8 +70,10 @@ def adapted(case: _core.Case, can: Abilities) -> _core.Case:
     if borders:
         seqlen = borders[-1]
     head_dim = p.head_dim if can.head_dims is None else min(can.head_dims, key=lambda d: abs(d - p.head_dim))
+    heads = p.heads if can.headed else 1
     problem = _core.Problem(
-        seqlen, p.heads, head_dim, kv_heads=p.kv_heads if can.grouped else p.heads, batch=p.batch if can.batched else 1,
+        seqlen, heads, head_dim, kv_heads=min(p.kv_heads, heads) if can.grouped else heads,
+        batch=p.batch if can.batched else 1,
         mask=_core.Mask(p.mask.left, p.mask.right, borders), ranks=can.ranks or 1,
         layout=can.layout, softmax_scale=None if has_usual_scale(p) else p.softmax_scale)
     return _core.Case(problem, case.data, case.seed)

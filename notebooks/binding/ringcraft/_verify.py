@@ -15,6 +15,7 @@ from ringcraft._arrays import Array, numbers, transposed
 from ringcraft._cases import Abilities, cases_for, code_of, settings_for, settings_of, smaller
 
 GRADIENTS = ("dq", "dk", "dv")
+TYPES = ("bfloat16", "float16", "float32", "float64")  #: the narrowest first
 MOST_ASKED = 6  # right cases of a kind, plain ones, that rule a mistake out together
 Kind = tuple[bool, bool, bool, bool]
 
@@ -39,6 +40,7 @@ class Verdict:
     right: bool
     text: str                     #: for people
     data: dict[str, Any] = field(default_factory=dict, repr=False)  #: for programs; empty if nothing could be judged
+    narrowed: str = ""            #: the type of its results, if it is narrower than that of its inputs
 
     @property
     def causes(self) -> list[Cause]:
@@ -99,8 +101,7 @@ class Verification:
         if not self.verdicts:
             return f"{self.name}: no case fits what it takes; nothing was judged"
         if self.right:
-            judged = ", ".join(self.verdicts[0].data["judged"])
-            return f"{self.name}: right in all {len(self.verdicts)} cases ({judged})"
+            return f"{self.name}: right in all {len(self.verdicts)} cases ({self._judged()})"
         lines = [f"{self.name}: wrong in {len(self.wrong)} of {len(self.verdicts)} cases"]
         if self.cause is not None:
             lines[0] += f"; {len(self.agreeing())} of these have the cause below"
@@ -111,6 +112,13 @@ class Verification:
         if self.smallest is not None:
             lines += ["", "A small wrong case:", f"    case = {code_of(self.smallest.case)}"]
         return "\n".join(lines)
+
+    def _judged(self) -> str:
+        """The tensors that were judged; in how many cases, if not in all; and as what, if not in the type of the inputs."""
+        counts = Counter(name for verdict in self.verdicts for name in verdict.data["judged"])
+        names = [name + ("" if count == len(self.verdicts) else f" in {count}") for name, count in counts.items()]
+        types = sorted({verdict.narrowed for verdict in self.verdicts} - {""})
+        return ", ".join(names) + (f"; returned as {' and '.join(types)}, which may be that far off" if types else "")
 
     def require(self) -> None:
         """Raises AssertionError with the text, unless all is right."""
@@ -163,7 +171,7 @@ class Caller:
         if self.arrays == "torch" and self.gradients and self.backward is None:
             return self._with_torch(q, k, v, dout, settings, case)
         if self.arrays == "jax" and self.gradients and self.backward is None:
-            return self._with_jax(q, k, v, dout, settings)
+            return self._with_jax(q, k, v, dout, settings, case)
         tensors = self._forward(q, k, v, settings)
         if self.backward is not None:
             returned = self.backward(q, k, v, dout, **{name: value for name, value in settings.items()
@@ -178,8 +186,15 @@ class Caller:
         if not isinstance(returned, Sequence) or len(returned) != self.can.ranks:
             raise _core.Error(f"result: expected a list with {self.can.ranks} results, one for each rank, "
                               f"got {type(returned).__name__}; return [rank 0's, rank 1's, ...], or leave out results=")
-        each = [_named(result) for result in returned]
-        return {name: [result[name] for result in each] for name in each[0]}
+        return by_name([_named(result) for result in returned])
+
+    def _upstream(self, dout: Array, case: _core.Case) -> list[Array]:
+        """dout as the results are dealt: the rows of every rank, or all of them."""
+        if not self.shards:
+            return [dout]
+        before = (slice(None),) * self.axes.index("s")
+        return [dout[(*before, np.array(case.problem.positions(rank), dtype=np.int64))]
+                for rank in range(case.problem.ranks)]
 
     def _with_torch(self, q: Array, k: Array, v: Array, dout: Array, settings: dict[str, Any],
                     case: _core.Case) -> dict[str, Any]:
@@ -187,25 +202,27 @@ class Caller:
 
         q, k, v = (x.clone().requires_grad_() for x in (q, k, v))
         tensors = self._forward(q, k, v, settings)
-        outs = tensors["out"] if self.shards else [tensors["out"]]
-        if not all(out.requires_grad for out in outs):
+        outs = tensors.get("out", []) if self.shards else [tensors.get("out")]
+        pairs = [(out, d) for out, d in zip(outs, self._upstream(dout, case), strict=False)
+                 if torch.is_tensor(out) and out.requires_grad]
+        if not pairs:
             return tensors
-        douts = [dout] if not self.shards else [
-            dout.index_select(self.axes.index("s"), torch.tensor(case.problem.positions(rank)))
-            for rank in range(case.problem.ranks)]
-        grads = torch.autograd.grad(outs, (q, k, v), [d.reshape(out.shape) for d, out in zip(douts, outs, strict=True)],
-                                    allow_unused=True)
-        return {**tensors, **{name: grad for name, grad in zip(GRADIENTS, grads, strict=True) if grad is not None}}
+        grads = torch.autograd.grad([out for out, _ in pairs], (q, k, v), materialize_grads=True,
+                                    grad_outputs=[d.to(out.dtype).reshape(out.shape) for out, d in pairs])
+        return {**tensors, **dict(zip(GRADIENTS, grads, strict=True))}
 
-    def _with_jax(self, q: Array, k: Array, v: Array, dout: Array, settings: dict[str, Any]) -> dict[str, Any]:
+    def _with_jax(self, q: Array, k: Array, v: Array, dout: Array, settings: dict[str, Any],
+                  case: _core.Case) -> dict[str, Any]:
         import jax
 
-        def outs(q: Array, k: Array, v: Array) -> tuple[Array, dict[str, Any]]:
+        def outs(q: Array, k: Array, v: Array) -> tuple[list[Array], dict[str, Any]]:
             tensors = self._forward(q, k, v, settings)
-            return tensors["out"], tensors
+            return tensors.get("out", []) if self.shards else [tensors[name] for name in tensors if name == "out"], tensors
 
         out, pull, tensors = jax.vjp(outs, q, k, v, has_aux=True)
-        return {**tensors, **dict(zip(GRADIENTS, pull(dout.reshape(out.shape)), strict=True))}
+        upstream = [d.astype(part.dtype).reshape(part.shape)
+                    for part, d in zip(out, self._upstream(dout, case), strict=False)]
+        return {**tensors, **(dict(zip(GRADIENTS, pull(upstream), strict=True)) if out else {})}
 
     def once(self, judgement: Callable[[], tuple[bool, str, str]]) -> tuple[bool, str, str]:
         """The judgement, made once for all ranks of a job."""
@@ -223,11 +240,14 @@ class Caller:
             parts = []
             for part in tensor if isinstance(tensor, list) else [tensor]:
                 array, kind = numbers(part)
-                if name != "lse":
+                if name != "lse" or len(tensors) == 1:
                     types.add(kind)
                 parts.append(transposed(array, axes, order))
             if isinstance(tensor, list):
                 dealt = [case.problem.positions(rank) for rank in range(case.problem.ranks)]
+                if len({part.shape[:2] + part.shape[3:] for part in parts}) > 1:
+                    raise _core.Error(f"{name}: expected the same shape on all ranks, but for the rows, got "
+                                      f"{', '.join(str(list(part.shape)) for part in parts)}; return every head and column")
                 if [part.shape[2] for part in parts] != [len(rows) for rows in dealt]:
                     raise _core.Error(
                         f"{name}: expected {[len(rows) for rows in dealt]} rows on the ranks ({case.problem.layout}), "
@@ -238,7 +258,7 @@ class Caller:
                 claim[name] = whole
             else:
                 claim[name] = parts[0]
-        narrow = [kind for kind in ("bfloat16", "float16", "float32", "float64") if kind in types]
+        narrow = [kind for kind in TYPES if kind in types]
         kinds = {array.dtype for array in claim.values()}
         if len(kinds) > 1:
             claim = {name: array.astype(np.float64) for name, array in claim.items()}
@@ -246,11 +266,19 @@ class Caller:
 
 
 def _named(returned: Any) -> dict[str, Any]:
-    if isinstance(returned, Mapping):
-        return dict(returned)
     if isinstance(returned, tuple):
-        return dict(zip(("out", "lse"), returned, strict=False))
-    return {"out": returned}
+        returned = dict(zip(("out", "lse"), returned, strict=False))
+    if not isinstance(returned, Mapping):
+        return {"out": returned}
+    return {name: tensor for name, tensor in returned.items() if tensor is not None}
+
+
+def by_name(each: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The results of all ranks, a list for each tensor."""
+    if any(result.keys() != each[0].keys() for result in each):
+        raise _core.Error("result: expected the same tensors from every rank, got "
+                          f"{'; '.join(', '.join(result) for result in each)}; return all of them, or None, on all ranks")
+    return {name: [result[name] for result in each] for name in each[0]}
 
 
 class Judge:
@@ -264,8 +292,8 @@ class Judge:
         self.right: set[Kind] = set()
 
     def __call__(self, case: _core.Case) -> Verdict:
+        given = self.caller.inputs(case)
         try:
-            given = self.caller.inputs(case)
             tensors = self.caller.call(case, given)
         except _core.Error:
             raise
@@ -273,7 +301,7 @@ class Judge:
             return Verdict(case, False, f"{case.name}: it raised an exception\n{traceback.format_exc(limit=-3)}")
         claim, dtype = self.caller.claim(case, tensors)
         asked = {name: np.ascontiguousarray(transposed(numbers(array)[0], self.caller.axes, "bhsd"))
-                 for name, array in given.items()}
+                 for name, array in self.caller.inputs(case).items()}  # made anew: a function may write into what it got
         if len({array.dtype for array in (*asked.values(), *claim.values())}) > 1 and dtype == "float64":
             asked = {name: array.astype(np.float64) for name, array in asked.items()}
         dout = asked["dout"] if any(name in claim for name in GRADIENTS) else None
@@ -283,7 +311,8 @@ class Judge:
             sequence_order=not self.caller.shards, title=case.name,
             refuted=[cause for cause, kind in self.refuted if kind == kind_of(case)],
             no_numbers_tell=kind_of(case) in self.right))
-        return Verdict(case, right, text, json.loads(data))
+        narrowed = dtype if TYPES.index(dtype) < TYPES.index(self.caller.dtype) else ""
+        return Verdict(case, right, text, json.loads(data), narrowed)
 
     def compared(self, verdicts: list[Verdict]) -> list[Verdict]:
         """The same, after the right cases have ruled out mistakes of the wrong ones."""
@@ -336,7 +365,7 @@ def examination(function: Callable[..., Any], *, cases: Sequence[_core.Case] | N
     """The cases that verify asks, and what judges each of them. The options are those of verify."""
     for name, value, choices in (("arrays", arrays, ("numpy", "torch", "jax")), ("results", results, ("whole", "shards")),
                                  ("layout", layout, tuple(_core.layouts())),
-                                 ("dtype", dtype, ("float64", "float32", "bfloat16", "float16"))):
+                                 ("dtype", dtype, TYPES[::-1])):
         if value not in choices:
             raise _core.Error(f"{name}: expected one of {', '.join(choices)}, got {value!r}; see help(ringcraft.verify)")
     if not callable(function):
@@ -344,6 +373,11 @@ def examination(function: Callable[..., Any], *, cases: Sequence[_core.Case] | N
                           "hand over the function itself, without calling it")
     if results == "shards" and ranks is None:
         raise _core.Error('ranks: expected the number of ranks with results="shards", got None; say ranks=')
+    _core.require_axes(axes)
+    for name, number in (("ranks", 1 if ranks is None else ranks), ("multiple", multiple),
+                         *(("head_dims", width) for width in head_dims or ())):
+        if not isinstance(number, int) or number < 1:
+            raise _core.Error(f"{name}: expected at least 1, got {number!r}; see help(ringcraft.verify)")
     settings = settings_of(function)
     told = bool({"mask", "problem"} & settings)
     if causal is None and not (told or {"causal", "window"} & settings):
@@ -352,9 +386,14 @@ def examination(function: Callable[..., Any], *, cases: Sequence[_core.Case] | N
         settings=settings, causal=causal, windows=told or "window" in settings if windows is None else windows,
         packed=told or "cu_seqlens" in settings if packed is None else packed,
         scales=bool({"softmax_scale", "problem"} & settings), grouped=grouped, batched=batched and "b" in axes,
-        multiple=multiple, head_dims=tuple(head_dims) if head_dims else None, ranks=ranks, layout=layout)
+        headed="h" in axes, multiple=multiple, head_dims=tuple(head_dims) if head_dims else None, ranks=ranks, layout=layout)
     judge_one = Judge(caller(function, can, arrays=arrays, dtype=dtype, axes=axes, backward=backward,
                              gradients=gradients, shards=results == "shards"), tf32)
+    for case in cases or ():
+        p = case.problem
+        if p.ranks != (ranks or p.ranks) or (p.batch > 1 and "b" not in axes) or (p.heads > 1 and "h" not in axes):
+            raise _core.Error(f"cases: expected those that axes={axes!r} and ranks={ranks} allow, got {case.name}; "
+                              "make others, or leave them out")
     return cases_for(can, full) if cases is None else list(cases), judge_one
 
 

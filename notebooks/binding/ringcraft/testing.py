@@ -10,12 +10,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ringcraft import _core
-from ringcraft._verify import Caller, Verdict, Verification, examination, examined
+from ringcraft._verify import Caller, Verdict, Verification, by_name, examination, examined
 
 if TYPE_CHECKING:
     import pytest
 
-_verdicts: dict[str, list[Verdict]] = {}  # of this session, by function: for the summary
+_found: list[tuple[str, list[Verdict]]] = []  # of each test, with the name of its function: for the summary
 
 
 def attention_test(function: Callable[..., Any], **options: Any) -> Any:
@@ -23,12 +23,16 @@ def attention_test(function: Callable[..., Any], **options: Any) -> Any:
     import pytest
 
     cases, judge = examination(function, **options)
-    name = getattr(function, "__name__", type(function).__name__)
+    if not cases:
+        raise _core.Error("cases: expected at least one, got none that fits what the function takes; "
+                          "a test without cases would pass")
+    verdicts: list[Verdict] = []
+    _found.append((getattr(function, "__name__", type(function).__name__), verdicts))
 
     @pytest.mark.parametrize("case", cases, ids=[case.name.replace(" ", "-") for case in cases])
     def test(case: _core.Case) -> None:
         verdict = judge(case)
-        _verdicts.setdefault(name, []).append(verdict)
+        verdicts.append(verdict)
         if not verdict.right:
             pytest.fail(verdict.text, pytrace=False)
 
@@ -37,7 +41,7 @@ def attention_test(function: Callable[..., Any], **options: Any) -> Any:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Says which cause the wrong cases of each function have in common."""
-    for name, verdicts in _verdicts.items():
+    for name, verdicts in _found:
         found = Verification(name, verdicts)
         if found.cause is None:
             continue
@@ -68,7 +72,7 @@ class _RankCaller(Caller):
         for rank, other in enumerate(everyone):
             if isinstance(other, str):
                 raise RuntimeError(f"on rank {rank}:\n{other}")
-        return {name: [tensors[name] for tensors in everyone] for name in everyone[0]}
+        return by_name(everyone)
 
     def once(self, judgement: Callable[[], tuple[bool, str, str]]) -> tuple[bool, str, str]:
         import torch.distributed as dist
