@@ -44,6 +44,44 @@ def test_tensors_go_in_and_come_out():
     assert torch.equal(ringcraft.gather(shards), q)
 
 
+def test_a_negative_view_is_read_as_its_numbers():
+    q = random(1, 2, 9, 4)
+    negative = torch._neg_view(q)  # as z.conj().imag is one: its signs stand in a flag
+    for attention in (ringcraft.attention, ringcraft.torch.attention):
+        assert torch.equal(attention(negative, q, q), attention(-q, q, q))
+
+
+def detached(name):
+    """Attention through which one of q, k, v gets no gradient."""
+    def attention(q, k, v):
+        given = {"q": q, "k": k, "v": v}
+        return ringcraft.torch.attention(**{**given, name: given[name].detach()})
+
+    return attention
+
+
+@pytest.mark.parametrize("name", ["q", "k", "v"])
+def test_a_gradient_that_does_not_come_is_wrong(name):
+    found = ringcraft.verify(detached(name), arrays="torch", simplify=False)
+    assert not found and "out, dq, dk, dv" in found.example.text
+
+
+def test_what_has_no_gradients_at_all_is_judged_without():
+    found = ringcraft.verify(lambda q, k, v: ringcraft.torch.attention(q, k, v).detach(), arrays="torch")
+    assert found and str(found).endswith("(out)")
+    assert str(ringcraft.verify(lambda q, k, v: {"lse": ringcraft.attention(q, k, v, return_lse=True)[1]},
+                                arrays="torch")).endswith("(lse)")
+
+
+def test_a_rank_without_gradients_is_wrong():
+    def shards(q, k, v):
+        out = ringcraft.scatter(ringcraft.torch.attention(q, k, v), 2, "contiguous")
+        return [out[0], out[1].detach()]
+
+    found = ringcraft.verify(shards, arrays="torch", ranks=2, results="shards", simplify=False)
+    assert not found and "dq" in found.example.data["judged"]
+
+
 def on_ranks(work, ranks):
     """Runs work(rank) in a process of its own for each rank."""
     with socket.socket() as free:
@@ -94,7 +132,21 @@ def an_exception_on_one_rank(rank):
     assert not found and "on rank 1" in str(found) and "off the end" in str(found)
 
 
-@pytest.mark.parametrize("work", [all_methods, a_wrong_ring, an_exception_on_one_rank])
+def inputs_that_change(rank):
+    q, k, v = (random(1, 2, 4, 8, seed=seed) for seed in range(3))
+    q.requires_grad_()
+    for change, allowed in ((lambda: None, True), (lambda: k.zero_(), True), (lambda: q.zero_(), False)):
+        out = ringcraft.torch.RingAttention(layout="contiguous")(q, k, v, seqlen=12)
+        with torch.no_grad():
+            change()
+        if allowed:
+            out.sum().backward()
+        else:
+            with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                out.sum().backward()
+
+
+@pytest.mark.parametrize("work", [all_methods, a_wrong_ring, an_exception_on_one_rank, inputs_that_change])
 def test_ranks_of_torch_distributed(work):
     on_ranks(work, 3)
 

@@ -11,13 +11,13 @@ import torch
 import torch.distributed as dist
 
 from ringcraft import _core, _sdpa
-from ringcraft._arrays import mask_of, problem_of
+from ringcraft._arrays import mask_of, plain, problem_of
 from ringcraft._attention import Window
 
 
 def _computing(x: torch.Tensor) -> torch.Tensor:
     """In the type that is computed in: half types in float32."""
-    return x.detach() if x.dtype in (torch.float32, torch.float64) else x.detach().float()
+    return plain(x if x.dtype in (torch.float32, torch.float64) else x.float())
 
 
 class _Attention(torch.autograd.Function):
@@ -137,6 +137,7 @@ class _Distributed(torch.autograd.Function):
                 problem: _core.Problem, axes: str) -> tuple[torch.Tensor, torch.Tensor]:
         out, lse, saved = rank.forward(problem, method, _computing(q), _computing(k), _computing(v), axes)
         ctx.rank, ctx.saved, ctx.axes = rank, saved, axes
+        ctx.save_for_backward(q)  # the library reads it where it lies: PyTorch refuses backward once it has been written to
         ctx.types = (q.dtype, k.dtype, v.dtype)
         lse = torch.from_numpy(lse)
         ctx.mark_non_differentiable(lse)
@@ -144,6 +145,7 @@ class _Distributed(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, dout: torch.Tensor, _: torch.Tensor) -> tuple[Any, ...]:
+        _ = ctx.saved_tensors
         gradients = ctx.rank.backward(ctx.saved, _computing(dout), ctx.axes)
         return (*(torch.from_numpy(g).to(t) for g, t in zip(gradients, ctx.types, strict=True)), None, None, None, None)
 
