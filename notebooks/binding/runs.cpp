@@ -5,6 +5,8 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "attention.hpp"
 #include "bindings.hpp"
@@ -60,6 +62,11 @@ Figures attend(const Problem& problem, nb::handle q, nb::handle k, nb::handle v,
                double seconds_per_pair, double seconds_per_message, double seconds_per_byte) {
   const verify::Inputs in = inputs_of(problem, q, k, v, dout, axes);
   refuse(*choice.method, problem, choice.options);
+  for (const auto& [name, seconds] : {std::pair{"seconds_per_pair", seconds_per_pair},
+                                      {"seconds_per_message", seconds_per_message},
+                                      {"seconds_per_byte", seconds_per_byte}})
+    if (!(seconds >= 0 && std::isfinite(seconds)))
+      throw Error(name, "a finite number, at least 0", std::to_string(seconds), "0 is no cost");
   verify::Measurement cost;
   verify::Answer answer =
       interruptible(is_brief(problem) && problem.world_size < 16, [&](const std::atomic<bool>* stop) {

@@ -24,9 +24,7 @@ std::shared_ptr<const void> keep(nb::ndarray<nb::ro> array) {
           }};
 }
 
-std::string kind_of(nb::handle object) {
-  return nb::cast<std::string>(nb::str(nb::type_name(object.type())));
-}
+std::string kind_of(nb::handle object) { return nb::type_name(object.type()).c_str(); }
 
 std::string described(nb::dlpack::dtype type) {
   using Code = nb::dlpack::dtype_code;

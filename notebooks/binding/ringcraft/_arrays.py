@@ -1,6 +1,7 @@
 """Arrays of NumPy, PyTorch and JAX: how to hand them to the library, and how to give results back alike."""
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -30,8 +31,8 @@ def namespace_of(array: Array) -> Any:
 
 
 def plain(array: Array) -> Array:
-    """The array without its history: DLPack exports no tensor that requires a gradient."""
-    return array.detach() if framework_of(array) == "torch" else array
+    """The array without its history, and with its signs in its numbers: DLPack exports neither from PyTorch."""
+    return array.detach().resolve_neg() if framework_of(array) == "torch" else array
 
 
 def like(array: np.ndarray, model: Array) -> Array:
@@ -82,12 +83,18 @@ def mask_of(causal: bool = False, window: int | Sequence[int | None] | None = No
     window: (left, right), the keys before and after a query that it sees; None or -1 is no limit; a number W is
     (W, W). causal: right is 0. cu_seqlens: borders of packed sequences, from 0 to seqlen.
     """
-    if window is None or isinstance(window, int):
+    def whole(name: str, number: Any) -> int:
+        try:
+            return operator.index(number)
+        except TypeError:
+            raise _core.Error(f"{name}: expected whole numbers, got {number!r}; positions count tokens") from None
+
+    if window is None or isinstance(window, (int, np.integer)):
         window = (window, window)
     if len(window) != 2:
         raise _core.Error(f"window: expected (left, right), got {window!r}; None is no limit")
-    left, right = (None if limit in (None, -1) else int(limit) for limit in window)
-    borders = [] if cu_seqlens is None else [int(border) for border in cu_seqlens]
+    left, right = (None if limit in (None, -1) else whole("window", limit) for limit in window)
+    borders = [] if cu_seqlens is None else [whole("cu_seqlens", border) for border in cu_seqlens]
     return _core.Mask(left, 0 if causal else right, borders)
 
 
