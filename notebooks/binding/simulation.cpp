@@ -40,8 +40,10 @@ Figures simulated(const Problem& problem, const MethodChoice& choice, const Mach
   SimulateOptions options{.method = choice.options,
                           .last = backward ? Pass::kBackward : Pass::kForward,
                           .trace = trace ? std::optional(TraceDetail::kPairs) : std::nullopt};
-  const Simulation simulation = interruptible(
-      false, [&](const std::atomic<bool>*) { return simulate(*choice.method, problem, machine, options); });
+  const Simulation simulation = interruptible(false, [&](const std::atomic<bool>* stop) {
+    options.stop = stop;
+    return simulate(*choice.method, problem, machine, options);
+  });
   const RoleBytes bytes{size_of(machine.dtype(Role::kElement)), size_of(machine.dtype(Role::kAccumulator))};
   const auto theory = [&](Pass pass) { return choice.method->theory(problem, choice.options, pass, bytes); };
   nb::dict result;

@@ -161,12 +161,17 @@ def test_the_lock_of_the_interpreter_is_released():
     assert len(ticks) > min(20, 50 * seconds)
 
 
-def test_ctrl_c_ends_a_long_computation():
-    q, k, v, _ = inputs(seqlen=65536, heads=16, kv_heads=16, head_dim=64, dtype="float32")
+@pytest.mark.parametrize("compute", [  # each takes minutes
+    lambda q: ringcraft.attention(q, q, q),
+    lambda q: ringcraft.oracle(*(q[:, :, :8192],) * 3),
+    lambda q: ringcraft.simulate(ranks=4096, tokens=1 << 20),
+], ids=["attention", "oracle", "simulate"])
+def test_ctrl_c_ends_a_long_computation(compute):
+    q = inputs(seqlen=65536, heads=16, kv_heads=16, head_dim=64, dtype="float32")[0]
     threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     begin = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        ringcraft.attention(q, k, v)  # minutes
+        compute(q)
     assert time.monotonic() - begin < 15
 
 
@@ -189,6 +194,8 @@ def test_wrong_arrays_are_refused(change, sentence):
 @pytest.mark.parametrize(("options", "sentence"), [
     ({"axes": "bhs"}, "axes"), ({"axes": "bhsx"}, "axes"), ({"window": (1, 2, 3)}, "window"), ({"window": (-5, 0)}, "window: expected a left limit"),
     ({"cu_seqlens": [0, 5]}, "cu_seqlens"), ({"cu_seqlens": [0, 60, 53]}, "cu_seqlens"),
+    ({"window": (2.7, 0)}, "window: expected whole numbers, got 2.7"),
+    ({"cu_seqlens": [0, 4.9, 53]}, "cu_seqlens: expected whole numbers, got 4.9"),
     ({"softmax_scale": float("nan")}, "scale"), ({"threads": 0}, "threads: expected at least 1"),
 ])
 def test_wrong_options_are_refused(options, sentence):
@@ -201,6 +208,9 @@ def test_wrong_options_are_refused(options, sentence):
     ({"ranks": 0}, "rank"), ({"method": "ring", "ulysses": 2}, "ulysses: expected none with the method ring"),
     ({"method": "hybrid", "ulysses": 3}, "ulysses"), ({"schedule": "sideways"}, "schedule: expected forward or reversed"),
     ({"method": "ulysses", "ranks": 5}, "ulysses"),
+    ({"seconds_per_byte": -1.0}, "seconds_per_byte: expected a finite number"),
+    ({"seconds_per_pair": float("nan")}, "seconds_per_pair: expected"),
+    ({"seconds_per_message": float("inf")}, "seconds_per_message: expected"),
 ])
 def test_wrong_methods_are_refused(options, sentence):
     with pytest.raises(ringcraft.Error, match=sentence):
@@ -218,6 +228,19 @@ def test_nan_goes_through_attention_and_is_refused_by_the_oracle():
 
 def test_errors_are_one_class():
     assert issubclass(ringcraft.Error, ValueError)
+    q, k, v, _ = inputs()
+    for array, kind in ((q.astype(">f8"), "ndarray"), (np.full(q.shape, "a"), "ndarray"), ("q", "str")):
+        with pytest.raises(ringcraft.Error, match=f"array: expected an array .* got {kind}"):
+            _core.read_at(array)
+    with pytest.raises(ringcraft.Error, match="q: expected an array"):
+        ringcraft.attention(q.astype(">f8"), k, v)
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers():
+    q, k, v, _ = inputs()
+    assert np.array_equal(ringcraft.attention(q, k, v, window=np.int64(3)), ringcraft.attention(q, k, v, window=3))
+    assert np.array_equal(ringcraft.attention(q, k, v, cu_seqlens=np.array([0, 5, 53])),
+                          ringcraft.attention(q, k, v, cu_seqlens=[0, 5, 53]))
 
 
 def test_problems_and_cases():

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <utility>
 
+#include "ringcraft/core/error.hpp"
 #include "ringcraft/engine/theory.hpp"
 
 namespace ringcraft {
@@ -41,6 +42,7 @@ Buffer CostEngine::delta(const Buffer& out, const Buffer&) {
 }
 
 void CostEngine::charge(BlockCost cost, const Buffer& q, const BlockRanges& ranges) {
+  if (stop_ != nullptr && *stop_) throw Error("the simulation was stopped by its caller", Code::kWrongAnswer);
   const double seconds =
       cost.per_block + share_of_heads(q, heads_) * cost.per_pair * static_cast<double>(ranges.pairs());
   comm_.advance(seconds);

@@ -4,6 +4,8 @@
 /// block advances the rank's virtual clock by what it would cost. With it a method runs as it is, messages,
 /// buffers and all, on far more ranks and tokens than fit this machine.
 
+#include <atomic>
+
 #include "ringcraft/comm/threads.hpp"
 #include "ringcraft/engine/block_engine.hpp"
 #include "ringcraft/ring/timed_ring.hpp"
@@ -33,6 +35,9 @@ class CostEngine : public BlockEngine {
       : comm_(comm), types_(types), forward_(forward), backward_(backward), heads_(heads) {}
   /// The same cost in both passes, whatever the number of heads.
   CostEngine(ThreadCommunicator& comm, BlockCost cost) : CostEngine(comm, {}, cost, cost) {}
+
+  /// Once `stop` is true, the next block throws Error instead.
+  void stop_at(const std::atomic<bool>* stop) { stop_ = stop; }
 
   /// Virtual seconds of computing so far.
   double seconds() const { return seconds_; }
@@ -65,6 +70,7 @@ class CostEngine : public BlockEngine {
   BlockCost forward_, backward_;
   Index heads_;
   double seconds_ = 0;
+  const std::atomic<bool>* stop_ = nullptr;
 };
 
 }  // namespace ringcraft

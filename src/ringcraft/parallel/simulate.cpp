@@ -61,6 +61,7 @@ class Simulator {
                             cost(Pass::kForward), cost(Pass::kBackward),
                             problem_.shape.batch * problem_.shape.heads);
           engine.count_in(options_.done);
+          engine.stop_at(options_.stop);
           HostPlace place(comm, engine, part_of(trace, comm.rank()));
           body(ranks_[r].run, place);
           pass.computing[r] = engine.seconds();

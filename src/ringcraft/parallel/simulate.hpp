@@ -16,10 +16,11 @@ namespace ringcraft {
 
 /// Choices of a simulation.
 struct SimulateOptions {
-  MethodOptions method = {};           ///< choices of the method
-  Pass last = Pass::kBackward;         ///< kForward: that pass alone
-  std::optional<TraceDetail> trace;    ///< records every rank's events, so far
-  std::atomic<Index>* done = nullptr;  ///< for a bar that shows progress (BlockEngine::count_in)
+  MethodOptions method = {};                ///< choices of the method
+  Pass last = Pass::kBackward;              ///< kForward: that pass alone
+  std::optional<TraceDetail> trace;         ///< records every rank's events, so far
+  std::atomic<Index>* done = nullptr;       ///< for a bar that shows progress (BlockEngine::count_in)
+  const std::atomic<bool>* stop = nullptr;  ///< once it is true, the simulation throws Error
 };
 
 /// One simulated pass. Vectors have one entry per rank.

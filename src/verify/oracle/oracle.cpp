@@ -69,19 +69,23 @@ HeadAnswer head_answer(Answer& a, Index batch, Index head, Index kv_head) {
           head_or_none(a.dk, batch, kv_head), head_or_none(a.dv, batch, kv_head)};
 }
 
-// Counts finished query heads of tiles, from all threads; one thread reports.
+// Counts finished query heads of tiles, from all threads; one thread reports. Once a thread has failed, the
+// others stop at their next tile.
 class Progress {
  public:
   Progress(const std::function<void(double)>& tell, double all) : tell_(tell), all_(all) {}
   void step(bool teller) {
+    if (failed_) throw Error("the oracle was stopped by another of its threads", Code::kWrongAnswer);
     const double done = static_cast<double>(++done_);
     if (teller && tell_) tell_(done / all_);
   }
+  bool is_first_failure() { return !failed_.exchange(true); }
 
  private:
   const std::function<void(double)>& tell_;
   double all_;
   std::atomic<Index> done_{0};
+  std::atomic<bool> failed_ = false;
 };
 
 // The whole computation: problem, tensors and options.
@@ -162,7 +166,7 @@ Oracle oracle(const BlockProblem& problem, const Inputs& inputs, const OracleOpt
         common[static_cast<std::size_t>(g)] = compute_group(all, g / problem.kv_heads, g % problem.kv_heads,
                                                             progress, &failure == failures.data());
     } catch (...) {
-      failure = std::current_exception();
+      if (progress.is_first_failure()) failure = std::current_exception();
     }
   };
   {
