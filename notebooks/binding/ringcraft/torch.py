@@ -17,7 +17,8 @@ from ringcraft._attention import Window
 
 def _computing(x: torch.Tensor) -> torch.Tensor:
     """In the type that is computed in: half types in float32."""
-    return plain(x if x.dtype in (torch.float32, torch.float64) else x.float())
+    computed: torch.Tensor = plain(x if x.dtype in (torch.float32, torch.float64) else x.float())
+    return computed
 
 
 class _Attention(torch.autograd.Function):
