@@ -106,6 +106,19 @@ def test_axes(axes):
     assert "shd" not in axes or axes != "shd" or all(v.case.problem.batch == 1 for v in found.verdicts)
 
 
+def test_causal_has_to_mask_without_the_help_of_a_window():
+    def ahead(q, k, v, causal, window):
+        i, j = np.ogrid[:q.shape[2], :q.shape[2]]
+        seen = j <= i + 1 if causal else np.full((len(i), len(i)), True)  # and here is the mistake
+        seen = seen & ((window[0] < 0) | (j >= i - window[0])) & ((window[1] < 0) | (j <= i + window[1]))
+        scores = np.where(seen, q @ k.swapaxes(2, 3) / np.sqrt(q.shape[3]), -np.inf)
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        return weights / weights.sum(-1, keepdims=True) @ v
+
+    found = ringcraft.verify(ahead, grouped=False, dtype="float64", simplify=False)
+    assert found.wrong and all(verdict.case.problem.mask == ringcraft.Mask(None, 0) for verdict in found.wrong), str(found)
+
+
 def test_functions_are_asked_for_nothing_that_they_cannot_be_told():
     def full(q, k, v):
         return ringcraft.attention(q, k, v)

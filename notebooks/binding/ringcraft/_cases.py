@@ -126,10 +126,12 @@ def settings_for(problem: _core.Problem, can: Abilities) -> dict[str, Any]:
     """The settings of a problem that the function takes, in the words of FlashAttention."""
     mask = problem.mask
     causal = mask.right == 0
-    window = (-1 if mask.left is None else mask.left, -1 if mask.right is None else mask.right)
+    left, right = (-1 if limit is None else limit for limit in (mask.left, mask.right))
+    if causal and left == -1 and "causal" in can.settings:
+        right = -1  # no window: `causal` alone has to mask, where (-1, 0) would hide mistakes of its branch
     values: dict[str, Callable[[], Any]] = {
         "causal": lambda: causal,
-        "window": lambda: window,
+        "window": lambda: (left, right),
         "cu_seqlens": lambda: list(mask.cu_seqlens) or None,
         "softmax_scale": lambda: problem.softmax_scale,
         "mask": lambda: mask_matrix(problem),
