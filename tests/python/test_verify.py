@@ -34,7 +34,7 @@ def test_a_mistake_is_named(mistake):
     assert not found
     assert found.cause is not None and found.cause.id == MISTAKES[mistake], str(found)
     assert found.cause.general == found.cause.id.startswith("solved")  # a description instead of a mistake's name
-    assert found.cause.sentence and found.cause.question
+    assert found.cause.sentence in str(found) and found.cause.question in str(found)
 
 
 @pytest.mark.parametrize(("mistake", "cause"), [("no maximum", "SS1"), ("maximum begins at 0", "SS3")])

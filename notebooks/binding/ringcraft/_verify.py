@@ -74,18 +74,24 @@ class Verification:
         """The cause that explains most of the wrong cases, and at least half of them: one alone may fit others by chance.
 
         Cases without a wrong number that is a number count only if there are no others: NaN equals the NaN of many
-        mistakes.
+        mistakes. Its sentence is that of the example.
         """
+        shared = self._shared()
+        return next((cause for cause in self.example.causes if cause.id == shared), None) if self.example else None
+
+    def _shared(self) -> str | None:
+        """The id of the cause."""
         telling = [verdict for verdict in self.wrong if verdict.has_numbers] or self.wrong
         found = [cause for verdict in telling for cause in verdict.causes]
         counts = Counter(cause.id for verdict in telling for cause in {cause.id: cause for cause in verdict.causes}.values())
         known = [cause for cause in found if 2 * counts[cause.id] >= len(telling)]
-        return max(known, key=lambda cause: (not cause.general, counts[cause.id]), default=None)
+        best = max(known, key=lambda cause: (not cause.general, counts[cause.id]), default=None)
+        return best.id if best else None
 
     def agreeing(self) -> list[Verdict]:
         """The wrong cases that this cause explains."""
-        cause = self.cause
-        return [] if cause is None else [verdict for verdict in self.wrong if cause.id in _ids(verdict)]
+        shared = self._shared()
+        return [verdict for verdict in self.wrong if shared in _ids(verdict)]
 
     @property
     def example(self) -> Verdict | None:
